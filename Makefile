@@ -1,0 +1,77 @@
+# make demo    build in .venv and run the examples
+# make test    build in .venv with warnings as errors and run the test suite
+# make bench   side by side with NumPy, numba and numpysane_pywrap
+# make lint    ruff and clang-format; `make format` applies both
+# make clean   remove everything that these made
+#
+# PYTHON=python3.12 chooses the interpreter, VENV=dir the environment,
+# TESTS="tests/test_x.py -k name" what `make test` runs.
+
+PYTHON ?= python3
+VENV ?= .venv
+TESTS ?= tests
+
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check install --quiet
+PREREQUISITES := sh tools/prerequisites.sh
+
+# What the installed package is made of: a change to one of these reinstalls it.
+SOURCES := pyproject.toml setup.py $(shell find tinyjit csrc cwrapjit/include tools -type f \
+	\( -name '*.[ch]' -o -name '*.py' \))
+C_FILES = $(shell find tinyjit csrc tests/c cwrapjit/include -type f -name '*.[ch]')
+PYTHON_FILES = setup.py cwrapjit tests examples benchmarks tools
+
+.PHONY: demo test test-all-pythons bench lint format clean
+
+demo: $(VENV)/.demo
+	@echo "== examples/hillshade.py"
+	@$(PY) examples/hillshade.py
+	@echo "== examples/inner.py"
+	@$(PY) examples/inner.py
+
+test: $(VENV)/.test
+	@CWRAPJIT_WERROR=1 $(PY) -m pytest $(TESTS)
+
+test-all-pythons:
+	@sh tools/test_pythons.sh
+
+bench: $(VENV)/.bench
+	@set -e; for name in define call memory importtime; do \
+		echo "== benchmarks/$$name.py"; $(PY) benchmarks/$$name.py $(BENCH_FLAGS); done
+
+lint: $(VENV)/.lint
+	@$(PY) -m ruff check $(PYTHON_FILES)
+	@$(PY) -m ruff format --check $(PYTHON_FILES)
+	@$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES)
+	@echo "lint: nothing to say"
+
+format: $(VENV)/.lint
+	@$(PY) -m ruff check --fix $(PYTHON_FILES)
+	@$(PY) -m ruff format $(PYTHON_FILES)
+	@$(VENV)/bin/clang-format -i $(C_FILES)
+
+# One environment for everything.
+$(VENV)/.made: | prerequisites
+	@echo "== setting up $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+.PHONY: prerequisites
+prerequisites:
+	@$(PREREQUISITES) $(PYTHON) $(PY)
+
+# Each extra installs the package too: in place, so that the sources in the checkout are what runs.
+$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: $(SOURCES) $(VENV)/.made
+	@echo "== building cwrapjit, with what the $* needs"
+	@$(if $(filter test,$*),CWRAPJIT_WERROR=1) $(PIP) --editable '.[$*]'
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.made
+	@$(PIP) ruff clang-format
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .venv-* build dist *.egg-info cwrapjit/*.so
+	rm -rf examples/output benchmarks/results .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	find cwrapjit csrc tinyjit tests examples benchmarks tools -name __pycache__ -type d -prune \
+		-exec rm -rf {} +

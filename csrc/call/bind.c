@@ -1,0 +1,83 @@
+/* bind.c: positional and keyword arguments to slots, as Python's own functions
+ * bind them. Slots are ordered as the names: inputs, out, extras; only inputs
+ * may be positional. */
+
+/* The slot of a keyword, by identity first; -1 without such a name, -2 with an
+ * exception set. */
+static int
+find_slot(const cwj_runtime *runtime, PyObject *name)
+{
+    for (int i = 0; i < runtime->nnames; i++) {
+        if (runtime->names[i] == name) {
+            return i;
+        }
+    }
+    for (int i = 0; i < runtime->nnames; i++) {
+        int equal = PyObject_RichCompareBool(runtime->names[i], name, Py_EQ);
+        if (equal != 0) {
+            return equal > 0 ? i : -2;
+        }
+    }
+    return -1;
+}
+
+static int
+bind_keywords(cwj_frame *frame, PyObject *const *values, PyObject *kwnames)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(kwnames);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        int slot = find_slot(frame->runtime, name);
+        if (slot == -2) {
+            return -1;
+        }
+        if (slot == -1) {
+            raise_in_call(frame, PyExc_TypeError, "got an unexpected keyword argument '%U'",
+                          name);
+            return -1;
+        }
+        if (frame->slots[slot] != NULL) {
+            raise_in_call(frame, PyExc_TypeError, "got multiple values for argument '%U'", name);
+            return -1;
+        }
+        frame->slots[slot] = values[i];
+    }
+    return 0;
+}
+
+static int
+refuse_missing(const cwj_frame *frame)
+{
+    for (int i = 0; i < frame->decl->ninputs; i++) {
+        if (frame->slots[i] == NULL) {
+            raise_in_call(frame, PyExc_TypeError, "missing required argument '%s' (position %d)",
+                          name_of(frame, i), i + 1);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+bind_arguments(cwj_frame *frame, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    int ninputs = frame->decl->ninputs;
+    Py_ssize_t npositional = PyVectorcall_NARGS(nargsf);
+    if (npositional > ninputs) {
+        raise_in_call(frame, PyExc_TypeError,
+                      "takes %d positional argument%s but %zd were given (out and extra "
+                      "arguments are keyword-only)",
+                      ninputs, ninputs == 1 ? "" : "s", npositional);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < npositional; i++) {
+        frame->slots[i] = args[i];
+    }
+    if (kwnames != NULL && bind_keywords(frame, args + npositional, kwnames) < 0) {
+        return -1;
+    }
+    if (frame->slots[ninputs] != Py_None) {
+        frame->out = frame->slots[ninputs];
+    }
+    return npositional == ninputs ? 0 : refuse_missing(frame);
+}

@@ -1,0 +1,203 @@
+/* overlap.c: what is written must not share memory with what is read.
+ *
+ * Only outputs and arguments that the caller passed to be written can overlap
+ * anything. Bounds decide nearly always; where they do not, NumPy's exact test
+ * does, with a limit on its work.
+ */
+
+enum { CWJ_OVERLAP_WORK = 100000 }; /* candidate solutions that NumPy may try */
+
+typedef struct cwj_extent {
+    const char *low;  /* first byte */
+    const char *high; /* one past the last byte; low == high: no elements */
+} cwj_extent;
+
+static cwj_extent
+extent_of(const cwj_state *state)
+{
+    cwj_extent extent = {state->data, state->data};
+    for (int i = 0; i < state->ndim; i++) {
+        if (state->dims[i] == 0) {
+            return extent;
+        }
+    }
+    for (int i = 0; i < state->ndim; i++) {
+        npy_intp reach = (state->dims[i] - 1) * state->strides[i];
+        if (reach < 0) {
+            extent.low += reach;
+        } else {
+            extent.high += reach;
+        }
+    }
+    extent.high += state->itemsize;
+    return extent;
+}
+
+/* NumPy's exact answer: 1 shared, 0 not, -1 with an exception set. Too hard to
+ * tell within the limit counts as shared. */
+static int
+shares_exactly(const cwj_state *one, const cwj_state *other)
+{
+    int shared = -1;
+    PyObject *answer = NULL;
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *test = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "shares_memory");
+    if (test == NULL) {
+        goto done;
+    }
+    answer = PyObject_CallFunction(test, "OOi", (PyObject *)one->array, (PyObject *)other->array,
+                                   (int)CWJ_OVERLAP_WORK);
+    if (answer != NULL) {
+        shared = PyObject_IsTrue(answer);
+    } else if (PyErr_ExceptionMatches(PyExc_RuntimeError)) { /* TooHardError */
+        PyErr_Clear();
+        shared = 1;
+    }
+done:
+    Py_XDECREF(answer);
+    Py_XDECREF(test);
+    Py_XDECREF(numpy);
+    return shared;
+}
+
+static int
+same_view(const cwj_state *one, const cwj_state *other)
+{
+    if (one->data != other->data || one->ndim != other->ndim ||
+        one->itemsize != other->itemsize) {
+        return 0;
+    }
+    for (int i = 0; i < one->ndim; i++) {
+        if (one->dims[i] != other->dims[i] ||
+            (one->dims[i] != 1 && one->strides[i] != other->strides[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* True when the operand has one slice of its own for each turn of the loop. */
+static int
+fills_the_loop(const cwj_frame *frame, const cwj_state *state)
+{
+    for (int axis = 0; axis < frame->nextra; axis++) {
+        int at = axis - frame->nextra + state->nextra;
+        if ((at >= 0 ? state->dims[at] : 1) != frame->extra[axis]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The one overlap with a meaning: x as input and as output, each slice reading
+ * what it then overwrites. With core dims only the snippet can know. */
+static int
+is_allowed_in_place(const cwj_frame *frame, int written, int other)
+{
+    const cwj_function_decl *decl = frame->decl;
+    if (decl->operands[other].role != CWJ_IN) {
+        return 0;
+    }
+    if (!same_view(&frame->states[written], &frame->states[other]) ||
+        !fills_the_loop(frame, &frame->states[other])) {
+        return 0;
+    }
+    return (decl->flags & CWJ_INPLACE) != 0 ||
+           (decl->operands[written].ncore == 0 && decl->operands[other].ncore == 0);
+}
+
+static int
+check_pair(const cwj_frame *frame, int written, cwj_extent extent, int other)
+{
+    const cwj_state *state = &frame->states[other];
+    if (state->array == NULL) {
+        return 0;
+    }
+    cwj_extent against = extent_of(state);
+    if (extent.high <= against.low || against.high <= extent.low ||
+        against.low == against.high || is_allowed_in_place(frame, written, other)) {
+        return 0;
+    }
+    int shared = shares_exactly(&frame->states[written], state);
+    if (shared > 0) {
+        raise_in_call(frame, PyExc_ValueError,
+                      "%s '%s' shares memory with %s '%s'; wanted separate arrays%s",
+                      kind_of(frame, written), name_of(frame, written), kind_of(frame, other),
+                      name_of(frame, other),
+                      same_view(&frame->states[written], state)
+                          ? " (inplace=True allows the exact same view of an input)"
+                          : "");
+    }
+    return shared != 0 ? -1 : 0;
+}
+
+/* True when no two elements can share memory: from the smallest stride up, each
+ * stride steps over all that lies below it. A false negative needs strides that
+ * only as_strided() makes. */
+static int
+strides_are_nested(const cwj_state *state)
+{
+    npy_intp covered = state->itemsize;
+    npy_intp below = -1; /* axes are visited by (|stride|, index) */
+    int below_index = -1;
+    for (int turn = 0; turn < state->ndim; turn++) {
+        int next = -1;
+        npy_intp smallest = 0;
+        for (int i = 0; i < state->ndim; i++) {
+            npy_intp size = state->strides[i] < 0 ? -state->strides[i] : state->strides[i];
+            int is_later = size > below || (size == below && i > below_index);
+            if (is_later && (next < 0 || size < smallest)) {
+                next = i;
+                smallest = size;
+            }
+        }
+        below = smallest;
+        below_index = next;
+        if (state->dims[next] > 1) {
+            if (smallest < covered) {
+                return 0;
+            }
+            covered += (state->dims[next] - 1) * smallest;
+        }
+    }
+    return 1;
+}
+
+static int
+check_written(const cwj_frame *frame, int k)
+{
+    const cwj_state *state = &frame->states[k];
+    cwj_extent extent = extent_of(state);
+    if (extent.low == extent.high) {
+        return 0;
+    }
+    if (!PyArray_IS_C_CONTIGUOUS(state->array) && !strides_are_nested(state)) {
+        raise_in_call(frame, PyExc_ValueError,
+                      "%s '%s' may hold several elements in the same memory (its strides are zero "
+                      "or overlap); wanted an array with memory for each element",
+                      kind_of(frame, k), name_of(frame, k));
+        return -1;
+    }
+    for (int other = 0; other < frame->noperands; other++) {
+        int both_written = frame->decl->operands[other].role != CWJ_IN;
+        if (other != k && !(both_written && other < k) &&
+            check_pair(frame, k, extent, other) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+check_overlap(const cwj_frame *frame)
+{
+    const cwj_function_decl *decl = frame->decl;
+    for (int k = 0; k < frame->noperands; k++) {
+        int is_written = k >= decl->ninputs ? frame->states[k].given
+                                            : decl->operands[k].role == CWJ_INOUT;
+        if (is_written && check_written(frame, k) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,105 @@
+/* runtime.c: what is derived once from a descriptor: keyword names, dtypes and
+ * the loops that run today. */
+
+static int
+fill_names(cwj_runtime *runtime)
+{
+    const cwj_function_decl *decl = runtime->decl;
+    runtime->nnames = decl->ninputs + 1 + decl->nextras;
+    runtime->names = PyMem_Calloc((size_t)runtime->nnames, sizeof(PyObject *));
+    if (runtime->names == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int i = 0; i < runtime->nnames; i++) {
+        const char *name = i < decl->ninputs    ? decl->operands[i].name
+                           : i == decl->ninputs ? "out"
+                                                : decl->extras[i - decl->ninputs - 1].name;
+        runtime->names[i] = PyUnicode_InternFromString(name);
+        if (runtime->names[i] == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* A flexible dtype by its name, "S5": the one spelling that needs no struct
+ * member whose place differs between NumPy 1 and 2. */
+static PyArray_Descr *
+flexible_descr(const cwj_type *type)
+{
+    char kind = type->type_num == NPY_STRING ? 'S' : type->type_num == NPY_UNICODE ? 'U' : 'V';
+    npy_intp length = kind == 'U' ? type->itemsize / 4 : type->itemsize;
+    PyArray_Descr *descr = NULL;
+    PyObject *name = PyUnicode_FromFormat("%c%zd", kind, (Py_ssize_t)length);
+    if (name != NULL && !PyArray_DescrConverter(name, &descr)) {
+        descr = NULL;
+    }
+    Py_XDECREF(name);
+    return descr;
+}
+
+static int
+fill_types(cwj_runtime *runtime)
+{
+    const cwj_function_decl *decl = runtime->decl;
+    size_t noperands = (size_t)(decl->ninputs + decl->noutputs);
+    size_t ntypesets = (size_t)decl->ntypesets;
+    runtime->descrs = PyMem_Calloc(ntypesets * noperands + 1, sizeof(PyArray_Descr *));
+    runtime->loops = PyMem_Calloc(ntypesets + 1, sizeof(cwj_loop *));
+    if (runtime->descrs == NULL || runtime->loops == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (size_t t = 0; t < ntypesets; t++) {
+        runtime->loops[t] = decl->typesets[t].loop;
+        for (size_t k = 0; k < noperands; k++) {
+            const cwj_type *type = &decl->typesets[t].types[k];
+            if (type->itemsize == 0) {
+                continue; /* any itemsize: no dtype of its own */
+            }
+            PyArray_Descr *descr = PyTypeNum_ISFLEXIBLE(type->type_num)
+                                       ? flexible_descr(type)
+                                       : PyArray_DescrFromType(type->type_num);
+            if (descr == NULL) {
+                return -1;
+            }
+            runtime->descrs[t * noperands + k] = descr;
+        }
+    }
+    return 0;
+}
+
+int
+cwj_runtime_init(cwj_runtime *runtime, const cwj_function_decl *decl)
+{
+    memset(runtime, 0, sizeof(*runtime));
+    runtime->decl = decl;
+    runtime->release_gil = (decl->flags & CWJ_RELEASE_GIL) != 0;
+    if (fill_names(runtime) < 0 || fill_types(runtime) < 0) {
+        cwj_runtime_clear(runtime);
+        return -1;
+    }
+    return 0;
+}
+
+void
+cwj_runtime_clear(cwj_runtime *runtime)
+{
+    if (runtime->names != NULL) {
+        for (int i = 0; i < runtime->nnames; i++) {
+            Py_XDECREF(runtime->names[i]);
+        }
+    }
+    if (runtime->descrs != NULL) {
+        const cwj_function_decl *decl = runtime->decl;
+        size_t ndescrs = (size_t)decl->ntypesets * (size_t)(decl->ninputs + decl->noutputs);
+        for (size_t i = 0; i < ndescrs; i++) {
+            Py_XDECREF(runtime->descrs[i]);
+        }
+    }
+    PyMem_Free(runtime->names);
+    PyMem_Free(runtime->descrs);
+    PyMem_Free(runtime->loops);
+    memset(runtime, 0, sizeof(*runtime));
+}

@@ -1,0 +1,286 @@
+/* shape.c: named dims and broadcast dims.
+ *
+ * Core dims are the trailing ones of each operand and must match its prototype;
+ * a dim that an array lacks counts as 1. The rest broadcasts as in NumPy. Two
+ * shapes come out of it:
+ *
+ *     result  what the inputs broadcast to; no given output may be smaller
+ *     extra   what the loop runs over: as result, or larger where a given
+ *             output is larger, which is then filled with copies
+ */
+
+static npy_intp
+core_dim(const cwj_state *state, int ncore, int axis)
+{
+    int at = state->ndim - ncore + axis;
+    return at >= 0 ? state->dims[at] : 1;
+}
+
+static int
+refuse_core(const cwj_frame *frame, int k, int axis, npy_intp got)
+{
+    const cwj_operand_decl *operand = &frame->decl->operands[k];
+    npy_intp want = operand->core[axis];
+    Py_ssize_t from_end = axis - operand->ncore;
+    if (want >= 0) {
+        raise_shape(frame, k, "axis %zd must have length %zd, got %zd", from_end, (Py_ssize_t)want,
+                    (Py_ssize_t)got);
+    } else {
+        int by = frame->named_by[-1 - want];
+        raise_shape(frame, k, "dimension '%s' (axis %zd) must be %zd, as in %s'%s', got %zd",
+                    frame->decl->named[-1 - want], from_end,
+                    (Py_ssize_t)frame->named[-1 - want],
+                    by == k ? "another axis of " : "", name_of(frame, by), (Py_ssize_t)got);
+    }
+    return -1;
+}
+
+/* Matches the core dims of operand k; the first to name a dim sets it. */
+static int
+match_core(cwj_frame *frame, int k)
+{
+    const cwj_operand_decl *operand = &frame->decl->operands[k];
+    for (int axis = 0; axis < operand->ncore; axis++) {
+        npy_intp got = core_dim(&frame->states[k], operand->ncore, axis);
+        npy_intp want = operand->core[axis];
+        if (want < 0) {
+            npy_intp *named = &frame->named[-1 - want];
+            if (*named < 0) {
+                *named = got;
+                frame->named_by[-1 - want] = k;
+            }
+            want = *named;
+        }
+        if (got != want) {
+            return refuse_core(frame, k, axis, got);
+        }
+    }
+    return 0;
+}
+
+/* Counts broadcast dims. A frame's nextra is the largest over all operands. */
+static int
+count_extra(cwj_frame *frame)
+{
+    for (int k = 0; k < frame->noperands; k++) {
+        cwj_state *state = &frame->states[k];
+        if (k < frame->decl->ninputs || state->given) {
+            state->nextra = state->ndim - frame->decl->operands[k].ncore;
+            if (state->nextra > frame->nextra) {
+                frame->nextra = state->nextra;
+            }
+        }
+    }
+    frame->extra = frame_alloc(frame, 2 * (size_t)frame->nextra, sizeof(npy_intp));
+    if (frame->extra == NULL) {
+        return -1;
+    }
+    frame->result = frame->extra + frame->nextra;
+    for (int i = 0; i < 2 * frame->nextra; i++) {
+        frame->extra[i] = 1;
+    }
+    return 0;
+}
+
+/* A broadcast axis as an axis of operand k, counted from the end as NumPy does. */
+static int
+axis_of(const cwj_frame *frame, int k, int axis)
+{
+    return axis - frame->nextra - frame->decl->operands[k].ncore;
+}
+
+/* The first operand before k that has more than one element along a broadcast
+ * axis, for messages. */
+static int
+who_set_axis(const cwj_frame *frame, int k, int axis)
+{
+    for (int j = 0; j < k; j++) {
+        const cwj_state *state = &frame->states[j];
+        int at = axis - frame->nextra + state->nextra;
+        if (at >= 0 && state->dims != NULL && state->dims[at] != 1) {
+            return j;
+        }
+    }
+    return 0;
+}
+
+/* Broadcasts the extra dims of operand k into shape. */
+static int
+broadcast_extra(cwj_frame *frame, int k, npy_intp *shape)
+{
+    const cwj_state *state = &frame->states[k];
+    for (int i = 0; i < state->nextra; i++) {
+        int axis = frame->nextra - state->nextra + i;
+        npy_intp dim = state->dims[i];
+        if (shape[axis] == 1) {
+            shape[axis] = dim;
+        } else if (dim != 1 && dim != shape[axis]) {
+            raise_shape(frame, k, "axis %d must be %zd or 1 to broadcast with '%s', got %zd",
+                        axis_of(frame, k, axis), (Py_ssize_t)shape[axis],
+                        name_of(frame, who_set_axis(frame, k, axis)), (Py_ssize_t)dim);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* What is written to must have room for every slice of the result. */
+static int
+check_room(const cwj_frame *frame, int k, const npy_intp *wanted, int exactly)
+{
+    const cwj_state *state = &frame->states[k];
+    for (int axis = 0; axis < frame->nextra; axis++) {
+        int at = axis - frame->nextra + state->nextra;
+        npy_intp dim = at >= 0 ? state->dims[at] : 1;
+        if (dim != wanted[axis] && (exactly || wanted[axis] != 1 || dim == 0)) {
+            raise_shape(frame, k, "axis %d must be %zd to hold the result, got %zd",
+                        axis_of(frame, k, axis), (Py_ssize_t)wanted[axis], (Py_ssize_t)dim);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+resolve_inputs(cwj_frame *frame)
+{
+    for (int k = 0; k < frame->decl->ninputs; k++) {
+        if (match_core(frame, k) < 0 || broadcast_extra(frame, k, frame->result) < 0) {
+            return -1;
+        }
+    }
+    memcpy(frame->extra, frame->result, (size_t)frame->nextra * sizeof(npy_intp));
+    return 0;
+}
+
+static int
+resolve_given_outputs(cwj_frame *frame)
+{
+    for (int k = frame->decl->ninputs; k < frame->noperands; k++) {
+        if (frame->states[k].given &&
+            (match_core(frame, k) < 0 || check_room(frame, k, frame->result, 0) < 0 ||
+             broadcast_extra(frame, k, frame->extra) < 0)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* An argument updated in place is neither stretched nor updated twice. */
+static int
+resolve_inouts(const cwj_frame *frame)
+{
+    for (int k = 0; k < frame->decl->ninputs; k++) {
+        if (frame->decl->operands[k].role == CWJ_INOUT &&
+            check_room(frame, k, frame->extra, 1) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* A dim that only outputs name is known only from out. */
+static int
+check_named_known(const cwj_frame *frame)
+{
+    const cwj_function_decl *decl = frame->decl;
+    for (int k = decl->ninputs; k < frame->noperands; k++) {
+        for (int i = 0; i < decl->operands[k].ncore; i++) {
+            npy_intp core = decl->operands[k].core[i];
+            if (core < 0 && frame->named[-1 - core] < 0) {
+                raise_in_call(frame, PyExc_ValueError,
+                              "output '%s': no input sets dimension '%s', so out is required",
+                              name_of(frame, k), decl->named[-1 - core]);
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Copies every array's dims and strides. An array's owner may reshape it in
+ * place at any time: while a later argument is converted by Python code, or in
+ * another thread while the slices run. */
+static int
+take_shapes(cwj_frame *frame)
+{
+    for (int k = 0; k < frame->noperands; k++) {
+        cwj_state *state = &frame->states[k];
+        if (state->array == NULL) {
+            continue;
+        }
+        adopt_array(state, state->array); /* as it is now */
+        size_t ndim = (size_t)state->ndim;
+        npy_intp *copy = frame_alloc(frame, 2 * ndim, sizeof(npy_intp));
+        if (copy == NULL) {
+            return -1;
+        }
+        for (size_t i = 0; i < ndim; i++) {
+            copy[i] = state->dims[i];
+            copy[ndim + i] = state->strides[i];
+        }
+        state->dims = copy;
+        state->strides = copy + ndim;
+    }
+    return 0;
+}
+
+static int
+resolve_shapes(cwj_frame *frame)
+{
+    for (int i = 0; i < frame->decl->nnamed; i++) {
+        frame->named[i] = -1;
+    }
+    if (take_shapes(frame) < 0 || count_extra(frame) < 0 || resolve_inputs(frame) < 0 ||
+        resolve_given_outputs(frame) < 0 || resolve_inouts(frame) < 0) {
+        return -1;
+    }
+    return check_named_known(frame);
+}
+
+/* ---- what snippets see ------------------------------------------------- */
+
+/* An operand with fewer dims than its prototype: 1s in front. */
+static int
+pad_dims(cwj_frame *frame, cwj_state *state, int ncore)
+{
+    npy_intp *dims = frame_alloc(frame, 2 * (size_t)ncore, sizeof(npy_intp));
+    if (dims == NULL) {
+        return -1;
+    }
+    int missing = ncore - state->ndim;
+    npy_intp bytes = state->itemsize;
+    for (int i = ncore - 1; i >= 0; i--) {
+        dims[i] = i < missing ? 1 : state->dims[i - missing];
+        dims[ncore + i] = i < missing ? bytes : state->strides[i - missing];
+        bytes *= dims[i];
+    }
+    state->dims = dims;
+    state->strides = dims + ncore;
+    state->ndim = ncore;
+    state->nextra = 0;
+    return 0;
+}
+
+static int
+describe_operands(cwj_frame *frame)
+{
+    for (int k = 0; k < frame->noperands; k++) {
+        cwj_state *state = &frame->states[k];
+        int ncore = frame->decl->operands[k].ncore;
+        if (state->ndim < ncore && pad_dims(frame, state, ncore) < 0) {
+            return -1;
+        }
+        frame->operands[k] = (cwj_operand){
+            .ndims_full = state->ndim,
+            .dims_full = state->dims,
+            .strides_full = state->strides,
+            .ndims_slice = ncore,
+            .dims_slice = ncore > 0 ? state->dims + state->nextra : state->dims,
+            .strides_slice = ncore > 0 ? state->strides + state->nextra : state->strides,
+            .sizeof_element = state->itemsize,
+            .data = state->data,
+        };
+    }
+    return 0;
+}

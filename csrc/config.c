@@ -1,0 +1,229 @@
+/* config.c: type Config, whose one instance is cwrapjit.config.
+ *
+ * An attribute that nobody set follows its environment variable, which is read
+ * whenever it is asked for: setting it late works, and nothing is parsed at
+ * import. None puts an attribute back to that.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "errors.h"
+
+typedef struct {
+    PyObject_HEAD PyObject *optimize; /* str, or NULL: not set */
+    PyObject *threads;  /* int or str, or NULL */
+    PyObject *compiler; /* str, or NULL */
+} config_object;
+
+/* ---- the environment --------------------------------------------------- */
+
+/* A new str, or NULL without exception when the variable is unset or empty. */
+static PyObject *
+environment_text(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text == NULL || text[0] == '\0' ? NULL : PyUnicode_DecodeFSDefault(text);
+}
+
+/* The number that text spells, or text itself. */
+static PyObject *
+number_or_text(PyObject *text)
+{
+    PyObject *number = PyLong_FromUnicodeObject(text, 10);
+    if (number == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyErr_Clear();
+        return Py_NewRef(text);
+    }
+    return number;
+}
+
+/* ---- values in force --------------------------------------------------- */
+
+static PyObject *
+effective_optimize(const config_object *self)
+{
+    if (self->optimize != NULL) {
+        return Py_NewRef(self->optimize);
+    }
+    PyObject *text = environment_text("CWRAPJIT_OPTIMIZE");
+    if (text == NULL) {
+        return PyErr_Occurred() ? NULL : PyUnicode_FromString("auto");
+    }
+    if (cwj_parse_optimize(text, "CWRAPJIT_OPTIMIZE") < 0) {
+        Py_CLEAR(text);
+    }
+    return text;
+}
+
+static PyObject *
+effective_threads(const config_object *self)
+{
+    if (self->threads != NULL) {
+        return Py_NewRef(self->threads);
+    }
+    PyObject *text = environment_text("CWRAPJIT_THREADS");
+    if (text == NULL) {
+        return PyErr_Occurred() ? NULL : PyLong_FromLong(1);
+    }
+    PyObject *threads = number_or_text(text);
+    Py_DECREF(text);
+    if (threads != NULL && cwj_parse_threads(threads, "CWRAPJIT_THREADS") < 0) {
+        Py_CLEAR(threads);
+    }
+    return threads;
+}
+
+int
+cwj_config_optimize(PyObject *config)
+{
+    PyObject *value = effective_optimize((config_object *)config);
+    int result = value == NULL ? -1 : cwj_parse_optimize(value, "config");
+    Py_XDECREF(value);
+    return result;
+}
+
+int
+cwj_config_threads(PyObject *config)
+{
+    PyObject *value = effective_threads((config_object *)config);
+    int result = value == NULL ? -1 : cwj_parse_threads(value, "config");
+    Py_XDECREF(value);
+    return result;
+}
+
+/* ---- attributes -------------------------------------------------------- */
+
+static void
+replace(PyObject **member, PyObject *value)
+{
+    PyObject *fresh = value == NULL || value == Py_None ? NULL : Py_NewRef(value);
+    Py_XSETREF(*member, fresh);
+}
+
+static PyObject *
+get_optimize(PyObject *self, void *Py_UNUSED(closure))
+{
+    return effective_optimize((config_object *)self);
+}
+
+static int
+set_optimize(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    if (value != NULL && value != Py_None && cwj_parse_optimize(value, "config") < 0) {
+        return -1;
+    }
+    replace(&((config_object *)self)->optimize, value);
+    return 0;
+}
+
+static PyObject *
+get_threads(PyObject *self, void *Py_UNUSED(closure))
+{
+    return effective_threads((config_object *)self);
+}
+
+static int
+set_threads(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    if (value != NULL && value != Py_None && cwj_parse_threads(value, "config") < 0) {
+        return -1;
+    }
+    replace(&((config_object *)self)->threads, value);
+    return 0;
+}
+
+static PyObject *
+get_compiler(PyObject *self, void *Py_UNUSED(closure))
+{
+    config_object *config = (config_object *)self;
+    if (config->compiler != NULL) {
+        return Py_NewRef(config->compiler);
+    }
+    PyObject *text = environment_text("CWRAPJIT_CC");
+    return text != NULL || PyErr_Occurred() ? text : Py_NewRef(Py_None);
+}
+
+static int
+set_compiler(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    if (value != NULL && value != Py_None && !PyUnicode_Check(value)) {
+        return cwj_refuse("config", PyExc_TypeError, "compiler must be a str or None, not %s",
+                          Py_TYPE(value)->tp_name);
+    }
+    replace(&((config_object *)self)->compiler, value);
+    return 0;
+}
+
+static PyGetSetDef config_getset[] = {
+    {"optimize", get_optimize, set_optimize,
+     "'auto' or 'off': the background tier; $CWRAPJIT_OPTIMIZE.", NULL},
+    {"threads", get_threads, set_threads, "Threads of a call, or 'auto'; $CWRAPJIT_THREADS.", NULL},
+    {"compiler", get_compiler, set_compiler,
+     "The optimizing compiler, or None: what PATH has; $CWRAPJIT_CC.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* ---- the type ---------------------------------------------------------- */
+
+static PyObject *
+config_repr(PyObject *self)
+{
+    PyObject *text = NULL;
+    PyObject *optimize = get_optimize(self, NULL);
+    PyObject *threads = optimize == NULL ? NULL : get_threads(self, NULL);
+    PyObject *compiler = threads == NULL ? NULL : get_compiler(self, NULL);
+    if (compiler != NULL) {
+        text = PyUnicode_FromFormat("<cwrapjit.config optimize=%R threads=%R compiler=%R>",
+                                    optimize, threads, compiler);
+    }
+    Py_XDECREF(optimize);
+    Py_XDECREF(threads);
+    Py_XDECREF(compiler);
+    return text;
+}
+
+static void
+config_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    config_object *config = (config_object *)self;
+    Py_XDECREF(config->optimize);
+    Py_XDECREF(config->threads);
+    Py_XDECREF(config->compiler);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+PyDoc_STRVAR(config_doc, "Defaults for the whole process; None puts one back to its default.");
+
+static PyType_Slot config_slots[] = {
+    {Py_tp_dealloc, config_dealloc},
+    {Py_tp_repr, config_repr},
+    {Py_tp_getset, config_getset},
+    {Py_tp_doc, (void *)config_doc},
+    {0, NULL},
+};
+
+static PyType_Spec config_spec = {
+    .name = "cwrapjit.Config",
+    .basicsize = sizeof(config_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = config_slots,
+};
+
+int
+cwj_add_config(PyObject *extension, cwj_module_state *state)
+{
+    state->config_type = (PyTypeObject *)PyType_FromModuleAndSpec(extension, &config_spec, NULL);
+    if (state->config_type == NULL) {
+        return -1;
+    }
+    state->config = state->config_type->tp_alloc(state->config_type, 0);
+    if (state->config == NULL) {
+        return -1;
+    }
+    return PyModule_AddObjectRef(extension, "Config", (PyObject *)state->config_type) < 0
+               ? -1
+               : PyModule_AddObjectRef(extension, "config", state->config);
+}

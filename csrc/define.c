@@ -1,0 +1,199 @@
+/* define.c: a definition, from the arguments of function() to a callable.
+ *
+ *     parse -> options -> spec -> tj_define (without the GIL) -> Function
+ *
+ * While the GIL is released the texts are read from str objects that the spec
+ * holds, and nobody else knows the spec yet.
+ */
+#include "errors.h"
+#include "extras.h"
+#include "function.h"
+
+/* ---- arguments --------------------------------------------------------- */
+
+static int
+parse_arguments(cwj_arguments *a, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"name",
+                            "docstring",
+                            "args_input",
+                            "prototype_input",
+                            "prototype_output",
+                            "Ccode_slice_eval",
+                            "Ccode_validate",
+                            "Ccode_cookie_struct",
+                            "Ccode_cookie_cleanup",
+                            "extra_args",
+                            "signature",
+                            "args_inout",
+                            CWJ_OPTION_NAMES,
+                            NULL};
+    return PyArg_ParseTupleAndKeywords(
+               args, kwargs, "O|OOOOOOOOO$OO" CWJ_OPTION_FORMAT ":function", names, &a->name,
+               &a->docstring, &a->args_input, &a->prototype_input, &a->prototype_output,
+               &a->slice_eval, &a->validate, &a->cookie_struct, &a->cookie_cleanup, &a->extra_args,
+               &a->signature, &a->args_inout, CWJ_OPTION_TARGETS(a->options))
+               ? 0
+               : -1;
+}
+
+/* The docstring as a str; new reference. */
+static PyObject *
+take_docstring(const cwj_spec *spec, PyObject *docstring)
+{
+    if (docstring == NULL) {
+        return PyUnicode_FromString("");
+    }
+    if (docstring != Py_None && !PyUnicode_Check(docstring)) {
+        cwj_refuse(spec->who, PyExc_TypeError, "docstring must be a str, not %s",
+                   Py_TYPE(docstring)->tp_name);
+        return NULL;
+    }
+    return Py_NewRef(docstring);
+}
+
+/* "innerlib.inner()" before there is a spec. */
+static PyObject *
+text_of_who(PyObject *module_name, PyObject *name)
+{
+    if (module_name == NULL) {
+        return PyUnicode_FromFormat("%S()", name);
+    }
+    return PyUnicode_FromFormat("%U.%S()", module_name, name);
+}
+
+static int
+take_options(cwj_options *options, cwj_module_state *state, const cwj_arguments *arguments,
+             PyObject *module_name)
+{
+    int status = -1;
+    PyObject *who = text_of_who(module_name, arguments->name);
+    PyObject *bytes = who == NULL ? NULL : PyUnicode_AsEncodedString(who, "utf-8", "replace");
+    if (bytes != NULL &&
+        cwj_options_update(options, &arguments->options, PyBytes_AS_STRING(bytes)) == 0 &&
+        cwj_options_finish(options, state, PyBytes_AS_STRING(bytes)) == 0) {
+        status = 0;
+    }
+    Py_XDECREF(who);
+    Py_XDECREF(bytes);
+    return status;
+}
+
+/* ---- compiling --------------------------------------------------------- */
+
+/* Returns 0, or -1 with an exception set and code cleared. */
+static int
+compile(tj_function *code, const cwj_module_state *state, cwj_environment *environment,
+        const cwj_spec *spec)
+{
+    tj_messages messages = {0};
+    tj_error error;
+    tj_status status;
+    int result = -1;
+    tj_error_init(&error);
+
+    Py_BEGIN_ALLOW_THREADS status = tj_define(environment->tj, &spec->tj, code, &messages, &error);
+    Py_END_ALLOW_THREADS
+
+        if (status != TJ_OK)
+    {
+        cwj_raise(state, spec->who, &error, &messages);
+    }
+    else if (cwj_check_extras(spec, code->decl) == 0)
+    {
+        result = cwj_warn(state, &messages);
+    }
+    if (result < 0) {
+        tj_function_clear(code);
+    }
+    tj_messages_clear(&messages);
+    tj_error_clear(&error);
+    return result;
+}
+
+/* ---- the object -------------------------------------------------------- */
+
+/* What ordinary functions keep in attributes of these names. */
+static PyObject *
+make_dict(const cwj_spec *spec, PyObject *module_name, PyObject *docstring)
+{
+    PyObject *name = PyUnicode_FromString(spec->tj.name);
+    PyObject *module =
+        module_name != NULL ? Py_NewRef(module_name) : PyUnicode_FromString("cwrapjit");
+    PyObject *dict = NULL;
+    if (name != NULL && module != NULL) {
+        dict = Py_BuildValue("{sOsOsOsO}", "__name__", name, "__qualname__", name, "__doc__",
+                             docstring, "__module__", module);
+    }
+    Py_XDECREF(name);
+    Py_XDECREF(module);
+    return dict;
+}
+
+static PyObject *
+call_function(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    return cwj_invoke(&((cwj_function_object *)self)->runtime, args, nargsf, kwnames);
+}
+
+/* Takes over code, spec and dict, which it frees on failure. */
+static PyObject *
+make_function(const cwj_module_state *state, cwj_environment *environment, tj_function *code,
+              cwj_spec *spec, PyObject *dict, const cwj_options *options)
+{
+    PyTypeObject *type = state->function_type;
+    cwj_function_object *self = (cwj_function_object *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        tj_function_clear(code);
+        cwj_spec_free(spec);
+        Py_DECREF(dict);
+        return NULL;
+    }
+    self->vectorcall = call_function;
+    self->environment = cwj_environment_ref(environment);
+    self->code = *code;
+    self->spec = spec;
+    self->dict = dict;
+    if (cwj_runtime_init(&self->runtime, self->code.decl) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    if (options->gil == CWJ_UNSET && !tj_unit_uses_host(self->code.unit)) {
+        spec->tj.flags |= CWJ_RELEASE_GIL; /* m.write() emits what was found out here */
+    }
+    self->runtime.release_gil = (spec->tj.flags & CWJ_RELEASE_GIL) != 0;
+    return (PyObject *)self;
+}
+
+PyObject *
+cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObject *module_name,
+                    const cwj_options *defaults, PyObject *args, PyObject *kwargs)
+{
+    cwj_arguments arguments = {0};
+    cwj_options options = *defaults;
+    tj_function code = {0};
+    cwj_spec *spec = NULL;
+    PyObject *docstring = NULL, *dict = NULL, *function = NULL;
+
+    if (parse_arguments(&arguments, args, kwargs) < 0 ||
+        take_options(&options, state, &arguments, module_name) < 0) {
+        goto done;
+    }
+    spec = cwj_spec_new(state, module_name, environment->header, &arguments, &options);
+    if (spec == NULL) {
+        goto done;
+    }
+    docstring = take_docstring(spec, arguments.docstring);
+    dict = docstring == NULL ? NULL : make_dict(spec, module_name, docstring);
+    if (dict == NULL || compile(&code, state, environment, spec) < 0) {
+        goto done;
+    }
+    function = make_function(state, environment, &code, spec, dict, &options);
+    spec = NULL; /* taken over */
+    dict = NULL;
+done:
+    cwj_spec_free(spec);
+    Py_XDECREF(docstring);
+    Py_XDECREF(dict);
+    return function;
+}

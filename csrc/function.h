@@ -1,0 +1,28 @@
+/* function.h: type cwrapjit.Function, a compiled broadcasting function. */
+#ifndef CWJ_FUNCTION_H
+#define CWJ_FUNCTION_H
+
+#include "environment.h"
+#include "spec.h"
+
+#include "call.h"
+
+typedef struct cwj_function_object {
+    PyObject_HEAD vectorcallfunc vectorcall;
+    cwj_runtime runtime;          /* what a call needs; points into code */
+    tj_function code;             /* owned: machine code, C text, descriptor */
+    cwj_environment *environment; /* owned: must outlive code */
+    cwj_spec *spec;               /* owned */
+    PyObject *dict;               /* owned: __name__, __doc__, __module__, ... */
+    PyObject *signature;          /* owned: inspect.Signature, made when asked for */
+    PyObject *weakrefs;
+} cwj_function_object;
+
+/* Checks, compiles and binds: the definition of a function. args and kwargs
+ * are those of module.function(); module_name is NULL without module. Returns
+ * a new reference, or NULL with an exception set. */
+PyObject *cwj_function_define(cwj_module_state *state, cwj_environment *environment,
+                              PyObject *module_name, const cwj_options *defaults, PyObject *args,
+                              PyObject *kwargs);
+
+#endif

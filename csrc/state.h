@@ -1,0 +1,32 @@
+/* state.h: what the extension module knows, one per interpreter. */
+#ifndef CWJ_STATE_H
+#define CWJ_STATE_H
+
+#include "api.h"
+
+typedef struct cwj_module_state {
+    PyTypeObject *module_type;   /* cwrapjit.module */
+    PyTypeObject *function_type; /* cwrapjit.Function */
+    PyTypeObject *config_type;   /* cwrapjit.Config */
+    PyObject *config;            /* cwrapjit.config, the one instance */
+    PyObject *compile_error;     /* cwrapjit.CompileError */
+    PyObject *compile_warning;   /* cwrapjit.CompileWarning */
+    bool backend_open;           /* libtcc is loaded */
+} cwj_module_state;
+
+/* The state behind an instance of one of our types, none of which has
+ * subclasses. */
+static inline cwj_module_state *
+cwj_state_of(PyObject *instance)
+{
+    return PyType_GetModuleState(Py_TYPE(instance));
+}
+
+/* Each returns 0 after adding its type to the extension module, or -1 with an
+ * exception set. */
+int cwj_add_module_type(PyObject *extension, cwj_module_state *state);
+int cwj_add_function_type(PyObject *extension, cwj_module_state *state);
+int cwj_add_config(PyObject *extension, cwj_module_state *state);
+int cwj_add_errors(PyObject *extension, cwj_module_state *state);
+
+#endif

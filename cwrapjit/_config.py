@@ -1,0 +1,52 @@
+"""show_config(): what this installation is made of."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Literal, overload
+
+from cwrapjit._cwrapjit import __version__, backend, config
+
+Config = dict[str, "str | int | None"]
+
+
+def _collect() -> Config:
+    import shutil
+
+    import numpy
+
+    from cwrapjit._paths import backend_files
+
+    libtcc, lib_dir, include_dir = backend_files()
+    wanted = config.compiler or "cc"
+    return {
+        "cwrapjit": __version__,
+        "python": sys.version.split()[0],
+        "numpy": numpy.__version__,
+        "libtcc version": backend(),
+        "libtcc": libtcc,
+        "tcc folder": lib_dir,
+        "headers": include_dir,
+        "optimize": config.optimize,
+        "threads": config.threads,
+        "compiler": shutil.which(wanted) or f"none: {wanted} is not there",
+        "processors": os.cpu_count(),
+    }
+
+
+@overload
+def show_config(mode: Literal["stdout"] = "stdout") -> None: ...
+@overload
+def show_config(mode: Literal["dicts"]) -> Config: ...
+def show_config(mode: str = "stdout") -> Config | None:
+    """Print versions, paths and defaults; mode="dicts" returns them instead."""
+    if mode not in ("stdout", "dicts"):
+        raise ValueError(f"show_config(): mode must be 'stdout' or 'dicts', not {mode!r}")
+    facts = _collect()
+    if mode == "dicts":
+        return facts
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        print(f"{name:{width}}  {value}")
+    return None

@@ -1,0 +1,148 @@
+from collections.abc import Mapping, Sequence
+from inspect import Signature
+from os import PathLike
+from types import ModuleType
+from typing import Any, Literal, Protocol, TypeAlias, final, type_check_only
+
+__version__: str
+
+_Path: TypeAlias = str | PathLike[str]
+_List: TypeAlias = tuple[_Path, ...] | list[_Path] | list[str]
+_Macros: TypeAlias = Sequence[str | tuple[str, str | None]]
+_Dim: TypeAlias = int | str
+_Shape: TypeAlias = Sequence[_Dim]
+_Extra: TypeAlias = Sequence[str]
+_Optimize: TypeAlias = Literal["auto", "off", "eager"]
+_Threads: TypeAlias = int | Literal["auto"]
+_Cast: TypeAlias = Literal["no", "safe"]
+_Cookie: TypeAlias = Literal["readwrite", "readonly"]
+
+@type_check_only
+class _Writable(Protocol):
+    def write(self, text: str, /) -> object: ...
+
+class CompileError(SyntaxError):
+    errors: Sequence[CompileError]
+
+class CompileWarning(UserWarning): ...
+
+@final
+class Config:
+    @property
+    def optimize(self) -> _Optimize: ...
+    @optimize.setter
+    def optimize(self, value: _Optimize | None) -> None: ...
+    @property
+    def threads(self) -> _Threads: ...
+    @threads.setter
+    def threads(self, value: _Threads | None) -> None: ...
+    @property
+    def compiler(self) -> str | None: ...
+    @compiler.setter
+    def compiler(self, value: str | None) -> None: ...
+
+config: Config
+
+@final
+class Function:
+    # Those of an instance, as for Python's functions.
+    __name__: str
+    __qualname__: str
+    __doc__: str | None
+    __module__: str
+    __dict__: dict[str, Any]
+    @property
+    def __signature__(self) -> Signature: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def signature(self) -> str: ...
+    @property
+    def types(self) -> tuple[str, ...]: ...
+    @property
+    def tier(self) -> str: ...
+    def wait(self, timeout: float | None = None) -> bool: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+@final
+class module(ModuleType):
+    def __init__(
+        self,
+        name: str,
+        docstring: str | None = "",
+        header: str | None = "",
+        *,
+        sources: _List = (),
+        include_dirs: _List = (),
+        define_macros: _Macros = (),
+        libraries: _List = (),
+        library_dirs: _List = (),
+        optimize: _Optimize | None = None,
+        fastmath: bool | None = None,
+        debug: bool | None = None,
+        threads: _Threads | None = None,
+        unordered: bool | None = None,
+        inplace: bool | None = None,
+        gil: bool | None = None,
+        cast: _Cast | None = None,
+        cookie: _Cookie | None = None,
+    ) -> None: ...
+    def function(
+        self,
+        name: str,
+        docstring: str | None = "",
+        args_input: Sequence[str] = (),
+        prototype_input: Sequence[_Shape] = (),
+        prototype_output: Sequence[_Dim] | Sequence[_Shape] | None = ...,
+        Ccode_slice_eval: Mapping[Any, str] = ...,
+        Ccode_validate: str | None = None,
+        Ccode_cookie_struct: str | None = "",
+        Ccode_cookie_cleanup: str | None = "",
+        extra_args: Sequence[_Extra] = (),
+        *,
+        signature: str | None = None,
+        args_inout: Sequence[str] = (),
+        optimize: _Optimize | None = None,
+        fastmath: bool | None = None,
+        debug: bool | None = None,
+        threads: _Threads | None = None,
+        unordered: bool | None = None,
+        inplace: bool | None = None,
+        gil: bool | None = None,
+        cast: _Cast | None = None,
+        cookie: _Cookie | None = None,
+    ) -> Function: ...
+    def write(self, file: _Writable | None = None) -> None: ...
+    def register(self) -> None: ...
+
+def function(
+    name: str,
+    docstring: str | None = "",
+    args_input: Sequence[str] = (),
+    prototype_input: Sequence[_Shape] = (),
+    prototype_output: Sequence[_Dim] | Sequence[_Shape] | None = ...,
+    Ccode_slice_eval: Mapping[Any, str] = ...,
+    Ccode_validate: str | None = None,
+    Ccode_cookie_struct: str | None = "",
+    Ccode_cookie_cleanup: str | None = "",
+    extra_args: Sequence[_Extra] = (),
+    *,
+    header: str | None = "",
+    sources: _List = (),
+    include_dirs: _List = (),
+    define_macros: _Macros = (),
+    libraries: _List = (),
+    library_dirs: _List = (),
+    signature: str | None = None,
+    args_inout: Sequence[str] = (),
+    optimize: _Optimize | None = None,
+    fastmath: bool | None = None,
+    debug: bool | None = None,
+    threads: _Threads | None = None,
+    unordered: bool | None = None,
+    inplace: bool | None = None,
+    gil: bool | None = None,
+    cast: _Cast | None = None,
+    cookie: _Cookie | None = None,
+) -> Function: ...
+def backend() -> str: ...

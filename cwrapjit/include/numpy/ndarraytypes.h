@@ -1,0 +1,2 @@
+/* numpy/ndarraytypes.h: what NumPy splits over two files. */
+#include "arrayobject.h"

@@ -1,0 +1,15 @@
+/* stdarg.h: ISO C's. */
+#ifndef _STDARG_H
+#define _STDARG_H 1
+
+typedef __builtin_va_list va_list;
+typedef __builtin_va_list __gnuc_va_list;
+#define __GNUC_VA_LIST 1
+
+#define va_start(list, last) __builtin_va_start(list, last)
+#define va_arg(list, type) __builtin_va_arg(list, type)
+#define va_copy(to, from) __builtin_va_copy(to, from)
+#define va_end(list) __builtin_va_end(list)
+
+#endif
+#undef __need___va_list

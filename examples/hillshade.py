@@ -1,0 +1,199 @@
+"""Hillshade and slope of a real elevation model, computed by a few lines of C.
+
+The model is the one that matplotlib ships as sample data: the Jacksboro fault in Tennessee, 344 x 403 cells
+of int16 metres. The C text below sees one window of 3 x 3 cells. What makes a map of it is broadcasting:
+
+    z       (rows, columns, 3, 3)   a sliding window over the model, a view: nothing is copied
+    width   (rows, 1)               metres per cell from west to east, which shrink towards the north
+    height  ()                      metres per cell from north to south
+    sun     (suns, 1, 1, 3)         one direction for each lighting of the map
+
+The slope is Horn's, from the eight neighbours of a cell. The same is computed by NumPy, and the program fails
+if the two differ. The picture goes to examples/output/hillshade.png.
+"""
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib
+
+matplotlib.use("Agg")  # before pyplot: no display is needed
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.cbook import get_sample_data
+
+import cwrapjit
+
+METRES_PER_DEGREE = 111_200  # of latitude
+TOLERANCE = 1e-12
+AZIMUTHS = (315, 360, 225, 270)  # degrees clockwise from north; the first one is the large map's
+ALTITUDE = 40  # degrees above the horizon
+PICTURE = Path(__file__).parent / "output" / "hillshade.png"
+
+RELIEF_C = r"""
+    // Weighted differences across the window. Row 0 is the northern one.
+    const double east  = (  item__z(0,2) + 2*item__z(1,2) + item__z(2,2)
+                          - item__z(0,0) - 2*item__z(1,0) - item__z(2,0)) / (8*item__width());
+    const double north = (  item__z(0,0) + 2*item__z(0,1) + item__z(0,2)
+                          - item__z(2,0) - 2*item__z(2,1) - item__z(2,2)) / (8*item__height());
+    const double steepness = east*east + north*north;
+
+    // The cosine of the angle between the sun and the ground's normal (-east, -north, 1).
+    const double light = (item__sun(2) - east*item__sun(0) - north*item__sun(1))
+                       / sqrt(1 + steepness);
+
+    item__hillshade() = light > 0 ? light : 0;
+    item__slope()     = atan(sqrt(steepness)) * (180/M_PI);
+    return true;
+"""
+
+
+class Terrain(NamedTuple):
+    z: np.ndarray  # metres, int16; row 0 is the northern one
+    width: np.ndarray  # metres per cell, one for each row
+    height: float  # metres per cell
+
+    @property
+    def extent_km(self) -> tuple[float, float, float, float]:
+        """West, east, south and north end of the map of all cells that have eight neighbours."""
+        rows, columns = self.z.shape
+        return (0, (columns - 2) * self.width.mean() / 1000, 0, (rows - 2) * self.height / 1000)
+
+
+def load_terrain() -> Terrain:
+    with get_sample_data("jacksboro_fault_dem.npz") as dem:
+        z = dem["elevation"]
+        latitudes = np.linspace(dem["ymin"], dem["ymax"], len(z) + 1)  # edges of the rows
+        centres = (latitudes[:-1] + latitudes[1:]) / 2
+        return Terrain(
+            z=z,
+            width=METRES_PER_DEGREE * float(dem["dx"]) * np.cos(np.radians(centres)),
+            height=METRES_PER_DEGREE * float(dem["dy"]),
+        )
+
+
+def directions_to_sun(azimuths: tuple[int, ...], altitude: float) -> np.ndarray:
+    """Unit vectors (east, north, up), one per row."""
+    azimuth, up = np.radians(azimuths), np.radians(altitude)
+    flat = np.cos(up)
+    return np.stack(
+        [np.sin(azimuth) * flat, np.cos(azimuth) * flat, np.full(len(azimuths), np.sin(up))], axis=-1
+    )
+
+
+def define_relief() -> cwrapjit.Function:
+    f64 = np.float64
+    return cwrapjit.module("terrain", "Maps of elevation models").function(
+        "relief",
+        "Hillshade (0 to 1) and slope (degrees) of the middle of a 3 x 3 window",
+        signature="z(3,3), width(), height(), sun(3) -> hillshade(), slope()",
+        Ccode_slice_eval={(np.int16, f64, f64, f64, f64, f64): RELIEF_C},
+    )
+
+
+def relief_by_numpy(terrain: Terrain, suns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same in NumPy; suns is (suns, 3)."""
+    z = terrain.z.astype(float)
+    width = terrain.width[1:-1, np.newaxis]
+    columns = z[:-2] + 2 * z[1:-1] + z[2:]
+    rows = z[:, :-2] + 2 * z[:, 1:-1] + z[:, 2:]
+    east = (columns[:, 2:] - columns[:, :-2]) / (8 * width)
+    north = (rows[:-2] - rows[2:]) / (8 * terrain.height)
+    steepness = east**2 + north**2
+    to_east, to_north, up = (suns[:, k, np.newaxis, np.newaxis] for k in range(3))
+    light = (up - east * to_east - north * to_north) / np.sqrt(1 + steepness)
+    return np.maximum(light, 0), np.degrees(np.arctan(np.sqrt(steepness)))
+
+
+def milliseconds(action: Callable[[], Any], repeats: int = 9) -> float:
+    """The median over some runs."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return 1000 * statistics.median(times)
+
+
+def draw(terrain: Terrain, hillshades: np.ndarray, slope: np.ndarray, path: Path) -> None:
+    figure = plt.figure(figsize=(13, 11), dpi=110, layout="constrained")
+    maps, suns = figure.subfigures(2, 1, height_ratios=[1.62, 1])
+    maps.suptitle(
+        "The Jacksboro fault, Tennessee: each cell computed by C from its 3 x 3 window",
+        fontsize=14,
+        fontweight="bold",
+    )
+
+    left, right = maps.subplots(1, 2, sharey=True)
+    shared = {"extent": terrain.extent_km, "interpolation": "nearest"}
+    image = left.imshow(hillshades[0], cmap="gray", vmin=0, vmax=1, **shared)
+    left.set_title(f"Hillshade, sun at azimuth {AZIMUTHS[0]}°, {ALTITUDE}° high")
+    left.set_ylabel("km from the southern edge")
+    maps.colorbar(image, ax=left, shrink=0.85, label="light, 1 = facing the sun")
+    image = right.imshow(slope, cmap="magma", vmin=0, vmax=np.ceil(slope.max() / 5) * 5, **shared)
+    right.set_title("Slope (Horn's method)")
+    maps.colorbar(image, ax=right, shrink=0.85, label="degrees above level")
+    for axes in (left, right):
+        axes.set_xlabel("km from the western edge")
+
+    panes = suns.subplots(1, len(AZIMUTHS), sharey=True)
+    suns.suptitle("One call for all suns: their directions broadcast over the map", fontsize=12)
+    for pane, azimuth, shade in zip(panes, AZIMUTHS, hillshades, strict=True):
+        pane.imshow(shade, cmap="gray", vmin=0, vmax=1, **shared)
+        pane.set_title(f"azimuth {azimuth}°", fontsize=10)
+        pane.set_xlabel("km")
+    panes[0].set_ylabel("km")
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+    plt.close(figure)
+
+
+def main() -> int:
+    start = time.perf_counter()
+    define_relief()
+    first_ms = 1000 * (time.perf_counter() - start)
+    again_ms = milliseconds(define_relief)
+    relief = define_relief()
+
+    terrain = load_terrain()
+    suns = directions_to_sun(AZIMUTHS, ALTITUDE)
+    windows = np.lib.stride_tricks.sliding_window_view(terrain.z, (3, 3))
+    width = terrain.width[1:-1, np.newaxis]
+
+    def maps_by_c(count: int) -> tuple[np.ndarray, np.ndarray]:
+        return relief(windows, width, terrain.height, suns[:count, np.newaxis, np.newaxis])
+
+    hillshades, slopes = maps_by_c(len(suns))
+    wanted_hillshades, wanted_slope = relief_by_numpy(terrain, suns)
+    difference = max(
+        float(np.abs(hillshades - wanted_hillshades).max()), float(np.abs(slopes - wanted_slope).max())
+    )
+
+    rows, columns = terrain.z.shape
+    print(f"elevation model      {rows} x {columns} cells, {terrain.z.min()} to {terrain.z.max()} m")
+    print(
+        f"from text to a call  {first_ms:.2f} ms the first time (loads the compiler), then {again_ms:.2f} ms"
+    )
+    for count in (1, len(suns)):
+        by_c = milliseconds(lambda n=count: maps_by_c(n))
+        by_numpy = milliseconds(lambda n=count: relief_by_numpy(terrain, suns[:n]))
+        label = f"{count} sun{'s' if count > 1 else ''}"
+        print(f"{label:<20} C ({relief.tier}) {by_c:.1f} ms, NumPy {by_numpy:.1f} ms")
+    print(f"largest difference   {difference:.1e} (allowed {TOLERANCE:.0e})")
+    if not difference <= TOLERANCE:  # also when it is not a number
+        print("the C snippet and NumPy disagree", file=sys.stderr)
+        return 1
+
+    draw(terrain, hillshades, slopes[0], PICTURE)
+    print(f"picture              {PICTURE}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

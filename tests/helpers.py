@@ -1,0 +1,163 @@
+"""What many test files share: short ways to make a function, to expect an error, to start a process."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import string
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cwrapjit
+
+# The inner product of a(n) and b(n), written with the accessors.
+IN = """
+    item__output() = 0;
+    for (int i = 0; i < dims_slice__a[0]; i++)
+        item__output() += item__a(i) * item__b(i);
+    return true;
+"""
+
+# a(n), b(m) -> output(n, m)
+OUTER = """
+    for (int i = 0; i < dims_slice__a[0]; i++)
+        for (int j = 0; j < dims_slice__b[0]; j++)
+            item__output(i, j) = item__a(i) * item__b(j);
+    return true;
+"""
+
+_MODULE_OPTIONS = ("header", "sources", "include_dirs", "define_macros", "libraries", "library_dirs")
+
+
+def F(ins: Any, outs: Any, code: Any, *, module: str = "t", name: str = "f", doc: str = "", **kw: Any) -> Any:
+    """A function `name` of a new module, with arguments a, b, ... and these prototypes.
+
+    `code` is the float64 body, or the dict of type sets. Other keywords are Ccode_validate and so on;
+    those that only module() knows go there. `names` replaces a, b, ...
+    """
+    shared = {key: kw.pop(key) for key in _MODULE_OPTIONS if key in kw}
+    names = kw.pop("names", tuple(string.ascii_lowercase[: len(ins)]))
+    owner = cwrapjit.module(module, "made by a test", **shared)
+    return owner.function(
+        name,
+        doc,
+        args_input=names,
+        prototype_input=ins,
+        prototype_output=outs,
+        Ccode_slice_eval=code if isinstance(code, dict) else {np.float64: code},
+        **kw,
+    )
+
+
+def S(signature: str, code: Any, *, module: str = "t", name: str = "f", doc: str = "", **kw: Any) -> Any:
+    """The same from a signature string."""
+    shared = {key: kw.pop(key) for key in _MODULE_OPTIONS if key in kw}
+    return cwrapjit.module(module, "made by a test", **shared).function(
+        name,
+        doc,
+        signature=signature,
+        Ccode_slice_eval=code if isinstance(code, dict) else {np.float64: code},
+        **kw,
+    )
+
+
+def ar(*shape: int, dtype: Any = np.float64) -> Any:
+    """0, 1, 2, ... in that shape; ar() is a 0-d array holding 0."""
+    return np.arange(int(np.prod(shape)), dtype=dtype).reshape(shape)
+
+
+def R(error: type[BaseException], call: Callable[[], Any], *words: Any) -> Any:
+    """call() must raise exactly this class, with a message that holds each of the words. The exception."""
+    with pytest.raises(error) as caught:
+        call()
+    assert type(caught.value) is error, f"{type(caught.value).__name__}: {caught.value}"
+    text = str(caught.value)
+    missing = [word for word in map(str, words) if word not in text]
+    assert not missing, f"{missing} not in {text!r}"
+    return caught.value
+
+
+def same(got: Any, wanted: Any) -> bool:
+    """Equal in value, shape and dtype; NaNs are equal."""
+    got, wanted = np.asarray(got), np.asarray(wanted)
+    return (
+        got.shape == wanted.shape
+        and got.dtype == wanted.dtype
+        and np.array_equal(got, wanted, equal_nan=_may_nan(got))
+    )
+
+
+def _may_nan(array: Any) -> bool:
+    return array.dtype.kind in "fc"
+
+
+def compiler() -> str:
+    """The system's C compiler; the test is skipped where there is none."""
+    found = shutil.which(os.environ.get("CC", "") or "cc") or shutil.which("gcc") or shutil.which("clang")
+    if not found:
+        pytest.skip("no C compiler on this machine")
+    return found
+
+
+def run_quietly(command: list[str], **kw: Any) -> subprocess.CompletedProcess[str]:
+    """Runs a command that must succeed; what it said is in the failure otherwise."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, **kw)
+    assert done.returncode == 0, f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}"
+    return done
+
+
+def build_shared(folder: pathlib.Path, file: str, text: str, *flags: str) -> pathlib.Path:
+    """Compiles C text to folder/file, a shared library."""
+    source = folder / (file + ".c")
+    source.write_text(text)
+    target = folder / file
+    run_quietly([compiler(), "-shared", "-fPIC", "-O1", *flags, "-o", str(target), str(source)])
+    return target
+
+
+def build_extension(folder: pathlib.Path, name: str, text: str, *flags: str) -> Any:
+    """Compiles the C source of an extension module (with NumPy's headers) and loads it."""
+    includes = [f"-I{sysconfig.get_paths()['include']}", f"-I{np.get_include()}"]
+    path = build_shared(
+        folder, name + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"), text, *includes, *flags
+    )
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def python(code: str, *args: str, check: bool = True, **kw: Any) -> subprocess.CompletedProcess[str]:
+    """Runs code in a fresh interpreter of the same kind, with no input. check: it must succeed."""
+    kw.setdefault("timeout", 120)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args], capture_output=True, text=True, stdin=subprocess.DEVNULL, **kw
+    )
+    if check:
+        assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}{done.stderr}"
+    return done
+
+
+def resident_kib() -> int:
+    """Resident size of this process, in KiB."""
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def grown_kib(work: Callable[[], Any], rounds: int) -> int:
+    """How much the resident size grows over that many calls of work, after a warm-up of a tenth."""
+    for _ in range(rounds // 10 + 1):
+        work()
+    before = resident_kib()
+    for _ in range(rounds):
+        work()
+    return resident_kib() - before

@@ -1,0 +1,38 @@
+"""The programs in examples/ run, and their own comparison with NumPy holds."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def run(name: str, folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name)], cwd=folder, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.row("U10", "N08", "N36")
+def test_inner_prints_what_its_docstring_says(tmp_path):
+    source = (EXAMPLES / "inner.py").read_text(encoding="utf-8")
+    promised = re.findall(r"^    (\[.*|  ?\[.*)$", source.split('"""')[1], re.MULTILINE)
+    assert run("inner.py", tmp_path).splitlines() == promised
+    assert len(promised) == 3
+
+
+@pytest.mark.row("U10")
+def test_hillshade_agrees_with_numpy_and_draws(tmp_path):
+    pytest.importorskip("matplotlib", reason="the demo extra is not installed")
+    printed = run("hillshade.py", tmp_path)
+    difference = re.search(r"largest difference +(\S+)", printed)
+    assert difference is not None
+    assert float(difference[1]) <= 1e-12
+    picture = re.search(r"picture +(\S.*)$", printed, re.MULTILINE)
+    assert picture is not None
+    assert Path(picture[1]).read_bytes().startswith(b"\x89PNG")

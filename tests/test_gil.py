@@ -1,0 +1,352 @@
+"""The GIL: when it is released, what may be called without it, threads, and fork during a compile."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import IN, F, R, ar, python, same
+
+import cwrapjit
+
+# Waits until another thread writes the flag: that thread is Python, so it needs the GIL. After 5 s, or 0.2 s
+# where it is expected to wait in vain, gives up.
+WAIT = """
+    const volatile npy_int64 *flag = data_slice__flag;
+    item__output() = 0;
+    for (int i = 0; i < *rounds; i++) {
+        if (*flag) {
+            item__output() = 1;
+            break;
+        }
+        usleep(1000);
+    }
+    EXTRA
+    return true;
+"""
+HEADER = "int usleep(unsigned int);\n"
+SETS = (np.int64, np.int64)
+
+
+def waiter(extra: str = "", header: str = "", **kw: Any) -> Any:
+    return F(
+        ((),),
+        (),
+        {SETS: WAIT.replace("EXTRA", extra)},
+        names=("flag",),
+        extra_args=(("int", "rounds", "5000", "i"),),
+        header=HEADER + header,
+        **kw,
+    )
+
+
+def others_ran(f: Any, **kw: Any) -> bool:
+    """Whether a Python thread makes progress while f runs."""
+    flag = np.zeros((), np.int64)
+    started = threading.Event()
+
+    def other() -> None:
+        started.wait()
+        time.sleep(0.01)
+        flag[...] = 1
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    started.set()
+    try:
+        return bool(f(flag, **kw))
+    finally:
+        thread.join()
+
+
+PYTHON = "#include <Python.h>"
+LIST = "PyObject *list = PyList_New(0); Py_XDECREF(list);"
+
+
+@pytest.mark.row("N21i")
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "",
+        'if (item__output() > 5) { PyErr_SetString(PyExc_ValueError, "x"); return false; }',
+        'if (item__output() > 5) { PyErr_Format(PyExc_ValueError, "%d", 1); return false; }',
+        "if (PyErr_Occurred()) return false;",
+        'if (item__output() > 5) printf("never");',
+    ],
+)
+def test_released_when_only_the_error_api_is_used(extra: str) -> None:
+    assert others_ran(waiter(extra))
+
+
+@pytest.mark.row("N21i")
+def test_kept_when_the_python_api_is_used() -> None:
+    assert not others_ran(waiter(LIST, PYTHON), rounds=200)
+
+
+@pytest.mark.row("N21i")
+def test_kept_when_a_header_function_uses_the_python_api() -> None:
+    header = PYTHON + "\nstatic void touch(void) { PyObject *list = PyList_New(0); Py_XDECREF(list); }"
+    assert not others_ran(waiter("touch();", header), rounds=200)
+
+
+@pytest.mark.row("N21i")
+def test_kept_when_validate_uses_the_python_api() -> None:
+    f = waiter("", PYTHON, Ccode_validate=LIST + " return list != NULL;")
+    assert not others_ran(f, rounds=200)
+
+
+@pytest.mark.row("N21i")
+def test_including_python_h_alone_keeps_nothing() -> None:
+    assert others_ran(waiter("", PYTHON))
+
+
+@pytest.mark.row("N21i")
+def test_kept_when_the_sources_use_the_python_api(tmp_path: Any) -> None:
+    (tmp_path / "s.c").write_text(
+        "void *PyList_New(long); void Py_DecRef(void *);\nvoid touch(void) { Py_DecRef(PyList_New(0)); }\n"
+    )
+    f = waiter("touch();", "void touch(void);", sources=[tmp_path / "s.c"])
+    assert not others_ran(f, rounds=200)
+
+
+@pytest.mark.row("N21i")
+def test_gil_true_keeps_it_and_false_releases_it() -> None:
+    assert not others_ran(waiter(gil=True), rounds=200)
+    assert others_ran(waiter(gil=False))
+    ensured = "PyGILState_STATE state = PyGILState_Ensure(); " + LIST + " PyGILState_Release(state);"
+    assert others_ran(waiter(ensured, PYTHON, gil=False))
+    assert not others_ran(waiter(ensured, PYTHON), rounds=200)
+
+
+ENSURED = """
+import cwrapjit
+
+f = cwrapjit.function(
+    "f",
+    signature="a() -> output()",
+    header="#include <Python.h>",
+    gil=False,
+    Ccode_slice_eval={
+        float: '''
+            PyGILState_STATE state = PyGILState_Ensure();
+            PyErr_Clear();
+            printf("ensured ");
+            PyErr_Format(PyExc_ValueError, "from %d", (int)item__a());
+            PyGILState_Release(state);
+            return false;
+        '''
+    },
+)
+try:
+    f(3.0)
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.row("N21i", "N54")
+def test_errors_and_prints_inside_an_ensured_region() -> None:
+    assert python(ENSURED, timeout=20).stdout == "ensured from 3\n"
+
+
+@pytest.mark.row("N21i")
+def test_the_modules_choice_is_the_functions_default() -> None:
+    m = cwrapjit.module("t", header=HEADER, gil=True)
+    kw: dict[str, Any] = {
+        "args_input": ("flag",),
+        "prototype_input": ((),),
+        "prototype_output": (),
+        "Ccode_slice_eval": {SETS: WAIT.replace("EXTRA", "")},
+        "extra_args": (("int", "rounds", "5000", "i"),),
+    }
+    m.function("kept", **kw)
+    m.function("released", gil=False, **kw)
+    assert not others_ran(m.kept, rounds=200)
+    assert others_ran(m.released)
+
+
+@pytest.mark.row("N21i", "N25i")
+@pytest.mark.parametrize("value", ["yes", 1, 0, [], 2.0])
+def test_other_values_are_refused(value: Any) -> None:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        waiter(gil=value)
+    assert "gil" in str(caught.value) and repr(value) in str(caught.value)
+
+
+@pytest.mark.row("N21i", "N54")
+def test_errors_raised_without_the_gil_reach_their_own_thread() -> None:
+    f = F(
+        ((), ()),
+        (),
+        """
+        if (item__a() < 0) {
+            PyErr_Format(PyExc_ValueError, "thread %d of %R", (int)item__b(), PyExc_ValueError);
+            return false;
+        }
+        item__output() = item__a();
+        return true;
+        """,
+    )
+    x = np.ones(200)
+    x[-1] = -1
+
+    def work(k: int) -> None:
+        for _ in range(100):
+            assert str(R(ValueError, lambda: f(x, float(k)))) == f"thread {k} of <class 'ValueError'>"
+            assert same(f(x[:-1], 0.0), x[:-1])
+
+    in_threads(work, 8)
+
+
+def in_threads(work: Callable[[int], None], n: int) -> None:
+    """Runs work(0) ... work(n - 1) at once; the first failure is raised here."""
+    failures: list[BaseException] = []
+    gate = threading.Barrier(n)
+
+    def run(k: int) -> None:
+        try:
+            gate.wait()
+            work(k)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+        assert not thread.is_alive()
+    if failures:
+        raise failures[0]
+
+
+@pytest.mark.row("N21i", "N82")
+def test_eight_threads_define_call_and_drop() -> None:
+    def work(k: int) -> None:
+        for i in range(40):
+            f = F(
+                (("n",), ("n",)),
+                (),
+                IN.replace("return true;", f"item__output() += {k * 100 + i}; return true;"),
+            )
+            assert f(ar(4), ar(2, 4)).tolist() == [14 + k * 100 + i, 38 + k * 100 + i]
+            error = R(cwrapjit.CompileError, lambda k=k: F(((),), (), f"return oops_{k};"), f"oops_{k}")
+            assert error.lineno == 1
+
+    in_threads(work, 8)
+
+
+@pytest.mark.row("N21i", "N82")
+def test_eight_threads_use_and_redefine_one_module() -> None:
+    m = cwrapjit.module("t")
+
+    def define(value: int) -> None:
+        body = {np.int64: f"item__output() = {value} + item__a(); return true;"}
+        m.function("f", args_input=("a",), prototype_input=((),), prototype_output=(), Ccode_slice_eval=body)
+
+    define(0)
+
+    def work(k: int) -> None:
+        for i in range(100):
+            if i % 10 == 0:
+                define(k)
+            assert 0 <= int(m.f(ar(50, dtype=np.int64))[1]) - 1 < 8
+
+    in_threads(work, 8)
+
+
+@pytest.mark.row("N21i", "N22i")
+def test_code_stays_while_a_call_runs_in_it() -> None:
+    m = cwrapjit.module("t", header=HEADER)
+    body = {SETS: WAIT.replace("EXTRA", "item__output() += 10;")}
+    kw: dict[str, Any] = {"args_input": ("flag",), "prototype_input": ((),), "prototype_output": ()}
+    m.function("f", Ccode_slice_eval=body, extra_args=(("int", "rounds", "5000", "i"),), **kw)
+    flag, results = np.zeros((), np.int64), []
+    thread = threading.Thread(target=lambda: results.append(int(m.f(flag))))
+    thread.start()
+    time.sleep(0.02)
+    m.function("f", Ccode_slice_eval={SETS: "item__output() = -1; return true;"}, **kw)
+    gc.collect()
+    for i in range(20):  # new code wants the old one's place
+        F(((),), (), f"item__output() = {i}; return true;")
+    flag[...] = 1
+    thread.join()
+    assert results == [11] and m.f(flag) == -1
+
+
+FORK = """
+import os, sys, threading, time, warnings
+warnings.simplefilter("ignore")
+import numpy as np
+import cwrapjit
+
+def define(i):
+    return cwrapjit.function("f", args_input=("a",), prototype_input=((),), prototype_output=(),
+                             Ccode_slice_eval={np.float64: f"item__output() = item__a() + {i}; return true;"})
+
+define(0)
+stop = False
+def busy():
+    i = 0
+    while not stop:
+        i += 1
+        define(i)
+
+threads = [threading.Thread(target=busy) for _ in range(2)]
+for thread in threads:
+    thread.start()
+bad = []
+for k in range(15):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if all(define(i)(1.0) == 1 + i for i in range(3)) else 3)
+    for _ in range(2000):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.01)
+    else:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+        status = "hung"
+    if status:
+        bad.append(status)
+        break
+    time.sleep(0.003)
+stop = True
+for thread in threads:
+    thread.join()
+print(bad)
+"""
+
+
+@pytest.mark.row("N21i")
+def test_a_child_forked_during_a_compile_can_compile() -> None:
+    assert python(FORK).stdout.strip() == "[]"
+
+
+EXIT = """
+import threading
+import cwrapjit
+
+def busy():
+    while True:
+        cwrapjit.function("f", signature="a() -> output()", Ccode_slice_eval={float: "return true;"})
+
+for _ in range(3):
+    threading.Thread(target=busy, daemon=True).start()
+import time
+time.sleep(0.1)
+print("leaving")
+"""
+
+
+@pytest.mark.row("N21i")
+def test_the_interpreter_may_exit_while_threads_compile() -> None:
+    for _ in range(3):
+        assert python(EXIT).stdout == "leaving\n"

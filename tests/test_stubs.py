@@ -1,0 +1,78 @@
+"""The type stubs say what the package really has, and programs that use it pass mypy --strict."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import cwrapjit
+
+pytest.importorskip("mypy")
+
+PACKAGE = pathlib.Path(cwrapjit.__file__).resolve().parent
+
+PROGRAM = """
+import numpy as np
+import cwrapjit as cj
+
+m: cj.module = cj.module("lib", "doc", "#include <math.h>", define_macros=[("N", "3"), "M"], libraries=["m"])
+f: cj.Function = m.function(
+    "f",
+    args_input=("a",),
+    prototype_input=(("n", 3),),
+    prototype_output=(("n",), ()),
+    Ccode_slice_eval={np.float64: "return true;", (float, "f8", np.int32): "return true;"},
+    extra_args=(("double", "scale", "1", "d"),),
+    threads=1,
+)
+g = cj.function("g", "", signature="a() -> output()", Ccode_slice_eval={float: "return 1;"}, gil=None)
+text: str = g.source + f.signature + f.tier + f.__name__
+ready: bool = f.wait(timeout=1.0)
+try:
+    m.write()
+except cj.CompileError as error:
+    first: int | None = error.errors[0].lineno
+cj.config.threads = "auto"
+cj.show_config()
+"""
+
+
+def run(folder: pathlib.Path, *arguments: str) -> str:
+    """What a tool of mypy says; it must have nothing to complain about."""
+    env = os.environ | {"MYPYPATH": str(PACKAGE.parent)}
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def check(folder: pathlib.Path, program: str) -> str:
+    (folder / "program.py").write_text(program)
+    return run(folder, "mypy", "--strict", "--cache-dir", str(folder / "cache"), "program.py")
+
+
+def test_stubs_agree_with_the_package(tmp_path: pathlib.Path) -> None:
+    assert "no issues found" in run(tmp_path, "mypy.stubtest", "cwrapjit")
+
+
+def test_a_program_passes_strict_checks(tmp_path: pathlib.Path) -> None:
+    assert "no issues found" in check(tmp_path, PROGRAM)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cj.module(3)",
+        "cj.module('m', threads='many')",
+        "cj.config.colour = 1",
+        "cj.function('f', Ccode_slice_eval={float: 3})",
+    ],
+)
+def test_what_cannot_work_does_not_pass(tmp_path: pathlib.Path, line: str) -> None:
+    with pytest.raises(AssertionError, match=r"program\.py:2: error"):
+        check(tmp_path, f"import cwrapjit as cj\n{line}\n")

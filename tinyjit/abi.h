@@ -1,0 +1,139 @@
+/* abi.h: what generated C and the call path agree on.
+ *
+ * Three readers see this text: the prelude in front of every compiled unit,
+ * the call path (csrc/call/), and the standalone modules that m.write() emits.
+ * It includes nothing; whoever includes it has declared npy_intp (NumPy's
+ * signed size type) and bool before.
+ *
+ * Units: every stride and every size is in bytes, every dim is in elements.
+ * Ownership: everything here is borrowed; the call path owns what a
+ * cwj_call points to for the time of one call, and a descriptor is constant
+ * data inside the compiled unit.
+ */
+#ifndef CWJ_ABI_H
+#define CWJ_ABI_H
+
+/* One operand (an input or an output) of a running call.
+ *
+ *   full  = the caller's own array; leading dims of length 1 are added where
+ *           the array has fewer dims than its prototype
+ *   slice = the trailing (core) dims that the prototype names
+ *
+ *   dims_full    [ e0 | e1 | ... | c0 | c1 ]
+ *                                  ^ dims_slice points here
+ */
+typedef struct cwj_operand {
+    npy_intp ndims_full;
+    const npy_intp *dims_full;
+    const npy_intp *strides_full;
+    npy_intp ndims_slice;
+    const npy_intp *dims_slice;
+    const npy_intp *strides_slice;
+    npy_intp sizeof_element;
+    char *data; /* element [0, 0, ...] of the whole array */
+} cwj_operand;
+
+/* A running call, as compiled code sees it. The call path keeps more behind
+ * it. */
+typedef struct cwj_call {
+    const cwj_operand *operands; /* inputs, then outputs */
+    void *cookie;                /* the user's struct, zeroed for each call */
+    void *extras;                /* cwj_extras_NAME: one member per extra arg */
+} cwj_call;
+
+/* Runs dims[0] slices. data[k] is operand k's first slice and steps[k] the
+ * distance to its next one. Returns 1, or 0 as soon as a slice returned
+ * false; the slices behind that one have then not run. ctx is a cwj_call*. */
+typedef int cwj_loop(char **data, const npy_intp *dims, const npy_intp *steps, void *ctx);
+
+/* Ccode_validate: 1 to accept the call, 0 to refuse it. */
+typedef int cwj_validate(cwj_call *cwj);
+/* Ccode_cookie_cleanup: runs once per call, whatever happened. */
+typedef void cwj_cleanup(cwj_call *cwj);
+/* Writes the default of every extra argument. */
+typedef void cwj_defaults(void *extras);
+
+enum { CWJ_IN, CWJ_INOUT, CWJ_OUT }; /* cwj_operand_decl.role */
+
+typedef struct cwj_operand_decl {
+    const char *name;
+    int role;
+    int ncore;
+    const npy_intp *core; /* >= 0: that length; < 0: named dim number -1 - core[i] */
+} cwj_operand_decl;
+
+typedef struct cwj_type {
+    int type_num;      /* NumPy's number */
+    npy_intp itemsize; /* bytes; 0: any (np.bytes_, np.str_, np.void) */
+} cwj_type;
+
+typedef struct cwj_typeset {
+    const char *name;      /* "float64, float64 -> int32" */
+    const cwj_type *types; /* one per operand */
+    cwj_loop *loop;
+} cwj_typeset;
+
+/* One extra argument. kind is what C made of its type:
+ *   'i' signed integer, 'u' unsigned integer, 'b' bool, 'f' float or double,
+ *   's' pointer to char, 'O' PyObject*, '?' anything else */
+typedef struct cwj_extra {
+    const char *name;
+    const char *c_type;
+    char code; /* PyArg_Parse's letter */
+    char kind;
+    size_t size;   /* bytes of the C type */
+    size_t offset; /* bytes into cwj_call.extras */
+} cwj_extra;
+
+/* cwj_extra.kind of a C type, found by the compiler. */
+#define CWJ_KIND(T)                                                                               \
+    _Generic(*(T *)0, _Bool: 'b', char: 'i', signed char: 'i', short: 'i', int: 'i', long: 'i',   \
+             long long: 'i', unsigned char: 'u', unsigned short: 'u', unsigned int: 'u',          \
+             unsigned long: 'u', unsigned long long: 'u', float: 'f', double: 'f', char *: 's',   \
+             const char *: 's', PyObject *: 'O', default: '?')
+
+/* How a descriptor is declared: a symbol of its unit, or static to a module. */
+#ifndef CWJ_DESCRIPTOR
+#define CWJ_DESCRIPTOR
+#endif
+
+enum { /* cwj_function_decl.flags */
+    CWJ_ONE_OUTPUT = 1,  /* the result is the output itself, not a tuple */
+    CWJ_INPLACE = 2,     /* out may be the exact same view as an input */
+    CWJ_CAST_SAFE = 4,   /* inputs may convert by NumPy's safe casting */
+    CWJ_RELEASE_GIL = 8, /* no snippet needs the GIL */
+    CWJ_UNORDERED = 16   /* slices may run in any order */
+};
+
+/* Everything about a function that is known when it is compiled. */
+typedef struct cwj_function_decl {
+    const char *name;      /* "inner" */
+    const char *qualname;  /* "innerlib.inner", as messages say it */
+    const char *signature; /* "a(n), b(n) -> output()" */
+    int flags;
+    int ninputs;
+    int noutputs;
+    const cwj_operand_decl *operands; /* ninputs, then noutputs */
+    int nnamed;
+    const char *const *named; /* the named dims, in order of appearance */
+    int ntypesets;
+    const cwj_typeset *typesets;
+    int nextras;
+    const cwj_extra *extras;
+    size_t extras_size;     /* bytes */
+    cwj_defaults *defaults; /* NULL without extras */
+    size_t cookie_size;     /* bytes */
+    cwj_validate *validate; /* NULL when not given */
+    cwj_cleanup *cleanup;   /* NULL when not given */
+} cwj_function_decl;
+
+/* Entry points of the call path that snippets reach by macros. operand is an
+ * index into cwj_call.operands. Both look at the core dims only, as NumPy
+ * does: dims of length 1 may have any stride, and an array without elements
+ * is contiguous. The second one also raises ValueError. */
+bool cwj_contiguous(const cwj_call *cwj, int operand);
+bool cwj_contiguous_or_error(const cwj_call *cwj, int operand);
+bool cwj_contiguous_all(const cwj_call *cwj);
+bool cwj_contiguous_all_or_error(const cwj_call *cwj);
+
+#endif

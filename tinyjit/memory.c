@@ -1,0 +1,88 @@
+/* memory.c: the allocator seam.
+ *
+ * Every byte that tinyjit owns comes from tj_realloc, so that a test can make
+ * the k-th allocation fail, for k = 0, 1, 2, ... until a task succeeds. What
+ * libtcc allocates for itself is not among them.
+ */
+#include "internal.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *allocate_by_libc(void *block, size_t old_size, size_t new_size)
+{
+    (void)old_size;
+    if (new_size == 0) {
+        free(block);
+        return NULL;
+    }
+    return realloc(block, new_size);
+}
+
+static tj_allocator *current_allocator = allocate_by_libc;
+
+void tj_set_allocator(tj_allocator *allocator)
+{
+    current_allocator = allocator ? allocator : allocate_by_libc;
+}
+
+void *tj_realloc(void *block, size_t old_size, size_t new_size)
+{
+    return current_allocator(block, old_size, new_size);
+}
+
+void *tj_alloc_zeroed(size_t count, size_t size)
+{
+    if (size != 0 && count > SIZE_MAX / size)
+        return NULL;
+    size_t total = count * size;
+    if (total == 0)
+        total = 1; /* an empty array is not a failure */
+    void *block = tj_realloc(NULL, 0, total);
+    if (block)
+        memset(block, 0, total);
+    return block;
+}
+
+void tj_free(void *block)
+{
+    if (block)
+        tj_realloc(block, 0, 0);
+}
+
+char *tj_copy_bytes(const char *bytes, size_t length)
+{
+    if (!bytes || length == SIZE_MAX)
+        return NULL;
+    char *copy = tj_realloc(NULL, 0, length + 1);
+    if (copy) {
+        memcpy(copy, bytes, length);
+        copy[length] = '\0';
+    }
+    return copy;
+}
+
+char *tj_copy_string(const char *string)
+{
+    return string ? tj_copy_bytes(string, strlen(string)) : NULL;
+}
+
+bool tj_grow(void *items, size_t count, size_t *capacity, size_t item_size)
+{
+    if (count < *capacity)
+        return true;
+    size_t wanted = *capacity < 8 ? 8 : *capacity;
+    if (wanted > SIZE_MAX / 2 / item_size)
+        return false;
+    if (*capacity >= 8)
+        wanted *= 2;
+    void *old;
+    memcpy(&old, items, sizeof old); /* items points to some type of pointer */
+    void *block = tj_realloc(old, *capacity * item_size, wanted * item_size);
+    if (!block)
+        return false;
+    memcpy(items, &block, sizeof block);
+    *capacity = wanted;
+    return true;
+}

@@ -1,0 +1,125 @@
+/* names.c: the identifiers of C texts, as a set.
+ *
+ * An open-addressing hash table of offsets into one buffer, in which the names
+ * lie one behind the other, each with its NUL. Emitting asks it which values a
+ * snippet names; compiling asks it which symbols a unit may need.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "lexer.h"
+
+struct tj_names {
+    tj_text buffer;   /* owned */
+    size_t *slots;    /* owned: offset + 1 into buffer, 0 for empty */
+    size_t nslots;    /* a power of two, or 0 */
+    size_t count;
+    bool pastes;      /* ## was seen */
+};
+
+tj_names *tj_names_new(void)
+{
+    return tj_alloc_zeroed(1, sizeof(tj_names));
+}
+
+void tj_names_free(tj_names *names)
+{
+    if (!names)
+        return;
+    tj_text_clear(&names->buffer);
+    tj_free(names->slots);
+    tj_free(names);
+}
+
+static uint64_t hash_bytes(const char *bytes, size_t length)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 1099511628211u;
+    return hash ^ (hash >> 29);
+}
+
+/* The slot that holds the name, or the empty one where it belongs. */
+static size_t find_slot(const tj_names *names, const char *name, size_t length)
+{
+    size_t mask = names->nslots - 1;
+    size_t slot = (size_t)hash_bytes(name, length) & mask;
+    while (names->slots[slot]) {
+        const char *other = names->buffer.data + names->slots[slot] - 1;
+        if (!strncmp(other, name, length) && !other[length])
+            break;
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
+static bool grow(tj_names *names)
+{
+    tj_names larger = *names;
+    larger.nslots = names->nslots ? 2 * names->nslots : 64;
+    larger.slots = tj_alloc_zeroed(larger.nslots, sizeof(size_t));
+    if (!larger.slots)
+        return false;
+    for (size_t i = 0; i < names->nslots; i++) {
+        if (names->slots[i]) {
+            const char *name = names->buffer.data + names->slots[i] - 1;
+            larger.slots[find_slot(&larger, name, strlen(name))] = names->slots[i];
+        }
+    }
+    tj_free(names->slots);
+    *names = larger;
+    return true;
+}
+
+static bool add_name(tj_names *names, const char *name, size_t length)
+{
+    if (2 * names->count >= names->nslots && !grow(names))
+        return false;
+    size_t slot = find_slot(names, name, length);
+    if (names->slots[slot])
+        return true;
+    size_t offset = names->buffer.length;
+    tj_text_add(&names->buffer, name, length);
+    tj_text_add(&names->buffer, "", 1);
+    if (names->buffer.failed)
+        return false;
+    names->slots[slot] = offset + 1;
+    names->count++;
+    return true;
+}
+
+bool tj_names_collect(tj_names *names, const char *text, size_t length)
+{
+    bool complete = true;
+    tj_lexer lexer;
+    tj_lexer_init(&lexer, text, length);
+    for (;;) {
+        tj_token token = tj_lexer_next(&lexer);
+        if (token.kind == TJ_TOKEN_END || lexer.spelling.failed || !complete)
+            break;
+        if (token.kind == TJ_TOKEN_NAME)
+            complete = add_name(names, token.text, token.length);
+        else if (token.kind == TJ_TOKEN_PUNCTUATOR && tj_token_is(&token, "##"))
+            names->pastes = true;
+    }
+    complete = complete && !lexer.spelling.failed;
+    tj_lexer_clear(&lexer);
+    return complete;
+}
+
+bool tj_names_have(const tj_names *names, const char *name)
+{
+    return names->nslots && names->slots[find_slot(names, name, strlen(name))];
+}
+
+bool tj_names_may_paste(const tj_names *names)
+{
+    return names->pastes;
+}
+
+void tj_names_each(const tj_names *names, void (*visit)(void *ctx, const char *name), void *ctx)
+{
+    for (size_t i = 0; i < names->nslots; i++)
+        if (names->slots[i])
+            visit(ctx, names->buffer.data + names->slots[i] - 1);
+}

@@ -1,0 +1,326 @@
+/* tinyjit.h: from the description of a broadcasting function to code in memory.
+ *
+ * tinyjit knows C text and libtcc. It knows nothing of Python or NumPy: dtypes
+ * are numbers with a C type's name, arrays do not occur. The whole of it is
+ * one pipeline:
+ *
+ *     tj_spec --check--> --emit--> C text --compile--> tj_unit --bind--> address
+ *
+ * tj_define() is that pipeline; the other functions are its steps, public so
+ * that each can be tested and so that other front ends can enter half way.
+ *
+ * OWNERSHIP. `_new/_free` own heap memory, `_init/_clear` are for memory that
+ * the caller owns, every `_clear` and `_free` accepts NULL or a zeroed struct.
+ * Strings in specs and requests are borrowed for the time of the call; what a
+ * function hands out says who owns it. All texts are UTF-8.
+ *
+ * ERRORS. A function that can fail returns a tj_status and fills the caller's
+ * tj_error, which owns its long text. Nothing prints, nothing exits.
+ *
+ * THREADS. Any thread may call anything, objects are not shared without a lock
+ * of the caller's. Compiling takes one process-wide lock, which fork() also
+ * takes, so that a child can compile. No callback runs under it.
+ */
+#ifndef TINYJIT_H
+#define TINYJIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TJ_VERSION "0.1.0"
+
+/* ---- memory ------------------------------------------------------------ */
+
+/* The one allocator: size 0 frees and returns NULL. Tests replace it to make
+ * the k-th allocation fail. Never call it with another allocator's block. */
+typedef void *tj_allocator(void *block, size_t old_size, size_t new_size);
+void tj_set_allocator(tj_allocator *allocator); /* NULL: realloc and free */
+void *tj_realloc(void *block, size_t old_size, size_t new_size);
+void *tj_alloc_zeroed(size_t count, size_t size); /* NULL on overflow too */
+void tj_free(void *block);
+
+/* ---- errors ------------------------------------------------------------ */
+
+typedef enum tj_status {
+    TJ_OK = 0,
+    TJ_NO_MEMORY,      /* `brief` says so; nothing was allocated to say it */
+    TJ_BAD_SPEC,       /* a definition that makes no sense (a value) */
+    TJ_BAD_SIGNATURE,  /* as TJ_BAD_SPEC, `position` is a byte offset */
+    TJ_COMPILE_FAILED, /* the tj_messages say why */
+    TJ_NO_SYMBOL,      /* declared, used, and in no library: `text` names them */
+    TJ_NO_LIBRARY,     /* a library or a source file that cannot be opened */
+    TJ_NO_EXEC,        /* the system denied executable memory */
+    TJ_NO_BACKEND      /* libtcc could not be loaded */
+} tj_status;
+
+typedef struct tj_error {
+    tj_status status;
+    int operand;          /* index of the operand at fault, or -1 */
+    int axis;             /* index of the dim at fault, or -1 */
+    ptrdiff_t position;   /* byte offset in a signature string, or -1 */
+    const char *brief;    /* static text, never NULL once status is set */
+    char *text;           /* owned, the whole message; NULL: use brief */
+} tj_error;
+
+void tj_error_init(tj_error *error);
+void tj_error_clear(tj_error *error);
+/* Fills error (printf style) and returns status, for `return tj_fail(...)`. */
+tj_status tj_fail(tj_error *error, tj_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- text -------------------------------------------------------------- */
+
+/* A growing string. A failed allocation is remembered in `failed`, later
+ * appends do nothing; check once at the end. */
+typedef struct tj_text {
+    char *data; /* NUL-terminated once anything was appended, else NULL */
+    size_t length;
+    size_t capacity;
+    bool failed;
+} tj_text;
+
+void tj_text_clear(tj_text *text);
+void tj_text_add(tj_text *text, const char *bytes, size_t length);
+void tj_text_puts(tj_text *text, const char *string);
+void tj_text_printf(tj_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A C string literal with quotes, every byte kept. */
+void tj_text_quote(tj_text *text, const char *bytes, size_t length);
+
+/* ---- what a compiler says ---------------------------------------------- */
+
+typedef struct tj_message {
+    bool is_error;   /* else a warning */
+    char *file;      /* owned; "" if unknown */
+    char *text;      /* owned */
+    int line;        /* 1-based within `file`; 0: unknown */
+    int column;      /* 1-based, in bytes; 0: unknown, underline the whole line */
+    int end_column;  /* 1-based, one past the last byte; 0: unknown */
+    char *source;    /* owned copy of the line; NULL: unknown */
+} tj_message;
+
+typedef struct tj_messages {
+    tj_message *items; /* owned */
+    size_t count;
+    size_t capacity;
+    bool failed; /* ran out of memory: items are incomplete */
+} tj_messages;
+
+void tj_messages_clear(tj_messages *messages);
+void tj_messages_add(tj_messages *messages, bool is_error, const char *file, int line,
+                     const char *text);
+bool tj_messages_have_error(const tj_messages *messages);
+
+/* A named piece of C text, as #line and messages call it. */
+typedef struct tj_piece {
+    const char *file; /* "<cwrapjit innerlib.inner float64>" */
+    const char *text; /* may be NULL: absent */
+    size_t length;    /* bytes */
+} tj_piece;
+
+/* Fills source, column and end_column of every message whose file is a piece's,
+ * from the token that the message quotes ('x'). */
+void tj_messages_locate(tj_messages *messages, const tj_piece *pieces, size_t npieces);
+
+/* ---- looking at C text without compiling it ---------------------------- */
+
+/* Refuses what libtcc must not see: NUL bytes, unbalanced brackets outside
+ * directives, nesting (brackets, operators, if-else chains) deeper than
+ * TJ_MAX_NESTING, unterminated strings and comments, thread locals, text over
+ * TJ_MAX_TEXT bytes. Appends one error message per fault (usually one) and
+ * returns TJ_OK or TJ_COMPILE_FAILED. */
+#define TJ_MAX_NESTING 256
+#define TJ_MAX_TEXT ((size_t)16 << 20)
+tj_status tj_scan_check(const tj_piece *piece, tj_messages *messages);
+
+/* The identifiers of a text, comments and strings apart. A set, owned. */
+typedef struct tj_names tj_names;
+tj_names *tj_names_new(void);
+void tj_names_free(tj_names *names);
+/* Adds those of text. Returns false without memory. */
+bool tj_names_collect(tj_names *names, const char *text, size_t length);
+bool tj_names_have(const tj_names *names, const char *name);
+/* True when the texts use ## in a macro: any name may then occur. */
+bool tj_names_may_paste(const tj_names *names);
+/* Calls visit for each name, in no particular order. */
+void tj_names_each(const tj_names *names, void (*visit)(void *ctx, const char *name), void *ctx);
+
+/* ---- the description of a function ------------------------------------- */
+
+typedef enum tj_role { TJ_IN, TJ_INOUT, TJ_OUT } tj_role; /* as CWJ_IN ... in abi.h */
+
+/* One core dim. */
+typedef struct tj_dim {
+    const char *name; /* NULL: fixed */
+    ptrdiff_t size;   /* elements, when fixed */
+} tj_dim;
+
+typedef struct tj_operand {
+    const char *name; /* "a"; outputs: "output", "output0", ... or their own */
+    tj_role role;
+    int ndims;
+    const tj_dim *dims;
+} tj_operand;
+
+typedef struct tj_type {
+    int type_num;      /* opaque here: NumPy's number */
+    size_t itemsize;   /* bytes; 0: any */
+    const char *ctype; /* "npy_float64"; NULL: raw pointers only */
+    const char *label; /* "float64" */
+} tj_type;
+
+typedef struct tj_typeset {
+    const tj_type *types; /* one per operand */
+    tj_piece body;        /* Ccode_slice_eval's value */
+} tj_typeset;
+
+typedef struct tj_extra {
+    const char *c_type;
+    const char *name;
+    const char *default_text; /* a C expression */
+    char code;                /* one of TJ_PARSE_CODES */
+} tj_extra;
+#define TJ_PARSE_CODES "bhilLnkKIHBfdpcszyO"
+
+typedef struct tj_spec {
+    const char *module; /* NULL: a function without module */
+    const char *name;
+    int noperands; /* inputs first, outputs behind */
+    int noutputs;
+    const tj_operand *operands;
+    int ntypesets;
+    const tj_typeset *typesets;
+    int nextras;
+    const tj_extra *extras;
+    tj_piece header; /* the module's */
+    tj_piece cookie; /* struct members */
+    tj_piece validate;
+    tj_piece cleanup;
+    int flags;            /* CWJ_ONE_OUTPUT ... of abi.h */
+    bool cookie_readonly; /* const in slices */
+} tj_spec;
+
+/* Checks what needs no compiler: names (valid, unique, not reserved), dims not
+ * negative, at least one type set, parse codes, snippets that use what only
+ * another kind of snippet has. TJ_BAD_SPEC with the reason in error, or
+ * TJ_COMPILE_FAILED with messages. */
+tj_status tj_spec_check(const tj_spec *spec, tj_messages *messages, tj_error *error);
+
+/* "a(n), b(n) -> output()", owned by the caller (tj_free), NULL without memory. */
+char *tj_spec_signature(const tj_spec *spec);
+
+/* ---- signature strings ------------------------------------------------- */
+
+/* "inout a(n, 3), b(n) -> out(3)". What is parsed is owned here. */
+typedef struct tj_signature {
+    int noperands;
+    int noutputs;
+    bool one_output;      /* "-> out(3)" as opposed to "-> (out(3),)" */
+    tj_operand *operands; /* owned, with their names and dims */
+} tj_signature;
+
+tj_status tj_signature_parse(const char *text, size_t length, tj_signature *signature,
+                             tj_error *error);
+void tj_signature_clear(tj_signature *signature);
+
+/* ---- emitting ---------------------------------------------------------- */
+
+/* Which parts of a spec to emit: the whole, or the header alone, or the header
+ * with one other piece, to find every faulty piece after a failure. */
+typedef enum tj_part {
+    TJ_ALL,
+    TJ_HEADER,
+    TJ_COOKIE,   /* the struct and the extras' defaults */
+    TJ_VALIDATE, /* each of these with the cookie */
+    TJ_CLEANUP,
+    TJ_BODY /* + index of the type set */
+} tj_part;
+
+/* Appends the C text of a unit. `all_names` passes every parameter to every
+ * snippet, instead of those that its text names. The text needs the prelude in
+ * front and defines the symbol "cwj_function__NAME", a cwj_function_decl. */
+tj_status tj_emit_function(const tj_spec *spec, int part, bool all_names, tj_text *text);
+
+/* Appends the source of a standalone extension module for these functions,
+ * which share one header (the first spec's). call_path is the text of the call
+ * path (NUL-terminated); docs[i] may be NULL; comment is plain text for the
+ * top of the file (how to build) or NULL. */
+tj_status tj_emit_module(const char *name, const char *doc, const char *comment,
+                         const char *call_path, int nspecs, const tj_spec *const *specs,
+                         const char *const *docs, tj_text *text);
+
+/* ---- compiling --------------------------------------------------------- */
+
+/* Loads libtcc once per process. libtcc is the path of the shared library,
+ * lib_dir tcc's own folder (its headers and libtcc1.a), include_dir the small
+ * headers that ship with the package. Later calls with a backend in place
+ * return TJ_OK and change nothing. */
+tj_status tj_backend_open(const char *libtcc, const char *lib_dir, const char *include_dir,
+                          tj_error *error);
+/* "0.9.28rc" or what the compiler's __TINYC__ says; NULL before open. Static. */
+const char *tj_backend_version(void);
+
+/* Where symbols that C text leaves undefined come from. */
+typedef struct tj_symbol {
+    const char *name;
+    const void *address;
+    bool neutral; /* using it does not mean calling into the embedding program */
+} tj_symbol;
+
+/* Compiled code in memory; freeing it unmaps the code. */
+typedef struct tj_unit tj_unit;
+
+/* What a module's functions share. Owned parts are its own copies. */
+typedef struct tj_environment tj_environment;
+
+typedef struct tj_environment_options {
+    const char *const *include_dirs; /* NULL-terminated lists, or NULL */
+    const char *const *define_macros; /* "NAME" or "NAME=VALUE" */
+    const char *const *sources;      /* paths of C files, compiled once, together */
+    const char *const *libraries;    /* "m", "libm.so.6" or a path */
+    const char *const *library_dirs;
+    const tj_symbol *symbols; /* entry points offered by the embedding program, */
+    size_t nsymbols;          /* searched first; borrowed for the process' life */
+    /* Names with one of these prefixes call into the embedding program when
+     * they are not neutral symbols ("Py", "_Py"): NULL-terminated, borrowed. */
+    const char *const *host_prefixes;
+} tj_environment_options;
+
+tj_status tj_environment_new(const tj_environment_options *options, tj_environment **environment,
+                             tj_messages *messages, tj_error *error);
+void tj_environment_free(tj_environment *environment); /* after all of its units */
+
+/* Compiles text (prelude included by this function, when asked) to memory.
+ * extra_names are looked up as symbols when not NULL: the identifiers of the
+ * text. Warnings are appended to messages even on success. */
+tj_status tj_compile(tj_environment *environment, const char *text, const tj_names *names,
+                     tj_unit **unit, tj_messages *messages, tj_error *error);
+void *tj_unit_symbol(const tj_unit *unit, const char *name); /* borrowed; NULL: not there */
+/* True when the unit calls into the embedding program by other than neutral
+ * symbols (host_prefixes). */
+bool tj_unit_uses_host(const tj_unit *unit);
+void tj_unit_free(tj_unit *unit);
+
+/* The prelude's text. Static. */
+const char *tj_prelude(void);
+
+/* Finds a shared library by name: "name" means lib<name>.so*, looked up in
+ * dirs, then in the loader's cache and its default folders; linker scripts are
+ * read. A name with a slash or ".so" is taken as it is. Returns an owned path
+ * (tj_free) or NULL with error. Starts no process. */
+char *tj_library_find(const char *name, const char *const *dirs, tj_error *error);
+
+/* ---- the pipeline ------------------------------------------------------ */
+
+typedef struct tj_function {
+    tj_unit *unit;             /* owned */
+    char *source;              /* owned: the generated text, without the prelude */
+    const void *decl;          /* const cwj_function_decl* inside the unit */
+} tj_function;
+
+/* Check, emit, compile, bind. After a failure every piece is compiled alone, so
+ * that messages holds the faults of all of them (a fault of the header once). */
+tj_status tj_define(tj_environment *environment, const tj_spec *spec, tj_function *function,
+                    tj_messages *messages, tj_error *error);
+void tj_function_clear(tj_function *function);
+
+#endif

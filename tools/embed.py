@@ -1,0 +1,182 @@
+"""Turn a C file into a C string: build helper for setup.py, and a command line.
+
+Two texts are embedded in the extension: the prelude in front of every compiled unit, and the call path that
+m.write() copies into standalone modules. Both are kept as real C files. This tool inlines the headers they
+include, so that one self-contained text results, and writes that text as a C source file.
+
+    python tools/embed.py -I cwrapjit/include --strip --function \\
+        --line "<cwrapjit prelude>" --name tj_prelude -o embedded_prelude.c tinyjit/prelude.h
+
+A header is inlined where it is first included and skipped afterwards, so an #include inside #if is
+only right when that branch is the one taken first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]')
+# A comment, or something in which // and /* mean nothing.
+TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
+
+
+def find_include(name: str, quoted: bool, folder: Path, search_dirs: Iterable[Path]) -> Path | None:
+    """Return the file that an #include line of a file in `folder` names, if it is one of ours."""
+    for directory in [folder, *search_dirs] if quoted else search_dirs:
+        candidate = (directory / name).resolve()
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def flatten(path: Path | str, search_dirs: Iterable[Path | str] = ()) -> str:
+    """Return the text of a C file with its local #includes inlined; others stay as they are."""
+    directories = [Path(directory) for directory in search_dirs]
+    seen: set[Path] = set()
+
+    def lines_of(file: Path) -> list[str]:
+        seen.add(file)
+        lines: list[str] = []
+        for line in file.read_text(encoding="utf-8").splitlines():
+            match = INCLUDE.match(line)
+            found = match and find_include(match[2], match[1] == '"', file.parent, directories)
+            if not found:
+                lines.append(line)
+            elif found not in seen:
+                lines.extend(lines_of(found))
+        return lines
+
+    return "\n".join(lines_of(Path(path).resolve())) + "\n"
+
+
+def dependencies(path: Path | str, search_dirs: Iterable[Path | str] = ()) -> list[str]:
+    """Return the files whose text flatten() uses, for a build's list of dependencies."""
+    directories = [Path(directory) for directory in search_dirs]
+    pending, seen = [Path(path).resolve()], set()
+    while pending:
+        file = pending.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        for line in file.read_text(encoding="utf-8").splitlines():
+            match = INCLUDE.match(line)
+            found = match and find_include(match[2], match[1] == '"', file.parent, directories)
+            if found:
+                pending.append(found)
+    return sorted(map(str, seen))
+
+
+def strip(text: str) -> str:
+    """Return C text without comments, indentation and empty lines: fewer bytes for each compilation."""
+
+    def shorten(match: re.Match[str]) -> str:
+        return " " if match[0].startswith("/") else match[0]
+
+    lines = (line.strip() for line in TOKEN.sub(shorten, text).split("\n"))
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+def to_c_literal(text: str) -> str:
+    """Return a C string literal, one source line for each line of text."""
+    escapes = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "?": "\\?"}
+
+    def quote(line: str) -> str:
+        return "".join(
+            escapes.get(c) or (c if " " <= c <= "~" else "".join(f"\\{b:03o}" for b in c.encode()))
+            for c in line
+        )
+
+    return "\n".join(f'    "{quote(line)}\\n"' for line in text.splitlines())
+
+
+def to_c_file(name: str, text: str, as_function: bool = False) -> str:
+    """Return a C file that defines `name`: an array of char, or a function that returns the text."""
+    literal = to_c_literal(text)
+    if as_function:
+        return (
+            f"const char *{name}(void);\n\nstatic const char text[] =\n{literal};\n\n"
+            f"const char *{name}(void)\n{{\n    return text;\n}}\n"
+        )
+    return f"extern const char {name}[];\n\nconst char {name}[] =\n{literal};\n"
+
+
+def embed(
+    source: Path | str,
+    output: Path | str,
+    name: str,
+    *,
+    search_dirs: Sequence[Path | str] = (),
+    as_function: bool = False,
+    stripped: bool = False,
+    line_name: str | None = None,
+) -> None:
+    """Write `output`, a C file that defines the flattened text of `source`, unless it is up to date.
+
+    With `line_name` the text begins with a #line directive of that name, and no #include may be left.
+    """
+    text = flatten(source, search_dirs)
+    if stripped:
+        text = strip(text)
+    if line_name is not None:
+        left = [line for line in text.splitlines() if INCLUDE.match(line)]
+        if left:
+            raise SystemExit(f"{source}: not found: {', '.join(left)}")
+        text = f'#line 1 "{line_name}"\n{text}'
+    content = f"/* Made from {Path(source).name} by tools/embed.py. */\n" + to_c_file(name, text, as_function)
+    target = Path(output)
+    if not target.is_file() or target.read_text(encoding="utf-8") != content:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(content, encoding="utf-8")
+
+
+def embed_prelude(root: Path | str, output: Path | str) -> list[str]:
+    """Write the C file that defines tj_prelude() and return what it was made from."""
+    source, search_dirs = Path(root, "tinyjit", "prelude.h"), [Path(root, "cwrapjit", "include")]
+    embed(
+        source,
+        output,
+        "tj_prelude",
+        search_dirs=search_dirs,
+        as_function=True,
+        stripped=True,
+        line_name="<cwrapjit prelude>",
+    )
+    return dependencies(source, search_dirs)
+
+
+def embed_call_path(root: Path | str, output: Path | str) -> list[str]:
+    """Write the C file that defines cwj_call_path_text[] and return what it was made from."""
+    source = Path(root, "csrc", "call.c")
+    embed(source, output, "cwj_call_path_text")
+    return dependencies(source)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description="Write a C file that holds another C file as a string.")
+    parser.add_argument("source")
+    parser.add_argument("-o", "--output", required=True)
+    parser.add_argument("-n", "--name", required=True, help="of the array, or of the function")
+    parser.add_argument("-I", "--include", action="append", default=[], help="folder of headers to inline")
+    parser.add_argument("--function", action="store_true", help="define a function that returns the text")
+    parser.add_argument("--strip", action="store_true", help="leave comments and indentation out")
+    parser.add_argument("--line", help="begin with this #line name; an #include left over is an error")
+    options = parser.parse_args(arguments)
+    embed(
+        options.source,
+        options.output,
+        options.name,
+        search_dirs=options.include,
+        as_function=options.function,
+        stripped=options.strip,
+        line_name=options.line,
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
