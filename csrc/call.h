@@ -35,8 +35,7 @@ void cwj_runtime_clear(cwj_runtime *runtime);
  * NULL with TypeError (types, counts), ValueError (shapes, layout,
  * writability), RuntimeError (a snippet returned false and set nothing) or
  * whatever a snippet raised. */
-PyObject *cwj_invoke(cwj_runtime *runtime, PyObject *const *args, size_t nargsf,
-                     PyObject *kwnames);
+PyObject *cwj_invoke(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 
 /* What snippets call instead of CPython's and libc's own: these take the GIL
  * where the running call has released it, and write through sys.stdout and

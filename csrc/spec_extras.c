@@ -75,13 +75,33 @@ take_parse_code(cwj_spec *spec, tj_extra *extra, PyObject *object)
                       object, reason, TJ_PARSE_CODES);
 }
 
+/* parts is a tuple of four. */
+static int
+take_parts(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObject *parts,
+           const char *what)
+{
+    const char *name_what = cwj_arena_format(&spec->arena, "%s: the name", what);
+    const char *type_what = cwj_arena_format(&spec->arena, "%s: the C type", what);
+    if (name_what == NULL || type_what == NULL) {
+        return -1;
+    }
+    extra->name = cwj_take_name(spec, PyTuple_GET_ITEM(parts, 1), name_what);
+    if (extra->name == NULL) {
+        return -1;
+    }
+    extra->c_type = take_string(spec, PyTuple_GET_ITEM(parts, 0), type_what);
+    if (extra->c_type == NULL || take_default(spec, state, extra, PyTuple_GET_ITEM(parts, 2)) < 0) {
+        return -1;
+    }
+    return take_parse_code(spec, extra, PyTuple_GET_ITEM(parts, 3));
+}
+
 static int
 take_extra(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObject *item,
            Py_ssize_t index)
 {
     int status = -1;
     const char *what = cwj_arena_format(&spec->arena, "extra_args[%zd]", index);
-    PyObject *parts = NULL;
     if (what == NULL) {
         return -1;
     }
@@ -90,32 +110,17 @@ take_extra(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObj
                           "%s must be a tuple (c_type, name, default, parse code), not %s", what,
                           Py_TYPE(item)->tp_name);
     }
-    parts = PySequence_Tuple(item);
+    PyObject *parts = PySequence_Tuple(item);
     if (parts == NULL) {
         return -1;
     }
-    if (PyTuple_GET_SIZE(parts) != 4) {
+    if (PyTuple_GET_SIZE(parts) == 4) {
+        status = take_parts(spec, state, extra, parts, what);
+    } else {
         cwj_refuse(spec->who, PyExc_ValueError,
                    "%s must have 4 items (c_type, name, default, parse code), not %zd", what,
                    PyTuple_GET_SIZE(parts));
-        goto done;
     }
-    const char *name_what = cwj_arena_format(&spec->arena, "%s: the name", what);
-    const char *type_what = cwj_arena_format(&spec->arena, "%s: the C type", what);
-    if (name_what == NULL || type_what == NULL) {
-        goto done;
-    }
-    extra->name = cwj_take_name(spec, PyTuple_GET_ITEM(parts, 1), name_what);
-    if (extra->name == NULL) {
-        goto done;
-    }
-    extra->c_type = take_string(spec, PyTuple_GET_ITEM(parts, 0), type_what);
-    if (extra->c_type == NULL || take_default(spec, state, extra, PyTuple_GET_ITEM(parts, 2)) < 0 ||
-        take_parse_code(spec, extra, PyTuple_GET_ITEM(parts, 3)) < 0) {
-        goto done;
-    }
-    status = 0;
-done:
     Py_DECREF(parts);
     return status;
 }

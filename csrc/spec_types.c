@@ -64,7 +64,7 @@ canonical_number(int type_num, size_t size)
     return PyTypeNum_ISSIGNED(type_num) ? signed_numbers[k] : unsigned_numbers[k];
 }
 
-/* "float64", as dtype.name says it. */
+/* "float64", as dtype.name says it; "S5", as str(dtype) does. */
 static const char *
 label_of(cwj_spec *spec, const basic_type *basic, size_t itemsize)
 {
@@ -74,7 +74,12 @@ label_of(cwj_spec *spec, const basic_type *basic, size_t itemsize)
                                 itemsize * 8);
     }
     if (PyTypeNum_ISFLEXIBLE(basic->type_num) && itemsize != 0) {
-        return cwj_arena_format(&spec->arena, "%s%zu", basic->label, itemsize * 8);
+        int is_text = basic->type_num == NPY_UNICODE;
+        return cwj_arena_format(&spec->arena, "%c%zu",
+                                is_text                         ? 'U'
+                                : basic->type_num == NPY_STRING ? 'S'
+                                                                : 'V',
+                                is_text ? itemsize / 4 : itemsize);
     }
     return basic->label;
 }

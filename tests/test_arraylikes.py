@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import warnings
 from typing import Any
 
 import numpy as np
@@ -179,7 +180,9 @@ def test_an_object_that_reshapes_an_earlier_argument_while_it_is_converted() -> 
 
     class Evil:
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-            x.shape = (2, 2)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy 2.5
+                x.shape = (2, 2)
             return ar(2)
 
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import pathlib
 from typing import Any
 
@@ -137,8 +138,6 @@ def test_a_system_header_that_the_package_does_not_ship() -> None:
         {np.int64: "item__output() = getpid(); return true;"},
         header="#include <unistd.h>\n#include <sys/types.h>",
     )
-    import os
-
     assert f() == os.getpid()
 
 

@@ -269,7 +269,7 @@ NESTED = {
     "open parentheses": lambda n: "return " + "(" * n,
     "blocks": lambda n: "{" * n + "}" * n + "return true;",
     "open blocks": lambda n: "{" * n,
-    "brackets": lambda n: "int x[1]; return x" + "[x" * n + "[0]" + "]" * n + ";",
+    "brackets": lambda n: "int x[1] = {0}; return x" + "[x" * n + "[0]" + "]" * n + ";",
     "minus": lambda n: "return " + "- " * n + "1;",
     "not": lambda n: "return " + "!" * n + "1;",
     "complement": lambda n: "return " + "~" * n + "1;",

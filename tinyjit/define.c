@@ -10,7 +10,9 @@
 #include "nesting.h"
 
 /* The pieces of a spec, for the steps that treat all alike. */
-enum { FIRST_BODY = 4 };
+enum {
+    FIRST_BODY = 4
+};
 
 static int count_pieces(const tj_spec *spec)
 {
@@ -84,9 +86,17 @@ static tj_status compile_part(tj_environment *environment, const tj_spec *spec, 
                               tj_messages *messages, tj_error *error)
 {
     *unit = NULL;
-    if (tj_emit_function(spec, part, all_names, text))
-        return tj_fail_no_memory(error);
-    return tj_compile(environment, text->data, names, unit, messages, error);
+    tj_text file = {0};
+    tj_emit_own_file(spec, &file);
+    tj_status status = file.failed ? TJ_NO_MEMORY : tj_emit_function(spec, part, all_names, text);
+    if (status == TJ_OK) {
+        status = tj_compile(environment, text->data, names, unit, messages, error);
+        tj_messages_locate(messages, &(tj_piece){file.data, text->data, text->length}, 1);
+    } else {
+        status = tj_fail_no_memory(error);
+    }
+    tj_text_clear(&file);
+    return status;
 }
 
 /* Compiles a part only for what the compiler says of it. */
@@ -176,8 +186,9 @@ static tj_status find_descriptor(const tj_spec *spec, tj_function *function, tj_
         return tj_fail_no_memory(error);
     function->decl = tj_unit_symbol(function->unit, symbol.data);
     tj_text_clear(&symbol);
-    return function->decl ? TJ_OK
-                          : tj_fail(error, TJ_COMPILE_FAILED, "the compiled unit has no descriptor");
+    return function->decl
+               ? TJ_OK
+               : tj_fail(error, TJ_COMPILE_FAILED, "the compiled unit has no descriptor");
 }
 
 static tj_status compile_whole(tj_environment *environment, const tj_spec *spec, bool all_names,
@@ -203,8 +214,7 @@ static tj_status compile_again(tj_environment *environment, const tj_spec *spec,
 {
     tj_messages second = {0};
     tj_error_clear(error);
-    tj_status status =
-        compile_whole(environment, spec, true, names, function, &second, error);
+    tj_status status = compile_whole(environment, spec, true, names, function, &second, error);
     if (status == TJ_OK) {
         tj_messages_clear(messages);
         tj_messages_move(messages, &second);

@@ -106,7 +106,8 @@ static bool gives_wrong_numbers(const char *text)
 {
     static const char *const warnings[] = {
         "function might return no value", "read-only location",         "incompatible pointer type",
-        "makes pointer from integer",     "makes integer from pointer", NULL,
+        "makes pointer from integer",     "makes integer from pointer", "type defaults to int",
+        NULL,
     };
     for (size_t i = 0; warnings[i]; i++)
         if (has(text, warnings[i]))

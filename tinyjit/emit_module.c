@@ -8,23 +8,22 @@
 
 #include "emit.h"
 
-static const char top[] =
-    "#define PY_SSIZE_T_CLEAN\n"
-    "#include <Python.h>\n"
-    "#define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION\n"
-    "#include <numpy/arrayobject.h>\n"
-    "#include <float.h>\n"
-    "#include <limits.h>\n"
-    "#include <math.h>\n"
-    "#include <stdbool.h>\n"
-    "#include <stdint.h>\n"
-    "#include <stdio.h>\n"
-    "#include <stdlib.h>\n"
-    "#include <string.h>\n"
-    "\n"
-    "#define CWJ_STANDALONE 1\n"
-    "#define CWJ_DESCRIPTOR static\n"
-    "\n";
+static const char top[] = "#define PY_SSIZE_T_CLEAN\n"
+                          "#include <Python.h>\n"
+                          "#define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION\n"
+                          "#include <numpy/arrayobject.h>\n"
+                          "#include <float.h>\n"
+                          "#include <limits.h>\n"
+                          "#include <math.h>\n"
+                          "#include <stdbool.h>\n"
+                          "#include <stdint.h>\n"
+                          "#include <stdio.h>\n"
+                          "#include <stdlib.h>\n"
+                          "#include <string.h>\n"
+                          "\n"
+                          "#define CWJ_STANDALONE 1\n"
+                          "#define CWJ_DESCRIPTOR static\n"
+                          "\n";
 
 /* Snippets may run without the GIL: what they call must know. Macros with
  * parameters, since the bare names occur in attributes of headers. */
@@ -80,8 +79,7 @@ static void emit_comment(const char *comment, tj_text *text)
  * usual constants; "..." stands for any other C expression. */
 static const char *python_default(const char *text)
 {
-    static const char *const words[][2] = {
-        {"NULL", "None"}, {"true", "True"}, {"false", "False"}};
+    static const char *const words[][2] = {{"NULL", "None"}, {"true", "True"}, {"false", "False"}};
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
         if (!strcmp(text, words[i][0]))
             return words[i][1];
@@ -185,11 +183,12 @@ static void emit_init(const char *name, const char *doc, tj_text *text)
         tj_text_puts(text, ",\n    .m_doc = ");
         tj_text_quote(text, doc, strlen(doc));
     }
-    tj_text_printf(text,
-                   ",\n    .m_methods = cwj_methods,\n    .m_slots = cwj_slots,\n};\n\n"
-                   "PyMODINIT_FUNC PyInit_%s(void);\n"
-                   "PyMODINIT_FUNC PyInit_%s(void)\n{\n    return PyModuleDef_Init(&cwj_module);\n}\n",
-                   name, name);
+    tj_text_printf(
+        text,
+        ",\n    .m_methods = cwj_methods,\n    .m_slots = cwj_slots,\n};\n\n"
+        "PyMODINIT_FUNC PyInit_%s(void);\n"
+        "PyMODINIT_FUNC PyInit_%s(void)\n{\n    return PyModuleDef_Init(&cwj_module);\n}\n",
+        name, name);
 }
 
 static void emit_header(const tj_piece *header, tj_text *text)

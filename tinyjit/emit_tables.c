@@ -157,7 +157,8 @@ static void emit_descriptor(const tj_spec *spec, const dim_names *names, tj_text
         out->failed = true;
         return;
     }
-    tj_text_printf(out, "CWJ_DESCRIPTOR const cwj_function_decl cwj_function__%s = {\n", spec->name);
+    tj_text_printf(out, "CWJ_DESCRIPTOR const cwj_function_decl cwj_function__%s = {\n",
+                   spec->name);
     tj_text_printf(out, "    /* names      */ \"%s\", \"", spec->name);
     tj_emit_qualname(spec, out);
     tj_text_printf(out, "\", \"%s\",\n    /* flags      */ ", signature);

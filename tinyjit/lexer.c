@@ -151,10 +151,9 @@ static size_t number_end(const tj_lexer *lexer, size_t at)
 
 static size_t punctuator_end(const tj_lexer *lexer, size_t at)
 {
-    static const char *const longer[] = {"...", "<<=", ">>=", "->", "++", "--", "<<",
-                                         ">>",  "<=",  ">=",  "==", "!=", "&&", "||",
-                                         "*=",  "/=",  "%=",  "+=", "-=", "&=", "^=",
-                                         "|=",  "##"};
+    static const char *const longer[] = {"...", "<<=", ">>=", "->", "++", "--", "<<", ">>",
+                                         "<=",  ">=",  "==",  "!=", "&&", "||", "*=", "/=",
+                                         "%=",  "+=",  "-=",  "&=", "^=", "|=", "##"};
     char bytes[3] = {0, 0, 0};
     size_t ends[3] = {0, 0, 0};
     size_t next = at;

@@ -189,10 +189,12 @@ static const char *measure_body(tj_macros *macros, size_t index, size_t which, t
         bool counts = token.kind == TJ_TOKEN_NAME && !name.failed &&
                       is_parameter(&macros->items[index], name.data, which);
         fault = name.failed || lexer.spelling.failed ? "out of memory"
-                : ++macros->work > MAX_WORK          ? "the macros here are too many to follow"
-                                    : tj_nesting_token(&nesting, macros, &token, counts);
+                : ++macros->work > MAX_WORK ? "the macros here are too many to follow"
+                                            : tj_nesting_token(&nesting, macros, &token, counts);
     }
-    size_t opens = nesting.count - 1;
+    if (!fault)
+        fault = tj_nesting_settle(&nesting);
+    size_t opens = fault ? 0 : nesting.count - 1;
     if (!fault)
         fault = tj_nesting_end(&nesting);
     if (!fault) {

@@ -17,7 +17,11 @@
 
 /* tj_level.last: an operator (an operand must come), an operand, or a closing
  * parenthesis that may have been a cast. */
-enum { WANTS_OPERAND, OPERAND, MAYBE_CAST };
+enum {
+    WANTS_OPERAND,
+    OPERAND,
+    MAYBE_CAST
+};
 
 static const char too_many_brackets[] = "nested too deeply: more than 256 brackets are open";
 static const char too_deep[] = "nested too deeply for the compiler";
@@ -127,10 +131,8 @@ static const char *open_level(tj_nesting *nesting, char bracket, size_t offset)
         return too_many_brackets;
     if (!tj_grow(&nesting->levels, nesting->count, &nesting->capacity, sizeof(tj_level)))
         return no_memory;
-    nesting->levels[nesting->count++] = (tj_level){.bracket = bracket,
-                                                   .may_be_cast = bracket == '(',
-                                                   .bare_copies = 1,
-                                                   .offset = offset};
+    nesting->levels[nesting->count++] = (tj_level){
+        .bracket = bracket, .may_be_cast = bracket == '(', .bare_copies = 1, .offset = offset};
     return NULL;
 }
 
@@ -149,6 +151,7 @@ static const char *close_level(tj_nesting *nesting)
         size = multiply(add(inner.call.size, multiply(inner.call.copies, size)), inner.bare_copies);
         uses = multiply(uses, copies);
         nesting->total = add(nesting->total, size);
+        level->chain = add(level->chain, multiply(copies, add(inner.prefixes, inner.chain)));
     } else {
         level->bare_peak = add(level->bare_peak, inner.bare_peak);
         level->bare_copies = multiply(level->bare_copies, inner.bare_copies);
@@ -231,9 +234,8 @@ static const char *name_token(tj_nesting *nesting, tj_macros *macros, const tj_t
                               bool is_parameter, bool after_end)
 {
     static const char *const statements[] = {"if", "for", "do", "switch"};
-    static const char *const prefixes[] = {"sizeof",      "_Alignof",      "__alignof",
-                                           "__alignof__", "__extension__", "typeof",
-                                           "__typeof",    "__typeof__"};
+    static const char *const prefixes[] = {"sizeof",        "_Alignof", "__alignof", "__alignof__",
+                                           "__extension__", "typeof",   "__typeof",  "__typeof__"};
     static const char *const others[] = {"return", "else", "case", "goto"};
     tj_level *level = top_of(nesting);
     const char *fault = NULL;
@@ -242,6 +244,7 @@ static const char *name_token(tj_nesting *nesting, tj_macros *macros, const tj_t
         level->last = OPERAND;
     } else if (tj_macros_weigh(macros, token->text, token->length, &nesting->weight, &fault)) {
         nesting->named = !fault;
+        nesting->offset = token->start;
         level->last = MAYBE_CAST;
     } else if (IS_ONE_OF(token, statements) || (tj_token_is(token, "while") && !after_end)) {
         level->statements++;
@@ -276,7 +279,7 @@ static const char *closing_token(tj_nesting *nesting, char bracket)
 {
     char opening = bracket == ')' ? '(' : bracket == ']' ? '[' : '{';
     const tj_level *inner = top_of(nesting);
-    bool cast = inner->may_be_cast;
+    bool cast = inner->may_be_cast, call = inner->is_call;
     if (nesting->count == 1 && !nesting->is_macro)
         return bracket == '}'   ? "'}' closes nothing"
                : bracket == ')' ? "')' closes nothing"
@@ -293,7 +296,7 @@ static const char *closing_token(tj_nesting *nesting, char bracket)
         level->ended = true;
         level->last = OPERAND;
     } else {
-        level->prefixes += bracket == ')' && cast;
+        level->prefixes += bracket == ')' && cast && !call; /* a macro says what it leaves */
         level->last = bracket == ')' && cast ? MAYBE_CAST : OPERAND;
         level->may_be_cast = level->may_be_cast && (bracket == ']' || cast);
     }
@@ -303,8 +306,8 @@ static const char *closing_token(tj_nesting *nesting, char bracket)
 static const char *operator_token(tj_level *level, const tj_token *token)
 {
     static const char *const unary[] = {"-", "+", "*", "&", "&&", "!", "~", "++", "--"};
-    static const char *const assigning[] = {"=",  "+=", "-=", "*=",  "/=",  "%=",
-                                            "&=", "|=", "^=", "<<=", ">>="};
+    static const char *const assigning[] = {
+        "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="};
     char first = token->text[0];
     level->may_be_cast = level->may_be_cast && (tj_token_is(token, "*") || first == ',');
     if (first == ';') {
@@ -345,7 +348,12 @@ static const char *settle_macro(tj_nesting *nesting, const tj_token *token)
     tj_weight weight = nesting->weight;
     if (!arguments)
         nesting->named = nesting->called = false;
-    return use ? use_macro(nesting, &weight, token ? token->start : 0) : NULL;
+    return use ? use_macro(nesting, &weight, nesting->offset) : NULL;
+}
+
+const char *tj_nesting_settle(tj_nesting *nesting)
+{
+    return settle_macro(nesting, NULL);
 }
 
 const char *tj_nesting_token(tj_nesting *nesting, tj_macros *macros, const tj_token *token,

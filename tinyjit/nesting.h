@@ -77,6 +77,7 @@ typedef struct tj_nesting {
     bool is_loose;    /* brackets depend on conditions: kinds are not compared */
     bool named, called; /* the last token was a macro, the end of a macro's call */
     tj_weight weight;   /* of that macro */
+    size_t offset;      /* where it is in the text */
 } tj_nesting;
 
 bool tj_nesting_begin(tj_nesting *nesting, bool is_macro);
@@ -88,7 +89,9 @@ bool tj_nesting_join(tj_nesting *nesting, const tj_nesting *other);
 /* Counts a token. Returns NULL or a static text that says what is wrong. */
 const char *tj_nesting_token(tj_nesting *nesting, tj_macros *macros, const tj_token *token,
                              bool is_parameter);
-/* After the last token: closes what is open, as far as depth is concerned. */
+/* After the last token: uses the macro that it may have been. */
+const char *tj_nesting_settle(tj_nesting *nesting);
+/* After that: closes what is open, as far as depth is concerned. */
 const char *tj_nesting_end(tj_nesting *nesting);
 
 /* ---- scan.c ---------------------------------------------------------------- */

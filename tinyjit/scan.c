@@ -16,7 +16,9 @@
 #include "internal.h"
 #include "nesting.h"
 
-enum { MAX_CONDITIONS = 64 }; /* as libtcc */
+enum {
+    MAX_CONDITIONS = 64
+}; /* as libtcc */
 
 struct tj_scanner {
     tj_macros *macros; /* owned */
@@ -449,7 +451,8 @@ static void check_end(scan *this)
         refuse(this, offset, offset, "#if without #endif");
         return;
     }
-    if (this->nesting.count > 1 && !this->nesting.is_loose) {
+    const char *fault = tj_nesting_settle(&this->nesting);
+    if (!fault && this->nesting.count > 1 && !this->nesting.is_loose) {
         const tj_level *open = &this->nesting.levels[this->nesting.count - 1];
         const char *text = open->bracket == '('   ? "'(' is not closed"
                            : open->bracket == '[' ? "'[' is not closed"
@@ -458,7 +461,8 @@ static void check_end(scan *this)
         refuse(this, open->offset, open->offset + 1, text);
         return;
     }
-    const char *fault = tj_nesting_end(&this->nesting);
+    if (!fault)
+        fault = tj_nesting_end(&this->nesting);
     if (fault)
         refuse(this, this->piece->length, this->piece->length, fault);
 }

@@ -1,32 +1,29 @@
 /* spec.c: the checks of a definition that need no compiler. */
-#include "internal.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- names --------------------------------------------------------------- */
+#include "emit.h"
+#include "nesting.h"
 
-static bool is_identifier(const char *name)
-{
-    if (!*name || (*name >= '0' && *name <= '9'))
-        return false;
-    for (; *name; name++)
-        if (!isalnum((unsigned char)*name) && *name != '_' && (unsigned char)*name < 0x80)
-            return false;
-    return true;
-}
+/* ---- names --------------------------------------------------------------- */
 
 static bool is_keyword(const char *name)
 {
     static const char *const words[] = {
-        "auto",     "break",    "case",     "char",     "const",   "continue", "default", "do",
-        "double",   "else",     "enum",     "extern",   "float",   "for",      "goto",    "if",
-        "inline",   "int",      "long",     "register", "restrict", "return",  "short",   "signed",
-        "sizeof",   "static",   "struct",   "switch",   "typedef", "union",    "unsigned", "void",
-        "volatile", "while",    "_Alignas", "_Alignof", "_Atomic", "_Bool",    "_Complex", "_Generic",
-        "_Imaginary", "_Noreturn", "_Static_assert", "_Thread_local", "asm",   "typeof",  "bool",
-        "true",     "false",    "NULL"};
+        "auto",       "break",     "case",           "char",
+        "const",      "continue",  "default",        "do",
+        "double",     "else",      "enum",           "extern",
+        "float",      "for",       "goto",           "if",
+        "inline",     "int",       "long",           "register",
+        "restrict",   "return",    "short",          "signed",
+        "sizeof",     "static",    "struct",         "switch",
+        "typedef",    "union",     "unsigned",       "void",
+        "volatile",   "while",     "_Alignas",       "_Alignof",
+        "_Atomic",    "_Bool",     "_Complex",       "_Generic",
+        "_Imaginary", "_Noreturn", "_Static_assert", "_Thread_local",
+        "asm",        "typeof",    "bool",           "true",
+        "false",      "NULL"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strcmp(words[i], name))
             return true;
@@ -41,10 +38,9 @@ static bool is_output_name(const char *name)
     return name[6 + strspn(name + 6, "0123456789")] == '\0';
 }
 
-static tj_status check_name(const char *what, const char *name, bool may_be_output,
-                            tj_error *error)
+static tj_status check_name(const char *what, const char *name, bool may_be_output, tj_error *error)
 {
-    if (!is_identifier(name))
+    if (!tj_is_identifier(name))
         return tj_fail(error, TJ_BAD_SPEC, "%s '%s' is not an identifier", what, name);
     if (!strncmp(name, "cwj_", 4))
         return tj_fail(error, TJ_BAD_SPEC, "%s '%s': names that begin with cwj_ are reserved", what,
@@ -101,14 +97,14 @@ static tj_status check_unique(const tj_spec *spec, tj_error *error)
 static tj_status check_names(const tj_spec *spec, tj_error *error)
 {
     tj_status status = TJ_OK;
-    if (spec->module && !is_identifier(spec->module))
+    if (spec->module && !tj_is_identifier(spec->module))
         return tj_fail(error, TJ_BAD_SPEC, "module name '%s' is not an identifier", spec->module);
-    if (!is_identifier(spec->name))
+    if (!tj_is_identifier(spec->name))
         return tj_fail(error, TJ_BAD_SPEC, "function name '%s' is not an identifier", spec->name);
     for (int k = 0; k < spec->noperands && !status; k++) {
         bool is_output = k >= spec->noperands - spec->noutputs;
-        status = check_name(is_output ? "output" : "argument", spec->operands[k].name, is_output,
-                            error);
+        status =
+            check_name(is_output ? "output" : "argument", spec->operands[k].name, is_output, error);
         if (status && error)
             error->operand = k;
     }
@@ -125,7 +121,7 @@ static tj_status check_dims(const tj_spec *spec, tj_error *error)
         for (int i = 0; i < spec->operands[k].ndims; i++) {
             const tj_dim *dim = &spec->operands[k].dims[i];
             tj_status status = TJ_OK;
-            if (dim->name && !is_identifier(dim->name))
+            if (dim->name && !tj_is_identifier(dim->name))
                 status = tj_fail(error, TJ_BAD_SPEC,
                                  "'%s', axis %d: the dimension's name '%s' is not an identifier",
                                  spec->operands[k].name, i, dim->name);
@@ -183,69 +179,98 @@ static tj_status check_extras(const tj_spec *spec, tj_error *error)
     return TJ_OK;
 }
 
-/* ---- snippets that use what another kind has --------------------------------- */
+/* ---- snippets that use what another kind has ------------------------------- */
 
-typedef struct misuse {
-    const char *prefix, *place, *instead;
-} misuse;
+/* Names that a kind of snippet does not have, each a prefix to an operand's. */
+typedef struct absence {
+    const char *prefix;
+    const char *reason; /* "%s" stands for the operand */
+} absence;
 
-static int line_of(const tj_piece *piece, const char *name)
+static const absence not_in_validate[] = {
+    {"data_slice__", "is for Ccode_slice_eval; Ccode_validate has data__%s"},
+    {"item__", "is for Ccode_slice_eval; Ccode_validate has data__%s"},
+    {"ctype__", "is for Ccode_slice_eval; Ccode_validate has data__%s"},
+    {NULL, NULL}};
+static const absence not_in_slice[] = {
+    {"data__", "is for Ccode_validate; Ccode_slice_eval has data_slice__%s"}, {NULL, NULL}};
+/* Where an operand's type is no C type. */
+static const absence not_in_raw_slice[] = {
+    {"data__", "is for Ccode_validate; Ccode_slice_eval has data_slice__%s"},
+    {"item__", "needs a type that C can index; use data_slice__%s and the strides"},
+    {"ctype__", "needs a type that C has; use data_slice__%s and the strides"},
+    {NULL, NULL}};
+#define RUNS_ALWAYS "is not for Ccode_cookie_cleanup, which runs even without '%s'"
+static const absence not_in_cleanup[] = {
+    {"data__", RUNS_ALWAYS},           {"data_slice__", RUNS_ALWAYS},
+    {"item__", RUNS_ALWAYS},           {"ctype__", RUNS_ALWAYS},
+    {"Ndims_full__", RUNS_ALWAYS},     {"dims_full__", RUNS_ALWAYS},
+    {"strides_full__", RUNS_ALWAYS},   {"Ndims_slice__", RUNS_ALWAYS},
+    {"dims_slice__", RUNS_ALWAYS},     {"strides_slice__", RUNS_ALWAYS},
+    {"sizeof_element__", RUNS_ALWAYS}, {NULL, NULL}};
+
+/* The absence that a token names, for an operand of that name. */
+static const absence *find_absence(const absence *absences, const tj_token *token,
+                                   const char *operand)
 {
-    /* The first line on which the name stands as a word. */
-    size_t length = strlen(name);
-    int line = 1;
-    for (size_t i = 0; i + length <= piece->length; i++) {
-        const char *at = piece->text + i;
-        bool starts = i == 0 || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
-        bool ends = i + length == piece->length ||
-                    (!isalnum((unsigned char)at[length]) && at[length] != '_');
-        if (starts && ends && !memcmp(at, name, length))
-            return line;
-        line += *at == '\n';
-    }
-    return 0;
+    size_t length = strlen(operand);
+    if (token->length < length || memcmp(token->text + token->length - length, operand, length))
+        return NULL;
+    for (; absences->prefix; absences++)
+        if (strlen(absences->prefix) == token->length - length &&
+            !memcmp(absences->prefix, token->text, token->length - length))
+            return absences;
+    return NULL;
 }
 
-static bool refuse_misuse(const tj_spec *spec, const tj_piece *piece, const char *snippet,
-                          const misuse *misuses, size_t count, tj_messages *messages)
+static void refuse_name(const tj_piece *piece, const tj_token *token, const absence *absent,
+                        const char *operand, tj_messages *messages)
+{
+    tj_text text = {0};
+    tj_text_printf(&text, "'%.*s' ", (int)token->length, token->text);
+    const char *rest = strstr(absent->reason, "%s");
+    tj_text_add(&text, absent->reason, (size_t)(rest - absent->reason));
+    tj_text_printf(&text, "%s%s", operand, rest + 2);
+    if (text.failed)
+        messages->failed = true;
+    else
+        tj_messages_add_at(messages, piece, token->start, token->end, text.data);
+    tj_text_clear(&text);
+}
+
+/* Refuses the first absent name. types is NULL, or the operands' types. */
+static bool has_absent_name(const tj_spec *spec, const tj_piece *piece, const absence *absences,
+                            const tj_type *types, tj_messages *messages)
 {
     bool found = false;
-    tj_names *names = tj_names_new();
-    if (!names || !tj_names_collect(names, piece->text, piece->length))
-        messages->failed = true;
-    for (int k = 0; !messages->failed && k < spec->noperands; k++)
-        for (size_t i = 0; i < count; i++) {
+    tj_lexer lexer;
+    tj_lexer_init(&lexer, piece->text, piece->length);
+    while (!found) {
+        tj_token token = tj_lexer_next(&lexer);
+        if (token.kind == TJ_TOKEN_END)
+            break;
+        for (int k = 0; token.kind == TJ_TOKEN_NAME && !found && k < spec->noperands; k++) {
             const char *operand = spec->operands[k].name;
-            tj_text name = {0}, text = {0};
-            tj_text_printf(&name, "%s%s", misuses[i].prefix, operand);
-            if (!name.failed && tj_names_have(names, name.data)) {
-                tj_text_printf(&text, "'%s' is for %s only; %s has %s%s", name.data,
-                               misuses[i].place, snippet, misuses[i].instead, operand);
-                if (!text.failed)
-                    tj_messages_add(messages, true, piece->file, line_of(piece, name.data),
-                                    text.data);
-                found = true;
-            }
-            messages->failed |= name.failed || text.failed;
-            tj_text_clear(&name);
-            tj_text_clear(&text);
+            bool raw = types && !types[k].ctype;
+            const absence *absent =
+                find_absence(raw ? not_in_raw_slice : absences, &token, operand);
+            if (absent)
+                refuse_name(piece, &token, absent, operand, messages);
+            found = absent != NULL;
         }
-    tj_names_free(names);
+    }
+    messages->failed |= lexer.spelling.failed;
+    tj_lexer_clear(&lexer);
     return found;
 }
 
 static tj_status check_snippets(const tj_spec *spec, tj_messages *messages, tj_error *error)
 {
-    static const char eval[] = "Ccode_slice_eval";
-    static const misuse in_validate[] = {{"data_slice__", eval, "data__"},
-                                         {"item__", eval, "data__"},
-                                         {"ctype__", eval, "data__"}};
-    static const misuse in_slice[] = {{"data__", "Ccode_validate", "data_slice__"}};
-    bool found = false;
-    if (spec->validate.text)
-        found |= refuse_misuse(spec, &spec->validate, "Ccode_validate", in_validate, 3, messages);
+    bool found = has_absent_name(spec, &spec->validate, not_in_validate, NULL, messages);
+    found |= has_absent_name(spec, &spec->cleanup, not_in_cleanup, NULL, messages);
     for (int t = 0; t < spec->ntypesets; t++)
-        found |= refuse_misuse(spec, &spec->typesets[t].body, eval, in_slice, 1, messages);
+        found |= has_absent_name(spec, &spec->typesets[t].body, not_in_slice,
+                                 spec->typesets[t].types, messages);
     if (messages->failed)
         return tj_fail_no_memory(error);
     return found ? tj_fail(error, TJ_COMPILE_FAILED, "a snippet uses what another kind has")
@@ -258,7 +283,8 @@ tj_status tj_spec_check(const tj_spec *spec, tj_messages *messages, tj_error *er
     if (status == TJ_OK)
         status = check_dims(spec, error);
     if (status == TJ_OK && spec->ntypesets < 1)
-        status = tj_fail(error, TJ_BAD_SPEC, "Ccode_slice_eval is empty; wanted a type set or more");
+        status =
+            tj_fail(error, TJ_BAD_SPEC, "Ccode_slice_eval is empty; wanted a type set or more");
     if (status == TJ_OK)
         status = check_extras(spec, error);
     return status ? status : check_snippets(spec, messages, error);
@@ -282,7 +308,7 @@ char *tj_spec_signature(const tj_spec *spec)
 {
     tj_text text = {0};
     int ninputs = spec->noperands - spec->noutputs;
-    bool tuple = spec->noutputs == 1 && !(spec->flags & 1); /* CWJ_ONE_OUTPUT */
+    bool tuple = spec->noutputs == 1 && !(spec->flags & CWJ_ONE_OUTPUT);
     for (int k = 0; k < spec->noperands; k++) {
         if (k == ninputs)
             tj_text_puts(&text, k ? " -> " : "-> ");

@@ -32,8 +32,7 @@ bind_keywords(cwj_frame *frame, PyObject *const *values, PyObject *kwnames)
             return -1;
         }
         if (slot == -1) {
-            raise_in_call(frame, PyExc_TypeError, "got an unexpected keyword argument '%U'",
-                          name);
+            raise_in_call(frame, PyExc_TypeError, "got an unexpected keyword argument '%U'", name);
             return -1;
         }
         if (frame->slots[slot] != NULL) {

@@ -130,8 +130,7 @@ done:
 static int
 offers_only_dlpack(PyObject *object)
 {
-    static const char *const others[] = {"__array__", "__array_interface__",
-                                         "__array_struct__"};
+    static const char *const others[] = {"__array__", "__array_interface__", "__array_struct__"};
     if (PyObject_CheckBuffer(object)) {
         return 0;
     }
@@ -178,8 +177,8 @@ convert_object(cwj_frame *frame, int k, PyObject *object)
     }
     state->owned = array;
     if (!PyArray_Check(array)) {
-        raise_in_call(frame, PyExc_TypeError, "%s '%s': wanted an array, got %s",
-                      kind_of(frame, k), name_of(frame, k), Py_TYPE(object)->tp_name);
+        raise_in_call(frame, PyExc_TypeError, "%s '%s': wanted an array, got %s", kind_of(frame, k),
+                      name_of(frame, k), Py_TYPE(object)->tp_name);
         return -1;
     }
     adopt_array(state, (PyArrayObject *)array);

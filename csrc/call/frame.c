@@ -4,7 +4,11 @@
  * dims, steps, the cookie) is cut from an arena inside it; only calls with very
  * many operands or dims, or a large cookie, reach the heap.
  */
-enum { CWJ_ARENA_BYTES = 2560, CWJ_ALIGN = 16, CWJ_SCALAR_BYTES = 32 };
+enum {
+    CWJ_ARENA_BYTES = 2560,
+    CWJ_ALIGN = 16,
+    CWJ_SCALAR_BYTES = 32
+};
 
 /* A heap block of the arena, freed with the frame. */
 typedef struct cwj_block {

@@ -107,8 +107,7 @@ run_loops(cwj_frame *frame, const cwj_loops *loops, char **data)
 {
     cwj_loop *loop = frame->runtime->loops[frame->typeset_index];
     const npy_intp *count = &loops->dims[loops->naxes - 1];
-    const npy_intp *steps =
-        loops->steps + (size_t)(loops->naxes - 1) * (size_t)frame->noperands;
+    const npy_intp *steps = loops->steps + (size_t)(loops->naxes - 1) * (size_t)frame->noperands;
     do {
         if (!loop(data, count, steps, &frame->call)) {
             return 0;

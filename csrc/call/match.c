@@ -48,7 +48,8 @@ int_in_range(PyObject *value, const cwj_type *type)
         return 0;
     }
     if (!is_signed) {
-        return wide >= 0 && (bits == 64 || wide <= (long long)(((unsigned long long)1 << bits) - 1));
+        return wide >= 0 &&
+               (bits == 64 || wide <= (long long)(((unsigned long long)1 << bits) - 1));
     }
     return bits == 64 ||
            (wide >= -((long long)1 << (bits - 1)) && wide < (long long)1 << (bits - 1));
@@ -67,10 +68,13 @@ int_is_exact(PyObject *value, int type_num)
     }
     PyErr_Clear();
     switch (type_num) {
-        case NPY_HALF: return exact && wide >= -2048 && wide <= 2048;
-        case NPY_FLOAT:
-        case NPY_CFLOAT: return exact && (double)(float)wide == wide;
-        default: return exact;
+    case NPY_HALF:
+        return exact && wide >= -2048 && wide <= 2048;
+    case NPY_FLOAT:
+    case NPY_CFLOAT:
+        return exact && (double)(float)wide == wide;
+    default:
+        return exact;
     }
 }
 
@@ -96,8 +100,8 @@ weak_fits(PyObject *value, const cwj_type *type)
 static int
 weak_default(PyObject *value, const cwj_type *type)
 {
-    int num = PyBool_Check(value)          ? NPY_BOOL
-              : PyFloat_CheckExact(value)  ? NPY_DOUBLE
+    int num = PyBool_Check(value)           ? NPY_BOOL
+              : PyFloat_CheckExact(value)   ? NPY_DOUBLE
               : PyComplex_CheckExact(value) ? NPY_CDOUBLE
                                             : NPY_LONG;
     return type->type_num == num && weak_fits(value, type);
@@ -132,7 +136,7 @@ set_fits_by_cast(const cwj_frame *frame, int index)
             }
         } else if (state->array != NULL && !type_equals(state, &set->types[k])) {
             if (frame->decl->operands[k].role != CWJ_IN || descrs[k] == NULL ||
-                !PyArray_CanCastArrayTo(state->array, descrs[k], NPY_SAFE_CASTING)) {
+                !PyArray_CanCastTypeTo(PyArray_DESCR(state->array), descrs[k], NPY_SAFE_CASTING)) {
                 return 0;
             }
         }
@@ -191,10 +195,10 @@ text_of_types(const cwj_frame *frame)
             continue;
         }
         PyObject *one = text_of_type(frame, k);
-        PyObject *longer = one == NULL ? NULL
-                                       : PyUnicode_FromFormat("%U%s'%s' is %U", text,
-                                                              k > 0 ? ", " : "", name_of(frame, k),
-                                                              one);
+        PyObject *longer = one == NULL
+                               ? NULL
+                               : PyUnicode_FromFormat("%U%s'%s' is %U", text, k > 0 ? ", " : "",
+                                                      name_of(frame, k), one);
         Py_XDECREF(one);
         Py_SETREF(text, longer);
     }
@@ -258,8 +262,7 @@ check_layout(const cwj_frame *frame)
 {
     for (int k = 0; k < frame->noperands; k++) {
         const cwj_state *state = &frame->states[k];
-        if (state->array != NULL && !PyArray_ISBEHAVED_RO(state->array) &&
-            !may_convert(frame, k)) {
+        if (state->array != NULL && !PyArray_ISBEHAVED_RO(state->array) && !may_convert(frame, k)) {
             return refuse_layout(frame, k);
         }
     }
@@ -317,9 +320,8 @@ convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
         return refuse_layout(frame, k); /* any itemsize: nothing to convert to */
     }
     Py_INCREF(descr);
-    PyObject *array = PyArray_FromArray(state->array, descr,
-                                        NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED |
-                                            NPY_ARRAY_FORCECAST);
+    PyObject *array = PyArray_FromArray(
+        state->array, descr, NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST);
     if (array == NULL) {
         name_argument(frame, kind_of(frame, k), name_of(frame, k));
         return -1;

@@ -43,8 +43,9 @@ take_sequence(cwj_frame *frame)
         return -1;
     }
     if (PySequence_Fast_GET_SIZE(frame->out) != noutputs) {
-        raise_in_call(frame, PyExc_ValueError, "out: wanted %d arrays, one for each output, got %zd",
-                      noutputs, PySequence_Fast_GET_SIZE(frame->out));
+        raise_in_call(frame, PyExc_ValueError,
+                      "out: wanted %d arrays, one for each output, got %zd", noutputs,
+                      PySequence_Fast_GET_SIZE(frame->out));
         return -1;
     }
     for (int i = 0; i < noutputs; i++) {
@@ -155,9 +156,9 @@ result_of(cwj_frame *frame, int k)
 {
     cwj_state *state = &frame->states[k];
     if (state->array == NULL) {
-        PyArray_Descr *descr = frame->runtime->descrs[(size_t)frame->typeset_index *
-                                                          (size_t)frame->noperands +
-                                                      (size_t)k];
+        PyArray_Descr *descr =
+            frame->runtime
+                ->descrs[(size_t)frame->typeset_index * (size_t)frame->noperands + (size_t)k];
         return PyArray_Scalar(state->data, descr, NULL);
     }
     PyObject *array = state->owned;

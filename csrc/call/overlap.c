@@ -5,7 +5,9 @@
  * does, with a limit on its work.
  */
 
-enum { CWJ_OVERLAP_WORK = 100000 }; /* candidate solutions that NumPy may try */
+enum {
+    CWJ_OVERLAP_WORK = 100000
+}; /* candidate solutions that NumPy may try */
 
 typedef struct cwj_extent {
     const char *low;  /* first byte */
@@ -63,8 +65,7 @@ done:
 static int
 same_view(const cwj_state *one, const cwj_state *other)
 {
-    if (one->data != other->data || one->ndim != other->ndim ||
-        one->itemsize != other->itemsize) {
+    if (one->data != other->data || one->ndim != other->ndim || one->itemsize != other->itemsize) {
         return 0;
     }
     for (int i = 0; i < one->ndim; i++) {
@@ -114,8 +115,8 @@ check_pair(const cwj_frame *frame, int written, cwj_extent extent, int other)
         return 0;
     }
     cwj_extent against = extent_of(state);
-    if (extent.high <= against.low || against.high <= extent.low ||
-        against.low == against.high || is_allowed_in_place(frame, written, other)) {
+    if (extent.high <= against.low || against.high <= extent.low || against.low == against.high ||
+        is_allowed_in_place(frame, written, other)) {
         return 0;
     }
     int shared = shares_exactly(&frame->states[written], state);
@@ -180,8 +181,7 @@ check_written(const cwj_frame *frame, int k)
     }
     for (int other = 0; other < frame->noperands; other++) {
         int both_written = frame->decl->operands[other].role != CWJ_IN;
-        if (other != k && !(both_written && other < k) &&
-            check_pair(frame, k, extent, other) < 0) {
+        if (other != k && !(both_written && other < k) && check_pair(frame, k, extent, other) < 0) {
             return -1;
         }
     }
@@ -193,8 +193,8 @@ check_overlap(const cwj_frame *frame)
 {
     const cwj_function_decl *decl = frame->decl;
     for (int k = 0; k < frame->noperands; k++) {
-        int is_written = k >= decl->ninputs ? frame->states[k].given
-                                            : decl->operands[k].role == CWJ_INOUT;
+        int is_written =
+            k >= decl->ninputs ? frame->states[k].given : decl->operands[k].role == CWJ_INOUT;
         if (is_written && check_written(frame, k) < 0) {
             return -1;
         }

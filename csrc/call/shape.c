@@ -28,8 +28,7 @@ refuse_core(const cwj_frame *frame, int k, int axis, npy_intp got)
     } else {
         int by = frame->named_by[-1 - want];
         raise_shape(frame, k, "dimension '%s' (axis %zd) must be %zd, as in %s'%s', got %zd",
-                    frame->decl->named[-1 - want], from_end,
-                    (Py_ssize_t)frame->named[-1 - want],
+                    frame->decl->named[-1 - want], from_end, (Py_ssize_t)frame->named[-1 - want],
                     by == k ? "another axis of " : "", name_of(frame, by), (Py_ssize_t)got);
     }
     return -1;

@@ -6,7 +6,11 @@
  * local, as C's PyErr_Format has no parameter for it.
  */
 
-enum cwj_gil { CWJ_GIL_HELD, CWJ_GIL_TAKEN_BACK, CWJ_GIL_ENSURED };
+enum cwj_gil {
+    CWJ_GIL_HELD,
+    CWJ_GIL_TAKEN_BACK,
+    CWJ_GIL_ENSURED
+};
 
 typedef struct cwj_entry {
     enum cwj_gil how;
@@ -47,7 +51,11 @@ void
 cwj_PyErr_SetString(PyObject *type, const char *text)
 {
     cwj_entry entry = enter_python();
-    PyErr_SetString(type, text);
+    PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    if (message != NULL) { /* PyErr_SetString itself loses text that is not UTF-8 */
+        PyErr_SetObject(type, message);
+        Py_DECREF(message);
+    }
     leave_python(entry);
 }
 

@@ -1,0 +1,383 @@
+/* test_emit.c: the checks of a spec, the text that is made of it, and the whole
+ * pipeline, with memory running out at every allocation. */
+#include "check.h"
+#include "tinyjit.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+typedef ptrdiff_t npy_intp;
+#include "abi.h"
+
+static const tj_dim n_dim[] = {{"n", 0}};
+static const tj_operand operands[] = {
+    {"a", TJ_IN, 1, n_dim}, {"b", TJ_IN, 1, n_dim}, {"output", TJ_OUT, 0, NULL}};
+static const tj_type f8[] = {
+    {12, 8, "double", "float64"}, {12, 8, "double", "float64"}, {12, 8, "double", "float64"}};
+static const char inner[] = "item__output() = 0;\n"
+                            "for (int i = 0; i < dims_slice__a[0]; i++)\n"
+                            "    item__output() += item__a(i) * item__b(i) * *scale;\n"
+                            "return true;";
+static const tj_extra extras[] = {{"double", "scale", "1", 'd'},
+                                  {"const char *", "text", "NULL", 's'},
+                                  {"const int", "count", "2 + 1", 'i'}};
+
+static tj_piece piece_of(const char *file, const char *text)
+{
+    return (tj_piece){file, text, text ? strlen(text) : 0};
+}
+
+/* A spec with one type set, whose body is `body`. */
+static tj_spec make_spec(const char *body, tj_typeset *typeset)
+{
+    *typeset = (tj_typeset){f8, piece_of("<body>", body)};
+    return (tj_spec){.module = "m",
+                     .name = "inner",
+                     .noperands = 3,
+                     .noutputs = 1,
+                     .operands = operands,
+                     .ntypesets = 1,
+                     .typesets = typeset,
+                     .nextras = 3,
+                     .extras = extras,
+                     .flags = CWJ_ONE_OUTPUT};
+}
+
+static void check_bad(const tj_spec *spec, const char *part)
+{
+    tj_messages messages = {0};
+    tj_error error;
+    tj_error_init(&error);
+    CHECK(tj_spec_check(spec, &messages, &error) == TJ_BAD_SPEC);
+    CHECK_HAS(error.text, part);
+    tj_error_clear(&error);
+    tj_messages_clear(&messages);
+}
+
+static void check_bad_name(const char *name)
+{
+    tj_typeset typeset;
+    tj_spec spec = make_spec(inner, &typeset);
+    tj_operand changed[] = {operands[0], operands[1], operands[2]};
+    changed[1].name = name;
+    spec.operands = changed;
+    check_bad(&spec, name);
+}
+
+static void check_bad_extra(tj_extra extra, const char *part)
+{
+    tj_typeset typeset;
+    tj_spec spec = make_spec(inner, &typeset);
+    spec.extras = &extra;
+    spec.nextras = 1;
+    check_bad(&spec, part);
+}
+
+static void test_spec(void)
+{
+    tj_typeset typeset;
+    tj_spec spec = make_spec(inner, &typeset);
+    check_bad_name("out");
+    check_bad_name("output");
+    check_bad_name("output7");
+    check_bad_name("cookie");
+    check_bad_name("cwj_x");
+    check_bad_name("a");
+    check_bad_name("1a");
+    check_bad_name("a b");
+    spec.ntypesets = 0;
+    check_bad(&spec, "empty");
+    spec.ntypesets = 1;
+    spec.name = "in ner";
+    check_bad(&spec, "in ner");
+    check_bad_extra((tj_extra){"double", "for", "1", 'd'}, "for");
+    check_bad_extra((tj_extra){"double", "dims_slice__a", "1", 'd'}, "dims_slice__a");
+    check_bad_extra((tj_extra){"double; int x", "s", "1", 'd'}, "double; int x");
+    check_bad_extra((tj_extra){"int[3]", "s", "1", 'd'}, "int[3]");
+    check_bad_extra((tj_extra){"double", "s", " ", 'd'}, "default");
+    check_bad_extra((tj_extra){"double", "s", "1", 'q'}, "code");
+}
+
+static void check_misplaced(tj_spec *spec, const char *file, int line, int column, const char *part)
+{
+    tj_messages messages = {0};
+    tj_error error;
+    tj_error_init(&error);
+    CHECK(tj_spec_check(spec, &messages, &error) == TJ_COMPILE_FAILED);
+    CHECK(messages.count == 1);
+    if (messages.count) {
+        CHECK_STR(messages.items[0].file, file);
+        CHECK(messages.items[0].line == line && messages.items[0].column == column);
+        CHECK_HAS(messages.items[0].text, part);
+    }
+    tj_error_clear(&error);
+    tj_messages_clear(&messages);
+}
+
+static void test_names_of_other_snippets(void)
+{
+    tj_typeset typeset;
+    tj_spec spec = make_spec("\n return data__a != 0;", &typeset);
+    check_misplaced(&spec, "<body>", 2, 9, "data_slice__a");
+    spec = make_spec(inner, &typeset);
+    spec.validate = piece_of("<validate>", "/* item__a */ return item__b(0);");
+    check_misplaced(&spec, "<validate>", 1, 22, "Ccode_validate has data__b");
+    spec = make_spec(inner, &typeset);
+    spec.cleanup = piece_of("<cleanup>", "x = dims_slice__a[0];");
+    check_misplaced(&spec, "<cleanup>", 1, 5, "Ccode_cookie_cleanup");
+    tj_type raw[] = {f8[0], f8[1], f8[2]};
+    raw[2].ctype = NULL;
+    spec = make_spec(inner, &typeset);
+    typeset.types = raw;
+    check_misplaced(&spec, "<body>", 1, 1, "data_slice__output");
+}
+
+static char *emit(const tj_spec *spec, int part, bool all_names)
+{
+    tj_text text = {0};
+    CHECK(tj_emit_function(spec, part, all_names, &text) == TJ_OK);
+    return text.data;
+}
+
+static void test_only_what_is_named(void)
+{
+    tj_typeset typeset;
+    tj_spec spec = make_spec("return true; /* item__a */", &typeset);
+    char *text = emit(&spec, TJ_ALL, false);
+    CHECK_HAS(text, "cwj_slice_0__inner(const cwj_call *cwj)\n");
+    CHECK(!strstr(text, "#define"));
+    tj_free(text);
+    spec.header = piece_of("<header>", "#define FIRST item__a(0)");
+    text = emit(&spec, TJ_ALL, false);
+    CHECK_HAS(text, "const void *data_slice__a, const npy_intp *strides_slice__a)\n");
+    CHECK(!strstr(text, "dims_slice__a)"));
+    tj_free(text);
+    text = emit(&spec, TJ_ALL, true);
+    CHECK_HAS(text, "sizeof_element__output");
+    CHECK_HAS(text, "#define CHECK_CONTIGUOUS_AND_SETERROR_ALL()");
+    tj_free(text);
+    spec.header = piece_of("<header>", "#define GLUE(x) x##a");
+    text = emit(&spec, TJ_ALL, false);
+    CHECK_HAS(text, "Ndims_full__b");
+    tj_free(text);
+}
+
+/* Each #line that goes back to the generated text must say its true line. */
+static void test_line_numbers(void)
+{
+    static const char back[] = " \"<cwrapjit m.inner generated>\"";
+    tj_typeset typeset;
+    tj_spec spec = make_spec(inner, &typeset);
+    spec.header = piece_of("<header>", "\n\nstatic int x;\n");
+    spec.cookie = piece_of("<cookie>", "int seen;");
+    char *text = emit(&spec, TJ_ALL, false);
+    int line = 1, found = 0;
+    for (char *at = text; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL, line++) {
+        char *end;
+        if (strncmp(at, "#line ", 6))
+            continue;
+        long said = strtol(at + 6, &end, 10);
+        if (strncmp(end, back, strlen(back)))
+            continue;
+        found++;
+        CHECK(said == line + 1);
+    }
+    CHECK(found == 7); /* start, header, cookie, three defaults, body */
+    tj_free(text);
+}
+
+static tj_environment *environment;
+
+static tj_status define(const tj_spec *spec, tj_function *function, tj_messages *messages)
+{
+    tj_error error;
+    tj_error_init(&error);
+    tj_status status = tj_define(environment, spec, function, messages, &error);
+    tj_error_clear(&error);
+    return status;
+}
+
+static void test_calling(void)
+{
+    double a[] = {1, 2, 3}, b[] = {4, 5, 6}, scale = 2, output = 0;
+    npy_intp dim = 3, stride = 8, one = 1, steps[3] = {0, 0, 0};
+    char *data[] = {(char *)a, (char *)b, (char *)&output};
+    cwj_operand live[3] = {{.dims_slice = &dim, .strides_slice = &stride},
+                           {.dims_slice = &dim, .strides_slice = &stride},
+                           {.dims_slice = NULL}};
+    tj_typeset typeset;
+    tj_spec spec = make_spec(inner, &typeset);
+    tj_messages messages = {0};
+    tj_function function;
+    CHECK(define(&spec, &function, &messages) == TJ_OK && messages.count == 0);
+    const cwj_function_decl *decl = function.decl;
+    if (decl) {
+        char *memory = calloc(1, decl->extras_size);
+        cwj_call call = {.operands = live, .extras = memory};
+        decl->defaults(memory);
+        memcpy(memory + decl->extras[0].offset, &scale, sizeof(scale));
+        CHECK(decl->typesets[0].loop(data, &one, steps, &call) == 1 && output == 64);
+        CHECK_STR(decl->qualname, "m.inner");
+        CHECK_STR(decl->signature, "a(n), b(n) -> output()");
+        CHECK_STR(decl->typesets[0].name, "float64, float64 -> float64");
+        CHECK(decl->flags == CWJ_ONE_OUTPUT && decl->ninputs == 2 && decl->noutputs == 1);
+        CHECK(decl->nnamed == 1 && decl->operands[1].core[0] == -1);
+        CHECK(decl->extras[0].kind == 'f' && decl->extras[1].kind == 's');
+        CHECK(decl->extras[2].kind == 'i' && decl->extras[2].size == sizeof(int));
+        CHECK(*(int *)(memory + decl->extras[2].offset) == 3);
+        free(memory);
+    }
+    tj_function_clear(&function);
+    tj_messages_clear(&messages);
+}
+
+static void test_all_faults_are_told(void)
+{
+    tj_typeset sets[] = {{f8, piece_of("<one>", "return x1;")},
+                         {f8, piece_of("<two>", "\n\nreturn x2;")}};
+    tj_spec spec = make_spec(inner, &(tj_typeset){0});
+    tj_messages messages = {0};
+    tj_function function;
+    spec.typesets = sets;
+    spec.ntypesets = 2;
+    spec.validate = piece_of("<validate>", "return x3;");
+    CHECK(define(&spec, &function, &messages) == TJ_COMPILE_FAILED);
+    CHECK(messages.count == 3 && !function.unit && !function.source);
+    for (size_t i = 0; i < messages.count; i++) {
+        CHECK(messages.items[i].column > 0 && messages.items[i].source);
+        CHECK(messages.items[i].line == (strcmp(messages.items[i].file, "<two>") ? 1 : 3));
+    }
+    tj_messages_clear(&messages);
+    spec.header = piece_of("<header>", "int wrong wrong;");
+    CHECK(define(&spec, &function, &messages) == TJ_COMPILE_FAILED && messages.count == 1);
+    CHECK_STR(messages.count ? messages.items[0].file : NULL, "<header>");
+    tj_messages_clear(&messages);
+}
+
+/* A type that is not known is a fault in the generated text: its line is shown. */
+static void test_unknown_type(void)
+{
+    tj_typeset typeset;
+    tj_spec spec = make_spec("return true;", &typeset);
+    tj_extra extra = {"floot", "scale", "1", 'd'};
+    tj_messages messages = {0};
+    tj_function function;
+    spec.extras = &extra;
+    spec.nextras = 1;
+    CHECK(define(&spec, &function, &messages) == TJ_COMPILE_FAILED && messages.count > 0);
+    if (messages.count)
+        CHECK_HAS(messages.items[0].source, "floot scale;");
+    tj_messages_clear(&messages);
+}
+
+/* A name that only a macro of an included file has: everything is passed then. */
+static void test_hidden_name(void)
+{
+    tj_text path = {0}, header = {0};
+    tj_typeset typeset;
+    tj_spec spec = make_spec("return FIRST == 0;", &typeset);
+    tj_messages messages = {0};
+    tj_function function;
+    tj_text_printf(&path, "%s/hidden.h", getenv("TJ_TEST_TMP"));
+    FILE *file = fopen(path.data, "w");
+    CHECK(file != NULL);
+    if (file) {
+        fputs("#define FIRST item__a(0)\n", file);
+        fclose(file);
+    }
+    tj_text_printf(&header, "#include \"%s\"\n", path.data);
+    spec.header = (tj_piece){"<header>", header.data, header.length};
+    CHECK(define(&spec, &function, &messages) == TJ_OK && messages.count == 0);
+    tj_function_clear(&function);
+    tj_messages_clear(&messages);
+    tj_text_clear(&path);
+    tj_text_clear(&header);
+}
+
+static int allowed;
+
+static void *stingy(void *block, size_t old_size, size_t new_size)
+{
+    (void)old_size;
+    if (new_size && __atomic_fetch_sub(&allowed, 1, __ATOMIC_RELAXED) <= 0)
+        return NULL;
+    if (!new_size) {
+        free(block);
+        return NULL;
+    }
+    return realloc(block, new_size);
+}
+
+/* Runs until it succeeds, with one more allocation each time. */
+static void check_memory(const tj_spec *spec, tj_status wanted)
+{
+    tj_status status = TJ_NO_MEMORY;
+    int k;
+    for (k = 0; status == TJ_NO_MEMORY && k < 10000; k++) {
+        tj_messages messages = {0};
+        tj_function function;
+        allowed = k;
+        tj_set_allocator(stingy);
+        status = define(spec, &function, &messages);
+        tj_set_allocator(NULL);
+        tj_function_clear(&function);
+        tj_messages_clear(&messages);
+    }
+    CHECK(status == wanted && k > 20);
+}
+
+static void test_memory(void)
+{
+    tj_typeset typeset;
+    tj_spec spec = make_spec(inner, &typeset);
+    spec.header = piece_of("<header>", "#define TWICE(x) ((x) + (x))\n#if TWICE(1)\n#endif\n");
+    spec.cookie = piece_of("<cookie>", "int seen;");
+    spec.validate = piece_of("<validate>", "return CHECK_CONTIGUOUS__a() || TWICE(1);");
+    spec.cleanup = piece_of("<cleanup>", "cookie->seen = 0;");
+    /* The entry points that validate wants are not there. */
+    check_memory(&spec, TJ_NO_SYMBOL);
+    spec.validate = piece_of("<validate>", "return dims_slice__a[0] > TWICE(1);");
+    check_memory(&spec, TJ_OK);
+}
+
+/* What a module looks like; that it builds and works is tested from Python. */
+static void test_module(void)
+{
+    tj_typeset typeset;
+    tj_spec spec = make_spec(inner, &typeset);
+    const tj_spec *specs[] = {&spec};
+    const char *docs[] = {"says \"inner\""};
+    tj_text text = {0};
+    CHECK(tj_emit_module("m", "doc", "a comment */ that goes on", "/* call path */\n", 1, specs,
+                         docs, &text) == TJ_OK);
+    CHECK_HAS(text.data, "* / that goes on");
+    CHECK_HAS(text.data, "inner(a, b, *, out=None, scale=1, text=None, count=...)\\n--\\n\\nsays");
+    CHECK_HAS(text.data, "PyMODINIT_FUNC PyInit_m(void)");
+    CHECK_HAS(text.data, "cwj_function__inner");
+    tj_text_clear(&text);
+}
+
+int main(void)
+{
+    tj_error error;
+    tj_error_init(&error);
+    CHECK(tj_backend_open(getenv("TJ_TEST_LIBTCC"), getenv("TJ_TEST_LIB_DIR"),
+                          getenv("TJ_TEST_INCLUDE_DIR"), &error) == TJ_OK);
+    tj_messages messages = {0};
+    tj_environment_options options = {0};
+    CHECK(tj_environment_new(&options, &environment, &messages, &error) == TJ_OK);
+    RUN(test_spec);
+    RUN(test_names_of_other_snippets);
+    RUN(test_only_what_is_named);
+    RUN(test_line_numbers);
+    RUN(test_calling);
+    RUN(test_all_faults_are_told);
+    RUN(test_unknown_type);
+    RUN(test_hidden_name);
+    RUN(test_memory);
+    RUN(test_module);
+    tj_environment_free(environment);
+    tj_messages_clear(&messages);
+    tj_error_clear(&error);
+    return check_report();
+}

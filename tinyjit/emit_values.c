@@ -1,0 +1,274 @@
+/* emit_values.c: the values that a snippet names, and its accessors.
+ *
+ * A snippet's function gets the values that the snippet names as parameters and
+ * no others. A value has the same name in the snippet and in the loop that
+ * passes it. Where names may hide (## in a macro, macros of an included file),
+ * everything is passed.
+ */
+#include <string.h>
+
+#include "emit.h"
+
+/* The geometry of an operand, as snippets may name it. */
+typedef struct fact {
+    const char *type;
+    const char *prefix;
+    const char *member; /* of cwj_operand */
+} fact;
+
+static const fact geometries[] = {
+    {"const int ", "Ndims_full__", "ndims_full"},
+    {"const npy_intp *", "dims_full__", "dims_full"},
+    {"const npy_intp *", "strides_full__", "strides_full"},
+    {"const int ", "Ndims_slice__", "ndims_slice"},
+    {"const npy_intp *", "dims_slice__", "dims_slice"},
+    {"const npy_intp *", "strides_slice__", "strides_slice"},
+    {"const npy_intp ", "sizeof_element__", "sizeof_element"},
+};
+enum {
+    NGEOMETRIES = sizeof(geometries) / sizeof(*geometries)
+};
+
+static const char *const_of(const tj_operand *operand)
+{
+    return operand->role == TJ_IN ? "const " : "";
+}
+
+/* ---- which values a snippet names ------------------------------------------ */
+
+static bool names_joined(const tj_names *names, const char *prefix, const char *name)
+{
+    tj_text joined = {0};
+    tj_text_printf(&joined, "%s%s", prefix, name);
+    bool found = joined.failed || tj_names_have(names, joined.data);
+    tj_text_clear(&joined);
+    return found;
+}
+
+/* The header counts as well: its macros may name values. */
+static bool wants(const tj_emitter *this, const tj_user_code *snippet, const char *prefix,
+                  const char *name)
+{
+    return this->all_names || tj_names_may_paste(this->header) ||
+           tj_names_may_paste(snippet->names) || names_joined(snippet->names, prefix, name) ||
+           names_joined(this->header, prefix, name);
+}
+
+static bool wants_item(const tj_emitter *this, const tj_user_code *snippet, int k)
+{
+    return snippet->kind == TJ_SLICE_CODE && snippet->types[k].ctype &&
+           wants(this, snippet, "item__", this->spec->operands[k].name);
+}
+
+static const char *data_prefix(const tj_user_code *snippet)
+{
+    return snippet->kind == TJ_SLICE_CODE ? "data_slice__" : "data__";
+}
+
+bool tj_snippet_wants_data(const tj_emitter *this, const tj_user_code *snippet, int k)
+{
+    return wants_item(this, snippet, k) ||
+           (snippet->kind != TJ_CLEANUP_CODE &&
+            wants(this, snippet, data_prefix(snippet), this->spec->operands[k].name));
+}
+
+static bool wants_geometry(const tj_emitter *this, const tj_user_code *snippet, int k, int g)
+{
+    const tj_operand *operand = &this->spec->operands[k];
+    bool strides = !strcmp(geometries[g].member, "strides_slice") && operand->ndims > 0;
+    return (strides && wants_item(this, snippet, k)) ||
+           (snippet->kind != TJ_CLEANUP_CODE &&
+            wants(this, snippet, geometries[g].prefix, operand->name));
+}
+
+static bool wants_cookie(const tj_emitter *this, const tj_user_code *snippet)
+{
+    return this->spec->cookie.length > 0 && wants(this, snippet, "", "cookie");
+}
+
+/* ---- values: as locals of a loop, its arguments, a snippet's parameters ------ */
+
+/* The values of one operand share a line of the list. */
+static void begin_group(tj_emitter *this)
+{
+    this->group = this->out->length;
+}
+
+/* The column at which the text ends, from 0. */
+static size_t column_of(const tj_text *out)
+{
+    size_t column = 0;
+    while (column < out->length && out->data[out->length - 1 - column] != '\n')
+        column++;
+    return column;
+}
+
+/* A list breaks its lines between groups. */
+static void emit_separator(tj_emitter *this, tj_value_use use)
+{
+    bool within = this->group != this->out->length;
+    if (use == TJ_AS_LOCAL)
+        tj_text_puts(this->out, "    ");
+    else if (within || column_of(this->out) < (use == TJ_AS_ARGUMENT ? 60 : 24))
+        tj_text_puts(this->out, ", ");
+    else
+        tj_text_puts(this->out, use == TJ_AS_ARGUMENT ? ",\n                " : ",\n    ");
+}
+
+static void emit_geometry(tj_emitter *this, int k, int g, tj_value_use use)
+{
+    const fact *geometry = &geometries[g];
+    const char *name = this->spec->operands[k].name;
+    emit_separator(this, use);
+    if (use != TJ_AS_ARGUMENT)
+        tj_text_puts(this->out, geometry->type);
+    tj_text_printf(this->out, "%s%s", geometry->prefix, name);
+    if (use == TJ_AS_LOCAL)
+        tj_text_printf(this->out, " = %scwj->operands[%d].%s;\n",
+                       !strcmp(geometry->type, "const int ") ? "(int)" : "", k, geometry->member);
+}
+
+static void emit_data(tj_emitter *this, const tj_user_code *snippet, int k, tj_value_use use)
+{
+    const tj_operand *operand = &this->spec->operands[k];
+    emit_separator(this, use);
+    if (use == TJ_AS_PARAMETER)
+        tj_text_printf(this->out, "%svoid *%s%s", const_of(operand), data_prefix(snippet),
+                       operand->name);
+    else if (use == TJ_AS_ARGUMENT)
+        tj_text_printf(this->out, "cwj_at__%s", operand->name);
+    else if (snippet->kind == TJ_SLICE_CODE)
+        tj_text_printf(this->out, "char *cwj_at__%s = cwj_data[%d];\n", operand->name, k);
+    else
+        tj_text_printf(this->out, "char *cwj_at__%s = cwj->operands[%d].data;\n", operand->name, k);
+}
+
+static void emit_extra(tj_emitter *this, int i, tj_value_use use)
+{
+    const tj_extra *extra = &this->spec->extras[i];
+    bool pointer = tj_extra_is_pointer(extra);
+    emit_separator(this, use);
+    if (use != TJ_AS_ARGUMENT) {
+        tj_text_puts(this->out, pointer ? "" : "const ");
+        tj_emit_extra_type(extra, this->out);
+        tj_text_puts(this->out, pointer ? " " : " *");
+    }
+    tj_text_puts(this->out, extra->name);
+    if (use == TJ_AS_LOCAL)
+        tj_text_printf(this->out, " = %s((cwj_extras__%s *)cwj->extras)->%s;\n", pointer ? "" : "&",
+                       this->spec->name, extra->name);
+}
+
+static void emit_cookie_value(tj_emitter *this, const tj_user_code *snippet, tj_value_use use)
+{
+    emit_separator(this, use);
+    if (use != TJ_AS_ARGUMENT) {
+        bool constant = snippet->kind == TJ_SLICE_CODE && this->spec->cookie_readonly;
+        tj_text_printf(this->out, "%scwj_cookie__%s *", constant ? "const " : "", this->spec->name);
+    }
+    tj_text_puts(this->out, use == TJ_AS_LOCAL ? "cookie = cwj->cookie;\n" : "cookie");
+}
+
+void tj_emit_values(tj_emitter *this, const tj_user_code *snippet, tj_value_use use)
+{
+    for (int k = 0; k < this->spec->noperands; k++) {
+        begin_group(this);
+        if (tj_snippet_wants_data(this, snippet, k))
+            emit_data(this, snippet, k, use);
+        for (int g = 0; g < NGEOMETRIES; g++)
+            if (wants_geometry(this, snippet, k, g))
+                emit_geometry(this, k, g, use);
+    }
+    begin_group(this);
+    for (int i = 0; i < this->spec->nextras; i++)
+        if (wants(this, snippet, "", this->spec->extras[i].name))
+            emit_extra(this, i, use);
+    begin_group(this);
+    if (wants_cookie(this, snippet))
+        emit_cookie_value(this, snippet, use);
+}
+
+/* ---- accessors ------------------------------------------------------------- */
+
+/* The name of an index of item__X(): i, j, k, or i0, i1, ... where there are many. */
+static void emit_index(tj_emitter *this, int ndims, int axis)
+{
+    if (ndims <= 3)
+        tj_text_printf(this->out, "%c", "ijk"[axis]);
+    else
+        tj_text_printf(this->out, "i%d", axis);
+}
+
+static void emit_define_item(tj_emitter *this, int k)
+{
+    const tj_operand *operand = &this->spec->operands[k];
+    tj_text_printf(this->out, "#define item__%s(", operand->name);
+    for (int i = 0; i < operand->ndims; i++) {
+        tj_text_puts(this->out, i ? ", " : "");
+        emit_index(this, operand->ndims, i);
+    }
+    tj_text_printf(this->out, ") (*(%sctype__%s *)(data_slice__%s", const_of(operand),
+                   operand->name, operand->name);
+    for (int i = 0; i < operand->ndims; i++) {
+        tj_text_puts(this->out, " + (");
+        emit_index(this, operand->ndims, i);
+        tj_text_printf(this->out, ") * strides_slice__%s[%d]", operand->name, i);
+    }
+    tj_text_puts(this->out, "))\n");
+}
+
+static void emit_accessors(tj_emitter *this, const tj_user_code *snippet, bool define)
+{
+    for (int k = 0; k < this->spec->noperands; k++) {
+        const char *name = this->spec->operands[k].name;
+        const char *ctype = snippet->types[k].ctype;
+        bool item = wants_item(this, snippet, k);
+        if (!ctype || !(item || wants(this, snippet, "ctype__", name)))
+            continue;
+        if (define)
+            tj_text_printf(this->out, "#define ctype__%s %s\n", name, ctype);
+        else
+            tj_text_printf(this->out, "#undef ctype__%s\n", name);
+        if (item && define)
+            emit_define_item(this, k);
+        else if (item)
+            tj_text_printf(this->out, "#undef item__%s\n", name);
+    }
+}
+
+/* CHECK_CONTIGUOUS__a() and its kin, for operand k or, with -1, for all. */
+static void emit_check(tj_emitter *this, const tj_user_code *snippet, int k, bool raises,
+                       bool define)
+{
+    const char *prefix = raises ? "CHECK_CONTIGUOUS_AND_SETERROR_" : "CHECK_CONTIGUOUS_";
+    const char *error = raises ? "_or_error" : "";
+    tj_text macro = {0};
+    if (k < 0)
+        tj_text_printf(&macro, "%sALL", prefix);
+    else
+        tj_text_printf(&macro, "%s_%s", prefix, this->spec->operands[k].name);
+    if (macro.failed)
+        this->out->failed = true;
+    else if (!wants(this, snippet, macro.data, ""))
+        ;
+    else if (!define)
+        tj_text_printf(this->out, "#undef %s\n", macro.data);
+    else if (k < 0)
+        tj_text_printf(this->out, "#define %s() cwj_contiguous_all%s(cwj)\n", macro.data, error);
+    else
+        tj_text_printf(this->out, "#define %s() cwj_contiguous%s(cwj, %d)\n", macro.data, error, k);
+    tj_text_clear(&macro);
+}
+
+void tj_emit_macros(tj_emitter *this, const tj_user_code *snippet, bool define)
+{
+    size_t before = this->out->length;
+    if (snippet->kind == TJ_SLICE_CODE)
+        emit_accessors(this, snippet, define);
+    for (int k = -1; snippet->kind != TJ_CLEANUP_CODE && k < this->spec->noperands; k++) {
+        emit_check(this, snippet, k, false, define);
+        emit_check(this, snippet, k, true, define);
+    }
+    if (this->out->length > before)
+        tj_text_puts(this->out, "\n");
+}
