@@ -68,7 +68,7 @@ class Terrain(NamedTuple):
 def load_terrain() -> Terrain:
     with get_sample_data("jacksboro_fault_dem.npz") as dem:
         z = dem["elevation"]
-        latitudes = np.linspace(dem["ymin"], dem["ymax"], len(z) + 1)  # edges of the rows
+        latitudes = np.linspace(dem["ymin"], dem["ymax"], len(z) + 1)  # edges; ymin is the northern one
         centres = (latitudes[:-1] + latitudes[1:]) / 2
         return Terrain(
             z=z,

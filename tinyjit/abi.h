@@ -53,7 +53,11 @@ typedef void cwj_cleanup(cwj_call *cwj);
 /* Writes the default of every extra argument. */
 typedef void cwj_defaults(void *extras);
 
-enum { CWJ_IN, CWJ_INOUT, CWJ_OUT }; /* cwj_operand_decl.role */
+enum {
+    CWJ_IN,
+    CWJ_INOUT,
+    CWJ_OUT
+}; /* cwj_operand_decl.role */
 
 typedef struct cwj_operand_decl {
     const char *name;
@@ -86,11 +90,26 @@ typedef struct cwj_extra {
 } cwj_extra;
 
 /* cwj_extra.kind of a C type, found by the compiler. */
-#define CWJ_KIND(T)                                                                               \
-    _Generic(*(T *)0, _Bool: 'b', char: 'i', signed char: 'i', short: 'i', int: 'i', long: 'i',   \
-             long long: 'i', unsigned char: 'u', unsigned short: 'u', unsigned int: 'u',          \
-             unsigned long: 'u', unsigned long long: 'u', float: 'f', double: 'f', char *: 's',   \
-             const char *: 's', PyObject *: 'O', default: '?')
+#define CWJ_KIND(T)              \
+    _Generic(*(T *)0,            \
+        _Bool: 'b',              \
+        char: 'i',               \
+        signed char: 'i',        \
+        short: 'i',              \
+        int: 'i',                \
+        long: 'i',               \
+        long long: 'i',          \
+        unsigned char: 'u',      \
+        unsigned short: 'u',     \
+        unsigned int: 'u',       \
+        unsigned long: 'u',      \
+        unsigned long long: 'u', \
+        float: 'f',              \
+        double: 'f',             \
+        char *: 's',             \
+        const char *: 's',       \
+        PyObject *: 'O',         \
+        default: '?')
 
 /* How a descriptor is declared: a symbol of its unit, or static to a module. */
 #ifndef CWJ_DESCRIPTOR

@@ -105,8 +105,12 @@ static bool says_nothing(const char *text)
 static bool gives_wrong_numbers(const char *text)
 {
     static const char *const warnings[] = {
-        "function might return no value", "read-only location",         "incompatible pointer type",
-        "makes pointer from integer",     "makes integer from pointer", "type defaults to int",
+        "function might return no value",
+        "read-only location",
+        "incompatible pointer type",
+        "makes pointer from integer",
+        "makes integer from pointer",
+        "type defaults to int",
         NULL,
     };
     for (size_t i = 0; warnings[i]; i++)

@@ -55,7 +55,8 @@ void tj_compile_lock(void);
 void tj_compile_unlock(void);
 
 /* Runs task(argument) to its end on a stack of TJ_COMPILE_STACK bytes. Returns
- * false, and runs nothing, when the system gives no thread. */
+ * false, and runs nothing, when the system has no memory for one. Compile lock
+ * held; not re-entrant. */
 #define TJ_COMPILE_STACK ((size_t)32 << 20)
 bool tj_run_on_big_stack(void (*task)(void *argument), void *argument);
 

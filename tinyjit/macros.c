@@ -207,6 +207,7 @@ static const char *measure_body(tj_macros *macros, size_t index, size_t which, t
                               .size = whole->size,
                               .copies = whole->uses > whole->bare_copies ? whole->uses
                                                                          : whole->bare_copies,
+                              .leaks = whole->leaks,
                               .opens = opens,
                               .closes = nesting.closes,
                               .is_function = macros->items[index].is_function};
@@ -227,6 +228,8 @@ static const char *weigh(tj_macros *macros, size_t index, tj_weight *weight)
         fault = measure_body(macros, index, i, &other);
         if (!fault && other.copies > weight->copies)
             weight->copies = other.copies;
+        if (!fault && other.leaks > weight->leaks)
+            weight->leaks = other.leaks;
     }
     return fault;
 }

@@ -151,7 +151,9 @@ static const char *close_level(tj_nesting *nesting)
         size = multiply(add(inner.call.size, multiply(inner.call.copies, size)), inner.bare_copies);
         uses = multiply(uses, copies);
         nesting->total = add(nesting->total, size);
-        level->chain = add(level->chain, multiply(copies, add(inner.prefixes, inner.chain)));
+        size_t leaks = multiply(inner.call.leaks, inner.bare_copies);
+        level->chain = add(level->chain, multiply(leaks, add(inner.prefixes, inner.chain)));
+        level->leaks = add(level->leaks, multiply(leaks, inner.leaks));
     } else {
         level->bare_peak = add(level->bare_peak, inner.bare_peak);
         level->bare_copies = multiply(level->bare_copies, inner.bare_copies);
@@ -160,7 +162,7 @@ static const char *close_level(tj_nesting *nesting)
     level->uses = add(level->uses, uses);
     const char *fault = reach(level, inside);
     if (!fault && inner.is_call && !nesting->is_macro &&
-        (size > TJ_MAX_EXPANSION || nesting->total > (size_t)64 * TJ_MAX_EXPANSION))
+        (size > TJ_MAX_EXPANSION || nesting->total > (size_t)16 * TJ_MAX_EXPANSION))
         fault = too_large;
     if (!fault && inner.is_call) {
         fault = use_brackets(nesting, &inner.call, inner.offset);
@@ -213,7 +215,7 @@ static const char *use_macro(tj_nesting *nesting, const tj_weight *weight, size_
     nesting->total = add(nesting->total, weight->size);
     const char *fault = reach(level, weight->peak);
     if (!fault && !nesting->is_macro &&
-        (weight->size > TJ_MAX_EXPANSION || nesting->total > (size_t)64 * TJ_MAX_EXPANSION))
+        (weight->size > TJ_MAX_EXPANSION || nesting->total > (size_t)16 * TJ_MAX_EXPANSION))
         fault = too_large;
     return fault ? fault : use_brackets(nesting, weight, offset);
 }
@@ -241,6 +243,7 @@ static const char *name_token(tj_nesting *nesting, tj_macros *macros, const tj_t
     const char *fault = NULL;
     if (is_parameter) {
         level->uses++;
+        level->leaks++;
         level->last = OPERAND;
     } else if (tj_macros_weigh(macros, token->text, token->length, &nesting->weight, &fault)) {
         nesting->named = !fault;
@@ -271,7 +274,8 @@ static const char *opening_token(tj_nesting *nesting, char bracket, const tj_tok
     level->is_call = named || called;
     level->call = nesting->weight;
     if (called)
-        level->call = (tj_weight){.peak = level->call.peak, .copies = level->call.copies};
+        level->call = (tj_weight){
+            .peak = level->call.peak, .copies = level->call.copies, .leaks = level->call.leaks};
     return NULL;
 }
 

@@ -13,7 +13,7 @@
 
 enum {
     TJ_MAX_DEPTH = 5000,       /* the parser survives 20,000 on TJ_COMPILE_STACK */
-    TJ_MAX_EXPANSION = 1 << 18, /* tokens of one macro call */
+    TJ_MAX_EXPANSION = 1 << 20, /* tokens of one macro call: some 60 MB in libtcc */
     TJ_MAX_MACRO_LEVELS = 200  /* macros that use macros that ... */
 };
 
@@ -24,6 +24,7 @@ typedef struct tj_weight {
     size_t statements; /* those that are not complete at its end */
     size_t size;   /* tokens */
     size_t copies; /* of its arguments */
+    size_t leaks; /* those of them that no bracket of its own surrounds */
     size_t opens;  /* brackets that it leaves open */
     size_t closes; /* brackets that it closes for others */
     bool ended;        /* it ends with a statement */
@@ -61,6 +62,7 @@ typedef struct tj_level {
     size_t peak;      /* the deepest so far, relative to this level */
     size_t size;      /* tokens, macros expanded */
     size_t uses;      /* of a macro's parameter */
+    size_t leaks; /* those of them that no bracket surrounds */
     size_t bare_peak; /* macros named without arguments: somebody may apply them */
     size_t bare_copies;
     size_t offset;    /* of the bracket in the text */

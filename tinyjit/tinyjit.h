@@ -146,7 +146,11 @@ void tj_names_each(const tj_names *names, void (*visit)(void *ctx, const char *n
 
 /* ---- the description of a function ------------------------------------- */
 
-typedef enum tj_role { TJ_IN, TJ_INOUT, TJ_OUT } tj_role; /* as CWJ_IN ... in abi.h */
+typedef enum tj_role {
+    TJ_IN,
+    TJ_INOUT,
+    TJ_OUT
+} tj_role; /* as CWJ_IN ... in abi.h */
 
 /* One core dim. */
 typedef struct tj_dim {

@@ -208,6 +208,12 @@ static void test_macros(void)
     check_passes("#define LIST(X) X(a) X(b) X(c)\n#define DECLARE(x) int x;\nLIST(DECLARE)");
     check_passes("#define MAX(a, b) ((a) > (b) ? (a) : (b))\n"
                  "x = MAX(1, MAX(2, MAX(3, MAX(4, MAX(5, MAX(6, 7))))));");
+    char *nested =
+        repeat("#define MAX(a, b) ((a) > (b) ? (a) : (b))\nx = ", "MAX(-y, ", 14, "z)", ";");
+    check_tower(nested, NULL);
+    nested =
+        repeat("#define MINUS(x) x x x x\ny = ", "MINUS(MINUS(MINUS(MINUS(-)))) ", 40, "", "1;");
+    check_tower(nested, "nested too deeply");
 }
 
 static void test_what_libtcc_does_not_survive(void)

@@ -1,0 +1,190 @@
+#line 2 "<cwrapjit innerlib.inner generated>"
+/* innerlib.inner: a(n), b(n) -> output()
+ *
+ *   cwj_slice_K__inner    the snippet of type set K: one slice
+ *   cwj_loop_K__inner     calls it for cwj_dims[0] slices
+ *   cwj_function__inner   describes the function to the call path
+ *
+ * A snippet gets the values that it names, here for an operand X:
+ *
+ *   data_slice__X       its slice; dims_slice__X in elements, strides_slice__X
+ *                       in bytes; ..._full__X of the whole array
+ *   item__X(i, ...)     one element, a ctype__X
+ */
+
+/* ---- header ---- */
+
+#line 1 "<cwrapjit innerlib header>"
+#include <stdint.h>
+#line 20 "<cwrapjit innerlib.inner generated>"
+
+/* ---- float64, float64 -> float64 ---- */
+
+static bool cwj_slice_0__inner(const cwj_call *cwj,
+    const void *data_slice__a, const npy_intp *dims_slice__a, const npy_intp *strides_slice__a,
+    const void *data_slice__b, const npy_intp *strides_slice__b,
+    void *data_slice__output)
+{
+#line 1 "<cwrapjit innerlib.inner float64>"
+
+    double* out = (double*)data_slice__output;
+    const int N = dims_slice__a[0];
+
+    *out = 0.0;
+
+    for(int i=0; i<N; i++)
+        *out += *(const double*)(data_slice__a + i*strides_slice__a[0]) *
+                *(const double*)(data_slice__b + i*strides_slice__b[0]);
+    return true;
+}
+#line 41 "<cwrapjit innerlib.inner generated>"
+
+static int cwj_loop_0__inner(char **cwj_data, const npy_intp *cwj_dims,
+    const npy_intp *cwj_steps, void *cwj_ctx)
+{
+    const cwj_call *cwj = cwj_ctx;
+    char *cwj_at__a = cwj_data[0];
+    const npy_intp *dims_slice__a = cwj->operands[0].dims_slice;
+    const npy_intp *strides_slice__a = cwj->operands[0].strides_slice;
+    char *cwj_at__b = cwj_data[1];
+    const npy_intp *strides_slice__b = cwj->operands[1].strides_slice;
+    char *cwj_at__output = cwj_data[2];
+
+    for (npy_intp cwj_k = 0; cwj_k < cwj_dims[0]; cwj_k++) {
+        if (!cwj_slice_0__inner(cwj, cwj_at__a, dims_slice__a, strides_slice__a,
+                cwj_at__b, strides_slice__b, cwj_at__output))
+            return 0;
+        cwj_at__a += cwj_steps[0];
+        cwj_at__b += cwj_steps[1];
+        cwj_at__output += cwj_steps[2];
+    }
+    return 1;
+}
+
+/* ---- float32, float32 -> float32 ---- */
+
+static bool cwj_slice_1__inner(const cwj_call *cwj,
+    const void *data_slice__a, const npy_intp *dims_slice__a, const npy_intp *strides_slice__a,
+    const void *data_slice__b, const npy_intp *strides_slice__b,
+    void *data_slice__output)
+{
+#line 1 "<cwrapjit innerlib.inner float32>"
+
+    float* out = (float*)data_slice__output;
+    const int N = dims_slice__a[0];
+
+    *out = 0.0;
+
+    for(int i=0; i<N; i++)
+        *out += *(const float*)(data_slice__a + i*strides_slice__a[0]) *
+                *(const float*)(data_slice__b + i*strides_slice__b[0]);
+    return true;
+}
+#line 84 "<cwrapjit innerlib.inner generated>"
+
+static int cwj_loop_1__inner(char **cwj_data, const npy_intp *cwj_dims,
+    const npy_intp *cwj_steps, void *cwj_ctx)
+{
+    const cwj_call *cwj = cwj_ctx;
+    char *cwj_at__a = cwj_data[0];
+    const npy_intp *dims_slice__a = cwj->operands[0].dims_slice;
+    const npy_intp *strides_slice__a = cwj->operands[0].strides_slice;
+    char *cwj_at__b = cwj_data[1];
+    const npy_intp *strides_slice__b = cwj->operands[1].strides_slice;
+    char *cwj_at__output = cwj_data[2];
+
+    for (npy_intp cwj_k = 0; cwj_k < cwj_dims[0]; cwj_k++) {
+        if (!cwj_slice_1__inner(cwj, cwj_at__a, dims_slice__a, strides_slice__a,
+                cwj_at__b, strides_slice__b, cwj_at__output))
+            return 0;
+        cwj_at__a += cwj_steps[0];
+        cwj_at__b += cwj_steps[1];
+        cwj_at__output += cwj_steps[2];
+    }
+    return 1;
+}
+
+/* ---- float64, float64 -> int32 ---- */
+
+#define ctype__a npy_float64
+#define item__a(i) (*(const ctype__a *)(data_slice__a + (i) * strides_slice__a[0]))
+#define ctype__b npy_float64
+#define item__b(i) (*(const ctype__b *)(data_slice__b + (i) * strides_slice__b[0]))
+#define ctype__output npy_int32
+#define item__output() (*(ctype__output *)(data_slice__output))
+
+static bool cwj_slice_2__inner(const cwj_call *cwj,
+    const void *data_slice__a, const npy_intp *dims_slice__a, const npy_intp *strides_slice__a,
+    const void *data_slice__b, const npy_intp *strides_slice__b,
+    void *data_slice__output)
+{
+#line 1 "<cwrapjit innerlib.inner float64,float64,int32>"
+
+    double out = 0.0;
+
+    for(int i=0; i<dims_slice__a[0]; i++)
+        out += item__a(i) * item__b(i);
+    item__output() = (int32_t)round(out);
+    return true;
+}
+#line 131 "<cwrapjit innerlib.inner generated>"
+
+static int cwj_loop_2__inner(char **cwj_data, const npy_intp *cwj_dims,
+    const npy_intp *cwj_steps, void *cwj_ctx)
+{
+    const cwj_call *cwj = cwj_ctx;
+    char *cwj_at__a = cwj_data[0];
+    const npy_intp *dims_slice__a = cwj->operands[0].dims_slice;
+    const npy_intp *strides_slice__a = cwj->operands[0].strides_slice;
+    char *cwj_at__b = cwj_data[1];
+    const npy_intp *strides_slice__b = cwj->operands[1].strides_slice;
+    char *cwj_at__output = cwj_data[2];
+
+    for (npy_intp cwj_k = 0; cwj_k < cwj_dims[0]; cwj_k++) {
+        if (!cwj_slice_2__inner(cwj, cwj_at__a, dims_slice__a, strides_slice__a,
+                cwj_at__b, strides_slice__b, cwj_at__output))
+            return 0;
+        cwj_at__a += cwj_steps[0];
+        cwj_at__b += cwj_steps[1];
+        cwj_at__output += cwj_steps[2];
+    }
+    return 1;
+}
+
+#undef ctype__a
+#undef item__a
+#undef ctype__b
+#undef item__b
+#undef ctype__output
+#undef item__output
+
+/* ---- what the call path knows of the function ---- */
+
+static const char *const cwj_named__inner[] = {"n"};
+
+static const cwj_operand_decl cwj_operands__inner[] = {
+    {"a", CWJ_IN, 1, (const npy_intp[]){-1}},
+    {"b", CWJ_IN, 1, (const npy_intp[]){-1}},
+    {"output", CWJ_OUT, 0, NULL},
+};
+
+static const cwj_typeset cwj_typesets__inner[] = {
+    {"float64, float64 -> float64",
+     (const cwj_type[]){{12, 8}, {12, 8}, {12, 8}}, cwj_loop_0__inner},
+    {"float32, float32 -> float32",
+     (const cwj_type[]){{11, 4}, {11, 4}, {11, 4}}, cwj_loop_1__inner},
+    {"float64, float64 -> int32",
+     (const cwj_type[]){{12, 8}, {12, 8}, {5, 4}}, cwj_loop_2__inner},
+};
+
+CWJ_DESCRIPTOR const cwj_function_decl cwj_function__inner = {
+    /* names      */ "inner", "innerlib.inner", "a(n), b(n) -> output()",
+    /* flags      */ CWJ_ONE_OUTPUT,
+    /* operands   */ 2, 1, cwj_operands__inner,
+    /* named dims */ 1, cwj_named__inner,
+    /* type sets  */ 3, cwj_typesets__inner,
+    /* extras     */ 0, NULL, 0, NULL,
+    /* cookie     */ 0,
+    /* validate   */ NULL,
+    /* cleanup    */ NULL,
+};
