@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "emit.h"
+#include "lexer.h"
 
 /* The geometry of an operand, as snippets may name it. */
 typedef struct fact {
@@ -36,22 +37,14 @@ static const char *const_of(const tj_operand *operand)
 
 /* ---- which values a snippet names ------------------------------------------ */
 
-static bool names_joined(const tj_names *names, const char *prefix, const char *name)
-{
-    tj_text joined = {0};
-    tj_text_printf(&joined, "%s%s", prefix, name);
-    bool found = joined.failed || tj_names_have(names, joined.data);
-    tj_text_clear(&joined);
-    return found;
-}
-
 /* The header counts as well: its macros may name values. */
 static bool wants(const tj_emitter *this, const tj_user_code *snippet, const char *prefix,
                   const char *name)
 {
     return this->all_names || tj_names_may_paste(this->header) ||
-           tj_names_may_paste(snippet->names) || names_joined(snippet->names, prefix, name) ||
-           names_joined(this->header, prefix, name);
+           tj_names_may_paste(snippet->names) ||
+           tj_names_have_joined(snippet->names, prefix, name) ||
+           tj_names_have_joined(this->header, prefix, name);
 }
 
 static bool wants_item(const tj_emitter *this, const tj_user_code *snippet, int k)

@@ -161,6 +161,8 @@ static size_t punctuator_end(const tj_lexer *lexer, size_t at)
         int byte = peek(lexer, &next);
         bytes[i] = (char)(byte < 0 ? 0 : byte);
         ends[i] = ++next;
+        if (i == 1 && (!bytes[1] || !strchr("=<>&|+-.#", bytes[1])))
+            return ends[0]; /* none of the longer ones */
     }
     for (size_t i = 0; i < sizeof(longer) / sizeof(*longer); i++) {
         size_t length = strlen(longer[i]);
@@ -244,12 +246,6 @@ tj_token tj_lexer_next(tj_lexer *lexer)
     lexer->at = token.end;
     spell_token(lexer, &token);
     return token;
-}
-
-bool tj_token_is(const tj_token *token, const char *spelling)
-{
-    size_t length = strlen(spelling);
-    return token->length == length && !memcmp(token->text, spelling, length);
 }
 
 void tj_text_place(const char *text, size_t length, size_t offset, int *line, int *column)

@@ -7,6 +7,8 @@
 #ifndef TJ_LEXER_H
 #define TJ_LEXER_H
 
+#include <string.h>
+
 #include "tinyjit.h"
 
 typedef enum tj_token_kind {
@@ -44,12 +46,21 @@ void tj_lexer_init(tj_lexer *lexer, const char *text, size_t length);
 void tj_lexer_clear(tj_lexer *lexer);
 /* Reads one token. After END it returns END again. */
 tj_token tj_lexer_next(tj_lexer *lexer);
-bool tj_token_is(const tj_token *token, const char *spelling);
+static inline bool tj_token_is(const tj_token *token, const char *spelling)
+{
+    return token->text[0] == spelling[0] && strlen(spelling) == token->length &&
+           !memcmp(token->text, spelling, token->length);
+}
 
 /* The place of an offset: both 1-based, columns in bytes. */
 void tj_text_place(const char *text, size_t length, size_t offset, int *line, int *column);
 
 /* True for text that is one C identifier; bytes >= 0x80 count as letters. */
 bool tj_is_identifier(const char *text);
+
+/* ---- names.c --------------------------------------------------------------- */
+
+/* As tj_names_have() for `prefix` and `name` joined. */
+bool tj_names_have_joined(const tj_names *names, const char *prefix, const char *name);
 
 #endif

@@ -4,6 +4,7 @@
  * macros in it mean then. Results are kept until the next #define or #undef.
  * Names that ## makes are not followed.
  */
+#include <stdint.h>
 #include <string.h>
 
 #include "internal.h"
@@ -34,6 +35,7 @@ struct tj_macros {
     size_t age;       /* counts definitions, from 1 */
     size_t work;
     size_t levels;    /* macros being weighed */
+    uint64_t filter[4]; /* a bit for each first byte and length of a name */
     bool cut;         /* a busy macro was met: results are not for all places */
 };
 
@@ -63,6 +65,14 @@ void tj_macros_free(tj_macros *macros)
     tj_free(macros->items);
     tj_map_clear(&macros->map);
     tj_free(macros);
+}
+
+/* Most names are no macros: the filter says so without looking for them. */
+static unsigned look_of(const char *name, size_t length)
+{
+    return ((unsigned char)name[0] + 7u * (unsigned char)name[length - 1] +
+            31u * (unsigned)length) &
+           255u;
 }
 
 static macro *find_macro(tj_macros *macros, const char *name)
@@ -141,6 +151,10 @@ bool tj_macros_define(tj_macros *macros, const char *text, size_t length)
         if (fine)
             macros->items[macros->count++] = this;
     }
+    if (fine && *name) {
+        unsigned look = look_of(name, strlen(name));
+        macros->filter[look / 64] |= (uint64_t)1 << look % 64;
+    }
     if (!fine)
         clear_macro(&this);
     tj_free(name);
@@ -164,6 +178,23 @@ static bool is_parameter(const macro *this, const char *name, size_t which)
         if (tj_names_have(this->parameters[i], name))
             return true;
     return false;
+}
+
+/* What a body that has been read comes to. */
+static tj_weight weight_of(const tj_nesting *nesting, size_t opens, bool is_function)
+{
+    const tj_level *whole = &nesting->levels[0];
+    size_t bare_copies = whole->bare_copies;
+    return (tj_weight){.peak = whole->peak + whole->bare_peak,
+                       .rest = whole->prefixes + whole->chain,
+                       .statements = whole->statements,
+                       .ended = whole->ended && opens == 0,
+                       .size = whole->size,
+                       .copies = whole->uses > bare_copies ? whole->uses : bare_copies,
+                       .leaks = whole->leaks,
+                       .opens = opens,
+                       .closes = nesting->closes,
+                       .is_function = is_function};
 }
 
 /* Measures the body; parameter number `which` counts as one. */
@@ -197,21 +228,8 @@ static const char *measure_body(tj_macros *macros, size_t index, size_t which, t
     size_t opens = fault ? 0 : nesting.count - 1;
     if (!fault)
         fault = tj_nesting_end(&nesting);
-    if (!fault) {
-        const tj_level *whole = &nesting.levels[0];
-        size_t peak = whole->peak + whole->bare_peak;
-        *weight = (tj_weight){.peak = peak,
-                              .rest = whole->prefixes + whole->chain,
-                              .statements = whole->statements,
-                              .ended = whole->ended && opens == 0,
-                              .size = whole->size,
-                              .copies = whole->uses > whole->bare_copies ? whole->uses
-                                                                         : whole->bare_copies,
-                              .leaks = whole->leaks,
-                              .opens = opens,
-                              .closes = nesting.closes,
-                              .is_function = macros->items[index].is_function};
-    }
+    if (!fault)
+        *weight = weight_of(&nesting, opens, macros->items[index].is_function);
     tj_nesting_clear(&nesting);
     tj_lexer_clear(&lexer);
     tj_text_clear(&name);
@@ -237,7 +255,8 @@ static const char *weigh(tj_macros *macros, size_t index, tj_weight *weight)
 bool tj_macros_weigh(tj_macros *macros, const char *name, size_t length, tj_weight *weight,
                      const char **fault)
 {
-    if (!macros->count)
+    unsigned look = look_of(name, length);
+    if (!(macros->filter[look / 64] >> look % 64 & 1))
         return false;
     char *copy = tj_copy_bytes(name, length);
     macro *this = copy ? find_macro(macros, copy) : NULL;

@@ -31,24 +31,36 @@ void tj_names_free(tj_names *names)
     tj_free(names);
 }
 
-static uint64_t hash_bytes(const char *bytes, size_t length)
+enum {
+    HASH_START = 5381
+};
+
+static uint64_t hash_more(uint64_t hash, const char *bytes, size_t length)
 {
-    uint64_t hash = 14695981039346656037u;
     for (size_t i = 0; i < length; i++)
         hash = (hash ^ (unsigned char)bytes[i]) * 1099511628211u;
-    return hash ^ (hash >> 29);
+    return hash;
 }
 
+/* A name in two parts, so that a prefix need not be copied in front of it. */
+typedef struct key {
+    const char *head, *tail;
+    size_t head_length, tail_length;
+} key;
+
 /* The slot that holds the name, or the empty one where it belongs. */
-static size_t find_slot(const tj_names *names, const char *name, size_t length)
+static size_t find_slot(const tj_names *names, key wanted)
 {
+    uint64_t hash = hash_more(HASH_START, wanted.head, wanted.head_length);
+    hash = hash_more(hash, wanted.tail, wanted.tail_length);
     size_t mask = names->nslots - 1;
-    size_t slot = (size_t)hash_bytes(name, length) & mask;
-    while (names->slots[slot]) {
+    size_t slot = (size_t)(hash ^ (hash >> 29)) & mask;
+    for (; names->slots[slot]; slot = (slot + 1) & mask) {
         const char *other = names->buffer.data + names->slots[slot] - 1;
-        if (!strncmp(other, name, length) && !other[length])
+        if (!strncmp(other, wanted.head, wanted.head_length) &&
+            !strncmp(other + wanted.head_length, wanted.tail, wanted.tail_length) &&
+            !other[wanted.head_length + wanted.tail_length])
             break;
-        slot = (slot + 1) & mask;
     }
     return slot;
 }
@@ -63,7 +75,7 @@ static bool grow(tj_names *names)
     for (size_t i = 0; i < names->nslots; i++) {
         if (names->slots[i]) {
             const char *name = names->buffer.data + names->slots[i] - 1;
-            larger.slots[find_slot(&larger, name, strlen(name))] = names->slots[i];
+            larger.slots[find_slot(&larger, (key){name, "", strlen(name), 0})] = names->slots[i];
         }
     }
     tj_free(names->slots);
@@ -75,7 +87,7 @@ static bool add_name(tj_names *names, const char *name, size_t length)
 {
     if (2 * names->count >= names->nslots && !grow(names))
         return false;
-    size_t slot = find_slot(names, name, length);
+    size_t slot = find_slot(names, (key){name, "", length, 0});
     if (names->slots[slot])
         return true;
     size_t offset = names->buffer.length;
@@ -107,9 +119,15 @@ bool tj_names_collect(tj_names *names, const char *text, size_t length)
     return complete;
 }
 
+bool tj_names_have_joined(const tj_names *names, const char *prefix, const char *name)
+{
+    key joined = {prefix, name, strlen(prefix), strlen(name)};
+    return names->nslots && names->slots[find_slot(names, joined)];
+}
+
 bool tj_names_have(const tj_names *names, const char *name)
 {
-    return names->nslots && names->slots[find_slot(names, name, strlen(name))];
+    return tj_names_have_joined(names, name, "");
 }
 
 bool tj_names_may_paste(const tj_names *names)

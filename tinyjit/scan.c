@@ -51,19 +51,20 @@ typedef struct scan {
     bool failed;
 } scan;
 
-/* The macros that every unit begins with. The prelude has no line continuation
- * in front of a directive and no comments. */
+/* The macros with parameters that every unit begins with; the others are small.
+ * The prelude has no comments and nothing in front of a #. */
 static bool define_prelude(tj_macros *macros)
 {
     static const char define[] = "\n#define ";
     const char *at = tj_prelude();
     bool fine = true;
     while (fine && (at = strstr(at, define)) != NULL) {
-        at += sizeof(define) - 1;
-        const char *end = at;
+        const char *name = at + sizeof(define) - 1;
+        const char *end = name;
         while (*end && (*end != '\n' || end[-1] == '\\'))
             end++;
-        fine = tj_macros_define(macros, at, (size_t)(end - at));
+        if (name[strcspn(name, " (\n")] == '(')
+            fine = tj_macros_define(macros, name, (size_t)(end - name));
         at = end;
     }
     return fine;

@@ -58,18 +58,24 @@ void tj_text_puts(tj_text *text, const char *string)
     tj_text_add(text, string, strlen(string));
 }
 
+/* Mostly the room that is there is enough, and one pass will do. */
 void tj_text_printf(tj_text *text, const char *format, ...)
 {
     va_list arguments, again;
+    size_t room = text->failed ? 0 : text->capacity - text->length;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    int length = vsnprintf(room ? text->data + text->length : NULL, room, format, arguments);
     va_end(arguments);
     if (length < 0)
         text->failed = true;
+    else if ((size_t)length < room)
+        text->length += (size_t)length;
     else if (reserve(text, (size_t)length)) {
         vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
+    } else if (room) {
+        text->data[text->length] = '\0'; /* what the first pass wrote behind the end */
     }
     va_end(again);
 }
