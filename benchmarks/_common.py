@@ -85,19 +85,22 @@ def optional(name: str) -> ModuleType | None:
 
 
 def build_pywrap(npsp: ModuleType, name: str, definition: dict[str, Any], folder: Path) -> ModuleType:
-    """Generates C, compiles it with -O3, links it and imports it."""
+    """Generates C, compiles and links it with the commands of its documentation and -O3, and imports it."""
     module = npsp.module(name, "a module", header=HEADER)
     module.function("inner", "Inner product", **definition)
     source = folder / f"{name}_pywrap.c"
     with source.open("w") as file, redirect_stdout(StringIO()):  # it prints empty lines besides
         module.write(file=file)
     variables = sysconfig.get_config_vars()
+
+    def words(*names: str) -> list[str]:
+        return [word for name in names for word in shlex.split(variables[name] or "")]
+
     target = folder / f"{name}{variables['EXT_SUFFIX']}"
-    includes = [f"-I{sysconfig.get_path('include')}", f"-I{np.get_include()}"]
-    compiler = shlex.split(variables["CC"])
     object_file = source.with_suffix(".o")
-    _run([*compiler, "-O3", "-DNDEBUG", "-fPIC", "-w", *includes, "-c", "-o", object_file, source])
-    _run([*compiler, "-shared", "-o", target, object_file])
+    includes = [f"-I{variables['INCLUDEPY']}", f"-I{np.get_include()}"]
+    _run([*words("CC", "CFLAGS", "CCSHARED"), "-O3", *includes, "-c", "-o", object_file, source])
+    _run([*words("BLDSHARED", "BLDLIBRARY", "LDFLAGS"), "-o", target, object_file])
     spec = util.spec_from_file_location(name, target)
     assert spec is not None
     assert spec.loader is not None

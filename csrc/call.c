@@ -45,7 +45,8 @@ run_call(cwj_frame *frame, PyObject *const *args, size_t nargsf, PyObject *kwnam
 {
     if (bind_arguments(frame, args, nargsf, kwnames) < 0 || parse_extras(frame) < 0 ||
         convert_inputs(frame) < 0 || take_outputs(frame) < 0 || match_types(frame) < 0 ||
-        resolve_shapes(frame) < 0 || allocate_outputs(frame) < 0 || check_overlap(frame) < 0) {
+        convert_to_set(frame) < 0 || resolve_shapes(frame) < 0 || allocate_outputs(frame) < 0 ||
+        check_overlap(frame) < 0) {
         return -1;
     }
     if (describe_operands(frame) < 0 || validate(frame) < 0) {

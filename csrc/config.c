@@ -197,12 +197,14 @@ config_dealloc(PyObject *self)
 
 PyDoc_STRVAR(config_doc, "Defaults for the whole process; None puts one back to its default.");
 
+static PyMethodDef config_methods[] = {
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyType_Slot config_slots[] = {
-    {Py_tp_dealloc, config_dealloc},
-    {Py_tp_repr, config_repr},
-    {Py_tp_getset, config_getset},
-    {Py_tp_doc, (void *)config_doc},
-    {0, NULL},
+    {Py_tp_dealloc, config_dealloc}, {Py_tp_repr, config_repr},       {Py_tp_getset, config_getset},
+    {Py_tp_methods, config_methods}, {Py_tp_doc, (void *)config_doc}, {0, NULL},
 };
 
 static PyType_Spec config_spec = {

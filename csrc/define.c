@@ -133,7 +133,12 @@ make_dict(const cwj_spec *spec, PyObject *module_name, PyObject *docstring)
 static PyObject *
 call_function(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    return cwj_invoke(&((cwj_function_object *)self)->runtime, args, nargsf, kwnames);
+    /* Code that the call runs may take the last reference out of its caller's
+     * hands, for instance by functools.partial.__setstate__(). */
+    Py_INCREF(self);
+    PyObject *result = cwj_invoke(&((cwj_function_object *)self)->runtime, args, nargsf, kwnames);
+    Py_DECREF(self);
+    return result;
 }
 
 /* Takes over code, spec and dict, which it frees on failure. */

@@ -325,6 +325,13 @@ cwj_refuse(const char *who, PyObject *type, const char *format, ...)
     return -1;
 }
 
+PyObject *
+cwj_refuse_pickle(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    PyErr_Format(PyExc_TypeError, "cannot pickle '%s' object", Py_TYPE(self)->tp_name);
+    return NULL;
+}
+
 /* ---- warnings ---------------------------------------------------------- */
 
 int

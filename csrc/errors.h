@@ -16,6 +16,10 @@ void cwj_raise_signature(const char *who, const tj_error *error, PyObject *signa
 /* Raises type with "WHO: " in front of the text; returns -1 for `return`. */
 int cwj_refuse(const char *who, PyObject *type, const char *format, ...);
 
+/* Method __reduce__ of types that cannot be pickled: without it, pickle's oldest
+ * protocols write something that no load can read. Raises TypeError. */
+PyObject *cwj_refuse_pickle(PyObject *self, PyObject *unused);
+
 /* Raises CompileError for one fault in a C text that no compiler saw. */
 void cwj_raise_text(const cwj_module_state *state, const char *file, const char *message);
 

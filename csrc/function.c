@@ -1,11 +1,13 @@
 /* function.c: type cwrapjit.Function.
  *
  * A call goes through vectorcall straight into the call path. The object owns
- * the machine code, so code is freed with its last reference, which a running
- * call holds. Name, docstring and module live in the instance's __dict__, as
+ * the machine code, so code is freed with its last reference; a running call
+ * holds one. Name, docstring and module live in the instance's __dict__, as
  * for Python functions: they can be changed and never cost a call anything.
  */
 #include "function.h"
+
+#include "errors.h"
 
 #include <structmember.h>
 
@@ -190,6 +192,7 @@ function_wait(PyObject *Py_UNUSED(op), PyObject *args, PyObject *kwargs)
 
 static PyMethodDef function_methods[] = {
     {"wait", (PyCFunction)(void (*)(void))function_wait, METH_VARARGS | METH_KEYWORDS, wait_doc},
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -58,6 +58,7 @@ module_init(PyObject *self, PyObject *args, PyObject *kwargs)
     cwj_build build = {0}; /* borrowed here */
     cwj_option_values values = {0};
     cwj_module_data *data = cwj_module_data_of(self);
+    cwj_environment *environment = NULL;
     cwj_options options;
     int status = -1;
 
@@ -82,9 +83,18 @@ module_init(PyObject *self, PyObject *args, PyObject *kwargs)
         init_base(self, name, docstring == Py_None ? empty : docstring) < 0) {
         goto done;
     }
+    environment = cwj_environment_new(cwj_state_of(self), &build, who);
+    if (environment == NULL) {
+        goto done;
+    }
+    if (data->environment != NULL) { /* by another thread, or by code that a path ran */
+        cwj_environment_unref(environment);
+        status = cwj_refuse("module()", PyExc_TypeError, "a module is initialised once");
+        goto done;
+    }
     data->options = options;
-    data->environment = cwj_environment_new(cwj_state_of(self), &build, who);
-    status = data->environment != NULL ? 0 : -1;
+    data->environment = environment;
+    status = 0;
 done:
     Py_XDECREF(empty);
     Py_XDECREF(label);
@@ -267,6 +277,7 @@ static PyMethodDef module_methods[] = {
     {"write", (PyCFunction)(void (*)(void))cwj_module_write, METH_VARARGS | METH_KEYWORDS,
      cwj_module_write_doc},
     {"register", module_register, METH_NOARGS, register_doc},
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

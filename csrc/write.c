@@ -162,6 +162,28 @@ const char cwj_module_write_doc[] =
     "Write the C source of a standalone extension module to file, by default sys.stdout.\n\n"
     "It behaves as this one does and needs nothing but CPython and NumPy.";
 
+/* The method write of file, by default sys.stdout; new reference. */
+static PyObject *
+writer_of(PyObject *file)
+{
+    if (file == Py_None) {
+        file = PySys_GetObject("stdout"); /* borrowed: a getter may replace it */
+    }
+    if (file == NULL) {
+        cwj_refuse("write()", PyExc_RuntimeError, "there is no sys.stdout");
+        return NULL;
+    }
+    Py_INCREF(file);
+    PyObject *write = PyObject_GetAttrString(file, "write");
+    if (write == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        cwj_refuse("write()", PyExc_TypeError, "file must be open for writing text, not %s",
+                   Py_TYPE(file)->tp_name);
+    }
+    Py_DECREF(file);
+    return write;
+}
+
 PyObject *
 cwj_module_write(PyObject *self, PyObject *args, PyObject *kwargs)
 {
@@ -174,14 +196,8 @@ cwj_module_write(PyObject *self, PyObject *args, PyObject *kwargs)
         cwj_refuse("module", PyExc_TypeError, "__init__() did not run");
         return NULL;
     }
-    if (file == Py_None) {
-        file = PySys_GetObject("stdout"); /* borrowed */
-    }
-    write = file == NULL ? NULL : PyObject_GetAttrString(file, "write");
+    write = writer_of(file);
     if (write == NULL) {
-        PyErr_Clear();
-        cwj_refuse("write()", PyExc_TypeError, "file must be open for writing text, not %s",
-                   file == NULL ? "absent" : Py_TYPE(file)->tp_name);
         return NULL;
     }
     source = source_of_module(self);

@@ -36,7 +36,9 @@ is_masked(PyObject *object)
     if (ma == NULL) {
         return 0; /* nobody can have made one */
     }
+    Py_INCREF(ma);
     PyObject *type = PyObject_GetAttrString(ma, "MaskedArray");
+    Py_DECREF(ma);
     if (type == NULL) {
         PyErr_Clear();
         return 0;

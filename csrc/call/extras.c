@@ -7,6 +7,11 @@ parse_extra(cwj_frame *frame, const cwj_extra *extra, PyObject *given)
 {
     char format[2] = {extra->code, '\0'};
     char *target = (char *)frame->call.extras + extra->offset;
+    if (extra->code == 'y' && !PyBytes_Check(given)) {
+        /* PyArg_Parse would read on to a NUL that only bytes are sure to have. */
+        PyErr_Format(PyExc_TypeError, "wanted bytes, got %s", Py_TYPE(given)->tp_name);
+        return -1;
+    }
     if (extra->code != 'p') {
         return PyArg_Parse(given, format, target) ? 0 : -1;
     }

@@ -37,7 +37,7 @@ typedef struct cwj_frame {
     cwj_call call; /* first: compiled code gets a pointer to it as ctx */
     cwj_runtime *runtime;
     const cwj_function_decl *decl;
-    struct cwj_frame *outer; /* the call of this thread around this one */
+    struct cwj_frame *outer; /* what cwj_running was before the slices */
     PyThreadState *released; /* not NULL: this call has released the GIL */
 
     PyObject **slots;     /* borrowed arguments: inputs, out, extras */
@@ -59,8 +59,10 @@ typedef struct cwj_frame {
     _Alignas(CWJ_ALIGN) char arena[CWJ_ARENA_BYTES];
 } cwj_frame;
 
-/* The innermost running call of this thread, for the entry points of
- * snippet_api.c, which get no argument that would lead them to it. */
+/* The call whose slices this thread runs without the GIL, or NULL, for the
+ * entry points of snippet_api.c, which get no argument that would lead them to
+ * it. It is set only while such slices run and no Python code does: libraries
+ * that switch C stacks (greenlet) switch in Python code. */
 static _Thread_local cwj_frame *cwj_running;
 
 /* Memory for count items of size bytes, not zeroed, aligned to CWJ_ALIGN, that
@@ -150,8 +152,6 @@ frame_open(cwj_frame *frame, cwj_runtime *runtime)
     frame->runtime = runtime;
     frame->decl = runtime->decl;
     frame->noperands = runtime->decl->ninputs + runtime->decl->noutputs;
-    frame->outer = cwj_running;
-    cwj_running = frame;
     if (frame_alloc_operands(frame) < 0 || frame_alloc_user_data(frame) < 0) {
         return -1;
     }
@@ -162,7 +162,6 @@ frame_open(cwj_frame *frame, cwj_runtime *runtime)
 static void
 frame_close(cwj_frame *frame)
 {
-    cwj_running = frame->outer;
     if (frame->states != NULL) {
         for (int k = 0; k < frame->noperands; k++) {
             Py_XDECREF(frame->states[k].owned);

@@ -152,12 +152,13 @@ run_slices(cwj_frame *frame)
         data[k] = frame->states[k].data;
     }
     if (frame->runtime->release_gil) {
-        frame->released = PyEval_SaveThread();
+        frame->outer = cwj_running;
+        release_gil(frame);
     }
     int finished = run_loops(frame, &loops, data);
-    if (frame->released != NULL) {
-        PyEval_RestoreThread(frame->released);
-        frame->released = NULL;
+    if (frame->runtime->release_gil) {
+        take_gil(frame);
+        cwj_running = frame->outer;
     }
     return check_answer(frame, finished, "the slice code (Ccode_slice_eval)");
 }

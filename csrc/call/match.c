@@ -331,10 +331,38 @@ convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
     return 0;
 }
 
+/* Copies every array's dims and strides, in the same moment in which its type is
+ * looked at. An array's owner may give it another shape or dtype in place at any
+ * time: while a later argument is converted by Python code, or in another thread
+ * while this one casts or runs slices without the GIL. */
+static int
+take_shapes(cwj_frame *frame)
+{
+    for (int k = 0; k < frame->noperands; k++) {
+        cwj_state *state = &frame->states[k];
+        if (state->array == NULL) {
+            continue;
+        }
+        adopt_array(state, state->array); /* as it is now */
+        size_t ndim = (size_t)state->ndim;
+        npy_intp *copy = frame_alloc(frame, 2 * ndim, sizeof(npy_intp));
+        if (copy == NULL) {
+            return -1;
+        }
+        for (size_t i = 0; i < ndim; i++) {
+            copy[i] = state->dims[i];
+            copy[ndim + i] = state->strides[i];
+        }
+        state->dims = copy;
+        state->strides = copy + ndim;
+    }
+    return 0;
+}
+
 static int
 match_types(cwj_frame *frame)
 {
-    if (check_layout(frame) < 0) {
+    if (check_layout(frame) < 0 || take_shapes(frame) < 0) {
         return -1;
     }
     frame->typeset_index = find_set(frame);
@@ -342,6 +370,13 @@ match_types(cwj_frame *frame)
         return refuse_types(frame);
     }
     frame->typeset = &frame->decl->typesets[frame->typeset_index];
+    return 0;
+}
+
+/* Inputs that are not of the set's types yet. */
+static int
+convert_to_set(cwj_frame *frame)
+{
     PyArray_Descr **descrs =
         frame->runtime->descrs + (size_t)frame->typeset_index * (size_t)frame->noperands;
     for (int k = 0; k < frame->decl->ninputs; k++) {

@@ -138,14 +138,16 @@ check_pair(const cwj_frame *frame, int written, cwj_extent extent, int other)
 static int
 strides_are_nested(const cwj_state *state)
 {
-    npy_intp covered = state->itemsize;
-    npy_intp below = -1; /* axes are visited by (|stride|, index) */
+    /* Unsigned, as strides of as_strided() may be anything. */
+    npy_uintp covered = (npy_uintp)state->itemsize;
+    npy_uintp below = 0; /* axes are visited by (|stride|, index) */
     int below_index = -1;
     for (int turn = 0; turn < state->ndim; turn++) {
         int next = -1;
-        npy_intp smallest = 0;
+        npy_uintp smallest = 0;
         for (int i = 0; i < state->ndim; i++) {
-            npy_intp size = state->strides[i] < 0 ? -state->strides[i] : state->strides[i];
+            npy_uintp stride = (npy_uintp)state->strides[i];
+            npy_uintp size = state->strides[i] < 0 ? 0 - stride : stride;
             int is_later = size > below || (size == below && i > below_index);
             if (is_later && (next < 0 || size < smallest)) {
                 next = i;
@@ -158,7 +160,7 @@ strides_are_nested(const cwj_state *state)
             if (smallest < covered) {
                 return 0;
             }
-            covered += (state->dims[next] - 1) * smallest;
+            covered += (npy_uintp)(state->dims[next] - 1) * smallest;
         }
     }
     return 1;

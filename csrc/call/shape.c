@@ -197,41 +197,14 @@ check_named_known(const cwj_frame *frame)
     return 0;
 }
 
-/* Copies every array's dims and strides. An array's owner may reshape it in
- * place at any time: while a later argument is converted by Python code, or in
- * another thread while the slices run. */
-static int
-take_shapes(cwj_frame *frame)
-{
-    for (int k = 0; k < frame->noperands; k++) {
-        cwj_state *state = &frame->states[k];
-        if (state->array == NULL) {
-            continue;
-        }
-        adopt_array(state, state->array); /* as it is now */
-        size_t ndim = (size_t)state->ndim;
-        npy_intp *copy = frame_alloc(frame, 2 * ndim, sizeof(npy_intp));
-        if (copy == NULL) {
-            return -1;
-        }
-        for (size_t i = 0; i < ndim; i++) {
-            copy[i] = state->dims[i];
-            copy[ndim + i] = state->strides[i];
-        }
-        state->dims = copy;
-        state->strides = copy + ndim;
-    }
-    return 0;
-}
-
 static int
 resolve_shapes(cwj_frame *frame)
 {
     for (int i = 0; i < frame->decl->nnamed; i++) {
         frame->named[i] = -1;
     }
-    if (take_shapes(frame) < 0 || count_extra(frame) < 0 || resolve_inputs(frame) < 0 ||
-        resolve_given_outputs(frame) < 0 || resolve_inouts(frame) < 0) {
+    if (count_extra(frame) < 0 || resolve_inputs(frame) < 0 || resolve_given_outputs(frame) < 0 ||
+        resolve_inouts(frame) < 0) {
         return -1;
     }
     return check_named_known(frame);

@@ -15,18 +15,48 @@ enum cwj_gil {
 typedef struct cwj_entry {
     enum cwj_gil how;
     PyGILState_STATE state;
+    cwj_frame *frame; /* the call that has to release it again */
 } cwj_entry;
+
+static void
+release_gil(cwj_frame *frame)
+{
+    cwj_running = frame;
+    frame->released = PyEval_SaveThread();
+}
+
+static void
+take_gil(cwj_frame *frame)
+{
+    PyEval_RestoreThread(frame->released);
+    frame->released = NULL;
+    cwj_running = NULL;
+}
+
+/* True when this thread holds the GIL. PyGILState_Check() alone will not do: it
+ * says yes to everything once the process has had a subinterpreter. */
+static int
+holds_gil(void)
+{
+    if (cwj_running == NULL) {
+        return PyGILState_Check();
+    }
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyThreadState_GetUnchecked() == cwj_running->released;
+#else
+    return _PyThreadState_UncheckedGet() == cwj_running->released;
+#endif
+}
 
 static cwj_entry
 enter_python(void)
 {
-    cwj_entry entry = {CWJ_GIL_HELD, PyGILState_UNLOCKED};
-    if (PyGILState_Check()) {
+    cwj_entry entry = {CWJ_GIL_HELD, PyGILState_UNLOCKED, cwj_running};
+    if (holds_gil()) {
         return entry; /* never released, or the snippet took it itself */
     }
-    if (cwj_running != NULL && cwj_running->released != NULL) {
-        PyEval_RestoreThread(cwj_running->released);
-        cwj_running->released = NULL;
+    if (entry.frame != NULL) {
+        take_gil(entry.frame);
         entry.how = CWJ_GIL_TAKEN_BACK;
     } else {
         entry.state = PyGILState_Ensure(); /* a thread that the snippet started */
@@ -39,7 +69,7 @@ static void
 leave_python(cwj_entry entry)
 {
     if (entry.how == CWJ_GIL_TAKEN_BACK) {
-        cwj_running->released = PyEval_SaveThread();
+        release_gil(entry.frame);
     } else if (entry.how == CWJ_GIL_ENSURED) {
         PyGILState_Release(entry.state);
     }
