@@ -140,6 +140,15 @@ def test_objects_that_offer_an_array(wrap: Any) -> None:
     R(TypeError, lambda: inner()(wrap(ar(4, dtype=np.int16)), ar(4)), "left", "int16")
 
 
+@pytest.mark.row("N26i")
+def test_a_masked_array_from_array_is_refused() -> None:
+    class Hidden:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return np.ma.array([1.0, 2.0], mask=[True, False])
+
+    R(TypeError, lambda: add()(Hidden(), 1.0), "t.f", "a", "masked")
+
+
 @pytest.mark.row("N26i", "N09i")
 @pytest.mark.parametrize("kind", [OnGPU, GPUWithArray])
 def test_memory_of_a_gpu_is_refused(kind: Any) -> None:

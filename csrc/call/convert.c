@@ -183,6 +183,9 @@ convert_object(cwj_frame *frame, int k, PyObject *object)
                       name_of(frame, k), Py_TYPE(object)->tp_name);
         return -1;
     }
+    if (!PyArray_CheckExact(array) && refuse_subclass(frame, k, array) < 0) {
+        return -1; /* an __array__ may return a masked array */
+    }
     adopt_array(state, (PyArrayObject *)array);
     return 0;
 }
