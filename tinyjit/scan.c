@@ -26,6 +26,8 @@ struct tj_scanner {
     bool slashes;      /* a lone / as a macro's argument or body */
     bool assembles;    /* asm was seen */
     bool repeats;      /* a string with a directive that repeats was seen */
+    bool widens;       /* a wide string was seen */
+    bool joins;        /* strings side by side, perhaps by a macro, were seen */
 };
 
 /* An #if that is open. */
@@ -48,6 +50,9 @@ typedef struct scan {
     condition conditions[MAX_CONDITIONS];
     size_t nconditions;
     char previous; /* of the last token: its first byte, '#' for ##, 0 for others */
+    bool after_string; /* the last token is one */
+    bool after_prefix; /* ... is a name that makes a string wide */
+    bool after_name;   /* ... is another name, perhaps a macro's */
     bool failed;
 } scan;
 
@@ -169,8 +174,41 @@ static bool is_lone_slash(char previous, const tj_token *token)
            (previous == '/' && end);
 }
 
+static bool is_one_of(const tj_token *token, const char *const *words)
+{
+    for (; *words; words++)
+        if (tj_token_is(token, *words))
+            return true;
+    return false;
+}
+
+/* libtcc writes past its memory when it joins strings of different widths. A
+ * macro can bring them together, so both anywhere is what is looked for. */
+static void check_string(scan *this, const tj_token *token)
+{
+    static const char *const prefixes[] = {"L", "u", "U", "u8", NULL};
+    static const char *const stand_before[] = {"return", "sizeof", "else", "do", "include", NULL};
+    tj_scanner *shared = this->shared;
+    bool dangerous = shared->widens && shared->joins;
+    bool is_string = token->kind == TJ_TOKEN_STRING, is_name = token->kind == TJ_TOKEN_NAME;
+    if (token->kind == TJ_TOKEN_NEWLINE)
+        return;
+    if (is_string && this->after_prefix)
+        shared->widens = true;
+    if ((is_string && (this->after_string || this->after_name)) || (is_name && this->after_string))
+        shared->joins = true;
+    if (!dangerous && shared->widens && shared->joins)
+        refuse_token(this, token,
+                     "wide strings together with strings that are joined are not "
+                     "supported");
+    this->after_string = is_string;
+    this->after_prefix = is_name && is_one_of(token, prefixes);
+    this->after_name = is_name && !this->after_prefix && !is_one_of(token, stand_before);
+}
+
 static void check_token(scan *this, const tj_token *token)
 {
+    check_string(this, token);
     static const char *const assemblers[] = {"asm", "__asm", "__asm__"};
     tj_scanner *shared = this->shared;
     bool dangerous = (shared->pastes && shared->slashes) || (shared->assembles && shared->repeats);

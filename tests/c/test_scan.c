@@ -216,6 +216,18 @@ static void test_macros(void)
     check_tower(nested, "nested too deeply");
 }
 
+/* Strings of different widths side by side: libtcc writes past its memory. */
+static void test_wide_strings(void)
+{
+    static const char fault[] = "wide strings";
+    check_refused("p = L\"x\" \"y\";", fault, 1, 10);
+    check_refused("p = \"x\"\n L\"y\";", fault, 2, 3);
+    check_refused("#define S \"y\"\np = L\"x\" S;", fault, 2, 6);
+    check_refused("#define S(x) #x \"y\"\np = L\"x\";", fault, 2, 6);
+    check_passes("const int *p = L\"x\"; return L\"y\" != p;");
+    check_passes("#include \"own.h\"\nprintf(\"a\" \"b\" S \"c\"); return 'x' == L'x';");
+}
+
 static void test_what_libtcc_does_not_survive(void)
 {
     check_refused("#pragma comment(option, \"-dumpversion\")\n", "#pragma comment", 1, 17);
@@ -238,6 +250,7 @@ int main(void)
     RUN(test_depth);
     RUN(test_flat_text);
     RUN(test_macros);
+    RUN(test_wide_strings);
     RUN(test_what_libtcc_does_not_survive);
     return check_report();
 }
