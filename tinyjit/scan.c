@@ -138,17 +138,19 @@ static void refuse_word(scan *this, const tj_token *token, const char *text)
 
 /* ---- single tokens --------------------------------------------------------- */
 
-static bool is_one_of_three(const tj_token *token, const char *const *words)
+static bool is_one_of(const tj_token *token, const char *const *words)
 {
-    return tj_token_is(token, words[0]) || tj_token_is(token, words[1]) ||
-           tj_token_is(token, words[2]);
+    for (; *words; words++)
+        if (tj_token_is(token, *words))
+            return true;
+    return false;
 }
 
 /* Under a condition it may not be compiled: then libtcc has to say it. */
 static void check_thread_local(scan *this, const tj_token *token)
 {
-    static const char *const words[] = {"_Thread_local", "__thread", "thread_local"};
-    if (!this->nconditions && token->kind == TJ_TOKEN_NAME && is_one_of_three(token, words))
+    static const char *const words[] = {"_Thread_local", "__thread", "thread_local", NULL};
+    if (!this->nconditions && token->kind == TJ_TOKEN_NAME && is_one_of(token, words))
         refuse_word(this, token, "thread locals are not supported");
 }
 
@@ -172,14 +174,6 @@ static bool is_lone_slash(char previous, const tj_token *token)
                tj_token_is(token, ",") || tj_token_is(token, ")") || tj_token_is(token, "##");
     return (slash && (previous == '(' || previous == ',' || previous == '#')) ||
            (previous == '/' && end);
-}
-
-static bool is_one_of(const tj_token *token, const char *const *words)
-{
-    for (; *words; words++)
-        if (tj_token_is(token, *words))
-            return true;
-    return false;
 }
 
 /* libtcc writes past its memory when it joins strings of different widths. A
@@ -209,11 +203,11 @@ static void check_string(scan *this, const tj_token *token)
 static void check_token(scan *this, const tj_token *token)
 {
     check_string(this, token);
-    static const char *const assemblers[] = {"asm", "__asm", "__asm__"};
+    static const char *const assemblers[] = {"asm", "__asm", "__asm__", NULL};
     tj_scanner *shared = this->shared;
     bool dangerous = (shared->pastes && shared->slashes) || (shared->assembles && shared->repeats);
     if (token->kind == TJ_TOKEN_NAME)
-        shared->assembles |= is_one_of_three(token, assemblers);
+        shared->assembles |= is_one_of(token, assemblers);
     else if (token->kind == TJ_TOKEN_STRING && has_repeating_directive(token))
         shared->repeats = true;
     else if (tj_token_is(token, "##"))
