@@ -16,47 +16,75 @@
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 
+#include <float.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "call.h"
 
 #include "call/frame.c"
 #include "call/report.c"
+#include "call/gil.c"
 #include "call/snippet_api.c"
 #include "call/runtime.c"
 #include "call/bind.c"
 #include "call/extras.c"
 #include "call/convert.c"
+#include "call/number.c"
 #include "call/match.c"
+#include "call/plain.c"
+#include "call/layout.c"
 #include "call/outputs.c"
 #include "call/shape.c"
 #include "call/overlap.c"
-#include "call/loop.c"
+#include "call/snippets.c"
+#include "call/plan.c"
+#include "call/meter.c"
+#include "call/pool.c"
+#include "call/run.c"
+#include "call/quick.c"
+
+/* Inputs, given outputs and the type set of any call, step by step. */
+static CWJ_APART int
+take_any(cwj_frame *frame)
+{
+    clear_states(frame);
+    if (convert_inputs(frame) < 0 || take_outputs(frame) < 0 || match_types(frame) < 0) {
+        return -1;
+    }
+    return convert_to_set(frame);
+}
 
 /* Everything between the arguments and the result. Returns 0, or -1 with an
  * exception set. */
-static int
+static inline int
 run_call(cwj_frame *frame, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    if (bind_arguments(frame, args, nargsf, kwnames) < 0 || parse_extras(frame) < 0 ||
-        convert_inputs(frame) < 0 || take_outputs(frame) < 0 || match_types(frame) < 0 ||
-        convert_to_set(frame) < 0 || resolve_shapes(frame) < 0 || allocate_outputs(frame) < 0 ||
-        check_overlap(frame) < 0) {
+    if (bind_arguments(frame, args, nargsf, kwnames) < 0 || parse_extras(frame) < 0) {
         return -1;
     }
-    if (describe_operands(frame) < 0 || validate(frame) < 0) {
+    cwj_taken taken = take_plain(frame);
+    if (taken == CWJ_TAKEN_ERROR || (taken == CWJ_TAKEN_NOT && take_any(frame) < 0) ||
+        (taken != CWJ_TAKEN_ALL && resolve_shapes(frame) < 0) || allocate_outputs(frame) < 0 ||
+        check_overlap(frame) < 0 || (taken != CWJ_TAKEN_ALL && describe_operands(frame) < 0) ||
+        validate(frame) < 0) {
         return -1;
     }
     return run_slices(frame);
 }
 
-PyObject *
-cwj_invoke(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+/* Any call. */
+static CWJ_APART PyObject *
+call_by_steps(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     cwj_frame frame;
     PyObject *result = NULL;
@@ -72,4 +100,14 @@ cwj_invoke(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject 
 done:
     frame_close(&frame);
     return result;
+}
+
+PyObject *
+cwj_invoke(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyObject *result;
+    if (call_quickly(runtime, args, nargsf, kwnames, &result) == CWJ_DONE) {
+        return result;
+    }
+    return call_by_steps(runtime, args, nargsf, kwnames);
 }

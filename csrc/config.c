@@ -14,6 +14,7 @@ typedef struct {
     PyObject_HEAD PyObject *optimize; /* str, or NULL: not set */
     PyObject *threads;  /* int or str, or NULL */
     PyObject *compiler; /* str, or NULL */
+    PyObject *processes; /* int, or NULL */
 } config_object;
 
 /* ---- the environment --------------------------------------------------- */
@@ -74,6 +75,33 @@ effective_threads(const config_object *self)
     return threads;
 }
 
+static PyObject *
+effective_processes(const config_object *self)
+{
+    if (self->processes != NULL) {
+        return Py_NewRef(self->processes);
+    }
+    PyObject *text = environment_text("CWRAPJIT_PROCESSES");
+    if (text == NULL) {
+        return PyErr_Occurred() ? NULL : PyLong_FromLong(1);
+    }
+    PyObject *processes = number_or_text(text);
+    Py_DECREF(text);
+    if (processes != NULL && cwj_parse_processes(processes, "CWRAPJIT_PROCESSES") < 0) {
+        Py_CLEAR(processes);
+    }
+    return processes;
+}
+
+int
+cwj_config_processes(PyObject *config)
+{
+    PyObject *value = effective_processes((config_object *)config);
+    int result = value == NULL ? -1 : cwj_parse_processes(value, "config");
+    Py_XDECREF(value);
+    return result;
+}
+
 int
 cwj_config_optimize(PyObject *config)
 {
@@ -93,6 +121,17 @@ cwj_config_threads(PyObject *config)
 }
 
 /* ---- attributes -------------------------------------------------------- */
+
+PyObject *
+cwj_config_compiler(PyObject *self)
+{
+    config_object *config = (config_object *)self;
+    if (config->compiler != NULL) {
+        return Py_NewRef(config->compiler);
+    }
+    PyObject *text = environment_text("CWRAPJIT_CC");
+    return text != NULL || PyErr_Occurred() ? text : Py_NewRef(Py_None);
+}
 
 static void
 replace(PyObject **member, PyObject *value)
@@ -134,14 +173,25 @@ set_threads(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
 }
 
 static PyObject *
+get_processes(PyObject *self, void *Py_UNUSED(closure))
+{
+    return effective_processes((config_object *)self);
+}
+
+static int
+set_processes(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    if (value != NULL && value != Py_None && cwj_parse_processes(value, "config") < 0) {
+        return -1;
+    }
+    replace(&((config_object *)self)->processes, value);
+    return 0;
+}
+
+static PyObject *
 get_compiler(PyObject *self, void *Py_UNUSED(closure))
 {
-    config_object *config = (config_object *)self;
-    if (config->compiler != NULL) {
-        return Py_NewRef(config->compiler);
-    }
-    PyObject *text = environment_text("CWRAPJIT_CC");
-    return text != NULL || PyErr_Occurred() ? text : Py_NewRef(Py_None);
+    return cwj_config_compiler(self);
 }
 
 static int
@@ -157,10 +207,16 @@ set_compiler(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
 
 static PyGetSetDef config_getset[] = {
     {"optimize", get_optimize, set_optimize,
-     "'auto' or 'off': the background tier; $CWRAPJIT_OPTIMIZE.", NULL},
-    {"threads", get_threads, set_threads, "Threads of a call, or 'auto'; $CWRAPJIT_THREADS.", NULL},
+     "'auto', 'eager' or 'off': the optimizing tier; $CWRAPJIT_OPTIMIZE.", NULL},
+    {"threads", get_threads, set_threads,
+     "Threads of a call, or 'auto': as many as this process has processors; $CWRAPJIT_THREADS.\n\n"
+     "A function that cannot run its slices side by side runs them in one thread: where slices\n"
+     "may write to a cookie or to static data, may fail, print, or call into Python.",
+     NULL},
     {"compiler", get_compiler, set_compiler,
-     "The optimizing compiler, or None: what PATH has; $CWRAPJIT_CC.", NULL},
+     "The optimizing compiler's command, or None: what there is; $CWRAPJIT_CC.", NULL},
+    {"processes", get_processes, set_processes,
+     "Compilers that may run at a time, 1 to 64; $CWRAPJIT_PROCESSES.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -191,6 +247,7 @@ config_dealloc(PyObject *self)
     Py_XDECREF(config->optimize);
     Py_XDECREF(config->threads);
     Py_XDECREF(config->compiler);
+    Py_XDECREF(config->processes);
     PyObject_Free(self);
     Py_DECREF(type);
 }

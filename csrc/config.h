@@ -9,5 +9,9 @@
  * holds nonsense. */
 int cwj_config_optimize(PyObject *config);
 int cwj_config_threads(PyObject *config);
+int cwj_config_processes(PyObject *config);
+/* The command line of the optimizing compiler, or None: what there is. A new
+ * reference, NULL with an exception set. */
+PyObject *cwj_config_compiler(PyObject *config);
 
 #endif

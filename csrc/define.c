@@ -79,6 +79,63 @@ take_options(cwj_options *options, cwj_module_state *state, const cwj_arguments 
     return status;
 }
 
+/* ---- threads ----------------------------------------------------------- */
+
+/* Where `why` slices cannot run side by side: one thread, when threads are only the
+ * process' default, else a ValueError. Returns 0 or -1. */
+static int
+decline_threads(cwj_spec *spec, const cwj_options *options, const char *why)
+{
+    if (options->threads_by_default) {
+        spec->tj.threads = 1;
+        return 0;
+    }
+    if (options->threads == CWJ_THREADS_AUTO) {
+        return cwj_refuse(spec->who, PyExc_ValueError,
+                          "threads='auto' needs slices that can run side by side, but %s", why);
+    }
+    return cwj_refuse(spec->who, PyExc_ValueError,
+                      "threads=%d needs slices that can run side by side, but %s", options->threads,
+                      why);
+}
+
+/* What can be said before anything is compiled. */
+static int
+check_threads(cwj_spec *spec, const cwj_options *options)
+{
+    if (spec->tj.threads == 1 || spec->tj.cookie.length == 0 || spec->tj.cookie_readonly) {
+        return 0;
+    }
+    return decline_threads(spec, options,
+                           "they share a cookie struct that each of them may write to; "
+                           "cookie='readonly' makes it const in slices");
+}
+
+/* What the compiled code tells. Threads that were asked for mean that the order of
+ * slices does not matter. */
+static int
+settle_threads(cwj_spec *spec, const cwj_options *options, const tj_unit *unit)
+{
+    int unordered = options->unordered == 1;
+    if (spec->tj.threads == 1) {
+        return 0;
+    }
+    if (!(spec->tj.flags & CWJ_RELEASE_GIL)) {
+        return decline_threads(spec, options,
+                               options->gil == 1 ? "gil=True keeps the GIL while they run"
+                                                 : "they call into Python, which keeps the GIL");
+    }
+    if (tj_unit_has_state(unit) && (options->threads_by_default || !unordered)) {
+        return decline_threads(spec, options,
+                               "the C code has static or global variables that they may write "
+                               "to; unordered=True says that this is safe");
+    }
+    if (!options->threads_by_default) {
+        spec->tj.flags |= CWJ_UNORDERED;
+    }
+    return 0;
+}
+
 /* ---- compiling --------------------------------------------------------- */
 
 /* Returns 0, or -1 with an exception set and code cleared. */
@@ -166,7 +223,19 @@ make_function(const cwj_module_state *state, cwj_environment *environment, tj_fu
     if (options->gil == CWJ_UNSET && !tj_unit_uses_host(self->code.unit)) {
         spec->tj.flags |= CWJ_RELEASE_GIL; /* m.write() emits what was found out here */
     }
+    if (settle_threads(spec, options, self->code.unit) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    spec->tj.flags |= self->code.orderless ? CWJ_UNORDERED | CWJ_SILENT : 0;
+    self->runtime.flags = spec->tj.flags;
+    self->runtime.threads = spec->tj.threads;
     self->runtime.release_gil = (spec->tj.flags & CWJ_RELEASE_GIL) != 0;
+    if (cwj_tiers_init(self, options) < 0 ||
+        (options->optimize == CWJ_OPTIMIZE_EAGER && cwj_tiers_wait(self, -1.0) < 0)) {
+        Py_DECREF(self);
+        return NULL;
+    }
     return (PyObject *)self;
 }
 
@@ -185,7 +254,7 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
         goto done;
     }
     spec = cwj_spec_new(state, module_name, environment->header, &arguments, &options);
-    if (spec == NULL) {
+    if (spec == NULL || check_threads(spec, &options) < 0) {
         goto done;
     }
     docstring = take_docstring(spec, arguments.docstring);

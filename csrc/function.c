@@ -98,9 +98,9 @@ get_types(PyObject *op, void *Py_UNUSED(closure))
 }
 
 static PyObject *
-get_tier(PyObject *Py_UNUSED(op), void *Py_UNUSED(closure))
+get_tier(PyObject *op, void *Py_UNUSED(closure))
 {
-    return PyUnicode_FromString("tcc");
+    return PyUnicode_FromString(cwj_tiers_name((cwj_function_object *)op));
 }
 
 /* [names of inputs], [(extra, default)], has outputs */
@@ -159,35 +159,49 @@ static PyGetSetDef function_getset[] = {
     {"source", get_source, NULL, "The C text in use, without the prelude.", NULL},
     {"signature", get_signature, NULL, "The prototype: 'a(n), b(n) -> output()'.", NULL},
     {"types", get_types, NULL, "The type sets, in the order in which they are tried.", NULL},
-    {"tier", get_tier, NULL, "What compiled the code that runs: 'tcc'.", NULL},
+    {"tier", get_tier, NULL, "What compiled the code that runs: 'tcc' or 'cc'.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 /* ---- methods ----------------------------------------------------------- */
 
-PyDoc_STRVAR(wait_doc, "wait($self, /, timeout=None)\n--\n\n"
-                       "Wait for the optimizing tier and return whether it is in place.\n\n"
-                       "This version has none: False, at once.");
+PyDoc_STRVAR(wait_doc,
+             "wait($self, /, timeout=None)\n--\n\n"
+             "Ask for the optimizing tier now and wait until it is in place.\n\n"
+             "timeout is in seconds. Returns True when every type set runs the optimizing\n"
+             "compiler's code. Returns False where that is not to be had: with optimize='off',\n"
+             "without a compiler, when it failed (cwrapjit.show_config() says why), for code with\n"
+             "writable static data, and when the time is over.");
+
+/* Seconds, -1 for no limit, or -2 with an exception set. */
+static double
+parse_timeout(PyObject *timeout)
+{
+    if (timeout == Py_None) {
+        return -1.0;
+    }
+    double seconds = PyFloat_AsDouble(timeout);
+    if (seconds == -1.0 && PyErr_Occurred()) {
+        return -2.0;
+    }
+    if (!(seconds >= 0)) {
+        PyErr_Format(PyExc_ValueError, "wait(): timeout must not be negative, got %R", timeout);
+        return -2.0;
+    }
+    return seconds;
+}
 
 static PyObject *
-function_wait(PyObject *Py_UNUSED(op), PyObject *args, PyObject *kwargs)
+function_wait(PyObject *op, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"timeout", NULL};
     PyObject *timeout = Py_None;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:wait", names, &timeout)) {
         return NULL;
     }
-    if (timeout != Py_None) {
-        double seconds = PyFloat_AsDouble(timeout);
-        if (seconds == -1.0 && PyErr_Occurred()) {
-            return NULL;
-        }
-        if (!(seconds >= 0)) {
-            PyErr_SetString(PyExc_ValueError, "wait(): timeout must not be negative");
-            return NULL;
-        }
-    }
-    Py_RETURN_FALSE;
+    double seconds = parse_timeout(timeout);
+    int there = seconds == -2.0 ? -1 : cwj_tiers_wait((cwj_function_object *)op, seconds);
+    return there < 0 ? NULL : PyBool_FromLong(there);
 }
 
 static PyMethodDef function_methods[] = {
@@ -227,6 +241,7 @@ function_dealloc(PyObject *op)
         PyObject_ClearWeakRefs(op);
     }
     function_clear(op);
+    cwj_tiers_clear(self);
     cwj_runtime_clear(&self->runtime); /* reads the descriptor, which is in code */
     tj_function_clear(&self->code);
     cwj_environment_unref(self->environment); /* after its unit */

@@ -4,6 +4,7 @@
 
 #include "environment.h"
 #include "spec.h"
+#include "tiers.h"
 
 #include "call.h"
 
@@ -13,6 +14,7 @@ typedef struct cwj_function_object {
     tj_function code;             /* owned: machine code, C text, descriptor */
     cwj_environment *environment; /* owned: must outlive code */
     cwj_spec *spec;               /* owned */
+    cwj_tiers tiers;              /* what may run instead of code's own loops */
     PyObject *dict;               /* owned: __name__, __doc__, __module__, ... */
     PyObject *signature;          /* owned: inspect.Signature, made when asked for */
     PyObject *weakrefs;

@@ -4,6 +4,7 @@
  * types and exceptions, each of which is made by the file that it belongs to.
  */
 #define CWJ_IMPORTS_NUMPY
+#include "compiler.h"
 #include "environment.h"
 #include "function.h"
 #include "state.h"
@@ -61,10 +62,20 @@ backend(PyObject *extension, PyObject *Py_UNUSED(unused))
     return PyUnicode_FromString(version != NULL ? version : "unknown");
 }
 
+PyDoc_STRVAR(optimizer_doc, "optimizer()\n--\n\n"
+                            "What the optimizing tier found, its flags and its last failure.");
+
+static PyObject *
+optimizer(PyObject *extension, PyObject *Py_UNUSED(unused))
+{
+    return cwj_compiler_describe(PyModule_GetState(extension));
+}
+
 static PyMethodDef extension_methods[] = {
     {"function", (PyCFunction)(void (*)(void))define_function, METH_VARARGS | METH_KEYWORDS,
      function_doc},
     {"backend", backend, METH_NOARGS, backend_doc},
+    {"optimizer", optimizer, METH_NOARGS, optimizer_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -112,6 +123,7 @@ static void
 extension_free(void *extension)
 {
     extension_clear(extension);
+    cwj_compiler_clear(PyModule_GetState(extension));
 }
 
 static PyModuleDef_Slot extension_slots[] = {

@@ -11,6 +11,7 @@ cwj_options_init(cwj_options *options)
     options->optimize = options->threads = options->fastmath = options->debug = CWJ_UNSET;
     options->unordered = options->inplace = options->gil = CWJ_UNSET;
     options->cast_safe = options->cookie_readonly = CWJ_UNSET;
+    options->threads_by_default = 0;
 }
 
 /* ---- kinds of values --------------------------------------------------- */
@@ -56,6 +57,24 @@ cwj_parse_optimize(PyObject *value, const char *who)
     return parse_choice(value, choices, 3, who, "optimize");
 }
 
+/* A number from 1 to most; `also` names what else the option may be. */
+static int
+parse_count(PyObject *value, int most, const char *who, const char *option, const char *also)
+{
+    if (PyBool_Check(value) || !PyIndex_Check(value)) {
+        return cwj_refuse(who, PyExc_TypeError, "%s must be an int%s, not %R", option, also, value);
+    }
+    Py_ssize_t count = PyNumber_AsSsize_t(value, NULL); /* clipped when huge */
+    if (count == -1 && PyErr_Occurred()) {
+        return -1;
+    }
+    if (count < 1 || count > most) {
+        return cwj_refuse(who, PyExc_ValueError, "%s must be 1 to %d%s, not %R", option, most, also,
+                          value);
+    }
+    return (int)count;
+}
+
 int
 cwj_parse_threads(PyObject *value, const char *who)
 {
@@ -63,18 +82,13 @@ cwj_parse_threads(PyObject *value, const char *who)
     if (PyUnicode_Check(value)) {
         return parse_choice(value, choices, 1, who, "threads, where it is text,");
     }
-    if (PyBool_Check(value) || !PyIndex_Check(value)) {
-        return cwj_refuse(who, PyExc_TypeError, "threads must be an int or 'auto', not %R", value);
-    }
-    Py_ssize_t threads = PyNumber_AsSsize_t(value, NULL); /* clipped when huge */
-    if (threads == -1 && PyErr_Occurred()) {
-        return -1;
-    }
-    if (threads < 1 || threads > CWJ_MAX_THREADS) {
-        return cwj_refuse(who, PyExc_ValueError, "threads must be 1 to %d or 'auto', not %R",
-                          CWJ_MAX_THREADS, value);
-    }
-    return (int)threads;
+    return parse_count(value, CWJ_MAX_THREADS, who, "threads", " or 'auto'");
+}
+
+int
+cwj_parse_processes(PyObject *value, const char *who)
+{
+    return parse_count(value, CWJ_MAX_PROCESSES, who, "processes", "");
 }
 
 /* ---- all options ------------------------------------------------------- */
@@ -104,22 +118,8 @@ refuse_later(const char *who, const char *option)
 static int
 refuse_what_comes_later(const cwj_options *options, const char *who)
 {
-    if (options->optimize == CWJ_OPTIMIZE_EAGER) {
-        return refuse_later(who, "optimize='eager'");
-    }
-    if (options->fastmath == 1) {
-        return refuse_later(who, "fastmath=True");
-    }
     if (options->debug == 1) {
         return refuse_later(who, "debug=True");
-    }
-    if (options->threads == CWJ_THREADS_AUTO) {
-        return refuse_later(who, "threads='auto'");
-    }
-    if (options->threads > 1) {
-        char option[40];
-        PyOS_snprintf(option, sizeof(option), "threads=%d", options->threads);
-        return refuse_later(who, option);
     }
     return 0;
 }
@@ -162,9 +162,12 @@ cwj_options_finish(cwj_options *options, cwj_module_state *state, const char *wh
         (options->optimize = cwj_config_optimize(state->config)) < 0) {
         return -1;
     }
-    if (options->threads == CWJ_UNSET &&
-        (options->threads = cwj_config_threads(state->config)) < 0) {
-        return -1;
+    if (options->threads == CWJ_UNSET) {
+        options->threads = cwj_config_threads(state->config);
+        options->threads_by_default = 1;
+        if (options->threads < 0) {
+            return -1;
+        }
     }
     return refuse_what_comes_later(options, who);
 }

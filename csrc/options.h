@@ -8,6 +8,8 @@
 
 #include "state.h"
 
+#include "call.h"
+
 /* Each member is CWJ_UNSET until somebody chooses. */
 enum {
     CWJ_UNSET = -1
@@ -16,6 +18,7 @@ enum {
 typedef struct cwj_options {
     int optimize; /* a cwj_optimize */
     int threads;  /* a number, or CWJ_THREADS_AUTO */
+    int threads_by_default; /* nobody chose them for this function or its module */
     int fastmath;
     int debug;
     int unordered;
@@ -32,9 +35,9 @@ typedef enum cwj_optimize {
 } cwj_optimize;
 
 enum {
-    CWJ_THREADS_AUTO = 0,
-    CWJ_MAX_THREADS = 1024
-};
+    CWJ_MAX_THREADS = 1024,
+    CWJ_MAX_PROCESSES = 64 /* compilers at a time */
+}; /* CWJ_THREADS_AUTO is in abi.h */
 
 /* The options as a call gives them, borrowed; NULL or None: not given. In the
  * order of CWJ_OPTION_NAMES. */
@@ -60,5 +63,6 @@ int cwj_options_finish(cwj_options *options, cwj_module_state *state, const char
 /* One value each; the result, or -1 with an exception set. */
 int cwj_parse_optimize(PyObject *value, const char *who);
 int cwj_parse_threads(PyObject *value, const char *who);
+int cwj_parse_processes(PyObject *value, const char *who);
 
 #endif

@@ -182,9 +182,11 @@ take_names(cwj_spec *spec, PyObject *module, PyObject *name)
 static void
 take_flags(cwj_spec *spec, const cwj_options *options)
 {
-    spec->tj.flags |=
-        (options->inplace == 1 ? CWJ_INPLACE : 0) | (options->cast_safe == 1 ? CWJ_CAST_SAFE : 0) |
-        (options->gil == 0 ? CWJ_RELEASE_GIL : 0) | (options->unordered == 1 ? CWJ_UNORDERED : 0);
+    spec->tj.flags |= (options->inplace == 1 ? CWJ_INPLACE : 0) |
+                      (options->cast_safe == 1 ? CWJ_CAST_SAFE : 0) |
+                      (options->gil == 0 ? CWJ_RELEASE_GIL | CWJ_GIL_ALWAYS : 0) |
+                      (options->unordered == 1 ? CWJ_UNORDERED : 0);
+    spec->tj.threads = options->threads;
     spec->tj.cookie_readonly = options->cookie_readonly == 1;
 }
 

@@ -12,6 +12,9 @@ typedef struct cwj_module_state {
     PyObject *compile_error;     /* cwrapjit.CompileError */
     PyObject *compile_warning;   /* cwrapjit.CompileWarning */
     bool backend_open;           /* libtcc is loaded */
+    tj_compiler compiler;        /* owned: see compiler.h; no words: there is none */
+    PyObject *compiler_key;      /* what it was chosen by; NULL: not looked yet */
+    PyObject *compiler_problem;  /* str: why there is none, or NULL */
 } cwj_module_state;
 
 /* The state behind an instance of one of our types, none of which has

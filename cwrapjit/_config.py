@@ -6,20 +6,18 @@ import os
 import sys
 from typing import Literal, overload
 
-from cwrapjit._cwrapjit import __version__, backend, config
+from cwrapjit._cwrapjit import __version__, backend, config, optimizer
 
 Config = dict[str, "str | int | None"]
 
 
 def _collect() -> Config:
-    import shutil
-
     import numpy
 
     from cwrapjit._paths import backend_files
 
     libtcc, lib_dir, include_dir = backend_files()
-    wanted = config.compiler or "cc"
+    tier = optimizer()
     return {
         "cwrapjit": __version__,
         "python": sys.version.split()[0],
@@ -30,9 +28,20 @@ def _collect() -> Config:
         "headers": include_dir,
         "optimize": config.optimize,
         "threads": config.threads,
-        "compiler": shutil.which(wanted) or f"none: {wanted} is not there",
+        "compiler": " ".join(tier["compiler"] or [f"none: {tier['problem']}"]),
+        "compiler flags": tier["flags"],
+        "compiler flags with fastmath": tier["fastmath flags"],
+        "last failure of the compiler": tier["last failure"],
         "processors": os.cpu_count(),
     }
+
+
+def _shorten(text: str) -> str:
+    """Flags for single functions are too many to read."""
+    words = text.split(" ")
+    kept = [word for word in words if not word.startswith("-fno-builtin-")]
+    left_out = len(words) - len(kept)
+    return " ".join(kept) + (f" -fno-builtin-... ({left_out} functions of libm)" if left_out else "")
 
 
 @overload
@@ -48,5 +57,5 @@ def show_config(mode: str = "stdout") -> Config | None:
         return facts
     width = max(map(len, facts))
     for name, value in facts.items():
-        print(f"{name:{width}}  {value}")
+        print(f"{name:{width}}  {_shorten(str(value))}")
     return None

@@ -23,3 +23,13 @@ def backend() -> tuple[bytes, bytes, bytes]:
     """backend_files() as the C side takes them."""
     libtcc, lib_dir, include_dir = map(os.fsencode, backend_files())
     return libtcc, lib_dir, include_dir
+
+
+def zig() -> str | None:
+    """The command line of the C compiler in the package ziglang, or None without that package."""
+    from importlib.util import find_spec
+
+    spec = find_spec("ziglang")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return f"'{os.path.join(spec.submodule_search_locations[0], 'zig')}' cc"

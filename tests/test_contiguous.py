@@ -211,3 +211,11 @@ def test_length_one_and_empty_dims_never_make_a_call_fail() -> None:
     assert same(f(as_strided(ar(3), (3, 1), (8, 24))), ar(3, 1))
     assert f(np.zeros((3, 5))[:0, ::-1]).shape == (0, 5)
     assert f(np.zeros((3, 5))[::2, :0]).shape == (2, 0)
+
+
+@pytest.mark.row("B07")
+def test_a_check_in_a_slice_raises_whatever_the_slice_answers() -> None:
+    f = F((("n",),), (), "CHECK_CONTIGUOUS_AND_SETERROR__a(); item__output() = item__a(0); return true;")
+    for _ in range(5):  # later calls take a quicker way
+        assert f(ar(4)) == 0
+        R(ValueError, lambda: f(ar(4)[::2]), "a", "contiguous")

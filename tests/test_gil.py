@@ -64,11 +64,34 @@ def others_ran(f: Any, **kw: Any) -> bool:
         thread.join()
 
 
+@pytest.mark.row("B12")
+@pytest.mark.parametrize("options", [{}, {"unordered": True}, {"threads": 2}, {"gil": False}], ids=str)
+def test_other_threads_run_during_a_long_call_of_short_slices(options: dict[str, Any]) -> None:
+    f = waiter(**options)
+    stop = np.ones((), np.int64)
+    for _ in range(100):
+        assert f(stop) == 1, "calls that are over at once"
+    flag, counts = np.zeros((), np.int64), []
+
+    def other() -> None:
+        for n in range(200):
+            time.sleep(0)
+            counts.append(n)
+        flag[...] = 1
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    # Each slice waits for the flag for 2 ms at most; one that saw it is the proof.
+    told = f(np.broadcast_to(flag, 5000), rounds=2)
+    thread.join()
+    assert told[-1] == 1 and len(counts) == 200
+
+
 PYTHON = "#include <Python.h>"
 LIST = "PyObject *list = PyList_New(0); Py_XDECREF(list);"
 
 
-@pytest.mark.row("N21i")
+@pytest.mark.row("N21i", "B12")
 @pytest.mark.parametrize(
     "extra",
     [

@@ -77,4 +77,5 @@ def test_c_program(program: Path, objects: list[Path], tmp_path: Path) -> None:
 
 
 def test_there_are_programs() -> None:
-    assert {"test_compile", "test_library"} <= {path.stem for path in PROGRAMS}
+    wanted = {"test_compile", "test_library", "test_optimize", "test_object", "test_state", "test_bits"}
+    assert wanted <= {path.stem for path in PROGRAMS}

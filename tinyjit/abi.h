@@ -120,9 +120,15 @@ enum { /* cwj_function_decl.flags */
     CWJ_ONE_OUTPUT = 1,  /* the result is the output itself, not a tuple */
     CWJ_INPLACE = 2,     /* out may be the exact same view as an input */
     CWJ_CAST_SAFE = 4,   /* inputs may convert by NumPy's safe casting */
-    CWJ_RELEASE_GIL = 8, /* no snippet needs the GIL */
-    CWJ_UNORDERED = 16   /* slices may run in any order */
+    CWJ_RELEASE_GIL = 8, /* no snippet needs the GIL: released where that pays */
+    CWJ_UNORDERED = 16,  /* slices may run in any order, and side by side */
+    CWJ_GIL_ALWAYS = 32, /* gil=False: released in every call */
+    CWJ_SILENT = 64      /* no slice fails, raises, prints or calls into Python */
 };
+
+enum {
+    CWJ_THREADS_AUTO = 0
+}; /* cwj_function_decl.threads: as many as there are processors */
 
 /* Everything about a function that is known when it is compiled. */
 typedef struct cwj_function_decl {
@@ -130,6 +136,7 @@ typedef struct cwj_function_decl {
     const char *qualname;  /* "innerlib.inner", as messages say it */
     const char *signature; /* "a(n), b(n) -> output()" */
     int flags;
+    int threads; /* at most so many run the slices of a call; CWJ_THREADS_AUTO */
     int ninputs;
     int noutputs;
     const cwj_operand_decl *operands; /* ninputs, then noutputs */

@@ -1,225 +1,86 @@
-/* compile.c: from C text to code in memory. The only user of libtcc.
+/* compile.c: from C text, or another compiler's object, to code in memory, by what
+ * backend.c offers of libtcc.
  *
- * libtcc is loaded at run time, locally, so that none of its symbols mixes with
- * anybody's. Each unit is a compiler state of its own that is used once:
+ * Each unit is a state of its own that is used once:
  *
- *     new state -> options, folders, macros -> compile -> bind -> relocate
+ *     new state -> compile, or load an object -> bind -> relocate
  *
- * Nothing is linked (-nostdlib): a unit finds its symbols because they are bound
- * by name before it is relocated. libtcc does not tell which names a text leaves
- * undefined until relocation fails, and a state that failed is lost. So every
- * identifier of the text that is somebody's symbol is bound at once; binding what
- * is not used does no harm, and what the unit defines itself stays its own. Should
- * relocation still miss names (reached through macros of a header), they are
- * bound in a second attempt, which also offers libtcc1.a.
+ * libtcc does not tell which names a text leaves undefined until relocation fails,
+ * and a state that failed is lost. So every identifier of the text that is
+ * somebody's symbol is bound at once; binding what is not used does no harm, and
+ * what the unit defines itself stays its own. Should relocation still miss names
+ * (reached through macros of a header), they are bound in a second attempt, which
+ * also offers libtcc1.a.
  */
-#define _GNU_SOURCE 1 /* access under -std=c11 */
 #include "internal.h"
 
-#include <dlfcn.h>
-#include <libtcc.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* ---- the library ---------------------------------------------------------- */
-
-/* clang-format off */
-#define LIBTCC_FUNCTIONS(X) \
-    X(tcc_new) X(tcc_delete) X(tcc_set_lib_path) \
-    X(tcc_set_error_func) X(tcc_set_options) X(tcc_add_include_path) \
-    X(tcc_add_sysinclude_path) X(tcc_define_symbol) X(tcc_undefine_symbol) \
-    X(tcc_add_file) X(tcc_compile_string) X(tcc_set_output_type) \
-    X(tcc_add_symbol) X(tcc_relocate) X(tcc_get_symbol) \
-    X(tcc_list_symbols)
-/* clang-format on */
-
-enum {
-    MOST_DIRS = 8
-};
-
-/* Set once under the compile lock, constant from then on. */
-static struct {
-    void *handle; /* of dlopen; NULL: not open yet. Never closed. */
-#define MEMBER(name) __typeof__(name) *name;
-    LIBTCC_FUNCTIONS(MEMBER)
-#undef MEMBER
-    char *lib_dir;  /* owned */
-    char *archive;  /* owned: libtcc1.a */
-    char *dirs[MOST_DIRS];              /* owned: system folders, in use below */
-    const char *snippet_dirs[MOST_DIRS]; /* the small headers first */
-    const char *source_dirs[MOST_DIRS];  /* the system's own first */
-} tcc;
-
-static bool load_functions(void *handle)
-{
-    void *address;
-#define LOAD(name)                  \
-    address = dlsym(handle, #name); \
-    if (!address)                   \
-        return false;               \
-    memcpy(&tcc.name, &address, sizeof address);
-    LIBTCC_FUNCTIONS(LOAD)
-#undef LOAD
-    /* tcc_relocate had a second parameter before this function came. */
-    return dlsym(handle, "_tcc_setjmp") != NULL;
-}
-
-static char *join(const char *dir, const char *rest)
-{
-    tj_text path = {0};
-    tj_text_printf(&path, "%s/%s", dir, rest);
-    if (path.failed)
-        tj_text_clear(&path);
-    return path.data;
-}
-
-/* The two orders of the folders that hold system headers. */
-static bool set_dirs(const char *lib_dir, const char *include_dir)
-{
-    static const char *const local = "/usr/local/include";
-#if defined(__aarch64__)
-    static const char *const multiarch = "/usr/include/aarch64-linux-gnu";
-#else
-    static const char *const multiarch = "/usr/include/x86_64-linux-gnu";
-#endif
-    char *own = tj_copy_string(include_dir), *compiler = join(lib_dir, "include");
-    tcc.dirs[0] = own;
-    tcc.dirs[1] = compiler;
-    tcc.lib_dir = tj_copy_string(lib_dir);
-    tcc.archive = join(lib_dir, "libtcc1.a");
-    const char *snippet[] = {own, compiler, local, multiarch, "/usr/include"};
-    const char *source[] = {local, compiler, multiarch, "/usr/include", own};
-    for (size_t i = 0, n = 0, m = 0; i < sizeof snippet / sizeof *snippet; i++) {
-        if (snippet[i] && !access(snippet[i], F_OK))
-            tcc.snippet_dirs[n++] = snippet[i];
-        if (source[i] && !access(source[i], F_OK))
-            tcc.source_dirs[m++] = source[i];
-    }
-    return own && compiler && tcc.lib_dir && tcc.archive;
-}
-
-static void forget_dirs(void)
-{
-    tj_free(tcc.dirs[0]);
-    tj_free(tcc.dirs[1]);
-    tj_free(tcc.lib_dir);
-    tj_free(tcc.archive);
-    memset(&tcc, 0, sizeof tcc);
-}
-
-static tj_status open_locked(const char *libtcc, const char *lib_dir, const char *include_dir,
-                             tj_error *error)
-{
-    if (tcc.handle)
-        return TJ_OK;
-    if (!set_dirs(lib_dir, include_dir)) {
-        forget_dirs();
-        return tj_fail_no_memory(error);
-    }
-    void *handle = dlopen(libtcc, RTLD_NOW | RTLD_LOCAL);
-    if (handle && load_functions(handle)) {
-        tcc.handle = handle;
-        return TJ_OK;
-    }
-    const char *reason = handle ? "it is too old, or not libtcc" : dlerror();
-    tj_status status = tj_fail(error, TJ_NO_BACKEND, "libtcc cannot be loaded from '%s': %s",
-                               libtcc, reason ? reason : "no reason given");
-    if (handle)
-        dlclose(handle);
-    forget_dirs();
-    return status;
-}
-
-tj_status tj_backend_open(const char *libtcc, const char *lib_dir, const char *include_dir,
-                          tj_error *error)
-{
-    tj_compile_lock();
-    tj_status status = open_locked(libtcc, lib_dir, include_dir, error);
-    tj_compile_unlock();
-    return status;
-}
 
 /* ---- one attempt ----------------------------------------------------------- */
 
 struct tj_unit {
-    TCCState *state; /* owned; holds the code */
+    tj_state *state; /* owned; holds the code */
     bool uses_host;
+    bool has_state;
+    bool speaks;
 };
 
 /* What an attempt at a unit needs and gives. */
 typedef struct attempt {
     const tj_environment *environment;
     const char *text;      /* NULL: the environment's sources */
+    const tj_object *object; /* code of another compiler; NULL: compile text */
     const tj_names *names; /* identifiers of the text; NULL: unknown */
     tj_map missed;         /* owned: what an earlier attempt left undefined */
     bool retry;
-    TCCState *state; /* owned; code when `relocated` */
+    tj_state *state; /* owned; code when `relocated` */
     bool relocated;
     bool uses_host;
+    bool speaks;
     tj_map bound; /* owned: what was bound, filled for sources only */
     tj_diagnosis diagnosis;
 } attempt;
 
-static void on_message(void *opaque, const char *line)
-{
-    tj_diagnose(opaque, line);
-}
-
-static void define_macro(TCCState *state, const char *macro, tj_diagnosis *diagnosis)
-{
-    const char *equals = strchr(macro, '=');
-    if (!equals) {
-        tcc.tcc_define_symbol(state, macro, NULL);
-        return;
-    }
-    char *name = tj_copy_bytes(macro, (size_t)(equals - macro));
-    if (name)
-        tcc.tcc_define_symbol(state, name, equals + 1);
-    else
-        diagnosis->messages.failed = true;
-    tj_free(name);
-}
-
 static bool set_up(attempt *this)
 {
-    this->state = tcc.tcc_new();
-    if (!this->state) {
-        this->diagnosis.messages.failed = true;
-        return false;
-    }
-    const char *const *dirs = this->text ? tcc.snippet_dirs : tcc.source_dirs;
-    this->diagnosis.quiet_dirs = dirs;
-    this->diagnosis.lenient = !this->text;
-    tcc.tcc_set_lib_path(this->state, tcc.lib_dir);
-    tcc.tcc_set_error_func(this->state, &this->diagnosis, on_message);
-    /* Before the output type, which decides on what is linked. -Wall is what
-     * tells of functions that end without return. */
-    tcc.tcc_set_options(this->state, "-nostdlib -nostdinc -std=c11 -Wall "
-                                     "-Werror=implicit-function-declaration");
-    tcc.tcc_set_output_type(this->state, TCC_OUTPUT_MEMORY);
-    for (char **dir = this->environment->include_dirs; dir && *dir; dir++)
-        tcc.tcc_add_include_path(this->state, *dir);
-    for (; *dirs; dirs++)
-        tcc.tcc_add_sysinclude_path(this->state, *dirs);
-    /* It has <stdatomic.h>, which the headers of Python 3.13 need. */
-    if (!this->text)
-        tcc.tcc_undefine_symbol(this->state, "__STDC_NO_ATOMICS__");
-    for (char **macro = this->environment->define_macros; macro && *macro; macro++)
-        define_macro(this->state, *macro, &this->diagnosis);
+    this->state = tj_state_new(this->environment, !this->text, &this->diagnosis);
     return !this->diagnosis.messages.failed;
 }
+
+/* One char in front of everything in .data and .bss and one behind it: further
+ * than one byte apart means that the text has data of its own there. Constants,
+ * tables of addresses and string literals are elsewhere. */
+#define FIRST_MARKERS "char cwj_data_first = 1, cwj_bss_first;\n"
+#define LAST_MARKERS "\nchar cwj_data_last = 1, cwj_bss_last;\n"
 
 static bool compile_text(attempt *this)
 {
     if (this->text)
-        return !tcc.tcc_compile_string(this->state, this->text);
-    tcc.tcc_set_options(this->state, "-xc"); /* C, whatever the file's name ends with */
+        return tj_state_compile(this->state, this->text);
+    if (!tj_state_compile(this->state, FIRST_MARKERS))
+        return false;
     for (char **source = this->environment->sources; *source; source++)
-        if (tcc.tcc_add_file(this->state, *source))
+        if (!tj_state_add_file(this->state, *source, TJ_FILE_C))
             return false;
-    return true;
+    return tj_state_compile(this->state, LAST_MARKERS);
+}
+
+static bool is_one_apart(tj_state *state, const char *first, const char *last)
+{
+    const char *a = tj_state_symbol(state, first), *b = tj_state_symbol(state, last);
+    return a && b && b - a == 1;
+}
+
+/* Data can also hide in sections of its own and in assembler text. */
+static bool has_state(const attempt *this)
+{
+    static const char *const hiding[] = {"section", "__section__", "asm", "__asm", "__asm__"};
+    for (size_t i = 0; this->names && i < sizeof hiding / sizeof *hiding; i++)
+        if (tj_names_have(this->names, hiding[i]))
+            return true;
+    return !is_one_apart(this->state, "cwj_data_first", "cwj_data_last") ||
+           !is_one_apart(this->state, "cwj_bss_first", "cwj_bss_last");
 }
 
 static void bind_name(void *context, const char *name)
@@ -228,9 +89,11 @@ static void bind_name(void *context, const char *name)
     tj_symbol symbol;
     if (!tj_environment_find(this->environment, name, this->retry, &symbol))
         return;
-    tcc.tcc_add_symbol(this->state, name, symbol.address);
+    tj_state_bind(this->state, name, symbol.address);
     if (tj_environment_is_host(this->environment, &symbol))
         this->uses_host = true;
+    if (tj_environment_speaks(this->environment, &symbol))
+        this->speaks = true;
     if (!this->text && !tj_map_set(&this->bound, name, symbol.address, false))
         this->diagnosis.messages.failed = true;
 }
@@ -238,12 +101,12 @@ static void bind_name(void *context, const char *name)
 static void bind_helpers(attempt *this)
 {
     for (size_t i = 0; i < tj_helper_count; i++)
-        tcc.tcc_add_symbol(this->state, tj_helper_symbols[i].name, tj_helper_symbols[i].address);
+        tj_state_bind(this->state, tj_helper_symbols[i].name, tj_helper_symbols[i].address);
     /* Entry points that generated text reaches by macros. */
     const tj_map *symbols = &this->environment->symbols;
     for (size_t i = 0; i < symbols->capacity; i++)
         if (symbols->items[i].name && !strncmp(symbols->items[i].name, "cwj_", 4))
-            tcc.tcc_add_symbol(this->state, symbols->items[i].name, symbols->items[i].address);
+            tj_state_bind(this->state, symbols->items[i].name, symbols->items[i].address);
 }
 
 /* Offers symbols. libtcc complains about those that the unit defines itself,
@@ -261,27 +124,52 @@ static void bind(attempt *this)
             bind_name(this, this->missed.items[i].name);
     if (this->retry) {
         bind_name(this, "abort"); /* the archive's need */
-        tcc.tcc_set_options(this->state, "-xn"); /* the file's kind is in the file */
-        tcc.tcc_add_file(this->state, tcc.archive);
+        tj_state_add_archive(this->state);
     }
     this->diagnosis.ignore = false;
+}
+
+/* Binds what the object leaves undefined, which it tells. */
+static bool bind_object(attempt *this)
+{
+    for (size_t i = 0; i < this->object->nundefined; i++) {
+        const char *name = this->object->undefined[i];
+        tj_symbol symbol = {0};
+        if (!tj_environment_find(this->environment, name, true, &symbol))
+            symbol.address = tj_compiler_symbol(name);
+        if (symbol.address)
+            tj_state_bind(this->state, name, symbol.address);
+        else if (!tj_map_set(&this->diagnosis.undefined, name, NULL, false))
+            this->diagnosis.messages.failed = true;
+    }
+    return this->diagnosis.undefined.count == 0 && !this->diagnosis.messages.failed;
+}
+
+static bool load_object(attempt *this)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", this->object->fd);
+    return tj_state_add_file(this->state, path, TJ_FILE_OBJECT) && bind_object(this);
 }
 
 /* Runs on the big stack. */
 static void run_attempt(void *argument)
 {
     attempt *this = argument;
+    if (this->object) {
+        this->relocated = set_up(this) && load_object(this) && tj_state_relocate(this->state);
+        return;
+    }
     if (!set_up(this) || !compile_text(this) || tj_messages_have_error(&this->diagnosis.messages))
         return;
     bind(this);
-    this->relocated = !tcc.tcc_relocate(this->state);
+    this->relocated = tj_state_relocate(this->state);
 }
 
 /* Frees what the attempt made, to try again or for good. */
 static void undo_attempt(attempt *this)
 {
-    if (this->state)
-        tcc.tcc_delete(this->state);
+    tj_state_free(this->state);
     this->state = NULL;
     this->relocated = false;
     tj_map_clear(&this->bound);
@@ -294,57 +182,7 @@ static void clear_attempt(attempt *this)
     tj_map_clear(&this->missed);
 }
 
-/* ---- what came of it --------------------------------------------------------- */
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Names every undefined symbol, sorted: a hash table's order would change. */
-static tj_status fail_undefined(const tj_map *undefined, tj_error *error)
-{
-    const char **names = tj_alloc_zeroed(undefined->count, sizeof *names);
-    if (!names)
-        return tj_fail_no_memory(error);
-    size_t count = 0;
-    for (size_t i = 0; i < undefined->capacity; i++)
-        if (undefined->items[i].name)
-            names[count++] = undefined->items[i].name;
-    qsort(names, count, sizeof *names, compare_names);
-    tj_text text = {0};
-    for (size_t i = 0; i < count; i++)
-        tj_text_printf(&text, "%s'%s'", i ? ", " : "", names[i]);
-    tj_free(names);
-    tj_status status = TJ_NO_MEMORY;
-    if (text.failed)
-        tj_fail_no_memory(error);
-    else
-        status = tj_fail(error, TJ_NO_SYMBOL,
-                         "undefined symbol%s %s: used, but defined neither in the C text nor in "
-                         "sources= nor in libraries= nor in the libraries of this process",
-                         count > 1 ? "s" : "", text.data);
-    tj_text_clear(&text);
-    return status;
-}
-
-static tj_status judge(const attempt *this, tj_error *error)
-{
-    const tj_diagnosis *diagnosis = &this->diagnosis;
-    if (diagnosis->messages.failed)
-        return tj_fail_no_memory(error);
-    if (this->relocated)
-        return TJ_OK;
-    if (diagnosis->exec_denied)
-        return tj_fail(error, TJ_NO_EXEC,
-                       "the system refuses executable memory to this process: SELinux, "
-                       "MemoryDenyWriteExecute= of systemd or prctl(PR_SET_MDWE) can be the cause");
-    if (tj_messages_have_error(&diagnosis->messages))
-        return tj_fail(error, TJ_COMPILE_FAILED, "the C text does not compile");
-    if (diagnosis->undefined.count)
-        return fail_undefined(&diagnosis->undefined, error);
-    return tj_fail(error, TJ_COMPILE_FAILED, "libtcc failed and gave no reason");
-}
+/* ---- two attempts --------------------------------------------------------- */
 
 static bool run_on_big_stack(attempt *this, tj_error *error)
 {
@@ -357,11 +195,11 @@ static bool run_on_big_stack(attempt *this, tj_error *error)
 /* Compile lock held. */
 static tj_status try_twice(attempt *this, tj_error *error)
 {
-    if (!tcc.handle)
+    if (!tj_backend_is_open())
         return tj_fail(error, TJ_NO_BACKEND, "libtcc has not been loaded");
     if (!run_on_big_stack(this, error))
         return TJ_NO_MEMORY;
-    tj_status status = judge(this, error);
+    tj_status status = tj_diagnosis_judge(&this->diagnosis, this->relocated, error);
     if (status != TJ_NO_SYMBOL)
         return status;
     this->missed = this->diagnosis.undefined;
@@ -370,7 +208,7 @@ static tj_status try_twice(attempt *this, tj_error *error)
     this->retry = true;
     if (!run_on_big_stack(this, error))
         return TJ_NO_MEMORY;
-    status = judge(this, error);
+    status = tj_diagnosis_judge(&this->diagnosis, this->relocated, error);
     if (status == TJ_OK)
         tj_error_clear(error);
     return status;
@@ -388,6 +226,8 @@ static tj_status make_unit(attempt *this, tj_unit **unit, tj_messages *messages,
     if (status == TJ_OK) {
         const tj_unit *sources = this->environment->sources_unit;
         made->uses_host = this->uses_host || (sources && sources->uses_host);
+        made->speaks = this->speaks || made->uses_host || (sources && sources->speaks);
+        made->has_state = has_state(this) || (sources && sources->has_state);
         made->state = this->state;
         this->state = NULL;
         *unit = made;
@@ -406,9 +246,11 @@ tj_status tj_compile(tj_environment *environment, const char *text, const tj_nam
 {
     *unit = NULL;
     tj_text whole = {0};
+    tj_text_puts(&whole, FIRST_MARKERS);
     tj_text_puts(&whole, tj_prelude());
     tj_text_puts(&whole, "\n");
     tj_text_puts(&whole, text);
+    tj_text_puts(&whole, LAST_MARKERS);
     if (whole.failed) {
         tj_text_clear(&whole);
         return tj_fail_no_memory(error);
@@ -421,6 +263,42 @@ tj_status tj_compile(tj_environment *environment, const char *text, const tj_nam
     clear_attempt(&this);
     tj_compile_unlock();
     tj_text_clear(&whole);
+    return status;
+}
+
+/* What libtcc says of an object is not the user's to read as messages. */
+static tj_status fail_object(const attempt *this, tj_error *error)
+{
+    const tj_messages *messages = &this->diagnosis.messages;
+    return tj_fail(error, TJ_COMPILE_FAILED, "libtcc cannot load the compiler's object: %s",
+                   messages->count ? messages->items[0].text : "no reason given");
+}
+
+tj_status tj_load_object(const tj_environment *environment, const tj_object *object, tj_unit **unit,
+                         tj_error *error)
+{
+    attempt this = {.environment = environment ? environment : &no_environment, .object = object};
+    tj_unit *made = tj_alloc_zeroed(1, sizeof *made);
+    tj_status status = made ? TJ_OK : tj_fail_no_memory(error);
+    *unit = NULL;
+    tj_compile_lock();
+    if (!status && !tj_backend_is_open())
+        status = tj_fail(error, TJ_NO_BACKEND, "libtcc has not been loaded");
+    if (!status && !run_on_big_stack(&this, error))
+        status = TJ_NO_MEMORY;
+    if (!status)
+        status = tj_diagnosis_judge(&this.diagnosis, this.relocated, error);
+    if (status == TJ_COMPILE_FAILED)
+        status = fail_object(&this, error);
+    if (!status) {
+        made->state = this.state;
+        this.state = NULL;
+        *unit = made;
+        made = NULL;
+    }
+    clear_attempt(&this);
+    tj_compile_unlock();
+    tj_free(made);
     return status;
 }
 
@@ -437,6 +315,8 @@ static void add_export(void *context, const char *name, const void *address)
     const tj_map_item *bound = tj_map_get(list->bound, name);
     if (bound && bound->address == address)
         return; /* not the sources' own */
+    if (!strncmp(name, "cwj_", 4))
+        return; /* markers */
     if (!tj_map_set(list->exports, name, address, false))
         list->failed = true;
 }
@@ -449,7 +329,7 @@ tj_status tj_compile_sources(tj_environment *environment, const tj_names *names,
     tj_status status = make_unit(&this, unit, messages, error);
     if (status == TJ_OK) {
         export_list list = {&environment->exports, &this.bound, false};
-        tcc.tcc_list_symbols((*unit)->state, &list, add_export);
+        tj_state_each((*unit)->state, add_export, &list);
         if (list.failed)
             status = tj_fail_no_memory(error);
     }
@@ -461,7 +341,7 @@ tj_status tj_compile_sources(tj_environment *environment, const tj_names *names,
 void *tj_unit_symbol(const tj_unit *unit, const char *name)
 {
     tj_compile_lock();
-    void *address = tcc.tcc_get_symbol(unit->state, name);
+    void *address = tj_state_symbol(unit->state, name);
     tj_compile_unlock();
     return address;
 }
@@ -471,12 +351,22 @@ bool tj_unit_uses_host(const tj_unit *unit)
     return unit->uses_host;
 }
 
+bool tj_unit_has_state(const tj_unit *unit)
+{
+    return unit->has_state;
+}
+
+bool tj_unit_speaks(const tj_unit *unit)
+{
+    return unit->speaks;
+}
+
 void tj_unit_free(tj_unit *unit)
 {
     if (!unit)
         return;
     tj_compile_lock();
-    tcc.tcc_delete(unit->state);
+    tj_state_free(unit->state);
     tj_compile_unlock();
     tj_free(unit);
 }
@@ -490,11 +380,11 @@ static void read_version(char *text, size_t size)
     tj_messages messages = {0};
     tj_unit *unit;
     if (make_unit(&this, &unit, &messages, NULL) == TJ_OK) {
-        const int *version = tcc.tcc_get_symbol(unit->state, "version");
+        const int *version = tj_state_symbol(unit->state, "version");
         if (version)
             snprintf(text, size, "%d.%d.%d", *version / 10000, *version / 100 % 100,
                      *version % 100);
-        tcc.tcc_delete(unit->state);
+        tj_state_free(unit->state);
         tj_free(unit);
     }
     clear_attempt(&this);
@@ -505,7 +395,7 @@ const char *tj_backend_version(void)
 {
     static char version[32];
     tj_compile_lock();
-    if (tcc.handle && !version[0])
+    if (tj_backend_is_open() && !version[0])
         read_version(version, sizeof version);
     tj_compile_unlock();
     return version[0] ? version : NULL;

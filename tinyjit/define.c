@@ -81,14 +81,14 @@ static tj_names *collect_names(const tj_spec *spec)
 }
 
 /* Emits and compiles one part. text is left to the caller. */
-static tj_status compile_part(tj_environment *environment, const tj_spec *spec, int part,
-                              bool all_names, const tj_names *names, tj_text *text, tj_unit **unit,
+static tj_status compile_part(tj_environment *environment, const tj_spec *spec, int part, int form,
+                              const tj_names *names, tj_text *text, tj_unit **unit,
                               tj_messages *messages, tj_error *error)
 {
     *unit = NULL;
     tj_text file = {0};
     tj_emit_own_file(spec, &file);
-    tj_status status = file.failed ? TJ_NO_MEMORY : tj_emit_function(spec, part, all_names, text);
+    tj_status status = file.failed ? TJ_NO_MEMORY : tj_emit_unit(spec, part, form, text);
     if (status == TJ_OK) {
         status = tj_compile(environment, text->data, names, unit, messages, error);
         tj_messages_locate(messages, &(tj_piece){file.data, text->data, text->length}, 1);
@@ -107,8 +107,8 @@ static bool try_part(tj_environment *environment, const tj_spec *spec, int part,
     tj_unit *unit = NULL;
     tj_error error;
     tj_error_init(&error);
-    tj_status status =
-        compile_part(environment, spec, part, true, names, &text, &unit, messages, &error);
+    tj_status status = compile_part(environment, spec, part, TJ_ALL_NAMES | TJ_APART, names, &text,
+                                    &unit, messages, &error);
     tj_unit_free(unit);
     tj_text_clear(&text);
     tj_error_clear(&error);
@@ -191,15 +191,16 @@ static tj_status find_descriptor(const tj_spec *spec, tj_function *function, tj_
                : tj_fail(error, TJ_COMPILE_FAILED, "the compiled unit has no descriptor");
 }
 
-static tj_status compile_whole(tj_environment *environment, const tj_spec *spec, bool all_names,
+static tj_status compile_whole(tj_environment *environment, const tj_spec *spec, int form,
                                const tj_names *names, tj_function *function, tj_messages *messages,
                                tj_error *error)
 {
     tj_text text = {0};
-    tj_status status = compile_part(environment, spec, TJ_ALL, all_names, names, &text,
-                                    &function->unit, messages, error);
+    tj_status status = compile_part(environment, spec, TJ_ALL, form, names, &text, &function->unit,
+                                    messages, error);
     if (status == TJ_OK) {
         function->source = text.data;
+        function->all_names = (form & TJ_ALL_NAMES) != 0;
         text = (tj_text){0};
         status = find_descriptor(spec, function, error);
     }
@@ -207,21 +208,45 @@ static tj_status compile_whole(tj_environment *environment, const tj_spec *spec,
     return status;
 }
 
-/* A name may hide in a macro of an included file: all names, then. */
-static tj_status compile_again(tj_environment *environment, const tj_spec *spec,
-                               const tj_names *names, tj_function *function, tj_messages *messages,
-                               tj_error *error)
+/* Compiles in the first form that works. Where a loop cannot hold its slice, the
+ * slice is a function; where a name may hide in a macro of an included file, all
+ * names are there. What the last form's errors say, the user's text is to blame. */
+static tj_status compile_forms(tj_environment *environment, const tj_spec *spec,
+                               const tj_names *names, tj_function *function, int *form,
+                               tj_messages *messages, tj_error *error)
 {
-    tj_messages second = {0};
-    tj_error_clear(error);
-    tj_status status = compile_whole(environment, spec, true, names, function, &second, error);
-    if (status == TJ_OK) {
-        tj_messages_clear(messages);
-        tj_messages_move(messages, &second);
-    } else if (status == TJ_COMPILE_FAILED)
-        look_at_each(environment, spec, names, messages);
-    tj_messages_clear(&second);
+    static const int forms[] = {0, TJ_ALL_NAMES, TJ_APART, TJ_ALL_NAMES | TJ_APART};
+    tj_status status = TJ_COMPILE_FAILED;
+    for (size_t i = 0; status == TJ_COMPILE_FAILED && i < sizeof(forms) / sizeof(*forms); i++) {
+        if (i > 0) {
+            tj_messages_clear(messages);
+            tj_error_clear(error);
+        }
+        *form = forms[i];
+        status = compile_whole(environment, spec, *form, names, function, messages, error);
+    }
     return status;
+}
+
+/* CHECK_CONTIGUOUS_AND_SETERROR__X() and its like are macros of the generated text,
+ * which is the only one to call cwj_contiguous_or_error(). */
+static bool has_checks_that_raise(const tj_function *function)
+{
+    return strstr(function->source, "_or_error(cwj") != NULL;
+}
+
+/* Slices that say nothing, keep nothing, and never stop the others. In the form
+ * with slices in loops, hidden returns do not compile. */
+static bool is_orderless(const tj_spec *spec, const tj_function *function, int form)
+{
+    bool total = !(form & TJ_APART) && (!spec->cookie.length || spec->cookie_readonly);
+    for (int t = 0; total && t < spec->ntypesets; t++) {
+        tj_body body;
+        total = tj_body_read(&spec->typesets[t].body, &body) && body.total;
+        tj_body_clear(&body);
+    }
+    return total && !has_checks_that_raise(function) && !tj_unit_has_state(function->unit) &&
+           !tj_unit_speaks(function->unit);
 }
 
 tj_status tj_define(tj_environment *environment, const tj_spec *spec, tj_function *function,
@@ -229,6 +254,7 @@ tj_status tj_define(tj_environment *environment, const tj_spec *spec, tj_functio
 {
     memset(function, 0, sizeof *function);
     tj_names *names = NULL;
+    int form = 0;
     tj_status status = tj_spec_check(spec, messages, error);
     if (status == TJ_OK)
         status = scan_pieces(spec, messages, error);
@@ -239,9 +265,11 @@ tj_status tj_define(tj_environment *environment, const tj_spec *spec, tj_functio
         status = tj_fail_no_memory(error);
         goto done;
     }
-    status = compile_whole(environment, spec, false, names, function, messages, error);
+    status = compile_forms(environment, spec, names, function, &form, messages, error);
     if (status == TJ_COMPILE_FAILED)
-        status = compile_again(environment, spec, names, function, messages, error);
+        look_at_each(environment, spec, names, messages);
+    else if (status == TJ_OK)
+        function->orderless = is_orderless(spec, function, form);
 done:
     locate(spec, messages);
     tj_names_free(names);

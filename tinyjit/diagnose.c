@@ -242,3 +242,54 @@ void tj_diagnosis_clear(tj_diagnosis *diagnosis)
     tj_messages_clear(&diagnosis->messages);
     tj_map_clear(&diagnosis->undefined);
 }
+
+/* ---- what came of it --------------------------------------------------------- */
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Names every undefined symbol, sorted: a hash table's order would change. */
+static tj_status fail_undefined(const tj_map *undefined, tj_error *error)
+{
+    const char **names = tj_alloc_zeroed(undefined->count, sizeof *names);
+    if (!names)
+        return tj_fail_no_memory(error);
+    size_t count = 0;
+    for (size_t i = 0; i < undefined->capacity; i++)
+        if (undefined->items[i].name)
+            names[count++] = undefined->items[i].name;
+    qsort(names, count, sizeof *names, compare_names);
+    tj_text text = {0};
+    for (size_t i = 0; i < count; i++)
+        tj_text_printf(&text, "%s'%s'", i ? ", " : "", names[i]);
+    tj_free(names);
+    tj_status status = TJ_NO_MEMORY;
+    if (text.failed)
+        tj_fail_no_memory(error);
+    else
+        status = tj_fail(error, TJ_NO_SYMBOL,
+                         "undefined symbol%s %s: used, but defined neither in the C text nor in "
+                         "sources= nor in libraries= nor in the libraries of this process",
+                         count > 1 ? "s" : "", text.data);
+    tj_text_clear(&text);
+    return status;
+}
+
+tj_status tj_diagnosis_judge(const tj_diagnosis *diagnosis, bool relocated, tj_error *error)
+{
+    if (diagnosis->messages.failed)
+        return tj_fail_no_memory(error);
+    if (relocated)
+        return TJ_OK;
+    if (diagnosis->exec_denied)
+        return tj_fail(error, TJ_NO_EXEC,
+                       "the system refuses executable memory to this process: SELinux, "
+                       "MemoryDenyWriteExecute= of systemd or prctl(PR_SET_MDWE) can be the cause");
+    if (tj_messages_have_error(&diagnosis->messages))
+        return tj_fail(error, TJ_COMPILE_FAILED, "the C text does not compile");
+    if (diagnosis->undefined.count)
+        return fail_undefined(&diagnosis->undefined, error);
+    return tj_fail(error, TJ_COMPILE_FAILED, "libtcc failed and gave no reason");
+}

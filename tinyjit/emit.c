@@ -1,10 +1,8 @@
 /* emit.c: from the description of a function to the C text of its unit.
  *
- * Only what varies is generated: accessors, the user's snippets, one strided
- * loop per type set, and the tables that describe the function to the call path
- * (emit_tables.c). Each snippet becomes the body of a function of its own, with
- * the values that it names as parameters and no others: a compiler that never
- * inlines has little to pass then.
+ * Only what varies is generated: accessors, the user's snippets with one strided
+ * loop per type set (emit_slices.c; emit_loops.c for an optimizing compiler), and
+ * the tables that describe the function to the call path (emit_tables.c).
  *
  * Generated names are `cwj_KIND__NAME`, NAME being the function's, so that no
  * two functions of a module share one and none is a name of abi.h. A value's
@@ -80,8 +78,7 @@ void tj_emit_extra_type(const tj_extra *extra, tj_text *out)
     }
 }
 
-/* Goes back from the user's text to the numbering of the generated one. */
-static void emit_own_line(tj_emitter *this)
+void tj_emit_own_line(tj_emitter *this)
 {
     const tj_text *out = this->out;
     for (; this->counted < out->length; this->counted++)
@@ -91,111 +88,19 @@ static void emit_own_line(tj_emitter *this)
     tj_text_puts(this->out, "\n");
 }
 
-/* The user's text as it is, under its own name. `behind` closes what it stands
- * in, still under that name: "might return no value" is said of the brace. */
-static void emit_piece(tj_emitter *this, const tj_piece *piece, const char *behind)
+void tj_emit_piece_line(tj_emitter *this, const tj_piece *piece)
 {
     tj_text_puts(this->out, "#line 1 ");
     tj_text_quote(this->out, piece->file, strlen(piece->file));
     tj_text_puts(this->out, "\n");
+}
+
+void tj_emit_piece(tj_emitter *this, const tj_piece *piece, const char *behind)
+{
+    tj_emit_piece_line(this, piece);
     tj_text_add(this->out, piece->text, piece->length);
     tj_text_printf(this->out, "\n%s", behind);
-    emit_own_line(this);
-}
-
-/* ---- snippets -------------------------------------------------------------- */
-
-/* "static TYPE cwj_WHAT__NAME(parameters) {text}", head being what stands before __. */
-static void emit_snippet_function(tj_emitter *this, const tj_user_code *snippet, const char *head)
-{
-    tj_text_printf(this->out, "%s__%s(const cwj_call *cwj", head, this->spec->name);
-    tj_emit_values(this, snippet, TJ_AS_PARAMETER);
-    tj_text_puts(this->out, ")\n{\n");
-    emit_piece(this, snippet->piece, "}\n");
-    tj_text_puts(this->out, "\n");
-}
-
-static void emit_loop(tj_emitter *this, const tj_user_code *snippet, int t)
-{
-    const tj_spec *spec = this->spec;
-    tj_text_printf(this->out,
-                   "static int cwj_loop_%d__%s(char **cwj_data, const npy_intp *cwj_dims,\n"
-                   "    const npy_intp *cwj_steps, void *cwj_ctx)\n"
-                   "{\n"
-                   "    const cwj_call *cwj = cwj_ctx;\n",
-                   t, spec->name);
-    tj_emit_values(this, snippet, TJ_AS_LOCAL);
-    tj_text_printf(this->out,
-                   "\n"
-                   "    for (npy_intp cwj_k = 0; cwj_k < cwj_dims[0]; cwj_k++) {\n"
-                   "        if (!cwj_slice_%d__%s(cwj",
-                   t, spec->name);
-    tj_emit_values(this, snippet, TJ_AS_ARGUMENT);
-    tj_text_puts(this->out, "))\n            return 0;\n");
-    for (int k = 0; k < spec->noperands; k++)
-        if (tj_snippet_wants_data(this, snippet, k))
-            tj_text_printf(this->out, "        cwj_at__%s += cwj_steps[%d];\n",
-                           spec->operands[k].name, k);
-    tj_text_puts(this->out, "    }\n    return 1;\n}\n\n");
-}
-
-static void emit_typeset(tj_emitter *this, const tj_user_code *snippet, int t)
-{
-    tj_text head = {0};
-    tj_text_puts(this->out, "/* ---- ");
-    tj_emit_typeset_name(this->spec, t, this->out);
-    tj_text_puts(this->out, " ---- */\n\n");
-    tj_emit_macros(this, snippet, true);
-    tj_text_printf(&head, "static bool cwj_slice_%d", t);
-    if (head.failed)
-        this->out->failed = true;
-    else
-        emit_snippet_function(this, snippet, head.data);
-    emit_loop(this, snippet, t);
-    tj_emit_macros(this, snippet, false);
-    tj_text_clear(&head);
-}
-
-static void emit_validate(tj_emitter *this, const tj_user_code *snippet)
-{
-    const char *name = this->spec->name;
-    tj_text_puts(this->out, "/* ---- validate ---- */\n\n");
-    tj_emit_macros(this, snippet, true);
-    emit_snippet_function(this, snippet, "static bool cwj_validate_text");
-    tj_text_printf(this->out, "static int cwj_validate__%s(cwj_call *cwj)\n{\n", name);
-    tj_emit_values(this, snippet, TJ_AS_LOCAL);
-    tj_text_printf(this->out, "    return cwj_validate_text__%s(cwj", name);
-    tj_emit_values(this, snippet, TJ_AS_ARGUMENT);
-    tj_text_puts(this->out, ");\n}\n\n");
-    tj_emit_macros(this, snippet, false);
-}
-
-static void emit_cleanup(tj_emitter *this, const tj_user_code *snippet)
-{
-    const char *name = this->spec->name;
-    tj_text_puts(this->out, "/* ---- cleanup ---- */\n\n");
-    emit_snippet_function(this, snippet, "static void cwj_cleanup_text");
-    tj_text_printf(this->out, "static void cwj_cleanup__%s(cwj_call *cwj)\n{\n", name);
-    tj_emit_values(this, snippet, TJ_AS_LOCAL);
-    tj_text_printf(this->out, "    cwj_cleanup_text__%s(cwj", name);
-    tj_emit_values(this, snippet, TJ_AS_ARGUMENT);
-    tj_text_puts(this->out, ");\n}\n\n");
-}
-
-static void emit_snippet(tj_emitter *this, const tj_piece *piece, tj_snippet_kind kind, int t)
-{
-    tj_user_code snippet = {.piece = piece, .kind = kind, .names = tj_names_new()};
-    if (!snippet.names || !tj_names_collect(snippet.names, piece->text, piece->length)) {
-        this->out->failed = true;
-    } else if (kind == TJ_VALIDATE_CODE) {
-        emit_validate(this, &snippet);
-    } else if (kind == TJ_CLEANUP_CODE) {
-        emit_cleanup(this, &snippet);
-    } else {
-        snippet.types = this->spec->typesets[t].types;
-        emit_typeset(this, &snippet, t);
-    }
-    tj_names_free(snippet.names);
+    tj_emit_own_line(this);
 }
 
 /* ---- cookie and extras ----------------------------------------------------- */
@@ -208,7 +113,7 @@ static void emit_cookie(tj_emitter *this)
     tj_text_printf(&end, "} cwj_cookie__%s;\n", this->spec->name);
     this->out->failed |= end.failed;
     tj_text_puts(this->out, "/* ---- cookie ---- */\n\ntypedef struct {\n");
-    emit_piece(this, &this->spec->cookie, end.failed ? "" : end.data);
+    tj_emit_piece(this, &this->spec->cookie, end.failed ? "" : end.data);
     tj_text_puts(this->out, "\n");
     tj_text_clear(&end);
 }
@@ -238,7 +143,7 @@ static void emit_default(tj_emitter *this, int i)
     } else {
         tj_piece piece = {file.data, extra->default_text, strlen(extra->default_text)};
         tj_text_printf(this->out, "    cwj->%s = (\n", extra->name);
-        emit_piece(this, &piece, ");\n");
+        tj_emit_piece(this, &piece, ");\n");
     }
     tj_text_clear(&file);
 }
@@ -267,8 +172,8 @@ static void emit_legend(tj_emitter *this)
     tj_emit_qualname(this->spec, this->out);
     tj_text_printf(this->out, ": %s\n *\n", signature ? signature : "");
     tj_text_printf(this->out,
-                   " *   cwj_slice_K__%s    the snippet of type set K: one slice\n"
-                   " *   cwj_loop_K__%s     calls it for cwj_dims[0] slices\n"
+                   " *   cwj_loop_K__%s     runs cwj_dims[0] slices of type set K\n"
+                   " *   cwj_slice_K__%s    one of them, where the loop calls it\n"
                    " *   cwj_function__%s   describes the function to the call path\n"
                    " *\n",
                    name, name, name);
@@ -292,36 +197,50 @@ static void emit_snippets(tj_emitter *this, int part)
 {
     const tj_spec *spec = this->spec;
     if (spec->validate.text && has_part(part, TJ_VALIDATE))
-        emit_snippet(this, &spec->validate, TJ_VALIDATE_CODE, 0);
+        tj_emit_snippet(this, &spec->validate, TJ_VALIDATE_CODE, 0);
     if (spec->cleanup.text && has_part(part, TJ_CLEANUP))
-        emit_snippet(this, &spec->cleanup, TJ_CLEANUP_CODE, 0);
+        tj_emit_snippet(this, &spec->cleanup, TJ_CLEANUP_CODE, 0);
     for (int t = 0; t < spec->ntypesets; t++)
         if (has_part(part, TJ_BODY + t))
-            emit_snippet(this, &spec->typesets[t].body, TJ_SLICE_CODE, t);
+            tj_emit_snippet(this, &spec->typesets[t].body, TJ_SLICE_CODE, t);
 }
 
-tj_status tj_emit_body(const tj_spec *spec, int part, bool all_names, const char *file,
-                       tj_text *text)
+static bool begin(tj_emitter *this)
 {
-    tj_emitter this = {.spec = spec, .out = text, .file = file, .all_names = all_names};
-    this.header = tj_names_new();
-    if (!this.header || !tj_names_collect(this.header, spec->header.text, spec->header.length)) {
-        text->failed = true;
-        goto done;
+    const tj_piece *header = &this->spec->header;
+    this->header = tj_names_new();
+    if (!this->header || !tj_names_collect(this->header, header->text, header->length))
+        this->out->failed = true;
+    return !this->out->failed;
+}
+
+tj_status tj_emit_body(const tj_spec *spec, int part, int form, const char *file, tj_text *text)
+{
+    tj_emitter this = {.spec = spec, .out = text, .file = file, .form = form};
+    if (begin(&this)) {
+        emit_cookie(&this);
+        emit_extras(&this);
+        if (has_part(part, TJ_COOKIE))
+            emit_defaults(&this);
+        emit_snippets(&this, part);
+        if (part == TJ_ALL)
+            tj_emit_tables(spec, text);
     }
-    emit_cookie(&this);
-    emit_extras(&this);
-    if (has_part(part, TJ_COOKIE))
-        emit_defaults(&this);
-    emit_snippets(&this, part);
-    if (part == TJ_ALL)
-        tj_emit_tables(spec, text);
-done:
     tj_names_free(this.header);
     return text->failed ? TJ_NO_MEMORY : TJ_OK;
 }
 
-tj_status tj_emit_function(const tj_spec *spec, int part, bool all_names, tj_text *text)
+static void emit_header(tj_emitter *this)
+{
+    const tj_piece *header = &this->spec->header;
+    if (!header->length)
+        return;
+    tj_text_puts(this->out, "/* ---- header ---- */\n\n");
+    tj_emit_piece(this, header, "");
+    tj_text_puts(this->out, "\n");
+}
+
+tj_status tj_emit_unit(const tj_spec *spec, int part, int form, tj_text *text)
 {
     tj_status status = TJ_NO_MEMORY;
     tj_text file = {0};
@@ -329,17 +248,50 @@ tj_status tj_emit_function(const tj_spec *spec, int part, bool all_names, tj_tex
     if (file.failed)
         goto done;
     tj_emitter this = {.spec = spec, .out = text, .file = file.data};
-    emit_own_line(&this);
+    tj_emit_own_line(&this);
     emit_legend(&this);
-    if (spec->header.length) {
-        tj_text_puts(text, "/* ---- header ---- */\n\n");
-        emit_piece(&this, &spec->header, "");
-        tj_text_puts(text, "\n");
-    }
+    emit_header(&this);
     status = text->failed ? TJ_NO_MEMORY : TJ_OK;
     if (status == TJ_OK && part != TJ_HEADER)
-        status = tj_emit_body(spec, part, all_names, file.data, text);
+        status = tj_emit_body(spec, part, form, file.data, text);
 done:
     tj_text_clear(&file);
     return status;
+}
+
+tj_status tj_emit_function(const tj_spec *spec, int part, bool all_names, tj_text *text)
+{
+    return tj_emit_unit(spec, part, all_names ? TJ_ALL_NAMES : 0, text);
+}
+
+/* "cwj_loops__NAME", the loops of all type sets. */
+static void emit_table(const tj_spec *spec, tj_text *out)
+{
+    tj_text_printf(out, "cwj_loop *const cwj_loops__%s[] = {", spec->name);
+    for (int t = 0; t < spec->ntypesets; t++)
+        tj_text_printf(out, "%scwj_loop_%d__%s", t ? ", " : "", t, spec->name);
+    tj_text_puts(out, "};\n");
+}
+
+tj_status tj_emit_loops(const tj_spec *spec, const tj_profile *profiles, bool all_names,
+                        tj_text *text)
+{
+    tj_text file = {0};
+    tj_emitter this = {.spec = spec, .out = text, .profiles = profiles};
+    this.form = TJ_FAST | (all_names ? TJ_ALL_NAMES : 0);
+    tj_emit_own_file(spec, &file);
+    this.file = file.data;
+    if (!file.failed && begin(&this)) {
+        tj_emit_own_line(&this);
+        emit_header(&this);
+        emit_cookie(&this);
+        emit_extras(&this);
+        for (int t = 0; t < spec->ntypesets; t++)
+            tj_emit_snippet(&this, &spec->typesets[t].body, TJ_SLICE_CODE, t);
+        emit_table(spec, text);
+    }
+    tj_names_free(this.header);
+    text->failed |= file.failed;
+    tj_text_clear(&file);
+    return text->failed ? TJ_NO_MEMORY : TJ_OK;
 }

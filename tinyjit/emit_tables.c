@@ -39,6 +39,34 @@ static bool collect_dim_names(const tj_spec *spec, dim_names *names)
     return true;
 }
 
+bool tj_is_first_dim(const tj_spec *spec, int k, int i)
+{
+    const char *name = spec->operands[k].dims[i].name;
+    for (int other = 0; other <= k; other++) {
+        int ndims = other < k ? spec->operands[other].ndims : i;
+        for (int axis = 0; axis < ndims; axis++) {
+            const char *before = spec->operands[other].dims[axis].name;
+            if (before && !strcmp(before, name))
+                return false;
+        }
+    }
+    return true;
+}
+
+int tj_named_dim(const tj_spec *spec, const char *name)
+{
+    int count = 0;
+    for (int k = 0; k < spec->noperands; k++) {
+        for (int i = 0; i < spec->operands[k].ndims; i++) {
+            const char *other = spec->operands[k].dims[i].name;
+            if (other && !strcmp(other, name))
+                return count;
+            count += other && tj_is_first_dim(spec, k, i);
+        }
+    }
+    return count;
+}
+
 static void emit_named(const tj_spec *spec, const dim_names *names, tj_text *out)
 {
     if (!names->count)
@@ -126,11 +154,10 @@ static void emit_flags(int flags, tj_text *out)
     static const struct {
         int flag;
         const char *name;
-    } all[] = {{CWJ_ONE_OUTPUT, "CWJ_ONE_OUTPUT"},
-               {CWJ_INPLACE, "CWJ_INPLACE"},
-               {CWJ_CAST_SAFE, "CWJ_CAST_SAFE"},
-               {CWJ_RELEASE_GIL, "CWJ_RELEASE_GIL"},
-               {CWJ_UNORDERED, "CWJ_UNORDERED"}};
+    } all[] = {{CWJ_ONE_OUTPUT, "CWJ_ONE_OUTPUT"}, {CWJ_INPLACE, "CWJ_INPLACE"},
+               {CWJ_CAST_SAFE, "CWJ_CAST_SAFE"},   {CWJ_RELEASE_GIL, "CWJ_RELEASE_GIL"},
+               {CWJ_UNORDERED, "CWJ_UNORDERED"},   {CWJ_GIL_ALWAYS, "CWJ_GIL_ALWAYS"},
+               {CWJ_SILENT, "CWJ_SILENT"}};
     const char *separator = "";
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
         if (flags & all[i].flag) {
@@ -163,6 +190,7 @@ static void emit_descriptor(const tj_spec *spec, const dim_names *names, tj_text
     tj_emit_qualname(spec, out);
     tj_text_printf(out, "\", \"%s\",\n    /* flags      */ ", signature);
     emit_flags(spec->flags, out);
+    tj_text_printf(out, ",\n    /* threads    */ %d", spec->threads);
     tj_text_printf(out, ",\n    /* operands   */ %d, %d, cwj_operands__%s,\n",
                    spec->noperands - spec->noutputs, spec->noutputs, spec->name);
     tj_text_printf(out, "    /* named dims */ %d, ", names->count);

@@ -229,6 +229,7 @@ tj_status tj_environment_new(const tj_environment_options *options, tj_environme
     tj_environment *made = tj_alloc_zeroed(1, sizeof *made);
     if (!made)
         return tj_fail_no_memory(error);
+    made->shares = 1;
     tj_status status = fill(made, options, messages, error);
     if (status)
         tj_environment_free(made);
@@ -237,9 +238,16 @@ tj_status tj_environment_new(const tj_environment_options *options, tj_environme
     return status;
 }
 
+tj_environment *tj_environment_ref(tj_environment *environment)
+{
+    if (environment)
+        __atomic_add_fetch(&environment->shares, 1, __ATOMIC_RELAXED);
+    return environment;
+}
+
 void tj_environment_free(tj_environment *environment)
 {
-    if (!environment)
+    if (!environment || __atomic_sub_fetch(&environment->shares, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     tj_unit_free(environment->sources_unit);
     for (size_t i = 0; i < environment->nlibraries; i++)
@@ -282,4 +290,24 @@ bool tj_environment_is_host(const tj_environment *environment, const tj_symbol *
         if (!strncmp(symbol->name, *prefix, strlen(*prefix)))
             return true;
     return false;
+}
+
+static bool is_library_address(const tj_environment *environment, const tj_symbol *symbol)
+{
+    for (size_t i = 0; i < environment->nlibraries; i++)
+        if (dlsym(environment->libraries[i], symbol->name) == symbol->address)
+            return tj_process_symbol(symbol->name, false) != symbol->address; /* libm's, say */
+    return false;
+}
+
+bool tj_environment_speaks(const tj_environment *environment, const tj_symbol *symbol)
+{
+    if (tj_map_get(&environment->symbols, symbol->name))
+        return strncmp(symbol->name, "cwj_contiguous", strlen("cwj_contiguous")) != 0;
+    if (tj_map_get(&environment->exports, symbol->name))
+        return false; /* the sources' unit has been judged */
+    for (const char *const *name = tj_remembering_names; *name; name++)
+        if (!strcmp(symbol->name, *name))
+            return true;
+    return is_library_address(environment, symbol);
 }

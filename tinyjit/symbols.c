@@ -59,6 +59,11 @@ const char *const tj_implied_names[] = {
     "memcpy", "memmove", "memset", "__errno_location", "__assert_fail", NULL,
 };
 
+const char *const tj_remembering_names[] = {
+    "rand",    "srand",   "random", "srandom", "drand48", "lrand48",
+    "mrand48", "srand48", "strtok", "write",   "system",  NULL,
+};
+
 /* ---- what the process has loaded ---------------------------------------- */
 
 /* Names that were looked up; a NULL address: there is none. Guarded by the

@@ -200,6 +200,7 @@ typedef struct tj_spec {
     tj_piece validate;
     tj_piece cleanup;
     int flags;            /* CWJ_ONE_OUTPUT ... of abi.h */
+    int threads;          /* as cwj_function_decl.threads */
     bool cookie_readonly; /* const in slices */
 } tj_spec;
 
@@ -243,6 +244,24 @@ typedef enum tj_part {
  * snippet, instead of those that its text names. The text needs the prelude in
  * front and defines the symbol "cwj_function__NAME", a cwj_function_decl. */
 tj_status tj_emit_function(const tj_spec *spec, int part, bool all_names, tj_text *text);
+
+/* What calls of one type set had in common, to become constants. */
+typedef struct tj_profile {
+    bool known;             /* false: nothing is known, the rest is not read */
+    bool contiguous;        /* the slices of every operand are C-contiguous */
+    const ptrdiff_t *named; /* one per named dim, in elements; -1: it varies */
+    /* Bytes: one step from slice to slice per operand, then the core strides of all
+     * operands. NULL: they vary. */
+    const ptrdiff_t *strides;
+} tj_profile;
+
+/* Appends the C text of a function's loops alone, for an optimizing compiler:
+ * header, cookie, extras, slice snippets and loops in variants for unit strides,
+ * scalars and what the profiles say (one per type set, or NULL). Needs the
+ * prelude in front and defines "cwj_loops__NAME", an array of one cwj_loop* per
+ * type set. all_names as for tj_emit_function(). */
+tj_status tj_emit_loops(const tj_spec *spec, const tj_profile *profiles, bool all_names,
+                        tj_text *text);
 
 /* Appends the source of a standalone extension module for these functions,
  * which share one header (the first spec's). call_path is the text of the call
@@ -291,7 +310,9 @@ typedef struct tj_environment_options {
 
 tj_status tj_environment_new(const tj_environment_options *options, tj_environment **environment,
                              tj_messages *messages, tj_error *error);
-void tj_environment_free(tj_environment *environment); /* after all of its units */
+/* Counted: new makes the first share, jobs hold shares of their own. Any thread. */
+tj_environment *tj_environment_ref(tj_environment *environment);
+void tj_environment_free(tj_environment *environment); /* gives one share back */
 
 /* Compiles text (prelude included by this function, when asked) to memory.
  * extra_names are looked up as symbols when not NULL: the identifiers of the
@@ -302,6 +323,13 @@ void *tj_unit_symbol(const tj_unit *unit, const char *name); /* borrowed; NULL: 
 /* True when the unit calls into the embedding program by other than neutral
  * symbols (host_prefixes). */
 bool tj_unit_uses_host(const tj_unit *unit);
+/* True when the unit, or the sources behind it, holds data that it may write:
+ * what slices do can then depend on the slices before. */
+bool tj_unit_has_state(const tj_unit *unit);
+/* True when the unit may call what the embedding program offers (to raise, to
+ * print), a library that the user named, or what remembers calls in libc (rand).
+ * The order of slices can then be seen from outside. */
+bool tj_unit_speaks(const tj_unit *unit);
 void tj_unit_free(tj_unit *unit);
 
 /* The prelude's text. Static. */
@@ -319,6 +347,9 @@ typedef struct tj_function {
     tj_unit *unit;             /* owned */
     char *source;              /* owned: the generated text, without the prelude */
     const void *decl;          /* const cwj_function_decl* inside the unit */
+    bool all_names;            /* names hide in macros: see tj_emit_function() */
+    bool orderless;            /* nothing can tell in which order slices ran: no
+                                  cookie that they write, no state, no false answer */
 } tj_function;
 
 /* Check, emit, compile, bind. After a failure every piece is compiled alone, so
@@ -326,5 +357,71 @@ typedef struct tj_function {
 tj_status tj_define(tj_environment *environment, const tj_spec *spec, tj_function *function,
                     tj_messages *messages, tj_error *error);
 void tj_function_clear(tj_function *function);
+
+/* ---- the optimizing compiler ------------------------------------------- */
+
+/* A C compiler of this machine, started as a process: "cc", "gcc-12 -m64". */
+typedef struct tj_compiler {
+    char **words; /* owned, NULL-terminated: the program's path, then arguments */
+} tj_compiler;
+
+/* Finds a compiler. wanted is a command line (blanks separate words, quotes keep
+ * them) whose program is looked up in path (a PATH variable's text); NULL: the
+ * first of cc, gcc, clang that is there. TJ_NO_BACKEND with the reason. */
+tj_status tj_compiler_find(const char *wanted, const char *path, tj_compiler *compiler,
+                           tj_error *error);
+void tj_compiler_clear(tj_compiler *compiler);
+
+/* One text on its way through the optimizing compiler: queued, compiled by a
+ * process to an object in memory, loaded, bound. Background threads serve all
+ * jobs in the order of their start, as many at a time as tj_optimizer_set_limits()
+ * says. A job is shared by its owner and that thread; nothing ever waits for the
+ * thread but tj_job_wait(). A forked child has no such thread: what was queued
+ * or running starts again there when somebody starts or waits for a job. */
+typedef struct tj_job tj_job;
+
+typedef enum tj_job_state {
+    TJ_JOB_NEW,
+    TJ_JOB_STARTED, /* queued or running */
+    TJ_JOB_READY,   /* the code is loaded, ready() was called */
+    TJ_JOB_FAILED   /* for good: tj_job_failure() */
+} tj_job_state;
+
+typedef struct tj_job_options {
+    const tj_compiler *compiler; /* copied */
+    bool fastmath;
+    const char *symbol; /* copied: what the owner wants of the object */
+    /* Called once, in the background thread, when the code is there, with the
+     * symbol's address; never after tj_job_free(). It must not call tinyjit. */
+    void (*ready)(void *context, const void *address);
+    void *context;
+} tj_job_options;
+
+/* text is copied; the prelude goes in front. environment is kept by a count of
+ * its own. NULL without memory. */
+tj_job *tj_job_new(tj_environment *environment, const char *text, const tj_job_options *options);
+bool tj_job_start(tj_job *job); /* false: no thread or memory; starting twice does nothing */
+tj_job_state tj_job_look(tj_job *job);
+/* Starts a job that is new and waits until it is ready or failed, `seconds` at
+ * most (< 0: no limit). */
+tj_job_state tj_job_wait(tj_job *job, double seconds);
+/* Why a job failed: an owned text (tj_free), or NULL. */
+char *tj_job_failure(tj_job *job);
+/* Gives the owner's share back: a job that is not ready is given up (a running
+ * compiler is ended), the code of one that is ready is freed. */
+void tj_job_free(tj_job *job);
+
+/* The flags that every text gets, separated by blanks: an owned text (tj_free),
+ * or NULL without memory. Those that depend on the text or on the environment
+ * are not among them. */
+char *tj_optimizer_flags(bool fastmath);
+
+/* Compiler processes at a time (default 1), and seconds that one may take
+ * (default 60). */
+void tj_optimizer_set_limits(int processes, double seconds);
+/* The last failure of any job: an owned text (tj_free), or NULL: none. */
+char *tj_optimizer_last_failure(void);
+/* Ends running compilers and the thread, before the process exits. */
+void tj_optimizer_stop(void);
 
 #endif

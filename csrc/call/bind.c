@@ -57,11 +57,11 @@ refuse_missing(const cwj_frame *frame)
     return 0;
 }
 
+/* Any legal mixture of positional and keyword arguments. */
 static int
-bind_arguments(cwj_frame *frame, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+bind_slots(cwj_frame *frame, PyObject *const *args, Py_ssize_t npositional, PyObject *kwnames)
 {
     int ninputs = frame->decl->ninputs;
-    Py_ssize_t npositional = PyVectorcall_NARGS(nargsf);
     if (npositional > ninputs) {
         raise_in_call(frame, PyExc_TypeError,
                       "takes %d positional argument%s but %zd were given (out and extra "
@@ -69,6 +69,11 @@ bind_arguments(cwj_frame *frame, PyObject *const *args, size_t nargsf, PyObject 
                       ninputs, ninputs == 1 ? "" : "s", npositional);
         return -1;
     }
+    frame->slots = frame_alloc_zeroed(frame, (size_t)frame->runtime->nnames, sizeof(PyObject *));
+    if (frame->slots == NULL) {
+        return -1;
+    }
+    frame->inputs = frame->slots;
     for (Py_ssize_t i = 0; i < npositional; i++) {
         frame->slots[i] = args[i];
     }
@@ -79,4 +84,36 @@ bind_arguments(cwj_frame *frame, PyObject *const *args, size_t nargsf, PyObject 
         frame->out = frame->slots[ninputs];
     }
     return npositional == ninputs ? 0 : refuse_missing(frame);
+}
+
+/* Usually all inputs are positional and `out` is the only keyword: nothing needs
+ * to be copied then. Returns 0 for other calls. */
+static inline int
+bind_simply(const cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+            PyObject **out)
+{
+    int ninputs = runtime->decl->ninputs;
+    *out = NULL;
+    if (CWJ_UNLIKELY(PyVectorcall_NARGS(nargsf) != ninputs)) {
+        return 0;
+    }
+    if (kwnames == NULL) {
+        return 1;
+    }
+    if (CWJ_UNLIKELY(PyTuple_GET_SIZE(kwnames) != 1 ||
+                     PyTuple_GET_ITEM(kwnames, 0) != runtime->names[ninputs])) {
+        return 0;
+    }
+    *out = args[ninputs] == Py_None ? NULL : args[ninputs];
+    return 1;
+}
+
+static inline int
+bind_arguments(cwj_frame *frame, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    if (CWJ_LIKELY(bind_simply(frame->runtime, args, nargsf, kwnames, &frame->out))) {
+        frame->inputs = args;
+        return 0;
+    }
+    return bind_slots(frame, args, PyVectorcall_NARGS(nargsf), kwnames);
 }

@@ -16,6 +16,30 @@ adopt_array(cwj_state *state, PyArrayObject *array)
     state->data = PyArray_BYTES(array);
 }
 
+/* Copies an array's dims and strides as they are now: its owner may give it
+ * another shape in place at any time, for instance while slices run without the
+ * GIL. */
+static inline int
+copy_axes(cwj_frame *frame, cwj_state *state, PyArrayObject *array)
+{
+    const npy_intp *dims = PyArray_DIMS(array);
+    const npy_intp *strides = PyArray_STRIDES(array);
+    int ndim = PyArray_NDIM(array);
+    npy_intp *copy = frame_alloc(frame, 2 * (size_t)ndim, sizeof(npy_intp));
+    if (CWJ_UNLIKELY(copy == NULL)) {
+        return -1;
+    }
+    state->ndim = ndim;
+    state->dims = copy;
+    state->strides = copy + ndim;
+    for (int i = 0; i < ndim; i++) {
+        CWJ_SHORT_LOOP();
+        copy[i] = dims[i];
+        copy[ndim + i] = strides[i];
+    }
+    return 0;
+}
+
 /* type(object).name, new reference; NULL without exception when absent. */
 static PyObject *
 type_attribute(PyObject *object, const char *name)
@@ -148,7 +172,8 @@ offers_only_dlpack(PyObject *object)
 static PyObject *
 array_of(PyObject *object)
 {
-    if (!offers_only_dlpack(object)) {
+    if (PyList_CheckExact(object) || PyTuple_CheckExact(object) || PyArray_CheckScalar(object) ||
+        !offers_only_dlpack(object)) {
         return PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
     }
     PyObject *array = NULL;
@@ -164,7 +189,7 @@ static int
 convert_object(cwj_frame *frame, int k, PyObject *object)
 {
     cwj_state *state = &frame->states[k];
-    if (!PyArray_CheckScalar(object)) {
+    if (!PyArray_CheckScalar(object) && !PyList_CheckExact(object) && !PyTuple_CheckExact(object)) {
         if (refuse_override(frame, k, object) < 0) {
             return -1;
         }
@@ -245,7 +270,7 @@ static int
 convert_inputs(cwj_frame *frame)
 {
     for (int k = 0; k < frame->decl->ninputs; k++) {
-        if (convert_input(frame, k, frame->slots[k]) < 0) {
+        if (convert_input(frame, k, frame->inputs[k]) < 0) {
             return -1;
         }
     }

@@ -33,6 +33,9 @@ static int
 parse_extras(cwj_frame *frame)
 {
     const cwj_function_decl *decl = frame->decl;
+    if (frame->slots == NULL) {
+        return 0;
+    }
     for (int i = 0; i < decl->nextras; i++) {
         PyObject *given = frame->slots[decl->ninputs + 1 + i];
         if (given != NULL && parse_extra(frame, &decl->extras[i], given) < 0) {

@@ -4,6 +4,16 @@
  * dims, steps, the cookie) is cut from an arena inside it; only calls with very
  * many operands or dims, or a large cookie, reach the heap.
  */
+
+/* Calls of tens of nanoseconds: errors are kept out of their way. */
+#define CWJ_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define CWJ_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define CWJ_COLD __attribute__((cold, noinline))
+#define CWJ_APART __attribute__((noinline))
+/* In the body of a loop over a few items: one that compilers leave as it is, as
+ * setting up vector code or calling memset() takes longer than the loop. */
+#define CWJ_SHORT_LOOP() __asm__ volatile("")
+
 enum {
     CWJ_ARENA_BYTES = 2560,
     CWJ_ALIGN = 16,
@@ -22,8 +32,7 @@ typedef struct cwj_block {
 typedef struct cwj_state {
     PyArrayObject *array; /* borrowed; NULL: a scalar, or not there yet */
     PyObject *owned;      /* a reference to drop at the end, or NULL */
-    PyObject *weak;       /* borrowed: a Python number, not converted yet */
-    int given;            /* an output that the caller passed in */
+    PyObject *weak;       /* borrowed: a number, not converted yet */
     int nextra;           /* broadcast dims; < 0 where core dims are implied */
     int ndim;
     npy_intp *dims;    /* borrowed */
@@ -37,12 +46,13 @@ typedef struct cwj_frame {
     cwj_call call; /* first: compiled code gets a pointer to it as ctx */
     cwj_runtime *runtime;
     const cwj_function_decl *decl;
-    struct cwj_frame *outer; /* what cwj_running was before the slices */
     PyThreadState *released; /* not NULL: this call has released the GIL */
 
-    PyObject **slots;     /* borrowed arguments: inputs, out, extras */
+    PyObject *const *inputs; /* [ninputs] borrowed arguments */
+    PyObject **slots;     /* borrowed: inputs, out, extras; NULL: no extras given */
     PyObject *out;        /* borrowed: the out argument, NULL when absent */
     int noperands;        /* inputs, then outputs */
+    int owned_from, owned_to; /* operands whose state.owned is filled, the last excluded */
     cwj_state *states;    /* [noperands] */
     cwj_operand *operands; /* [noperands], what snippets see */
     const cwj_typeset *typeset; /* the one that matched */
@@ -51,7 +61,7 @@ typedef struct cwj_frame {
     npy_intp *named;  /* [nnamed] values of named dims, -1: unknown */
     int *named_by;    /* [nnamed] operand that set them */
     int nextra;       /* broadcast dims of inputs and given outputs */
-    npy_intp *extra;  /* [nextra] */
+    npy_intp *extra;  /* [nextra]; may be the dims of an operand: not written to then */
     npy_intp *result; /* [nextra] what the inputs alone broadcast to */
 
     size_t used; /* bytes of the arena */
@@ -65,21 +75,9 @@ typedef struct cwj_frame {
  * that switch C stacks (greenlet) switch in Python code. */
 static _Thread_local cwj_frame *cwj_running;
 
-/* Memory for count items of size bytes, not zeroed, aligned to CWJ_ALIGN, that
- * lives as long as the frame. NULL with MemoryError. */
-static void *
-frame_alloc(cwj_frame *frame, size_t count, size_t size)
+static CWJ_COLD void *
+frame_alloc_block(cwj_frame *frame, size_t bytes)
 {
-    if (size != 0 && count > (PY_SSIZE_T_MAX / 2) / size) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    size_t bytes = (count * size + CWJ_ALIGN - 1) / CWJ_ALIGN * CWJ_ALIGN;
-    if (bytes <= CWJ_ARENA_BYTES - frame->used) {
-        void *memory = frame->arena + frame->used;
-        frame->used += bytes;
-        return memory;
-    }
     cwj_block *block = PyMem_Malloc(sizeof(cwj_block) + bytes);
     if (block == NULL) {
         PyErr_NoMemory();
@@ -88,6 +86,24 @@ frame_alloc(cwj_frame *frame, size_t count, size_t size)
     block->next = frame->blocks;
     frame->blocks = block;
     return block + 1;
+}
+
+/* Memory for count items of size bytes, not zeroed, aligned to CWJ_ALIGN, that
+ * lives as long as the frame. NULL with MemoryError. */
+static inline void *
+frame_alloc(cwj_frame *frame, size_t count, size_t size)
+{
+    if (CWJ_UNLIKELY(size != 0 && count > (PY_SSIZE_T_MAX / 2) / size)) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    size_t bytes = (count * size + CWJ_ALIGN - 1) / CWJ_ALIGN * CWJ_ALIGN;
+    if (CWJ_UNLIKELY(bytes > CWJ_ARENA_BYTES - frame->used)) {
+        return frame_alloc_block(frame, bytes);
+    }
+    void *memory = frame->arena + frame->used;
+    frame->used += bytes;
+    return memory;
 }
 
 static void *
@@ -100,25 +116,33 @@ frame_alloc_zeroed(cwj_frame *frame, size_t count, size_t size)
     return memory;
 }
 
-static int
-frame_alloc_operands(cwj_frame *frame)
+/* Operands that nothing is known about yet. */
+static void
+clear_states(cwj_frame *frame)
 {
-    const cwj_function_decl *decl = frame->decl;
-    frame->states = frame_alloc(frame, (size_t)frame->noperands, sizeof(cwj_state));
-    if (frame->states == NULL) {
-        return -1;
-    }
     for (int k = 0; k < frame->noperands; k++) {
         memset(&frame->states[k], 0, offsetof(cwj_state, scalar));
     }
-    frame->operands = frame_alloc(frame, (size_t)frame->noperands, sizeof(cwj_operand));
-    frame->slots = frame_alloc_zeroed(frame, (size_t)frame->runtime->nnames, sizeof(PyObject *));
-    frame->named = frame_alloc(frame, (size_t)decl->nnamed, sizeof(npy_intp));
-    frame->named_by = frame_alloc(frame, (size_t)decl->nnamed, sizeof(int));
-    if (frame->operands == NULL || frame->slots == NULL || frame->named == NULL ||
-        frame->named_by == NULL) {
+    frame->owned_to = frame->noperands;
+}
+
+/* One piece for all of these. */
+static inline int
+frame_alloc_operands(cwj_frame *frame)
+{
+    size_t noperands = (size_t)frame->noperands;
+    size_t nnamed = (size_t)frame->decl->nnamed;
+    /* decl's counts are ints: no product of them overflows. */
+    char *memory = frame_alloc(frame, 1,
+                               noperands * (sizeof(cwj_state) + sizeof(cwj_operand)) +
+                                   nnamed * (sizeof(npy_intp) + sizeof(int)));
+    if (CWJ_UNLIKELY(memory == NULL)) {
         return -1;
     }
+    frame->states = (cwj_state *)memory;
+    frame->operands = (cwj_operand *)(frame->states + noperands);
+    frame->named = (npy_intp *)(frame->operands + noperands);
+    frame->named_by = (int *)(frame->named + nnamed);
     return 0;
 }
 
@@ -144,30 +168,67 @@ frame_alloc_user_data(cwj_frame *frame)
     return 0;
 }
 
-/* frame is uninitialised memory; frame_close() is legal whatever this returns. */
-static int
+/* What snippets see of an operand. */
+static inline void
+fill_operand(cwj_operand *operand, int ndim, int ncore, npy_intp *dims, npy_intp *strides,
+             npy_intp itemsize, char *data)
+{
+    int first = ncore > 0 ? ndim - ncore : 0;
+    operand->ndims_full = ndim;
+    operand->dims_full = dims;
+    operand->strides_full = strides;
+    operand->ndims_slice = ncore;
+    operand->dims_slice = dims + first;
+    operand->strides_slice = strides + first;
+    operand->sizeof_element = itemsize;
+    operand->data = data;
+}
+
+/* As fill_operand(), when the state is filled. */
+static inline void
+describe_operand(cwj_operand *operand, const cwj_state *state, int ncore)
+{
+    fill_operand(operand, state->ndim, ncore, state->dims, state->strides, state->itemsize,
+                 state->data);
+}
+
+/* frame is uninitialised memory; frame_close() is legal whatever this returns.
+ * Members one by one: clearing all of them takes longer than many a call has. */
+static inline int
 frame_open(cwj_frame *frame, cwj_runtime *runtime)
 {
-    memset(frame, 0, offsetof(cwj_frame, arena));
     frame->runtime = runtime;
     frame->decl = runtime->decl;
+    frame->released = NULL;
+    frame->inputs = NULL;
+    frame->slots = NULL;
+    frame->out = NULL;
     frame->noperands = runtime->decl->ninputs + runtime->decl->noutputs;
-    if (frame_alloc_operands(frame) < 0 || frame_alloc_user_data(frame) < 0) {
+    frame->owned_from = 0;
+    frame->owned_to = 0;
+    frame->typeset = NULL;
+    frame->typeset_index = -1;
+    frame->nextra = 0;
+    frame->extra = NULL;
+    frame->result = NULL;
+    frame->used = 0;
+    frame->blocks = NULL;
+    frame->call.cookie = NULL;
+    frame->call.extras = NULL;
+    if (frame_alloc_operands(frame) < 0) {
         return -1;
     }
     frame->call.operands = frame->operands;
-    return 0;
+    return runtime->has_user_data ? frame_alloc_user_data(frame) : 0;
 }
 
-static void
+static inline void
 frame_close(cwj_frame *frame)
 {
-    if (frame->states != NULL) {
-        for (int k = 0; k < frame->noperands; k++) {
-            Py_XDECREF(frame->states[k].owned);
-        }
+    for (int k = frame->owned_from; k < frame->owned_to; k++) {
+        Py_XDECREF(frame->states[k].owned);
     }
-    while (frame->blocks != NULL) {
+    while (CWJ_UNLIKELY(frame->blocks != NULL)) {
         cwj_block *next = frame->blocks->next;
         PyMem_Free(frame->blocks);
         frame->blocks = next;

@@ -55,18 +55,27 @@ int_in_range(PyObject *value, const cwj_type *type)
            (wide >= -((long long)1 << (bits - 1)) && wide < (long long)1 << (bits - 1));
 }
 
+#define CWJ_EXACT_IN_DOUBLE (1LL << 53)
+
 /* True when value, a Python int, is a float of this type without rounding. */
 static int
 int_is_exact(PyObject *value, int type_num)
 {
-    int exact = 0;
-    double wide = PyLong_AsDouble(value);
-    PyObject *again = PyErr_Occurred() ? NULL : PyLong_FromDouble(wide);
-    if (again != NULL) {
-        exact = PyObject_RichCompareBool(value, again, Py_EQ) > 0;
-        Py_DECREF(again);
+    int exact = 0, overflow = 0;
+    double wide;
+    long long small = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow == 0 && small >= -CWJ_EXACT_IN_DOUBLE && small <= CWJ_EXACT_IN_DOUBLE) {
+        exact = 1;
+        wide = (double)small;
+    } else {
+        wide = PyLong_AsDouble(value);
+        PyObject *again = PyErr_Occurred() ? NULL : PyLong_FromDouble(wide);
+        if (again != NULL) {
+            exact = PyObject_RichCompareBool(value, again, Py_EQ) > 0;
+            Py_DECREF(again);
+        }
+        PyErr_Clear();
     }
-    PyErr_Clear();
     switch (type_num) {
     case NPY_HALF:
         return exact && wide >= -2048 && wide <= 2048;
@@ -191,7 +200,7 @@ text_of_types(const cwj_frame *frame)
 {
     PyObject *text = PyUnicode_FromString("");
     for (int k = 0; k < frame->noperands && text != NULL; k++) {
-        if (k >= frame->decl->ninputs && !frame->states[k].given) {
+        if (k >= frame->decl->ninputs && frame->out == NULL) {
             continue;
         }
         PyObject *one = text_of_type(frame, k);
@@ -271,29 +280,12 @@ check_layout(const cwj_frame *frame)
 
 /* ---- conversions once the set is known --------------------------------- */
 
-/* The common numbers without an array object. Returns 1 when done. */
-static int
-store_number(cwj_state *state, const cwj_type *type)
-{
-    if (type->type_num == NPY_DOUBLE && PyFloat_CheckExact(state->weak)) {
-        double value = PyFloat_AS_DOUBLE(state->weak);
-        memcpy(state->scalar, &value, sizeof(value));
-        return 1;
-    }
-    if (type->type_num == NPY_LONG && !PyBool_Check(state->weak)) {
-        long value = PyLong_AsLong(state->weak);
-        memcpy(state->scalar, &value, sizeof(value));
-        return 1;
-    }
-    return 0;
-}
-
 static int
 convert_weak(cwj_frame *frame, int k, PyArray_Descr *descr)
 {
     cwj_state *state = &frame->states[k];
     const cwj_type *type = &frame->typeset->types[k];
-    if (store_number(state, type)) {
+    if (store_number(state->scalar, state->weak, type)) {
         state->data = state->scalar;
         state->itemsize = type->itemsize;
         return 0;
@@ -332,9 +324,7 @@ convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
 }
 
 /* Copies every array's dims and strides, in the same moment in which its type is
- * looked at. An array's owner may give it another shape or dtype in place at any
- * time: while a later argument is converted by Python code, or in another thread
- * while this one casts or runs slices without the GIL. */
+ * looked at: Python code that converted a later argument may have changed both. */
 static int
 take_shapes(cwj_frame *frame)
 {
@@ -344,17 +334,9 @@ take_shapes(cwj_frame *frame)
             continue;
         }
         adopt_array(state, state->array); /* as it is now */
-        size_t ndim = (size_t)state->ndim;
-        npy_intp *copy = frame_alloc(frame, 2 * ndim, sizeof(npy_intp));
-        if (copy == NULL) {
+        if (copy_axes(frame, state, state->array) < 0) {
             return -1;
         }
-        for (size_t i = 0; i < ndim; i++) {
-            copy[i] = state->dims[i];
-            copy[ndim + i] = state->strides[i];
-        }
-        state->dims = copy;
-        state->strides = copy + ndim;
     }
     return 0;
 }

@@ -21,7 +21,6 @@ take_output(cwj_frame *frame, int index, PyObject *object)
     if (!PyArray_CheckExact(object) && refuse_subclass(frame, k, object) < 0) {
         return -1;
     }
-    state->given = 1;
     adopt_array(state, (PyArrayObject *)object);
     if (!PyArray_ISWRITEABLE(state->array)) {
         raise_in_call(frame, PyExc_ValueError,
@@ -79,12 +78,6 @@ take_outputs(cwj_frame *frame)
 /* ---- new outputs ------------------------------------------------------- */
 
 static int
-is_plain_number(int type_num)
-{
-    return PyTypeNum_ISNUMBER(type_num) || PyTypeNum_ISBOOL(type_num);
-}
-
-static int
 use_scalar(cwj_state *state, npy_intp itemsize)
 {
     memset(state->scalar, 0, sizeof(state->scalar));
@@ -109,8 +102,13 @@ allocate_output(cwj_frame *frame, int k, npy_intp *dims, int ndim)
     if (ndim == 0 && is_plain_number(type->type_num)) {
         return use_scalar(state, type->itemsize);
     }
+    npy_intp *strides;
+    if (choose_strides(frame, type->itemsize, &strides) < 0) {
+        return -1;
+    }
     Py_INCREF(descr); /* stolen */
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims, NULL, NULL, 0, NULL);
+    PyObject *array =
+        PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims, strides, NULL, 0, NULL);
     if (array == NULL) {
         name_argument(frame, "output", name_of(frame, k));
         return -1;
@@ -120,31 +118,37 @@ allocate_output(cwj_frame *frame, int k, npy_intp *dims, int ndim)
     return 0;
 }
 
-/* Broadcast dims, then the prototype's. */
-static int
+/* New outputs: all of them, or none. Broadcast dims, then the prototype's. */
+static inline int
 allocate_outputs(cwj_frame *frame)
 {
     const cwj_function_decl *decl = frame->decl;
+    if (frame->out != NULL) {
+        return 0;
+    }
     for (int k = decl->ninputs; k < frame->noperands; k++) {
         cwj_state *state = &frame->states[k];
         const cwj_operand_decl *operand = &decl->operands[k];
-        if (state->given) {
-            continue;
-        }
         int ndim = frame->nextra + operand->ncore;
         npy_intp *dims = frame_alloc(frame, (size_t)ndim, sizeof(npy_intp));
         if (dims == NULL) {
             return -1;
         }
-        memcpy(dims, frame->extra, (size_t)frame->nextra * sizeof(npy_intp));
+        for (int i = 0; i < frame->nextra; i++) {
+            CWJ_SHORT_LOOP();
+            dims[i] = frame->extra[i];
+        }
         for (int i = 0; i < operand->ncore; i++) {
             npy_intp core = operand->core[i];
             dims[frame->nextra + i] = core >= 0 ? core : frame->named[-1 - core];
         }
+        memset(state, 0, offsetof(cwj_state, scalar));
+        frame->owned_to = k + 1;
         if (allocate_output(frame, k, dims, ndim) < 0) {
             return -1;
         }
         state->nextra = frame->nextra;
+        describe_operand(&frame->operands[k], state, operand->ncore);
     }
     return 0;
 }
@@ -159,7 +163,7 @@ result_of(cwj_frame *frame, int k)
         PyArray_Descr *descr =
             frame->runtime
                 ->descrs[(size_t)frame->typeset_index * (size_t)frame->noperands + (size_t)k];
-        return PyArray_Scalar(state->data, descr, NULL);
+        return new_scalar(state->data, descr, state->itemsize);
     }
     PyObject *array = state->owned;
     state->owned = NULL;

@@ -14,17 +14,16 @@ typedef struct cwj_extent {
     const char *high; /* one past the last byte; low == high: no elements */
 } cwj_extent;
 
-static cwj_extent
+static inline cwj_extent
 extent_of(const cwj_state *state)
 {
     cwj_extent extent = {state->data, state->data};
     for (int i = 0; i < state->ndim; i++) {
-        if (state->dims[i] == 0) {
-            return extent;
-        }
-    }
-    for (int i = 0; i < state->ndim; i++) {
+        CWJ_SHORT_LOOP();
         npy_intp reach = (state->dims[i] - 1) * state->strides[i];
+        if (state->dims[i] == 0) {
+            return (cwj_extent){state->data, state->data};
+        }
         if (reach < 0) {
             extent.low += reach;
         } else {
@@ -107,7 +106,26 @@ is_allowed_in_place(const cwj_frame *frame, int written, int other)
            (decl->operands[written].ncore == 0 && decl->operands[other].ncore == 0);
 }
 
-static int
+/* Bounds do not tell `written` and `other` apart. */
+static CWJ_COLD int
+check_closely(const cwj_frame *frame, int written, int other)
+{
+    const cwj_state *one = &frame->states[written], *state = &frame->states[other];
+    if (is_allowed_in_place(frame, written, other)) {
+        return 0;
+    }
+    int shared = shares_exactly(one, state);
+    if (shared > 0) {
+        raise_in_call(
+            frame, PyExc_ValueError, "%s '%s' shares memory with %s '%s'; wanted separate arrays%s",
+            kind_of(frame, written), name_of(frame, written), kind_of(frame, other),
+            name_of(frame, other),
+            same_view(one, state) ? " (inplace=True allows the exact same view of an input)" : "");
+    }
+    return shared != 0 ? -1 : 0;
+}
+
+static inline int
 check_pair(const cwj_frame *frame, int written, cwj_extent extent, int other)
 {
     const cwj_state *state = &frame->states[other];
@@ -115,21 +133,11 @@ check_pair(const cwj_frame *frame, int written, cwj_extent extent, int other)
         return 0;
     }
     cwj_extent against = extent_of(state);
-    if (extent.high <= against.low || against.high <= extent.low || against.low == against.high ||
-        is_allowed_in_place(frame, written, other)) {
+    if (CWJ_LIKELY(extent.high <= against.low || against.high <= extent.low ||
+                   against.low == against.high)) {
         return 0;
     }
-    int shared = shares_exactly(&frame->states[written], state);
-    if (shared > 0) {
-        raise_in_call(frame, PyExc_ValueError,
-                      "%s '%s' shares memory with %s '%s'; wanted separate arrays%s",
-                      kind_of(frame, written), name_of(frame, written), kind_of(frame, other),
-                      name_of(frame, other),
-                      same_view(&frame->states[written], state)
-                          ? " (inplace=True allows the exact same view of an input)"
-                          : "");
-    }
-    return shared != 0 ? -1 : 0;
+    return check_closely(frame, written, other);
 }
 
 /* True when no two elements can share memory: from the smallest stride up, each
@@ -166,24 +174,33 @@ strides_are_nested(const cwj_state *state)
     return 1;
 }
 
-static int
+static CWJ_COLD int
+refuse_shared_elements(const cwj_frame *frame, int k)
+{
+    raise_in_call(frame, PyExc_ValueError,
+                  "%s '%s' may hold several elements in the same memory (its strides are zero "
+                  "or overlap); wanted an array with memory for each element",
+                  kind_of(frame, k), name_of(frame, k));
+    return -1;
+}
+
+/* Against the inputs that are only read, and what is written of a higher index. */
+static inline int
 check_written(const cwj_frame *frame, int k)
 {
     const cwj_state *state = &frame->states[k];
+    const cwj_operand_decl *operands = frame->decl->operands;
+    int noperands = frame->noperands;
     cwj_extent extent = extent_of(state);
     if (extent.low == extent.high) {
         return 0;
     }
     if (!PyArray_IS_C_CONTIGUOUS(state->array) && !strides_are_nested(state)) {
-        raise_in_call(frame, PyExc_ValueError,
-                      "%s '%s' may hold several elements in the same memory (its strides are zero "
-                      "or overlap); wanted an array with memory for each element",
-                      kind_of(frame, k), name_of(frame, k));
-        return -1;
+        return refuse_shared_elements(frame, k);
     }
-    for (int other = 0; other < frame->noperands; other++) {
-        int both_written = frame->decl->operands[other].role != CWJ_IN;
-        if (other != k && !(both_written && other < k) && check_pair(frame, k, extent, other) < 0) {
+    for (int other = 0; other < noperands; other++) {
+        if ((operands[other].role == CWJ_IN || other > k) &&
+            check_pair(frame, k, extent, other) < 0) {
             return -1;
         }
     }
@@ -191,13 +208,27 @@ check_written(const cwj_frame *frame, int k)
 }
 
 static int
+check_inouts(const cwj_frame *frame)
+{
+    for (int k = 0; k < frame->decl->ninputs; k++) {
+        if (frame->decl->operands[k].role == CWJ_INOUT && check_written(frame, k) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static inline int
 check_overlap(const cwj_frame *frame)
 {
-    const cwj_function_decl *decl = frame->decl;
-    for (int k = 0; k < frame->noperands; k++) {
-        int is_written =
-            k >= decl->ninputs ? frame->states[k].given : decl->operands[k].role == CWJ_INOUT;
-        if (is_written && check_written(frame, k) < 0) {
+    if (frame->runtime->has_inout && check_inouts(frame) < 0) {
+        return -1;
+    }
+    if (frame->out == NULL) {
+        return 0;
+    }
+    for (int k = frame->decl->ninputs; k < frame->noperands; k++) {
+        if (check_written(frame, k) < 0) {
             return -1;
         }
     }

@@ -5,7 +5,7 @@
  */
 
 /* Raises type with "NAME(): " in front of the formatted text. */
-static void
+static CWJ_COLD void
 raise_in_call(const cwj_frame *frame, PyObject *type, const char *format, ...)
 {
     va_list arguments;
@@ -54,7 +54,7 @@ done:
 }
 
 /* Raises ValueError "NAME(): argument 'a' with shape (4,): ...". */
-static void
+static CWJ_COLD void
 raise_shape(const cwj_frame *frame, int k, const char *format, ...)
 {
     const cwj_state *state = &frame->states[k];
@@ -73,7 +73,7 @@ raise_shape(const cwj_frame *frame, int k, const char *format, ...)
 
 /* Says in the exception that is set which argument it is about, where that
  * exception is a plain one of the kinds that conversions raise. */
-static void
+static CWJ_COLD void
 name_argument(const cwj_frame *frame, const char *kind, const char *name)
 {
     PyObject *type = NULL, *value = NULL, *traceback = NULL, *text = NULL;

@@ -1,6 +1,39 @@
 /* runtime.c: what is derived once from a descriptor: keyword names, dtypes and
  * the loops that run today. */
 
+static int may_be_quick(const cwj_runtime *runtime); /* quick.c */
+
+/* True when operands before k name this dim. */
+static int
+is_named_before(const cwj_function_decl *decl, int k, npy_intp core)
+{
+    for (int j = 0; j < k; j++) {
+        for (int i = 0; i < decl->operands[j].ncore; i++) {
+            if (decl->operands[j].core[i] == core) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* What each call would otherwise look up in the descriptor. */
+static void
+fill_facts(cwj_runtime *runtime)
+{
+    const cwj_function_decl *decl = runtime->decl;
+    runtime->has_user_data = decl->cookie_size > 0 || decl->extras_size > 0;
+    for (int k = 0; k < decl->ninputs + decl->noutputs; k++) {
+        const cwj_operand_decl *operand = &decl->operands[k];
+        runtime->has_core |= operand->ncore > 0;
+        runtime->has_inout |= operand->role == CWJ_INOUT;
+        for (int i = 0; i < operand->ncore && k >= decl->ninputs; i++) {
+            runtime->has_output_dims |=
+                operand->core[i] < 0 && !is_named_before(decl, decl->ninputs, operand->core[i]);
+        }
+    }
+}
+
 static int
 fill_names(cwj_runtime *runtime)
 {
@@ -51,10 +84,14 @@ fill_types(cwj_runtime *runtime)
         PyErr_NoMemory();
         return -1;
     }
+    runtime->has_plain_types = 1;
     for (size_t t = 0; t < ntypesets; t++) {
         runtime->loops[t] = decl->typesets[t].loop;
         for (size_t k = 0; k < noperands; k++) {
             const cwj_type *type = &decl->typesets[t].types[k];
+            if (PyTypeNum_ISFLEXIBLE(type->type_num)) {
+                runtime->has_plain_types = 0;
+            }
             if (type->itemsize == 0) {
                 continue; /* any itemsize: no dtype of its own */
             }
@@ -70,16 +107,73 @@ fill_types(cwj_runtime *runtime)
     return 0;
 }
 
+/* The steps and core strides of a profile. */
+static size_t
+count_strides(const cwj_function_decl *decl)
+{
+    size_t count = 0;
+    for (int k = 0; k < decl->ninputs + decl->noutputs; k++) {
+        count += 1 + (size_t)decl->operands[k].ncore;
+    }
+    return count;
+}
+
+cwj_profile *
+cwj_profiles_new(const cwj_function_decl *decl)
+{
+    size_t ntypesets = (size_t)decl->ntypesets, nnamed = (size_t)decl->nnamed;
+    size_t ndims = nnamed + count_strides(decl);
+    cwj_profile *profiles =
+        PyMem_Calloc(ntypesets + 1, sizeof(cwj_profile) + ndims * sizeof(npy_intp));
+    if (profiles == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    npy_intp *dims = (npy_intp *)(profiles + ntypesets);
+    for (size_t t = 0; t < ntypesets; t++) {
+        profiles[t].named = dims + t * ndims;
+        profiles[t].strides = dims + t * ndims + nnamed;
+    }
+    return profiles;
+}
+
+void
+cwj_profile_copy(cwj_profile *profile, const cwj_profile *from, const cwj_function_decl *decl)
+{
+    size_t ndims = (size_t)decl->nnamed + count_strides(decl);
+    profile->time = from->time;
+    profile->steady = from->steady;
+    profile->contiguous = from->contiguous;
+    memcpy(profile->named, from->named, ndims * sizeof(npy_intp)); /* and the strides */
+}
+
+cwj_difference
+cwj_profile_compare(const cwj_profile *one, const cwj_profile *other, const cwj_function_decl *decl)
+{
+    size_t named = (size_t)decl->nnamed * sizeof(npy_intp);
+    if (one->contiguous != other->contiguous || memcmp(one->named, other->named, named) != 0) {
+        return CWJ_OTHER_DIMS;
+    }
+    size_t strides = count_strides(decl) * sizeof(npy_intp);
+    return memcmp(one->strides, other->strides, strides) != 0 ? CWJ_OTHER_STRIDES : CWJ_THE_SAME;
+}
+
 int
 cwj_runtime_init(cwj_runtime *runtime, const cwj_function_decl *decl)
 {
     memset(runtime, 0, sizeof(*runtime));
     runtime->decl = decl;
     runtime->release_gil = (decl->flags & CWJ_RELEASE_GIL) != 0;
-    if (fill_names(runtime) < 0 || fill_types(runtime) < 0) {
+    runtime->flags = decl->flags;
+    runtime->threads = decl->threads;
+    fill_facts(runtime);
+    runtime->until_sample = 1;
+    if (fill_names(runtime) < 0 || fill_types(runtime) < 0 ||
+        (runtime->profiles = cwj_profiles_new(decl)) == NULL) {
         cwj_runtime_clear(runtime);
         return -1;
     }
+    runtime->may_be_quick = may_be_quick(runtime);
     return 0;
 }
 
@@ -101,5 +195,6 @@ cwj_runtime_clear(cwj_runtime *runtime)
     PyMem_Free(runtime->names);
     PyMem_Free(runtime->descrs);
     PyMem_Free(runtime->loops);
+    PyMem_Free(runtime->profiles);
     memset(runtime, 0, sizeof(*runtime));
 }

@@ -61,13 +61,13 @@ match_core(cwj_frame *frame, int k)
 static int
 count_extra(cwj_frame *frame)
 {
-    for (int k = 0; k < frame->noperands; k++) {
+    frame->nextra = 0;
+    int count = frame->out != NULL ? frame->noperands : frame->decl->ninputs;
+    for (int k = 0; k < count; k++) {
         cwj_state *state = &frame->states[k];
-        if (k < frame->decl->ninputs || state->given) {
-            state->nextra = state->ndim - frame->decl->operands[k].ncore;
-            if (state->nextra > frame->nextra) {
-                frame->nextra = state->nextra;
-            }
+        state->nextra = state->ndim - frame->decl->operands[k].ncore;
+        if (state->nextra > frame->nextra) {
+            frame->nextra = state->nextra;
         }
     }
     frame->extra = frame_alloc(frame, 2 * (size_t)frame->nextra, sizeof(npy_intp));
@@ -155,10 +155,12 @@ resolve_inputs(cwj_frame *frame)
 static int
 resolve_given_outputs(cwj_frame *frame)
 {
+    if (frame->out == NULL) {
+        return 0;
+    }
     for (int k = frame->decl->ninputs; k < frame->noperands; k++) {
-        if (frame->states[k].given &&
-            (match_core(frame, k) < 0 || check_room(frame, k, frame->result, 0) < 0 ||
-             broadcast_extra(frame, k, frame->extra) < 0)) {
+        if (match_core(frame, k) < 0 || check_room(frame, k, frame->result, 0) < 0 ||
+            broadcast_extra(frame, k, frame->extra) < 0) {
             return -1;
         }
     }
@@ -243,16 +245,7 @@ describe_operands(cwj_frame *frame)
         if (state->ndim < ncore && pad_dims(frame, state, ncore) < 0) {
             return -1;
         }
-        frame->operands[k] = (cwj_operand){
-            .ndims_full = state->ndim,
-            .dims_full = state->dims,
-            .strides_full = state->strides,
-            .ndims_slice = ncore,
-            .dims_slice = ncore > 0 ? state->dims + state->nextra : state->dims,
-            .strides_slice = ncore > 0 ? state->strides + state->nextra : state->strides,
-            .sizeof_element = state->itemsize,
-            .data = state->data,
-        };
+        describe_operand(&frame->operands[k], state, ncore);
     }
     return 0;
 }

@@ -1,79 +1,9 @@
 /* snippet_api.c: what snippets call in place of CPython's and libc's functions.
  *
- * A call may run its slices without the GIL. These entry points are what makes
- * that safe for code that only raises errors and prints: each takes the GIL
- * back for the time it needs. They find the running call through a thread
- * local, as C's PyErr_Format has no parameter for it.
+ * A call may run its slices without the GIL, on threads that Python does not
+ * know. These entry points are what makes that safe for code that only raises
+ * errors and prints: each takes the GIL for the time it needs (gil.c).
  */
-
-enum cwj_gil {
-    CWJ_GIL_HELD,
-    CWJ_GIL_TAKEN_BACK,
-    CWJ_GIL_ENSURED
-};
-
-typedef struct cwj_entry {
-    enum cwj_gil how;
-    PyGILState_STATE state;
-    cwj_frame *frame; /* the call that has to release it again */
-} cwj_entry;
-
-static void
-release_gil(cwj_frame *frame)
-{
-    cwj_running = frame;
-    frame->released = PyEval_SaveThread();
-}
-
-static void
-take_gil(cwj_frame *frame)
-{
-    PyEval_RestoreThread(frame->released);
-    frame->released = NULL;
-    cwj_running = NULL;
-}
-
-/* True when this thread holds the GIL. PyGILState_Check() alone will not do: it
- * says yes to everything once the process has had a subinterpreter. */
-static int
-holds_gil(void)
-{
-    if (cwj_running == NULL) {
-        return PyGILState_Check();
-    }
-#if PY_VERSION_HEX >= 0x030D0000
-    return PyThreadState_GetUnchecked() == cwj_running->released;
-#else
-    return _PyThreadState_UncheckedGet() == cwj_running->released;
-#endif
-}
-
-static cwj_entry
-enter_python(void)
-{
-    cwj_entry entry = {CWJ_GIL_HELD, PyGILState_UNLOCKED, cwj_running};
-    if (holds_gil()) {
-        return entry; /* never released, or the snippet took it itself */
-    }
-    if (entry.frame != NULL) {
-        take_gil(entry.frame);
-        entry.how = CWJ_GIL_TAKEN_BACK;
-    } else {
-        entry.state = PyGILState_Ensure(); /* a thread that the snippet started */
-        entry.how = CWJ_GIL_ENSURED;
-    }
-    return entry;
-}
-
-static void
-leave_python(cwj_entry entry)
-{
-    if (entry.how == CWJ_GIL_TAKEN_BACK) {
-        release_gil(entry.frame);
-    } else if (entry.how == CWJ_GIL_ENSURED) {
-        PyGILState_Release(entry.state);
-    }
-}
 
 /* ---- errors ------------------------------------------------------------ */
 

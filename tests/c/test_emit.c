@@ -3,6 +3,7 @@
 #include "check.h"
 #include "tinyjit.h"
 
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -144,6 +145,10 @@ static void test_only_what_is_named(void)
     tj_typeset typeset;
     tj_spec spec = make_spec("return true; /* item__a */", &typeset);
     char *text = emit(&spec, TJ_ALL, false);
+    CHECK(!strstr(text, "#define item__a"));
+    tj_free(text);
+    spec = make_spec("goto end; end: return true; /* item__a */", &typeset);
+    text = emit(&spec, TJ_ALL, false);
     CHECK_HAS(text, "cwj_slice_0__inner(const cwj_call *cwj)\n");
     CHECK(!strstr(text, "#define"));
     tj_free(text);
@@ -160,6 +165,60 @@ static void test_only_what_is_named(void)
     text = emit(&spec, TJ_ALL, false);
     CHECK_HAS(text, "Ndims_full__b");
     tj_free(text);
+}
+
+/* A text that runs to its last return stands in the loop; any other does not. */
+static void check_direct(const char *body, bool direct)
+{
+    tj_typeset typeset;
+    tj_spec spec = make_spec(body, &typeset);
+    char *text = emit(&spec, TJ_ALL, false);
+    CHECK((strstr(text, "cwj_next:") != NULL) == direct);
+    CHECK((strstr(text, "cwj_slice_0__inner(const") != NULL) == !direct);
+    if ((strstr(text, "cwj_next:") != NULL) != direct)
+        fprintf(stderr, "body: %s\n", body);
+    tj_free(text);
+}
+
+static void test_direct_bodies(void)
+{
+    static const char *const direct[] = {
+        "return true;",
+        "return 1; // end",
+        "return(true);",
+        " { } return\n((1)) ; /* return */",
+        "if (item__a(0) < 0) return false; else item__output() = 1; return true;",
+        "if (item__a(0) < 0) { return 0; } return true;",
+        "const char *s = \"return x;\"; item__output() = *s; return true;",
+    };
+    static const char *const apart[] = {
+        "",
+        "item__output() = 1;",
+        "return false;",
+        "return item__a(0) > 0;",
+        "if (item__a(0) > 0) return true;",
+        "if (item__a(0) > 0) {} else return true;",
+        "if (item__a(0) > 0) return true; return true;",
+        "if (item__a(0) > 0) { return true; }",
+        "return true; ;",
+        "return !false;",
+        "while (1) return true;",
+        "end: return true;",
+        "switch (1) case 1: return true;",
+        "static int n; n++; return true;",
+        "goto end; end: ; return true;",
+        "asm(\"\"); return true;",
+        "double *t = alloca(8); *t = 1; return true;",
+        "if (__func__[0]) {} return true;",
+        "#define X 1\nreturn true;",
+        "return true;\n#if 0\n#endif",
+        "({ return true; });",
+        "return\\\n true; return (true;",
+    };
+    for (size_t i = 0; i < sizeof(direct) / sizeof(*direct); i++)
+        check_direct(direct[i], true);
+    for (size_t i = 0; i < sizeof(apart) / sizeof(*apart); i++)
+        check_direct(apart[i], false);
 }
 
 /* Each #line that goes back to the generated text must say its true line. */
@@ -231,6 +290,34 @@ static void test_calling(void)
     tj_messages_clear(&messages);
 }
 
+static void check_orderless(const tj_spec *spec, bool orderless)
+{
+    tj_messages messages = {0};
+    tj_function function;
+    CHECK(define(spec, &function, &messages) == TJ_OK);
+    CHECK(function.orderless == orderless && !function.all_names);
+    tj_function_clear(&function);
+    tj_messages_clear(&messages);
+}
+
+static void test_orderless(void)
+{
+    tj_typeset typeset;
+    tj_spec spec = make_spec(inner, &typeset);
+    check_orderless(&spec, true);
+    spec.cookie = piece_of("<cookie>", "int seen;");
+    check_orderless(&spec, false);
+    spec.cookie_readonly = true;
+    check_orderless(&spec, true);
+    spec = make_spec("if (item__a(0) < 0) return false; return true;", &typeset);
+    check_orderless(&spec, false);
+    spec = make_spec("MAYBE return true;", &typeset);
+    spec.header = piece_of("<header>", "#define MAYBE if (item__a(0) < 0) { return false; }");
+    check_orderless(&spec, false);
+    spec = make_spec("static int n; item__output() = n++; return true;", &typeset);
+    check_orderless(&spec, false);
+}
+
 static void test_all_faults_are_told(void)
 {
     tj_typeset sets[] = {{f8, piece_of("<one>", "return x1;")},
@@ -252,6 +339,93 @@ static void test_all_faults_are_told(void)
     CHECK(define(&spec, &function, &messages) == TJ_COMPILE_FAILED && messages.count == 1);
     CHECK_STR(messages.count ? messages.items[0].file : NULL, "<header>");
     tj_messages_clear(&messages);
+}
+
+/* ---- the text for an optimizing compiler ------------------------------------- */
+
+/* Compiles the loops with the system's compiler. NULL on failure. */
+static void *build_loops(const tj_spec *spec, const tj_profile *profile, const char *name)
+{
+    tj_text path = {0}, command = {0}, text = {0};
+    void *library = NULL;
+    CHECK(tj_emit_loops(spec, profile, false, &text) == TJ_OK);
+    tj_text_printf(&path, "%s/%s.c", getenv("TJ_TEST_TMP"), name);
+    FILE *file = fopen(path.data, "w");
+    CHECK(file != NULL);
+    if (file) {
+        fprintf(file, "%s%s", tj_prelude(), text.data);
+        fclose(file);
+        tj_text_printf(&command,
+                       "cc -std=gnu11 -O2 -fPIC -shared -fno-strict-aliasing -fwrapv -w "
+                       "-o %s.so %s",
+                       path.data, path.data);
+        CHECK(system(command.data) == 0);
+        command.length = 0;
+        tj_text_printf(&command, "%s.so", path.data);
+        library = dlopen(command.data, RTLD_NOW | RTLD_LOCAL);
+        CHECK(library != NULL);
+    }
+    tj_text_clear(&path);
+    tj_text_clear(&command);
+    tj_text_clear(&text);
+    return library;
+}
+
+enum {
+    ROWS = 5,
+    LONGEST = 7
+};
+
+/* Inner products of ROWS slices of `dim` numbers, every `stride` bytes. */
+static void check_inner(cwj_loop *loop, npy_intp dim, npy_intp stride, npy_intp b_step)
+{
+    double a[2 * ROWS * LONGEST], b[2 * ROWS * LONGEST], output[ROWS + 1] = {0}, scale = 2;
+    void *extra[3] = {0};
+    npy_intp rows = ROWS, steps[] = {dim * stride, b_step ? dim * stride : 0, 8};
+    char *data[] = {(char *)a, (char *)b, (char *)output};
+    cwj_operand live[3] = {{.dims_slice = &dim, .strides_slice = &stride},
+                           {.dims_slice = &dim, .strides_slice = &stride},
+                           {.dims_slice = NULL}};
+    cwj_call call = {.operands = live, .extras = extra};
+    memcpy(extra, &scale, sizeof(scale));
+    for (int i = 0; i < 2 * ROWS * LONGEST; i++) {
+        a[i] = i % 13;
+        b[i] = i % 7 - 3;
+    }
+    output[ROWS] = -1;
+    CHECK(loop(data, &rows, steps, &call) == 1);
+    for (npy_intp row = 0; row < ROWS; row++) {
+        double sum = 0;
+        for (npy_intp i = 0; i < dim; i++)
+            sum += a[(row * dim + i) * stride / 8] *
+                   b[((b_step ? row * dim : 0) + i) * stride / 8] * scale;
+        CHECK(output[row] == sum);
+    }
+    CHECK(output[ROWS] == -1);
+}
+
+static void test_loops(void)
+{
+    static const ptrdiff_t named[] = {3};
+    static const ptrdiff_t every_other[] = {48, 0, 8, 16, 8}; /* three steps, two strides */
+    const tj_profile profiles[] = {{.known = false},
+                                   {true, true, named, NULL},
+                                   {true, false, named, NULL},
+                                   {true, false, named, every_other}};
+    tj_typeset typeset;
+    tj_spec spec = make_spec(inner, &typeset);
+    for (int i = -1; i < 4; i++) {
+        char name[] = {(char)('b' + i), '\0'};
+        void *library = build_loops(&spec, i < 0 ? NULL : &profiles[i], name);
+        cwj_loop **loops = library ? dlsym(library, "cwj_loops__inner") : NULL;
+        CHECK(loops != NULL);
+        for (npy_intp dim = 0; loops && dim <= LONGEST; dim++)
+            for (npy_intp stride = 8; stride <= 16; stride += 8)
+                for (int moves = 0; moves < 2; moves++)
+                    check_inner(loops[0], dim, stride, moves);
+        if (library)
+            dlclose(library);
+    }
 }
 
 /* A type that is not known is a fault in the generated text: its line is shown. */
@@ -369,9 +543,12 @@ int main(void)
     RUN(test_spec);
     RUN(test_names_of_other_snippets);
     RUN(test_only_what_is_named);
+    RUN(test_direct_bodies);
     RUN(test_line_numbers);
     RUN(test_calling);
     RUN(test_all_faults_are_told);
+    RUN(test_loops);
+    RUN(test_orderless);
     RUN(test_unknown_type);
     RUN(test_hidden_name);
     RUN(test_memory);

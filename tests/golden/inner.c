@@ -1,8 +1,8 @@
 #line 2 "<cwrapjit innerlib.inner generated>"
 /* innerlib.inner: a(n), b(n) -> output()
  *
- *   cwj_slice_K__inner    the snippet of type set K: one slice
- *   cwj_loop_K__inner     calls it for cwj_dims[0] slices
+ *   cwj_loop_K__inner     runs cwj_dims[0] slices of type set K
+ *   cwj_slice_K__inner    one of them, where the loop calls it
  *   cwj_function__inner   describes the function to the call path
  *
  * A snippet gets the values that it names, here for an operand X:
@@ -20,11 +20,40 @@
 
 /* ---- float64, float64 -> float64 ---- */
 
-static bool cwj_slice_0__inner(const cwj_call *cwj,
-    const void *data_slice__a, const npy_intp *dims_slice__a, const npy_intp *strides_slice__a,
-    const void *data_slice__b, const npy_intp *strides_slice__b,
-    void *data_slice__output)
+#define dims_slice__a ((const npy_intp *)cwj_dims_slice__a)
+#define strides_slice__a ((const npy_intp *)cwj_strides_slice__a)
+#define strides_slice__b ((const npy_intp *)cwj_strides_slice__b)
+
+static int cwj_loop_0__inner(char **cwj_data, const npy_intp *cwj_dims,
+    const npy_intp *cwj_steps, void *cwj_ctx)
 {
+    const cwj_call *cwj = cwj_ctx;
+    npy_intp cwj_left = cwj_dims[0];
+    char *cwj_at__a = cwj_data[0];
+    const npy_intp cwj_step__a = cwj_steps[0];
+    npy_intp cwj_dims_slice__a[1];
+    cwj_dims_slice__a[0] = cwj->operands[0].dims_slice[0];
+    npy_intp cwj_strides_slice__a[1];
+    cwj_strides_slice__a[0] = cwj->operands[0].strides_slice[0];
+    char *cwj_at__b = cwj_data[1];
+    const npy_intp cwj_step__b = cwj_steps[1];
+    npy_intp cwj_strides_slice__b[1];
+    cwj_strides_slice__b[0] = cwj->operands[1].strides_slice[0];
+    char *cwj_at__output = cwj_data[2];
+    const npy_intp cwj_step__output = cwj_steps[2];
+
+    if (cwj_left < 1)
+        return 1;
+    _Static_assert(true && !false, "true and false are changed");
+#ifdef return
+#error return is a macro
+#endif
+#define return cwj_hidden_return
+cwj_next:;
+    {
+    const void *data_slice__a = cwj_at__a;
+    const void *data_slice__b = cwj_at__b;
+    void *data_slice__output = cwj_at__output;
 #line 1 "<cwrapjit innerlib.inner float64>"
 
     double* out = (double*)data_slice__output;
@@ -35,39 +64,58 @@ static bool cwj_slice_0__inner(const cwj_call *cwj,
     for(int i=0; i<N; i++)
         *out += *(const double*)(data_slice__a + i*strides_slice__a[0]) *
                 *(const double*)(data_slice__b + i*strides_slice__b[0]);
-    return true;
-}
-#line 41 "<cwrapjit innerlib.inner generated>"
-
-static int cwj_loop_0__inner(char **cwj_data, const npy_intp *cwj_dims,
-    const npy_intp *cwj_steps, void *cwj_ctx)
-{
-    const cwj_call *cwj = cwj_ctx;
-    char *cwj_at__a = cwj_data[0];
-    const npy_intp *dims_slice__a = cwj->operands[0].dims_slice;
-    const npy_intp *strides_slice__a = cwj->operands[0].strides_slice;
-    char *cwj_at__b = cwj_data[1];
-    const npy_intp *strides_slice__b = cwj->operands[1].strides_slice;
-    char *cwj_at__output = cwj_data[2];
-
-    for (npy_intp cwj_k = 0; cwj_k < cwj_dims[0]; cwj_k++) {
-        if (!cwj_slice_0__inner(cwj, cwj_at__a, dims_slice__a, strides_slice__a,
-                cwj_at__b, strides_slice__b, cwj_at__output))
-            return 0;
-        cwj_at__a += cwj_steps[0];
-        cwj_at__b += cwj_steps[1];
-        cwj_at__output += cwj_steps[2];
+    
     }
+#line 70 "<cwrapjit innerlib.inner generated>"
+#undef return
+    cwj_at__a += cwj_step__a;
+    cwj_at__b += cwj_step__b;
+    cwj_at__output += cwj_step__output;
+    if (--cwj_left > 0)
+        goto cwj_next;
     return 1;
 }
 
+#undef dims_slice__a
+#undef strides_slice__a
+#undef strides_slice__b
+
 /* ---- float32, float32 -> float32 ---- */
 
-static bool cwj_slice_1__inner(const cwj_call *cwj,
-    const void *data_slice__a, const npy_intp *dims_slice__a, const npy_intp *strides_slice__a,
-    const void *data_slice__b, const npy_intp *strides_slice__b,
-    void *data_slice__output)
+#define dims_slice__a ((const npy_intp *)cwj_dims_slice__a)
+#define strides_slice__a ((const npy_intp *)cwj_strides_slice__a)
+#define strides_slice__b ((const npy_intp *)cwj_strides_slice__b)
+
+static int cwj_loop_1__inner(char **cwj_data, const npy_intp *cwj_dims,
+    const npy_intp *cwj_steps, void *cwj_ctx)
 {
+    const cwj_call *cwj = cwj_ctx;
+    npy_intp cwj_left = cwj_dims[0];
+    char *cwj_at__a = cwj_data[0];
+    const npy_intp cwj_step__a = cwj_steps[0];
+    npy_intp cwj_dims_slice__a[1];
+    cwj_dims_slice__a[0] = cwj->operands[0].dims_slice[0];
+    npy_intp cwj_strides_slice__a[1];
+    cwj_strides_slice__a[0] = cwj->operands[0].strides_slice[0];
+    char *cwj_at__b = cwj_data[1];
+    const npy_intp cwj_step__b = cwj_steps[1];
+    npy_intp cwj_strides_slice__b[1];
+    cwj_strides_slice__b[0] = cwj->operands[1].strides_slice[0];
+    char *cwj_at__output = cwj_data[2];
+    const npy_intp cwj_step__output = cwj_steps[2];
+
+    if (cwj_left < 1)
+        return 1;
+    _Static_assert(true && !false, "true and false are changed");
+#ifdef return
+#error return is a macro
+#endif
+#define return cwj_hidden_return
+cwj_next:;
+    {
+    const void *data_slice__a = cwj_at__a;
+    const void *data_slice__b = cwj_at__b;
+    void *data_slice__output = cwj_at__output;
 #line 1 "<cwrapjit innerlib.inner float32>"
 
     float* out = (float*)data_slice__output;
@@ -78,46 +126,57 @@ static bool cwj_slice_1__inner(const cwj_call *cwj,
     for(int i=0; i<N; i++)
         *out += *(const float*)(data_slice__a + i*strides_slice__a[0]) *
                 *(const float*)(data_slice__b + i*strides_slice__b[0]);
-    return true;
-}
-#line 84 "<cwrapjit innerlib.inner generated>"
-
-static int cwj_loop_1__inner(char **cwj_data, const npy_intp *cwj_dims,
-    const npy_intp *cwj_steps, void *cwj_ctx)
-{
-    const cwj_call *cwj = cwj_ctx;
-    char *cwj_at__a = cwj_data[0];
-    const npy_intp *dims_slice__a = cwj->operands[0].dims_slice;
-    const npy_intp *strides_slice__a = cwj->operands[0].strides_slice;
-    char *cwj_at__b = cwj_data[1];
-    const npy_intp *strides_slice__b = cwj->operands[1].strides_slice;
-    char *cwj_at__output = cwj_data[2];
-
-    for (npy_intp cwj_k = 0; cwj_k < cwj_dims[0]; cwj_k++) {
-        if (!cwj_slice_1__inner(cwj, cwj_at__a, dims_slice__a, strides_slice__a,
-                cwj_at__b, strides_slice__b, cwj_at__output))
-            return 0;
-        cwj_at__a += cwj_steps[0];
-        cwj_at__b += cwj_steps[1];
-        cwj_at__output += cwj_steps[2];
+    
     }
+#line 132 "<cwrapjit innerlib.inner generated>"
+#undef return
+    cwj_at__a += cwj_step__a;
+    cwj_at__b += cwj_step__b;
+    cwj_at__output += cwj_step__output;
+    if (--cwj_left > 0)
+        goto cwj_next;
     return 1;
 }
+
+#undef dims_slice__a
+#undef strides_slice__a
+#undef strides_slice__b
 
 /* ---- float64, float64 -> int32 ---- */
 
 #define ctype__a npy_float64
-#define item__a(i) (*(const ctype__a *)(data_slice__a + (i) * strides_slice__a[0]))
+#define item__a(i) (*(const ctype__a *)(cwj_at__a + (i) * cwj_stride_0__a))
 #define ctype__b npy_float64
-#define item__b(i) (*(const ctype__b *)(data_slice__b + (i) * strides_slice__b[0]))
+#define item__b(i) (*(const ctype__b *)(cwj_at__b + (i) * cwj_stride_0__b))
 #define ctype__output npy_int32
-#define item__output() (*(ctype__output *)(data_slice__output))
+#define item__output() (*(ctype__output *)(cwj_at__output))
+#define dims_slice__a ((const npy_intp *)cwj_dims_slice__a)
 
-static bool cwj_slice_2__inner(const cwj_call *cwj,
-    const void *data_slice__a, const npy_intp *dims_slice__a, const npy_intp *strides_slice__a,
-    const void *data_slice__b, const npy_intp *strides_slice__b,
-    void *data_slice__output)
+static int cwj_loop_2__inner(char **cwj_data, const npy_intp *cwj_dims,
+    const npy_intp *cwj_steps, void *cwj_ctx)
 {
+    const cwj_call *cwj = cwj_ctx;
+    npy_intp cwj_left = cwj_dims[0];
+    char *cwj_at__a = cwj_data[0];
+    const npy_intp cwj_step__a = cwj_steps[0];
+    const npy_intp cwj_stride_0__a = cwj->operands[0].strides_slice[0];
+    npy_intp cwj_dims_slice__a[1];
+    cwj_dims_slice__a[0] = cwj->operands[0].dims_slice[0];
+    char *cwj_at__b = cwj_data[1];
+    const npy_intp cwj_step__b = cwj_steps[1];
+    const npy_intp cwj_stride_0__b = cwj->operands[1].strides_slice[0];
+    char *cwj_at__output = cwj_data[2];
+    const npy_intp cwj_step__output = cwj_steps[2];
+
+    if (cwj_left < 1)
+        return 1;
+    _Static_assert(true && !false, "true and false are changed");
+#ifdef return
+#error return is a macro
+#endif
+#define return cwj_hidden_return
+cwj_next:;
+    {
 #line 1 "<cwrapjit innerlib.inner float64,float64,int32>"
 
     double out = 0.0;
@@ -125,29 +184,15 @@ static bool cwj_slice_2__inner(const cwj_call *cwj,
     for(int i=0; i<dims_slice__a[0]; i++)
         out += item__a(i) * item__b(i);
     item__output() = (int32_t)round(out);
-    return true;
-}
-#line 131 "<cwrapjit innerlib.inner generated>"
-
-static int cwj_loop_2__inner(char **cwj_data, const npy_intp *cwj_dims,
-    const npy_intp *cwj_steps, void *cwj_ctx)
-{
-    const cwj_call *cwj = cwj_ctx;
-    char *cwj_at__a = cwj_data[0];
-    const npy_intp *dims_slice__a = cwj->operands[0].dims_slice;
-    const npy_intp *strides_slice__a = cwj->operands[0].strides_slice;
-    char *cwj_at__b = cwj_data[1];
-    const npy_intp *strides_slice__b = cwj->operands[1].strides_slice;
-    char *cwj_at__output = cwj_data[2];
-
-    for (npy_intp cwj_k = 0; cwj_k < cwj_dims[0]; cwj_k++) {
-        if (!cwj_slice_2__inner(cwj, cwj_at__a, dims_slice__a, strides_slice__a,
-                cwj_at__b, strides_slice__b, cwj_at__output))
-            return 0;
-        cwj_at__a += cwj_steps[0];
-        cwj_at__b += cwj_steps[1];
-        cwj_at__output += cwj_steps[2];
+    
     }
+#line 190 "<cwrapjit innerlib.inner generated>"
+#undef return
+    cwj_at__a += cwj_step__a;
+    cwj_at__b += cwj_step__b;
+    cwj_at__output += cwj_step__output;
+    if (--cwj_left > 0)
+        goto cwj_next;
     return 1;
 }
 
@@ -157,6 +202,7 @@ static int cwj_loop_2__inner(char **cwj_data, const npy_intp *cwj_dims,
 #undef item__b
 #undef ctype__output
 #undef item__output
+#undef dims_slice__a
 
 /* ---- what the call path knows of the function ---- */
 
@@ -180,6 +226,7 @@ static const cwj_typeset cwj_typesets__inner[] = {
 CWJ_DESCRIPTOR const cwj_function_decl cwj_function__inner = {
     /* names      */ "inner", "innerlib.inner", "a(n), b(n) -> output()",
     /* flags      */ CWJ_ONE_OUTPUT,
+    /* threads    */ 1,
     /* operands   */ 2, 1, cwj_operands__inner,
     /* named dims */ 1, cwj_named__inner,
     /* type sets  */ 3, cwj_typesets__inner,

@@ -1,0 +1,281 @@
+/* tiers.c: see tiers.h.
+ *
+ * The call path counts and calls hot(); tinyjit's background thread compiles and
+ * calls use_loops(). Between the two stands a tj_job, whose lock makes sure that
+ * use_loops() and the end of the function exclude each other.
+ */
+#include "tiers.h"
+
+#include <limits.h>
+#include <time.h>
+
+#include "compiler.h"
+#include "config.h"
+#include "function.h"
+
+static cwj_function_object *
+owner_of(cwj_runtime *runtime)
+{
+    return (cwj_function_object *)((char *)runtime - offsetof(cwj_function_object, runtime));
+}
+
+/* ---- new code ---------------------------------------------------------- */
+
+/* In the background thread: puts a job's loops in place. */
+static void
+use_loops(void *context, const void *address)
+{
+    cwj_runtime *runtime = context;
+    cwj_loop *const *loops = address;
+    for (int t = 0; t < runtime->decl->ntypesets; t++) {
+        __atomic_store_n(&runtime->loops[t], loops[t], __ATOMIC_RELEASE);
+    }
+}
+
+/* ---- what to take for constant ----------------------------------------- */
+
+/* True when the profile is worth a variant: not where slices are contiguous and
+ * long. Loops over them run no faster for a constant length, and a softmax of 100
+ * was 13 % slower. */
+static int
+is_worth_constants(const cwj_profile *profile, const cwj_function_decl *decl)
+{
+    int has_long_dim = 0;
+    for (int i = 0; i < decl->nnamed; i++) {
+        has_long_dim |= profile->named[i] > CWJ_LONG_DIM;
+    }
+    return profile->time > 0 && !(profile->contiguous && has_long_dim);
+}
+
+/* Remembers the profiles of now, and fills what a job takes of them: one per
+ * type set. What calls of these dims have in common counts for all of them;
+ * strides, where most of the time was spent with the same. */
+static void
+take_profiles(cwj_function_object *self, tj_profile *profiles)
+{
+    for (int t = 0; t < self->runtime.decl->ntypesets; t++) {
+        const cwj_profile *seen = &self->runtime.profiles[t];
+        cwj_profile *taken = &self->tiers.taken[t];
+        cwj_profile_copy(taken, seen, self->runtime.decl);
+        profiles[t] =
+            (tj_profile){.known = is_worth_constants(taken, self->runtime.decl),
+                         .contiguous = taken->contiguous,
+                         .named = taken->named,
+                         .strides = 2 * taken->steady > taken->time ? taken->strides : NULL};
+    }
+}
+
+/* True when calls have long had something in common that the newest job does not
+ * know. */
+static int
+has_new_constants(const cwj_function_object *self, int t)
+{
+    const cwj_profile *seen = &self->runtime.profiles[t], *taken = &self->tiers.taken[t];
+    if (seen->time < CWJ_STEADY_TIME) {
+        return 0;
+    }
+    int same = cwj_profile_compare(seen, taken, self->runtime.decl);
+    return same == CWJ_OTHER_DIMS || (same == CWJ_OTHER_STRIDES && seen->steady >= CWJ_STEADY_TIME);
+}
+
+/* ---- jobs -------------------------------------------------------------- */
+
+static tj_job *
+newest_job(const cwj_function_object *self)
+{
+    return self->tiers.njobs == 0 ? NULL : self->tiers.jobs[self->tiers.njobs - 1];
+}
+
+/* The C text of the loops, to be cleared by the caller. False without memory. */
+static bool
+emit_loops(cwj_function_object *self, tj_text *text)
+{
+    size_t ntypesets = (size_t)self->runtime.decl->ntypesets;
+    tj_profile *profiles = tj_alloc_zeroed(ntypesets + 1, sizeof(*profiles));
+    if (profiles == NULL) {
+        return false;
+    }
+    take_profiles(self, profiles);
+    tj_status status = tj_emit_loops(&self->spec->tj, profiles, self->code.all_names, text);
+    tj_free(profiles);
+    return status == TJ_OK;
+}
+
+/* A job for the function as it is used now; NULL where there is no compiler, or
+ * no memory: the code that is there stays. */
+static tj_job *
+make_job(cwj_function_object *self, const tj_compiler *compiler)
+{
+    tj_text text = {0}, symbol = {0};
+    tj_job *job = NULL;
+    tj_text_printf(&symbol, "cwj_loops__%s", self->spec->tj.name);
+    if (!symbol.failed && emit_loops(self, &text)) {
+        tj_job_options options = {.compiler = compiler,
+                                  .fastmath = self->tiers.fastmath,
+                                  .symbol = symbol.data,
+                                  .ready = use_loops,
+                                  .context = &self->runtime};
+        job = tj_job_new(self->environment->tj, text.data, &options);
+    }
+    tj_text_clear(&text);
+    tj_text_clear(&symbol);
+    return job;
+}
+
+/* Running compilers end with the process. */
+static void
+stop_at_exit(void)
+{
+    static int registered;
+    if (!registered) {
+        registered = atexit(tj_optimizer_stop) == 0;
+    }
+}
+
+/* As cwrapjit.config says now; nonsense in the environment means one. */
+static void
+set_processes(const cwj_module_state *state)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    int processes = cwj_config_processes(state->config);
+    PyErr_Clear();
+    tj_optimizer_set_limits(processes < 1 ? 1 : processes, 0);
+    PyErr_Restore(type, value, traceback);
+}
+
+/* Returns 0 when nothing can come of it. */
+static int
+start_job(cwj_function_object *self)
+{
+    const tj_compiler *compiler = cwj_compiler_find(cwj_state_of((PyObject *)self));
+    if (compiler == NULL || self->tiers.njobs == CWJ_MAX_JOBS) {
+        return 0;
+    }
+    tj_job *job = make_job(self, compiler);
+    if (job == NULL) {
+        return 0;
+    }
+    stop_at_exit();
+    set_processes(cwj_state_of((PyObject *)self));
+    if (!tj_job_start(job)) {
+        tj_job_free(job);
+        return 0;
+    }
+    self->tiers.jobs[self->tiers.njobs++] = job;
+    return 1;
+}
+
+/* ---- heat -------------------------------------------------------------- */
+
+/* Anything more to come from calls of this function? */
+static int
+follow(cwj_function_object *self, int typeset)
+{
+    tj_job *job = newest_job(self);
+    if (job == NULL) {
+        return start_job(self);
+    }
+    switch (tj_job_look(job)) {
+    case TJ_JOB_FAILED:
+        return 0;
+    case TJ_JOB_READY:
+        if (has_new_constants(self, typeset)) {
+            return start_job(self);
+        }
+        return self->tiers.njobs < CWJ_MAX_JOBS;
+    default:
+        return tj_job_start(job); /* a fork has lost it, otherwise nothing happens */
+    }
+}
+
+static void
+hot(cwj_runtime *runtime, int typeset)
+{
+    runtime->hot_at = ULLONG_MAX; /* looking for a compiler may run Python code, which may call f */
+    int more = follow(owner_of(runtime), typeset);
+    runtime->hot_at = more ? runtime->heat + CWJ_LOOK_TIME : ULLONG_MAX;
+}
+
+/* ---- for function.c ---------------------------------------------------- */
+
+int
+cwj_tiers_init(cwj_function_object *self, const cwj_options *options)
+{
+    self->tiers.optimize = options->optimize;
+    self->tiers.fastmath = options->fastmath == 1;
+    self->tiers.taken = cwj_profiles_new(self->runtime.decl);
+    if (self->tiers.taken == NULL) {
+        return -1;
+    }
+    self->runtime.hot_at = ULLONG_MAX;
+    if (options->optimize != CWJ_OPTIMIZE_OFF) {
+        self->runtime.hot = hot;
+        self->runtime.hot_at = CWJ_HOT_TIME;
+    }
+    return 0;
+}
+
+void
+cwj_tiers_clear(cwj_function_object *self)
+{
+    for (int i = 0; i < self->tiers.njobs; i++) {
+        tj_job_free(self->tiers.jobs[i]);
+    }
+    self->tiers.njobs = 0;
+    PyMem_Free(self->tiers.taken);
+    self->tiers.taken = NULL;
+}
+
+const char *
+cwj_tiers_name(const cwj_function_object *self)
+{
+    const cwj_function_decl *decl = self->runtime.decl;
+    for (int t = 0; t < decl->ntypesets; t++) {
+        if (__atomic_load_n(&self->runtime.loops[t], __ATOMIC_ACQUIRE) == decl->typesets[t].loop) {
+            return "tcc";
+        }
+    }
+    return "cc";
+}
+
+static double
+seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Waits in turns short enough for Ctrl-C. */
+static int
+wait_for_job(tj_job *job, double seconds)
+{
+    double end = seconds < 0 ? 0 : seconds_now() + seconds;
+    for (;;) {
+        double left = seconds < 0 ? 0.05 : end - seconds_now();
+        tj_job_state state;
+        Py_BEGIN_ALLOW_THREADS state = tj_job_wait(job, left < 0 ? 0 : left < 0.05 ? left : 0.05);
+        Py_END_ALLOW_THREADS if (PyErr_CheckSignals() < 0)
+        {
+            return -1;
+        }
+        if (state != TJ_JOB_STARTED || left < 0) {
+            return state == TJ_JOB_READY;
+        }
+    }
+}
+
+int
+cwj_tiers_wait(cwj_function_object *self, double seconds)
+{
+    if (self->tiers.optimize == CWJ_OPTIMIZE_OFF) {
+        return 0;
+    }
+    tj_job *job = newest_job(self);
+    if (job == NULL && !start_job(self)) {
+        return 0;
+    }
+    int there = wait_for_job(newest_job(self), seconds);
+    return there != 0 ? there : strcmp(cwj_tiers_name(self), "cc") == 0; /* an earlier job's */
+}

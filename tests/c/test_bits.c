@@ -1,0 +1,354 @@
+/* test_bits.c: both tiers give the same bits. Each expression becomes a loop that
+ * libtcc and the optimizing compiler compile from one text, and runs over edge
+ * values and random bits. NaNs are equal to each other: their payload is outside
+ * of the promise. Needs what test_optimize.c needs.
+ */
+#define _GNU_SOURCE 1
+#include "../../tinyjit/internal.h"
+#include "check.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+enum {
+    COUNT = 4099,
+    MOST_BYTES = 16 /* of an element */
+};
+
+typedef struct type {
+    const char *name;
+    size_t size;
+    size_t real; /* bytes of a floating point component, or 0 */
+} type;
+
+static const type doubles = {"double", 8, 8}, floats = {"float", 4, 4}, longs = {"long", 8, 0},
+                  ulongs = {"unsigned long", 8, 0}, ints = {"int", 4, 0},
+                  uints = {"unsigned", 4, 0}, shorts = {"short", 2, 0},
+                  bytes = {"unsigned char", 1, 0}, complexes = {"npy_complex128", 16, 8},
+                  small_complexes = {"npy_complex64", 8, 4};
+
+typedef struct kernel {
+    const type *from, *to;
+    const char *expression; /* of a, b, c, which have the type T */
+} kernel;
+
+static const char *const real_expressions[] = {
+    "a*b+c",
+    "a*b-c",
+    "c-a*b",
+    "a*b+c*a",
+    "a*a+b*b+c*c",
+    "a/b",
+    "a/3",
+    "a/4",
+    "a+b+c",
+    "a+(b+c)",
+    "a<b?a:b",
+    "a>b?a:b",
+    "a<=b?b:a",
+    "fmin(a,b)",
+    "fmax(a,b)",
+    "fabs(a)",
+    "-a",
+    "0-a",
+    "a+0.0",
+    "a-0.0",
+    "a*0",
+    "a-a",
+    "a/a",
+    "sqrt(a)",
+    "1/sqrt(a)",
+    "floor(a)",
+    "ceil(a)",
+    "trunc(a)",
+    "rint(a)",
+    "nearbyint(a)",
+    "round(a)",
+    "roundf(a)",
+    "copysign(a,b)",
+    "fma(a,b,c)",
+    "pow(a,2.0)",
+    "pow(a,0.5)",
+    "pow(a,-1.0)",
+    "pow(a,3.0)",
+    "pow(a,b)",
+    "pow(2.0,a)",
+    "exp(a)",
+    "exp(a)*exp(b)",
+    "log(exp(a))",
+    "cos(a)+sin(a)",
+    "sin(a)/cos(a)",
+    "tanh(a)",
+    "atan2(a,b)",
+    "hypot(a,b)",
+    "fmod(a,b)",
+    "cbrt(a)",
+    "expm1(a)",
+    "log1p(a)",
+    "erf(a)",
+    "sinf(a)*cosf(a)",
+    "isnan(a)+2*isinf(a)",
+    "isfinite(a)+2*signbit(a)",
+    "(float)a*(float)b",
+    "(float)(a*b)",
+    "(float)((double)a*(double)b+(double)c)",
+    "(float)sqrt((double)a)",
+    "ldexp(a,3)",
+    "fdim(a,b)",
+    "nextafter(a,b)",
+    "a>0?sqrt(a):0",
+    "isgreater(a,b)+2*isunordered(a,b)",
+    "(a<b)+(b<c)*2",
+    "a*0.1f",
+    "sin(1.5)+exp(0.3)+log(7.7)+pow(1.1,5.3)+a",
+    "(long double)a*b+c",
+};
+
+static const char *const whole_expressions[] = {
+    "a+b",
+    "a-b",
+    "a*b+c",
+    "-a",
+    "a>>3",
+    "a<<2",
+    "(a&b)|(c^a)",
+    "~a",
+    "a%(b|1)",
+    "a/3",
+    "a%7",
+    "a/8",
+    "a<b?a:b",
+    "a<0?-a:a",
+    "a+1>a",
+    "(a+b)/2",
+    "a*a*a",
+    "(unsigned char)a",
+    "(short)(a+b)",
+    "(int)a+(unsigned)b",
+    "(a*77+b*151+c*28)>>8",
+    "a*0.5<b*0.25",
+};
+
+static const char *const complex_expressions[] = {
+    "(T){a.real*b.real-a.imag*b.imag,a.real*b.imag+a.imag*b.real}",
+    "(T){a.real*b.real+a.imag*b.imag,a.imag*b.real-a.real*b.imag}",
+    "(T){a.real*b.real-a.imag*b.imag+c.real,a.real*b.imag+a.imag*b.real+c.imag}",
+    "(T){c.real-(a.real*b.real-a.imag*b.imag),c.imag-(a.real*b.imag+a.imag*b.real)}",
+    "(T){a.real*b.real+c.real,a.imag*b.imag-c.imag}",
+    "(T){a.real*c.real-b.real,a.imag*c.imag+b.imag}",
+};
+
+static const kernel conversions[] = {
+    {&longs, &doubles, "a"},
+    {&ulongs, &doubles, "a"},
+    {&ulongs, &floats, "a"},
+    {&ints, &floats, "a"},
+    {&bytes, &floats, "a*0.1f"},
+    {&bytes, &bytes, "(unsigned char)(a*0.299+b*0.587+c*0.114)"},
+    {&doubles, &ints, "a<1e9&&a>-1e9?(int)a:0"},
+    {&doubles, &longs, "a<1e18&&a>-1e18?(long)a:7"},
+    {&doubles, &ulongs, "a<1.8e19&&a>=0?(unsigned long)a:7"},
+    {&doubles, &bytes, "a<255&&a>=0?(unsigned char)a:7"},
+    {&doubles, &longs, "fabs(a)<1e9?lrint(a)+lround(a):0"},
+};
+
+static kernel kernels[512];
+static int nkernels;
+
+static void add(const type *one, const char *const *expressions, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        kernels[nkernels++] = (kernel){one, one, expressions[i]};
+}
+
+#define ADD(one, list) add(one, list, sizeof(list) / sizeof *(list))
+
+static void add_all(void)
+{
+    ADD(&doubles, real_expressions);
+    ADD(&floats, real_expressions);
+    ADD(&longs, whole_expressions);
+    ADD(&ulongs, whole_expressions);
+    ADD(&ints, whole_expressions);
+    ADD(&uints, whole_expressions);
+    ADD(&shorts, whole_expressions);
+    ADD(&bytes, whole_expressions);
+    ADD(&complexes, complex_expressions);
+    ADD(&small_complexes, complex_expressions);
+    for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
+        kernels[nkernels++] = conversions[i];
+}
+
+/* ---- text --------------------------------------------------------------------- */
+
+typedef int loop(int count, const void *a, const void *b, const void *c, void *out);
+
+static void write_text(tj_text *text)
+{
+    for (int k = 0; k < nkernels; k++) {
+        const char *from = kernels[k].from->name, *to = kernels[k].to->name;
+        tj_text_printf(text,
+                       "static %s e%d(%s a, %s b, %s c)\n"
+                       "{ typedef %s T; (void)(T *)0; (void)a; (void)b; (void)c; return %s; }\n"
+                       "int f%d(int n, const void *x, const void *y, const void *z, void *w)\n"
+                       "{ const %s *restrict a = x, *restrict b = y, *restrict c = z;\n"
+                       "  %s *restrict o = w;\n"
+                       "  for (int i = 0; i < n; i++) o[i] = e%d(a[i], b[i], c[i]); return 1; }\n",
+                       to, k, from, from, from, from, kernels[k].expression, k, from, to, k);
+    }
+    tj_text_puts(text, "typedef int loop(int, const void *, const void *, const void *, void *);\n"
+                       "loop *const table[] = {");
+    for (int k = 0; k < nkernels; k++)
+        tj_text_printf(text, "f%d, ", k);
+    tj_text_puts(text, "};\n");
+}
+
+/* ---- values --------------------------------------------------------------------- */
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t next_random(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+static double next_real(void)
+{
+    static const double edges[] = {0.0,
+                                   -0.0,
+                                   1.0,
+                                   -1.0,
+                                   0.5,
+                                   1.5,
+                                   2.5,
+                                   __builtin_inf(),
+                                   -__builtin_inf(),
+                                   4.9e-324,
+                                   -1e-320,
+                                   2.2e-308,
+                                   1.79e308,
+                                   -1.79e308,
+                                   3.0,
+                                   1e-45,
+                                   3.4e38,
+                                   2147483647.5,
+                                   0.49999999999999994,
+                                   4503599627370497.5,
+                                   9007199254740993.0};
+    union {
+        uint64_t bits;
+        double value;
+    } any = {next_random()};
+    switch (next_random() % 4) {
+    case 0:
+        return edges[next_random() % (sizeof edges / sizeof *edges)];
+    case 1:
+        return any.value;
+    default:
+        return (double)(int64_t)any.bits * 1e-18 * (any.bits & 1 ? 1 : 70);
+    }
+}
+
+static void fill(unsigned char *out, const type *one)
+{
+    for (size_t at = 0; at < COUNT * one->size; at += one->real ? one->real : 1) {
+        double value = one->real ? next_real() : 0;
+        float narrow = (float)value;
+        if (one->real == 8)
+            memcpy(out + at, &value, 8);
+        else if (one->real == 4)
+            memcpy(out + at, &narrow, 4);
+        else
+            out[at] = (unsigned char)(next_random() % 4 ? next_random() : next_random() % 2 - 1);
+    }
+}
+
+static bool is_nan(const unsigned char *bits, size_t size)
+{
+    double wide = 0;
+    float narrow = 0;
+    if (size == 8)
+        memcpy(&wide, bits, 8);
+    else if (size == 4)
+        memcpy(&narrow, bits, 4);
+    return wide != wide || narrow != narrow;
+}
+
+static bool is_same(const unsigned char *one, const unsigned char *other, const type *what)
+{
+    size_t step = what->real ? what->real : what->size;
+    for (size_t at = 0; at < COUNT * what->size; at += step)
+        if (memcmp(one + at, other + at, step) &&
+            !(what->real && is_nan(one + at, step) && is_nan(other + at, step)))
+            return false;
+    return true;
+}
+
+static void compare(loop *const *plain, loop *const *optimized)
+{
+    static unsigned char in[3][COUNT * MOST_BYTES], out[2][COUNT * MOST_BYTES];
+    for (int k = 0; k < nkernels; k++) {
+        for (int i = 0; i < 3; i++)
+            fill(in[i], kernels[k].from);
+        plain[k](COUNT, in[0], in[1], in[2], out[0]);
+        optimized[k](COUNT, in[0], in[1], in[2], out[1]);
+        if (!is_same(out[0], out[1], kernels[k].to))
+            CHECK_STR(kernels[k].expression, "the same bits");
+        else
+            check_count++;
+    }
+}
+
+static void keep(void *context, const void *address)
+{
+    *(const void **)context = address;
+}
+
+static void test_bits(void)
+{
+    tj_text text = {0};
+    tj_unit *unit = NULL;
+    tj_messages messages = {0};
+    tj_compiler compiler;
+    tj_error error;
+    tj_error_init(&error);
+    add_all();
+    write_text(&text);
+    tj_names *names = tj_names_new();
+    CHECK(names && tj_names_collect(names, text.data, text.length));
+    CHECK(tj_compile(NULL, text.data, names, &unit, &messages, &error) == TJ_OK);
+    CHECK_STR(messages.count ? messages.items[0].text : NULL, NULL);
+    CHECK(tj_compiler_find(NULL, getenv("PATH"), &compiler, &error) == TJ_OK);
+    const void *table = NULL;
+    tj_job_options options = {
+        .compiler = &compiler, .symbol = "table", .ready = keep, .context = &table};
+    tj_job *job = tj_job_new(NULL, text.data, &options);
+    CHECK(tj_job_wait(job, 60) == TJ_JOB_READY);
+    char *failure = tj_job_failure(job);
+    CHECK_STR(failure, NULL);
+    if (unit && table)
+        compare(tj_unit_symbol(unit, "table"), table);
+    tj_free(failure);
+    tj_job_free(job);
+    tj_compiler_clear(&compiler);
+    tj_unit_free(unit);
+    tj_names_free(names);
+    tj_text_clear(&text);
+    tj_messages_clear(&messages);
+    tj_error_clear(&error);
+}
+
+int main(void)
+{
+    tj_error error;
+    tj_error_init(&error);
+    CHECK(tj_backend_open(getenv("TJ_TEST_LIBTCC"), getenv("TJ_TEST_LIB_DIR"),
+                          getenv("TJ_TEST_INCLUDE_DIR"), &error) == TJ_OK);
+    tj_error_clear(&error);
+    RUN(test_bits);
+    tj_optimizer_stop();
+    return check_report();
+}
