@@ -1,6 +1,7 @@
 # make demo    build in .venv and run the examples
 # make test    build in .venv with warnings as errors and run the test suite
-# make bench   side by side with NumPy, numba and numpysane_pywrap
+# make bench   side by side with NumPy, numba, numexpr, numpysane_pywrap, cffi and plain C: some minutes;
+#              BENCH_FLAGS=--quick runs everything once
 # make lint    ruff and clang-format; `make format` applies both
 # make clean   remove everything that these made
 #
@@ -36,8 +37,7 @@ test-all-pythons:
 	@sh tools/test_pythons.sh
 
 bench: $(VENV)/.bench
-	@set -e; for name in define call memory importtime; do \
-		echo "== benchmarks/$$name.py"; $(PY) benchmarks/$$name.py $(BENCH_FLAGS); done
+	@$(PY) benchmarks/run.py $(BENCH_FLAGS)
 
 lint: $(VENV)/.lint
 	@$(PY) -m ruff check $(PYTHON_FILES)

