@@ -56,14 +56,6 @@ def unrest(times: dict[str, list[float]]) -> float:
 # ---- cwrapjit's tiers ----------------------------------------------------------------------------
 
 
-def optional_options(make: Callable[..., Any], **options: Any) -> tuple[Any, str]:
-    """make(**options), or as many of the options as this version knows, and a word about the others."""
-    try:
-        return make(**options), ""
-    except NotImplementedError as error:
-        return make(), str(error)
-
-
 def heat(function: Any, call: Callable[[], Any]) -> bool:
     """Into the optimizing tier, with what calls have in common as constants. False: there is none."""
     call()

@@ -111,7 +111,7 @@ def own_actions(workload: Workload, inputs: Any, out: np.ndarray) -> tuple[dict[
     def make(**options: Any) -> Any:
         return cwrapjit.function(workload.name, "", **workload.definition, **options)
 
-    hot, _ = race.optional_options(make, fastmath=workload.fastmath)
+    hot = make(fastmath=workload.fastmath)
     first = make(optimize="off")
     actions = {OWN: lambda: hot(*inputs, out=out), FIRST: lambda: first(*inputs, out=out)}
     return actions, race.heat(hot, actions[OWN])

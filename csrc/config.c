@@ -57,40 +57,35 @@ effective_optimize(const config_object *self)
     return text;
 }
 
+/* What is set, else what the environment variable says, else 1. */
 static PyObject *
-effective_threads(const config_object *self)
+effective_number(PyObject *set, const char *variable, int (*parse)(PyObject *, const char *))
 {
-    if (self->threads != NULL) {
-        return Py_NewRef(self->threads);
+    if (set != NULL) {
+        return Py_NewRef(set);
     }
-    PyObject *text = environment_text("CWRAPJIT_THREADS");
+    PyObject *text = environment_text(variable);
     if (text == NULL) {
         return PyErr_Occurred() ? NULL : PyLong_FromLong(1);
     }
-    PyObject *threads = number_or_text(text);
+    PyObject *number = number_or_text(text);
     Py_DECREF(text);
-    if (threads != NULL && cwj_parse_threads(threads, "CWRAPJIT_THREADS") < 0) {
-        Py_CLEAR(threads);
+    if (number != NULL && parse(number, variable) < 0) {
+        Py_CLEAR(number);
     }
-    return threads;
+    return number;
+}
+
+static PyObject *
+effective_threads(const config_object *self)
+{
+    return effective_number(self->threads, "CWRAPJIT_THREADS", cwj_parse_threads);
 }
 
 static PyObject *
 effective_processes(const config_object *self)
 {
-    if (self->processes != NULL) {
-        return Py_NewRef(self->processes);
-    }
-    PyObject *text = environment_text("CWRAPJIT_PROCESSES");
-    if (text == NULL) {
-        return PyErr_Occurred() ? NULL : PyLong_FromLong(1);
-    }
-    PyObject *processes = number_or_text(text);
-    Py_DECREF(text);
-    if (processes != NULL && cwj_parse_processes(processes, "CWRAPJIT_PROCESSES") < 0) {
-        Py_CLEAR(processes);
-    }
-    return processes;
+    return effective_number(self->processes, "CWRAPJIT_PROCESSES", cwj_parse_processes);
 }
 
 int

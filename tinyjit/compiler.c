@@ -143,8 +143,8 @@ static tj_status resolve(tj_words *words, const char *path, tj_error *error)
     tj_text found = {0};
     tj_status status = TJ_OK;
     if (!look_up(words->items[0], path, &found)) {
-        status = tj_fail(error, TJ_NO_BACKEND, "no compiler: '%s' is not a program%s",
-                         words->items[0], strchr(words->items[0], '/') ? "" : " in PATH");
+        status = tj_fail(error, TJ_NO_BACKEND, "'%s' is not a program%s", words->items[0],
+                         strchr(words->items[0], '/') ? "" : " in PATH");
     } else if (found.failed) {
         status = tj_fail_no_memory(error);
     } else {
@@ -159,11 +159,11 @@ static tj_status resolve(tj_words *words, const char *path, tj_error *error)
 static tj_status find_wanted(const char *wanted, const char *path, tj_words *words, tj_error *error)
 {
     if (!split(wanted, words))
-        return tj_fail(error, TJ_NO_BACKEND, "no compiler: a quote in '%s' is not closed", wanted);
+        return tj_fail(error, TJ_NO_BACKEND, "a quote in '%s' is not closed", wanted);
     if (words->failed)
         return tj_fail_no_memory(error);
     if (words->count == 0 || words->items[0][0] == '\0')
-        return tj_fail(error, TJ_NO_BACKEND, "no compiler: the command line is empty");
+        return tj_fail(error, TJ_NO_BACKEND, "the command line is empty");
     return resolve(words, path, error);
 }
 
@@ -182,7 +182,7 @@ static tj_status find_any(const char *path, tj_words *words, tj_error *error)
     }
     tj_text_clear(&found);
     if (status == TJ_NO_BACKEND)
-        tj_fail(error, status, "no compiler: none of cc, gcc, clang is in PATH");
+        tj_fail(error, status, "none of cc, gcc, clang is in PATH");
     return status;
 }
 
