@@ -24,7 +24,7 @@ static const tj_environment *environment_of(const tj_build *build)
 bool tj_build_init(tj_build *build, tj_environment *environment, const char *text,
                    const tj_job_options *options)
 {
-    *build = (tj_build){.fastmath = options->fastmath};
+    *build = (tj_build){.fastmath = options->fastmath, .keeps_state = options->keeps_state};
     build->text = tj_copy_string(text);
     build->symbol = tj_copy_string(options->symbol);
     for (char **variable = environ; variable && *variable; variable++)

@@ -359,7 +359,10 @@ void tj_compiler_command(const tj_compiler *compiler, const tj_environment *envi
         add(words, "-mno-avx512f");
     if (!fastmath)
         add_blind_flags(text, words);
-    if (fastmath && (is_called(compiler, "clang") || tj_compiler_object_number(compiler) == 1))
+    bool is_clang = is_called(compiler, "clang") || tj_compiler_object_number(compiler) == 1;
+    if (is_clang)
+        add(words, "-fbracket-depth=100000"); /* graphs are blocks in blocks */
+    if (is_clang && fastmath)
         add(words, "-fveclib=libmvec");
     for (char **dir = environment->include_dirs; dir && *dir; dir++)
         add_joined(words, "-I", *dir);

@@ -164,6 +164,7 @@ typedef struct tj_object {
     size_t nundefined;
     size_t capacity;
     bool fuses;         /* its code may multiply and add with one rounding */
+    bool keeps_state;   /* set by the caller: data that it may write is accepted */
 } tj_object;
 
 /* Loads an object that tj_object_check() accepted. Binds its symbols as a unit's,
@@ -174,8 +175,8 @@ tj_status tj_load_object(const tj_environment *environment, const tj_object *obj
 /* ---- object.c ---------------------------------------------------------- */
 
 /* True when bytes are a relocatable ELF64 file of this machine that libtcc can
- * load and that holds no data that it may write; the names that it leaves
- * undefined are appended to object. Any bytes may come. */
+ * load and that holds no data that it may write, unless object->keeps_state; the
+ * names that it leaves undefined are appended to object. Any bytes may come. */
 tj_status tj_object_check(const unsigned char *bytes, size_t size, tj_object *object,
                           tj_error *error);
 /* The same of the file object->fd, which is made unchangeable first. */
@@ -246,6 +247,7 @@ typedef struct tj_build {
     tj_words variables;          /* owned: a copy of the process' environment, which the
                                     thread that compiles cannot read: it may change */
     bool fastmath;
+    bool keeps_state; /* as in tj_job_options */
 } tj_build;
 
 /* Copies all, in a thread in which nobody changes the environment meanwhile. Returns false without memory. */

@@ -6,8 +6,9 @@
  * and relocations are accepted by name and number, not refused: what is not
  * known is not loaded.
  *
- * Data that the code may write is refused. A second copy of it beside the first
- * tier's would change what a function computes.
+ * Data that the code may write is refused, unless the caller says that this code is
+ * the only one. A second copy of it beside the first tier's would change what a
+ * function computes.
  */
 #define _GNU_SOURCE 1 /* seals */
 #include "internal.h"
@@ -40,6 +41,7 @@ typedef struct reader {
     Elf64_Shdr symbols;
     Elf64_Shdr strings; /* the symbols' names */
     tj_error *error;
+    bool keeps_state; /* data that the code may write is accepted */
 } reader;
 
 static tj_status refuse(const reader *this, const char *what)
@@ -147,10 +149,11 @@ static tj_status find_symbols(reader *this)
 
 /* ---- sections ---------------------------------------------------------------- */
 
-static bool may_be_written(const Elf64_Shdr *section, const char *name)
+static bool is_refused(const reader *this, const Elf64_Shdr *section, const char *name)
 {
     return (section->sh_flags & SHF_TLS) ||
-           ((section->sh_flags & SHF_WRITE) && !is_kind(name, ".data.rel.ro"));
+           (!this->keeps_state && (section->sh_flags & SHF_WRITE) &&
+            !is_kind(name, ".data.rel.ro"));
 }
 
 /* Sections that libtcc may put into memory. */
@@ -169,7 +172,7 @@ static tj_status check_loaded(const reader *this, const Elf64_Shdr *section, con
     if (is_kind(name, ".init_array") || is_kind(name, ".fini_array") || is_kind(name, ".ctors") ||
         is_kind(name, ".dtors") || is_kind(name, ".init") || is_kind(name, ".fini"))
         return refuse(this, "it wants code to run when it is loaded");
-    if (section->sh_size && may_be_written(section, name))
+    if (section->sh_size && is_refused(this, section, name))
         return refuse(this, "it holds data that it may write");
     if (section->sh_addralign > MOST_ALIGNMENT ||
         (section->sh_addralign & (section->sh_addralign - 1)))
@@ -288,7 +291,8 @@ static tj_status check_symbol(const reader *this, size_t i, tj_object *object)
 tj_status tj_object_check(const unsigned char *bytes, size_t size, tj_object *object,
                           tj_error *error)
 {
-    reader this = {.bytes = bytes, .size = size, .error = error};
+    reader this = {
+        .bytes = bytes, .size = size, .error = error, .keeps_state = object->keeps_state};
     tj_status status = check_header(&this);
     if (!status)
         status = find_symbols(&this);

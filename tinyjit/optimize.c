@@ -126,6 +126,7 @@ static tj_status make_object(tj_worker *this, bool narrow, tj_object *object, tj
         status =
             tj_build_compile(&job->build, narrow, &this->files, seconds, must_stop, job, error);
     object->fd = this->files.object;
+    object->keeps_state = job->build.keeps_state;
     return status ? status : tj_object_look(object, error);
 }
 

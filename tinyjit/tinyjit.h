@@ -358,6 +358,146 @@ tj_status tj_define(tj_environment *environment, const tj_spec *spec, tj_functio
                     tj_messages *messages, tj_error *error);
 void tj_function_clear(tj_function *function);
 
+/* ---- graphs: nested blocks of C ----------------------------------------- */
+
+/* The second front end: values that know how to become C and back, operations
+ * that are C text between them. Each value and each operation is a block:
+ *
+ *     {                        block 1: get a value ready
+ *         begin of 1
+ *         {                    block 2
+ *             begin of 2
+ *         label_2:
+ *             cleanup of 2     runs whatever happened in 2 or inside it
+ *         }
+ *     label_1:
+ *         cleanup of 1
+ *     }
+ *     return failure;          0, or the number of the block that failed
+ *
+ * A text fails by tj_graph_fail_text(), "{failure = 2; goto label_2;}", so that
+ * exactly the blocks that were entered are cleaned up, in reverse order.
+ *
+ * Blocks are numbered from 1: the variables in their order, then the operations'
+ * (numbered by the caller, each larger than the one before). */
+
+/* "%(x)s" in a template becomes what x is bound to, "%%" a percent sign. */
+typedef struct tj_binding {
+    const char *name;
+    const char *text;
+} tj_binding;
+
+/* Appends template, filled. An unknown name or a percent sign that begins
+ * neither: TJ_BAD_SPEC, `position` is its byte offset, the text gives line and
+ * column and, for a name, which ones there are. */
+tj_status tj_template_fill(const char *text, size_t length, const tj_binding *bindings,
+                           size_t nbindings, tj_text *out, tj_error *error);
+
+/* What a text that only declares variables and types declares. */
+typedef struct tj_declarations {
+    char *typedefs; /* owned: the typedefs and definitions of structs, unions, enums */
+    char *members;  /* owned: the variables, as a struct could have them */
+    char **names;   /* owned, NULL-terminated: the variables */
+    size_t nnames;
+} tj_declarations;
+
+/* Reads declarations. Every variable and typedef must have `name` in its name
+ * (NULL: anything goes) and be neither py_NAME nor storage_NAME. Directives,
+ * initializers, functions, statements, storage classes, variable-length arrays:
+ * one error message per fault, TJ_COMPILE_FAILED. */
+tj_status tj_declarations_read(const tj_piece *piece, const char *name,
+                               tj_declarations *declarations, tj_messages *messages,
+                               tj_error *error);
+void tj_declarations_clear(tj_declarations *declarations);
+
+typedef enum tj_graph_role {
+    TJ_GRAPH_INPUT,     /* extract; py_NAME comes from its storage */
+    TJ_GRAPH_CONSTANT,  /* as an input; kept ones are extracted once per state */
+    TJ_GRAPH_TEMPORARY, /* init; py_NAME is None */
+    TJ_GRAPH_OUTPUT     /* init, or extract_out; sync, and py_NAME goes to its storage */
+} tj_graph_role;
+
+typedef struct tj_graph_variable {
+    const char *name;  /* its C name, "V1_x": part of the name of all that it declares */
+    const char *label; /* for comments: "x (Double)" */
+    bool fetched;      /* as an output: extract_out, and py_NAME comes from its storage */
+    bool kept;         /* lives in the state: declared, begun and cleaned up once */
+    bool sync_fails;   /* its sync may fail (types of the later protocol) */
+    tj_piece declare;
+    tj_piece extract;  /* where it is an input or a constant */
+    tj_piece init;     /* elsewhere; the text of extract_out where fetched */
+    tj_piece sync;
+    tj_piece cleanup;
+} tj_graph_variable;
+
+typedef struct tj_graph_node {
+    const char *name;  /* "node_1" */
+    const char *label; /* for comments: "z = Add(x, y)" */
+    int validate_block; /* 0: it has none */
+    int code_block;
+    tj_piece support;        /* at file level */
+    tj_piece struct_declare; /* members of the state; any names */
+    tj_piece struct_init;    /* once per state; may fail, as code_block */
+    tj_piece struct_cleanup;
+    tj_piece validate;
+    tj_piece validate_cleanup;
+    tj_piece code;
+    tj_piece code_cleanup;
+} tj_graph_node;
+
+typedef struct tj_graph_use {
+    int variable;
+    tj_graph_role role;
+} tj_graph_use;
+
+/* Nodes that run as one C function, in nested blocks: the uses, then the nodes. */
+typedef struct tj_graph_step {
+    int nuses;
+    const tj_graph_use *uses; /* in the order of the variables */
+    int nnodes;
+    const int *nodes;
+} tj_graph_step;
+
+typedef struct tj_graph {
+    const char *name; /* in messages and in comments: "graph" */
+    bool struct_form; /* a struct with storages and what is kept, else functions of storages */
+    int nvariables;
+    const tj_graph_variable *variables;
+    int nnodes;
+    const tj_graph_node *nodes;
+    int nsteps;
+    const tj_graph_step *steps;
+    int nheaders;
+    const char *const *headers; /* what stands behind #include: "<math.h>", "\"my.h\"" */
+    int nsupports;
+    const tj_piece *supports; /* support code, in order, each once */
+    int ninits;
+    const tj_piece *inits; /* init code: statements that run once per unit */
+} tj_graph;
+
+/* The failure code of a block, for sub["fail"] and %(fail)s; in_sync: for the
+ * sync of a variable, from where only the cleanup is left. */
+void tj_graph_fail_text(int block, bool in_sync, tj_text *out);
+
+/* Checks what needs no compiler, with messages that give piece, line and column:
+ * what tj_scan_check() refuses; declarations; `return`, and break, continue and
+ * goto that leave the piece; failing in a cleanup, and in a sync that may not; the
+ * names that the generated text keeps for itself (failure, label_N, cwj_state ...).
+ * Macros of the support code are followed. TJ_BAD_SPEC: a header that is none, more
+ * blocks than can be nested. */
+tj_status tj_graph_check(const tj_graph *graph, tj_messages *messages, tj_error *error);
+
+/* Appends the C text of a unit that defines "cwj_graph", a cwj_graph_decl of
+ * cwj_graph.h. Needs the prelude in front. */
+tj_status tj_emit_graph(const tj_graph *graph, tj_text *text);
+
+/* Check, emit, compile. *source is owned by the caller (tj_free); NULL: not
+ * wanted. What is C++ is said to be. What only the compiler can tell is an error of
+ * the piece, too: a variable-length array behind a failure code of its block, a
+ * `return` that a header's macro hides. */
+tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj_unit **unit,
+                          char **source, tj_messages *messages, tj_error *error);
+
 /* ---- the optimizing compiler ------------------------------------------- */
 
 /* A C compiler of this machine, started as a process: "cc", "gcc-12 -m64". */
@@ -390,6 +530,7 @@ typedef enum tj_job_state {
 typedef struct tj_job_options {
     const tj_compiler *compiler; /* copied */
     bool fastmath;
+    bool keeps_state;   /* the object may have data that it writes: no other tier of it runs */
     const char *symbol; /* copied: what the owner wants of the object */
     /* Called once, in the background thread, when the code is there, with the
      * symbol's address; never after tj_job_free(). It must not call tinyjit. */

@@ -95,6 +95,28 @@ static int call(const outcome *this, int argument)
     return function ? function(argument) : 0;
 }
 
+/* Data that the code writes, where no other tier has a copy of it. */
+static void check_state(const char *wanted, const char *text)
+{
+    tj_compiler compiler = find(wanted);
+    outcome r = {0};
+    tj_job_options options = {.compiler = &compiler,
+                              .keeps_state = true,
+                              .symbol = "f",
+                              .ready = on_ready,
+                              .context = &r};
+    r.job = tj_job_new(NULL, text, &options);
+    tj_compiler_clear(&compiler);
+    CHECK(r.job != NULL);
+    finish(&r);
+    CHECK_STR(r.failure, NULL);
+    if (r.address) {
+        CHECK(call(&r, 3) == 7);
+        CHECK(call(&r, 5) == 12);
+    }
+    drop(&r);
+}
+
 static void check_failure(const char *wanted, const char *text, const char *part)
 {
     outcome r;
@@ -269,6 +291,17 @@ static void test_fastmath(void)
 }
 
 /* ---- bad texts ---------------------------------------------------------------------- */
+
+static void test_states(void)
+{
+    check_state(NULL, "int n = 4; int f(int x) { return n += x; }");
+    check_state(NULL, "int n; int f(int x) { if (!n) n = 4; return n += x; }");
+    check_state(NULL, "int f(int x) { static int n = 4; return n += x; }");
+    check_state(NULL,
+                "static int n = 4, *at[2] = {&n, &n}; int f(int x) { return *at[x & 1] += x; }");
+    check_state("cc -O0", "static char rest[5000]; static int n = 4;\n"
+                          "int f(int x) { rest[x] = 1; return n += x; }");
+}
 
 static void test_bad_texts(void)
 {
@@ -616,6 +649,7 @@ int main(void)
     files = count_files("/proc/self/fd");
     RUN(test_environment);
     RUN(test_fastmath);
+    RUN(test_states);
     RUN(test_bad_texts);
     RUN(test_bad_compilers);
     RUN(test_standard_output);
