@@ -72,11 +72,13 @@ setup(
     ext_modules=[
         Extension(
             "cwrapjit._cwrapjit",
-            sources=relative("tinyjit/*.c", "csrc/*.c"),
+            sources=relative("tinyjit/*.c", "csrc/*.c", "csrc/graph/*.c", "csrc/ready/*.c"),
             depends=relative(
                 "tinyjit/*.h",
                 "csrc/*.h",
                 "csrc/call/*.c",
+                "csrc/graph/*.h",
+                "csrc/ready/*.h",
                 "cwrapjit/include/**/*.h",
                 "tools/embed.py",
                 "setup.py",

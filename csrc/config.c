@@ -200,6 +200,12 @@ set_compiler(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
     return 0;
 }
 
+static PyObject *
+get_compiled_graphs(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromUnsignedLongLong(cwj_state_of(self)->compiled_graphs);
+}
+
 static PyGetSetDef config_getset[] = {
     {"optimize", get_optimize, set_optimize,
      "'auto', 'eager' or 'off': the optimizing tier; $CWRAPJIT_OPTIMIZE.", NULL},
@@ -212,6 +218,8 @@ static PyGetSetDef config_getset[] = {
      "The optimizing compiler's command, or None: what there is; $CWRAPJIT_CC.", NULL},
     {"processes", get_processes, set_processes,
      "Compilers that may run at a time, 1 to 64; $CWRAPJIT_PROCESSES.", NULL},
+    {"compiled_graphs", get_compiled_graphs, NULL,
+     "Units that link() compiled in this process; read-only.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -7,6 +7,8 @@
 #include "compiler.h"
 #include "environment.h"
 #include "function.h"
+#include "graph/linked.h"
+#include "ready/ready.h"
 #include "state.h"
 
 /* ---- functions of the extension module --------------------------------- */
@@ -74,6 +76,7 @@ optimizer(PyObject *extension, PyObject *Py_UNUSED(unused))
 static PyMethodDef extension_methods[] = {
     {"function", (PyCFunction)(void (*)(void))define_function, METH_VARARGS | METH_KEYWORDS,
      function_doc},
+    {"link", (PyCFunction)(void (*)(void))cwj_link, METH_VARARGS | METH_KEYWORDS, cwj_link_doc},
     {"backend", backend, METH_NOARGS, backend_doc},
     {"optimizer", optimizer, METH_NOARGS, optimizer_doc},
     {NULL, NULL, 0, NULL},
@@ -87,7 +90,8 @@ extension_exec(PyObject *extension)
     cwj_module_state *state = PyModule_GetState(extension);
     if (_import_array() < 0 || cwj_add_errors(extension, state) < 0 ||
         cwj_add_config(extension, state) < 0 || cwj_add_function_type(extension, state) < 0 ||
-        cwj_add_module_type(extension, state) < 0) {
+        cwj_add_module_type(extension, state) < 0 || cwj_add_graph_types(extension, state) < 0 ||
+        cwj_add_filters(extension) < 0) {
         return -1;
     }
     return PyModule_AddStringConstant(extension, "__version__", TJ_VERSION);
@@ -99,6 +103,10 @@ extension_traverse(PyObject *extension, visitproc visit, void *arg)
     cwj_module_state *state = PyModule_GetState(extension);
     Py_VISIT(state->module_type);
     Py_VISIT(state->function_type);
+    Py_VISIT(state->graph_type);
+    Py_VISIT(state->bound_type);
+    Py_VISIT(state->filter_names);
+    Py_VISIT(state->graph_cache);
     Py_VISIT(state->config_type);
     Py_VISIT(state->config);
     Py_VISIT(state->compile_error);
@@ -112,6 +120,10 @@ extension_clear(PyObject *extension)
     cwj_module_state *state = PyModule_GetState(extension);
     Py_CLEAR(state->module_type);
     Py_CLEAR(state->function_type);
+    Py_CLEAR(state->graph_type);
+    Py_CLEAR(state->bound_type);
+    Py_CLEAR(state->filter_names);
+    Py_CLEAR(state->graph_cache);
     Py_CLEAR(state->config_type);
     Py_CLEAR(state->config);
     Py_CLEAR(state->compile_error);

@@ -17,6 +17,16 @@ array_type(void)
     return &PyArray_Type;
 }
 
+/* The class of NumPy's scalars of that type; no such type: numpy.generic. */
+static PyTypeObject *
+scalar_type(int type)
+{
+    PyArray_Descr *descr = type < 0 ? NULL : PyArray_DescrFromType(type);
+    PyTypeObject *found = descr == NULL ? &PyGenericArrType_Type : descr->typeobj;
+    Py_XDECREF(descr); /* NumPy keeps it */
+    return found;
+}
+
 static PyTypeObject *
 type_of(PyObject *object)
 {
@@ -109,6 +119,7 @@ call_vector(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *
     X(PyObject *, PyArray_ToScalar, (void *item, PyArrayObject *a), (item, a)) \
     X(PyObject *, PyArray_Scalar, (void *item, PyArray_Descr *descr, PyObject *base), \
       (item, descr, base)) \
+    X(PyObject *, PyArray_FromScalar, (PyObject *scalar, PyArray_Descr *descr), (scalar, descr)) \
     X(PyObject *, PyArray_SimpleNew, (int ndim, const npy_intp *dims, int type), \
       (ndim, dims, type)) \
     X(PyObject *, PyArray_SimpleNewFromData, \
@@ -176,6 +187,8 @@ call_vector(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *
     X(int, PyArray_FillWithScalar, (PyArrayObject *a, PyObject *value), (a, value)) \
     X(int, PyArray_FailUnlessWriteable, (PyArrayObject *a, const char *name), (a, name)) \
     X(int, PyArray_ResolveWritebackIfCopy, (PyArrayObject *a), (a)) \
+    V(PyArray_ScalarAsCtype, (PyObject *scalar, void *value), (scalar, value)) \
+    X(PyArray_Descr *, PyArray_DescrFromScalar, (PyObject *scalar), (scalar)) \
     V(PyArray_DiscardWritebackIfCopy, (PyArrayObject *a), (a)) \
     V(PyArray_ENABLEFLAGS, (PyArrayObject *a, int flags), (a, flags)) \
     V(PyArray_CLEARFLAGS, (PyArrayObject *a, int flags), (a, flags)) \
@@ -284,6 +297,7 @@ NUMPY_FUNCTIONS(FORWARD, FORWARD_VOID)
 const tj_symbol cwj_shim_symbols[] = {
     NUMPY_FUNCTIONS(ENTRY, ENTRY_VOID)
     {"PyArray_cwj_type", (const void *)array_type, false},
+    {"PyArray_cwj_scalar_type", (const void *)scalar_type, false},
     {"Py_TYPE", (const void *)type_of, false},
     {"Py_REFCNT", (const void *)reference_count, false},
     {"Py_SIZE", (const void *)variable_size, false},

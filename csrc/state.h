@@ -7,6 +7,8 @@
 typedef struct cwj_module_state {
     PyTypeObject *module_type;   /* cwrapjit.module */
     PyTypeObject *function_type; /* cwrapjit.Function */
+    PyTypeObject *graph_type;    /* cwrapjit.Graph */
+    PyTypeObject *bound_type;    /* cwrapjit.BoundGraph */
     PyTypeObject *config_type;   /* cwrapjit.Config */
     PyObject *config;            /* cwrapjit.config, the one instance */
     PyObject *compile_error;     /* cwrapjit.CompileError */
@@ -15,6 +17,9 @@ typedef struct cwj_module_state {
     tj_compiler compiler;        /* owned: see compiler.h; no words: there is none */
     PyObject *compiler_key;      /* what it was chosen by; NULL: not looked yet */
     PyObject *compiler_problem;  /* str: why there is none, or NULL */
+    PyObject *filter_names;      /* ("strict", "allow_downcast") */
+    PyObject *graph_cache;       /* dict: see graph/cache.c; NULL: nothing kept yet */
+    unsigned long long compiled_graphs; /* units of graphs compiled so far */
 } cwj_module_state;
 
 /* The state behind an instance of one of our types, none of which has
@@ -29,6 +34,7 @@ cwj_state_of(PyObject *instance)
  * exception set. */
 int cwj_add_module_type(PyObject *extension, cwj_module_state *state);
 int cwj_add_function_type(PyObject *extension, cwj_module_state *state);
+int cwj_add_graph_types(PyObject *extension, cwj_module_state *state);
 int cwj_add_config(PyObject *extension, cwj_module_state *state);
 int cwj_add_errors(PyObject *extension, cwj_module_state *state);
 

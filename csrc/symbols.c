@@ -1,13 +1,15 @@
 /* symbols.c: the table of names that compiled code may use and csrc/ defines.
  *
- * Three parts: entry points of the call path that stand in for CPython's and
- * libc's own (they take the GIL and print through sys.stdout), the exception
- * objects, and NumPy's macros as functions (shim.c). The first two are neutral:
+ * Four parts: storages of graphs, entry points of the call path that stand in for
+ * CPython's and libc's own (they take the GIL and print through sys.stdout), the
+ * exception objects, and NumPy's macros as functions (shim.c). All but the last are neutral:
  * a snippet that uses nothing else may run without the GIL.
  */
 #include "symbols.h"
 
 #include "call.h"
+#include "graph/storage.h"
+#include "ready/ready.h"
 #include "shim.h"
 
 #define ENTRY(name) {#name, (const void *)cwj_##name, true}
@@ -19,6 +21,9 @@ static const tj_symbol own_symbols[] = {
     CALL_PATH(cwj_contiguous_or_error),
     CALL_PATH(cwj_contiguous_all),
     CALL_PATH(cwj_contiguous_all_or_error),
+
+    CALL_PATH(cwj_storage_get),
+    CALL_PATH(cwj_storage_put),
 
     ENTRY(PyErr_SetString),
     ENTRY(PyErr_Format),
@@ -117,16 +122,19 @@ cwj_symbols(size_t *count)
 {
     static tj_symbol *table = NULL; /* made once; environments borrow it for good */
     size_t nown = sizeof(own_symbols) / sizeof(own_symbols[0]);
+    size_t all = nown + cwj_shim_count + cwj_value_symbols_count;
     if (table == NULL) {
-        tj_symbol *fresh = PyMem_Calloc(nown + cwj_shim_count, sizeof(tj_symbol));
+        tj_symbol *fresh = PyMem_Calloc(all, sizeof(tj_symbol));
         if (fresh == NULL) {
             PyErr_NoMemory();
             return NULL;
         }
         memcpy(fresh, own_symbols, sizeof(own_symbols));
         memcpy(fresh + nown, cwj_shim_symbols, cwj_shim_count * sizeof(tj_symbol));
+        memcpy(fresh + nown + cwj_shim_count, cwj_value_symbols,
+               cwj_value_symbols_count * sizeof(tj_symbol));
         table = fresh;
     }
-    *count = nown + cwj_shim_count;
+    *count = all;
     return table;
 }

@@ -7,11 +7,10 @@
 #include "tiers.h"
 
 #include <limits.h>
-#include <time.h>
 
 #include "compiler.h"
-#include "config.h"
 #include "function.h"
+#include "jobs.h"
 
 static cwj_function_object *
 owner_of(cwj_runtime *runtime)
@@ -122,28 +121,6 @@ make_job(cwj_function_object *self, const tj_compiler *compiler)
     return job;
 }
 
-/* Running compilers end with the process. */
-static void
-stop_at_exit(void)
-{
-    static int registered;
-    if (!registered) {
-        registered = atexit(tj_optimizer_stop) == 0;
-    }
-}
-
-/* As cwrapjit.config says now; nonsense in the environment means one. */
-static void
-set_processes(const cwj_module_state *state)
-{
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    int processes = cwj_config_processes(state->config);
-    PyErr_Clear();
-    tj_optimizer_set_limits(processes < 1 ? 1 : processes, 0);
-    PyErr_Restore(type, value, traceback);
-}
-
 /* Returns 0 when nothing can come of it. */
 static int
 start_job(cwj_function_object *self)
@@ -156,9 +133,7 @@ start_job(cwj_function_object *self)
     if (job == NULL) {
         return 0;
     }
-    stop_at_exit();
-    set_processes(cwj_state_of((PyObject *)self));
-    if (!tj_job_start(job)) {
+    if (!cwj_job_start(cwj_state_of((PyObject *)self), job)) {
         tj_job_free(job);
         return 0;
     }
@@ -239,33 +214,6 @@ cwj_tiers_name(const cwj_function_object *self)
     return "cc";
 }
 
-static double
-seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* Waits in turns short enough for Ctrl-C. */
-static int
-wait_for_job(tj_job *job, double seconds)
-{
-    double end = seconds < 0 ? 0 : seconds_now() + seconds;
-    for (;;) {
-        double left = seconds < 0 ? 0.05 : end - seconds_now();
-        tj_job_state state;
-        Py_BEGIN_ALLOW_THREADS state = tj_job_wait(job, left < 0 ? 0 : left < 0.05 ? left : 0.05);
-        Py_END_ALLOW_THREADS if (PyErr_CheckSignals() < 0)
-        {
-            return -1;
-        }
-        if (state != TJ_JOB_STARTED || left < 0) {
-            return state == TJ_JOB_READY;
-        }
-    }
-}
-
 int
 cwj_tiers_wait(cwj_function_object *self, double seconds)
 {
@@ -276,6 +224,6 @@ cwj_tiers_wait(cwj_function_object *self, double seconds)
     if (job == NULL && !start_job(self)) {
         return 0;
     }
-    int there = wait_for_job(newest_job(self), seconds);
+    int there = cwj_job_wait(newest_job(self), seconds);
     return there != 0 ? there : strcmp(cwj_tiers_name(self), "cc") == 0; /* an earlier job's */
 }

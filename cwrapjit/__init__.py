@@ -12,6 +12,13 @@
 ...         return true;'''})
 >>> print(inner(np.arange(4.0), np.arange(8.0).reshape(2, 4)))
 [14. 38.]
+
+Types and ops that say what their C is become one function of a whole graph.
+
+>>> x, y = cj.float64("x"), cj.float64("y")
+>>> f = cj.link([x, y], x * y + 1)
+>>> f(2.0, 3.0)
+7.0
 """
 
 from __future__ import annotations
@@ -19,27 +26,69 @@ from __future__ import annotations
 from typing import Any
 
 from cwrapjit._cwrapjit import (
+    BoundGraph,
     CompileError,
     CompileWarning,
     Config,
     Function,
+    Graph,
     __version__,
     config,
     function,
+    link,
     module,
 )
 
 __all__ = [
+    "BoundGraph",
     "CompileError",
     "CompileWarning",
     "Config",
     "Function",
+    "Graph",
     "__version__",
     "config",
     "function",
+    "link",
     "module",
     "show_config",
 ]
+
+
+# What graphs are made of is loaded when somebody asks for it: importing cwrapjit does not take longer for it.
+_GRAPH = {
+    "base": ("Apply", "COp", "CType", "Constant", "Op", "ResultBase", "Variable"),
+    "scalars": (
+        "Scalar", "bool_", "complex128", "complex64", "float16", "float32", "float64",
+        "int16", "int32", "int64", "int8", "uint16", "uint32", "uint64", "uint8",
+    ),
+    "arrays": ("ndarray",),
+    "objects": ("CDataType", "Generic", "generic"),
+    "params": ("Params", "ParamsType"),
+    "enums": ("CEnumType", "EnumList", "EnumType"),
+    "elementwise": ("elementwise",),
+    "copies": (
+        "deep_copy", "register_deep_copy_op_c_code", "register_shape_c_code", "register_shape_i_c_code",
+        "register_view_op_c_code", "shape", "shape_i", "view",
+    ),
+    "external": ("ExternalCOp",),
+}  # fmt: skip
+_HOMES = {name: home for home, names in _GRAPH.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'cwrapjit' has no attribute {name!r}")
+    from importlib import import_module
+
+    module = import_module(f"cwrapjit.graph.{home}")
+    globals().update({each: getattr(module, each) for each in _GRAPH[home]})
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted(({*globals()} - {"Any", "annotations"}) | {*_HOMES})
 
 
 def show_config(mode: str = "stdout") -> Any:

@@ -1,8 +1,9 @@
-"""What inspect.signature() shows of a Function. Imported when somebody asks."""
+"""What inspect.signature() shows of a Function or a Graph. Imported when somebody asks."""
 
 from __future__ import annotations
 
 import inspect
+import keyword
 from collections.abc import Sequence
 
 
@@ -23,3 +24,19 @@ def build(inputs: Sequence[str], extras: Sequence[tuple[str, str]], has_outputs:
         parameters.append(parameter("out", parameter.KEYWORD_ONLY, default=None))
     parameters += [parameter(name, parameter.KEYWORD_ONLY, default=CText(text)) for name, text in extras]
     return inspect.Signature(parameters)
+
+
+def build_graph(names: Sequence[str | None]) -> inspect.Signature:
+    """One parameter per input. Those that no keyword can name, and all before them, by position only."""
+    shown: list[str] = []
+    first_named = 0
+    for i, name in enumerate(names):
+        if name is None or not name.isidentifier() or keyword.iskeyword(name) or names.count(name) > 1:
+            name = f"input{i + 1}"
+            while name in names:
+                name = "_" + name
+            first_named = i + 1
+        shown.append(name)
+    parameter = inspect.Parameter
+    kinds = (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    return inspect.Signature([parameter(name, kinds[i >= first_named]) for i, name in enumerate(shown)])

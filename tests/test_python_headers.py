@@ -251,9 +251,38 @@ def declared(text: str) -> list[str]:
     [
         "PyArray_ITER_NOTDONE(o)",
         "PyArray_DESCR((PyArrayObject *)o)->type_num",
-        "o->ob_refcnt",
+        "o->ob_type->tp_dealloc",
         "Py_tp_dealloc",
     ],
 )
 def test_what_is_out_of_reach_says_so(code: str) -> None:
     R(cwrapjit.CompileError, lambda: about(ar(2), [code]), "cwrapjit")
+
+
+def test_numpys_scalars_are_made_and_read() -> None:
+    f = F(
+        (),
+        (),
+        {
+            np.float64: """
+            PyObject *made = PyArrayScalar_New(Int32);
+            if (!made) return false;
+            PyArrayScalar_ASSIGN(made, Int32, 7);
+            item__output() = PyArrayScalar_VAL(o, Float64) + PyArrayScalar_VAL(made, Int32);
+            int added = PyList_Append(list, made);
+            Py_DECREF(made);
+            return added == 0;
+            """
+        },
+        header="#include <numpy/arrayscalars.h>",
+        extra_args=(("PyObject*", "o", "NULL", "O"), ("PyObject*", "list", "NULL", "O")),
+    )
+    made: list[Any] = []
+    assert f(o=np.float64(1.5), list=made) == 8.5
+    assert made == [7] and type(made[0]) is np.int32
+
+
+@pytest.mark.row("N80")
+def test_an_objects_count_and_type_are_members() -> None:
+    checks = ["o->ob_refcnt == Py_REFCNT(o)", "o->ob_type == Py_TYPE(o)", "sizeof(PyObject)"]
+    assert about(ar(2), checks) == [1, 1, 16]

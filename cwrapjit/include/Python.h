@@ -2,7 +2,7 @@
  *
  * CPython's own takes 25 ms to read. This one declares functions that every
  * CPython from 3.10 exports; what CPython does by macros on struct members is
- * done by a function here, and objects are opaque. Code that needs more can be
+ * done by a function here, and objects are opaque but for their count and type. Code that needs more can be
  * compiled from a file with the real header.
  *
  * A function whose snippets use these names keeps the GIL while it runs.
@@ -26,6 +26,10 @@
 #endif
 
 typedef struct _typeobject PyTypeObject;
+struct _object { /* of every build without Py_DEBUG or Py_GIL_DISABLED */
+    Py_ssize_t ob_refcnt;
+    PyTypeObject *ob_type;
+};
 typedef struct _ts PyThreadState;
 typedef struct _is PyInterpreterState;
 typedef struct _frame PyFrameObject;

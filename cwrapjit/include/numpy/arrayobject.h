@@ -85,6 +85,42 @@ typedef enum {
 PyTypeObject *PyArray_cwj_type(void);
 #define PyArray_Type (*PyArray_cwj_type())
 
+/* NumPy's scalar types. */
+PyTypeObject *PyArray_cwj_scalar_type(int);
+#define PyGenericArrType_Type (*PyArray_cwj_scalar_type(-1))
+#define PyBoolArrType_Type (*PyArray_cwj_scalar_type(NPY_BOOL))
+#define PyInt8ArrType_Type (*PyArray_cwj_scalar_type(NPY_INT8))
+#define PyInt16ArrType_Type (*PyArray_cwj_scalar_type(NPY_INT16))
+#define PyInt32ArrType_Type (*PyArray_cwj_scalar_type(NPY_INT32))
+#define PyInt64ArrType_Type (*PyArray_cwj_scalar_type(NPY_INT64))
+#define PyUInt8ArrType_Type (*PyArray_cwj_scalar_type(NPY_UINT8))
+#define PyUInt16ArrType_Type (*PyArray_cwj_scalar_type(NPY_UINT16))
+#define PyUInt32ArrType_Type (*PyArray_cwj_scalar_type(NPY_UINT32))
+#define PyUInt64ArrType_Type (*PyArray_cwj_scalar_type(NPY_UINT64))
+#define PyByteArrType_Type (*PyArray_cwj_scalar_type(NPY_BYTE))
+#define PyUByteArrType_Type (*PyArray_cwj_scalar_type(NPY_UBYTE))
+#define PyShortArrType_Type (*PyArray_cwj_scalar_type(NPY_SHORT))
+#define PyUShortArrType_Type (*PyArray_cwj_scalar_type(NPY_USHORT))
+#define PyIntArrType_Type (*PyArray_cwj_scalar_type(NPY_INT))
+#define PyUIntArrType_Type (*PyArray_cwj_scalar_type(NPY_UINT))
+#define PyLongArrType_Type (*PyArray_cwj_scalar_type(NPY_LONG))
+#define PyULongArrType_Type (*PyArray_cwj_scalar_type(NPY_ULONG))
+#define PyLongLongArrType_Type (*PyArray_cwj_scalar_type(NPY_LONGLONG))
+#define PyULongLongArrType_Type (*PyArray_cwj_scalar_type(NPY_ULONGLONG))
+#define PyHalfArrType_Type (*PyArray_cwj_scalar_type(NPY_HALF))
+#define PyFloat16ArrType_Type (*PyArray_cwj_scalar_type(NPY_HALF))
+#define PyFloatArrType_Type (*PyArray_cwj_scalar_type(NPY_FLOAT))
+#define PyFloat32ArrType_Type (*PyArray_cwj_scalar_type(NPY_FLOAT))
+#define PyDoubleArrType_Type (*PyArray_cwj_scalar_type(NPY_DOUBLE))
+#define PyFloat64ArrType_Type (*PyArray_cwj_scalar_type(NPY_DOUBLE))
+#define PyLongDoubleArrType_Type (*PyArray_cwj_scalar_type(NPY_LONGDOUBLE))
+#define PyCFloatArrType_Type (*PyArray_cwj_scalar_type(NPY_CFLOAT))
+#define PyComplex64ArrType_Type (*PyArray_cwj_scalar_type(NPY_CFLOAT))
+#define PyCDoubleArrType_Type (*PyArray_cwj_scalar_type(NPY_CDOUBLE))
+#define PyComplex128ArrType_Type (*PyArray_cwj_scalar_type(NPY_CDOUBLE))
+void PyArray_ScalarAsCtype(PyObject *, void *);
+PyArray_Descr *PyArray_DescrFromScalar(PyObject *);
+
 /* ---- arrays: what they are --------------------------------------------- */
 
 int PyArray_Check(const void *), PyArray_CheckExact(const void *), PyArray_IsZeroDim(const void *),
@@ -129,6 +165,7 @@ int PyArray_SETITEM(PyArrayObject *, char *, PyObject *);
 
 /* ---- making arrays ----------------------------------------------------- */
 
+PyObject *PyArray_FromScalar(PyObject *, PyArray_Descr *);
 PyObject *PyArray_SimpleNew(int, const npy_intp *, int),
     *PyArray_SimpleNewFromData(int, const npy_intp *, int, void *),
     *PyArray_SimpleNewFromDescr(int, const npy_intp *, PyArray_Descr *),

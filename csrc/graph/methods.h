@@ -1,0 +1,79 @@
+/* methods.h: asking a type or an op for what it says of itself.
+ *
+ * Methods take what they like to take: `check_input`, keywords and `c_compiler` are passed
+ * where the signature has room for them, never by trying. An exception raised inside goes
+ * on as it is, with a note that says whose method it was and where it stands.
+ */
+#ifndef CWJ_GRAPH_METHODS_H
+#define CWJ_GRAPH_METHODS_H
+
+#include "../arena.h"
+#include "plan.h"
+
+/* What one link() shares. */
+typedef struct cwj_link {
+    cwj_module_state *state;
+    const cwj_link_options *options;
+    cwj_arena arena;      /* all arrays and texts of the time of linking */
+    PyObject *kept;       /* owned list: the objects that texts point into */
+    PyObject *signatures; /* owned dict: what functions take, by function */
+} cwj_link;
+
+/* Whom to ask, and what messages call it. */
+typedef struct cwj_party {
+    PyObject *object; /* borrowed: a type or an op */
+    PyObject *about;  /* borrowed str: the variable "x" or the node "Add(x, y)" */
+    PyObject *piece;  /* borrowed str: what the text is for, in names of pieces: "x", "z" */
+    bool is_op;
+} cwj_party;
+
+/* How to ask. */
+typedef enum cwj_extra {
+    CWJ_PLAIN,
+    CWJ_CHECK_INPUT, /* extra: True or False, as the last argument */
+    CWJ_COMPILER     /* extra: str, where the signature names it */
+} cwj_extra;
+
+typedef struct cwj_question {
+    const char *method;
+    PyObject *const *arguments; /* borrowed */
+    int narguments;             /* at most CWJ_MOST_ARGUMENTS */
+    cwj_extra kind;
+    PyObject *extra; /* borrowed */
+    bool required;   /* else a missing method is no error */
+} cwj_question;
+
+enum {
+    CWJ_MOST_ARGUMENTS = 5
+};
+
+/* A new reference: 1. No such method, or it raised NotImplementedError: 0 and NULL, or
+ * NotImplementedError where it is required. Other exceptions: -1. */
+int cwj_ask(cwj_link *link, const cwj_party *party, const cwj_question *question,
+            PyObject **answer);
+/* The answer must be a str; None counts as "" where nothing is required. The piece points
+ * into memory of link, its file says who said it. Results as cwj_ask(). */
+int cwj_ask_text(cwj_link *link, const cwj_party *party, const cwj_question *question,
+                 tj_piece *piece);
+/* The answer must be a str, a sequence of str, or None; a new tuple of str. */
+int cwj_ask_list(cwj_link *link, const cwj_party *party, const cwj_question *question,
+                 PyObject **answer);
+
+/* True where the attribute is a callable without parameters. -1 with an exception. */
+int cwj_takes_nothing(cwj_link *link, PyObject *object, const char *method);
+
+/* The UTF-8 of a str, alive as long as link. NULL with an exception. */
+const char *cwj_link_utf8(cwj_link *link, PyObject *text, size_t *length);
+/* A copy of bytes with a NUL behind them, alive as long as link. */
+const char *cwj_link_copy(cwj_link *link, const char *bytes, size_t length);
+/* "<cwrapjit Add.c_code of z>" */
+const char *cwj_piece_file(cwj_link *link, const cwj_party *party, const char *method);
+
+/* Raises type with "link(): METHOD of PARTY " in front and the method's place behind.
+ * Returns -1. */
+int cwj_refuse_answer(const cwj_party *party, const char *method, PyObject *type,
+                      const char *format, ...);
+/* Adds the note to the exception that is set. */
+void cwj_note_party(const cwj_party *party, const char *method);
+
+#endif

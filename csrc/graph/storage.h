@@ -1,0 +1,15 @@
+/* storage.h: lists of one object; cwj_graph.h has what generated code uses of it. */
+#ifndef CWJ_GRAPH_STORAGE_H
+#define CWJ_GRAPH_STORAGE_H
+
+#include "../state.h"
+
+#include "../../cwrapjit/include/cwj_graph.h"
+
+/* A new storage of value; NULL: of None. */
+PyObject *cwj_storage_new(PyObject *value);
+int cwj_storage_is_sound(PyObject *storage); /* of any object, or NULL */
+/* Raises what is wrong with it; returns -1 for `return`. */
+int cwj_storage_refuse(PyObject *storage);
+
+#endif

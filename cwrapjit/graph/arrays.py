@@ -1,0 +1,137 @@
+"""Arrays as a type of graphs: NAME is a PyArrayObject *."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from cwrapjit._cwrapjit import make_filter
+from cwrapjit.graph.base import CType
+from cwrapjit.graph.operators import NumericVariable
+from cwrapjit.graph.scalars import c_type, dtype_name, own_headers, refuse_masked, type_number
+
+
+class ndarray(CType):
+    """An array of one dtype and rank, of any shape and strides, aligned and in native byte order.
+
+    In C, NAME is a PyArrayObject *, NULL where there is no array yet. The array of a result is used again
+    in the next run when nobody but the graph holds it: see cwj_array_prepare() in <cwj_arrays.h>.
+    """
+
+    variable_class = NumericVariable
+    is_array = True
+
+    def __init__(self, dtype: Any, ndim: int) -> None:
+        self.dtype = dtype_name("ndarray", dtype)
+        self.ndim = operator.index(ndim)
+        if isinstance(ndim, bool) or not 0 <= self.ndim <= 32:
+            raise ValueError(f"ndarray: ndim must be from 0 to 32, not {ndim!r}")
+        number = np.dtype(self.dtype).num
+        if type(self).filter is ndarray.filter:  # a quicker way to the same
+            self.filter = make_filter(number, self.ndim, np.ndarray, self._convert)  # type: ignore[method-assign]
+
+    # ---- Python's side
+
+    def _convert(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        who = f"{self}.filter()"
+        if value is None:
+            raise ValueError(f"{who}: expected an array of {self.dtype}, got None")
+        refuse_masked(who, value)
+        if isinstance(value, np.ndarray):
+            casting = "safe"
+        elif strict:
+            raise TypeError(f"{who}: wanted an ndarray, got {type(value).__name__} (strict)")
+        else:
+            casting = "safe" if hasattr(value, "dtype") or allow_downcast is False else "same_kind"
+        array = np.asarray(value)
+        if array.ndim != self.ndim:
+            raise TypeError(f"{who}: wanted {self.ndim} dimensions, got {array.ndim}")
+        if array.dtype == self.dtype:
+            return array
+        if array.dtype.kind not in "biufc":
+            raise ValueError(f"{who}: expected an array of {self.dtype}, got {type(value).__name__}")
+        if strict or not np.can_cast(array.dtype, self.dtype, "unsafe" if allow_downcast else casting):  # type: ignore[arg-type]
+            raise TypeError(f"{who}: wanted {self.dtype}, got {array.dtype}")
+        return array.astype(self.dtype)
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """An array of this dtype and rank: the given one, where it is one already.
+
+        Array-likes are converted, arrays of other dtypes only by safe casting (the result is a copy).
+        strict: nothing is converted. allow_downcast=True: any cast. TypeError for what does not fit,
+        ValueError for what is no array.
+        """
+        return self._convert(value, strict, allow_downcast)
+
+    def values_eq(self, a: Any, b: Any) -> bool:
+        """Same shape and dtype, equal elements; NaNs are equal."""
+        return bool(
+            np.shape(a) == np.shape(b)
+            and np.asarray(a).dtype == np.asarray(b).dtype
+            and np.array_equal(a, b, equal_nan=np.dtype(self.dtype).kind in "fc")
+        )
+
+    def values_eq_approx(self, a: Any, b: Any, tolerance: float = 1e-4) -> bool:
+        """As values_eq, but elements may differ by tolerance, relatively."""
+        if np.dtype(self.dtype).kind not in "fc":
+            return self.values_eq(a, b)
+        same = np.shape(a) == np.shape(b) and np.asarray(a).dtype == np.asarray(b).dtype
+        return same and np.allclose(a, b, rtol=tolerance, atol=0.0, equal_nan=True)
+
+    # ---- C's side
+
+    def c_element_type(self) -> str:
+        return c_type(self.dtype)
+
+    def c_headers(self, c_compiler: Any = None) -> list[str]:
+        return ["<cwj_arrays.h>", *own_headers(self.dtype)]
+
+    def c_declare(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
+        return f"PyArrayObject *{name};"
+
+    def c_init(self, name: str, sub: dict[str, str]) -> str:
+        return f"{name} = NULL;"
+
+    def c_extract(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
+        check = f"cwj_array_check(py_{name}, {type_number(self.dtype)}, {self.ndim})"
+        checked = f"if ({check} < 0) {sub['fail']}\n" if check_input else ""
+        return f"{name} = NULL;\n{checked}{name} = (PyArrayObject *)py_{name};\nPy_INCREF(py_{name});"
+
+    def c_extract_out(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
+        """The result of the run before, so that its memory can be used again."""
+        extract = self.c_extract(name, sub, check_input).replace("\n", "\n    ")
+        return f"if (py_{name} == Py_None) {{\n    {self.c_init(name, sub)}\n}} else {{\n    {extract}\n}}"
+
+    def c_sync(self, name: str, sub: dict[str, str]) -> str:
+        return f"""\
+if ({name} == NULL) {{
+    Py_XDECREF(py_{name});
+    py_{name} = Py_None;
+    Py_INCREF(py_{name});
+}} else if (py_{name} != (PyObject *){name}) {{
+    Py_XDECREF(py_{name});
+    py_{name} = (PyObject *){name};
+    Py_INCREF(py_{name});
+}}"""
+
+    def c_cleanup(self, name: str, sub: dict[str, str]) -> str:
+        return f"Py_XDECREF({name});"
+
+    def c_code_cache_version(self) -> tuple[Any, ...]:
+        return (1, self.dtype, self.ndim)
+
+    # ---- identity
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and (self.dtype, self.ndim) == (other.dtype, other.ndim)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.dtype, self.ndim))
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.dtype, self.ndim)
+
+    def __str__(self) -> str:
+        return f"ndarray({self.dtype}, {self.ndim})"

@@ -1,0 +1,466 @@
+"""What graphs are made of: variables, nodes, and the two base classes of types and of ops.
+
+Nothing here is needed to link a graph: cwrapjit.link() reads attributes (variable.type, .owner, .name;
+node.op, .inputs, .outputs) and calls c_ methods, whoever defines them. These classes say what is there to
+be defined, and give every optional method an answer.
+
+Two protocols exist side by side. In the *filled* one (CType, COp) methods get names and return final C
+text. In the *template* one (ResultBase, Op) they take no arguments and return text with "%(name)s" and
+"%(fail)s" in it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+
+def _missing(owner: object, method: str) -> NoReturn:
+    raise NotImplementedError(f"{type(owner).__name__} does not define {method}()")
+
+
+# ---- variables and nodes -------------------------------------------------------------------------
+
+
+class Variable:
+    """A value of a graph: an input, or output number `index` of the node `owner`.
+
+    Variables are told apart by identity, never by name.
+    """
+
+    def __init__(
+        self, type: Any, name: str | None = None, owner: Apply | None = None, index: int | None = None
+    ) -> None:
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"a variable's name must be a str, not {_class_name(name)}")
+        self.type = type
+        self.name = name
+        self.owner = owner
+        self.index = index
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return self.name
+        if self.owner is not None:
+            place = f".{self.index}" if len(self.owner.outputs) > 1 else ""
+            return f"{self.owner.op}{place}"
+        return f"<{self.type}>"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def clone(self, name: str | None = None) -> Variable:
+        """A new variable of the same type, without owner."""
+        made = copy.copy(self)
+        made.owner = made.index = None
+        made.name = self.name if name is None else name
+        return made
+
+
+class Constant(Variable):
+    """A variable with a value: `data`, as its type's filter() returns it."""
+
+    def __init__(self, type: Any, data: Any, name: str | None = None) -> None:
+        super().__init__(type, name)
+        filter = getattr(type, "filter", None)
+        self.data = data if filter is None else filter(data)
+
+    @property
+    def value(self) -> Any:
+        """The same as data."""
+        return self.data
+
+    def __str__(self) -> str:
+        return self.name if self.name is not None else repr(self.data)
+
+
+class Apply:
+    """A node: an op applied to input variables, and the variables that hold its outputs.
+
+    The outputs must be new: they get this node as their owner.
+    """
+
+    def __init__(self, op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        self.op = op
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        for kind, variables in (("input", self.inputs), ("output", self.outputs)):
+            for place, variable in enumerate(variables):
+                if not is_variable(variable):
+                    raise TypeError(
+                        f"Apply of {op}: {kind} {place} must be a variable, not {_class_name(variable)}"
+                    )
+        for index, output in enumerate(self.outputs):
+            if output.owner is not None:
+                raise ValueError(f"Apply of {op}: output {index}, {output}, belongs to another node")
+        for index, output in enumerate(self.outputs):
+            output.owner = self
+            output.index = index
+
+    @property
+    def out(self) -> Any:
+        """The only output."""
+        if len(self.outputs) != 1:
+            raise AttributeError(f"{self} has {len(self.outputs)} outputs, not one")
+        return self.outputs[0]
+
+    def __str__(self) -> str:
+        return f"{self.op}({', '.join(map(str, self.inputs))})"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def is_variable(value: object) -> bool:
+    """Has it what makes a variable: a type and an owner?"""
+    return not isinstance(value, type) and hasattr(value, "type") and hasattr(value, "owner")
+
+
+def _class_name(value: object) -> str:
+    return type(value).__name__
+
+
+# ---- types ---------------------------------------------------------------------------------------
+
+
+def _identity(self: Any, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+    """The value as this type has it: by default, as it is.
+
+    strict: refuse instead of converting. allow_downcast: may precision get lost. TypeError for what is no
+    value of this type.
+    """
+    return value
+
+
+_identity.identity = True  # type: ignore[attr-defined]  # calls leave such a filter out
+
+
+class _Settings:
+    """What types and ops alike may ask of the compilation. Methods that take c_compiler get it."""
+
+    def c_headers(self, *args: Any, **kwargs: Any) -> Any:
+        """Headers to include: "<math.h>", '"own.h"'."""
+        return []
+
+    def c_libraries(self, *args: Any, **kwargs: Any) -> Any:
+        """Libraries to load: "m"."""
+        return []
+
+    def c_header_dirs(self, *args: Any, **kwargs: Any) -> Any:
+        """Folders with headers."""
+        return []
+
+    def c_lib_dirs(self, *args: Any, **kwargs: Any) -> Any:
+        """Folders with libraries."""
+        return []
+
+    def c_compile_args(self, *args: Any, **kwargs: Any) -> Any:
+        """Arguments for the compiler: "-DX=1"."""
+        return []
+
+    def c_no_compile_args(self, *args: Any, **kwargs: Any) -> Any:
+        """Arguments to leave out, whoever adds them."""
+        return []
+
+    def c_init_code(self, *args: Any, **kwargs: Any) -> Any:
+        """Statements that run once, before everything else."""
+        return []
+
+    def c_support_code(self, *args: Any, **kwargs: Any) -> Any:
+        """Functions and types, at file level; the same text of several parties stands there once."""
+        return ""
+
+    def c_compiler(self) -> str | None:
+        """The compiler that has to be used: a command, or None for any."""
+        return None
+
+    def c_code_cache_version(self) -> tuple[Any, ...]:
+        """Changes with the C text. (): compiled code is never used again for another graph."""
+        return ()
+
+
+class CType(_Settings):
+    """A type that says how its values become C variables and Python objects again: the filled protocol.
+
+    Each method gets the variable's C name, and sub, a dict with "fail", the text that leaves a block with an
+    exception set. All that c_declare() declares must have the name in its name. py_NAME is the Python object.
+    """
+
+    variable_class: type[Variable] = Variable
+    filter: Callable[..., Any] = _identity
+
+    def __call__(self, name: str | None = None) -> Any:
+        """A new variable of this type."""
+        return self.variable_class(self, name)
+
+    def c_declare(self, *args: Any, **kwargs: Any) -> str:
+        """c_declare(name, sub, check_input=True): declarations of C variables."""
+        _missing(self, "c_declare")
+
+    def c_init(self, *args: Any, **kwargs: Any) -> str:
+        """c_init(name, sub): gives them a first value, where no object does."""
+        _missing(self, "c_init")
+
+    def c_extract(self, *args: Any, **kwargs: Any) -> str:
+        """c_extract(name, sub, check_input=True): fills them from py_NAME."""
+        _missing(self, "c_extract")
+
+    def c_sync(self, *args: Any, **kwargs: Any) -> str:
+        """c_sync(name, sub): makes py_NAME an object with their value."""
+        _missing(self, "c_sync")
+
+    def c_cleanup(self, *args: Any, **kwargs: Any) -> str:
+        """c_cleanup(name, sub): frees what they own."""
+        _missing(self, "c_cleanup")
+
+    def c_element_type(self) -> str:
+        """The C type of an element: "npy_int32"."""
+        _missing(self, "c_element_type")
+
+    def c_literal(self, data: Any) -> str:
+        """A C expression for a constant, or "" where there is none."""
+        return ""
+
+    def c_is_simple(self) -> bool:
+        """A number or a small struct, which is not worth keeping between runs?"""
+        return False
+
+    def values_eq(self, a: Any, b: Any) -> bool:
+        """Are two values equal?"""
+        return bool(a == b)
+
+    def values_eq_approx(self, a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
+        """Are two values equal but for rounding?"""
+        return self.values_eq(a, b)
+
+    def __str__(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ResultBase(_Settings):
+    """A variable that is its own type: the template protocol.
+
+    A class called with a name is a variable, and so is a variable called with another name. The c_ methods
+    take no arguments; "%(name)s" in what they return is the variable's C name, "%(fail)s" leaves the block.
+    """
+
+    c_templates = True
+    c_is_simple = False
+    filter: Callable[..., Any] = _identity
+
+    def __init__(self, name: str | None = None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"a variable's name must be a str, not {_class_name(name)}")
+        self.name = name
+        self.owner: Apply | None = None
+        self.index: int | None = None
+
+    def __call__(self, name: str | None = None) -> Any:
+        """A new variable of the same class, with the same attributes."""
+        made = copy.copy(self)
+        ResultBase.__init__(made, name)
+        return made
+
+    @property
+    def type(self) -> Any:
+        """Itself: what c_declare() and the others are asked of."""
+        return self
+
+    def c_declare(self) -> str:
+        """Declares C variables, all with "%(name)s" in their names."""
+        _missing(self, "c_declare")
+
+    def c_init(self) -> str:
+        """Gives them a first value: zero, NULL."""
+        _missing(self, "c_init")
+
+    def c_extract(self) -> str:
+        """Fills them from py_%(name)s."""
+        _missing(self, "c_extract")
+
+    def c_sync(self) -> str:
+        """Makes py_%(name)s an object with their value. May not fail."""
+        _missing(self, "c_sync")
+
+    def c_cleanup(self) -> str:
+        """Frees what they own."""
+        return ""
+
+    def __str__(self) -> str:
+        return self.name if self.name is not None else f"<{type(self).__name__}>"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+# ---- ops -----------------------------------------------------------------------------------------
+
+
+class _OpClass(type):
+    """Lets a class of ops be used as an op: called with variables, it applies an instance without
+    arguments.
+    """
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if args and is_variable(args[0]):
+            return super().__call__()(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
+
+    @property
+    def __signature__(cls) -> Any:
+        """That of __init__: help() and editors would show the method above."""
+        import inspect
+
+        own = cls.__init__  # type: ignore[misc]
+        if own is object.__init__:
+            return inspect.Signature()
+        return inspect.Signature(list(inspect.signature(own).parameters.values())[1:])
+
+
+def _names_of(op: Any) -> tuple[list[str], list[str]]:
+    """c_var_names() of a template op, which may be the text of a list."""
+    names = op.c_var_names()
+    if isinstance(names, str):
+        import ast
+
+        names = ast.literal_eval(names)
+    inputs, outputs = names
+    return list(inputs), list(outputs)
+
+
+def _of_types(op: Any, role: str, types: Sequence[Any], variables: Sequence[Any]) -> None:
+    if len(types) != len(variables):
+        raise TypeError(f"{op} takes {len(types)} {role}s, not {len(variables)}")
+    for place, (wanted, variable) in enumerate(zip(types, variables, strict=True)):
+        if variable.type != wanted:
+            raise TypeError(f"{op}: {role} {place} must be of type {wanted}, not {variable.type}")
+
+
+class COp(_Settings, metaclass=_OpClass):
+    """An operation that says what its C is: the filled protocol.
+
+    c_code(node, name, inputs, outputs, sub) gets the C names of its inputs and outputs. With c_var_names()
+    it is an op of the template protocol instead; see Op.
+
+    __props__, a tuple of attributes' names, makes ops with equal attributes equal. itypes and otypes, lists
+    of types, describe inputs and outputs; without them, make_node() gives one output of the first input's
+    type. An op whose output may share memory with an input says so by view_map = {0: [0]}, one that
+    overwrites an input by destroy_map: else memory that a caller sees could be used again.
+    """
+
+    __props__: tuple[str, ...] | None = None
+    itypes: Sequence[Any] | None = None
+    otypes: Sequence[Any] | None = None
+    params_type: Any = None
+    check_input = True
+
+    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        """The output of a new node, or the list of them."""
+        node = self.make_node(*inputs, **kwargs)
+        for name in ("op", "inputs", "outputs"):
+            if not hasattr(node, name):
+                raise TypeError(
+                    f"{self}.make_node() must return a node, which has .{name}: got {_class_name(node)}"
+                )
+        outputs = node.outputs
+        return outputs[0] if len(outputs) == 1 else list(outputs)
+
+    def make_node(self, *inputs: Any) -> Any:
+        """A node with new outputs. TypeError for inputs that do not fit."""
+        for place, variable in enumerate(inputs):
+            if not is_variable(variable):
+                raise TypeError(f"{self}: input {place} must be a variable, not {_class_name(variable)}")
+        if self.itypes is not None:
+            _of_types(self, "input", self.itypes, inputs)
+        if self.otypes is not None:
+            return Apply(self, inputs, [made() for made in self.otypes])
+        if not inputs:
+            raise TypeError(
+                f"{self} has no inputs: define make_node() or otypes, so that its outputs have types"
+            )
+        count = 1
+        if hasattr(self, "c_var_names"):
+            wanted, produced = _names_of(self)
+            count = len(produced)
+            if len(wanted) != len(inputs):
+                raise TypeError(f"{self} takes {len(wanted)} inputs ({', '.join(wanted)}), not {len(inputs)}")
+        return Apply(self, inputs, [inputs[0].type() for _ in range(count)])
+
+    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
+        """The same in Python: output_storage[i][0] = ..."""
+        _missing(self, "perform")
+
+    def get_params(self, node: Any) -> Any:
+        """The value of params_type for this op: by default, made of the op's attributes."""
+        make = getattr(self.params_type, "get_params", None)
+        if make is None:
+            _missing(self, "get_params")
+        return make(self)
+
+    def c_code(self, *args: Any, **kwargs: Any) -> str:
+        """c_code(node, name, inputs, outputs, sub): the operation."""
+        _missing(self, "c_code")
+
+    def c_code_cleanup(self, *args: Any, **kwargs: Any) -> str:
+        """c_code_cleanup(node, name, inputs, outputs, sub): runs behind c_code, whatever happened there."""
+        return ""
+
+    def c_support_code_apply(self, *args: Any, **kwargs: Any) -> str:
+        """c_support_code_apply(node, name): functions and types of one node; their names should hold name."""
+        return ""
+
+    def c_init_code_apply(self, *args: Any, **kwargs: Any) -> str:
+        """c_init_code_apply(node, name): statements of one node that run once, before everything else."""
+        return ""
+
+    def c_support_code_struct(self, *args: Any, **kwargs: Any) -> str:
+        """c_support_code_struct(node, name): declarations of what one node keeps from run to run."""
+        return ""
+
+    def c_init_code_struct(self, *args: Any, **kwargs: Any) -> str:
+        """c_init_code_struct(node, name, sub): gives that its first value."""
+        return ""
+
+    def c_cleanup_code_struct(self, *args: Any, **kwargs: Any) -> str:
+        """c_cleanup_code_struct(node, name): frees what it owns."""
+        return ""
+
+    def _props(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__props__ or ())
+
+    def __eq__(self, other: object) -> bool:
+        if self.__props__ is None or type(self) is not type(other):
+            return self is other
+        return self._props() == other._props()
+
+    def __hash__(self) -> int:
+        return object.__hash__(self) if self.__props__ is None else hash((type(self), self._props()))
+
+    def __str__(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Op(COp):
+    """An operation of the template protocol: methods without arguments, which return templates.
+
+    "%(x)s" in them is the C name of the variable that c_var_names() calls x, "%(fail)s" leaves the block.
+    """
+
+    def c_var_names(self) -> Any:
+        """[[names of inputs], [names of outputs]], as lists or as their text."""
+        _missing(self, "c_var_names")
+
+    def c_validate_update(self) -> str:
+        """Checks inputs, prepares outputs."""
+        return ""
+
+    def c_validate_update_cleanup(self) -> str:
+        """Runs behind c_validate_update, and all that follows it, whatever happened."""
+        return ""

@@ -1,0 +1,219 @@
+"""Ops for values of any type: deep copy, view, shape. Their C comes from whoever defines the type.
+
+A type class registers C code for itself and its subclasses; for other types the op runs in Python.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cwrapjit.graph.arrays import ndarray
+from cwrapjit.graph.base import Apply, COp
+from cwrapjit.graph.objects import Generic
+from cwrapjit.graph.scalars import Scalar, int64
+
+_Registered = tuple[str, str, tuple[Any, ...]]  # code, check of the input, version
+
+
+class _TypedOp(COp):
+    """An op of one input whose C code is looked up by the class of the input's type."""
+
+    python_fallback = True
+    __props__: tuple[str, ...] | None = ()
+
+    _registry: dict[type, _Registered]
+
+    def _registered(self, node: Any) -> _Registered | None:
+        for cls in type(node.inputs[0].type).__mro__:
+            if cls in self._registry:
+                return self._registry[cls]
+        return None
+
+    def _more_names(self) -> dict[str, Any]:
+        return {}
+
+    def c_code(
+        self, node: Any, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]
+    ) -> str:
+        found = self._registered(node)
+        if found is None:
+            raise NotImplementedError(
+                f"{self}: no C code is registered for {type(node.inputs[0].type).__name__}"
+            )
+        code, check, _ = found
+        names = {"iname": inputs[0], "oname": outputs[0], "fail": sub["fail"], **self._more_names()}
+        return (check + "\n" + code if check else code) % names
+
+    def c_code_cache_version(self) -> tuple[Any, ...]:
+        """Of all registered codes: () as soon as one of them has none."""
+        versions = [
+            (f"{cls.__module__}.{cls.__qualname__}", found[2]) for cls, found in self._registry.items()
+        ]
+        return tuple(sorted(versions, key=str)) if all(version for _, version in versions) else ()
+
+    def c_code_cache_version_apply(self, node: Any) -> tuple[Any, ...]:
+        """Of the code for this node."""
+        found = self._registered(node)
+        return () if found is None else found[2]
+
+
+def _register(registry: dict[type, _Registered], cls: Any, code: Any, check: Any, version: Any) -> None:
+    if not isinstance(cls, type):
+        raise TypeError(f"the type must be a class, not {cls!r}")
+    if not isinstance(code, str) or not isinstance(check, str):
+        raise TypeError(f"the C code for {cls.__name__} must be a str")
+    registry[cls] = code, check, version if isinstance(version, tuple) else (version,)
+
+
+# ---- deep copy -----------------------------------------------------------------------------------
+
+
+class DeepCopyOp(_TypedOp):
+    """A copy that shares no memory with the input."""
+
+    _registry: dict[type, _Registered] = {}
+
+    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
+        """With the value's copy method, where it has one, else copy.deepcopy."""
+        (value,) = inputs
+        output_storage[0][0] = value.copy() if isinstance(value, np.ndarray) else copy.deepcopy(value)
+
+    def __str__(self) -> str:
+        return "deep_copy"
+
+
+def register_deep_copy_op_c_code(type: Any, code: str, version: Any = ()) -> None:
+    """C code of deep_copy for a type class and its subclasses.
+
+    %(iname)s and %(oname)s are the C names of input and output, %(fail)s leaves the block. version changes
+    with the code; (): what is compiled with it serves one graph only.
+    """
+    _register(DeepCopyOp._registry, type, code, "", version)
+
+
+deep_copy = DeepCopyOp()
+
+# ---- view ----------------------------------------------------------------------------------------
+
+
+class ViewOp(_TypedOp):
+    """The very input, for types whose values are Python objects."""
+
+    view_map = {0: [0]}
+    _registry: dict[type, _Registered] = {}
+
+    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
+        """Hands the input on."""
+        output_storage[0][0] = inputs[0]
+
+    def __str__(self) -> str:
+        return "view"
+
+
+def register_view_op_c_code(type: Any, code: str, version: Any = ()) -> None:
+    """C code of view for a type class and its subclasses; see register_deep_copy_op_c_code()."""
+    _register(ViewOp._registry, type, code, "", version)
+
+
+view = ViewOp()
+
+# ---- shapes --------------------------------------------------------------------------------------
+
+
+class Shape(_TypedOp):
+    """The shape of a value, as a one-dimensional array of int64."""
+
+    _registry: dict[type, _Registered] = {}
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """One input, of any type whose values have a shape."""
+        return Apply(self, super().make_node(*inputs).inputs, [ndarray("int64", 1)()])
+
+    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
+        """Of any object with a shape."""
+        output_storage[0][0] = np.asarray(np.shape(inputs[0]), np.int64)
+
+    def __str__(self) -> str:
+        return "shape"
+
+
+def register_shape_c_code(type: Any, code: str, version: Any = ()) -> None:
+    """C code of shape for a type class and its subclasses; see register_deep_copy_op_c_code().
+
+    %(oname)s is the PyArrayObject * of an int64 array, NULL at first.
+    """
+    _register(Shape._registry, type, code, "", version)
+
+
+shape = Shape()
+
+
+class ShapeI(_TypedOp):
+    """The length along axis i, as an int64."""
+
+    __props__ = ("i",)
+    _registry: dict[type, _Registered] = {}
+
+    def __init__(self, i: int) -> None:
+        if isinstance(i, bool) or not isinstance(i, int) or i < 0:
+            raise ValueError(f"shape_i(): the axis must be an int from 0, not {i!r}")
+        self.i = i
+
+    def _more_names(self) -> dict[str, Any]:
+        return {"i": self.i}
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """One input, of any type whose values have a shape."""
+        return Apply(self, super().make_node(*inputs).inputs, [int64()])
+
+    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
+        """Of any object with a shape. ValueError where it has too few dimensions."""
+        found = np.shape(inputs[0])
+        if self.i >= len(found):
+            raise ValueError(f"{self}: the input has {len(found)} dimensions")
+        output_storage[0][0] = int(found[self.i])
+
+    def __str__(self) -> str:
+        return f"shape_i({self.i})"
+
+
+def register_shape_i_c_code(type: Any, code: str, check_input: str, version: Any = ()) -> None:
+    """C code of shape_i for a type class and its subclasses; see register_deep_copy_op_c_code().
+
+    check_input, which stands in front, must make sure that the input has axis %(i)s. %(oname)s is an
+    npy_int64.
+    """
+    _register(ShapeI._registry, type, code, check_input, version)
+
+
+def shape_i(i: int) -> ShapeI:
+    """The op that gives the length along axis i: shape_i(0)(x)."""
+    return ShapeI(i)
+
+
+# ---- the ready types -----------------------------------------------------------------------------
+
+_HAND_ON = "Py_XDECREF(%(oname)s);\n%(oname)s = %(iname)s;\nPy_XINCREF(%(oname)s);"
+
+register_deep_copy_op_c_code(Scalar, "%(oname)s = %(iname)s;", (1,))
+register_deep_copy_op_c_code(
+    ndarray, "if (cwj_array_copy(&%(oname)s, py_%(oname)s, %(iname)s) < 0) %(fail)s", (1,)
+)
+register_view_op_c_code(ndarray, _HAND_ON, (1,))
+register_view_op_c_code(Generic, _HAND_ON, (1,))
+register_shape_c_code(
+    ndarray, "if (cwj_array_shape(&%(oname)s, py_%(oname)s, (PyObject *)%(iname)s) < 0) %(fail)s", (1,)
+)
+register_shape_i_c_code(
+    ndarray,
+    "%(oname)s = PyArray_DIM(%(iname)s, %(i)s);",
+    "if (%(i)s >= PyArray_NDIM(%(iname)s)) {\n"
+    'PyErr_Format(PyExc_ValueError, "shape_i(%(i)s): the input has %%d dimensions",\n'
+    "             PyArray_NDIM(%(iname)s));\n"
+    "%(fail)s\n}",
+    (1,),
+)

@@ -1,0 +1,197 @@
+"""Numbers as types of graphs: float64, int32 and the others, one C variable each."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from cwrapjit._cwrapjit import make_filter, read_scalar
+from cwrapjit.graph.base import CType
+from cwrapjit.graph.operators import NumericVariable
+
+DTYPES = (
+    "bool",
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
+_NATIVE: dict[str, type] = {"float64": float, "int64": int, "bool": bool}
+_SUFFIX = {"uint32": "U", "int64": "L", "uint64": "UL", "float32": "f"}
+
+
+def dtype_name(who: str, dtype: Any) -> str:
+    """The name of one of the 14 dtypes. TypeError for any other."""
+    name: str = np.dtype(dtype).name
+    if name not in DTYPES or not np.dtype(dtype).isnative:
+        raise TypeError(f"{who}: no graph type for dtype {dtype!r}; there are {', '.join(DTYPES)}")
+    return name
+
+
+def c_type(dtype: str) -> str:
+    """ "npy_int32": how C calls it."""
+    return f"npy_{dtype}"
+
+
+def type_number(dtype: str) -> str:
+    """ "NPY_INT32"."""
+    return f"NPY_{dtype.upper()}"
+
+
+def own_headers(dtype: str) -> list[str]:
+    """What C needs to compute with that dtype."""
+    if dtype.startswith("complex"):
+        return ["<cwj_complex.h>"]
+    return ["<numpy/halffloat.h>"] if dtype == "float16" else []
+
+
+def refuse_masked(who: str, value: Any) -> None:
+    """TypeError for a masked array: its values must not be computed on."""
+    if isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{who}: this is a masked array, whose mask would be lost: give x.filled(...)")
+
+
+class Scalar(CType):
+    """A number. To C it is a variable of c_element_type(), float16 the bits of one (<numpy/halffloat.h>).
+
+    Results are float for float64, int for int64, bool for bool, and NumPy scalars else.
+    """
+
+    variable_class = NumericVariable
+    ndim = 0
+    is_array = False
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype_name("Scalar", dtype)
+        self._number = np.dtype(self.dtype).num
+        self._class: type = _NATIVE.get(self.dtype, np.dtype(self.dtype).type)
+        if type(self).filter is Scalar.filter:  # a quicker way to the same
+            self.filter = make_filter(self._number, -1, self._class, self._convert)  # type: ignore[method-assign]
+
+    # ---- Python's side
+
+    def _convert(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        who = f"{self}.filter()"
+        refuse_masked(who, value)
+        if strict and not isinstance(value, (self._class, np.dtype(self.dtype).type)):
+            raise TypeError(f"{who}: wanted {self._class.__name__}, got {type(value).__name__} (strict)")
+        weak = allow_downcast is None and type(value) in (float, complex)
+        try:
+            if (allow_downcast or weak) and not isinstance(value, (str, bytes)):
+                return self._downcast(value, bool(allow_downcast))
+            return read_scalar(self._number, value)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{who}: {error}") from None
+
+    def _downcast(self, value: Any, any_kind: bool) -> Any:
+        array = np.asarray(value)
+        if array.ndim != 0 or array.dtype.kind not in "biufc":
+            raise TypeError(f"expected {self.dtype}, got {type(value).__name__}")
+        if not any_kind and not np.can_cast(array.dtype, self.dtype, "same_kind"):
+            return read_scalar(self._number, value)
+        with np.errstate(all="ignore"):
+            part = array.real if array.dtype.kind == "c" and not self.dtype.startswith("complex") else array
+            return read_scalar(self._number, part.astype(self.dtype)[()])
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """The value as a number of this type; TypeError where that would change it.
+
+        A Python float is rounded to float32 or float16. strict: nothing but this type's own class.
+        allow_downcast=True: any number, whatever gets lost; False: not even rounding.
+        """
+        return self._convert(value, strict, allow_downcast)
+
+    def values_eq(self, a: Any, b: Any) -> bool:
+        """Equal, or both NaN."""
+        return bool(a == b) or (a != a and b != b)
+
+    def values_eq_approx(self, a: Any, b: Any, tolerance: float = 1e-4) -> bool:
+        """Differ by less than tolerance, relative to the sum of their magnitudes."""
+        if self.values_eq(a, b):
+            return True
+        if np.dtype(self.dtype).kind not in "fc":
+            return False
+        difference, total = abs(a - b), abs(a) + abs(b)
+        return bool(math.isfinite(total) and difference < tolerance * total)
+
+    # ---- C's side
+
+    def c_element_type(self) -> str:
+        return c_type(self.dtype)
+
+    def c_headers(self, c_compiler: Any = None) -> list[str]:
+        return ["<cwj_arrays.h>", *own_headers(self.dtype)]
+
+    def c_is_simple(self) -> bool:
+        return True
+
+    def c_declare(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
+        return f"{c_type(self.dtype)} {name};"
+
+    def c_init(self, name: str, sub: dict[str, str]) -> str:
+        if self.dtype.startswith("complex"):
+            return f"{name}.real = {name}.imag = 0;"
+        return f"{name} = 0;"
+
+    def c_extract(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
+        read = f"cwj_scalar_read(py_{name}, {type_number(self.dtype)}, &{name})"
+        return f"if ({read} < 0) {sub['fail']}" if check_input else f"(void){read};"
+
+    def c_sync(self, name: str, sub: dict[str, str]) -> str:
+        make = {"float64": "PyFloat_FromDouble", "int64": "PyLong_FromLong", "bool": "PyBool_FromLong"}.get(
+            self.dtype
+        )
+        made = f"{make}({name})" if make else f"cwj_scalar_make({type_number(self.dtype)}, &{name})"
+        return f"Py_XDECREF(py_{name});\npy_{name} = {made};\nif (!py_{name}) {sub['fail']}"
+
+    def c_cleanup(self, name: str, sub: dict[str, str]) -> str:
+        return ""
+
+    def c_literal(self, data: Any) -> str:
+        """The constant as C text; "" for complex numbers, which have none."""
+        kind = np.dtype(self.dtype).kind
+        if kind == "c":
+            return ""
+        if self.dtype == "float16":
+            return f"{int(np.float16(data).view(np.uint16))}"
+        text = (
+            _float_literal(float(data), self.dtype)
+            if kind == "f"
+            else str(int(data)) + _SUFFIX.get(self.dtype, "")
+        )
+        if text == "-9223372036854775808L":
+            text = "-9223372036854775807L - 1"
+        return f"({text})" if text.startswith("-") else text
+
+    def c_code_cache_version(self) -> tuple[Any, ...]:
+        return (1, self.dtype)
+
+    # ---- identity
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.dtype))
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.dtype,)
+
+    def __str__(self) -> str:
+        return self.dtype
+
+
+def _float_literal(value: float, dtype: str) -> str:
+    if math.isnan(value):
+        return "NAN"
+    if math.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return repr(value) + _SUFFIX.get(dtype, "")  # the shortest text with this very value
+
+
+bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64 = map(Scalar, DTYPES[:9])
+float16, float32, float64, complex64, complex128 = map(Scalar, DTYPES[9:])
