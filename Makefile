@@ -29,6 +29,8 @@ demo: $(VENV)/.demo
 	@$(PY) examples/hillshade.py
 	@echo "== examples/inner.py"
 	@$(PY) examples/inner.py
+	@echo "== examples/graph.py"
+	@$(PY) examples/graph.py
 
 test: $(VENV)/.test
 	@CWRAPJIT_WERROR=1 $(PY) -m pytest $(TESTS)

@@ -80,11 +80,21 @@ def threads(results: dict[str, Any]) -> plt.Figure:
     return figure
 
 
+def graph(results: dict[str, Any]) -> plt.Figure:
+    chain = results["chain"]
+    figure, axes = plt.subplots(figsize=(6, 4))
+    axes.loglog(chain["counts"], 1e3 * np.array(chain["fastest_s"]), "o-")
+    axes.set(xlabel="operations in a chain", ylabel="ms of link()")
+    axes.grid(True, which="both", alpha=0.3)
+    return figure
+
+
 PICTURES: dict[str, Callable[[dict[str, Any]], plt.Figure]] = {
     "throughput": throughput,
     "call": call,
     "scaling": scaling,
     "threads": threads,
+    "graph": graph,
 }
 
 

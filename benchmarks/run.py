@@ -16,7 +16,7 @@ from typing import Any
 import _common as common
 
 HERE = Path(__file__).parent
-NAMES = ("throughput", "tiers", "call", "define", "threads", "scaling", "memory", "importtime")
+NAMES = ("throughput", "tiers", "call", "define", "threads", "scaling", "graph", "memory", "importtime")
 FIRST, OWN = "first tier", "cwrapjit"
 
 

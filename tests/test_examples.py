@@ -11,9 +11,8 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def run(name: str, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / name)], cwd=folder, capture_output=True, text=True, timeout=300
-    )
+    command = [sys.executable, str(EXAMPLES / name)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -36,3 +35,13 @@ def test_hillshade_agrees_with_numpy_and_draws(tmp_path):
     picture = re.search(r"picture +(\S.*)$", printed, re.MULTILINE)
     assert picture is not None
     assert Path(picture[1]).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.row("U10")
+def test_the_graph_agrees_with_numpy(tmp_path):
+    printed = run("graph.py", tmp_path)
+    difference = re.search(r"largest difference +(\S+)", printed)
+    assert difference is not None
+    assert float(difference[1]) <= 1e-12
+    assert re.search(r"cwrapjit +\S+ ms +\S+ us", printed)
+    assert list(tmp_path.iterdir()) == []
