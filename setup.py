@@ -72,13 +72,14 @@ setup(
     ext_modules=[
         Extension(
             "cwrapjit._cwrapjit",
-            sources=relative("tinyjit/*.c", "csrc/*.c", "csrc/graph/*.c", "csrc/ready/*.c"),
+            sources=relative("tinyjit/*.c", "csrc/*.c", "csrc/graph/*.c", "csrc/ready/*.c", "csrc/wrap/*.c"),
             depends=relative(
                 "tinyjit/*.h",
                 "csrc/*.h",
                 "csrc/call/*.c",
                 "csrc/graph/*.h",
                 "csrc/ready/*.h",
+                "csrc/wrap/*.h",
                 "cwrapjit/include/**/*.h",
                 "tools/embed.py",
                 "setup.py",

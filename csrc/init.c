@@ -10,6 +10,8 @@
 #include "graph/linked.h"
 #include "ready/ready.h"
 #include "state.h"
+#include "wrap/parts.h"
+#include "wrap/unit.h"
 
 /* ---- functions of the extension module --------------------------------- */
 
@@ -79,6 +81,8 @@ static PyMethodDef extension_methods[] = {
     {"link", (PyCFunction)(void (*)(void))cwj_link, METH_VARARGS | METH_KEYWORDS, cwj_link_doc},
     {"backend", backend, METH_NOARGS, backend_doc},
     {"optimizer", optimizer, METH_NOARGS, optimizer_doc},
+    CWJ_LIBRARY_METHODS,
+    CWJ_INSTANCE_METHODS,
     {NULL, NULL, 0, NULL},
 };
 
@@ -91,7 +95,8 @@ extension_exec(PyObject *extension)
     if (_import_array() < 0 || cwj_add_errors(extension, state) < 0 ||
         cwj_add_config(extension, state) < 0 || cwj_add_function_type(extension, state) < 0 ||
         cwj_add_module_type(extension, state) < 0 || cwj_add_graph_types(extension, state) < 0 ||
-        cwj_add_filters(extension) < 0) {
+        cwj_add_library_types(extension, state) < 0 ||
+        cwj_add_instance_types(extension, state) < 0 || cwj_add_filters(extension) < 0) {
         return -1;
     }
     return PyModule_AddStringConstant(extension, "__version__", TJ_VERSION);
@@ -105,6 +110,10 @@ extension_traverse(PyObject *extension, visitproc visit, void *arg)
     Py_VISIT(state->function_type);
     Py_VISIT(state->graph_type);
     Py_VISIT(state->bound_type);
+    Py_VISIT(state->library_unit_type);
+    Py_VISIT(state->library_code_type);
+    Py_VISIT(state->library_function_type);
+    Py_VISIT(state->instance_type);
     Py_VISIT(state->filter_names);
     Py_VISIT(state->graph_cache);
     Py_VISIT(state->config_type);
@@ -122,6 +131,10 @@ extension_clear(PyObject *extension)
     Py_CLEAR(state->function_type);
     Py_CLEAR(state->graph_type);
     Py_CLEAR(state->bound_type);
+    Py_CLEAR(state->library_unit_type);
+    Py_CLEAR(state->library_code_type);
+    Py_CLEAR(state->library_function_type);
+    Py_CLEAR(state->instance_type);
     Py_CLEAR(state->filter_names);
     Py_CLEAR(state->graph_cache);
     Py_CLEAR(state->config_type);

@@ -9,6 +9,10 @@ typedef struct cwj_module_state {
     PyTypeObject *function_type; /* cwrapjit.Function */
     PyTypeObject *graph_type;    /* cwrapjit.Graph */
     PyTypeObject *bound_type;    /* cwrapjit.BoundGraph */
+    PyTypeObject *library_unit_type;     /* what library() makes of its arguments for C */
+    PyTypeObject *library_code_type;     /* compiled thunks */
+    PyTypeObject *library_function_type; /* cwrapjit.LibraryFunction */
+    PyTypeObject *instance_type;         /* cwrapjit.Instance */
     PyTypeObject *config_type;   /* cwrapjit.Config */
     PyObject *config;            /* cwrapjit.config, the one instance */
     PyObject *compile_error;     /* cwrapjit.CompileError */
@@ -35,6 +39,8 @@ cwj_state_of(PyObject *instance)
 int cwj_add_module_type(PyObject *extension, cwj_module_state *state);
 int cwj_add_function_type(PyObject *extension, cwj_module_state *state);
 int cwj_add_graph_types(PyObject *extension, cwj_module_state *state);
+int cwj_add_library_types(PyObject *extension, cwj_module_state *state);
+int cwj_add_instance_types(PyObject *extension, cwj_module_state *state);
 int cwj_add_config(PyObject *extension, cwj_module_state *state);
 int cwj_add_errors(PyObject *extension, cwj_module_state *state);
 

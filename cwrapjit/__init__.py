@@ -49,6 +49,7 @@ __all__ = [
     "__version__",
     "config",
     "function",
+    "library",
     "link",
     "module",
     "show_config",
@@ -78,6 +79,10 @@ _HOMES = {name: home for home, names in _GRAPH.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
+    if name == "library":  # a package that can be called; importing it sets the attribute
+        import cwrapjit.library
+
+        return cwrapjit.library
     if home is None:
         raise AttributeError(f"module 'cwrapjit' has no attribute {name!r}")
     from importlib import import_module
@@ -88,7 +93,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(({*globals()} - {"Any", "annotations"}) | {*_HOMES})
+    return sorted(({*globals()} - {"Any", "annotations"}) | {*_HOMES, "library"})
 
 
 def show_config(mode: str = "stdout") -> Any:

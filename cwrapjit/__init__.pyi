@@ -52,6 +52,7 @@ from cwrapjit.graph.scalars import uint8 as uint8
 from cwrapjit.graph.scalars import uint16 as uint16
 from cwrapjit.graph.scalars import uint32 as uint32
 from cwrapjit.graph.scalars import uint64 as uint64
+from cwrapjit.library.face import Library as library
 
 __all__ = [
     "BoundGraph",
@@ -63,6 +64,7 @@ __all__ = [
     "__version__",
     "config",
     "function",
+    "library",
     "link",
     "module",
     "show_config",

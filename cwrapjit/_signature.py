@@ -40,3 +40,25 @@ def build_graph(names: Sequence[str | None]) -> inspect.Signature:
     parameter = inspect.Parameter
     kinds = (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     return inspect.Signature([parameter(name, kinds[i >= first_named]) for i, name in enumerate(shown)])
+
+
+def build_library(arguments: Sequence[tuple[str, str, bool, object, str]]) -> inspect.Signature:
+    """Name, kind, whether there is a default, the default, the annotation."""
+    parameter = inspect.Parameter
+    kinds = {
+        "any": parameter.POSITIONAL_OR_KEYWORD,
+        "positional": parameter.POSITIONAL_ONLY,
+        "keyword": parameter.KEYWORD_ONLY,
+    }
+    return inspect.Signature(
+        [
+            parameter(
+                name,
+                kinds[kind],
+                default=default if has_default else parameter.empty,
+                annotation=CText(annotation) if annotation else parameter.empty,
+            )
+            for name, kind, has_default, default, annotation in arguments
+        ],
+        __validate_parameters__=False,
+    )

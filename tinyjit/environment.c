@@ -6,9 +6,11 @@
  * is looked for in this order: symbols of the embedding program, the C files,
  * the libraries in the order given, what the process has loaded.
  */
+#define _GNU_SOURCE 1 /* dladdr1 */
 #include "internal.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -263,6 +265,31 @@ void tj_environment_free(tj_environment *environment)
 
 /* ---- looking up ---------------------------------------------------------- */
 
+/* Is the address in that library itself, not in one that it needs? */
+static bool is_own(void *library, const void *address)
+{
+    struct link_map *wanted = NULL, *found = NULL;
+    Dl_info info;
+    return !dlinfo(library, RTLD_DI_LINKMAP, &wanted) &&
+           dladdr1(address, &info, (void **)&found, RTLD_DL_LINKMAP) && found == wanted;
+}
+
+/* What the libraries mean by name. What they only need from others, the process' own
+ * comes before, as the loader has it: with another malloc preloaded, free() is that one's. */
+static const void *library_symbol(const tj_environment *environment, const char *name)
+{
+    const void *needed = NULL;
+    for (size_t i = 0; i < environment->nlibraries; i++) {
+        const void *address = dlsym(environment->libraries[i], name);
+        if (address && is_own(environment->libraries[i], address))
+            return address;
+        if (!needed)
+            needed = address;
+    }
+    const void *global = needed ? tj_process_symbol(name, false) : NULL;
+    return global ? global : needed;
+}
+
 bool tj_environment_find(const tj_environment *environment, const char *name, bool again,
                          tj_symbol *found)
 {
@@ -273,13 +300,27 @@ bool tj_environment_find(const tj_environment *environment, const char *name, bo
         *found = (tj_symbol){item->name, item->address, item->neutral};
         return true;
     }
-    const void *address = NULL;
-    for (size_t i = 0; i < environment->nlibraries && !address; i++)
-        address = dlsym(environment->libraries[i], name);
+    const void *address = library_symbol(environment, name);
     if (!address)
         address = tj_process_symbol(name, again);
     *found = (tj_symbol){name, address, false};
     return address != NULL;
+}
+
+const void *tj_environment_symbol(tj_environment *environment, const char *name)
+{
+    tj_compile_lock(); /* guards what is known of the process */
+    const tj_map_item *item = tj_map_get(&environment->exports, name);
+    const void *address = item ? item->address : library_symbol(environment, name);
+    if (!address)
+        address = tj_process_symbol(name, true);
+    tj_compile_unlock();
+    return address;
+}
+
+bool tj_environment_compiled(const tj_environment *environment, const char *name)
+{
+    return tj_map_get(&environment->exports, name) != NULL; /* constant after new */
 }
 
 bool tj_environment_is_host(const tj_environment *environment, const tj_symbol *symbol)

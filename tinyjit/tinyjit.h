@@ -313,6 +313,11 @@ tj_status tj_environment_new(const tj_environment_options *options, tj_environme
 /* Counted: new makes the first share, jobs hold shares of their own. Any thread. */
 tj_environment *tj_environment_ref(tj_environment *environment);
 void tj_environment_free(tj_environment *environment); /* gives one share back */
+/* The address of what the sources, the libraries or the process call `name`; NULL: nothing. */
+const void *tj_environment_symbol(tj_environment *environment, const char *name);
+/* True when libtcc compiled it, from the sources: code of libtcc's must call it, because
+ * libtcc passes some structs by value in its own way. */
+bool tj_environment_compiled(const tj_environment *environment, const char *name);
 
 /* Compiles text (prelude included by this function, when asked) to memory.
  * extra_names are looked up as symbols when not NULL: the identifiers of the

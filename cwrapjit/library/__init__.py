@@ -1,0 +1,31 @@
+"""C and Fortran libraries as Python functions; see cwrapjit.library().
+
+The package is what `cwrapjit.library` names, so it can be called: that makes a Library.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cwrapjit.library.face import Library as Library
+
+__all__ = ["Library"]
+
+
+class _Package(ModuleType):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.Library(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "Library":
+            raise AttributeError(f"module 'cwrapjit.library' has no attribute {name!r}")
+        from cwrapjit.library.face import Library
+
+        self.__dict__["Library"] = Library
+        return Library
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,194 @@
+"""broadcast=True and prototype=: a C function as the slice of a broadcasting function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cwrapjit import _cwrapjit
+from cwrapjit.library import types
+from cwrapjit.library.declarations import FunctionDeclaration
+from cwrapjit.library.mapping import Mapper, python_name, refuse
+from cwrapjit.library.options import Options
+from cwrapjit.library.parser import pycparser
+from cwrapjit.library.signatures import signature
+from cwrapjit.library.thunks import SIZES, Unmapped, Writer
+
+
+def define(library: Any, found: FunctionDeclaration, options: Options, prototype: Any) -> Any:
+    """A cwrapjit.Function whose slices are calls of the C function."""
+    who = f"{library.name}.{found.name}()"
+    try:
+        refuse(found)
+        return _Slice(library, found, options, prototype).define()
+    except Unmapped as reason:
+        raise TypeError(f"{who} cannot be broadcast: {reason}") from None
+
+
+class _Slice:
+    def __init__(self, library: Any, found: FunctionDeclaration, options: Options, prototype: Any) -> None:
+        self.library, self.found, self.options = library, found, options
+        self.mapper = Mapper(library, found, options)
+        self.who = self.mapper.who
+        self.slots: list[Any] = self.mapper.slots
+        self.c_names: dict[str, str] = {}  # parameter -> name of the input or output
+        if prototype is not None:
+            self._give_dims(prototype)
+
+    def _give_dims(self, prototype: Any) -> None:
+        """prototype={"x": ("n",), "y": "n, 3"}: dims of parameters that the declaration has none for."""
+        c_ast = pycparser().c_ast
+        if not isinstance(prototype, dict):
+            raise TypeError(f"{self.who}: prototype must be a dict of dims by names of parameters")
+        for name, dims in prototype.items():
+            k = self.mapper.by_name.get(name)
+            if k is None:
+                raise ValueError(f"{self.who}: prototype names {name!r}, which is no parameter")
+            slot = self.mapper.slots[k]
+            inner = slot.type.target if isinstance(slot.type, types.Pointer) else None
+            if inner is None:
+                raise ValueError(f"{self.who}: prototype: {name} is no pointer")
+            parts = dims.split(",") if isinstance(dims, str) else (dims,) if isinstance(dims, int) else dims
+            made: Any = inner
+            for each in reversed([str(part).strip() for part in parts]):
+                tree = c_ast.ID(each)
+                if each.isdigit():
+                    tree = c_ast.Constant("int", each)
+                made = types.Array(made, tree, slot.type.const)
+            slot.type = made if parts else slot.type
+
+    def define(self) -> Any:
+        result = self.mapper.map().function.result
+        if result.role not in ("value", "none"):
+            raise Unmapped(f"it returns {types.show(self.found.result)}")
+        slots: list[Any] = [slot for slot in self.mapper.slots if slot.parameter is not None]
+        inputs = [slot for slot in slots if slot.parameter.argument >= 0]
+        outputs = [slot for slot in slots if slot.parameter.intent == "out"]
+        for slot in inputs:
+            if slot.parameter.intent != "in":
+                raise Unmapped(f"{slot.name} is written in place: out= says that it is a result")
+            if slot.parameter.role not in ("value", "array") or slot.parameter.optional:
+                raise Unmapped(f"{slot.name} is neither a number nor an array of numbers")
+        number = len(outputs) + (result.role == "value")
+        if not number:
+            raise Unmapped("it has no result: out= names what it writes")
+        names = ["output"] if number == 1 else [f"output{i}" for i in range(number)]
+        if result.role == "value":
+            self.c_names["return"] = names.pop(0)
+        self.c_names |= {slot.name: name for slot, name in zip(outputs, names, strict=True)}
+        arguments = self.mapper.arguments
+        self.c_names |= {slot.name: arguments[slot.parameter.argument].name for slot in inputs}
+        returned: list[tuple[tuple[int | str, ...], str]] = (
+            [((), result.type)] if result.role == "value" else []
+        )
+        inputs.sort(key=lambda slot: slot.parameter.argument)
+        produced = returned + [(self._dims(slot), slot.parameter.type) for slot in outputs]
+        call = self._call(result)
+        dtypes = [slot.parameter.type for slot in inputs] + [dtype for _, dtype in produced]
+        shapes = tuple(dims for dims, _ in produced)
+        made = _cwrapjit.function(
+            self.options.name or python_name(self.found.name),
+            self.options.doc if self.options.doc is not None else signature(self.found),
+            args_input=tuple(self.c_names[slot.name] for slot in inputs),
+            prototype_input=tuple(self._dims(slot) for slot in inputs),
+            prototype_output=shapes[0] if len(shapes) == 1 else shapes,
+            Ccode_slice_eval={tuple(np.dtype(each) for each in dtypes): call},
+            Ccode_validate=self._validate([*inputs, *outputs]),
+            cast="safe",
+        )
+        made.__dict__["_library"] = self.library.lifetime  # the code that it calls
+        return made
+
+    def _dims(self, slot: Any) -> tuple[int | str, ...]:
+        dims = []
+        for dim in slot.parameter.dims:
+            if len(dim) != 1:
+                raise Unmapped(f"a dim of {slot.name} is computed, which prototypes cannot say")
+            dims.append(dim[0])
+        if slot.parameter.order == "F" and len(dims) > 1:
+            raise Unmapped(f"{slot.name} is in Fortran order")
+        return tuple(dims)
+
+    def _call(self, result: Any) -> str:
+        spell = Writer().spell
+        returns = spell(self.found.result)
+        pointer = ", ".join(spell(slot.type) for slot in self.mapper.slots) or "void"
+        address = self.library.address(self.found.name, self.who)
+        given = ", ".join(self._given(slot) for slot in self.mapper.slots)
+        call = f"(({returns} (*)({pointer})){address})({given})"
+        if result.role == "value":
+            target = self.c_names["return"]
+            call = f"*({returns} *)data_slice__{target} = {call}"
+        declared = "typedef struct { double re, im; } cwj_z; typedef struct { float re, im; } cwj_c;\n"
+        return f"{declared if 'cwj_' in call else ''}{call};\nreturn true;"
+
+    def _given(self, slot: Any) -> str:
+        """What stands in the call for a parameter."""
+        parameter = slot.parameter
+        spelled = Writer().spell(slot.type)
+        if parameter.role == "hidden":
+            value = self._value(parameter.value)
+            if slot.name in self.mapper.by_reference:
+                return f"&({Writer().spell(slot.type.target)}){{{value}}}"
+            return f"({spelled})({value})"
+        if parameter.role == "stride":
+            name = self.c_names[self.slots[parameter.of].name]
+            size = SIZES[self.slots[parameter.of].parameter.type]
+            return f"({spelled})(strides_slice__{name}[{parameter.axis}] / {size})"
+        name = self.c_names[slot.name]
+        if parameter.role == "array" or parameter.by_pointer:
+            return f"(void *)data_slice__{name}"
+        return f"*(const {spelled} *)data_slice__{name}"
+
+    def _value(self, dim: Any) -> str:
+        """An expression of dims as C text."""
+        stack: list[str] = []
+        for each in dim:
+            if isinstance(each, str) and each in "+-*/%":
+                right = stack.pop()
+                stack.append(f"({stack.pop()} {each} {right})")
+            else:
+                stack.append(f"(npy_intp){each}" if isinstance(each, int) else self._symbol(each))
+        return stack[0]
+
+    def _symbol(self, symbol: str) -> str:
+        for slot in self.slots:
+            if slot.parameter.intent != "out" and (symbol,) in slot.parameter.dims:
+                axis = slot.parameter.dims.index((symbol,))
+                return f"dims_slice__{self.c_names[slot.name]}[{axis}]"
+        raise Unmapped(f"no argument has the dim {symbol}")
+
+    def _validate(self, slots: list[Any]) -> str:
+        """Slices are contiguous where nothing tells C their strides; hidden integers fit their types."""
+        checks = []
+        strided = {each.parameter.of for each in self.slots if each.parameter.role == "stride"}
+        for slot in self.slots:
+            parameter = slot.parameter
+            if parameter.role == "stride":
+                of = self.slots[parameter.of]
+                name, size = self.c_names[of.name], SIZES[of.parameter.type]
+                checks.append(_CHECK_STRIDE % {"x": name, "axis": parameter.axis, "size": size})
+            if parameter.role == "hidden":
+                value, ctype = self._value(parameter.value), np.dtype(parameter.type)
+                largest = np.iinfo(ctype).max
+                if ctype.itemsize < 8:
+                    checks.append(_CHECK_RANGE % {"value": value, "largest": largest, "name": slot.name})
+        for slot in slots:
+            if slot.parameter.dims and self.mapper.by_name[slot.name] not in strided:
+                checks.append(
+                    f"if (!CHECK_CONTIGUOUS_AND_SETERROR__{self.c_names[slot.name]}()) return false;\n"
+                )
+        return "".join([*checks, "return true;"])
+
+
+_CHECK_STRIDE = """if (strides_slice__%(x)s[%(axis)d] %% %(size)d) {
+    PyErr_SetString(PyExc_ValueError, "a stride of %(x)s is no multiple of the item size");
+    return false;
+}
+"""
+_CHECK_RANGE = """if (%(value)s > %(largest)d) {
+    PyErr_SetString(PyExc_ValueError, "the arrays are too large for %(name)s");
+    return false;
+}
+"""

@@ -1,0 +1,321 @@
+"""Integer constant expressions, and the values of enums and of simple macros.
+
+Expressions come as syntax trees of pycparser or, in #if, as text; both follow C's rules for long integers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\.?[0-9](?:[eEpP][+-]|[\w.])*)|(?P<char>'(?:\\.|[^'\\])+')|(?P<word>[A-Za-z_]\w*)"
+    r"|(?P<op><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%()<>!~&|^?:]))"
+)
+_LEVELS: tuple[tuple[str, ...], ...] = (
+    ("||",),
+    ("&&",),
+    ("|",),
+    ("^",),
+    ("&",),
+    ("==", "!="),
+    ("<", ">", "<=", ">="),
+    ("<<", ">>"),
+)
+_LEVELS += (("+", "-"), ("*", "/", "%"))
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_MAX_BITS = 128
+
+
+class NotConstant(ValueError):
+    """What is asked for is no constant; the text says why."""
+
+
+def integer(text: str) -> int:
+    """The value of an integer literal of C."""
+    digits = text.rstrip("uUlL")
+    try:
+        if digits[:2].lower() in ("0x", "0b"):
+            return int(digits, 0)
+        return int(digits, 8 if digits[0] == "0" and len(digits) > 1 else 10)
+    except (ValueError, IndexError):
+        raise NotConstant(f"{text} is no integer") from None
+
+
+def character(text: str) -> int:
+    """The value of 'x'."""
+    inner = text.strip("L")[1:-1]
+    if len(inner) == 1:
+        return ord(inner)
+    is_hex = inner[:2] == "\\x"
+    if is_hex or (inner[:1] == "\\" and inner[1:].isdigit()):
+        try:
+            value = int(inner[2:], 16) if is_hex else int(inner[1:], 8)
+        except ValueError:
+            raise NotConstant(f"{text} is no character") from None
+        return value - 256 if text[0] != "L" and 128 <= value < 256 else value  # char is signed
+    if inner[:1] == "\\" and len(inner) == 2:
+        return ord(_ESCAPES.get(inner[1], inner[1]))
+    raise NotConstant(f"{text} is no character")
+
+
+def apply(op: str, a: int, b: int) -> int:
+    """a op b, as C computes it."""
+    if op in ("/", "%"):
+        if b == 0:
+            raise NotConstant("division by zero")
+        quotient = abs(a) // abs(b)
+        quotient = quotient if (a < 0) == (b < 0) else -quotient
+        return quotient if op == "/" else a - quotient * b
+    if op in ("<<", ">>"):
+        if not 0 <= b < 64:
+            raise NotConstant(f"a shift by {b}")
+        return a << b if op == "<<" else a >> b
+    value = _OPERATIONS[op](a, b)
+    if value.bit_length() > _MAX_BITS:
+        raise NotConstant("the value is too large")
+    return int(value)
+
+
+_OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+    "&&": lambda a, b: bool(a) and bool(b),
+    "||": lambda a, b: bool(a) or bool(b),
+}
+
+
+def of_tree(node: Any, names: Mapping[str, int]) -> int:
+    """The value of a syntax tree, or NotConstant."""
+    try:
+        return _of_tree(node, names)
+    except RecursionError:
+        raise NotConstant("the expression is nested too deeply") from None
+
+
+def _of_tree(node: Any, names: Mapping[str, int]) -> int:
+    kind = type(node).__name__
+    if kind == "Constant":
+        if "char" in node.type:
+            return character(node.value)
+        if "int" in node.type:
+            return integer(node.value)
+        raise NotConstant(f"{node.value} is no integer")
+    if kind == "ID":
+        if node.name not in names:
+            raise NotConstant(f"{node.name} is not known")
+        return names[node.name]
+    if kind == "UnaryOp" and node.op in ("-", "+", "~", "!"):
+        value = _of_tree(node.expr, names)
+        if node.op in "-~" and _is_unsigned(node.expr):
+            raise NotConstant("unsigned arithmetic")
+        return {"-": -value, "+": value, "~": ~value, "!": int(not value)}[node.op]
+    if kind == "BinaryOp" and (node.op in _OPERATIONS or node.op in ("/", "%", "<<", ">>")):
+        left, right = _of_tree(node.left, names), _of_tree(node.right, names)
+        value = apply(node.op, left, right)
+        if (min(left, right, value) < 0 or value >= 2**32) and _is_unsigned(node):
+            raise NotConstant("unsigned arithmetic")
+        return value
+    if kind == "TernaryOp":
+        chosen = node.iftrue if _of_tree(node.cond, names) else node.iffalse
+        return _of_tree(chosen, names)
+    if kind == "Cast":
+        return _cast(node.to_type, _of_tree(node.expr, names))
+    raise NotConstant("the expression is not one of integers and + - * / %")
+
+
+def _is_unsigned(node: Any) -> bool:
+    """Whether a number in it is unsigned, so that what is negative wraps around."""
+    if type(node).__name__ == "Constant":
+        return "int" in node.type and "u" in node.value.lower()
+    return any(_is_unsigned(each) for _, each in node.children())
+
+
+def _cast(node: Any, value: int) -> int:
+    """What a cast to a type of integers leaves."""
+    from cwrapjit.library import types
+
+    words = getattr(getattr(node.type, "type", None), "names", None)
+    ctype = types.basic(list(words)) or types.KNOWN.get(" ".join(words)) if words else None
+    if not isinstance(ctype, types.Scalar) or not ctype.is_integer:
+        raise NotConstant("a cast to another type")
+    bits = int("".join(filter(str.isdigit, ctype.dtype)) or 32)
+    value &= 2**bits - 1
+    return value - 2**bits if ctype.is_signed and value >= 2 ** (bits - 1) else value
+
+
+class _Reader:
+    """Reads an expression in text; unknown names are 0, as in #if."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens: list[tuple[str, str]] = []
+        at = 0
+        text = text.strip()
+        while at < len(text):
+            match = _TOKEN.match(text, at)
+            if match is None:
+                raise NotConstant(f"{text[at : at + 20]!r} is no part of an expression")
+            self.tokens.append((match.lastgroup or "", match[match.lastgroup or 0]))
+            at = match.end()
+        if len(self.tokens) > 2000:
+            raise NotConstant("the expression is too long")
+        self.at = 0
+
+    def peek(self) -> str:
+        return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
+
+    def take(self, wanted: str) -> None:
+        if self.peek() != wanted:
+            raise NotConstant(f"{wanted!r} is missing")
+        self.at += 1
+
+    def whole(self) -> int:
+        value = self.ternary()
+        if self.at < len(self.tokens):
+            raise NotConstant(f"{self.peek()!r} is not expected")
+        return value
+
+    def ternary(self) -> int:
+        value = self.binary(0)
+        if self.peek() != "?":
+            return value
+        self.at += 1
+        yes = self.ternary()
+        self.take(":")
+        no = self.ternary()
+        return yes if value else no
+
+    def binary(self, level: int) -> int:
+        if level == len(_LEVELS):
+            return self.unary()
+        value = self.binary(level + 1)
+        while self.peek() in _LEVELS[level]:
+            op = self.peek()
+            self.at += 1
+            right = self.binary(level + 1)
+            if op in ("/", "%") and right == 0:
+                right = 1  # in a branch that && or ?: may leave out
+            value = apply(op, value, right)
+        return value
+
+    def unary(self) -> int:
+        if self.at >= len(self.tokens):
+            raise NotConstant("the expression ends too early")
+        kind, text = self.tokens[self.at]
+        self.at += 1
+        if kind == "number":
+            return integer(text)
+        if kind == "char":
+            return character(text)
+        if kind == "word":
+            return 0
+        if text == "(":
+            value = self.ternary()
+            self.take(")")
+            return value
+        if text in "+-~!":
+            value = self.unary()
+            return {"-": -value, "+": value, "~": ~value, "!": int(not value)}[text]
+        raise NotConstant(f"{text!r} is not expected")
+
+
+def evaluate_condition(text: str) -> bool:
+    """The value of what stands behind #if, its macros replaced."""
+    try:
+        return bool(_Reader(text).whole())
+    except RecursionError:
+        raise NotConstant("the expression is nested too deeply") from None
+
+
+_STRING = re.compile(r'\s*(?:u8)?"((?:\\.|[^"\\])*)"')
+
+
+def of_macro(body: str, names: Mapping[str, int]) -> int | float | str | None:
+    """The value of an object-like macro, its macros replaced; None: it has none that Python knows."""
+    text = body.strip()
+    while text.startswith("(") and text.endswith(")") and _closes_last(text):
+        text = text[1:-1].strip()
+    if not text:
+        return None
+    found = _strings(text)
+    if found is not None:
+        return found
+    number = text.rstrip("fFlL") if not text[:2].lower() == "0x" else text
+    if (
+        re.fullmatch(r"[-+]?\s*(\d+\.\d*|\.\d+|\d+)([eE][-+]?\d+)?", number)
+        and not number.lstrip("+- ").isdigit()
+    ):
+        return float(number.replace(" ", ""))
+    try:
+        reader = _Reader(
+            re.sub(r"[A-Za-z_]\w*", lambda match: _value_of(match[0], names), _no_suffixes(text))
+        )
+        return _wrapped(reader.whole(), text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _wrapped(value: int, text: str) -> int | None:
+    """The value of an expression with unsigned numbers, which wrap around; None where that is not clear."""
+    suffixes = [each.lower() for each in re.findall(r"(?<![\w.])(?:0[xX][0-9a-fA-F]+|\d+)([uUlL]+)", text)]
+    if not any("u" in each for each in suffixes):
+        return value
+    bits = 64 if any("l" in each for each in suffixes) else 32
+    if 0 <= value < (1 << bits) and not re.search(r"[-~]", text):
+        return value
+    if re.search(r"[/%>?=!&|]|<(?!<)", text.replace("<<", "")) or any(
+        "l" in each and "u" not in each for each in suffixes
+    ):
+        return None
+    return value % (1 << bits)
+
+
+def _value_of(word: str, names: Mapping[str, int]) -> str:
+    if word not in names:
+        raise NotConstant(f"{word} is not known")
+    return f"({names[word]})"
+
+
+def _no_suffixes(text: str) -> str:
+    """Numbers in decimal, so that no letter is left in them."""
+    return re.sub(
+        r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)[uUlL]*(?![\w.])|'(?:\\.|[^'\\])+'",
+        lambda match: str(integer(match[0]) if match[1] else character(match[0])),
+        text,
+    )
+
+
+def _closes_last(text: str) -> bool:
+    depth = 0
+    for i, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if depth == 0:
+            return i == len(text) - 1
+    return False
+
+
+def _strings(text: str) -> str | None:
+    """Adjacent string literals as one str."""
+    parts, at = [], 0
+    while at < len(text.rstrip()):
+        match = _STRING.match(text, at)
+        if match is None:
+            return None
+        parts.append(re.sub(r"\\(x[0-9a-fA-F]+|[0-7]{1,3}|.)", _unescaped, match[1]))
+        at = match.end()
+    return "".join(parts) if parts else None
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return chr(character(f"'{match[0]}'") % 256)

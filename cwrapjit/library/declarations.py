@@ -1,0 +1,433 @@
+"""From C text to declarations with resolved types. pycparser reads; this file gives its trees a meaning."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import gc
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from cwrapjit._cwrapjit import CompileError
+from cwrapjit.library import attributes, constants, types
+from cwrapjit.library.parser import pycparser
+from cwrapjit.library.pieces import batches, declared_name, pieces
+from cwrapjit.library.preprocess import PreprocessError, Preprocessor
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_POSITION = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<text>.*)", re.DOTALL)
+_MAX_NESTING = 200
+# A word where a declaration begins or a parameter, followed by a name or a star.
+_TYPE_PLACE = re.compile(
+    r"(?:^|[(,;{}])\s*(?:(?:const|volatile|extern|static|inline|restrict|register|typedef)\s+)*"
+    r"([A-Za-z_]\w*)(?=\s+(?:const\s+)?[A-Za-z_]|\s*\*|\s*[,)]|\s+restrict)"
+)
+_POINTED_DIM = re.compile(r"\[\s*\*\s*([A-Za-z_]\w*)\s*\]")
+_COMPILERS_WORDS = ("_Float16", "_Float128")
+
+
+@dataclasses.dataclass
+class ParameterDeclaration:
+    name: str  # "" where the declaration has none
+    type: Any
+    coord: Any = None
+
+
+@dataclasses.dataclass
+class FunctionDeclaration:
+    name: str
+    result: Any
+    parameters: list[ParameterDeclaration]
+    variadic: bool = False
+    prototyped: bool = True  # False: f(), and the names without types of old C
+    private: bool = False  # static
+    coord: Any = None
+    text: str = ""  # for docstrings: the declaration in one line
+    address: int = 0  # of a function of our own in front of C's, which `code` keeps
+    code: Any = None
+
+
+@dataclasses.dataclass
+class VariableDeclaration:
+    name: str
+    type: Any
+    const: bool = False
+    private: bool = False
+    coord: Any = None
+
+
+@dataclasses.dataclass
+class Parsed:
+    """What one text declares, in its order."""
+
+    functions: list[FunctionDeclaration] = dataclasses.field(default_factory=list)
+    variables: list[VariableDeclaration] = dataclasses.field(default_factory=list)
+    structs: list[types.Struct] = dataclasses.field(default_factory=list)
+    typedefs: dict[str, Any] = dataclasses.field(default_factory=dict)
+    failed: list[tuple[str, CompileError]] = dataclasses.field(default_factory=list)
+
+
+class Declarations:
+    """The types, constants and macros that a library knows. Grows with every text that is read."""
+
+    def __init__(self, include_dirs: Iterable[str] = (), define_macros: Iterable[Any] = ()) -> None:
+        self.preprocessor = Preprocessor(include_dirs, define_macros)
+        self.typedefs: dict[str, Any] = dict(types.KNOWN)
+        self.tags: dict[str, Any] = {}  # "struct point" -> type
+        self.enumerators: dict[str, int] = {}
+        self._altered = 0  # the declaration has attributes that change a layout (1) or a type (2)
+        self.in_header = False  # the text that is being read is the library's header
+
+    # ---- reading -----------------------------------------------------------------------------------
+
+    def read(self, text: str, file: str) -> Parsed:
+        """All declarations of a text. CompileError with position and caret where it does not parse."""
+        parsed = Parsed()
+        self._take(self._parse(text, file), parsed)
+        return parsed
+
+    def read_each(self, text: str, file: str) -> Parsed:
+        """As read(), but what does not parse ends in `failed`, and what stands around it is read."""
+        parsed = Parsed()
+        parser = pycparser().CParser()
+        with _no_garbage_collection():
+            for batch in batches(pieces(self._plain(text, file), file)):
+                whole = "".join(piece for piece, _, _ in batch)
+                _, line, origin = batch[0]
+                try:  # many at once, which is quicker
+                    tree = self._tree(parser, whole, origin, line)
+                except CompileError:
+                    for piece, line, origin in batch:
+                        self._take_alone(parser, piece, line, origin, parsed)
+                else:
+                    self._take(tree, parsed, tolerant=True)
+        return parsed
+
+    def _take_alone(self, parser: Any, piece: str, line: int, origin: str, parsed: Parsed) -> None:
+        try:
+            self._take(self._tree(parser, piece, origin, line), parsed, tolerant=True)
+        except CompileError as error:
+            parsed.failed.append((declared_name(piece), error))
+
+    def _take(self, tree: Any, parsed: Parsed, tolerant: bool = False) -> None:
+        self._altered = 0
+        for node in tree.ext:
+            try:
+                self._take_node(node, parsed)
+            except CompileError as error:
+                if not tolerant:
+                    raise
+                parsed.failed.append((str(getattr(node, "name", None) or "a declaration"), error))
+
+    def _take_node(self, node: Any, parsed: Parsed) -> None:
+        kind = type(node).__name__
+        try:
+            if kind == "Pragma":
+                self._altered = int(re.sub(r"\D", "", _text_of_pragma(node)) or 0)
+            elif kind == "Typedef":
+                self._typedef(node, parsed)
+            elif kind == "Decl":
+                self._declaration(node, parsed)
+            elif kind == "FuncDef":
+                self._declaration(node.decl, parsed, old=bool(node.param_decls))
+        except RecursionError:
+            raise self.error("the declaration is nested too deeply", node.coord) from None
+
+    def _parse(self, text: str, file: str) -> Any:
+        return self._tree(pycparser().CParser(), self._plain(text, file), file, 1)
+
+    def _plain(self, text: str, file: str) -> str:
+        """The preprocessed text."""
+        if "\0" in text:
+            raise CompileError(f"{file}: the text has a NUL character")
+        try:
+            plain = self.preprocessor.run(text, file)
+            plain = attributes.with_pragmas(plain)
+            return _POINTED_DIM.sub(r"[(*\1)]", plain)  # pycparser takes [*n] for [*]
+        except PreprocessError as error:
+            raise self.error_at(str(error), error.file, error.line, 0) from None
+
+    def _tree(self, parser: Any, plain: str, file: str, line: int) -> Any:
+        self._check_nesting(plain, file)
+        used = set(_WORD.findall(plain))
+        names = [name for name in self.typedefs if name in used]
+        names += [name for name in _COMPILERS_WORDS if name in used]
+        before = "".join(f"typedef int {name};\n" for name in names)
+        quoted = file.replace("\\", "\\\\").replace('"', '\\"')
+        try:
+            tree = parser.parse(f'{before}# {line} "{quoted}"\n{plain}', file)
+        except RecursionError:
+            raise CompileError(f"{file}: the declaration is nested too deeply") from None
+        except Exception as error:  # ParseError; pycparser stumbles over some texts that are no C, too
+            if type(error).__name__ == "ParseError":
+                raise self._from_parser(str(error), plain, file, line) from None
+            raise CompileError(
+                f"{file}: this is no C declaration ({type(error).__name__}: {error})"
+            ) from None
+        del tree.ext[: len(names)]
+        return tree
+
+    def _check_nesting(self, text: str, file: str) -> None:
+        depth = deepest = 0
+        for char in re.findall(r"[()\[\]{}]", text):
+            depth += 1 if char in "([{" else -1
+            deepest = max(deepest, depth)
+        if deepest > _MAX_NESTING or re.search(r"(?:[*&!~+-]\s*){200}", text):
+            raise CompileError(f"{file}: the declaration is nested too deeply")
+
+    # ---- errors ------------------------------------------------------------------------------------
+
+    def error(self, message: str, coord: Any) -> CompileError:
+        """A CompileError that points at a place in the text."""
+        if coord is None:
+            return CompileError(message)
+        return self.error_at(message, str(coord.file), int(coord.line), int(coord.column or 0))
+
+    def _from_parser(self, message: str, plain: str, file: str, first: int) -> CompileError:
+        """pycparser's error. It stops near a type that it does not know: that is said first."""
+        unknown = self._unknown_type(plain, file, first)
+        if unknown is not None:
+            return unknown
+        match = _POSITION.match(message)
+        if match is None:
+            last = plain.rstrip()
+            line = first + last.count("\n")
+            column = len(last) - last.rfind("\n") if "end of input" in message else 0
+            return self.error_at(_tidy(message.rpartition(": ")[2]), file, line, column)
+        line, column = int(match["line"]), int(match["column"] or 0)
+        return self.error_at(_tidy(match["text"]), match["file"] or file, line, column)
+
+    def _unknown_type(self, plain: str, file: str, first: int) -> CompileError | None:
+        for match in _TYPE_PLACE.finditer(plain):
+            name = match[1]
+            if name in self.typedefs or name in _KEYWORDS or name in _COMPILERS_WORDS:
+                continue
+            line = first + plain.count("\n", 0, match.start(1))
+            column = match.start(1) - plain.rfind("\n", 0, match.start(1))
+            lines = self.preprocessor.files.get(file, "").split("\n")
+            source = lines[line - 1] if 0 < line <= len(lines) else ""
+            if not source[column - 1 :].startswith(name):  # macros moved it
+                column = source.find(name) + 1
+            return self.error_at(f"{name} is not a known type", file, line, column)
+        return None
+
+    def error_at(self, message: str, file: str, line: int, column: int) -> CompileError:
+        """A CompileError that points at a line and, unless 0, a column."""
+        lines = self.preprocessor.files.get(file, "").split("\n")
+        source = lines[line - 1] if 0 < line <= len(lines) else ""
+        word = re.match(r"\w+|\S", source[column - 1 :]) if column else None
+        start = column if word else None
+        end = column + word.end() if word else None
+        if column and not word:
+            start = end = column  # behind the text
+        error = CompileError(message, (file, line, start, source or None, line, end))
+        error.errors = [error]
+        return error
+
+    # ---- declarations ------------------------------------------------------------------------------
+
+    def _typedef(self, node: Any, parsed: Parsed) -> None:
+        resolved = self.resolve(node.type, parsed)
+        if (
+            self._altered
+            and not isinstance(resolved, (types.Struct, types.Pointer))
+            and (self._altered == 2 or not self.in_header)
+        ):
+            resolved = types.Unknown(attributes.REASON)
+        resolved = types.with_alias(resolved, node.name)
+        known = self.typedefs.get(node.name)
+        if isinstance(known, types.Struct) and isinstance(resolved, types.Struct) and known is not resolved:
+            resolved = self._unite(known, resolved)
+        self.typedefs[node.name] = parsed.typedefs[node.name] = resolved
+
+    def _unite(self, known: types.Struct, found: types.Struct) -> types.Struct:
+        """handle("rng *") knew an opaque type by its alias; now its typedef says which struct that is."""
+        if known.tag or known.members is not None:
+            return found
+        known.kind, known.tag, known.members, known.in_header = (
+            found.kind,
+            found.tag,
+            found.members,
+            found.in_header,
+        )
+        if found.tag:
+            self.tags[f"{found.kind} {found.tag}"] = known
+        return known
+
+    def _declaration(self, node: Any, parsed: Parsed, old: bool = False) -> None:
+        if type(node.type).__name__ == "FuncDecl":
+            parsed.functions.append(self._function(node, parsed, old))
+        elif node.name is None:
+            self.resolve(node.type, parsed)  # a struct or an enum alone
+        else:
+            resolved = self.resolve(node.type, parsed)
+            if self._altered == 2:
+                resolved = types.Unknown(attributes.REASON)
+            const = "const" in (node.quals or []) and not isinstance(resolved, types.Pointer)
+            private = "static" in (node.storage or [])
+            if isinstance(resolved, types.Pointer):
+                const = "const" in (node.type.quals or [])
+            parsed.variables.append(VariableDeclaration(node.name, resolved, const, private, node.coord))
+
+    def _function(self, node: Any, parsed: Parsed, old: bool) -> FunctionDeclaration:
+        declared = node.type
+        result = self.resolve(declared.type, parsed)
+        if self._altered == 2:
+            result = types.Unknown(attributes.REASON)
+        made = FunctionDeclaration(node.name, result, [], coord=node.coord)
+        made.private = "static" in (node.storage or [])
+        made.prototyped = not old and declared.args is not None
+        for each in declared.args.params if declared.args is not None else ():
+            kind = type(each).__name__
+            if kind == "EllipsisParam":
+                made.variadic = True
+            elif kind == "ID":
+                made.prototyped = False
+            else:
+                resolved = self.resolve(each.type, parsed)
+                made.parameters.append(ParameterDeclaration(each.name or "", resolved, each.coord))
+        only = made.parameters[0] if len(made.parameters) == 1 else None
+        if only is not None and isinstance(only.type, types.Void) and not only.name:
+            made.parameters = []
+        return made
+
+    # ---- types -------------------------------------------------------------------------------------
+
+    def resolve(self, node: Any, parsed: Parsed | None = None) -> Any:
+        """The type that a syntax tree says."""
+        kind = type(node).__name__
+        if kind in ("TypeDecl", "Typename"):
+            return self.resolve(node.type, parsed)
+        if kind == "IdentifierType":
+            return self._named(node)
+        if kind == "PtrDecl":
+            if type(node.type).__name__ == "FuncDecl":
+                return types.Callable()
+            return types.Pointer(self.resolve(node.type, parsed), "const" in _quals(node.type))
+        if kind == "ArrayDecl":
+            dim = node.dim if type(node.dim).__name__ != "ID" or node.dim.name != "*" else None
+            item = self.resolve(node.type, parsed)
+            return types.Array(item, dim, _const_of_items(node.type))
+        if kind == "FuncDecl":
+            return types.Callable()
+        if kind in ("Struct", "Union"):
+            return self._struct(node, parsed)
+        if kind == "Enum":
+            return self._enum(node)
+        return types.Unknown(f"C's {kind} is not mapped")
+
+    def _named(self, node: Any) -> Any:
+        words = list(node.names)
+        if len(words) == 1 and words[0] in self.typedefs:
+            return self.typedefs[words[0]]
+        found = types.basic(words)
+        if found is None:
+            unknown = [word for word in words if types.basic([word]) is None and word not in _KEYWORDS]
+            shown = " ".join(unknown or words)
+            raise self.error(f"{shown} is not a known type", node.coord)
+        return found
+
+    def _struct(self, node: Any, parsed: Parsed | None) -> types.Struct:
+        kind = type(node).__name__.lower()
+        key = f"{kind} {node.name}"
+        made = self.tags.get(key) if node.name else None
+        if not isinstance(made, types.Struct):
+            made = types.Struct(kind, node.name or "")
+            if node.name:
+                self.tags[key] = made
+        if node.decls is not None and (made.members is None or not self.in_header):
+            # The very same definition may come again, from a header and from struct().
+            members = [
+                types.Member(each.name or "", self.resolve(each.type, parsed), each.bitsize is not None)
+                for each in node.decls
+                if type(each).__name__ == "Decl"
+            ]
+            if self._altered and (self._altered == 2 or not self.in_header):
+                made.altered = made.members is None
+            elif made.members is None and not made.altered:
+                made.members, made.in_header = members, self.in_header
+                if parsed is not None:
+                    parsed.structs.append(made)
+        return made
+
+    def _enum(self, node: Any) -> Any:
+        """An Enum, or what it is where int does not hold its values."""
+        key = f"enum {node.name}"
+        made = self.tags.get(key) if node.name else None
+        if made is not None and node.values is None:
+            return made
+        if not isinstance(made, types.Enum):
+            made = types.Enum(node.name or "")
+            if node.name:
+                self.tags[key] = made
+        if node.values is None:
+            return made
+        value, values = -1, {}
+        for each in node.values.enumerators:
+            if each.value is None:
+                value += 1
+            else:
+                try:
+                    value = constants.of_tree(each.value, self.enumerators)
+                except constants.NotConstant as error:
+                    raise self.error(f"the value of {each.name}: {error}", each.coord or node.coord) from None
+            values[each.name] = self.enumerators[each.name] = value
+        if made.values is None:
+            made.values, made.in_header = values, self.in_header
+        other = self._other_type(values)
+        if other is not None and node.name:
+            self.tags[key] = other
+        return other or made
+
+    def _other_type(self, values: Mapping[str, int]) -> Any:
+        """What an enum with these values is, unless an int."""
+        least, most = min(values.values(), default=0), max(values.values(), default=0)
+        if self._altered:
+            return types.Unknown(attributes.REASON)
+        if -(2**31) <= least and most < 2**31:
+            return None
+        if least >= 0 and most < 2**32:
+            return types.basic(["unsigned"])
+        return types.Unknown("an enum has values that int does not hold")
+
+
+_KEYWORDS = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if inline int "
+    "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
+    "volatile while _Bool _Complex _Atomic _Alignas _Alignof _Noreturn _Static_assert _Thread_local".split()
+)
+
+
+@contextlib.contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Trees are many small objects, all alive: looking for garbage takes a third of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _text_of_pragma(node: Any) -> str:
+    return str(getattr(node.string, "value", node.string))
+
+
+def _quals(node: Any) -> list[str]:
+    """The qualifiers of what a pointer points to or an array holds."""
+    return list(getattr(node, "quals", None) or [])
+
+
+def _const_of_items(node: Any) -> bool:
+    while type(node).__name__ == "ArrayDecl":
+        node = node.type
+    return "const" in _quals(node)
+
+
+def _tidy(message: str) -> str:
+    """What pycparser says, as a sentence."""
+    if message.startswith("before: "):
+        return f"syntax error before {message[8:]}"
+    return message[:1].lower() + message[1:] if message[:2].istitle() else message

@@ -1,0 +1,116 @@
+"""How Python's mapping of C declarations tells the call path (csrc/wrap/) what to do.
+
+A `Function` is plain data. csrc/wrap reads it once, by attribute, when the callable is made, and checks all
+of it: nothing here can make a call unsafe, apart from a thunk that does not fit the C function.
+
+Dims are integer expressions over *symbols* in reverse Polish notation, a tuple of ints, symbol names and
+"+", "-", "*", "/", "%" ("/" and "%" as C does them): ("n",), (3,), ("n", "n", 1, "+", "*", 2, "/"). A symbol
+gets its value from an integer argument of that name, or from the first array that has it as a dim of its
+own; everywhere else it is checked. Where that array is absent (optional), the symbol is 0. Every symbol must
+have such a source.
+
+In slots, integers are in `i` or `u`, bool in `i`, float64 in `d`, float32 in `f`, complex128 in `z`,
+complex64 in `c`, all else in `p`. What goes by pointer ("value" with by_pointer, "length", "status", "data")
+is in C's own type where `p` points. For a struct by value as result, slot 0 holds the address where the
+thunk stores it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+Dim = tuple[int | str, ...]
+
+
+@dataclasses.dataclass
+class Argument:
+    """What a caller gives."""
+
+    name: str
+    kind: str = "any"  # "positional" only, "keyword" only, or "any"
+    required: bool = True
+    default: Any = None  # for an absent argument, unless `optional` parameters pass NULL then
+    annotation: str = ""  # for messages and inspect.signature: "float", "float64[:,:]"
+
+
+@dataclasses.dataclass
+class Parameter:
+    """One parameter of the C function, in its order: what goes into slot k."""
+
+    role: str
+    #   "value"    a scalar of `type` from `argument`
+    #   "array"    the data of an array of `type` with `dims`, from `argument`; out: allocated
+    #   "hidden"   an integer of `type`: the value of `value`, an expression
+    #   "stride"   an integer of `type`: stride of parameter `of` along `axis`, in elements (lda, incx)
+    #   "string"   const char *: str (UTF-8) or bytes, no NUL inside
+    #   "buffer"   the bytes of a bytes-like object; its length is the symbol in dims
+    #   "handle"   the pointer in an instance of `cls` (opaque pointers, structs by pointer)
+    #   "struct"   the memory of an instance of `cls`, for a struct by value
+    #   "items"    a tuple, list or set (`container`) of scalars of `type`, as a temporary array of `dims`
+    #   "data"     T **: callee-allocated result; with dims, whose symbols come from "length" parameters
+    #   "length"   an integer of `type` by pointer that the callee fills: the value of `symbol` after the call
+    #   "status"   an integer of `type` by pointer that the callee fills, for Function.check; no result
+    #   "null"     always NULL
+    # A NumPy dtype name. What C calls size_t is "uint64"; its int is "intc", which becomes Python's int.
+    type: str = ""
+    argument: int = -1  # index in Function.arguments; -1: none
+    by_pointer: bool = False  # "value": a pointer to it; optional ones pass NULL when absent
+    optional: bool = False  # absent or None: NULL
+    intent: str = "in"  # "in", "inout" (written in place; scalars: also a result), "out" (a result)
+    # A dim of () may be anything; arrays without dims are taken as they are, unchecked.
+    dims: tuple[Dim, ...] = ()
+    # Arrays: "C", "F"; an axis with a "stride" parameter may lie as it likes; "A": all axes have one.
+    order: str = "C"
+    value: Dim = ()
+    of: int = -1  # "stride": index of the array's parameter
+    axis: int = 0
+    symbol: str = ""  # "value" and "length" of integers: the symbol that they give a value
+    cls: Any = None
+    container: Any = None
+    name: str = ""  # C's name of it, for messages
+    # "value": bool, int and float are not interchanged, NumPy scalars are of just this type.
+    strict: bool = False
+    # "array" with strides: what is passed is the lowest address, as BLAS wants for incx < 0.
+    lowest: bool = False
+    free: int = 0  # "data": address of void free(void *); 0: the memory stays the library's
+
+
+@dataclasses.dataclass
+class Result:
+    """What the C function returns."""
+
+    role: str = "none"
+    #   "none"     nothing, or not wanted
+    #   "value"    a scalar of `type`
+    #   "status"   an integer for `check`, no result of the call
+    #   "string"   const char * -> str or, type "bytes", bytes; NULL -> None
+    #   "array"    a pointer to items of `type` with `dims`
+    #   "handle"   a pointer -> an instance of `cls`, or None
+    #   "struct"   a struct by value -> a new instance of `cls`
+    type: str = ""
+    dims: tuple[Dim, ...] = ()
+    order: str = "C"
+    readonly: bool = False  # "array": what it points to is const
+    # What it points to: "callee" (freed by `free`), "argument" or "instance" (`of`), "none" (static).
+    owner: str = "none"
+    of: tuple[int, ...] = ()  # arguments that the result may point into
+    free: int = 0  # address of void free(void *)
+    cls: Any = None
+
+
+@dataclasses.dataclass
+class Function:
+    name: str
+    qualname: str  # "gsl.hypot", for messages
+    doc: str
+    arguments: list[Argument]
+    parameters: list[Parameter]
+    result: Result
+    thunk: int  # address of void thunk(cwj_slot *)
+    address: int  # of the C function itself
+    owner: Any  # kept alive: the compiled unit, the library
+    check: Any = None  # called with the status after the call (or None); raises, or returns None
+    keep_gil: bool = False
+    writes_result_first: bool = True  # the return value comes before out parameters in the results
+    signature: str = ""  # "double (double, double)": the name of the capsule for scipy.LowLevelCallable

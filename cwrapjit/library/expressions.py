@@ -1,0 +1,135 @@
+"""Dims: from C's syntax trees, or from the text of an option, to reverse Polish notation (see
+description.py)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from cwrapjit.library import constants
+from cwrapjit.library.description import Dim
+
+# A name of a dim -> a number for constants, a symbol's name, or None: unknown.
+Lookup = Callable[[str], "int | str | None"]
+
+_TOKEN = re.compile(r"\s*(?:(\d\w*)|([A-Za-z_]\w*)|([-+*/%()]))")
+_MAX_LENGTH = 64
+
+
+class BadDim(ValueError):
+    """Why an expression is no dim; `coord` is where that is known."""
+
+    def __init__(self, message: str, coord: Any = None) -> None:
+        super().__init__(message)
+        self.coord = coord
+
+
+def of_tree(node: Any, lookup: Lookup) -> Dim:
+    """The dim that stands in brackets."""
+    kind = type(node).__name__
+    if kind == "Constant":
+        try:
+            return _bounded((constants.of_tree(node, {}),))
+        except constants.NotConstant as error:
+            raise BadDim(str(error), node.coord) from None
+    if kind == "ID":
+        return (_named(node.name, lookup, node.coord),)
+    if kind == "UnaryOp" and node.op == "*" and type(node.expr).__name__ == "ID":
+        return (_named(node.expr.name, lookup, node.coord),)  # [*n], n being a pointer to an integer
+    if kind == "UnaryOp" and node.op in "+-":
+        inner = of_tree(node.expr, lookup)
+        return inner if node.op == "+" else _bounded((0, *inner, "-"))
+    if kind == "BinaryOp" and node.op in "+-*/%":
+        return _bounded((*of_tree(node.left, lookup), *of_tree(node.right, lookup), node.op))
+    raise BadDim("a dim is made of integers, parameters and + - * / %", getattr(node, "coord", None))
+
+
+def of_text(text: object, lookup: Lookup) -> Dim:
+    """The dim that a number or a text such as "n*(n+1)/2" says."""
+    if isinstance(text, bool) or not isinstance(text, (int, str)):
+        raise TypeError(f"a dim must be an int or a str, not {type(text).__name__}")
+    if isinstance(text, int):
+        return (text,)
+    tokens: list[str] = []
+    at = 0
+    stripped = text.strip()
+    while at < len(stripped):
+        match = _TOKEN.match(stripped, at)
+        if match is None or len(tokens) > 4 * _MAX_LENGTH:
+            raise BadDim(f"{text!r} is no dim")
+        tokens.append(match[1] or match[2] or match[3])
+        at = match.end()
+    found, rest = _sum(tokens, lookup, text)
+    if rest:
+        raise BadDim(f"{text!r} is no dim")
+    return _bounded(found)
+
+
+def shape_of(shape: object, lookup: Lookup) -> tuple[Dim, ...]:
+    """The dims of "n", "n, m", 3 or ("n", 3)."""
+    if isinstance(shape, str):
+        parts: Iterable[object] = [each for each in shape.split(",") if each.strip()]
+    elif isinstance(shape, int):
+        parts = [shape]
+    elif isinstance(shape, (tuple, list)):
+        parts = shape
+    else:
+        raise TypeError(f"a shape must be a str, an int or a tuple of these, not {type(shape).__name__}")
+    return tuple(of_text(each, lookup) for each in parts)
+
+
+def symbols(dim: Dim) -> set[str]:
+    """The names in a dim."""
+    return {each for each in dim if isinstance(each, str) and each not in "+-*/%"}
+
+
+def _named(name: str, lookup: Lookup, coord: Any = None) -> int | str:
+    found = lookup(name)
+    if found is None:
+        raise BadDim(f"{name} in a dim is no integer parameter and no constant", coord)
+    return found
+
+
+def _bounded(dim: Dim) -> Dim:
+    if len(dim) > _MAX_LENGTH:
+        raise BadDim("a dim is too long")
+    if any(isinstance(each, int) and not -(2**63) <= each < 2**63 for each in dim):
+        raise BadDim("a number in a dim is too large")
+    return dim
+
+
+def _sum(tokens: list[str], lookup: Lookup, text: str) -> tuple[Dim, list[str]]:
+    found, tokens = _product(tokens, lookup, text)
+    while tokens and tokens[0] in "+-":
+        right, rest = _product(tokens[1:], lookup, text)
+        found, tokens = (*found, *right, tokens[0]), rest
+    return found, tokens
+
+
+def _product(tokens: list[str], lookup: Lookup, text: str) -> tuple[Dim, list[str]]:
+    found, tokens = _atom(tokens, lookup, text)
+    while tokens and tokens[0] in "*/%":
+        right, rest = _atom(tokens[1:], lookup, text)
+        found, tokens = (*found, *right, tokens[0]), rest
+    return found, tokens
+
+
+def _atom(tokens: list[str], lookup: Lookup, text: str) -> tuple[Dim, list[str]]:
+    if not tokens or tokens[0] in ")+*/%":
+        raise BadDim(f"{text!r} is no dim")
+    first, rest = tokens[0], tokens[1:]
+    if first == "-":
+        found, rest = _atom(rest, lookup, text)
+        return (0, *found, "-"), rest
+    if first == "(":
+        found, rest = _sum(rest, lookup, text)
+        if rest[:1] != [")"]:
+            raise BadDim(f"{text!r} is no dim")
+        return found, rest[1:]
+    if first[0].isdigit():
+        try:
+            return (constants.integer(first),), rest
+        except constants.NotConstant as error:
+            raise BadDim(str(error)) from None
+    return (_named(first, lookup),), rest

@@ -1,0 +1,146 @@
+"""cwrapjit.library(): a C library whose functions, variables, constants and classes are attributes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from cwrapjit.library.library import RESERVED, Core
+
+
+class Library:
+    """A library of C or Fortran: shared ones by path or name, or compiled from C sources.
+
+    path: the library's file; libraries: names as linkers have them ("m", "openblas"); sources: C files.
+    header: C text whose types, enums and macros declarations may use. init, free: C functions that run once,
+    before the first and after the last use; exec: one that returns 0 unless it fails, or a Python function of
+    the library, that runs after init. gil=True keeps the GIL in all calls.
+
+    What is declared becomes an attribute. Names that Python cannot have, and those of the methods here, get a
+    "_".
+    """
+
+    _core: Core
+
+    def __init__(
+        self,
+        name: str,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        sources: Sequence[Any] = (),
+        libraries: Sequence[Any] = (),
+        header: str = "",
+        include_dirs: Sequence[Any] = (),
+        define_macros: Sequence[Any] = (),
+        library_dirs: Sequence[Any] = (),
+        init: str | None = None,
+        free: str | None = None,
+        exec: str | Callable[[Any], Any] | None = None,
+        gil: bool = False,
+        doc: str = "",
+    ) -> None:
+        core = Core(
+            name, path, sources=sources, libraries=libraries, header=header, include_dirs=include_dirs,
+            define_macros=define_macros, library_dirs=library_dirs, init=init, free=free, gil=gil, doc=doc,
+        )  # fmt: skip
+        object.__setattr__(self, "_core", core)
+        object.__setattr__(self, "__doc__", doc)
+        object.__setattr__(self, "__name__", name)
+        if exec is not None:
+            from cwrapjit.library import lifetime
+
+            lifetime.execute(self, core, exec)
+
+    def function(self, declaration: str, **options: Any) -> Any:
+        """Declares one C function: a callable, which is an attribute of the library, too.
+
+        >>> import cwrapjit
+        >>> lib = cwrapjit.library("m", libraries=["m"])
+        >>> hypot = lib.function("double hypot(double x, double y)", defaults={"y": 4.0})
+        >>> hypot(3.0)
+        5.0
+
+        out, inout, optional, keyword_only, positional_only: names of parameters. defaults, order, strides,
+        hidden, container, rename: dicts by parameter. returns: (shape, owner) of pointers that come back.
+        check: what becomes of a status. name, doc, gil, unsafe. broadcast=True, prototype={parameter: dims}:
+        a broadcasting function.
+        """
+        return self._core.function(declaration, **options)
+
+    def declare(
+        self,
+        text: str,
+        *,
+        strip_prefix: str = "",
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        **shared: Any,
+    ) -> Library:
+        """Declares all that a header's text does. What has no mapping is in `unmapped`, with the reason.
+
+        options: those of function(), by C's name of a function; other keywords are options of all functions.
+        The functions are compiled together, when the first of them is used.
+        """
+        self._core.declare(text, strip_prefix=strip_prefix, options=options, **shared)
+        return self
+
+    def variable(
+        self, declaration: str, *, name: str | None = None, shape: Any = None, readonly: bool = False
+    ) -> None:
+        """Declares a variable: a live attribute. shape: of what a pointer points to, "n" is a variable."""
+        self._core.variable(declaration, name=name, shape=shape, readonly=readonly)
+
+    def interface(self, name: str, functions: Iterable[Any], *, doc: str | None = None) -> Any:
+        """One name for several functions: the types of the arguments say which is called."""
+        from cwrapjit.library.interface import Interface
+
+        return self._core.keep(name, Interface(name, f"{self._core.name}.{name}", functions, doc))
+
+    def struct(self, declaration: str | type, **options: Any) -> Any:
+        """A Python class for a C struct; the options: cwrapjit.library.structs.define_struct()."""
+        from cwrapjit.library import structs
+
+        return structs.define_struct(self._core, declaration, **options)
+
+    def handle(self, declaration: str | type, **options: Any) -> Any:
+        """A Python class for an opaque pointer; the options: cwrapjit.library.structs.define_handle()."""
+        from cwrapjit.library import structs
+
+        return structs.define_handle(self._core, declaration, **options)
+
+    def fortran(self, declaration: str, **options: Any) -> Any:
+        """Fortran routines from their interfaces, a module's variables and types; see fortran.define()."""
+        from cwrapjit.library import fortran
+
+        return fortran.define(self._core, declaration, **options)
+
+    @property
+    def mapped(self) -> list[str]:
+        """The names of all functions that can be called."""
+        return self._core.mapped
+
+    @property
+    def unmapped(self) -> dict[str, str]:
+        """C's names of what was declared but has no mapping, and why."""
+        return self._core.unmapped
+
+    def __getattr__(self, name: str) -> Any:
+        if name in RESERVED or (name[:2] == "__" and name[-2:] == "__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self._core.attribute(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._core.assign(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{name} of library {self._core.name!r} cannot be deleted")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self._core.attributes()})
+
+    def __repr__(self) -> str:
+        core = self._core
+        return f"<library {core.name!r}: {len(core.mapped)} functions, {len(core.unmapped)} unmapped>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"library {self._core.name!r} cannot be pickled")

@@ -1,0 +1,345 @@
+"""lib.fortran(): ordinary Fortran routines, through bind(c) procedures that are written and compiled here.
+
+What the declaration does not say, the compiler checks: the wrapper is compiled against the module's .mod
+file, or against an interface that is rebuilt from what was read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from cwrapjit._cwrapjit import compile_thunks, library_environment, library_symbol, wrap_function
+from cwrapjit.library import fortran_data, fortran_write
+from cwrapjit.library.description import Function, Result
+from cwrapjit.library.fortran_build import build
+from cwrapjit.library.fortran_emit import Procedure
+from cwrapjit.library.fortran_parse import parse
+from cwrapjit.library.fortran_text import HELPERS, INTERFACES
+from cwrapjit.library.fortran_words import Derived, Routine
+from cwrapjit.library.thunks import PREAMBLE, Unmapped
+
+
+@dataclasses.dataclass
+class Where:
+    """What of a library the Fortran compiler is told."""
+
+    name: str
+    path: str | os.PathLike[str] | None = None
+    libraries: Sequence[str | os.PathLike[str]] = ()
+    library_dirs: Sequence[str | os.PathLike[str]] = ()
+    include_dirs: Sequence[str | os.PathLike[str]] = ()
+
+    def link(self) -> list[str]:
+        """The end of the command line."""
+        words = []
+        if self.path is not None:
+            full = os.path.abspath(self.path)
+            words += [full, f"-Wl,-rpath,{os.path.dirname(full)}"]
+        for folder in self.library_dirs:
+            words += [f"-L{os.path.abspath(folder)}", f"-Wl,-rpath,{os.path.abspath(folder)}"]
+        return words + [f"-l{name}" for name in self.libraries]
+
+
+@dataclasses.dataclass
+class Made:
+    """What a declaration became."""
+
+    functions: dict[str, Any] = dataclasses.field(default_factory=dict)
+    classes: dict[str, type] = dataclasses.field(default_factory=dict)
+    variables: dict[str, fortran_data.Place] = dataclasses.field(default_factory=dict)
+    unmapped: dict[str, str] = dataclasses.field(default_factory=dict)
+    text: str = ""  # of the wrapper module
+
+
+class _Unit:
+    """One wrapper module on its way from what was read to what can be called."""
+
+    def __init__(self, where: Where, options: Mapping[str, Any]) -> None:
+        self.where = where
+        self.options = dict(options)
+        self.made = Made()
+        self.procedures: list[Procedure] = []
+        self.places: list[fortran_data.Place] = []
+        self.types: list[Derived] = []
+        self.owner: Any = None
+        self.addresses: dict[str, tuple[int, int]] = {}  # by symbol: the thunk's, and the procedure's own
+        self.free = 0
+
+    def _try(self, name: str, make: Callable[[], Any], keep: list[Any]) -> None:
+        try:
+            keep.append(make())
+        except Unmapped as error:
+            self.made.unmapped[name] = str(error)
+        except NotImplementedError as error:
+            message = f"{self.where.name}.{name}: {error}; callbacks are not supported"
+            self.made.unmapped[name] = str(error)
+            warnings.warn(message, stacklevel=5)
+            self.made.functions[name] = _refusing(message)
+
+    def read(self, declaration: str, module: str, kinds: Mapping[str, int]) -> None:
+        declared = parse(declaration, dict(kinds), f"<fortran of {self.where.name}>")
+        types: dict[str, str] = {}
+        for derived in declared.types:
+            derived.module = derived.module or module
+            if derived.module:
+                types[derived.name] = derived.module
+                self.types.append(derived)
+            else:
+                self.made.unmapped[derived.name] = "a derived type needs its module: module="
+        for routine in declared.routines:
+            routine.module = routine.module or module
+            self._routine(routine, types)
+        for derived in self.types:
+            for variable in derived.components:
+                self._place(f"{derived.name}%{variable.name}", variable, derived.module, derived)
+        for owner, variable in declared.variables:
+            if owner or module:
+                self._place(variable.name, variable, owner or module, None)
+            else:
+                self.made.unmapped[variable.name] = "a variable needs its module: module="
+
+    def _routine(self, routine: Routine, types: dict[str, str]) -> None:
+        symbol = f"cwj_f{len(self.procedures)}_{routine.name.lower()[:40]}"
+        own = {k: v for k, v in self.options.items() if k in ("defaults", "shapes", "unsafe") and v}
+        self._try(routine.name, lambda: Procedure(routine, symbol, own, types), self.procedures)
+
+    def _place(self, name: str, variable: Any, module: str, derived: Derived | None) -> None:
+        symbol = f"cwj_v{len(self.places)}"
+
+        def make() -> fortran_data.Place:
+            place = fortran_data.Place(variable, module, symbol, derived)
+            if place.type_name and place.type_name not in {each.name for each in self.types}:
+                raise Unmapped(f"{variable.name}: the type {place.type_name} is not declared here")
+            return place
+
+        self._try(name, make, self.places)
+
+    def text(self) -> str:
+        """The wrapper module."""
+        parts = ["module cwj_wrapper", "  use, intrinsic :: iso_c_binding", "  implicit none"]
+        parts += [INTERFACES.rstrip(), "contains", HELPERS.rstrip()]
+        parts += [fortran_write.procedure(each) for each in self.procedures]
+        parts += [each.text() for each in self.places]
+        for k, derived in enumerate(self.types):
+            parts.append(fortran_data.lifetime(derived, f"cwj_make{k}", f"cwj_end{k}"))
+        return "\n".join([*parts, "end module cwj_wrapper", ""])
+
+    def _thunks(self) -> list[tuple[str, str]]:
+        """Symbols, and the C functions around them."""
+        found = [(p.symbol, fortran_write.thunk(p, f"cwj_thunk_{p.symbol}")) for p in self.procedures]
+        found += [(p.symbol, p.thunk(f"cwj_thunk_{p.symbol}")) for p in self.places]
+        for k in range(len(self.types)):
+            make = f"cwj_make{k}"
+            text = f"extern void *{make}(void);\nvoid cwj_thunk_{make}(cwj_slot *s)\n"
+            text += f"{{\n    s[0].p = {make}();\n}}\n"
+            found.append((make, text))
+        return found
+
+    def compile(self, sources: Sequence[str], include_dirs: Sequence[str], flags: Sequence[str]) -> None:
+        """Builds the shared object in a folder that is gone afterwards, and loads it."""
+        self.made.text = self.text()
+        who = f"{self.where.name}.fortran()"
+        with tempfile.TemporaryDirectory(prefix="cwrapjit-fortran-") as folder:
+            path = build(
+                self.made.text,
+                pathlib.Path(folder),
+                who=who,
+                sources=[os.path.abspath(source) for source in sources],
+                include_dirs=[os.path.abspath(p) for p in (*include_dirs, *self.where.include_dirs)],
+                link=self.where.link(),
+                flags=flags,
+            )
+            environment = library_environment(self.where.name, path=str(path))
+        thunks = self._thunks()
+        text = PREAMBLE + "".join(text for _, text in thunks)
+        code, addresses = compile_thunks(environment, text, [f"cwj_thunk_{symbol}" for symbol, _ in thunks])
+        self.owner = (environment, code)
+        for (symbol, _), address in zip(thunks, addresses, strict=True):
+            self.addresses[symbol] = (address, library_symbol(environment, symbol) or 0)
+        self.free = library_symbol(environment, "free") or 0
+        self.ends = [library_symbol(environment, f"cwj_end{k}") or 0 for k in range(len(self.types))]
+
+    def finish(self) -> None:
+        """Descriptions become functions, types classes."""
+        for k, derived in enumerate(self.types):
+            self._class(k, derived)
+        for place in self.places:
+            place.cls = self.made.classes.get(place.type_name)
+            place.locate = self._wrap(place.symbol, place.symbol, place.arguments, place.parameters, Result())
+            if place.derived is None:
+                self.made.variables[place.variable.name] = place
+        for procedure in self.procedures:
+            self._function(procedure)
+        for derived in self.types:
+            for name, target in derived.methods:
+                function = next(
+                    (f for n, f in self.made.functions.items() if n.lower() == target.lower()), None
+                )
+                if function is not None:
+                    setattr(self.made.classes[derived.name], name, function)
+                else:
+                    self.made.unmapped.setdefault(
+                        f"{derived.name}%{name}", f"the routine {target} is not mapped here"
+                    )
+
+    def _class(self, k: int, derived: Derived) -> None:
+        from cwrapjit._cwrapjit import Layout
+
+        symbol = f"cwj_make{k}"
+        fields = "; ".join(f"{v.type} {v.name}{v.shape}" for v in derived.components)
+        layout = Layout(
+            f"type({derived.name}) of {derived.module}", fields, 0, 1, self.owner, free=self.ends[k]
+        )
+        places = [place for place in self.places if place.derived is derived]
+        holder: list[Any] = []
+        cls = fortran_data.new_class(
+            derived, f"{self.where.name}.{derived.name}", layout, lambda: holder[0](), places
+        )
+        self.made.classes[derived.name] = cls
+        holder.append(
+            self._wrap(symbol, derived.name, [], [], Result("handle", cls=derived.name, owner="callee"))
+        )
+
+    def _function(self, procedure: Procedure) -> None:
+        routine = procedure.routine
+        name = self.options.get("name") or routine.name
+        self.made.functions[name] = self._wrap(
+            procedure.symbol,
+            name,
+            procedure.arguments,
+            [slot.parameter for slot in procedure.slots],
+            procedure.result,
+            doc=self.options.get("doc") or _head(routine),
+            check=_strides_checked(f"{self.where.name}.{name}", procedure.refused)
+            if procedure.refused
+            else None,
+        )
+
+    def _wrap(
+        self,
+        symbol: str,
+        name: str,
+        arguments: Any,
+        parameters: Any,
+        result: Result,
+        doc: str = "",
+        check: Any = None,
+    ) -> Any:
+        for each in (*parameters, result):
+            if isinstance(each.cls, str):
+                each.cls = self.made.classes[each.cls]
+        for each in parameters:
+            if each.role == "data":
+                each.free = self.free
+        if result.role == "handle":
+            result.free = self.ends[[t.name for t in self.types].index(result.cls.__name__)]
+        thunk, address = self.addresses[symbol]
+        return wrap_function(
+            Function(
+                name=name,
+                qualname=f"{self.where.name}.{name}",
+                doc=doc,
+                arguments=arguments,
+                parameters=parameters,
+                result=result,
+                thunk=thunk,
+                address=address,
+                owner=self.owner,
+                check=check,
+                keep_gil=bool(self.options.get("gil")),
+            )
+        )
+
+
+def _head(routine: Routine) -> str:
+    """A routine in one line of Fortran: its docstring unless another is given."""
+    what = "subroutine" if routine.result is None else "function"
+    return f"{what} {routine.name}({', '.join(v.name for v in routine.arguments)})"
+
+
+def _strides_checked(qualname: str, names: list[str]) -> Callable[[int], None]:
+    """The check of a procedure's status: which array no section of Fortran's describes."""
+
+    def check(status: int) -> None:
+        if status:
+            raise TypeError(
+                f"{qualname}(): argument {names[status - 1]}: ordering: Fortran takes sections of F-ordered"
+                " arrays; the strides of this one are no such section's (C-ordered, or broadcast)"
+            )
+
+    return check
+
+
+def _refusing(message: str) -> Callable[..., Any]:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(message)
+
+    return refuse
+
+
+def _check_options(name: str, given: Mapping[str, Any], wanted: type) -> None:
+    for option, value in given.items():
+        if isinstance(value, (str, bytes)) or not isinstance(value, wanted):
+            what = "dict" if wanted is Mapping else "list of str"
+            raise TypeError(f"{name}.fortran(): {option} must be a {what}, not {value!r}")
+
+
+def define(
+    library: Any,
+    declaration: str,
+    *,
+    module: str = "",
+    sources: Sequence[str | os.PathLike[str]] = (),
+    include_dirs: Sequence[str | os.PathLike[str]] = (),
+    kinds: Mapping[str, int] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    flags: Sequence[str] = (),
+    name: str | None = None,
+    doc: str = "",
+    gil: bool = False,
+    unsafe: bool = False,
+) -> Any:
+    """Reads a declaration, compiles a wrapper for it, and makes what it declares attributes of the library.
+
+    The declaration holds the specification statements of routines, or a whole module with its variables and
+    types; executable statements are skipped. module= names the module of routines that stand alone: its .mod
+    file is looked for in include_dirs. sources= are Fortran files that are compiled along; kinds= the bytes
+    of named kinds; shapes= the dims that x(*) and assumed shapes do not say; unsafe=True takes any array for
+    x(*). Returns the function, a tuple of several, or the class of a type alone. A single routine without
+    mapping is an error; of several, the others are mapped, and library.unmapped says why.
+    """
+    _check_options(library.name, {"sources": sources, "include_dirs": include_dirs, "flags": flags}, Sequence)
+    _check_options(
+        library.name, {"kinds": kinds or {}, "defaults": defaults or {}, "shapes": shapes or {}}, Mapping
+    )
+    where = Where(library.name, **library.fortran_link())
+    if not isinstance(declaration, str):
+        raise TypeError(f"{where.name}.fortran(): a declaration is a str, not {type(declaration).__name__}")
+    unit = _Unit(
+        where,
+        {"defaults": defaults, "shapes": shapes, "name": name, "doc": doc, "gil": gil, "unsafe": unsafe},
+    )
+    unit.read(declaration, module, kinds or {})
+    if name is not None and len(unit.procedures) != 1:
+        raise TypeError(f"{where.name}.fortran(): name= is for the declaration of one routine")
+    if unit.procedures or unit.places or unit.types:
+        unit.compile([os.fspath(s) for s in sources], [os.fspath(p) for p in include_dirs], list(flags))
+        unit.finish()
+    made = unit.made
+    if not (made.functions or made.classes or made.variables):
+        reasons = "; ".join(f"{routine}: {reason}" for routine, reason in made.unmapped.items())
+        raise NotImplementedError(f"{where.name}.fortran(): {reasons}")
+    for attribute, place in made.variables.items():
+        library.add_variable(attribute, place)
+    for attribute, value in (*made.classes.items(), *made.functions.items()):
+        library.keep(attribute, value)
+    library.unmapped.update(made.unmapped)
+    functions = tuple(made.functions.values()) or tuple(made.classes.values())
+    return functions[0] if len(functions) == 1 else functions

@@ -1,0 +1,193 @@
+"""Where Fortran's data is: variables of modules, and the components of objects of derived types.
+
+An emitted procedure tells the address and the shape each time, since allocatable arrays come and go; reading
+and writing is then done from Python, live in both directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cwrapjit._cwrapjit import array_at, scalar_at, store_scalar
+from cwrapjit.library.description import Argument, Parameter
+from cwrapjit.library.fortran_text import NUMPY, declared
+from cwrapjit.library.fortran_words import Derived, Variable
+from cwrapjit.library.thunks import Unmapped
+
+_INTEGERS = {1: "int8", 2: "int16", 4: "intc", 8: "int64"}
+
+
+class Place:
+    """One variable or component: the text of its accessor, and how its value is read and written."""
+
+    def __init__(self, variable: Variable, module: str, symbol: str, derived: Derived | None = None) -> None:
+        kind = variable.type
+        if kind is None or kind.base in ("character", "class") or "pointer" in variable.attributes:
+            raise Unmapped(f"{variable.name}: characters, pointers and polymorphic data have no mapping")
+        if kind.base == "type" and variable.shape:
+            raise Unmapped(f"{variable.name}: an array of a derived type has no mapping")
+        if kind.base == "logical" and variable.shape and kind.kind != 1:
+            raise Unmapped(
+                f"{variable.name}: an array of logical({kind.kind}) has no NumPy type: want logical(c_bool)"
+            )
+        self.variable = variable
+        self.module = module
+        self.symbol = symbol
+        self.derived = derived
+        self.logical = kind.base == "logical"
+        self.type_name = kind.name
+        if self.logical and not variable.shape:
+            self.type = _INTEGERS[kind.kind]
+        else:
+            self.type = NUMPY.get((kind.base, kind.kind), "")
+        self.cls: Any = None
+        self.locate: Callable[..., Any] | None = None
+
+    @property
+    def arguments(self) -> list[Argument]:
+        return [Argument("self")] if self.derived is not None else []
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """Of the accessor, for the call path: addresses are integers."""
+        own = [Parameter("handle", argument=0, cls=self.derived.name, name="self")] if self.derived else []
+        out = range(1 + len(self.variable.shape))
+        return own + [
+            Parameter("value", "int64", by_pointer=True, intent="out", name=f"place {i}") for i in out
+        ]
+
+    def text(self) -> str:
+        variable, kind = self.variable, self.variable.type
+        assert kind is not None
+        rank = len(variable.shape)
+        sizes = [f"size_{axis}" for axis in range(1, rank + 1)]
+        dummies = (["object"] if self.derived else []) + ["place", *sizes]
+        what = "whole%" + variable.name if self.derived else "target_data"
+        lines = [f'subroutine {self.symbol}({", ".join(dummies)}) bind(c, name="{self.symbol}")']
+        if self.derived:
+            lines += [f"  use {self.module}, only: type_whole => {self.derived.name}"]
+        else:
+            lines += [f"  use {self.module}, only: target_data => {variable.name}"]
+        if kind.base == "type":
+            lines += [f"  use {self.module}, only: type_data => {kind.name}"]
+        if self.derived:
+            lines += ["  type(c_ptr), value :: object", "  type(type_whole), pointer :: whole"]
+        lines += [
+            "  type(c_ptr), intent(out) :: place",
+            *(f"  integer(c_int64_t), intent(out) :: {s}" for s in sizes),
+        ]
+        if self.derived:
+            lines += ["  call c_f_pointer(object, whole)"]
+        lines += ["  place = c_null_ptr", *(f"  {s} = 0" for s in sizes)]
+        if "allocatable" in variable.attributes:
+            lines += [f"  if (.not. allocated({what})) return"]
+        lines += [f"  {s} = size({what}, {axis}, kind=c_int64_t)" for axis, s in enumerate(sizes, 1)]
+        own = "type(type_data)" if kind.base == "type" else declared(kind)
+        lines += [f"  call locate({what})", "contains", "  subroutine locate(data)"]
+        lines += [f"    {own}, target, intent(in) :: data{'(*)' if rank else ''}", "    place = c_loc(data)"]
+        lines += ["  end subroutine locate", f"end subroutine {self.symbol}"]
+        return "\n".join("  " + line for line in lines)
+
+    def thunk(self, name: str) -> str:
+        count = len(self.parameters)
+        values = ", ".join(f"s[{k}].p" for k in range(1, count + 1))
+        types = ", ".join(["void *"] * count)
+        call = f"{self.symbol}({values})"
+        return f"extern void {self.symbol}({types});\nvoid {name}(cwj_slot *s)\n{{\n    {call};\n}}\n"
+
+    def _where(self, owner: Any) -> tuple[int, tuple[int, ...]]:
+        assert self.locate is not None
+        found = self.locate(owner) if self.derived is not None else self.locate()
+        return (found[0], tuple(found[1:])) if isinstance(found, tuple) else (found, ())
+
+    def get(self, owner: Any = None) -> Any:
+        """The value; None for what is not allocated. Arrays and objects are Fortran's own, not copies."""
+        address, shape = self._where(owner)
+        if address == 0:
+            return None
+        if self.variable.shape:
+            writeable = "protected" not in self.variable.attributes
+            base = owner if self.derived is not None else self.locate  # which keeps the library in memory
+            return array_at(address, self.type, shape, "F", base, writeable)
+        if self.type_name:
+            from cwrapjit._cwrapjit import instance_at
+
+            return instance_at(self.cls, address, owner)
+        value = scalar_at(address, self.type)
+        return bool(value) if self.logical else value
+
+    def set(self, value: object, owner: Any = None) -> None:
+        """Writes a scalar. Arrays are written through what get() returns."""
+        name = self.variable.name
+        if self.variable.shape or self.type_name:
+            raise AttributeError(f"Can't reallocate memory of {name}: write to its elements")
+        if "protected" in self.variable.attributes:
+            raise AttributeError(f"{name} is protected in {self.module}")
+        address, _ = self._where(owner)
+        if address == 0:
+            raise ValueError(f"{name} is not allocated")
+        if self.logical:
+            if not isinstance(value, bool):
+                raise TypeError(f"Expected an argument of type bool for {name}, got {type(value).__name__}")
+            value = int(value)
+        store_scalar(address, self.type, value, name)
+
+
+def lifetime(derived: Derived, make: str, end: str) -> str:
+    """The procedures that make an object and end it."""
+    name = derived.name
+    return "\n".join(
+        "  " + line
+        for line in [
+            f'function {make}() bind(c, name="{make}") result(object)',
+            f"  use {derived.module}, only: type_whole => {name}",
+            "  type(c_ptr) :: object",
+            "  type(type_whole), pointer :: whole",
+            "  allocate(whole)",
+            "  object = c_loc(whole)",
+            f"end function {make}",
+            f'subroutine {end}(object) bind(c, name="{end}")',
+            f"  use {derived.module}, only: type_whole => {name}",
+            "  type(c_ptr), value :: object",
+            "  type(type_whole), pointer :: whole",
+            "  call c_f_pointer(object, whole)",
+            "  deallocate(whole)",
+            f"end subroutine {end}",
+        ]
+    )
+
+
+def new_class(
+    derived: Derived, qualname: str, layout: Any, make: Callable[[], Any], places: list[Place]
+) -> type:
+    """The Python class of a derived type. Its constructor takes components by position or name."""
+    from cwrapjit._cwrapjit import Instance, construct
+
+    scalars = {p.variable.name.lower(): p for p in places if not p.variable.shape and not p.type_name}
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if len(args) > len(scalars):
+            raise TypeError(f"{qualname}() takes at most {len(scalars)} components, got {len(args)}")
+        given = dict(zip(scalars, args, strict=False))
+        for name, value in kwargs.items():
+            if name.lower() not in scalars or name.lower() in given:
+                raise TypeError(f"{qualname}(): no scalar component {name!r}, or given twice")
+            given[name.lower()] = value
+        construct(self, make, (), {}, True)
+        for name, value in given.items():
+            scalars[name].set(value, self)
+
+    def component(place: Place) -> property:
+        name = f"Component {place.variable.name} of type({derived.name})."
+        return property(place.get, lambda self, value: place.set(value, self), doc=name)
+
+    members = {p.variable.name: component(p) for p in places if p.variable.name.isidentifier()}
+    body = {
+        "__cwrapjit_layout__": layout,
+        "__init__": __init__,
+        "__doc__": f"Fortran's type({derived.name}).",
+    }
+    cls = type(derived.name, (Instance,), {**members, **body, "__slots__": ()})
+    cls.__qualname__ = qualname
+    return cls

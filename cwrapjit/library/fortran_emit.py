@@ -1,0 +1,410 @@
+"""Makes the bind(c) procedures through which C calls ordinary Fortran, and says how the call path calls them.
+
+An array becomes data, shape and strides; an optional argument a pointer that may be NULL; an allocatable
+result data and sizes; an object of a derived type a pointer. Names are made unique, whatever the declaration
+calls its arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cwrapjit.library.description import Argument, Dim, Parameter, Result
+from cwrapjit.library.fortran_dims import Shapes, symbols
+from cwrapjit.library.fortran_text import (
+    C_TYPE,
+    INT64,
+    ISO,
+    MEMBER,
+    NUMPY,
+    SHOWN,
+    Names,
+    Slot,
+    declared,
+    item_size,
+)
+from cwrapjit.library.fortran_words import Routine, Variable
+from cwrapjit.library.mapping import python_name
+
+
+class Procedure(Shapes):
+    """The bind(c) procedure for one routine, and its description."""
+
+    def __init__(self, routine: Routine, symbol: str, options: dict[str, Any], types: dict[str, str]) -> None:
+        self.symbol = symbol
+        self.types = types  # derived types that are known, with their modules
+        self.names = Names()
+        if not routine.module:
+            self.names.taken.add(routine.name.lower())  # its interface stands beside the local variables
+        self.target = self.names.fresh(f"target_{routine.name}")
+        self.slots: list[Slot] = []
+        self.locals: list[str] = []
+        self.before: list[str] = []
+        self.after: list[str] = []
+        self.actual: list[str] = []
+        self.left_out: dict[int, str] = {}  # arguments that the call does not mention where these are NULL
+        self.arguments: list[Argument] = []
+        self.result = Result()
+        self.returned = ""  # what the bind(c) function returns, as Fortran
+        self.refused: list[str] = []  # arrays whose strides may not fit, by status less 1
+        self.status = ""
+        self.imports: dict[str, str] = {}
+        super().__init__(routine, options)
+        self._arguments()
+        if routine.result is not None:
+            self._result(routine.result)
+        for variable in routine.arguments:
+            self._argument(variable)
+        if self.refused:
+            self._status()
+
+    # Arguments
+
+    def _arguments(self) -> None:
+        given = []
+        for variable in self.routine.arguments:
+            name = variable.name.lower()
+            if variable.type is None or "external" in variable.attributes:
+                raise NotImplementedError(f"argument {variable.name} of {self.routine.name} is a procedure")
+            made = variable.intent == "out" and not (
+                self._given(variable) if variable.shape else variable.type.base in ("type", "class")
+            )
+            if not made and name not in self.hidden:
+                given.append(variable)
+        self.given = given
+        given.sort(key=lambda v: "optional" in v.attributes or v.name.lower() in self.defaults)
+        for variable in given:
+            required = "optional" not in variable.attributes and variable.name.lower() not in self.defaults
+            self.arguments.append(
+                Argument(
+                    python_name(variable.name),
+                    required=required,
+                    default=self.defaults.get(variable.name.lower()),
+                    annotation=self._shown(variable),
+                )
+            )
+
+    def _shown(self, variable: Variable) -> str:
+        kind = variable.type
+        assert kind is not None
+        if kind.base == "character":
+            return "str"
+        if kind.base in ("type", "class"):
+            return kind.name
+        name = self._dtype(variable)
+        if variable.shape:
+            return f"{'int32' if name == 'intc' else name}[{','.join(':' * len(variable.shape))}]"
+        return SHOWN.get(name, name)
+
+    def _dtype(self, variable: Variable) -> str:
+        kind = variable.type
+        assert kind is not None
+        if variable.shape and kind.base == "logical" and kind.kind != 1:
+            self._no(variable, f"an array of logical({kind.kind}) has no NumPy type: want logical(c_bool)")
+        return NUMPY[kind.base, kind.kind]
+
+    def _index(self, variable: Variable) -> int:
+        return next((i for i, given in enumerate(self.given) if given is variable), -1)
+
+    def _slot(self, name: str, c: str, value: str, fortran: str, parameter: Parameter) -> str:
+        name = self.names.fresh(name)
+        self.slots.append(Slot(name, c, value, f"{fortran} :: {name}", parameter))
+        return name
+
+    def _pointer(self, name: str, parameter: Parameter) -> str:
+        return self._slot(f"bound_{name}", "void *", "{}.p", "type(c_ptr), value", parameter)
+
+    def _hidden_int(self, name: str, parameter: Parameter) -> str:
+        return self._slot(name, "long long", "{}.i", f"{INT64}, value", parameter)
+
+    def _argument(self, variable: Variable) -> None:
+        kind = variable.type
+        assert kind is not None
+        if "pointer" in variable.attributes:
+            self._no(variable, "a pointer as argument has no mapping")
+        if "allocatable" in variable.attributes:
+            if variable.intent != "out" or not variable.shape:
+                self._no(variable, "an allocatable argument has a mapping only as an array with intent(out)")
+            self.actual.append(self._allocated(variable))
+        elif kind.base == "character":
+            self._character(variable)
+        elif kind.base in ("type", "class"):
+            self._object(variable)
+        elif variable.assumed_shape:
+            self._assumed(variable)
+        elif variable.shape:
+            self._explicit(variable)
+        else:
+            self._scalar(variable)
+
+    def _scalar(self, variable: Variable) -> None:
+        name, dtype = variable.name, self._dtype(variable)
+        symbol = (
+            name.lower()
+            if any(name.lower() in symbols(d) for dims in self.dims.values() for d in dims)
+            else ""
+        )
+        optional = "optional" in variable.attributes and name.lower() not in self.defaults
+        kind = variable.type
+        assert kind is not None
+        parameter = Parameter("value", dtype, self._index(variable), name=name, symbol=symbol)
+        if name.lower() in self.hidden:
+            parameter = Parameter("hidden", dtype, name=name, value=(name.lower(),))
+        elif optional or variable.intent in ("out", "inout") or kind.base == "complex":
+            parameter.by_pointer = True
+            parameter.optional = optional and variable.intent != "out"
+            parameter.intent = variable.intent or "in"
+            self._scalar_by_pointer(variable, parameter)
+            return
+        iso = "integer(c_int8_t)" if dtype == "bool" else ISO[dtype]
+        slot = f"({C_TYPE[dtype]}){{}}.{MEMBER.get(dtype, 'i')}"
+        bound = self._slot(f"bound_{name}", C_TYPE[dtype], slot, f"{iso}, value", parameter)
+        if dtype == "bool":
+            local = self._local(f"{declared(kind)} :: ", name)
+            self.before.append(f"{local} = {bound} /= 0")
+            bound = local
+        self.actual.append(bound)
+
+    def _scalar_by_pointer(self, variable: Variable, parameter: Parameter) -> None:
+        kind = variable.type
+        assert kind is not None
+        bound = self._pointer(variable.name, parameter)
+        if "value" in variable.attributes and parameter.optional:
+            self.left_out[len(self.actual)] = bound
+            if len(self.left_out) > 4:
+                self._no(variable, "more than four optional arguments by value have no mapping")
+        if kind.base != "logical":
+            local = self._local(f"{ISO[parameter.type]}, pointer :: ", variable.name)
+            self._associate(bound, f"call c_f_pointer({bound}, {local})", local)
+            self.actual.append(local)
+            return
+        raw = self._local("integer(c_int8_t), pointer :: ", f"{variable.name}_byte")
+        local = self._local(f"{declared(kind)}, allocatable :: ", variable.name)
+        self.before += [f"if (c_associated({bound})) then", f"  call c_f_pointer({bound}, {raw})"]
+        self.before += [f"  allocate({local})", f"  {local} = {raw} /= 0", "end if"]
+        if variable.intent in ("out", "inout"):
+            self.after.append(f"if (allocated({local})) {raw} = merge(1_c_int8_t, 0_c_int8_t, {local})")
+        self.actual.append(local)
+
+    def _local(self, declaration: str, name: str, suffix: str = "") -> str:
+        name = self.names.fresh(name)
+        self.locals.append(f"{declaration}{name}{suffix}")
+        return name
+
+    def _associate(self, bound: str, statement: str, local: str) -> None:
+        """A pointer that is left alone stands for an argument that is absent."""
+        self.before += [f"nullify({local})", f"if (c_associated({bound})) {statement}"]
+
+    def _array(self, variable: Variable) -> Parameter:
+        optional = "optional" in variable.attributes
+        return Parameter(
+            "array",
+            self._dtype(variable),
+            self._index(variable),
+            optional=optional and self._given(variable),
+            intent="in" if variable.intent == "in" else "inout" if self._given(variable) else "out",
+            dims=self.dims[variable.name.lower()],
+            order="F",
+            name=variable.name,
+        )
+
+    def _explicit(self, variable: Variable) -> None:
+        """Data without gaps: what is passed is all of it, in one dim."""
+        name = variable.name
+        parameter = self._array(variable)
+        bound = self._pointer(name, parameter)
+        total: Dim = parameter.dims[0]
+        for dim in parameter.dims[1:]:
+            total = (*total, *dim, "*")
+        size = self._hidden_int(
+            f"bound_{name}_size", Parameter("hidden", "int64", value=total, name=f"size of {name}")
+        )
+        local = self._local(f"{ISO[parameter.type]}, pointer, contiguous :: ", name, "(:)")
+        self._associate(bound, f"call c_f_pointer({bound}, {local}, [{size}])", local)
+        self.actual.append(local)
+
+    def _assumed(self, variable: Variable) -> None:
+        """Data, shape and strides become a section of a whole that Fortran can describe."""
+        name = variable.name
+        parameter = self._array(variable)
+        at = len(self.slots)
+        bound = self._pointer(name, parameter)
+        rank = len(variable.shape)
+        shape = [
+            self._hidden_int(
+                f"bound_{name}_shape_{i + 1}", Parameter("hidden", "int64", value=parameter.dims[i])
+            )
+            for i in range(rank)
+        ]
+        strides = [
+            self._hidden_int(
+                f"bound_{name}_stride_{i + 1}", Parameter("stride", "int64", of=at, axis=i, name=name)
+            )
+            for i in range(rank)
+        ]
+        colons = ",".join(":" * rank)
+        local = self._local(f"{ISO[parameter.type]}, pointer :: ", name, f"({colons})")
+        whole = self._local(f"{ISO[parameter.type]}, pointer :: ", f"{name}_whole", f"({colons})")
+        layout = self._local(f"{INT64} :: ", f"{name}_layout", f"({rank}, 4)")
+        offset = self._local(f"{INT64} :: ", f"{name}_offset")
+        parts = ", ".join(f"{layout}({i}, 2):{layout}({i}, 3):{layout}({i}, 4)" for i in range(1, rank + 1))
+        lowest = f"cwj_shifted({bound}, {offset} * {item_size(variable)})"
+        lines = [
+            f"call cwj_layout([{', '.join(shape)}], [{', '.join(strides)}], {layout}, {offset})",
+            f"call c_f_pointer({lowest}, {whole}, {layout}(:, 1))",
+            f"{local} => {whole}({parts})",
+        ]
+        self.refused.append(name)
+        lines[1:1] = [f"if ({offset} > 0) then", f"  @status = {len(self.refused)}", "  return", "end if"]
+        self.before += [f"nullify({local})", f"if (c_associated({bound})) then"]
+        self.before += ["  " + line for line in lines] + ["end if"]
+        self.actual.append(local)
+
+    def _character(self, variable: Variable) -> None:
+        kind = variable.type
+        assert kind is not None
+        if variable.shape or variable.intent in ("out", "inout"):
+            self._no(variable, "characters have a mapping only as a scalar with intent(in)")
+        if kind.length != "*" and not kind.length.isdigit():
+            self._no(variable, f"a length of {kind.length} has no mapping")
+        optional = "optional" in variable.attributes
+        bound = self._pointer(
+            variable.name,
+            Parameter("string", "", self._index(variable), optional=optional, name=variable.name),
+        )
+        local = self._local("character(len=:), allocatable :: ", variable.name)
+        least = kind.length if kind.length != "*" else "0"
+        self.before.append(f"if (c_associated({bound})) call cwj_text({bound}, {least}_c_int64_t, {local})")
+        self.actual.append(local)
+
+    def _object(self, variable: Variable) -> None:
+        kind = variable.type
+        assert kind is not None
+        cls = self._class(variable)
+        bound = self._pointer(
+            variable.name,
+            Parameter(
+                "handle",
+                "",
+                self._index(variable),
+                optional="optional" in variable.attributes,
+                cls=cls,
+                name=variable.name,
+            ),
+        )
+        local = self._local(f"type({self.imports[kind.name]}), pointer :: ", variable.name)
+        self._associate(bound, f"call c_f_pointer({bound}, {local})", local)
+        self.actual.append(local)
+
+    def _class(self, variable: Variable) -> str:
+        """The name of its type: the class takes its place in the description once there is one."""
+        kind = variable.type
+        assert kind is not None
+        if variable.shape:
+            self._no(variable, "an array of a derived type has no mapping")
+        if kind.name not in self.types:
+            self._no(variable, f"the type {kind.name} is not declared here, in a module")
+        if kind.name not in self.imports:
+            self.imports[kind.name] = self.names.fresh(f"type_{kind.name}")
+        return kind.name
+
+    # Results
+
+    def _result(self, variable: Variable) -> None:
+        kind = variable.type
+        assert kind is not None
+        if kind.base == "character" or "pointer" in variable.attributes:
+            self._no(variable, "characters and pointers as results have no mapping")
+        if kind.base in ("type", "class"):
+            self._object_result(variable)
+        elif "allocatable" in variable.attributes:
+            if not variable.shape:
+                self._no(variable, "an allocatable scalar as result has no mapping")
+            self.returned = self._allocated(variable)
+        elif variable.shape:
+            self._array_result(variable)
+        elif kind.base == "complex":
+            dtype = self._dtype(variable)
+            bound = self._pointer(
+                variable.name, Parameter("value", dtype, by_pointer=True, intent="out", name="result")
+            )
+            self.returned = self._local(f"{ISO[dtype]}, pointer :: ", variable.name)
+            self.before.append(f"call c_f_pointer({bound}, {self.returned})")
+        else:
+            self.result = Result("value", self._dtype(variable))
+            self.returned = self._local(f"{declared(kind)} :: ", variable.name)
+
+    def _array_result(self, variable: Variable) -> None:
+        dtype = self._dtype(variable)
+        dims = self._dims(variable)
+        bound = self._pointer(
+            variable.name, Parameter("array", dtype, intent="out", dims=dims, order="F", name="the result")
+        )
+        shape = [
+            self._hidden_int(f"bound_{variable.name}_shape_{i + 1}", Parameter("hidden", "int64", value=dim))
+            for i, dim in enumerate(dims)
+        ]
+        colons = ",".join(":" * len(dims))
+        self.returned = self._local(f"{ISO[dtype]}, pointer, contiguous :: ", variable.name, f"({colons})")
+        self.before.append(f"call c_f_pointer({bound}, {self.returned}, [{', '.join(shape)}])")
+
+    def _allocated(self, variable: Variable) -> str:
+        """What Fortran allocates is copied to memory of C's, which free() ends with the array."""
+        name, dtype = variable.name, self._dtype(variable)
+        rank = len(variable.shape)
+        places = [f"{name.lower()}_shape_{axis}" for axis in range(1, rank + 1)]
+        data = self._slot(
+            f"bound_{name}",
+            "void *",
+            "{}.p",
+            "type(c_ptr), intent(out)",
+            Parameter(
+                "data", dtype, dims=tuple((p,) for p in places), order="F", intent="out", free=-1, name=name
+            ),
+        )
+        sizes = [
+            self._slot(
+                f"bound_{place}",
+                "void *",
+                "{}.p",
+                f"{INT64}, intent(out)",
+                Parameter("length", "int64", symbol=place),
+            )
+            for place in places
+        ]
+        colons = ",".join(":" * rank)
+        local = self._local(f"{ISO[dtype]}, allocatable :: ", name, f"({colons})")
+        copy = self._local(f"{ISO[dtype]}, pointer :: ", f"{name}_copy", f"({colons})")
+        self.before[:0] = [f"{data} = c_null_ptr"] + [f"{size} = 1" for size in sizes]  # no data: refused
+        self.after.append(f"if (allocated({local})) then")
+        self.after += [
+            f"  {size} = size({local}, {axis}, kind=c_int64_t)" for axis, size in enumerate(sizes, 1)
+        ]
+        self.after += [
+            f"  {data} = cwj_memory(size({local}, kind=c_int64_t) * {item_size(variable)} + 1)",
+            f"  if (c_associated({data})) then",
+            f"    call c_f_pointer({data}, {copy}, [{', '.join(sizes)}])",
+            f"    {copy} = {local}",
+            "  end if",
+            "end if",
+        ]
+        return local
+
+    def _object_result(self, variable: Variable) -> None:
+        cls = self._class(variable)
+        assert variable.type is not None
+        kind = self.imports[variable.type.name]
+        self.returned = self._local(f"type({kind}), pointer :: ", variable.name)
+        self.before.append(f"allocate({self.returned})")
+        self.result = Result("handle", cls=cls, owner="callee")
+
+    def _status(self) -> None:
+        self.status = self._slot(
+            "bound_status",
+            "void *",
+            "{}.p",
+            "integer(c_int), intent(out)",
+            Parameter("status", "intc", name="status"),
+        )
+        self.before[:0] = [f"{self.status} = 0"]
+        self.before = [line.replace("@status", self.status) for line in self.before]

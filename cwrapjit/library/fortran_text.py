@@ -1,0 +1,193 @@
+"""Types in the words of Fortran, C and NumPy, unique names, and the helpers of every wrapper module."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from cwrapjit.library.description import Parameter
+from cwrapjit.library.fortran_words import Type, Variable
+
+NUMPY = {
+    **{("integer", 1): "int8", ("integer", 2): "int16", ("integer", 4): "intc", ("integer", 8): "int64"},
+    **{
+        ("real", 4): "float32",
+        ("real", 8): "float64",
+        ("complex", 4): "complex64",
+        ("complex", 8): "complex128",
+    },
+    **{("logical", kind): "bool" for kind in (1, 2, 4, 8)},
+}
+ISO = {
+    **{"int8": "integer(c_int8_t)", "int16": "integer(c_int16_t)", "intc": "integer(c_int)"},
+    **{"int64": "integer(c_int64_t)", "float32": "real(c_float)", "float64": "real(c_double)"},
+    **{
+        "complex64": "complex(c_float_complex)",
+        "complex128": "complex(c_double_complex)",
+        "bool": "logical(c_bool)",
+    },
+}
+C_TYPE = {
+    "int8": "signed char",
+    "int16": "short",
+    "intc": "int",
+    "int64": "long long",
+    "float32": "float",
+} | {
+    "float64": "double",
+    "bool": "signed char",
+}
+MEMBER = {"float32": "f", "float64": "d"}
+SHOWN = {"intc": "int", "int64": "int", "float64": "float", "complex128": "complex"}
+INT64 = "integer(c_int64_t)"
+# What the emitted text calls: no local variable may hide it.
+_RESERVED = set(
+    "allocated associated c_associated c_f_pointer c_loc c_null_ptr c_ptr int merge null product shape size"
+    " transfer cwj_layout cwj_shifted cwj_text cwj_memory".split()
+)
+
+
+class Names:
+    """Names that do not collide: Fortran does not tell a from A."""
+
+    def __init__(self) -> None:
+        self.taken = set(_RESERVED)
+
+    def fresh(self, wanted: str) -> str:
+        base = wanted[:48]
+        name, number = base, 0
+        while name.lower() in self.taken or re.match(r"(c|cwj)_", name.lower()):
+            number += 1
+            name = f"{base.removeprefix('c_').removeprefix('cwj_')}_{number:04}"
+            if name.lower() not in self.taken:
+                break
+        self.taken.add(name.lower())
+        return name
+
+
+@dataclasses.dataclass
+class Slot:
+    """One dummy of a bind(c) procedure, as C, as Fortran and as the call path sees it."""
+
+    name: str
+    c: str
+    value: str  # of the slot, with {} for it
+    fortran: str
+    parameter: Parameter
+
+
+def item_size(variable: Variable) -> int:
+    assert variable.type is not None
+    return variable.type.kind * (2 if variable.type.base == "complex" else 1)
+
+
+def declared(kind: Type) -> str:
+    """A type as its own routine declares it."""
+    if kind.base in ("type", "class"):
+        return f"type({kind.name})"
+    return f"{kind.base}({kind.kind})"
+
+
+def folded(line: str) -> str:
+    """A line of Fortran within 132 columns."""
+    indent = line[: len(line) - len(line.lstrip())]
+    lines = []
+    while len(line) > 120:
+        at = max(line.rfind(", ", 0, 116) + 1, line.rfind(" ", 0, 116) if ", " not in line[:116] else 0)
+        lines.append(line[:at] + " &")
+        line = indent + "  & " + line[at:].lstrip()
+    return "\n".join(lines + [line])
+
+
+HELPERS = """\
+  pure subroutine cwj_layout(shape, strides, layout, offset)
+    ! Strides in elements as a section of a whole array: per dim the whole's extent, first, last and step.
+    ! offset: from the first element to the lowest in memory, not above 0; 1: no section has these strides.
+    integer(c_int64_t), intent(in) :: shape(:), strides(:)
+    integer(c_int64_t), intent(out) :: layout(:, :), offset
+    integer(c_int64_t) :: above, below, span
+    integer :: dim
+    offset = 0
+    layout(:, 1) = shape
+    layout(:, 2) = 1
+    layout(:, 3) = shape
+    layout(:, 4) = 1
+    if (any(shape == 0)) return
+    above = 0
+    do dim = size(shape), 1, -1
+      below = merge(abs(strides(dim)), 0_c_int64_t, shape(dim) > 1)
+      below = merge(1_c_int64_t, divisor(below, above), dim == 1)
+      if (below == 0) below = 1
+      if (shape(dim) > 1) then
+        if (strides(dim) == 0 .or. mod(strides(dim), below) /= 0) then
+          offset = 1
+          return
+        end if
+        layout(dim, 4) = strides(dim) / below
+      end if
+      span = (shape(dim) - 1) * abs(layout(dim, 4)) + 1
+      layout(dim, 1) = span
+      if (above > 0) then
+        layout(dim, 1) = above / below
+        if (layout(dim, 1) < span) then
+          offset = 1
+          return
+        end if
+      end if
+      if (layout(dim, 4) > 0) then
+        layout(dim, 3) = span
+      else
+        layout(dim, 2) = span
+        layout(dim, 3) = 1
+        offset = offset - (span - 1) * below
+      end if
+      if (any(shape(dim:) > 1)) above = below
+    end do
+  end subroutine cwj_layout
+  pure function divisor(a, b) result(x)
+    integer(c_int64_t), intent(in) :: a, b
+    integer(c_int64_t) :: x, y, z
+    x = a
+    y = b
+    do while (y /= 0)
+      z = mod(x, y)
+      x = y
+      y = z
+    end do
+  end function divisor
+  pure function cwj_shifted(pointer, bytes) result(shifted)
+    type(c_ptr), intent(in) :: pointer
+    integer(c_int64_t), intent(in) :: bytes
+    type(c_ptr) :: shifted
+    shifted = transfer(transfer(pointer, 0_c_intptr_t) + bytes, shifted)
+  end function cwj_shifted
+  subroutine cwj_text(pointer, least, text)
+    type(c_ptr), intent(in) :: pointer
+    integer(c_int64_t), intent(in) :: least
+    character(len=:), allocatable, intent(out) :: text
+    character(kind=c_char), pointer :: letters(:)
+    integer(c_int64_t) :: i, length
+    length = cwj_length(pointer)
+    call c_f_pointer(pointer, letters, [length])
+    allocate(character(len=max(length, least)) :: text)
+    text = repeat(" ", int(max(length, least)))
+    do i = 1, length
+      text(i:i) = letters(i)
+    end do
+  end subroutine cwj_text
+"""
+
+INTERFACES = """\
+  interface
+    function cwj_memory(size) bind(c, name="malloc") result(memory)
+      import :: c_ptr, c_int64_t
+      integer(c_int64_t), value :: size
+      type(c_ptr) :: memory
+    end function cwj_memory
+    function cwj_length(text) bind(c, name="strlen") result(length)
+      import :: c_ptr, c_int64_t
+      type(c_ptr), value :: text
+      integer(c_int64_t) :: length
+    end function cwj_length
+  end interface
+"""

@@ -1,0 +1,134 @@
+"""What Fortran text declares, as data, and the statements that it is made of."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass
+class Type:
+    """A type: its kind in bytes (of one part for complex), or the name of a derived type."""
+
+    base: str  # "integer", "real", "complex", "logical", "character", "type" or "class"
+    kind: int = 0
+    length: str = ""  # of characters
+    name: str = ""
+
+
+@dataclasses.dataclass
+class Variable:
+    """A dummy argument, a component, a module's variable or a function's result."""
+
+    name: str
+    type: Type | None = None
+    attributes: set[str] = dataclasses.field(default_factory=set)
+    intent: str = ""
+    shape: tuple[
+        tuple[str, str], ...
+    ] = ()  # lower and upper bounds; ("", ":") where assumed, ("1", "*") last
+    initial: str = ""
+
+    @property
+    def assumed_shape(self) -> bool:
+        return bool(self.shape) and all(upper == ":" for _, upper in self.shape)
+
+
+@dataclasses.dataclass
+class Routine:
+    """A subroutine or, with a result, a function."""
+
+    name: str
+    arguments: list[Variable]
+    result: Variable | None = None
+    module: str = ""
+    bind: str | None = None  # C's name of it, where it has bind(c)
+    line: int = 0
+    elemental: bool = False
+    constants: dict[str, int] = dataclasses.field(default_factory=dict)  # by lower-case name
+
+
+@dataclasses.dataclass
+class Derived:
+    """A derived type; `methods` are pairs of a name in the type and the routine's name."""
+
+    name: str
+    module: str = ""
+    components: list[Variable] = dataclasses.field(default_factory=list)
+    methods: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Declared:
+    """All that a text declares."""
+
+    routines: list[Routine] = dataclasses.field(default_factory=list)
+    types: list[Derived] = dataclasses.field(default_factory=list)
+    variables: list[tuple[str, Variable]] = dataclasses.field(default_factory=list)  # (module, variable)
+
+
+@dataclasses.dataclass
+class Statement:
+    text: str
+    line: int
+
+
+def split(text: str, separator: str = ",") -> list[str]:
+    """The parts of a list, not divided inside parentheses or quotes."""
+    parts, depth, quote, start = [], 0, "", 0
+    for at, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter in "([":
+            depth += 1
+        elif letter in ")]":
+            depth -= 1
+        elif letter == separator and depth == 0:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    parts.append(text[start:].strip())
+    return parts if parts != [""] else []
+
+
+def closing(text: str, opening: int) -> int:
+    """The index of the parenthesis that closes the one at `opening`, or -1."""
+    depth = 0
+    for at in range(opening, len(text)):
+        depth += (text[at] == "(") - (text[at] == ")")
+        if depth == 0:
+            return at
+    return -1
+
+
+def _without_comment(line: str) -> str:
+    quote = ""
+    for at, letter in enumerate(line):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter == "!":
+            return line[:at]
+    return line
+
+
+def statements(text: str) -> list[Statement]:
+    found: list[Statement] = []
+    pending, first = "", 0
+    for number, line in enumerate(text.splitlines(), 1):
+        code = _without_comment(line).strip()
+        if not code or code.startswith("#"):
+            continue
+        if pending:
+            code = pending + (code[1:].lstrip() if code.startswith("&") else code)
+        else:
+            first = number
+        if code.endswith("&"):
+            pending = code[:-1].rstrip() + " "
+            continue
+        pending = ""
+        found += [Statement(part, first) for part in split(code, ";") if part]
+    if pending:
+        found.append(Statement(pending.strip(), first))
+    return found

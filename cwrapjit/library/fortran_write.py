@@ -1,0 +1,118 @@
+"""The text of a bind(c) procedure, and of the C function between it and the call path."""
+
+from __future__ import annotations
+
+import re
+
+from cwrapjit.library.fortran_emit import Procedure
+from cwrapjit.library.fortran_text import C_TYPE, ISO, MEMBER, declared, folded
+from cwrapjit.library.fortran_words import Routine, Variable
+
+
+def _interface(routine: Routine) -> list[str]:
+    """The routine as an external one: rebuilt from what was read."""
+    inner = [v.name for v in routine.arguments]
+    what = "subroutine" if routine.result is None else "function"
+    head = f"{what} {routine.name}({', '.join(inner)})"
+    if routine.bind is not None:
+        head += f' bind(c, name="{routine.bind}")'
+    if routine.result is not None:
+        head += (
+            f" result({routine.result.name})" if routine.result.name.lower() != routine.name.lower() else ""
+        )
+    lines = [head, "  import", "  implicit none"]
+    every = routine.arguments + ([routine.result] if routine.result is not None else [])
+    # Integers first: the bounds of arrays refer to them.
+    for variable in sorted(every, key=lambda v: bool(v.shape)):
+        lines.append("  " + _rebuilt(variable, routine.constants))
+    return ["interface", *("  " + line for line in [*lines, f"end {what}"]), "end interface"]
+
+
+def _rebuilt(variable: Variable, constants: dict[str, int]) -> str:
+    kind = variable.type
+    assert kind is not None
+    text = f"character(len={kind.length})" if kind.base == "character" else declared(kind)
+    if variable.intent:
+        text += f", intent({variable.intent})"
+    for attribute in sorted(
+        variable.attributes & {"optional", "value", "allocatable", "contiguous", "target"}
+    ):
+        text += f", {attribute}"
+    bounds = [upper if not lower or lower == "1" else f"{lower}:{upper}" for lower, upper in variable.shape]
+    bounds = [
+        f"{lower}:" if upper == ":" and lower else b
+        for b, (lower, upper) in zip(bounds, variable.shape, strict=True)
+    ]
+    for name, value in constants.items():
+        bounds = [re.sub(rf"\b{name}\b", str(value), bound, flags=re.IGNORECASE) for bound in bounds]
+    return f"{text} :: {variable.name}" + (f"({', '.join(bounds)})" if bounds else "")
+
+
+def procedure(made: Procedure) -> str:
+    """The whole bind(c) procedure."""
+    routine = made.routine
+    dummies = ", ".join(slot.name for slot in made.slots)
+    function = made.result.role != "none"
+    out = made.names.fresh("bound_result") if function else ""
+    what = "function" if function else "subroutine"
+    tail = f" result({out})" if function else ""
+    lines = [f'{what} {made.symbol}({dummies}) bind(c, name="{made.symbol}"){tail}']
+    body = []
+    if routine.module:
+        body.append(f"use {routine.module}, only: {made.target} => {routine.name}")
+    for name, local in made.imports.items():
+        body.append(f"use {made.types[name]}, only: {local} => {name}")
+    body += [slot.fortran for slot in made.slots]
+    if function:
+        body.append(f"{_returned_type(made)} :: {out}")
+    body += made.locals
+    if not routine.module:
+        body += _interface(routine)
+    body += made.before
+    body += _calls(made, list(made.left_out.items()), set())
+    body += made.after
+    if made.result.role == "handle":
+        body.append(f"{out} = c_loc({made.returned})")
+    elif made.result.type == "bool":
+        body.append(f"{out} = merge(1_c_int8_t, 0_c_int8_t, {made.returned})")
+    elif function:
+        body.append(f"{out} = {made.returned}")
+    lines += ["  " + line for line in body] + [f"end {what} {made.symbol}"]
+    return "\n".join(folded("  " + line) for line in lines)
+
+
+def _calls(made: Procedure, left: list[tuple[int, str]], absent: set[int]) -> list[str]:
+    """The call. Arguments by value can only be absent when they are not written: a call for each case."""
+    if left:
+        (index, bound), rest = left[0], left[1:]
+        given, without = _calls(made, rest, absent), _calls(made, rest, absent | {index})
+        lines = [f"if (c_associated({bound})) then", *("  " + line for line in given), "else"]
+        return [*lines, *("  " + line for line in without), "end if"]
+    words = []
+    for index, (variable, actual) in enumerate(zip(made.routine.arguments, made.actual, strict=True)):
+        if index not in absent:
+            words.append(f"{variable.name}={actual}" if any(k < index for k in absent) else actual)
+    call = f"{made.target if made.routine.module else made.routine.name}({', '.join(words)})"
+    return [f"{made.returned} = {call}" if made.returned else f"call {call}"]
+
+
+def _returned_type(made: Procedure) -> str:
+    if made.result.role == "handle":
+        return "type(c_ptr)"
+    return "integer(c_int8_t)" if made.result.type == "bool" else ISO[made.result.type]
+
+
+def thunk(made: Procedure, name: str) -> str:
+    """The C function between the call path and the bind(c) procedure."""
+    kind = "void"
+    target = ""
+    if made.result.role == "handle":
+        kind, target = "void *", "s[0].p = "
+    elif made.result.role == "value":
+        kind, target = C_TYPE[made.result.type], f"s[0].{MEMBER.get(made.result.type, 'i')} = "
+    types = ", ".join(slot.c for slot in made.slots) or "void"
+    values = ", ".join(slot.value.format(f"s[{k}]") for k, slot in enumerate(made.slots, 1))
+    return (
+        f"extern {kind} {made.symbol}({types});\n"
+        f"void {name}(cwj_slot *s)\n{{\n    {target}{made.symbol}({values});\n}}\n"
+    )

@@ -1,0 +1,69 @@
+"""One name for several C functions: the types of the arguments of a call choose the function.
+
+Within an interface scalars are strict: an int is no float, a bool is no int.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+from cwrapjit._cwrapjit import LibraryFunction
+
+
+class Interface:
+    """Calls the first of its functions that takes arguments of the given types."""
+
+    def __init__(self, name: str, qualname: str, functions: Iterable[Any], doc: str | None) -> None:
+        self.functions = tuple(functions)
+        if not self.functions:
+            raise ValueError(f"{qualname}: an interface needs functions")
+        for each in self.functions:
+            if not isinstance(each, LibraryFunction):
+                raise TypeError(f"{qualname}: an interface is made of functions of libraries, not {each!r}")
+        self.__name__ = name
+        self.__qualname__ = qualname
+        shown = "\n".join(str(each.__doc__ or each.__name__) for each in self.functions)
+        self.__doc__ = shown if doc is None else doc
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for function in self.functions:
+            fits = function._fits(*args, **kwargs)
+            if fits is not None and all(fits):
+                return function(*args, **kwargs)
+        raise self._refusal(args, kwargs)
+
+    def _refusal(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+        """Says which argument no function takes, or that none takes all of them together."""
+        verdicts = []
+        for function in self.functions:
+            fits = function._fits(*args, **kwargs)
+            if fits is not None:
+                signature = inspect.signature(function)
+                given = signature.bind(*args, **kwargs).arguments
+                verdicts.append(
+                    (given, {n for n, fit in zip(signature.parameters, fits, strict=True) if not fit})
+                )
+        if not verdicts:
+            try:
+                self.functions[0](*args, **kwargs)
+            except TypeError as error:
+                return TypeError(f"{self.__qualname__}(): {str(error).partition('(): ')[2]}")
+        given = verdicts[0][0]
+        never = [name for name in given if all(name in wrong for _, wrong in verdicts)]
+        if never:
+            got = type(given[never[0]]).__name__
+            return TypeError(f"{self.__qualname__}(): Unexpected type for argument {never[0]}, got {got}")
+        shown = ", ".join(type(value).__name__ for value in (*args, *kwargs.values()))
+        return TypeError(f"{self.__qualname__}(): Unexpected type combination: ({shown})")
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        import functools
+
+        return functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<interface {self.__qualname__} of {len(self.functions)} functions>"

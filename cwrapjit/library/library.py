@@ -1,0 +1,416 @@
+"""The inside of a library: what is declared, and how it becomes callables. People see face.py's Library."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from cwrapjit import _cwrapjit
+from cwrapjit.library import constants, types
+from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed
+from cwrapjit.library.mapping import Callback, Mapped, Mapper, python_name, refuse
+from cwrapjit.library.options import Options
+from cwrapjit.library.thunks import Unmapped
+from cwrapjit.library.units import Pending, compile_together
+
+# Attributes of Library itself: a C name of these gets a "_" behind it.
+RESERVED = frozenset(
+    (
+        "declare",
+        "fortran",
+        "function",
+        "handle",
+        "interface",
+        "mapped",
+        "struct",
+        "unmapped",
+        "variable",
+        "_core",
+    )
+)
+
+
+class Core:
+    """Everything of one library. The other files of this package get this as `library`."""
+
+    def __init__(
+        self,
+        name: str,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        sources: Any = (),
+        libraries: Any = (),
+        header: str = "",
+        include_dirs: Any = (),
+        define_macros: Any = (),
+        library_dirs: Any = (),
+        init: str | None = None,
+        free: str | None = None,
+        gil: bool = False,
+        doc: str = "",
+    ) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"library(): name must be a str, not {type(name).__name__}")
+        if not isinstance(header, str):
+            raise TypeError(f"library({name!r}): header must be a str, not {type(header).__name__}")
+        if not isinstance(doc, str):
+            raise TypeError(f"library({name!r}): doc must be a str, not {type(doc).__name__}")
+        self.name = name
+        self.doc = doc
+        self.unmapped: dict[str, str] = {}
+        self._members: dict[str, Any] = {}
+        self._pending: dict[str, Pending] = {}
+        self._variables: dict[str, Any] = {}
+        self._classes: dict[types.Struct, Any] = {}
+        self.frees: dict[str, Any] = {}  # the classes, by the C functions that free their objects
+        self.descriptors: dict[types.Struct, Any] = {}  # structs that describe arrays
+        self._stubs: set[str] = set()  # functions that cannot be called
+        self._gil = bool(gil)
+        self._link = {
+            "path": path, "libraries": libraries, "library_dirs": library_dirs, "include_dirs": include_dirs,
+        }  # fmt: skip
+        self._header = header
+        self._header_read = not header
+        self._macro_values: dict[str, Any] = {}
+        self._header_functions: dict[str, FunctionDeclaration] = {}
+        self.declarations = Declarations(include_dirs, define_macros)
+        unit = _cwrapjit.library_environment(
+            name, sources, libraries, include_dirs, define_macros, library_dirs, header, path
+        )
+        self.environment = unit
+        from cwrapjit.library import lifetime
+
+        self.lifetime: lifetime.Lifetime | None = None  # not yet: what begins a library is made without
+        self.lifetime = lifetime.begin(self, init, free)
+
+    # ---- what people call ----------------------------------------------------------------------------
+
+    def function(self, declaration: str, **options: Any) -> Any:
+        """Declares one C function."""
+        broadcast = options.pop("broadcast", False)
+        prototype = options.pop("prototype", None)
+        read = self._read_options(options)
+        parsed = self._read(declaration, "function")
+        if len(parsed.functions) != 1 or parsed.variables:
+            raise ValueError(
+                f"{self.name}.function(): the text should declare one function, it declares "
+                f"{len(parsed.functions)} functions and {len(parsed.variables)} variables"
+            )
+        found = parsed.functions[0]
+        if found.name in self.frees:  # what frees objects of a class must not free one twice
+            from cwrapjit.library import structs
+
+            made = structs.end(self, self.frees[found.name], found.name)
+            return self._keep(read.name or found.name, made)
+        if broadcast or prototype is not None:
+            from cwrapjit.library import broadcast as module
+
+            made = module.define(self, found, read, prototype)
+            return self._keep(read.name or found.name, made)
+        try:
+            return self.make(found, read)
+        except Callback as reason:
+            made = self._keep(read.name or found.name, self._unsupported(found, read, str(reason)))
+            self._stubs.add(self._attribute(read.name or found.name))
+            return made
+        except Unmapped as reason:
+            self._refuse(found, reason)
+
+    def declare(
+        self,
+        text: str,
+        *,
+        strip_prefix: str = "",
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        **shared: Any,
+    ) -> None:
+        """Declares all that a header's text does. What has no mapping is in `unmapped`, with the reason.
+
+        options: those of function() by C's name of a function; other keywords are options of all functions.
+        """
+        if options is not None and not isinstance(options, Mapping):
+            raise TypeError(f"{self.name}.declare(): options must be a dict of dicts")
+        parsed = self._read(text, "declare", each=True)
+        for name, error in parsed.failed:
+            self.unmapped[name] = str(error)
+        pending = Pending(self)
+        for found in parsed.functions:
+            own = {**shared, **(options or {}).get(found.name, {})}
+            name = found.name.removeprefix(strip_prefix) if strip_prefix else found.name
+            self._declare_function(found, own, name, pending)
+        for variable in parsed.variables:
+            try:
+                self._add_variable(variable, variable.name.removeprefix(strip_prefix))
+            except (Unmapped, AttributeError) as reason:
+                self.unmapped[variable.name] = str(reason)
+
+    def variable(
+        self,
+        declaration: str,
+        *,
+        name: str | None = None,
+        shape: Any = None,
+        readonly: bool = False,
+        doc: str = "",
+    ) -> None:
+        """Declares a variable of the library: a live attribute. shape: of what a pointer points to."""
+        parsed = self._read(declaration, "variable")
+        if len(parsed.variables) != 1 or parsed.functions:
+            raise ValueError(f"{self.name}.variable(): the text should declare one variable")
+        found = parsed.variables[0]
+        try:
+            self._add_variable(found, name or found.name, shape, readonly)
+        except Unmapped as reason:
+            if found.private:
+                raise NotImplementedError(f"{self.name}.{found.name}: {reason}") from None
+            raise TypeError(f"{self.name}.{found.name}: {reason}") from None
+
+    @property
+    def mapped(self) -> list[str]:
+        """The names of all functions that can be called."""
+        made = {name for name, each in self._members.items() if callable(each) and not isinstance(each, type)}
+        return sorted({*self._pending, *made} - self._stubs)
+
+    # ---- attributes ----------------------------------------------------------------------------------
+
+    def attribute(self, name: str) -> Any:
+        """What the library's attribute `name` is now."""
+        if name in self._variables:
+            return self._variables[name].get()
+        if name in self._members:
+            return self._members[name]
+        pending = self._pending.get(name)
+        if pending is not None:
+            made = pending.finish()
+            for each in pending.mapped:
+                if self._pending.get(each) is pending:
+                    del self._pending[each]
+                    if each in made:
+                        self._members[each] = made[each]
+            if name in self._members:  # another thread's, if that was quicker
+                return self._members[name]
+        value = self.constant(name)
+        if value is not None:
+            return value
+        reason = self.unmapped.get(name)
+        if reason is not None:
+            raise AttributeError(f"library {self.name!r}: {name} has no mapping: {reason}")
+        raise AttributeError(
+            f"library {self.name!r} has no attribute {name!r}; nothing of this name is declared"
+        )
+
+    def assign(self, name: str, value: Any) -> None:
+        """Sets a variable."""
+        variable = self._variables.get(name)
+        if variable is None:
+            raise AttributeError(f"library {self.name!r} has no variable {name!r}")
+        variable.set(value)
+
+    def attributes(self) -> set[str]:
+        """All names that attribute() knows."""
+        macros = self.declarations.preprocessor.macros
+        found = {*self._members, *self._pending, *self._variables, *self._enumerators()}
+        return found | {name for name in list(macros) if self.constant(name) is not None}
+
+    def constant(self, name: str) -> int | float | str | None:
+        """The value of an enumerator or of a simple macro; None: there is none."""
+        enumerators = self._enumerators()
+        if name in enumerators:
+            return enumerators[name]
+        preprocessor = self.declarations.preprocessor
+        macro = preprocessor.macros.get(name)
+        if macro is None or macro.parameters is not None or name in preprocessor.own:
+            return None
+        kept = self._macro_values.get(name)
+        if kept is None or kept[0] is not macro:
+            value = constants.of_macro(preprocessor.expand(name), enumerators)
+            kept = self._macro_values[name] = (macro, value)
+        found: int | float | str | None = kept[1]
+        return found
+
+    def _enumerators(self) -> dict[str, int]:
+        self._read_header()
+        return self.declarations.enumerators
+
+    # ---- what other files of this package use --------------------------------------------------------
+
+    def class_of(self, struct: types.Struct) -> Any:
+        """The Python class of a struct or handle, or None."""
+        return self._classes.get(struct)
+
+    def add_class(self, struct: types.Struct, cls: Any) -> None:
+        """From now on `struct` is mapped to `cls`."""
+        self._classes[struct] = cls
+
+    def keep(self, name: str, value: Any) -> Any:
+        """Makes value the attribute `name`; returns it."""
+        return self._keep(name, value)
+
+    def address(self, symbol: str, who: str) -> int:
+        """The address of a symbol of C. AttributeError where there is none."""
+        found = _cwrapjit.library_symbol(self.environment, symbol)
+        if found is None:
+            raise AttributeError(f"{who}: there is no symbol {symbol} in library {self.name!r}")
+        return found
+
+    def header_function(self, name: str) -> FunctionDeclaration | None:
+        """What header= declares under this name."""
+        self._read_header()
+        found: FunctionDeclaration | None = self._header_functions.get(name)
+        return found
+
+    def make(self, found: FunctionDeclaration, options: Options, keep: bool = True) -> Any:
+        """The callable for a declaration; Unmapped with a reason."""
+        mapped = self._map(found, options)
+        made = self._compile([mapped])[0]
+        return self._keep(mapped.function.name, made) if keep else made
+
+    def add_variable(self, name: str, variable: Any) -> None:
+        """Makes what variable.get() and variable.set(value) reach the attribute `name`."""
+        attribute = self._attribute(name)
+        self._members.pop(attribute, None)
+        self._pending.pop(attribute, None)
+        self._variables[attribute] = variable
+
+    def fortran_link(self) -> dict[str, Any]:
+        """What the Fortran compiler needs to find this library: path, names, folders."""
+        return dict(self._link)
+
+    def checker(self, who: str, check: Any) -> Callable[[int], None]:
+        """What check= says as a function of the status."""
+        from cwrapjit.library.checks import checker
+
+        return checker(self, who, check)
+
+    # ---- steps ---------------------------------------------------------------------------------------
+
+    def _read_header(self) -> None:
+        """Types, enums and macros of header= are known to all declarations."""
+        if not self._header_read:
+            object.__setattr__(self, "_header_read", True)
+            self.declarations.in_header = True
+            try:
+                parsed = self.declarations.read_each(self._header, f"<{self.name} header>")
+                self._header_functions.update({each.name: each for each in parsed.functions})
+            finally:
+                self.declarations.in_header = False
+
+    def _read(self, text: Any, method: str, each: bool = False) -> Parsed:
+        if not isinstance(text, str):
+            raise TypeError(
+                f"{self.name}.{method}(): the declaration must be a str, not {type(text).__name__}"
+            )
+        self._read_header()
+        file = f"<{self.name}.{method}>"
+        if each:
+            return self.declarations.read_each(text, file)
+        text = text.rstrip()
+        if text.endswith((";", "}")) or not text:
+            return self.declarations.read(text, file)
+        try:
+            return self.declarations.read(text + ";", file)
+        except _cwrapjit.CompileError as error:
+            if error.msg == "syntax error before ;" and error.offset == len(text.split("\n")[-1]) + 1:
+                raise self.declarations.error_at(
+                    "unexpected end of input", file, error.lineno or 1, error.offset or 0
+                ) from None
+            raise
+
+    def _read_options(self, given: Mapping[str, Any]) -> Options:
+        try:
+            made = Options(**given)
+        except TypeError:
+            known = [each for each in Options.__dataclass_fields__ if each != "all_containers"]
+            unknown = sorted(name for name in given if name not in known)
+            raise TypeError(
+                f"{self.name}.function() has no option {unknown[0]!r}; they are: {', '.join(known)}, "
+                "broadcast, prototype"
+            ) from None
+        made.gil = bool(made.gil or self._gil)
+        return made
+
+    def _map(self, found: FunctionDeclaration, options: Options) -> Mapped:
+        if self.descriptors:
+            from cwrapjit.library import descriptors
+
+            found, options = descriptors.adapt(self, found, options)
+        mapped = Mapper(self, found, options).map()
+        self.target(found)
+        return mapped
+
+    def target(self, found: FunctionDeclaration) -> str:
+        """The C function in a thunk's text: its address."""
+        return str(found.address or self.address(found.name, f"{self.name}.{found.name}()"))
+
+    def _declare_function(
+        self, found: FunctionDeclaration, own: dict[str, Any], name: str, pending: Pending
+    ) -> None:
+        attribute = self._attribute(own.get("name") or name)
+        if found.name in self.frees:
+            from cwrapjit.library import structs
+
+            self._keep(attribute, structs.end(self, self.frees[found.name], found.name))
+            return
+        try:
+            if own.get("broadcast") or own.get("prototype") is not None:
+                from cwrapjit.library import broadcast as module
+
+                rest = {key: value for key, value in own.items() if key not in ("broadcast", "prototype")}
+                read = self._read_options({"name": name, **rest})
+                self._keep(attribute, module.define(self, found, read, own.get("prototype")))
+                return
+            refuse(found)
+            mapped = self._map(found, self._read_options({"name": attribute, **own}))
+        except (Unmapped, AttributeError, _cwrapjit.CompileError) as reason:
+            self.unmapped[found.name] = str(reason)
+            return
+        self.unmapped.pop(found.name, None)
+        self._members.pop(attribute, None)
+        self._variables.pop(attribute, None)
+        pending.mapped[attribute] = mapped
+        self._pending[attribute] = pending
+
+    def _compile(self, mapped: list[Mapped]) -> list[Any]:
+        """The callables, their thunks in one unit."""
+        return compile_together(self, mapped)
+
+    def _attribute(self, name: str) -> str:
+        """The attribute for a C name: one that Python can have and that the library itself does not use."""
+        made = python_name(name)
+        while made in RESERVED or (made[:2] == "__" and made[-2:] == "__"):
+            made += "_"
+        return made
+
+    def _keep(self, name: str, value: Any) -> Any:
+        attribute = self._attribute(name)
+        self._pending.pop(attribute, None)
+        self._variables.pop(attribute, None)
+        self._members[attribute] = value
+        self._stubs.discard(attribute)
+        self.unmapped.pop(name, None)
+        return value
+
+    def _refuse(self, found: FunctionDeclaration, reason: Unmapped) -> NoReturn:
+        who = f"{self.name}.{found.name}()"
+        if found.private or found.variadic:
+            raise NotImplementedError(f"{who}: {reason}") from None
+        raise TypeError(f"{who} has no mapping: {reason}") from None
+
+    def _unsupported(self, found: FunctionDeclaration, options: Options, reason: str) -> Any:
+        """What stands for a function that takes a callback."""
+        who = f"{self.name}.{found.name}()"
+        warnings.warn(f"{who} cannot be called: {reason}", stacklevel=4)
+
+        def unsupported(*args: Any, **kwargs: Any) -> NoReturn:
+            raise NotImplementedError(f"{who}: {reason}")
+
+        unsupported.__name__ = unsupported.__qualname__ = options.name or found.name
+        unsupported.__doc__ = options.doc
+        return unsupported
+
+    def _add_variable(self, found: Any, name: str, shape: Any = None, readonly: bool = False) -> None:
+        from cwrapjit.library.variables import make
+
+        self.add_variable(name, make(self, found, shape, readonly))

@@ -1,0 +1,90 @@
+"""The begin and the end of a library: init= runs once, exec= after it, free= when nothing of the library is
+left."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from cwrapjit.library import types
+from cwrapjit.library.declarations import FunctionDeclaration
+from cwrapjit.library.options import Options
+from cwrapjit.library.thunks import Unmapped
+
+_LOCK = threading.Lock()
+_BEGUN: dict[int, int] = {}  # address of an init function -> libraries that it serves
+
+
+class Lifetime:
+    """Everything that needs the library's code keeps this. Its end is the library's."""
+
+    __slots__ = ("__weakref__", "unit")
+
+    def __init__(self, unit: Any) -> None:
+        self.unit = unit
+
+
+def begin(library: Any, init: object, free: object) -> Lifetime:
+    """Runs init, unless it ran for another library object of the same C library, and sees to free."""
+    lifetime = Lifetime(library.environment)
+    start = None if init is None else _function(library, "init", init, types.Void())
+    end = None if free is None else _function(library, "free", free, types.Void())
+    key = start.address if start is not None else end.address if end is not None else 0
+    if key:
+        with _LOCK:
+            count = _BEGUN.get(key, 0)
+            if count == 0 and start is not None:
+                _run(start)
+            _BEGUN[key] = count + 1
+        weakref.finalize(lifetime, _finish, key, end, library.environment)
+    return lifetime
+
+
+def _finish(key: int, end: Callable[[], Any] | None, unit: Any) -> None:
+    """unit: kept until here, so that the code is still there."""
+    with _LOCK:
+        _BEGUN[key] -= 1
+        if _BEGUN[key] == 0:
+            del _BEGUN[key]
+            if end is not None:
+                end()
+
+
+def execute(shown: Any, library: Any, exec: Any) -> None:
+    """exec=: the name of a C function that returns an int, or a Python function that gets the library,
+    `shown`."""
+    if isinstance(exec, str):
+        _run(_function(library, "exec", exec, types.INT))
+    elif callable(exec):
+        exec(shown)
+    else:
+        raise TypeError(
+            f"library({library.name!r}): exec must be a function or its name, not {type(exec).__name__}"
+        )
+
+
+def _run(function: Any) -> None:
+    status = function()
+    if status:
+        raise RuntimeError(f"{function.__qualname__}() failed: it returned {status}")
+
+
+def _function(library: Any, option: str, given: object, result: Any) -> Any:
+    """The C function that an option names, alone or by its declaration."""
+    who = f"library({library.name!r})"
+    if not isinstance(given, str):
+        raise TypeError(f"{who}: {option} must be the name of a C function, not {type(given).__name__}")
+    declared = [library.header_function(given)]
+    if "(" in given:
+        declared = library.declarations.read(
+            given.rstrip().rstrip(";") + ";", f"<{library.name} {option}>"
+        ).functions
+    found = declared[0] if declared and declared[0] is not None else FunctionDeclaration(given, result, [])
+    if found.parameters or not isinstance(found.result, (types.Void, types.Scalar)):
+        raise ValueError(f"{who}: {option} must name a function without parameters that returns int or void")
+    try:
+        return library.make(found, Options(), keep=False)
+    except Unmapped as reason:
+        raise ValueError(f"{who}: {option}: {found.name}(): {reason}") from None

@@ -1,0 +1,450 @@
+"""From a declaration and its options to a description of the call, and the thunk for it.
+
+The rules, where options say nothing: scalars are arguments. `T x[n]` is an array, an input if const and else
+written in place; an integer that is a dim of such an array is hidden. `const char *` is a string. Other
+pointers need an option, or the function stays unmapped, with that reason.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import keyword
+import re
+from typing import Any
+
+from cwrapjit.library import expressions, types
+from cwrapjit.library.declarations import FunctionDeclaration
+from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
+from cwrapjit.library.options import Options
+from cwrapjit.library.results import map_result, map_returned_data
+from cwrapjit.library.signatures import annotation, signature
+from cwrapjit.library.thunks import Thunk, Unmapped
+
+_POINTER_REASON = (
+    "{name} is a pointer without dims: {type}{name}[n] says its size, out= or inout= that it is one number, "
+    "unsafe=True takes any array"
+)
+
+
+@dataclasses.dataclass
+class Mapped:
+    """A function before it is compiled: the description lacks addresses."""
+
+    declaration: FunctionDeclaration
+    function: Function
+    thunk: Thunk
+
+
+@dataclasses.dataclass
+class Slot:
+    """One parameter on its way."""
+
+    name: str  # C's name, or argN
+    type: Any
+    parameter: Parameter | None = None
+    required: bool = True
+    item: Any = None  # of arrays and pointers
+    const: bool = False
+    trees: list[Any] = dataclasses.field(default_factory=list)  # dims
+
+
+def python_name(name: str) -> str:
+    """A name that Python can have: lambda becomes lambda_."""
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+class Mapper:
+    """Maps one declaration. `library` gives constants, classes and addresses."""
+
+    def __init__(self, library: Any, declaration: FunctionDeclaration, options: Options) -> None:
+        self.library = library
+        self.declaration = declaration
+        self.options = options
+        self.who = f"{library.name}.{declaration.name}()"
+        self.slots = [
+            Slot(
+                each.name or f"arg{k + 1}",
+                types.INT_FOR_ENUM if isinstance(each.type, types.Enum) else each.type,
+            )
+            for k, each in enumerate(declaration.parameters)
+        ]
+        self.by_name = {slot.name: k for k, slot in enumerate(self.slots)}
+        self.arguments: list[Argument] = []
+        self.result_of: tuple[str, ...] = ()  # parameters that the result may point into
+        self.by_reference: set[str] = set()  # hidden integers that C wants by pointer
+
+    def map(self) -> Mapped:
+        """Raises Unmapped with a reason; ValueError and TypeError for options that make no sense."""
+        declaration, options = self.declaration, self.options
+        options.read(self.who, list(self.by_name))
+        refuse(declaration)
+        status = options.check is not None
+        info = self._status_parameter() if status else None
+        result = map_result(self, status and info is None)
+        returned = map_returned_data(self)
+        for k, slot in enumerate(self.slots):
+            self._look(k, slot)
+        for k, slot in enumerate(self.slots):
+            if slot.parameter is None:
+                slot.parameter = returned.get(slot.name) or self._parameter(k, slot)
+            slot.parameter.name = slot.name
+        self._hide(result)
+        arguments = self.arguments = self._arguments()
+        self._check_uses(result)
+        function = Function(
+            name=options.name or python_name(declaration.name),
+            qualname=f"{self.library.name}.{options.name or declaration.name}",
+            doc=options.doc if options.doc is not None else signature(declaration),
+            arguments=arguments,
+            parameters=[slot.parameter for slot in self.slots if slot.parameter is not None],
+            result=result,
+            thunk=0,
+            address=0,
+            owner=None,
+            check=options.check,
+            keep_gil=bool(options.gil),
+            signature=signature(declaration, names=False),
+        )
+        result.of = tuple(sorted({self._argument_of(name) for name in self.result_of}))
+        return Mapped(declaration, function, self._thunk())
+
+    # ---- what each parameter is --------------------------------------------------------------------
+
+    def _look(self, k: int, slot: Slot) -> None:
+        """Finds item, dims and const of arrays and pointers."""
+        ctype = slot.type
+        while isinstance(ctype, types.Array):
+            slot.trees.append(ctype.dim)
+            slot.const = ctype.const
+            ctype = ctype.item
+        if slot.trees and any(tree is None for tree in slot.trees[1:]):
+            raise Unmapped(f"{slot.name} is an array with an unknown inner dim")
+        if slot.trees:
+            slot.item = types.INT_FOR_ENUM if isinstance(ctype, types.Enum) else ctype
+            if slot.trees[0] is None:
+                if len(slot.trees) > 1:
+                    raise Unmapped(f"{slot.name} is an array whose first dim is not known")
+                slot.trees = []
+                slot.type = types.Pointer(slot.item, slot.const)
+        elif isinstance(ctype, types.Pointer):
+            slot.item, slot.const = ctype.target, ctype.const
+            if isinstance(slot.item, types.Enum):
+                slot.item = types.INT_FOR_ENUM
+
+    def _parameter(self, k: int, slot: Slot) -> Parameter:
+        ctype = slot.type
+        if slot.name in self.options.strides:
+            return self._stride(slot)
+        if slot.name in self.options.hidden:
+            return self._fixed(slot)
+        if isinstance(ctype, types.Scalar):
+            return self._scalar(slot)
+        if isinstance(ctype, types.Array):
+            return self._array(slot)
+        if isinstance(ctype, types.Pointer):
+            return self._pointer(slot)
+        if isinstance(ctype, types.Struct):
+            return Parameter("struct", cls=self._class(ctype, slot.name, "by value"))
+        if isinstance(ctype, types.Callable):
+            raise Callback(slot.name)
+        reason = ctype.reason if isinstance(ctype, types.Unknown) else f"{types.show(ctype)} has no mapping"
+        raise Unmapped(f"{slot.name}: {reason}")
+
+    def _class(self, struct: types.Struct, name: str, how: str) -> Any:
+        found = self.library.class_of(struct)
+        if found is None:
+            shown = types.show(struct)
+            wanted = "struct()" if how == "by value" else "struct() or handle()"
+            raise Unmapped(f"{name} is {shown} {how}, which has no class: see {wanted} of the library")
+        return found
+
+    def _scalar(self, slot: Slot) -> Parameter:
+        ctype = slot.type
+        if not ctype.dtype:
+            raise Unmapped(f"{slot.name} is a {ctype.spelling}, which NumPy's types do not cover")
+        if slot.name in self.options.optional and slot.name not in self.options.defaults:
+            raise ValueError(f"{self.who}: {slot.name} is no pointer: give it a default instead of optional=")
+        return Parameter("value", ctype.dtype)
+
+    def _intent(self, slot: Slot) -> str:
+        named = "out" if slot.name in self.options.out else "inout" if slot.name in self.options.inout else ""
+        if named and slot.const:
+            raise ValueError(f"{self.who}: {slot.name} points to const: {named}= cannot name it")
+        return named or ("in" if slot.const else "inout")
+
+    def _array(self, slot: Slot) -> Parameter:
+        intent, item = self._intent(slot), slot.item
+        dims = tuple(self.dim(tree) for tree in slot.trees)
+        optional = slot.name in self.options.optional
+        container = self.options.container.get(slot.name)
+        is_bytes = isinstance(item, types.Void) or (isinstance(item, types.Scalar) and item.is_byte)
+        if is_bytes and len(dims) == 1 and intent != "out" and container is None and _is_symbol(dims[0]):
+            return Parameter("buffer", "uint8", intent=intent, dims=dims, optional=optional)
+        if isinstance(item, types.Pointer):
+            raise Unmapped(f"{slot.name} is an array of pointers")
+        if not isinstance(item, types.Scalar) or not item.dtype:
+            raise Unmapped(f"{slot.name} is an array of {types.show(item)}, which NumPy's types do not cover")
+        if container is not None:
+            nested = len(dims) != 1
+            if self.options.all_containers and (intent != "in" or nested):
+                container = None
+            elif intent != "in":
+                raise ValueError(f"{self.who}: container: {slot.name} must be a const array")
+            elif nested and container is set:
+                raise ValueError(
+                    f"{self.who}: container: {slot.name} has several dims, and sets hold no sets"
+                )
+        if container is not None:
+            return Parameter("items", item.dtype, dims=dims, container=container, optional=optional)
+        order = self.options.order.get(slot.name, "C")
+        made = Parameter("array", item.dtype, intent=intent, dims=dims, order=order, optional=optional)
+        made.lowest = any(
+            _wants_lowest(name, given, slot.name) for name, given in self.options.strides.items()
+        )
+        return made
+
+    def _pointer(self, slot: Slot) -> Parameter:
+        item, name, options = slot.item, slot.name, self.options
+        optional = name in options.optional
+        if isinstance(item, types.Callable):
+            raise Callback(name)
+        if isinstance(item, types.Struct):
+            intent = "in" if slot.const else "inout"
+            return Parameter(
+                "handle", cls=self._class(item, name, "by pointer"), optional=optional, intent=intent
+            )
+        named = name in options.out or name in options.inout
+        if isinstance(item, types.Scalar) and item.spelling == "char" and slot.const and not named:
+            return Parameter("string", optional=optional)
+        if isinstance(item, types.Scalar) and item.dtype:
+            if named:
+                return Parameter(
+                    "value", item.dtype, by_pointer=True, intent=self._intent(slot), optional=optional
+                )
+            if self._is_length(name) and slot.const and item.is_integer:
+                return Parameter("value", item.dtype, by_pointer=True)
+            if name in options.unsafe:
+                intent = "in" if slot.const else "inout"
+                return Parameter("array", item.dtype, intent=intent, optional=optional)
+            if optional:
+                return Parameter("value", item.dtype, by_pointer=True, optional=True)
+            const = "const " if slot.const else ""
+            raise Unmapped(_POINTER_REASON.format(name=name, type=f"{const}{types.show(item)} "))
+        if isinstance(item, types.Void):
+            if name in options.unsafe:
+                intent = "in" if slot.const else "inout"
+                return Parameter("buffer", "uint8", intent=intent, dims=((),), optional=optional)
+            raise Unmapped(f"{name} is a void pointer: void {name}[n] says its size in bytes")
+        if isinstance(item, types.Unknown):
+            raise Unmapped(f"{name}: {item.reason}")
+        raise Unmapped(
+            f"{name} is a {types.show(slot.type)}, which has no mapping; returns= is for what C allocates"
+        )
+
+    def _is_length(self, name: str) -> bool:
+        """Whether a dim of some array names it."""
+        return any(name in expressions.symbols(self.dim(tree)) for slot in self.slots for tree in slot.trees)
+
+    def _stride(self, slot: Slot) -> Parameter:
+        given = self.options.strides[slot.name]
+        parts = (given,) if isinstance(given, str) else given
+        if not isinstance(parts, tuple) or not 1 <= len(parts) <= 3 or parts[0] not in self.by_name:
+            raise ValueError(f"{self.who}: strides[{slot.name!r}] must be an array's name or (name, axis)")
+        of = self.by_name[parts[0]]
+        axis = parts[1] if len(parts) > 1 else 0
+        rank = len(self.slots[of].trees)
+        if not isinstance(slot.type, types.Scalar) or not slot.type.is_integer:
+            raise ValueError(f"{self.who}: strides: {slot.name} is no integer")
+        if not isinstance(axis, int) or isinstance(axis, bool) or not 0 <= axis < rank:
+            raise ValueError(f"{self.who}: strides[{slot.name!r}]: {parts[0]} has no axis {axis!r}")
+        if len(parts) == 3 and parts[2] not in ("first", "lowest"):
+            raise ValueError(
+                f"{self.who}: strides[{slot.name!r}]: {parts[2]!r} should be 'first' or 'lowest'"
+            )
+        return Parameter("stride", slot.type.dtype, of=of, axis=axis)
+
+    def _fixed(self, slot: Slot) -> Parameter:
+        """hidden={"lda": "n"}: an integer that no caller gives."""
+        if not isinstance(slot.type, types.Scalar) or not slot.type.is_integer:
+            raise ValueError(f"{self.who}: hidden: {slot.name} is no integer")
+        try:
+            value = expressions.of_text(self.options.hidden[slot.name], self.lookup)
+        except expressions.BadDim as error:
+            raise ValueError(f"{self.who}: hidden[{slot.name!r}]: {error}") from None
+        return Parameter("hidden", slot.type.dtype, value=value)
+
+    # ---- dims --------------------------------------------------------------------------------------
+
+    def lookup(self, name: str) -> int | str | None:
+        """What a name in a dim means."""
+        k = self.by_name.get(name)
+        if k is not None:
+            ctype = self.slots[k].type
+            if isinstance(ctype, types.Pointer):
+                ctype = ctype.target
+            return name if isinstance(ctype, types.Scalar) and ctype.is_integer else None
+        value = self.library.constant(name)
+        return value if isinstance(value, int) else None
+
+    def dim(self, tree: Any) -> Dim:
+        try:
+            return expressions.of_tree(tree, self.lookup)
+        except expressions.BadDim as error:
+            coord = error.coord or getattr(tree, "coord", None)
+            raise self.library.declarations.error(f"{self.who}: {error}", coord) from None
+        except RecursionError:
+            raise self.library.declarations.error(f"{self.who}: a dim is nested too deeply", None) from None
+
+    def _argument_of(self, name: str) -> int:
+        parameter = self.slots[self.by_name[name]].parameter
+        if parameter is None or parameter.argument < 0:
+            raise ValueError(f"{self.who}: returns: {name} is no argument that could own the result")
+        return parameter.argument
+
+    def _hide(self, result: Result) -> None:
+        """Integers that are dims of arrays which the caller gives are filled from their shapes."""
+        solved: set[str] = set()
+        used: set[str] = set()
+        for slot in self.slots:
+            parameter = slot.parameter
+            assert parameter is not None
+            for dim in parameter.dims:
+                used |= expressions.symbols(dim)
+                if _is_symbol(dim) and parameter.intent != "out" and parameter.role != "data":
+                    solved.add(str(dim[0]))
+            used |= expressions.symbols(parameter.value)
+        for dim in result.dims:
+            used |= expressions.symbols(dim)
+        for slot in self.slots:
+            parameter = slot.parameter
+            assert parameter is not None
+            if parameter.role != "value" or slot.name not in used or slot.name in self.options.defaults:
+                if parameter.role == "value" and slot.name in used:
+                    parameter.symbol = slot.name
+                continue
+            if slot.name in solved and parameter.intent == "in":
+                if parameter.by_pointer:
+                    self.by_reference.add(slot.name)
+                slot.parameter = Parameter("hidden", parameter.type, value=(slot.name,), name=slot.name)
+            else:
+                parameter.symbol = slot.name
+
+    def _check_uses(self, result: Result) -> None:
+        """Options must say something about the parameter that they name."""
+        options_container = () if self.options.all_containers else self.options.container
+        for slot in self.slots:
+            parameter = slot.parameter
+            assert parameter is not None
+            if slot.name in self.options.out and parameter.role not in ("array", "value", "data"):
+                raise ValueError(f"{self.who}: out= names {slot.name}, which is no pointer")
+            if slot.name in self.options.out and parameter.intent != "out":
+                raise ValueError(f"{self.who}: out= names {slot.name}, which is no pointer")
+            if slot.name in self.options.inout and parameter.intent != "inout":
+                raise ValueError(f"{self.who}: inout= names {slot.name}, which is no pointer")
+            if slot.name in self.options.defaults and parameter.argument < 0:
+                raise ValueError(f"{self.who}: defaults: {slot.name} is no argument")
+            if slot.name in options_container and parameter.role != "items":
+                raise ValueError(f"{self.who}: container: {slot.name} must be a const array of one dim")
+
+    # ---- arguments ---------------------------------------------------------------------------------
+
+    def _arguments(self) -> list[Argument]:
+        """Those that must be given first, those by keyword alone last."""
+        made: list[tuple[tuple[int, bool], Argument, Parameter]] = []
+        taken = set(self.options.rename.values())
+        for slot in self.slots:
+            parameter = slot.parameter
+            assert parameter is not None
+            if (
+                parameter.role in ("hidden", "stride", "data", "length", "status", "null")
+                or parameter.intent == "out"
+            ):
+                continue
+            name = self.options.rename.get(slot.name) or self._python_name(slot.name, taken)
+            if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+                raise ValueError(f"{self.who}: rename: {name!r} is no name in Python")
+            kind = "any"
+            if slot.name in self.options.keyword_only:
+                kind = "keyword"
+            elif slot.name in self.options.positional_only:
+                kind = "positional"
+            has_default = slot.name in self.options.defaults
+            required = not (has_default or parameter.optional)
+            argument = Argument(
+                name, kind, required, self.options.defaults.get(slot.name), annotation(parameter)
+            )
+            place = ("positional", "any", "keyword").index(kind)
+            made.append(((2 if kind == "keyword" else 0 if required else 1, False), argument, parameter))
+            if place == 1 and required and any(not a.required and a.kind == "positional" for _, a, _ in made):
+                raise ValueError(
+                    f"{self.who}: {name} must be given, but a positional-only argument before it not"
+                )
+        made.sort(key=lambda each: each[0])
+        made.sort(key=lambda each: ("positional", "any", "keyword").index(each[1].kind))
+        names = [argument.name for _, argument, _ in made]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"{self.who}: two arguments are called {name}")
+        for i, (_, _, parameter) in enumerate(made):
+            parameter.argument = i
+        return [argument for _, argument, _ in made]
+
+    def _python_name(self, name: str, taken: set[str]) -> str:
+        made = python_name(name)
+        while made != name and (made in self.by_name or made in taken):
+            made += "_"
+        return made
+
+    # ---- the status --------------------------------------------------------------------------------
+
+    def _status_parameter(self) -> str | None:
+        """check={"info": ...} names a pointer that the status is written to."""
+        check = self.options.check
+        name = None
+        if isinstance(check, dict):
+            if len(check) != 1 or next(iter(check)) not in self.by_name:
+                raise ValueError(f"{self.who}: check must be a dict of one parameter's name")
+            name, check = next(iter(check.items()))
+            slot = self.slots[self.by_name[name]]
+            item = slot.type.target if isinstance(slot.type, types.Pointer) else None
+            if not isinstance(item, types.Scalar) or not item.is_integer or slot.type.const:
+                raise ValueError(f"{self.who}: check: {name} is no pointer to an integer")
+            slot.parameter = Parameter("status", item.dtype, intent="out", name=name)
+        self.options.check = self.library.checker(self.who, check)
+        return name
+
+    # ---- the thunk ---------------------------------------------------------------------------------
+
+    def _thunk(self) -> Thunk:
+        references = {self.by_name[name] + 1 for name in self.by_reference}
+        return Thunk(self.declaration.result, [slot.type for slot in self.slots], references)
+
+
+class Callback(Unmapped):
+    """A parameter is a function."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is a function: callbacks have no mapping")
+
+
+def refuse(declaration: FunctionDeclaration) -> None:
+    """Unmapped for declarations that nothing could map."""
+    if declaration.private:
+        raise Unmapped("it is private (static)")
+    if declaration.variadic:
+        raise Unmapped("it takes a variable number of arguments (...)")
+    if not declaration.prototyped:
+        raise Unmapped("its parameters have no types: no prototype, or one of old C; f(void) has none")
+
+
+def _is_symbol(dim: Dim) -> bool:
+    return len(dim) == 1 and isinstance(dim[0], str)
+
+
+def _wants_lowest(name: str, given: object, array: str) -> bool:
+    """Whether C gets the array's lowest address when the stride `name` is negative. BLAS, whose strides are
+    called incx and incy, counts from there; all others want the first item's."""
+    parts = given if isinstance(given, tuple) else (given,)
+    if not parts or parts[0] != array:
+        return False
+    return parts[2] == "lowest" if len(parts) == 3 else re.fullmatch("inc.", name.lower()) is not None

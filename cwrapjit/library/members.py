@@ -1,0 +1,216 @@
+"""The members of structs: where they lie in memory, as the compiler says, and how each is an attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from cwrapjit import _cwrapjit
+from cwrapjit.library import thunks, types
+
+ITSELF: Any = object()  # stands for the class that is being made
+
+
+class Members:
+    """The members of one struct. `class_of` gives, or makes, the class of a struct inside it."""
+
+    def __init__(self, library: Any, ctype: types.Struct, class_of: Callable[[types.Struct], Any]) -> None:
+        self.library = library
+        self.ctype = ctype
+        self.class_of = class_of
+        self.who = f"{library.name}.struct(): {types.show(ctype)}"
+        self.all = flatten(ctype)
+        self.offsets, self.size, self.alignment = measure(library, ctype, self.who)
+
+    def plans(self, arrays: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The arguments of a Field for every member."""
+        unknown = set(arrays) - {each.name for each in self.all}
+        if unknown:
+            raise ValueError(f"{self.who} has no member {', '.join(sorted(unknown))}")
+        plans = [self._plan(each, arrays) for each in self.all]
+        # Who could write the length of an array could read all memory through it.
+        dims = [given if isinstance(given, (tuple, list)) else (given,) for given in arrays.values()]
+        lengths = {dim for given in dims for dim in given}
+        for plan in plans:
+            plan["readonly"] = plan["readonly"] or plan["name"] in lengths
+        return plans
+
+    def _plan(self, member: types.Member, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        plan: dict[str, Any] = {
+            "name": member.name, "offset": self.offsets[member.name], "kind": "refused", "dtype": None,
+            "dims": (), "of": None, "readonly": False, "reason": "",
+        }  # fmt: skip
+        ctype: Any = member.type
+        dims: list[int] = []
+        while isinstance(ctype, types.Array):
+            dims.append(thunks.array_length(ctype))
+            plan["readonly"] = plan["readonly"] or ctype.const
+            ctype = ctype.item
+        plan["dims"] = tuple(dims)
+        if member.name in arrays:
+            if dims or not isinstance(ctype, types.Pointer):
+                raise TypeError(f"{self.who}: arrays= names {member.name}, which is no pointer")
+            self._plan_data(plan, ctype, arrays[member.name])
+        elif dims:
+            self._plan_array(plan, ctype)
+        elif isinstance(ctype, (types.Scalar, types.Enum)):
+            plan.update(kind="scalar", dtype=_dtype(ctype))
+            if plan["dtype"] is None:
+                plan.update(kind="refused", reason=f"{types.show(ctype)} has no mapping")
+        elif isinstance(ctype, types.Struct):
+            plan.update(kind="inside", of=self.class_of(ctype))
+        elif isinstance(ctype, types.Pointer):
+            self._plan_pointer(plan, ctype)
+        else:
+            plan["reason"] = f"{types.show(ctype)} has no mapping"
+        return plan
+
+    def _plan_array(self, plan: dict[str, Any], item: Any) -> None:
+        if (
+            isinstance(item, types.Scalar)
+            and item.is_byte
+            and item.spelling == "char"
+            and len(plan["dims"]) == 1
+        ):
+            plan.update(kind="buffer")
+            return
+        dtype = self._item_dtype(item)
+        if dtype is None:
+            plan["reason"] = f"an array of {types.show(item)} has no mapping"
+        else:
+            plan.update(kind="array", dtype=dtype)
+
+    def _plan_pointer(self, plan: dict[str, Any], pointer: types.Pointer) -> None:
+        target = pointer.target
+        if isinstance(target, types.Scalar) and target.is_byte and target.spelling == "char":
+            plan.update(kind="string")
+        elif isinstance(target, types.Struct):
+            cls = ITSELF if target is self.ctype else self.library.class_of(target)
+            plan.update(kind="pointer" if cls else "refused", of=cls)
+            plan["reason"] = (
+                "" if cls else f"{types.show(target)} has no class here: struct() or handle() first"
+            )
+        else:
+            plan["reason"] = "a pointer without dims: arrays= may say them"
+
+    def _plan_data(self, plan: dict[str, Any], pointer: types.Pointer, given: Any) -> None:
+        given = given if isinstance(given, (tuple, list)) else (given,)
+        by_name = {each.name: each for each in self.all}
+        dims: list[Any] = []
+        for dim in given:
+            if isinstance(dim, int) and not isinstance(dim, bool) and dim >= 0:
+                dims.append(dim)
+                continue
+            member = by_name.get(dim) if isinstance(dim, str) else None
+            dtype = (
+                _dtype(member.type) if member is not None and isinstance(member.type, types.Scalar) else None
+            )
+            if member is None or dtype is None or "int" not in dtype:
+                raise ValueError(
+                    f"{self.who}: arrays= of {plan['name']}: {dim!r} is neither a size nor an integer member"
+                )
+            dims.append((self.offsets[member.name], dtype))
+        dtype = self._item_dtype(pointer.target)
+        if dtype is None:
+            raise TypeError(f"{self.who}: {plan['name']} points to what is no number")
+        plan.update(kind="data", dtype=dtype, dims=tuple(dims), readonly=pointer.const)
+
+    def _item_dtype(self, item: Any) -> Any:
+        """The dtype of an array's items: a name, a structured dtype, or None."""
+        if isinstance(item, (types.Scalar, types.Enum)):
+            return _dtype(item)
+        if isinstance(item, types.Struct) and item.members is not None:
+            return self.dtype(item)
+        return None
+
+    def dtype(self, ctype: types.Struct) -> Any:
+        """NumPy's structured dtype of a struct; None where a member has none."""
+        import numpy
+
+        offsets, size, _ = measure(self.library, ctype, self.who)
+        formats: list[Any] = []
+        for member in flatten(ctype):
+            item: Any = member.type
+            dims: list[int] = []
+            while isinstance(item, types.Array):
+                dims.append(thunks.array_length(item))
+                item = item.item
+            inner = "uintp" if isinstance(item, types.Pointer) else self._item_dtype(item)
+            if inner is None:
+                return None
+            formats.append((inner, tuple(dims)) if dims else inner)
+        return numpy.dtype(
+            {"names": list(offsets), "formats": formats, "offsets": list(offsets.values()), "itemsize": size}
+        )
+
+
+# ---- memory -----------------------------------------------------------------------------------
+
+
+def measure(library: Any, ctype: types.Struct, who: str) -> tuple[dict[str, int], int, int]:
+    """Offsets, size and alignment, as the compiler says; the header must say the same."""
+    writer = thunks.Writer()
+    try:
+        spelled = writer.spell(ctype)
+    except thunks.Unmapped as error:
+        raise TypeError(f"{who}: {error}") from None
+    names = [each.name for each in flatten(ctype)]
+    text = writer.text() + _table("cwj_layout", spelled, names)
+    tables = ["cwj_layout"]
+    if ctype.in_header:
+        text += _table("cwj_header_layout", c_name(ctype), names)
+        tables.append("cwj_header_layout")
+    owner, addresses = _cwrapjit.compile_thunks(library.environment, text, tables)
+    read = [_numbers(address, len(names) + 2) for address in addresses]
+    del owner
+    if read[0] != read[-1]:
+        raise TypeError(
+            f"{who} lies otherwise in memory in the header than its "
+            "members say (it is packed, aligned or has other members)"
+        )
+    return dict(zip(names, read[0][2:], strict=True)), read[0][0], read[0][1]
+
+
+def _table(name: str, spelled: str, members: list[str]) -> str:
+    """C text of constants: size, alignment, offsets."""
+    offsets = "".join(f", __builtin_offsetof({spelled}, {member})" for member in members)
+    return f"const long long {name}[] = {{sizeof({spelled}), _Alignof({spelled}){offsets}}};\n"
+
+
+def _numbers(address: int, count: int) -> list[int]:
+    import ctypes
+
+    return list((ctypes.c_longlong * count).from_address(address))
+
+
+def c_name(ctype: types.Struct) -> str:
+    return ctype.name or f"unnamed {ctype.kind}"
+
+
+def flatten(ctype: types.Struct) -> list[types.Member]:
+    """The members, those of structs without a name among them."""
+    found: list[types.Member] = []
+    for member in ctype.members or ():
+        if member.name:
+            found.append(member)
+        elif isinstance(member.type, types.Struct):
+            found += flatten(member.type)
+    return found
+
+
+def _dtype(ctype: Any) -> str | None:
+    if isinstance(ctype, types.Enum):
+        return "intc"
+    return ctype.dtype or None if isinstance(ctype, types.Scalar) else None
+
+
+def plan_text(plan: Mapping[str, Any]) -> str:
+    """What libraries must agree in to share a struct."""
+    cls = plan["of"]
+    of = "itself" if cls is ITSELF else cls.__cwrapjit_layout__.name if cls else ""
+    kind = "pointer" if plan["kind"] in ("string", "data", "refused") else plan["kind"]
+    dims = plan["dims"] if plan["kind"] != "data" else ""
+    dtype = plan["dtype"] if plan["kind"] != "data" else ""
+    return (
+        f"{plan['name']}@{plan['offset']}:{kind}:{dtype or ''}:{dims or ''}:{of if kind != 'pointer' else ''}"
+    )

@@ -1,0 +1,113 @@
+"""The options of function(): what C's declaration does not say."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping
+from typing import Any
+
+_CONTAINERS = {"tuple": tuple, "list": list, "set": set}
+
+
+@dataclasses.dataclass
+class Options:
+    """As given; `read` makes them uniform."""
+
+    name: str | None = None
+    doc: str | None = None
+    out: Any = ()
+    inout: Any = ()
+    optional: Any = ()
+    defaults: Any = None
+    order: Any = "C"
+    strides: Any = None
+    hidden: Any = None
+    returns: Any = None
+    keyword_only: Any = ()
+    positional_only: Any = ()
+    check: Any = None
+    gil: bool = False
+    unsafe: Any = False
+    container: Any = None
+    rename: Any = None
+    all_containers: bool = dataclasses.field(default=True, init=False)
+
+    def read(self, who: str, parameters: Collection[str]) -> None:
+        """Checks types, and that every name is a parameter's. Single names become tuples."""
+        for each in ("name", "doc"):
+            value = getattr(self, each)
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"{who}: {each} must be a str, not {type(value).__name__}")
+        if self.name is not None and not self.name.isidentifier():
+            raise ValueError(f"{who}: name={self.name!r} is no name in Python")
+        for each in ("out", "inout", "optional", "keyword_only", "positional_only"):
+            setattr(self, each, self._names(who, each, getattr(self, each), parameters))
+        for each in ("defaults", "strides", "hidden", "rename"):
+            setattr(self, each, self._mapping(who, each, getattr(self, each), parameters))
+        if isinstance(self.unsafe, bool):
+            self.unsafe = tuple(parameters) if self.unsafe else ()
+        else:
+            self.unsafe = self._names(who, "unsafe", self.unsafe, parameters)
+        self._read_orders(who, parameters)
+        self._read_containers(who, parameters)
+        both = set(self.out) & set(self.inout)
+        if both:
+            raise ValueError(f"{who}: {min(both)} is in out= and in inout=")
+        both = set(self.keyword_only) & set(self.positional_only)
+        if both:
+            raise ValueError(f"{who}: {min(both)} is in keyword_only= and in positional_only=")
+
+    def _names(self, who: str, option: str, value: Any, parameters: Collection[str]) -> tuple[str, ...]:
+        if value is True:
+            return tuple(parameters)
+        names = (value,) if isinstance(value, str) else value
+        if names is None or names is False:
+            return ()
+        if not isinstance(names, (tuple, list, set, frozenset)) or not all(isinstance(n, str) for n in names):
+            raise TypeError(
+                f"{who}: {option} must be the name of a parameter or a tuple of names, not {value!r}"
+            )
+        for name in names:
+            _known(who, option, name, parameters)
+        return tuple(names)
+
+    def _mapping(self, who: str, option: str, value: Any, parameters: Collection[str]) -> dict[str, Any]:
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            raise TypeError(
+                f"{who}: {option} must be a dict by names of parameters, not {type(value).__name__}"
+            )
+        for name in value:
+            _known(who, option, name, parameters)
+        return dict(value)
+
+    def _read_orders(self, who: str, parameters: Collection[str]) -> None:
+        orders = self.order if isinstance(self.order, Mapping) else dict.fromkeys(parameters, self.order)
+        for name, order in orders.items():
+            _known(who, "order", name, parameters)
+            if order not in ("C", "F"):
+                raise ValueError(f"{who}: order must be 'C' or 'F', not {order!r}")
+        self.order = dict(orders)
+
+    def _read_containers(self, who: str, parameters: Collection[str]) -> None:
+        given = self.container
+        self.all_containers = not isinstance(given, Mapping)  # what cannot be one stays what it is
+        if given is None:
+            given = {}
+        elif not isinstance(given, Mapping):
+            given = dict.fromkeys(parameters, given)
+        found = {}
+        for name, container in given.items():
+            _known(who, "container", name, parameters)
+            kind = _CONTAINERS.get(container, container) if isinstance(container, str) else container
+            if kind not in (tuple, list, set):
+                raise ValueError(f"{who}: container must be tuple, list or set, not {container!r}")
+            found[name] = kind
+        self.container = found
+
+
+def _known(who: str, option: str, name: object, parameters: Collection[str]) -> None:
+    if name not in parameters:
+        shown = ", ".join(parameters) or "none"
+        raise ValueError(f"{who}: {option} names {name!r}, which is no parameter; they are: {shown}")

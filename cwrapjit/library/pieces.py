@@ -1,0 +1,80 @@
+"""A text of C cut into its outermost declarations, so that a faulty one leaves the others alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+_BATCH = 24
+_MARK = re.compile(r'[(){};]|^# (\d+) "(.*)"$|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.MULTILINE)
+
+
+def pieces(text: str, file: str) -> Iterator[tuple[str, int, str]]:
+    """The outermost declarations of a preprocessed text, with the line and the file where they begin."""
+    depth, begin, origin, offset = 0, 0, file, 0  # line in origin = line in text + offset
+    line, counted = 1, 0
+    for match in _MARK.finditer(text):
+        found = match[0]
+        if found in "({":
+            depth += 1
+        elif found in ")}":
+            depth = max(depth - 1, 0)
+        mark = found.startswith("#")
+        ends = mark or (
+            depth == 0 and (found == ";" or (found == "}" and _is_body(text, begin, match.end())))
+        )
+        if not ends:
+            continue
+        end = match.start() if mark else match.end()
+        piece = text[begin:end]
+        if piece:
+            yield piece, line + offset, origin
+        line += text.count("\n", counted, match.end())
+        begin = counted = match.end()
+        if mark:
+            origin, offset = match[2], int(match[1]) - line - 1
+            depth = 0
+    rest = text[begin:]
+    if rest.strip(" \t\n;"):
+        yield rest, line + offset, origin
+
+
+def batches(pieces: Iterable[tuple[str, int, str]]) -> Iterator[list[tuple[str, int, str]]]:
+    """Neighbours of one file, some at a time."""
+    batch: list[tuple[str, int, str]] = []
+    for each in pieces:
+        if batch and (each[2] != batch[0][2] or len(batch) == _BATCH):
+            yield batch
+            batch = []
+        if batch or each[0].strip(" \t\n;"):
+            batch.append(each)
+    if batch:
+        yield batch
+
+
+def ends(text: str) -> Iterator[int]:
+    """Where the outermost declarations of a preprocessed text end."""
+    depth = begin = 0
+    for match in _MARK.finditer(text):
+        found = match[0]
+        if found in "({":
+            depth += 1
+        elif found in ")}":
+            depth = max(depth - 1, 0)
+        mark = found.startswith("#")
+        if mark or (depth == 0 and (found == ";" or (found == "}" and _is_body(text, begin, match.end())))):
+            depth, begin = 0, match.end()
+            yield begin
+
+
+def _is_body(text: str, begin: int, end: int) -> bool:
+    """Whether a closing brace ends a function rather than a struct, an enum or an initializer."""
+    head = text[begin : text.find("{", begin)]
+    return head.rstrip().endswith(")") and text[end : end + 200].lstrip()[:1] not in (";", ",")
+
+
+def declared_name(piece: str) -> str:
+    """The name that a declaration seems to declare, for reports."""
+    piece = re.sub(r'_Pragma\("cwj_\d"\)', "", piece)
+    match = re.search(r"([A-Za-z_]\w*)\s*\(", piece) or re.search(r"([A-Za-z_]\w*)[^A-Za-z_]*$", piece)
+    return match[1] if match else " ".join(piece.split())[:40]

@@ -1,0 +1,256 @@
+"""What a C function gives back: its return value, and data that it allocates behind a T **.
+
+returns= says what C does not: (shape, owner), (shape, owner, detail), an owner alone, or a dict by parameter
+("return" is the return value). Owners: "callee", detail being its free function (default: free); "argument",
+detail being the arguments that the result may point into (default: all that it could); "instance", the object
+whose method it is; "none", static.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from cwrapjit.library import expressions, types
+from cwrapjit.library.description import Dim, Parameter, Result
+from cwrapjit.library.thunks import Unmapped
+
+OWNERS = ("callee", "argument", "instance", "none", "static")
+
+
+@dataclasses.dataclass
+class Returned:
+    """One entry of returns=, read."""
+
+    shape: Any = None
+    owner: str = ""
+    detail: Any = None
+    text: str = ""  # "str" or "bytes"
+
+
+def read_returns(who: str, given: Any) -> Returned:
+    """The forms that returns= can have."""
+    made = Returned()
+    parts = (given,) if isinstance(given, (str, int)) else given
+    if isinstance(parts, list):
+        parts = tuple(parts)
+    if not isinstance(parts, tuple) or not parts or len(parts) > 4:
+        raise TypeError(f"{who}: returns must be (shape, owner), not {given!r}")
+    if len(parts) > 1 and isinstance(parts[1], tuple) and parts[1]:
+        parts = (parts[0], *parts[1], *parts[2:])  # (shape, ("callee", "free"))
+    if parts[0] in ("str", "bytes"):
+        made.text, parts = parts[0], parts[1:]
+    elif parts[0] is None or parts[0] == "":
+        parts = parts[1:]
+    elif parts[0] not in OWNERS:
+        made.shape, parts = parts[0], parts[1:]
+    if parts:
+        if parts[0] not in OWNERS:
+            raise ValueError(f"{who}: returns: {parts[0]!r} should be one of {', '.join(OWNERS)}")
+        made.owner = "none" if parts[0] == "static" else parts[0]
+        made.detail = parts[1] if len(parts) > 1 else None
+    return made
+
+
+def map_result(mapper: Any, is_status: bool) -> Result:
+    """The result of the function itself."""
+    ctype, who = mapper.declaration.result, mapper.who
+    given = mapper.options.returns
+    if isinstance(given, Mapping):
+        given = given.get("return", given.get(mapper.declaration.name))
+    elif given is not None and _data_parameters(mapper) and not isinstance(ctype, types.Pointer):
+        given = None
+    returned = Returned() if given is None else read_returns(who, given)
+    if is_status:
+        if not isinstance(ctype, types.Enum) and not (isinstance(ctype, types.Scalar) and ctype.is_integer):
+            raise ValueError(f"{who}: check: it returns {types.show(ctype)}, which is no integer status")
+        return Result("status", "intc" if isinstance(ctype, types.Enum) else ctype.dtype)
+    if isinstance(ctype, types.Void):
+        made = Result()
+    elif isinstance(ctype, types.Enum):
+        made = Result("value", "intc")
+    elif isinstance(ctype, types.Scalar):
+        if not ctype.dtype:
+            raise Unmapped(f"it returns {ctype.spelling}, which NumPy's types do not cover")
+        made = Result("value", ctype.dtype)
+    elif isinstance(ctype, types.Struct):
+        cls = mapper.library.class_of(ctype)
+        if cls is None:
+            raise Unmapped(
+                f"it returns {types.show(ctype)} by value, which has no class: see struct() of the library"
+            )
+        made = Result("struct", cls=cls)
+    elif isinstance(ctype, types.Pointer):
+        return _pointer(mapper, ctype, returned)
+    else:
+        reason = ctype.reason if isinstance(ctype, types.Unknown) else f"it returns {types.show(ctype)}"
+        raise Unmapped(reason)
+    if returned.shape is not None or returned.owner not in ("", "none"):
+        raise ValueError(f"{who}: returns: the function returns {types.show(ctype)}, no pointer")
+    return made
+
+
+def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
+    target = ctype.target
+    if isinstance(target, types.Struct):
+        cls = mapper.library.class_of(target)
+        if cls is None:
+            raise Unmapped(
+                f"it returns a pointer to {types.show(target)}, which has no class: see struct() and handle()"
+            )
+        made = Result("handle", cls=cls)
+        same = tuple(
+            slot.name
+            for slot in mapper.slots
+            if isinstance(slot.type, types.Pointer) and slot.type.target is target
+        )
+        if not returned.owner and same:
+            returned.owner, returned.detail = "argument", same
+        return _owned(mapper, made, returned, target)
+    if isinstance(target, types.Scalar) and target.spelling == "char" and returned.shape is None:
+        made = Result("string", returned.text or "str")
+        if returned.owner in ("argument", "instance"):
+            returned.owner = ""  # text is copied
+        return _owned(mapper, made, returned, target)
+    if isinstance(target, types.Enum):
+        target = types.INT_FOR_ENUM
+    if isinstance(target, types.Scalar) and target.dtype:
+        if returned.shape is None:
+            raise Unmapped(
+                f"it returns a pointer ({types.show(ctype)}): returns=(shape, owner) says what it points to"
+            )
+        made = Result("array", target.dtype, _dims(mapper, returned.shape))
+        order = mapper.options.order.get("return") or next(iter({*mapper.options.order.values()}), "C")
+        made.order = order if len({*mapper.options.order.values()}) <= 1 else "C"
+        made.readonly = ctype.const and returned.owner != "callee"
+        return _owned(mapper, made, returned, target)
+    raise Unmapped(f"it returns {types.show(ctype)}, which has no mapping")
+
+
+def _dims(mapper: Any, shape: Any) -> tuple[Dim, ...]:
+    try:
+        return expressions.shape_of(shape, mapper.lookup)
+    except expressions.BadDim as error:
+        raise ValueError(f"{mapper.who}: returns: {error}") from None
+
+
+def _owned(mapper: Any, made: Result, returned: Returned, target: Any) -> Result:
+    """Adds the owner, and what an owner asks for."""
+    made.owner = returned.owner or "none"
+    if made.owner == "callee":
+        made.free = free_address(mapper, returned.detail, made)
+    elif made.owner == "argument":
+        mapper.result_of = _targets(mapper, returned.detail, target)
+    elif made.owner == "instance":
+        mapper.result_of = (mapper.slots[0].name,) if mapper.slots else ()
+        if not mapper.slots:
+            raise ValueError(
+                f"{mapper.who}: returns: a function without parameters is no method of an instance"
+            )
+    return made
+
+
+def _targets(mapper: Any, detail: Any, target: Any) -> tuple[str, ...]:
+    """The parameters that a returned pointer may point into."""
+    if detail is not None:
+        names = (detail,) if isinstance(detail, str) else tuple(detail)
+        for name in names:
+            if name not in mapper.by_name:
+                raise ValueError(f"{mapper.who}: returns: {name!r} is no parameter")
+        return names
+    found = []
+    for slot in mapper.slots:
+        ctype = slot.type
+        while isinstance(ctype, types.Array):
+            ctype = ctype.item
+        inner = ctype.target if isinstance(ctype, types.Pointer) else ctype
+        if (
+            inner == target
+            and not isinstance(slot.type, types.Scalar)
+            and slot.name not in mapper.options.out
+        ):
+            found.append(slot.name)
+    if not found:
+        raise ValueError(f"{mapper.who}: returns: no argument could own a pointer to {types.show(target)}")
+    if len(found) > 1:
+        warnings.warn(
+            f"{mapper.who}: the result may point into any of {', '.join(found)}: it keeps all of them "
+            f'(returns=(shape, "argument", name) names the right one)',
+            stacklevel=6,
+        )
+    return tuple(found)
+
+
+def free_address(mapper: Any, detail: Any, made: Result | None = None) -> int:
+    """The address of the function that frees what the callee allocated."""
+    if made is not None and made.role == "handle":
+        if detail is not None:
+            raise ValueError(
+                f"{mapper.who}: returns: free= of struct() or handle() says what frees such objects"
+            )
+        return 0  # the class knows
+    name = "free" if detail is None else getattr(detail, "__name__", detail)
+    if not isinstance(name, str):
+        raise TypeError(
+            f"{mapper.who}: returns: the free function must be a name, not {type(detail).__name__}"
+        )
+    return int(mapper.library.address(name, mapper.who))
+
+
+# ---- data that the callee allocates --------------------------------------------------------------
+
+
+def _data_parameters(mapper: Any) -> list[str]:
+    """Parameters of type T **, T being a number."""
+    return [
+        slot.name
+        for slot in mapper.slots
+        if isinstance(slot.type, types.Pointer)
+        and isinstance(slot.type.target, types.Pointer)
+        and isinstance(slot.type.target.target, types.Scalar)
+        and not slot.type.const
+    ]
+
+
+def map_returned_data(mapper: Any) -> dict[str, Parameter]:
+    """The "data" parameters, and the "length" parameters that their shapes name."""
+    given, who = mapper.options.returns, mapper.who
+    found = _data_parameters(mapper)
+    if isinstance(given, Mapping):
+        entries = {
+            name: each for name, each in given.items() if name not in ("return", mapper.declaration.name)
+        }
+    elif given is not None and len(found) == 1 and not isinstance(mapper.declaration.result, types.Pointer):
+        entries = {found[0]: given}
+    else:
+        entries = {}
+    made: dict[str, Parameter] = {}
+    for name, each in entries.items():
+        if name not in found:
+            raise ValueError(f"{who}: returns: {name!r} is no parameter that takes the address of a pointer")
+        returned = read_returns(who, each)
+        if returned.shape is None:
+            raise ValueError(f"{who}: returns[{name!r}] needs a shape")
+        if returned.owner not in ("", "callee", "none"):
+            raise ValueError(f"{who}: returns[{name!r}]: the owner must be 'callee' or 'none'")
+        ctype = mapper.slots[mapper.by_name[name]].type.target.target
+        parameter = Parameter("data", ctype.dtype, intent="out", dims=_dims(mapper, returned.shape))
+        parameter.order = mapper.options.order.get(name, "C")
+        parameter.free = free_address(mapper, returned.detail) if returned.owner != "none" else 0
+        made[name] = parameter
+        for dim in parameter.dims:
+            for symbol in expressions.symbols(dim):
+                length = _length(mapper, symbol)
+                if length is not None:
+                    made[symbol] = length
+    return made
+
+
+def _length(mapper: Any, name: str) -> Parameter | None:
+    """The parameter through which the callee says a length; None: an argument says it."""
+    ctype = mapper.slots[mapper.by_name[name]].type
+    if not isinstance(ctype, types.Pointer) or ctype.const:
+        return None
+    return Parameter("length", ctype.target.dtype, intent="out", symbol=name)

@@ -1,0 +1,64 @@
+"""How functions and arguments are shown: in messages, docstrings, signatures and capsules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cwrapjit.library import types
+from cwrapjit.library.declarations import FunctionDeclaration
+from cwrapjit.library.description import Parameter
+from cwrapjit.library.parser import text_of
+
+_WORDS = {"float64": "float", "intc": "int", "int64": "int", "complex128": "complex"}
+
+
+def annotation(parameter: Parameter) -> str:
+    """How messages and signatures call the type of an argument."""
+    if parameter.role == "value":
+        return _WORDS.get(parameter.type, parameter.type)
+    if parameter.role == "array":
+        dtype = parameter.type.replace("intc", "int32")
+        if not parameter.dims:
+            return f"{dtype}[...]"
+        order = ", order=F" if parameter.order == "F" and len(parameter.dims) > 1 else ""
+        return f"{dtype}[{','.join(':' * len(parameter.dims))}{order}]"
+    if parameter.role == "items":
+        word = _WORDS.get(parameter.type, parameter.type)
+        for _ in parameter.dims:
+            word = (
+                f"tuple[{word}, ...]"
+                if parameter.container is tuple
+                else f"{parameter.container.__name__}[{word}]"
+            )
+        return word
+    if parameter.role == "string":
+        return "str"
+    if parameter.role == "buffer":
+        return "bytes" if parameter.intent == "in" else "bytearray"
+    return str(getattr(parameter.cls, "__name__", "object"))
+
+
+def signature(declaration: FunctionDeclaration, names: bool = True) -> str:
+    """The declaration in one line; without names as scipy.LowLevelCallable wants it."""
+    parts = [_declared(each.type, each.name if names else "") for each in declaration.parameters]
+    if declaration.variadic:
+        parts.append("...")
+    result = types.show(declaration.result)
+    inner = ", ".join(parts) or ("void" if names else "")
+    if not names:
+        return f"{result} ({inner})"
+    return f"{result}{'' if result.endswith('*') else ' '}{declaration.name}({inner})"
+
+
+def _declared(ctype: Any, name: str) -> str:
+    """A parameter as C writes it: const double A[m][k]."""
+    if not isinstance(ctype, types.Array):
+        shown = types.show(ctype)
+        return f"{shown}{'' if shown.endswith('*') or not name else ' '}{name}"
+    item, dims = ctype, ""
+    while isinstance(item, types.Array):
+        dims += f"[{'' if item.dim is None else text_of(item.dim)}]"
+        item = item.item
+    shown = f"{'const ' if ctype.const else ''}{types.show(item)}"
+    space = "" if shown.endswith("*") else " "
+    return f"{shown}{space}{name}{dims}" if name else f"{shown}{space}*"

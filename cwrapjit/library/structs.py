@@ -1,0 +1,380 @@
+"""Classes for C's structs and for handles of opaque types.
+
+An instance is a C pointer with an owner (csrc/wrap/instance.c); members are descriptors that read and write
+C's memory (csrc/wrap/fields.c) at the offsets that the compiler says. What is here happens once per class.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import weakref
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from cwrapjit._cwrapjit import Field, Instance, Layout
+from cwrapjit.library import attributes, types
+from cwrapjit.library.instances import come_from_functions, fill_members, keeping, make_init
+from cwrapjit.library.members import ITSELF, Members, plan_text
+from cwrapjit.library.thunks import Unmapped
+
+_RESERVED = frozenset({"referenced_objects", "__cwrapjit_layout__"})
+
+Method = Any  # a declaration, (declaration, options), or a callable
+
+
+def define_struct(
+    library: Any,
+    declaration: str | type,
+    *,
+    name: str | None = None,
+    init: Method = None,
+    methods: Iterable[Method] | Mapping[str, Method] = (),
+    free: str | None = None,
+    properties: Mapping[str, Any] | None = None,
+    arrays: Mapping[str, Any] | None = None,
+    array: Any = False,
+    doc: str = "",
+) -> type[Instance]:
+    """A class for a struct or union.
+
+    declaration: its definition, or the name of a struct that a header or an earlier text defined; or another
+    library's class, whose instances this library's functions take from then on.
+    init: the function that fills an object (its first parameter) or returns a new one; without one, members
+    are given by position or name.
+    methods: functions whose first parameter points to the struct; "point_norm" becomes norm. Each is a
+    declaration, or (declaration, options of function()), of which keeps= names arguments that C points to
+    afterwards.
+    free: the function that ends what init made or C gave away.
+    properties: {name: getter or (getter, setter)}.
+    arrays: {pointer: size}, the members that say how many items a pointer has.
+    array: True, or the names of members by "data", "shape", "strides" and "rank": the struct describes an
+    array, and functions take and give arrays where they have it, by value or by pointer. "unit": "bytes",
+    when strides count these.
+    """
+    if isinstance(declaration, type):
+        return take(library, declaration)
+    maker = _Maker(library)
+    cls: type[Instance] = maker.struct(
+        declaration, name, init, methods, free, properties or {}, arrays or {}, doc
+    )
+    if array:
+        from cwrapjit.library import descriptors
+
+        ctype = _STRUCTS[cls]
+        library.descriptors[ctype] = descriptors.read(f"{library.name}.struct()", ctype, array)
+    return cls
+
+
+def define_handle(
+    library: Any,
+    declaration: str | type,
+    *,
+    name: str | None = None,
+    init: Method = None,
+    methods: Iterable[Method] | Mapping[str, Method] = (),
+    free: str | None = None,
+    properties: Mapping[str, Any] | None = None,
+    doc: str = "",
+) -> type[Instance]:
+    """A class for pointers to a type whose members are C's own business: "gsl_rng *".
+
+    Options as for a struct. free: ends an instance that Python owns: one that init made, or that a function
+    with returns="callee" gave away.
+    """
+    if isinstance(declaration, type):
+        return take(library, declaration)
+    cls: type[Instance] = _Maker(library).handle(
+        declaration, name, init, methods, free, properties or {}, doc
+    )
+    return cls
+
+
+def take(library: Any, cls: type) -> type[Instance]:
+    """Another library's class, for functions of this one."""
+    ctype = _STRUCTS.get(cls)
+    if ctype is None:
+        raise TypeError(f"{library.name}: {cls!r} is no class that a library made")
+    known = library.declarations
+    if ctype.tag:
+        known.tags[f"{ctype.kind} {ctype.tag}"] = ctype
+    if ctype.alias:
+        known.typedefs[ctype.alias] = ctype
+    library.add_class(ctype, cls)
+    library.keep(cls.__name__, cls)
+    return cls
+
+
+_STRUCTS: weakref.WeakKeyDictionary[type, types.Struct] = weakref.WeakKeyDictionary()
+
+
+class _Maker:
+    """Makes the classes of one library."""
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+        self.name = library.name
+        self.declarations = library.declarations
+
+    def struct(
+        self, declaration: str, name: str | None, init: Method, methods: Any, free: str | None,
+        properties: Mapping[str, Any], arrays: Mapping[str, Any], doc: str,
+    ) -> Any:  # fmt: skip
+        ctype = self._read(declaration, "struct()")
+        if ctype.altered:
+            raise TypeError(f"{self.name}.struct(): {types.show(ctype)} has no mapping: {attributes.REASON}")
+        if ctype.members is None:
+            raise TypeError(f"{self.name}.struct(): {types.show(ctype)} has no members here; use handle()")
+        name = self._class_name(name, ctype)
+        members = Members(self.library, ctype, self._class_of)
+        plans = members.plans(arrays)
+        text = "; ".join(plan_text(plan) for plan in plans)
+        layout = self._layout(ctype, text, members.size, members.alignment, free, init is not None)
+        names = tuple(_python_name(plan["name"]) for plan in plans)
+        cls: Any = self._make(name, ctype, layout, doc, __match_args__=names)
+        for plan in plans:
+            if plan["of"] is ITSELF:
+                plan["of"] = cls
+            setattr(cls, _python_name(plan["name"]), Field(layout, **plan))
+        if init is None:
+            cls.__init__ = fill_members
+        return self._finish(cls, ctype, init, methods, properties, free)
+
+    def handle(
+        self, declaration: str, name: str | None, init: Method, methods: Any, free: str | None,
+        properties: Mapping[str, Any], doc: str,
+    ) -> Any:  # fmt: skip
+        ctype = self._read_opaque(declaration)
+        name = self._class_name(name, ctype)
+        cls: Any = self._make(name, ctype, self._layout(ctype, "", 0, 1, free, True), doc)
+        if init is None:
+            cls.__init__ = come_from_functions
+        return self._finish(cls, ctype, init, methods, properties, free)
+
+    # ---- reading -----------------------------------------------------------------------------------
+
+    def _read(self, declaration: str, who: str) -> types.Struct:
+        """The struct that a text defines or names."""
+        self.library._read_header()
+        text = declaration.strip()
+        text += "" if text.endswith(";") else ";"
+        if re.fullmatch(r"[A-Za-z_]\w*\s*;", text):  # the name of a typedef
+            found = self.declarations.typedefs.get(text.rstrip("; "))
+            if isinstance(found, types.Struct):
+                return found
+            raise TypeError(f"{self.name}.{who}: {text.rstrip('; ')} is no struct that is known here")
+        before = set(self.declarations.tags)
+        parsed = self.declarations.read(text, f"<cwrapjit {self.name} {who}>")
+        wanted = re.match(r"\s*(?:typedef\s+)?(struct|union)\s+([A-Za-z_]\w*)", text)
+        if wanted is not None and f"{wanted[1]} {wanted[2]}" in self.declarations.tags:
+            found = self.declarations.tags[f"{wanted[1]} {wanted[2]}"]
+        else:
+            found = next((each for each in parsed.typedefs.values() if isinstance(each, types.Struct)), None)
+        if not isinstance(found, types.Struct):
+            for tag in set(self.declarations.tags) - before:
+                del self.declarations.tags[tag]
+            raise TypeError(f"{self.name}.{who}: this declares no struct: {' '.join(declaration.split())}")
+        return found
+
+    def _read_opaque(self, declaration: str) -> types.Struct:
+        self.library._read_header()
+        match = re.fullmatch(r"\s*(?:(struct|union)\s+)?([A-Za-z_]\w*)\s*\*?\s*;?\s*", declaration)
+        if match is None or keyword.iskeyword(match[2]):
+            raise TypeError(
+                f"{self.name}.handle(): give a pointer type such as 'gsl_rng *', not {declaration.strip()!r}"
+            )
+        if match[1]:
+            found = self.declarations.tags.setdefault(
+                f"{match[1]} {match[2]}", types.Struct(match[1], match[2])
+            )
+        else:
+            opaque = types.Struct("struct", "", alias=match[2])
+            found = self.declarations.typedefs.setdefault(match[2], opaque)
+            if isinstance(found, types.Unknown):  # FILE
+                found = self.declarations.typedefs[match[2]] = opaque
+            if isinstance(found, types.Pointer):  # typedef struct state *handle
+                found = found.target
+            if isinstance(found, types.Void):  # typedef void *handle
+                self.declarations.typedefs[match[2]] = types.Pointer(opaque, alias=match[2])
+                found = opaque
+        if not isinstance(found, types.Struct):
+            raise TypeError(f"{self.name}.handle(): {match[2]} is {types.show(found)}, no opaque type")
+        return found
+
+    def _class_name(self, name: str | None, ctype: types.Struct) -> str:
+        name = name or ctype.alias or ctype.tag
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise ValueError(f"{self.name}: {name!r} cannot be the name of a class; say name=")
+        return name
+
+    # ---- classes -----------------------------------------------------------------------------------
+
+    def _layout(
+        self, ctype: types.Struct, fields: str, size: int, alignment: int, free: str | None, needs_init: bool
+    ) -> Layout:
+        library = self.library
+        address = 0 if free is None else library.address(free, f"{self.name}: free= of {types.show(ctype)}")
+        # The lifetime ends with the library's own free function: objects must be gone before.
+        owner = (library.environment, library.lifetime)
+        return Layout(ctype.name, fields, size, alignment, owner, address, needs_init)
+
+    def _class_of(self, ctype: types.Struct) -> type[Instance]:
+        """The class of a struct inside another, made where nobody asked for one yet."""
+        found = self.library.class_of(ctype)
+        if found is None:
+            if not ctype.tag and not ctype.alias:
+                raise TypeError(
+                    f"{self.name}.struct(): a struct inside needs a tag or a typedef to have a class"
+                )
+            found = define_struct(self.library, ctype.name)
+        return cast("type[Instance]", found)
+
+    def _make(self, name: str, ctype: types.Struct, layout: Layout, doc: str, **more: Any) -> Any:
+        namespace: dict[str, Any] = {
+            "__slots__": (), "__doc__": doc or f"{ctype.name} of {self.name}.", "__module__": self.name,
+            "__qualname__": name, "__cwrapjit_layout__": layout, **more,
+        }  # fmt: skip
+        cls = type(name, (Instance,), namespace)
+        _STRUCTS[cls] = ctype
+        return cls
+
+    def _finish(
+        self, cls: Any, ctype: types.Struct, init: Method, methods: Any, properties: Mapping[str, Any],
+        free: str | None,
+    ) -> Any:  # fmt: skip
+        """Adds what C functions do for the class. A class that fails leaves none behind."""
+        before = self.library.class_of(ctype)
+        self.library.add_class(ctype, cls)
+        try:
+            if init is not None:
+                cls.__init__ = self._initialiser(cls, init)
+            self._add_methods(cls, ctype, methods)
+            for name, each in properties.items():
+                both = each if isinstance(each, (tuple, list)) and not _is_with_options(each) else (each,)
+                if not 1 <= len(both) <= 2:
+                    raise TypeError(f"{self.name}.{cls.__name__}: {name}: give a getter, or (getter, setter)")
+                getter = self._callable(cls, both[0], name)
+                setter = self._callable(cls, both[1], name) if len(both) > 1 else None
+                self._put(cls, name, property(getter, setter, doc=getter.__doc__))
+        except BaseException:
+            self.library.add_class(ctype, before)
+            raise
+        if "close" not in vars(cls):
+            cls.close = Instance._cwrapjit_close
+        if free is not None:
+            self.library.frees[free] = cls
+        self.library.keep(cls.__name__, cls)
+        return cls
+
+    def _add_methods(self, cls: type[Instance], ctype: types.Struct, methods: Any) -> None:
+        if isinstance(methods, Mapping):
+            for name, each in methods.items():
+                self._put(cls, name, self._callable(cls, each, name))
+            return
+        prefixes = [
+            f"{each}_" for each in (ctype.tag, ctype.alias, cls.__name__, cls.__name__.lower()) if each
+        ]
+        for each in [methods] if isinstance(methods, str) else methods:
+            function = self._callable(cls, each, None, prefixes)
+            self._put(cls, str(function.__name__), function)
+
+    def _put(self, cls: type[Instance], name: str, what: Any) -> None:
+        if not name.isidentifier() or keyword.iskeyword(name) or name in _RESERVED:
+            raise ValueError(f"{self.name}.{cls.__name__}: {name!r} cannot be the name of a method")
+        if isinstance(vars(cls).get(name), Field):
+            raise ValueError(
+                f"{self.name}.{cls.__name__}: {name} is a member already; name the method otherwise"
+            )
+        setattr(cls, name, what)
+
+    def _callable(self, cls: type[Instance], method: Method, name: str | None, prefixes: Any = ()) -> Any:
+        """A C function as a method. keeps=: names of arguments that C points to from then on."""
+        given: dict[str, Any] = {}
+        if _is_with_options(method):
+            method, given = method[0], dict(method[1])
+        if not isinstance(method, str):
+            if not callable(method):
+                raise TypeError(f"{self.name}.{cls.__name__}: a method is a C declaration, not {method!r}")
+            return method
+        keeps = given.pop("keeps", ())
+        function = self._function(method, cls.__name__, name or given.pop("name", None), prefixes, given)
+        return keeping(function, (keeps,) if isinstance(keeps, str) else tuple(keeps)) if keeps else function
+
+    def _function(
+        self,
+        declaration: str,
+        class_name: str,
+        name: str | None,
+        prefixes: Iterable[str],
+        options: dict[str, Any],
+    ) -> Any:
+        """The C function that a text declares; without a name, C's name loses the class's prefix."""
+        library, who = self.library, f"{self.name}.{class_name}"
+        parsed = library._read(declaration, class_name)
+        if len(parsed.functions) != 1 or parsed.variables:
+            raise ValueError(f"{who}: this should declare one function: {' '.join(declaration.split())}")
+        found = parsed.functions[0]
+        if name is None:
+            name = (
+                next((found.name[len(p) :] for p in prefixes if found.name.startswith(p)), None) or found.name
+            )
+            name = _python_name(name)
+        try:
+            mapped = library._map(found, library._read_options({**options, "name": name}))
+            mapped.function.qualname = f"{who}.{name}"
+            return library._compile([mapped])[0]
+        except Unmapped as reason:
+            raise TypeError(f"{who}: {found.name}() has no mapping: {reason}") from None
+
+    def _initialiser(self, cls: type[Instance], init: Method) -> Any:
+        """__init__ through a C function that fills an object, or one that returns a new one."""
+        adopts = self._makes_object(cls, init)
+        options = {"returns": "callee"} if adopts == "pointer" else {}
+        keeps: Any = ()
+        if _is_with_options(init):
+            init, rest = init[0], dict(init[1])
+            keeps = rest.pop("keeps", ())
+            options.update(rest)
+        function = self._callable(cls, (init, options) if isinstance(init, str) else init, "__init__")
+        return make_init(function, bool(adopts), (keeps,) if isinstance(keeps, str) else tuple(keeps))
+
+    def _makes_object(self, cls: type[Instance], init: Method) -> str:
+        """ "pointer" or "value" where the function returns an object, "" where it fills one."""
+        declaration = init[0] if _is_with_options(init) else init
+        if not isinstance(declaration, str):
+            return ""
+        text = declaration.strip()
+        parsed = self.declarations.read(
+            text + ("" if text.endswith(";") else ";"), f"<cwrapjit {self.name} init>"
+        )
+        result = parsed.functions[0].result if parsed.functions else None
+        kind = "pointer" if isinstance(result, types.Pointer) else "value"
+        result = result.target if isinstance(result, types.Pointer) else result
+        found = self.library.class_of(result) if isinstance(result, types.Struct) else None
+        return kind if found is cls else ""
+
+
+def end(library: Any, cls: type[Instance], symbol: str) -> Any:
+    """What stands for the C function that frees a class's objects: it frees each once."""
+    layout = getattr(cls, "__cwrapjit_layout__")  # noqa: B009
+
+    def free(instance: Any, /) -> None:
+        if not isinstance(instance, Instance) or getattr(instance, "__cwrapjit_layout__", None) is not layout:
+            raise TypeError(
+                f"{library.name}.{symbol}(): Expected an argument of type {cls.__name__}, "
+                f"got {type(instance).__name__}"
+            )
+        instance._cwrapjit_close()
+
+    free.__name__ = symbol
+    free.__qualname__ = f"{library.name}.{symbol}"
+    free.__doc__ = f"Free a {cls.__name__} now; later calls with it raise. Twice does nothing."
+    return free
+
+
+def _is_with_options(method: Any) -> bool:
+    return isinstance(method, (tuple, list)) and len(method) == 2 and isinstance(method[1], Mapping)
+
+
+def _python_name(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) or name in _RESERVED else name

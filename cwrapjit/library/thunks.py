@@ -1,0 +1,204 @@
+"""The C text of thunks: functions that take all arguments from slots and put the result into the first.
+
+Nothing of the user's text gets into it. A C function is called by its address through a pointer of the
+normalised type: pointers are void *, enums int, complex numbers structs of two (which are passed in the same
+registers), structs by value are defined anew, member by member. So neither headers nor macros of theirs can
+stand in the way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from cwrapjit.library import types
+
+PREAMBLE = """\
+typedef struct { double re, im; } cwj_z;
+typedef struct { float re, im; } cwj_c;
+typedef union cwj_slot {
+    long long i; unsigned long long u; double d; float f; void *p; cwj_z z; cwj_c c;
+} cwj_slot;
+"""
+
+
+class Unmapped(Exception):
+    """Why a declaration has no mapping."""
+
+
+@dataclasses.dataclass
+class Thunk:
+    """The call of one function: the types, and the parameters (1 is the first) whose slot has an integer
+    while C wants its address."""
+
+    result: Any
+    parameters: list[Any]
+    references: set[int] = dataclasses.field(default_factory=set)
+
+
+class Writer:
+    """Collects the thunks of one unit."""
+
+    def __init__(self) -> None:
+        self.parts = [PREAMBLE]
+        self.structs: dict[types.Struct, str] = {}
+        self.names: list[str] = []
+        self.needs_compiler = False
+
+    def text(self) -> str:
+        return "".join(self.parts)
+
+    def add(self, thunk: Thunk, target: str) -> str:
+        """Adds a thunk; `target` is the function's address as a C integer. Returns the thunk's name."""
+        name = f"cwj_thunk_{len(self.names)}"
+        signature = ", ".join(self.spell(each) for each in thunk.parameters) or "void"
+        result = self.spell(thunk.result)
+        lines, given = [], []
+        for k, ctype in enumerate(thunk.parameters, 1):
+            if k in thunk.references:
+                lines.append(f"    {self.spell(ctype.target)} cwj_{k} = {load(ctype.target, k, self)};\n")
+                given.append(f"&cwj_{k}")
+            else:
+                given.append(load(ctype, k, self))
+        callee = f"(({result} (*)({signature})){target})"
+        lines.append(f"    {self._assignment(thunk.result, f'{callee}({chr(44).join(given)})')};\n")
+        self.parts.append(f"void {name}(cwj_slot *s)\n{{\n{''.join(lines)}}}\n")
+        self.names.append(name)
+        return name
+
+    def _assignment(self, result: Any, call: str) -> str:
+        if isinstance(result, types.Void):
+            return call
+        if isinstance(result, types.Scalar):
+            return f"s[0].{result.field} = {call}"
+        if isinstance(result, types.Enum):
+            return f"s[0].i = {call}"
+        if isinstance(result, types.Struct):
+            return f"*({self.spell(result)} *)s[0].p = {call}"
+        return f"s[0].p = (void *){call}"
+
+    def spell(self, ctype: Any) -> str:
+        """The type in the unit's words."""
+        if isinstance(ctype, types.Scalar):
+            return {"complex128": "cwj_z", "complex64": "cwj_c"}.get(ctype.dtype, ctype.spelling)
+        if isinstance(ctype, types.Enum):
+            return "int"
+        if isinstance(ctype, types.Void):
+            return "void"
+        if isinstance(ctype, types.Struct):
+            if is_mixed(ctype):
+                self.needs_compiler = True
+            return self._struct(ctype)
+        return "void *"
+
+    def _struct(self, struct: types.Struct) -> str:
+        if struct not in self.structs:
+            tag = f"{struct.kind} cwj_struct_{len(self.structs)}"
+            self.structs[struct] = tag
+            if struct.members is None:
+                from cwrapjit.library import attributes
+
+                reason = attributes.REASON if struct.altered else "it is not complete"
+                raise Unmapped(f"{types.show(struct)}: {reason}")
+            # Structs inside come first: spell() appends their definitions.
+            self.parts.append(f"{tag} {{ {self._members(struct)} }};\n")
+        return self.structs[struct]
+
+    def _members(self, struct: types.Struct) -> str:
+        return " ".join(self._member(each) for each in struct.members or ())
+
+    def _member(self, member: types.Member) -> str:
+        ctype, dims = member.type, ""
+        if member.bits:
+            raise Unmapped(f"its member {member.name} is a bit field")
+        if not member.name and isinstance(ctype, types.Struct):  # its members are the outer struct's
+            return f"{ctype.kind} {{ {self._members(ctype)} }};"
+        while isinstance(ctype, types.Array):
+            dims += f"[{array_length(ctype)}]"
+            ctype = ctype.item
+        unknown = isinstance(ctype, types.Scalar) and not ctype.dtype and ctype.spelling != "long double"
+        if unknown or isinstance(ctype, types.Unknown):
+            raise Unmapped(f"its member {member.name} has no type that is mapped")
+        return f"{self.spell(ctype)} {member.name}{dims};"
+
+
+def array_length(array: types.Array) -> int:
+    """The length of a member or variable."""
+    from cwrapjit.library import constants
+
+    if array.dim is None:
+        raise Unmapped("an array without length")
+    try:
+        length = constants.of_tree(array.dim, {})
+    except constants.NotConstant as error:
+        raise Unmapped(f"the length of an array: {error}") from None
+    if not 0 < length < 2**31:
+        raise Unmapped(f"an array of length {length}")
+    return length
+
+
+def load(ctype: Any, k: int, writer: Writer) -> str:
+    """What slot k holds, as the C function wants it."""
+    if isinstance(ctype, types.Scalar):
+        field = ctype.field
+        return f"s[{k}].{field}" if field in "dfzc" else f"({writer.spell(ctype)})s[{k}].{field}"
+    if isinstance(ctype, types.Enum):
+        return f"(int)s[{k}].i"
+    if isinstance(ctype, types.Struct):
+        return f"*({writer.spell(ctype)} *)s[{k}].p"
+    return f"s[{k}].p"
+
+
+# ---- what libtcc passes wrongly ------------------------------------------------------------------
+
+
+def is_mixed(struct: types.Struct) -> bool:
+    """Whether libtcc would pass it wrongly by value: up to 16 bytes with floating members, and integers or
+    arrays."""
+    size, _, floating, integer = _measure(struct)
+    return size <= 16 and floating and (integer or _has_long_double(struct))
+
+
+def _has_long_double(ctype: Any) -> bool:
+    if isinstance(ctype, types.Struct):
+        return any(_has_long_double(each.type) for each in ctype.members or ())
+    if isinstance(ctype, types.Array):
+        return _has_long_double(ctype.item)
+    return isinstance(ctype, types.Scalar) and ctype.spelling == "long double"
+
+
+def _measure(ctype: Any) -> tuple[int, int, bool, bool]:
+    """Size, alignment, and whether it has floating and integer parts."""
+    if isinstance(ctype, types.Struct):
+        size, alignment, floating, integer = 0, 1, False, False
+        for member in ctype.members or ():
+            inner, align, has_floating, has_integer = _measure(member.type)
+            if ctype.kind == "union":
+                size = max(size, inner)
+            else:
+                size = (size + align - 1) // align * align + inner
+            alignment = max(alignment, align)
+            floating, integer = floating or has_floating, integer or has_integer
+        return (size + alignment - 1) // alignment * alignment, alignment, floating, integer
+    if isinstance(ctype, types.Array):
+        inner, align, has_floating, has_integer = _measure(ctype.item)
+        # libtcc takes an array inside a struct for a pointer: one of floats goes into integer registers.
+        has_integer = has_integer or has_floating
+        try:
+            return inner * array_length(ctype), align, has_floating, has_integer
+        except Unmapped:
+            return inner, align, has_floating, has_integer
+    if isinstance(ctype, types.Scalar) and ctype.dtype:
+        size = SIZES[ctype.dtype]
+        if ctype.is_complex:
+            return size, size // 2, True, False
+        return size, size, ctype.dtype[:5] == "float", ctype.dtype[:5] != "float"
+    if isinstance(ctype, types.Enum):
+        return 4, 4, False, True
+    return (16, 16, True, False) if isinstance(ctype, types.Scalar) else (8, 8, False, True)
+
+
+SIZES = {
+    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "intc": 4, "int64": 8,
+    "uint64": 8, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
+}  # fmt: skip

@@ -1,0 +1,219 @@
+"""C types, as far as a call of a C function needs them.
+
+A type knows its C spelling (`spell`), which is built from what was parsed, never the user's text. Sizes are
+those of x86-64 Linux: int 32 bits, long and pointers 64.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Scalar:
+    """A number. `dtype` is what NumPy calls it, "" for those it has no name for; C's int is "intc"."""
+
+    spelling: str
+    dtype: str
+    alias: str = ""  # the typedef's name that the declaration used
+
+    @property
+    def field(self) -> str:
+        """The member of a slot that holds it."""
+        return _FIELDS.get(self.dtype, "i" if self.is_signed else "u")
+
+    @property
+    def is_integer(self) -> bool:
+        return self.dtype[:3] == "int" or self.dtype[:4] == "uint"
+
+    @property
+    def is_signed(self) -> bool:
+        return self.dtype[:3] == "int"
+
+    @property
+    def is_complex(self) -> bool:
+        return self.dtype[:7] == "complex"
+
+    @property
+    def is_byte(self) -> bool:
+        """A char, which is text or bytes rather than a number (int8_t and uint8_t are numbers)."""
+        return self.spelling in _BYTES and self.alias not in ("int8_t", "uint8_t")
+
+
+_BYTES = ("char", "signed char", "unsigned char")
+_FIELDS = {"float64": "d", "float32": "f", "complex128": "z", "complex64": "c", "bool": "i"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Void:
+    alias: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Pointer:
+    target: Any
+    const: bool = False  # of the target
+    alias: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Array:
+    """`dim` is a syntax tree of pycparser's, None where there is none: [], [*]."""
+
+    item: Any
+    dim: Any
+    const: bool = False
+    alias: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Callable:
+    """A function: what a callback points to."""
+
+    alias: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Unknown:
+    """A type that has no mapping, and why."""
+
+    reason: str
+    alias: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    name: str
+    type: Any
+    bits: bool = False
+
+
+@dataclasses.dataclass(eq=False)
+class Struct:
+    """A struct or union; incomplete as long as `members` is None. One object per tag, alias or body."""
+
+    kind: str  # "struct" or "union"
+    tag: str
+    alias: str = ""
+    members: list[Member] | None = None
+    in_header: bool = False  # the library's header defines it
+    altered: bool = False  # it was defined with attributes that are not mapped: it stays incomplete
+
+    @property
+    def name(self) -> str:
+        """How C code calls it."""
+        return f"{self.kind} {self.tag}" if self.tag else self.alias
+
+
+@dataclasses.dataclass(eq=False)
+class Enum:
+    tag: str
+    alias: str = ""
+    values: dict[str, int] | None = None
+    in_header: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"enum {self.tag}" if self.tag else self.alias
+
+
+INT = Scalar("int", "intc")
+INT_FOR_ENUM = INT
+
+# Words of a declaration in alphabetical order -> the type.
+BASIC: dict[tuple[str, ...], Any] = {
+    ("void",): Void(),
+    ("char",): Scalar("char", "int8"),
+    ("char", "signed"): Scalar("signed char", "int8"),
+    ("char", "unsigned"): Scalar("unsigned char", "uint8"),
+    ("short",): Scalar("short", "int16"),
+    ("short", "unsigned"): Scalar("unsigned short", "uint16"),
+    ("int",): INT,
+    ("signed",): INT,
+    ("unsigned",): Scalar("unsigned int", "uint32"),
+    ("long",): Scalar("long", "int64"),
+    ("long", "unsigned"): Scalar("unsigned long", "uint64"),
+    ("long", "long"): Scalar("long long", "int64"),
+    ("long", "long", "unsigned"): Scalar("unsigned long long", "uint64"),
+    ("float",): Scalar("float", "float32"),
+    ("double",): Scalar("double", "float64"),
+    ("double", "long"): Scalar("long double", ""),
+    ("_Bool",): Scalar("_Bool", "bool"),
+    ("_Complex", "double"): Scalar("double _Complex", "complex128"),
+    ("_Complex", "float"): Scalar("float _Complex", "complex64"),
+    ("_Complex", "double", "long"): Scalar("long double _Complex", ""),
+    ("__int128",): Scalar("__int128", ""),
+    ("_Float16",): Scalar("_Float16", ""),
+    ("_Float128",): Scalar("_Float128", ""),
+}
+
+
+def basic(words: list[str]) -> Any:
+    """The type that words such as ["unsigned", "long", "int"] name, or None."""
+    key = tuple(sorted(words))
+    if key in BASIC:
+        return BASIC[key]
+    shorter = list(key)
+    if "int" in shorter and len(shorter) > 1:
+        shorter.remove("int")
+    if "signed" in shorter and len(shorter) > 1 and "char" not in shorter:
+        shorter.remove("signed")
+    return BASIC.get(tuple(shorter))
+
+
+def _known(dtype: str, spelling: str, *names: str) -> dict[str, Any]:
+    return {name: Scalar(spelling, dtype, name) for name in names}
+
+
+# What <stdint.h>, <stddef.h>, <stdbool.h>, <complex.h>, <sys/types.h> and <stdio.h> define.
+KNOWN: dict[str, Any] = {
+    **_known("int8", "signed char", "int8_t", "int_least8_t", "int_fast8_t"),
+    **_known("int16", "short", "int16_t", "int_least16_t"),
+    "int32_t": Scalar("int", "int32", "int32_t"),
+    "int_least32_t": Scalar("int", "int32", "int_least32_t"),
+    **_known("int64", "long", "int64_t", "int_least64_t", "int_fast16_t", "int_fast32_t", "int_fast64_t"),
+    **_known("int64", "long", "intmax_t", "intptr_t", "ptrdiff_t", "ssize_t", "off_t", "time_t"),
+    **_known("uint8", "unsigned char", "uint8_t", "uint_least8_t", "uint_fast8_t"),
+    **_known("uint16", "unsigned short", "uint16_t", "uint_least16_t"),
+    **_known("uint32", "unsigned int", "uint32_t", "uint_least32_t"),
+    **_known("uint64", "unsigned long", "uint64_t", "uint_least64_t", "uint_fast16_t", "uint_fast32_t"),
+    **_known("uint64", "unsigned long", "uint_fast64_t", "uintmax_t", "uintptr_t", "size_t"),
+    "wchar_t": Scalar("int", "int32", "wchar_t"),
+    "bool": Scalar("_Bool", "bool", "bool"),
+    "FILE": Unknown("FILE is a stream of the C library"),
+    "va_list": Unknown("va_list is a list of variable arguments"),
+    "__builtin_va_list": Unknown("va_list is a list of variable arguments"),
+}
+
+
+def with_alias(ctype: Any, alias: str) -> Any:
+    """The same type, known by the name of a typedef."""
+    if isinstance(ctype, (Struct, Enum)):
+        if not ctype.alias:
+            ctype.alias = alias
+        return ctype
+    if isinstance(ctype, Scalar) and ctype.alias in KNOWN:
+        return ctype  # what uint8_t is stays a number, whatever it is called next
+    return dataclasses.replace(ctype, alias=alias)
+
+
+def show(ctype: Any) -> str:
+    """The type as messages call it."""
+    alias = getattr(ctype, "alias", "")
+    if alias and not isinstance(ctype, Struct):
+        return str(alias)
+    if isinstance(ctype, Scalar):
+        return ctype.spelling
+    if isinstance(ctype, Void):
+        return "void"
+    if isinstance(ctype, (Pointer, Array)):
+        inner = ctype.target if isinstance(ctype, Pointer) else ctype.item
+        const = "const " if ctype.const else ""
+        shown = show(inner)
+        return f"{const}{shown}{'' if shown.endswith('*') else ' '}*"
+    if isinstance(ctype, (Struct, Enum)):
+        return ctype.alias or ctype.name or f"an unnamed {type(ctype).__name__.lower()}"
+    if isinstance(ctype, Callable):
+        return "a function"
+    return "an unknown type"

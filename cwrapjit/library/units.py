@@ -1,0 +1,77 @@
+"""Thunks of functions that are compiled together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cwrapjit import _cwrapjit
+from cwrapjit.library.mapping import Mapped
+from cwrapjit.library.thunks import Unmapped, Writer
+
+
+class Pending:
+    """Functions that are declared together: one unit of thunks, compiled when the first of them is used."""
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+        self.mapped: dict[str, Mapped] = {}
+
+    def finish(self) -> dict[str, Any]:
+        """The callables by name. What does not compile together is tried alone."""
+        try:
+            made = compile_together(self.library, list(self.mapped.values()))
+            return dict(zip(self.mapped, made, strict=True))
+        except _cwrapjit.CompileError:
+            if len(self.mapped) == 1:
+                raise
+        except Unmapped:
+            pass
+        found = {}
+        for name, mapped in self.mapped.items():
+            try:
+                found[name] = compile_together(self.library, [mapped])[0]
+            except (_cwrapjit.CompileError, Unmapped) as error:
+                self.library.unmapped[name] = str(error)
+        return found
+
+
+def compile_together(library: Any, mapped: list[Mapped]) -> list[Any]:
+    """The callables, their thunks in one unit."""
+    writers = [Writer(), Writer()]
+    places = []
+    for each in mapped:
+        trial = Writer()
+        trial.add(each.thunk, "0")
+        # libtcc passes some structs in its own way, and so must whoever calls what it compiled.
+        own_way = _cwrapjit.library_compiled(library.environment, each.declaration.name)
+        chosen = writers[trial.needs_compiler and not own_way]
+        places.append((chosen, chosen.add(each.thunk, library.target(each.declaration))))
+    units: dict[int, tuple[object, dict[str, int]]] = {}
+    compilers: tuple[Any, Any] = (None, True)
+    for writer, compiler in zip(writers, compilers, strict=True):
+        if writer.names:
+            units[id(writer)] = _compile_unit(library, writer, compiler)
+    made = []
+    for each, (writer, name) in zip(mapped, places, strict=True):
+        owner, by_name = units[id(writer)]
+        function = each.function
+        function.thunk = by_name[name]
+        function.address = int(library.target(each.declaration))
+        function.owner = (owner, library.lifetime or library.environment, each.declaration.code)
+        made.append(_cwrapjit.wrap_function(function))
+    return made
+
+
+def _compile_unit(library: Any, writer: Writer, compiler: Any) -> tuple[object, dict[str, int]]:
+    try:
+        owner, addresses = _cwrapjit.compile_thunks(
+            library.environment, writer.text(), writer.names, compiler
+        )
+    except RuntimeError as error:
+        if compiler is None:
+            raise
+        raise Unmapped(
+            "a struct of 16 bytes or less with floating and integer members, or arrays of floats, goes by "
+            f"value, which libtcc does wrongly ({error})"
+        ) from None
+    return owner, dict(zip(writer.names, addresses, strict=True))

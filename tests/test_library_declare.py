@@ -1,0 +1,394 @@
+"""Whole texts of declarations at once, what has no mapping and why, and declarations that are none."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import gc
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from helpers import R, python
+from library_tools import from_c
+
+import cwrapjit
+
+TEXT = """
+typedef double real;
+typedef struct opaque opaque;
+struct pair { int a, b; };
+double add(double a, double b) { return a + b; }
+real half(real x) { return x / 2; }
+int apply(int (*f)(int), int x) { return f(x); }
+int total(int n, ...) { return n; }
+double sum(int n, const double *x) { double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }
+long double wide(long double x) { return x; }
+opaque *make(void) { return 0; }
+int old() { return 1; }
+struct pair swap(struct pair p) { struct pair q = {p.b, p.a}; return q; }
+double *borrow(void) { return 0; }
+void store(double **to) { *to = 0; }
+int fill(void *p) { return p == 0; }
+"""
+DECLARATIONS = """
+typedef double real;
+typedef struct opaque opaque;
+struct pair { int a, b; };
+double add(double a, double b);
+extern real half(real x);
+int apply(int (*f)(int), int x);
+int total(int n, ...);
+double sum(int n, const double *x);
+long double wide(long double x);
+opaque *make(void);
+int old();
+struct pair swap(struct pair p);
+double *borrow(void);
+void store(double **to);
+int fill(void *p);
+int absent(int x);
+int unknown(what_t x);
+"""
+
+
+@pytest.mark.row("P03", "P13", "P19i")
+def test_what_has_no_mapping_is_listed_with_the_reason():
+    lib = from_c(TEXT)
+    assert lib.declare(DECLARATIONS) is lib
+    assert lib.mapped == ["add", "half"]
+    assert lib.add(1.0, 2.0) == 3
+    assert lib.half(3.0) == 1.5
+    wanted = {
+        "apply": "callback",
+        "total": "variable number",
+        "sum": "x is a pointer without dims",
+        "wide": "long double",
+        "make": "opaque",
+        "old": "prototype",
+        "swap": "struct()",
+        "borrow": "returns=",
+        "store": "returns=",
+        "fill": "void",
+        "absent": "no symbol absent",
+        "unknown": "what_t is not a known type",
+    }
+    assert lib.unmapped.keys() == wanted.keys()
+    for name, reason in wanted.items():
+        assert reason in lib.unmapped[name]
+        R(AttributeError, lambda name=name: getattr(lib, name), name)
+
+
+@pytest.mark.row("P03")
+def test_an_unknown_type_is_a_definition_error_that_names_it():
+    lib = from_c(TEXT)
+    error = R(cwrapjit.CompileError, lambda: lib.function("int unknown(int a, what_t x)"), "what_t")
+    assert (error.lineno, error.offset, error.end_offset) == (1, 20, 26)
+    assert error.text == "int unknown(int a, what_t x);"
+    R(TypeError, lambda: lib.function("long double wide(long double x)"), "long double")
+    R(TypeError, lambda: lib.function("double *borrow(void)"), "double *")
+
+
+@pytest.mark.row("P13")
+def test_a_function_as_argument_warns_at_the_definition_and_cannot_be_called():
+    lib = from_c(TEXT + "typedef int (*transform)(int); int again(transform f) { return f(1); }")
+    with pytest.warns(UserWarning, match=r"apply\(\) cannot be called: f is a function"):
+        f = lib.function("int apply(int (*f)(int), int x)")
+    R(NotImplementedError, lambda: f(len, 1), "apply", "callback")
+    assert lib.apply is f
+    lib.declare("typedef int (*transform)(int); int again(transform f);")
+    assert "callback" in lib.unmapped["again"]
+
+
+@pytest.mark.row("P19i")
+def test_an_unsafe_pointer_takes_an_aligned_array_unchecked():
+    lib = from_c(TEXT)
+    message = R(TypeError, lambda: lib.function("double sum(int n, const double *x)"), "x", "without dims")
+    assert "double x[n]" in str(message)
+    f = lib.function("double sum(int n, const double *x)", unsafe=True)
+    assert f(3, np.arange(6.0).reshape(2, 3)) == 3
+    R(TypeError, lambda: f(3, np.arange(3)), "float64")
+    R(TypeError, lambda: f(3, [1.0, 2.0, 3.0]))
+    raw = np.zeros(8 * 4 + 1, np.uint8)[1:].view(np.float64)
+    with pytest.raises((TypeError, ValueError)):
+        f(3, raw)
+    lib.declare("double sum(int n, const double *x);", unsafe=True)
+    assert lib.sum(2, np.ones(2)) == 2
+
+
+@pytest.mark.row("P19i")
+def test_leading_dimensions_are_strides_in_elements():
+    text = """double corner(int m, int n, const double *A, int lda) { return A[(m - 1) * lda + n - 1]; }
+    double corner_f(int m, int n, const double *A, int lda) { return A[(n - 1) * lda + m - 1]; }"""
+    lib = from_c(text)
+    f = lib.function("double corner(int m, int n, const double A[m][n], int lda)", strides={"lda": ("A", 0)})
+    a = np.arange(60.0).reshape(6, 10)
+    for view in a, a[:3, :4], a[::2, 2:5], a[1:, :1]:
+        assert f(view) == view[-1, -1]
+    R(ValueError, lambda: f(a[:, ::2]), "A")
+    g = lib.function(
+        "double corner_f(int m, int n, const double A[m][n], int lda)", strides={"lda": ("A", 1)}, order="F"
+    )
+    assert g(a.T) == a[-1, -1]
+    assert g(a.T[2:5, ::2]) == a.T[2:5, ::2][-1, -1]
+
+
+def test_options_of_declared_functions():
+    lib = from_c(
+        "double my_sum(int n, const double *x) { return n; } int my_put(int *r) { *r = 7; return 1; }"
+    )
+    lib.declare(
+        "double my_sum(int n, const double *x); int my_put(int *r); int my_n(void);",
+        strip_prefix="my_",
+        options={"my_put": {"out": "r", "doc": "Puts."}},
+        unsafe=True,
+    )
+    assert lib.mapped == ["put", "sum"]
+    assert lib.put() == (1, 7)
+    assert lib.put.__doc__ == "Puts."
+    R(TypeError, lambda: lib.declare("int my_put(int *r);", options=5), "options")
+    R(TypeError, lambda: lib.declare("int my_put(int *r);", no_option=5), "no_option")
+
+
+@pytest.mark.row("P04")
+def test_a_name_that_python_cannot_have_is_mapped():
+    lib = from_c("double lambda(double from, double in) { return from - in; } int name(void) { return 1; }")
+    f = lib.function("double lambda(double from, double in)")
+    assert f(from_=3.0, in_=1.0) == 2
+    assert f.__name__ == "lambda_"
+    assert lib.lambda_ is f
+    g = lib.function("double lambda(double from, double in)", name="minus", rename={"from": "a", "in": "b"})
+    assert g(b=1.0, a=3.0) == lib.minus(3.0, 1.0) == 2
+    lib.declare("int name(void);")
+    assert lib.name() == 1
+    assert lib.__name__ == "t"
+
+
+# ---- types of headers ----------------------------------------------------------------------------
+
+
+def test_typedefs_enums_and_macros_are_resolved():
+    header = """
+    #define API extern __attribute__((visibility("default")))
+    #define ARGS(x) x
+    #define CONST const
+    typedef unsigned long ulong_t; typedef ulong_t size; typedef const double *vector;
+    enum mode { A = 3, B };
+    typedef enum mode mode_t_;
+    #define N 4
+    """
+    source = """
+    size f(size n) { return n + 1; } enum mode g(mode_t_ m) { return m; } double h(vector x) { return x[0]; }
+    double k(const double x[N]) { return x[N - 1]; }
+    """
+    lib = from_c(header + source, header=header)
+    lib.declare("API size f ARGS((size n)); API enum mode g(mode_t_ m); double k(CONST double x[N]);")
+    assert lib.unmapped == {}
+    assert lib.f(1) == 2
+    assert type(lib.f(1)) is np.uint64
+    assert lib.g(lib.B) == 4
+    assert lib.k(np.arange(4.0)) == 3
+    R(ValueError, lambda: lib.k(np.arange(5.0)), "x", "4")
+
+
+def test_functions_that_only_the_declaration_knows_by_another_type_of_the_same_size():
+    lib = from_c("int f(unsigned char a, short b) { return a - b; }")
+    assert lib.function("int f(uint8_t a, int16_t b)")(200, -200) == 400
+
+
+# ---- what is no declaration ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text, message, place",
+    [
+        ("int f(", "end of input", (1, 7)),
+        ("int f(int x,\n      foo y)", "foo is not a known type", (2, 7)),
+        ("int f(int x; int y)", "syntax error", (1, 12)),
+        ("42", "42", (1, 1)),
+        ("double double f(int x)", "known type", (1, 1)),
+        ("#if 1\nint f(int x);", "#endif", (1, None)),
+        ("#error no\n", "#error no", (1, None)),
+        ("int f(int x[m])", "m", (1, 13)),
+        ("int f(int n, double x[n * 2.5])", "2.5", (1, 27)),
+        ("int f(int n, double x[n ? 1 : 2])", "dim", None),
+        ("int f(int x, int y) { return x", "end of input", None),
+    ],
+)
+def test_a_declaration_that_does_not_parse(text, message, place):
+    lib = from_c("int f(int x) { return x; }")
+    error = R(cwrapjit.CompileError, lambda: lib.function(text), message)
+    if place is not None:
+        assert (error.lineno, error.offset) == place
+        assert error.text is not None
+
+
+@pytest.mark.parametrize(
+    "text, error",
+    [
+        ("", ValueError),
+        ("int x", ValueError),
+        ("int f(int x); int g(int x);", ValueError),
+        ("int f()", TypeError),
+        ("int f(a, b)", (TypeError, SyntaxError)),
+        ("int f(a) int a; { return a; }", (TypeError, SyntaxError)),
+        ("int f(int n, ...)", NotImplementedError),
+        ("int f(va_list v)", TypeError),
+        ("int f(FILE *v)", TypeError),
+        ("int f(int x[])", TypeError),
+        ("int f(int (*x)[3])", TypeError),
+        ("int f(int n, double **x)", TypeError),
+        ("int f(union { int a; } x)", TypeError),
+        ("_Float16 f(int x)", TypeError),
+        ("__int128 f(int x)", TypeError),
+        ("int f(int x\0)", SyntaxError),
+        (b"int f(int x)", TypeError),
+        (None, TypeError),
+    ],
+)
+def test_a_declaration_that_cannot_be_mapped(text, error):
+    lib = from_c("int f(int x) { return x; }")
+    with pytest.raises(error) as caught:
+        lib.function(text)
+    assert str(caught.value)
+    assert lib.function("int f(int x)")(2) == 2
+
+
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"out": "z"}, ValueError),
+        ({"out": "n"}, ValueError),
+        ({"out": "x"}, ValueError),
+        ({"out": 5}, TypeError),
+        ({"inout": "y", "out": "y"}, ValueError),
+        ({"optional": "n2"}, ValueError),
+        ({"defaults": {"q": 1}}, ValueError),
+        ({"defaults": {"n": 1, "y": None, "z": 2}}, ValueError),
+        ({"order": "K"}, ValueError),
+        ({"order": {"q": "F"}}, ValueError),
+        ({"strides": {"n2": "q"}}, ValueError),
+        ({"strides": {"n2": ("x", 1)}}, ValueError),
+        ({"strides": {"x": "y"}}, ValueError),
+        ({"strides": ["x"]}, TypeError),
+        ({"hidden": {"n2": "k + 1"}}, ValueError),
+        ({"hidden": {"n2": "("}}, ValueError),
+        ({"hidden": {"x": "n"}}, ValueError),
+        ({"returns": ("n", "owner")}, ValueError),
+        ({"returns": ("n", "callee")}, ValueError),
+        ({"returns": 1.5}, TypeError),
+        ({"container": "deque"}, ValueError),
+        ({"container": {"y": tuple}}, ValueError),
+        ({"check": 5}, TypeError),
+        ({"check": "no_message"}, AttributeError),
+        ({"check": {"q": 5}}, ValueError),
+        ({"name": "no name"}, ValueError),
+        ({"name": 5}, TypeError),
+        ({"rename": {"x": "y"}}, ValueError),
+        ({"rename": {"x": "if"}}, ValueError),
+        ({"keyword_only": "x", "positional_only": "x"}, ValueError),
+        ({"broadcast": True}, TypeError),
+        ({"prototype": {"q": "n"}}, ValueError),
+        ({"unsafe": "q"}, ValueError),
+        ({"surprise": 1}, TypeError),
+    ],
+)
+def test_options_that_make_no_sense(options, error):
+    lib = from_c("int f(int n, const double *x, double *y, int n2) { return n; }")
+    with pytest.raises(error) as caught:
+        lib.function("int f(int n, const double x[n], double y[n], int n2)", **options)
+    assert str(caught.value)
+    assert (
+        lib.function("int f(int n, const double x[n], double y[n], int n2)")(np.ones(2), np.ones(2), 1) == 2
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int f(" + "(" * 100000,
+        "int " + "*" * 100000 + "f(int x);",
+        "int f(int x[" + "-" * 100000 + "1]);",
+        "int f(int x[" + "1+" * 20000 + "1]);",
+        "#define A A A\nA" * 3,
+        "#define A(x) A(x x) x\nint f(A(A(A(A(1)))));",
+        "\n".join(f"#define A{i} A{i + 1} A{i + 1}" for i in range(60)) + "\nA0",
+        "#if " + "(" * 100000 + "\n#endif",
+        "#if " + "!" * 100000 + "1\n#endif",
+        "#define f(\nint f(int x);",
+        "#define\n#undef\n#include\n#if\n#endif",
+        "#else",
+        '"unended',
+        "/* unended",
+        "int f(int x[1 << 100]);",
+        "int f(int x[99999999999999999999999]);",
+        "int f(int x[-1]);",
+        "enum { A = 1 / 0 }; int f(int x);",
+        "typedef struct s { struct s x; } s; int f(s x);",
+        "int f(int x[1/0]);",
+        "\ud800",
+        "int f(int \u00e4);",
+    ],
+)
+def test_hostile_texts_end_in_an_exception_or_a_function(text):
+    lib = from_c("int f(int x) { return x; }")
+    for method in lib.function, lib.declare, lib.variable:
+        try:
+            method(text)
+        except (
+            SyntaxError,
+            TypeError,
+            ValueError,
+            NotImplementedError,
+            AttributeError,
+            OverflowError,
+        ) as error:
+            assert str(error) is not None
+    lib.function("int f(int x)", name="g")
+    assert lib.g(2) == 2
+
+
+def test_threads_that_use_a_declared_function_first_get_the_same_one():
+    lib = from_c("int f(int x) { return x; } int g(int x) { return x + 1; }").declare(
+        "int f(int x); int g(int x);"
+    )
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda i: getattr(lib, "fg"[i % 2]), range(64)))
+    assert len({id(each) for each in found}) == 2
+    assert (lib.f(1), lib.g(1)) == (1, 2)
+
+
+# ---- cost ----------------------------------------------------------------------------------------
+
+
+def test_a_large_header_is_declared_quickly():
+    scipy_openblas32 = pytest.importorskip("scipy_openblas32")
+    folder = scipy_openblas32.get_lib_dir()
+    lib = cwrapjit.library(
+        "blas",
+        f"{folder}/lib{scipy_openblas32.get_library()}.so",
+        include_dirs=[scipy_openblas32.get_include_dir()],
+        define_macros=[("FORCE_OPENBLAS_COMPLEX_STRUCT", None)],
+    )
+    gc.collect()
+    start = time.perf_counter()
+    lib.declare('#include "cblas.h"', strip_prefix="scipy_", unsafe=True)
+    taken = time.perf_counter() - start
+    assert len(lib.mapped) > 150
+    assert len(lib.mapped) + len(lib.unmapped) > 220
+    assert "cpu_set_t" in lib.unmapped["scipy_openblas_setaffinity"]
+    x = np.arange(5.0)
+    assert lib.cblas_ddot(5, x, 1, x, 1) == 30
+    assert lib.CblasRowMajor == 101
+    assert taken < 2  # the figure is 0.15, and benchmarks/ measures it
+
+
+def test_importing_cwrapjit_does_not_import_the_parser():
+    code = """
+        import sys, cwrapjit
+        assert not any(name.startswith(("pycparser", "cwrapjit.library")) for name in sys.modules)
+        lib = cwrapjit.library("m", libraries=["m"])
+        assert lib.function("double cos(double x)")(0.0) == 1.0
+        print("fine")
+    """
+    assert "fine" in python(textwrap.dedent(code)).stdout
