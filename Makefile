@@ -31,6 +31,10 @@ demo: $(VENV)/.demo
 	@$(PY) examples/inner.py
 	@echo "== examples/graph.py"
 	@$(PY) examples/graph.py
+	@echo "== examples/blas.py"
+	@$(PY) examples/blas.py
+	@echo "== examples/special.py"
+	@$(PY) examples/special.py
 
 test: $(VENV)/.test
 	@CWRAPJIT_WERROR=1 $(PY) -m pytest $(TESTS)

@@ -12,6 +12,10 @@ IMPORTS = {
         "import numpy, cwrapjit; cwrapjit.function('f', signature='a() -> b()',"
         " Ccode_slice_eval={float: 'item__b() = item__a(); return true;'})(1.0)"
     ),
+    "... and one function of a library": (
+        "import numpy, cwrapjit; lib = cwrapjit.library('m', libraries=['m']);"
+        " lib.function('double cbrt(double x)')(8.0)"
+    ),
 }
 ALLOWED_MS = 20.0
 

@@ -16,7 +16,18 @@ from typing import Any
 import _common as common
 
 HERE = Path(__file__).parent
-NAMES = ("throughput", "tiers", "call", "define", "threads", "scaling", "graph", "memory", "importtime")
+NAMES = (
+    "throughput",
+    "tiers",
+    "call",
+    "define",
+    "threads",
+    "scaling",
+    "graph",
+    "library",
+    "memory",
+    "importtime",
+)
 FIRST, OWN = "first tier", "cwrapjit"
 
 

@@ -45,3 +45,21 @@ def test_the_graph_agrees_with_numpy(tmp_path):
     assert float(difference[1]) <= 1e-12
     assert re.search(r"cwrapjit +\S+ ms +\S+ us", printed)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_blas_agrees_with_numpy(tmp_path):
+    pytest.importorskip("scipy_openblas32", reason="the demo extra is not installed")
+    printed = run("blas.py", tmp_path)
+    difference = re.search(r"largest difference from NumPy +(\S+)", printed)
+    assert difference is not None
+    assert float(difference[1]) <= 1e-10
+    assert "LinAlgError: the matrix is singular: pivot 1 is zero" in printed
+    assert re.search(r"^TypeError: .*A", printed, re.MULTILINE)
+    assert re.search(r"^ValueError: .*k", printed, re.MULTILINE)
+
+
+def test_a_special_function_agrees_with_its_integral(tmp_path):
+    printed = run("special.py", tmp_path)
+    difference = re.search(r"largest difference +(\S+)", printed)
+    assert difference is not None
+    assert float(difference[1]) <= 1e-13
