@@ -221,6 +221,25 @@ def test_odd_libraries():
         raise AssertionError(f"{args}, {options} were accepted")
 
 
+def test_sizes_of_variables_are_not_written_from_python():
+    lib = from_c("int n = 3; static double d[3] = {1, 2, 3}; double *x = d; void cut(void) { n = 2; }")
+    lib.variable("int n")
+    lib.n = 3  # nothing depends on it yet
+    lib.variable("double *x", shape="n")
+    assert lib.x.tolist() == [1, 2, 3]
+    R(AttributeError, lambda: setattr(lib, "n", 2**30), "n", "read-only", "size of x")
+    lib.function("void cut(void)")()
+    assert lib.n == 2 and lib.x.tolist() == [1, 2]
+
+
+def test_structs_that_would_hold_themselves():
+    lib = from_c("int f(int x) { return x; }")
+    R(cwrapjit.CompileError, lambda: lib.struct("struct q { struct q a; }"), "struct q", "itself")
+    lib.declare("struct a; struct b { struct a x[2]; };")
+    R(cwrapjit.CompileError, lambda: lib.struct("struct a { struct b y; }"), "struct a", "itself")
+    assert lib.struct("struct list { struct list *next; int value; }")(value=3).value == 3
+
+
 def test_a_message_function_is_called_as_the_header_declares_it():
     """A number that is taken for a text would be an address."""
     lib = from_c(

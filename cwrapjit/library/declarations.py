@@ -343,6 +343,8 @@ class Declarations:
                 for each in node.decls
                 if type(each).__name__ == "Decl"
             ]
+            if any(types.holds(each.type, made) for each in members):
+                raise self.error(f"{made.name or kind} would hold itself", node.coord)
             if self._altered and (self._altered == 2 or not self.in_header):
                 made.altered = made.members is None
             elif made.members is None and not made.altered:

@@ -140,7 +140,7 @@ class Library:
 
     def __repr__(self) -> str:
         core = self._core
-        return f"<library {core.name!r}: {len(core.mapped)} functions, {len(core.unmapped)} unmapped>"
+        return f"<library {core.name!r}: {len(core.mapped)} mapped, {len(core.unmapped)} unmapped>"
 
     def __reduce__(self) -> Any:
         raise TypeError(f"library {self._core.name!r} cannot be pickled")

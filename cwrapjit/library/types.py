@@ -198,6 +198,22 @@ def with_alias(ctype: Any, alias: str) -> Any:
     return dataclasses.replace(ctype, alias=alias)
 
 
+def holds(ctype: Any, wanted: Struct) -> bool:
+    """Whether values of ctype have a `wanted` inside, themselves included; what pointers point to is not."""
+    seen: set[int] = set()
+    left = [ctype]
+    while left:
+        each = left.pop()
+        while isinstance(each, Array):
+            each = each.item
+        if each is wanted:
+            return True
+        if isinstance(each, Struct) and id(each) not in seen:
+            seen.add(id(each))
+            left += [member.type for member in each.members or ()]
+    return False
+
+
 def show(ctype: Any) -> str:
     """The type as messages call it."""
     alias = getattr(ctype, "alias", "")

@@ -19,6 +19,7 @@ class ScalarVariable:
             dtype,
             const,
         )
+        self.sizes = ""  # the variable whose length this is
 
     def get(self) -> Any:
         return _cwrapjit.scalar_at(self.address, self.dtype)
@@ -26,6 +27,8 @@ class ScalarVariable:
     def set(self, value: Any) -> None:
         if self.const:
             raise AttributeError(f"{self.library}.{self.name} is const")
+        if self.sizes:
+            raise AttributeError(f"{self.library}.{self.name} is read-only: it is the size of {self.sizes}")
         _cwrapjit.store_scalar(self.address, self.dtype, value, f"{self.library}.{self.name}")
 
 
@@ -139,17 +142,13 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
         lengths = []
         while isinstance(ctype, types.Array):
             const = const or ctype.const
-            lengths.append(thunks.array_length(_with_constants(library, ctype)))
+            lengths.append(thunks.array_length(ctype))
             ctype = ctype.item
         if isinstance(ctype, types.Enum):
             ctype = types.INT_FOR_ENUM
         if isinstance(ctype, types.Scalar) and ctype.dtype:
             return ArrayVariable(library, found.name, address, ctype.dtype, lengths, const)
     raise Unmapped(f"it is a {types.show(found.type)}, which has no mapping")
-
-
-def _with_constants(library: Any, array: types.Array) -> types.Array:
-    return types.Array(array.item, array.dim, array.const)
 
 
 def _pointer(library: Any, found: Any, ctype: types.Pointer, address: int, shape: Any, readonly: bool) -> Any:
@@ -170,6 +169,9 @@ def _pointer(library: Any, found: Any, ctype: types.Pointer, address: int, shape
             raise ValueError(
                 f"{library.name}.{found.name}: shape: {str(error).replace('parameter', 'variable')}"
             ) from None
+        for symbol in {each for dim in dims for each in dim if isinstance(each, str) and each not in "+-*/%"}:
+            # Who could write the length of an array could read all memory through it.
+            library._variables[symbol].sizes = found.name
         return PointerVariable(library, found.name, address, target.dtype, dims, ctype.const or readonly)
     if isinstance(target, types.Scalar) and target.spelling == "char":
         return TextVariable(library, found.name, address)
