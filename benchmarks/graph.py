@@ -4,6 +4,7 @@
     call    one addition of two doubles
     chain   link() of 10 to 3000 operations
     arrays  a*b + c over a million float64: two ops in a graph, against function() with the same expression
+    members an op that goes over an array by PyArray_GETPTR1, the README's moving average
 
 PyTensor gets the very same graph: `classes` makes types and ops from either library's base classes, with the
 same C text. Its C linker compiles in a folder that is thrown away, in a process that has compiled before. It
@@ -26,12 +27,14 @@ import _race as race
 import numpy as np
 
 import cwrapjit
+import cwrapjit.graph as cg
 
 LINK_MS, LINK_TIMES = 3.0, 100
 CALL_SHARE = 0.2
 CHAIN = 300
 SLOPE = 1.1  # of log(time) over log(nodes)
 ARRAYS_SHARE, ITEMS = 1.2, 10**6
+MEMBERS_SHARE, STEPS = 1.05, 10**5
 BUDGET_S = 2.0
 SEEDS = itertools.count(1)
 
@@ -110,6 +113,38 @@ class Step:
         return (1, self.bias)
 
 
+class Ewma:
+    """The README's op, its declarations in front, as C++ wants them."""
+
+    __props__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        raise NotImplementedError
+
+    def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+        (x, decay), (z,) = inputs, outputs
+        return f"""
+            double mean;
+            npy_intp n = PyArray_DIMS({x})[0];
+            Py_XDECREF({z});
+            {z} = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_DOUBLE);
+            if (!{z}) {sub["fail"]}
+            mean = n ? *(double *)PyArray_GETPTR1({x}, 0) : 0;
+            for (npy_intp i = 0; i < n; i++) {{
+                mean = {decay} * mean + (1 - {decay}) * *(double *)PyArray_GETPTR1({x}, i);
+                *(double *)PyArray_GETPTR1({z}, i) = mean;
+            }}"""
+
+    def c_code_cache_version(self) -> tuple[Any, ...]:
+        return ()
+
+
 def classes(library: str, ctype: type, cop: type, apply: type) -> SimpleNamespace:
     def make_node(self: Any, x: Any, y: Any) -> Any:
         return apply(self, [x, y], [x.type()])
@@ -120,7 +155,9 @@ def classes(library: str, ctype: type, cop: type, apply: type) -> SimpleNamespac
         return made
 
     return SimpleNamespace(
-        double=derive("Double", Double, ctype)(), Step=derive("Step", Step, cop, make_node=make_node)
+        double=derive("Double", Double, ctype)(),
+        Step=derive("Step", Step, cop, make_node=make_node),
+        Ewma=derive("Ewma", Ewma, cop, make_node=make_node),
     )
 
 
@@ -140,7 +177,7 @@ def expected(nodes: int, bias: float) -> float:
     return z
 
 
-CWRAPJIT = classes("Own", cwrapjit.CType, cwrapjit.COp, cwrapjit.Apply)
+CWRAPJIT = classes("Own", cg.CType, cg.COp, cg.Apply)
 
 
 class PyTensor:
@@ -149,6 +186,7 @@ class PyTensor:
     def __init__(self) -> None:
         import pytensor
         import pytensor.scalar
+        import pytensor.tensor
         from pytensor.compile.mode import Mode
         from pytensor.graph.basic import Apply
         from pytensor.link.c.op import COp
@@ -156,6 +194,8 @@ class PyTensor:
 
         self.own = classes("PyTensor", CType, COp, Apply)
         self.scalar = pytensor.scalar.float64
+        self.vector = pytensor.tensor.dvector
+        self.config = pytensor.config
         self.function = pytensor.function
         self.mode = Mode(linker="c", optimizer=None)
         self.compiles = bool(pytensor.config.cxx)
@@ -191,7 +231,7 @@ def first_result(
 
 def ready_types() -> None:
     bias = float(next(SEEDS))
-    x, y = cwrapjit.float64("x"), cwrapjit.float64("y")
+    x, y = cg.float64("x"), cg.float64("y")
     z = x
     for _ in range(5):
         z = (z + y) * bias
@@ -250,7 +290,7 @@ def target_ratio(
 def call_time(peer: PyTensor | None, quick: bool) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     inputs, z = chain(CWRAPJIT, 1, 0.0)
     own = cwrapjit.link(inputs, z)
-    x, y = cwrapjit.float64("x"), cwrapjit.float64("y")
+    x, y = cg.float64("x"), cg.float64("y")
     ready = cwrapjit.link([x, y], x + y)
     bound = cwrapjit.link(inputs, z).bind([1.0], [2.0], [None])
     actions: dict[str, Callable[[], Any]] = {
@@ -331,7 +371,7 @@ def array_time(quick: bool) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         signature="a(), b(), c() -> z()",
         Ccode_slice_eval={np.float64: "item__z() = item__a() * item__b() + item__c(); return true;"},
     )
-    vector = cwrapjit.ndarray("float64", 1)
+    vector = cg.ndarray("float64", 1)
     va, vb, vc = vector("a"), vector("b"), vector("c")
     graph = cwrapjit.link([va, vb, vc], va * vb + vc)
     flat = graph.bind([a], [b], [c], [None])
@@ -379,6 +419,58 @@ def allocated_by(flat: Any, runs: int = 10) -> int:
     return peak - before
 
 
+# ---- members of arrays ---------------------------------------------------------------------------
+
+
+def member_time(peer: PyTensor | None, quick: bool) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    items = 1000 if quick else STEPS
+    x = np.random.default_rng(1).random(items)
+
+    def own(**options: Any) -> tuple[Callable[[], Any], bool]:
+        r, decay = cg.ndarray("float64", 1)("r"), cg.float64("decay")
+        graph = cwrapjit.link([r, decay], CWRAPJIT.Ewma()(r, decay), **options)
+        hot = options.get("optimize") != "off" and race.heat(graph, lambda: graph(x, 0.5))
+        return lambda: graph(x, 0.5), hot
+
+    def theirs(flags: str) -> Callable[[], Any]:
+        assert peer is not None
+        peer.config.gcc__cxxflags = flags
+        r, decay = peer.vector("r"), peer.scalar("decay")
+        call = peer.link([r, decay], peer.own.Ewma()(r, decay))
+        peer.config.gcc__cxxflags = ""
+        return lambda: call(x, 0.5)
+
+    first, _ = own(optimize="off")
+    plain, there = own()
+    fast, _ = own(fastmath=True)
+    actions = {"libtcc's code": first, "cwrapjit": plain, "cwrapjit, fastmath": fast}
+    if peer:
+        actions["PyTensor"] = theirs("")  # its flags let the compiler fuse products and sums
+        actions["PyTensor, -ffp-contract=off"] = theirs("-ffp-contract=off")
+    for name, action in actions.items():
+        exact = name in ("libtcc's code", "cwrapjit", "PyTensor, -ffp-contract=off")
+        if not (np.array_equal if exact else np.allclose)(action(), first()):
+            raise SystemExit(f"wrong result: {name}")
+    medians = race.medians(race.race(actions, BUDGET_S, quick))
+    common.table(
+        f"moving average of {items} float64 by PyArray_GETPTR1" + ("" if there else " (no optimizing tier)"),
+        ("", "median us"),
+        ((name, f"{1e6 * value:.1f}") for name, value in medians.items()),
+    )
+    share = medians["cwrapjit"] / medians["PyTensor, -ffp-contract=off"] if peer and there else None
+    fused = medians["cwrapjit"] / medians["PyTensor"] if peer and there else "no PyTensor"
+    rows = [
+        target_ratio(
+            "the README's Ewma, same bits: cwrapjit / PyTensor",
+            f"<= {MEMBERS_SHARE}",
+            share,
+            lambda share: share <= MEMBERS_SHARE,
+        ),
+        common.target("the same: cwrapjit / PyTensor that may fuse, other bits", "-", fused, None),
+    ]
+    return medians, rows
+
+
 def main() -> int:
     given = common.arguments("Graphs of types and ops.")
     peer = find_pytensor()
@@ -386,9 +478,11 @@ def main() -> int:
     calls, call_rows = call_time(peer, given.quick)
     chains, chain_rows = growth(given.quick)
     arrays, array_rows = array_time(given.quick)
-    rows = [*link_rows, *call_rows, *chain_rows, *array_rows]
+    members, member_rows = member_time(peer, given.quick)
+    rows = [*link_rows, *call_rows, *chain_rows, *array_rows, *member_rows]
     common.print_targets(rows, given)
     results = {"link_median_s": links, "call_median_s": calls, "chain": chains, "arrays_median_s": arrays}
+    results["members_median_s"] = members
     common.save("graph", {**results, "targets": rows}, given)
     return 0
 

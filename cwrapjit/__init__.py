@@ -15,7 +15,8 @@
 
 Types and ops that say what their C is become one function of a whole graph.
 
->>> x, y = cj.float64("x"), cj.float64("y")
+>>> import cwrapjit.graph as cg
+>>> x, y = cg.float64("x"), cg.float64("y")
 >>> f = cj.link([x, y], x * y + 1)
 >>> f(2.0, 3.0)
 7.0
@@ -25,13 +26,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from cwrapjit import _imports
+from cwrapjit import _paths as _paths  # definitions need it, and import nothing then
 from cwrapjit._cwrapjit import (
-    BoundGraph,
     CompileError,
     CompileWarning,
     Config,
+    Fault,
     Function,
-    Graph,
     __version__,
     config,
     function,
@@ -40,12 +42,11 @@ from cwrapjit._cwrapjit import (
 )
 
 __all__ = [
-    "BoundGraph",
     "CompileError",
     "CompileWarning",
     "Config",
+    "Fault",
     "Function",
-    "Graph",
     "__version__",
     "config",
     "function",
@@ -56,48 +57,20 @@ __all__ = [
 ]
 
 
-# What graphs are made of is loaded when somebody asks for it: importing cwrapjit does not take longer for it.
-_GRAPH = {
-    "base": ("Apply", "COp", "CType", "Constant", "Op", "ResultBase", "Variable"),
-    "scalars": (
-        "Scalar", "bool_", "complex128", "complex64", "float16", "float32", "float64",
-        "int16", "int32", "int64", "int8", "uint16", "uint32", "uint64", "uint8",
-    ),
-    "arrays": ("ndarray",),
-    "objects": ("CDataType", "Generic", "generic"),
-    "params": ("Params", "ParamsType"),
-    "enums": ("CEnumType", "EnumList", "EnumType"),
-    "elementwise": ("elementwise",),
-    "copies": (
-        "deep_copy", "register_deep_copy_op_c_code", "register_shape_c_code", "register_shape_i_c_code",
-        "register_view_op_c_code", "shape", "shape_i", "view",
-    ),
-    "external": ("ExternalCOp",),
-}  # fmt: skip
-_HOMES = {name: home for home, names in _GRAPH.items() for name in names}
-
-
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if name == "library":  # a package that can be called; importing it sets the attribute
-        import cwrapjit.library
-
-        return cwrapjit.library
-    if home is None:
-        raise AttributeError(f"module 'cwrapjit' has no attribute {name!r}")
-    from importlib import import_module
-
-    module = import_module(f"cwrapjit.graph.{home}")
-    globals().update({each: getattr(module, each) for each in _GRAPH[home]})
-    return globals()[name]
+    """What is loaded when somebody asks for it, so that importing this package takes no longer."""
+    if name in ("graph", "library"):  # importing one sets the attribute; library can be called
+        return _imports.load(f"cwrapjit.{name}")
+    place = ""
+    if not name.startswith("_") and name in _imports.load("cwrapjit.graph").__all__:
+        place = f"; cwrapjit.graph.{name} is there"
+    raise AttributeError(f"module 'cwrapjit' has no attribute {name!r}{place}")
 
 
 def __dir__() -> list[str]:
-    return sorted(({*globals()} - {"Any", "annotations"}) | {*_HOMES, "library"})
+    return sorted({*__all__, "graph", *(name for name in globals() if name.startswith("__"))})
 
 
 def show_config(mode: str = "stdout") -> Any:
     """Print versions, paths and defaults; mode="dicts" returns them instead."""
-    from cwrapjit import _config
-
-    return _config.show_config(mode)
+    return _imports.load("cwrapjit._config").show_config(mode)

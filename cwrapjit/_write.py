@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 
@@ -15,6 +16,8 @@ def build_comment(name: str, lists: Sequence[Sequence[str]]) -> str:
     flags += [f"-L{shlex.quote(path)}" for path in library_dirs]
     flags += [_link(library) for library in libraries]
     extra = "".join(f" \\\n       {flag}" for flag in flags)
+    # The file that this text is written to must not be one of the sources.
+    own = f"{name}.c" if f"{name}.c" not in map(os.path.basename, sources) else f"{name}_module.c"
     include = "import sysconfig; print(sysconfig.get_paths()['include'])"
     suffix = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
     return (
@@ -22,7 +25,7 @@ def build_comment(name: str, lists: Sequence[Sequence[str]]) -> str:
         "    cc -O3 -fPIC -shared \\\n"
         f'       -I$(python3 -c "{include}") \\\n'
         '       -I$(python3 -c "import numpy; print(numpy.get_include())") \\\n'
-        f"       {name}.c{extra} \\\n"
+        f"       {own}{extra} \\\n"
         f'       -o {name}$(python3 -c "{suffix}") -lm\n'
     )
 

@@ -25,7 +25,7 @@ def declare() -> cwrapjit.library:
     blas.function(
         """double scipy_cblas_ddot(int n, const double x[n], int incx, const double y[n], int incy)""",
         name="ddot",
-        strides={"incx": "x", "incy": "y"},
+        strides={"incx": ("x", "lowest"), "incy": ("y", "lowest")},
         doc="The inner product of two vectors.",
     )
     blas.function(

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 import cwrapjit
+import cwrapjit.graph as cg
 
 DECAY, DAYS = 0.94, 10.0
 TOLERANCE = 1e-12
@@ -52,7 +53,7 @@ EWMA_C = r"""
 """
 
 
-class Ewma(cwrapjit.COp):
+class Ewma(cg.COp):
     """The moving average of a vector that forgets by 1 - decay with each item."""
 
     def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
@@ -61,12 +62,12 @@ class Ewma(cwrapjit.COp):
 
 
 def by_cwrapjit() -> Callable[..., Any]:
-    vector = cwrapjit.ndarray("float64", 1)
+    vector = cg.ndarray("float64", 1)
     now, before = vector("now"), vector("before")
-    decay, days = cwrapjit.float64("decay"), cwrapjit.float64("days")
-    log_ratio = cwrapjit.elementwise("a, b", "log(a / b)")
-    volatility_of = cwrapjit.elementwise("v", "sqrt(252 * v)")
-    loss_of = cwrapjit.elementwise("v, days", "1 - exp(-1.645 * sqrt(days * v))")
+    decay, days = cg.float64("decay"), cg.float64("days")
+    log_ratio = cg.elementwise("a, b", "log(a / b)")
+    volatility_of = cg.elementwise("v", "sqrt(252 * v)")
+    loss_of = cg.elementwise("v, days", "1 - exp(-1.645 * sqrt(days * v))")
 
     r = log_ratio(now, before)
     variance = Ewma()(r * r, decay)

@@ -6,9 +6,11 @@ import os
 import pathlib
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 
+import leaks
 import pytest
+from helpers import compiler
 
 # hypothesis keeps files of its own; they do not belong into the checkout.
 os.environ.setdefault(
@@ -17,6 +19,7 @@ os.environ.setdefault(
 
 try:
     import hypothesis
+    import hypothesis.database
 except ImportError:
     pass  # the files that need it skip themselves
 else:
@@ -27,11 +30,71 @@ else:
         max_examples=100,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    hypothesis.settings.load_profile("cwrapjit")
+    # CWRAPJIT_EXPLORE: new examples in each run, after the failures of earlier ones. A failure is left in
+    # tests/corpus: it goes into the repository with its repair.
+    CORPUS = hypothesis.database.DirectoryBasedExampleDatabase(
+        os.environ.get("CWRAPJIT_CORPUS") or pathlib.Path(__file__).parent / "corpus"
+    )
+    hypothesis.settings.register_profile(
+        "explore",
+        hypothesis.settings.get_profile("cwrapjit"),
+        derandomize=False,
+        database=CORPUS,
+        print_blob=True,
+    )
+    # CWRAPJIT_REPLAY: these failures and nothing else (test_corpus.py), because hypothesis reads no database
+    # where it makes the same examples in every run.
+    hypothesis.settings.register_profile(
+        "replay",
+        hypothesis.settings.get_profile("cwrapjit"),
+        derandomize=False,
+        database=hypothesis.database.ReadOnlyDatabase(CORPUS),
+        phases=[hypothesis.Phase.explicit, hypothesis.Phase.reuse],
+    )
+    wanted = [name for name in ("explore", "replay") if os.environ.get(f"CWRAPJIT_{name.upper()}")]
+    hypothesis.settings.load_profile(wanted[0] if wanted else "cwrapjit")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "row(*ids): the rows of the feature list that this test proves")
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("CWRAPJIT_REPLAY"):
+        random = [item for item in items if getattr(getattr(item, "obj", None), "is_hypothesis_test", False)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in random])
+        items[:] = random
+
+
+# ---- skips ----------------------------------------------------------------------------------------
+
+
+def _may_skip(report: pytest.TestReport | pytest.CollectReport) -> bool:
+    """CWRAPJIT_NO_SKIPS=1 says that all that the tests ask for is here. A reason that begins with "this" is
+    about what cannot be had everywhere: "this kernel has no ..."."""
+    if os.environ.get("CWRAPJIT_NO_SKIPS") != "1" or not isinstance(report.longrepr, tuple):
+        return True
+    return report.longrepr[2].removeprefix("Skipped: ").startswith("this ")
+
+
+def _fail_for_skipping(report: pytest.TestReport | pytest.CollectReport) -> None:
+    assert isinstance(report.longrepr, tuple)
+    path, line, reason = report.longrepr
+    report.outcome = "failed"
+    reason = reason.removeprefix("Skipped: ")
+    report.longrepr = f"{path}:{line}: skipped, against CWRAPJIT_NO_SKIPS=1: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and not _may_skip(report):
+        _fail_for_skipping(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if report.skipped and not _may_skip(report):
+        _fail_for_skipping(report)
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -40,9 +103,28 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return tmp_path_factory.mktemp("built")
 
 
+@pytest.fixture(autouse=True)
+def _leak_tests_are_marked(request: pytest.FixtureRequest) -> None:
+    leaks.in_leak_test = request.node.get_closest_marker("leak") is not None
+
+
 @pytest.fixture
 def strict_warnings() -> Iterator[None]:
     """Every warning is an error inside the test."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
+
+
+@pytest.fixture
+def cc(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> Callable[[str], pathlib.Path]:
+    """Makes a shell script the optimizing compiler of this test; REAL in it is the real one."""
+
+    def install(script: str) -> pathlib.Path:
+        path = tmp_path / "fake-cc"
+        path.write_text("#!/bin/sh\n" + script.replace("REAL", compiler()))
+        path.chmod(0o755)
+        monkeypatch.setenv("CWRAPJIT_CC", str(path))
+        return path
+
+    return install

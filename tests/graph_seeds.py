@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import cwrapjit
+import cwrapjit.graph as cg
 
 # ---- the template style ----------------------------------------------------------------------------
 
 
-class Double(cwrapjit.ResultBase):
+class Double(cg.ResultBase):
     """A double."""
 
     def c_declare(self):
@@ -38,7 +39,7 @@ class CheckedDouble(Double):
         return super().c_extract() + "\nif(PyErr_Occurred()) %(fail)s"
 
 
-class Add(cwrapjit.COp):
+class Add(cg.COp):
     """Addition of two nonnegative doubles."""
 
     def c_var_names(self):
@@ -57,7 +58,7 @@ class Add(cwrapjit.COp):
         return ""  # nothing to do
 
 
-class AddFromOp(cwrapjit.Op):
+class AddFromOp(cg.Op):
     """The same op as the other copy of the document begins it."""
 
     c_var_names = Add.c_var_names
@@ -73,7 +74,7 @@ def template_op(**texts: Any) -> Any:
     methods = {names.get(key, f"c_{key}"): (lambda self, text=text: text) for key, text in texts.items()}
     methods.setdefault("c_var_names", lambda self: [["x", "y"], ["z"]])
     methods.setdefault("c_code", lambda self: "%(z)s = %(x)s + %(y)s;")
-    return type("Templated", (cwrapjit.Op,), methods)()
+    return type("Templated", (cg.Op,), methods)()
 
 
 def template_type(base: type = CheckedDouble, **texts: Any) -> Any:
@@ -84,7 +85,7 @@ def template_type(base: type = CheckedDouble, **texts: Any) -> Any:
 # ---- the later protocol ----------------------------------------------------------------------------
 
 
-class D(cwrapjit.CType):
+class D(cg.CType):
     """The document's final version of double."""
 
     def filter(self, x, strict=False, allow_downcast=None):
@@ -135,10 +136,10 @@ class D(cwrapjit.CType):
 class Unfiltered(D):
     """The same, taking what a call gives as it is."""
 
-    filter = cwrapjit.CType.filter
+    filter = cg.CType.filter
 
 
-class Binary(cwrapjit.COp):
+class Binary(cg.COp):
     """z = x SIGN y."""
 
     def __init__(self, name, sign):
@@ -173,7 +174,7 @@ def filled_op(code: str, cleanup: str = "", ninputs: int = 2, **methods: Any) ->
     def c_code_cleanup(self, node, name, inputs, outputs, sub):
         return fill(cleanup, inputs, outputs, sub)
 
-    return type("Filled", (cwrapjit.COp,), {"c_code": c_code, "c_code_cleanup": c_code_cleanup, **methods})()
+    return type("Filled", (cg.COp,), {"c_code": c_code, "c_code_cleanup": c_code_cleanup, **methods})()
 
 
 def said(error: cwrapjit.CompileError) -> str:

@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import IN, F, R, ar, same
+from helpers import INNER, ar, refuses, same, wrap
 
 TIMES = "item__output() = 2 * item__a(); return true;"
 SETS = (np.float64, np.float32, np.int32, np.int64)
 
 
 def inner() -> Any:
-    body = IN.replace("__a", "__left").replace("__b", "__right")
-    return F((("n",), ("n",)), (), body, names=("left", "right"))
+    body = INNER.replace("__a", "__left").replace("__b", "__right")
+    return wrap((("n",), ("n",)), (), body, names=("left", "right"))
 
 
 def double(*types: Any) -> Any:
-    return F(((),), (), dict.fromkeys(types or (np.float64,), TIMES))
+    return wrap(((),), (), dict.fromkeys(types or (np.float64,), TIMES))
 
 
 def add(*types: Any) -> Any:
-    return F(
+    return wrap(
         ((), ()),
         (),
         dict.fromkeys(types or (np.float64,), "item__output() = item__a() + item__b(); return true;"),
@@ -47,9 +47,9 @@ def test_lists_and_tuples_become_arrays() -> None:
 @pytest.mark.row("N09i")
 def test_lists_match_strictly() -> None:
     f = inner()
-    R(TypeError, lambda: f([1, 2], [3, 4]), "t.f", "left", "int64", "float64")
-    R(TypeError, lambda: f([1.0, 2.0], [True, False]), "t.f", "right", "bool", "float64")
-    R(TypeError, lambda: f(["a", "b"], [1.0, 2.0]), "t.f", "left", "float64")
+    refuses(TypeError, lambda: f([1, 2], [3, 4]), "t.f", "left", "int64", "float64")
+    refuses(TypeError, lambda: f([1.0, 2.0], [True, False]), "t.f", "right", "bool", "float64")
+    refuses(TypeError, lambda: f(["a", "b"], [1.0, 2.0]), "t.f", "left", "float64")
     assert f([1, 2.5], [2, 2.0]) == 7, "np.asarray makes float64 of these"
 
 
@@ -61,13 +61,13 @@ def test_zero_dimensional_results_are_numpy_scalars() -> None:
     assert type(double(np.int32)(np.int32(4))) is np.int32
     out = np.zeros(())
     assert double()(1.5, out=out) is out and out == 3
-    first, second = F(((),), ((), (1,)), "item__output0() = 1; item__output1(0) = 2; return true;")(0.0)
+    first, second = wrap(((),), ((), (1,)), "item__output0() = 1; item__output1(0) = 2; return true;")(0.0)
     assert type(first) is np.float64 and type(second) is np.ndarray
 
 
 @pytest.mark.row("N09i")
 def test_buffers_are_read_where_they_are() -> None:
-    address = F(
+    address = wrap(
         (("n",),), (), {(np.float64, np.int64): "item__output() = (npy_intp)data_slice__a; return true;"}
     )
     x = array.array("d", [1.0, 2.0, 3.0])
@@ -75,7 +75,7 @@ def test_buffers_are_read_where_they_are() -> None:
     assert int(address(memoryview(x)[1:])) == x.buffer_info()[0] + 8
     assert inner()(x, x) == 14
     assert inner()(memoryview(bytes(x)).cast("d"), x) == 14
-    total = F(
+    total = wrap(
         (("n",),),
         (),
         {
@@ -86,7 +86,7 @@ def test_buffers_are_read_where_they_are() -> None:
         },
     )
     assert total(bytearray(b"\1\2\3")) == 6
-    R(TypeError, lambda: inner()(array.array("f", [1.0]), x), "left", "float32")
+    refuses(TypeError, lambda: inner()(array.array("f", [1.0]), x), "left", "float32")
 
 
 class HasArray:
@@ -137,7 +137,7 @@ def test_objects_that_offer_an_array(wrap: Any) -> None:
     x = ar(2, 4)
     assert inner()(wrap(x), ar(4)).tolist() == [14, 38]
     assert inner()(wrap(x[:, ::-1]), ar(4)).tolist() == (x[:, ::-1] @ ar(4)).tolist()
-    R(TypeError, lambda: inner()(wrap(ar(4, dtype=np.int16)), ar(4)), "left", "int16")
+    refuses(TypeError, lambda: inner()(wrap(ar(4, dtype=np.int16)), ar(4)), "left", "int16")
 
 
 @pytest.mark.row("N26i")
@@ -146,14 +146,14 @@ def test_a_masked_array_from_array_is_refused() -> None:
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
             return np.ma.array([1.0, 2.0], mask=[True, False])
 
-    R(TypeError, lambda: add()(Hidden(), 1.0), "t.f", "a", "masked")
+    refuses(TypeError, lambda: add()(Hidden(), 1.0), "t.f", "'a'", "masked")
 
 
 @pytest.mark.row("N26i", "N09i")
 @pytest.mark.parametrize("kind", [OnGPU, GPUWithArray])
 def test_memory_of_a_gpu_is_refused(kind: Any) -> None:
-    R(TypeError, lambda: inner()(kind(), ar(4)), "t.f", "left", kind.__name__, "(2, 0)")
-    R(TypeError, lambda: inner()(ar(4), kind()), "t.f", "right", kind.__name__)
+    refuses(TypeError, lambda: inner()(kind(), ar(4)), "t.f", "left", kind.__name__, "(2, 0)")
+    refuses(TypeError, lambda: inner()(ar(4), kind()), "t.f", "right", kind.__name__)
 
 
 @pytest.mark.row("N09i")
@@ -176,11 +176,12 @@ def test_what_such_objects_raise_surfaces() -> None:
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
             return 5
 
-    R(ZeroDivisionError, lambda: inner()(Broken(), ar(4)), "from __array__")
-    R(KeyError, lambda: inner()(NoDevice(), ar(4)), "from __dlpack_device__")
-    R(TypeError, lambda: inner()(OddDevice(), ar(4)))
-    with pytest.raises((TypeError, ValueError)):
-        inner()(NotAnArray(), ar(4))
+    refuses(ZeroDivisionError, lambda: inner()(Broken(), ar(4)), "from __array__")
+    refuses(KeyError, lambda: inner()(NoDevice(), ar(4)), "from __dlpack_device__")
+    refuses(
+        TypeError, lambda: inner()(OddDevice(), ar(4)), "'str' object cannot be interpreted as an integer"
+    )
+    refuses(ValueError, lambda: inner()(NotAnArray(), ar(4)), "t.f", "'left'", "__array__")
 
 
 @pytest.mark.row("N09i")
@@ -194,32 +195,35 @@ def test_an_object_that_reshapes_an_earlier_argument_while_it_is_converted() -> 
                 x.shape = (2, 2)
             return ar(2)
 
-    try:
-        got = inner()(x, Evil())
-    except ValueError as error:
-        assert "t.f" in str(error)
-    else:
-        assert got.tolist() == [1, 3], "as if it had had that shape from the start"
+    assert inner()(x, Evil()).tolist() == [1, 3], "as if it had had that shape from the start"
 
 
 @pytest.mark.row("N09i")
 @pytest.mark.parametrize(
-    "thing",
-    [None, object(), "text", b"bytes", {}, {1.0}, (x for x in [1.0]), [[1.0], [1.0, 2.0]], len, 3 + 4j],
+    "thing, word",
+    [
+        *((thing, "object") for thing in (None, object(), {}, {1.0}, (x for x in [1.0]), len)),
+        ("text", "<U4"),
+        (b"bytes", "|S5"),
+        (3 + 4j, "a Python complex"),
+    ],
 )
-def test_everything_else_is_refused_by_name(thing: Any) -> None:
-    with pytest.raises((TypeError, ValueError)) as caught:
-        inner()(ar(1), thing)
-    assert "t.f" in str(caught.value) and "right" in str(caught.value)
+def test_everything_else_is_refused_by_name(thing: Any, word: str) -> None:
+    refuses(TypeError, lambda: inner()(ar(1), thing), "t.f", f"'right' is {word}")
+
+
+@pytest.mark.row("N09i")
+def test_a_ragged_list() -> None:
+    refuses(
+        ValueError, lambda: inner()(ar(1), [[1.0], [1.0, 2.0]]), "t.f", "argument 'right'", "inhomogeneous"
+    )
 
 
 @pytest.mark.row("N09i")
 def test_a_list_that_holds_itself() -> None:
     loop: list[Any] = []
     loop.append(loop)
-    with pytest.raises((TypeError, ValueError)) as caught:
-        inner()(loop, ar(1))
-    assert "left" in str(caught.value)
+    refuses(ValueError, lambda: inner()(loop, ar(1)), "t.f", "argument 'left'")
 
 
 # ---- Python's numbers -----------------------------------------------------------------------------
@@ -250,46 +254,49 @@ def test_numbers_that_do_not_fit_are_refused() -> None:
     f = add(np.int32)
     assert f(np.int32(1), 2**31 - 2) == 2**31 - 1
     for number in (2**31, -(2**31) - 1, 2**70):
-        with pytest.raises((TypeError, OverflowError)) as caught:
-            f(np.int32(1), number)
-        assert "t.f" in str(caught.value) and "b" in str(caught.value) and "int32" in str(caught.value)
-    R(TypeError, lambda: f(np.int32(1), 2.0), "t.f", "b", "float", "int32")
-    R(TypeError, lambda: f(np.int32(1), 2.5), "t.f", "b", "float", "int32")
-    R(TypeError, lambda: add()(1.0, 2j), "t.f", "b", "complex", "float64")
-    with pytest.raises((TypeError, OverflowError)):
-        add(np.uint8)(np.uint8(1), -1)
+        words = f"t.f(): argument 'b': {number} is out of range of int32", "wanted (int32"
+        refuses(OverflowError, lambda number=number: f(np.int32(1), number), *words)
+    refuses(TypeError, lambda: f(np.int32(1), 2.0), "t.f", "'b' is a Python float", "int32")
+    refuses(TypeError, lambda: f(np.int32(1), 2.5), "t.f", "'b' is a Python float", "int32")
+    refuses(TypeError, lambda: add()(1.0, 2j), "t.f", "'b' is a Python complex", "float64")
+    refuses(
+        OverflowError, lambda: add(np.uint8)(np.uint8(1), -1), "argument 'b': -1 is out of range of uint8"
+    )
+    refuses(TypeError, lambda: add(np.uint8)(np.int8(1), -1), "no type set fits")
+    safe = wrap(((), ()), (), {np.int16: "item__output() = item__a() + item__b(); return true;"}, cast="safe")
+    assert safe(np.uint8(1), 256) == 257
+    refuses(OverflowError, lambda: safe(np.uint8(1), 2**15), "'b': 32768 is out of range of int16")
 
 
 @pytest.mark.row("N09i")
 def test_an_int_that_float64_cannot_hold_exactly_is_refused() -> None:
     assert add()(1.0, 2**53) == 2.0**53 + 1
     for number in (2**53 + 1, 10**400):
-        with pytest.raises((TypeError, OverflowError)) as caught:
-            add()(1.0, number)
-        assert "b" in str(caught.value)
+        words = f"argument 'b': {number} is not exact in float64"
+        refuses(OverflowError, lambda number=number: add()(1.0, number), words)
 
 
 @pytest.mark.row("N09i")
 def test_python_complex_is_weak_too() -> None:
     body = "item__output() = item__a(); item__output().imag += item__b().imag; return true;"
-    f = F(((), ()), (), {np.complex64: body, np.complex128: body})
+    f = wrap(((), ()), (), {np.complex64: body, np.complex128: body})
     assert f(np.complex64(1), 2j) == np.complex64(1 + 2j) and type(f(np.complex64(1), 2j)) is np.complex64
     assert type(f(np.complex128(1), 2)) is np.complex128
 
 
 @pytest.mark.row("N09i")
 def test_numpy_scalars_are_not_weak() -> None:
-    R(TypeError, lambda: add()(ar(2), np.int64(2)), "t.f", "b", "int64")
-    R(TypeError, lambda: add(np.float32)(np.float32(1), np.float64(2)), "b", "float64")
+    refuses(TypeError, lambda: add()(ar(2), np.int64(2)), "t.f", "'b' is int64")
+    refuses(TypeError, lambda: add(np.float32)(np.float32(1), np.float64(2)), "'b' is float64")
     assert add(np.float32)(np.float32(1), np.float32(2)) == 3
 
 
 @pytest.mark.row("N09i", "N41")
 def test_numbers_alone_choose_the_first_set_that_holds_them() -> None:
-    f = F(((),), (), {np.int64: TIMES, np.float64: TIMES})
+    f = wrap(((),), (), {np.int64: TIMES, np.float64: TIMES})
     assert type(f(2)) is np.int64 and f(2) == 4
     assert type(f(2.5)) is np.float64 and f(2.5) == 5
-    R(TypeError, lambda: f(2.5j), "t.f", "a", "complex")
+    refuses(TypeError, lambda: f(2.5j), "t.f", "'a' is a Python complex")
 
 
 # ---- subclasses, masks, overrides -----------------------------------------------------------------
@@ -326,10 +333,10 @@ def test_memory_maps_are_arrays(tmp_path: Any) -> None:
 @pytest.mark.row("N26i")
 def test_masked_arrays_are_refused() -> None:
     x = np.ma.masked_array(ar(3), [False, True, False])
-    R(TypeError, lambda: double()(x), "t.f", "a", "masked")
-    R(TypeError, lambda: double()(np.ma.masked_array(ar(3))), "a", "masked")
-    R(TypeError, lambda: double()(ar(3), out=x), "t.f", "output", "masked")
-    R(TypeError, lambda: double()(np.ma.masked), "a")
+    refuses(TypeError, lambda: double()(x), "t.f", "'a'", "masked")
+    refuses(TypeError, lambda: double()(np.ma.masked_array(ar(3))), "'a'", "masked")
+    refuses(TypeError, lambda: double()(ar(3), out=x), "t.f", "output", "masked")
+    refuses(TypeError, lambda: double()(np.ma.masked), "'a'", "masked")
 
 
 class Opted:
@@ -369,15 +376,15 @@ class Quantity(np.ndarray):
     "thing", [Opted(), Series(ar(3), "abc"), ar(3).view(Quantity)], ids=["None", "Series", "Quantity"]
 )
 def test_objects_that_take_numpys_calls_over_are_refused(thing: Any) -> None:
-    R(TypeError, lambda: double()(thing), "t.f", "a", type(thing).__name__, "__array_ufunc__")
-    R(TypeError, lambda: inner()(ar(3), thing), "t.f", "right", type(thing).__name__, "__array_ufunc__")
+    refuses(TypeError, lambda: double()(thing), "t.f", "'a'", type(thing).__name__, "__array_ufunc__")
+    refuses(TypeError, lambda: inner()(ar(3), thing), "t.f", "right", type(thing).__name__, "__array_ufunc__")
     assert double()(np.array(thing)).tolist() == [0, 2, 4], "their data, converted by the caller, is fine"
 
 
 @pytest.mark.row("N26i")
 def test_such_objects_are_refused_as_out_too() -> None:
-    R(TypeError, lambda: double()(ar(3), out=ar(3).view(Quantity)), "t.f", "output")
-    R(TypeError, lambda: double()(ar(3), out=Series(ar(3), "abc")), "t.f", "output", "Series")
+    refuses(TypeError, lambda: double()(ar(3), out=ar(3).view(Quantity)), "t.f", "output")
+    refuses(TypeError, lambda: double()(ar(3), out=Series(ar(3), "abc")), "t.f", "output", "Series")
 
 
 @pytest.mark.row("N09i", "N34")
@@ -385,4 +392,4 @@ def test_such_objects_are_refused_as_out_too() -> None:
     "out", [[0.0, 0.0, 0.0], (0.0,), memoryview(bytearray(24)).cast("d"), 5, "x", HasArray(np.zeros(3))]
 )
 def test_out_is_never_converted(out: Any) -> None:
-    R(TypeError, lambda: double()(ar(3), out=out), "t.f", "out", type(out).__name__)
+    refuses(TypeError, lambda: double()(ar(3), out=out), "t.f", "out", type(out).__name__)

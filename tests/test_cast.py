@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import IN, F, R, ar, same
+from helpers import INNER, ar, refuses, same, wrap
 
 import cwrapjit
 
@@ -16,7 +16,7 @@ TYPES = [np.dtype(code) for code in "?bBhHiIlLfdgFDG"]
 
 def copier(*types: Any, **kw: Any) -> Any:
     kw.setdefault("cast", "safe")
-    return F(((),), (), dict.fromkeys(types or (np.float64,), COPY), **kw)
+    return wrap(((),), (), dict.fromkeys(types or (np.float64,), COPY), **kw)
 
 
 @pytest.mark.row("N23i")
@@ -28,21 +28,21 @@ def test_exactly_numpys_safe_casts_are_taken(target: Any) -> None:
         if np.can_cast(source, target, "safe"):
             assert same(f(x), x.astype(target)), source
         else:
-            R(TypeError, lambda x=x: f(x), "t.f", "a", source.name, target.name)
+            refuses(TypeError, lambda x=x: f(x), "t.f", f"'a' is {source.name}", target.name)
         if source != target:
-            R(TypeError, lambda x=x: strict(x), "t.f", "a", source.name, target.name)
+            refuses(TypeError, lambda x=x: strict(x), "t.f", f"'a' is {source.name}", target.name)
 
 
 @pytest.mark.row("N23i")
 def test_the_default_is_strict() -> None:
-    f = F((("n",), ("n",)), (), IN)
-    R(TypeError, lambda: f(ar(4, dtype=np.float32), ar(4)), "float32")
-    R(TypeError, lambda: f(ar(4), [1, 2, 3, 4]), "int64")
+    f = wrap((("n",), ("n",)), (), INNER)
+    refuses(TypeError, lambda: f(ar(4, dtype=np.float32), ar(4)), "float32")
+    refuses(TypeError, lambda: f(ar(4), [1, 2, 3, 4]), "int64")
 
 
 @pytest.mark.row("N23i")
 def test_values_shapes_and_the_source_array() -> None:
-    f = F((("n",), ("n",)), (), IN, cast="safe")
+    f = wrap((("n",), ("n",)), (), INNER, cast="safe")
     x = ar(2, 4, dtype=np.int32)
     kept = x.copy()
     assert f(x, [0, 1, 2, 3]).tolist() == [14, 38]
@@ -64,8 +64,8 @@ def test_byte_order_and_alignment_convert_too() -> None:
 
 @pytest.mark.row("N23i")
 def test_the_dtype_decides_and_not_the_value() -> None:
-    R(TypeError, lambda: copier(np.int8)(np.array(5)), "t.f", "int64", "int8")
-    R(TypeError, lambda: copier(np.float32)(np.float64(0.5)), "t.f", "float64", "float32")
+    refuses(TypeError, lambda: copier(np.int8)(np.array(5)), "t.f", "int64", "int8")
+    refuses(TypeError, lambda: copier(np.float32)(np.float64(0.5)), "t.f", "float64", "float32")
 
 
 @pytest.mark.row("N23i")
@@ -78,7 +78,7 @@ def test_an_exact_match_comes_before_a_conversion() -> None:
 
 @pytest.mark.row("N23i")
 def test_a_matching_argument_is_still_not_copied() -> None:
-    address = F(
+    address = wrap(
         ((), ()),
         (),
         {(np.float64, np.float64, np.int64): "item__output() = (npy_intp)data_slice__a; return true;"},
@@ -91,9 +91,9 @@ def test_a_matching_argument_is_still_not_copied() -> None:
 @pytest.mark.row("N23i", "N34")
 def test_outputs_never_convert() -> None:
     f = copier()
-    R(TypeError, lambda: f(ar(2), out=np.zeros(2, np.float32)), "t.f", "output", "float32")
-    R(TypeError, lambda: f(ar(2), out=np.zeros(2, np.complex128)), "t.f", "output", "complex128")
-    R(TypeError, lambda: f(ar(2), out=np.zeros(2, ">f8")), "t.f", "output")
+    refuses(TypeError, lambda: f(ar(2), out=np.zeros(2, np.float32)), "t.f", "output", "float32")
+    refuses(TypeError, lambda: f(ar(2), out=np.zeros(2, np.complex128)), "t.f", "output", "complex128")
+    refuses(TypeError, lambda: f(ar(2), out=np.zeros(2, ">f8")), "t.f", "output")
 
 
 @pytest.mark.row("N23i", "K09")
@@ -102,7 +102,7 @@ def test_inouts_never_convert() -> None:
     f = cwrapjit.module("t").function(
         "f", signature="inout a() -> output()", Ccode_slice_eval=body, cast="safe"
     )
-    R(TypeError, lambda: f(ar(3, dtype=np.float32)), "t.f", "a", "float32")
+    refuses(TypeError, lambda: f(ar(3, dtype=np.float32)), "t.f", "'a' is float32")
 
 
 @pytest.mark.row("N23i", "B10")
@@ -111,12 +111,7 @@ def test_out_may_share_memory_with_what_was_converted() -> None:
     ints = x.view(np.int64)[:4]
     ints[:] = 1, 2, 3, 4
     with_copy = copier()
-    try:
-        got = with_copy(ints.view(np.int32)[::2], out=x[:4])
-    except ValueError as error:
-        assert "overlap" in str(error) or "memory" in str(error)
-    else:
-        assert got.tolist() == [1, 2, 3, 4]
+    assert with_copy(ints.view(np.int32)[::2], out=x[:4]).tolist() == [1, 2, 3, 4]
 
 
 @pytest.mark.row("N23i", "N25i")
@@ -131,12 +126,11 @@ def test_the_modules_choice_is_the_functions_default() -> None:
     m.function("f", **kw)
     m.function("g", cast="no", **kw)
     assert m.f(np.int32(5)) == 5
-    R(TypeError, lambda: m.g(np.int32(5)), "t.g", "int32")
+    refuses(TypeError, lambda: m.g(np.int32(5)), "t.g", "int32")
 
 
 @pytest.mark.row("N23i")
 @pytest.mark.parametrize("value", ["unsafe", "same_kind", "equiv", "", True, 1])
 def test_other_casts_are_refused(value: Any) -> None:
-    with pytest.raises((ValueError, TypeError)) as caught:
-        copier(cast=value)
-    assert "cast" in str(caught.value) and "safe" in str(caught.value)
+    error = ValueError if isinstance(value, str) else TypeError
+    refuses(error, lambda: copier(cast=value), f"cast must be 'no' or 'safe', not {value!r}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import IN, F, R, ar
+from helpers import INNER, ar, refuses, wrap
 
 import cwrapjit
 
@@ -17,8 +17,11 @@ Error = cwrapjit.CompileError
 
 
 def fails(body: Any, **kw: Any) -> Any:
-    """The CompileError of a function of one scalar argument."""
-    return R(Error, lambda: F(((),), (), body, **kw))
+    """The CompileError of a function of one scalar argument. What it says is for the test to look at."""
+    with pytest.raises(Error) as caught:
+        wrap(((),), (), body, **kw)
+    assert type(caught.value) is Error
+    return caught.value
 
 
 def token(error: Any) -> str:
@@ -86,16 +89,25 @@ def test_every_snippet_has_a_name(where: str, filename: str) -> None:
 
 @pytest.mark.row("U01")
 def test_names_of_type_sets_and_of_functions_without_a_module() -> None:
-    error = R(Error, lambda: F((("n",), ("n",)), (), {(np.float64, np.float32, np.int32): "return oops;"}))
+    error = refuses(
+        Error,
+        lambda: wrap((("n",), ("n",)), (), {(np.float64, np.float32, np.int32): "return oops;"}),
+        "'oops' undeclared",
+    )
     assert error.filename == "<cwrapjit t.f float64,float32,int32>"
     kw: dict[str, Any] = {"args_input": (), "prototype_input": (), "prototype_output": ()}
-    error = R(Error, lambda: cwrapjit.function("inner", Ccode_slice_eval={np.int16: "return oops;"}, **kw))
+    error = refuses(
+        Error,
+        lambda: cwrapjit.function("inner", Ccode_slice_eval={np.int16: "return oops;"}, **kw),
+        "'oops' undeclared",
+    )
     assert error.filename == "<cwrapjit inner int16>"
-    error = R(
+    error = refuses(
         Error,
         lambda: cwrapjit.function(
             "inner", Ccode_slice_eval={np.int16: "return 1;"}, header="int x = oops;", **kw
         ),
+        "'oops' undeclared",
     )
     assert error.filename == "<cwrapjit inner header>"
 
@@ -117,14 +129,15 @@ def test_a_fault_of_a_macro_is_said_where_it_is_used() -> None:
 
 @pytest.mark.row("U01")
 def test_every_failing_body_is_reported() -> None:
-    error = R(
+    error = refuses(
         Error,
-        lambda: F(
+        lambda: wrap(
             ((),),
             (),
             {np.float64: "return first_oops;", np.int32: "return true;", np.float32: "\nreturn second_oops;"},
             Ccode_validate="\n\nreturn third_oops;",
         ),
+        "third_oops",
     )
     places = {(e.filename, e.lineno, token(e)) for e in error.errors}
     assert places == {
@@ -147,11 +160,12 @@ def test_one_fault_is_one_error() -> None:
 
 @pytest.mark.row("U01")
 def test_a_fault_of_the_header_is_reported_once() -> None:
-    error = R(
+    error = refuses(
         Error,
-        lambda: F(
+        lambda: wrap(
             ((),), (), dict.fromkeys((float, int, np.float32), "return true;"), header="\nint x = oops;"
         ),
+        "'oops' undeclared",
     )
     assert [(e.filename, e.lineno) for e in error.errors] == [("<cwrapjit t header>", 2)]
 
@@ -160,7 +174,7 @@ def test_a_fault_of_the_header_is_reported_once() -> None:
 def test_after_a_failure_the_next_definition_is_fine() -> None:
     for _ in range(3):
         fails("return oops;")
-        assert F((("n",), ("n",)), (), IN)(ar(4), ar(4)) == 14
+        assert wrap((("n",), ("n",)), (), INNER)(ar(4), ar(4)) == 14
 
 
 @pytest.mark.row("U01", "N18i")
@@ -183,7 +197,7 @@ def test_a_very_long_line_is_shown_and_counted_right() -> None:
 def test_warnings_surface_with_their_line() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        f = F(((),), (), "\n#warning take care\nitem__output() = 5;\nreturn true;")
+        f = wrap(((),), (), "\n#warning take care\nitem__output() = 5;\nreturn true;")
     assert f(0.0) == 5
     ours = [w for w in caught if issubclass(w.category, cwrapjit.CompileWarning)]
     assert len(ours) == 1 == len(caught)
@@ -197,20 +211,20 @@ def test_warnings_may_be_made_errors() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", cwrapjit.CompileWarning)
         with pytest.raises(cwrapjit.CompileWarning, match="take care"):
-            F(((),), (), "#warning take care\nreturn true;")
-        assert F(((),), (), "item__output() = 1; return true;")(0.0) == 1
+            wrap(((),), (), "#warning take care\nreturn true;")
+        assert wrap(((),), (), "item__output() = 1; return true;")(0.0) == 1
 
 
 @pytest.mark.row("N24i")
 @pytest.mark.usefixtures("strict_warnings")
 def test_good_code_warns_about_nothing() -> None:
-    f = F(
+    f = wrap(
         (("n",), ("n",)),
         (),
         {
-            float: IN,
-            np.float32: IN,
-            (float, float, np.int32): IN,
+            float: INNER,
+            np.float32: INNER,
+            (float, float, np.int32): INNER,
             np.complex64: "item__output() = item__a(0); return true;",
         },
         header="#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\nstatic inline int unused(void);",
@@ -259,7 +273,7 @@ def test_a_validate_that_can_end_without_return_is_an_error_too() -> None:
     ],
 )
 def test_bodies_that_always_return_are_fine(body: str) -> None:
-    assert F(((),), (), body)(1.0) == 1
+    assert wrap(((),), (), body)(1.0) == 1
 
 
 # ---- what is refused by its form ------------------------------------------------------------------
@@ -313,7 +327,7 @@ def define_quietly(body: str, **kw: Any) -> Any:
     """What the compiler warns about is not the question."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cwrapjit.CompileWarning)
-        return F(kw.pop("ins", ((),)), (), body, **kw)
+        return wrap(kw.pop("ins", ((),)), (), body, **kw)
 
 
 def outcome(body: str, **kw: Any) -> str:
@@ -345,7 +359,7 @@ def test_deep_nesting_is_compiled_or_refused(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["parentheses", "blocks", "minus", "ternary in the middle", "casts", "if"])
 def test_depths_that_no_person_writes_are_refused_with_the_reason(kind: str) -> None:
     error = fails(NESTED[kind](100_000))
-    assert "nest" in error.msg or "deep" in error.msg
+    assert error.msg.startswith("nested too deeply")
 
 
 @pytest.mark.row("G02")
@@ -363,7 +377,7 @@ def test_long_else_if_chains_made_by_programs_are_compiled(depth: int) -> None:
     chain = "if (item__a() == 0) item__output() = 0;\n" + "".join(
         f"else if (item__a() == {i}) item__output() = {10 * i};\n" for i in range(1, depth)
     )
-    assert F(((),), (), chain + "return true;")(float(depth - 1)) == 10 * (depth - 1)
+    assert wrap(((),), (), chain + "return true;")(float(depth - 1)) == 10 * (depth - 1)
 
 
 @pytest.mark.row("G02", "U01")
@@ -384,7 +398,7 @@ def test_nul_and_control_bytes_are_refused_at_their_place(where: str, bad: str) 
 def test_lone_surrogates_are_refused(where: str) -> None:
     text = "/* \ud800 */ return true;" if where in ("body", "Ccode_validate") else "/* \ud800 */"
     error = fails(text) if where == "body" else fails("return true;", **{where: text})
-    assert "surrogate" in str(error) or "UTF-8" in str(error) or "Unicode" in str(error)
+    assert "lone surrogate" in str(error)
 
 
 @pytest.mark.row("G02", "U01")
@@ -393,7 +407,7 @@ def test_thread_locals_are_refused_with_the_reason(word: str) -> None:
     error = fails(f"\nstatic {word} int x; return x;")
     assert error.lineno == 2 and token(error) == word and "thread" in error.msg
     assert fails("return true;", header=f"static {word} int x;").filename == "<cwrapjit t header>"
-    assert F(((),), (), f'item__output() = 1; /* {word} */ return sizeof "{word}" > 1;')(0.0) == 1
+    assert wrap(((),), (), f'item__output() = 1; /* {word} */ return sizeof "{word}" > 1;')(0.0) == 1
 
 
 UNBALANCED = [
@@ -461,7 +475,7 @@ def test_unbalanced_cookies_and_headers_are_refused(text: str) -> None:
     ],
 )
 def test_legal_text_with_odd_brackets_is_compiled(body: str) -> None:
-    assert F(((),), (), body)(0.0) == 1
+    assert wrap(((),), (), body)(0.0) == 1
 
 
 @pytest.mark.row("U01")
@@ -472,7 +486,7 @@ def test_how_a_text_ends_does_not_reach_the_next_one(tail: str) -> None:
     kw: dict[str, Any] = {"header": "static int k = 5;\n" + tail, "Ccode_validate": "return true;\n" + tail}
     kw |= {"Ccode_cookie_struct": "int x;\n" + tail, "Ccode_cookie_cleanup": "cookie->x = 1;\n" + tail}
     try:
-        f = F(
+        f = wrap(
             ((),),
             (),
             dict.fromkeys((float, int), "item__output() = k + cookie->x; return true;\n" + tail),
@@ -491,7 +505,7 @@ def test_megabytes_of_text() -> None:
     assert outcome('const char *s = "' + "x" * 1_000_000 + '"; return s[0];') in ("ran", "refused")
     assert outcome("return x" + "y" * 1_000_000 + ";") == "refused"
     error = fails(" " * (17 << 20) + "return true;")
-    assert "long" in error.msg or "large" in error.msg or "big" in error.msg
+    assert error.msg == "the text is too long: more than 16 MiB"
 
 
 @pytest.mark.row("G02")
@@ -529,7 +543,7 @@ def test_random_tokens(seed: int) -> None:
 def test_good_text_with_characters_knocked_out(seed: int) -> None:
     noise = random.Random(seed)
     for _ in range(60):
-        text = list(IN)
+        text = list(INNER)
         for _ in range(noise.randrange(1, 4)):
             text[noise.randrange(len(text))] = noise.choice(
                 ["", "(", "}", '"', "'", "*", "#", "/*", "\\", "0"]
@@ -624,7 +638,7 @@ def test_nasty_texts_leave_the_process_alive(body: str) -> None:
         define_quietly(body)
     except Error as error:
         assert error.msg
-    assert F(((),), (), "item__output() = 1; return true;")(0.0) == 1, "the compiler is as good as before"
+    assert wrap(((),), (), "item__output() = 1; return true;")(0.0) == 1, "the compiler is as good as before"
 
 
 @pytest.mark.row("U01")
@@ -636,13 +650,15 @@ def test_what_libtcc_lacks_is_said_to_be_libtccs_lack() -> None:
 @pytest.mark.row("U01")
 @pytest.mark.parametrize("value", [None, 5, b"return true;", ["return true;"]])
 def test_bodies_that_are_no_text(value: Any) -> None:
-    R(TypeError, lambda: F(((),), (), {float: value}), "t.f", "Ccode_slice_eval", type(value).__name__)
+    refuses(
+        TypeError, lambda: wrap(((),), (), {float: value}), "t.f", "Ccode_slice_eval", type(value).__name__
+    )
     if value is not None:
         for where in ("Ccode_validate", "Ccode_cookie_struct", "Ccode_cookie_cleanup"):
-            R(
+            refuses(
                 TypeError,
-                lambda where=where: F(((),), (), "return 1;", **{where: value}),
+                lambda where=where: wrap(((),), (), "return 1;", **{where: value}),
                 where,
                 type(value).__name__,
             )
-        R(TypeError, lambda: cwrapjit.module("t", header=value), "header", type(value).__name__)
+        refuses(TypeError, lambda: cwrapjit.module("t", header=value), "header", type(value).__name__)

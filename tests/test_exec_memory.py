@@ -36,7 +36,7 @@ print("alive", before and float(before(2.0)))
 @pytest.mark.parametrize("when", ["early", "late"])
 def test_denied_executable_memory_is_named(when: str) -> None:
     if platform.system() != "Linux":
-        pytest.skip("prctl is Linux's")
+        pytest.skip("this system has no prctl")
     said = python(CHILD, when).stdout.splitlines()
     if said == ["no MDWE here"]:
         pytest.skip("this kernel has no PR_SET_MDWE")

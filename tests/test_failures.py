@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import F, R, ar, same
+from helpers import ar, refuses, same, says, wrap
 
 # Doubles a, and fails where it is negative.
 DOUBLES = """
@@ -18,28 +18,28 @@ DOUBLES = """
 
 
 def failing(statement: str, **kw: Any) -> Any:
-    return F(((),), (), DOUBLES.replace("FAIL", statement), **kw)
+    return wrap(((),), (), DOUBLES.replace("FAIL", statement), **kw)
 
 
 @pytest.mark.row("N53")
 def test_false_abandons_the_slices_behind_it() -> None:
-    f = F(((), (1,)), (), "(*(double *)data_slice__b)++; item__output() = 0; return item__a() != 3;")
+    f = wrap(((), (1,)), (), "(*(double *)data_slice__b)++; item__output() = 0; return item__a() != 3;")
     counter = np.zeros(1)
-    R(RuntimeError, lambda: f(ar(2, 3, 4), counter), "t.f")
+    refuses(RuntimeError, lambda: f(ar(2, 3, 4), counter), "t.f")
     assert counter[0] == 4, "slices 0, 1, 2 and the failing one"
 
 
 @pytest.mark.row("N53")
 def test_generic_error_says_which_snippet_refused() -> None:
-    R(
+    refuses(
         RuntimeError,
         lambda: failing("return false;")(np.array([1.0, -1.0])),
         "t.f",
         "Ccode_slice_eval",
         "false",
     )
-    refuse = F(((),), (), "return true;", Ccode_validate="return false;")
-    R(RuntimeError, lambda: refuse(1.0), "t.f", "Ccode_validate", "false")
+    refuse = wrap(((),), (), "return true;", Ccode_validate="return false;")
+    refuses(RuntimeError, lambda: refuse(1.0), "t.f", "Ccode_validate", "false")
 
 
 @pytest.mark.row("N54")
@@ -60,10 +60,8 @@ def test_generic_error_says_which_snippet_refused() -> None:
 )
 def test_own_exception_surfaces_unchanged(statement: str, error: type[BaseException], text: str) -> None:
     f = failing(statement)
-    caught = R(error, lambda: f(-1.0))
-    assert str(caught) == text
-    caught = R(error, lambda: f(np.array([1.0, -1.0, 2.0])))
-    assert str(caught) == text
+    says(error, lambda: f(-1.0), text)
+    says(error, lambda: f(np.array([1.0, -1.0, 2.0])), text)
     assert f(2.0) == 4, "and the next call is fine"
 
 
@@ -72,14 +70,14 @@ def test_the_later_of_two_errors_wins_and_cleared_ones_are_gone() -> None:
     two = failing(
         '{ PyErr_SetString(PyExc_ValueError, "first"); PyErr_SetString(PyExc_KeyError, "second"); return 0; }'
     )
-    assert R(KeyError, lambda: two(-1.0)).args == ("second",)
+    assert refuses(KeyError, lambda: two(-1.0), "second").args == ("second",)
     cleared = failing(
         '{ PyErr_SetString(PyExc_ValueError, "first"); if (PyErr_Occurred()) PyErr_Clear(); return true; }'
     )
     assert cleared(1.0) == 2
     cleared(-1.0)
     forgotten = failing('{ PyErr_SetString(PyExc_ValueError, "first"); PyErr_Clear(); return false; }')
-    R(RuntimeError, lambda: forgotten(-1.0), "t.f")
+    refuses(RuntimeError, lambda: forgotten(-1.0), "t.f")
 
 
 @pytest.mark.row("N54")
@@ -92,30 +90,30 @@ def test_pyerr_occurred_tells_true_and_which() -> None:
         item__output(2) = PyErr_Occurred() != NULL;
         return true;
     """
-    assert F(((),), (3,), body)(1.0).tolist() == [0, 1, 0]
+    assert wrap(((),), (3,), body)(1.0).tolist() == [0, 1, 0]
 
 
 @pytest.mark.row("B08")
 @pytest.mark.parametrize("shape", [(), (1,), (5,), (2, 3)])
 def test_an_error_that_is_set_surfaces_although_the_slice_returned_true(shape: tuple[int, ...]) -> None:
     f = failing('PyErr_SetString(PyExc_ValueError, "quiet");')
-    assert str(R(ValueError, lambda: f(np.full(shape, -1.0)))) == "quiet"
+    says(ValueError, lambda: f(np.full(shape, -1.0)), "quiet")
     last = np.ones(6)
     last[-1] = -1
-    assert str(R(ValueError, lambda: f(last))) == "quiet"
-    assert str(R(ValueError, lambda: f(last[::-1], out=np.zeros(6)))) == "quiet"
+    says(ValueError, lambda: f(last), "quiet")
+    says(ValueError, lambda: f(last[::-1], out=np.zeros(6)), "quiet")
 
 
 @pytest.mark.row("B08")
 def test_an_error_that_validate_sets_surfaces_although_it_returned_true() -> None:
-    f = F(
+    f = wrap(
         ((), (1,)),
         (),
         "(*(double *)data_slice__b)++; return true;",
         Ccode_validate='PyErr_SetString(PyExc_LookupError, "quiet"); return true;',
     )
     counter = np.zeros(1)
-    assert str(R(LookupError, lambda: f(ar(3), counter))) == "quiet"
+    says(LookupError, lambda: f(ar(3), counter), "quiet")
     assert counter[0] == 0, "no slice has run"
 
 
@@ -123,7 +121,7 @@ def test_an_error_that_validate_sets_surfaces_although_it_returned_true() -> Non
 def test_outputs_after_a_failing_slice_hold_what_ran_before_it() -> None:
     f = failing("{ item__output() = -7; return false; }")
     out = np.full(6, 99.0)
-    R(RuntimeError, lambda: f(np.array([1.0, 2, 3, -1, 4, 5]), out=out), "t.f")
+    refuses(RuntimeError, lambda: f(np.array([1.0, 2, 3, -1, 4, 5]), out=out), "t.f")
     assert out.tolist() == [2, 4, 6, -7, 99, 99]
 
 
@@ -136,17 +134,19 @@ def test_the_same_in_c_order_for_strided_outputs_of_two_dims() -> None:
     for out in (np.full((3, 4), 99.0), np.full((4, 3), 99.0).T, np.full((6, 8), 99.0)[::-2, ::2]):
         for view in (x, np.asfortranarray(x)):
             out[...] = 99
-            R(ValueError, lambda view=view, out=out: f(view, out=out), "stop")
+            refuses(ValueError, lambda view=view, out=out: f(view, out=out), "stop")
             assert same(out, wanted)
 
 
 @pytest.mark.row("B15")
 def test_a_refused_call_leaves_out_alone() -> None:
-    f = F((("n",),), (), "item__output() = 1; return true;", Ccode_validate="return dims_slice__a[0] == 3;")
+    f = wrap(
+        (("n",),), (), "item__output() = 1; return true;", Ccode_validate="return dims_slice__a[0] == 3;"
+    )
     out = np.full(2, 99.0)
-    R(RuntimeError, lambda: f(ar(2, 4), out=out), "t.f")
-    R(TypeError, lambda: f(ar(2, 3, dtype=np.int32), out=out), "int32")
-    R(ValueError, lambda: f(ar(5, 3), out=out), "t.f")
+    refuses(RuntimeError, lambda: f(ar(2, 4), out=out), "t.f")
+    refuses(TypeError, lambda: f(ar(2, 3, dtype=np.int32), out=out), "int32")
+    refuses(ValueError, lambda: f(ar(5, 3), out=out), "t.f")
     assert out.tolist() == [99, 99]
 
 
@@ -157,22 +157,22 @@ HARD = '100% sure: %s %n %d %% ünï 漢字 \U0001f600 {0} \\ " \t end%'
 def test_percent_signs_and_unicode_in_an_exception_text() -> None:
     quoted = '"' + HARD.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t") + '"'
     f = failing("{ PyErr_SetString(PyExc_ValueError, " + quoted + "); return false; }")
-    assert str(R(ValueError, lambda: f(-1.0))) == HARD
+    says(ValueError, lambda: f(-1.0), HARD)
     g = failing('{ PyErr_Format(PyExc_ValueError, "%s", ' + quoted + "); return false; }")
-    assert str(R(ValueError, lambda: g(-1.0))) == HARD
+    says(ValueError, lambda: g(-1.0), HARD)
     h = failing('{ PyErr_Format(PyExc_ValueError, "at last 100%%"); return false; }')
-    assert str(R(ValueError, lambda: h(-1.0))) == "at last 100%"
+    says(ValueError, lambda: h(-1.0), "at last 100%")
 
 
 @pytest.mark.row("N18i")
 def test_unicode_names_in_our_own_messages() -> None:
-    f = F(
+    f = wrap(
         (("länge",), ("länge",)), (), "item__output() = 1; return true;", names=("größe", "漢"), name="fläche"
     )
-    R(ValueError, lambda: f(ar(3), ar(4)), "t.fläche", "漢", "länge", "3", "4")
-    R(TypeError, lambda: f(ar(3, dtype=np.int64), ar(3)), "t.fläche", "größe", "int64")
-    R(TypeError, lambda: f(ar(3)), "t.fläche", "漢")
-    R(TypeError, lambda: f(ar(3), ar(3), **{"50% größer %s": 1}), "50% größer %s")
+    refuses(ValueError, lambda: f(ar(3), ar(4)), "t.fläche", "'漢'", "länge", "must be 3", "got 4")
+    refuses(TypeError, lambda: f(ar(3, dtype=np.int64), ar(3)), "t.fläche", "größe", "int64")
+    refuses(TypeError, lambda: f(ar(3)), "t.fläche", "'漢'")
+    refuses(TypeError, lambda: f(ar(3), ar(3), **{"50% größer %s": 1}), "50% größer %s")
 
 
 @pytest.mark.row("N18i")
@@ -191,4 +191,4 @@ def test_long_exception_texts_arrive_whole() -> None:
         PyErr_Format(PyExc_ValueError, "%s", text);
         return false;
     }""")
-    assert len(str(R(ValueError, lambda: f(-1.0)))) == 100000
+    says(ValueError, lambda: f(-1.0), "x" * 100000)

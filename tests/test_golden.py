@@ -60,6 +60,23 @@ def test_the_generated_text_is_the_one_that_was_reviewed() -> None:
     assert source == GOLDEN.read_text(encoding="utf-8")
 
 
+def test_it_has_a_loop_for_each_type_set_and_one_description() -> None:
+    """What is to be looked for when the file changes."""
+    sections = inner().source.split("\n/* ---- ")
+    titles = [each.partition(" ---- */")[0] for each in sections[1:]]
+    assert titles[0] == "header"
+    sets = ["float64, float64 -> float64", "float32, float32 -> float32", "float64, float64 -> int32"]
+    assert titles[1:4] == sets
+    for k, section in enumerate(sections[2:5]):
+        assert f"static int cwj_loop_{k}__inner(char **cwj_data, const npy_intp *cwj_dims," in section
+        assert ("#define item__output()" in section) == (k == 2), "what a snippet does not name is left out"
+        assert section.count('#line 1 "<cwrapjit innerlib.inner ') == 1
+        assert section.index("#define return") < section.index("#line 1") < section.index("#undef return")
+    rest = "".join(sections[5:])
+    assert 'cwj_named__inner[] = {"n"};' in rest
+    assert rest.count("CWJ_DESCRIPTOR const cwj_function_decl cwj_function__inner = {") == 1
+
+
 def test_each_line_directive_says_its_own_line() -> None:
     """A fault in generated text must be found where the message says it is."""
     own = 0

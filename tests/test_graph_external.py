@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import R
+from helpers import refuses
 
 import cwrapjit as cj
+import cwrapjit.graph as cg
 
 SCALED = """
 #section support_code
@@ -49,13 +50,13 @@ static int add_all(double x, double y, double *sum, double *difference)
 """
 
 
-class FromFiles(cj.ExternalCOp):
+class FromFiles(cg.ExternalCOp):
     """An op from files; its outputs are float64."""
 
     outputs = 1
 
     def make_node(self, *inputs: Any) -> Any:
-        return cj.Apply(self, inputs, [cj.float64() for _ in range(self.outputs)])
+        return cg.Apply(self, inputs, [cg.float64() for _ in range(self.outputs)])
 
 
 def written(folder: Any, *texts: str) -> list[str]:
@@ -70,37 +71,37 @@ def written(folder: Any, *texts: str) -> list[str]:
 @pytest.mark.row("T12i", "T05i")
 @pytest.mark.parametrize("mode", ["struct", "function"])
 def test_sections_become_the_ops_parts(tmp_path: Any, mode: str) -> None:
-    x = cj.float64("x")
+    x = cg.float64("x")
     op = FromFiles(written(tmp_path, SCALED))
     k = cj.link([x], [op(x), op(op(x))], mode=mode)
     first, second = k(1.0)
     assert first == 1010.0 and second % 100 == 28
     assert k(1.0)[0] == 1110.0  # counts its calls
-    error = R(ValueError, lambda: k(-1.0), "negative: 100%")
+    error = refuses(ValueError, lambda: k(-1.0), "negative: 100%")
     assert "FromFiles" in "".join(getattr(error, "__notes__", [])) + str(error)
 
 
 @pytest.mark.row("T12i")
 def test_a_function_does_it_all(tmp_path: Any) -> None:
-    x, y = cj.float64("x"), cj.float64("y")
+    x, y = cg.float64("x"), cg.float64("y")
 
     class Pair(FromFiles):
         outputs = 2
 
     k = cj.link([x, y], Pair(written(tmp_path, FUNCTION), "add_all")(x, y))
     assert k(5.0, 3.0) == (8.0, 2.0)
-    R(ZeroDivisionError, lambda: k(1.0, 1.0), "equal")
-    R(ValueError, lambda: Pair(written(tmp_path, SCALED), "add_all"), "code", "func_name")
-    R(ValueError, lambda: Pair(written(tmp_path, FUNCTION), "add all"), "func_name")
+    refuses(ZeroDivisionError, lambda: k(1.0, 1.0), "equal")
+    refuses(ValueError, lambda: Pair(written(tmp_path, SCALED), "add_all"), "code", "func_name")
+    refuses(ValueError, lambda: Pair(written(tmp_path, FUNCTION), "add all"), "func_name")
 
 
 @pytest.mark.row("T12i")
 def test_parameters_in_sections(tmp_path: Any) -> None:
     class WithParams(FromFiles):
-        params_type = cj.ParamsType(factor=cj.float64)
+        params_type = cg.ParamsType(factor=cg.float64)
         factor = 7.0
 
-    x = cj.float64("x")
+    x = cg.float64("x")
     op = WithParams(written(tmp_path, "#section code\nOUTPUT_0 = INPUT_0 * PARAMS->factor;\n"))
     assert cj.link([x], [op(x)])(2.0) == 14.0
 
@@ -110,18 +111,18 @@ def test_several_files_and_relative_paths(tmp_path: Any, monkeypatch: pytest.Mon
     support = "#section support_code\nstatic int one(void) { return 1; }\n"
     code = "#section code\nOUTPUT_0 = INPUT_0 + one();\n"
     code += "#section support_code\nstatic int two(void) { return 2; }\n"
-    x = cj.float64("x")
+    x = cg.float64("x")
     op = FromFiles(written(tmp_path, support, code))
     assert cj.link([x], [op(x)])(2.0) == 3.0 and "two" in op.code_sections["support_code"]
-    (tmp_path / "mine.py").write_text("import cwrapjit\nclass Mine(cwrapjit.ExternalCOp):\n    pass\n")
+    (tmp_path / "mine.py").write_text("import cwrapjit.graph as cg\nclass Mine(cg.ExternalCOp):\n    pass\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     from mine import Mine  # type: ignore[import-not-found]
 
     assert cj.link([x], [Mine(["op0.c", "op1.c"])(x)])(2.0) == 3.0
-    R(FileNotFoundError, lambda: Mine("nothing.c"))
+    refuses(FileNotFoundError, lambda: Mine("nothing.c"), "nothing.c")
     monkeypatch.chdir(tmp_path)
-    typed = type("Typed", (cj.ExternalCOp,), {"__module__": "__main__"})  # as in a session: without a file
-    for kind in (cj.ExternalCOp, typed):
+    typed = type("Typed", (cg.ExternalCOp,), {"__module__": "__main__"})  # as in a session: without a file
+    for kind in (cg.ExternalCOp, typed):
         monkeypatch.delattr("__main__.__file__", raising=False)
         assert cj.link([x], [kind(["op0.c", "op1.c"])(x)])(2.0) == 3.0
 
@@ -140,7 +141,7 @@ def test_several_files_and_relative_paths(tmp_path: Any, monkeypatch: pytest.Mon
     ],
 )
 def test_markers_that_are_wrong(tmp_path: Any, texts: list[str], words: list[str]) -> None:
-    R(ValueError, lambda: FromFiles(written(tmp_path, *texts)), *words)
+    refuses(ValueError, lambda: FromFiles(written(tmp_path, *texts)), *words)
 
 
 @pytest.mark.row("T12i")
@@ -148,17 +149,17 @@ def test_older_markers(tmp_path: Any) -> None:
     text = "THEANO_SUPPORT_CODE_SECTION\nstatic double half(double x) { return x / 2; }\n"
     text += "THEANO_APPLY_CODE_SECTION\n"
     text += "static int APPLY_SPECIFIC(f)(double x, double *y) { *y = half(x); return 0; }\n"
-    x = cj.float64("x")
+    x = cg.float64("x")
     op = FromFiles(written(tmp_path, text), "APPLY_SPECIFIC")
     op.func_name = "APPLY_SPECIFIC(f)"
     assert cj.link([x], [op(x)])(3.0) == 1.5
 
 
 def test_no_code_at_all(tmp_path: Any) -> None:
-    x = cj.float64("x")
+    x = cg.float64("x")
     op = FromFiles(written(tmp_path, "#section support_code\n"))
-    R(NotImplementedError, lambda: cj.link([x], [op(x)]), "FromFiles", "code")
-    R(ValueError, lambda: FromFiles([]), "no C files")
+    refuses(NotImplementedError, lambda: cj.link([x], [op(x)]), "FromFiles", "code")
+    refuses(ValueError, lambda: FromFiles([]), "no C files")
 
 
 @pytest.mark.row("T12i")
@@ -170,5 +171,5 @@ for (npy_intp i = 0; i < PyArray_SIZE(INPUT_0); i++) {
     OUTPUT_0 += values[i] * ITEMSIZE_INPUT_0;
 }
 """
-    x = cj.ndarray("float32", 1)("x")
+    x = cg.ndarray("float32", 1)("x")
     assert cj.link([x], [FromFiles(written(tmp_path, text))(x)])(np.ones(3, "f4")) == 12.0

@@ -14,12 +14,13 @@ import pytest
 from graph_seeds import Add, Double
 
 import cwrapjit
+import cwrapjit.graph as cg
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 MODES = ("function", "struct")
 
 
-def link_add(mode: str) -> cwrapjit.Graph:
+def link_add(mode: str) -> cg.Graph:
     x, y = Double("x"), Double("y")
     z = Add(x, y)
     z.name = "z"

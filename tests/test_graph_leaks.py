@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from graph_types import ADD, CHECKED, DBL, Array, FilledOp, Template, TemplateOp, add, double, twice
-from helpers import grown_kib
+from leaks import keeps_nothing
 
 import cwrapjit
 
@@ -56,9 +55,18 @@ def link(kind: Any, op: Any, mode: str) -> Any:
     return cwrapjit.link([x, y], op(x, y), mode=mode)
 
 
-BLOCKS = ["extract x", "extract y", "init", "validate", "code", "silently", "unnoticed"]
+BLOCKS: dict[str, type[Exception]] = {
+    "extract x": TypeError,
+    "extract y": TypeError,
+    "init": LookupError,
+    "validate": LookupError,
+    "code": LookupError,
+    "silently": RuntimeError,
+    "unnoticed": KeyError,
+}
 
 
+@pytest.mark.leak
 @pytest.mark.row("T12", "T28", "T29")
 @forms
 @pytest.mark.parametrize("where", BLOCKS)
@@ -69,28 +77,22 @@ def test_failing_blocks_lose_nothing(where: str, mode: str) -> None:
     k.cells[2][0] = old
     k.cells[0][0], k.cells[1][0] = values
 
-    def counts() -> list[int]:
-        return [sys.getrefcount(o) for o in (*values, old)]
-
     def work() -> None:
         assert k.run() != 0
         assert k.once([values[0]], [values[1]], [old]) != 0
-        with pytest.raises(Exception):  # noqa: B017 (which one depends on the block)
+        with pytest.raises(BLOCKS[where]):
             k(*values)
 
-    work()
-    before = counts()
-    for _ in range(20):
-        work()
-    assert counts() == before
+    keeps_nothing(work, 20, (*values, old))
     assert k.cells[2][0] is old
-    assert grown_kib(lambda: k.run(), 20000) < 300
+    keeps_nothing(lambda: k.run(), 500)
 
 
 class Watched(float):
     """A float that is nobody else's."""
 
 
+@pytest.mark.leak
 @forms
 @pytest.mark.parametrize(
     "work",
@@ -106,9 +108,10 @@ def test_memory_of_arrays(work: Callable[[Any], Any], mode: str) -> None:
         x = Array(fetched)("x")
         k = cwrapjit.link([x], twice(twice(x)), mode=mode)
         k.cells[0][0] = np.ones(100)
-        assert grown_kib(lambda k=k: work(k), 5000) < 300
+        keeps_nothing(lambda k=k: work(k), 500)
 
 
+@pytest.mark.leak
 def test_graphs_are_freed() -> None:
     x, y = double("x"), double("y")
     z = add(x, y)
@@ -118,9 +121,10 @@ def test_graphs_are_freed() -> None:
         k.bind([1.0], [2.0], [None]).run()
         assert k(1.0, 2.0) == 3.0
 
-    assert grown_kib(work, 300) < 500
+    keeps_nothing(work, 50)
 
 
+@pytest.mark.leak
 def test_failing_definitions_lose_nothing() -> None:
     x, y = double("x"), double("y")
     z = FilledOp("{z} = nonsense;")(x, y)
@@ -129,7 +133,7 @@ def test_failing_definitions_lose_nothing() -> None:
         with pytest.raises(cwrapjit.CompileError):
             cwrapjit.link([x, y], z)
 
-    assert grown_kib(work, 300) < 500
+    keeps_nothing(work, 50)
 
 
 def test_exceptions_are_let_go() -> None:
@@ -150,6 +154,7 @@ def test_exceptions_are_let_go() -> None:
     assert count_markers() == before
 
 
+@pytest.mark.leak
 @pytest.mark.row("T36")
 def test_states_are_freed() -> None:
     keeping = Template(
@@ -165,5 +170,5 @@ def test_states_are_freed() -> None:
     def work() -> None:
         assert k.bind([1.0], [2.0], out).run() == 0
 
-    assert grown_kib(work, 3000) < 500
+    keeps_nothing(work)
     assert out == [3.0]

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import gc
 import pathlib
-import sys
 import traceback
 import types
 import weakref
@@ -28,7 +27,8 @@ from graph_types import (
     double,
     mul,
 )
-from helpers import R, grown_kib
+from helpers import refuses
+from leaks import keeps_nothing
 
 import cwrapjit
 
@@ -259,7 +259,7 @@ def test_types_must_answer_with_text(method: str, answer: Any) -> None:
     kind = answer.__class__.__name__
     if answer is None and method == "c_declare":
         # Nothing declared counts as no C.
-        R(
+        refuses(
             TypeError,
             lambda: link(inputs, z),
             "c_declare of D, variable x must return a str",
@@ -267,7 +267,7 @@ def test_types_must_answer_with_text(method: str, answer: Any) -> None:
             HERE,
         )
     else:
-        R(
+        refuses(
             TypeError,
             lambda: link(inputs, z),
             f"{method} of D, variable",
@@ -281,14 +281,14 @@ def test_ops_must_answer_with_text(method: str) -> None:
     op = FilledOp(name="op")
     setattr(op, method, lambda *arguments: 7)
     inputs, z = graph(double, op)
-    R(TypeError, lambda: link(inputs, z), f"{method} of op(x, y) must return a str, not int", HERE)
+    refuses(TypeError, lambda: link(inputs, z), f"{method} of op(x, y) must return a str, not int", HERE)
 
 
 def test_attributes_that_are_no_methods() -> None:
     type = D()
     type.c_declare = "double x;"  # type: ignore[assignment, method-assign]
     inputs, z = graph(type)
-    R(TypeError, lambda: link(inputs, z), "c_declare of D, variable x must be a method, not str")
+    refuses(TypeError, lambda: link(inputs, z), "c_declare of D, variable x must be a method, not str")
 
 
 def test_text_that_is_no_unicode() -> None:
@@ -301,7 +301,7 @@ def test_text_that_is_no_unicode() -> None:
 
 def test_text_with_a_nul_is_refused() -> None:
     inputs, z = graph(double, FilledOp("{z} = 0;\0", name="op"))
-    R(cwrapjit.CompileError, lambda: link(inputs, z), "0x00")
+    refuses(cwrapjit.CompileError, lambda: link(inputs, z), "0x00")
 
 
 class Bare(Type):
@@ -316,7 +316,7 @@ def test_missing_methods_of_types(method: str) -> None:
         if name != method:
             setattr(made, name, getattr(double, name))
     inputs, z = graph(made)
-    R(NotImplementedError, lambda: link(inputs, z), f"type Bare has no {method}, which variable")
+    refuses(NotImplementedError, lambda: link(inputs, z), f"type Bare has no {method}, which variable")
 
     class Later(D):
         pass
@@ -356,7 +356,7 @@ def test_a_missing_c_code() -> None:
     assert "not yet" in str(error)
     assert link(inputs, z, python=True)(1.0, 2.0) == -1.0
     inputs, z = graph(double, Hidden(name="hidden", python=lambda x, y: x - y))
-    R(NotImplementedError, lambda: link(inputs, z), "op Hidden has no c_code, which hidden(x, y) needs")
+    refuses(NotImplementedError, lambda: link(inputs, z), "op Hidden has no c_code, which hidden(x, y) needs")
     assert link(inputs, z, python=True)(1.0, 2.0) == -1.0
 
 
@@ -443,7 +443,7 @@ def test_exceptions_of_properties_go_on(attribute: str) -> None:
             x = types.new_class("Named", (), exec_body=lambda body: body.update(name=property(get)))()
             x.type, x.owner = double, None  # type: ignore[attr-defined]
             inputs, z = [x], add(x, x)
-    R(Trouble, lambda: link(inputs, z), attribute)
+    refuses(Trouble, lambda: link(inputs, z), attribute)
 
 
 def test_what_methods_change_while_linking_does_no_harm() -> None:
@@ -534,7 +534,7 @@ def test_names_reach_everything_that_types_declare() -> None:
         ([["x", 5], ["z"]], TypeError, ["must be two lists of str"]),
         ([["x", "y", "z"]], TypeError, ["must be two lists of str"]),
         (["xy", "z"], TypeError, ["must be two lists of str"]),
-        (5, TypeError, ["must be two lists of str", "5"]),
+        (5, TypeError, ["must be two lists of str"]),
         (None, TypeError, ["must be two lists of str"]),
         ("[['x', 'y'], ['z']", ValueError, ["also as text"]),
         ("__import__('os')", ValueError, ["also as text"]),
@@ -544,14 +544,14 @@ def test_wrong_names_of_ops(names: Any, error: type[BaseException], words: list[
     op = TemplateOp()
     op.c_var_names = lambda: names  # type: ignore[method-assign]
     inputs, z = graph(DBL, op)
-    R(error, lambda: link(inputs, z), "link(): c_var_names of Add(x, y)", *words)
+    refuses(error, lambda: link(inputs, z), "link(): c_var_names of Add(x, y)", *words)
 
 
 @pytest.mark.row("A42")
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("%(z)s = %(x)s;\n  %(q)s = 1;", ["c_code of Add(x, y)", "line 2", "q"]),
+        ("%(z)s = %(x)s;\n  %(q)s = 1;", ["c_code of Add(x, y)", "line 2", "%(q)s"]),
         ("%(z)s = 5 % 3;", ["c_code of Add(x, y)", "line 1"]),
         ("%(z)d = 5;", ["c_code of Add(x, y)", "line 1"]),
         ("%(z", ["c_code of Add(x, y)", "line 1"]),
@@ -559,13 +559,13 @@ def test_wrong_names_of_ops(names: Any, error: type[BaseException], words: list[
 )
 def test_templates_that_cannot_be_filled(code: str, words: list[str]) -> None:
     inputs, z = graph(DBL, TemplateOp(code=code))
-    R(ValueError, lambda: link(inputs, z), "link()", "template", *words)
+    refuses(ValueError, lambda: link(inputs, z), "link()", "template", *words)
 
 
 @pytest.mark.row("A42")
 def test_templates_of_types_that_cannot_be_filled() -> None:
     inputs, z = graph(Template(extract="\n%(other)s = 1;"), ADD)
-    R(ValueError, lambda: link(inputs, z), "c_extract of Template, variable x", "line 2", "other")
+    refuses(ValueError, lambda: link(inputs, z), "c_extract of Template, variable x", "line 2", "other")
 
 
 @pytest.mark.row("A42")
@@ -573,14 +573,14 @@ def test_percent_signs() -> None:
     """In templates %% is one; text that comes filled stays as it is."""
     message = '"100%% of %%d"'
     inputs, z = graph(DBL, TemplateOp(code=f"PyErr_SetString(PyExc_ValueError, {message}); %(fail)s"))
-    R(ValueError, lambda: link(inputs, z)(1.0, 2.0), "100% of %d")
+    refuses(ValueError, lambda: link(inputs, z)(1.0, 2.0), "100% of %d")
     inputs, z = graph(DBL, TemplateOp(code="%(z)s = 7 %% 4;"))
     assert link(inputs, z)(1.0, 2.0) == 3.0
     code = '{z} = 7 % 4; if ({x} > 5) { PyErr_Format(PyExc_ValueError, "%d%% of %%(x)s", 50); {fail} }'
     inputs, z = graph(double, FilledOp(code))
     k = link(inputs, z)
     assert k(1.0, 2.0) == 3.0
-    R(ValueError, lambda: k(6.0, 2.0), "50% of %(x)s")
+    refuses(ValueError, lambda: k(6.0, 2.0), "50% of %(x)s")
 
 
 @pytest.mark.row("T24")
@@ -603,7 +603,7 @@ def test_filters_of_inputs_are_applied_unless_they_do_nothing() -> None:
     type = D()
     type.filter = refuse  # type: ignore[method-assign]
     inputs, z = graph(type)
-    R(Trouble, lambda: link(inputs, z)(1.0, 2.0), "called")
+    refuses(Trouble, lambda: link(inputs, z)(1.0, 2.0), "called")
     refuse.identity = True  # type: ignore[attr-defined]
     assert link(inputs, z)(1.0, 2.0) == 3.0
 
@@ -654,7 +654,7 @@ def test_parameters_of_ops(mode: str) -> None:
 def test_parameters_that_are_wrong_or_have_no_hash() -> None:
     x = Variable(double, "x")
     k = link([x], Line("one", 2.0)(x))
-    R(TypeError, lambda: k(1.0))
+    refuses(TypeError, lambda: k(1.0), "must be real number, not str")
 
     class Unhashable(Line):
         def get_params(self, node: Any) -> Any:
@@ -688,7 +688,7 @@ def test_parameters_in_the_init_code_of_a_node() -> None:
     x = Variable(double, "x")
     k = link([x], Keeper(5.0, 0.0)(x))
     assert [k(1.0), k(1.0)] == [6.0, 7.0]
-    R(
+    refuses(
         ValueError,
         lambda: link([x], Keeper(5.0, 0.0)(x), mode="function"),
         "c_init_code_struct of line(x) uses parameters, which takes mode='struct'",
@@ -698,6 +698,7 @@ def test_parameters_in_the_init_code_of_a_node() -> None:
 # ---- what is left behind ---------------------------------------------------------------------------
 
 
+@pytest.mark.leak
 def test_failed_links_leave_nothing_behind() -> None:
     x = Variable(double, "x")
     failing: list[Callable[[], Any]] = [
@@ -718,12 +719,7 @@ def test_failed_links_leave_nothing_behind() -> None:
             with contextlib.suppress(Exception):
                 call()
 
-    fail_all()
-    gc.collect()
-    before = sys.getrefcount(x), sys.getrefcount(double), sys.getrefcount(add)
-    assert grown_kib(fail_all, 40) < 600
-    gc.collect()
-    assert (sys.getrefcount(x), sys.getrefcount(double), sys.getrefcount(add)) == before
+    keeps_nothing(fail_all, 20, (x, double, add))
 
 
 def test_graphs_die_with_their_last_reference() -> None:

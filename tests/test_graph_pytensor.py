@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import R, python
+from helpers import python, refuses
 
 import cwrapjit
 
@@ -136,9 +136,9 @@ def test_own_types_and_ops(mode: str, per_op: bool) -> None:
         wanted = own_results(inputs, b, *values)
         assert k(*values) == wanted
         assert type(k(*values)) is type(wanted)
-    R(OverflowError, lambda: k(2e6, 1, 1), "100% too large")
+    refuses(OverflowError, lambda: k(2e6, 1, 1), "100% too large")
     assert k(x=1, y=2, z=3) == 9.0
-    R(ValueError, lambda: k("one", 2, 3))
+    refuses(ValueError, lambda: k("one", 2, 3), "'one'")
     with pytest.raises(TypeError):
         k(None, 2, 3)
 
@@ -338,6 +338,19 @@ class Pair(COp):
         """
 
 
+@pytest.mark.row("J01")
+@both_forms
+@pytest.mark.parametrize("axis", [0, 1])
+def test_join_reads_and_moves_members_of_arrays(axis: int, mode: str) -> None:
+    """Its C goes along the result by the data and dimensions of a PyArrayObject_fields."""
+    a, b = pt.dmatrix("a"), pt.dmatrix("b")
+    k = cwrapjit.link([a, b], pt.join(axis, a, b), mode=mode)
+    for rows, columns in [(3, 4), (3, 4), (2, 2), (0, 4)]:
+        first = np.arange(rows * columns, dtype=float).reshape(rows, columns)
+        second = -np.ones((rows, columns))[::-1]
+        assert np.array_equal(k(first, second), np.concatenate([first, second], axis))
+
+
 @both_forms
 def test_pytensors_generic_objects(mode: str) -> None:
     x = generic("x")
@@ -405,13 +418,13 @@ class InPython(Op):
 def test_ops_without_c_run_in_python_where_that_is_wanted(mode: str) -> None:
     x = Double()("x")
     z = Binary("+")(InPython()(x), x)
-    R(NotImplementedError, lambda: cwrapjit.link([x], z, mode=mode), "InPython")
+    refuses(NotImplementedError, lambda: cwrapjit.link([x], z, mode=mode), "InPython")
     assert cwrapjit.link([x], z, mode=mode, python=True)(1.0) == own_results([x], z, 1.0) == 102.0
 
 
 def test_ops_in_cpp_are_refused_as_such() -> None:
     a, b = pt.dvector("a"), pt.dvector("b")
-    caught = R(cwrapjit.CompileError, lambda: cwrapjit.link([a, b], a + b))
+    caught = refuses(cwrapjit.CompileError, lambda: cwrapjit.link([a, b], a + b), "this is C++")
     assert "this is C++" in str(caught), "it comes first"
 
 
@@ -419,8 +432,8 @@ def test_linking_does_not_import_pytensor() -> None:
     """What is read is attributes; no class of another library is asked for."""
     python(
         """
-import sys, types, cwrapjit
-x, y = cwrapjit.float64("x"), cwrapjit.float64("y")
+import sys, types, cwrapjit, cwrapjit.graph as cg
+x, y = cg.float64("x"), cg.float64("y")
 assert cwrapjit.link([x, y], x + y)(1.0, 2.0) == 3.0
 assert "pytensor" not in sys.modules
 """

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import pathlib
 from typing import Any
 
 import pytest
-from graph_types import D, FilledOp, Variable, add
-from helpers import R, build_shared, compiler
+from graph_types import Cell, D, FilledOp, Variable, add
+from helpers import build_shared, compiler, refuses
 
 import cwrapjit
 
@@ -56,7 +57,7 @@ def test_own_headers_and_their_folders(tmp_path: pathlib.Path) -> None:
             run(op("{z} = MINE;", c_headers=[header], c_header_dirs=[str(tmp_path), str(tmp_path), ""]))
             == 42.0
         )
-    R(cwrapjit.CompileError, lambda: run(op("{z} = MINE;", c_headers=['"my.h"'])), "my.h")
+    refuses(cwrapjit.CompileError, lambda: run(op("{z} = MINE;", c_headers=['"my.h"'])), "my.h")
 
 
 @pytest.mark.row("A08", "A10")
@@ -68,12 +69,12 @@ def test_own_libraries_and_their_folders(tmp_path: pathlib.Path) -> None:
     answers["c_libraries"], answers["c_lib_dirs"] = ["m"], []
     with pytest.raises(cwrapjit.CompileError, match="own"):
         run(op("{z} = own({x});", **answers))
-    R(OSError, lambda: run(op(c_libraries=["nowhere_to_be_found"])), "nowhere_to_be_found")
+    refuses(OSError, lambda: run(op(c_libraries=["nowhere_to_be_found"])), "nowhere_to_be_found")
 
 
 @pytest.mark.parametrize("header", ["a\nb", "<math.h", '"my.h', "<>", "#include <math.h>", "a>b", "m\0h"])
 def test_headers_that_are_none(header: str) -> None:
-    R(
+    refuses(
         ValueError,
         lambda: run(op(c_headers=[header])),
         "c_headers of op(x) must return headers like",
@@ -86,12 +87,16 @@ def test_headers_that_are_none(header: str) -> None:
 )
 @pytest.mark.parametrize("answer", [5, [5], ["a", None], {"a"}, b"x", [b"x"]])
 def test_lists_must_be_of_text(method: str, answer: Any) -> None:
-    R(TypeError, lambda: run(op(**{method: answer})), f"{method} of op(x) must return a str or a list of str")
+    refuses(
+        TypeError,
+        lambda: run(op(**{method: answer})),
+        f"{method} of op(x) must return a str or a list of str",
+    )
 
 
 @pytest.mark.parametrize("method", ["c_header_dirs", "c_libraries", "c_lib_dirs"])
 def test_paths_with_a_nul(method: str) -> None:
-    R(ValueError, lambda: run(op(**{method: ["a\0b"]})), f"{method} of op(x) must not return")
+    refuses(ValueError, lambda: run(op(**{method: ["a\0b"]})), f"{method} of op(x) must not return")
 
 
 def test_none_is_no_wish() -> None:
@@ -221,7 +226,7 @@ def test_arguments_are_removed_whoever_adds_them() -> None:
 
 @pytest.mark.parametrize("argument", ["x.c", "-shared", "-nostdlib", "--help", "-", "-c", "-x"])
 def test_arguments_that_mean_nothing(argument: str) -> None:
-    R(
+    refuses(
         ValueError,
         lambda: run(op(c_compile_args=[argument])),
         "c_compile_args of op(x) returns",
@@ -231,11 +236,11 @@ def test_arguments_that_mean_nothing(argument: str) -> None:
 
 @pytest.mark.parametrize("arguments", [["-D"], ["-I", " "], ["-D", "X=1\n#error"], ["-lfoo\0"]])
 def test_arguments_without_a_text(arguments: list[str]) -> None:
-    R(ValueError, lambda: run(op(c_compile_args=arguments)), "c_compile_args of op(x) must not return")
+    refuses(ValueError, lambda: run(op(c_compile_args=arguments)), "c_compile_args of op(x) must not return")
 
 
 def test_macros_that_are_none() -> None:
-    R(ValueError, lambda: run(op(c_compile_args=["-D5=3"])), "5=3")
+    refuses(ValueError, lambda: run(op(c_compile_args=["-D5=3"])), "5=3")
 
 
 # ---- code ------------------------------------------------------------------------------------------
@@ -281,7 +286,7 @@ def test_import_array_is_accepted() -> None:
 
 def test_init_code_that_raises() -> None:
     code = op(c_init_code='PyErr_SetString(PyExc_KeyError, "at the start");')
-    R(KeyError, lambda: run(code), "at the start")
+    refuses(KeyError, lambda: run(code), "at the start")
 
 
 def test_code_of_nodes() -> None:
@@ -327,6 +332,47 @@ def test_state_of_nodes(mode: str) -> None:
     bound = k.bind([0.0], cell, [None])
     assert bound.run() == 0 and cell == [0.0]
     assert k(0.0) == (2.0, 2.0)
+
+
+@pytest.mark.row("T05i")
+@pytest.mark.parametrize("mode", ["struct", "function"])
+def test_the_state_of_a_node_ends_once(mode: str) -> None:
+    """c_cleanup_code_struct: once for each state that has begun, and for the part of one that has not."""
+    begun, ended, fails = Cell(), Cell(), Cell()
+
+    class Keeping(FilledOp):
+        def c_support_code_struct(self, node: Any, name: str) -> str:
+            return f"long *kept_{name};"
+
+        def c_init_code_struct(self, node: Any, name: str, sub: Any) -> str:
+            fail = f"if ({fails.c} == {begun.c}) {{ PyErr_NoMemory(); {sub['fail']} }}"
+            return f"{begun.c}++; {fail} kept_{name} = malloc(8);"
+
+        def c_cleanup_code_struct(self, node: Any, name: str) -> str:
+            return f"{ended.c}++; free(kept_{name});"
+
+    x = Variable(D(), "x")
+    keeping = Keeping("{z} = {x};")
+    k = link([x], [keeping(x), keeping(keeping(x))], mode=mode)
+    assert [k(1.0), k(2.0)] == [(1.0, 1.0), (2.0, 2.0)]
+    bound = k.bind([1.0], [None], [None])
+    assert bound.run() == 0
+    assert (begun.value, ended.value) == (6, 0)
+    del bound
+    assert ended.value == 3
+    del k
+    gc.collect()
+    assert ended.value == 6
+    begun.value, ended.value, fails.value = 0, 0, 2  # the second of three fails
+    k = link([x], [keeping(x), keeping(keeping(x))], mode=mode)
+    with pytest.raises(MemoryError):
+        k(1.0)
+    assert (begun.value, ended.value) == (2, 2)
+    fails.value = -1
+    assert k(3.0) == (3.0, 3.0)
+    del k
+    gc.collect()
+    assert ended.value == 5
 
 
 @pytest.mark.parametrize("method", ["c_support_code", "c_init_code", "c_code", "c_headers"])
@@ -379,16 +425,16 @@ def test_a_party_forces_a_compiler() -> None:
 @pytest.mark.row("A16")
 def test_two_compilers_in_one_graph() -> None:
     x = Variable(party(D(), c_compiler="gcc"), "x")
-    R(
+    refuses(
         ValueError,
         lambda: link([x], op(c_compiler="clang")(x)),
         *("one graph has one compiler", "D wants 'gcc'", "FilledOp wants 'clang'"),
     )
-    R(
+    refuses(
         TypeError,
         lambda: link([x], op(c_compiler=lambda: 5)(x)),
         "c_compiler of op(x) must return None, 'tcc'",
-        "5",
+        "not 5",
     )
 
 
@@ -465,18 +511,18 @@ def test_versions_of_nodes() -> None:
 
 
 def test_wrong_versions() -> None:
-    R(
+    refuses(
         TypeError,
         lambda: versioned("{z} = 1;", (1,), [1]),
         "c_code_cache_version of op(x) must return a tuple, not list",
     )
-    R(
+    refuses(
         TypeError,
         lambda: versioned("{z} = 1;", 5, (1,)),
         "c_code_cache_version of D, variable x",
         "tuple, not int",
     )
-    R(TypeError, lambda: versioned("{z} = 1;", (1,), ([1],)), "unhashable")
+    refuses(TypeError, lambda: versioned("{z} = 1;", (1,), ([1],)), "unhashable")
 
 
 def test_each_party_is_asked_once() -> None:

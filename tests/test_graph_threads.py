@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from graph_types import DBL, Cell, FilledOp, TemplateOp, Unfiltered, add, double
-from helpers import R, python
+from helpers import python, refuses
 
 import cwrapjit
 
@@ -270,7 +270,7 @@ def test_finalizers_that_run_the_graph() -> None:
 
     class Last:
         def __del__(self) -> None:
-            seen.append(R(RuntimeError, k.run, "running already"))
+            seen.append(refuses(RuntimeError, k.run, "running already"))
 
     k.cells[0][0] = Last()
     assert k(1.0) == 1.0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graph_types import Apply, Array, D, FilledOp, Variable, add, double, mul, twice
-from helpers import R, compiler, python
+from helpers import compiler, python, refuses
 
 import cwrapjit
 
@@ -129,8 +129,8 @@ def test_eager_and_wait(mode: str) -> None:
     off = cwrapjit.link([x, y], mul(op(x, y), y), mode=mode, optimize="off")
     assert off.wait() is False
     assert off.tier == "tcc"
-    R(ValueError, lambda: off.wait(-1), "negative")
-    R(TypeError, lambda: off.wait("a"))
+    refuses(ValueError, lambda: off.wait(-1), "negative")
+    refuses(TypeError, lambda: off.wait("a"), "must be real number, not str")
 
 
 def test_a_graph_gets_hot() -> None:
@@ -178,9 +178,9 @@ def test_failures_are_the_same_in_both_tiers() -> None:
     x, y = double("x"), double("y")
     op = FilledOp('if ({x} < 0) { PyErr_SetString(PyExc_KeyError, "below"); {fail} } {z} = {x} + {y};')
     k = cwrapjit.link([x, y], op(x, y))
-    R(KeyError, lambda: k(-1.0, 2.0), "below")
+    refuses(KeyError, lambda: k(-1.0, 2.0), "below")
     assert k.wait() is True
-    R(KeyError, lambda: k(-1.0, 2.0), "below")
+    refuses(KeyError, lambda: k(-1.0, 2.0), "below")
     k.cells[0][0] = -1.0
     assert k.run() == 4
 
@@ -245,22 +245,45 @@ def test_a_forced_compiler_may_have_static_data() -> None:
 @pytest.mark.row("A16")
 def test_a_forced_compiler_that_fails() -> None:
     x, y = double("x"), double("y")
-    R(RuntimeError, lambda: cwrapjit.link([x, y], Forced("no-such-cc")(x, y)), "no-such-cc")
-    error = R(
+    refuses(RuntimeError, lambda: cwrapjit.link([x, y], Forced("no-such-cc")(x, y)), "no-such-cc")
+    error = refuses(
         cwrapjit.CompileError,
         lambda: cwrapjit.link([x, y], Forced(compiler(), "{z} = nonsense;")(x, y)),
         "nonsense",
     )
-    assert "link()" in str(error)
+    assert (error.filename, error.lineno, error.text.strip()) == (
+        "<cwrapjit Forced.c_code of V3>",
+        1,
+        "V3 = nonsense;",
+    )
     before = cwrapjit.config.compiled_graphs
-    R(RuntimeError, lambda: cwrapjit.link([x, y], Forced("no-such-cc")(x, y)))
+    refuses(
+        RuntimeError,
+        lambda: cwrapjit.link([x, y], Forced("no-such-cc")(x, y)),
+        "'no-such-cc' is not a program",
+    )
     assert cwrapjit.config.compiled_graphs == before
+
+
+@pytest.mark.row("A16")
+def test_a_forced_compiler_that_ends_without_a_word(tmp_path: pathlib.Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o755)
+    x, y = double("x"), double("y")
+    error = refuses(RuntimeError, lambda: cwrapjit.link([x, y], Forced(str(broken))(x, y)), "status 3")
+    assert str(error).startswith("link(): ")
 
 
 def test_config_counts_what_is_compiled() -> None:
     x, y = double("x"), double("y")
     assert compiled_by(lambda: cwrapjit.link([x, y], add(x, y))) == 1
-    R(AttributeError, lambda: setattr(cwrapjit.config, "compiled_graphs", 0))
+    refuses(
+        AttributeError,
+        lambda: setattr(cwrapjit.config, "compiled_graphs", 0),
+        "compiled_graphs",
+        "not writable",
+    )
 
 
 def test_exit_while_a_graph_is_compiled_again() -> None:

@@ -22,9 +22,10 @@ from graph_types import (
     double,
     mul,
 )
-from helpers import R
+from helpers import refuses
 
 import cwrapjit
+import cwrapjit.graph as cg
 
 link = cwrapjit.link
 
@@ -55,19 +56,19 @@ def test_outputs_bare_and_in_sequences() -> None:
         ([], "z", ["outputs", "str"]),
         ([], [["z"]], ["outputs[0] must be a variable", "list"]),
         ([], {1}, ["outputs", "set"]),
-        ([cwrapjit.ResultBase], "z", ["inputs[0]", "not a class"]),
-        ([], cwrapjit.ResultBase, ["outputs", "not a class"]),
+        ([cg.ResultBase], "z", ["inputs[0]", "not a class"]),
+        ([], cg.ResultBase, ["outputs", "not a class"]),
     ],
 )
 def test_what_is_no_variable_is_refused(inputs: Any, outputs: Any, words: list[str]) -> None:
-    R(TypeError, lambda: link(inputs, outputs), "link()", *words)
+    refuses(TypeError, lambda: link(inputs, outputs), "link()", *words)
 
 
 def test_a_bare_input_and_nested_outputs_are_refused() -> None:
     x, y = variables("xy")
-    R(TypeError, lambda: link(x, add(x, y)), "inputs must be a sequence")
-    R(TypeError, lambda: link([x, y], [[add(x, y)]]), "outputs[0]", "list")
-    R(ValueError, lambda: link([x, y], []), "there are no outputs")
+    refuses(TypeError, lambda: link(x, add(x, y)), "inputs must be a sequence")
+    refuses(TypeError, lambda: link([x, y], [[add(x, y)]]), "outputs[0]", "list")
+    refuses(ValueError, lambda: link([x, y], []), "there are no outputs")
 
 
 @pytest.mark.row("T03i")
@@ -79,14 +80,47 @@ def test_unused_inputs_and_duplicates() -> None:
     assert link([x, y], [add(x, y)] * 2)(1.0, 2.0) == (3.0, 3.0)
 
 
+class Strict(D):
+    """Notes what it filters; its C refuses 0."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.filtered: list[float] = []
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> float:
+        self.filtered.append(value)
+        return float(value)
+
+    def c_extract(self, name: str, sub: dict[str, str], check_input: bool = True, **kw: Any) -> str:
+        fails = f'if ({name} == 0) {{ PyErr_SetString(PyExc_ValueError, "zero"); {sub["fail"]} }}'
+        return f"{super().c_extract(name, sub, check_input)}\n{fails}"
+
+
 @pytest.mark.row("T03i")
-def test_the_same_input_twice_is_one_variable() -> None:
+@pytest.mark.parametrize("mode", ["struct", "function"])
+@pytest.mark.parametrize("options", [{}, {"per_op": True}, {"check": True}, {"python": True}])
+def test_inputs_that_nothing_uses_are_looked_at(mode: str, options: dict[str, Any]) -> None:
     x, y = variables("xy")
-    k = link([x, y, x], add(x, y))
-    value = 1.5
-    assert k(value, 2.0, value) == 3.5
-    assert k.blocks == ("c_extract of x", "c_extract of y", "c_init of V3", "c_code of add(x, y)")
-    R(ValueError, lambda: k(1.0, 2.0, 3.0), "x")
+    strict = Strict()
+    unused = Variable(strict, "unused")
+    first = add(x, y)
+    if "python" in options:  # the first node has no C
+        first = FilledOp("", name="there", python=lambda x, y: x + y)(x, y)
+        first.owner.op.c_code = None  # type: ignore[attr-defined]
+    k = link([x, unused, y], add(mul(first, y), first), mode=mode, **options)
+    assert k(1.0, 7.0, 2.0) == 9.0
+    assert strict.filtered == [7.0]
+    refuses(ValueError, lambda: k(1.0, 0.0, 2.0), "zero")
+    assert k.run() == k.blocks.index("c_extract of unused") + 1
+    assert k(1.0, 7.0, 2.0) == 9.0
+
+
+def test_a_variable_is_an_input_once() -> None:
+    x, y = variables("xy")
+    refuses(ValueError, lambda: link([x, y, x], add(x, y)), "link(): inputs[2] is x again")
+    refuses(ValueError, lambda: link([x, cg.In(x)], add(x, x)), "link(): inputs[1] is x again")
+    nameless = double()
+    refuses(ValueError, lambda: link([nameless, nameless], add(nameless, x)), "inputs[1]", "without name")
 
 
 def test_outputs_that_nothing_computes() -> None:
@@ -223,7 +257,7 @@ def test_ten_thousand_nodes_in_a_row_need_no_recursion() -> None:
     limit = sys.getrecursionlimit()
     for _ in range(10_000):
         chain = add(chain, y)
-    error = R(
+    error = refuses(
         ValueError, lambda: link([x, y], chain), "absent is needed by add(absent, y)", "not among the inputs"
     )
     assert len(str(error)) < 200
@@ -243,21 +277,23 @@ def test_long_chains_link() -> None:
 
 def test_a_variable_from_nowhere() -> None:
     x, absent = variables("xw")
-    R(ValueError, lambda: link([x], add(x, absent)), "w is needed by add(x, w)", "not among the inputs")
-    R(ValueError, lambda: link([x], absent), "w is among the outputs, but neither computed nor an input")
-    R(ValueError, lambda: link([x], add(x, Variable(double))), "a variable without name", "add(x, ?)")
+    refuses(ValueError, lambda: link([x], add(x, absent)), "w is needed by add(x, w)", "not among the inputs")
+    refuses(
+        ValueError, lambda: link([x], absent), "w is among the outputs, but neither computed nor an input"
+    )
+    refuses(ValueError, lambda: link([x], add(x, Variable(double))), "a variable without name", "add(x, ?)")
 
 
 def test_cycles_name_their_nodes() -> None:
     x, a, b = variables("xab")
     for op, inputs, output in ((add, [b, x], a), (mul, [a, x], b)):
         output.owner = types.SimpleNamespace(op=op, inputs=inputs, outputs=[output])
-    R(ValueError, lambda: link([x], a), "cycle: add(b, x) needs mul(a, x) needs add(b, x)")
+    refuses(ValueError, lambda: link([x], a), "cycle: add(b, x) needs mul(a, x) needs add(b, x)")
     assert link([x, b], a)(1.0, 2.0) == 3.0  # b is given: no cycle
 
     own = Variable(double, "own")
     own.owner = types.SimpleNamespace(op=add, inputs=[own, x], outputs=[own])
-    R(ValueError, lambda: link([x], own), "cycle: add(own, x) needs add(own, x)")
+    refuses(ValueError, lambda: link([x], own), "cycle: add(own, x) needs add(own, x)")
 
 
 def test_long_cycles_are_told_in_short() -> None:
@@ -265,7 +301,7 @@ def test_long_cycles_are_told_in_short() -> None:
     ring = [Variable(double, f"v{k}") for k in range(3000)]
     for k, variable in enumerate(ring):
         variable.owner = types.SimpleNamespace(op=add, inputs=[ring[k - 1], x], outputs=[variable])
-    error = R(ValueError, lambda: link([x], ring[5]), "add(v4, x) needs add(v3, x)", "needs ...")
+    error = refuses(ValueError, lambda: link([x], ring[5]), "add(v4, x) needs add(v3, x)", "needs ...")
     assert len(str(error)) < 400
 
 
@@ -296,20 +332,22 @@ def broken(**changes: Any) -> Any:
     ],
 )
 def test_nodes_that_lack_something(changes: dict[str, Any], words: list[str]) -> None:
-    R(TypeError, broken(**changes), "link()", *words)
+    refuses(TypeError, broken(**changes), "link()", *words)
 
 
 def test_variables_that_lack_something() -> None:
     x, y = variables("xy")
-    R(TypeError, lambda: link([x], types.SimpleNamespace(type=double)), "no attribute 'owner'")
-    R(TypeError, lambda: link([x], types.SimpleNamespace(owner=None)), "outputs", "SimpleNamespace")
+    refuses(TypeError, lambda: link([x], types.SimpleNamespace(type=double)), "no attribute 'owner'")
+    refuses(TypeError, lambda: link([x], types.SimpleNamespace(owner=None)), "outputs", "SimpleNamespace")
     z, other = add(x, y), mul(x, y)
     z.name = "z"
     z.owner.outputs = [z, z]
-    R(ValueError, lambda: link([x, y], z), "z is twice among the outputs of add(x, y)")
+    refuses(ValueError, lambda: link([x, y], z), "z is twice among the outputs of add(x, y)")
     z.owner.outputs = [z, other]
-    R(ValueError, lambda: link([x, y], [z, other]), "among the outputs of add(x, y), but has another owner")
-    R(ValueError, lambda: link([x, y], [other, z]), "among the outputs of add(x, y)")
+    refuses(
+        ValueError, lambda: link([x, y], [z, other]), "among the outputs of add(x, y), but has another owner"
+    )
+    refuses(ValueError, lambda: link([x, y], [other, z]), "among the outputs of add(x, y)")
 
 
 def test_exceptions_of_attributes_go_on() -> None:
@@ -323,7 +361,7 @@ def test_exceptions_of_attributes_go_on() -> None:
             pass
 
     (x,) = variables("x")
-    R(ZeroDivisionError, lambda: link([x], Moody(double, "m")), "not today")
+    refuses(ZeroDivisionError, lambda: link([x], Moody(double, "m")), "not today")
 
 
 @pytest.mark.row("A06i")
@@ -349,10 +387,12 @@ def test_updates_are_outputs_that_nobody_gets() -> None:
 def test_updates_that_make_no_sense() -> None:
     x, y, other = variables("xyo")
     z = add(x, y)
-    R(ValueError, lambda: link([x, y], z, updates={other: z}), "updates: o is not among the inputs")
-    R(TypeError, lambda: link([x, y], z, updates={x: 3.0}), "updates: a value must be a variable, not float")
-    R(TypeError, lambda: link([x, y], z, updates=[(x, z)]), "updates must be a dict", "list")
-    R(ValueError, lambda: link([x], x, updates={x: add(x, other)}), "o is needed by add(x, o)")
+    refuses(ValueError, lambda: link([x, y], z, updates={other: z}), "updates: o is not among the inputs")
+    refuses(
+        TypeError, lambda: link([x, y], z, updates={x: 3.0}), "updates: a value must be a variable, not float"
+    )
+    refuses(TypeError, lambda: link([x, y], z, updates=[(x, z)]), "updates must be a dict", "list")
+    refuses(ValueError, lambda: link([x], x, updates={x: add(x, other)}), "o is needed by add(x, o)")
 
 
 # ---- constants -------------------------------------------------------------------------------------
@@ -389,7 +429,9 @@ def test_wrong_literals() -> None:
             return 5
 
     (x,) = variables("x")
-    R(TypeError, lambda: link([x], add(x, Constant(Wrong(), 2.0))), "c_literal of Wrong", "str, not int")
+    refuses(
+        TypeError, lambda: link([x], add(x, Constant(Wrong(), 2.0))), "c_literal of Wrong", "str, not int"
+    )
 
 
 # ---- steps -----------------------------------------------------------------------------------------
@@ -404,7 +446,7 @@ def test_nodes_in_python_cut_the_graph() -> None:
     host = FilledOp(name="host", python=lambda value: value + 100.0)
     host.c_code = None  # type: ignore[assignment, method-assign]
     z = add(mul(x, y), host(add(x, y)))
-    R(NotImplementedError, lambda: link([x, y], z), "op FilledOp has no c_code, which host(V", "needs")
+    refuses(NotImplementedError, lambda: link([x, y], z), "op FilledOp has no c_code, which host(V", "needs")
     for mode in ("struct", "function"):
         k = link([x, y], z, python=True, mode=mode)
         assert k(2.0, 3.0) == 111.0
@@ -418,7 +460,9 @@ def test_types_without_c_run_in_python() -> None:
     x, y = Variable(double, "x"), Variable(thing, "y")
     op = FilledOp("", name="op", type=double, python=lambda a, b: a * len(b))
     z = add(op(x, y), x)
-    R(NotImplementedError, lambda: link([x, y], z), "type Scalar has no c_declare, which variable y needs")
+    refuses(
+        NotImplementedError, lambda: link([x, y], z), "type Scalar has no c_declare, which variable y needs"
+    )
     assert link([x, y], z, python=True)(2.0, "abc") == 8.0
 
 
@@ -426,8 +470,8 @@ def test_a_node_with_neither_c_nor_python() -> None:
     (x,) = variables("x")
     nothing = types.SimpleNamespace()
     z = Apply(nothing, [x], [double]).outputs[0]
-    R(NotImplementedError, lambda: link([x], z), "op SimpleNamespace has no c_code")
-    R(NotImplementedError, lambda: link([x], z, python=True), "neither c_code nor perform")
+    refuses(NotImplementedError, lambda: link([x], z), "op SimpleNamespace has no c_code")
+    refuses(NotImplementedError, lambda: link([x], z, python=True), "neither c_code nor perform")
 
 
 @pytest.mark.row("T27")
@@ -472,4 +516,4 @@ def test_fusion_is_asked_where_two_ops_fuse(monkeypatch: pytest.MonkeyPatch) -> 
     link([x, y], fusing(x, y))
     assert len(asked) == 1
     module.fuse = lambda nodes, outputs: []  # type: ignore[attr-defined]
-    R(RuntimeError, lambda: link([x, y], z), "another number of outputs")
+    refuses(RuntimeError, lambda: link([x, y], z), "another number of outputs")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import F
+from helpers import wrap
 
 
 def is_inlined(f: object) -> bool:
@@ -13,7 +13,7 @@ def is_inlined(f: object) -> bool:
 
 @pytest.mark.row("U08")
 def test_a_plain_body_stands_in_the_loop() -> None:
-    f = F(((),), (), "item__output() = 2 * item__a(); return true;")
+    f = wrap(((),), (), "item__output() = 2 * item__a(); return true;")
     assert is_inlined(f)
     assert f(np.arange(4.0)).tolist() == [0, 2, 4, 6]
     assert f(np.arange(4.0)[::-2]).tolist() == [6, 2]
@@ -23,7 +23,7 @@ def test_a_plain_body_stands_in_the_loop() -> None:
 @pytest.mark.row("U08")
 def test_a_false_slice_ends_the_loop() -> None:
     body = "if (item__a() < 0)\n    return false;\nitem__output() = item__a(); return true;"
-    f = F(((),), (), body)
+    f = wrap(((),), (), body)
     out = np.zeros(4)
     with pytest.raises(RuntimeError, match="false"):
         f(np.array([1.0, 2.0, -1.0, 4.0]), out=out)
@@ -34,13 +34,13 @@ def test_a_false_slice_ends_the_loop() -> None:
 @pytest.mark.row("U08")
 def test_a_return_in_a_macro_is_found() -> None:
     body = "BAIL(item__a() < 0); item__output() = item__a(); return true;"
-    f = F(((),), (), body, header="#define BAIL(x) if (x) return false")
+    f = wrap(((),), (), body, header="#define BAIL(x) if (x) return false")
     out = np.zeros(3)
     assert not is_inlined(f)
     with pytest.raises(RuntimeError, match="false"):
         f(np.array([1.0, -2.0, 3.0]), out=out)
     assert out.tolist() == [1, 0, 0]
-    f = F(
+    f = wrap(
         ((),),
         (),
         "item__output() = 1; DONE; item__output() = 2; return true;",
@@ -53,34 +53,34 @@ def test_a_return_in_a_macro_is_found() -> None:
 @pytest.mark.parametrize("header", ["#undef true\n#define true 0", "#define return return 0 *"])
 def test_changed_words_keep_the_change(header: str) -> None:
     with pytest.raises(RuntimeError, match="false"):
-        F(((),), (), "return true;", header=header)(np.zeros(2))
+        wrap(((),), (), "return true;", header=header)(np.zeros(2))
 
 
 @pytest.mark.row("U08")
 def test_parameters_that_a_slice_changes_are_new_in_the_next() -> None:
     a = np.arange(6.0).reshape(3, 2)
     skips = "data_slice__a = (const char *)data_slice__a + strides_slice__a[0];"
-    f = F((("n",),), (), skips + "item__output() = item__a(0); return true;")
+    f = wrap((("n",),), (), skips + "item__output() = item__a(0); return true;")
     assert f(a).tolist() == [1, 3, 5]
-    f = F((("n",),), (), "dims_slice__a++; strides_slice__a = 0; item__output() = 1; return true;")
+    f = wrap((("n",),), (), "dims_slice__a++; strides_slice__a = 0; item__output() = 1; return true;")
     assert f(a).tolist() == [1, 1, 1]
-    f = F((("n",),), (), "strides_slice__a--; item__output() = strides_slice__a[1]; return true;")
+    f = wrap((("n",),), (), "strides_slice__a--; item__output() = strides_slice__a[1]; return true;")
     assert f(a).tolist() == [8, 8, 8]
-    f = F(
+    f = wrap(
         ((),),
         (),
         "scale++; item__output() = scale[-1]; return true;",
         extra_args=(("double", "scale", "7", "d"),),
     )
     assert f(np.zeros(3)).tolist() == [7, 7, 7]
-    f = F(
+    f = wrap(
         ((),),
         (),
         "item__output() = *text++; return true;",
         extra_args=(("const char*", "text", '"xyz"', "s"),),
     )
     assert f(np.zeros(3)).tolist() == [ord("x")] * 3
-    f = F(
+    f = wrap(
         ((),),
         (),
         "cookie++; cookie--; cookie->n++; item__output() = cookie->n; return true;",
@@ -99,7 +99,7 @@ def test_arrays_of_variable_length_do_not_pile_up() -> None:
             return false;
         item__output() = copy[dims_slice__a[0] - 1];
         return true;"""
-    f = F((("n",),), (), body)
+    f = wrap((("n",),), (), body)
     a = np.broadcast_to(np.arange(10_000.0), (10_000, 10_000))
     assert (f(a) == 9999).all()
 
@@ -108,17 +108,17 @@ def test_arrays_of_variable_length_do_not_pile_up() -> None:
 @pytest.mark.parametrize("word", ["break", "continue"])
 def test_leaving_no_loop_is_an_error(word: str) -> None:
     with pytest.raises(SyntaxError, match=word):
-        F(((),), (), f"if (item__a() > 0) {word}; return true;")
-    f = F(((),), (), f"item__output() = 0; while (item__output()++ < 1) {word}; return true;")
+        wrap(((),), (), f"if (item__a() > 0) {word}; return true;")
+    f = wrap(((),), (), f"item__output() = 0; while (item__output()++ < 1) {word}; return true;")
     assert is_inlined(f)
 
 
 @pytest.mark.row("U08")
 def test_names_that_hide_in_macros_are_there() -> None:
     last = "#define LAST item__a(dims_slice__a[0] - 1)"
-    f = F((("n",),), (), "item__output() = LAST; return true;", header=last)
+    f = wrap((("n",),), (), "item__output() = LAST; return true;", header=last)
     assert is_inlined(f)
     assert f(np.arange(6.0).reshape(2, 3)).tolist() == [2, 5]
     glue = "#define OF(x) x##a"
-    f = F((("n",),), (), "item__output() = OF(dims_slice__)[0] + OF(item__)(1); return true;", header=glue)
+    f = wrap((("n",),), (), "item__output() = OF(dims_slice__)[0] + OF(item__)(1); return true;", header=glue)
     assert f(np.arange(6.0).reshape(2, 3)).tolist() == [4, 7]

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import F, same
+from helpers import same, wrap
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 ADD = "item__output() = item__a() + item__b(); return true;"
 TYPES = {np.float64: ADD, (np.int8, np.float64, np.float32): ADD}
 
-add_unordered = F(((), ()), (), TYPES, unordered=True)
-add_in_order = F(((), ()), (), TYPES, Ccode_cookie_struct="int slices_may_write_here;")
+add_unordered = wrap(((), ()), (), TYPES, unordered=True)
+add_in_order = wrap(((), ()), (), TYPES, Ccode_cookie_struct="int slices_may_write_here;")
 
 
 @st.composite
@@ -83,7 +83,7 @@ def test_numbers_leave_the_layout_to_the_array() -> None:
 @pytest.mark.row("N19i")
 def test_several_outputs_lie_alike() -> None:
     body = "item__output0() = item__a(); item__output1() = item__a() > 1; return true;"
-    split = F(((),), ((), ()), {(np.float64, np.float64, np.bool_): body}, unordered=True)
+    split = wrap(((),), ((), ()), {(np.float64, np.float64, np.bool_): body}, unordered=True)
     first, second = split(np.arange(6.0).reshape(2, 3).T)
     assert first.flags.f_contiguous
     assert second.flags.f_contiguous
@@ -93,7 +93,7 @@ def test_several_outputs_lie_alike() -> None:
 @pytest.mark.row("N19i")
 def test_core_dims_keep_c_order() -> None:
     body = "for(npy_intp i = 0; i < dims_slice__a[0]; i++) item__output(i) = item__a(i); return true;"
-    copy = F((("n",),), ("n",), {np.float64: body}, unordered=True)
+    copy = wrap((("n",),), ("n",), {np.float64: body}, unordered=True)
     x = np.arange(24.0).reshape(2, 3, 4).T
     assert same(copy(x), x)
     assert copy(x).flags.c_contiguous

@@ -1,4 +1,4 @@
-"""Nothing is kept that a call or a definition took: resident size and reference counts, on every path."""
+"""Nothing is kept that a call or a definition took: memory, blocks and references, on every path."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import IN, F, R, ar, grown_kib
+from helpers import INNER, ar, refuses, wrap
+from leaks import keeps_nothing
 
 import cwrapjit
-
-ROUNDS = 20_000
-LIMIT_KIB = 400  # the smallest leak there is, 32 bytes a call, makes 625 KiB
 
 BODY = """
     if (item__a(0) == -1)
@@ -34,7 +32,7 @@ BODY = """
 
 def full() -> Any:
     """A function with everything that a call can take: validate, cookie, clean-up, extras."""
-    return F(
+    return wrap(
         (("n",), ("n",)),
         (),
         BODY,
@@ -64,83 +62,64 @@ class Array:
 
 class Broken:
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise ZeroDivisionError
+        raise ZeroDivisionError("from __array__")
 
 
 x, wide, out, odd = ar(4), ar(3, 4), np.zeros(3), np.frombuffer(bytes(40), np.uint8)[1:33].view(np.float64)
 
-PATHS: dict[str, tuple[type[BaseException] | None, Callable[[Any], Any]]] = {
-    "scalar result": (None, lambda f: f(x, x)),
-    "array result": (None, lambda f: f(wide, x)),
-    "keywords": (None, lambda f: f(b=x, a=wide, scale=2, text="some text", thing=out)),
-    "out": (None, lambda f: f(wide, x, out=out)),
-    "lists": (None, lambda f: f([1.0, 2.0], [3.0, 4.0])),
-    "numbers": (None, lambda f: f(2, 3.5)),
-    "__array__": (None, lambda f: f(Array(), x)),
-    "missing argument": (TypeError, lambda f: f(x)),
-    "too many arguments": (TypeError, lambda f: f(x, x, x)),
-    "unknown keyword": (TypeError, lambda f: f(x, x, colour=1)),
-    "given twice": (TypeError, lambda f: f(x, x, a=x)),
-    "extra of a wrong type": (TypeError, lambda f: f(x, x, scale="no")),
-    "extra with a NUL": (ValueError, lambda f: f(x, x, text="\0")),
-    "wrong dtype": (TypeError, lambda f: f(np.int32(1), x)),
-    "no array": (TypeError, lambda f: f("text", x)),
-    "list of a wrong dtype": (TypeError, lambda f: f([1, 2], [3, 4])),
-    "ragged list": (ValueError, lambda f: f(x, [[1.0], [1.0, 2.0]])),
-    "__array__ raises": (ZeroDivisionError, lambda f: f(x, Broken())),
-    "wrong core shape": (ValueError, lambda f: f(x, ar(5))),
-    "wrong broadcast shape": (ValueError, lambda f: f(wide, ar(2, 4))),
-    "unaligned": (ValueError, lambda f: f(odd, x)),
-    "byte-swapped": (TypeError, lambda f: f(x.astype(">f8"), x)),
-    "masked": (TypeError, lambda f: f(np.ma.masked_array(x), x)),
-    "out of a wrong shape": (ValueError, lambda f: f(wide, x, out=np.zeros(2, np.float64))),
-    "out of a wrong dtype": (TypeError, lambda f: f(wide, x, out=np.zeros(3, np.int8))),
-    "out is no array": (TypeError, lambda f: f(wide, x, out=[1])),
-    "out is read-only": (ValueError, lambda f: f(wide, x, out=np.broadcast_to(1.0, 3))),
-    "out overlaps": (ValueError, lambda f: f(wide, x, out=wide[:, 1])),
-    "validate refuses": (RuntimeError, lambda f: f(x, x, scale=0)),
-    "validate raises": (ValueError, lambda f: f(x, x, scale=-1)),
-    "slice refuses": (RuntimeError, lambda f: f(x - 1, wide)),
-    "slice raises": (ValueError, lambda f: f(wide - 2, x)),
+PATHS: dict[str, tuple[type[BaseException] | None, str, Callable[[Any], Any]]] = {
+    "scalar result": (None, "", lambda f: f(x, x)),
+    "array result": (None, "", lambda f: f(wide, x)),
+    "keywords": (None, "", lambda f: f(b=x, a=wide, scale=2, text="some text", thing=out)),
+    "out": (None, "", lambda f: f(wide, x, out=out)),
+    "lists": (None, "", lambda f: f([1.0, 2.0], [3.0, 4.0])),
+    "numbers": (None, "", lambda f: f(2, 3.5)),
+    "__array__": (None, "", lambda f: f(Array(), x)),
+    "missing argument": (TypeError, "missing required argument 'b'", lambda f: f(x)),
+    "too many arguments": (TypeError, "3 were given", lambda f: f(x, x, x)),
+    "unknown keyword": (TypeError, "'colour'", lambda f: f(x, x, colour=1)),
+    "given twice": (TypeError, "multiple values for argument 'a'", lambda f: f(x, x, a=x)),
+    "extra of a wrong type": (TypeError, "argument 'scale'", lambda f: f(x, x, scale="no")),
+    "extra with a NUL": (ValueError, "argument 'text'", lambda f: f(x, x, text="\0")),
+    "wrong dtype": (TypeError, "'a' is int32", lambda f: f(np.int32(1), x)),
+    "no array": (TypeError, "'a' is <U4", lambda f: f("text", x)),
+    "list of a wrong dtype": (TypeError, "'a' is int64", lambda f: f([1, 2], [3, 4])),
+    "ragged list": (ValueError, "argument 'b'", lambda f: f(x, [[1.0], [1.0, 2.0]])),
+    "__array__ raises": (ZeroDivisionError, "from __array__", lambda f: f(x, Broken())),
+    "wrong core shape": (ValueError, "must be 4", lambda f: f(x, ar(5))),
+    "wrong broadcast shape": (ValueError, "must be 3 or 1", lambda f: f(wide, ar(2, 4))),
+    "unaligned": (ValueError, "not aligned", lambda f: f(odd, x)),
+    "byte-swapped": (TypeError, "byte order", lambda f: f(x.astype(">f8"), x)),
+    "masked": (TypeError, "masked array", lambda f: f(np.ma.masked_array(x), x)),
+    "out of a wrong shape": (ValueError, "must be 3", lambda f: f(wide, x, out=np.zeros(2, np.float64))),
+    "out of a wrong dtype": (TypeError, "'output' is int8", lambda f: f(wide, x, out=np.zeros(3, np.int8))),
+    "out is no array": (TypeError, "got list", lambda f: f(wide, x, out=[1])),
+    "out is read-only": (ValueError, "read-only", lambda f: f(wide, x, out=np.broadcast_to(1.0, 3))),
+    "out overlaps": (ValueError, "shares memory", lambda f: f(wide, x, out=wide[:, 1])),
+    "validate refuses": (RuntimeError, "Ccode_validate returned false", lambda f: f(x, x, scale=0)),
+    "validate raises": (ValueError, "scale", lambda f: f(x, x, scale=-1)),
+    "slice refuses": (RuntimeError, "Ccode_slice_eval", lambda f: f(x - 1, wide)),
+    "slice raises": (ValueError, "slice 5", lambda f: f(wide - 2, x)),
 }
 
 
+@pytest.mark.leak
 @pytest.mark.row("N16i")
 @pytest.mark.parametrize("path", PATHS)
-def test_resident_size_is_flat(path: str) -> None:
+def test_calls_keep_nothing(path: str) -> None:
     f = full()
-    error, call = PATHS[path]
-    if error is None:
-        call(f)
-
-        def work() -> None:
-            call(f)
-    else:
-        R(error, lambda: call(f))
-
-        def work() -> None:
-            try:
-                call(f)
-            except error:
-                pass
-
-    assert least_growth(work, ROUNDS) < LIMIT_KIB
+    error, word, call = PATHS[path]
+    watched = (x, wide, out, odd, np.dtype(np.float64), f, np.ndarray, Array, TypeError, ValueError)
+    if error is not None:
+        refuses(error, lambda: call(f), word)
+    keeps_nothing(lambda: refused(call, f, error), 500, watched)
 
 
-def least_growth(work: Callable[[], Any], rounds: int) -> int:
-    """The allocator's own habits come and go; a leak is there every time."""
-    grown = grown_kib(work, rounds)
-    for _ in range(3):
-        if grown < LIMIT_KIB:
-            break
-        grown = min(grown, grown_kib(work, rounds))
-    return grown
-
-
+@pytest.mark.leak
 @pytest.mark.row("N16i")
 def test_several_outputs_are_given_back() -> None:
-    f = F(((),), ((), (4,), (2, 2)), "item__output0() = 1; return item__a() >= 0;")
-    assert least_growth(lambda: f(x), ROUNDS) < LIMIT_KIB
+    f = wrap(((),), ((), (4,), (2, 2)), "item__output0() = 1; return item__a() >= 0;")
+    keeps_nothing(lambda: f(x), 500)
 
     def fails() -> None:
         try:
@@ -148,21 +127,23 @@ def test_several_outputs_are_given_back() -> None:
         except RuntimeError:
             pass
 
-    assert least_growth(fails, ROUNDS) < LIMIT_KIB
+    keeps_nothing(fails, 500)
 
 
+@pytest.mark.leak
 @pytest.mark.row("N16i")
 def test_converted_inputs_are_given_back() -> None:
-    f = F(((),), (), "item__output() = item__a(); return true;", cast="safe")
+    f = wrap(((),), (), "item__output() = item__a(); return true;", cast="safe")
     ints = ar(50, dtype=np.int32)
-    assert least_growth(lambda: f(ints), ROUNDS) < LIMIT_KIB
+    keeps_nothing(lambda: f(ints), 500, (ints,))
 
 
-DEFINITIONS: dict[str, tuple[Any, Callable[[], Any]]] = {
-    "good": (None, lambda: full()),
-    "good, called": (None, lambda: full()(x, x)),
+DEFINITIONS: dict[str, tuple[Any, str, Callable[[], Any]]] = {
+    "good": (None, "", lambda: full()),
+    "good, called": (None, "", lambda: full()(x, x)),
     "without a module": (
         None,
+        "",
         lambda: cwrapjit.function(
             "f",
             args_input=(),
@@ -171,37 +152,53 @@ DEFINITIONS: dict[str, tuple[Any, Callable[[], Any]]] = {
             Ccode_slice_eval={float: "return true;"},
         ),
     ),
-    "C error": (cwrapjit.CompileError, lambda: F(((),), (), "return oops;")),
+    "C error": (cwrapjit.CompileError, "'oops' undeclared", lambda: wrap(((),), (), "return oops;")),
     "several C errors": (
         cwrapjit.CompileError,
-        lambda: F(((),), (), {float: "return oops;", int: "return ouch;"}),
+        "see .errors",
+        lambda: wrap(((),), (), {float: "return oops;", int: "return ouch;"}),
     ),
-    "header error": (cwrapjit.CompileError, lambda: F(((),), (), "return true;", header="oops")),
-    "refused text": (cwrapjit.CompileError, lambda: F(((),), (), "return true; }")),
+    "header error": (
+        cwrapjit.CompileError,
+        "<cwrapjit t",
+        lambda: wrap(((),), (), "return true;", header="oops"),
+    ),
+    "refused text": (cwrapjit.CompileError, "closes nothing", lambda: wrap(((),), (), "return true; }")),
     "missing symbol": (
         cwrapjit.CompileError,
-        lambda: F(((),), (), "return cwj_gone();", header="int cwj_gone(void);"),
+        "cwj_gone",
+        lambda: wrap(((),), (), "return cwj_gone();", header="int cwj_gone(void);"),
     ),
-    "missing library": (OSError, lambda: F(((),), (), "return true;", libraries=["/nonexistent.so"])),
-    "bad prototype": (ValueError, lambda: F(((-1,),), (), "return true;")),
+    "missing library": (
+        OSError,
+        "/nonexistent.so",
+        lambda: wrap(((),), (), "return true;", libraries=["/nonexistent.so"]),
+    ),
+    "bad prototype": (ValueError, "negative: -1", lambda: wrap(((-1,),), (), "return true;")),
     "bad signature": (
         ValueError,
+        "signature: expected",
         lambda: cwrapjit.function("f", signature="a(n -> b", Ccode_slice_eval={float: "return 1;"}),
     ),
-    "bad key": (TypeError, lambda: F(((),), (), {"no such type": "return true;"})),
-    "bad extra": (ValueError, lambda: F(((),), (), "return true;", extra_args=(("int", "e", "1", "d"),))),
-    "bad option": (NotImplementedError, lambda: F(((),), (), "return true;", debug=True)),
-    "warning": (None, lambda: F(((),), (), "return true;", header="/* none */")),
+    "bad key": (TypeError, "'no such type'", lambda: wrap(((),), (), {"no such type": "return true;"})),
+    "bad extra": (
+        ValueError,
+        "parse code 'd'",
+        lambda: wrap(((),), (), "return true;", extra_args=(("int", "e", "1", "d"),)),
+    ),
+    "bad option": (TypeError, "debug must be", lambda: wrap(((),), (), "return true;", debug="yes")),
+    "warning": (None, "", lambda: wrap(((),), (), "return true;", header="/* none */")),
 }
 
 
+@pytest.mark.leak
 @pytest.mark.row("N16i")
 @pytest.mark.parametrize("path", DEFINITIONS)
 def test_definitions_are_given_back(path: str) -> None:
-    error, define = DEFINITIONS[path]
+    error, word, define = DEFINITIONS[path]
     expected = error or NoError
     if error is not None:
-        R(error, define)
+        refuses(error, define, word)
 
     def work() -> None:
         try:
@@ -209,12 +206,10 @@ def test_definitions_are_given_back(path: str) -> None:
         except expected:
             pass
 
-    rounds = 500
-    for _ in range(100):
-        work()
-    assert least_growth(work, rounds) < LIMIT_KIB, "800 bytes a definition"
+    keeps_nothing(work)
 
 
+@pytest.mark.leak
 @pytest.mark.row("N16i", "N06")
 def test_write_is_given_back() -> None:
     f = cwrapjit.module("t")
@@ -225,43 +220,10 @@ def test_write_is_given_back() -> None:
         prototype_output=(),
         Ccode_slice_eval={float: "return true;"},
     )
-    assert least_growth(lambda: f.write(io.StringIO()), 500) < LIMIT_KIB
+    keeps_nothing(lambda: f.write(io.StringIO()))
 
 
 # ---- reference counts -----------------------------------------------------------------------------
-
-
-def counts(*things: Any) -> list[int]:
-    return [sys.getrefcount(thing) for thing in things]
-
-
-@pytest.mark.row("N16i")
-@pytest.mark.parametrize("path", PATHS)
-def test_reference_counts_are_as_before(path: str) -> None:
-    f = full()
-    error, call = PATHS[path]
-    things = (
-        x,
-        wide,
-        out,
-        odd,
-        np.dtype(np.float64),
-        np.dtype(np.int32),
-        f,
-        np.ndarray,
-        Array,
-        TypeError,
-        ValueError,
-    )
-    for _ in range(3):  # caches fill
-        refused(call, f, error)
-    gc.collect()
-    before = counts(*things)
-    for _ in range(50):
-        refused(call, f, error)
-    gc.collect()
-    changed = [b - a for a, b in zip(before, counts(*things), strict=True)]
-    assert max(map(abs, changed)) < 20, changed
 
 
 def refused(call: Callable[[Any], Any], f: Any, error: type[BaseException] | None) -> None:
@@ -286,16 +248,20 @@ def test_results_own_themselves_and_out_is_not_held() -> None:
     assert alive() is None
 
 
+@pytest.mark.leak
 @pytest.mark.row("N16i")
 def test_extras_are_not_held() -> None:
     f = full()
     thing, text = ["a thing"], "a text of " + str(5)
-    before = counts(thing, text)
-    f(x, x, thing=thing, text=text)
-    R(RuntimeError, lambda: f(x - 1, x, thing=thing, text=text))
-    assert counts(thing, text) == before
+
+    def work() -> None:
+        f(x, x, thing=thing, text=text)
+        refused(lambda f: f(x - 1, x, thing=thing, text=text), f, RuntimeError)
+
+    keeps_nothing(work, 50, (thing, text))
 
 
+@pytest.mark.leak
 @pytest.mark.row("N16i")
 def test_definitions_hold_no_more_than_they_need() -> None:
     class Key(str):
@@ -303,18 +269,19 @@ def test_definitions_hold_no_more_than_they_need() -> None:
 
     body, doc, sets = Key("item__output() = 1; return true;"), Key("doc"), {np.float64: None}
     sets[np.float64] = body
-    before = counts(body, doc, sets)
-    m = cwrapjit.module("t")
-    f = m.function("f", doc, args_input=(), prototype_input=(), prototype_output=(), Ccode_slice_eval=sets)
-    assert f() == 1
-    del f, m
-    gc.collect()
-    assert counts(body, doc, sets) == before
+
+    def work() -> None:
+        f = cwrapjit.module("t").function(
+            "f", doc, args_input=(), prototype_input=(), prototype_output=(), Ccode_slice_eval=sets
+        )
+        assert f() == 1
+
+    keeps_nothing(work, 50, (body, doc, sets))
 
 
 @pytest.mark.row("N16i")
 def test_functions_are_freed_with_their_last_reference() -> None:
-    f = F((("n",), ("n",)), (), IN)
+    f = wrap((("n",), ("n",)), (), INNER)
     alive = weakref.ref(f)
     del f
     gc.collect()

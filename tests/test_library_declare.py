@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import concurrent.futures
-import gc
+import sys
 import textwrap
-import time
+from typing import Any
 
 import numpy as np
 import pytest
-from helpers import R, python
+from helpers import python, refuses
 from library_tools import from_c
 
 import cwrapjit
@@ -76,17 +76,17 @@ def test_what_has_no_mapping_is_listed_with_the_reason():
     assert lib.unmapped.keys() == wanted.keys()
     for name, reason in wanted.items():
         assert reason in lib.unmapped[name]
-        R(AttributeError, lambda name=name: getattr(lib, name), name)
+        refuses(AttributeError, lambda name=name: getattr(lib, name), name)
 
 
 @pytest.mark.row("P03")
 def test_an_unknown_type_is_a_definition_error_that_names_it():
     lib = from_c(TEXT)
-    error = R(cwrapjit.CompileError, lambda: lib.function("int unknown(int a, what_t x)"), "what_t")
+    error = refuses(cwrapjit.CompileError, lambda: lib.function("int unknown(int a, what_t x)"), "what_t")
     assert (error.lineno, error.offset, error.end_offset) == (1, 20, 26)
     assert error.text == "int unknown(int a, what_t x);"
-    R(TypeError, lambda: lib.function("long double wide(long double x)"), "long double")
-    R(TypeError, lambda: lib.function("double *borrow(void)"), "double *")
+    refuses(TypeError, lambda: lib.function("long double wide(long double x)"), "long double")
+    refuses(TypeError, lambda: lib.function("double *borrow(void)"), "double *")
 
 
 @pytest.mark.row("P13")
@@ -94,7 +94,7 @@ def test_a_function_as_argument_warns_at_the_definition_and_cannot_be_called():
     lib = from_c(TEXT + "typedef int (*transform)(int); int again(transform f) { return f(1); }")
     with pytest.warns(UserWarning, match=r"apply\(\) cannot be called: f is a function"):
         f = lib.function("int apply(int (*f)(int), int x)")
-    R(NotImplementedError, lambda: f(len, 1), "apply", "callback")
+    refuses(NotImplementedError, lambda: f(len, 1), "apply", "callback")
     assert lib.apply is f
     lib.declare("typedef int (*transform)(int); int again(transform f);")
     assert "callback" in lib.unmapped["again"]
@@ -103,15 +103,16 @@ def test_a_function_as_argument_warns_at_the_definition_and_cannot_be_called():
 @pytest.mark.row("P19i")
 def test_an_unsafe_pointer_takes_an_aligned_array_unchecked():
     lib = from_c(TEXT)
-    message = R(TypeError, lambda: lib.function("double sum(int n, const double *x)"), "x", "without dims")
+    message = refuses(
+        TypeError, lambda: lib.function("double sum(int n, const double *x)"), "x is a pointer without dims"
+    )
     assert "double x[n]" in str(message)
     f = lib.function("double sum(int n, const double *x)", unsafe=True)
     assert f(3, np.arange(6.0).reshape(2, 3)) == 3
-    R(TypeError, lambda: f(3, np.arange(3)), "float64")
-    R(TypeError, lambda: f(3, [1.0, 2.0, 3.0]))
+    refuses(TypeError, lambda: f(3, np.arange(3)), "float64")
+    refuses(TypeError, lambda: f(3, [1.0, 2.0, 3.0]), "argument x, got list")
     raw = np.zeros(8 * 4 + 1, np.uint8)[1:].view(np.float64)
-    with pytest.raises((TypeError, ValueError)):
-        f(3, raw)
+    refuses(ValueError, lambda: f(3, raw), "argument x is not aligned")
     lib.declare("double sum(int n, const double *x);", unsafe=True)
     assert lib.sum(2, np.ones(2)) == 2
 
@@ -125,7 +126,7 @@ def test_leading_dimensions_are_strides_in_elements():
     a = np.arange(60.0).reshape(6, 10)
     for view in a, a[:3, :4], a[::2, 2:5], a[1:, :1]:
         assert f(view) == view[-1, -1]
-    R(ValueError, lambda: f(a[:, ::2]), "A")
+    refuses(ValueError, lambda: f(a[:, ::2]), "argument A is not contiguous")
     g = lib.function(
         "double corner_f(int m, int n, const double A[m][n], int lda)", strides={"lda": ("A", 1)}, order="F"
     )
@@ -146,8 +147,8 @@ def test_options_of_declared_functions():
     assert lib.mapped == ["put", "sum"]
     assert lib.put() == (1, 7)
     assert lib.put.__doc__ == "Puts."
-    R(TypeError, lambda: lib.declare("int my_put(int *r);", options=5), "options")
-    R(TypeError, lambda: lib.declare("int my_put(int *r);", no_option=5), "no_option")
+    refuses(TypeError, lambda: lib.declare("int my_put(int *r);", options=5), "options")
+    refuses(TypeError, lambda: lib.declare("int my_put(int *r);", no_option=5), "no_option")
 
 
 @pytest.mark.row("P04")
@@ -188,7 +189,7 @@ def test_typedefs_enums_and_macros_are_resolved():
     assert type(lib.f(1)) is np.uint64
     assert lib.g(lib.B) == 4
     assert lib.k(np.arange(4.0)) == 3
-    R(ValueError, lambda: lib.k(np.arange(5.0)), "x", "4")
+    refuses(ValueError, lambda: lib.k(np.arange(5.0)), "argument x is 5", "must be 4")
 
 
 def test_functions_that_only_the_declaration_knows_by_another_type_of_the_same_size():
@@ -205,11 +206,11 @@ def test_functions_that_only_the_declaration_knows_by_another_type_of_the_same_s
         ("int f(", "end of input", (1, 7)),
         ("int f(int x,\n      foo y)", "foo is not a known type", (2, 7)),
         ("int f(int x; int y)", "syntax error", (1, 12)),
-        ("42", "42", (1, 1)),
+        ("42", "before 42", (1, 1)),
         ("double double f(int x)", "known type", (1, 1)),
         ("#if 1\nint f(int x);", "#endif", (1, None)),
         ("#error no\n", "#error no", (1, None)),
-        ("int f(int x[m])", "m", (1, 13)),
+        ("int f(int x[m])", "m in a dim is no integer", (1, 13)),
         ("int f(int n, double x[n * 2.5])", "2.5", (1, 27)),
         ("int f(int n, double x[n ? 1 : 2])", "dim", None),
         ("int f(int x, int y) { return x", "end of input", None),
@@ -217,7 +218,7 @@ def test_functions_that_only_the_declaration_knows_by_another_type_of_the_same_s
 )
 def test_a_declaration_that_does_not_parse(text, message, place):
     lib = from_c("int f(int x) { return x; }")
-    error = R(cwrapjit.CompileError, lambda: lib.function(text), message)
+    error = refuses(cwrapjit.CompileError, lambda: lib.function(text), message)
     if place is not None:
         assert (error.lineno, error.offset) == place
         assert error.text is not None
@@ -361,7 +362,7 @@ def test_threads_that_use_a_declared_function_first_get_the_same_one():
 # ---- cost ----------------------------------------------------------------------------------------
 
 
-def test_a_large_header_is_declared_quickly():
+def test_a_large_header_is_declared():
     scipy_openblas32 = pytest.importorskip("scipy_openblas32")
     folder = scipy_openblas32.get_lib_dir()
     lib = cwrapjit.library(
@@ -370,17 +371,13 @@ def test_a_large_header_is_declared_quickly():
         include_dirs=[scipy_openblas32.get_include_dir()],
         define_macros=[("FORCE_OPENBLAS_COMPLEX_STRUCT", None)],
     )
-    gc.collect()
-    start = time.perf_counter()
     lib.declare('#include "cblas.h"', strip_prefix="scipy_", unsafe=True)
-    taken = time.perf_counter() - start
     assert len(lib.mapped) > 150
     assert len(lib.mapped) + len(lib.unmapped) > 220
     assert "cpu_set_t" in lib.unmapped["scipy_openblas_setaffinity"]
     x = np.arange(5.0)
     assert lib.cblas_ddot(5, x, 1, x, 1) == 30
     assert lib.CblasRowMajor == 101
-    assert taken < 2  # the figure is 0.15, and benchmarks/ measures it
 
 
 def test_importing_cwrapjit_does_not_import_the_parser():
@@ -392,3 +389,27 @@ def test_importing_cwrapjit_does_not_import_the_parser():
         print("fine")
     """
     assert "fine" in python(textwrap.dedent(code)).stdout
+
+
+class Struck(Exception):
+    """What a handler of signals raises."""
+
+
+@pytest.mark.row("G07")
+def test_an_exception_that_strikes_inside_the_parser_is_itself() -> None:
+    """A signal may come at any moment: what its handler raises says nothing about the text."""
+
+    def strike(frame: Any, event: str, _argument: Any) -> None:
+        if frame.f_globals.get("__name__") == "pycparser.c_parser" and frame.f_code.co_name != "__init__":
+            raise Struck
+
+    lib = cwrapjit.library("m", libraries=["m"])
+    lib.function("double cos(double x)")  # pycparser is imported
+    before = sys.getprofile()
+    sys.setprofile(strike)
+    try:
+        with pytest.raises(Struck):
+            lib.function("double sin(double x)")
+    finally:
+        sys.setprofile(before)
+    assert lib.function("double sin(double x)")(0.0) == 0.0

@@ -56,6 +56,7 @@ def lib(tmp_path):
 def test_descriptors_by_value_and_pointer_as_argument_and_result(lib):
     a = np.arange(12.0).reshape(3, 4)
     total = lib.function("double total(view2 a)")
+    assert total.__doc__ == "double total(view2 a)"
     assert total(a) == 66.0
     assert total(a[::-2, 1::2]) == a[::-2, 1::2].sum()
     assert total(a.T) == 66.0
@@ -102,3 +103,10 @@ def test_bad_ones(lib):
             lib.struct(text, array=True)
     with pytest.raises(ValueError):
         lib.struct("struct d { double *p; long n; }", array={"shapes": "n"})
+
+
+def test_docstrings_show_the_declaration_that_was_given(lib):
+    assert lib.function("void scale(view2 *a, double by)").__doc__ == "void scale(view2 *a, double by)"
+    assert lib.function("view2 plus3(view2 a)", name="other", doc="Adds.").__doc__ == "Adds."
+    lib.declare("view2 turned(void);")
+    assert lib.turned.__doc__ == "view2 turned(void)"

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import R, ar
+from helpers import ar, refuses
 from library_tools import from_c
 
 import cwrapjit
@@ -39,7 +39,7 @@ def test_an_interface_over_an_array_and_a_scalar():
     assert lib.f is f
     assert (f(2.5), f(ar(4)), f(ar(2, 3))) == (2.5, 6.0, 203.0)
     for value in ar(1, 1, 1), ar(3).astype(np.float32), [1.0], None, "a":
-        R(TypeError, lambda value=value: f(value), "Unexpected type for argument x")
+        refuses(TypeError, lambda value=value: f(value), "Unexpected type for argument x")
 
 
 @pytest.mark.row("P06i", "P14")
@@ -61,12 +61,12 @@ def test_an_interface_over_a_list_a_set_and_an_array():
         ],
     )
     assert [f([1, 2]), f({1, 2, 3}), f((1,)), f(np.arange(4)), f([]), f(())] == [2, 103, 201, 304, 0, 200]
-    R(TypeError, lambda: f([1, 2.5]), "Unexpected type for argument x")
-    R(TypeError, lambda: lib.listed([1, 2.5]), "argument x")
-    R(TypeError, lambda: lib.listed([1, True]), "argument x")
-    R(TypeError, lambda: lib.listed((1, 2)), "list[int]", "x")
-    R(TypeError, lambda: lib.chosen({"a"}), "set[int]", "x")
-    R(TypeError, lambda: lib.tupled([1]), "tuple[int, ...]", "x")
+    refuses(TypeError, lambda: f([1, 2.5]), "Unexpected type for argument x")
+    refuses(TypeError, lambda: lib.listed([1, 2.5]), "argument x")
+    refuses(TypeError, lambda: lib.listed([1, True]), "argument x")
+    refuses(TypeError, lambda: lib.listed((1, 2)), "list[int]", "argument x")
+    refuses(TypeError, lambda: lib.chosen({"a"}), "set[int]", "argument x")
+    refuses(TypeError, lambda: lib.tupled([1]), "tuple[int, ...]", "argument x")
 
 
 @pytest.mark.row("P06i")
@@ -87,10 +87,10 @@ def test_an_interface_whose_functions_have_defaults():
     assert [type(f(1.0)), type(f(1))] == [float, int]
     assert f.__doc__ == "Adds."
     assert f.__name__ == "f"
-    R(TypeError, lambda: f(1, 2.0), "Unexpected type combination")
-    R(TypeError, lambda: f(), "f", "x")
-    R(TypeError, lambda: f(1, 2, 3), "f")
-    R(TypeError, lambda: f(1, z=2), "f", "z")
+    refuses(TypeError, lambda: f(1, 2.0), "Unexpected type combination")
+    refuses(TypeError, lambda: f(), "t.f()", "missing required argument 'x'")
+    refuses(TypeError, lambda: f(1, 2, 3), "t.f()", "takes 2 positional", "but 3 were given")
+    refuses(TypeError, lambda: f(1, z=2), "t.f()", "'z'")
 
 
 @pytest.mark.row("P06i", "P33")
@@ -103,7 +103,7 @@ def test_an_interface_over_numpys_scalar_types():
         assert type(f(scalar(3))) is scalar
         assert f(scalar(3)) == 3
     assert [type(f(value)) for value in (3, 3.0, True)] == [int, float, bool]
-    R(TypeError, lambda: f(np.longdouble(1)), "x")
+    refuses(TypeError, lambda: f(np.longdouble(1)), "argument x", "longdouble")
 
 
 @pytest.mark.row("P06i")
@@ -123,13 +123,13 @@ def test_an_interface_over_complex_types(tmp_path):
     )
     assert type(f(np.complex64(1j))) is np.complex64
     assert f(2j) == f(np.complex128(2j)) == 2j
-    R(TypeError, lambda: f(1.0), "Unexpected type for argument x")
+    refuses(TypeError, lambda: f(1.0), "Unexpected type for argument x")
 
 
 def test_what_an_interface_is_made_of_is_checked():
     lib = from_c("double f(double x) { return x; }")
-    R(ValueError, lambda: lib.interface("g", []), "functions")
-    R(TypeError, lambda: lib.interface("g", [len]), "functions of libraries")
+    refuses(ValueError, lambda: lib.interface("g", []), "functions")
+    refuses(TypeError, lambda: lib.interface("g", [len]), "functions of libraries")
 
 
 # ---- broadcasting --------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def test_a_scalar_function_broadcasts():
     assert list(inspect.signature(g).parameters)[:2] == ["n", "x"]
     h = lib.function("float single(float x)", broadcast=True)
     assert h(np.float32([1, 2])).dtype == np.float32
-    R(TypeError, lambda: f("a"))
+    refuses(TypeError, lambda: f("a"), "'x' is <U1")
 
 
 def test_several_results_and_pointers_broadcast():
@@ -180,7 +180,9 @@ def test_several_results_and_pointers_broadcast():
 
 def test_functions_of_arrays_broadcast_over_what_is_left():
     lib = from_c(SPECIAL)
-    f = lib.function("double sum(int n, const double x[n], int step)", strides={"step": "x"}, broadcast=True)
+    f = lib.function(
+        "double sum(int n, const double x[n], int step)", strides={"step": ("x", "first")}, broadcast=True
+    )
     assert np.array_equal(f(ar(4, 6)), ar(4, 6).sum(1))
     assert np.array_equal(f(ar(4, 6)[:, ::-2]), ar(4, 6)[:, ::-2].sum(1))
     g = lib.function(
@@ -192,7 +194,10 @@ def test_functions_of_arrays_broadcast_over_what_is_left():
     with pytest.raises(ValueError):
         g(ar(5, 4)[:, ::2], ar(3))  # C knows nothing of the stride
     h = lib.function(
-        "double sum(int n, const double *x, int step)", prototype={"x": "n"}, strides={"step": "x"}, name="h"
+        "double sum(int n, const double *x, int step)",
+        prototype={"x": "n"},
+        strides={"step": ("x", "first")},
+        name="h",
     )
     assert np.array_equal(h(ar(2, 3)), [3, 12])
 
@@ -211,7 +216,7 @@ def test_what_cannot_be_broadcast_says_why():
         SPECIAL
         + "void none(double x) {} const char *text(double x) { return 0; } void in(int n, double *x) {}"
     )
-    R(TypeError, lambda: lib.function("void none(double x)", broadcast=True), "none", "out=")
-    R(TypeError, lambda: lib.function("const char *text(double x)", broadcast=True), "text")
-    R(TypeError, lambda: lib.function("void in(int n, double x[n])", broadcast=True), "in place")
-    R(AttributeError, lambda: lib.function("double missing(double x)", broadcast=True), "missing")
+    refuses(TypeError, lambda: lib.function("void none(double x)", broadcast=True), "none", "out=")
+    refuses(TypeError, lambda: lib.function("const char *text(double x)", broadcast=True), "text")
+    refuses(TypeError, lambda: lib.function("void in(int n, double x[n])", broadcast=True), "in place")
+    refuses(AttributeError, lambda: lib.function("double missing(double x)", broadcast=True), "missing")

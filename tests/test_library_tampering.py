@@ -136,8 +136,6 @@ def test_masked_arrays_are_refused(lib):
 
 def test_numbers_beyond_double_do_not_become_infinite(lib):
     f = from_c("double same(double x) { return x; }").function("double same(double x)")
-    large = np.longdouble("1e4000")
-    if np.isfinite(large):
-        with pytest.raises(ValueError, match="not exact"):
-            f(large)
-    assert f(np.longdouble("inf")) == np.inf and f(np.longdouble(0.5)) == 0.5
+    for number in "1e4000", "inf", "0.5":
+        with pytest.raises(TypeError, match="which does not cast safely to float64: give float"):
+            f(np.longdouble(number))

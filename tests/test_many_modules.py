@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import IN, F, R, ar
+from helpers import INNER, ar, refuses, wrap
 
 import cwrapjit
 
@@ -56,7 +56,7 @@ def test_many_functions_in_one_module() -> None:
     functions = [constant(m, f"f{i}", i) for i in range(300)]
     assert [int(f()) for f in functions] == list(range(300))
     assert all(getattr(m, f"f{i}") is f for i, f in enumerate(functions))
-    assert m.f299.__qualname__ == "f299" or m.f299.__qualname__.endswith("f299")
+    assert m.f299.__qualname__ == "f299"
 
 
 @pytest.mark.row("N82")
@@ -76,8 +76,7 @@ def test_a_module_is_a_module() -> None:
 def test_registration_is_optional_and_makes_it_importable(name: str) -> None:
     m = cwrapjit.module(name)
     constant(m, "f", 7)
-    with pytest.raises(ImportError):
-        importlib.import_module(name)
+    refuses(ModuleNotFoundError, lambda: importlib.import_module(name), name)
     m.register()
     assert importlib.import_module(name) is m
     scope: dict[str, Any] = {}
@@ -93,11 +92,11 @@ def test_registering_again_replaces_ours_and_never_others(name: str) -> None:
     second.register()
     assert sys.modules[name] is second
     stranger = sys.modules[name] = types.ModuleType(name)
-    R(ValueError, first.register, name)
+    refuses(ValueError, first.register, name)
     assert sys.modules[name] is stranger
     for taken in ("math", "numpy"):
         before = importlib.import_module(taken)
-        R(ValueError, cwrapjit.module(taken).register, taken)
+        refuses(ValueError, cwrapjit.module(taken).register, taken)
         assert sys.modules[taken] is before
 
 
@@ -129,10 +128,9 @@ values.append(int(f()))
 def test_a_failing_redefinition_leaves_the_old_function() -> None:
     m = cwrapjit.module("t")
     old = constant(m, "f", 1)
-    R(cwrapjit.CompileError, lambda: constant(m, "f", "oops"), "oops")  # type: ignore[arg-type]
+    refuses(cwrapjit.CompileError, lambda: constant(m, "f", "oops"), "oops")  # type: ignore[arg-type]
     assert m.f is old and old() == 1
-    with pytest.raises(cwrapjit.CompileError):
-        constant(m, "g", "oops")  # type: ignore[arg-type]
+    refuses(cwrapjit.CompileError, lambda: constant(m, "g", "oops"), "'oops'")  # type: ignore[arg-type]
     assert not hasattr(m, "g")
 
 
@@ -140,7 +138,7 @@ def test_a_failing_redefinition_leaves_the_old_function() -> None:
 @pytest.mark.parametrize("taken", ["function", "write", "register", "__name__", "__dict__", "__class__"])
 def test_names_that_would_hide_the_modules_own_are_refused(taken: str) -> None:
     m = cwrapjit.module("t")
-    R(ValueError, lambda: constant(m, taken, 1), taken)
+    refuses(ValueError, lambda: constant(m, taken, 1), taken)
     assert callable(m.function) and m.__name__ == "t"
 
 
@@ -152,7 +150,7 @@ def test_functions_outlive_modules_and_modules_are_collected() -> None:
         args_input=("a", "b"),
         prototype_input=(("n",), ("n",)),
         prototype_output=(),
-        Ccode_slice_eval={float: IN},
+        Ccode_slice_eval={float: INNER},
     )
     m.me = m
     alive = weakref.ref(m)
@@ -192,16 +190,14 @@ def test_functions_without_a_module() -> None:
     ]
     assert [float(f(1.0)) for f in made] == [1, 2, 3, 4, 5]
     assert made[0].__doc__ == "doc" and made[0].__name__ == "f"
-    R(TypeError, lambda: made[0](), "f()", "a")
+    refuses(TypeError, lambda: made[0](), "f()", "'a'")
 
 
 @pytest.mark.row("N82", "N12")
 def test_a_function_is_used_like_any_other() -> None:
-    f = F(((), ()), (), "item__output() = item__a() + item__b(); return true;")
+    f = wrap(((), ()), (), "item__output() = item__a() + item__b(); return true;")
     assert f(*[1.0, 2.0]) == 3 and f(**{"a": 1.0, "b": 2.0}) == 3
     assert list(map(f, [1.0, 2.0], [3.0, 4.0])) == [4, 6]
     assert {f: 1}[f] == 1 and callable(f) and f == f
-    with pytest.raises(TypeError):
-        type(f)()
-    with pytest.raises((AttributeError, TypeError)):
-        f.source = ""
+    refuses(TypeError, lambda: type(f)(), "cwrapjit.Function")
+    refuses(AttributeError, lambda: setattr(f, "source", ""), "'source'", "not writable")

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import inspect
 import io
-import os
-import pathlib
 import pydoc
-import shutil
-import subprocess
-import sys
 import types
 
 import numpy as np
 import pytest
-from helpers import IN, F, R, ar, python, same
+from helpers import INNER, ar, refuses, same, wrap
 
 import cwrapjit
 
@@ -34,7 +29,7 @@ SYNOPSIS = r"""
 
 
 def inner(**kw):
-    return F((("n",), ("n",)), (), IN, **kw)
+    return wrap((("n",), ("n",)), (), INNER, **kw)
 
 
 def scaled(module, name, body):
@@ -66,13 +61,13 @@ def test_module_takes_keywords():
 @pytest.mark.row("N01")
 @pytest.mark.parametrize("name", [None, 3, b"t"])
 def test_module_name_must_be_text(name):
-    R(TypeError, lambda: cwrapjit.module(name, "doc"), type(name).__name__)
+    refuses(TypeError, lambda: cwrapjit.module(name, "doc"), type(name).__name__)
 
 
 @pytest.mark.row("N01", "N10i")
 @pytest.mark.parametrize("name", ["", "a b", "1st", "class", "a-b"])
 def test_module_name_must_be_an_identifier(name):
-    R(ValueError, lambda: cwrapjit.module(name, "doc"), repr(name))
+    refuses(ValueError, lambda: cwrapjit.module(name, "doc"), f"not {name!r}")
 
 
 @pytest.mark.row("N02")
@@ -122,7 +117,7 @@ def test_sources_are_one_copy_per_module(tmp_path):
 
 @pytest.mark.row("N02")
 def test_what_snippets_use_is_known_without_any_include(capsys):
-    f = F(
+    f = wrap(
         ((),),
         (),
         """
@@ -143,7 +138,7 @@ def test_what_snippets_use_is_known_without_any_include(capsys):
     )
     assert f(2.7) == 3.5
     assert capsys.readouterr().out == "text is 3.5\n"
-    R(ValueError, lambda: f(-4.0), "-4 is negative")
+    refuses(ValueError, lambda: f(-4.0), "-4 is negative")
 
 
 @pytest.mark.row("N03")
@@ -155,6 +150,7 @@ def test_each_function_call_adds_one_callable():
     assert m.f is f
     assert m.g is g
     assert set(dir(m)) - before == {"f", "g"}
+    assert set(before) >= {"function", "write", "register", "__name__"}
     assert (m.f(1.0), m.g(1.0)) == (2, 3)
 
 
@@ -206,101 +202,6 @@ def test_names_of_a_function():
     assert "\n" not in repr(f)
 
 
-CHILD = r"""
-import os, sys
-import numpy as np
-import cwrapjit
-
-seen = []
-SPAWN = {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "os.fork", "os.forkpty",
-         "pty.spawn"}
-CHANGE = {"os.mkdir", "os.rename", "os.remove", "os.link", "os.symlink", "os.truncate", "shutil.copyfile",
-          "tempfile.mkstemp", "tempfile.mkdtemp"}
-
-def hook(event, args):
-    if event in SPAWN or event in CHANGE:
-        seen.append((event, str(args)))
-    if event == "open" and args[2] is not None and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-        seen.append((event, str(args)))
-
-sys.addaudithook(hook)
-os.access("/cwrapjit-test-begins", os.F_OK)
-
-m = cwrapjit.module("innerlib", "doc", header="#include <math.h>\n#include <stdint.h>")
-f = m.function("inner", "doc", args_input=("a", "b"), prototype_input=(("n",), ("n",)), prototype_output=(),
-               Ccode_slice_eval={t: '''
-    item__output() = 0;
-    for (int i = 0; i < dims_slice__a[0]; i++)
-        item__output() += item__a(i) * item__b(i);
-    return true;''' for t in (np.float64, np.float32, np.int32)}, optimize="off")
-result = f(np.arange(4.), np.arange(8.).reshape(2, 4))
-os.access("/cwrapjit-test-ends", os.F_OK)
-assert result.tolist() == [14, 38], result
-assert not seen, seen
-print("ok")
-"""
-
-
-def bare_environment(folder: pathlib.Path) -> dict[str, str]:
-    """No programs, and every place that could take a file is this folder."""
-    kept = ("PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS")
-    return {
-        **{name: os.environ[name] for name in kept if name in os.environ},
-        "PATH": "",
-        "HOME": str(folder),
-        "TMPDIR": str(folder),
-        "XDG_CACHE_HOME": str(folder),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONNOUSERSITE": "1",
-    }
-
-
-@pytest.mark.row("N05")
-def test_nothing_is_written_and_no_process_started(tmp_path):
-    folder = tmp_path / "empty"
-    folder.mkdir()
-    folder.chmod(0o555)
-    try:
-        done = python(CHILD, cwd=folder, env=bare_environment(folder))
-    finally:
-        folder.chmod(0o755)
-    assert done.stdout == "ok\n"
-    assert done.stderr == ""
-    assert list(folder.iterdir()) == []
-
-
-@pytest.mark.row("N05")
-def test_the_system_sees_no_file_written_and_no_program_run(tmp_path):
-    strace = shutil.which("strace")
-    if not strace or subprocess.run([strace, "-o", os.devnull, sys.executable, "-c", ""]).returncode:
-        pytest.skip("strace does not work here")
-    folder = tmp_path / "empty"
-    folder.mkdir()
-    log = tmp_path / "log"
-    command = [strace, "-f", "-e", "trace=%file,%process", "-o", str(log), sys.executable, "-c", CHILD]
-    done = subprocess.run(
-        command, cwd=folder, env=bare_environment(folder), capture_output=True, text=True, timeout=120
-    )
-    assert done.stdout == "ok\n", done.stderr
-    lines = log.read_text().splitlines()
-    begin = next(i for i, line in enumerate(lines) if "/cwrapjit-test-begins" in line)
-    end = next(i for i, line in enumerate(lines) if "/cwrapjit-test-ends" in line)
-    bad = (
-        "O_CREAT",
-        "O_WRONLY",
-        "O_RDWR",
-        "execve",
-        "mkdir",
-        "rename",
-        "unlink",
-        "fork(",
-        "symlink",
-        "creat(",
-    )
-    assert [line for line in lines[begin:end] if any(word in line for word in bad)] == []
-    assert list(folder.iterdir()) == []
-
-
 @pytest.mark.row("N06")
 def test_write_goes_to_stdout_or_to_a_file(capsys):
     m = cwrapjit.module("written", "doc")
@@ -323,8 +224,7 @@ def test_write_takes_the_file_by_keyword_and_refuses_what_is_none(tmp_path):
     with path.open("w") as stream:
         m.write(file=stream)
     assert "PyInit_written" in path.read_text()
-    with pytest.raises((TypeError, AttributeError)):
-        m.write(3)
+    refuses(TypeError, lambda: m.write(3), "write(): file must be open for writing text, not int")
 
 
 @pytest.mark.row("N06")
@@ -337,7 +237,7 @@ def test_source_is_the_text_in_use():
 
 @pytest.mark.row("N07")
 def test_argument_names_are_positions_and_keywords():
-    f = F(((), ()), (), "item__output() = 10 * item__a() + item__b(); return true;")
+    f = wrap(((), ()), (), "item__output() = 10 * item__a() + item__b(); return true;")
     x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
     wanted = 10 * x + y
     assert same(f(x, y), wanted)
@@ -366,7 +266,7 @@ def test_any_names_work_also_those_that_c_or_the_wrapper_use():
         "item__self",
     )
     code = "item__output() = " + " + ".join(f"item__{name}()" for name in names) + "; return true;"
-    f = F(((),) * len(names), (), code, names=names)
+    f = wrap(((),) * len(names), (), code, names=names)
     values = [float(2**k) for k in range(len(names))]
     assert f(*values) == sum(values)
     assert f(**dict(zip(names, values, strict=True))) == sum(values)
@@ -374,7 +274,7 @@ def test_any_names_work_also_those_that_c_or_the_wrapper_use():
 
 @pytest.mark.row("N07")
 def test_names_made_at_run_time_match_too():
-    f = F(
+    f = wrap(
         ((), ()), (), "item__output() = item__left() - item__right(); return true;", names=("left", "right")
     )
     keywords = {"".join(["ri", "ght"]): 1.0, "".join(["le", "ft"]): 5.0}
@@ -398,34 +298,34 @@ def test_synopsis(capsys):
 
 @pytest.mark.row("N18")
 def test_missing_arguments():
-    f = F(((), ()), (), "item__output() = 0; return true;", names=("left", "right"))
-    R(TypeError, lambda: f(), "t.f", "left")
-    R(TypeError, lambda: f(1.0), "t.f", "right")
-    R(TypeError, lambda: f(right=1.0), "t.f", "left")
+    f = wrap(((), ()), (), "item__output() = 0; return true;", names=("left", "right"))
+    refuses(TypeError, lambda: f(), "t.f", "left")
+    refuses(TypeError, lambda: f(1.0), "t.f", "right")
+    refuses(TypeError, lambda: f(right=1.0), "t.f", "left")
 
 
 @pytest.mark.row("N18")
 def test_too_many_arguments():
     f = inner()
     x = ar(3)
-    R(TypeError, lambda: f(x, x, x), "t.f", 2, 3)
-    R(TypeError, lambda: f(*[x] * 50), "t.f", 2, 50)
+    refuses(TypeError, lambda: f(x, x, x), "t.f", "takes 2 positional", "3 were given")
+    refuses(TypeError, lambda: f(*[x] * 50), "t.f", "takes 2 positional", "50 were given")
 
 
 @pytest.mark.row("N18")
 def test_unknown_and_double_keywords():
-    f = F(((), ()), (), "item__output() = 0; return true;", names=("left", "right"))
-    R(TypeError, lambda: f(1.0, 2.0, middle=3.0), "t.f", "middle")
-    R(TypeError, lambda: f(1.0, 2.0, left=3.0), "t.f", "left")
-    R(TypeError, lambda: f(1.0, 2.0, **{"a b": 3.0}), "t.f", "a b")
-    R(TypeError, lambda: f(1.0, 2.0, **{"": 3.0}), "t.f")
+    f = wrap(((), ()), (), "item__output() = 0; return true;", names=("left", "right"))
+    refuses(TypeError, lambda: f(1.0, 2.0, middle=3.0), "t.f", "middle")
+    refuses(TypeError, lambda: f(1.0, 2.0, left=3.0), "t.f", "left")
+    refuses(TypeError, lambda: f(1.0, 2.0, **{"a b": 3.0}), "t.f", "a b")
+    refuses(TypeError, lambda: f(1.0, 2.0, **{"": 3.0}), "t.f")
 
 
 @pytest.mark.row("N18")
 def test_out_is_keyword_only():
     f = inner()
     x, o = ar(3), np.zeros(())
-    R(TypeError, lambda: f(x, x, o), "t.f", 2, 3)
+    refuses(TypeError, lambda: f(x, x, o), "t.f", "takes 2 positional", "3 were given")
     assert f(x, x, out=o) is o
 
 
@@ -440,13 +340,13 @@ def test_a_function_without_module_is_named_by_itself():
         Ccode_slice_eval={np.float64: "item__output() = item__x(); return true;"},
     )
     assert f(2.5) == 2.5
-    error = R(TypeError, lambda: f(), "alone", "x")
+    error = refuses(TypeError, lambda: f(), "alone()", "'x'")
     assert "None" not in str(error)
 
 
 @pytest.mark.row("N07", "N18")
 def test_signature_tells_what_a_call_takes():
-    f = F(
+    f = wrap(
         ((), ()),
         (),
         "item__output() = *scale * item__left(); return true;",

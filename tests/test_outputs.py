@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import IN, OUTER, F, R, ar, same
+from helpers import INNER, OUTER, ar, refuses, same, wrap
 
 # a(n), b(n) -> their inner product, their outer product
 BOTH = """
@@ -26,22 +26,22 @@ IDENTITY = """
 
 @pytest.fixture
 def inner():
-    return F((("n",), ("n",)), (), IN)
+    return wrap((("n",), ("n",)), (), INNER)
 
 
 @pytest.fixture
 def outer():
-    return F((("n",), ("m",)), ("n", "m"), OUTER)
+    return wrap((("n",), ("m",)), ("n", "m"), OUTER)
 
 
 @pytest.fixture
 def both():
-    return F((("n",), ("n",)), ((), ("n", "n")), BOTH)
+    return wrap((("n",), ("n",)), ((), ("n", "n")), BOTH)
 
 
 @pytest.fixture
 def identity():
-    return F((), ("N", "N"), IDENTITY)
+    return wrap((), ("N", "N"), IDENTITY)
 
 
 @pytest.mark.row("N09")
@@ -59,7 +59,7 @@ def test_one_output_is_itself_several_are_a_tuple(inner, outer, both):
 
 @pytest.mark.row("N09", "N09i")
 def test_a_0d_result_is_a_scalar_of_its_dtype():
-    f = F(
+    f = wrap(
         ((),), (), dict.fromkeys((np.float32, np.int8, np.uint64), "item__output() = item__a(); return true;")
     )
     for t in (np.float32, np.int8, np.uint64):
@@ -127,7 +127,7 @@ def test_a_subclass_given_as_out_is_kept(outer):
 @pytest.mark.row("N20")
 def test_created_outputs_have_the_dtype_of_the_chosen_type_set():
     types = (np.int32, np.float32, np.float64, np.int64, np.uint8)
-    f = F((("n",), ("n",)), (), dict.fromkeys(types, IN))
+    f = wrap((("n",), ("n",)), (), dict.fromkeys(types, INNER))
     for t in types:
         x = np.arange(4, dtype=t)
         result = f(x, np.stack([x, x]))
@@ -137,7 +137,7 @@ def test_created_outputs_have_the_dtype_of_the_chosen_type_set():
 
 @pytest.mark.row("N20")
 def test_created_outputs_of_mixed_types_have_their_own():
-    f = F(
+    f = wrap(
         ((),),
         ((), ()),
         {
@@ -154,7 +154,7 @@ def test_created_outputs_of_mixed_types_have_their_own():
 
 @pytest.mark.row("N26")
 def test_output_prototype_is_required():
-    R(TypeError, lambda: F((("n",),), None, "return true;"), "prototype_output")
+    refuses(TypeError, lambda: wrap((("n",),), None, "return true;"), "prototype_output")
 
 
 @pytest.mark.row("N26")
@@ -162,7 +162,7 @@ def test_output_prototype_cannot_be_left_out():
     import cwrapjit
 
     m = cwrapjit.module("t", "")
-    R(
+    refuses(
         TypeError,
         lambda: m.function(
             "f", "", args_input=("a",), prototype_input=((),), Ccode_slice_eval={np.float64: "return true;"}
@@ -175,39 +175,39 @@ def test_output_prototype_cannot_be_left_out():
 @pytest.mark.row("N27")
 def test_a_shape_is_one_output_and_a_tuple_of_shapes_several():
     x = ar(2)
-    one = F((("n",),), (), "item__output() = 4; return true;")
+    one = wrap((("n",),), (), "item__output() = 4; return true;")
     assert one(x) == 4
     assert type(one(x)) is np.float64
-    tuple_of_one = F((("n",),), ((),), "item__output0() = 5; return true;")
+    tuple_of_one = wrap((("n",),), ((),), "item__output0() = 5; return true;")
     result = tuple_of_one(x)
     assert type(result) is tuple
     assert result == (5,)
     out = np.zeros(())
     assert tuple_of_one(x, out=(out,))[0] is out
-    vector = F((("n",),), ("n",), "item__output(0) = item__output(1) = 6; return true;")
+    vector = wrap((("n",),), ("n",), "item__output(0) = item__output(1) = 6; return true;")
     assert same(vector(x), np.array([6.0, 6.0]))
-    tuple_of_vector = F((("n",),), (("n",),), "item__output0(0) = item__output0(1) = 7; return true;")
+    tuple_of_vector = wrap((("n",),), (("n",),), "item__output0(0) = item__output0(1) = 7; return true;")
     (only,) = tuple_of_vector(x)
     assert same(only, np.array([7.0, 7.0]))
 
 
 @pytest.mark.row("N27")
 def test_a_one_tuple_refuses_a_bare_out():
-    f = F((("n",),), ((),), "item__output0() = 5; return true;")
-    R(TypeError, lambda: f(ar(2), out=np.zeros(())), "t.f", "out")
-    R(TypeError, lambda: f(ar(2), out=np.zeros((1,))), "t.f", "out")
+    f = wrap((("n",),), ((),), "item__output0() = 5; return true;")
+    refuses(TypeError, lambda: f(ar(2), out=np.zeros(())), "t.f", "out")
+    refuses(TypeError, lambda: f(ar(2), out=np.zeros((1,))), "t.f", "out")
 
 
 @pytest.mark.row("N29")
 def test_one_output_of_two_elements():
-    f = F(((),), (2,), "item__output(0) = item__a(); item__output(1) = -item__a(); return true;")
+    f = wrap(((),), (2,), "item__output(0) = item__a(); item__output(1) = -item__a(); return true;")
     x = ar(3)
     assert same(f(x), np.stack([x, -x], axis=-1))
 
 
 @pytest.mark.row("N30")
 def test_three_outputs():
-    f = F(
+    f = wrap(
         (("n",),),
         (("n", 2), (3,), ()),
         """
@@ -231,14 +231,14 @@ def test_three_outputs():
 
 @pytest.mark.row("N31")
 def test_output_only_named_dim_needs_out(identity):
-    R(ValueError, lambda: identity(), "t.f", "out", "N")
-    R(ValueError, lambda: identity(out=None), "t.f", "out", "N")
+    refuses(ValueError, lambda: identity(), "t.f", "out", "'N'")
+    refuses(ValueError, lambda: identity(out=None), "t.f", "out", "'N'")
 
 
 @pytest.mark.row("N31")
 def test_output_only_named_dim_beside_inputs():
-    f = F(((2,), ("n",)), (("m",), ("m", "m")), "return true;")
-    R(ValueError, lambda: f(ar(2), ar(5)), "t.f", "out", "m")
+    f = wrap(((2,), ("n",)), (("m",), ("m", "m")), "return true;")
+    refuses(ValueError, lambda: f(ar(2), ar(5)), "t.f", "out", "'m'")
     outs = (np.zeros(3), np.zeros((3, 3)))
     assert f(ar(2), ar(5), out=outs) is outs
 
@@ -266,15 +266,15 @@ def test_output_only_named_dim_with_extra_dims_in_out(identity):
 @pytest.mark.row("N33")
 def test_output_only_named_dim_is_consistent_in_the_given_out(identity):
     out = np.full((3, 2), 9.0)
-    R(ValueError, lambda: identity(out=out), "t.f", "N", 3, 2)
+    refuses(ValueError, lambda: identity(out=out), "t.f", "'N'", "must be 3", "got 2")
     assert np.all(out == 9)
 
 
 @pytest.mark.row("N33")
 def test_output_only_named_dim_is_consistent_across_outs():
-    f = F((), (("m",), ("m", "m")), "return true;")
+    f = wrap((), (("m",), ("m", "m")), "return true;")
     f(out=(np.zeros(3), np.zeros((3, 3))))
-    R(ValueError, lambda: f(out=(np.zeros(3), np.zeros((2, 2)))), "t.f", "m", 3, 2)
+    refuses(ValueError, lambda: f(out=(np.zeros(3), np.zeros((2, 2)))), "t.f", "'m'", "must be 3", "got 2")
 
 
 @pytest.mark.row("N34")
@@ -282,7 +282,8 @@ def test_output_only_named_dim_is_consistent_across_outs():
 def test_out_of_a_wrong_dtype(inner, dtype):
     out = np.zeros(2, dtype=dtype)
     before = out.copy()
-    R(TypeError, lambda: inner(ar(3), ar(2, 3), out=out), "t.f", "float64", out.dtype)
+    words = "t.f", "wanted (float64", f"'output' is {out.dtype}"
+    refuses(TypeError, lambda: inner(ar(3), ar(2, 3), out=out), *words)
     assert np.array_equal(out, before)
 
 
@@ -290,20 +291,20 @@ def test_out_of_a_wrong_dtype(inner, dtype):
 @pytest.mark.parametrize("shape", [(3, 3), (4, 5), (5,), (), (5, 4), (0, 5), (6, 6)])
 def test_out_of_a_wrong_shape(outer, shape):
     out = np.full(shape, 9.0)
-    R(ValueError, lambda: outer(ar(5), ar(5), out=out), "t.f", 5)
+    refuses(ValueError, lambda: outer(ar(5), ar(5), out=out), "t.f", "must be 5")
     assert np.all(out == 9)
 
 
 @pytest.mark.row("N35")
 def test_out_of_a_wrong_shape_says_wanted_and_got(inner, outer):
-    R(ValueError, lambda: outer(ar(5), ar(7), out=np.zeros((5, 6))), "t.f", "out", 7, 6)
-    R(ValueError, lambda: inner(ar(4, 3), ar(3), out=np.zeros(5)), "t.f", "out", 4, 5)
+    refuses(ValueError, lambda: outer(ar(5), ar(7), out=np.zeros((5, 6))), "t.f", "out", "must be 7", "got 6")
+    refuses(ValueError, lambda: inner(ar(4, 3), ar(3), out=np.zeros(5)), "t.f", "out", "must be 4", "got 5")
 
 
 @pytest.mark.row("N35")
 @pytest.mark.parametrize("out", [3.0, [0.0, 0.0], "text", {}, (np.zeros(2),), np.float64(3)])
 def test_out_must_be_an_array(inner, out):
-    R(TypeError, lambda: inner(ar(3), ar(2, 3), out=out), "t.f", "out", type(out).__name__)
+    refuses(TypeError, lambda: inner(ar(3), ar(2, 3), out=out), "t.f", "out", type(out).__name__)
 
 
 @pytest.mark.row("N36")
@@ -331,7 +332,7 @@ def test_all_outs_or_none(both):
     x = ar(3)
     scalar, matrix = np.full((), 9.0), np.full((3, 3), 9.0)
     for outs in [(scalar, None), (None, matrix), [None, None], (scalar, 3.0), (scalar, [[0.0] * 3] * 3)]:
-        R(TypeError, lambda outs=outs: both(x, x, out=outs), "t.f", "out")
+        refuses(TypeError, lambda outs=outs: both(x, x, out=outs), "t.f", "out")
     assert scalar == 9
     assert np.all(matrix == 9)
 
@@ -358,7 +359,14 @@ def test_outs_of_several_sizes(both):
     both(x, y, out=(o2, o2255))
     assert same(o2, x @ y)
     assert same(o2255, np.stack([x[:, :, None] * y] * 2))
-    R(ValueError, lambda: both(x, y, out=(np.zeros(2), np.zeros((2, 1, 5, 5)))), "t.f", "output1", 2, 1)
+    refuses(
+        ValueError,
+        lambda: both(x, y, out=(np.zeros(2), np.zeros((2, 1, 5, 5)))),
+        "t.f",
+        "output1",
+        "must be 2",
+        "got 1",
+    )
 
 
 @pytest.mark.row("N03i")
@@ -368,7 +376,14 @@ def test_outs_of_several_sizes_must_broadcast_together(both):
     both(x, x, out=(one, many))
     assert same(one, np.array([30.0]))
     assert same(many, np.stack([np.outer(x, x)] * 2))
-    R(ValueError, lambda: both(x, x, out=(np.zeros(3), np.zeros((2, 5, 5)))), "t.f", "output1", 3, 2)
+    refuses(
+        ValueError,
+        lambda: both(x, x, out=(np.zeros(3), np.zeros((2, 5, 5)))),
+        "t.f",
+        "output1",
+        "must be 3",
+        "got 2",
+    )
 
 
 @pytest.mark.row("N03i")
@@ -384,7 +399,7 @@ def test_the_order_of_outs_of_several_sizes_does_not_matter(both):
 def test_an_out_smaller_than_the_result(inner):
     x, y = ar(3), ar(4, 3)
     for shape in [(), (1,), (3,), (0,), (4, 1), (4, 3)]:
-        R(ValueError, lambda shape=shape: inner(x, y, out=np.zeros(shape)), "t.f", "out", 4)
+        refuses(ValueError, lambda shape=shape: inner(x, y, out=np.zeros(shape)), "t.f", "out", "must be 4")
 
 
 @pytest.mark.row("N04i")
@@ -401,17 +416,19 @@ def test_several_outs_come_as_a_tuple_or_list_of_the_right_length(both):
     x = ar(3)
     i, o = np.zeros(()), np.zeros((3, 3))
     for outs, got in [((i,), 1), ((i, o, i), 3), ((), 0), ([i], 1)]:
-        R(ValueError, lambda outs=outs: both(x, x, out=outs), "t.f", "out", 2, got)
-    R(TypeError, lambda: both(x, x, out=(None, i)), "t.f", "out")
-    R(TypeError, lambda: both(x, x, out={0: i, 1: o}), "t.f", "out", "dict")
-    R(TypeError, lambda: both(x, x, out="ab"), "t.f", "out", "str")
+        refuses(
+            ValueError, lambda outs=outs: both(x, x, out=outs), "t.f", "out: wanted 2 arrays", f"got {got}"
+        )
+    refuses(TypeError, lambda: both(x, x, out=(None, i)), "t.f", "out")
+    refuses(TypeError, lambda: both(x, x, out={0: i, 1: o}), "t.f", "out", "dict")
+    refuses(TypeError, lambda: both(x, x, out="ab"), "t.f", "out", "str")
 
 
 @pytest.mark.row("N04i")
 def test_a_bare_array_is_not_several_outs():
-    f = F(((),), ((), ()), "item__output0() = item__output1() = item__a(); return true;")
-    R(TypeError, lambda: f(1.0, out=np.zeros(2)), "t.f", "out", "ndarray")
-    R(TypeError, lambda: f(1.0, out=np.zeros((2, 1))), "t.f", "out", "ndarray")
+    f = wrap(((),), ((), ()), "item__output0() = item__output1() = item__a(); return true;")
+    refuses(TypeError, lambda: f(1.0, out=np.zeros(2)), "t.f", "out", "ndarray")
+    refuses(TypeError, lambda: f(1.0, out=np.zeros((2, 1))), "t.f", "out", "ndarray")
 
 
 @pytest.mark.row("N04i")
@@ -424,8 +441,6 @@ def test_references_of_outs_are_kept_straight(both):
     before = [sys.getrefcount(thing) for thing in (x, i, o, outs)]
     for _ in range(50):
         both(x, x, out=outs)
-        with pytest.raises(ValueError):
-            both(x, ar(4), out=outs)
-        with pytest.raises(TypeError):
-            both(x, x, out=(i, None))
+        refuses(ValueError, lambda: both(x, ar(4), out=outs), "must be 3", "got 4")
+        refuses(TypeError, lambda: both(x, x, out=(i, None)), "'output1'", "got NoneType")
     assert [sys.getrefcount(thing) for thing in (x, i, o, outs)] == before

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import IN, F, R, ar, same
+from helpers import INNER, ar, refuses, same, wrap
 from numpy.lib.stride_tricks import as_strided
 
 import cwrapjit
@@ -24,7 +24,7 @@ MATMUL = """
 
 
 def twice(**kw: Any) -> Any:
-    return F(((),), (), TWICE, **kw)
+    return wrap(((),), (), TWICE, **kw)
 
 
 def cumulate(**kw: Any) -> Any:
@@ -34,7 +34,7 @@ def cumulate(**kw: Any) -> Any:
             item__output(i) = sum += item__a(i);
         return true;
     """
-    return F((("n",),), ("n",), body, **kw)
+    return wrap((("n",),), ("n",), body, **kw)
 
 
 def unaligned(n: int, dtype: Any = np.float64) -> Any:
@@ -48,12 +48,12 @@ def unaligned(n: int, dtype: Any = np.float64) -> Any:
 def test_a_read_only_out_is_refused() -> None:
     out = np.zeros(3)
     out.flags.writeable = False
-    R(ValueError, lambda: twice()(ar(3), out=out), "t.f", "output", "read-only")
+    refuses(ValueError, lambda: twice()(ar(3), out=out), "t.f", "output", "read-only")
     assert out.tolist() == [0, 0, 0]
-    two = F(((),), ((), ()), "return true;")
-    R(ValueError, lambda: two(ar(3), out=(np.zeros(3), out)), "t.f", "output1", "read-only")
+    two = wrap(((),), ((), ()), "return true;")
+    refuses(ValueError, lambda: two(ar(3), out=(np.zeros(3), out)), "t.f", "output1", "read-only")
     frozen = np.frombuffer(bytes(24), np.float64)
-    R(ValueError, lambda: twice()(ar(3), out=frozen), "read-only")
+    refuses(ValueError, lambda: twice()(ar(3), out=frozen), "read-only")
 
 
 @pytest.mark.row("B03")
@@ -68,10 +68,10 @@ def test_read_only_inputs_are_fine() -> None:
 def test_unaligned_arrays_are_refused() -> None:
     x = unaligned(3)
     assert not x.flags.aligned
-    R(ValueError, lambda: twice()(x), "t.f", "a", "align")
-    R(ValueError, lambda: twice()(ar(3), out=unaligned(3)), "t.f", "output", "align")
+    refuses(ValueError, lambda: twice()(x), "t.f", "'a'", "align")
+    refuses(ValueError, lambda: twice()(ar(3), out=unaligned(3)), "t.f", "output", "align")
     packed = np.zeros(3, np.dtype([("c", "i1"), ("x", "f8")]))["x"]
-    R(ValueError, lambda: twice()(packed), "t.f", "a", "align")
+    refuses(ValueError, lambda: twice()(packed), "t.f", "'a'", "align")
     assert twice()(x.copy()).tolist() == [0, 0, 0]
 
 
@@ -79,22 +79,22 @@ def test_unaligned_arrays_are_refused() -> None:
 def test_unaligned_strides_are_refused_too() -> None:
     x = as_strided(np.zeros(10), (3,), (12,))
     assert not x.flags.aligned
-    R(ValueError, lambda: F((("n",), ("n",)), (), IN)(ar(3), x), "t.f", "b", "align")
+    refuses(ValueError, lambda: wrap((("n",), ("n",)), (), INNER)(ar(3), x), "t.f", "'b'", "align")
 
 
 @pytest.mark.row("B04")
 def test_bytes_have_no_alignment() -> None:
-    f = F(((),), (), {np.uint8: TWICE})
+    f = wrap(((),), (), {np.uint8: TWICE})
     assert f(np.arange(8, dtype=np.uint8)[1:]).tolist() == list(range(2, 16, 2))
 
 
 @pytest.mark.row("B05")
 def test_an_out_of_stride_zero_is_refused() -> None:
     store = np.zeros(1)
-    R(ValueError, lambda: twice()(ar(3), out=as_strided(store, (3,), (0,))), "t.f", "output")
-    R(ValueError, lambda: cumulate()(ar(3), out=as_strided(store, (3,), (0,))), "t.f", "output")
+    refuses(ValueError, lambda: twice()(ar(3), out=as_strided(store, (3,), (0,))), "t.f", "output")
+    refuses(ValueError, lambda: cumulate()(ar(3), out=as_strided(store, (3,), (0,))), "t.f", "output")
     wide = as_strided(np.zeros(3), (4, 3), (0, 8))
-    R(ValueError, lambda: twice()(ar(4, 3), out=wide), "t.f", "output")
+    refuses(ValueError, lambda: twice()(ar(4, 3), out=wide), "t.f", "output")
     assert store[0] == 0
 
 
@@ -113,19 +113,19 @@ def test_stride_zero_is_fine_where_it_is_never_taken() -> None:
 @pytest.mark.row("B10")
 def test_a_reversed_view_is_refused_naming_both() -> None:
     x = ar(4)
-    R(ValueError, lambda: twice()(x, out=x[::-1]), "t.f", "a", "output", "memory")
-    R(ValueError, lambda: twice()(x[1:], out=x[:-1]), "t.f", "a", "output", "memory")
+    refuses(ValueError, lambda: twice()(x, out=x[::-1]), "t.f", "'a'", "output", "memory")
+    refuses(ValueError, lambda: twice()(x[1:], out=x[:-1]), "t.f", "'a'", "output", "memory")
     assert x.tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.row("B10")
 def test_matmul_into_its_input_is_refused() -> None:
-    f = F((("n", "n"), ("n", "n")), ("n", "n"), MATMUL, names=("a", "b"))
+    f = wrap((("n", "n"), ("n", "n")), ("n", "n"), MATMUL, names=("a", "b"))
     a, b = ar(3, 3), ar(3, 3) + 1
     wanted = a @ b
-    R(ValueError, lambda: f(a, b, out=a), "t.f", "'a'", "'output'")
-    R(ValueError, lambda: f(a, b, out=b), "t.f", "'b'", "'output'")
-    R(ValueError, lambda: f(a, b, out=b.T), "t.f", "'b'", "'output'")
+    refuses(ValueError, lambda: f(a, b, out=a), "t.f", "'a'", "'output'")
+    refuses(ValueError, lambda: f(a, b, out=b), "t.f", "'b'", "'output'")
+    refuses(ValueError, lambda: f(a, b, out=b.T), "t.f", "'b'", "'output'")
     out = np.zeros((3, 3))
     assert same(f(a, b, out=out), wanted)
     assert same(f(a, a), a @ a), "inputs may be the same array"
@@ -144,26 +144,26 @@ def test_the_very_same_view_is_allowed_without_core_dims() -> None:
 @pytest.mark.row("B10")
 def test_the_very_same_view_with_core_dims_needs_inplace() -> None:
     x = ar(2, 4)
-    R(ValueError, lambda: cumulate()(x, out=x), "t.f", "'a'", "'output'", "inplace")
+    refuses(ValueError, lambda: cumulate()(x, out=x), "t.f", "'a'", "'output'", "inplace")
     wanted = np.cumsum(x, -1)
     assert cumulate(inplace=True)(x, out=x) is x and same(x, wanted)
-    R(ValueError, lambda: cumulate(inplace=True)(x, out=x[:, ::-1]), "t.f", "'a'", "'output'")
-    R(ValueError, lambda: cumulate(inplace=True)(x[0], out=x), "t.f")
+    refuses(ValueError, lambda: cumulate(inplace=True)(x, out=x[:, ::-1]), "t.f", "'a'", "'output'")
+    refuses(ValueError, lambda: cumulate(inplace=True)(x[0], out=x), "t.f")
 
 
 @pytest.mark.row("B10")
 def test_a_broadcast_input_inside_out_is_refused() -> None:
     x = ar(3, 4)
-    R(ValueError, lambda: twice()(x[1], out=x), "t.f", "'a'", "'output'")
+    refuses(ValueError, lambda: twice()(x[1], out=x), "t.f", "'a'", "'output'")
     assert same(x, ar(3, 4))
 
 
 @pytest.mark.row("B10")
 def test_two_outs_must_not_share() -> None:
-    f = F(((),), ((), ()), "item__output0() = item__a(); item__output1() = -item__a(); return true;")
+    f = wrap(((),), ((), ()), "item__output0() = item__a(); item__output1() = -item__a(); return true;")
     o = np.zeros(8)
-    R(ValueError, lambda: f(ar(4), out=(o[:4], o[:4])), "t.f", "output0", "output1")
-    R(ValueError, lambda: f(ar(4), out=(o[:4], o[3:7])), "t.f", "output0", "output1")
+    refuses(ValueError, lambda: f(ar(4), out=(o[:4], o[:4])), "t.f", "output0", "output1")
+    refuses(ValueError, lambda: f(ar(4), out=(o[:4], o[3:7])), "t.f", "output0", "output1")
     f(ar(4), out=(o[::2], o[1::2]))
     assert o.tolist() == [0, -0.0, 1, -1, 2, -2, 3, -3]
 
@@ -181,9 +181,9 @@ def test_interleaved_views_share_nothing() -> None:
 
 @pytest.mark.row("B10")
 def test_other_dtypes_of_the_same_memory_are_seen() -> None:
-    f = F(((),), (), {(np.int32, np.float64): TWICE})
+    f = wrap(((),), (), {(np.int32, np.float64): TWICE})
     x = np.zeros(4)
-    R(ValueError, lambda: f(x.view(np.int32)[:4], out=x), "t.f", "'a'", "'output'")
+    refuses(ValueError, lambda: f(x.view(np.int32)[:4], out=x), "t.f", "'a'", "'output'")
     f(x[2:].view(np.int32), out=np.zeros(4))
     assert f(x[2:].view(np.int32)[:2], out=x[:2]).tolist() == [0, 0]
 
@@ -197,9 +197,9 @@ def test_inouts_count_as_outputs() -> None:
         Ccode_slice_eval={float: "item__output() = item__a(0) += item__b(0); return true;"},
     )
     x = ar(4)
-    R(ValueError, lambda: f(x, x), "t.f", "'a'", "'b'")
-    R(ValueError, lambda: f(x[:3], x[1:]), "t.f", "'a'", "'b'")
-    R(ValueError, lambda: f(x, ar(4), out=x[:1].reshape(())), "t.f", "'a'", "'output'")
+    refuses(ValueError, lambda: f(x, x), "t.f", "'a'", "'b'")
+    refuses(ValueError, lambda: f(x[:3], x[1:]), "t.f", "'a'", "'b'")
+    refuses(ValueError, lambda: f(x, ar(4), out=x[:1].reshape(())), "t.f", "'a'", "'output'")
     assert f(x[:2], x[2:]) == 2 and x.tolist() == [2, 1, 2, 3]
 
 
@@ -260,7 +260,7 @@ def test_refused_exactly_when_memory_is_shared(pair: tuple[Any, Any]) -> None:
     wanted = 2 * a
     kept = out.copy()
     if np.shares_memory(a, out) and not same_view:
-        R(ValueError, lambda: TWICE_FUNCTION(a, out=out), "t.f", "'a'", "'output'")
+        refuses(ValueError, lambda: TWICE_FUNCTION(a, out=out), "t.f", "'a'", "'output'")
         assert same(out, kept)
     else:
         assert TWICE_FUNCTION(a, out=out) is out and same(out, wanted)
@@ -272,11 +272,13 @@ def test_refused_exactly_when_outs_share(pair: tuple[Any, Any]) -> None:
     one, two = pair
     hypothesis.assume(not overlaps_itself(one) and not overlaps_itself(two))
     if np.shares_memory(one, two):
-        R(ValueError, lambda: BOTH_FUNCTION(1.0, out=(one, two)), "output0", "output1")
+        refuses(ValueError, lambda: BOTH_FUNCTION(1.0, out=(one, two)), "output0", "output1")
     else:
         BOTH_FUNCTION(1.0, out=(one, two))
         assert (one == 1).all() and (two == -1).all()
 
 
 TWICE_FUNCTION = twice()
-BOTH_FUNCTION = F(((),), ((), ()), "item__output0() = item__a(); item__output1() = -item__a(); return true;")
+BOTH_FUNCTION = wrap(
+    ((),), ((), ()), "item__output0() = item__a(); item__output1() = -item__a(); return true;"
+)

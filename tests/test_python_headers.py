@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import F, R, ar
+from helpers import ar, refuses, wrap
 
 import cwrapjit
 
@@ -20,7 +20,7 @@ INCLUDE = pathlib.Path(cwrapjit.__file__).parent / "include"
 def about(array: Any, expressions: Sequence[str], **kw: Any) -> list[int]:
     """The C expressions, as integers, where `a` is this object and <numpy/arrayobject.h> is known."""
     lines = [f"item__output({i}) = (npy_int64)({text});" for i, text in enumerate(expressions)]
-    f = F(
+    f = wrap(
         (),
         (len(expressions),),
         {np.int64: "\n".join(["PyArrayObject *a = (PyArrayObject *)o;", *lines, "return true;"])},
@@ -36,7 +36,7 @@ def about(array: Any, expressions: Sequence[str], **kw: Any) -> list[int]:
 
 @pytest.mark.row("N67")
 def test_python_objects_in_an_array() -> None:
-    f = F(
+    f = wrap(
         ((),),
         (),
         {
@@ -53,12 +53,12 @@ def test_python_objects_in_an_array() -> None:
     objects = np.empty(6, dtype=object)
     objects[:] = [[1, 2], 7, "abc", 2.5, None, {1: 2}]
     assert f(objects).tolist() == [2, 7, 3, 2, -1, 1]
-    R(TypeError, lambda: f(np.array(object(), dtype=object)))
+    refuses(TypeError, lambda: f(np.array(object(), dtype=object)), "has no len()")
 
 
 @pytest.mark.row("N67", "N16i")
 def test_references_are_counted() -> None:
-    f = F(
+    f = wrap(
         (),
         (),
         {
@@ -91,7 +91,7 @@ def test_references_are_counted() -> None:
 
 @pytest.mark.row("N67")
 def test_calling_back_into_python() -> None:
-    f = F(
+    f = wrap(
         ((),),
         (),
         """
@@ -106,7 +106,7 @@ def test_calling_back_into_python() -> None:
         extra_args=(("PyObject*", "call", "NULL", "O"),),
     )
     assert f(ar(3), call=lambda x: 10 * x).tolist() == [0, 10, 20]
-    R(ZeroDivisionError, lambda: f(ar(3), call=lambda x: 1 / x))
+    refuses(ZeroDivisionError, lambda: f(ar(3), call=lambda x: 1 / x), "division by zero")
 
 
 # ---- NumPy's functions -----------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_elements_of_arrays() -> None:
 
 @pytest.mark.row("N80")
 def test_arrays_can_be_made() -> None:
-    f = F(
+    f = wrap(
         (),
         (),
         {
@@ -218,7 +218,7 @@ def test_arrays_can_be_made() -> None:
     made, zeros, total = results
     assert made.tolist() == [[0, 1, 2], [3, 4, 5]] and made.dtype == np.float64
     assert zeros.tolist() == [0, 0] and zeros.dtype == np.int16 and total == 6.5
-    R(ValueError, lambda: f(o="no number", list=results))
+    refuses(ValueError, lambda: f(o="no number", list=results), "'no number'")
 
 
 @pytest.mark.row("N80")
@@ -229,7 +229,7 @@ def test_every_declared_function_exists() -> None:
         names = sorted(set(declared(text)))
         assert len(names) >= count
         body = "".join(f"x += (size_t){function} != 0;\n" for function in names)
-        f = F(
+        f = wrap(
             (),
             (),
             {np.int64: f"size_t x = 0;\n{body}item__output() = x;\nreturn true;"},
@@ -247,20 +247,20 @@ def declared(text: str) -> list[str]:
 
 @pytest.mark.row("N80", "U01")
 @pytest.mark.parametrize(
-    "code",
+    "code, word",
     [
-        "PyArray_ITER_NOTDONE(o)",
-        "PyArray_DESCR((PyArrayObject *)o)->type_num",
-        "o->ob_type->tp_dealloc",
-        "Py_tp_dealloc",
+        ("PyArray_ITER_NOTDONE(o)", "cwrapjit offer"),
+        ("o->ob_type->tp_as_number->nb_add", "cwrapjit offer"),
+        ("Py_tp_dealloc", "cwrapjit offer"),
+        ("PyArray_DESCR((PyArrayObject *)o)->subarray", "field not found: subarray"),
     ],
 )
-def test_what_is_out_of_reach_says_so(code: str) -> None:
-    R(cwrapjit.CompileError, lambda: about(ar(2), [code]), "cwrapjit")
+def test_what_is_out_of_reach_says_so(code: str, word: str) -> None:
+    refuses(cwrapjit.CompileError, lambda: about(ar(2), [code]), word)
 
 
 def test_numpys_scalars_are_made_and_read() -> None:
-    f = F(
+    f = wrap(
         (),
         (),
         {

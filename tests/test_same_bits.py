@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import F, S, compiler
+from helpers import compiler, wrap, wrap_signature
 
 EDGES = [
     0.0,
@@ -225,7 +225,7 @@ def batch(seed: int, x: str, y: str, count: int) -> tuple[Any, Any, list[str]]:
     outputs = ["float64" if k % 3 else "float32" for k in range(len(floating))] + ["int64"] * len(whole)
     types = (x, y, *outputs)
     signature = "a(), b() -> " + ", ".join(f"{name}()" for name in names)
-    fast, slow = both(S, signature, {types: body + "return true;"}, header=HEADER)
+    fast, slow = both(wrap_signature, signature, {types: body + "return true;"}, header=HEADER)
     return fast, slow, floating + whole
 
 
@@ -280,7 +280,7 @@ KNOWN = {
 @pytest.mark.parametrize("what", KNOWN)
 def test_what_optimizers_like_to_change(what: str) -> None:
     body = {np.float64: KNOWN[what] + " return true;", np.float32: KNOWN[what] + " return true;"}
-    fast, slow = both(F, ((), ()), (), body, header=HEADER)
+    fast, slow = both(wrap, ((), ()), (), body, header=HEADER)
     for dtype in (np.float64, np.float32):
         a, b = pairs(dtype, dtype, 20_000, 7)
         assert_same_bits(fast, slow, a, b, texts=[f"{what}, {np.dtype(dtype)}"])
@@ -314,7 +314,7 @@ COMPLEX = {
 @pytest.mark.parametrize("what", COMPLEX)
 def test_complex_arithmetic_on_the_members(what: str, dtype: Any) -> None:
     """Vectorisers know instructions that multiply and add complex numbers with one rounding."""
-    fast, slow = both(F, ((), ()), (), {dtype: COMPLEX[what] + "return true;"})
+    fast, slow = both(wrap, ((), ()), (), {dtype: COMPLEX[what] + "return true;"})
     part = np.dtype(dtype).type(0).real.dtype
     size = 20_000
     a, b = np.empty(size, dtype), np.empty(size, dtype)
@@ -391,7 +391,7 @@ def slices() -> Iterator[Any]:
 @pytest.mark.parametrize("what, prototypes, body, shapes", list(slices()), ids=[case[0] for case in slices()])
 def test_loops_over_core_dims(what: str, prototypes: Any, body: str, shapes: Any) -> None:
     text = body + " return true;"
-    fast, slow = both(F, *prototypes, {np.float64: text, np.float32: text}, header=HEADER)
+    fast, slow = both(wrap, *prototypes, {np.float64: text, np.float32: text}, header=HEADER)
     rng = np.random.default_rng(3)
     for shape, dtype in itertools.product(shapes, (np.float64, np.float32)):
         a, b = rng.normal(size=shape).astype(dtype), (rng.normal(size=shape) * 1e3).astype(dtype)
@@ -417,7 +417,7 @@ def test_integers_wrap_around_the_same_way(name: str) -> None:
         return true;"""
     outputs = "plus minus times power negative quotient rest blend sum".split()
     signature = "a(), b() -> " + ", ".join(f"{output}()" for output in outputs)
-    fast, slow = both(S, signature, {np.dtype(name).type: body}, header=HEADER)
+    fast, slow = both(wrap_signature, signature, {np.dtype(name).type: body}, header=HEADER)
     assert_same_bits(fast, slow, *pairs(name, name, 10_000, 11), texts=outputs)
 
 
@@ -436,7 +436,7 @@ def test_every_conversion_between_number_types() -> None:
             )
             body += f"item__o{k}() = ({fits}) ? ({C_TYPE[to]})x : 0;\n"
         signature = "a() -> " + ", ".join(f"o{k}()" for k in range(len(names)))
-        fast, slow = both(S, signature, {(source, *names): body + "return true;"}, header=HEADER)
+        fast, slow = both(wrap_signature, signature, {(source, *names): body + "return true;"}, header=HEADER)
         assert_same_bits(fast, slow, numbers(source, 5000, 5), texts=[f"{source} to {to}" for to in names])
 
 
@@ -451,5 +451,28 @@ def test_aliased_memory_is_read_as_written() -> None:
         *(uint32_t *)&item__output() = (uint32_t)bits;
         ((uint32_t *)&item__output())[1] = (uint32_t)(*(uint64_t *)&x >> 33);
         return true;"""
-    fast, slow = both(F, ((),), (), body, header=HEADER)
+    fast, slow = both(wrap, ((),), (), body, header=HEADER)
     assert_same_bits(fast, slow, numbers(np.float64, 10_000, 9))
+
+
+# ---- addresses of functions --------------------------------------------------------------------
+
+
+@pytest.mark.row("G08")
+@pytest.mark.parametrize("kind", ["", "volatile", "static", "const"])
+def test_tables_of_functions(kind: str) -> None:
+    """gcc loads two addresses into one vector, by an instruction with a constant at its end."""
+    pointer = "*volatile" if kind == "volatile" else "*const" if kind == "const" else "*"
+    storage = "static " if kind == "static" else ""
+    body = f"""
+        {storage}double ({pointer} functions[])(double) = {{sin, cos, exp, tgamma}};
+        {storage}void {pointer} addresses[] = {{(void *)cos, (void *)sin, (void *)tgamma, (void *)exp}};
+        for (int i = 0; i < 4; i++) {{
+            item__y(i) = functions[i](item__x());
+            item__at(i) = (int64_t)(uintptr_t)addresses[i];
+        }}
+        return true;"""
+    fast, slow = both(
+        wrap_signature, "x() -> y(4), at(4)", {(np.float64, np.float64, np.int64): body}, header=HEADER
+    )
+    assert_same_bits(fast, slow, np.linspace(-2.25, 3.0, 50))

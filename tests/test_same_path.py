@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import IN, OUTER, S
+from helpers import INNER, OUTER, wrap_signature
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,16 +21,24 @@ GEOMETRY = """
                      + sizeof_element__a + strides_slice__b[1] * .1 + item__a() + item__b(0, 1);
     return true;"""
 FUNCTIONS = [
-    (2, S("a(n), b(n) -> output()", IN)),
-    (2, S("a(), b() -> output()", "item__output() = item__a() - 2 * item__b(); return true;")),
-    (2, S("a(n), b(m) -> output(n, m)", OUTER)),
-    (2, S("a(), b(n, 2) -> output()", GEOMETRY)),
-    (2, S("inout a(), b() -> output()", "item__output() = item__a() += item__b(); return true;")),
-    (2, S("a(), inout b(n) -> ()", "item__b(0) += item__a(); return true;")),
-    (1, S("a(n) -> output(n)", COPY)),
-    (1, S("a(n, n) -> output()", "item__output() = dims_slice__a[0]; return true;")),
-    (1, S("a() -> output(n)", "item__output(0) = item__a(); return true;")),
-    (1, S("a() -> lo(), hi(2)", "item__lo() = item__a(); item__hi(1) = item__hi(0) = 1; return true;")),
+    (2, wrap_signature("a(n), b(n) -> output()", INNER)),
+    (2, wrap_signature("a(), b() -> output()", "item__output() = item__a() - 2 * item__b(); return true;")),
+    (2, wrap_signature("a(n), b(m) -> output(n, m)", OUTER)),
+    (2, wrap_signature("a(), b(n, 2) -> output()", GEOMETRY)),
+    (
+        2,
+        wrap_signature("inout a(), b() -> output()", "item__output() = item__a() += item__b(); return true;"),
+    ),
+    (2, wrap_signature("a(), inout b(n) -> ()", "item__b(0) += item__a(); return true;")),
+    (1, wrap_signature("a(n) -> output(n)", COPY)),
+    (1, wrap_signature("a(n, n) -> output()", "item__output() = dims_slice__a[0]; return true;")),
+    (1, wrap_signature("a() -> output(n)", "item__output(0) = item__a(); return true;")),
+    (
+        1,
+        wrap_signature(
+            "a() -> lo(), hi(2)", "item__lo() = item__a(); item__hi(1) = item__hi(0) = 1; return true;"
+        ),
+    ),
 ]
 
 
@@ -102,7 +110,7 @@ def again(f: Any, *arguments: Any, **keywords: Any) -> Any:
 @pytest.mark.row("N11i", "N20")
 def test_short_calls_of_an_elementwise_function() -> None:
     body = "item__output() = item__a() - 2 * item__b(); return true;"
-    f = S("a(), b() -> output()", {np.float64: body, np.int32: body})
+    f = wrap_signature("a(), b() -> output()", {np.float64: body, np.int32: body})
     for dtype in (np.float64, np.int32, np.float64):
         for shape in [(), (1,), (3,), (2, 3), (2, 1, 3), (2, 2, 1, 3), (2, 1, 2, 1, 3)]:
             a = np.arange(1, np.prod(shape, dtype=int) + 1, dtype=dtype).reshape(shape)
@@ -120,9 +128,11 @@ def test_short_calls_of_an_elementwise_function() -> None:
 
 @pytest.mark.row("N11i", "N20")
 def test_short_calls_that_share_memory() -> None:
-    add = S("a(), b() -> output()", "item__output() = item__a() + item__b(); return true;")
-    double = S("a(n) -> output(n)", COPY)
-    two = S("a() -> lo(), hi()", "item__lo() = item__a(); item__hi() = 2 * item__a(); return true;")
+    add = wrap_signature("a(), b() -> output()", "item__output() = item__a() + item__b(); return true;")
+    double = wrap_signature("a(n) -> output(n)", COPY)
+    two = wrap_signature(
+        "a() -> lo(), hi()", "item__lo() = item__a(); item__hi() = 2 * item__a(); return true;"
+    )
     x = np.arange(6.0)
     for f, arguments in [(add, (x, x)), (double, (x,)), (two, (x,))]:
         again(f, *arguments)
@@ -154,7 +164,7 @@ def test_short_calls_whose_slices_complain() -> None:
         if(item__a(0) > 9) { PyErr_Format(PyExc_KeyError, "%d", 9); return true; }
         if(!CHECK_CONTIGUOUS_AND_SETERROR_ALL()) return false;
         item__output(0) = item__a(0); return true;"""
-    f = S("a(2) -> output(1)", body)
+    f = wrap_signature("a(2) -> output(1)", body)
     x = np.arange(4.0)
     again(f, x[:2])
     for out in (None, np.empty(1)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import IN, F, R, S, ar, same
+from helpers import INNER, ar, refuses, same, wrap, wrap_signature
 
 import cwrapjit
 
@@ -13,8 +13,8 @@ NOTHING = "return true;"
 
 @pytest.mark.row("K07")
 def test_a_signature_says_what_the_prototypes_say():
-    f = S("a(n), b(n) -> ()", IN)
-    g = F((("n",), ("n",)), (), IN)
+    f = wrap_signature("a(n), b(n) -> ()", INNER)
+    g = wrap((("n",), ("n",)), (), INNER)
     x, y = ar(4), ar(2, 4)
     assert same(f(x, y), g(x, y))
     assert f.signature == g.signature
@@ -22,7 +22,7 @@ def test_a_signature_says_what_the_prototypes_say():
 
 @pytest.mark.row("K07")
 def test_fixed_and_named_dims():
-    f = S(
+    f = wrap_signature(
         "a(n, 3), b(n) -> out(3)",
         """
         for (int j = 0; j < 3; j++) {
@@ -34,17 +34,17 @@ def test_fixed_and_named_dims():
     )
     x, y = ar(2, 4, 3), ar(4)
     assert same(f(x, y), np.einsum("...ij,...i->...j", x, y))
-    R(ValueError, lambda: f(ar(4, 2), y), "t.f", "a", 3, 2)
-    R(ValueError, lambda: f(x, ar(5)), "t.f", "b", "n", 4, 5)
+    refuses(ValueError, lambda: f(ar(4, 2), y), "t.f", "'a'", "length 3", "got 2")
+    refuses(ValueError, lambda: f(x, ar(5)), "t.f", "'b'", "'n'", "must be 4", "got 5")
 
 
 @pytest.mark.row("K07")
 def test_an_output_name_replaces_output_in_the_accessors():
-    f = S("x() -> y()", "item__y() = 2 * item__x(); return true;")
+    f = wrap_signature("x() -> y()", "item__y() = 2 * item__x(); return true;")
     assert f(3.0) == 6
-    with pytest.raises(cwrapjit.CompileError):
-        S("x() -> y()", "item__output() = 2 * item__x(); return true;")
-    g = S(
+    code = "item__output() = 2 * item__x(); return true;"
+    refuses(cwrapjit.CompileError, lambda: wrap_signature("x() -> y()", code), "'item__output'")
+    g = wrap_signature(
         "x() -> p(), q(2)",
         "item__p() = 1; item__q(0) = *(double *)data_slice__q = item__q(1) = 2; return true;",
     )
@@ -55,21 +55,23 @@ def test_an_output_name_replaces_output_in_the_accessors():
 
 @pytest.mark.row("K07")
 def test_an_output_name_in_messages():
-    f = S("x(n) -> total()", "item__total() = 0; return true;")
-    R(ValueError, lambda: f(ar(4, 3), out=np.zeros(5)), "t.f", "total", 4, 5)
+    f = wrap_signature("x(n) -> total()", "item__total() = 0; return true;")
+    refuses(ValueError, lambda: f(ar(4, 3), out=np.zeros(5)), "t.f", "total", "must be 4", "got 5")
 
 
 @pytest.mark.row("K07")
 def test_one_output_several_and_a_tuple_of_one():
     x = ar(2)
-    one = S("x(n) -> z(3)", "item__z(0) = item__z(1) = item__z(2) = 1; return true;")
+    one = wrap_signature("x(n) -> z(3)", "item__z(0) = item__z(1) = item__z(2) = 1; return true;")
     assert same(one(x), np.ones(3))
-    single = S("x(n) -> (z(3),)", "item__z(0) = item__z(1) = item__z(2) = 1; return true;")
+    single = wrap_signature("x(n) -> (z(3),)", "item__z(0) = item__z(1) = item__z(2) = 1; return true;")
     result = single(x)
     assert type(result) is tuple
     assert len(result) == 1
     assert same(result[0], np.ones(3))
-    two = S("x(n) -> z(3), w()", "item__z(0) = item__z(1) = item__z(2) = 1; item__w() = 2; return true;")
+    two = wrap_signature(
+        "x(n) -> z(3), w()", "item__z(0) = item__z(1) = item__z(2) = 1; item__w() = 2; return true;"
+    )
     z, w = two(x)
     assert same(z, np.ones(3))
     assert w == 2
@@ -77,18 +79,20 @@ def test_one_output_several_and_a_tuple_of_one():
 
 @pytest.mark.row("K07")
 def test_an_output_without_a_name_is_called_output():
-    assert S("x() -> ()", "item__output() = item__x(); return true;")(4.0) == 4
+    assert wrap_signature("x() -> ()", "item__output() = item__x(); return true;")(4.0) == 4
 
 
 @pytest.mark.row("K07")
 def test_no_inputs():
-    f = S("-> eye(3, 3)", "for (int i = 0; i < 9; i++) item__eye(i / 3, i % 3) = i % 4 == 0; return true;")
+    f = wrap_signature(
+        "-> eye(3, 3)", "for (int i = 0; i < 9; i++) item__eye(i / 3, i % 3) = i % 4 == 0; return true;"
+    )
     assert same(f(), np.eye(3))
 
 
 @pytest.mark.row("K07", "K09")
 def test_inout_in_a_signature():
-    f = S(
+    f = wrap_signature(
         "inout total(), x(n) -> count()",
         """
         for (int i = 0; i < dims_slice__x[0]; i++)
@@ -107,9 +111,9 @@ def test_inout_in_a_signature():
     ["a(n),b(n)->out()", "  a ( n ) , b ( n )  ->  out ( ) ", "a(n),\n\tb(n)\n-> out()"],
 )
 def test_blanks_do_not_matter(text):
-    f = S(text, IN.replace("output", "out"))
+    f = wrap_signature(text, INNER.replace("output", "out"))
     assert f(ar(3), ar(3)) == 5
-    assert f.signature == S("a(n), b(n) -> out()", IN.replace("output", "out")).signature
+    assert f.signature == wrap_signature("a(n), b(n) -> out()", INNER.replace("output", "out")).signature
 
 
 @pytest.mark.row("K07")
@@ -121,16 +125,16 @@ def test_the_signature_of_a_function_can_be_read_back():
         "x() -> (z(3),)",
         "-> o(3)",
     ):
-        f = S(text, NOTHING)
+        f = wrap_signature(text, NOTHING)
         assert f.signature == text
-        assert S(f.signature, NOTHING).signature == text
+        assert wrap_signature(f.signature, NOTHING).signature == text
 
 
 @pytest.mark.row("K07")
 def test_unicode_names():
-    f = S("größe(länge) -> summe()", "item__summe() = item__größe(1); return true;")
+    f = wrap_signature("größe(länge) -> summe()", "item__summe() = item__größe(1); return true;")
     assert f(ar(3)) == 1
-    R(ValueError, lambda: f(ar(2, 3), out=np.zeros(5)), "summe", 2, 5)
+    refuses(ValueError, lambda: f(ar(2, 3), out=np.zeros(5)), "summe", "must be 2", "got 5")
 
 
 @pytest.mark.row("K07")
@@ -157,7 +161,7 @@ def test_unicode_names():
     ],
 )
 def test_faults_give_the_position(text, position):
-    error = R(ValueError, lambda: S(text, NOTHING), "signature")
+    error = refuses(ValueError, lambda: wrap_signature(text, NOTHING), "signature")
     if text == "a(n,) -> out()" or text == "a(n, 3x) -> out()":
         assert "position" in str(error)
     else:
@@ -166,7 +170,7 @@ def test_faults_give_the_position(text, position):
 
 @pytest.mark.row("K07")
 def test_a_position_counts_characters_not_bytes():
-    R(ValueError, lambda: S("größe(n) => out()", NOTHING), "signature", "position 9")
+    refuses(ValueError, lambda: wrap_signature("größe(n) => out()", NOTHING), "signature", "position 9")
 
 
 @pytest.mark.row("K07")
@@ -180,23 +184,23 @@ def test_a_signature_excludes_what_it_replaces():
         {"args_input": ("a",), "prototype_input": ((),), "prototype_output": ()},
         {"args_inout": ("a",)},
     ):
-        with pytest.raises((TypeError, ValueError)) as caught:
-            m.function("f", "", signature="a() -> ()", Ccode_slice_eval=code, **extra)
-        assert "signature" in str(caught.value)
-        assert next(iter(extra)) in str(caught.value) or "prototype" in str(caught.value)
+        refuses(
+            TypeError,
+            lambda extra=extra: m.function("f", "", signature="a() -> ()", Ccode_slice_eval=code, **extra),
+            f"signature takes the place of {next(iter(extra))}",
+        )
 
 
 @pytest.mark.row("K07")
 @pytest.mark.parametrize("signature", [3, b"a() -> ()", ("a() -> ()",)])
 def test_a_signature_is_text(signature):
-    R(TypeError, lambda: S(signature, NOTHING), "signature", type(signature).__name__)
+    refuses(TypeError, lambda: wrap_signature(signature, NOTHING), "signature", type(signature).__name__)
 
 
 @pytest.mark.row("K07")
 def test_a_signature_with_a_nul_or_a_lone_surrogate():
-    R(ValueError, lambda: S("a() ->\0 ()", NOTHING), "signature")
-    with pytest.raises(ValueError):
-        S("a\ud800() -> ()", NOTHING)
+    refuses(ValueError, lambda: wrap_signature("a() ->\0 ()", NOTHING), "signature")
+    refuses(UnicodeEncodeError, lambda: wrap_signature("a\ud800() -> ()", NOTHING), "surrogates not allowed")
 
 
 @pytest.mark.row("K07")
@@ -208,3 +212,13 @@ def test_a_signature_works_without_module():
         Ccode_slice_eval={np.float64: "item__output() = item__x(); return true;"},
     )
     assert f(3.0) == 3
+
+
+@pytest.mark.parametrize("signature", ["-> (n), output0(n)", "-> output1(3), ()"])
+def test_the_name_of_an_output_without_one_may_be_taken(signature: str) -> None:
+    refuses(
+        ValueError,
+        lambda: wrap_signature(signature, "return true;"),
+        "an output without a name",
+        "that name is taken",
+    )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import F, R, ar, same
+from helpers import ar, refuses, same, wrap
 
 import cwrapjit
 
@@ -61,7 +61,7 @@ def test_early_return_and_own_locals() -> None:
         item__output() = sum + data + dims + ctx + k + n + 0 * (steps + ok);
         return true;
     """
-    f = F((("n",),), (), body)
+    f = wrap((("n",),), (), body)
     assert f(ar(4)) == 6
     assert f(ar(0)) == -1
     assert same(f(ar(2, 4)), np.array([6.0, 22.0]))
@@ -91,7 +91,7 @@ def test_labels_statics_and_nested_blocks() -> None:
         item__output() = table[0] * pair.second;
         return true;
     """
-    assert same(F(((),), (), body)(np.array([-1.0, 1.0])), np.array([20.0, 20.0]))
+    assert same(wrap(((),), (), body)(np.array([-1.0, 1.0])), np.array([20.0, 20.0]))
 
 
 # ---- N56-N59: geometry ----------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def test_labels_statics_and_nested_blocks() -> None:
     ids=lambda x: f"{x.shape}",
 )
 def test_geometry_of_an_input_is_numpys(x: Any) -> None:
-    f = F((("n", "m"),), (ROOM,), {(np.float64, np.int64): dump("a")})
+    f = wrap((("n", "m"),), (ROOM,), {(np.float64, np.int64): dump("a")})
     got = f(x)
     wanted = geometry(x, 2)
     assert got.shape == (*x.shape[:-2], ROOM)
@@ -121,7 +121,7 @@ def test_geometry_of_an_input_is_numpys(x: Any) -> None:
 
 @pytest.mark.row("N56", "N57", "N58", "N59")
 def test_geometry_of_outputs_given_and_made() -> None:
-    f = F(((),), (ROOM,), {(np.float64, np.int64): dump("output")})
+    f = wrap(((),), (ROOM,), {(np.float64, np.int64): dump("output")})
     made = f(ar(2))
     assert made[1].tolist() == geometry(made, 1)
     given = np.zeros((3, ROOM * 2), np.int64)[::-1, ::2]
@@ -141,7 +141,7 @@ def test_full_is_the_arguments_own_array_not_the_broadcast_shape() -> None:
         item__output(6) = Ndims_slice__a;
         return true;
     """
-    got = F(((), ()), (7,), {(np.float64, np.float64, np.int64): body})(ar(3), ar(4, 1))
+    got = wrap(((), ()), (7,), {(np.float64, np.float64, np.int64): body})(ar(3), ar(4, 1))
     assert got.shape == (4, 3, 7)
     assert {tuple(row) for row in got.reshape(-1, 7).tolist()} == {(1, 2, 3, 4, 1, 3, 0)}
 
@@ -149,7 +149,11 @@ def test_full_is_the_arguments_own_array_not_the_broadcast_shape() -> None:
 @pytest.mark.row("N56", "N57", "N58")
 @pytest.mark.parametrize("name", ["dims_full__a", "dims_slice__a", "strides_full__a", "strides_slice__a"])
 def test_geometry_cannot_be_written(name: str) -> None:
-    error = R(cwrapjit.CompileError, lambda: F((("n",),), (), f"{name}[0] = 1;\nreturn true;"))
+    error = refuses(
+        cwrapjit.CompileError,
+        lambda: wrap((("n",),), (), f"{name}[0] = 1;\nreturn true;"),
+        "read-only location",
+    )
     assert error.lineno == 1 and name in error.text
 
 
@@ -157,14 +161,16 @@ def test_geometry_cannot_be_written(name: str) -> None:
 def test_sizeof_element_per_operand() -> None:
     body = """item__output() = 100 * sizeof_element__a + 10 * sizeof_element__b + sizeof_element__output;
               return true;"""
-    f = F(((), ()), (), {(np.int16, np.complex128, np.int64): body, (np.int8, np.float32, np.float64): body})
+    f = wrap(
+        ((), ()), (), {(np.int16, np.complex128, np.int64): body, (np.int8, np.float32, np.float64): body}
+    )
     assert f(np.int16(0), np.complex128(0)) == 200 + 160 + 8
     assert f(np.int8(0), np.float32(0)) == 100 + 40 + 8
 
 
 @pytest.mark.row("N56", "N57")
 def test_sizes_beyond_32_bits_arrive_whole() -> None:
-    f = F((("n",),), (), {(np.float64, np.int64): "item__output() = dims_slice__a[0]; return true;"})
+    f = wrap((("n",),), (), {(np.float64, np.int64): "item__output() = dims_slice__a[0]; return true;"})
     assert f(np.broadcast_to(np.float64(1), (2**32 + 3,))) == 2**32 + 3
 
 
@@ -173,7 +179,7 @@ def test_sizes_beyond_32_bits_arrive_whole() -> None:
 
 @pytest.mark.row("N60")
 def test_data_in_validate_is_the_start_of_the_array() -> None:
-    f = F(
+    f = wrap(
         (("n",),),
         (2,),
         {
@@ -199,7 +205,7 @@ def test_data_slice_is_the_start_of_each_slice(x: Any) -> None:
     body = """item__output(0) = (npy_intp)data_slice__a;
               item__output(1) = (npy_intp)data_slice__output;
               return true;"""
-    f = F((("n",),), (2,), {(np.float64, np.int64): body})
+    f = wrap((("n",),), (2,), {(np.float64, np.int64): body})
     out = np.zeros((x.shape[0], 4), np.int64)[:, ::2]
     f(x, out=out)
     assert out[:, 0].tolist() == [x.ctypes.data + k * x.strides[0] for k in range(len(x))]
@@ -209,9 +215,13 @@ def test_data_slice_is_the_start_of_each_slice(x: Any) -> None:
 @pytest.mark.row("N61", "N60")
 def test_input_pointers_are_const() -> None:
     with pytest.warns(cwrapjit.CompileWarning, match="qualifiers"):
-        F((("n",),), (), "double *p = data_slice__a;\nreturn p != NULL;")
-    R(cwrapjit.CompileError, lambda: F((("n",),), (), "item__a(0) = 1; return true;"))
-    f = F(
+        wrap((("n",),), (), "double *p = data_slice__a;\nreturn p != NULL;")
+    refuses(
+        cwrapjit.CompileError,
+        lambda: wrap((("n",),), (), "item__a(0) = 1; return true;"),
+        "read-only location",
+    )
+    f = wrap(
         (("n",),),
         (),
         "double *p = data_slice__output; const double *q = data_slice__a; *p = *q; return true;",
@@ -224,7 +234,7 @@ def test_input_pointers_are_const() -> None:
 
 @pytest.mark.row("N62")
 def test_both_see_slice_and_full_geometry() -> None:
-    f = F(
+    f = wrap(
         (("n",),),
         (),
         "item__output() = Ndims_full__a * 100 + dims_full__a[0] * 10 + dims_slice__a[0]; return true;",
@@ -234,14 +244,19 @@ def test_both_see_slice_and_full_geometry() -> None:
     )
     assert f(ar(3)) == 100 + 30 + 3
     assert same(f(ar(2, 3)), np.full(2, 200.0 + 20 + 3))
-    R(RuntimeError, lambda: f(ar(4)), "t.f")
+    refuses(RuntimeError, lambda: f(ar(4)), "t.f")
 
 
 @pytest.mark.row("N62")
 @pytest.mark.parametrize("text", ["item__a(0) > 0", "sizeof(ctype__a) == 8", "data_slice__a != NULL"])
 def test_slice_names_in_validate_are_refused_with_the_way_out(text: str) -> None:
     validate = f"/* first */\nreturn {text};"
-    error = R(cwrapjit.CompileError, lambda: F((("n",),), (), "return true;", Ccode_validate=validate))
+    error = refuses(
+        cwrapjit.CompileError,
+        lambda: wrap((("n",),), (), "return true;", Ccode_validate=validate),
+        "is for Ccode_slice_eval",
+        "data__a",
+    )
     assert error.filename == "<cwrapjit t.f validate>" and error.lineno == 2
     assert "Ccode_slice_eval" in error.msg and "data__a" in error.msg
 
@@ -249,7 +264,7 @@ def test_slice_names_in_validate_are_refused_with_the_way_out(text: str) -> None
 @pytest.mark.row("N62")
 def test_validate_names_in_a_slice_are_refused_with_the_way_out() -> None:
     body = "\nconst double *p = data__a; return p != NULL;"
-    error = R(cwrapjit.CompileError, lambda: F((("n",),), (), body))
+    error = refuses(cwrapjit.CompileError, lambda: wrap((("n",),), (), body), "data__a", "data_slice__a")
     assert error.filename == "<cwrapjit t.f float64>" and error.lineno == 2
     assert "data__a" in error.msg and "data_slice__a" in error.msg
     assert error.text[error.offset - 1 : error.end_offset - 1] == "data__a"
@@ -257,7 +272,7 @@ def test_validate_names_in_a_slice_are_refused_with_the_way_out() -> None:
 
 @pytest.mark.row("N62")
 def test_such_names_in_comments_and_strings_do_not_matter() -> None:
-    f = F(
+    f = wrap(
         (("n",),),
         (),
         '/* data__a */ const char *s = "data__a"; item__output() = strlen(s); return true; // data__a',
@@ -271,8 +286,8 @@ def test_such_names_in_comments_and_strings_do_not_matter() -> None:
 
 @pytest.mark.row("N63")
 def test_names_of_one_and_of_several_outputs() -> None:
-    one = F(((),), (), "item__output() = item__a() + 1; return true;")
-    two = F(
+    one = wrap(((),), (), "item__output() = item__a() + 1; return true;")
+    two = wrap(
         ((),),
         ((), (2,)),
         "item__output0() = item__a(); item__output1(1) = 7; item__output1(0) = 6; return true;",
@@ -280,8 +295,14 @@ def test_names_of_one_and_of_several_outputs() -> None:
     assert one(1.0) == 2
     first, second = two(1.0)
     assert first == 1 and second.tolist() == [6, 7]
-    R(cwrapjit.CompileError, lambda: F(((),), ((), ()), "item__output() = 1; return true;"), "item__output")
-    R(cwrapjit.CompileError, lambda: F(((),), (), "item__output0() = 1; return true;"), "item__output0")
+    refuses(
+        cwrapjit.CompileError,
+        lambda: wrap(((),), ((), ()), "item__output() = 1; return true;"),
+        "item__output",
+    )
+    refuses(
+        cwrapjit.CompileError, lambda: wrap(((),), (), "item__output0() = 1; return true;"), "item__output0"
+    )
 
 
 @pytest.mark.row("N64", "N65")
@@ -298,7 +319,7 @@ def test_item_follows_strides_and_is_assignable() -> None:
             }
         return true;
     """
-    f = F((("n", "m"),), ("n", "m"), body)
+    f = wrap((("n", "m"),), ("n", "m"), body)
     x = ar(4, 6)
     for view in (x, x.T, x[::-1, ::2], x[:, ::-3], np.broadcast_to(x[0], (3, 6))):
         assert same(f(view), 2 * (view + 2))
@@ -315,7 +336,7 @@ def test_item_takes_expressions() -> None:
         return true;
     """
     x = ar(4) + 1
-    assert F((("n",),), (), body)(x) == x[1] + 10 * x[2] + 100 * x[3] + 1000 * x[1] - x[1] + x[1] * x[3]
+    assert wrap((("n",),), (), body)(x) == x[1] + 10 * x[2] + 100 * x[3] + 1000 * x[1] - x[1] + x[1] * x[3]
 
 
 REALS = [
@@ -355,27 +376,30 @@ def extremes(dtype: Any) -> Any:
 @pytest.mark.parametrize("dtype", REALS + COMPLEXES, ids=lambda d: np.dtype(d).name)
 def test_item_of_every_basic_dtype(dtype: Any) -> None:
     body = "const ctype__a v = item__a(); item__output() = v; return sizeof(ctype__a) == sizeof_element__a;"
-    f = F(((),), (), {dtype: body})
+    f = wrap(((),), (), {dtype: body})
     x = extremes(dtype)
     for view in (x, x[::-1], np.repeat(x, 2)[::2]):
         got = f(view)
         assert got.dtype == np.dtype(dtype)
         assert same(got, view)
-        assert np.array_equal(np.signbit(got.real), np.signbit(view.real)) or np.dtype(dtype).kind in "biu"
+        if np.dtype(dtype).kind in "fc":
+            assert np.array_equal(np.signbit(got.real), np.signbit(view.real))
 
 
 @pytest.mark.row("N66")
 @pytest.mark.parametrize("dtype", REALS[1:], ids=lambda d: np.dtype(d).name)
 def test_ctype_has_the_right_signedness_and_arithmetic(dtype: Any) -> None:
     body = "item__output() = (ctype__a)-1 < 0; return true;"
-    assert bool(F(((),), (), {(dtype, np.int32): body})(np.ones((), dtype))) is (np.dtype(dtype).kind != "u")
-    add = F(((), ()), (), {dtype: "item__output() = item__a() + item__b(); return true;"})
+    assert bool(wrap(((),), (), {(dtype, np.int32): body})(np.ones((), dtype))) is (
+        np.dtype(dtype).kind != "u"
+    )
+    add = wrap(((), ()), (), {dtype: "item__output() = item__a() + item__b(); return true;"})
     assert same(add(np.array([1, 100], dtype), np.array([2, 27], dtype)), np.array([3, 127], dtype))
 
 
 @pytest.mark.row("N66")
 def test_integers_wrap_as_numpys_do() -> None:
-    f = F(
+    f = wrap(
         ((), ()),
         (),
         dict.fromkeys((np.uint8, np.uint64), "item__output() = item__a() * item__b(); return true;"),
@@ -386,11 +410,11 @@ def test_integers_wrap_as_numpys_do() -> None:
 
 @pytest.mark.row("N66", "B14")
 def test_bool_items_are_truth_values() -> None:
-    f = F(((), ()), (), {np.bool_: "item__output() = item__a() && !item__b(); return true;"})
+    f = wrap(((), ()), (), {np.bool_: "item__output() = item__a() && !item__b(); return true;"})
     assert same(
         f(np.array([True, True, False]), np.array([False, True, False])), np.array([True, False, False])
     )
-    count = F((("n",),), (), {(bool, int): "item__output() = item__a(0) + item__a(1); return true;"})
+    count = wrap((("n",),), (), {(bool, int): "item__output() = item__a(0) + item__a(1); return true;"})
     assert count(np.array([True, True])) == 2
 
 
@@ -403,14 +427,14 @@ def test_complex_items_have_real_and_imag(dtype: Any) -> None:
         return true;
     """
     a, b = np.array([1 + 2j, 3 - 1j], dtype), np.array([5 - 4j], dtype)
-    assert same(F(((), ()), (), {dtype: body})(a, b), a * b)
+    assert same(wrap(((), ()), (), {dtype: body})(a, b), a * b)
 
 
 @pytest.mark.row("N64", "B01")
 def test_accessors_have_each_operands_own_type() -> None:
     body = """item__output() = sizeof(ctype__a) * 100 + sizeof(ctype__b) * 10 + sizeof(ctype__output)
                                + (item__a() == -3) * 1000 + (item__b() == 0.5f) * 2000; return true;"""
-    f = F(((), ()), (), {(np.int8, np.float32, np.int16): body})
+    f = wrap(((), ()), (), {(np.int8, np.float32, np.int16): body})
     assert f(np.int8(-3), np.float32(0.5)) == 100 + 40 + 2 + 3000
 
 
@@ -427,13 +451,13 @@ def test_object_elements_by_raw_pointer() -> None:
         item__output() = length;
         return true;
     """
-    f = F(((),), (), {(object, np.int64): body}, header="#include <Python.h>")
+    f = wrap(((),), (), {(object, np.int64): body}, header="#include <Python.h>")
     x = np.array([[1, 2, 3], "four", set(), {}], dtype=object)
     before = [sys.getrefcount(element) for element in x]
     assert f(x).tolist() == [3, 4, 0, 0]
     assert f(x[::-2]).tolist() == [0, 4]
     bad = np.array([[1], 5], dtype=object)
-    R(TypeError, lambda: f(bad), "int")
+    refuses(TypeError, lambda: f(bad), "int")
     assert [sys.getrefcount(element) for element in x] == before
 
 
@@ -448,7 +472,7 @@ def test_object_outputs_hold_references() -> None:
         Py_XDECREF(old);
         return true;
     """
-    f = F(((),), (), {object: body}, header="#include <Python.h>")
+    f = wrap(((),), (), {object: body}, header="#include <Python.h>")
     thing = ["only", "here"]
     x = np.array([thing, thing, None], dtype=object)
     before = sys.getrefcount(thing)
@@ -464,24 +488,24 @@ def test_object_outputs_hold_references() -> None:
 
 @pytest.mark.row("N67")
 def test_object_array_of_a_failing_call_is_freed_cleanly() -> None:
-    f = F(((),), (), {(np.float64, object): "return item__a() < 1;"})
-    R(RuntimeError, lambda: f(ar(4)), "t.f")
+    f = wrap(((),), (), {(np.float64, object): "return item__a() < 1;"})
+    refuses(RuntimeError, lambda: f(ar(4)), "t.f")
 
 
 @pytest.mark.row("N67")
 def test_bytes_key_matches_any_itemsize_and_sizeof_element_tells_it() -> None:
-    f = F(((),), (), {(np.bytes_, np.int64): "item__output() = sizeof_element__a; return true;"})
+    f = wrap(((),), (), {(np.bytes_, np.int64): "item__output() = sizeof_element__a; return true;"})
     assert f(np.array([b"a", b"abc"])).tolist() == [3, 3]
     assert f(np.array([b"hello"])).tolist() == [5]
-    R(TypeError, lambda: f(np.array(["unicode"])), "t.f")
-    R(TypeError, lambda: f(ar(2)), "t.f", "float64")
+    refuses(TypeError, lambda: f(np.array(["unicode"])), "t.f")
+    refuses(TypeError, lambda: f(ar(2)), "t.f", "float64")
 
 
 @pytest.mark.row("N67")
 def test_a_key_with_an_itemsize_matches_that_one() -> None:
-    f = F(((),), (), {("S5", np.int64): "item__output() = ((const char *)data_slice__a)[4]; return true;"})
+    f = wrap(((),), (), {("S5", np.int64): "item__output() = ((const char *)data_slice__a)[4]; return true;"})
     assert f(np.array([b"hello", b"world"])).tolist() == [ord("o"), ord("d")]
-    R(TypeError, lambda: f(np.array([b"four"])), "t.f", "S5", "S4")
+    refuses(TypeError, lambda: f(np.array([b"four"])), "'a' is |S4", "wanted (S5")
 
 
 @pytest.mark.row("N67")
@@ -498,8 +522,8 @@ def test_a_key_with_an_itemsize_matches_that_one() -> None:
 def test_flexible_outputs_need_out(key: Any, x: Any) -> None:
     body = """memcpy(data_slice__output, data_slice__a, sizeof_element__a);
               return sizeof_element__output == sizeof_element__a;"""
-    f = F(((),), (), {key: body})
-    R(ValueError, lambda: f(x), "t.f", "output", "out")
+    f = wrap(((),), (), {key: body})
+    refuses(ValueError, lambda: f(x), "t.f", "output", "out")
     out = np.zeros_like(x)
     assert f(x, out=out) is out
     assert out.tobytes() == x.tobytes()
@@ -509,17 +533,19 @@ def test_flexible_outputs_need_out(key: Any, x: Any) -> None:
 @pytest.mark.parametrize("key", [object, np.bytes_, np.str_, np.void, np.float16], ids=str)
 def test_types_without_a_c_type_have_no_accessors(key: Any) -> None:
     for text in ("item__a()", "ctype__a"):
-        R(
+        refuses(
             cwrapjit.CompileError,
-            lambda text=text: F(((),), (), {(key, np.int64): f"return sizeof({text}) > 0;"}),
+            lambda text=text: wrap(((),), (), {(key, np.int64): f"return sizeof({text}) > 0;"}),
+            text.removesuffix("()"),
+            "type that C",
         )
-    f = F(((),), (), {(key, np.int64): "item__output() = data_slice__a != NULL; return true;"})
+    f = wrap(((),), (), {(key, np.int64): "item__output() = data_slice__a != NULL; return true;"})
     assert f(np.zeros((), np.dtype(key) if key in (object, np.float16) else np.dtype(key).str[:2] + "3")) == 1
 
 
 @pytest.mark.row("N67")
 def test_float16_by_raw_pointer() -> None:
-    f = F(
+    f = wrap(
         ((),),
         (),
         {(np.float16, np.uint16): "item__output() = *(const npy_uint16 *)data_slice__a; return true;"},
@@ -547,7 +573,7 @@ def test_three_ways_to_an_element_agree(form: str) -> None:
         return true;
     """
     validate = "return CHECK_CONTIGUOUS_AND_SETERROR__a();" if form == "index" else None
-    f = F((("n", "m"),), ("n", "m"), body, Ccode_validate=validate)
+    f = wrap((("n", "m"),), ("n", "m"), body, Ccode_validate=validate)
     x = ar(3, 4, 5)
     assert same(f(x), x)
     assert same(f(x[::2]), x[::2])
@@ -570,6 +596,6 @@ def test_the_seeds_synopsis_body() -> None:
                   *(const double*)(data_slice__b +
                                    i*strides_slice__b[0]);
         return true;"""
-    f = F((("n",), ("n",)), (), body)
+    f = wrap((("n",), ("n",)), (), body)
     assert f(ar(4), ar(2, 4)).tolist() == [14, 38]
     assert f(ar(2, 4)[:, ::-1], ar(8)[::2]).tolist() == [8, 56]

@@ -18,6 +18,7 @@ PACKAGE = pathlib.Path(cwrapjit.__file__).resolve().parent
 PROGRAM = """
 import numpy as np
 import cwrapjit as cj
+import cwrapjit.graph as cg
 
 m: cj.module = cj.module("lib", "doc", "#include <math.h>", define_macros=[("N", "3"), "M"], libraries=["m"])
 f: cj.Function = m.function(
@@ -38,6 +39,9 @@ except cj.CompileError as error:
     first: int | None = error.errors[0].lineno
 cj.config.threads = "auto"
 cj.show_config()
+x, y = cg.float64("x"), cg.ndarray("float64", 1)("y")
+k: cg.Graph = cj.link([x, cg.In(y, mutable=True)], cg.elementwise("a", "sqrt(a)")(x * y + 1))
+bound: cg.BoundGraph = k.bind()
 """
 
 

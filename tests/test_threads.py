@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import IN, F, R, ar, build_extension, python, same
+from helpers import INNER, ar, build_extension, python, refuses, same, says, wrap
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,8 +26,8 @@ SUM = "usleep(20); item__output() = 3 * item__a() - item__b(); return true;"
 WHO = {(np.float64, np.uint64): "usleep(50); item__output() = pthread_self(); return true;"}
 
 
-def T(ins: Any, outs: Any, code: Any, threads: Any = 2, **kw: Any) -> Any:
-    return F(ins, outs, code, threads=threads, header=HEADER, **kw)
+def threaded(ins: Any, outs: Any, code: Any, threads: Any = 2, **kw: Any) -> Any:
+    return wrap(ins, outs, code, threads=threads, header=HEADER, **kw)
 
 
 def layout(shape: tuple[int, ...], order: int, reverse: int, gaps: int, seed: int) -> Any:
@@ -54,14 +54,14 @@ bits = st.integers(0, 15)
 @pytest.mark.row("N81")
 def test_several_threads_run_the_slices_of_one_call() -> None:
     for threads in (2, 3):
-        ran = set(T(((),), (), WHO, threads)(ar(400)).tolist())
+        ran = set(threaded(((),), (), WHO, threads)(ar(400)).tolist())
         assert threading.get_ident() in ran and 2 <= len(ran) <= threads
-    assert set(T(((),), (), WHO, 1)(ar(100)).tolist()) == {threading.get_ident()}
+    assert set(threaded(((),), (), WHO, 1)(ar(100)).tolist()) == {threading.get_ident()}
 
 
 @pytest.mark.row("N81")
 def test_results_equal_numpys_whatever_the_layout() -> None:
-    f = T(((), ()), (), SUM, 3)
+    f = threaded(((), ()), (), SUM, 3)
 
     @given(shapes, bits, bits, bits, st.integers(0, 3))
     def check(shape: tuple[int, ...], order: int, reverse: int, gaps: int, narrow: int) -> None:
@@ -78,7 +78,7 @@ def test_results_equal_numpys_whatever_the_layout() -> None:
 @pytest.mark.parametrize("shape", [(3000, 3), (3, 3000), (2, 1500, 2), (1023, 2, 3), (7, 3, 700)])
 def test_short_inner_axes_of_a_wider_array(shape: tuple[int, ...]) -> None:
     code = "for (volatile int i = 0; i < 100; i++); item__output() = 3 * item__a() - item__b(); return true;"
-    f = T(((), ()), (), code, 2)
+    f = threaded(((), ()), (), code, 2)
     wide = (*shape[:-1], shape[-1] + 1)
     a = ar(*wide)[..., :-1]
     b = ar(*wide)[..., 1:]
@@ -92,7 +92,7 @@ def test_short_inner_axes_of_a_wider_array(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.row("N81")
 def test_core_dims_and_mixed_types() -> None:
-    f = T((("n",), ("n",)), (), {(np.float64, np.float32, np.float64): "usleep(20);" + IN}, 4)
+    f = threaded((("n",), ("n",)), (), {(np.float64, np.float32, np.float64): "usleep(20);" + INNER}, 4)
     a, b = ar(300, 5), ar(5, dtype=np.float32)
     assert same(f(a, b), a @ b.astype(np.float64))
     assert same(f(a[::-1], b), (a @ b.astype(np.float64))[::-1])
@@ -101,13 +101,13 @@ def test_core_dims_and_mixed_types() -> None:
 @pytest.mark.row("N81")
 def test_auto_and_more_threads_than_processors() -> None:
     for threads in ("auto", 64, 1024):
-        f = T(((), ()), (), SUM, threads)
+        f = threaded(((), ()), (), SUM, threads)
         assert same(f(ar(200), 1.0), 3 * ar(200) - 1)
 
 
 @pytest.mark.row("N81")
 def test_a_readonly_cookie_and_extras_are_shared() -> None:
-    f = T(
+    f = threaded(
         ((),),
         (),
         "usleep(20); item__output() = item__a() * cookie->scale + *shift; return true;",
@@ -134,18 +134,18 @@ FAILS = """
 
 @pytest.mark.row("N81")
 def test_an_exception_of_any_slice_surfaces() -> None:
-    f = T(((),), (), FAILS)
+    f = threaded(((),), (), FAILS)
     for at in (0, 1, 57, 150, 298, 299):
         x = np.ones(300)
         x[at] = -1 - at
-        assert R(KeyError, lambda x=x: f(x)).args == (f"slice {at + 1} of <class 'KeyError'>",)
+        says(KeyError, lambda x=x: f(x), f"\"slice {at + 1} of <class 'KeyError'>\"")
         assert same(f(np.ones(300)), np.ones(300)), "nothing is left behind"
 
 
 @pytest.mark.row("N81")
 def test_one_exception_of_many_surfaces() -> None:
-    f = T(((),), (), FAILS, 4)
-    said = {R(KeyError, lambda: f(-np.arange(1.0, 301))).args[0] for _ in range(5)}
+    f = threaded(((),), (), FAILS, 4)
+    said = {refuses(KeyError, lambda: f(-np.arange(1.0, 301)), "slice").args[0] for _ in range(5)}
     assert said <= {f"slice {i} of <class 'KeyError'>" for i in range(1, 301)}
 
 
@@ -169,7 +169,7 @@ ELSEWHERE = """
         (
             'PyErr_SetString(PyExc_OSError, "x"); PyErr_Clear(); return PyErr_Occurred() != NULL;',
             RuntimeError,
-            "returned false",
+            "t.f(): the slice code (Ccode_slice_eval) returned false",
         ),
         (
             'if (PyErr_Occurred()) return false; PyErr_SetString(PyExc_OSError, "seen");'
@@ -180,9 +180,9 @@ ELSEWHERE = """
     ],
 )
 def test_errors_of_other_threads_reach_the_caller(code: str, error: type[BaseException], text: str) -> None:
-    f = T(((),), (), ELSEWHERE + code, extra_args=(("unsigned long", "here", "0", "k"),))
+    f = threaded(((),), (), ELSEWHERE + code, extra_args=(("unsigned long", "here", "0", "k"),))
     for _ in range(3):
-        assert text in str(R(error, lambda: f(ar(400), here=threading.get_ident())))
+        says(error, lambda: f(ar(400), here=threading.get_ident()), text)
 
 
 @pytest.mark.row("N81", "N21i")
@@ -198,7 +198,7 @@ def test_errors_inside_an_ensured_region_of_other_threads() -> None:
         return false;
     """
     )
-    f = F(
+    f = wrap(
         ((),),
         (),
         code,
@@ -208,13 +208,13 @@ def test_errors_inside_an_ensured_region_of_other_threads() -> None:
         extra_args=(("unsigned long", "here", "0", "k"),),
     )
     for _ in range(3):
-        R(OSError, lambda: f(ar(400), here=threading.get_ident()), "slice ")
+        refuses(OSError, lambda: f(ar(400), here=threading.get_ident()), "slice ")
 
 
 @pytest.mark.row("N81", "N54")
 def test_other_threads_print_through_sys_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
     code = ELSEWHERE + 'printf("%d\\n", (int)item__a()); item__output() = 1; return true;'
-    f = T(((),), (), code, extra_args=(("unsigned long", "here", "0", "k"),))
+    f = threaded(((),), (), code, extra_args=(("unsigned long", "here", "0", "k"),))
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)
     told = f(ar(300), here=threading.get_ident())
@@ -228,8 +228,13 @@ def test_other_threads_print_through_sys_stdout(monkeypatch: pytest.MonkeyPatch)
 def refused(words: tuple[str, ...], code: str = "item__output() = 1; return true;", **kw: Any) -> None:
     header = kw.pop("header", "")
     for threads in (2, "auto"):
-        R(ValueError, lambda t=threads: F(((),), (), code, threads=t, header=header, **kw), "t.f()", *words)
-        R(
+        refuses(
+            ValueError,
+            lambda t=threads: wrap(((),), (), code, threads=t, header=header, **kw),
+            "t.f()",
+            *words,
+        )
+        refuses(
             ValueError,
             lambda t=threads: cwrapjit.module("m", header=header, threads=t).function(
                 "g", signature="a() -> output()", Ccode_slice_eval={float: code}, **kw
@@ -237,7 +242,7 @@ def refused(words: tuple[str, ...], code: str = "item__output() = 1; return true
             "m.g()",
             *words,
         )
-    assert F(((),), (), code, threads=1, header=header, **kw)(1.0) == 1
+    assert wrap(((),), (), code, threads=1, header=header, **kw)(1.0) == 1
 
 
 @pytest.mark.row("N81")
@@ -258,13 +263,13 @@ def test_code_with_writable_data_is_refused_unless_unordered() -> None:
     counting = "static int n; n++; item__output() = 1; return true;"
     refused(("threads", "static", "unordered=True"), counting)
     refused(("threads", "unordered=True"), header="int counter = 3;\n")
-    assert F(((),), (), counting, threads=2, unordered=True)(1.0) == 1
+    assert wrap(((),), (), counting, threads=2, unordered=True)(1.0) == 1
 
 
 @pytest.mark.row("N81", "N25i")
 def test_a_default_of_the_process_asks_nothing_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cwrapjit.config, "threads", 2)
-    f = F(
+    f = wrap(
         ((),),
         (),
         {(np.float64, np.uint64): "cookie->n++; usleep(50); item__output() = pthread_self(); return true;"},
@@ -273,10 +278,10 @@ def test_a_default_of_the_process_asks_nothing_of_functions(monkeypatch: pytest.
         unordered=True,
     )
     assert set(f(ar(100)).tolist()) == {threading.get_ident()}
-    assert F(((),), (), "item__output() = 1; return true;", gil=True)(1.0) == 1
+    assert wrap(((),), (), "item__output() = 1; return true;", gil=True)(1.0) == 1
     counting = "static int n; n++; item__output() = n; return true;"
-    assert F(((),), (), counting)(ar(5)).tolist() == [1, 2, 3, 4, 5]
-    assert len(set(F(((),), (), WHO, header=HEADER, unordered=True)(ar(400)).tolist())) == 2
+    assert wrap(((),), (), counting)(ar(5)).tolist() == [1, 2, 3, 4, 5]
+    assert len(set(wrap(((),), (), WHO, header=HEADER, unordered=True)(ar(400)).tolist())) == 2
 
 
 # ---- one pool, many users -------------------------------------------------------------------------
@@ -303,7 +308,7 @@ def in_threads(work: Callable[[int], None], n: int) -> None:
 
 @pytest.mark.row("N81")
 def test_many_python_threads_call_at_once() -> None:
-    f, g = T(((), ()), (), SUM, 3), T(((),), (), FAILS, 2)
+    f, g = threaded(((), ()), (), SUM, 3), threaded(((),), (), FAILS, 2)
 
     def work(k: int) -> None:
         for i in range(20):
@@ -311,14 +316,14 @@ def test_many_python_threads_call_at_once() -> None:
             assert same(f(a, a.T[:11, :1].T), 3 * a - a.T[:11, :1].T)
             x = np.ones(200)
             x[(k * 20 + i) % 200] = -1 - k
-            assert R(KeyError, lambda x=x: g(x)).args == (f"slice {k + 1} of <class 'KeyError'>",)
+            says(KeyError, lambda x=x: g(x), f"\"slice {k + 1} of <class 'KeyError'>\"")
 
     in_threads(work, 6)
 
 
 @pytest.mark.row("N81")
 def test_calls_inside_of_calls_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    inner, results = T(((),), (), WHO), []
+    inner, results = threaded(((),), (), WHO), []
 
     class Stream(io.StringIO):
         def write(self, text: str) -> int:
@@ -326,7 +331,7 @@ def test_calls_inside_of_calls_run_alone(monkeypatch: pytest.MonkeyPatch) -> Non
                 results.append(set(inner(ar(60)).tolist()) == {threading.get_ident()})
             return len(text)
 
-    f = T(((),), (), 'usleep(20); if (item__a() < 4 || item__a() > 395) printf("x"); return true;')
+    f = threaded(((),), (), 'usleep(20); if (item__a() < 4 || item__a() > 395) printf("x"); return true;')
     monkeypatch.setattr(sys, "stdout", Stream())
     f(ar(400))
     monkeypatch.undo()
@@ -337,7 +342,7 @@ def test_calls_inside_of_calls_run_alone(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_definitions_and_calls_drop_while_others_run() -> None:
     def work(k: int) -> None:
         for i in range(10):
-            f = T(((),), (), f"usleep(20); item__output() = item__a() + {k * 10 + i}; return true;")
+            f = threaded(((),), (), f"usleep(20); item__output() = item__a() + {k * 10 + i}; return true;")
             assert same(f(ar(150)), ar(150) + k * 10 + i)
 
     in_threads(work, 4)
@@ -465,14 +470,14 @@ def test_emitted_modules_have_threads_too(built: pathlib.Path) -> None:
     assert len(set(twin.who(ar(400)).tolist())) == 2
     x = np.ones(300)
     x[200] = -7
-    assert R(KeyError, lambda: twin.fails(x)).args == ("slice 7 of <class 'KeyError'>",)
+    assert refuses(KeyError, lambda: twin.fails(x), "slice 7 of").args == ("slice 7 of <class 'KeyError'>",)
     assert same(twin.fails(np.ones(300)), np.ones(300))
 
 
 @pytest.mark.row("N81")
 def test_arguments_updated_in_place() -> None:
     code = "usleep(20); for (int i = 0; i < 3; i++) item__a(i) += i; return true;"
-    f = T((("n",),), (), code, args_inout=("a",))
+    f = threaded((("n",),), (), code, args_inout=("a",))
     x = np.zeros((200, 3))
     f(x)
     assert same(x, np.broadcast_to([0.0, 1, 2], (200, 3)))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import IN, F, R, S, ar, compiler, python, same
+from helpers import INNER, ar, compiler, python, refuses, same, wrap, wrap_signature
 
 import cwrapjit
 
@@ -33,22 +33,8 @@ def needs_a_compiler() -> None:
     compiler()
 
 
-@pytest.fixture
-def cc(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> Callable[[str], pathlib.Path]:
-    """Makes a shell script the optimizing compiler of this test; REAL in it is the real one."""
-
-    def install(script: str) -> pathlib.Path:
-        path = tmp_path / "fake-cc"
-        path.write_text("#!/bin/sh\n" + script.replace("REAL", compiler()))
-        path.chmod(0o755)
-        monkeypatch.setenv("CWRAPJIT_CC", str(path))
-        return path
-
-    return install
-
-
 def who(**options: Any) -> Any:
-    return F(((),), (), "item__output() = WHO + 0 * item__a(); return true;", header=WHO, **options)
+    return wrap(((),), (), "item__output() = WHO + 0 * item__a(); return true;", header=WHO, **options)
 
 
 def last_failure() -> str:
@@ -94,7 +80,7 @@ def test_eager_is_there_when_the_definition_returns() -> None:
 def test_every_type_set_moves() -> None:
     body = "item__output() = WHO + 0 * item__a(); return true;"
     types = {np.float64: body, np.float32: body, np.int32: body, (np.uint8, np.float64): body}
-    f = F(((),), (), types, header=WHO)
+    f = wrap(((),), (), types, header=WHO)
     assert f.wait()
     for dtype in (np.float64, np.float32, np.int32, np.uint8):
         assert f(np.zeros(3, dtype)).tolist() == [2, 2, 2]
@@ -108,7 +94,7 @@ def test_auto_comes_by_itself_once_calls_have_taken_long_enough() -> None:
 
 
 def test_many_short_calls_count_as_well() -> None:
-    f = F((("n",), ("n",)), (), IN)
+    f = wrap((("n",), ("n",)), (), INNER)
     x = np.arange(3.0)
 
     def call_a_lot() -> bool:
@@ -137,7 +123,7 @@ def test_one_long_call_moves_over_while_it_runs(options: dict[str, Any]) -> None
             x = x * 0.5 + 1;
         item__output() = x < 0 ? 0 : WHO;
         return true;"""
-    f = F(((),), (), slow, header=WHO, **options)
+    f = wrap(((),), (), slow, header=WHO, **options)
     got = f(np.zeros(400_000))
     assert got[0] == 1, "the first slices do not wait"
     assert got[-1] == 2
@@ -154,10 +140,9 @@ def test_process_defaults_choose_the_mode(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_wait_checks_its_timeout() -> None:
     f = who()
-    R(ValueError, lambda: f.wait(-1), "wait()", "timeout", "-1")
-    R(ValueError, lambda: f.wait(float("nan")), "timeout")
-    with pytest.raises(TypeError):
-        f.wait("soon")
+    refuses(ValueError, lambda: f.wait(-1), "wait()", "timeout", "got -1")
+    refuses(ValueError, lambda: f.wait(float("nan")), "timeout")
+    refuses(TypeError, lambda: f.wait("soon"), "not str")
     assert f.wait(timeout=60) is True
 
 
@@ -175,7 +160,7 @@ def test_writable_statics_keep_their_tier_and_their_value(where: str) -> None:
     }[where]
     first = 0 if where == "zeroed" else 5
     declared = "static long count = 5;" if where == "body" else ""
-    f = F(((),), (), declared + "item__output() = item__a() + count++; return true;", header=header)
+    f = wrap(((),), (), declared + "item__output() = item__a() + count++; return true;", header=header)
     assert f(np.zeros(3)).tolist() == [first, first + 1, first + 2]
     assert f.wait() is False and f.tier == "tcc"
     assert "data" in last_failure()
@@ -185,7 +170,7 @@ def test_writable_statics_keep_their_tier_and_their_value(where: str) -> None:
 @pytest.mark.row("N17i")
 def test_statics_of_sources_are_shared_by_both_tiers(tmp_path: pathlib.Path) -> None:
     (tmp_path / "count.c").write_text("static long count = 5; long next(void) { return count++; }")
-    f = F(
+    f = wrap(
         ((),),
         (),
         "item__output() = 10 * next() + WHO + 0 * item__a(); return true;",
@@ -201,7 +186,7 @@ def test_constant_tables_are_no_state() -> None:
     header = (
         WHO + 'static const double table[] = {1, 2, 4, 8}; static const char *const names[] = {"a", "b"};'
     )
-    f = F(
+    f = wrap(
         ((),), (), "item__output() = table[(int)item__a()] + names[1][0] + WHO; return true;", header=header
     )
     x = np.arange(4.0)
@@ -211,7 +196,7 @@ def test_constant_tables_are_no_state() -> None:
 
 
 def test_errors_extras_cookie_and_cleanup_work_in_both_tiers() -> None:
-    f = S(
+    f = wrap_signature(
         "a(n) -> total(), who()",
         """
         item__total() = 0;
@@ -232,18 +217,18 @@ def test_errors_extras_cookie_and_cleanup_work_in_both_tiers() -> None:
     for tier in (1, 2):
         total, made_by = f(ar(2, 3), scale=2.0)
         assert total.tolist() == [60.0, 240.0] and made_by.tolist() == [tier, tier]
-        R(ValueError, lambda: f([1.0, -1.0]), f"{tier}: item 1 is negative")
+        refuses(ValueError, lambda: f([1.0, -1.0]), f"{tier}: item 1 is negative")
         assert f.wait()
 
 
 def test_core_dims_that_stay_become_constants_and_others_still_work() -> None:
-    f = F((("n",), ("n",)), (), IN)
+    f = wrap((("n",), ("n",)), (), INNER)
     x = np.random.default_rng(0).normal(size=(50_000, 3))
     assert eventually(lambda: (f(x, x), f.tier)[1] == "cc")
     for n in (3, 1, 0, 7, 3, 64):
         y = np.random.default_rng(n).normal(size=(100, n))
         z = np.asfortranarray(y)[::-1]
-        off = F((("n",), ("n",)), (), IN, optimize="off")
+        off = wrap((("n",), ("n",)), (), INNER, optimize="off")
         assert same(f(y, y), off(y, y)) and same(f(y, z), off(y, z)) and same(f(z, z), off(z, z))
     wide = np.random.default_rng(1).normal(size=(50_000, 8))  # other dims, for long
     for _ in range(60):
@@ -262,7 +247,8 @@ def test_strides_that_stay_become_constants_and_others_still_work(cut: str, core
                 item__out(i) = item__a(i) * 3 + item__b(i);
             return true;"""
     fast, slow = (
-        S(f"a({core}), b({core}) -> out({core})", body, optimize=optimize) for optimize in ("auto", "off")
+        wrap_signature(f"a({core}), b({core}) -> out({core})", body, optimize=optimize)
+        for optimize in ("auto", "off")
     )
     rng = np.random.default_rng(5)
     x, y = rng.normal(size=(2, 400, 400))
@@ -279,8 +265,8 @@ def test_strides_that_stay_become_constants_and_others_still_work(cut: str, core
 @pytest.mark.parametrize("order", ["C", "F", "mixed"])
 def test_in_place_calls_and_scalars_give_the_same(order: str) -> None:
     body = "item__output() = item__a() * item__b() + item__a(); return true;"
-    fast = F(((), ()), (), body, optimize="eager")
-    slow = F(((), ()), (), body, optimize="off")
+    fast = wrap(((), ()), (), body, optimize="eager")
+    slow = wrap(((), ()), (), body, optimize="off")
     x, y = ar(37, 41) / 7, ar(37, 41)[::-1] / 3
     if order != "C":
         x = np.asfortranarray(x)
@@ -300,10 +286,10 @@ def test_in_place_calls_and_scalars_give_the_same(order: str) -> None:
 def test_fastmath_is_close_and_off_by_default() -> None:
     body = "item__output() = exp(-item__a() * item__a()) * sin(item__a()); return true;"
     x = np.linspace(-3, 3, 1001)
-    fast = F(((),), (), body, fastmath=True, optimize="eager")
+    fast = wrap(((),), (), body, fastmath=True, optimize="eager")
     assert fast.tier == "cc", last_failure()
     np.testing.assert_allclose(fast(x), np.exp(-x * x) * np.sin(x), rtol=1e-13, atol=1e-15)
-    with_tcc = F(((),), (), body, fastmath=True, optimize="off")
+    with_tcc = wrap(((),), (), body, fastmath=True, optimize="off")
     np.testing.assert_allclose(with_tcc(x), np.exp(-x * x) * np.sin(x), rtol=1e-14, atol=1e-16)
 
 
@@ -321,6 +307,7 @@ BROKEN = {
 }  # fmt: skip
 
 
+@pytest.mark.plain("its compiler is one of its own, sanitizers choose another")
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_broken_compiler_leaves_the_first_tier(how: str, cc: Callable[[str], pathlib.Path]) -> None:
     script, words = BROKEN[how]
@@ -344,9 +331,10 @@ def test_a_compiler_that_is_not_there(name: str, monkeypatch: pytest.MonkeyPatch
     assert who().wait() is True
 
 
+@pytest.mark.plain("its compiler is one of its own, sanitizers choose another")
 def test_a_compiler_with_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CWRAPJIT_CC", f"'{compiler()}' -DEXTRA=40 ")
-    f = F(((),), (), "item__output() = EXTRA + item__a(); return true;",
+    f = wrap(((),), (), "item__output() = EXTRA + item__a(); return true;",
           header="#ifndef EXTRA\n#define EXTRA 1\n#endif")  # fmt: skip
     assert f(0.0) == 1 and f.wait() and f(0.0) == 40
 
@@ -387,6 +375,7 @@ def pids(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> Iterator[Ca
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.plain("its compiler is one of its own, sanitizers choose another")
 def test_a_hanging_compiler_ends_with_its_function(
     cc: Callable[[str], pathlib.Path], pids: Callable[[], list[int]]
 ) -> None:
@@ -400,6 +389,7 @@ def test_a_hanging_compiler_ends_with_its_function(
     assert eventually(lambda: not gone.exists()), "ended and reaped: no zombie is left"
 
 
+@pytest.mark.plain("its compiler is one of its own, sanitizers choose another")
 def test_one_compiler_at_a_time(cc: Callable[[str], pathlib.Path], tmp_path: pathlib.Path) -> None:
     log = tmp_path / "log"
     cc(f"echo begin >> '{log}'; REAL \"$@\"; status=$?; echo end >> '{log}'; exit $status")
@@ -410,6 +400,7 @@ def test_one_compiler_at_a_time(cc: Callable[[str], pathlib.Path], tmp_path: pat
     assert log.read_text().split() == ["begin", "end"] * 6
 
 
+@pytest.mark.plain("its compiler is one of its own, sanitizers choose another")
 @pytest.mark.row("N25i")
 def test_several_compilers_at_a_time(
     cc: Callable[[str], pathlib.Path], pids: Callable[[], list[int]], monkeypatch: pytest.MonkeyPatch
@@ -426,6 +417,58 @@ def test_several_compilers_at_a_time(
     functions.clear()
     f = None
     assert eventually(lambda: not any(map(alive, pids())))
+
+
+@pytest.mark.plain("threads of sanitizers count as well")
+@pytest.mark.row("G07", "N25i")
+def test_a_system_that_gives_no_threads(tmp_path: pathlib.Path) -> None:
+    """wait() says no, tier_error why, and it is tried again when there are some."""
+    source = tmp_path / "lib.c"
+    source.write_text("int one(void) { return 1; }\n")
+    code = textwrap.dedent(f"""
+        import os, resource, time, cwrapjit, cwrapjit.graph as cg, numpy as np
+        def make(add):
+            return cwrapjit.function('f', signature='a() -> output()',
+                Ccode_slice_eval={{float: f'item__output() = item__a() + {{add}}; return true;'}})
+        make(0).wait()
+        lib = cwrapjit.library('lib', sources=[{str(source)!r}])
+        one = lib.function('int one(void)')
+        x = cg.float64('x')
+        graph = cwrapjit.link([x], x + x)
+        time.sleep(1.5)  # threads without work end
+        limits = resource.getrlimit(resource.RLIMIT_NPROC)
+        if os.getuid() == 0:  # whom no limit holds
+            os.setgroups([])
+            os.setresgid(65534, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+        resource.setrlimit(resource.RLIMIT_NPROC, (0, limits[1]))
+        f = make(1)
+        for each in (f, graph):
+            print(each.wait(), each.tier, type(each.tier_error).__name__, each.tier_error)
+            print(each.wait(timeout=5))
+        for diagnose in (f.diagnose, lib.diagnose):
+            try:
+                print(diagnose())
+            except RuntimeError as error:
+                print(error)
+        print(f(np.arange(3.0)).tolist(), graph(2.0), one())
+        resource.setrlimit(resource.RLIMIT_NPROC, limits)
+        print(f.wait(), f.tier, f.tier_error, graph.wait(), graph.tier)
+        """)
+    done = python(code)
+    said = done.stdout.replace(
+        "no thread for the optimizing compiler: Resource temporarily unavailable", "NONE"
+    )
+    assert said.splitlines() == [
+        "False tcc RuntimeError f: NONE",
+        "False",
+        "False tcc RuntimeError graph: NONE",
+        "False",
+        "f: NONE",
+        "lib.diagnose(): NONE",
+        "[1.0, 2.0, 3.0] 4.0 1",
+        "True cc None True cc",
+    ]
 
 
 @pytest.mark.row("G10")
@@ -534,7 +577,7 @@ def test_define_call_drop_and_swap_from_many_threads() -> None:
     def work(k: int) -> None:
         try:
             for turn in range(4):
-                f = F(((),), (), f"item__output() = item__a() + {k * 10 + turn}; return true;")
+                f = wrap(((),), (), f"item__output() = item__a() + {k * 10 + turn}; return true;")
                 if turn % 2:
                     f.wait(0.01 * k)
                 else:

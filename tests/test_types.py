@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import IN, F, R, ar, same
+from helpers import INNER, ar, refuses, same, wrap
 
 import cwrapjit
 
@@ -17,41 +17,41 @@ WHICH = "item__output() = {}; return true;"
 
 def tagged(*keys, ins=((),), outs=()):
     """A function that answers with the number of the type set that ran."""
-    return F(ins, outs, {key: WHICH.format(number) for number, key in enumerate(keys)})
+    return wrap(ins, outs, {key: WHICH.format(number) for number, key in enumerate(keys)})
 
 
 @pytest.mark.row("N38")
 def test_code_is_required():
     m = cwrapjit.module("t", "")
     call = {"args_input": ("a",), "prototype_input": ((),), "prototype_output": ()}
-    R(TypeError, lambda: m.function("f", "", **call), "Ccode_slice_eval")
-    R(TypeError, lambda: m.function("f", "", **call, Ccode_slice_eval=None), "Ccode_slice_eval")
-    R(
+    refuses(TypeError, lambda: m.function("f", "", **call), "Ccode_slice_eval")
+    refuses(TypeError, lambda: m.function("f", "", **call, Ccode_slice_eval=None), "Ccode_slice_eval")
+    refuses(
         TypeError,
         lambda: m.function("f", "", **call, Ccode_slice_eval="return true;"),
         "Ccode_slice_eval",
         "str",
     )
-    R(ValueError, lambda: m.function("f", "", **call, Ccode_slice_eval={}), "Ccode_slice_eval")
+    refuses(ValueError, lambda: m.function("f", "", **call, Ccode_slice_eval={}), "Ccode_slice_eval")
     assert not hasattr(m, "f")
 
 
 @pytest.mark.row("N38")
 @pytest.mark.parametrize("body", [None, 3, b"return true;", ["return true;"]])
 def test_a_body_must_be_text(body):
-    R(TypeError, lambda: F(((),), (), {np.float64: body}), "Ccode_slice_eval", type(body).__name__)
+    refuses(TypeError, lambda: wrap(((),), (), {np.float64: body}), "Ccode_slice_eval", type(body).__name__)
 
 
 @pytest.mark.row("N38")
 @pytest.mark.parametrize("t", BASIC)
 def test_one_type_is_that_of_all_inputs_and_outputs(t):
-    f = F((("n",), ("n",)), (), {t: IN})
+    f = wrap((("n",), ("n",)), (), {t: INNER})
     x = np.array([1, 0, 1, 1], dtype=t)
     result = f(x, x)
     assert type(result) is t
     assert result == (True if t is np.bool_ else 3)
     other = np.float32 if t is not np.float32 else np.float64
-    R(TypeError, lambda: f(x, x.astype(other)), "t.f", np.dtype(t).name, np.dtype(other).name)
+    refuses(TypeError, lambda: f(x, x.astype(other)), "t.f", np.dtype(t).name, np.dtype(other).name)
 
 
 @pytest.mark.row("N38")
@@ -60,7 +60,7 @@ def test_one_type_is_that_of_all_inputs_and_outputs(t):
     [(float, np.float64), (int, np.int64), (bool, np.bool_), (complex, np.complex128)],
 )
 def test_python_types_are_keys_too(python_type, wanted):
-    f = F(((),), (), {python_type: "item__output() = item__a(); return true;"})
+    f = wrap(((),), (), {python_type: "item__output() = item__a(); return true;"})
     x = np.array([1, 0, 1], dtype=wanted)
     assert same(f(x), x)
     assert f(x).dtype == np.dtype(python_type)
@@ -69,40 +69,35 @@ def test_python_types_are_keys_too(python_type, wanted):
 @pytest.mark.row("N38", "B13")
 @pytest.mark.parametrize("key", ["float64", "f8", "d", "<f8", np.dtype("f8"), "double", np.double])
 def test_keys_may_be_whatever_names_a_dtype(key):
-    f = F(((),), (), {key: "item__output() = 2 * item__a(); return true;"})
+    f = wrap(((),), (), {key: "item__output() = 2 * item__a(); return true;"})
     assert same(f(ar(3)), 2 * ar(3))
-    assert f.types == ("float64 -> float64",) or f.types == ("float64",) or "float64" in f.types[0]
+    assert f.types == ("float64 -> float64",)
 
 
 @pytest.mark.row("N38")
 @pytest.mark.parametrize("key", ["nonsense", "f3", 3, None, object(), ">f8"])
 def test_keys_that_name_no_native_dtype(key):
-    with pytest.raises((TypeError, ValueError)) as caught:
-        F(((),), (), {key: "return true;"})
-    text = str(caught.value)
-    assert "Ccode_slice_eval" in text
-    assert repr(key) in text or str(key) in text or type(key).__name__ in text
+    refuses(TypeError, lambda: wrap(((),), (), {key: "return true;"}), "Ccode_slice_eval", f" {key!r} ")
 
 
 @pytest.mark.row("N38")
 def test_the_same_types_twice_are_refused():
-    with pytest.raises(ValueError) as caught:
-        F(((),), (), {np.float64: "return true;", (np.float64, np.float64): "return true;"})
-    assert "float64" in str(caught.value)
+    bodies = {np.float64: "return true;", (np.float64, np.float64): "return true;"}
+    refuses(ValueError, lambda: wrap(((),), (), bodies), "the same types twice", "is float64 again")
 
 
 @pytest.mark.row("N39")
 def test_a_tuple_of_types_is_inputs_then_outputs():
-    f = F(((),), (), {(np.float32, np.int32): "item__output() = (int)(item__a() * 2); return true;"})
+    f = wrap(((),), (), {(np.float32, np.int32): "item__output() = (int)(item__a() * 2); return true;"})
     result = f(np.array([1.5, 2.25], dtype=np.float32))
     assert same(result, np.array([3, 4], dtype=np.int32))
-    R(TypeError, lambda: f(ar(2)), "t.f", "float32", "float64")
+    refuses(TypeError, lambda: f(ar(2)), "t.f", "float32", "float64")
 
 
 @pytest.mark.row("N39")
 def test_a_tuple_of_types_for_several_inputs_and_outputs():
     key = (np.int8, "f4", float, np.dtype("u2"), bool)
-    f = F(
+    f = wrap(
         ((), (), ()),
         ((), ()),
         {
@@ -120,17 +115,13 @@ def test_a_tuple_of_types_for_several_inputs_and_outputs():
 @pytest.mark.row("N39", "N10i")
 @pytest.mark.parametrize("key", [(), (np.float64,), (np.float64,) * 2, (np.float64,) * 4])
 def test_a_tuple_of_types_of_a_wrong_length(key):
-    with pytest.raises((ValueError, TypeError)) as caught:
-        F(((), ()), (), {key: "return true;"})
-    text = str(caught.value)
-    assert "3" in text
-    assert str(len(key)) in text
+    refuses(ValueError, lambda: wrap(((), ()), (), {key: "return true;"}), f"has {len(key)} types; wanted 3")
 
 
 @pytest.mark.row("N40")
 def test_several_type_sets_are_dispatched_by_the_actual_dtypes():
     types = (np.float64, np.float32, np.int64, np.int32)
-    f = F((("n",), ("n",)), (), dict.fromkeys(types, IN))
+    f = wrap((("n",), ("n",)), (), dict.fromkeys(types, INNER))
     for t in types + types[::-1]:
         x = np.arange(4, dtype=t)
         assert type(f(x, x)) is t
@@ -153,39 +144,43 @@ def test_types_of_one_size_are_one_type():
     assert f(np.zeros((), dtype=np.longlong)) == 0
     assert f(np.zeros((), dtype=np.intc)) == 1
     assert f(np.zeros((), dtype=np.int_)) == (0 if np.dtype(np.int_).itemsize == 8 else 1)
-    g = F(((),), (), {np.longlong: WHICH.format(5)})
+    g = wrap(((),), (), {np.longlong: WHICH.format(5)})
     assert g(np.zeros((), dtype=np.int64)) == 5
 
 
 @pytest.mark.row("N41")
 def test_no_match_lists_known_sets_and_received_types():
-    f = F((("n",), ("n",)), (), {np.float64: IN, np.float32: IN, (np.float64, np.float64, np.int32): IN})
-    error = R(
+    f = wrap(
+        (("n",), ("n",)),
+        (),
+        {np.float64: INNER, np.float32: INNER, (np.float64, np.float64, np.int32): INNER},
+    )
+    error = refuses(
         TypeError, lambda: f(ar(4, dtype=np.int64), ar(4)), "t.f", "float64", "float32", "int32", "int64"
     )
     assert "complex" not in str(error)
-    R(TypeError, lambda: f(ar(4).astype(complex), ar(4)), "t.f", "complex128")
-    R(TypeError, lambda: f(ar(4), np.array(["x"] * 4)), "t.f", "float64", "<U1")
-    R(TypeError, lambda: f(ar(4), ar(4).astype(object)), "t.f", "object")
+    refuses(TypeError, lambda: f(ar(4).astype(complex), ar(4)), "t.f", "complex128")
+    refuses(TypeError, lambda: f(ar(4), np.array(["x"] * 4)), "t.f", "float64", "<U1")
+    refuses(TypeError, lambda: f(ar(4), ar(4).astype(object)), "t.f", "object")
 
 
 @pytest.mark.row("N41")
 def test_no_match_with_an_out_names_its_type_too():
-    f = F((("n",), ("n",)), (), {np.float64: IN})
-    R(TypeError, lambda: f(ar(4), ar(4), out=np.zeros((), dtype=np.uint16)), "t.f", "float64", "uint16")
+    f = wrap((("n",), ("n",)), (), {np.float64: INNER})
+    refuses(TypeError, lambda: f(ar(4), ar(4), out=np.zeros((), dtype=np.uint16)), "t.f", "float64", "uint16")
 
 
 @pytest.mark.row("N41")
 def test_byte_order_matters():
-    f = F((("n",), ("n",)), (), {np.float64: IN})
-    R(TypeError, lambda: f(ar(4), ar(4).astype(">f8")), "t.f", "b", "byte order")
+    f = wrap((("n",), ("n",)), (), {np.float64: INNER})
+    refuses(TypeError, lambda: f(ar(4), ar(4).astype(">f8")), "t.f", "'b'", "byte order")
 
 
 @pytest.mark.row("N42", "N11i")
 def test_rounding_inner_product():
-    f = F((("n",), ("n",)), (), {
-        np.float64: IN,
-        np.float32: IN,
+    f = wrap((("n",), ("n",)), (), {
+        np.float64: INNER,
+        np.float32: INNER,
         (np.float64, np.float64, np.int32): """
             double out = 0.0;
             const int N = dims_slice__a[0];
@@ -228,12 +223,12 @@ def test_without_inputs_the_first_set_is_taken_or_the_one_of_out():
     out = np.zeros((), dtype=np.float64)
     assert f(out=out) is out
     assert out == 1
-    R(TypeError, lambda: f(out=np.zeros((), dtype=np.int8)), "t.f", "int32", "float64", "int8")
+    refuses(TypeError, lambda: f(out=np.zeros((), dtype=np.int8)), "t.f", "int32", "float64", "int8")
 
 
 @pytest.mark.row("N13i")
 def test_a_table_of_types_with_one_output_type():
-    f = F(
+    f = wrap(
         (("n",),),
         (),
         {(t, np.int32): "item__output() = (int)item__a(0); return true;" for t in (np.float32, np.float64)},
@@ -246,19 +241,19 @@ def test_a_table_of_types_with_one_output_type():
         out = np.zeros((), dtype=np.int32)
         assert f(x, out=out) is out
         for wrong in (np.int64, np.float32, np.float64):
-            R(
+            refuses(
                 TypeError,
                 lambda x=x, wrong=wrong: f(x, out=np.zeros((), dtype=wrong)),
                 "t.f",
                 "int32",
                 np.dtype(wrong).name,
             )
-    R(TypeError, lambda: f(np.arange(3)), "t.f", "float32", "float64", "int64")
+    refuses(TypeError, lambda: f(np.arange(3)), "t.f", "float32", "float64", "int64")
 
 
 @pytest.mark.row("N21")
 def test_inputs_are_never_copied():
-    f = F((("n",),), (), {
+    f = wrap((("n",),), (), {
         (np.float64, np.int64): "item__output() = (npy_int64)(intptr_t)data_slice__a; return true;"
     })  # fmt: skip
     x = ar(6, 4)
@@ -271,15 +266,15 @@ def test_inputs_are_never_copied():
 
 @pytest.mark.row("N21")
 def test_a_wrong_type_raises_instead_of_being_converted():
-    f = F((("n",), ("n",)), (), {np.float64: IN})
+    f = wrap((("n",), ("n",)), (), {np.float64: INNER})
     for t in (np.float32, np.int64, np.int8, np.bool_, np.longdouble, np.complex128, object):
-        R(TypeError, lambda t=t: f(ar(3).astype(t), ar(3)), "t.f", "float64", np.dtype(t).name)
+        refuses(TypeError, lambda t=t: f(ar(3).astype(t), ar(3)), "t.f", "float64", np.dtype(t).name)
 
 
 @pytest.mark.row("N21", "B04")
 def test_an_unaligned_input_raises_instead_of_being_copied():
-    f = F((("n",), ("n",)), (), {np.float64: IN})
+    f = wrap((("n",), ("n",)), (), {np.float64: INNER})
     bytes_ = np.zeros(8 * 4 + 1, dtype=np.uint8)
     unaligned = bytes_[1:].view(np.float64)
     assert not unaligned.flags.aligned
-    R(ValueError, lambda: f(ar(4), unaligned), "t.f", "b", "align")
+    refuses(ValueError, lambda: f(ar(4), unaligned), "t.f", "'b'", "align")

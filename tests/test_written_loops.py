@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import IN, OUTER, build_extension
+from helpers import INNER, OUTER, build_extension
 
 import cwrapjit
 
@@ -39,7 +39,7 @@ CASES: dict[str, tuple[str, tuple[Any, ...], str]] = {
     "saturate": ("a(), b() -> c()", ("u1",) * 3, SATURATE),
     "less": ("a(), b() -> c()", ("f8", "f8", "?"), "item__c() = item__a() < item__b(); return true;"),
     "product": ("a(), b() -> c()", ("c16",) * 3, PRODUCT),
-    "inner": ("a(n), b(n) -> output()", ("f8",) * 3, IN),
+    "inner": ("a(n), b(n) -> output()", ("f8",) * 3, INNER),
     "outer": ("a(n), b(m) -> output(n, m)", ("f8",) * 3, OUTER),
     "matmul": ("a(3, 3), b(3, 3) -> c(3, 3)", ("f8",) * 3, MATMUL),
     "mixed": ("a(), b(n) -> c()", ("f4", "i4", "f8"), "item__c() = item__a() + dims_slice__b[0]; return 1;"),

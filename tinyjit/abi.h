@@ -1,7 +1,7 @@
 /* abi.h: what generated C and the call path agree on.
  *
  * Three readers see this text: the prelude in front of every compiled unit,
- * the call path (csrc/call/), and the standalone modules that m.write() emits.
+ * the call path (csrc/function/call/), and the standalone modules that m.write() emits.
  * It includes nothing; whoever includes it has declared npy_intp (NumPy's
  * signed size type) and bool before.
  *
@@ -123,7 +123,8 @@ enum { /* cwj_function_decl.flags */
     CWJ_RELEASE_GIL = 8, /* no snippet needs the GIL: released where that pays */
     CWJ_UNORDERED = 16,  /* slices may run in any order, and side by side */
     CWJ_GIL_ALWAYS = 32, /* gil=False: released in every call */
-    CWJ_SILENT = 64      /* no slice fails, raises, prints or calls into Python */
+    CWJ_SILENT = 64,     /* no slice fails, raises, prints or calls into Python */
+    CWJ_ARRAYS_ONLY = 128 /* new 0-d outputs are computed in memory of NumPy's, too */
 };
 
 enum {

@@ -27,6 +27,19 @@ tj_status tj_fail_no_memory(tj_error *error);
 /* Appends all of `from` to `to` and leaves `from` empty. */
 void tj_messages_move(tj_messages *to, tj_messages *from);
 
+/* Appends copies. Returns false without memory. */
+bool tj_messages_copy(tj_messages *to, const tj_messages *from);
+/* As tj_messages_locate(), in a generated text, whose #line directives say what
+ * its lines are called. Columns that are known stay. */
+void tj_messages_locate_lines(tj_messages *messages, const char *text, size_t length);
+
+/* ---- hints.c ----------------------------------------------------------- */
+
+/* Adds a hint to an error whose line is known, where it is not what it says. */
+void tj_message_hint(tj_message *message, const tj_piece *piece);
+/* The same of the errors in the snippets of a function. */
+void tj_messages_hint(const tj_spec *spec, tj_messages *messages);
+
 /* ---- map.c ------------------------------------------------------------- */
 
 typedef struct tj_map_item {
@@ -54,11 +67,14 @@ void tj_map_clear(tj_map *map);
 void tj_compile_lock(void);
 void tj_compile_unlock(void);
 
-/* Runs task(argument) to its end on a stack of TJ_COMPILE_STACK bytes. Returns
- * false, and runs nothing, when the system has no memory for one. Compile lock
+/* Runs task(argument) to its end on a stack of TJ_COMPILE_STACK bytes, in the C
+ * locale. Returns false, and runs nothing, when the system has no memory for one. Compile lock
  * held; not re-entrant. */
 #define TJ_COMPILE_STACK ((size_t)32 << 20)
 bool tj_run_on_big_stack(void (*task)(void *argument), void *argument);
+/* Ends the task that runs there: tj_run_on_big_stack() returns, nothing of what the
+ * task has called does. */
+_Noreturn void tj_leave_big_stack(void);
 
 /* ---- diagnose.c -------------------------------------------------------- */
 
@@ -66,7 +82,7 @@ bool tj_run_on_big_stack(void (*task)(void *argument), void *argument);
 typedef struct tj_diagnosis {
     tj_messages messages;          /* owned */
     tj_map undefined;              /* owned: names that relocation did not find */
-    bool exec_denied;              /* executable memory was refused */
+    int denied;                    /* errno, when memory could not be made executable */
     const char *const *quiet_dirs; /* borrowed, NULL-terminated: no warnings from there */
     bool lenient;                  /* whole files: warnings stay warnings */
     bool ignore;                   /* drop what comes */
@@ -76,6 +92,32 @@ void tj_diagnose(tj_diagnosis *diagnosis, const char *line);
 void tj_diagnosis_clear(tj_diagnosis *diagnosis);
 /* What came of an attempt: TJ_OK when the code was relocated, or what failed. */
 tj_status tj_diagnosis_judge(const tj_diagnosis *diagnosis, bool relocated, tj_error *error);
+
+/* Reads the digits that end at `end`; *start becomes the first of them. */
+int tj_number_before(const char *begin, const char *end, const char **start);
+
+/* ---- environment.c ----------------------------------------------------- */
+
+/* The embedding program's symbols as a map; one for all environments. */
+typedef struct tj_offer tj_offer;
+
+struct tj_environment {
+    int shares; /* atomic */
+    char **include_dirs; /* owned NULL-terminated lists of owned strings, or NULL */
+    char **define_macros;
+    char **sources;
+    char **source_paths; /* absolute */
+    tj_offer *offer;  /* a share: the symbols of the embedding program, or NULL */
+    void **libraries; /* owned: handles of dlopen */
+    size_t nlibraries;
+    tj_unit *sources_unit;            /* owned, or NULL */
+    tj_lines *lines; /* owned: the sources', or NULL */
+    bool lines_known; /* they have been asked for */
+    const char *const *host_prefixes; /* borrowed, NULL-terminated, or NULL */
+};
+
+/* Appends a source file, of TJ_MAX_TEXT bytes and a few thousand at most. */
+tj_status tj_read_file(const char *path, tj_text *text, tj_error *error);
 
 /* ---- symbols.c --------------------------------------------------------- */
 
@@ -93,21 +135,12 @@ extern const char *const tj_remembering_names[];
  * the loader even if it did not know the name before. Compile lock held. */
 const void *tj_process_symbol(const char *name, bool again);
 
-/* ---- environment.c ----------------------------------------------------- */
+/* A share of the map of these symbols. NULL without memory. */
+tj_offer *tj_offer_share(const tj_symbol *symbols, size_t count);
+void tj_offer_free(tj_offer *offer); /* accepts NULL */
 
-struct tj_environment {
-    int shares; /* atomic */
-    char **include_dirs; /* owned NULL-terminated lists of owned strings, or NULL */
-    char **define_macros;
-    char **sources;
-    tj_map symbols;   /* owned: those of the embedding program */
-    tj_map exports;   /* owned: what the sources define */
-    void **libraries; /* owned: handles of dlopen */
-    size_t nlibraries;
-    tj_unit *sources_unit;            /* owned, or NULL */
-    const char *const *host_prefixes; /* borrowed, NULL-terminated, or NULL */
-};
-
+/* The embedding program's symbols. */
+const tj_map *tj_environment_symbols(const tj_environment *environment);
 /* Finds where a unit of environment gets name from. Returns false when there is
  * no such symbol. Compile lock held. */
 bool tj_environment_find(const tj_environment *environment, const char *name, bool again,
@@ -119,43 +152,144 @@ bool tj_environment_is_host(const tj_environment *environment, const tj_symbol *
  * user named, and libc's generators of random numbers and their like. */
 bool tj_environment_speaks(const tj_environment *environment, const tj_symbol *symbol);
 
+/* ---- pages.c ----------------------------------------------------------- */
+
+/* Whole pages, zeroed or not. NULL without memory, errno says why. Compile lock held, as
+ * for all here. */
+void *tj_pages_alloc(size_t size);
+void tj_pages_free(void *memory, size_t size);
+/* Marks the last page; later, gives it back when nobody has written to it, and returns
+ * the size that is left. */
+void tj_pages_mark_end(void *memory, size_t size);
+size_t tj_pages_trim(void *memory, size_t size);
+/* Makes pages executable. False, with errno, when the system refuses. */
+bool tj_pages_make_code(void *memory, size_t size);
+/* What an errno of these means. */
+tj_status tj_pages_fail(int reason, tj_error *error);
+
+/* ---- region.c ---------------------------------------------------------- */
+
+/* Pages in which libtcc has placed code. */
+typedef struct tj_code {
+    void *memory; /* NULL: none */
+    size_t size;
+} tj_code;
+
+typedef enum tj_refusal {
+    TJ_NOT_REFUSED,
+    TJ_REFUSED_MEMORY,   /* the system has no more */
+    TJ_REFUSED_BY_LIMIT, /* tj_set_compile_memory() */
+    TJ_REFUSED_PAGES     /* tj_pages_alloc() failed with errno `reason` */
+} tj_refusal;
+
+typedef struct tj_block tj_block;
+
+/* What libtcc holds during one use. Zeroed but for the limit: empty. */
+typedef struct tj_region {
+    tj_block *blocks;     /* owned */
+    tj_code code[8];      /* owned pages */
+    const tj_code *taken; /* one of these that is somebody else's now, or NULL */
+    size_t held;
+    size_t limit;
+    bool places_code;   /* large new blocks get pages */
+    tj_refusal refusal; /* the first one */
+    int reason;
+    char *reserve; /* what is given out behind a refusal; owned where it is large */
+    size_t reserve_size;
+    size_t reserve_used;
+} tj_region;
+
+/* NULL when it is refused; the old block is still there then. size > 0. */
+void *tj_region_resize(tj_region *region, void *memory, size_t size);
+/* Before the first use: the reserve shall have so much for libtcc to set up. False,
+ * and a refusal, without memory. */
+bool tj_region_prepare(tj_region *region, size_t size);
+/* As tj_region_resize(), from the reserve, of which `kept` bytes must be left; for libtcc
+ * to come to an end with. */
+void *tj_region_reserve(tj_region *region, void *memory, size_t size, size_t kept);
+void tj_region_free(tj_region *region, void *memory);
+/* False, and a refusal, when so much more is above the limit. */
+bool tj_region_has_room(tj_region *region, size_t more);
+/* The code that address lies in; NULL: none of these. */
+const tj_code *tj_region_code_at(const tj_region *region, const void *address);
+/* Frees all but what was taken. */
+void tj_region_clear(tj_region *region);
+
 /* ---- backend.c --------------------------------------------------------- */
 
 /* The small headers' folder; NULL before tj_backend_open(). Static. */
 const char *tj_backend_include_dir(void);
 
-/* One use of libtcc. The compile lock is held in all of the following. */
-typedef struct TCCState tj_state;
+/* One use of libtcc. The compile lock is held in all of the following. What may need
+ * memory runs on the big stack: when there is none, libtcc can be left in the middle,
+ * and with it every function on that stack. So none of them may own what the caller
+ * cannot free. */
+typedef struct tj_state tj_state;
 
-typedef enum tj_file_kind {
-    TJ_FILE_C,      /* whatever its name ends with */
-    TJ_FILE_OBJECT, /* no name to tell it by */
-    TJ_FILE_ANY     /* its kind is in the file */
-} tj_file_kind;
+/* TJ_OK when libtcc can be used. */
+tj_status tj_backend_check(tj_error *error);
+/* Does not enter libtcc. NULL without memory. */
+tj_state *tj_state_new(void);
+/* These are false when libtcc has complained, or was refused memory. */
 
-bool tj_backend_is_open(void);
-/* whole_files: for sources rather than for generated text. What libtcc says goes
- * to diagnosis, which the state keeps. Without memory diagnosis->messages has
- * failed; the result, if any, is the caller's all the same. */
-tj_state *tj_state_new(const tj_environment *environment, bool whole_files,
-                       tj_diagnosis *diagnosis);
-void tj_state_free(tj_state *state);
-/* These are false when libtcc has complained. */
+/* text: the generated text that it will compile; NULL: whole files. for_file: an object
+ * with debugging data is wanted instead of code in memory. What libtcc says goes to
+ * diagnosis, which the state keeps. */
+bool tj_state_set_up(tj_state *state, const tj_environment *environment, const char *text,
+                     bool for_file, tj_diagnosis *diagnosis);
+/* In front of everything that is compiled; before the first text. */
+void tj_state_include_builtins(tj_state *state);
 bool tj_state_compile(tj_state *state, const char *text);
-bool tj_state_add_file(tj_state *state, const char *path, tj_file_kind kind);
-bool tj_state_relocate(tj_state *state);
-void tj_state_add_archive(tj_state *state); /* libtcc1.a */
+bool tj_state_add_source(tj_state *state, const char *path);
+bool tj_state_add_object(tj_state *state, int fd); /* of a file in memory */
+void tj_state_add_archive(tj_state *state);        /* libtcc1.a */
 void tj_state_bind(tj_state *state, const char *name, const void *address);
-void *tj_state_symbol(tj_state *state, const char *name); /* borrowed; NULL: not there */
+bool tj_state_relocate(tj_state *state);
+bool tj_state_write(tj_state *state, int fd); /* an object, to a file in memory */
+
+/* Borrowed; NULL: not there. Before relocation, an offset in its section. */
+void *tj_state_symbol(tj_state *state, const char *name);
 void tj_state_each(tj_state *state,
                    void (*see)(void *context, const char *name, const void *address),
                    void *context);
+tj_region *tj_state_region(tj_state *state);
+/* TJ_OK, or why memory was refused. */
+tj_status tj_state_judge(const tj_state *state, tj_error *error);
+/* Frees all but *code, which is one of a relocated state's: its pages are the caller's then,
+ * to be freed by tj_pages_free(). NULL in *code after a failure. */
+tj_status tj_state_take_code(tj_state *state, tj_code *code, tj_error *error);
+/* Frees what is left. */
+void tj_state_free(tj_state *state);
+
+/* ---- compiled.c -------------------------------------------------------- */
+
+struct tj_unit {
+    tj_code code;   /* owned */
+    tj_map symbols; /* owned: what it defines for others */
+    bool uses_host;
+    bool has_state;
+    bool speaks;
+};
+
+/* What a unit defines for others. */
+const tj_map *tj_unit_symbols(const tj_unit *unit);
+/* Compile lock held. */
+void tj_unit_free_locked(tj_unit *unit);
 
 /* ---- compile.c --------------------------------------------------------- */
 
-/* Compiles the sources of environment to one unit and fills its exports. */
+/* Compiles the sources of environment to one unit. */
 tj_status tj_compile_sources(tj_environment *environment, const tj_names *names, tj_unit **unit,
                              tj_messages *messages, tj_error *error);
+
+/* Refuses values in one of these files that go where a number belongs and are none. */
+tj_status tj_check_values(const tj_environment *environment, const tj_piece *source,
+                          tj_messages *messages, tj_error *error);
+
+/* Compiles what tj_compile() or, without text, tj_compile_sources() would, to an object
+ * with debugging data. */
+tj_status tj_compile_to_file(const tj_environment *environment, const char *text, int fd,
+                             tj_error *error);
 
 /* Compiled code that another compiler left in a file. */
 typedef struct tj_object {
@@ -179,7 +313,9 @@ tj_status tj_load_object(const tj_environment *environment, const tj_object *obj
  * names that it leaves undefined are appended to object. Any bytes may come. */
 tj_status tj_object_check(const unsigned char *bytes, size_t size, tj_object *object,
                           tj_error *error);
-/* The same of the file object->fd, which is made unchangeable first. */
+/* Rewrites what libtcc would not read as the compiler meant it. Any bytes may come. */
+void tj_object_settle(unsigned char *bytes, size_t size);
+/* Both, of the file object->fd, which is made unchangeable first. */
 tj_status tj_object_look(tj_object *object, tj_error *error);
 void tj_object_clear(tj_object *object);
 
@@ -211,6 +347,13 @@ int tj_compiler_object_number(const tj_compiler *compiler);
 /* The whole command line, `narrow` without AVX-512: text from standard input, the object to that file. */
 void tj_compiler_command(const tj_compiler *compiler, const tj_environment *environment,
                          const char *text, bool fastmath, bool narrow, tj_words *words);
+/* The same for what is not wanted as code: TJ_JOB_SYNTAX, TJ_JOB_CHECK. file: NULL for
+ * standard input. */
+void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment *environment,
+                               tj_job_kind kind, const char *file, tj_words *words);
+/* Makes builtins that compilers fold or replace, __builtin_pow among them, calls of libm's
+ * functions, as the same flags do it for their plain names. */
+void tj_compiler_hide_builtins(tj_text *text);
 /* Declares the functions of libm that this machine has for vectors. */
 void tj_compiler_declare_vectors(tj_text *text);
 /* What compilers call without being told to: vectors' functions of libmvec, the
@@ -236,6 +379,13 @@ tj_status tj_process_run(char *const *words, char *const *variables, const tj_pi
                          double seconds, bool (*given_up)(void *context), void *context,
                          tj_error *error);
 
+/* ---- objections.c -------------------------------------------------------- */
+
+/* Appends what the compiler has written to a file, with the lines of the text that it
+ * was about: errors, and warnings where the job is to bring those. Of checks, nothing about
+ * generated text, nor that something is not used. */
+void tj_objections_read(int fd, const tj_text *compiled, tj_job_kind job, tj_messages *messages);
+
 /* ---- build.c ------------------------------------------------------------- */
 
 /* A text for the optimizing compiler, and what is wanted of it. */
@@ -244,8 +394,10 @@ typedef struct tj_build {
     char *text;                  /* owned */
     tj_compiler compiler;        /* owned */
     char *symbol;                /* owned */
+    char *file;                  /* owned, or NULL */
     tj_words variables;          /* owned: a copy of the process' environment, which the
                                     thread that compiles cannot read: it may change */
+    tj_job_kind kind;
     bool fastmath;
     bool keeps_state; /* as in tj_job_options */
 } tj_build;

@@ -12,8 +12,8 @@
  *
  * Types are the same as those of the system's headers, which may come later.
  */
-#ifndef CWJ_PRELUDE_H
-#define CWJ_PRELUDE_H
+#ifndef TJ_PRELUDE_H
+#define TJ_PRELUDE_H
 
 #include <iso/stddef.h>
 #include <iso/stdbool.h>

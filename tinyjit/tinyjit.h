@@ -21,8 +21,8 @@
  * of the caller's. Compiling takes one process-wide lock, which fork() also
  * takes, so that a child can compile. No callback runs under it.
  */
-#ifndef TINYJIT_H
-#define TINYJIT_H
+#ifndef TJ_TINYJIT_H
+#define TJ_TINYJIT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +44,7 @@ void tj_free(void *block);
 typedef enum tj_status {
     TJ_OK = 0,
     TJ_NO_MEMORY,      /* `brief` says so; nothing was allocated to say it */
+    TJ_TOO_LARGE,      /* compiling takes more than tj_set_compile_memory() allows */
     TJ_BAD_SPEC,       /* a definition that makes no sense (a value) */
     TJ_BAD_SIGNATURE,  /* as TJ_BAD_SPEC, `position` is a byte offset */
     TJ_COMPILE_FAILED, /* the tj_messages say why */
@@ -80,6 +81,8 @@ typedef struct tj_text {
 } tj_text;
 
 void tj_text_clear(tj_text *text);
+/* Leaves text empty. The result is owned (tj_free), and no larger than it must be. */
+char *tj_text_take(tj_text *text);
 void tj_text_add(tj_text *text, const char *bytes, size_t length);
 void tj_text_puts(tj_text *text, const char *string);
 void tj_text_printf(tj_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -124,13 +127,17 @@ void tj_messages_locate(tj_messages *messages, const tj_piece *pieces, size_t np
 /* ---- looking at C text without compiling it ---------------------------- */
 
 /* Refuses what libtcc must not see: NUL bytes, unbalanced brackets outside
- * directives, nesting (brackets, operators, if-else chains) deeper than
- * TJ_MAX_NESTING, unterminated strings and comments, thread locals, text over
- * TJ_MAX_TEXT bytes. Appends one error message per fault (usually one) and
- * returns TJ_OK or TJ_COMPILE_FAILED. */
+ * directives, nesting deeper than TJ_MAX_NESTING brackets or 5000 operators and
+ * statements without end, also as the text's own macros make it, macros that make more
+ * than a million tokens of a small text, unterminated strings and comments, thread locals,
+ * text over TJ_MAX_TEXT bytes, what C once took for int. Appends one error message per
+ * fault (usually one) and returns TJ_OK or TJ_COMPILE_FAILED. */
 #define TJ_MAX_NESTING 256
 #define TJ_MAX_TEXT ((size_t)16 << 20)
 tj_status tj_scan_check(const tj_piece *piece, tj_messages *messages);
+/* Only the part of it that refuses declarations without a type, at file level. All types
+ * that the text uses are declared in it. */
+tj_status tj_check_types(const tj_piece *piece, tj_messages *messages);
 
 /* The identifiers of a text, comments and strings apart. A set, owned. */
 typedef struct tj_names tj_names;
@@ -165,10 +172,12 @@ typedef struct tj_operand {
     const tj_dim *dims;
 } tj_operand;
 
+#define TJ_BOOL_CTYPE "_Bool" /* of np.bool_: stores convert, as into any _Bool */
+
 typedef struct tj_type {
     int type_num;      /* opaque here: NumPy's number */
     size_t itemsize;   /* bytes; 0: any */
-    const char *ctype; /* "npy_float64"; NULL: raw pointers only */
+    const char *ctype; /* "npy_float64", TJ_BOOL_CTYPE; NULL: raw pointers only */
     const char *label; /* "float64" */
 } tj_type;
 
@@ -202,6 +211,8 @@ typedef struct tj_spec {
     int flags;            /* CWJ_ONE_OUTPUT ... of abi.h */
     int threads;          /* as cwj_function_decl.threads */
     bool cookie_readonly; /* const in slices */
+    bool apart; /* slices stay functions: set once tj_function.apart is known */
+    bool checked;         /* item__X() looks at its indices: see tj_emit_function() */
 } tj_spec;
 
 /* Checks what needs no compiler: names (valid, unique, not reserved), dims not
@@ -242,8 +253,16 @@ typedef enum tj_part {
 
 /* Appends the C text of a unit. `all_names` passes every parameter to every
  * snippet, instead of those that its text names. The text needs the prelude in
- * front and defines the symbol "cwj_function__NAME", a cwj_function_decl. */
+ * front and defines the symbol "cwj_function__NAME", a cwj_function_decl. Accessors of a
+ * checked spec call the embedding program's
+ *
+ *     npy_intp cwj_checked_index(const cwj_call *, int operand, int axis, const char *index)
+ *
+ * for each index (an integer in a pointer's place), which returns it if it is in range. */
 tj_status tj_emit_function(const tj_spec *spec, int part, bool all_names, tj_text *text);
+
+/* The same text with every snippet in a function of its own, for the compiler's checks. */
+tj_status tj_emit_for_checks(const tj_spec *spec, bool all_names, tj_text *text);
 
 /* What calls of one type set had in common, to become constants. */
 typedef struct tj_profile {
@@ -282,6 +301,17 @@ tj_status tj_backend_open(const char *libtcc, const char *lib_dir, const char *i
 /* "0.9.28rc" or what the compiler's __TINYC__ says; NULL before open. Static. */
 const char *tj_backend_version(void);
 
+/* How many bytes one compilation may hold, code and data among them. The default, the
+ * least, which small texts need, and the most: libtcc cannot place more than 2 GiB. */
+#define TJ_COMPILE_MEMORY ((size_t)1 << 30)
+#define TJ_LEAST_COMPILE_MEMORY ((size_t)1 << 22)
+#define TJ_MOST_COMPILE_MEMORY (((size_t)1 << 31) - ((size_t)1 << 20))
+void tj_set_compile_memory(size_t bytes);
+
+/* Behind TJ_NO_MEMORY: the system's limit of memory mappings (vm.max_map_count) when the
+ * process has as many; 0: that is not the reason. */
+size_t tj_mappings_used_up(void);
+
 /* Where symbols that C text leaves undefined come from. */
 typedef struct tj_symbol {
     const char *name;
@@ -306,6 +336,8 @@ typedef struct tj_environment_options {
     /* Names with one of these prefixes call into the embedding program when
      * they are not neutral symbols ("Py", "_Py"): NULL-terminated, borrowed. */
     const char *const *host_prefixes;
+    /* What its headers want defined, in front of define_macros, in the same form. */
+    const char *const *host_macros;
 } tj_environment_options;
 
 tj_status tj_environment_new(const tj_environment_options *options, tj_environment **environment,
@@ -315,6 +347,8 @@ tj_environment *tj_environment_ref(tj_environment *environment);
 void tj_environment_free(tj_environment *environment); /* gives one share back */
 /* The address of what the sources, the libraries or the process call `name`; NULL: nothing. */
 const void *tj_environment_symbol(tj_environment *environment, const char *name);
+/* The paths of the C files. NULL-terminated, borrowed. */
+const char *const *tj_environment_sources(const tj_environment *environment);
 /* True when libtcc compiled it, from the sources: code of libtcc's must call it, because
  * libtcc passes some structs by value in its own way. */
 bool tj_environment_compiled(const tj_environment *environment, const char *name);
@@ -346,6 +380,36 @@ const char *tj_prelude(void);
  * (tj_free) or NULL with error. Starts no process. */
 char *tj_library_find(const char *name, const char *const *dirs, tj_error *error);
 
+/* ---- from code back to its text ------------------------------------------ */
+
+/* A function of a unit, by its name in C. */
+typedef struct tj_anchor {
+    const char *name; /* NULL: the end of a list of them */
+    const void *address;
+} tj_anchor;
+
+/* Which line each instruction of a unit was compiled from. */
+typedef struct tj_lines tj_lines;
+
+/* Compiles a unit's text once more, for its lines; text NULL: the environment's sources.
+ * anchors are some of its functions, as they are in memory; other names do no harm. Costs
+ * as much as tj_compile() did. */
+tj_status tj_lines_new(const tj_environment *environment, const char *text,
+                       const tj_anchor *anchors, tj_lines **lines, tj_error *error);
+void tj_lines_free(tj_lines *lines);
+/* All of these accept NULL, which covers nothing, and may be called in signal handlers.
+ * The line of the instruction at address; *file is borrowed. False: not known. */
+bool tj_lines_find(const tj_lines *lines, const void *address, const char **file, int *line);
+/* address is in the unit's code. */
+bool tj_lines_cover(const tj_lines *lines, const void *address);
+/* address is in the unit's code, behind a call. */
+bool tj_lines_called_from(const tj_lines *lines, const void *address);
+/* The lines of the environment's sources, made when asked for the first time, borrowed.
+ * NULL: it has none, or they cannot be told (any more). */
+const tj_lines *tj_environment_lines(tj_environment *environment);
+/* Fills the source of messages whose file is one of the spec's texts. */
+void tj_spec_locate(const tj_spec *spec, tj_messages *messages);
+
 /* ---- the pipeline ------------------------------------------------------ */
 
 typedef struct tj_function {
@@ -353,6 +417,7 @@ typedef struct tj_function {
     char *source;              /* owned: the generated text, without the prelude */
     const void *decl;          /* const cwj_function_decl* inside the unit */
     bool all_names;            /* names hide in macros: see tj_emit_function() */
+    bool apart;                /* a macro of an included file takes stack: see tj_spec */
     bool orderless;            /* nothing can tell in which order slices ran: no
                                   cookie that they write, no state, no false answer */
 } tj_function;
@@ -441,6 +506,7 @@ typedef struct tj_graph_node {
     int validate_block; /* 0: it has none */
     int code_block;
     tj_piece support;        /* at file level */
+    tj_piece element;        /* what support does for each element: only checked */
     tj_piece struct_declare; /* members of the state; any names */
     tj_piece struct_init;    /* once per state; may fail, as code_block */
     tj_piece struct_cleanup;
@@ -483,6 +549,17 @@ typedef struct tj_graph {
 /* The failure code of a block, for sub["fail"] and %(fail)s; in_sync: for the
  * sync of a variable, from where only the cleanup is left. */
 void tj_graph_fail_text(int block, bool in_sync, tj_text *out);
+
+/* Where an expression can stand that a generated loop computes for each element. */
+typedef enum tj_standing {
+    TJ_STANDS_IN_LOOP,
+    TJ_STANDS_IN_FUNCTION, /* it has labels, statics, or macros that nobody has seen */
+    TJ_STANDS_APART        /* in one that compilers must not make a part of the loop: it
+                              takes stack until that function's end, or comes back to it */
+} tj_standing;
+
+/* before: the directives and support code in front of it. TJ_STANDS_APART without memory. */
+tj_standing tj_expression_standing(const tj_piece *expression, const tj_piece *before);
 
 /* Checks what needs no compiler, with messages that give piece, line and column:
  * what tj_scan_check() refuses; declarations; `return`, and break, continue and
@@ -532,11 +609,19 @@ typedef enum tj_job_state {
     TJ_JOB_FAILED   /* for good: tj_job_failure() */
 } tj_job_state;
 
+typedef enum tj_job_kind {
+    TJ_JOB_CODE,   /* the object, as code in memory */
+    TJ_JOB_SYNTAX, /* no code: only what the compiler refuses */
+    TJ_JOB_CHECK   /* no code: all that it warns of, too */
+} tj_job_kind;
+
 typedef struct tj_job_options {
     const tj_compiler *compiler; /* copied */
+    tj_job_kind kind;
+    const char *file; /* copied: a C file in the place of the text, for checks; or NULL */
     bool fastmath;
     bool keeps_state;   /* the object may have data that it writes: no other tier of it runs */
-    const char *symbol; /* copied: what the owner wants of the object */
+    const char *symbol; /* copied: what the owner wants of the object; NULL where none is made */
     /* Called once, in the background thread, when the code is there, with the
      * symbol's address; never after tj_job_free(). It must not call tinyjit. */
     void (*ready)(void *context, const void *address);
@@ -546,13 +631,18 @@ typedef struct tj_job_options {
 /* text is copied; the prelude goes in front. environment is kept by a count of
  * its own. NULL without memory. */
 tj_job *tj_job_new(tj_environment *environment, const char *text, const tj_job_options *options);
-bool tj_job_start(tj_job *job); /* false: no thread or memory; starting twice does nothing */
+bool tj_job_start(
+    tj_job *job); /* false: it has failed, for want of a thread; starting twice does nothing */
 tj_job_state tj_job_look(tj_job *job);
 /* Starts a job that is new and waits until it is ready or failed, `seconds` at
  * most (< 0: no limit). */
 tj_job_state tj_job_wait(tj_job *job, double seconds);
 /* Why a job failed: an owned text (tj_free), or NULL. */
 char *tj_job_failure(tj_job *job);
+/* Appends copies of what the compiler said of the text, by file and line: errors of a
+ * job that failed for them, all of a check's but what is about generated text. Returns
+ * false without memory. */
+bool tj_job_messages(tj_job *job, tj_messages *messages);
 /* Gives the owner's share back: a job that is not ready is given up (a running
  * compiler is ended), the code of one that is ready is freed. */
 void tj_job_free(tj_job *job);

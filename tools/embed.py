@@ -150,9 +150,10 @@ def embed_prelude(root: Path | str, output: Path | str) -> list[str]:
 
 def embed_call_path(root: Path | str, output: Path | str) -> list[str]:
     """Write the C file that defines cwj_call_path_text[] and return what it was made from."""
-    source = Path(root, "csrc", "call.c")
-    embed(source, output, "cwj_call_path_text")
-    return dependencies(source)
+    source = Path(root, "csrc", "function", "call", "call.c")
+    search_dirs = [Path(root, "csrc"), Path(root, "tinyjit")]
+    embed(source, output, "cwj_call_path_text", search_dirs=search_dirs)
+    return dependencies(source, search_dirs)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,237 +1,8 @@
-/* plan.c: see plan.h. The life of a link, on one screen: walk the graph, number what it
- * has, ask types and ops for their texts, say what each variable is in each step, collect
- * what the unit needs, compile. Nothing of this is left afterwards but the plan. */
-#include "draft.h"
-
-#include "../errors.h"
-#include "labels.h"
-
-static const char who[] = "link()";
-
-/* ---- elementwise nodes in one ------------------------------------------ */
-
-/* True when at least two ops have a true attribute `fuses`. -1 with an exception. */
-static int
-can_fuse(const cwj_draft *draft)
-{
-    const cwj_link_options *options = draft->link->options;
-    int count = 0;
-    for (int n = 0; n < draft->walk.norder && count < 2; n++) {
-        int fuses = options->per_op || options->check
-                        ? 0
-                        : cwj_flag(draft->walk.nodes[draft->walk.order[n]].op, "fuses", 0);
-        if (fuses < 0) {
-            return -1;
-        }
-        count += fuses;
-    }
-    return count == 2;
-}
-
-/* What fusion makes of the outputs: a tuple of as many. */
-static PyObject *
-ask_fusion(const cwj_walk *walk)
-{
-    PyObject *answer = NULL, *outputs = NULL, *nodes = PyTuple_New(walk->norder);
-    PyObject *fusion = PyImport_ImportModule("cwrapjit.graph.fusion");
-    if (nodes == NULL || fusion == NULL) {
-        goto done;
-    }
-    for (int n = 0; n < walk->norder; n++) {
-        PyTuple_SET_ITEM(nodes, n, Py_NewRef(walk->nodes[walk->order[n]].node));
-    }
-    answer = PyObject_CallMethod(fusion, "fuse", "OO", nodes, walk->outputs);
-    outputs = answer == NULL ? NULL : PySequence_Tuple(answer);
-    if (outputs != NULL && PyTuple_GET_SIZE(outputs) != PyTuple_GET_SIZE(walk->outputs)) {
-        cwj_refuse(who, PyExc_RuntimeError, "fusion returned another number of outputs");
-        Py_CLEAR(outputs);
-    }
-done:
-    Py_XDECREF(nodes);
-    Py_XDECREF(fusion);
-    Py_XDECREF(answer);
-    return outputs;
-}
-
-static int
-fuse(cwj_draft *draft)
-{
-    int wanted = can_fuse(draft);
-    if (wanted <= 0) {
-        return wanted;
-    }
-    PyObject *outputs = ask_fusion(&draft->walk);
-    int status = outputs == NULL ? -1 : cwj_walk_again(&draft->walk, outputs);
-    Py_XDECREF(outputs);
-    return status;
-}
-
-/* ---- what the unit needs ----------------------------------------------- */
-
-/* The types of the variables that are in C, then the ops, each once. */
-static cwj_party *
-list_parties(cwj_draft *draft, size_t *count)
-{
-    const cwj_plan *plan = draft->plan;
-    cwj_identity known = {0};
-    size_t most = (size_t)plan->nvariables + (size_t)plan->nnodes;
-    cwj_party *parties = cwj_arena_alloc(&draft->link->arena, most + 1, sizeof(*parties));
-    int status = parties == NULL ? -1 : 0;
-    *count = 0;
-    for (int i = 0; i < plan->nvariables + plan->nnodes && status == 0; i++) {
-        bool is_op = i >= plan->nvariables;
-        int n = i - plan->nvariables;
-        const cwj_draft_variable *variable = &draft->variables[is_op ? 0 : i];
-        bool in_c = is_op ? draft->nodes[n].in_c
-                          : plan->variables[i].literal || variable->begun || variable->extracted;
-        PyObject *object = is_op ? plan->nodes[n].op : plan->variables[i].type;
-        if (!in_c || cwj_identity_get(&known, object) != CWJ_ABSENT) {
-            continue;
-        }
-        parties[(*count)++] =
-            (cwj_party){.object = object,
-                        .about = is_op ? plan->nodes[n].label : plan->variables[i].label,
-                        .is_op = is_op};
-        status = cwj_identity_put(&known, object, i);
-    }
-    cwj_identity_clear(&known);
-    return status < 0 ? NULL : parties;
-}
-
-/* Versions of types once, of ops for each node: it is a node that has a version. */
-static int
-collect_versions(cwj_draft *draft, const cwj_party *parties, size_t count)
-{
-    for (size_t i = 0; i < count && !parties[i].is_op; i++) {
-        if (cwj_settings_add_version(draft->link, &draft->settings, &parties[i], NULL) < 0) {
-            return -1;
-        }
-    }
-    for (int n = 0; n < draft->plan->nnodes; n++) {
-        const cwj_plan_node *node = &draft->plan->nodes[n];
-        cwj_party party = {.object = node->op, .about = node->label, .is_op = true};
-        if (draft->nodes[n].in_c &&
-            cwj_settings_add_version(draft->link, &draft->settings, &party, node->node) < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static int
-collect_settings(cwj_draft *draft)
-{
-    size_t count;
-    const cwj_party *parties = list_parties(draft, &count);
-    if (parties == NULL ||
-        cwj_settings_collect(draft->link, &draft->settings, parties, count) < 0 ||
-        cwj_draft_init_codes(draft) < 0 || collect_versions(draft, parties, count) < 0) {
-        return -1;
-    }
-    return 0;
-}
-
-/* ---- compiling --------------------------------------------------------- */
-
-static int
-compile(cwj_draft *draft)
-{
-    const cwj_link_options *options = draft->link->options;
-    tj_environment_options environment = {0};
-    tj_graph *graph = &draft->graph;
-    if (graph->nsteps == 0) {
-        return 0; /* nothing but Python, or nothing at all */
-    }
-    graph->name = cwj_link_utf8(draft->link, options->name, NULL);
-    graph->struct_form = options->struct_form;
-    graph->nvariables = draft->nnumbered;
-    graph->variables = draft->texts;
-    graph->nodes = draft->node_texts;
-    PyObject *versions = cwj_settings_versions(&draft->settings);
-    if (graph->name == NULL || versions == NULL ||
-        cwj_settings_fill(draft->link, &draft->settings, graph, &environment) < 0) {
-        Py_XDECREF(versions);
-        return -1;
-    }
-    cwj_graph_request request = {.graph = graph,
-                                 .environment = &environment,
-                                 .compiler = draft->settings.compiler,
-                                 .versions = versions == Py_None ? NULL : versions,
-                                 .who = who,
-                                 .optimize = options->optimize,
-                                 .eager = options->eager,
-                                 .fastmath = options->fastmath};
-    draft->plan->code = cwj_graph_code_get(draft->link->state, &request);
-    Py_DECREF(versions);
-    return draft->plan->code == NULL ? -1 : 0;
-}
-
-/* ---- the whole --------------------------------------------------------- */
-
-static int
-make_plan(cwj_draft *draft)
-{
-    if (cwj_walk_graph(&draft->walk, draft->link->options) < 0 || fuse(draft) < 0 ||
-        cwj_draft_number(draft) < 0 || cwj_draft_declarations(draft) < 0 ||
-        cwj_draft_operations(draft) < 0 || cwj_draft_steps(draft) < 0 ||
-        cwj_draft_values(draft) < 0 || collect_settings(draft) < 0) {
-        return -1;
-    }
-    return compile(draft);
-}
-
-static cwj_plan *
-begin_plan(const cwj_link_options *options)
-{
-    if (!cwj_is_showable(options->name)) {
-        cwj_refuse(who, PyExc_ValueError, "name must be printable text, not %R", options->name);
-        return NULL;
-    }
-    cwj_plan *plan = PyMem_Calloc(1, sizeof(*plan));
-    if (plan == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    plan->references = 1;
-    plan->name = Py_NewRef(options->name);
-    plan->struct_form = options->struct_form;
-    plan->check = options->check;
-    return plan;
-}
-
-cwj_plan *
-cwj_plan_new(cwj_module_state *state, const cwj_link_options *options)
-{
-    cwj_plan *plan = begin_plan(options);
-    if (plan == NULL) {
-        return NULL;
-    }
-    cwj_link link = {.state = state, .options = options};
-    cwj_draft draft = {.link = &link, .plan = plan};
-    link.kept = PyList_New(0);
-    link.signatures = PyDict_New();
-    int status = link.kept == NULL || link.signatures == NULL ? -1 : make_plan(&draft);
-    cwj_walk_clear(&draft.walk);
-    cwj_settings_clear(&draft.settings);
-    cwj_arena_clear(&link.arena);
-    Py_XDECREF(link.kept);
-    Py_XDECREF(link.signatures);
-    if (status < 0) {
-        cwj_plan_unref(plan);
-        plan = NULL;
-    }
-    return plan;
-}
-
-cwj_plan *
-cwj_plan_ref(cwj_plan *plan)
-{
-    plan->references++;
-    return plan;
-}
+/* plan.c: what a plan owns. */
+#include "graph/plan.h"
 
 static void
-clear_variable(cwj_plan_variable *variable)
+clear_variable(cwj_graph_plan_variable *variable)
 {
     Py_XDECREF(variable->variable);
     Py_XDECREF(variable->type);
@@ -241,7 +12,7 @@ clear_variable(cwj_plan_variable *variable)
 }
 
 static void
-clear_node(cwj_plan_node *node)
+clear_node(cwj_graph_plan_node *node)
 {
     Py_XDECREF(node->node);
     Py_XDECREF(node->op);
@@ -250,9 +21,9 @@ clear_node(cwj_plan_node *node)
 }
 
 void
-cwj_plan_unref(cwj_plan *plan)
+cwj_graph_plan_free(cwj_graph_plan *plan)
 {
-    if (plan == NULL || --plan->references > 0) {
+    if (plan == NULL) {
         return;
     }
     for (int i = 0; plan->variables != NULL && i < plan->nvariables; i++) {
@@ -267,18 +38,13 @@ cwj_plan_unref(cwj_plan *plan)
     PyMem_Free(plan->nodes);
     PyMem_Free(plan->steps);
     PyMem_Free(plan->blocks);
-    PyMem_Free(plan->inputs);
     PyMem_Free(plan->outputs);
-    PyMem_Free(plan->updates);
     PyMem_Free(plan);
 }
 
 int
-cwj_plan_traverse(cwj_plan *plan, visitproc visit, void *arg)
+cwj_graph_plan_traverse(cwj_graph_plan *plan, visitproc visit, void *arg)
 {
-    if (plan == NULL || plan->references > 1) {
-        return 0; /* what several own is reached by none of them alone */
-    }
     for (int i = 0; i < plan->nvariables; i++) {
         Py_VISIT(plan->variables[i].variable);
         Py_VISIT(plan->variables[i].type);

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from cwrapjit._cwrapjit import make_filter
-from cwrapjit.graph.base import CType
+from cwrapjit.graph.base import ByKey, CType
 from cwrapjit.graph.operators import NumericVariable
-from cwrapjit.graph.scalars import c_type, dtype_name, own_headers, refuse_masked, type_number
+from cwrapjit.graph.scalars import Scalar, c_type, dtype_name, own_headers, refuse_masked, type_number
+
+_NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
 
 
-class ndarray(CType):
+class ndarray(ByKey, CType):
     """An array of one dtype and rank, of any shape and strides, aligned and in native byte order.
 
     In C, NAME is a PyArrayObject *, NULL where there is no array yet. The array of a result is used again
@@ -50,18 +52,24 @@ class ndarray(CType):
             raise TypeError(f"{who}: wanted {self.ndim} dimensions, got {array.ndim}")
         if array.dtype == self.dtype:
             return array
+        if self.ndim == 0 and not strict and not allow_downcast and isinstance(value, _NUMBERS):
+            return np.asarray(Scalar(self.dtype).filter(value, allow_downcast=allow_downcast), self.dtype)
         if array.dtype.kind not in "biufc":
             raise ValueError(f"{who}: expected an array of {self.dtype}, got {type(value).__name__}")
         if strict or not np.can_cast(array.dtype, self.dtype, "unsafe" if allow_downcast else casting):  # type: ignore[arg-type]
             raise TypeError(f"{who}: wanted {self.dtype}, got {array.dtype}")
-        return array.astype(self.dtype)
+        made = array.astype(self.dtype)
+        if not allow_downcast and made.dtype.kind in "iu" and not np.array_equal(made, array):
+            raise OverflowError(f"{who}: {array[made != array][0]} is out of range of {self.dtype}")
+        return made
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """An array of this dtype and rank: the given one, where it is one already.
 
-        Array-likes are converted, arrays of other dtypes only by safe casting (the result is a copy).
-        strict: nothing is converted. allow_downcast=True: any cast. TypeError for what does not fit,
-        ValueError for what is no array.
+        Array-likes are converted, arrays of other dtypes only by safe casting (the result is a copy), and
+        single numbers as Scalar.filter() does. strict: nothing is converted. allow_downcast=True: any cast.
+        TypeError for what does not fit, OverflowError for integers out of range, ValueError for what is no
+        array.
         """
         return self._convert(value, strict, allow_downcast)
 
@@ -124,14 +132,11 @@ if ({name} == NULL) {{
 
     # ---- identity
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and (self.dtype, self.ndim) == (other.dtype, other.ndim)
-
-    def __hash__(self) -> int:
-        return hash((type(self), self.dtype, self.ndim))
+    def _key(self) -> tuple[Any, ...]:
+        return self.dtype, self.ndim
 
     def __reduce__(self) -> Any:
-        return type(self), (self.dtype, self.ndim)
+        return type(self), self._key()
 
     def __str__(self) -> str:
         return f"ndarray({self.dtype}, {self.ndim})"

@@ -15,6 +15,8 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from cwrapjit._imports import late
+
 
 def _missing(owner: object, method: str) -> NoReturn:
     raise NotImplementedError(f"{type(owner).__name__} does not define {method}()")
@@ -73,6 +75,24 @@ class Constant(Variable):
 
     def __str__(self) -> str:
         return self.name if self.name is not None else repr(self.data)
+
+
+class In:
+    """An input of link(), with what the graph may do to it.
+
+    mutable=True: runs may overwrite the caller's object, where an op of the graph does (destroy_map).
+    """
+
+    def __init__(self, variable: Any, *, mutable: bool = False) -> None:
+        if not is_variable(variable):
+            raise TypeError(f"In() takes a variable, not {_class_name(variable)}")
+        if not isinstance(mutable, bool):
+            raise TypeError(f"In(): mutable must be True or False, not {mutable!r}")
+        self.variable = variable
+        self.mutable = mutable
+
+    def __repr__(self) -> str:
+        return f"In({self.variable}, mutable={self.mutable})"
 
 
 class Apply:
@@ -134,6 +154,19 @@ def _identity(self: Any, value: Any, strict: bool = False, allow_downcast: bool 
 
 
 _identity.identity = True  # type: ignore[attr-defined]  # calls leave such a filter out
+
+
+class ByKey:
+    """Equal are those of one class that have equal keys."""
+
+    def _key(self) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._key()))
 
 
 class _Settings:
@@ -313,7 +346,8 @@ class _OpClass(type):
     @property
     def __signature__(cls) -> Any:
         """That of __init__: help() and editors would show the method above."""
-        import inspect
+        with late:
+            import inspect
 
         own = cls.__init__  # type: ignore[misc]
         if own is object.__init__:
@@ -325,7 +359,8 @@ def _names_of(op: Any) -> tuple[list[str], list[str]]:
     """c_var_names() of a template op, which may be the text of a list."""
     names = op.c_var_names()
     if isinstance(names, str):
-        import ast
+        with late:
+            import ast
 
         names = ast.literal_eval(names)
     inputs, outputs = names
@@ -349,7 +384,7 @@ class COp(_Settings, metaclass=_OpClass):
     __props__, a tuple of attributes' names, makes ops with equal attributes equal. itypes and otypes, lists
     of types, describe inputs and outputs; without them, make_node() gives one output of the first input's
     type. An op whose output may share memory with an input says so by view_map = {0: [0]}, one that
-    overwrites an input by destroy_map: else memory that a caller sees could be used again.
+    overwrites an input by destroy_map: what reads that input then runs before, or link() refuses the graph.
     """
 
     __props__: tuple[str, ...] | None = None

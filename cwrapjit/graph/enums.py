@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cwrapjit.graph.base import CType
+from cwrapjit.graph.base import ByKey, CType
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 _WORDS = re.compile(r"[A-Za-z_]\w*( [A-Za-z_]\w*)*")
 
 
-class EnumType(CType, Mapping[str, Any]):
+class EnumType(ByKey, CType, Mapping[str, Any]):
     """EnumType(LOW=0, HIGH=("high", 2), ctype="int"): constants, some with an alias.
 
     A variable of this type is a C number of type ctype (default double), its Python value that of a
@@ -169,12 +169,6 @@ class EnumType(CType, Mapping[str, Any]):
 
     def _key(self) -> tuple[Any, ...]:
         return self.ctype, self.cname, tuple(self._values.items()), tuple(sorted(self.aliases.items()))
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash((type(self), self._key()))
 
     def __reduce__(self) -> Any:
         return _restore, (type(self), self.ctype, self.cname, dict(self._values), dict(self.aliases))

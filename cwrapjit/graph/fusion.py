@@ -1,7 +1,8 @@
 """Fusion: neighbouring elementwise nodes become one loop, without the array between them.
 
 A node is taken into the one that uses its result when nobody else does, when it is no output, and when both
-results have as many dimensions. What was between them keeps its dtype, so the bits are the same.
+results have as many dimensions. What was between them keeps its dtype, so the bits are the same. A node
+that reads memory which another one overwrites stays where it is.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cwrapjit.graph.base import Apply
-from cwrapjit.graph.elementwise import LoopOp, Step, renumbered
+from cwrapjit.graph.loops import LoopOp, Step, renumbered
 
 MAX_STEPS = 64  # a loop that is much longer gains nothing
 
@@ -54,7 +55,8 @@ def _may_fuse(node: Any) -> bool:
 class _Groups:
     """Which nodes go into which: `into` maps a node's id to the node that takes it up."""
 
-    def __init__(self, nodes: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def __init__(self, nodes: Sequence[Any], outputs: Sequence[Any], overwritten: Sequence[Any]) -> None:
+        self.overwritten = {id(variable) for variable in overwritten}
         clients: dict[int, list[Any]] = {}
         for node in nodes:
             for key in {id(variable): variable for variable in node.inputs}:
@@ -72,6 +74,7 @@ class _Groups:
         return (
             _may_fuse(node)
             and _may_fuse(user)
+            and not any(id(variable) in self.overwritten for variable in node.inputs)
             and node.outputs[0].type.ndim == user.outputs[0].type.ndim
             and self.sizes[id(node)] + self.sizes[id(user)] <= MAX_STEPS
         )
@@ -118,16 +121,17 @@ def _members(nodes: Sequence[Any], into: dict[int, Any]) -> Iterator[tuple[Any, 
             yield node, members
 
 
-def fuse(nodes: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+def fuse(nodes: Sequence[Any], outputs: Sequence[Any], overwritten: Sequence[Any] = ()) -> list[Any]:
     """The outputs of a graph that computes the same with fewer nodes.
 
-    nodes: all of them, in an order in which they can run. Nothing of the given graph is changed: nodes that
-    use something new are made anew, so a result that a node of another library uses stays as it is.
+    nodes: all of them, in an order in which they can run. overwritten: variables whose memory some op
+    overwrites. Nothing of the given graph is changed: nodes that use something new are made anew, so a result
+    that a node of another library uses stays as it is.
     """
     if sum(map(_may_fuse, nodes)) < 2:
         return list(outputs)
     foreign = {id(v) for node in nodes if not isinstance(node, Apply) for v in node.inputs}
-    groups = _Groups(nodes, outputs)
+    groups = _Groups(nodes, outputs, overwritten)
     replaced: dict[int, Any] = {}
     for node, members in _members(nodes, groups.into):
         if any(id(output) in foreign for output in node.outputs):

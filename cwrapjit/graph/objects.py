@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from cwrapjit.graph.base import CType
+from cwrapjit.graph.base import ByKey, CType
 
 _POINTER = re.compile(r"[A-Za-z_][\w ]*\**[\s*]*")
 _CAPSULE = type(__import__("datetime").datetime_CAPI)
 
 
-class Generic(CType):
+class Generic(ByKey, CType):
     """Any Python object: NAME is a PyObject *, which the variable owns; NULL becomes None."""
 
     def c_is_simple(self) -> bool:
@@ -47,17 +47,14 @@ if (py_{name} != {name}) {{
     def c_code_cache_version(self) -> tuple[Any, ...]:
         return (1,)
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
+    def _key(self) -> tuple[Any, ...]:
+        return ()
 
 
 generic = Generic()
 
 
-class CDataType(CType):
+class CDataType(ByKey, CType):
     """An opaque C pointer. NAME is of type ctype; Python sees a capsule, or None for NULL.
 
     freefunc, a C function of one pointer, frees what NAME points to: when the capsule of a result is
@@ -156,7 +153,7 @@ if ({name} == NULL) {{
 
     def c_cleanup(self, name: str, sub: dict[str, str]) -> str:
         if not self.freefunc:
-            return ""
+            return f"(void){name}_elsewhere;"  # for the compiler's checks: it is used
         return f"if ({name} != NULL && (void *){name} != {name}_elsewhere) {self.freefunc}({name});"
 
     def c_code_cache_version(self) -> tuple[Any, ...]:
@@ -164,12 +161,6 @@ if ({name} == NULL) {{
 
     def _key(self) -> tuple[Any, ...]:
         return tuple(v for _, v in sorted(vars(self).items()))
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash((type(self), self._key()))
 
     def __str__(self) -> str:
         return f"CDataType({self.ctype})"

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from cwrapjit._imports import late
 from cwrapjit.graph.base import Variable
 
 
 def _apply(name: str, *operands: Any) -> Any:
-    from cwrapjit.graph.ufuncs import apply_ufunc
+    with late:
+        from cwrapjit.graph.ufuncs import apply_ufunc
 
     return apply_ufunc(name, *operands)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cwrapjit._cwrapjit import make_filter, read_scalar
-from cwrapjit.graph.base import CType
+from cwrapjit.graph.base import ByKey, CType
 from cwrapjit.graph.operators import NumericVariable
 
 DTYPES = (
@@ -37,6 +37,11 @@ def c_type(dtype: str) -> str:
     return f"npy_{dtype}"
 
 
+def c_value_type(dtype: str) -> str:
+    """What a number of it is in C. Stores into a bool follow _Bool; in memory it is a byte."""
+    return "bool" if dtype == "bool" else c_type(dtype)
+
+
 def type_number(dtype: str) -> str:
     """ "NPY_INT32"."""
     return f"NPY_{dtype.upper()}"
@@ -55,8 +60,9 @@ def refuse_masked(who: str, value: Any) -> None:
         raise TypeError(f"{who}: this is a masked array, whose mask would be lost: give x.filled(...)")
 
 
-class Scalar(CType):
-    """A number. To C it is a variable of c_element_type(), float16 the bits of one (<numpy/halffloat.h>).
+class Scalar(ByKey, CType):
+    """A number. To C it is a variable of c_element_type(), of bool for bool, float16 the bits of one
+    (<numpy/halffloat.h>).
 
     Results are float for float64, int for int64, bool for bool, and NumPy scalars else.
     """
@@ -79,28 +85,33 @@ class Scalar(CType):
         refuse_masked(who, value)
         if strict and not isinstance(value, (self._class, np.dtype(self.dtype).type)):
             raise TypeError(f"{who}: wanted {self._class.__name__}, got {type(value).__name__} (strict)")
-        weak = allow_downcast is None and type(value) in (float, complex)
         try:
-            if (allow_downcast or weak) and not isinstance(value, (str, bytes)):
-                return self._downcast(value, bool(allow_downcast))
-            return read_scalar(self._number, value)
+            if allow_downcast and not isinstance(value, (str, bytes)):
+                return self._downcast(value)
+            with np.errstate(over="ignore" if allow_downcast is False else None):
+                made = read_scalar(self._number, value)
+        except OverflowError as error:  # an int that the type does not have
+            raise OverflowError(f"{who}: {error}") from None
         except (TypeError, ValueError) as error:
             raise TypeError(f"{who}: {error}") from None
+        if allow_downcast is False and complex(made) != complex(value) and value == value:
+            raise TypeError(f"{who}: {value!r} would be rounded")
+        return made
 
-    def _downcast(self, value: Any, any_kind: bool) -> Any:
+    def _downcast(self, value: Any) -> Any:
         array = np.asarray(value)
         if array.ndim != 0 or array.dtype.kind not in "biufc":
             raise TypeError(f"expected {self.dtype}, got {type(value).__name__}")
-        if not any_kind and not np.can_cast(array.dtype, self.dtype, "same_kind"):
-            return read_scalar(self._number, value)
         with np.errstate(all="ignore"):
             part = array.real if array.dtype.kind == "c" and not self.dtype.startswith("complex") else array
             return read_scalar(self._number, part.astype(self.dtype)[()])
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        """The value as a number of this type; TypeError where that would change it.
+        """The value as a number of this type: TypeError for another kind of number, OverflowError for an int
+        that this type does not have.
 
-        A Python float is rounded to float32 or float16. strict: nothing but this type's own class.
+        Python's floats are rounded, with a RuntimeWarning where they become infinite; a number of NumPy's
+        must have a dtype that casts safely. strict: nothing but this type's own class.
         allow_downcast=True: any number, whatever gets lost; False: not even rounding.
         """
         return self._convert(value, strict, allow_downcast)
@@ -130,7 +141,7 @@ class Scalar(CType):
         return True
 
     def c_declare(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
-        return f"{c_type(self.dtype)} {name};"
+        return f"{c_value_type(self.dtype)} {name};"
 
     def c_init(self, name: str, sub: dict[str, str]) -> str:
         if self.dtype.startswith("complex"):
@@ -172,14 +183,11 @@ class Scalar(CType):
 
     # ---- identity
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.dtype == other.dtype
-
-    def __hash__(self) -> int:
-        return hash((type(self), self.dtype))
+    def _key(self) -> tuple[Any, ...]:
+        return (self.dtype,)
 
     def __reduce__(self) -> Any:
-        return type(self), (self.dtype,)
+        return type(self), self._key()
 
     def __str__(self) -> str:
         return self.dtype

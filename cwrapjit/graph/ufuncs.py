@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cwrapjit.graph.base import Constant, is_variable
-from cwrapjit.graph.elementwise import LoopOp, Step, as_operand
+from cwrapjit.graph.loops import LoopOp, Step, as_operand
 from cwrapjit.graph.scalars import Scalar, c_type
 
 _COMPARISONS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
@@ -135,7 +135,7 @@ def _operand(op: Any, value: Any, dtype: str) -> Any:
         return as_operand(op, value, ())
     try:
         return Constant(Scalar(dtype), value)
-    except TypeError as error:
+    except (TypeError, OverflowError) as error:
         raise OverflowError(f"{op}: {error}") from None
 
 

@@ -2,8 +2,9 @@
  *
  * CPython's own takes 25 ms to read. This one declares functions that every
  * CPython from 3.10 exports; what CPython does by macros on struct members is
- * done by a function here, and objects are opaque but for their count and type. Code that needs more can be
- * compiled from a file with the real header.
+ * done by a function here. Of objects there are the members that all have, of types
+ * those that every CPython since 3.10 has. Code that needs more can be compiled from
+ * a file with the real header.
  *
  * A function whose snippets use these names keeps the GIL while it runs.
  */
@@ -30,6 +31,10 @@ struct _object { /* of every build without Py_DEBUG or Py_GIL_DISABLED */
     Py_ssize_t ob_refcnt;
     PyTypeObject *ob_type;
 };
+typedef struct {
+    PyObject ob_base;
+    Py_ssize_t ob_size;
+} PyVarObject;
 typedef struct _ts PyThreadState;
 typedef struct _is PyInterpreterState;
 typedef struct _frame PyFrameObject;
@@ -55,6 +60,68 @@ typedef struct {
     Py_ssize_t *shape, *strides, *suboffsets;
     void *internal;
 } Py_buffer;
+
+typedef void (*destructor)(PyObject *), (*freefunc)(void *);
+typedef PyObject *(*reprfunc)(PyObject *), *(*getiterfunc)(PyObject *),
+    *(*iternextfunc)(PyObject *), *(*unaryfunc)(PyObject *), *(*binaryfunc)(PyObject *, PyObject *),
+    *(*ternaryfunc)(PyObject *, PyObject *, PyObject *), *(*getattrfunc)(PyObject *, char *),
+    *(*getattrofunc)(PyObject *, PyObject *), *(*richcmpfunc)(PyObject *, PyObject *, int),
+    *(*descrgetfunc)(PyObject *, PyObject *, PyObject *),
+    *(*newfunc)(PyTypeObject *, PyObject *, PyObject *), *(*allocfunc)(PyTypeObject *, Py_ssize_t),
+    *(*vectorcallfunc)(PyObject *, PyObject *const *, size_t, PyObject *);
+typedef int (*setattrfunc)(PyObject *, char *, PyObject *),
+    (*setattrofunc)(PyObject *, PyObject *, PyObject *), (*visitproc)(PyObject *, void *),
+    (*traverseproc)(PyObject *, visitproc, void *), (*inquiry)(PyObject *),
+    (*descrsetfunc)(PyObject *, PyObject *, PyObject *),
+    (*initproc)(PyObject *, PyObject *, PyObject *);
+typedef Py_hash_t (*hashfunc)(PyObject *);
+struct _typeobject {
+    PyVarObject ob_base;
+    const char *tp_name;
+    Py_ssize_t tp_basicsize, tp_itemsize;
+    destructor tp_dealloc;
+    Py_ssize_t tp_vectorcall_offset;
+    getattrfunc tp_getattr;
+    setattrfunc tp_setattr;
+    struct PyAsyncMethods *tp_as_async;
+    reprfunc tp_repr;
+    struct PyNumberMethods *tp_as_number;
+    struct PySequenceMethods *tp_as_sequence;
+    struct PyMappingMethods *tp_as_mapping;
+    hashfunc tp_hash;
+    ternaryfunc tp_call;
+    reprfunc tp_str;
+    getattrofunc tp_getattro;
+    setattrofunc tp_setattro;
+    struct PyBufferProcs *tp_as_buffer;
+    unsigned long tp_flags;
+    const char *tp_doc;
+    traverseproc tp_traverse;
+    inquiry tp_clear;
+    richcmpfunc tp_richcompare;
+    Py_ssize_t tp_weaklistoffset;
+    getiterfunc tp_iter;
+    iternextfunc tp_iternext;
+    struct PyMethodDef *tp_methods;
+    struct PyMemberDef *tp_members;
+    struct PyGetSetDef *tp_getset;
+    PyTypeObject *tp_base;
+    PyObject *tp_dict;
+    descrgetfunc tp_descr_get;
+    descrsetfunc tp_descr_set;
+    Py_ssize_t tp_dictoffset;
+    initproc tp_init;
+    allocfunc tp_alloc;
+    newfunc tp_new;
+    freefunc tp_free;
+    inquiry tp_is_gc;
+    PyObject *tp_bases, *tp_mro, *tp_cache, *tp_subclasses, *tp_weaklist;
+    destructor tp_del;
+    unsigned int tp_version_tag;
+    destructor tp_finalize;
+    vectorcallfunc tp_vectorcall;
+    void *cwj_newer[8]; /* what later versions have behind it */
+};
 
 #define PY_MAJOR_VERSION 3
 #define PY_SSIZE_T_MAX PTRDIFF_MAX
@@ -414,7 +481,8 @@ PyObject *PyCapsule_New(void *, const char *, PyCapsule_Destructor);
 void *PyCapsule_GetPointer(PyObject *, const char *), *PyCapsule_Import(const char *, int),
     *PyCapsule_GetContext(PyObject *);
 const char *PyCapsule_GetName(PyObject *);
-int PyCapsule_IsValid(PyObject *, const char *), PyCapsule_SetContext(PyObject *, void *);
+int PyCapsule_IsValid(PyObject *, const char *), PyCapsule_SetContext(PyObject *, void *),
+    PyCapsule_SetDestructor(PyObject *, PyCapsule_Destructor);
 
 int PyObject_CheckBuffer(PyObject *), PyObject_GetBuffer(PyObject *, Py_buffer *, int),
     PyBuffer_IsContiguous(const Py_buffer *, char);

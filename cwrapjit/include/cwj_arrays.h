@@ -13,7 +13,7 @@
 typedef struct tagPyArrayObject PyArrayObject;
 
 /* Stores a Python number, a NumPy scalar or a 0-d array as a C number. TypeError
- * where the value or its kind would be lost. */
+ * where it is of another kind, OverflowError for an int that the type does not have. */
 int cwj_scalar_read(PyObject *object, int type, void *value);
 /* float, int and bool for NPY_DOUBLE, NPY_LONG and NPY_BOOL; NumPy scalars else.
  * A new reference, or NULL. */

@@ -9,6 +9,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from cwrapjit._imports import late
+
 if TYPE_CHECKING:
     from cwrapjit.library.face import Library as Library
 
@@ -22,7 +24,8 @@ class _Package(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name != "Library":
             raise AttributeError(f"module 'cwrapjit.library' has no attribute {name!r}")
-        from cwrapjit.library.face import Library
+        with late:
+            from cwrapjit.library.face import Library
 
         self.__dict__["Library"] = Library
         return Library

@@ -13,28 +13,28 @@ from cwrapjit.library.mapping import Mapper, python_name, refuse
 from cwrapjit.library.options import Options
 from cwrapjit.library.parser import pycparser
 from cwrapjit.library.signatures import signature
-from cwrapjit.library.thunks import SIZES, Unmapped, Writer
+from cwrapjit.library.thunks import Unmapped, Writer
 
 
-def define(library: Any, found: FunctionDeclaration, options: Options, prototype: Any) -> Any:
+def define(library: Any, found: FunctionDeclaration, options: Options) -> Any:
     """A cwrapjit.Function whose slices are calls of the C function."""
     who = f"{library.name}.{found.name}()"
     try:
         refuse(found)
-        return _Slice(library, found, options, prototype).define()
+        return _Slice(library, found, options).define()
     except Unmapped as reason:
         raise TypeError(f"{who} cannot be broadcast: {reason}") from None
 
 
 class _Slice:
-    def __init__(self, library: Any, found: FunctionDeclaration, options: Options, prototype: Any) -> None:
+    def __init__(self, library: Any, found: FunctionDeclaration, options: Options) -> None:
         self.library, self.found, self.options = library, found, options
         self.mapper = Mapper(library, found, options)
         self.who = self.mapper.who
         self.slots: list[Any] = self.mapper.slots
         self.c_names: dict[str, str] = {}  # parameter -> name of the input or output
-        if prototype is not None:
-            self._give_dims(prototype)
+        if options.prototype is not None:
+            self._give_dims(options.prototype)
 
     def _give_dims(self, prototype: Any) -> None:
         """prototype={"x": ("n",), "y": "n, 3"}: dims of parameters that the declaration has none for."""
@@ -96,6 +96,7 @@ class _Slice:
             Ccode_slice_eval={tuple(np.dtype(each) for each in dtypes): call},
             Ccode_validate=self._validate([*inputs, *outputs]),
             cast="safe",
+            debug=self.library.debug,
         )
         made.__dict__["_library"] = self.library.lifetime  # the code that it calls
         return made
@@ -134,12 +135,24 @@ class _Slice:
             return f"({spelled})({value})"
         if parameter.role == "stride":
             name = self.c_names[self.slots[parameter.of].name]
-            size = SIZES[self.slots[parameter.of].parameter.type]
+            size = np.dtype(self.slots[parameter.of].parameter.type).itemsize
             return f"({spelled})(strides_slice__{name}[{parameter.axis}] / {size})"
         name = self.c_names[slot.name]
         if parameter.role == "array" or parameter.by_pointer:
-            return f"(void *)data_slice__{name}"
+            return f"(void *)(data_slice__{name}{self._to_lowest(slot, name)})"
         return f"*(const {spelled} *)data_slice__{name}"
+
+    def _to_lowest(self, slot: Any, name: str) -> str:
+        """From the first item to the lowest address, along axes that run backwards."""
+        at = self.mapper.by_name[slot.name]
+        axes = [
+            each.parameter.axis
+            for each in self.slots
+            if each.parameter.role == "stride"
+            and each.parameter.of == at
+            and each.parameter.negative == "lowest"
+        ]
+        return "".join(_TO_LOWEST % {"x": name, "axis": axis} for axis in axes)
 
     def _value(self, dim: Any) -> str:
         """An expression of dims as C text."""
@@ -167,8 +180,11 @@ class _Slice:
             parameter = slot.parameter
             if parameter.role == "stride":
                 of = self.slots[parameter.of]
-                name, size = self.c_names[of.name], SIZES[of.parameter.type]
-                checks.append(_CHECK_STRIDE % {"x": name, "axis": parameter.axis, "size": size})
+                name, size = self.c_names[of.name], np.dtype(of.parameter.type).itemsize
+                words = {"x": name, "axis": parameter.axis, "size": size, "stride": slot.name}
+                checks.append(_CHECK_STRIDE % words)
+                if not parameter.negative:
+                    checks.append(_CHECK_FORWARDS % words)
             if parameter.role == "hidden":
                 value, ctype = self._value(parameter.value), np.dtype(parameter.type)
                 largest = np.iinfo(ctype).max
@@ -187,6 +203,16 @@ _CHECK_STRIDE = """if (strides_slice__%(x)s[%(axis)d] %% %(size)d) {
     return false;
 }
 """
+_CHECK_FORWARDS = """if (strides_slice__%(x)s[%(axis)d] < 0 && dims_slice__%(x)s[%(axis)d] > 1) {
+    PyErr_SetString(PyExc_ValueError, "%(x)s runs backwards, and what %(stride)s means then is not said: "
+                                      "strides= may end with \\"first\\" or \\"lowest\\"");
+    return false;
+}
+"""
+_TO_LOWEST = (
+    " + (strides_slice__%(x)s[%(axis)d] < 0 && dims_slice__%(x)s[%(axis)d] > 0"
+    " ? strides_slice__%(x)s[%(axis)d] * (dims_slice__%(x)s[%(axis)d] - 1) : 0)"
+)
 _CHECK_RANGE = """if (%(value)s > %(largest)d) {
     PyErr_SetString(PyExc_ValueError, "the arrays are too large for %(name)s");
     return false;

@@ -14,7 +14,8 @@ from cwrapjit.library.options import Options
 def checker(library: Any, who: str, check: Any) -> Callable[[int], None]:
     """The function of a status that raises or returns None. check is one of
 
-    * a function of the status, which raises if it wants to (whatever it returns is ignored),
+    * a function of the status, which raises if it wants to, or returns an exception that is raised then (what
+      else it returns is ignored),
     * the name of the library's message function, or that function as lib.function() returned it:
       const char *message(int status); a status that is not 0 is a RuntimeError with its text,
     * an exception class: it is raised with the status in its text,
@@ -36,7 +37,9 @@ def checker(library: Any, who: str, check: Any) -> Callable[[int], None]:
         called: Callable[[int], Any] = check
 
         def by_function(status: int) -> None:
-            called(status)
+            told = called(status)
+            if isinstance(told, BaseException):
+                raise told
 
         return by_function
 

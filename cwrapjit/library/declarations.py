@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cwrapjit._cwrapjit import CompileError
+from cwrapjit._cwrapjit import CompileError, find_typeless
+from cwrapjit._imports import load
 from cwrapjit.library import attributes, constants, types
 from cwrapjit.library.parser import pycparser
 from cwrapjit.library.pieces import batches, declared_name, pieces
@@ -25,6 +26,9 @@ _TYPE_PLACE = re.compile(
 )
 _POINTED_DIM = re.compile(r"\[\s*\*\s*([A-Za-z_]\w*)\s*\]")
 _COMPILERS_WORDS = ("_Float16", "_Float128")
+# What pycparser stumbles with over some texts that are no C. Nothing wider: an exception of a signal's
+# handler may strike inside the parser, and is no matter of the text.
+_STUMBLES = (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 @dataclasses.dataclass
@@ -159,13 +163,16 @@ class Declarations:
             tree = parser.parse(f'{before}# {line} "{quoted}"\n{plain}', file)
         except RecursionError:
             raise CompileError(f"{file}: the declaration is nested too deeply") from None
-        except Exception as error:  # ParseError; pycparser stumbles over some texts that are no C, too
-            if type(error).__name__ == "ParseError":
-                raise self._from_parser(str(error), plain, file, line) from None
+        except load("pycparser.c_parser").ParseError as error:
+            raise self._from_parser(str(error), plain, file, line) from None
+        except _STUMBLES as error:
             raise CompileError(
                 f"{file}: this is no C declaration ({type(error).__name__}: {error})"
-            ) from None
+            ) from error
         del tree.ext[: len(names)]
+        if found := find_typeless(before + plain):  # pycparser takes it for int
+            message, at, column = found
+            raise self.error_at(message, file, line + at - 1 - len(names), column)
         return tree
 
     def _check_nesting(self, text: str, file: str) -> None:
@@ -238,11 +245,14 @@ class Declarations:
         resolved = types.with_alias(resolved, node.name)
         known = self.typedefs.get(node.name)
         if isinstance(known, types.Struct) and isinstance(resolved, types.Struct) and known is not resolved:
-            resolved = self._unite(known, resolved)
+            resolved = self._unite(known, resolved, node.coord)
         self.typedefs[node.name] = parsed.typedefs[node.name] = resolved
 
-    def _unite(self, known: types.Struct, found: types.Struct) -> types.Struct:
+    def _unite(self, known: types.Struct, found: types.Struct, coord: Any) -> types.Struct:
         """handle("rng *") knew an opaque type by its alias; now its typedef says which struct that is."""
+        if known.members is not None and found.members is not None and not found.tag:
+            self._check_same(known, found, coord)
+            return known
         if known.tag or known.members is not None:
             return found
         known.kind, known.tag, known.members, known.in_header = (
@@ -347,24 +357,38 @@ class Declarations:
                 raise self.error(f"{made.name or kind} would hold itself", node.coord)
             if self._altered and (self._altered == 2 or not self.in_header):
                 made.altered = made.members is None
-            elif made.members is None and not made.altered:
+            elif made.members is not None:
+                self._check_same(made, types.Struct(kind, made.tag, made.alias, members), node.coord)
+            elif not made.altered:
                 made.members, made.in_header = members, self.in_header
                 if parsed is not None:
                     parsed.structs.append(made)
         return made
 
+    def _check_same(self, known: types.Struct, found: types.Struct, coord: Any) -> None:
+        if not types.same(known, found):
+            raise self.error(
+                f"{known.name or known.kind} is known with other members: {types.body(known)}, and now "
+                f"{types.body(found)}",
+                coord,
+            )
+
+    def add(self, known: types.Struct) -> None:
+        """A struct of another library's."""
+        names = [(self.tags, f"{known.kind} {known.tag}")] if known.tag else []
+        names += [(self.typedefs, known.alias)] if known.alias else []
+        for table, name in names:
+            before = table.get(name)
+            if isinstance(before, types.Struct) and before.members is not None and known.members is not None:
+                self._check_same(before, known, None)
+            table[name] = known
+
     def _enum(self, node: Any) -> Any:
-        """An Enum, or what it is where int does not hold its values."""
-        key = f"enum {node.name}"
-        made = self.tags.get(key) if node.name else None
-        if made is not None and node.values is None:
-            return made
-        if not isinstance(made, types.Enum):
-            made = types.Enum(node.name or "")
-            if node.name:
-                self.tags[key] = made
+        """An int of that name, or what it is where int does not hold its values."""
+        key = f"enum {node.name}" if node.name else "an unnamed enum"
+        made: Any = types.with_alias(types.INT, key)
         if node.values is None:
-            return made
+            return self.tags.setdefault(key, made)
         value, values = -1, {}
         for each in node.values.enumerators:
             if each.value is None:
@@ -375,12 +399,10 @@ class Declarations:
                 except constants.NotConstant as error:
                     raise self.error(f"the value of {each.name}: {error}", each.coord or node.coord) from None
             values[each.name] = self.enumerators[each.name] = value
-        if made.values is None:
-            made.values, made.in_header = values, self.in_header
-        other = self._other_type(values)
-        if other is not None and node.name:
-            self.tags[key] = other
-        return other or made
+        made = self._other_type(values) or made
+        if node.name:
+            self.tags[key] = made
+        return made
 
     def _other_type(self, values: Mapping[str, int]) -> Any:
         """What an enum with these values is, unless an int."""

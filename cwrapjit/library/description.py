@@ -1,7 +1,7 @@
-"""How Python's mapping of C declarations tells the call path (csrc/wrap/) what to do.
+"""How Python's mapping of C declarations tells the call path (csrc/library/) what to do.
 
-A `Function` is plain data. csrc/wrap reads it once, by attribute, when the callable is made, and checks all
-of it: nothing here can make a call unsafe, apart from a thunk that does not fit the C function.
+A `Function` is plain data. csrc/library reads it once, by attribute, when the callable is made, and checks
+all of it: nothing here can make a call unsafe, apart from a thunk that does not fit the C function.
 
 Dims are integer expressions over *symbols* in reverse Polish notation, a tuple of ints, symbol names and
 "+", "-", "*", "/", "%" ("/" and "%" as C does them): ("n",), (3,), ("n", "n", 1, "+", "*", 2, "/"). A symbol
@@ -46,12 +46,12 @@ class Parameter:
     #   "string"   const char *: str (UTF-8) or bytes, no NUL inside
     #   "buffer"   the bytes of a bytes-like object; its length is the symbol in dims
     #   "handle"   the pointer in an instance of `cls` (opaque pointers, structs by pointer)
-    #   "struct"   the memory of an instance of `cls`, for a struct by value
+    #   "struct"   the memory of an instance of `cls`, for a struct by value; out: a new one, by pointer
     #   "items"    a tuple, list or set (`container`) of scalars of `type`, as a temporary array of `dims`
     #   "data"     T **: callee-allocated result; with dims, whose symbols come from "length" parameters
-    #   "length"   an integer of `type` by pointer that the callee fills: the value of `symbol` after the call
-    #   "status"   an integer of `type` by pointer that the callee fills, for Function.check; no result
-    #   "null"     always NULL
+    #   "length"   an integer of `type` by pointer that the callee fills: the value of `symbol`
+    #              after the call
+    #   "status"   an integer of `type` by pointer that the callee fills, for Function.check (out: a result)
     # A NumPy dtype name. What C calls size_t is "uint64"; its int is "intc", which becomes Python's int.
     type: str = ""
     argument: int = -1  # index in Function.arguments; -1: none
@@ -60,7 +60,7 @@ class Parameter:
     intent: str = "in"  # "in", "inout" (written in place; scalars: also a result), "out" (a result)
     # A dim of () may be anything; arrays without dims are taken as they are, unchecked.
     dims: tuple[Dim, ...] = ()
-    # Arrays: "C", "F"; an axis with a "stride" parameter may lie as it likes; "A": all axes have one.
+    # Arrays: "C", "F"; an axis with a "stride" parameter may lie as it likes.
     order: str = "C"
     value: Dim = ()
     of: int = -1  # "stride": index of the array's parameter
@@ -69,10 +69,9 @@ class Parameter:
     cls: Any = None
     container: Any = None
     name: str = ""  # C's name of it, for messages
-    # "value": bool, int and float are not interchanged, NumPy scalars are of just this type.
-    strict: bool = False
-    # "array" with strides: what is passed is the lowest address, as BLAS wants for incx < 0.
-    lowest: bool = False
+    # "stride": of an axis that runs backwards C gets the address of the "first" item, or the "lowest", as
+    # BLAS wants; "": such arrays are refused.
+    negative: str = ""
     free: int = 0  # "data": address of void free(void *); 0: the memory stays the library's
 
 
@@ -97,6 +96,7 @@ class Result:
     of: tuple[int, ...] = ()  # arguments that the result may point into
     free: int = 0  # address of void free(void *)
     cls: Any = None
+    library: Any = None  # "handle" of no owner: what keeps the library's memory; see lifetime.py
 
 
 @dataclasses.dataclass
@@ -112,5 +112,8 @@ class Function:
     owner: Any  # kept alive: the compiled unit, the library
     check: Any = None  # called with the status after the call (or None); raises, or returns None
     keep_gil: bool = False
-    writes_result_first: bool = True  # the return value comes before out parameters in the results
+    may_overlap: bool = False  # what it writes may share memory with other arguments
+    stable: bool = False  # it neither moves nor frees memory of its arguments that arrays may look into
+    c_name: str = ""  # C's name of the function
+    guard: Any = None  # debug=True: the environment, whose sources have lines
     signature: str = ""  # "double (double, double)": the name of the capsule for scipy.LowLevelCallable

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from cwrapjit import _cwrapjit
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
-from cwrapjit.library.options import Options
+from cwrapjit.library.options import Options, names_of
+from cwrapjit.library.signatures import signature
 from cwrapjit.library.thunks import Unmapped, Writer, array_length
 
 _NAMES = {
@@ -94,7 +95,7 @@ class _Adapter:
         given = options.returns
         self.returns = dict(given) if isinstance(given, Mapping) else {}
         self.single = None if isinstance(given, Mapping) else given
-        self.out = [options.out] if isinstance(options.out, str) else list(options.out or ())
+        self.out = list(names_of(options.out))
 
     def descriptor(self, ctype: Any) -> Descriptor | None:
         ctype = ctype.target if isinstance(ctype, types.Pointer) else ctype
@@ -124,7 +125,7 @@ class _Adapter:
             self._put_together(name, local, known, by_pointer and ctype.const)
         if by_pointer:
             self.calls.append(
-                f"{name} ? &{local} : 0" if name in _names(self.options.optional) else f"&{local}"
+                f"{name} ? &{local} : 0" if name in names_of(self.options.optional) else f"&{local}"
             )
         else:
             self.calls.append(local)
@@ -144,7 +145,7 @@ class _Adapter:
         for k in range(known.rank if known.members["strides"] else 0):
             stride = f"{name}_stride_{k}"
             self.declare(f"long {stride}")
-            self.strides[stride] = (name, k)
+            self.strides[stride] = (name, k, "first")
             unit = f" * (long)sizeof({self.writer.spell(known.item)})" if known.in_bytes else ""
             self.before.append(f"{_member(local, known, 'strides', k)} = {stride}{unit};")
 
@@ -200,11 +201,9 @@ class _Adapter:
             self.after.append("return cwj_r;")
         lines = "".join(f"    {line}\n" for line in [*self.before, *self.after])
         text = f"{self.writer.spell(result)} cwj_adapter({', '.join(self.text) or 'void'})\n{{\n{lines}}}\n"
-        compiler: Literal[True] | None = None
-        if self.writer.needs_compiler and not self._is_ours():
-            compiler = True
+        optimize = self.writer.needs_compiler and not self._is_ours()
         code, addresses = _cwrapjit.compile_thunks(
-            self.library.environment, self.writer.text() + text, ["cwj_adapter"], compiler
+            self.library.environment, self.writer.text() + text, ["cwj_adapter"], optimize
         )
         adapter = dataclasses.replace(found, result=result, parameters=self.parameters)
         adapter.address, adapter.code = addresses[0], code
@@ -229,6 +228,8 @@ def adapt(library: Any, found: FunctionDeclaration, options: Options) -> tuple[F
         return found, options
     if found.variadic or found.private or not found.prototyped:
         return found, options
+    if adapter.options.doc is None:  # it shows the user's declaration, not that of the function in front
+        adapter.options.doc = signature(found)
     try:
         return adapter.make()
     except RecursionError:
@@ -237,7 +238,3 @@ def adapt(library: Any, found: FunctionDeclaration, options: Options) -> tuple[F
 
 def _member(local: str, known: Descriptor, role: str, k: int) -> str:
     return f"{local}.{known.members[role]}{f'[{k}]' if known.is_array[role] else ''}"
-
-
-def _names(given: Any) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given or ())

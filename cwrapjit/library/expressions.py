@@ -7,13 +7,15 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from cwrapjit._imports import load
 from cwrapjit.library import constants
 from cwrapjit.library.description import Dim
+from cwrapjit.library.parser import pycparser
 
 # A name of a dim -> a number for constants, a symbol's name, or None: unknown.
 Lookup = Callable[[str], "int | str | None"]
 
-_TOKEN = re.compile(r"\s*(?:(\d\w*)|([A-Za-z_]\w*)|([-+*/%()]))")
+_TEXT = re.compile(r"[\w\s*/%()+-]+")
 _MAX_LENGTH = 64
 
 
@@ -51,19 +53,16 @@ def of_text(text: object, lookup: Lookup) -> Dim:
         raise TypeError(f"a dim must be an int or a str, not {type(text).__name__}")
     if isinstance(text, int):
         return (text,)
-    tokens: list[str] = []
-    at = 0
-    stripped = text.strip()
-    while at < len(stripped):
-        match = _TOKEN.match(stripped, at)
-        if match is None or len(tokens) > 4 * _MAX_LENGTH:
-            raise BadDim(f"{text!r} is no dim")
-        tokens.append(match[1] or match[2] or match[3])
-        at = match.end()
-    found, rest = _sum(tokens, lookup, text)
-    if rest:
+    if not _TEXT.fullmatch(text) or len(text) > 16 * _MAX_LENGTH or "**" in "".join(text.split()):
         raise BadDim(f"{text!r} is no dim")
-    return _bounded(found)
+    try:
+        tree = pycparser().CParser().parse(f"int x[{text}];")
+        declared = tree.ext[0].type
+        if declared.dim is None or declared.dim_quals:  # [static n]
+            raise BadDim(f"{text!r} is no dim")
+        return of_tree(declared.dim, lookup)
+    except (load("pycparser.c_parser").ParseError, RecursionError):
+        raise BadDim(f"{text!r} is no dim") from None
 
 
 def shape_of(shape: object, lookup: Lookup) -> tuple[Dim, ...]:
@@ -97,39 +96,3 @@ def _bounded(dim: Dim) -> Dim:
     if any(isinstance(each, int) and not -(2**63) <= each < 2**63 for each in dim):
         raise BadDim("a number in a dim is too large")
     return dim
-
-
-def _sum(tokens: list[str], lookup: Lookup, text: str) -> tuple[Dim, list[str]]:
-    found, tokens = _product(tokens, lookup, text)
-    while tokens and tokens[0] in "+-":
-        right, rest = _product(tokens[1:], lookup, text)
-        found, tokens = (*found, *right, tokens[0]), rest
-    return found, tokens
-
-
-def _product(tokens: list[str], lookup: Lookup, text: str) -> tuple[Dim, list[str]]:
-    found, tokens = _atom(tokens, lookup, text)
-    while tokens and tokens[0] in "*/%":
-        right, rest = _atom(tokens[1:], lookup, text)
-        found, tokens = (*found, *right, tokens[0]), rest
-    return found, tokens
-
-
-def _atom(tokens: list[str], lookup: Lookup, text: str) -> tuple[Dim, list[str]]:
-    if not tokens or tokens[0] in ")+*/%":
-        raise BadDim(f"{text!r} is no dim")
-    first, rest = tokens[0], tokens[1:]
-    if first == "-":
-        found, rest = _atom(rest, lookup, text)
-        return (0, *found, "-"), rest
-    if first == "(":
-        found, rest = _sum(rest, lookup, text)
-        if rest[:1] != [")"]:
-            raise BadDim(f"{text!r} is no dim")
-        return found, rest[1:]
-    if first[0].isdigit():
-        try:
-            return (constants.integer(first),), rest
-        except constants.NotConstant as error:
-            raise BadDim(str(error)) from None
-    return (_named(first, lookup),), rest

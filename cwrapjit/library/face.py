@@ -6,6 +6,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from cwrapjit import _cwrapjit
+from cwrapjit._cwrapjit import CompileWarning
+from cwrapjit._imports import late
 from cwrapjit.library.library import RESERVED, Core
 
 
@@ -15,7 +18,8 @@ class Library:
     path: the library's file; libraries: names as linkers have them ("m", "openblas"); sources: C files.
     header: C text whose types, enums and macros declarations may use. init, free: C functions that run once,
     before the first and after the last use; exec: one that returns 0 unless it fails, or a Python function of
-    the library, that runs after init. gil=True keeps the GIL in all calls.
+    the library, that runs after init. gil=True keeps the GIL in all calls. debug=True makes faults in calls a
+    cwrapjit.Fault.
 
     What is declared becomes an attribute. Names that Python cannot have, and those of the methods here, get a
     "_".
@@ -39,16 +43,19 @@ class Library:
         exec: str | Callable[[Any], Any] | None = None,
         gil: bool = False,
         doc: str = "",
+        debug: bool | None = None,
     ) -> None:
         core = Core(
             name, path, sources=sources, libraries=libraries, header=header, include_dirs=include_dirs,
             define_macros=define_macros, library_dirs=library_dirs, init=init, free=free, gil=gil, doc=doc,
+            debug=debug,
         )  # fmt: skip
         object.__setattr__(self, "_core", core)
         object.__setattr__(self, "__doc__", doc)
         object.__setattr__(self, "__name__", name)
         if exec is not None:
-            from cwrapjit.library import lifetime
+            with late:
+                from cwrapjit.library import lifetime
 
             lifetime.execute(self, core, exec)
 
@@ -63,7 +70,9 @@ class Library:
 
         out, inout, optional, keyword_only, positional_only: names of parameters. defaults, order, strides,
         hidden, container, rename: dicts by parameter. returns: (shape, owner) of pointers that come back.
-        check: what becomes of a status. name, doc, gil, unsafe. broadcast=True, prototype={parameter: dims}:
+        check: what becomes of a status. overlap="allow": what is written may share memory with other
+        arguments. stable=True: memory that arrays look into stays where it is. name, doc, gil, unsafe.
+        broadcast=True, prototype={parameter: dims}:
         a broadcasting function.
         """
         return self._core.function(declaration, **options)
@@ -92,27 +101,45 @@ class Library:
 
     def interface(self, name: str, functions: Iterable[Any], *, doc: str | None = None) -> Any:
         """One name for several functions: the types of the arguments say which is called."""
-        from cwrapjit.library.interface import Interface
+        with late:
+            from cwrapjit.library.interface import Interface
 
         return self._core.keep(name, Interface(name, f"{self._core.name}.{name}", functions, doc))
 
     def struct(self, declaration: str | type, **options: Any) -> Any:
         """A Python class for a C struct; the options: cwrapjit.library.structs.define_struct()."""
-        from cwrapjit.library import structs
+        with late:
+            from cwrapjit.library import structs
 
         return structs.define_struct(self._core, declaration, **options)
 
     def handle(self, declaration: str | type, **options: Any) -> Any:
         """A Python class for an opaque pointer; the options: cwrapjit.library.structs.define_handle()."""
-        from cwrapjit.library import structs
+        with late:
+            from cwrapjit.library import structs
 
         return structs.define_handle(self._core, declaration, **options)
 
     def fortran(self, declaration: str, **options: Any) -> Any:
         """Fortran routines from their interfaces, a module's variables and types; see fortran.define()."""
-        from cwrapjit.library import fortran
+        with late:
+            from cwrapjit.library import fortran
 
+        known = fortran.define.__kwdefaults__ or {}
+        for option in options:
+            if option not in known:
+                raise TypeError(
+                    f"{self._core.name}.fortran(): unknown option {option!r}, there are {', '.join(known)}; "
+                    "what is written, the declaration says: intent(out)"
+                )
         return fortran.define(self._core, declaration, **options)
+
+    def diagnose(self) -> list[CompileWarning] | None:
+        """What the optimizing compiler's checks say of the library's own C text, its header and sources.
+
+        A list of CompileWarning, empty where all is well; None without a compiler.
+        """
+        return _cwrapjit.library_diagnose(self._core.environment)
 
     @property
     def mapped(self) -> list[str]:

@@ -34,6 +34,7 @@ class Where:
     libraries: Sequence[str | os.PathLike[str]] = ()
     library_dirs: Sequence[str | os.PathLike[str]] = ()
     include_dirs: Sequence[str | os.PathLike[str]] = ()
+    guard: Any = None  # as in description.Function
 
     def link(self) -> list[str]:
         """The end of the command line."""
@@ -155,7 +156,7 @@ class _Unit:
                 link=self.where.link(),
                 flags=flags,
             )
-            environment = library_environment(self.where.name, path=str(path))
+            environment = library_environment(self.where.name, libraries=[str(path)])
         thunks = self._thunks()
         text = PREAMBLE + "".join(text for _, text in thunks)
         code, addresses = compile_thunks(environment, text, [f"cwj_thunk_{symbol}" for symbol, _ in thunks])
@@ -253,6 +254,7 @@ class _Unit:
                 owner=self.owner,
                 check=check,
                 keep_gil=bool(self.options.get("gil")),
+                guard=self.where.guard,
             )
         )
 
@@ -309,17 +311,19 @@ def define(
     """Reads a declaration, compiles a wrapper for it, and makes what it declares attributes of the library.
 
     The declaration holds the specification statements of routines, or a whole module with its variables and
-    types; executable statements are skipped. module= names the module of routines that stand alone: its .mod
-    file is looked for in include_dirs. sources= are Fortran files that are compiled along; kinds= the bytes
-    of named kinds; shapes= the dims that x(*) and assumed shapes do not say; unsafe=True takes any array for
-    x(*). Returns the function, a tuple of several, or the class of a type alone. A single routine without
-    mapping is an error; of several, the others are mapped, and library.unmapped says why.
+    types; of executable statements only what they assign is looked at. module= names the module of routines
+    that stand alone: its .mod file is looked for in include_dirs. sources= are Fortran files compiled
+    along; kinds= the bytes of named kinds; shapes= the dims that x(*) and assumed shapes do not say;
+    unsafe=True takes any array for x(*). Returns the function, a tuple of several, or the class of a type
+    alone. A single routine without mapping is an error; of several, the others are mapped, and
+    library.unmapped says why.
     """
     _check_options(library.name, {"sources": sources, "include_dirs": include_dirs, "flags": flags}, Sequence)
     _check_options(
         library.name, {"kinds": kinds or {}, "defaults": defaults or {}, "shapes": shapes or {}}, Mapping
     )
-    where = Where(library.name, **library.fortran_link())
+    guard = library.environment if library.debug else None
+    where = Where(library.name, guard=guard, **library.fortran_link())
     if not isinstance(declaration, str):
         raise TypeError(f"{where.name}.fortran(): a declaration is a str, not {type(declaration).__name__}")
     unit = _Unit(

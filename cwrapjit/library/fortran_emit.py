@@ -238,7 +238,8 @@ class Procedure(Shapes):
         ]
         strides = [
             self._hidden_int(
-                f"bound_{name}_stride_{i + 1}", Parameter("stride", "int64", of=at, axis=i, name=name)
+                f"bound_{name}_stride_{i + 1}",
+                Parameter("stride", "int64", of=at, axis=i, name=name, negative="first"),
             )
             for i in range(rank)
         ]

@@ -1,4 +1,4 @@
-"""What Fortran text declares, as data, and the statements that it is made of."""
+"""What Fortran text declares, as data."""
 
 from __future__ import annotations
 
@@ -66,12 +66,6 @@ class Declared:
     variables: list[tuple[str, Variable]] = dataclasses.field(default_factory=list)  # (module, variable)
 
 
-@dataclasses.dataclass
-class Statement:
-    text: str
-    line: int
-
-
 def split(text: str, separator: str = ",") -> list[str]:
     """The parts of a list, not divided inside parentheses or quotes."""
     parts, depth, quote, start = [], 0, "", 0
@@ -89,46 +83,3 @@ def split(text: str, separator: str = ",") -> list[str]:
             start = at + 1
     parts.append(text[start:].strip())
     return parts if parts != [""] else []
-
-
-def closing(text: str, opening: int) -> int:
-    """The index of the parenthesis that closes the one at `opening`, or -1."""
-    depth = 0
-    for at in range(opening, len(text)):
-        depth += (text[at] == "(") - (text[at] == ")")
-        if depth == 0:
-            return at
-    return -1
-
-
-def _without_comment(line: str) -> str:
-    quote = ""
-    for at, letter in enumerate(line):
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "'\"":
-            quote = letter
-        elif letter == "!":
-            return line[:at]
-    return line
-
-
-def statements(text: str) -> list[Statement]:
-    found: list[Statement] = []
-    pending, first = "", 0
-    for number, line in enumerate(text.splitlines(), 1):
-        code = _without_comment(line).strip()
-        if not code or code.startswith("#"):
-            continue
-        if pending:
-            code = pending + (code[1:].lstrip() if code.startswith("&") else code)
-        else:
-            first = number
-        if code.endswith("&"):
-            pending = code[:-1].rstrip() + " "
-            continue
-        pending = ""
-        found += [Statement(part, first) for part in split(code, ";") if part]
-    if pending:
-        found.append(Statement(pending.strip(), first))
-    return found

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cwrapjit import _cwrapjit
+from cwrapjit._imports import late
 
 
 def fill_members(self: Any, /, *args: Any, **kwargs: Any) -> None:
     """Members by position or by name; the rest is zero."""
     cls = type(self)
-    names = cls.__match_args__
+    for name, value in bind(f"{cls.__name__}()", cls.__match_args__, args, kwargs).items():
+        _set_member(self, name, value)
+
+
+def bind(who: str, names: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by name, all of them optional; what does not fit is refused in the words of csrc/base/bind.h."""
     if len(args) > len(names):
-        raise TypeError(f"{cls.__name__}() takes at most {len(names)} arguments ({len(args)} given)")
-    for name in names[: len(args)]:
-        if name in kwargs:
-            raise TypeError(f"{cls.__name__}() got multiple values for argument {name!r}")
-    kwargs.update(zip(names, args, strict=False))
+        raise TypeError(
+            f"{who}: takes {len(names)} positional argument{'s' * (len(names) != 1)} but {len(args)} "
+            f"{'was' if len(args) == 1 else 'were'} given"
+        )
+    given = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name not in names:
-            raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}")
-        _set_member(self, name, value)
+            raise TypeError(f"{who}: got an unexpected keyword argument {name!r}")
+        if name in given:
+            raise TypeError(f"{who}: got multiple values for argument {name!r}")
+        given[name] = value
+    return given
 
 
 def _set_member(self: Any, name: str, value: Any) -> None:
@@ -41,19 +52,46 @@ def come_from_functions(self: Any, /, *args: Any, **kwargs: Any) -> None:
     )
 
 
-def make_init(function: Any, adopts: bool, keeps: tuple[str, ...]) -> Any:
-    positions = _positions(function, keeps)
+@dataclasses.dataclass
+class Keeps:
+    """keeps=: arguments of a method that C points to afterwards; the instance keeps them alive."""
+
+    names: tuple[str, ...]
+    copied: frozenset[str] = frozenset()  # structs by value: C has what they pointed to
+    replaces: bool = False  # a property's: what it kept before is no more
+
+    def find(self, function: Any) -> list[tuple[str, int]]:
+        """Names and positions."""
+        names = list(function.__signature__.parameters) if self.names else []
+        for name in self.names:
+            if name not in names:
+                raise ValueError(f"{function.__qualname__}(): keeps= names {name}, which is no argument")
+        return [(name, names.index(name)) for name in self.names]
+
+    def keep(
+        self, found: list[tuple[str, int]], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """After a call with these arguments."""
+        for name, position in found:
+            value = args[position] if position < len(args) else kwargs.get(name)
+            if value is not None or self.replaces:
+                which = id(self) + position if self.replaces else 0
+                _cwrapjit.keep(instance, value, name in self.copied, which)
+
+
+def make_init(function: Any, adopts: bool, keeps: Keeps) -> Any:
+    found = keeps.find(function)
 
     def __init__(self: Any, /, *args: Any, **kwargs: Any) -> None:
         _cwrapjit.construct(self, function, args, kwargs, adopts)
-        for name, position in positions:
-            _keep(self, name, position, args if adopts else (self, *args), kwargs)
+        keeps.keep(found, self, args if adopts else (self, *args), kwargs)
 
     __init__.__doc__ = function.__doc__
     parameters = function.__signature__.parameters.values()
     signature = function.__signature__
     if adopts:
-        import inspect
+        with late:
+            import inspect
 
         first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
         signature = signature.replace(parameters=[first, *parameters])
@@ -61,28 +99,13 @@ def make_init(function: Any, adopts: bool, keeps: tuple[str, ...]) -> Any:
     return __init__
 
 
-def _positions(function: Any, keeps: tuple[str, ...]) -> list[tuple[str, int]]:
-    names = list(function.__signature__.parameters) if keeps else []
-    for name in keeps:
-        if name not in names:
-            raise ValueError(f"{function.__qualname__}(): keeps= names {name}, which is no argument")
-    return [(name, names.index(name)) for name in keeps]
-
-
-def _keep(instance: Any, name: str, position: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    value = args[position] if position < len(args) else kwargs.get(name)
-    if value is not None:
-        _cwrapjit.keep(instance, value)
-
-
-def keeping(function: Any, keeps: tuple[str, ...]) -> Any:
-    """A method after which C points to some of its arguments: the instance keeps them alive."""
-    positions = _positions(function, keeps)
+def keeping(function: Any, keeps: Keeps) -> Any:
+    """A method after which C points to some of its arguments."""
+    found = keeps.find(function)
 
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         result = function(self, *args, **kwargs)
-        for name, position in positions:
-            _keep(self, name, position, (self, *args), kwargs)
+        keeps.keep(found, self, (self, *args), kwargs)
         return result
 
     method.__name__ = function.__name__

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from cwrapjit import _cwrapjit
+from cwrapjit._imports import late
 from cwrapjit.library import constants, types
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed
 from cwrapjit.library.mapping import Callback, Mapped, Mapper, python_name, refuse
@@ -19,6 +20,7 @@ from cwrapjit.library.units import Pending, compile_together
 RESERVED = frozenset(
     (
         "declare",
+        "diagnose",
         "fortran",
         "function",
         "handle",
@@ -50,6 +52,7 @@ class Core:
         free: str | None = None,
         gil: bool = False,
         doc: str = "",
+        debug: bool | None = None,
     ) -> None:
         if not isinstance(name, str):
             raise TypeError(f"library(): name must be a str, not {type(name).__name__}")
@@ -57,8 +60,11 @@ class Core:
             raise TypeError(f"library({name!r}): header must be a str, not {type(header).__name__}")
         if not isinstance(doc, str):
             raise TypeError(f"library({name!r}): doc must be a str, not {type(doc).__name__}")
+        if debug is not None and not isinstance(debug, bool):
+            raise TypeError(f"library({name!r}): debug must be True or False, not {debug!r}")
         self.name = name
         self.doc = doc
+        self.debug = _cwrapjit.config.debug if debug is None else debug
         self.unmapped: dict[str, str] = {}
         self._members: dict[str, Any] = {}
         self._pending: dict[str, Pending] = {}
@@ -75,12 +81,17 @@ class Core:
         self._header_read = not header
         self._macro_values: dict[str, Any] = {}
         self._header_functions: dict[str, FunctionDeclaration] = {}
+        self.prototypes: dict[str, FunctionDeclaration] = {}  # all that declarations said so far
         self.declarations = Declarations(include_dirs, define_macros)
-        unit = _cwrapjit.library_environment(
-            name, sources, libraries, include_dirs, define_macros, library_dirs, header, path
+        if path is not None and (libraries is None or isinstance(libraries, (tuple, list))):
+            libraries = [path, *(libraries or ())]
+        self.environment = _cwrapjit.library_environment(
+            name, sources, libraries, include_dirs, define_macros, library_dirs, header, self.debug
         )
-        self.environment = unit
-        from cwrapjit.library import lifetime
+        # Its memory is nobody else's, and goes with its code.
+        self.is_compiled = bool(sources) and not libraries
+        with late:
+            from cwrapjit.library import lifetime
 
         self.lifetime: lifetime.Lifetime | None = None  # not yet: what begins a library is made without
         self.lifetime = lifetime.begin(self, init, free)
@@ -89,8 +100,6 @@ class Core:
 
     def function(self, declaration: str, **options: Any) -> Any:
         """Declares one C function."""
-        broadcast = options.pop("broadcast", False)
-        prototype = options.pop("prototype", None)
         read = self._read_options(options)
         parsed = self._read(declaration, "function")
         if len(parsed.functions) != 1 or parsed.variables:
@@ -99,15 +108,8 @@ class Core:
                 f"{len(parsed.functions)} functions and {len(parsed.variables)} variables"
             )
         found = parsed.functions[0]
-        if found.name in self.frees:  # what frees objects of a class must not free one twice
-            from cwrapjit.library import structs
-
-            made = structs.end(self, self.frees[found.name], found.name)
-            return self._keep(read.name or found.name, made)
-        if broadcast or prototype is not None:
-            from cwrapjit.library import broadcast as module
-
-            made = module.define(self, found, read, prototype)
+        made = self._make_specially(found, read)
+        if made is not None:
             return self._keep(read.name or found.name, made)
         try:
             return self.make(found, read)
@@ -255,6 +257,24 @@ class Core:
             raise AttributeError(f"{who}: there is no symbol {symbol} in library {self.name!r}")
         return found
 
+    def destructor(self, symbol: str, who: str) -> int:
+        """The address of a C function that ends what its only parameter points to."""
+        address = self.address(symbol, who)
+        declared = self.prototypes.get(symbol) or self.header_function(symbol)
+        if declared is not None:
+            self.check_destructor(declared, who)
+        return address
+
+    def check_destructor(self, found: FunctionDeclaration, who: str) -> None:
+        only = found.parameters[0].type if len(found.parameters) == 1 else None
+        if found.prototyped and len(found.parameters) != 1:
+            raise ValueError(
+                f"{who}: {found.name}() takes {len(found.parameters)} parameters: what frees an object must "
+                "take a pointer to it, and nothing else"
+            )
+        if found.prototyped and not isinstance(only, types.Pointer):
+            raise ValueError(f"{who}: {found.name}() takes no pointer to what it should free")
+
     def header_function(self, name: str) -> FunctionDeclaration | None:
         """What header= declares under this name."""
         self._read_header()
@@ -280,7 +300,8 @@ class Core:
 
     def checker(self, who: str, check: Any) -> Callable[[int], None]:
         """What check= says as a function of the status."""
-        from cwrapjit.library.checks import checker
+        with late:
+            from cwrapjit.library.checks import checker
 
         return checker(self, who, check)
 
@@ -303,7 +324,11 @@ class Core:
                 f"{self.name}.{method}(): the declaration must be a str, not {type(text).__name__}"
             )
         self._read_header()
-        file = f"<{self.name}.{method}>"
+        parsed = self._parse(text, f"<{self.name}.{method}>", each)
+        self.prototypes.update((found.name, found) for found in parsed.functions)
+        return parsed
+
+    def _parse(self, text: str, file: str, each: bool) -> Parsed:
         if each:
             return self.declarations.read_each(text, file)
         text = text.rstrip()
@@ -322,18 +347,32 @@ class Core:
         try:
             made = Options(**given)
         except TypeError:
-            known = [each for each in Options.__dataclass_fields__ if each != "all_containers"]
+            known = [name for name, each in Options.__dataclass_fields__.items() if each.init]
             unknown = sorted(name for name in given if name not in known)
             raise TypeError(
-                f"{self.name}.function() has no option {unknown[0]!r}; they are: {', '.join(known)}, "
-                "broadcast, prototype"
+                f"{self.name}.function() has no option {unknown[0]!r}; they are: {', '.join(known)}"
             ) from None
         made.gil = bool(made.gil or self._gil)
         return made
 
+    def _make_specially(self, found: FunctionDeclaration, options: Options) -> Any:
+        """What frees objects of a class, each once; a broadcasting function; None: neither."""
+        if found.name in self.frees:
+            with late:
+                from cwrapjit.library import structs
+
+            return structs.end(self, self.frees[found.name], found)
+        if options.broadcast or options.prototype is not None:
+            with late:
+                from cwrapjit.library import broadcast
+
+            return broadcast.define(self, found, options)
+        return None
+
     def _map(self, found: FunctionDeclaration, options: Options) -> Mapped:
         if self.descriptors:
-            from cwrapjit.library import descriptors
+            with late:
+                from cwrapjit.library import descriptors
 
             found, options = descriptors.adapt(self, found, options)
         mapped = Mapper(self, found, options).map()
@@ -348,21 +387,14 @@ class Core:
         self, found: FunctionDeclaration, own: dict[str, Any], name: str, pending: Pending
     ) -> None:
         attribute = self._attribute(own.get("name") or name)
-        if found.name in self.frees:
-            from cwrapjit.library import structs
-
-            self._keep(attribute, structs.end(self, self.frees[found.name], found.name))
-            return
         try:
-            if own.get("broadcast") or own.get("prototype") is not None:
-                from cwrapjit.library import broadcast as module
-
-                rest = {key: value for key, value in own.items() if key not in ("broadcast", "prototype")}
-                read = self._read_options({"name": name, **rest})
-                self._keep(attribute, module.define(self, found, read, own.get("prototype")))
+            read = self._read_options({"name": attribute, **own})
+            made = self._make_specially(found, read)
+            if made is not None:
+                self._keep(attribute, made)
                 return
             refuse(found)
-            mapped = self._map(found, self._read_options({"name": attribute, **own}))
+            mapped = self._map(found, read)
         except (Unmapped, AttributeError, _cwrapjit.CompileError) as reason:
             self.unmapped[found.name] = str(reason)
             return
@@ -411,6 +443,7 @@ class Core:
         return unsupported
 
     def _add_variable(self, found: Any, name: str, shape: Any = None, readonly: bool = False) -> None:
-        from cwrapjit.library.variables import make
+        with late:
+            from cwrapjit.library.variables import make
 
         self.add_variable(name, make(self, found, shape, readonly))

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from cwrapjit._cwrapjit import Instance, Layout, instance_at
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.options import Options
@@ -17,18 +18,27 @@ _LOCK = threading.Lock()
 _BEGUN: dict[int, int] = {}  # address of an init function -> libraries that it serves
 
 
-class Lifetime:
-    """Everything that needs the library's code keeps this. Its end is the library's."""
+class Lifetime(Instance):
+    """Everything that needs the library's code keeps this. Its end is the library's.
 
-    __slots__ = ("__weakref__", "unit")
+    It is an instance so that structs in the library's memory lie in it: what their pointers point to is kept
+    by the Lifetime as it is by other owners. It has no memory that anybody reads.
+    """
 
-    def __init__(self, unit: Any) -> None:
-        self.unit = unit
+    __slots__ = ("unit",)
+    __cwrapjit_layout__ = Layout("the library", "", 0, 1, None)
+
+    unit: Any
+
+
+# Memory of shared libraries, which may outlive all of our library objects, or be in several of them.
+_SHARED = instance_at(Lifetime, 1)
 
 
 def begin(library: Any, init: object, free: object) -> Lifetime:
     """Runs init, unless it ran for another library object of the same C library, and sees to free."""
-    lifetime = Lifetime(library.environment)
+    lifetime: Lifetime = instance_at(Lifetime, 1, None if library.is_compiled else _SHARED)
+    lifetime.unit = library.environment
     start = None if init is None else _function(library, "init", init, types.Void())
     end = None if free is None else _function(library, "free", free, types.Void())
     key = start.address if start is not None else end.address if end is not None else 0

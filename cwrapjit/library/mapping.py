@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import keyword
-import re
 from typing import Any
 
 from cwrapjit.library import expressions, types
@@ -60,13 +59,10 @@ class Mapper:
         self.library = library
         self.declaration = declaration
         self.options = options
-        self.who = f"{library.name}.{declaration.name}()"
+        self.who = f"{library.name}.{declaration.name}()"  # C's name, for what is wrong with the declaration
+        self.called = options.qualname or f"{library.name}.{options.name or declaration.name}"
         self.slots = [
-            Slot(
-                each.name or f"arg{k + 1}",
-                types.INT_FOR_ENUM if isinstance(each.type, types.Enum) else each.type,
-            )
-            for k, each in enumerate(declaration.parameters)
+            Slot(each.name or f"arg{k + 1}", each.type) for k, each in enumerate(declaration.parameters)
         ]
         self.by_name = {slot.name: k for k, slot in enumerate(self.slots)}
         self.arguments: list[Argument] = []
@@ -93,7 +89,7 @@ class Mapper:
         self._check_uses(result)
         function = Function(
             name=options.name or python_name(declaration.name),
-            qualname=f"{self.library.name}.{options.name or declaration.name}",
+            qualname=self.called,
             doc=options.doc if options.doc is not None else signature(declaration),
             arguments=arguments,
             parameters=[slot.parameter for slot in self.slots if slot.parameter is not None],
@@ -103,6 +99,9 @@ class Mapper:
             owner=None,
             check=options.check,
             keep_gil=bool(options.gil),
+            may_overlap=options.overlap == "allow",
+            stable=bool(options.stable),
+            c_name=declaration.name,
             signature=signature(declaration, names=False),
         )
         result.of = tuple(sorted({self._argument_of(name) for name in self.result_of}))
@@ -120,7 +119,7 @@ class Mapper:
         if slot.trees and any(tree is None for tree in slot.trees[1:]):
             raise Unmapped(f"{slot.name} is an array with an unknown inner dim")
         if slot.trees:
-            slot.item = types.INT_FOR_ENUM if isinstance(ctype, types.Enum) else ctype
+            slot.item = ctype
             if slot.trees[0] is None:
                 if len(slot.trees) > 1:
                     raise Unmapped(f"{slot.name} is an array whose first dim is not known")
@@ -128,8 +127,6 @@ class Mapper:
                 slot.type = types.Pointer(slot.item, slot.const)
         elif isinstance(ctype, types.Pointer):
             slot.item, slot.const = ctype.target, ctype.const
-            if isinstance(slot.item, types.Enum):
-                slot.item = types.INT_FOR_ENUM
 
     def _parameter(self, k: int, slot: Slot) -> Parameter:
         ctype = slot.type
@@ -197,11 +194,7 @@ class Mapper:
         if container is not None:
             return Parameter("items", item.dtype, dims=dims, container=container, optional=optional)
         order = self.options.order.get(slot.name, "C")
-        made = Parameter("array", item.dtype, intent=intent, dims=dims, order=order, optional=optional)
-        made.lowest = any(
-            _wants_lowest(name, given, slot.name) for name, given in self.options.strides.items()
-        )
-        return made
+        return Parameter("array", item.dtype, intent=intent, dims=dims, order=order, optional=optional)
 
     def _pointer(self, slot: Slot) -> Parameter:
         item, name, options = slot.item, slot.name, self.options
@@ -209,6 +202,8 @@ class Mapper:
         if isinstance(item, types.Callable):
             raise Callback(name)
         if isinstance(item, types.Struct):
+            if name in options.out:
+                return self._filled_struct(slot)
             intent = "in" if slot.const else "inout"
             return Parameter(
                 "handle", cls=self._class(item, name, "by pointer"), optional=optional, intent=intent
@@ -241,6 +236,17 @@ class Mapper:
             f"{name} is a {types.show(slot.type)}, which has no mapping; returns= is for what C allocates"
         )
 
+    def _filled_struct(self, slot: Slot) -> Parameter:
+        """out= of a struct: a new instance, whose memory C fills."""
+        cls = self._class(slot.item, slot.name, "by pointer")
+        self._intent(slot)
+        if not cls.__cwrapjit_layout__.size:
+            raise ValueError(
+                f"{self.who}: out= names {slot.name}: {types.show(slot.item)} is opaque, only C makes such "
+                'objects; returns="callee" is for functions that return one'
+            )
+        return Parameter("struct", cls=cls, intent="out")
+
     def _is_length(self, name: str) -> bool:
         """Whether a dim of some array names it."""
         return any(name in expressions.symbols(self.dim(tree)) for slot in self.slots for tree in slot.trees)
@@ -250,6 +256,8 @@ class Mapper:
         parts = (given,) if isinstance(given, str) else given
         if not isinstance(parts, tuple) or not 1 <= len(parts) <= 3 or parts[0] not in self.by_name:
             raise ValueError(f"{self.who}: strides[{slot.name!r}] must be an array's name or (name, axis)")
+        if len(parts) == 2 and isinstance(parts[1], str):
+            parts = (parts[0], 0, parts[1])
         of = self.by_name[parts[0]]
         axis = parts[1] if len(parts) > 1 else 0
         rank = len(self.slots[of].trees)
@@ -261,7 +269,8 @@ class Mapper:
             raise ValueError(
                 f"{self.who}: strides[{slot.name!r}]: {parts[2]!r} should be 'first' or 'lowest'"
             )
-        return Parameter("stride", slot.type.dtype, of=of, axis=axis)
+        negative = parts[2] if len(parts) == 3 else ""
+        return Parameter("stride", slot.type.dtype, of=of, axis=axis, negative=negative)
 
     def _fixed(self, slot: Slot) -> Parameter:
         """hidden={"lda": "n"}: an integer that no caller gives."""
@@ -305,6 +314,7 @@ class Mapper:
         """Integers that are dims of arrays which the caller gives are filled from their shapes."""
         solved: set[str] = set()
         used: set[str] = set()
+        before: set[str] = set()  # what must be known before the call
         for slot in self.slots:
             parameter = slot.parameter
             assert parameter is not None
@@ -312,7 +322,15 @@ class Mapper:
                 used |= expressions.symbols(dim)
                 if _is_symbol(dim) and parameter.intent != "out" and parameter.role != "data":
                     solved.add(str(dim[0]))
+                if parameter.role != "data":
+                    before |= expressions.symbols(dim)
             used |= expressions.symbols(parameter.value)
+            before |= expressions.symbols(parameter.value)
+        for name in sorted(before & set(self.options.out)):
+            raise ValueError(
+                f"{self.who}: out= names {name}, but arrays are {name} long before the call writes it: "
+                f"inout= makes {name} the capacity, which cuts the results after the call"
+            )
         for dim in result.dims:
             used |= expressions.symbols(dim)
         for slot in self.slots:
@@ -335,8 +353,6 @@ class Mapper:
         for slot in self.slots:
             parameter = slot.parameter
             assert parameter is not None
-            if slot.name in self.options.out and parameter.role not in ("array", "value", "data"):
-                raise ValueError(f"{self.who}: out= names {slot.name}, which is no pointer")
             if slot.name in self.options.out and parameter.intent != "out":
                 raise ValueError(f"{self.who}: out= names {slot.name}, which is no pointer")
             if slot.name in self.options.inout and parameter.intent != "inout":
@@ -350,13 +366,13 @@ class Mapper:
 
     def _arguments(self) -> list[Argument]:
         """Those that must be given first, those by keyword alone last."""
-        made: list[tuple[tuple[int, bool], Argument, Parameter]] = []
+        made: list[tuple[tuple[int, bool], Argument, Parameter]] = []  # by kind, then the required ones
         taken = set(self.options.rename.values())
         for slot in self.slots:
             parameter = slot.parameter
             assert parameter is not None
             if (
-                parameter.role in ("hidden", "stride", "data", "length", "status", "null")
+                parameter.role in ("hidden", "stride", "data", "length", "status")
                 or parameter.intent == "out"
             ):
                 continue
@@ -374,13 +390,12 @@ class Mapper:
                 name, kind, required, self.options.defaults.get(slot.name), annotation(parameter)
             )
             place = ("positional", "any", "keyword").index(kind)
-            made.append(((2 if kind == "keyword" else 0 if required else 1, False), argument, parameter))
+            made.append(((place, place < 2 and not required), argument, parameter))
             if place == 1 and required and any(not a.required and a.kind == "positional" for _, a, _ in made):
                 raise ValueError(
                     f"{self.who}: {name} must be given, but a positional-only argument before it not"
                 )
         made.sort(key=lambda each: each[0])
-        made.sort(key=lambda each: ("positional", "any", "keyword").index(each[1].kind))
         names = [argument.name for _, argument, _ in made]
         for name in names:
             if names.count(name) > 1:
@@ -409,8 +424,9 @@ class Mapper:
             item = slot.type.target if isinstance(slot.type, types.Pointer) else None
             if not isinstance(item, types.Scalar) or not item.is_integer or slot.type.const:
                 raise ValueError(f"{self.who}: check: {name} is no pointer to an integer")
-            slot.parameter = Parameter("status", item.dtype, intent="out", name=name)
-        self.options.check = self.library.checker(self.who, check)
+            intent = "out" if name in self.options.out else "in"
+            slot.parameter = Parameter("status", item.dtype, intent=intent, name=name)
+        self.options.check = self.library.checker(f"{self.called}()", check)
         return name
 
     # ---- the thunk ---------------------------------------------------------------------------------
@@ -439,12 +455,3 @@ def refuse(declaration: FunctionDeclaration) -> None:
 
 def _is_symbol(dim: Dim) -> bool:
     return len(dim) == 1 and isinstance(dim[0], str)
-
-
-def _wants_lowest(name: str, given: object, array: str) -> bool:
-    """Whether C gets the array's lowest address when the stride `name` is negative. BLAS, whose strides are
-    called incx and incy, counts from there; all others want the first item's."""
-    parts = given if isinstance(given, tuple) else (given,)
-    if not parts or parts[0] != array:
-        return False
-    return parts[2] == "lowest" if len(parts) == 3 else re.fullmatch("inc.", name.lower()) is not None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cwrapjit import _cwrapjit
+from cwrapjit._imports import late
 from cwrapjit.library import thunks, types
 
 ITSELF: Any = object()  # stands for the class that is being made
@@ -53,7 +54,7 @@ class Members:
             self._plan_data(plan, ctype, arrays[member.name])
         elif dims:
             self._plan_array(plan, ctype)
-        elif isinstance(ctype, (types.Scalar, types.Enum)):
+        elif isinstance(ctype, types.Scalar):
             plan.update(kind="scalar", dtype=_dtype(ctype))
             if plan["dtype"] is None:
                 plan.update(kind="refused", reason=f"{types.show(ctype)} has no mapping")
@@ -117,14 +118,15 @@ class Members:
 
     def _item_dtype(self, item: Any) -> Any:
         """The dtype of an array's items: a name, a structured dtype, or None."""
-        if isinstance(item, (types.Scalar, types.Enum)):
+        if isinstance(item, types.Scalar):
             return _dtype(item)
         if isinstance(item, types.Struct) and item.members is not None:
             return self.dtype(item)
         return None
 
     def dtype(self, ctype: types.Struct) -> Any:
-        """NumPy's structured dtype of a struct; None where a member has none."""
+        """NumPy's structured dtype of a struct; None where a member has none, as a pointer: an array's items
+        can be written, and C would follow any number there."""
         import numpy
 
         offsets, size, _ = measure(self.library, ctype, self.who)
@@ -135,7 +137,7 @@ class Members:
             while isinstance(item, types.Array):
                 dims.append(thunks.array_length(item))
                 item = item.item
-            inner = "uintp" if isinstance(item, types.Pointer) else self._item_dtype(item)
+            inner = self._item_dtype(item)
             if inner is None:
                 return None
             formats.append((inner, tuple(dims)) if dims else inner)
@@ -178,7 +180,8 @@ def _table(name: str, spelled: str, members: list[str]) -> str:
 
 
 def _numbers(address: int, count: int) -> list[int]:
-    import ctypes
+    with late:
+        import ctypes
 
     return list((ctypes.c_longlong * count).from_address(address))
 
@@ -199,8 +202,6 @@ def flatten(ctype: types.Struct) -> list[types.Member]:
 
 
 def _dtype(ctype: Any) -> str | None:
-    if isinstance(ctype, types.Enum):
-        return "intc"
     return ctype.dtype or None if isinstance(ctype, types.Scalar) else None
 
 

@@ -27,10 +27,15 @@ class Options:
     positional_only: Any = ()
     check: Any = None
     gil: bool = False
+    overlap: str = ""
+    stable: bool = False
     unsafe: Any = False
     container: Any = None
     rename: Any = None
+    broadcast: bool = False
+    prototype: Any = None
     all_containers: bool = dataclasses.field(default=True, init=False)
+    qualname: str = dataclasses.field(default="", init=False)  # a method's: "gsl.rng.get"
 
     def read(self, who: str, parameters: Collection[str]) -> None:
         """Checks types, and that every name is a parameter's. Single names become tuples."""
@@ -48,6 +53,8 @@ class Options:
             self.unsafe = tuple(parameters) if self.unsafe else ()
         else:
             self.unsafe = self._names(who, "unsafe", self.unsafe, parameters)
+        if self.overlap not in ("", "allow"):
+            raise ValueError(f'{who}: overlap must be "allow", not {self.overlap!r}')
         self._read_orders(who, parameters)
         self._read_containers(who, parameters)
         both = set(self.out) & set(self.inout)
@@ -105,6 +112,11 @@ class Options:
                 raise ValueError(f"{who}: container must be tuple, list or set, not {container!r}")
             found[name] = kind
         self.container = found
+
+
+def names_of(given: Any) -> tuple[str, ...]:
+    """One name, several or none."""
+    return (given,) if isinstance(given, str) else tuple(given or ())
 
 
 def _known(who: str, option: str, name: object, parameters: Collection[str]) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
+
+from cwrapjit._imports import load
 
 
 def pycparser() -> Any:
     """The package."""
-    return importlib.import_module("pycparser")
+    return load("pycparser")
 
 
 def text_of(tree: Any) -> str:
     """A syntax tree as C."""
-    return str(importlib.import_module("pycparser.c_generator").CGenerator().visit(tree))
+    return str(load("pycparser.c_generator").CGenerator().visit(tree))

@@ -11,29 +11,17 @@ _MARK = re.compile(r'[(){};]|^# (\d+) "(.*)"$|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\
 
 def pieces(text: str, file: str) -> Iterator[tuple[str, int, str]]:
     """The outermost declarations of a preprocessed text, with the line and the file where they begin."""
-    depth, begin, origin, offset = 0, 0, file, 0  # line in origin = line in text + offset
+    begin, origin, offset = 0, file, 0  # line in origin = line in text + offset
     line, counted = 1, 0
-    for match in _MARK.finditer(text):
-        found = match[0]
-        if found in "({":
-            depth += 1
-        elif found in ")}":
-            depth = max(depth - 1, 0)
-        mark = found.startswith("#")
-        ends = mark or (
-            depth == 0 and (found == ";" or (found == "}" and _is_body(text, begin, match.end())))
-        )
-        if not ends:
-            continue
-        end = match.start() if mark else match.end()
-        piece = text[begin:end]
+    for match in _ends(text):
+        is_mark = match[0].startswith("#")
+        piece = text[begin : match.start() if is_mark else match.end()]
         if piece:
             yield piece, line + offset, origin
         line += text.count("\n", counted, match.end())
         begin = counted = match.end()
-        if mark:
+        if is_mark:
             origin, offset = match[2], int(match[1]) - line - 1
-            depth = 0
     rest = text[begin:]
     if rest.strip(" \t\n;"):
         yield rest, line + offset, origin
@@ -54,6 +42,10 @@ def batches(pieces: Iterable[tuple[str, int, str]]) -> Iterator[list[tuple[str, 
 
 def ends(text: str) -> Iterator[int]:
     """Where the outermost declarations of a preprocessed text end."""
+    return (match.end() for match in _ends(text))
+
+
+def _ends(text: str) -> Iterator[re.Match[str]]:
     depth = begin = 0
     for match in _MARK.finditer(text):
         found = match[0]
@@ -61,10 +53,11 @@ def ends(text: str) -> Iterator[int]:
             depth += 1
         elif found in ")}":
             depth = max(depth - 1, 0)
-        mark = found.startswith("#")
-        if mark or (depth == 0 and (found == ";" or (found == "}" and _is_body(text, begin, match.end())))):
+        if found.startswith("#") or (
+            depth == 0 and (found == ";" or (found == "}" and _is_body(text, begin, match.end())))
+        ):
             depth, begin = 0, match.end()
-            yield begin
+            yield match
 
 
 def _is_body(text: str, begin: int, end: int) -> bool:

@@ -64,13 +64,11 @@ def map_result(mapper: Any, is_status: bool) -> Result:
         given = None
     returned = Returned() if given is None else read_returns(who, given)
     if is_status:
-        if not isinstance(ctype, types.Enum) and not (isinstance(ctype, types.Scalar) and ctype.is_integer):
+        if not isinstance(ctype, types.Scalar) or not ctype.is_integer:
             raise ValueError(f"{who}: check: it returns {types.show(ctype)}, which is no integer status")
-        return Result("status", "intc" if isinstance(ctype, types.Enum) else ctype.dtype)
+        return Result("status", ctype.dtype)
     if isinstance(ctype, types.Void):
         made = Result()
-    elif isinstance(ctype, types.Enum):
-        made = Result("value", "intc")
     elif isinstance(ctype, types.Scalar):
         if not ctype.dtype:
             raise Unmapped(f"it returns {ctype.spelling}, which NumPy's types do not cover")
@@ -101,21 +99,16 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
                 f"it returns a pointer to {types.show(target)}, which has no class: see struct() and handle()"
             )
         made = Result("handle", cls=cls)
-        same = tuple(
-            slot.name
-            for slot in mapper.slots
-            if isinstance(slot.type, types.Pointer) and slot.type.target is target
-        )
-        if not returned.owner and same:
-            returned.owner, returned.detail = "argument", same
+        if not returned.owner:  # it may point into any memory that the caller gives
+            given = tuple(slot.name for slot in mapper.slots if _is_memory(mapper, slot))
+            if given:
+                returned.owner, returned.detail = "argument", given
         return _owned(mapper, made, returned, target)
     if isinstance(target, types.Scalar) and target.spelling == "char" and returned.shape is None:
         made = Result("string", returned.text or "str")
         if returned.owner in ("argument", "instance"):
             returned.owner = ""  # text is copied
         return _owned(mapper, made, returned, target)
-    if isinstance(target, types.Enum):
-        target = types.INT_FOR_ENUM
     if isinstance(target, types.Scalar) and target.dtype:
         if returned.shape is None:
             raise Unmapped(
@@ -129,6 +122,13 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     raise Unmapped(f"it returns {types.show(ctype)}, which has no mapping")
 
 
+def _is_memory(mapper: Any, slot: Any) -> bool:
+    """Whether the caller gives a struct, a handle or an array for it."""
+    if slot.name in mapper.options.out or isinstance(slot.type, types.Array):
+        return slot.name not in mapper.options.out and slot.name not in mapper.options.container
+    return isinstance(slot.type, types.Pointer) and isinstance(slot.type.target, types.Struct)
+
+
 def _dims(mapper: Any, shape: Any) -> tuple[Dim, ...]:
     try:
         return expressions.shape_of(shape, mapper.lookup)
@@ -138,6 +138,11 @@ def _dims(mapper: Any, shape: Any) -> tuple[Dim, ...]:
 
 def _owned(mapper: Any, made: Result, returned: Returned, target: Any) -> Result:
     """Adds the owner, and what an owner asks for."""
+    if made.role == "handle" and returned.shape is not None:
+        raise ValueError(
+            f"{mapper.who}: returns: {returned.shape!r} should be one of {', '.join(OWNERS)}: what it "
+            "returns is one object, which has no shape"
+        )
     made.owner = returned.owner or "none"
     if made.owner == "callee":
         made.free = free_address(mapper, returned.detail, made)
@@ -190,13 +195,18 @@ def free_address(mapper: Any, detail: Any, made: Result | None = None) -> int:
             raise ValueError(
                 f"{mapper.who}: returns: free= of struct() or handle() says what frees such objects"
             )
+        if not made.cls.__cwrapjit_layout__.free_name:
+            raise ValueError(
+                f'{mapper.who}: returns: "callee" gives the object away, but nothing could end it: '
+                f"{made.cls.__name__} has no free="
+            )
         return 0  # the class knows
     name = "free" if detail is None else getattr(detail, "__name__", detail)
     if not isinstance(name, str):
         raise TypeError(
             f"{mapper.who}: returns: the free function must be a name, not {type(detail).__name__}"
         )
-    return int(mapper.library.address(name, mapper.who))
+    return int(mapper.library.destructor(name, f"{mapper.who}: returns"))
 
 
 # ---- data that the callee allocates --------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Classes for C's structs and for handles of opaque types.
 
-An instance is a C pointer with an owner (csrc/wrap/instance.c); members are descriptors that read and write
-C's memory (csrc/wrap/fields.c) at the offsets that the compiler says. What is here happens once per class.
+An instance is a C pointer with an owner (csrc/library/objects/instance.c); members are descriptors that read
+and write C's memory (csrc/library/objects/fields.c) at the offsets that the compiler says. What is here
+happens once per class.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from cwrapjit._cwrapjit import Field, Instance, Layout
+from cwrapjit._imports import late
 from cwrapjit.library import attributes, types
-from cwrapjit.library.instances import come_from_functions, fill_members, keeping, make_init
+from cwrapjit.library.declarations import FunctionDeclaration
+from cwrapjit.library.instances import Keeps, come_from_functions, fill_members, keeping, make_init
 from cwrapjit.library.members import ITSELF, Members, plan_text
+from cwrapjit.library.options import names_of
 from cwrapjit.library.thunks import Unmapped
 
 _RESERVED = frozenset({"referenced_objects", "__cwrapjit_layout__"})
@@ -59,7 +63,8 @@ def define_struct(
         declaration, name, init, methods, free, properties or {}, arrays or {}, doc
     )
     if array:
-        from cwrapjit.library import descriptors
+        with late:
+            from cwrapjit.library import descriptors
 
         ctype = _STRUCTS[cls]
         library.descriptors[ctype] = descriptors.read(f"{library.name}.struct()", ctype, array)
@@ -95,12 +100,11 @@ def take(library: Any, cls: type) -> type[Instance]:
     ctype = _STRUCTS.get(cls)
     if ctype is None:
         raise TypeError(f"{library.name}: {cls!r} is no class that a library made")
-    known = library.declarations
-    if ctype.tag:
-        known.tags[f"{ctype.kind} {ctype.tag}"] = ctype
-    if ctype.alias:
-        known.typedefs[ctype.alias] = ctype
+    library.declarations.add(ctype)
     library.add_class(ctype, cls)
+    free = getattr(cls, "__cwrapjit_layout__").free_name  # noqa: B009
+    if free:  # here, too, it frees each object once
+        library.frees[free] = cls
     library.keep(cls.__name__, cls)
     return cls
 
@@ -115,6 +119,8 @@ class _Maker:
         self.library = library
         self.name = library.name
         self.declarations = library.declarations
+        self.free = ""
+        self.by_value: frozenset[str] = frozenset()  # arguments of the last function: structs by value
 
     def struct(
         self, declaration: str, name: str | None, init: Method, methods: Any, free: str | None,
@@ -213,10 +219,17 @@ class _Maker:
         self, ctype: types.Struct, fields: str, size: int, alignment: int, free: str | None, needs_init: bool
     ) -> Layout:
         library = self.library
-        address = 0 if free is None else library.address(free, f"{self.name}: free= of {types.show(ctype)}")
+        address = 0
+        if free is not None:
+            who = f"{self.name}: free= of {types.show(ctype)}"
+            address = library.destructor(free, who)
+            self.free = free
         # The lifetime ends with the library's own free function: objects must be gone before.
         owner = (library.environment, library.lifetime)
-        return Layout(ctype.name, fields, size, alignment, owner, address, needs_init)
+        return Layout(
+            ctype.name, fields, size, alignment, owner, address, needs_init, types.has_pointers(ctype),
+            free or "",
+        )  # fmt: skip
 
     def _class_of(self, ctype: types.Struct) -> type[Instance]:
         """The class of a struct inside another, made where nobody asked for one yet."""
@@ -254,7 +267,7 @@ class _Maker:
                 if not 1 <= len(both) <= 2:
                     raise TypeError(f"{self.name}.{cls.__name__}: {name}: give a getter, or (getter, setter)")
                 getter = self._callable(cls, both[0], name)
-                setter = self._callable(cls, both[1], name) if len(both) > 1 else None
+                setter = self._callable(cls, both[1], name, replaces=True) if len(both) > 1 else None
                 self._put(cls, name, property(getter, setter, doc=getter.__doc__))
         except BaseException:
             self.library.add_class(ctype, before)
@@ -287,7 +300,14 @@ class _Maker:
             )
         setattr(cls, name, what)
 
-    def _callable(self, cls: type[Instance], method: Method, name: str | None, prefixes: Any = ()) -> Any:
+    def _callable(
+        self,
+        cls: type[Instance],
+        method: Method,
+        name: str | None,
+        prefixes: Any = (),
+        replaces: bool = False,
+    ) -> Any:
         """A C function as a method. keeps=: names of arguments that C points to from then on."""
         given: dict[str, Any] = {}
         if _is_with_options(method):
@@ -296,32 +316,39 @@ class _Maker:
             if not callable(method):
                 raise TypeError(f"{self.name}.{cls.__name__}: a method is a C declaration, not {method!r}")
             return method
-        keeps = given.pop("keeps", ())
-        function = self._function(method, cls.__name__, name or given.pop("name", None), prefixes, given)
-        return keeping(function, (keeps,) if isinstance(keeps, str) else tuple(keeps)) if keeps else function
+        names = names_of(given.pop("keeps", ()))
+        function = self._function(method, cls, name or given.pop("name", None), prefixes, given)
+        return keeping(function, Keeps(names, self.by_value, replaces)) if names else function
 
     def _function(
         self,
         declaration: str,
-        class_name: str,
+        cls: type[Instance],
         name: str | None,
         prefixes: Iterable[str],
         options: dict[str, Any],
     ) -> Any:
         """The C function that a text declares; without a name, C's name loses the class's prefix."""
-        library, who = self.library, f"{self.name}.{class_name}"
-        parsed = library._read(declaration, class_name)
+        library, who = self.library, f"{self.name}.{cls.__name__}"
+        parsed = library._read(declaration, cls.__name__)
         if len(parsed.functions) != 1 or parsed.variables:
             raise ValueError(f"{who}: this should declare one function: {' '.join(declaration.split())}")
         found = parsed.functions[0]
+        if found.name == self.free:
+            made = end(library, cls, found)
+            made.__name__ = name or made.__name__
+            return made
         if name is None:
             name = (
                 next((found.name[len(p) :] for p in prefixes if found.name.startswith(p)), None) or found.name
             )
             name = _python_name(name)
         try:
-            mapped = library._map(found, library._read_options({**options, "name": name}))
-            mapped.function.qualname = f"{who}.{name}"
+            read = library._read_options({**options, "name": name})
+            read.qualname = f"{who}.{name}"
+            mapped = library._map(found, read)
+            by_value = [each.argument for each in mapped.function.parameters if each.role == "struct"]
+            self.by_value = frozenset(mapped.function.arguments[k].name for k in by_value if k >= 0)
             return library._compile([mapped])[0]
         except Unmapped as reason:
             raise TypeError(f"{who}: {found.name}() has no mapping: {reason}") from None
@@ -330,13 +357,13 @@ class _Maker:
         """__init__ through a C function that fills an object, or one that returns a new one."""
         adopts = self._makes_object(cls, init)
         options = {"returns": "callee"} if adopts == "pointer" else {}
-        keeps: Any = ()
+        names: tuple[str, ...] = ()
         if _is_with_options(init):
             init, rest = init[0], dict(init[1])
-            keeps = rest.pop("keeps", ())
+            names = names_of(rest.pop("keeps", ()))
             options.update(rest)
         function = self._callable(cls, (init, options) if isinstance(init, str) else init, "__init__")
-        return make_init(function, bool(adopts), (keeps,) if isinstance(keeps, str) else tuple(keeps))
+        return make_init(function, bool(adopts), Keeps(names, self.by_value))
 
     def _makes_object(self, cls: type[Instance], init: Method) -> str:
         """ "pointer" or "value" where the function returns an object, "" where it fills one."""
@@ -354,9 +381,10 @@ class _Maker:
         return kind if found is cls else ""
 
 
-def end(library: Any, cls: type[Instance], symbol: str) -> Any:
+def end(library: Any, cls: type[Instance], found: FunctionDeclaration) -> Any:
     """What stands for the C function that frees a class's objects: it frees each once."""
-    layout = getattr(cls, "__cwrapjit_layout__")  # noqa: B009
+    library.check_destructor(found, f"{library.name}.{found.name}()")
+    layout, symbol = getattr(cls, "__cwrapjit_layout__"), found.name  # noqa: B009
 
     def free(instance: Any, /) -> None:
         if not isinstance(instance, Instance) or getattr(instance, "__cwrapjit_layout__", None) is not layout:

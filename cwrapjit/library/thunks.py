@@ -1,7 +1,7 @@
 """The C text of thunks: functions that take all arguments from slots and put the result into the first.
 
 Nothing of the user's text gets into it. A C function is called by its address through a pointer of the
-normalised type: pointers are void *, enums int, complex numbers structs of two (which are passed in the same
+normalised type: pointers are void *, complex numbers structs of two (which are passed in the same
 registers), structs by value are defined anew, member by member. So neither headers nor macros of theirs can
 stand in the way.
 """
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 from typing import Any
+
+import numpy as np
 
 from cwrapjit.library import types
 
@@ -71,8 +73,6 @@ class Writer:
             return call
         if isinstance(result, types.Scalar):
             return f"s[0].{result.field} = {call}"
-        if isinstance(result, types.Enum):
-            return f"s[0].i = {call}"
         if isinstance(result, types.Struct):
             return f"*({self.spell(result)} *)s[0].p = {call}"
         return f"s[0].p = (void *){call}"
@@ -81,8 +81,6 @@ class Writer:
         """The type in the unit's words."""
         if isinstance(ctype, types.Scalar):
             return {"complex128": "cwj_z", "complex64": "cwj_c"}.get(ctype.dtype, ctype.spelling)
-        if isinstance(ctype, types.Enum):
-            return "int"
         if isinstance(ctype, types.Void):
             return "void"
         if isinstance(ctype, types.Struct):
@@ -142,8 +140,6 @@ def load(ctype: Any, k: int, writer: Writer) -> str:
     if isinstance(ctype, types.Scalar):
         field = ctype.field
         return f"s[{k}].{field}" if field in "dfzc" else f"({writer.spell(ctype)})s[{k}].{field}"
-    if isinstance(ctype, types.Enum):
-        return f"(int)s[{k}].i"
     if isinstance(ctype, types.Struct):
         return f"*({writer.spell(ctype)} *)s[{k}].p"
     return f"s[{k}].p"
@@ -189,16 +185,8 @@ def _measure(ctype: Any) -> tuple[int, int, bool, bool]:
         except Unmapped:
             return inner, align, has_floating, has_integer
     if isinstance(ctype, types.Scalar) and ctype.dtype:
-        size = SIZES[ctype.dtype]
+        size = np.dtype(ctype.dtype).itemsize
         if ctype.is_complex:
             return size, size // 2, True, False
         return size, size, ctype.dtype[:5] == "float", ctype.dtype[:5] != "float"
-    if isinstance(ctype, types.Enum):
-        return 4, 4, False, True
     return (16, 16, True, False) if isinstance(ctype, types.Scalar) else (8, 8, False, True)
-
-
-SIZES = {
-    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "intc": 4, "int64": 8,
-    "uint64": 8, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
-}  # fmt: skip

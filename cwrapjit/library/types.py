@@ -7,16 +7,18 @@ those of x86-64 Linux: int 32 bits, long and pointers 64.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
 class Scalar:
-    """A number. `dtype` is what NumPy calls it, "" for those it has no name for; C's int is "intc"."""
+    """A number. `dtype` is what NumPy calls it, "" for those it has no name for; C's int and its enums are
+    "intc"."""
 
     spelling: str
     dtype: str
-    alias: str = ""  # the typedef's name that the declaration used
+    alias: str = ""  # the typedef's or enum's name that the declaration used
 
     @property
     def field(self) -> str:
@@ -106,20 +108,7 @@ class Struct:
         return f"{self.kind} {self.tag}" if self.tag else self.alias
 
 
-@dataclasses.dataclass(eq=False)
-class Enum:
-    tag: str
-    alias: str = ""
-    values: dict[str, int] | None = None
-    in_header: bool = False
-
-    @property
-    def name(self) -> str:
-        return f"enum {self.tag}" if self.tag else self.alias
-
-
 INT = Scalar("int", "intc")
-INT_FOR_ENUM = INT
 
 # Words of a declaration in alphabetical order -> the type.
 BASIC: dict[tuple[str, ...], Any] = {
@@ -189,7 +178,7 @@ KNOWN: dict[str, Any] = {
 
 def with_alias(ctype: Any, alias: str) -> Any:
     """The same type, known by the name of a typedef."""
-    if isinstance(ctype, (Struct, Enum)):
+    if isinstance(ctype, Struct):
         if not ctype.alias:
             ctype.alias = alias
         return ctype
@@ -200,18 +189,71 @@ def with_alias(ctype: Any, alias: str) -> Any:
 
 def holds(ctype: Any, wanted: Struct) -> bool:
     """Whether values of ctype have a `wanted` inside, themselves included; what pointers point to is not."""
+    return any(each is wanted for each in _parts(ctype))
+
+
+def has_pointers(ctype: Any) -> bool:
+    """Whether values of ctype may hold addresses."""
+    return any(
+        isinstance(each, (Pointer, Callable, Unknown)) or (isinstance(each, Struct) and each.members is None)
+        for each in _parts(ctype)
+    )
+
+
+def _parts(ctype: Any) -> Iterator[Any]:
+    """ctype, its members, and theirs."""
     seen: set[int] = set()
     left = [ctype]
     while left:
         each = left.pop()
         while isinstance(each, Array):
             each = each.item
-        if each is wanted:
-            return True
+        yield each
         if isinstance(each, Struct) and id(each) not in seen:
             seen.add(id(each))
             left += [member.type for member in each.members or ()]
-    return False
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two types, of members that were declared twice, are the same for C."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Scalar):
+        return (one.spelling, one.dtype) == (other.spelling, other.dtype)
+    if isinstance(one, Pointer):
+        return one.const == other.const and same(one.target, other.target)
+    if isinstance(one, Array):
+        return _length(one) == _length(other) and same(one.item, other.item)
+    if isinstance(one, Struct):
+        if one.kind != other.kind or one.tag != other.tag or None in (one.members, other.members):
+            return one.tag != "" and one.name == other.name
+        return [(each.name, each.bits) for each in one.members or ()] == [
+            (each.name, each.bits) for each in other.members or ()
+        ] and all(same(a.type, b.type) for a, b in zip(one.members or (), other.members or (), strict=True))
+    return isinstance(one, (Void, Callable)) or bool(one == other)
+
+
+def _length(array: Array) -> Any:
+    from cwrapjit.library import constants
+
+    try:
+        return None if array.dim is None else constants.of_tree(array.dim, {})
+    except constants.NotConstant:
+        return array.dim
+
+
+def body(struct: Struct) -> str:
+    """Its members as C has them."""
+    shown = []
+    for member in struct.members or ():
+        ctype, dims = member.type, ""
+        while isinstance(ctype, Array):
+            dims += f"[{_length(ctype)}]"
+            ctype = ctype.item
+        shown.append(f"{show(ctype)} {member.name}{dims};".replace("* ", "*"))
+    return f"{{ {' '.join(shown)} }}"
 
 
 def show(ctype: Any) -> str:
@@ -228,8 +270,8 @@ def show(ctype: Any) -> str:
         const = "const " if ctype.const else ""
         shown = show(inner)
         return f"{const}{shown}{'' if shown.endswith('*') else ' '}*"
-    if isinstance(ctype, (Struct, Enum)):
-        return ctype.alias or ctype.name or f"an unnamed {type(ctype).__name__.lower()}"
+    if isinstance(ctype, Struct):
+        return ctype.alias or ctype.name or "an unnamed struct"
     if isinstance(ctype, Callable):
         return "a function"
     return "an unknown type"

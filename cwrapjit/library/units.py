@@ -47,10 +47,9 @@ def compile_together(library: Any, mapped: list[Mapped]) -> list[Any]:
         chosen = writers[trial.needs_compiler and not own_way]
         places.append((chosen, chosen.add(each.thunk, library.target(each.declaration))))
     units: dict[int, tuple[object, dict[str, int]]] = {}
-    compilers: tuple[Any, Any] = (None, True)
-    for writer, compiler in zip(writers, compilers, strict=True):
+    for writer, optimize in zip(writers, (False, True), strict=True):
         if writer.names:
-            units[id(writer)] = _compile_unit(library, writer, compiler)
+            units[id(writer)] = _compile_unit(library, writer, optimize)
     made = []
     for each, (writer, name) in zip(mapped, places, strict=True):
         owner, by_name = units[id(writer)]
@@ -58,17 +57,19 @@ def compile_together(library: Any, mapped: list[Mapped]) -> list[Any]:
         function.thunk = by_name[name]
         function.address = int(library.target(each.declaration))
         function.owner = (owner, library.lifetime or library.environment, each.declaration.code)
+        function.result.library = library.lifetime
+        function.guard = library.environment if library.debug else None
         made.append(_cwrapjit.wrap_function(function))
     return made
 
 
-def _compile_unit(library: Any, writer: Writer, compiler: Any) -> tuple[object, dict[str, int]]:
+def _compile_unit(library: Any, writer: Writer, optimize: bool) -> tuple[object, dict[str, int]]:
     try:
         owner, addresses = _cwrapjit.compile_thunks(
-            library.environment, writer.text(), writer.names, compiler
+            library.environment, writer.text(), writer.names, optimize
         )
     except RuntimeError as error:
-        if compiler is None:
+        if not optimize or type(error) is not RuntimeError:  # what struck while it waited
             raise
         raise Unmapped(
             "a struct of 16 bytes or less with floating and integer members, or arrays of floats, goes by "

@@ -125,7 +125,7 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
     if found.private:
         raise Unmapped("it is private (static)")
     const = found.const or readonly
-    ctype = types.INT_FOR_ENUM if isinstance(found.type, types.Enum) else found.type
+    ctype = found.type
     address = library.address(found.name, who)
     if isinstance(ctype, types.Pointer):
         return _pointer(library, found, ctype, address, shape, readonly)
@@ -144,8 +144,6 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
             const = const or ctype.const
             lengths.append(thunks.array_length(ctype))
             ctype = ctype.item
-        if isinstance(ctype, types.Enum):
-            ctype = types.INT_FOR_ENUM
         if isinstance(ctype, types.Scalar) and ctype.dtype:
             return ArrayVariable(library, found.name, address, ctype.dtype, lengths, const)
     raise Unmapped(f"it is a {types.show(found.type)}, which has no mapping")
@@ -169,7 +167,7 @@ def _pointer(library: Any, found: Any, ctype: types.Pointer, address: int, shape
             raise ValueError(
                 f"{library.name}.{found.name}: shape: {str(error).replace('parameter', 'variable')}"
             ) from None
-        for symbol in {each for dim in dims for each in dim if isinstance(each, str) and each not in "+-*/%"}:
+        for symbol in {each for dim in dims for each in expressions.symbols(dim)}:
             # Who could write the length of an array could read all memory through it.
             library._variables[symbol].sizes = found.name
         return PointerVariable(library, found.name, address, target.dtype, dims, ctype.const or readonly)

@@ -1,6 +1,6 @@
 /* test_basics.c: texts, errors, maps, memory.
  */
-#include "../../tinyjit/internal.h"
+#include "internal.h"
 #include "check.h"
 
 #include <stdint.h>

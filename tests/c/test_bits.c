@@ -4,7 +4,7 @@
  * of the promise. Needs what test_optimize.c needs.
  */
 #define _GNU_SOURCE 1
-#include "../../tinyjit/internal.h"
+#include "internal.h"
 #include "check.h"
 
 #include <stdint.h>

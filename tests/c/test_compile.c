@@ -3,7 +3,7 @@
  * folder) in the environment.
  */
 #define _GNU_SOURCE 1
-#include "../../tinyjit/internal.h"
+#include "internal.h"
 #include "check.h"
 
 #include <pthread.h>
@@ -246,13 +246,13 @@ static void test_plain_warnings(void)
 static void test_host_hints(void)
 {
     expect("int f(void *x) { return PyZork(x); }", TJ_COMPILE_FAILED, true, 1,
-           "functions only; what they lack");
+           "less than the real ones, which");
     expect("int f(void *x) { return PyZork_Type != x; }", TJ_COMPILE_FAILED, true, 1,
-           "functions only");
+           "less than the real ones");
     expect("int f(struct PyZork *x) { return x->y; }", TJ_COMPILE_FAILED, true, 1,
-           "functions only");
+           "less than the real ones");
     outcome r = compile("int f(int x) { return Zork; }");
-    CHECK(strstr(first(&r)->text, "functions only") == NULL);
+    CHECK(strstr(first(&r)->text, "less than the real ones") == NULL);
     drop(&r);
 }
 
@@ -557,6 +557,8 @@ static void cycle(int times)
 
 static void test_memory_is_flat(void)
 {
+    if (getenv("CWRAPJIT_SANITIZED")) /* sanitizers keep what is freed */
+        return;
     cycle(300);
     long before = resident_kib();
     cycle(1500);

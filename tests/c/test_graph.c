@@ -2,7 +2,7 @@
  * of this file stand in for Python's. Needs what test_compile.c needs.
  */
 #define _GNU_SOURCE 1
-#include "../../tinyjit/internal.h"
+#include "internal.h"
 #include "check.h"
 
 #include <stdlib.h>

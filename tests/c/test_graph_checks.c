@@ -1,5 +1,5 @@
 /* test_graph_checks.c: templates, declarations, and what texts in blocks must not do. */
-#include "../../tinyjit/internal.h"
+#include "internal.h"
 #include "check.h"
 
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static void test_declarations(void)
     VARIABLES("npy_float64 V1_x;", "V1_x");
     VARIABLES("struct { int a, b; } V1_x;", "V1_x");
     VARIABLES("struct tag *V1_x;", "V1_x");
-    VARIABLES("enum V1_x_e { A, B = 2 } V1_x;", "V1_x");
+    VARIABLES("enum V1_x_e { V1_x_A, B_V1_x = 2 } V1_x;", "V1_x");
     VARIABLES("__typeof__(1 + 2) V1_x;", "V1_x");
     VARIABLES("NPY_TYPE(x) V1_x;", "V1_x");
     VARIABLES("char V1_x[sizeof(double) * N];", "V1_x");
@@ -148,6 +148,10 @@ static void test_not_declarations(void)
     check_not_declared("int V1_x(int);", 1, "function");
     check_not_declared("int V1_x(int a) { return a; }", 1, "statement");
     check_not_declared("double V1_x; V1_x = 3;", 1, "only declarations");
+    check_not_declared("enum V1_x_e { V1_x_A,\nB = 2 } V1_x;", 2, "'B' must have");
+    check_not_declared("struct tag { int a; } V1_x;", 1, "'tag' must have");
+    check_not_declared("struct tag; double V1_x;", 1, "'tag' must have");
+    check_not_declared("struct {\n  union in { int a; } u; } V1_x;", 2, "'in' must have");
     check_not_declared("V1_x++;", 1, "only declarations");
     check_not_declared("if (1) { int V1_x; }", 1, "statement");
     check_not_declared("return 1;", 1, "statement");

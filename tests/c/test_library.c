@@ -2,7 +2,7 @@
  * folder.
  */
 #define _GNU_SOURCE 1
-#include "../../tinyjit/tinyjit.h"
+#include "tinyjit.h"
 #include "check.h"
 
 #include <dlfcn.h>

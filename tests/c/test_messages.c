@@ -1,7 +1,7 @@
 /* test_messages.c: taking the compiler's lines apart (diagnose.c) and finding the
  * place in the text (messages.c).
  */
-#include "../../tinyjit/internal.h"
+#include "internal.h"
 #include "check.h"
 
 static void locate_one(const char *source, int line, const char *message, const char *wanted_source,

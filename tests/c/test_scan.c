@@ -1,6 +1,6 @@
 /* test_scan.c: what is refused before a compiler sees it, and what passes. */
 #include "check.h"
-#include "tinyjit.h"
+#include "read/tokens.h"
 
 #include <stdlib.h>
 
@@ -103,7 +103,7 @@ static void test_brackets(void)
     check_refused("f(1];", "']' does not close", 1, 4);
     check_passes("#define OPEN {\n#define CLOSE }\nOPEN x = 1; CLOSE");
     check_refused("#define OPEN {\nOPEN x = 1;", "opens a bracket", 2, 1);
-    check_refused("#define END } int g(void) {\nEND", "nothing opened", 2, 4);
+    check_refused("#define END } int g(void) {\nEND", "nothing opened", 2, 1);
 }
 
 static void test_literals(void)
@@ -191,15 +191,18 @@ static void check_tower(char *text, const char *part)
 static void test_macros(void)
 {
     check_tower(tower("#define A0(x) ((((x))))\n", "@(@(@(x)))", 2, "(1)"), NULL);
-    check_tower(tower("#define A0(x) ((((x))))\n", "@(@(@(x)))", 9, "(1)"), "nested too deeply");
-    check_tower(tower("#define A0(x) - - x\n", "@(@(@(@(x))))", 9, "(1)"), "nested too deeply");
+    check_tower(tower("#define A0(x) ((((x))))\n", "@(@(@(x)))", 4, "(1)"), "nested too deeply");
+    check_tower(tower("#define A0(x) ((((x))))\n", "@(@(@(x)))", 9, "(1)"), "too many tokens");
+    check_tower(tower("#define A0(x) - - x\n", "@(@(@(@(x))))", 9, "(1)"), "too many tokens");
     check_tower(tower("#define A0(x) x\n", "@(x)+@(x)", 10, "(1)"), NULL);
     check_tower(tower("#define A0(x) x\n", "@(x) @(x)", 30, "(1)"), "too many tokens");
     check_tower(tower("#define A0(x) x\n", "@(x) @(x)", 12, "((int))"), NULL);
     check_tower(tower("#define A0(x) x\n", "@(x)", 150, "(1)"), NULL);
     check_tower(tower("#define A0(x) x\n", "@(x)", 1000, "(1)"), "nested too deeply");
-    char *text = repeat("#define D(x) x x\ny = ", "D(", 30, ")", ";");
+    char *text = repeat("#define D(x) x x\ny = ", "D(1 ", 30, ")", ";");
     check_tower(text, "too many tokens");
+    text = repeat("#define D(x) x x\ny = 1", "D(", 30, ")", ";"); /* of nothing */
+    check_tower(text, NULL);
     text = repeat("y = ", "isnan(", 40, "1)", ";"); /* a macro of the prelude */
     tj_messages messages = scan(text);
     tj_messages_clear(&messages);
@@ -214,6 +217,40 @@ static void test_macros(void)
     nested =
         repeat("#define MINUS(x) x x x x\ny = ", "MINUS(MINUS(MINUS(MINUS(-)))) ", 40, "", "1;");
     check_tower(nested, "nested too deeply");
+}
+
+/* Behind macros there may be other brackets and operators than the text shows. */
+static void test_expansion(void)
+{
+    check_passes(
+        "#define CALL(f, ...) f(__VA_ARGS__)\n#define NONE()\nx = CALL(g, 1, (2, 3)) NONE();");
+    check_passes(
+        "#define LOG(format, ...) log(format, ## __VA_ARGS__)\nLOG(\"a\"); LOG(\"b\", 1);");
+    check_passes("#define LOG(args...) log(args)\nLOG(1, 2);");
+    check_passes("#define NAME(a, b) a ## b ## _t\n#define TEXT(a) #a\nNAME(x, y) z = TEXT([);");
+    check_refused("#define NAME(a, b) a ## b ## _t\n#define xy_t {\nNAME(x, y)", "opens a bracket",
+                  3, 1);
+    check_refused("#define NAME(a) x ## a ## y\n#define xy {\nNAME()", "opens a bracket", 3, 1);
+    check_passes("#define PASTE(a, b) a ## b\n#define xy(q) (q)\nz = PASTE(x, y)(1);");
+    check_refused("#define PASTE(a, b) a ## b\n#define xy(q) (q\nz = PASTE(x, y)(1);",
+                  "opens a bracket", 3, 5);
+    check_refused("#define OPEN(x) ( x\n#define NAME OPEN\ny = NAME (1);", "opens a bracket", 3, 5);
+    check_passes("#define PAIR(x) ( x\n#define END )\ny = PAIR(1) END;");
+    check_passes("#define f(x) x f\ny = f(1)(2)(3);");
+    check_passes("#define WIDE(x) x\ny = WIDE(\n#ifdef A\n1\n#else\n2\n#endif\n);");
+    check_refused("#define OPEN(x) ( x\ny = OPEN(\n#ifdef A\n1\n#endif\n);", "opens a bracket", 2,
+                  5);
+    check_refused("#ifdef A\n#define B (\n#else\n#define B {\n#endif\ny = B 1 );", "does not close",
+                  6, 9);
+    check_refused("#undef f\n#define f(x) {\nf (1", "'(' is not closed", 3, 3);
+    check_depth("#define N -\nx = ", "N ", "", 4000, 6000);
+    check_depth("#define TWO(x) x x\nx = ", "TWO(-) ", "", 2000, 3000);
+    check_depth("#define OPEN(x) (x\nx = ", "OPEN(1 +)", "1)", 200, 300);
+    check_tower(tower("#define A0(x) x\n", "@(x ## x)", 40, "(ab)"), "too many tokens");
+    char *text = repeat("#define MUCH(x) x + x + x + x\nint f(int a) { return ", "MUCH(a) - ",
+                        100000, "", "1; }"); /* of a large text, much may come */
+    check_passes(text);
+    tj_free(text);
 }
 
 /* Strings of different widths side by side: libtcc writes past its memory. */
@@ -240,6 +277,43 @@ static void test_what_libtcc_does_not_survive(void)
     check_passes("asm(\"nop\"); #pragma pack(1)\nx = a / b; // .rept\n");
 }
 
+/* All of them are found: they are looked for by halving a list that is in order. */
+static void test_keywords(void)
+{
+    static const struct {
+        const char *words;
+        tj_word kind;
+    } kinds[] = {
+        {"_Alignas __attribute __attribute__ __declspec", TJ_ATTRIBUTE},
+        {"_Alignof __alignof __alignof__ sizeof", TJ_MEASURE},
+        {"_Atomic __const __const__ __restrict __restrict__ __volatile __volatile__ const restrict "
+         "volatile",
+         TJ_QUALIFIER},
+        {"_BitInt _Bool _Complex _Decimal128 _Decimal32 _Decimal64 _Float128 _Float16 _Float32 "
+         "_Float32x _Float64 _Float64x _Imaginary __auto_type __builtin_va_list __complex__ "
+         "__float128 __int128 __int128_t __signed __signed__ __uint128_t bool char double float "
+         "int long short signed unsigned void",
+         TJ_TYPE},
+        {"_Generic _Pragma _Static_assert __label__ __pragma static_assert", TJ_OTHER_WORD},
+        {"_Noreturn __inline __inline__ auto extern inline register static", TJ_STORAGE},
+        {"_Thread_local __thread thread_local", TJ_THREAD_LOCAL},
+        {"__asm __asm__ asm", TJ_ASSEMBLER},
+        {"__extension__", TJ_EXTENSION},
+        {"__typeof __typeof__ typeof", TJ_TYPEOF},
+        {"break case continue default do else for goto if return switch while", TJ_STATEMENT},
+        {"enum struct union", TJ_DEFINER},
+        {"typedef", TJ_TYPEDEF},
+        {"a constant in i intt _ __ zzz Const while_ whil", TJ_NO_WORD},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (const char *at = kinds[i].words; *at; at += strspn(at, " ")) {
+            size_t length = strcspn(at, " ");
+            CHECK(tj_word_of(at, length) == kinds[i].kind);
+            at += length;
+        }
+    CHECK(tj_word_of("", 0) == TJ_NO_WORD);
+}
+
 int main(void)
 {
     RUN(test_plain_text);
@@ -250,6 +324,8 @@ int main(void)
     RUN(test_depth);
     RUN(test_flat_text);
     RUN(test_macros);
+    RUN(test_expansion);
+    RUN(test_keywords);
     RUN(test_wide_strings);
     RUN(test_what_libtcc_does_not_survive);
     return check_report();

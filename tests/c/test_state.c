@@ -2,7 +2,7 @@
  * outside. Needs what test_compile.c needs.
  */
 #define _GNU_SOURCE 1
-#include "../../tinyjit/internal.h"
+#include "internal.h"
 #include "check.h"
 
 #include <stdlib.h>

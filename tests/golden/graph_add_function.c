@@ -39,35 +39,36 @@ static int cwj_step_0(PyObject *storage_V1_x, PyObject *storage_V2_y, PyObject *
     double V3_z;
 #line 41 "<cwrapjit graph generated>"
     if (failure) goto cwj_done;
+/* A macro of some header may hide a return: here none compiles. */
 #define return ({ _Static_assert(0, "a return here would skip the cleanup"); })
     { /* block 1, x (Double): c_extract */
         {
 #line 1 "<cwrapjit Double.c_extract of x>"
             V1_x = PyFloat_AsDouble(py_V1_x);
         }
-#line 49 "<cwrapjit graph generated>"
+#line 50 "<cwrapjit graph generated>"
         if (PyErr_Occurred()) {failure = 1; goto label_1;}
         { /* block 2, y (Double): c_extract */
             {
 #line 1 "<cwrapjit Double.c_extract of y>"
                 V2_y = PyFloat_AsDouble(py_V2_y);
             }
-#line 56 "<cwrapjit graph generated>"
+#line 57 "<cwrapjit graph generated>"
             if (PyErr_Occurred()) {failure = 2; goto label_2;}
             { /* block 3, z (Double): c_init */
                 {
 #line 1 "<cwrapjit Double.c_init of z>"
                     V3_z = 0.0;
                 }
-#line 63 "<cwrapjit graph generated>"
+#line 64 "<cwrapjit graph generated>"
                 { /* block 4, z = Add(x, y): c_validate_update */
 #line 1 "<cwrapjit Add.c_validate_update of z>"
                     if (V1_x < 0 || V2_y < 0) {failure = 4; goto label_4;}
-#line 67 "<cwrapjit graph generated>"
+#line 68 "<cwrapjit graph generated>"
                     { /* block 5, z = Add(x, y): c_code */
 #line 1 "<cwrapjit Add.c_code of z>"
                         V3_z = V1_x + V2_y;
-#line 71 "<cwrapjit graph generated>"
+#line 72 "<cwrapjit graph generated>"
                     label_5:;
                     }
                 label_4:;
@@ -79,7 +80,7 @@ static int cwj_step_0(PyObject *storage_V1_x, PyObject *storage_V2_y, PyObject *
 #line 1 "<cwrapjit Double.c_sync of z>"
                         Py_XDECREF(py_V3_z); py_V3_z = PyFloat_FromDouble(V3_z);
                     }
-#line 83 "<cwrapjit graph generated>"
+#line 84 "<cwrapjit graph generated>"
                     if (PyErr_Occurred() || cwj_storage_put(storage_V3_z, py_V3_z)) failure = 3;
                 }
             }

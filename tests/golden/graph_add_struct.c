@@ -40,12 +40,13 @@ typedef struct cwj_graph_state {
 static int cwj_begin_V3_z(cwj_graph_state *cwj_state)
 {
     int failure = 0;
+/* A macro of some header may hide a return: here none compiles. */
 #define return ({ _Static_assert(0, "a return here would skip the cleanup"); })
     {
 #line 1 "<cwrapjit Double.c_init of z>"
         V3_z = 0.0;
     }
-#line 49 "<cwrapjit graph generated>"
+#line 50 "<cwrapjit graph generated>"
 #undef return
 label_3:;
     return failure;
@@ -119,32 +120,33 @@ static int cwj_step_0(cwj_graph_state *cwj_state)
     double V1_x;
 #line 1 "<cwrapjit Double.c_declare of y>"
     double V2_y;
-#line 123 "<cwrapjit graph generated>"
+#line 124 "<cwrapjit graph generated>"
     if (failure) goto cwj_done;
+/* A macro of some header may hide a return: here none compiles. */
 #define return ({ _Static_assert(0, "a return here would skip the cleanup"); })
     { /* block 1, x (Double): c_extract */
         {
 #line 1 "<cwrapjit Double.c_extract of x>"
             V1_x = PyFloat_AsDouble(py_V1_x);
         }
-#line 131 "<cwrapjit graph generated>"
+#line 133 "<cwrapjit graph generated>"
         if (PyErr_Occurred()) {failure = 1; goto label_1;}
         { /* block 2, y (Double): c_extract */
             {
 #line 1 "<cwrapjit Double.c_extract of y>"
                 V2_y = PyFloat_AsDouble(py_V2_y);
             }
-#line 138 "<cwrapjit graph generated>"
+#line 140 "<cwrapjit graph generated>"
             if (PyErr_Occurred()) {failure = 2; goto label_2;}
             { /* block 3, z (Double): kept in the state */
                 { /* block 4, z = Add(x, y): c_validate_update */
 #line 1 "<cwrapjit Add.c_validate_update of z>"
                     if (V1_x < 0 || V2_y < 0) {failure = 4; goto label_4;}
-#line 144 "<cwrapjit graph generated>"
+#line 146 "<cwrapjit graph generated>"
                     { /* block 5, z = Add(x, y): c_code */
 #line 1 "<cwrapjit Add.c_code of z>"
                         V3_z = V1_x + V2_y;
-#line 148 "<cwrapjit graph generated>"
+#line 150 "<cwrapjit graph generated>"
                     label_5:;
                     }
                 label_4:;
@@ -156,7 +158,7 @@ static int cwj_step_0(cwj_graph_state *cwj_state)
 #line 1 "<cwrapjit Double.c_sync of z>"
                         Py_XDECREF(py_V3_z); py_V3_z = PyFloat_FromDouble(V3_z);
                     }
-#line 160 "<cwrapjit graph generated>"
+#line 162 "<cwrapjit graph generated>"
                     if (PyErr_Occurred() || cwj_storage_put(cwj_state->storage_V3_z, py_V3_z)) failure = 3;
                 }
             }

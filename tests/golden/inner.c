@@ -48,6 +48,8 @@ static int cwj_loop_0__inner(char **cwj_data, const npy_intp *cwj_dims,
 #ifdef return
 #error return is a macro
 #endif
+/* A macro's return would leave the loop: then the slice becomes a
+   function. */
 #define return cwj_hidden_return
 cwj_next:;
     {
@@ -66,7 +68,7 @@ cwj_next:;
                 *(const double*)(data_slice__b + i*strides_slice__b[0]);
     
     }
-#line 70 "<cwrapjit innerlib.inner generated>"
+#line 72 "<cwrapjit innerlib.inner generated>"
 #undef return
     cwj_at__a += cwj_step__a;
     cwj_at__b += cwj_step__b;
@@ -110,6 +112,8 @@ static int cwj_loop_1__inner(char **cwj_data, const npy_intp *cwj_dims,
 #ifdef return
 #error return is a macro
 #endif
+/* A macro's return would leave the loop: then the slice becomes a
+   function. */
 #define return cwj_hidden_return
 cwj_next:;
     {
@@ -128,7 +132,7 @@ cwj_next:;
                 *(const float*)(data_slice__b + i*strides_slice__b[0]);
     
     }
-#line 132 "<cwrapjit innerlib.inner generated>"
+#line 136 "<cwrapjit innerlib.inner generated>"
 #undef return
     cwj_at__a += cwj_step__a;
     cwj_at__b += cwj_step__b;
@@ -174,6 +178,8 @@ static int cwj_loop_2__inner(char **cwj_data, const npy_intp *cwj_dims,
 #ifdef return
 #error return is a macro
 #endif
+/* A macro's return would leave the loop: then the slice becomes a
+   function. */
 #define return cwj_hidden_return
 cwj_next:;
     {
@@ -186,7 +192,7 @@ cwj_next:;
     item__output() = (int32_t)round(out);
     
     }
-#line 190 "<cwrapjit innerlib.inner generated>"
+#line 196 "<cwrapjit innerlib.inner generated>"
 #undef return
     cwj_at__a += cwj_step__a;
     cwj_at__b += cwj_step__b;

@@ -97,7 +97,25 @@ enum {
 #else
 #define NAN (0.0f / 0.0f)
 #endif
+/* libtcc converts a double to a long double wrongly while it holds another one, as in
+ * fmaxl(a, b) of two doubles: variables are converted one after the other. */
 /* clang-format off */
+#define CWJ_LL(function, x, y) ({ long double cwj_x = (x), cwj_y = (y); function(cwj_x, cwj_y); })
+#define powl(x, y) CWJ_LL(powl, x, y)
+#define hypotl(x, y) CWJ_LL(hypotl, x, y)
+#define atan2l(x, y) CWJ_LL(atan2l, x, y)
+#define fmodl(x, y) CWJ_LL(fmodl, x, y)
+#define remainderl(x, y) CWJ_LL(remainderl, x, y)
+#define copysignl(x, y) CWJ_LL(copysignl, x, y)
+#define nextafterl(x, y) CWJ_LL(nextafterl, x, y)
+#define nexttowardl(x, y) CWJ_LL(nexttowardl, x, y)
+#define fdiml(x, y) CWJ_LL(fdiml, x, y)
+#define fmaxl(x, y) CWJ_LL(fmaxl, x, y)
+#define fminl(x, y) CWJ_LL(fminl, x, y)
+#define fmal(x, y, z) \
+    ({ long double cwj_x = (x), cwj_y = (y), cwj_z = (z); fmal(cwj_x, cwj_y, cwj_z); })
+#define remquol(x, y, quotient) \
+    ({ long double cwj_x = (x), cwj_y = (y); remquol(cwj_x, cwj_y, quotient); })
 #define CWJ_REAL(x) __typeof__((x) + 0.0f)
 #define CWJ_LEAST_NORMAL(x) _Generic((x), float: FLT_MIN, long double: LDBL_MIN, default: DBL_MIN)
 #define fpclassify(x) \

@@ -1,10 +1,13 @@
 /* numpy/arrayobject.h: a small one, for snippets that work with array objects.
  *
- * NumPy's own does not parse in libtcc. Here arrays and dtypes are opaque and
- * what NumPy does by macros on struct members is done by functions of the
- * extension, under NumPy's names and with NumPy's meaning. Iterators and the
- * members of PyArray_Descr are not available; code that needs them can be
- * compiled with the real headers into a library.
+ * NumPy's own does not parse in libtcc. Here is what its functions and macros do,
+ * under NumPy's names and with NumPy's meaning: what reads a member of an array is
+ * a macro, the rest are functions of the extension. Iterators are not available;
+ * code that needs them can be compiled with the real headers into a library.
+ *
+ * CWJ_ARRAY_LAYOUT says whose struct members the running NumPy has (csrc/base/array_members.c
+ * looks once per process). Where it is not defined, or where CWJ_ARRAY_CALLS is,
+ * the macros give way to functions.
  */
 #ifndef CWJ_NUMPY_ARRAYOBJECT_H
 #define CWJ_NUMPY_ARRAYOBJECT_H
@@ -12,8 +15,23 @@
 #include "../Python.h"
 #include "npy_common.h"
 
-typedef struct tagPyArrayObject PyArrayObject;
+#include "../cwj_layout.h"
+
+#if defined(CWJ_ARRAY_LAYOUT) && !defined(CWJ_ARRAY_CALLS)
+#define CWJ_READS_ARRAYS 1
+struct _PyArray_Descr {
+#if CWJ_ARRAY_LAYOUT == 1
+    CWJ_DESCR_MEMBERS_1
+#else
+    CWJ_DESCR_MEMBERS_2
+#endif
+};
+struct tagPyArrayObject {
+    CWJ_ARRAY_MEMBERS
+};
+#endif
 typedef struct _PyArray_Descr PyArray_Descr;
+typedef struct tagPyArrayObject PyArrayObject, PyArrayObject_fields;
 typedef struct {
     npy_intp *ptr;
     int len;
@@ -162,6 +180,66 @@ PyObject *PyArray_GETITEM(const PyArrayObject *, const char *),
     *PyArray_ToScalar(void *, PyArrayObject *),
     *PyArray_Scalar(void *, PyArray_Descr *, PyObject *);
 int PyArray_SETITEM(PyArrayObject *, char *, PyObject *);
+
+/* ---- reading arrays in place ----------------------------------------------- */
+
+#ifdef CWJ_READS_ARRAYS
+/* The array is evaluated once. Beyond its axes an array has length 1 and stride 0, so
+ * that nothing here reads what is not there. */
+#define CWJ_OF(a, ...)                    \
+    ({                                    \
+        const PyArrayObject *cwj_a = (a); \
+        __VA_ARGS__;                      \
+    })
+#define CWJ_STEPS(k, i) ((i) * (cwj_a->nd > (k) ? cwj_a->strides[k] : 0))
+#define PyArray_NDIM(a) CWJ_OF(a, cwj_a->nd)
+#define PyArray_DATA(a) CWJ_OF(a, (void *)cwj_a->data)
+#define PyArray_BYTES(a) CWJ_OF(a, cwj_a->data)
+#define PyArray_DIMS(a) CWJ_OF(a, cwj_a->nd > 0 ? cwj_a->dimensions : (npy_intp *)cwj_no_dims)
+#define PyArray_SHAPE(a) PyArray_DIMS(a)
+#define PyArray_STRIDES(a) CWJ_OF(a, cwj_a->nd > 0 ? cwj_a->strides : (npy_intp *)cwj_no_strides)
+#define PyArray_DIM(a, k)            \
+    CWJ_OF(a, const int cwj_k = (k); \
+           cwj_k >= 0 && cwj_k < cwj_a->nd ? cwj_a->dimensions[cwj_k] : (npy_intp)1)
+#define PyArray_STRIDE(a, k)         \
+    CWJ_OF(a, const int cwj_k = (k); \
+           cwj_k >= 0 && cwj_k < cwj_a->nd ? cwj_a->strides[cwj_k] : (npy_intp)0)
+#define PyArray_DESCR(a) CWJ_OF(a, cwj_a->descr)
+#define PyArray_DTYPE(a) PyArray_DESCR(a)
+#define PyArray_BASE(a) CWJ_OF(a, cwj_a->base)
+#define PyArray_TYPE(a) CWJ_OF(a, cwj_a->descr->type_num)
+#define PyArray_ITEMSIZE(a) CWJ_OF(a, (npy_intp)cwj_a->descr->elsize)
+#define PyArray_SIZE(a)                                                                       \
+    CWJ_OF(a, npy_intp cwj_n = 1;                                                             \
+           for (int cwj_k = 0; cwj_k < cwj_a->nd; cwj_k++) cwj_n *= cwj_a->dimensions[cwj_k]; \
+           cwj_n)
+#define PyArray_NBYTES(a)                                                                     \
+    CWJ_OF(a, npy_intp cwj_n = cwj_a->descr->elsize;                                          \
+           for (int cwj_k = 0; cwj_k < cwj_a->nd; cwj_k++) cwj_n *= cwj_a->dimensions[cwj_k]; \
+           cwj_n)
+#define PyArray_FLAGS(a) CWJ_OF(a, cwj_a->flags)
+#define PyArray_CHKFLAGS(a, bits) \
+    CWJ_OF(a, const int cwj_bits = (bits); (cwj_a->flags & cwj_bits) == cwj_bits)
+#define PyArray_ISCONTIGUOUS(a) PyArray_CHKFLAGS(a, NPY_ARRAY_C_CONTIGUOUS)
+#define PyArray_IS_C_CONTIGUOUS(a) PyArray_CHKFLAGS(a, NPY_ARRAY_C_CONTIGUOUS)
+#define PyArray_IS_F_CONTIGUOUS(a) PyArray_CHKFLAGS(a, NPY_ARRAY_F_CONTIGUOUS)
+#define PyArray_ISALIGNED(a) PyArray_CHKFLAGS(a, NPY_ARRAY_ALIGNED)
+#define PyArray_ISWRITEABLE(a) PyArray_CHKFLAGS(a, NPY_ARRAY_WRITEABLE)
+#define PyArray_GETPTR1(a, i) \
+    CWJ_OF(a, const npy_intp cwj_i = (i); (void *)(cwj_a->data + CWJ_STEPS(0, cwj_i)))
+#define PyArray_GETPTR2(a, i, j)                                      \
+    CWJ_OF(a, const npy_intp cwj_i = (i); const npy_intp cwj_j = (j); \
+           (void *)(cwj_a->data + CWJ_STEPS(0, cwj_i) + CWJ_STEPS(1, cwj_j)))
+#define PyArray_GETPTR3(a, i, j, k)                                                            \
+    CWJ_OF(                                                                                    \
+        a, const npy_intp cwj_i = (i); const npy_intp cwj_j = (j); const npy_intp cwj_k = (k); \
+        (void *)(cwj_a->data + CWJ_STEPS(0, cwj_i) + CWJ_STEPS(1, cwj_j) + CWJ_STEPS(2, cwj_k)))
+#define PyArray_GETPTR4(a, i, j, k, l)                                                            \
+    CWJ_OF(a, const npy_intp cwj_i = (i); const npy_intp cwj_j = (j); const npy_intp cwj_k = (k); \
+           const npy_intp cwj_l = (l);                                                            \
+           (void *)(cwj_a->data + CWJ_STEPS(0, cwj_i) + CWJ_STEPS(1, cwj_j) +                     \
+                    CWJ_STEPS(2, cwj_k) + CWJ_STEPS(3, cwj_l)))
+#endif
 
 /* ---- making arrays ----------------------------------------------------- */
 

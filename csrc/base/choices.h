@@ -1,0 +1,37 @@
+/* choices.h: values of options, as cwrapjit.config and the front ends take them. */
+#ifndef CWJ_BASE_CHOICES_H
+#define CWJ_BASE_CHOICES_H
+
+#include "base/state.h"
+
+#include "abi.h"
+
+/* For PyArg_ParseTupleAndKeywords(), of a list X(name, ...): the names, and a letter for each. */
+#define CWJ_NAME(name, ...) #name,
+#define CWJ_LETTER(...) "O"
+
+typedef enum cwj_optimize {
+    CWJ_OPTIMIZE_AUTO,
+    CWJ_OPTIMIZE_OFF,
+    CWJ_OPTIMIZE_EAGER
+} cwj_optimize;
+
+enum {
+    CWJ_MAX_THREADS = 1024,
+    CWJ_MAX_PROCESSES = 64 /* compilers at a time */
+}; /* CWJ_THREADS_AUTO is in abi.h */
+
+/* In all of these `who` begins the message; the result, or -1 with TypeError or ValueError. */
+
+/* The index of value among choices[0..count-1]. */
+int cwj_parse_choice(PyObject *value, const char *const *choices, int count, const char *who,
+                     const char *option);
+int cwj_parse_bool(PyObject *value, const char *who, const char *option);
+
+int cwj_parse_optimize(PyObject *value, const char *who); /* a cwj_optimize */
+int cwj_parse_debug(PyObject *value, const char *who);
+int cwj_parse_threads(PyObject *value, const char *who); /* or CWJ_THREADS_AUTO */
+int cwj_parse_processes(PyObject *value, const char *who);
+int cwj_parse_compile_memory(PyObject *value, const char *who);
+
+#endif

@@ -1,0 +1,224 @@
+/* compiler.c: finding the optimizing compiler, once for all functions.
+ *
+ * What decides is read with the GIL held, since os.environ may change at any time,
+ * and remembered together with what was found: looking again costs four
+ * comparisons. No process is started here.
+ */
+#include "base/compiler.h"
+
+#include <stdlib.h>
+
+#include "base/config.h"
+#include "base/errors.h"
+
+/* An environment variable as a str; None where it is not set, or empty. */
+static PyObject *
+variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value == NULL || value[0] == '\0' ? Py_NewRef(Py_None)
+                                             : PyUnicode_DecodeFSDefault(value);
+}
+
+/* What the choice depends on: (the command that config names, $CC, $PATH). */
+static PyObject *
+current_key(const cwj_module_state *state)
+{
+    PyObject *chosen = cwj_config_value(state->config, CWJ_SETTING_COMPILER);
+    PyObject *cc = chosen == NULL ? NULL : variable("CC");
+    PyObject *path = cc == NULL ? NULL : variable("PATH");
+    PyObject *key = path == NULL ? NULL : PyTuple_Pack(3, chosen, cc, path);
+    Py_XDECREF(chosen);
+    Py_XDECREF(cc);
+    Py_XDECREF(path);
+    return key;
+}
+
+/* Looks up one command line; wanted may be None. Returns 1 when it is there, 0
+ * when not, with the reason in *problem, or -1 with an exception set. */
+static int
+try_command(PyObject *wanted, PyObject *path, tj_compiler *compiler, PyObject **problem)
+{
+    PyObject *command = NULL, *folders = NULL;
+    tj_error error;
+    int found = -1;
+    tj_error_init(&error);
+    if ((wanted != Py_None && !PyUnicode_FSConverter(wanted, &command)) ||
+        (path != Py_None && !PyUnicode_FSConverter(path, &folders))) {
+        goto done;
+    }
+    tj_status status =
+        tj_compiler_find(command == NULL ? NULL : PyBytes_AS_STRING(command),
+                         folders == NULL ? "" : PyBytes_AS_STRING(folders), compiler, &error);
+    if (status == TJ_OK) {
+        found = 1;
+        goto done;
+    }
+    if (status == TJ_NO_MEMORY) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    PyObject *reason = PyUnicode_DecodeFSDefault(error.text != NULL ? error.text : error.brief);
+    if (reason != NULL) {
+        Py_XSETREF(*problem, reason);
+        found = 0;
+    }
+done:
+    tj_error_clear(&error);
+    Py_XDECREF(command);
+    Py_XDECREF(folders);
+    return found;
+}
+
+/* The command line of the package ziglang, or None; a new reference. */
+static PyObject *
+zig_command(void)
+{
+    PyObject *finder = cwj_import("cwrapjit._paths");
+    PyObject *command = finder == NULL ? NULL : PyObject_CallMethod(finder, "zig", NULL);
+    Py_XDECREF(finder);
+    return command;
+}
+
+static int
+try_all(PyObject *key, tj_compiler *compiler, PyObject **problem)
+{
+    PyObject *chosen = PyTuple_GET_ITEM(key, 0), *cc = PyTuple_GET_ITEM(key, 1);
+    PyObject *path = PyTuple_GET_ITEM(key, 2);
+    if (chosen != Py_None) {
+        return try_command(chosen, path, compiler, problem);
+    }
+    int found = cc == Py_None ? 0 : try_command(cc, path, compiler, problem);
+    if (found == 0) {
+        found = try_command(Py_None, path, compiler, problem);
+    }
+    if (found == 0) {
+        PyObject *zig = zig_command();
+        found = zig == NULL ? -1 : zig == Py_None ? 0 : try_command(zig, path, compiler, problem);
+        Py_XDECREF(zig);
+    }
+    return found;
+}
+
+/* Returns 0, or -1 with an exception set. */
+static int
+find_again(cwj_module_state *state)
+{
+    PyObject *key = current_key(state);
+    if (key == NULL) {
+        return -1;
+    }
+    int same =
+        state->compiler_key == NULL ? 0 : PyObject_RichCompareBool(key, state->compiler_key, Py_EQ);
+    if (same != 0) {
+        Py_DECREF(key);
+        return same < 0 ? -1 : 0;
+    }
+    tj_compiler compiler = {0};
+    PyObject *problem = NULL;
+    if (try_all(key, &compiler, &problem) < 0) {
+        Py_DECREF(key);
+        Py_XDECREF(problem);
+        return -1;
+    }
+    cwj_compiler_clear(state); /* only now: what ran of Python may have been here, too */
+    state->compiler = compiler;
+    state->compiler_problem = problem;
+    state->compiler_key = key;
+    return 0;
+}
+
+const tj_compiler *
+cwj_compiler_find(cwj_module_state *state)
+{
+    int found = find_again(state);
+    if (found < 0) { /* texts that are no path, a package that cannot be looked for */
+        cwj_clear_expected(PyExc_ValueError, PyExc_ImportError, NULL);
+    }
+    return found < 0 || state->compiler.words == NULL ? NULL : &state->compiler;
+}
+
+PyObject *
+cwj_compiler_error(cwj_module_state *state, const char *who)
+{
+    if (find_again(state) < 0) {
+        return NULL;
+    }
+    if (state->compiler.words != NULL) {
+        Py_RETURN_NONE;
+    }
+    static const char format[] = "no compiler for the optimizing tier: %V";
+    return cwj_refusal(who, PyExc_RuntimeError, format, state->compiler_problem, "none was found");
+}
+
+int
+cwj_compiler_named(PyObject *command, const char *whose, tj_compiler *compiler, const char *who)
+{
+    PyObject *path = variable("PATH"), *problem = NULL;
+    int found = path == NULL ? -1 : try_command(command, path, compiler, &problem);
+    if (found == 0) {
+        cwj_refuse(who, PyExc_RuntimeError, "%s says %R: %U", whose, command, problem);
+    }
+    Py_XDECREF(path);
+    Py_XDECREF(problem);
+    return found == 1 ? 0 : -1;
+}
+
+void
+cwj_compiler_clear(cwj_module_state *state)
+{
+    tj_compiler_clear(&state->compiler);
+    Py_CLEAR(state->compiler_key);
+    Py_CLEAR(state->compiler_problem);
+}
+
+/* ---- for show_config() ------------------------------------------------- */
+
+/* A list of str from a NULL-terminated array, which may be NULL. */
+static PyObject *
+list_of(char *const *words)
+{
+    PyObject *list = PyList_New(0);
+    for (; words != NULL && *words != NULL && list != NULL; words++) {
+        PyObject *word = PyUnicode_DecodeFSDefault(*words);
+        if (word == NULL || PyList_Append(list, word) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(word);
+    }
+    return list;
+}
+
+/* An owned text of tinyjit's as a str; None for NULL. */
+static PyObject *
+text_or_none(char *text)
+{
+    PyObject *result = text == NULL ? Py_NewRef(Py_None) : PyUnicode_FromFormat("%s", text);
+    tj_free(text);
+    return result;
+}
+
+PyObject *
+cwj_compiler_describe(cwj_module_state *state)
+{
+    PyObject *words = NULL, *flags = NULL, *fast = NULL, *failure = NULL, *result = NULL;
+    if (find_again(state) < 0) {
+        return NULL;
+    }
+    words = state->compiler.words == NULL ? Py_NewRef(Py_None) : list_of(state->compiler.words);
+    flags = text_or_none(tj_optimizer_flags(false));
+    fast = text_or_none(tj_optimizer_flags(true));
+    failure = text_or_none(tj_optimizer_last_failure());
+    if (words != NULL && flags != NULL && fast != NULL && failure != NULL) {
+        PyObject *problem = state->compiler.words != NULL || state->compiler_problem == NULL
+                                ? Py_None
+                                : state->compiler_problem;
+        result = Py_BuildValue("{sOsOsOsOsO}", "compiler", words, "problem", problem, "flags",
+                               flags, "fastmath flags", fast, "last failure", failure);
+    }
+    Py_XDECREF(words);
+    Py_XDECREF(flags);
+    Py_XDECREF(fast);
+    Py_XDECREF(failure);
+    return result;
+}

@@ -1,0 +1,287 @@
+/* config.c: type Config, whose one instance is cwrapjit.config.
+ *
+ * A setting that nobody set follows its environment variable, which is read
+ * whenever it is asked for: setting it late works, and nothing is parsed at
+ * import. None puts a setting back to that.
+ */
+#include "base/config.h"
+
+#include <stdlib.h>
+
+#include "base/errors.h"
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *chosen[CWJ_NSETTINGS]; /* owned; NULL: not set */
+} config_object;
+
+/* ---- the settings ------------------------------------------------------ */
+
+typedef struct setting {
+    const char *name;
+    const char *variable;
+    /* What the environment variable's text means; a new reference. */
+    PyObject *(*of_text)(PyObject *text, const char *variable);
+    /* What it means in C, or -1 with an exception for what it cannot be. */
+    int (*parse)(PyObject *value, const char *who);
+    PyObject *(*usual)(long number); /* what it is where nobody says anything */
+    long number;
+    const char *doc;
+} setting;
+
+static PyObject *
+text_itself(PyObject *text, const char *Py_UNUSED(variable))
+{
+    return Py_NewRef(text);
+}
+
+/* The number that text spells, or text itself. */
+static PyObject *
+number_or_text(PyObject *text, const char *Py_UNUSED(variable))
+{
+    PyObject *number = PyLong_FromUnicodeObject(text, 10);
+    if (number == NULL && cwj_clear_expected(PyExc_ValueError, NULL)) {
+        return Py_NewRef(text);
+    }
+    return number;
+}
+
+static PyObject *
+zero_or_one(PyObject *text, const char *variable)
+{
+    if (PyUnicode_CompareWithASCIIString(text, "0") == 0) {
+        Py_RETURN_FALSE;
+    }
+    if (PyUnicode_CompareWithASCIIString(text, "1") == 0) {
+        Py_RETURN_TRUE;
+    }
+    cwj_refuse(variable, PyExc_ValueError, "debug must be 0 or 1, not '%U'", text);
+    return NULL;
+}
+
+static int
+parse_compiler(PyObject *value, const char *who)
+{
+    return value == Py_None || PyUnicode_Check(value)
+               ? 0
+               : cwj_refuse_type(who, "compiler", "a str or None", value);
+}
+
+static PyObject *
+usual_optimize(long Py_UNUSED(number))
+{
+    return PyUnicode_FromString("auto");
+}
+
+static PyObject *
+usual_compiler(long Py_UNUSED(number))
+{
+    Py_RETURN_NONE;
+}
+
+static const setting settings[] = {
+    [CWJ_SETTING_OPTIMIZE] = {"optimize", "CWRAPJIT_OPTIMIZE", text_itself, cwj_parse_optimize,
+                              usual_optimize, 0,
+                              "'auto', 'eager' or 'off': the optimizing tier; "
+                              "$CWRAPJIT_OPTIMIZE."},
+    [CWJ_SETTING_THREADS] =
+        {"threads", "CWRAPJIT_THREADS", number_or_text, cwj_parse_threads, PyLong_FromLong, 1,
+         "Threads of a call, or 'auto': as many as this process has processors; "
+         "$CWRAPJIT_THREADS.\n\n"
+         "A function that cannot run its slices side by side runs them in one thread: where "
+         "slices\n"
+         "may write to a cookie or to static data, may fail, print, or call into Python."},
+    [CWJ_SETTING_COMPILER] = {"compiler", "CWRAPJIT_CC", text_itself, parse_compiler,
+                              usual_compiler, 0,
+                              "The optimizing compiler's command, or None: what there is; "
+                              "$CWRAPJIT_CC."},
+    [CWJ_SETTING_PROCESSES] = {"processes", "CWRAPJIT_PROCESSES", number_or_text,
+                               cwj_parse_processes, PyLong_FromLong, 1,
+                               "Compilers that may run at a time, 1 to 64; "
+                               "$CWRAPJIT_PROCESSES."},
+    [CWJ_SETTING_DEBUG] = {"debug", "CWRAPJIT_DEBUG", zero_or_one, cwj_parse_debug, PyBool_FromLong,
+                           0,
+                           "Whether functions, graphs and library functions are checked: see "
+                           "debug=True;\n$CWRAPJIT_DEBUG."},
+    [CWJ_SETTING_COMPILE_MEMORY] = {"compile_memory", "CWRAPJIT_COMPILE_MEMORY", number_or_text,
+                                    cwj_parse_compile_memory, PyLong_FromLong,
+                                    (long)TJ_COMPILE_MEMORY,
+                                    "Bytes that compiling one text may hold, its data among them; "
+                                    "$CWRAPJIT_COMPILE_MEMORY.\n\n"
+                                    "What takes more is refused with MemoryError."},
+};
+_Static_assert(sizeof settings / sizeof *settings == CWJ_NSETTINGS, "one for each");
+
+/* ---- values in force --------------------------------------------------- */
+
+/* A new str, or NULL without exception when the variable is unset or empty. */
+static PyObject *
+environment_text(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text == NULL || text[0] == '\0' ? NULL : PyUnicode_DecodeFSDefault(text);
+}
+
+/* What is set, else what the environment variable says, else what is usual. */
+PyObject *
+cwj_config_value(PyObject *config, cwj_setting which)
+{
+    const setting *this = &settings[which];
+    PyObject *chosen = ((config_object *)config)->chosen[which];
+    if (chosen != NULL) {
+        return Py_NewRef(chosen);
+    }
+    PyObject *text = environment_text(this->variable);
+    if (text == NULL) {
+        return PyErr_Occurred() ? NULL : this->usual(this->number);
+    }
+    PyObject *value = this->of_text(text, this->variable);
+    Py_DECREF(text);
+    if (value != NULL && this->parse(value, this->variable) < 0) {
+        Py_CLEAR(value);
+    }
+    return value;
+}
+
+int
+cwj_config_number(PyObject *config, cwj_setting which)
+{
+    PyObject *value = cwj_config_value(config, which);
+    int number = value == NULL ? -1 : settings[which].parse(value, "config");
+    Py_XDECREF(value);
+    return number;
+}
+
+int
+cwj_config_limit(PyObject *config)
+{
+    int bytes = cwj_config_number(config, CWJ_SETTING_COMPILE_MEMORY);
+    if (bytes < 0 || cwj_config_number(config, CWJ_SETTING_PROCESSES) < 0) {
+        return -1;
+    }
+    tj_set_compile_memory((size_t)bytes);
+    return 0;
+}
+
+/* ---- attributes -------------------------------------------------------- */
+
+static cwj_setting
+setting_of(void *closure)
+{
+    return (cwj_setting)((const setting *)closure - settings);
+}
+
+static PyObject *
+get_setting(PyObject *self, void *closure)
+{
+    return cwj_config_value(self, setting_of(closure));
+}
+
+static int
+set_setting(PyObject *self, PyObject *value, void *closure)
+{
+    const setting *this = closure;
+    PyObject *fresh = NULL;
+    if (value != NULL && value != Py_None) {
+        int number = this->parse(value, "config");
+        if (number < 0) {
+            return -1;
+        }
+        /* No object whose __index__ may say something else the next time, or raise. */
+        fresh = PyUnicode_Check(value) || PyBool_Check(value) ? Py_NewRef(value)
+                                                              : PyLong_FromLong(number);
+        if (fresh == NULL) {
+            return -1;
+        }
+    }
+    Py_XSETREF(((config_object *)self)->chosen[setting_of(closure)], fresh);
+    return 0;
+}
+
+static PyObject *
+get_compiled_graphs(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromUnsignedLongLong(cwj_state_of(self)->compiled_graphs);
+}
+
+/* Filled when the type is made: a row for each setting. */
+static PyGetSetDef config_getset[CWJ_NSETTINGS + 2];
+
+static void
+fill_getset(void)
+{
+    for (int i = 0; i < CWJ_NSETTINGS; i++) {
+        config_getset[i] = (PyGetSetDef){settings[i].name, get_setting, set_setting,
+                                         settings[i].doc, (void *)&settings[i]};
+    }
+    config_getset[CWJ_NSETTINGS] =
+        (PyGetSetDef){"compiled_graphs", get_compiled_graphs, NULL,
+                      "Units that link() compiled in this process; read-only.", NULL};
+}
+
+/* ---- the type ---------------------------------------------------------- */
+
+static PyObject *
+config_repr(PyObject *self)
+{
+    PyObject *text = NULL;
+    PyObject *optimize = cwj_config_value(self, CWJ_SETTING_OPTIMIZE);
+    PyObject *threads = optimize == NULL ? NULL : cwj_config_value(self, CWJ_SETTING_THREADS);
+    PyObject *compiler = threads == NULL ? NULL : cwj_config_value(self, CWJ_SETTING_COMPILER);
+    if (compiler != NULL) {
+        text = PyUnicode_FromFormat("<cwrapjit.config optimize=%R threads=%R compiler=%R>",
+                                    optimize, threads, compiler);
+    }
+    Py_XDECREF(optimize);
+    Py_XDECREF(threads);
+    Py_XDECREF(compiler);
+    return text;
+}
+
+static void
+config_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    config_object *config = (config_object *)self;
+    for (int i = 0; i < CWJ_NSETTINGS; i++) {
+        Py_XDECREF(config->chosen[i]);
+    }
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+PyDoc_STRVAR(config_doc, "Defaults for the whole process; None puts one back to its default.");
+
+static PyMethodDef config_methods[] = {
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot config_slots[] = {
+    {Py_tp_dealloc, config_dealloc}, {Py_tp_repr, config_repr},       {Py_tp_getset, config_getset},
+    {Py_tp_methods, config_methods}, {Py_tp_doc, (void *)config_doc}, {0, NULL},
+};
+
+static PyType_Spec config_spec = {
+    .name = "cwrapjit.Config",
+    .basicsize = sizeof(config_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = config_slots,
+};
+
+int
+cwj_add_config(PyObject *extension, cwj_module_state *state)
+{
+    fill_getset();
+    state->config_type = (PyTypeObject *)PyType_FromModuleAndSpec(extension, &config_spec, NULL);
+    if (state->config_type == NULL) {
+        return -1;
+    }
+    state->config = state->config_type->tp_alloc(state->config_type, 0);
+    if (state->config == NULL) {
+        return -1;
+    }
+    return PyModule_AddObjectRef(extension, "Config", (PyObject *)state->config_type) < 0
+               ? -1
+               : PyModule_AddObjectRef(extension, "config", state->config);
+}

@@ -1,0 +1,407 @@
+/* fault.c: running code that may fault: see fault.h.
+ *
+ * The code and the handler run on stacks of their own (room.c): the first may destroy its stack, or
+ * exhaust it. The handler reads thread locals and the stack, fills a cwj_fault, and jumps. Everything that needs
+ * memory or a lock happens after the jump (fault_raise.c).
+ */
+#define _GNU_SOURCE 1   /* names of registers */
+#undef _FORTIFY_SOURCE /* its longjmp() takes other stacks for mistakes */
+#include "base/debug/fault.h"
+
+#include "base/debug/room.h"
+
+#include <errno.h>
+#include <execinfo.h>
+#include <fenv.h>
+#include <link.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* A call of cwj_guard() under way, in memory that is not on the stack: what overruns an array
+ * there does not reach it (room.c). */
+typedef struct guard {
+    cwj_room *room;
+    sigjmp_buf place;
+    struct guard *outer;
+    const cwj_guarded *guarded;
+    cwj_fault *fault;
+    const int *entered; /* how deep the thread is inside of Python's entry points */
+    int entered_before;
+    bool scanning;         /* the handler reads the stack, which may not be there */
+    PyThreadState *thread; /* as all below: before the call */
+    bool held;             /* the GIL */
+    bool switched;         /* the handler's stack */
+    stack_t stack;
+    fenv_t numbers;
+    sigset_t mask;
+} guard;
+
+/* In static storage of the thread: reading it allocates nothing. */
+#define IN_HANDLERS _Thread_local __attribute__((tls_model("initial-exec")))
+static IN_HANDLERS guard *inside;
+static IN_HANDLERS int chained; /* handlers of others that are running */
+
+/* ---- where the fault was --------------------------------------------------------------- */
+
+static const void *
+pc_of(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+    return (const void *)context->uc_mcontext.gregs[REG_RIP];
+#else
+    return (const void *)context->uc_mcontext.pc;
+#endif
+}
+
+static const char *
+sp_of(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+    return (const char *)context->uc_mcontext.gregs[REG_RSP];
+#else
+    return (const char *)context->uc_mcontext.sp;
+#endif
+}
+
+static const char *
+fp_of(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+    return (const char *)context->uc_mcontext.gregs[REG_RBP];
+#else
+    return (const char *)context->uc_mcontext.regs[29];
+#endif
+}
+
+/* Code of Python and of NumPy: that of the objects that these functions are in. */
+enum {
+    NHOSTS = 2
+};
+static struct host {
+    uintptr_t known; /* some address in it */
+    uintptr_t first, behind;
+} hosts[NHOSTS];
+
+static int
+find_hosts(struct dl_phdr_info *info, size_t Py_UNUSED(size), void *Py_UNUSED(context))
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t first = info->dlpi_addr + part->p_vaddr, behind = first + part->p_memsz;
+        for (int h = 0; h < NHOSTS && part->p_type == PT_LOAD; h++) {
+            if (hosts[h].known >= first && hosts[h].known < behind) {
+                hosts[h].first = first;
+                hosts[h].behind = behind;
+            }
+        }
+    }
+    return 0;
+}
+
+static bool
+is_hosts(const void *address)
+{
+    for (int h = 0; h < NHOSTS; h++) {
+        if ((uintptr_t)address >= hosts[h].first && (uintptr_t)address < hosts[h].behind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum {
+    MOST_FRAMES = 64
+};
+
+static bool
+is_return(const cwj_guarded *guarded, const void *address)
+{
+    return tj_lines_called_from(guarded->lines, address) ||
+           tj_lines_called_from(guarded->sources, address);
+}
+
+static bool
+is_guarded(const cwj_guarded *guarded, const void *address)
+{
+    return tj_lines_cover(guarded->lines, address) || tj_lines_cover(guarded->sources, address);
+}
+
+/* The return to guarded code, from where the fault was: by libc's backtrace(), which knows
+ * the frames of libraries, not those of libtcc's code. *foreign: Python's code is between.
+ * Where a call led to no code at all, the return is on top of the stack; where it led to code
+ * of libtcc's that is not guarded, behind its frame pointer. */
+static const void *
+find_caller(const cwj_guarded *guarded, const ucontext_t *context, bool *foreign)
+{
+    const void *const *sp = (const void *const *)sp_of(context);
+    const void *const *fp = (const void *const *)fp_of(context);
+    const void *at = pc_of(context);
+    void *frames[MOST_FRAMES];
+    if (at == inside->fault->address && is_return(guarded, *sp)) {
+        return *sp; /* a wild pointer was called: nobody can look for a frame there */
+    }
+    int count = backtrace(frames, MOST_FRAMES), i = 0;
+    while (i < count && frames[i] != at) {
+        i++; /* the handler's own */
+    }
+    for (; i < count; i++) {
+        if (is_return(guarded, frames[i])) {
+            return frames[i];
+        }
+        *foreign |= is_hosts(frames[i]);
+    }
+    if (is_return(guarded, *sp)) {
+        return *sp;
+    }
+    return fp >= sp && (const char *)fp < inside->room->behind && is_return(guarded, fp[1]) ? fp[1]
+                                                                                            : NULL;
+}
+
+/* By raise() or abort(), or by another thread of this process. */
+static bool
+is_raised(const siginfo_t *info)
+{
+    return info->si_code == SI_TKILL && info->si_pid == getpid();
+}
+
+/* Signals that this thread's own code has caused. */
+static bool
+is_own(int number, const siginfo_t *info)
+{
+    return is_raised(info) || (number != SIGABRT && info->si_code > 0);
+}
+
+/* Fills the fault. Returns false where it is not one to come back from. */
+static bool
+take_fault(guard *this, int number, const siginfo_t *info, const ucontext_t *context)
+{
+    const char *sp = sp_of(context);
+    bool foreign = false;
+    cwj_fault *fault = this->fault;
+    if (*this->entered != this->entered_before) {
+        return false;
+    }
+    if (this->scanning) { /* the stack that was read ended there */
+        this->scanning = false;
+        return !this->guarded->hosted;
+    }
+    *fault = (cwj_fault){
+        .signal = number, .code = info->si_code, .raised = is_raised(info), .at = pc_of(context)};
+    fault->address = fault->raised ? fault->at : info->si_addr;
+    fault->deep = (number == SIGSEGV || number == SIGBUS) && !fault->raised &&
+                  (const char *)fault->address + 4096 > sp &&
+                  (const char *)fault->address < this->room->first;
+    fault->over = (const char *)fault->address >= this->room->behind &&
+                  (const char *)fault->address < (const char *)this;
+    if (is_guarded(this->guarded, fault->at)) {
+        return true;
+    }
+    this->scanning = true;
+    fault->caller = find_caller(this->guarded, context, &foreign);
+    this->scanning = false;
+    return !this->guarded->hosted || !foreign;
+}
+
+/* ---- handlers --------------------------------------------------------------------------- */
+
+static const int guarded_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+enum {
+    NSIGNALS = sizeof(guarded_signals) / sizeof(*guarded_signals)
+};
+
+/* What else is to be called: what was there before the first guarded call, and what took
+ * our place later, which calls us in turn when it is done. */
+static struct others {
+    bool known;
+    bool replaced;
+    struct sigaction first;
+    struct sigaction latest;
+} others[NSIGNALS];
+
+static int
+index_of(int number)
+{
+    int i = 0;
+    while (i < NSIGNALS - 1 && guarded_signals[i] != number) {
+        i++;
+    }
+    return i;
+}
+
+/* What the system does without any handler: again, where the signal was an instruction's. */
+static void
+do_default(int number, const siginfo_t *info)
+{
+    struct sigaction none = {.sa_handler = SIG_DFL};
+    sigaction(number, &none, NULL);
+    if (info->si_code <= 0) {
+        raise(number);
+    }
+}
+
+static void
+chain(int number, siginfo_t *info, void *context)
+{
+    const struct others *known = &others[index_of(number)];
+    int turn = chained + !known->replaced; /* 0: the latest, 1: the first */
+    const struct sigaction *next = turn == 0 ? &known->latest : &known->first;
+    if (turn > 1 || next->sa_handler == SIG_DFL ||
+        (next->sa_handler == SIG_IGN && info->si_code > 0)) {
+        do_default(number, info);
+        return;
+    }
+    if (next->sa_handler == SIG_IGN) {
+        return;
+    }
+    chained++;
+    if (next->sa_flags & SA_SIGINFO) {
+        next->sa_sigaction(number, info, context);
+    } else {
+        next->sa_handler(number);
+    }
+    chained--;
+}
+
+static void
+on_signal(int number, siginfo_t *info, void *context)
+{
+    int kept = errno;
+    if (inside != NULL && is_own(number, info) && take_fault(inside, number, info, context)) {
+        siglongjmp(inside->place, 1);
+    }
+    chain(number, info, context);
+    errno = kept;
+}
+
+void
+cwj_guard_install(void)
+{
+    struct sigaction own = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    own.sa_sigaction = on_signal;
+    sigemptyset(&own.sa_mask);
+    if (hosts[0].known == 0) {
+        void *frame;
+        backtrace(&frame, 1); /* the first time, it allocates */
+        hosts[0].known = (uintptr_t)&PyErr_Occurred;
+        hosts[1].known = (uintptr_t)PyArray_API[0];
+        dl_iterate_phdr(find_hosts, NULL);
+    }
+    for (int i = 0; i < NSIGNALS; i++) {
+        struct sigaction now;
+        struct others *known = &others[i];
+        if (sigaction(guarded_signals[i], NULL, &now) != 0 ||
+            ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal)) {
+            continue;
+        }
+        if (known->known) {
+            known->latest = now;
+            known->replaced = true;
+        } else {
+            known->first = now;
+            known->known = true;
+        }
+        sigaction(guarded_signals[i], &own, NULL);
+    }
+}
+
+/* ---- guarding --------------------------------------------------------------------------- */
+
+static const int *(*depth_in_python)(void);
+
+void
+cwj_guard_set_depth(const int *(*depth)(void))
+{
+    depth_in_python = depth;
+}
+
+static PyThreadState *
+state_with_gil(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyThreadState_GetUnchecked();
+#else
+    return _PyThreadState_UncheckedGet();
+#endif
+}
+
+/* As it was when it began: code may have been left between its own releasing of the
+ * GIL and its taking it back, or the other way round. */
+static void
+restore_gil(PyThreadState *thread, bool held)
+{
+    bool holds = thread != NULL && state_with_gil() == thread;
+    if (held && !holds) {
+        PyEval_RestoreThread(thread);
+    } else if (!held && holds) {
+        PyEval_SaveThread();
+    }
+}
+
+static void
+begin(guard *this)
+{
+    this->thread = PyGILState_GetThisThreadState();
+    this->held = this->thread != NULL && state_with_gil() == this->thread;
+    this->switched = inside == NULL && cwj_room_use_handlers_stack(this->room, &this->stack);
+    this->outer = inside;
+    this->entered = depth_in_python();
+    this->entered_before = *this->entered;
+    pthread_sigmask(SIG_SETMASK, NULL, &this->mask);
+    fegetenv(&this->numbers);
+}
+
+/* Nothing is believed here that is on the stack. What faults from now on is the outer guard's, or
+ * ends the process. */
+static void
+end(bool finished)
+{
+    guard *this = inside;
+    inside = this->outer;
+    if (!finished) { /* code may have been left where it had changed these */
+        pthread_sigmask(SIG_SETMASK, &this->mask, NULL);
+        fesetenv(&this->numbers);
+    }
+    if (this->switched) {
+        sigaltstack(&this->stack, NULL);
+    }
+    if (!finished) {
+        restore_gil(this->thread, this->held);
+    }
+    cwj_room_leave(this->room, !finished);
+}
+
+bool
+cwj_guard(const cwj_guarded *guarded, void (*run)(void *), void *argument, cwj_fault *fault)
+{
+    guard reserve; /* without memory, the code may destroy it */
+    cwj_room none = {.record = &reserve}, *found = cwj_room_enter(sizeof(guard));
+    cwj_room *room = found != NULL ? found : &none;
+    guard *this = room->record;
+    this->room = room;
+    this->guarded = guarded;
+    this->fault = fault;
+    this->scanning = false;
+    begin(this);
+    bool finished = sigsetjmp(this->place, 0) == 0;
+    if (finished) {
+        inside = this;
+        cwj_room_run(this->room, run, argument);
+    }
+    end(finished);
+    return finished;
+}
+
+_Noreturn void
+cwj_guard_leave(void)
+{
+    if (inside == NULL) {
+        fputs("cwrapjit: an error in a thread that the C code has started itself\n", stderr);
+        abort();
+    }
+    inside->fault->signal = 0;
+    siglongjmp(inside->place, 1);
+}

@@ -1,0 +1,51 @@
+/* environment.h: what the functions of a module share on the C side. */
+#ifndef CWJ_BASE_ENVIRONMENT_H
+#define CWJ_BASE_ENVIRONMENT_H
+
+#include "base/state.h"
+
+/* The arguments of module() that concern C: a header, and these lists. */
+#define CWJ_BUILD_LISTS(X) \
+    X(sources)             \
+    X(include_dirs)        \
+    X(define_macros)       \
+    X(libraries)           \
+    X(library_dirs)
+
+/* Owned references; lists hold str or PathLike objects as they were given, NULL: not given. */
+typedef struct cwj_build {
+    PyObject *header;
+#define CWJ_MEMBER(name) PyObject *name;
+    CWJ_BUILD_LISTS(CWJ_MEMBER)
+#undef CWJ_MEMBER
+} cwj_build;
+
+/* Moves those arguments out of a dict of keywords. Returns 0, or -1. */
+int cwj_build_pop(cwj_build *build, PyObject *kwargs);
+void cwj_build_clear(cwj_build *build);
+
+/* Libraries and compiled sources. Shared by a module and its functions, which
+ * may outlive it; the count is guarded by the GIL. */
+typedef struct cwj_environment {
+    Py_ssize_t references;
+    tj_environment *tj;   /* owned */
+    PyObject *header;     /* owned str: C text that functions see */
+    PyObject *build_args; /* owned: CWJ_BUILD_LISTS as tuples of str, for m.write()'s comment */
+    PyObject *header_file; /* owned str: what messages call a library's header; NULL: a module's,
+                              which its functions see to */
+    tj_job **checks;       /* owned: nchecks of them; see checks.h */
+    int nchecks;
+    bool checks_begun, checks_told;
+} cwj_environment;
+
+/* Compiles the sources without the GIL. `who` begins messages. Returns NULL
+ * with an exception set. */
+cwj_environment *cwj_environment_new(cwj_module_state *state, const cwj_build *build,
+                                     const char *who);
+cwj_environment *cwj_environment_ref(cwj_environment *environment);
+void cwj_environment_unref(cwj_environment *environment); /* accepts NULL */
+
+/* Loads libtcc unless it is loaded. Returns 0, or -1 with an exception set. */
+int cwj_backend_open(cwj_module_state *state);
+
+#endif

@@ -1,0 +1,102 @@
+/* extent.h: where arrays lie, and whether two of them share memory: for the call path of
+ * functions, whose text m.write() embeds, and for that of libraries.
+ */
+#ifndef CWJ_BASE_EXTENT_H
+#define CWJ_BASE_EXTENT_H
+
+/* Python.h and numpy/arrayobject.h come before this file. */
+
+#ifndef CWJ_SHORT_LOOP
+#define CWJ_SHORT_LOOP() /* only the call path of functions has something to say of them */
+#endif
+
+enum {
+    CWJ_OVERLAP_WORK = 100000
+}; /* candidate solutions that NumPy may try */
+
+typedef struct cwj_extent {
+    const char *low;  /* first byte */
+    const char *high; /* one past the last byte; low == high: no elements */
+} cwj_extent;
+
+static inline cwj_extent
+extent_of_memory(const char *data, int ndim, const npy_intp *dims, const npy_intp *strides,
+                 npy_intp itemsize)
+{
+    cwj_extent extent = {data, data};
+    for (int i = 0; i < ndim; i++) {
+        CWJ_SHORT_LOOP();
+        npy_intp reach = (dims[i] - 1) * strides[i];
+        if (dims[i] == 0) {
+            return (cwj_extent){data, data};
+        }
+        if (reach < 0) {
+            extent.low += reach;
+        } else {
+            extent.high += reach;
+        }
+    }
+    extent.high += itemsize;
+    return extent;
+}
+
+/* NumPy's exact answer: 1 shared, 0 not, -1 with an exception set. Too hard to
+ * tell within the limit counts as shared: so answers may_share_memory, where
+ * shares_memory would raise. */
+static inline int
+shares_exactly(PyArrayObject *one, PyArrayObject *other)
+{
+    int shared = -1;
+    PyObject *answer = NULL;
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *test = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "may_share_memory");
+    if (test == NULL) {
+        goto done;
+    }
+    answer = PyObject_CallFunction(test, "OOi", (PyObject *)one, (PyObject *)other,
+                                   (int)CWJ_OVERLAP_WORK);
+    if (answer != NULL) {
+        shared = PyObject_IsTrue(answer);
+    }
+done:
+    Py_XDECREF(answer);
+    Py_XDECREF(test);
+    Py_XDECREF(numpy);
+    return shared;
+}
+
+/* True when no two elements can share memory: from the smallest stride up, each
+ * stride steps over all that lies below it. A false negative needs strides that
+ * only as_strided() makes. */
+static inline int
+strides_are_nested(int ndim, const npy_intp *dims, const npy_intp *strides, npy_intp itemsize)
+{
+    /* Unsigned, as strides of as_strided() may be anything. */
+    npy_uintp covered = (npy_uintp)itemsize;
+    npy_uintp below = 0; /* axes are visited by (|stride|, index) */
+    int below_index = -1;
+    for (int turn = 0; turn < ndim; turn++) {
+        int next = -1;
+        npy_uintp smallest = 0;
+        for (int i = 0; i < ndim; i++) {
+            npy_uintp stride = (npy_uintp)strides[i];
+            npy_uintp size = strides[i] < 0 ? 0 - stride : stride;
+            int is_later = size > below || (size == below && i > below_index);
+            if (is_later && (next < 0 || size < smallest)) {
+                next = i;
+                smallest = size;
+            }
+        }
+        below = smallest;
+        below_index = next;
+        if (dims[next] > 1) {
+            if (smallest < covered) {
+                return 0;
+            }
+            covered += (npy_uintp)(dims[next] - 1) * smallest;
+        }
+    }
+    return 1;
+}
+
+#endif

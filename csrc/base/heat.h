@@ -1,0 +1,27 @@
+/* heat.h: when code has run long enough to be worth the optimizing compiler's time, and how that is
+ * found out where a clock costs more than a run: for the call path of functions, whose text
+ * m.write() embeds, and for graphs.
+ */
+#ifndef CWJ_BASE_HEAT_H
+#define CWJ_BASE_HEAT_H
+
+#include <time.h> /* Python.h comes before it */
+
+/* Nanoseconds that it ran. */
+#define CWJ_HOT_TIME 2000000ull
+#define CWJ_LOOK_TIME 20000000ull /* between two looks at what has come of it */
+
+enum {
+    CWJ_SHORT_NS = 10000, /* a run below this is short, ... */
+    CWJ_SAMPLE = 64 /* ... and one of so many short ones is timed, and stands for the others */
+};
+
+static inline unsigned long long
+cwj_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
+}
+
+#endif

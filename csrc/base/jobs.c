@@ -1,0 +1,164 @@
+/* jobs.c: see jobs.h. */
+#include "base/jobs.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/errors.h"
+#include "base/raised.h"
+
+/* Running compilers end with the process. */
+static void
+stop_at_exit(void)
+{
+    static int registered;
+    if (!registered) {
+        registered = atexit(tj_optimizer_stop) == 0;
+    }
+}
+
+/* As cwrapjit.config says now; nonsense that has come into the environment since
+ * something was defined means one. */
+static void
+set_processes(const cwj_module_state *state)
+{
+    PyObject *raised = cwj_raised_take();
+    int processes = cwj_config_number(state->config, CWJ_SETTING_PROCESSES);
+    PyErr_Clear(); /* no Python code runs there: nothing but nonsense, or no memory to read it */
+    tj_optimizer_set_limits(processes < 1 ? 1 : processes, 0);
+    cwj_raised_set(raised);
+}
+
+bool
+cwj_job_start(const cwj_module_state *state, tj_job *job)
+{
+    stop_at_exit();
+    set_processes(state);
+    return tj_job_start(job);
+}
+
+static double
+seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* In turns short enough for Ctrl-C. */
+int
+cwj_job_wait(tj_job *job, double seconds)
+{
+    double end = seconds < 0 ? 0 : seconds_now() + seconds;
+    for (;;) {
+        double left = seconds < 0 ? 0.05 : end - seconds_now();
+        tj_job_state state;
+        Py_BEGIN_ALLOW_THREADS
+        state = tj_job_wait(job, left < 0 ? 0 : left < 0.05 ? left : 0.05);
+        Py_END_ALLOW_THREADS
+        if (PyErr_CheckSignals() < 0) {
+            return -1;
+        }
+        if (state != TJ_JOB_STARTED || left < 0) {
+            return state == TJ_JOB_READY;
+        }
+    }
+}
+
+int
+cwj_wait_parse(double *seconds, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"timeout", NULL};
+    PyObject *timeout = Py_None;
+    *seconds = -1.0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:wait", names, &timeout)) {
+        return -1;
+    }
+    if (timeout == Py_None) {
+        return 0;
+    }
+    *seconds = PyFloat_AsDouble(timeout);
+    if (*seconds == -1.0 && PyErr_Occurred()) {
+        return -1;
+    }
+    return *seconds >= 0 ? 0
+                         : cwj_refuse("wait()", PyExc_ValueError,
+                                      "timeout must not be negative, got %R", timeout);
+}
+
+int
+cwj_job_finish(const cwj_module_state *state, tj_job *job)
+{
+    return cwj_job_start(state, job) ? cwj_job_wait(job, -1.0) : 0;
+}
+
+int
+cwj_job_raise(const cwj_module_state *state, tj_job *job, const char *who)
+{
+    return cwj_raise_object(cwj_job_error(state, job, who));
+}
+
+int
+cwj_job_run(const cwj_module_state *state, tj_job *job, const char *who)
+{
+    int ready = cwj_job_finish(state, job);
+    return ready == 0 ? cwj_job_raise(state, job, who) : ready < 0 ? -1 : 0;
+}
+
+/* ---- what became of it --------------------------------------------------- */
+
+/* A RuntimeError with the failure's own words. */
+static PyObject *
+plain_error(tj_job *job, const char *who)
+{
+    char *failure = tj_job_failure(job);
+    PyObject *error =
+        cwj_refusal(who, PyExc_RuntimeError, "%s", failure != NULL ? failure : "failed");
+    tj_free(failure);
+    return error;
+}
+
+PyObject *
+cwj_job_error(const cwj_module_state *state, tj_job *job, const char *who)
+{
+    tj_messages messages = {0};
+    PyObject *error;
+    if (tj_job_look(job) != TJ_JOB_FAILED) {
+        Py_RETURN_NONE;
+    }
+    if (!tj_job_messages(job, &messages)) {
+        error = PyErr_NoMemory();
+    } else if (tj_messages_have_error(&messages)) {
+        error = cwj_compile_error(state, &messages);
+    } else {
+        error = plain_error(job, who);
+    }
+    tj_messages_clear(&messages);
+    return error;
+}
+
+int
+cwj_job_warn(const cwj_module_state *state, tj_job *job)
+{
+    tj_messages messages = {0};
+    int status = 0;
+    if (tj_job_look(job) != TJ_JOB_FAILED) {
+        return 0;
+    }
+    if (tj_job_messages(job, &messages)) {
+        status = cwj_warn_errors(state, &messages);
+    } else {
+        PyErr_NoMemory();
+        status = -1;
+    }
+    tj_messages_clear(&messages);
+    return status;
+}
+
+PyObject *
+cwj_tier_error(cwj_module_state *state, tj_job *job, const char *who)
+{
+    return job != NULL ? cwj_job_error(state, job, who) : cwj_compiler_error(state, who);
+}

@@ -1,0 +1,48 @@
+/* jobs.h: starting a job of the optimizing compiler from Python, and waiting for one. */
+#ifndef CWJ_BASE_JOBS_H
+#define CWJ_BASE_JOBS_H
+
+#include "base/state.h"
+
+/* Starts a job, as cwrapjit.config says now; running compilers end with the process. Sets
+ * no exception. False: it has failed, for want of a thread. */
+bool cwj_job_start(const cwj_module_state *state, tj_job *job);
+
+/* Waits without the GIL until the job is ready or has failed, `seconds` at most (< 0: no
+ * limit). Returns 1 when it is ready, 0 when not, -1 with an exception set (Ctrl-C). */
+int cwj_job_wait(tj_job *job, double seconds);
+
+/* The argument of a method wait(timeout=None), for the above. Returns 0, or -1 with an exception. */
+int cwj_wait_parse(double *seconds, PyObject *args, PyObject *kwargs);
+#define CWJ_WAIT_DOC(whole)                                                                 \
+    "wait($self, /, timeout=None)\n--\n\n"                                                  \
+    "Ask for the optimizing tier now and wait until it is in place.\n\n"                    \
+    "timeout is in seconds. Returns True when " whole " the optimizing\n"                   \
+    "compiler's code. Returns False where that is not to be had: with optimize='off',\n"    \
+    "without a compiler, when it failed (cwrapjit.show_config() says why), for code with\n" \
+    "writable static data, and when the time is over."
+
+/* Starts a job and waits for its end, as above: 1, 0, or -1 with an exception set. */
+int cwj_job_finish(const cwj_module_state *state, tj_job *job);
+/* Raises why a job is not ready that has been waited for; returns -1. */
+int cwj_job_raise(const cwj_module_state *state, tj_job *job, const char *who);
+/* Both: 0 when the job is ready, -1 with an exception set. */
+int cwj_job_run(const cwj_module_state *state, tj_job *job, const char *who);
+
+/* Why the job failed, as an exception that is not raised: CompileError for what the compiler
+ * refuses, RuntimeError for anything else. None where it has not. NULL with another one set. */
+PyObject *cwj_job_error(const cwj_module_state *state, tj_job *job, const char *who);
+
+/* The same as warnings, of what the compiler refuses alone. Returns 0, or -1 with an exception
+ * set: a warning, where a filter says so. */
+int cwj_job_warn(const cwj_module_state *state, tj_job *job);
+
+/* The same for code that stays in its first tier: its job, or NULL where no compiler was asked. */
+PyObject *cwj_tier_error(cwj_module_state *state, tj_job *job, const char *who);
+#define CWJ_TIER_ERROR_DOC                                                                  \
+    "Why the code stays in its first tier, as an exception: CompileError for what the\n"    \
+    "optimizing compiler refuses; RuntimeError where there is none, where it failed in\n"   \
+    "another way, and for writable static data. None: it does not stay, nobody has asked\n" \
+    "for the optimizing tier yet, or optimize='off' is why."
+
+#endif

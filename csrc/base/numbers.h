@@ -1,0 +1,445 @@
+/* numbers.h: from a number in Python to a number in C, by the one rule of all front ends.
+ *
+ * Python's own numbers are weak: bool, int, float, complex and what is derived from them
+ * become any type of their kind or of a wider kind. An int that the type does not have,
+ * exactly, is an OverflowError; floats are rounded, and become infinite with NumPy's warning.
+ *
+ * NumPy's scalars and arrays without dims are strong: their dtype has to cast safely, and
+ * then an integer keeps its value, too. All else is a TypeError.
+ *
+ * The call path of functions includes this file, and m.write() embeds its text.
+ */
+#ifndef CWJ_BASE_NUMBERS_H
+#define CWJ_BASE_NUMBERS_H
+
+/* Python.h and numpy/arrayobject.h come before this file. */
+#include "base/masked.h"
+
+#include <numpy/arrayscalars.h>
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum cwj_fit {
+    CWJ_FIT_ERROR = -1, /* an exception is set */
+    CWJ_FITS,           /* and is stored */
+    CWJ_FITS_BY_NUMPY,  /* which has to store it: it may warn of infinity */
+    CWJ_NO_SUCH_VALUE,  /* an int that the type does not have: OverflowError */
+    CWJ_NO_SUCH_KIND    /* TypeError */
+} cwj_fit;
+
+/* The value of NumPy's own scalar objects follows their head. */
+#define CWJ_VALUE_OFFSET offsetof(PyDoubleScalarObject, obval)
+_Static_assert(CWJ_VALUE_OFFSET == offsetof(PyByteScalarObject, obval) &&
+                   CWJ_VALUE_OFFSET == offsetof(PyHalfScalarObject, obval) &&
+                   CWJ_VALUE_OFFSET == offsetof(PyFloatScalarObject, obval) &&
+                   CWJ_VALUE_OFFSET == offsetof(PyCLongDoubleScalarObject, obval),
+               "NumPy's scalars keep their values at one place");
+
+#if NPY_ABI_VERSION < 0x02000000
+#define PyDataType_ELSIZE(descr) ((descr)->elsize)
+#endif
+
+enum {
+    CWJ_NUMBER_BYTES = 2 * sizeof(npy_longdouble) /* room for any */
+};
+
+/* ---- numbers of C's ---------------------------------------------------- */
+
+/* Finite, and infinite as a float, or nearly so. */
+static inline int
+cwj_leaves_float(double value)
+{
+    return (value > FLT_MAX && value <= DBL_MAX) || (value < -FLT_MAX && value >= -DBL_MAX);
+}
+
+static inline cwj_fit
+cwj_store_double(double value, int type_num, void *target)
+{
+    switch (type_num) {
+    case NPY_DOUBLE:
+        memcpy(target, &value, sizeof(value));
+        return CWJ_FITS;
+    case NPY_FLOAT: {
+        if (cwj_leaves_float(value)) {
+            return CWJ_FITS_BY_NUMPY;
+        }
+        float narrow = (float)value;
+        memcpy(target, &narrow, sizeof(narrow));
+        return CWJ_FITS;
+    }
+    case NPY_LONGDOUBLE: {
+        npy_longdouble wide = value;
+        memcpy(target, &wide, sizeof(wide));
+        return CWJ_FITS;
+    }
+    case NPY_HALF:
+        return CWJ_FITS_BY_NUMPY;
+    default:
+        return CWJ_NO_SUCH_KIND;
+    }
+}
+
+/* As a floating-point type, or as a complex one. */
+static inline cwj_fit
+cwj_store_complex(double real, double imag, int type_num, void *target)
+{
+    int part = type_num == NPY_CFLOAT        ? NPY_FLOAT
+               : type_num == NPY_CDOUBLE     ? NPY_DOUBLE
+               : type_num == NPY_CLONGDOUBLE ? NPY_LONGDOUBLE
+                                             : NPY_NOTYPE;
+    size_t size = part == NPY_FLOAT    ? sizeof(float)
+                  : part == NPY_DOUBLE ? sizeof(double)
+                                       : sizeof(npy_longdouble);
+    cwj_fit fit = cwj_store_double(real, part, target);
+    return fit == CWJ_FITS ? cwj_store_double(imag, part, (char *)target + size) : fit;
+}
+
+static inline cwj_fit
+cwj_store_real(double value, int type_num, void *target)
+{
+    return PyTypeNum_ISCOMPLEX(type_num) ? cwj_store_complex(value, 0.0, type_num, target)
+                                         : cwj_store_double(value, type_num, target);
+}
+
+#define CWJ_STORE_INTEGER(ctype, least)                        \
+    {                                                          \
+        ctype narrow = (ctype)value;                           \
+        memcpy(target, &narrow, sizeof(narrow));               \
+        return value >= (least) && (long long)narrow == value; \
+    }
+
+/* True when an integer type has the value, which is stored then. */
+static inline int
+cwj_store_integer(long long value, int type_num, void *target)
+{
+    switch (type_num) {
+    case NPY_BYTE:
+        CWJ_STORE_INTEGER(npy_byte, NPY_MIN_BYTE)
+    case NPY_UBYTE:
+        CWJ_STORE_INTEGER(npy_ubyte, 0)
+    case NPY_SHORT:
+        CWJ_STORE_INTEGER(npy_short, NPY_MIN_SHORT)
+    case NPY_USHORT:
+        CWJ_STORE_INTEGER(npy_ushort, 0)
+    case NPY_INT:
+        CWJ_STORE_INTEGER(npy_int, NPY_MIN_INT)
+    case NPY_UINT:
+        CWJ_STORE_INTEGER(npy_uint, 0)
+    case NPY_LONG:
+        CWJ_STORE_INTEGER(npy_long, NPY_MIN_LONG)
+    case NPY_ULONG:
+        CWJ_STORE_INTEGER(npy_ulong, 0)
+    case NPY_LONGLONG:
+        CWJ_STORE_INTEGER(npy_longlong, NPY_MIN_LONGLONG)
+    case NPY_ULONGLONG:
+        CWJ_STORE_INTEGER(npy_ulonglong, 0)
+    default:
+        return 0;
+    }
+}
+#undef CWJ_STORE_INTEGER
+
+/* True when a floating-point type has the value of an int, which a double has. */
+static inline int
+cwj_is_exact(double value, int type_num)
+{
+    switch (type_num) {
+    case NPY_HALF: {
+        if (value < -65504 || value > 65504) {
+            return 0;
+        }
+        long wide = (long)value;
+        return wide == 0 || labs(wide / (wide & -wide)) < 1L << 11; /* 11 bits */
+    }
+    case NPY_FLOAT:
+    case NPY_CFLOAT:
+        return !cwj_leaves_float(value) && (double)(float)value == value;
+    default:
+        return 1;
+    }
+}
+
+/* ---- numbers of Python's ----------------------------------------------- */
+
+#define CWJ_EXACT_IN_DOUBLE (1LL << 53)
+
+/* An int above all long longs as an integer, which only the largest type may have. */
+static inline cwj_fit
+cwj_store_large_integer(PyObject *number, int type_num, void *target)
+{
+    unsigned long long value = PyLong_AsUnsignedLongLong(number);
+    if (value == (unsigned long long)-1 && PyErr_Occurred()) {
+        PyErr_Clear(); /* OverflowError: no Python code runs for an int */
+        return CWJ_NO_SUCH_VALUE;
+    }
+    if (type_num != NPY_ULONGLONG &&
+        (type_num != NPY_ULONG || sizeof(npy_ulong) != sizeof(value))) {
+        return CWJ_NO_SUCH_VALUE;
+    }
+    memcpy(target, &value, sizeof(value));
+    return CWJ_FITS;
+}
+
+/* Any int as a floating-point type or a complex one, in two parts: a double, and what is left of
+ * it, which a long double may have. PyLong_Type's own subtraction calls nothing of a subclass. */
+static inline cwj_fit
+cwj_store_large_real(PyObject *number, int type_num, void *target)
+{
+    int overflow = 0, exact;
+    double value = PyLong_AsDouble(number);
+    PyObject *near = PyErr_Occurred() ? NULL : PyLong_FromDouble(value);
+    PyObject *left = near == NULL ? NULL : PyLong_Type.tp_as_number->nb_subtract(number, near);
+    long long rest = left == NULL ? 1 : PyLong_AsLongLongAndOverflow(left, &overflow);
+    npy_longdouble wide[2] = {(npy_longdouble)value + (npy_longdouble)rest, 0};
+    Py_XDECREF(near);
+    Py_XDECREF(left);
+    PyErr_Clear(); /* OverflowError: no Python code runs for an int */
+    if (left == NULL || overflow != 0) {
+        return CWJ_NO_SUCH_VALUE;
+    }
+    if (type_num == NPY_LONGDOUBLE || type_num == NPY_CLONGDOUBLE) {
+        exact = wide[0] - (npy_longdouble)value == (npy_longdouble)rest;
+        memcpy(target, wide, type_num == NPY_LONGDOUBLE ? sizeof(wide[0]) : sizeof(wide));
+        return exact ? CWJ_FITS : CWJ_NO_SUCH_VALUE;
+    }
+    exact = rest == 0 && cwj_is_exact(value, type_num);
+    return exact ? cwj_store_real(value, type_num, target) : CWJ_NO_SUCH_VALUE;
+}
+
+static inline cwj_fit
+cwj_store_int(PyObject *number, int type_num, void *target)
+{
+    int overflow = 0;
+    long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (PyTypeNum_ISINTEGER(type_num)) {
+        if (overflow != 0) {
+            return cwj_store_large_integer(number, type_num, target);
+        }
+        return cwj_store_integer(value, type_num, target) ? CWJ_FITS : CWJ_NO_SUCH_VALUE;
+    }
+    if (overflow != 0 || value > CWJ_EXACT_IN_DOUBLE || value < -CWJ_EXACT_IN_DOUBLE) {
+        return cwj_store_large_real(number, type_num, target);
+    }
+    return cwj_is_exact((double)value, type_num) ? cwj_store_real((double)value, type_num, target)
+                                                 : CWJ_NO_SUCH_VALUE;
+}
+
+static inline int
+cwj_is_exactly_python_number(PyObject *object)
+{
+    return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object) ||
+           PyComplex_CheckExact(object);
+}
+
+/* Those above and what is derived from them, which NumPy's float64 is, too. */
+static inline int
+cwj_is_python_number(PyObject *object)
+{
+    return cwj_is_exactly_python_number(object) ||
+           ((PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object)) &&
+            !PyArray_IsScalar(object, Generic));
+}
+
+/* Stores a Python number as a C number of NumPy's type type_num. It runs no Python code and
+ * sets no exception. */
+static inline cwj_fit
+cwj_store_weak(PyObject *number, int type_num, void *target)
+{
+    if (!PyTypeNum_ISNUMBER(type_num)) {
+        return CWJ_NO_SUCH_KIND;
+    }
+    if (PyTypeNum_ISBOOL(type_num)) {
+        *(npy_bool *)target = number == Py_True;
+        return PyBool_Check(number) ? CWJ_FITS : CWJ_NO_SUCH_KIND;
+    }
+    if (PyLong_Check(number)) { /* first, as it is a test of a flag */
+        return cwj_store_int(number, type_num, target);
+    }
+    if (PyFloat_Check(number)) {
+        return cwj_store_real(PyFloat_AS_DOUBLE(number), type_num, target);
+    }
+    Py_complex value = ((PyComplexObject *)number)->cval;
+    return cwj_store_complex(value.real, value.imag, type_num, target);
+}
+
+/* Stores one that cwj_store_weak() leaves to NumPy, which minds np.errstate(). */
+static inline cwj_fit
+cwj_store_by_numpy(PyObject *number, int type_num, void *target)
+{
+    PyObject *array = NULL, *plain = NULL;
+    PyArray_Descr *descr = PyArray_DescrFromType(type_num);
+    if (descr == NULL) {
+        return CWJ_FIT_ERROR;
+    }
+    if (PyComplex_Check(number)) {
+        plain = PyComplex_FromCComplex(((PyComplexObject *)number)->cval);
+    } else {
+        plain = PyFloat_FromDouble(PyFloat_Check(number) ? PyFloat_AS_DOUBLE(number)
+                                                         : PyLong_AsDouble(number));
+    }
+    if (plain != NULL) {
+        Py_INCREF(descr); /* stolen */
+        array = PyArray_FromAny(plain, descr, 0, 0, 0, NULL);
+    }
+    if (array != NULL) {
+        PyArrayObject *single = (PyArrayObject *)array;
+        memcpy(target, PyArray_DATA(single), (size_t)PyArray_ITEMSIZE(single));
+    }
+    Py_XDECREF(plain);
+    Py_XDECREF(array);
+    Py_DECREF(descr);
+    return array == NULL ? CWJ_FIT_ERROR : CWJ_FITS;
+}
+
+/* ---- any number -------------------------------------------------------- */
+
+/* A scalar of another dtype than `to`, whose own decides. */
+static inline cwj_fit
+cwj_cast_strong(PyObject *scalar, PyArray_Descr *to, void *target)
+{
+    PyArray_Descr *from = PyArray_DescrFromScalar(scalar);
+    if (from == NULL) {
+        return CWJ_FIT_ERROR;
+    }
+    int type_num = from->type_num;
+    Py_DECREF(from);
+    if (!PyTypeNum_ISNUMBER(type_num) || !PyArray_CanCastSafely(type_num, to->type_num)) {
+        return CWJ_NO_SUCH_KIND;
+    }
+    if (type_num == NPY_FLOAT) { /* often for doubles, and not as slow as the next */
+        float value;
+        PyArray_ScalarAsCtype(scalar, &value);
+        return cwj_store_real((double)value, to->type_num, target);
+    }
+    if (!PyTypeNum_ISINTEGER(type_num)) {
+        return PyArray_CastScalarToCtype(scalar, target, to) < 0 ? CWJ_FIT_ERROR : CWJ_FITS;
+    }
+    PyObject *integer = PyNumber_Index(scalar);
+    if (integer == NULL) {
+        return CWJ_FIT_ERROR;
+    }
+    cwj_fit fit = cwj_store_weak(integer, to->type_num, target);
+    if (fit == CWJ_FITS_BY_NUMPY) {
+        fit = cwj_store_by_numpy(integer, to->type_num, target);
+    }
+    Py_DECREF(integer);
+    return fit;
+}
+
+static inline cwj_fit
+cwj_store_strong(PyObject *scalar, int type_num, void *target)
+{
+    cwj_fit fit = CWJ_FITS;
+    PyArray_Descr *to = PyArray_DescrFromType(type_num);
+    if (to == NULL) {
+        return CWJ_FIT_ERROR;
+    }
+    if (Py_TYPE(scalar) == to->typeobj && PyTypeNum_ISNUMBER(type_num)) {
+        memcpy(target, (char *)scalar + CWJ_VALUE_OFFSET, (size_t)PyDataType_ELSIZE(to));
+    } else {
+        fit = cwj_cast_strong(scalar, to, target);
+    }
+    Py_DECREF(to);
+    return fit;
+}
+
+static inline cwj_fit
+cwj_store_array(PyArrayObject *array, int type_num, void *target)
+{
+    int masked = cwj_is_masked((PyObject *)array);
+    if (masked != 0 || PyArray_NDIM(array) > 0) {
+        return masked < 0 ? CWJ_FIT_ERROR : CWJ_NO_SUCH_KIND;
+    }
+    PyObject *scalar = PyArray_ToScalar(PyArray_DATA(array), array);
+    cwj_fit fit = scalar == NULL                      ? CWJ_FIT_ERROR
+                  : PyArray_IsScalar(scalar, Generic) ? cwj_store_strong(scalar, type_num, target)
+                                                      : CWJ_NO_SUCH_KIND;
+    Py_XDECREF(scalar);
+    return fit;
+}
+
+/* Stores any number as a C number of NumPy's type type_num, or says what is wrong with it; it is
+ * never CWJ_FITS_BY_NUMPY. */
+static inline cwj_fit
+cwj_store_number(PyObject *object, int type_num, void *target)
+{
+    if (!cwj_is_exactly_python_number(object)) {
+        if (type_num == NPY_DOUBLE && PyFloat_Check(object)) { /* NumPy's is a float, too */
+            return cwj_store_double(PyFloat_AS_DOUBLE(object), type_num, target);
+        }
+        if (PyArray_IsScalar(object, Generic)) {
+            return cwj_store_strong(object, type_num, target);
+        }
+        if (PyArray_Check(object)) {
+            return cwj_store_array((PyArrayObject *)object, type_num, target);
+        }
+        if (!cwj_is_python_number(object)) {
+            return CWJ_NO_SUCH_KIND;
+        }
+    }
+    cwj_fit fit = cwj_store_weak(object, type_num, target);
+    return fit == CWJ_FITS_BY_NUMPY ? cwj_store_by_numpy(object, type_num, target) : fit;
+}
+
+/* What came, where it is CWJ_NO_SUCH_KIND: the name of its class or dtype, "int64, which does not
+ * cast safely to int32: give int(...)". A new str, or NULL with an exception set. */
+static inline PyObject *
+cwj_text_of_other_kind(PyObject *object, int type_num)
+{
+    const char *weak = NULL;
+    PyObject *text = NULL;
+    PyArray_Descr *from = NULL, *to = PyArray_DescrFromType(type_num);
+    if (to != NULL && PyArray_CheckScalar(object)) { /* arrays of no dims, too */
+        from = PyArray_DescrFromObject(object, NULL);
+    }
+    if (PyErr_Occurred()) {
+        goto done;
+    }
+    if (from != NULL) {
+        weak = PyTypeNum_ISINTEGER(from->type_num) && PyTypeNum_ISINTEGER(type_num)   ? "int"
+               : PyTypeNum_ISFLOAT(from->type_num) && PyTypeNum_ISFLOAT(type_num)     ? "float"
+               : PyTypeNum_ISCOMPLEX(from->type_num) && PyTypeNum_ISCOMPLEX(type_num) ? "complex"
+                                                                                      : NULL;
+    }
+    text = from == NULL ? PyUnicode_FromString(Py_TYPE(object)->tp_name)
+           : weak == NULL
+               ? PyUnicode_FromFormat("%S", from)
+               : PyUnicode_FromFormat("%S, which does not cast safely to %S: give %s(...)", from,
+                                      to, weak);
+done:
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+    return text;
+}
+
+/* "300 is out of range of uint8": why it is CWJ_NO_SUCH_VALUE. A new str, or NULL with an
+ * exception set. */
+static inline PyObject *
+cwj_text_of_no_such_value(PyObject *number, int type_num)
+{
+    PyObject *text = NULL, *digits = NULL;
+    PyObject *value = PyNumber_Index(number);
+    PyArray_Descr *descr = PyArray_DescrFromType(type_num);
+    if (value == NULL || descr == NULL) {
+        goto done;
+    }
+    digits = PyObject_Repr(value);
+    if (digits == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyErr_Clear(); /* Python prints no int of thousands of digits */
+        digits = PyUnicode_FromString("so large an int");
+    }
+    if (digits != NULL) {
+        text = PyUnicode_FromFormat(
+            "%U is %s %S", digits,
+            PyTypeNum_ISINTEGER(type_num) ? "out of range of" : "not exact in", descr);
+    }
+done:
+    Py_XDECREF(digits);
+    Py_XDECREF(value);
+    Py_XDECREF(descr);
+    return text;
+}
+
+#endif

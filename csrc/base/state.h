@@ -1,0 +1,47 @@
+/* state.h: what the extension module knows, one per interpreter. */
+#ifndef CWJ_BASE_STATE_H
+#define CWJ_BASE_STATE_H
+
+#include "base/api.h"
+
+/* The objects among it: X(type, name). */
+#define CWJ_STATE_OBJECTS(X)                                                         \
+    X(PyTypeObject, module_type)           /* cwrapjit.module */                     \
+    X(PyTypeObject, function_type)         /* cwrapjit.Function */                   \
+    X(PyTypeObject, graph_type)            /* cwrapjit.graph.Graph */                \
+    X(PyTypeObject, bound_type)            /* cwrapjit.graph.BoundGraph */           \
+    X(PyTypeObject, library_unit_type)     /* library()'s arguments for C */         \
+    X(PyTypeObject, library_code_type)     /* compiled thunks */                     \
+    X(PyTypeObject, library_function_type) /* cwrapjit.LibraryFunction */            \
+    X(PyTypeObject, config_type)           /* cwrapjit.Config */                     \
+    X(PyObject, config)                    /* cwrapjit.config, the one instance */   \
+    X(PyObject, compile_error)             /* cwrapjit.CompileError */               \
+    X(PyObject, compile_warning)           /* cwrapjit.CompileWarning */             \
+    X(PyObject, fault)                     /* cwrapjit.Fault */                      \
+    X(PyObject, filter_names)              /* ("strict", "allow_downcast") */        \
+    X(PyObject, graph_cache)               /* dict: see graph/code; NULL: nothing */ \
+    X(PyObject, compiler_key)              /* see compiler.h; NULL: not looked */    \
+    X(PyObject, compiler_problem)          /* str: why there is none, or NULL */
+
+typedef struct cwj_module_state {
+#define CWJ_MEMBER(type, name) type *name;
+    CWJ_STATE_OBJECTS(CWJ_MEMBER)
+#undef CWJ_MEMBER
+    bool backend_open;    /* libtcc is loaded */
+    tj_compiler compiler; /* owned: see compiler.h; no words: there is none */
+    unsigned long long compiled_graphs; /* units of graphs compiled so far */
+} cwj_module_state;
+
+/* The state behind an instance of one of our types, none of which has
+ * subclasses. */
+static inline cwj_module_state *
+cwj_state_of(PyObject *instance)
+{
+    return PyType_GetModuleState(Py_TYPE(instance));
+}
+
+/* Imports a module as the package's own code does late: a fork waits for it. A new reference,
+ * or NULL with an exception set. */
+PyObject *cwj_import(const char *name);
+
+#endif

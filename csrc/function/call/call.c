@@ -1,0 +1,121 @@
+/* call.c: one call, from Python arguments to a result.
+ *
+ * The files that it includes are its steps, in this order; together they are
+ * one self-contained text that m.write() embeds in the modules it emits. All
+ * memory of a call comes from an arena on the C stack, so that a usual call
+ * allocates its outputs and nothing else.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#ifndef CWJ_STANDALONE /* an emitted module has set NumPy up itself */
+#define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL cwrapjit_ARRAY_API
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+
+#include <float.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/numbers.h"
+#include "function/call/call.h"
+
+#include "function/call/frame.c"
+#include "function/call/report.c"
+#include "function/call/gil.c"
+#include "function/call/snippet_api.c"
+#include "function/call/runtime.c"
+#include "base/bind.h"
+#include "function/call/bind.c"
+#include "function/call/extras.c"
+#include "base/masked.h"
+#include "function/call/convert.c"
+#include "function/call/number.c"
+#include "function/call/match.c"
+#include "function/call/plain.c"
+#include "function/call/new_layout.c"
+#include "function/call/outputs.c"
+#include "function/call/shape.c"
+#include "base/extent.h"
+#include "function/call/overlap.c"
+#include "function/call/snippets.c"
+#include "base/axes.h"
+#include "function/call/axes.c"
+#include "base/heat.h"
+#include "function/call/meter.c"
+#include "function/call/pool.c"
+#include "function/call/chunks.c"
+#include "function/call/share.c"
+#include "function/call/run.c"
+#include "function/call/quick.c"
+
+/* Inputs, given outputs and the type set of any call, step by step. */
+static CWJ_APART int
+take_any(cwj_frame *frame)
+{
+    clear_states(frame);
+    if (convert_inputs(frame) < 0 || take_outputs(frame) < 0 || match_types(frame) < 0) {
+        return -1;
+    }
+    return convert_to_set(frame);
+}
+
+/* Everything between the arguments and the result. Returns 0, or -1 with an
+ * exception set. */
+static inline int
+run_call(cwj_frame *frame, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    if (bind_arguments(frame, args, nargsf, kwnames) < 0 || parse_extras(frame) < 0) {
+        return -1;
+    }
+    cwj_taken taken = take_plain(frame);
+    if (taken == CWJ_TAKEN_ERROR || (taken == CWJ_TAKEN_NOT && take_any(frame) < 0) ||
+        (taken != CWJ_TAKEN_ALL && resolve_shapes(frame) < 0) || allocate_outputs(frame) < 0 ||
+        check_overlap(frame) < 0 || (taken != CWJ_TAKEN_ALL && describe_operands(frame) < 0) ||
+        validate(frame) < 0) {
+        return -1;
+    }
+    return run_slices(frame);
+}
+
+/* Any call. */
+static CWJ_APART PyObject *
+call_by_steps(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    cwj_frame frame;
+    PyObject *result = NULL;
+    if (frame_open(&frame, runtime) < 0) {
+        goto done;
+    }
+    if (run_call(&frame, args, nargsf, kwnames) == 0) {
+        result = take_result(&frame);
+    }
+    if (runtime->decl->cleanup != NULL && cleanup_cookie(&frame) < 0) {
+        Py_CLEAR(result);
+    }
+done:
+    frame_close(&frame);
+    return result;
+}
+
+PyObject *
+cwj_invoke(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyObject *result;
+    if (call_quickly(runtime, args, nargsf, kwnames, &result) == CWJ_DONE) {
+        return result;
+    }
+    return call_by_steps(runtime, args, nargsf, kwnames);
+}

@@ -1,0 +1,271 @@
+/* convert.c: what comes in as an input becomes an array or a weak scalar.
+ *
+ * Arrays are taken as they are, never copied. Everything else is converted as
+ * np.asarray() does, and then matched strictly; only Python's own numbers stay
+ * weak, as in NumPy, until the type set is known.
+ */
+
+static void
+adopt_array(cwj_state *state, PyArrayObject *array)
+{
+    state->array = array;
+    state->ndim = PyArray_NDIM(array);
+    state->dims = PyArray_DIMS(array);
+    state->strides = PyArray_STRIDES(array);
+    state->itemsize = PyArray_ITEMSIZE(array);
+    state->data = PyArray_BYTES(array);
+}
+
+/* Copies an array's dims and strides as they are now: its owner may give it
+ * another shape in place at any time, for instance while slices run without the
+ * GIL. */
+static inline int
+copy_axes(cwj_frame *frame, cwj_state *state, PyArrayObject *array)
+{
+    const npy_intp *dims = PyArray_DIMS(array);
+    const npy_intp *strides = PyArray_STRIDES(array);
+    int ndim = PyArray_NDIM(array);
+    npy_intp *copy = frame_alloc(frame, 2 * (size_t)ndim, sizeof(npy_intp));
+    if (CWJ_UNLIKELY(copy == NULL)) {
+        return -1;
+    }
+    state->ndim = ndim;
+    state->dims = copy;
+    state->strides = copy + ndim;
+    for (int i = 0; i < ndim; i++) {
+        CWJ_SHORT_LOOP();
+        copy[i] = dims[i];
+        copy[ndim + i] = strides[i];
+    }
+    return 0;
+}
+
+/* object.name, new reference; NULL without exception when absent. What else is
+ * raised stays: Ctrl-C, and what a property or a signal's handler raises. */
+static PyObject *
+attribute_of(PyObject *object, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(object, name);
+    if (value == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+    }
+    return value;
+}
+
+/* Objects that take NumPy's calls over, or keep out of them, are refused: this
+ * call could honour neither. Returns 0 for those that may pass. */
+static int
+refuse_override(const cwj_frame *frame, int k, PyObject *object)
+{
+    PyObject *ours = NULL;
+    int status = -1;
+    PyObject *override = attribute_of((PyObject *)Py_TYPE(object), "__array_ufunc__");
+    if (override == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    ours = PyObject_GetAttrString((PyObject *)&PyArray_Type, "__array_ufunc__");
+    if (ours == NULL) {
+        goto done;
+    }
+    if (override == Py_None) {
+        raise_in_call(frame, PyExc_TypeError,
+                      "%s '%s': %s sets __array_ufunc__ = None and takes no part in calls on "
+                      "arrays; wanted a NumPy array",
+                      kind_of(frame, k), name_of(frame, k), Py_TYPE(object)->tp_name);
+    } else if (override != ours) {
+        raise_in_call(frame, PyExc_TypeError,
+                      "%s '%s': %s has its own __array_ufunc__, which this function would "
+                      "bypass; wanted a NumPy array, for instance np.asarray(%s)",
+                      kind_of(frame, k), name_of(frame, k), Py_TYPE(object)->tp_name,
+                      name_of(frame, k));
+    } else {
+        status = 0;
+    }
+done:
+    Py_DECREF(override);
+    Py_XDECREF(ours);
+    return status;
+}
+
+static int
+refuse_subclass(const cwj_frame *frame, int k, PyObject *array)
+{
+    int masked = cwj_is_masked(array);
+    if (masked > 0) {
+        raise_in_call(frame, PyExc_TypeError,
+                      "%s '%s' is a masked array, whose mask would be lost; wanted a plain "
+                      "array, for instance %s.filled(...)",
+                      kind_of(frame, k), name_of(frame, k), name_of(frame, k));
+    }
+    return masked != 0 ? -1 : refuse_override(frame, k, array);
+}
+
+/* Refuses DLPack objects whose memory the CPU cannot read. Device numbers are
+ * those of dlpack.h: 1 CPU, 3 and 11 pinned host memory, 13 managed memory. */
+static int
+refuse_device(const cwj_frame *frame, int k, PyObject *object)
+{
+    int status = -1;
+    PyObject *device = NULL, *number = NULL;
+    PyObject *method = attribute_of((PyObject *)Py_TYPE(object), "__dlpack_device__");
+    if (method == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    device = PyObject_CallFunctionObjArgs(method, object, NULL);
+    number = device == NULL ? NULL : PySequence_GetItem(device, 0);
+    long type = number == NULL ? -1 : PyLong_AsLong(number);
+    if (PyErr_Occurred()) {
+        goto done;
+    }
+    if (type != 1 && type != 3 && type != 11 && type != 13) {
+        raise_in_call(frame, PyExc_TypeError,
+                      "%s '%s': %s lives on DLPack device %S; wanted memory of the CPU, copy it "
+                      "there first",
+                      kind_of(frame, k), name_of(frame, k), Py_TYPE(object)->tp_name, device);
+        goto done;
+    }
+    status = 0;
+done:
+    Py_DECREF(method);
+    Py_XDECREF(device);
+    Py_XDECREF(number);
+    return status;
+}
+
+/* 1, 0, or -1 with an exception set. */
+static int
+has_attribute(PyObject *object, const char *name)
+{
+    PyObject *value = attribute_of(object, name);
+    Py_XDECREF(value);
+    return value != NULL ? 1 : PyErr_Occurred() ? -1 : 0;
+}
+
+/* 1 when object offers DLPack and none of the ways that np.asarray() takes, 0, or
+ * -1 with an exception set. */
+static int
+offers_only_dlpack(PyObject *object)
+{
+    static const char *const others[] = {"__array__", "__array_interface__", "__array_struct__"};
+    if (PyObject_CheckBuffer(object)) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        int has = has_attribute(object, others[i]);
+        if (has != 0) {
+            return has < 0 ? -1 : 0;
+        }
+    }
+    return has_attribute(object, "__dlpack__");
+}
+
+/* A new reference to an array for any object that is not one. */
+static PyObject *
+array_of(PyObject *object)
+{
+    bool is_plain =
+        PyList_CheckExact(object) || PyTuple_CheckExact(object) || PyArray_CheckScalar(object);
+    int by_dlpack = is_plain ? 0 : offers_only_dlpack(object);
+    if (by_dlpack < 0) {
+        return NULL;
+    }
+    if (!by_dlpack) {
+        return PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+    }
+    PyObject *array = NULL;
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (numpy != NULL) {
+        array = PyObject_CallMethod(numpy, "from_dlpack", "O", object);
+        Py_DECREF(numpy);
+    }
+    return array;
+}
+
+static int
+convert_object(cwj_frame *frame, int k, PyObject *object)
+{
+    cwj_state *state = &frame->states[k];
+    if (!PyArray_CheckScalar(object) && !PyList_CheckExact(object) && !PyTuple_CheckExact(object)) {
+        if (refuse_override(frame, k, object) < 0) {
+            return -1;
+        }
+        if (refuse_device(frame, k, object) < 0) {
+            return -1;
+        }
+    }
+    if (cwj_is_python_number(object)) {
+        state->weak = object;
+        return 0;
+    }
+    PyObject *array = array_of(object);
+    if (array == NULL) {
+        name_argument(frame, kind_of(frame, k), name_of(frame, k));
+        return -1;
+    }
+    state->owned = array;
+    if (!PyArray_Check(array)) {
+        raise_in_call(frame, PyExc_TypeError, "%s '%s': wanted an array, got %s", kind_of(frame, k),
+                      name_of(frame, k), Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    if (!PyArray_CheckExact(array) && refuse_subclass(frame, k, array) < 0) {
+        return -1; /* an __array__ may return a masked array */
+    }
+    adopt_array(state, (PyArrayObject *)array);
+    return 0;
+}
+
+/* Updated in place: only an array's own memory will do. */
+static int
+refuse_unwritable(const cwj_frame *frame, int k, PyObject *object)
+{
+    if (!PyArray_Check(object)) {
+        raise_in_call(frame, PyExc_TypeError,
+                      "%s '%s' is updated in place: wanted a NumPy array, got %s",
+                      kind_of(frame, k), name_of(frame, k), Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    if (!PyArray_ISWRITEABLE((PyArrayObject *)object)) {
+        raise_in_call(frame, PyExc_ValueError,
+                      "%s '%s' is written to: wanted a writable array, got a read-only one",
+                      kind_of(frame, k), name_of(frame, k));
+        return -1;
+    }
+    return 0;
+}
+
+static int
+convert_input(cwj_frame *frame, int k, PyObject *object)
+{
+    cwj_state *state = &frame->states[k];
+    if (frame->decl->operands[k].role == CWJ_INOUT && refuse_unwritable(frame, k, object) < 0) {
+        return -1;
+    }
+    if (PyArray_CheckExact(object)) {
+        adopt_array(state, (PyArrayObject *)object);
+        return 0;
+    }
+    if (PyArray_Check(object)) {
+        if (refuse_subclass(frame, k, object) < 0) {
+            return -1;
+        }
+        adopt_array(state, (PyArrayObject *)object);
+        return 0;
+    }
+    if (cwj_is_exactly_python_number(object)) {
+        state->weak = object;
+        return 0;
+    }
+    return convert_object(frame, k, object);
+}
+
+static int
+convert_inputs(cwj_frame *frame)
+{
+    for (int k = 0; k < frame->decl->ninputs; k++) {
+        if (convert_input(frame, k, frame->inputs[k]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

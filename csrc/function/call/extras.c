@@ -1,0 +1,95 @@
+/* extras.c: extra arguments, each parsed as PyArg_Parse does with the letter that the
+ * definition gives. That the letter fits the C type was checked when the function was
+ * defined. Where a letter checks, Python's numbers follow the rule of base/numbers.h, for
+ * the C type.
+ */
+
+static int
+refuse_number(PyObject *number, int type_num)
+{
+    PyObject *fault = cwj_text_of_no_such_value(number, type_num);
+    if (fault != NULL) {
+        PyErr_SetObject(PyExc_OverflowError, fault);
+        Py_DECREF(fault);
+    }
+    return -1;
+}
+
+/* Whatever is an integer to Python. */
+static int
+parse_integer(const cwj_extra *extra, PyObject *given, char *target)
+{
+    int is_signed = extra->kind == 'i';
+    int type_num = extra->size == 1   ? (is_signed ? NPY_BYTE : NPY_UBYTE)
+                   : extra->size == 2 ? (is_signed ? NPY_SHORT : NPY_USHORT)
+                   : extra->size == 4 ? (is_signed ? NPY_INT : NPY_UINT)
+                                      : (is_signed ? NPY_LONGLONG : NPY_ULONGLONG);
+    PyObject *number = PyNumber_Index(given);
+    if (number == NULL) {
+        return -1;
+    }
+    int fits = cwj_store_weak(number, type_num, target) == CWJ_FITS;
+    int status = fits ? 0 : refuse_number(number, type_num);
+    Py_DECREF(number);
+    return status;
+}
+
+static int
+parse_number(const cwj_extra *extra, PyObject *given, char *target)
+{
+    char code = extra->code, format[2] = {code, '\0'};
+    int type_num = code == 'f' ? NPY_FLOAT : NPY_DOUBLE;
+    if (strchr("bhilLn", code) != NULL) {
+        return parse_integer(extra, given, target);
+    }
+    if ((code == 'f' || code == 'd') && cwj_is_python_number(given)) {
+        cwj_fit fit = cwj_store_number(given, type_num, target);
+        if (fit != CWJ_NO_SUCH_KIND) { /* else PyArg_Parse says what is wanted */
+            return fit == CWJ_NO_SUCH_VALUE ? refuse_number(given, type_num) : (int)fit;
+        }
+    }
+    return PyArg_Parse(given, format, target) ? 0 : -1;
+}
+
+static int
+parse_extra(cwj_frame *frame, const cwj_extra *extra, PyObject *given)
+{
+    char *target = (char *)frame->call.extras + extra->offset;
+    if (extra->code == 'y' && !PyBytes_Check(given)) {
+        /* PyArg_Parse would read on to a NUL that only bytes are sure to have. */
+        PyErr_Format(PyExc_TypeError, "wanted bytes, got %s", Py_TYPE(given)->tp_name);
+        return -1;
+    }
+    if (extra->code != 'p') {
+        return parse_number(extra, given, target);
+    }
+    /* "p" stores an int; the C type may be a bool or any other integer. */
+    int truth = PyObject_IsTrue(given);
+    if (truth < 0) {
+        return -1;
+    }
+    unsigned long long wide = (unsigned long long)truth;
+#if PY_BIG_ENDIAN
+    memcpy(target, (char *)&wide + sizeof(wide) - extra->size, extra->size);
+#else
+    memcpy(target, &wide, extra->size);
+#endif
+    return 0;
+}
+
+static int
+parse_extras(cwj_frame *frame)
+{
+    const cwj_function_decl *decl = frame->decl;
+    if (frame->slots == NULL) {
+        return 0;
+    }
+    for (int i = 0; i < decl->nextras; i++) {
+        PyObject *given = frame->slots[decl->ninputs + 1 + i];
+        if (given != NULL && parse_extra(frame, &decl->extras[i], given) < 0) {
+            name_argument(frame, "argument", decl->extras[i].name);
+            return -1;
+        }
+    }
+    return 0;
+}

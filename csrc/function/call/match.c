@@ -1,0 +1,406 @@
+/* match.c: which type set runs.
+ *
+ * Type sets are tried in the order of the definition. An array fits its own
+ * type only; an output that is not there yet fits any; a Python number fits
+ * the types that NumPy would give it beside arrays (NEP 50). With cast="safe"
+ * a second round takes the first set that all inputs convert to safely.
+ */
+
+/* One number for types that are the same in memory and in C. */
+static int
+canonical_type(int type_num)
+{
+#if NPY_SIZEOF_LONG == NPY_SIZEOF_LONGLONG
+    if (type_num == NPY_LONGLONG) {
+        return NPY_LONG;
+    }
+    if (type_num == NPY_ULONGLONG) {
+        return NPY_ULONG;
+    }
+#endif
+    return type_num;
+}
+
+static int
+type_equals(const cwj_state *state, const cwj_type *type)
+{
+    return canonical_type(PyArray_TYPE(state->array)) == type->type_num &&
+           (type->itemsize == 0 || type->itemsize == state->itemsize);
+}
+
+/* What a Python number is to a type. An object holds any. */
+static cwj_fit
+weak_fit(PyObject *value, const cwj_type *type)
+{
+    _Alignas(CWJ_ALIGN) char unused[CWJ_SCALAR_BYTES];
+    return type->type_num == NPY_OBJECT ? CWJ_FITS : cwj_store_weak(value, type->type_num, unused);
+}
+
+/* True when numbers of value's kind are numbers of the type's. */
+static int
+weak_kind_fits(PyObject *value, const cwj_type *type)
+{
+    return weak_fit(value, type) != CWJ_NO_SUCH_KIND;
+}
+
+/* The same, and an int must have its value in the type; floats are rounded. */
+static int
+weak_fits(PyObject *value, const cwj_type *type)
+{
+    cwj_fit fit = weak_fit(value, type);
+    return fit == CWJ_FITS || fit == CWJ_FITS_BY_NUMPY;
+}
+
+/* True when type is the one that np.asarray(value) would have. */
+static int
+weak_default(PyObject *value, const cwj_type *type)
+{
+    int num = PyBool_Check(value)    ? NPY_BOOL
+              : PyLong_Check(value)  ? NPY_LONG
+              : PyFloat_Check(value) ? NPY_DOUBLE
+                                     : NPY_CDOUBLE;
+    return type->type_num == num && weak_fits(value, type);
+}
+
+typedef int weak_rule(PyObject *value, const cwj_type *type);
+
+static int
+set_fits(const cwj_frame *frame, const cwj_typeset *set, weak_rule *rule)
+{
+    for (int k = 0; k < frame->noperands; k++) {
+        const cwj_state *state = &frame->states[k];
+        if (state->weak != NULL ? !rule(state->weak, &set->types[k])
+                                : state->array != NULL && !type_equals(state, &set->types[k])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* True when the set fits after safe casts of plain inputs. */
+static int
+set_fits_by_cast(const cwj_frame *frame, int index, weak_rule *rule)
+{
+    const cwj_typeset *set = &frame->decl->typesets[index];
+    PyArray_Descr **descrs = frame->runtime->descrs + (size_t)index * (size_t)frame->noperands;
+    for (int k = 0; k < frame->noperands; k++) {
+        const cwj_state *state = &frame->states[k];
+        if (state->weak != NULL) {
+            if (!rule(state->weak, &set->types[k])) {
+                return 0;
+            }
+        } else if (state->array != NULL && !type_equals(state, &set->types[k])) {
+            if (frame->decl->operands[k].role != CWJ_IN || descrs[k] == NULL ||
+                !PyArray_CanCastTypeTo(PyArray_DESCR(state->array), descrs[k], NPY_SAFE_CASTING)) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+static int
+has_strong_operand(const cwj_frame *frame)
+{
+    for (int k = 0; k < frame->noperands; k++) {
+        if (frame->states[k].array != NULL) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The index of the first type set that fits by this rule for numbers, or -1. */
+static int
+find_set_by(const cwj_frame *frame, weak_rule *rule)
+{
+    int count = frame->decl->ntypesets;
+    for (int t = 0; t < count; t++) {
+        if (set_fits(frame, &frame->decl->typesets[t], rule)) {
+            return t;
+        }
+    }
+    if (frame->decl->flags & CWJ_CAST_SAFE) {
+        for (int t = 0; t < count; t++) {
+            if (set_fits_by_cast(frame, t, rule)) {
+                return t;
+            }
+        }
+    }
+    return -1;
+}
+
+/* The index of the type set to run, or -1. */
+static int
+find_set(const cwj_frame *frame)
+{
+    if (!has_strong_operand(frame)) {
+        for (int t = 0; t < frame->decl->ntypesets; t++) {
+            if (set_fits(frame, &frame->decl->typesets[t], weak_default)) {
+                return t;
+            }
+        }
+    }
+    return find_set_by(frame, weak_fits);
+}
+
+/* ---- errors ------------------------------------------------------------ */
+
+/* "a float64, b int64, output int32": what came. New outputs are left out. */
+static PyObject *
+text_of_types(const cwj_frame *frame)
+{
+    PyObject *text = PyUnicode_FromString("");
+    for (int k = 0; k < frame->noperands && text != NULL; k++) {
+        if (k >= frame->decl->ninputs && frame->out == NULL) {
+            continue;
+        }
+        PyObject *one = text_of_type(frame, k);
+        PyObject *longer = one == NULL
+                               ? NULL
+                               : PyUnicode_FromFormat("%U%s'%s' is %U", text, k > 0 ? ", " : "",
+                                                      name_of(frame, k), one);
+        Py_XDECREF(one);
+        Py_SETREF(text, longer);
+    }
+    return text;
+}
+
+static PyObject *
+text_of_known_sets(const cwj_frame *frame)
+{
+    PyObject *text = PyUnicode_FromString("");
+    for (int t = 0; t < frame->decl->ntypesets && text != NULL; t++) {
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s(%s)", text, t > 0 ? ", " : "",
+                                             frame->decl->typesets[t].name));
+    }
+    return text;
+}
+
+/* A type set fits by casts, which nobody asked for. */
+static int
+a_cast_fits(const cwj_frame *frame)
+{
+    int fits = 0;
+    for (int t = 0; t < frame->decl->ntypesets && !(frame->decl->flags & CWJ_CAST_SAFE); t++) {
+        fits |= set_fits_by_cast(frame, t, weak_fits);
+    }
+    return fits;
+}
+
+/* An int that its type does not have: number's, which operand k is to be. */
+static void
+raise_no_such_value(const cwj_frame *frame, int k, PyObject *number, int type_num)
+{
+    PyObject *known = text_of_known_sets(frame);
+    PyObject *fault = known == NULL ? NULL : cwj_text_of_no_such_value(number, type_num);
+    if (fault != NULL) {
+        raise_in_call(frame, PyExc_OverflowError, "%s '%s': %U; wanted %U", kind_of(frame, k),
+                      name_of(frame, k), fault, known);
+    }
+    Py_XDECREF(known);
+    Py_XDECREF(fault);
+}
+
+/* No type set fits, but set number `index` would if ints had values of its types. */
+static int
+refuse_value(const cwj_frame *frame, int index)
+{
+    const cwj_type *types = frame->decl->typesets[index].types;
+    int k = 0;
+    while (frame->states[k].weak == NULL ||
+           weak_fit(frame->states[k].weak, &types[k]) != CWJ_NO_SUCH_VALUE) {
+        k++;
+    }
+    raise_no_such_value(frame, k, frame->states[k].weak, types[k].type_num);
+    return -1;
+}
+
+static int
+refuse_types(const cwj_frame *frame)
+{
+    int index = find_set_by(frame, weak_kind_fits);
+    if (index >= 0) {
+        return refuse_value(frame, index);
+    }
+    PyObject *got = text_of_types(frame);
+    PyObject *known = text_of_known_sets(frame);
+    if (got != NULL && known != NULL) {
+        raise_in_call(frame, PyExc_TypeError, "no type set fits: %U; wanted %U%s", got, known,
+                      a_cast_fits(frame) ? " (cast=\"safe\" converts it)" : "");
+    }
+    Py_XDECREF(got);
+    Py_XDECREF(known);
+    return -1;
+}
+
+/* ---- memory layout ----------------------------------------------------- */
+
+/* Compiled code reads memory as C lays it out: in this machine's byte order,
+ * aligned. */
+static int
+refuse_layout(const cwj_frame *frame, int k)
+{
+    const cwj_state *state = &frame->states[k];
+    if (!PyArray_ISNOTSWAPPED(state->array)) {
+        raise_in_call(frame, PyExc_TypeError,
+                      "%s '%s' has dtype %S in the other byte order; wanted this machine's, for "
+                      "instance x.astype(x.dtype.newbyteorder('='))",
+                      kind_of(frame, k), name_of(frame, k), PyArray_DESCR(state->array));
+    } else {
+        raise_in_call(frame, PyExc_ValueError,
+                      "%s '%s' is not aligned in memory for dtype %S; wanted an aligned array, "
+                      "for instance x.copy()",
+                      kind_of(frame, k), name_of(frame, k), PyArray_DESCR(state->array));
+    }
+    return -1;
+}
+
+static int
+may_convert(const cwj_frame *frame, int k)
+{
+    return (frame->decl->flags & CWJ_CAST_SAFE) && frame->decl->operands[k].role == CWJ_IN;
+}
+
+static int
+check_layout(const cwj_frame *frame)
+{
+    for (int k = 0; k < frame->noperands; k++) {
+        const cwj_state *state = &frame->states[k];
+        if (state->array != NULL && !PyArray_ISBEHAVED_RO(state->array) && !may_convert(frame, k)) {
+            return refuse_layout(frame, k);
+        }
+    }
+    return 0;
+}
+
+/* ---- conversions once the set is known --------------------------------- */
+
+/* A number as an object: an array of one. */
+static int
+convert_to_object(cwj_frame *frame, int k, PyArray_Descr *descr)
+{
+    cwj_state *state = &frame->states[k];
+    Py_INCREF(descr); /* PyArray_FromAny steals it */
+    PyObject *array = PyArray_FromAny(state->weak, descr, 0, 0, NPY_ARRAY_BEHAVED, NULL);
+    if (array == NULL) {
+        name_argument(frame, kind_of(frame, k), name_of(frame, k));
+        return -1;
+    }
+    state->owned = array;
+    adopt_array(state, (PyArrayObject *)array);
+    return 0;
+}
+
+static int
+convert_weak(cwj_frame *frame, int k, PyArray_Descr *descr)
+{
+    cwj_state *state = &frame->states[k];
+    const cwj_type *type = &frame->typeset->types[k];
+    if (type->type_num == NPY_OBJECT) {
+        return convert_to_object(frame, k, descr);
+    }
+    if (cwj_store_weak(state->weak, type->type_num, state->scalar) == CWJ_FITS_BY_NUMPY &&
+        cwj_store_by_numpy(state->weak, type->type_num, state->scalar) == CWJ_FIT_ERROR) {
+        name_argument(frame, kind_of(frame, k), name_of(frame, k));
+        return -1;
+    }
+    state->data = state->scalar;
+    state->itemsize = type->itemsize;
+    return 0;
+}
+
+/* A single integer keeps its value in a cast, while those of larger arrays may be rounded. */
+static int
+check_single(const cwj_frame *frame, int k, int type_num)
+{
+    PyArrayObject *array = frame->states[k].array;
+    char unused[CWJ_SCALAR_BYTES];
+    if (PyArray_NDIM(array) > 0 || !PyArray_ISINTEGER(array)) {
+        return 0;
+    }
+    PyObject *scalar = PyArray_ToScalar(PyArray_DATA(array), array);
+    PyObject *number = scalar == NULL ? NULL : PyNumber_Index(scalar);
+    int fits = number != NULL && cwj_store_weak(number, type_num, unused) != CWJ_NO_SUCH_VALUE;
+    if (number != NULL && !fits) {
+        raise_no_such_value(frame, k, number, type_num);
+    }
+    Py_XDECREF(scalar);
+    Py_XDECREF(number);
+    return fits ? 0 : -1;
+}
+
+static int
+convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
+{
+    cwj_state *state = &frame->states[k];
+    if (PyArray_ISBEHAVED_RO(state->array) && type_equals(state, &frame->typeset->types[k])) {
+        return 0;
+    }
+    if (descr == NULL) {
+        return refuse_layout(frame, k); /* any itemsize: nothing to convert to */
+    }
+    if (check_single(frame, k, descr->type_num) < 0) {
+        return -1;
+    }
+    Py_INCREF(descr);
+    PyObject *array = PyArray_FromArray(
+        state->array, descr, NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST);
+    if (array == NULL) {
+        name_argument(frame, kind_of(frame, k), name_of(frame, k));
+        return -1;
+    }
+    Py_XSETREF(state->owned, array);
+    adopt_array(state, (PyArrayObject *)array);
+    return 0;
+}
+
+/* Copies every array's dims and strides, in the same moment in which its type is
+ * looked at: Python code that converted a later argument may have changed both. */
+static int
+take_shapes(cwj_frame *frame)
+{
+    for (int k = 0; k < frame->noperands; k++) {
+        cwj_state *state = &frame->states[k];
+        if (state->array == NULL) {
+            continue;
+        }
+        adopt_array(state, state->array); /* as it is now */
+        if (copy_axes(frame, state, state->array) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+match_types(cwj_frame *frame)
+{
+    if (check_layout(frame) < 0 || take_shapes(frame) < 0) {
+        return -1;
+    }
+    frame->typeset_index = find_set(frame);
+    if (frame->typeset_index < 0) {
+        return refuse_types(frame);
+    }
+    frame->typeset = &frame->decl->typesets[frame->typeset_index];
+    return 0;
+}
+
+/* Inputs that are not of the set's types yet. */
+static int
+convert_to_set(cwj_frame *frame)
+{
+    PyArray_Descr **descrs =
+        frame->runtime->descrs + (size_t)frame->typeset_index * (size_t)frame->noperands;
+    for (int k = 0; k < frame->decl->ninputs; k++) {
+        if (frame->states[k].weak != NULL) {
+            if (convert_weak(frame, k, descrs[k]) < 0) {
+                return -1;
+            }
+        } else if (may_convert(frame, k) && convert_by_cast(frame, k, descrs[k]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

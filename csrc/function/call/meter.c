@@ -1,0 +1,113 @@
+/* meter.c: what slices cost, and what calls have in common.
+ *
+ * Work is counted in slices times the product of the named dims, which grows as
+ * the number of steps does in most code. cwj_runtime.cost, the ns that a unit of
+ * work took, is a running maximum that decays: it says before a call whether the
+ * GIL, a clock and threads are worth their price. Short calls are not timed but
+ * for every 64th, which stands for the others.
+ *
+ * What is timed feeds cwj_runtime.heat and .profiles, for whoever compiles better
+ * loops (cwj_runtime.hot).
+ */
+
+enum {
+    CWJ_SHORT_SLICES = 4096 /* a short call has no more, whatever they cost until now */
+};
+
+/* Units of work per slice. */
+static inline double
+work_of_slice(const cwj_function_decl *decl, const npy_intp *named)
+{
+    double work = 1;
+    for (int i = 0; i < decl->nnamed; i++) {
+        CWJ_SHORT_LOOP();
+        work *= named[i] > 1 ? (double)named[i] : 1;
+    }
+    return work;
+}
+
+/* True for calls that are over sooner than a clock and the GIL are worth. */
+static inline int
+is_short(const cwj_runtime *runtime, npy_intp slices, double work_of_one)
+{
+    return slices <= CWJ_SHORT_SLICES && runtime->cost > 0 &&
+           (double)slices * work_of_one * runtime->cost < CWJ_SHORT_NS &&
+           !(runtime->flags & CWJ_GIL_ALWAYS);
+}
+
+static void
+note_cost(const cwj_frame *frame, npy_intp slices, unsigned long long ns)
+{
+    cwj_runtime *runtime = frame->runtime;
+    double work = (double)slices * work_of_slice(frame->decl, frame->named);
+    double cost = (double)(ns > 0 ? ns : 1) / work;
+    runtime->cost = cost >= runtime->cost ? cost : (cost + runtime->cost) / 2;
+}
+
+/* Writes this call's strides over the profile's. Returns 1 when they are others. */
+static int
+replace_strides(const cwj_frame *frame, const cwj_plan *plan, npy_intp *strides)
+{
+    const npy_intp *steps = plan->steps + (size_t)(plan->naxes - 1) * (size_t)plan->noperands;
+    npy_intp changes = 0;
+    for (int k = 0; k < frame->noperands; k++) {
+        changes |= *strides ^ steps[k];
+        *strides++ = steps[k];
+    }
+    for (int k = 0; k < frame->noperands; k++) {
+        const cwj_operand *operand = &frame->operands[k];
+        for (npy_intp i = 0; i < operand->ndims_slice; i++) {
+            changes |= *strides ^ operand->strides_slice[i];
+            *strides++ = operand->strides_slice[i];
+        }
+    }
+    return changes != 0;
+}
+
+/* As replace_strides(), for the named dims and contiguity. */
+static int
+replace_dims(const cwj_frame *frame, cwj_profile *profile)
+{
+    size_t bytes = (size_t)frame->decl->nnamed * sizeof(npy_intp);
+    int contiguous = cwj_contiguous_all(&frame->call);
+    int changed = profile->contiguous != contiguous ||
+                  (bytes > 0 && memcmp(profile->named, frame->named, bytes) != 0);
+    profile->contiguous = contiguous;
+    if (bytes > 0) {
+        memcpy(profile->named, frame->named, bytes);
+    }
+    return changed;
+}
+
+/* Adds time to the profile of this call's kind; another kind than the one
+ * before takes its place. */
+static void
+note_profile(const cwj_frame *frame, const cwj_plan *plan, unsigned long long ns)
+{
+    cwj_profile *profile = &frame->runtime->profiles[frame->typeset_index];
+    int other_strides = replace_strides(frame, plan, profile->strides);
+    int other_dims = replace_dims(frame, profile);
+    profile->time = (other_dims ? 0 : profile->time) + (ns > 0 ? ns : 1);
+    profile->steady = (other_dims || other_strides ? 0 : profile->steady) + (ns > 0 ? ns : 1);
+}
+
+/* With the GIL held and no exception set: tells that loops took so much time. */
+static void
+note_heat(const cwj_frame *frame, const cwj_plan *plan, unsigned long long ns)
+{
+    cwj_runtime *runtime = frame->runtime;
+    runtime->heat += ns;
+    note_profile(frame, plan, ns);
+    if (runtime->hot != NULL && runtime->heat >= runtime->hot_at) {
+        runtime->hot(runtime, frame->typeset_index);
+    }
+}
+
+/* One short call, timed; a clock's own time does not count. An unusual one, such
+ * as one that another process has interrupted, stands for itself only. */
+static void
+note_sample(const cwj_frame *frame, const cwj_plan *plan, unsigned long long ns)
+{
+    note_cost(frame, plan->total, ns);
+    note_heat(frame, plan, ns < CWJ_SHORT_NS ? CWJ_SAMPLE * ns : ns);
+}

@@ -1,0 +1,101 @@
+/* new_layout.c: how new outputs lie in memory.
+ *
+ * In C order, except where a function has no core dims and its slices may run in
+ * any order: then as its inputs lie (NumPy's order "K", which ufuncs use), so
+ * that one loop can run along the memory of all. The rules are those of NumPy's
+ * nditer, and tests compare them.
+ */
+
+/* How operand k steps along a broadcast axis, without sign; 0 where it does not. */
+static npy_uintp
+stride_size(const cwj_frame *frame, int k, int axis)
+{
+    const cwj_state *state = &frame->states[k];
+    int at = axis - frame->nextra + state->nextra;
+    if (at < 0 || state->dims[at] == 1) {
+        return 0;
+    }
+    npy_uintp stride = (npy_uintp)state->strides[at];
+    return state->strides[at] < 0 ? 0 - stride : stride;
+}
+
+/* 1 when `outer` should stay outside of `inner`, -1 when inside, 0 when no input
+ * steps along both. Where inputs disagree, the order that they have stays. */
+static int
+compare_axes(const cwj_frame *frame, int outer, int inner)
+{
+    int answer = 0;
+    for (int k = 0; k < frame->decl->ninputs; k++) {
+        npy_uintp out = stride_size(frame, k, outer), in = stride_size(frame, k, inner);
+        if (out != 0 && in != 0) {
+            if (in <= out) {
+                return 1;
+            }
+            answer = -1;
+        }
+    }
+    return answer;
+}
+
+/* The axes, innermost first: a stable insertion sort by strides. */
+static void
+sort_output_axes(const cwj_frame *frame, int *axes)
+{
+    int count = frame->nextra;
+    for (int i = 0; i < count; i++) {
+        int axis = count - 1 - i;
+        int place = i;
+        for (int j = i - 1; j >= 0; j--) {
+            int answer = compare_axes(frame, axis, axes[j]);
+            if (answer > 0) {
+                break;
+            }
+            if (answer < 0) {
+                place = j;
+            }
+        }
+        memmove(axes + place + 1, axes + place, (size_t)(i - place) * sizeof(int));
+        axes[place] = axis;
+    }
+}
+
+/* True where C order is what the inputs have anyway, or what is wanted. */
+static int
+wants_c_order(const cwj_frame *frame)
+{
+    if (!(frame->runtime->flags & CWJ_UNORDERED) || frame->runtime->has_core || frame->nextra < 2) {
+        return 1;
+    }
+    for (int k = 0; k < frame->decl->ninputs; k++) {
+        PyArrayObject *array = frame->states[k].array;
+        if (array != NULL && !PyArray_IS_C_CONTIGUOUS(array)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The strides for new outputs of this itemsize, or NULL for C order; in the
+ * memory of the call. -1 with MemoryError. */
+static int
+choose_strides(cwj_frame *frame, npy_intp itemsize, npy_intp **strides)
+{
+    *strides = NULL;
+    if (CWJ_LIKELY(wants_c_order(frame))) {
+        return 0;
+    }
+    size_t count = (size_t)frame->nextra;
+    int *axes = frame_alloc(frame, count, sizeof(int));
+    npy_intp *chosen = frame_alloc(frame, count, sizeof(npy_intp));
+    if (axes == NULL || chosen == NULL) {
+        return -1;
+    }
+    sort_output_axes(frame, axes);
+    npy_uintp stride = (npy_uintp)itemsize; /* too large a product fails when NumPy allocates */
+    for (size_t i = 0; i < count; i++) {
+        chosen[axes[i]] = (npy_intp)stride;
+        stride *= (npy_uintp)frame->extra[axes[i]];
+    }
+    *strides = chosen;
+    return 0;
+}

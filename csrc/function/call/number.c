@@ -1,0 +1,38 @@
+/* number.c: single numbers between Python and C: the arguments that need no
+ * array, and results of shape (). */
+
+static int
+is_plain_number(int type_num)
+{
+    return PyTypeNum_ISNUMBER(type_num);
+}
+
+/* Stores a number that has the type, or takes it. Returns 1, or 0 without exception where an
+ * array has to be made of it, or nothing. */
+static int
+store_number(char *target, PyObject *number, const cwj_type *type, const PyArray_Descr *descr)
+{
+    if (cwj_is_exactly_python_number(number)) {
+        return cwj_store_weak(number, type->type_num, target) == CWJ_FITS;
+    }
+    if (Py_TYPE(number) != descr->typeobj || !is_plain_number(type->type_num)) {
+        return 0;
+    }
+    memcpy(target, (char *)number + CWJ_VALUE_OFFSET, (size_t)type->itemsize);
+    return 1;
+}
+
+/* A NumPy scalar with these bytes: what PyArray_Scalar() makes of a number, which
+ * looks for other kinds of types first. */
+static PyObject *
+new_scalar(const char *bytes, PyArray_Descr *descr, npy_intp itemsize)
+{
+    if (descr->type_num == NPY_BOOL) {
+        return Py_NewRef(PyArrayScalar_FromLong(*bytes != 0));
+    }
+    PyObject *scalar = descr->typeobj->tp_alloc(descr->typeobj, 0);
+    if (scalar != NULL) {
+        memcpy((char *)scalar + CWJ_VALUE_OFFSET, bytes, (size_t)itemsize);
+    }
+    return scalar;
+}

@@ -1,0 +1,197 @@
+/* outputs.c: out=, new outputs, and the result of the call.
+ *
+ * out= gives all outputs or none, and comes back as the very same object. New
+ * 0-d outputs need no array: they are computed in the frame and returned as
+ * NumPy scalars, as ufuncs do.
+ */
+
+static int
+take_output(cwj_frame *frame, int index, PyObject *object)
+{
+    int k = frame->decl->ninputs + index;
+    cwj_state *state = &frame->states[k];
+    /* A list can lose the array while the call runs without the GIL. */
+    Py_INCREF(object);
+    state->owned = object;
+    if (!PyArray_Check(object)) {
+        raise_in_call(frame, PyExc_TypeError, "output '%s': wanted a NumPy array in out, got %s",
+                      name_of(frame, k), Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    if (!PyArray_CheckExact(object) && refuse_subclass(frame, k, object) < 0) {
+        return -1;
+    }
+    adopt_array(state, (PyArrayObject *)object);
+    if (!PyArray_ISWRITEABLE(state->array)) {
+        raise_in_call(frame, PyExc_ValueError,
+                      "output '%s': wanted a writable array in out, got a read-only one",
+                      name_of(frame, k));
+        return -1;
+    }
+    return 0;
+}
+
+static int
+take_sequence(cwj_frame *frame)
+{
+    int noutputs = frame->decl->noutputs;
+    if (!PyTuple_Check(frame->out) && !PyList_Check(frame->out)) {
+        raise_in_call(frame, PyExc_TypeError,
+                      "out: wanted a tuple or list of %d arrays, one for each output, got %s",
+                      noutputs, Py_TYPE(frame->out)->tp_name);
+        return -1;
+    }
+    if (PySequence_Fast_GET_SIZE(frame->out) != noutputs) {
+        raise_in_call(frame, PyExc_ValueError,
+                      "out: wanted %d arrays, one for each output, got %zd", noutputs,
+                      PySequence_Fast_GET_SIZE(frame->out));
+        return -1;
+    }
+    for (int i = 0; i < noutputs; i++) {
+        if (i >= PySequence_Fast_GET_SIZE(frame->out)) { /* a list that shrank meanwhile */
+            raise_in_call(frame, PyExc_ValueError, "out: the list changed during the call");
+            return -1;
+        }
+        if (take_output(frame, i, PySequence_Fast_GET_ITEM(frame->out, i)) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+take_outputs(cwj_frame *frame)
+{
+    if (frame->out == NULL) {
+        return 0;
+    }
+    if (frame->decl->noutputs == 0) {
+        raise_in_call(frame, PyExc_TypeError, "has no outputs, and takes no out");
+        return -1;
+    }
+    if (frame->decl->flags & CWJ_ONE_OUTPUT) {
+        return take_output(frame, 0, frame->out);
+    }
+    return take_sequence(frame);
+}
+
+/* ---- new outputs ------------------------------------------------------- */
+
+static int
+use_scalar(cwj_state *state, npy_intp itemsize)
+{
+    memset(state->scalar, 0, sizeof(state->scalar));
+    state->data = state->scalar;
+    state->itemsize = itemsize;
+    return 0;
+}
+
+static int
+allocate_output(cwj_frame *frame, int k, npy_intp *dims, int ndim)
+{
+    cwj_state *state = &frame->states[k];
+    const cwj_type *type = &frame->typeset->types[k];
+    PyArray_Descr *descr =
+        frame->runtime->descrs[(size_t)frame->typeset_index * (size_t)frame->noperands + (size_t)k];
+    if (descr == NULL) {
+        raise_in_call(frame, PyExc_ValueError,
+                      "output '%s' is of a type of any itemsize: out is required",
+                      name_of(frame, k));
+        return -1;
+    }
+    if (ndim == 0 && is_plain_number(type->type_num) && !(frame->decl->flags & CWJ_ARRAYS_ONLY)) {
+        return use_scalar(state, type->itemsize);
+    }
+    npy_intp *strides;
+    if (choose_strides(frame, type->itemsize, &strides) < 0) {
+        return -1;
+    }
+    Py_INCREF(descr); /* stolen */
+    PyObject *array =
+        PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims, strides, NULL, 0, NULL);
+    if (array == NULL) {
+        name_argument(frame, "output", name_of(frame, k));
+        return -1;
+    }
+    state->owned = array;
+    adopt_array(state, (PyArrayObject *)array);
+    return 0;
+}
+
+/* New outputs: all of them, or none. Broadcast dims, then the prototype's. */
+static inline int
+allocate_outputs(cwj_frame *frame)
+{
+    const cwj_function_decl *decl = frame->decl;
+    if (frame->out != NULL) {
+        return 0;
+    }
+    for (int k = decl->ninputs; k < frame->noperands; k++) {
+        cwj_state *state = &frame->states[k];
+        const cwj_operand_decl *operand = &decl->operands[k];
+        int ndim = frame->nextra + operand->ncore;
+        npy_intp *dims = frame_alloc(frame, (size_t)ndim, sizeof(npy_intp));
+        if (dims == NULL) {
+            return -1;
+        }
+        for (int i = 0; i < frame->nextra; i++) {
+            CWJ_SHORT_LOOP();
+            dims[i] = frame->extra[i];
+        }
+        for (int i = 0; i < operand->ncore; i++) {
+            npy_intp core = operand->core[i];
+            dims[frame->nextra + i] = core >= 0 ? core : frame->named[-1 - core];
+        }
+        memset(state, 0, offsetof(cwj_state, scalar));
+        frame->owned_to = k + 1;
+        if (allocate_output(frame, k, dims, ndim) < 0) {
+            return -1;
+        }
+        state->nextra = frame->nextra;
+        describe_operand(&frame->operands[k], state, operand->ncore);
+    }
+    return 0;
+}
+
+/* ---- the result -------------------------------------------------------- */
+
+static PyObject *
+result_of(cwj_frame *frame, int k)
+{
+    cwj_state *state = &frame->states[k];
+    if (state->array == NULL) {
+        PyArray_Descr *descr =
+            frame->runtime
+                ->descrs[(size_t)frame->typeset_index * (size_t)frame->noperands + (size_t)k];
+        return new_scalar(state->data, descr, state->itemsize);
+    }
+    PyObject *array = state->owned;
+    state->owned = NULL;
+    return state->ndim == 0 ? PyArray_Return((PyArrayObject *)array) : array;
+}
+
+static PyObject *
+take_result(cwj_frame *frame)
+{
+    const cwj_function_decl *decl = frame->decl;
+    if (frame->out != NULL) {
+        Py_INCREF(frame->out);
+        return frame->out;
+    }
+    if (decl->noutputs == 0) {
+        Py_RETURN_NONE;
+    }
+    if (decl->flags & CWJ_ONE_OUTPUT) {
+        return result_of(frame, decl->ninputs);
+    }
+    PyObject *tuple = PyTuple_New(decl->noutputs);
+    for (int i = 0; i < decl->noutputs && tuple != NULL; i++) {
+        PyObject *one = result_of(frame, decl->ninputs + i);
+        if (one == NULL) {
+            Py_CLEAR(tuple);
+        } else {
+            PyTuple_SET_ITEM(tuple, i, one);
+        }
+    }
+    return tuple;
+}

@@ -1,0 +1,153 @@
+/* overlap.c: what is written must not share memory with what is read.
+ *
+ * Only outputs and arguments that the caller passed to be written can overlap
+ * anything. Bounds decide nearly always; where they do not, NumPy's exact test
+ * does, with a limit on its work.
+ */
+
+static inline cwj_extent
+extent_of(const cwj_state *state)
+{
+    return extent_of_memory(state->data, state->ndim, state->dims, state->strides, state->itemsize);
+}
+
+static int
+same_view(const cwj_state *one, const cwj_state *other)
+{
+    if (one->data != other->data || one->ndim != other->ndim || one->itemsize != other->itemsize) {
+        return 0;
+    }
+    for (int i = 0; i < one->ndim; i++) {
+        if (one->dims[i] != other->dims[i] ||
+            (one->dims[i] != 1 && one->strides[i] != other->strides[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* True when the operand has one slice of its own for each turn of the loop. */
+static int
+fills_the_loop(const cwj_frame *frame, const cwj_state *state)
+{
+    for (int axis = 0; axis < frame->nextra; axis++) {
+        int at = axis - frame->nextra + state->nextra;
+        if ((at >= 0 ? state->dims[at] : 1) != frame->extra[axis]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The one overlap with a meaning: x as input and as output, each slice reading
+ * what it then overwrites. With core dims only the snippet can know. */
+static int
+is_allowed_in_place(const cwj_frame *frame, int written, int other)
+{
+    const cwj_function_decl *decl = frame->decl;
+    if (decl->operands[other].role != CWJ_IN) {
+        return 0;
+    }
+    if (!same_view(&frame->states[written], &frame->states[other]) ||
+        !fills_the_loop(frame, &frame->states[other])) {
+        return 0;
+    }
+    return (decl->flags & CWJ_INPLACE) != 0 ||
+           (decl->operands[written].ncore == 0 && decl->operands[other].ncore == 0);
+}
+
+/* Bounds do not tell `written` and `other` apart. */
+static CWJ_COLD int
+check_closely(const cwj_frame *frame, int written, int other)
+{
+    const cwj_state *one = &frame->states[written], *state = &frame->states[other];
+    if (is_allowed_in_place(frame, written, other)) {
+        return 0;
+    }
+    int shared = shares_exactly(one->array, state->array);
+    if (shared > 0) {
+        raise_in_call(
+            frame, PyExc_ValueError, "%s '%s' shares memory with %s '%s'; wanted separate arrays%s",
+            kind_of(frame, written), name_of(frame, written), kind_of(frame, other),
+            name_of(frame, other),
+            same_view(one, state) ? " (inplace=True allows the exact same view of an input)" : "");
+    }
+    return shared != 0 ? -1 : 0;
+}
+
+static inline int
+check_pair(const cwj_frame *frame, int written, cwj_extent extent, int other)
+{
+    const cwj_state *state = &frame->states[other];
+    if (state->array == NULL) {
+        return 0;
+    }
+    cwj_extent against = extent_of(state);
+    if (CWJ_LIKELY(extent.high <= against.low || against.high <= extent.low ||
+                   against.low == against.high)) {
+        return 0;
+    }
+    return check_closely(frame, written, other);
+}
+
+static CWJ_COLD int
+refuse_shared_elements(const cwj_frame *frame, int k)
+{
+    raise_in_call(frame, PyExc_ValueError,
+                  "%s '%s' may hold several elements in the same memory (its strides are zero "
+                  "or overlap); wanted an array with memory for each element",
+                  kind_of(frame, k), name_of(frame, k));
+    return -1;
+}
+
+/* Against the inputs that are only read, and what is written of a higher index. */
+static inline int
+check_written(const cwj_frame *frame, int k)
+{
+    const cwj_state *state = &frame->states[k];
+    const cwj_operand_decl *operands = frame->decl->operands;
+    int noperands = frame->noperands;
+    cwj_extent extent = extent_of(state);
+    if (extent.low == extent.high) {
+        return 0;
+    }
+    if (!PyArray_IS_C_CONTIGUOUS(state->array) &&
+        !strides_are_nested(state->ndim, state->dims, state->strides, state->itemsize)) {
+        return refuse_shared_elements(frame, k);
+    }
+    for (int other = 0; other < noperands; other++) {
+        if ((operands[other].role == CWJ_IN || other > k) &&
+            check_pair(frame, k, extent, other) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+check_inouts(const cwj_frame *frame)
+{
+    for (int k = 0; k < frame->decl->ninputs; k++) {
+        if (frame->decl->operands[k].role == CWJ_INOUT && check_written(frame, k) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static inline int
+check_overlap(const cwj_frame *frame)
+{
+    if (frame->runtime->has_inout && check_inouts(frame) < 0) {
+        return -1;
+    }
+    if (frame->out == NULL) {
+        return 0;
+    }
+    for (int k = frame->decl->ninputs; k < frame->noperands; k++) {
+        if (check_written(frame, k) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,318 @@
+/* plain.c: the usual call, in one pass over its operands.
+ *
+ * The usual call brings NumPy arrays of a type set's own dtypes, aligned, with
+ * numbers perhaps beside them, and shapes that need no stretching: each operand
+ * has the same broadcast dims as all the others or, as an input, none. For it
+ * this pass finds out what convert.c, outputs.c, match.c and shape.c would, with
+ * the same outcome. Where it cannot, errors included, it leaves the shapes or all
+ * to those steps. No Python code runs in here, so they see the same arguments.
+ *
+ * A dtype is compared by identity: NumPy has one object for each of its numeric
+ * types in native byte order.
+ */
+
+typedef enum cwj_taken {
+    CWJ_TAKEN_ERROR = -1, /* MemoryError */
+    CWJ_TAKEN_NOT,        /* nothing has been found out */
+    CWJ_TAKEN_TYPES,      /* states of inputs and given outputs, and the type set */
+    CWJ_TAKEN_ALL         /* also the shapes, and what snippets see of these operands */
+} cwj_taken;
+
+/* ---- types ------------------------------------------------------------- */
+
+static int
+number_fits(PyObject *number, const cwj_type *type, const PyArray_Descr *descr)
+{
+    return cwj_is_exactly_python_number(number) ? weak_fits(number, type)
+                                                : Py_TYPE(number) == descr->typeobj;
+}
+
+/* Counts arrays and NumPy's scalars, whose dtypes are fixed, in *nstrong. */
+static int
+plain_types_fit(PyObject *const *objects, int count, const cwj_type *types,
+                PyArray_Descr *const *descrs, int *nstrong)
+{
+    for (int i = 0; i < count; i++) {
+        if (PyArray_CheckExact(objects[i])) {
+            if (PyArray_DESCR((PyArrayObject *)objects[i]) != descrs[i]) {
+                return 0;
+            }
+            ++*nstrong;
+        } else if (!number_fits(objects[i], &types[i], descrs[i])) {
+            return 0;
+        } else {
+            *nstrong += !cwj_is_exactly_python_number(objects[i]);
+        }
+    }
+    return 1;
+}
+
+/* The first type set that fits, or -1. Numbers alone follow a rule of their own:
+ * see find_set(). */
+static int
+find_plain_set(const cwj_frame *frame, PyObject *const *given, int ngiven)
+{
+    const cwj_function_decl *decl = frame->decl;
+    PyArray_Descr *const *descrs = frame->runtime->descrs;
+    for (int t = 0; t < decl->ntypesets; t++, descrs += frame->noperands) {
+        const cwj_type *types = decl->typesets[t].types;
+        int nstrong = 0;
+        if (plain_types_fit(frame->inputs, decl->ninputs, types, descrs, &nstrong) &&
+            plain_types_fit(given, ngiven, types + decl->ninputs, descrs + decl->ninputs,
+                            &nstrong)) {
+            return nstrong > 0 ? t : -1;
+        }
+    }
+    return -1;
+}
+
+/* The outputs that the caller gave: `count` of them, all of them or none. The
+ * caller holds `out`, and a tuple holds its items, so none needs a reference. */
+static inline int
+find_given(const cwj_function_decl *decl, PyObject *const *out, PyObject *const **given, int *count)
+{
+    *given = NULL;
+    *count = 0;
+    if (*out == NULL) {
+        return 1;
+    }
+    if (decl->flags & CWJ_ONE_OUTPUT) {
+        *given = out;
+        *count = 1;
+        return PyArray_CheckExact(*out);
+    }
+    if (decl->noutputs == 0 || !PyTuple_CheckExact(*out) ||
+        PyTuple_GET_SIZE(*out) != decl->noutputs) {
+        return 0;
+    }
+    *given = &PyTuple_GET_ITEM(*out, 0);
+    *count = decl->noutputs;
+    for (int i = 0; i < *count; i++) {
+        if (!PyArray_CheckExact((*given)[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Makes a set that has matched the one to try first: when all inputs are arrays,
+ * and no set before it takes the same input types, so that such arrays fit none
+ * of those. */
+static void
+guess_again(const cwj_frame *frame, int index)
+{
+    size_t ninputs = (size_t)frame->decl->ninputs, noperands = (size_t)frame->noperands;
+    PyArray_Descr *const *descrs = frame->runtime->descrs;
+    for (size_t k = 0; k < ninputs; k++) {
+        if (!PyArray_CheckExact(frame->inputs[k])) {
+            return;
+        }
+    }
+    for (size_t t = 0; t < (size_t)index; t++) {
+        if (memcmp(descrs + t * noperands, descrs + (size_t)index * noperands,
+                   ninputs * sizeof(*descrs)) == 0) {
+            return;
+        }
+    }
+    frame->runtime->guess = index;
+}
+
+/* ---- operands ---------------------------------------------------------- */
+
+/* What the pass over the operands keeps at hand. Members of the frame would be
+ * read again after each store to its memory. */
+typedef struct cwj_pass {
+    npy_intp *named;
+    npy_intp *extra;
+    int nextra;
+} cwj_pass;
+
+/* The core dims of an operand, against what its prototype and the operands
+ * before it say. */
+static inline int
+plain_core_fits(cwj_pass *pass, const cwj_operand_decl *operand, const npy_intp *dims)
+{
+    const npy_intp *core = operand->core;
+    for (int axis = 0; axis < operand->ncore; axis++) {
+        npy_intp want = core[axis], got = dims[axis];
+        if (want < 0) {
+            npy_intp *named = &pass->named[-1 - want];
+            if (*named < 0) {
+                *named = got;
+                continue;
+            }
+            want = *named;
+        }
+        if (got != want) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The broadcast dims of an operand: those of the others, or none. The first
+ * input to have some sets them. */
+static inline int
+plain_extra_fits(cwj_pass *pass, npy_intp *dims, int nextra, int role)
+{
+    if (nextra == pass->nextra) {
+        for (int i = 0; i < nextra; i++) {
+            if (dims[i] != pass->extra[i]) {
+                return 0;
+            }
+        }
+        return 1;
+    }
+    if (pass->nextra == 0 && nextra > 0 && role != CWJ_OUT) {
+        pass->nextra = nextra;
+        pass->extra = dims;
+        return 1;
+    }
+    return nextra == 0 && role == CWJ_IN;
+}
+
+static inline cwj_taken
+take_plain_array(cwj_frame *frame, cwj_state *state, const cwj_operand_decl *operand,
+                 const PyArray_Descr *descr, PyArrayObject *array)
+{
+    int flags =
+        operand->role == CWJ_IN ? NPY_ARRAY_ALIGNED : NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
+    if (CWJ_UNLIKELY(PyArray_DESCR(array) != descr || (PyArray_FLAGS(array) & flags) != flags)) {
+        return CWJ_TAKEN_NOT;
+    }
+    if (CWJ_UNLIKELY(copy_axes(frame, state, array) < 0)) {
+        return CWJ_TAKEN_ERROR;
+    }
+    state->array = array;
+    state->nextra = state->ndim - operand->ncore;
+    state->data = PyArray_BYTES(array);
+    return CWJ_TAKEN_TYPES;
+}
+
+static cwj_taken
+take_plain_number(cwj_state *state, const cwj_operand_decl *operand, const cwj_type *type,
+                  const PyArray_Descr *descr, PyObject *number)
+{
+    if (operand->role != CWJ_IN) {
+        return CWJ_TAKEN_NOT;
+    }
+    memset(state, 0, offsetof(cwj_state, scalar));
+    state->weak = number;
+    state->nextra = -operand->ncore;
+    state->data = state->scalar;
+    return store_number(state->scalar, number, type, descr) ? CWJ_TAKEN_TYPES : CWJ_TAKEN_NOT;
+}
+
+/* An argument updated in place must have all broadcast dims. */
+static int
+plain_inouts_fit(const cwj_frame *frame)
+{
+    for (int k = 0; k < frame->decl->ninputs; k++) {
+        if (frame->decl->operands[k].role == CWJ_INOUT &&
+            frame->states[k].nextra != frame->nextra) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* True when the shape of an operand is plain, too: what its snippets see is then
+ * described. */
+static inline int
+plain_shape_fits(cwj_pass *pass, cwj_operand *seen, const cwj_state *state,
+                 const cwj_operand_decl *operand)
+{
+    if (CWJ_UNLIKELY(state->nextra < 0 ||
+                     !plain_core_fits(pass, operand, state->dims + state->nextra) ||
+                     !plain_extra_fits(pass, state->dims, state->nextra, operand->role))) {
+        return 0;
+    }
+    describe_operand(seen, state, operand->ncore);
+    return 1;
+}
+
+/* All of them, with type set number `index`, if that fits. */
+static inline cwj_taken
+take_plain_operands(cwj_frame *frame, int index, int is_guess, PyObject *const *given, int ngiven)
+{
+    const cwj_operand_decl *operands = frame->decl->operands;
+    const cwj_type *types = frame->decl->typesets[index].types;
+    PyArray_Descr *const *descrs =
+        frame->runtime->descrs + (size_t)index * (size_t)frame->noperands;
+    PyObject *const *inputs = frame->inputs;
+    int ninputs = frame->decl->ninputs;
+    cwj_pass pass = {frame->named, NULL, 0};
+    int fits = 1, nstrong = 0;
+    for (int i = 0; i < frame->decl->nnamed; i++) {
+        CWJ_SHORT_LOOP();
+        frame->named[i] = -1;
+    }
+    for (int k = 0; k < ninputs + ngiven; k++) {
+        PyObject *object = k < ninputs ? inputs[k] : given[k - ninputs];
+        cwj_state *state = &frame->states[k];
+        cwj_taken taken;
+        if (CWJ_LIKELY(PyArray_CheckExact(object))) {
+            taken =
+                take_plain_array(frame, state, &operands[k], descrs[k], (PyArrayObject *)object);
+            nstrong++;
+        } else if (is_guess && index > 0) {
+            return CWJ_TAKEN_NOT; /* a number may fit a set before this one */
+        } else {
+            taken = take_plain_number(state, &operands[k], &types[k], descrs[k], object);
+            nstrong += !cwj_is_exactly_python_number(object);
+        }
+        if (CWJ_UNLIKELY(taken != CWJ_TAKEN_TYPES)) {
+            return taken;
+        }
+        state->itemsize = types[k].itemsize;
+        fits = fits && plain_shape_fits(&pass, &frame->operands[k], state, &operands[k]);
+    }
+    if (CWJ_UNLIKELY(nstrong == 0)) {
+        return CWJ_TAKEN_NOT;
+    }
+    frame->nextra = pass.nextra;
+    frame->extra = pass.extra;
+    if (frame->runtime->has_inout) {
+        fits = fits && plain_inouts_fit(frame);
+    }
+    return fits ? CWJ_TAKEN_ALL : CWJ_TAKEN_TYPES;
+}
+
+static CWJ_APART cwj_taken
+take_with_other_set(cwj_frame *frame, int *index, PyObject *const *given, int ngiven)
+{
+    *index = find_plain_set(frame, given, ngiven);
+    if (*index < 0) {
+        return CWJ_TAKEN_NOT;
+    }
+    guess_again(frame, *index);
+    return take_plain_operands(frame, *index, 0, given, ngiven);
+}
+
+static inline cwj_taken
+take_plain(cwj_frame *frame)
+{
+    const cwj_runtime *runtime = frame->runtime;
+    const cwj_function_decl *decl = frame->decl;
+    PyObject *const *given;
+    int ngiven;
+    if (CWJ_UNLIKELY(!runtime->has_plain_types ||
+                     !find_given(decl, &frame->out, &given, &ngiven))) {
+        return CWJ_TAKEN_NOT;
+    }
+    size_t used = frame->used;
+    int index = runtime->guess;
+    cwj_taken taken = take_plain_operands(frame, index, 1, given, ngiven);
+    if (CWJ_UNLIKELY(taken == CWJ_TAKEN_NOT && decl->ntypesets > 1)) {
+        frame->used = used;
+        taken = take_with_other_set(frame, &index, given, ngiven);
+    }
+    if (CWJ_UNLIKELY(taken < CWJ_TAKEN_TYPES)) {
+        frame->used = used;
+        return taken;
+    }
+    frame->typeset_index = index;
+    frame->typeset = &decl->typesets[index];
+    frame->owned_from = frame->owned_to = decl->ninputs;
+    return runtime->has_output_dims && ngiven == 0 ? CWJ_TAKEN_TYPES : taken;
+}

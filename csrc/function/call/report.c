@@ -1,0 +1,118 @@
+/* report.c: the texts of call errors.
+ *
+ * Every message begins with the function's name and says which argument, what
+ * was wanted and what came. Nothing here runs in a call that succeeds.
+ */
+
+/* Raises type with "NAME(): " in front of the formatted text. */
+static CWJ_COLD void
+raise_in_call(const cwj_frame *frame, PyObject *type, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    PyObject *text = PyUnicode_FromFormatV(format, arguments);
+    va_end(arguments);
+    if (text != NULL) {
+        PyErr_Format(type, "%s(): %U", frame->decl->qualname, text);
+        Py_DECREF(text);
+    }
+}
+
+/* "argument" or "output": what a message calls operand k. */
+static const char *
+kind_of(const cwj_frame *frame, int k)
+{
+    return k < frame->decl->ninputs ? "argument" : "output";
+}
+
+static const char *
+name_of(const cwj_frame *frame, int k)
+{
+    return frame->decl->operands[k].name;
+}
+
+/* (4, 3) as a new str. */
+static PyObject *
+text_of_shape(const npy_intp *dims, int ndim)
+{
+    PyObject *text = NULL;
+    PyObject *shape = PyTuple_New(ndim);
+    if (shape == NULL) {
+        return NULL;
+    }
+    for (int i = 0; i < ndim; i++) {
+        PyObject *dim = PyLong_FromSsize_t((Py_ssize_t)dims[i]);
+        if (dim == NULL) {
+            goto done;
+        }
+        PyTuple_SET_ITEM(shape, i, dim);
+    }
+    text = PyObject_Str(shape);
+done:
+    Py_DECREF(shape);
+    return text;
+}
+
+/* Raises ValueError "NAME(): argument 'a' with shape (4,): ...". */
+static CWJ_COLD void
+raise_shape(const cwj_frame *frame, int k, const char *format, ...)
+{
+    const cwj_state *state = &frame->states[k];
+    PyObject *shape = text_of_shape(state->dims, state->ndim);
+    va_list arguments;
+    va_start(arguments, format);
+    PyObject *text = PyUnicode_FromFormatV(format, arguments);
+    va_end(arguments);
+    if (shape != NULL && text != NULL) {
+        raise_in_call(frame, PyExc_ValueError, "%s '%s' with shape %U: %U", kind_of(frame, k),
+                      name_of(frame, k), shape, text);
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(text);
+}
+
+/* Says in the exception that is set which argument it is about, where that
+ * exception is a plain one of the kinds that conversions raise. */
+static CWJ_COLD void
+name_argument(const cwj_frame *frame, const char *kind, const char *name)
+{
+    PyObject *type = NULL, *value = NULL, *traceback = NULL, *text = NULL;
+    PyErr_Fetch(&type, &value, &traceback);
+    /* NumPy's MemoryError is a class of its own of the same name, which shapes its text itself. */
+    int no_memory = type != NULL && type != PyExc_MemoryError &&
+                    ((PyTypeObject *)type)->tp_base == (PyTypeObject *)PyExc_MemoryError &&
+                    strcmp(((PyTypeObject *)type)->tp_name, "MemoryError") == 0;
+    if (type != PyExc_TypeError && type != PyExc_ValueError && type != PyExc_OverflowError &&
+        !no_memory) {
+        PyErr_Restore(type, value, traceback);
+        return;
+    }
+    PyErr_NormalizeException(&type, &value, &traceback);
+    text = PyObject_Str(value);
+    if (text == NULL) {
+        PyErr_Clear(); /* a note's own trouble: what happened there is more */
+        PyErr_Restore(type, value, traceback);
+        return;
+    }
+    raise_in_call(frame, no_memory ? PyExc_MemoryError : type, "%s '%s': %U", kind, name, text);
+    Py_DECREF(text);
+    Py_DECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+}
+
+/* What a message calls the type of operand k, which is there: "float64", "a
+ * Python int". */
+static PyObject *
+text_of_type(const cwj_frame *frame, int k)
+{
+    const cwj_state *state = &frame->states[k];
+    PyObject *weak = state->weak;
+    if (weak != NULL) {
+        return PyUnicode_FromFormat("a Python %s", PyBool_Check(weak)    ? "bool"
+                                                   : PyLong_Check(weak)  ? "int"
+                                                   : PyFloat_Check(weak) ? "float"
+                                                                         : "complex");
+    }
+    return PyObject_Str((PyObject *)PyArray_DESCR(state->array));
+}

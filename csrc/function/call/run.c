@@ -1,0 +1,140 @@
+/* run.c: running the slices of a call.
+ *
+ * A short call (meter.c) is the loop alone, with the GIL. Any other runs in
+ * chunks (chunks.c), and shares what is left with other threads (share.c) where
+ * that pays.
+ */
+
+/* All slices in the calling thread, or in several where that pays. Returns 0 when
+ * a slice returned false or an exception was raised. */
+static int
+run_chunks(cwj_run *run, cwj_cursor *cursor, npy_intp count)
+{
+    cwj_frame *frame = run->frame;
+    npy_intp left = run->plan->total;
+    int may_share = left > 1;
+    unsigned long long before = cwj_now_ns();
+    for (;;) {
+        count = count < left ? count : left;
+        int accepted = run_from(run->plan, cursor, loop_of(frame), count, &frame->call);
+        unsigned long long now = cwj_now_ns();
+        run->rate = (double)(now - before) / (double)count;
+        run->spent += now - before;
+        left -= count;
+        if (!accepted || left == 0) {
+            return accepted;
+        }
+        if (frame->runtime->release_gil && frame->released == NULL &&
+            (double)left * run->rate >= CWJ_SHORT_NS) {
+            release_gil(frame);
+        }
+        if (may_share && is_worth_sharing(run, left)) {
+            int shared = share_slices(run, cursor, run->plan->total - left);
+            if (shared >= 0) {
+                return shared;
+            }
+            may_share = 0;
+        }
+        if (between_chunks(run, now) < 0) {
+            return 0;
+        }
+        count = next_chunk(run->plan, count, run->rate, CWJ_CHUNK_NS);
+        before = run->looked == now ? cwj_now_ns() : now;
+    }
+}
+
+/* A call that is not short, from the GIL to the GIL. */
+__attribute__((noinline)) static int
+run_long(cwj_frame *frame, cwj_plan *plan)
+{
+    cwj_cursor cursor;
+    cwj_runtime *runtime = frame->runtime;
+    cwj_run run = {.frame = frame, .plan = plan, .report_at = time_to_report(runtime)};
+    int known = runtime->cost > 0;
+    if (runtime->flags & CWJ_UNORDERED) {
+        turn_axis(plan, plan->naxes - 1);
+    }
+    if (open_cursor(frame, plan, &cursor) < 0) {
+        return 0;
+    }
+    double estimate =
+        (double)plan->total * work_of_slice(frame->decl, frame->named) * runtime->cost;
+    if (runtime->release_gil &&
+        (!known || estimate >= CWJ_SHORT_NS || (runtime->flags & CWJ_GIL_ALWAYS))) {
+        release_gil(frame);
+    }
+    run.looked = cwj_now_ns();
+    int finished = run_chunks(&run, &cursor, known ? CWJ_WARM_CHUNK : CWJ_FIRST_CHUNK);
+    if (frame->released != NULL) {
+        take_gil(frame);
+    }
+    if (finished && !raised()) {
+        note_cost(frame, plan->total, run.reported + run.spent);
+        note_heat(frame, plan, run.spent);
+    }
+    return finished;
+}
+
+/* All slices at once. Returns 0 as soon as one returned false, or without memory. */
+static int
+run_all(cwj_frame *frame, const cwj_plan *plan)
+{
+    cwj_cursor cursor;
+    if (plan->naxes == 1) {
+        return loop_of(frame)(plan->base, plan->dims, plan->steps, &frame->call);
+    }
+    return open_cursor(frame, plan, &cursor) == 0 &&
+           run_from(plan, &cursor, loop_of(frame), plan->total, &frame->call);
+}
+
+__attribute__((noinline)) static int
+run_sample(cwj_frame *frame, const cwj_plan *plan)
+{
+    unsigned long long asked = cwj_now_ns(), before = cwj_now_ns();
+    int finished = run_all(frame, plan);
+    unsigned long long ns = cwj_now_ns() - before, clock = before - asked;
+    if (finished && !raised()) {
+        note_sample(frame, plan, ns > clock ? ns - clock : 1);
+    }
+    return finished;
+}
+
+/* A short call: the GIL stays, no clock is read but for a sample. */
+static inline int
+run_short(cwj_frame *frame, const cwj_plan *plan)
+{
+    if (--frame->runtime->until_sample > 0) {
+        return run_all(frame, plan);
+    }
+    frame->runtime->until_sample = CWJ_SAMPLE;
+    return run_sample(frame, plan);
+}
+
+static int
+has_slices(const cwj_frame *frame)
+{
+    for (int axis = 0; axis < frame->nextra; axis++) {
+        if (frame->extra[axis] == 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Returns 0, or -1 with an exception set. */
+static int
+run_slices(cwj_frame *frame)
+{
+    cwj_plan plan;
+    cwj_line line;
+    if (!has_slices(frame)) {
+        return 0;
+    }
+    if (plan_slices(frame, &plan, &line) < 0) {
+        return -1;
+    }
+    double work = work_of_slice(frame->decl, frame->named);
+    int finished = is_short(frame->runtime, plan.total, work) ? run_short(frame, &plan)
+                                                              : run_long(frame, &plan);
+    return check_answer(frame, finished, CWJ_SLICE_CODE);
+}

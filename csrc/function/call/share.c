@@ -1,0 +1,227 @@
+/* share.c: one call's slices on several threads.
+ *
+ * The caller has run the first slices alone and knows what they cost. The rest is
+ * one range of numbers from which the caller and the pool's threads (pool.c) take
+ * chunks until none is left. Whoever fails first stops the others; its error is
+ * the call's. Helpers have a Python thread state only while and if their slices
+ * need one.
+ */
+
+enum {
+    CWJ_SHARE_FROM_NS = 150000, /* less is done before a thread is awake */
+    CWJ_SHARE_EACH_NS = 50000,  /* a thread more for each of these */
+    CWJ_SHARE_CHUNK_NS = 250000,
+    CWJ_SHARE_LEAST_NS = 20000, /* chunks become smaller towards the end, to here */
+    CWJ_CALLER = 1,             /* cwj_share.failed; helpers follow */
+    CWJ_HELPER = 2
+};
+
+typedef struct cwj_share {
+    cwj_task task; /* first: the pool knows no more */
+    const cwj_frame *frame;
+    const cwj_plan *plan;
+    PyInterpreterState *interpreter;
+    double rate;              /* ns per slice, before it began */
+    int nthreads;             /* the caller and its helpers */
+    cwj_cursor *cursors;      /* owned: one per helper, and their memory */
+    npy_intp end;             /* slices */
+    npy_intp next;            /* atomic: the first slice that nobody took */
+    int failed;               /* atomic: who failed first, 0: nobody */
+    unsigned long long spent; /* atomic: ns in loops that the caller has not seen */
+    /* The error of the helper that failed first; guarded by the GIL. */
+    PyObject *type, *value, *traceback;
+} cwj_share;
+
+/* Returns 1 when `who` is the first to fail. */
+static int
+fail_share(cwj_share *share, int who)
+{
+    int nobody = 0;
+    return __atomic_compare_exchange_n(&share->failed, &nobody, who, 0, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE);
+}
+
+/* Takes the next chunk, after one of `count` slices. Returns its length, or 0. */
+static npy_intp
+take_slices(cwj_share *share, npy_intp count, double rate, npy_intp *begin)
+{
+    npy_intp left = share->end - __atomic_load_n(&share->next, __ATOMIC_RELAXED);
+    if (left <= 0 || __atomic_load_n(&share->failed, __ATOMIC_RELAXED) != 0) {
+        return 0;
+    }
+    double fair = (double)left * rate / (2 * share->nthreads);
+    double ns = fair > CWJ_SHARE_LEAST_NS ? fair : CWJ_SHARE_LEAST_NS;
+    count = next_chunk(share->plan, count, rate, ns < CWJ_SHARE_CHUNK_NS ? ns : CWJ_SHARE_CHUNK_NS);
+    *begin = __atomic_fetch_add(&share->next, count, __ATOMIC_RELAXED);
+    left = share->end - *begin;
+    return left < count ? left : count;
+}
+
+/* What the caller does between its chunks. */
+static void
+look_after_share(cwj_share *share, cwj_run *run, unsigned long long now)
+{
+    run->spent += __atomic_exchange_n(&share->spent, 0, __ATOMIC_RELAXED);
+    if (between_chunks(run, now) < 0) {
+        fail_share(share, CWJ_CALLER);
+    }
+}
+
+/* Runs chunks until there are none. run is the caller's, NULL for helpers. */
+static void
+run_share(cwj_share *share, cwj_cursor *cursor, int who, cwj_run *run)
+{
+    npy_intp count = CWJ_FIRST_CHUNK, begin = 0;
+    double rate = share->rate;
+    while ((count = take_slices(share, count, rate, &begin)) > 0) {
+        unsigned long long before = cwj_now_ns();
+        seek(share->plan, cursor, begin);
+        int accepted = run_from(share->plan, cursor, loop_of(share->frame), count,
+                                (void *)&share->frame->call);
+        unsigned long long now = cwj_now_ns();
+        rate = (double)(now - before) / (double)count;
+        __atomic_fetch_add(&share->spent, now - before, __ATOMIC_RELAXED);
+        if (!accepted) {
+            fail_share(share, who);
+            return;
+        }
+        if (run != NULL) {
+            look_after_share(share, run, now);
+        }
+    }
+}
+
+/* Ends what a helper was to Python. Its error becomes the call's when it is the
+ * first to fail, also when its slices set one and returned true. */
+static void
+leave_interpreter(cwj_share *share, cwj_helper *helper, int who)
+{
+    PyEval_RestoreThread(helper->state);
+    if (raised() &&
+        (fail_share(share, who) || __atomic_load_n(&share->failed, __ATOMIC_RELAXED) == who)) {
+        PyErr_Fetch(&share->type, &share->value, &share->traceback);
+    }
+    PyErr_Clear(); /* others' errors come later; no handler of signals runs in this thread */
+    PyThreadState_Clear(helper->state);
+    PyThreadState_DeleteCurrent();
+}
+
+static void
+help_share(cwj_task *task, int seat)
+{
+    cwj_share *share = (cwj_share *)task;
+    cwj_helper helper = {share->interpreter, NULL};
+    if (share->frame->runtime->flags & CWJ_GIL_ALWAYS) {
+        /* PyGILState_Ensure() in the slices finds this state, so that errors stay. */
+        helper.state = PyThreadState_New(share->interpreter);
+    }
+    cwj_helping = &helper;
+    run_share(share, &share->cursors[seat], CWJ_HELPER + seat, NULL);
+    if (helper.state != NULL) {
+        leave_interpreter(share, &helper, CWJ_HELPER + seat);
+    }
+    cwj_helping = NULL;
+}
+
+/* Cursors for all helpers in one block, without the GIL. */
+static int
+open_cursors(cwj_share *share, int nhelpers)
+{
+    size_t axes = (size_t)share->plan->naxes, operands = (size_t)share->plan->noperands;
+    size_t each = sizeof(cwj_cursor) + axes * sizeof(npy_intp) + operands * sizeof(char *);
+    share->cursors = malloc((size_t)nhelpers * each);
+    if (share->cursors == NULL) {
+        return -1;
+    }
+    npy_intp *at = (npy_intp *)(share->cursors + nhelpers);
+    char **data = (char **)(at + (size_t)nhelpers * axes);
+    for (int i = 0; i < nhelpers; i++) {
+        share->cursors[i] = (cwj_cursor){at + (size_t)i * axes, data + (size_t)i * operands};
+    }
+    return 0;
+}
+
+static int
+is_worth_sharing(const cwj_run *run, npy_intp left)
+{
+    const cwj_runtime *runtime = run->frame->runtime;
+    return runtime->threads != 1 && (runtime->flags & CWJ_UNORDERED) &&
+           run->frame->released != NULL && run->plan->total < NPY_MAX_INTP / 2 &&
+           (double)left * run->rate >= CWJ_SHARE_FROM_NS;
+}
+
+/* Threads beside the caller's. */
+static int
+count_helpers(const cwj_run *run, npy_intp left)
+{
+    int threads = run->frame->runtime->threads;
+    double each = (double)left * run->rate / CWJ_SHARE_EACH_NS;
+    npy_intp most = (threads == CWJ_THREADS_AUTO ? count_processors() : threads) - 1;
+    most = most < left ? most : left;
+    return (int)((double)most < each ? most : (npy_intp)each);
+}
+
+/* Waits for the helpers, who end soon where slices are short. */
+static void
+join_helpers(cwj_share *share, cwj_run *run)
+{
+    while (!pool_finish()) {
+        look_after_share(share, run, cwj_now_ns());
+    }
+    run->spent += share->spent;
+    share->spent = 0;
+}
+
+/* Makes the error of who failed first the caller's. Without the GIL before and
+ * after. */
+static void
+settle_errors(cwj_share *share, cwj_frame *frame, int child)
+{
+    take_gil(frame);
+    if (child) {
+        raise_in_call(frame, PyExc_RuntimeError,
+                      "the process forked while threads ran the slices; they went on in the "
+                      "parent only");
+    } else if (share->failed != CWJ_CALLER) {
+        PyErr_Clear(); /* one exception can come out: the first */
+        PyErr_Restore(share->type, share->value, share->traceback);
+    }
+    release_gil(frame);
+}
+
+/* Runs the slices from number `begin` on in several threads. Returns 1; 0 when one
+ * returned false or raised, with the exception set in the calling thread; or -1
+ * when there are no threads to be had now. */
+static int
+share_slices(cwj_run *run, cwj_cursor *cursor, npy_intp begin)
+{
+    cwj_frame *frame = run->frame;
+    int nhelpers = count_helpers(run, run->plan->total - begin);
+    unsigned long forks = cwj_pool.forks;
+    cwj_share share = {.task = {help_share},
+                       .frame = frame,
+                       .plan = run->plan,
+                       .interpreter = PyThreadState_GetInterpreter(frame->released),
+                       .rate = run->rate,
+                       .nthreads = nhelpers + 1,
+                       .end = run->plan->total,
+                       .next = begin};
+    if (nhelpers < 1 || open_cursors(&share, nhelpers) < 0) {
+        return -1;
+    }
+    int started = pool_start(&share.task, nhelpers);
+    if (started) {
+        run_share(&share, cursor, CWJ_CALLER, run);
+        int child = cwj_pool.forks != forks; /* its helpers are not here */
+        if (!child) {
+            join_helpers(&share, run);
+            child = cwj_pool.forks != forks;
+        }
+        if (share.failed != 0 || child) {
+            share.failed = share.failed != 0 ? share.failed : CWJ_CALLER;
+            settle_errors(&share, frame, child);
+        }
+    }
+    free(share.cursors);
+    return started ? share.failed == 0 : -1;
+}

@@ -1,0 +1,460 @@
+/* checked.c: see checked.h. */
+#include "function/checked.h"
+
+#include "function/function.h"
+#include "base/debug/patterns.h"
+#include "base/debug/zones.h"
+#include "base/errors.h"
+#include "base/raised.h"
+
+/* A call of a checked function under way. Calls nest: snippets may print, and printing may
+ * run any Python code. */
+typedef struct call {
+    struct call *outer;
+    cwj_function_object *function;
+    bool makes_outputs; /* the caller gave none */
+    npy_intp slices;    /* those that ran to their end */
+    PyObject *raised;   /* owned: by the defaults of extra arguments, which cannot fail */
+} call;
+
+static _Thread_local call *running;
+
+/* ---- what happened, where --------------------------------------------------------------- */
+
+/* The line of a snippet; None: that text is not the function's. */
+static PyObject *
+line_text(void *owner, const char *file, int line)
+{
+    const cwj_function_object *function = owner;
+    tj_messages messages = {0};
+    PyObject *text = NULL;
+    tj_messages_add(&messages, true, file, line, "");
+    if (messages.count == 1) {
+        tj_spec_locate(&function->spec->tj, &messages);
+    }
+    if (messages.failed) {
+        PyErr_NoMemory();
+    } else if (messages.items[0].source == NULL) {
+        text = Py_NewRef(Py_None);
+    } else {
+        text = PyUnicode_FromFormat("%s", messages.items[0].source);
+    }
+    tj_messages_clear(&messages);
+    return text;
+}
+
+static void
+raise_fault(void *argument)
+{
+    const cwj_fault *fault = argument;
+    cwj_function_object *function = running->function;
+    cwj_checked *checked = function->checked;
+    checked->faults++;
+    cwj_fault_raise(cwj_state_of((PyObject *)function), checked->who, &checked->guarded, fault,
+                    line_text, function);
+}
+
+/* Returns false with an exception set when a fault ended it. */
+static bool
+run_guarded(void (*run)(void *), void *argument)
+{
+    cwj_fault fault;
+    if (cwj_guard(&running->function->checked->guarded, run, argument, &fault)) {
+        return true;
+    }
+    if (fault.signal != 0) {
+        cwj_in_python(raise_fault, &fault);
+    }
+    return false;
+}
+
+/* ---- indices ------------------------------------------------------------------------------ */
+
+typedef struct bad_index {
+    const cwj_call *cwj;
+    int operand, axis;
+    npy_intp index;
+    const void *caller;
+} bad_index;
+
+static PyObject *
+shape_text(const npy_intp *dims, npy_intp ndims)
+{
+    PyObject *shape = PyTuple_New((Py_ssize_t)ndims), *text = NULL;
+    for (Py_ssize_t i = 0; shape != NULL && i < ndims; i++) {
+        PyObject *dim = PyLong_FromSsize_t(dims[i]);
+        if (dim == NULL) {
+            Py_CLEAR(shape);
+        } else {
+            PyTuple_SET_ITEM(shape, i, dim);
+        }
+    }
+    if (shape != NULL) {
+        text = PyObject_Str(shape);
+        Py_DECREF(shape);
+    }
+    return text;
+}
+
+static void
+raise_bad_index(void *argument)
+{
+    const bad_index *bad = argument;
+    const cwj_operand *operand = &bad->cwj->operands[bad->operand];
+    cwj_function_object *function = running->function;
+    const cwj_checked *checked = function->checked;
+    const cwj_operand_decl *decl = &checked->own->operands[bad->operand];
+    PyObject *place = NULL, *shape = shape_text(operand->dims_slice, operand->ndims_slice);
+    PyObject *where = shape == NULL ? NULL
+                                    : cwj_place_text(&checked->guarded, NULL, bad->caller,
+                                                     line_text, function, &place);
+    if (where != NULL) {
+        cwj_refuse_by(checked->who, PyExc_IndexError,
+                      "item__%s(): index %zd is out of range for axis %d of %s '%s', whose "
+                      "slices have the shape %U%U",
+                      decl->name, (Py_ssize_t)bad->index, bad->axis,
+                      bad->operand < checked->own->ninputs ? "argument" : "output", decl->name,
+                      shape, where);
+    }
+    Py_XDECREF(place);
+    Py_XDECREF(where);
+    Py_XDECREF(shape);
+}
+
+npy_intp
+cwj_checked_index(const cwj_call *cwj, int operand, int axis, const char *index)
+{
+    npy_intp i = (npy_intp)index;
+    if (i >= 0 && i < cwj->operands[operand].dims_slice[axis]) {
+        return i;
+    }
+    bad_index bad = {cwj, operand, axis, i, __builtin_return_address(0)};
+    if (running != NULL) {
+        cwj_in_python(raise_bad_index, &bad);
+    }
+    cwj_guard_leave();
+}
+
+/* ---- outputs ------------------------------------------------------------------------------- */
+
+static size_t
+count_elements(const cwj_operand *operand)
+{
+    size_t count = 1;
+    for (npy_intp i = 0; i < operand->ndims_full; i++) {
+        count *= (size_t)operand->dims_full[i];
+    }
+    return count;
+}
+
+static const cwj_type *
+types_of(const cwj_call *cwj)
+{
+    return running->function->checked->own->typesets[cwj_typeset_index(cwj)].types;
+}
+
+static void
+fill_outputs(const cwj_call *cwj)
+{
+    const cwj_function_decl *decl = running->function->checked->own;
+    for (int k = decl->ninputs; k < decl->ninputs + decl->noutputs; k++) {
+        const cwj_operand *operand = &cwj->operands[k];
+        cwj_pattern_fill(operand->data, count_elements(operand), types_of(cwj)[k].type_num,
+                         (size_t)operand->sizeof_element);
+    }
+}
+
+/* The indices of the element at offset, of an array that fills its memory. */
+static PyObject *
+indices_text(const cwj_operand *operand, npy_intp offset)
+{
+    npy_intp indices[NPY_MAXDIMS] = {0};
+    bool done[NPY_MAXDIMS] = {false};
+    for (npy_intp round = 0; round < operand->ndims_full; round++) {
+        npy_intp widest = -1;
+        for (npy_intp i = 0; i < operand->ndims_full; i++) {
+            if (!done[i] &&
+                (widest < 0 || operand->strides_full[i] > operand->strides_full[widest])) {
+                widest = i;
+            }
+        }
+        done[widest] = true;
+        if (operand->dims_full[widest] > 1) {
+            indices[widest] = offset / operand->strides_full[widest];
+            offset %= operand->strides_full[widest];
+        }
+    }
+    return shape_text(indices, operand->ndims_full);
+}
+
+static int
+check_around(const cwj_operand *operand, const char *name)
+{
+    ptrdiff_t offset;
+    if (!cwj_zones_damaged(operand->data, &offset)) {
+        return 0;
+    }
+    cwj_function_object *function = running->function;
+    size_t bytes = count_elements(operand) * (size_t)operand->sizeof_element;
+    PyObject *shape = shape_text(operand->dims_full, operand->ndims_full);
+    PyObject *what =
+        shape == NULL ? NULL : PyUnicode_FromFormat("output '%s' of shape %U", name, shape);
+    Py_XDECREF(shape);
+    function->checked->faults++;
+    return cwj_damage_around(cwj_state_of((PyObject *)function), function->checked->who, what,
+                             offset, bytes);
+}
+
+static int
+check_elements(const cwj_operand *operand, const char *name, int type_num)
+{
+    size_t size = (size_t)operand->sizeof_element, index = 0;
+    cwj_trace trace =
+        cwj_pattern_find(operand->data, count_elements(operand), type_num, size, &index);
+    if (trace == CWJ_WRITTEN) {
+        return 0;
+    }
+    cwj_function_object *function = running->function;
+    PyObject *indices = indices_text(operand, (npy_intp)(index * size));
+    PyObject *text = indices == NULL
+                         ? NULL
+                         : PyUnicode_FromFormat("element %U of output '%s' %s", indices, name,
+                                                trace == CWJ_UNWRITTEN
+                                                    ? "was never written"
+                                                    : "comes from a value that was read before "
+                                                      "it was written");
+    Py_XDECREF(indices);
+    function->checked->faults++;
+    return cwj_damage_raise(cwj_state_of((PyObject *)function), function->checked->who, text);
+}
+
+/* Stops at the first that is not as it should be, with an exception set. */
+static void
+check_outputs(void *cwj)
+{
+    const cwj_function_decl *decl = running->function->checked->own;
+    bool raised = PyErr_Occurred() != NULL; /* by a slice that said true */
+    for (int k = decl->ninputs; k < decl->ninputs + decl->noutputs && !raised; k++) {
+        const cwj_operand *operand = &((cwj_call *)cwj)->operands[k];
+        const char *name = decl->operands[k].name;
+        if (check_around(operand, name) < 0 ||
+            check_elements(operand, name, types_of(cwj)[k].type_num) < 0) {
+            return;
+        }
+    }
+}
+
+/* The slices of the call: new outputs have all broadcast dims. */
+static npy_intp
+count_slices(const cwj_operand *output)
+{
+    npy_intp count = 1;
+    for (npy_intp i = 0; i < output->ndims_full - output->ndims_slice; i++) {
+        count *= output->dims_full[i];
+    }
+    return count;
+}
+
+/* ---- in place of the function's own ---------------------------------------------------------- */
+
+typedef struct slices {
+    cwj_loop *loop;
+    char **data;
+    const npy_intp *dims, *steps;
+    void *ctx;
+    int accepted;
+} slices;
+
+static void
+run_loop(void *argument)
+{
+    slices *this = argument;
+    this->accepted = this->loop(this->data, this->dims, this->steps, this->ctx);
+}
+
+static int
+loop_guarded(char **data, const npy_intp *dims, const npy_intp *steps, void *ctx)
+{
+    const cwj_function_decl *own = running->function->checked->own;
+    slices this = {own->typesets[cwj_typeset_index(ctx)].loop, data, dims, steps, ctx, 0};
+    if (!run_guarded(run_loop, &this) || !this.accepted) {
+        return 0;
+    }
+    running->slices += dims[0];
+    if (running->makes_outputs && own->noutputs > 0 &&
+        running->slices == count_slices(&((cwj_call *)ctx)->operands[own->ninputs])) {
+        cwj_in_python(check_outputs, ctx);
+    }
+    return 1;
+}
+
+typedef struct once {
+    cwj_call *cwj;
+    int accepted;
+} once;
+
+static void
+run_validate(void *argument)
+{
+    once *this = argument;
+    this->accepted = running->function->checked->own->validate(this->cwj);
+}
+
+/* Runs behind the arguments and before the slices, also where there is no such snippet. */
+static int
+validate_guarded(cwj_call *cwj)
+{
+    once this = {cwj, 1};
+    if (running->raised != NULL) {
+        cwj_raised_set(running->raised);
+        running->raised = NULL;
+        return 0;
+    }
+    if (running->makes_outputs) {
+        fill_outputs(cwj);
+    }
+    if (running->function->checked->own->validate == NULL) {
+        return 1;
+    }
+    return run_guarded(run_validate, &this) && this.accepted;
+}
+
+static void
+run_cleanup(void *argument)
+{
+    running->function->checked->own->cleanup(argument);
+}
+
+static void
+cleanup_guarded(cwj_call *cwj)
+{
+    run_guarded(run_cleanup, cwj);
+}
+
+static void
+run_defaults(void *argument)
+{
+    running->function->checked->own->defaults(argument);
+}
+
+static void
+defaults_guarded(void *extras)
+{
+    if (!run_guarded(run_defaults, extras)) {
+        running->raised = cwj_raised_take();
+    }
+}
+
+/* ---- calls -------------------------------------------------------------------------------- */
+
+/* True when the caller gave no outputs. */
+static bool
+makes_outputs(PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Py_ssize_t count = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0) {
+            return args[PyVectorcall_NARGS(nargsf) + i] == Py_None;
+        }
+    }
+    return true;
+}
+
+static PyObject *
+call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    cwj_function_object *self = (cwj_function_object *)op;
+    PyObject *before = cwj_zones_enter();
+    if (before == NULL) {
+        return NULL;
+    }
+    call this = {
+        .outer = running, .function = self, .makes_outputs = makes_outputs(args, nargsf, kwnames)};
+    Py_INCREF(self);
+    cwj_guard_install();
+    running = &this;
+    PyObject *result = cwj_invoke(&self->runtime, args, nargsf, kwnames);
+    running = this.outer;
+    Py_XDECREF(this.raised);
+    cwj_zones_leave(before);
+    Py_DECREF(self);
+    return result;
+}
+
+/* ---- the life of a checked function ------------------------------------------------------------ */
+
+/* Where each instruction comes from. Without that, faults have no lines. */
+static int
+read_lines(cwj_checked *this, const cwj_function_object *function)
+{
+    tj_environment *environment = function->environment->tj;
+    tj_text name = {0};
+    tj_text_printf(&name, "cwj_loop_0__%s", function->spec->tj.name);
+    const tj_anchor anchors[] = {{name.data, (const void *)this->own->typesets[0].loop}, {0}};
+    int status = -1;
+    if (name.failed) {
+        PyErr_NoMemory();
+    } else {
+        status = cwj_guarded_lines(&this->lines, environment, function->code.source, anchors);
+    }
+    tj_text_clear(&name);
+    this->guarded = (cwj_guarded){this->lines, tj_environment_lines(environment),
+                                  tj_unit_uses_host(function->code.unit)};
+    return status;
+}
+
+/* The unit's descriptor, with functions of this file in it. */
+static int
+replace_snippets(cwj_checked *this)
+{
+    size_t count = (size_t)this->own->ntypesets;
+    cwj_typeset *typesets = PyMem_Calloc(count + 1, sizeof(*typesets));
+    if (typesets == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(typesets, this->own->typesets, count * sizeof(*typesets));
+    for (size_t t = 0; t < count; t++) {
+        typesets[t].loop = loop_guarded;
+    }
+    this->decl = *this->own;
+    this->decl.flags |= CWJ_ARRAYS_ONLY;
+    this->decl.typesets = typesets;
+    this->decl.validate = validate_guarded;
+    this->decl.cleanup = this->own->cleanup == NULL ? NULL : cleanup_guarded;
+    this->decl.defaults = this->own->defaults == NULL ? NULL : defaults_guarded;
+    return 0;
+}
+
+int
+cwj_checked_init(cwj_function_object *function)
+{
+    cwj_checked *this = PyMem_Calloc(1, sizeof(*this));
+    if (this == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    function->checked = this;
+    this->own = function->code.decl;
+    this->who = PyUnicode_FromString(function->spec->who);
+    return this->who == NULL || replace_snippets(this) < 0 ? -1 : read_lines(this, function);
+}
+
+void
+cwj_checked_start(cwj_function_object *function)
+{
+    function->runtime.may_be_quick = 0;
+    function->runtime.threads = 1; /* one stack, one place to come back to */
+    function->vectorcall = call_checked;
+}
+
+void
+cwj_checked_free(cwj_checked *this)
+{
+    if (this != NULL) {
+        PyMem_Free((void *)this->decl.typesets);
+        tj_lines_free(this->lines);
+        Py_XDECREF(this->who);
+        PyMem_Free(this);
+    }
+}

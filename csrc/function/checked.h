@@ -1,0 +1,35 @@
+/* checked.h: functions of debug=True.
+ *
+ * The call path knows nothing of debug=True. What it calls of such a function, loops and
+ * snippets, are functions of checked.c, which run the compiled ones under guard (fault.h),
+ * fill new outputs with patterns before, and look at them and around them afterwards.
+ */
+#ifndef CWJ_FUNCTION_CHECKED_H
+#define CWJ_FUNCTION_CHECKED_H
+
+#include "base/debug/fault.h"
+
+#include "function/call/call.h"
+
+struct cwj_function_object;
+
+typedef struct cwj_checked {
+    cwj_function_decl decl; /* the unit's, but for what is guarded; typesets are owned */
+    const cwj_function_decl *own; /* the unit's */
+    cwj_guarded guarded;
+    tj_lines *lines; /* owned, or NULL */
+    PyObject *who;   /* owned str: "m.f()" */
+    unsigned long long faults;
+} cwj_checked;
+
+/* For a function whose code is there, before its runtime is made from ->decl; *checked is
+ * the function's. Returns 0, or -1 with an exception set. */
+int cwj_checked_init(struct cwj_function_object *function);
+/* Makes the runtime use what is guarded, and the function call through here. */
+void cwj_checked_start(struct cwj_function_object *function);
+void cwj_checked_free(cwj_checked *checked); /* accepts NULL */
+
+/* What item__X() calls for each index: see tinyjit.h. */
+npy_intp cwj_checked_index(const cwj_call *cwj, int operand, int axis, const char *index);
+
+#endif

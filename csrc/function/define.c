@@ -1,0 +1,299 @@
+/* define.c: a definition, from the arguments of function() to a callable.
+ *
+ *     parse -> options -> spec -> tj_define (without the GIL) -> Function
+ *
+ * While the GIL is released the texts are read from str objects that the spec
+ * holds, and nobody else knows the spec yet.
+ */
+#include "base/config.h"
+#include "base/errors.h"
+#include "function/function.h"
+
+/* ---- arguments --------------------------------------------------------- */
+
+static int
+parse_arguments(cwj_arguments *arguments, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"name", CWJ_POSITIONAL(CWJ_NAME) CWJ_BY_KEYWORD(CWJ_NAME)
+                                        CWJ_OPTIONS(CWJ_NAME) NULL};
+    static const char format[] = "O|" CWJ_POSITIONAL(CWJ_LETTER) "$" CWJ_BY_KEYWORD(CWJ_LETTER)
+        CWJ_OPTIONS(CWJ_LETTER) ":function";
+#define TARGET(name, ...) , &arguments->name
+#define OPTION_TARGET(name, ...) , &arguments->options.name
+    int parsed = PyArg_ParseTupleAndKeywords(
+        args, kwargs, format, names,
+        &arguments->name CWJ_POSITIONAL(TARGET) CWJ_BY_KEYWORD(TARGET) CWJ_OPTIONS(OPTION_TARGET));
+#undef OPTION_TARGET
+#undef TARGET
+    return parsed ? 0 : -1;
+}
+
+/* The docstring as a str; new reference. */
+static PyObject *
+take_docstring(const cwj_spec *spec, PyObject *docstring)
+{
+    if (docstring == NULL) {
+        return PyUnicode_FromString("");
+    }
+    if (docstring != Py_None && !PyUnicode_Check(docstring)) {
+        cwj_refuse_type(spec->who, "docstring", "a str", docstring);
+        return NULL;
+    }
+    return Py_NewRef(docstring);
+}
+
+/* "innerlib.inner()" before there is a spec. */
+static PyObject *
+text_of_who(PyObject *module_name, PyObject *name)
+{
+    if (module_name == NULL) {
+        return PyUnicode_FromFormat("%S()", name);
+    }
+    return PyUnicode_FromFormat("%U.%S()", module_name, name);
+}
+
+static int
+take_options(cwj_options *options, cwj_module_state *state, const cwj_arguments *arguments,
+             PyObject *module_name)
+{
+    int status = -1;
+    PyObject *who = text_of_who(module_name, arguments->name);
+    PyObject *bytes = who == NULL ? NULL : PyUnicode_AsEncodedString(who, "utf-8", "replace");
+    if (bytes != NULL &&
+        cwj_options_update(options, &arguments->options, PyBytes_AS_STRING(bytes)) == 0 &&
+        cwj_options_finish(options, state) == 0) {
+        status = 0;
+    }
+    Py_XDECREF(who);
+    Py_XDECREF(bytes);
+    return status;
+}
+
+/* ---- threads ----------------------------------------------------------- */
+
+/* Where `why` slices cannot run side by side: one thread, when threads are only the
+ * process' default, else a ValueError. Returns 0 or -1. */
+static int
+decline_threads(cwj_spec *spec, const cwj_options *options, const char *why)
+{
+    if (options->threads_by_default) {
+        spec->tj.threads = 1;
+        return 0;
+    }
+    if (options->threads == CWJ_THREADS_AUTO) {
+        return cwj_refuse(spec->who, PyExc_ValueError,
+                          "threads='auto' needs slices that can run side by side, but %s", why);
+    }
+    return cwj_refuse(spec->who, PyExc_ValueError,
+                      "threads=%d needs slices that can run side by side, but %s", options->threads,
+                      why);
+}
+
+/* What can be said before anything is compiled. */
+static int
+check_threads(cwj_spec *spec, const cwj_options *options)
+{
+    if (spec->tj.threads == 1 || spec->tj.cookie.length == 0 || spec->tj.cookie_readonly) {
+        return 0;
+    }
+    return decline_threads(spec, options,
+                           "they share a cookie struct that each of them may write to; "
+                           "cookie='readonly' makes it const in slices");
+}
+
+/* What the compiled code tells. Threads that were asked for mean that the order of
+ * slices does not matter. */
+static int
+settle_threads(cwj_spec *spec, const cwj_options *options, const tj_unit *unit)
+{
+    int unordered = options->unordered == 1;
+    if (spec->tj.threads == 1) {
+        return 0;
+    }
+    if (!(spec->tj.flags & CWJ_RELEASE_GIL)) {
+        return decline_threads(spec, options,
+                               options->gil == 1 ? "gil=True keeps the GIL while they run"
+                                                 : "they call into Python, which keeps the GIL");
+    }
+    if (tj_unit_has_state(unit) && (options->threads_by_default || !unordered)) {
+        return decline_threads(spec, options,
+                               "the C code has static or global variables that they may write "
+                               "to; unordered=True says that this is safe");
+    }
+    if (!options->threads_by_default) {
+        spec->tj.flags |= CWJ_UNORDERED;
+    }
+    return 0;
+}
+
+/* ---- compiling --------------------------------------------------------- */
+
+/* Returns 0, or -1 with an exception set and code cleared. */
+static int
+compile(tj_function *code, const cwj_module_state *state, cwj_environment *environment,
+        const cwj_spec *spec)
+{
+    tj_messages messages = {0};
+    tj_error error;
+    tj_status status;
+    int result = -1;
+    if (cwj_config_limit(state->config) < 0) {
+        return -1;
+    }
+    tj_error_init(&error);
+
+    Py_BEGIN_ALLOW_THREADS
+    status = tj_define(environment->tj, &spec->tj, code, &messages, &error);
+    Py_END_ALLOW_THREADS
+
+    if (status != TJ_OK) {
+        cwj_raise(state, spec->who, &error, &messages);
+    } else if (cwj_check_extras(spec, code->decl) == 0) {
+        result = cwj_warn(state, &messages);
+    }
+    if (result < 0) {
+        tj_function_clear(code);
+    }
+    tj_messages_clear(&messages);
+    tj_error_clear(&error);
+    return result;
+}
+
+/* ---- the object -------------------------------------------------------- */
+
+/* What ordinary functions keep in attributes of these names. */
+static PyObject *
+make_dict(const cwj_spec *spec, PyObject *module_name, PyObject *docstring)
+{
+    PyObject *name = PyUnicode_FromString(spec->tj.name);
+    PyObject *module =
+        module_name != NULL ? Py_NewRef(module_name) : PyUnicode_FromString("cwrapjit");
+    PyObject *dict = NULL;
+    if (name != NULL && module != NULL) {
+        dict = Py_BuildValue("{sOsOsOsO}", "__name__", name, "__qualname__", name, "__doc__",
+                             docstring, "__module__", module);
+    }
+    Py_XDECREF(name);
+    Py_XDECREF(module);
+    return dict;
+}
+
+/* Takes over code, spec and dict, which it frees on failure. */
+static PyObject *
+make_function(const cwj_module_state *state, cwj_environment *environment, tj_function *code,
+              cwj_spec *spec, PyObject *dict, const cwj_options *options)
+{
+    PyTypeObject *type = state->function_type;
+    cwj_function_object *self = (cwj_function_object *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        tj_function_clear(code);
+        cwj_spec_free(spec);
+        Py_DECREF(dict);
+        return NULL;
+    }
+    self->vectorcall = cwj_function_call;
+    self->environment = cwj_environment_ref(environment);
+    self->code = *code;
+    self->spec = spec;
+    self->dict = dict;
+    if ((options->debug == 1 && cwj_checked_init(self) < 0) ||
+        cwj_runtime_init(&self->runtime,
+                         self->checked != NULL ? &self->checked->decl : self->code.decl) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    if (options->gil == CWJ_UNSET && !tj_unit_uses_host(self->code.unit)) {
+        spec->tj.flags |= CWJ_RELEASE_GIL; /* m.write() emits what was found out here */
+    }
+    if (settle_threads(spec, options, self->code.unit) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    spec->tj.apart = self->code.apart;
+    spec->tj.flags |= self->code.orderless ? CWJ_UNORDERED | CWJ_SILENT : 0;
+    self->runtime.flags = spec->tj.flags;
+    self->runtime.threads = spec->tj.threads;
+    self->runtime.release_gil = (spec->tj.flags & CWJ_RELEASE_GIL) != 0;
+    if (self->checked != NULL) {
+        cwj_checked_start(self);
+    }
+    if (cwj_tiers_init(self, options) < 0 ||
+        (options->optimize == CWJ_OPTIMIZE_EAGER && cwj_tiers_wait(self, -1.0) < 0)) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+PyObject *
+cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObject *module_name,
+                    const cwj_options *defaults, PyObject *args, PyObject *kwargs)
+{
+    cwj_arguments arguments = {0};
+    cwj_options options = *defaults;
+    tj_function code = {0};
+    cwj_spec *spec = NULL;
+    PyObject *docstring = NULL, *dict = NULL, *function = NULL;
+
+    if (parse_arguments(&arguments, args, kwargs) < 0 ||
+        take_options(&options, state, &arguments, module_name) < 0) {
+        goto done;
+    }
+    spec = cwj_spec_new(state, module_name, environment->header, &arguments, &options);
+    if (spec == NULL || check_threads(spec, &options) < 0) {
+        goto done;
+    }
+    docstring = take_docstring(spec, arguments.docstring);
+    dict = docstring == NULL ? NULL : make_dict(spec, module_name, docstring);
+    if (dict == NULL || compile(&code, state, environment, spec) < 0) {
+        goto done;
+    }
+    function = make_function(state, environment, &code, spec, dict, &options);
+    spec = NULL; /* taken over */
+    dict = NULL;
+done:
+    cwj_spec_free(spec);
+    Py_XDECREF(docstring);
+    Py_XDECREF(dict);
+    return function;
+}
+
+/* ---- without a module ---------------------------------------------------- */
+
+const char cwj_function_doc[] =
+    "function(name, docstring='', args_input=(), prototype_input=(), prototype_output=...,\n"
+    "         Ccode_slice_eval=..., Ccode_validate=None, Ccode_cookie_struct='',\n"
+    "         Ccode_cookie_cleanup='', extra_args=(), *, header='', sources=(), include_dirs=(),\n"
+    "         define_macros=(), libraries=(), library_dirs=(), signature=None, args_inout=(),\n"
+    "         optimize=None, fastmath=None, debug=None, threads=None, unordered=None, "
+    "inplace=None,\n"
+    "         gil=None, cast=None, cookie=None)\n"
+    "--\n\n"
+    "Compile a broadcasting function that belongs to no module.\n\n"
+    "Takes what module.function() takes, and what module() takes for the C side: header, sources,\n"
+    "include_dirs, define_macros, libraries, library_dirs.";
+
+PyObject *
+cwj_function(PyObject *extension, PyObject *args, PyObject *kwargs)
+{
+    PyObject *function = NULL, *rest = NULL;
+    cwj_environment *environment = NULL;
+    cwj_module_state *state = PyModule_GetState(extension);
+    cwj_build build = {0};
+    cwj_options defaults;
+    cwj_options_init(&defaults);
+
+    rest = kwargs == NULL ? PyDict_New() : PyDict_Copy(kwargs);
+    if (rest == NULL || cwj_build_pop(&build, rest) < 0) {
+        goto done;
+    }
+    environment = cwj_environment_new(state, &build, "function()");
+    if (environment != NULL) {
+        function = cwj_function_define(state, environment, NULL, &defaults, args, rest);
+    }
+done:
+    cwj_environment_unref(environment);
+    cwj_build_clear(&build);
+    Py_XDECREF(rest);
+    return function;
+}

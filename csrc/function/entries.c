@@ -1,0 +1,31 @@
+/* entries.c: the table of what compiled code calls of the call path, that of graphs and of
+ * libraries too.
+ *
+ * Most stand in for CPython's and libc's own: they take the GIL and print through sys.stdout.
+ * All are neutral: a snippet that uses nothing else may run without the GIL.
+ */
+#include "function/entries.h"
+
+#include "function/call/call.h"
+#include "function/checked.h"
+
+#define ENTRY(name) {#name, (const void *)name, true}
+#define STAND_IN(name) {#name, (const void *)cwj_##name, true}
+
+static const tj_symbol symbols[] = {
+    ENTRY(cwj_contiguous),     ENTRY(cwj_contiguous_or_error),
+    ENTRY(cwj_contiguous_all), ENTRY(cwj_contiguous_all_or_error),
+    ENTRY(cwj_checked_index),
+
+    STAND_IN(PyErr_SetString), STAND_IN(PyErr_Format),
+    STAND_IN(PyErr_Occurred),  STAND_IN(PyErr_NoMemory),
+    STAND_IN(PyErr_Clear),     STAND_IN(PyErr_SetNone),
+    STAND_IN(PyErr_SetObject), STAND_IN(printf),
+    STAND_IN(vprintf),         STAND_IN(puts),
+    STAND_IN(putchar),         STAND_IN(fprintf),
+    STAND_IN(vfprintf),        STAND_IN(fputs),
+    STAND_IN(fputc),           STAND_IN(putc),
+    STAND_IN(fwrite),          STAND_IN(fflush),
+};
+
+const cwj_symbols cwj_function_symbols = {symbols, sizeof symbols / sizeof *symbols};

@@ -1,0 +1,292 @@
+/* function.c: type cwrapjit.Function.
+ *
+ * A call goes through vectorcall straight into the call path. The object owns
+ * the machine code, so code is freed with its last reference; a running call
+ * holds one. Name, docstring and module live in the instance's __dict__, as
+ * for Python functions: they can be changed and never cost a call anything.
+ */
+#include "function/function.h"
+
+#include "base/checks.h"
+#include "base/errors.h"
+#include "base/jobs.h"
+
+#include <structmember.h>
+
+/* ---- texts ------------------------------------------------------------- */
+
+/* Appends an extra's ", name=default" to text; steals text. */
+static PyObject *
+add_extra(PyObject *text, const tj_extra *extra)
+{
+    PyObject *longer = NULL;
+    if (text != NULL) {
+        longer = PyUnicode_FromFormat("%U, %s=%s", text, extra->name, extra->default_text);
+        Py_DECREF(text);
+    }
+    return longer;
+}
+
+/* "a, b, *, out=None, scale=1" */
+static PyObject *
+parameters_text(const cwj_function_object *self)
+{
+    const tj_spec *spec = &self->spec->tj;
+    PyObject *text = PyUnicode_FromString("");
+    for (int k = 0; k < spec->noperands - spec->noutputs && text != NULL; k++) {
+        Py_SETREF(text,
+                  PyUnicode_FromFormat("%U%s%s", text, k > 0 ? ", " : "", spec->operands[k].name));
+    }
+    if (text != NULL && spec->noutputs + spec->nextras > 0) {
+        Py_SETREF(text,
+                  PyUnicode_FromFormat("%U%s%s", text, PyUnicode_GET_LENGTH(text) ? ", *" : "*",
+                                       spec->noutputs > 0 ? ", out=None" : ""));
+    }
+    for (int i = 0; i < spec->nextras; i++) {
+        text = add_extra(text, &spec->extras[i]);
+    }
+    return text;
+}
+
+static PyObject *
+function_repr(PyObject *op)
+{
+    cwj_function_object *self = (cwj_function_object *)op;
+    PyObject *text = parameters_text(self), *words = NULL, *line = NULL, *space = NULL;
+    PyObject *repr = NULL;
+    space = PyUnicode_FromString(" ");
+    words = text == NULL ? NULL : PyUnicode_Split(text, NULL, -1); /* a default may have lines */
+    line = words == NULL || space == NULL ? NULL : PyUnicode_Join(space, words);
+    if (line != NULL) {
+        repr = PyUnicode_FromFormat(
+            "<cwrapjit.Function %s(%U): %s%s>", self->spec->qualname, line,
+            self->runtime.decl->signature,
+            self->checked != NULL && self->checked->faults > 0 ? "; has faulted" : "");
+    }
+    Py_XDECREF(text);
+    Py_XDECREF(words);
+    Py_XDECREF(line);
+    Py_XDECREF(space);
+    return repr;
+}
+
+/* ---- attributes -------------------------------------------------------- */
+
+static PyObject *
+get_source(PyObject *op, void *Py_UNUSED(closure))
+{
+    return PyUnicode_FromFormat("%s", ((cwj_function_object *)op)->code.source);
+}
+
+static PyObject *
+get_signature(PyObject *op, void *Py_UNUSED(closure))
+{
+    return PyUnicode_FromString(((cwj_function_object *)op)->runtime.decl->signature);
+}
+
+static PyObject *
+get_types(PyObject *op, void *Py_UNUSED(closure))
+{
+    const cwj_function_decl *decl = ((cwj_function_object *)op)->runtime.decl;
+    PyObject *types = PyTuple_New(decl->ntypesets);
+    for (int t = 0; t < decl->ntypesets && types != NULL; t++) {
+        PyObject *name = PyUnicode_FromString(decl->typesets[t].name);
+        if (name == NULL) {
+            Py_CLEAR(types);
+        } else {
+            PyTuple_SET_ITEM(types, t, name);
+        }
+    }
+    return types;
+}
+
+static PyObject *
+get_tier(PyObject *op, void *Py_UNUSED(closure))
+{
+    return PyUnicode_FromString(cwj_tiers_name((cwj_function_object *)op));
+}
+
+static PyObject *
+get_tier_error(PyObject *op, void *Py_UNUSED(closure))
+{
+    return cwj_tiers_error((cwj_function_object *)op);
+}
+
+/* [names of inputs], [(extra, default)], has outputs */
+static PyObject *
+call_signature_builder(const cwj_function_object *self, PyObject *builder)
+{
+    const tj_spec *spec = &self->spec->tj;
+    PyObject *inputs = PyList_New(0), *extras = PyList_New(0), *result = NULL;
+    if (inputs == NULL || extras == NULL) {
+        goto done;
+    }
+    for (int k = 0; k < spec->noperands - spec->noutputs; k++) {
+        PyObject *name = PyUnicode_FromString(spec->operands[k].name);
+        if (name == NULL || PyList_Append(inputs, name) < 0) {
+            Py_XDECREF(name);
+            goto done;
+        }
+        Py_DECREF(name);
+    }
+    for (int i = 0; i < spec->nextras; i++) {
+        PyObject *pair = Py_BuildValue("(ss)", spec->extras[i].name, spec->extras[i].default_text);
+        if (pair == NULL || PyList_Append(extras, pair) < 0) {
+            Py_XDECREF(pair);
+            goto done;
+        }
+        Py_DECREF(pair);
+    }
+    result = PyObject_CallMethod(builder, "build", "OOO", inputs, extras,
+                                 spec->noutputs > 0 ? Py_True : Py_False);
+done:
+    Py_XDECREF(inputs);
+    Py_XDECREF(extras);
+    return result;
+}
+
+/* inspect is slow to import, so this waits until somebody asks. */
+static PyObject *
+get_python_signature(PyObject *op, void *Py_UNUSED(closure))
+{
+    cwj_function_object *self = (cwj_function_object *)op;
+    if (self->signature == NULL) {
+        PyObject *builder = cwj_import("cwrapjit._signature");
+        PyObject *signature = builder == NULL ? NULL : call_signature_builder(self, builder);
+        Py_XDECREF(builder);
+        if (signature == NULL) {
+            return NULL;
+        }
+        Py_XSETREF(self->signature, signature);
+    }
+    return Py_NewRef(self->signature);
+}
+
+static PyGetSetDef function_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {"__signature__", get_python_signature, NULL, "What inspect.signature() shows.", NULL},
+    {"source", get_source, NULL, "The C text in use, without the prelude.", NULL},
+    {"signature", get_signature, NULL, "The prototype: 'a(n), b(n) -> output()'.", NULL},
+    {"types", get_types, NULL, "The type sets, in the order in which they are tried.", NULL},
+    {"tier", get_tier, NULL, "What compiled the code that runs: 'tcc' or 'cc'.", NULL},
+    {"tier_error", get_tier_error, NULL, CWJ_TIER_ERROR_DOC, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* ---- methods ----------------------------------------------------------- */
+
+PyDoc_STRVAR(wait_doc, CWJ_WAIT_DOC("every type set runs"));
+
+static PyObject *
+function_wait(PyObject *op, PyObject *args, PyObject *kwargs)
+{
+    double seconds;
+    if (cwj_wait_parse(&seconds, args, kwargs) < 0) {
+        return NULL;
+    }
+    int there = cwj_tiers_wait((cwj_function_object *)op, seconds);
+    return there < 0 ? NULL : PyBool_FromLong(there);
+}
+
+PyDoc_STRVAR(diagnose_doc, CWJ_DIAGNOSE_DOC);
+
+static PyObject *
+function_diagnose(PyObject *op, PyObject *Py_UNUSED(unused))
+{
+    cwj_function_object *self = (cwj_function_object *)op;
+    tj_text text = {0};
+    PyObject *found = NULL;
+    if (tj_emit_for_checks(&self->spec->tj, self->code.all_names, &text) != TJ_OK) {
+        PyErr_NoMemory();
+    } else {
+        found = cwj_checks_diagnose(cwj_state_of(op), NULL, self->environment->tj, text.data,
+                                    self->spec->qualname);
+    }
+    tj_text_clear(&text);
+    return found;
+}
+
+static PyMethodDef function_methods[] = {
+    {"diagnose", function_diagnose, METH_NOARGS, diagnose_doc},
+    {"wait", (PyCFunction)(void (*)(void))function_wait, METH_VARARGS | METH_KEYWORDS, wait_doc},
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* ---- the type ---------------------------------------------------------- */
+
+static int
+function_traverse(PyObject *op, visitproc visit, void *arg)
+{
+    cwj_function_object *self = (cwj_function_object *)op;
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(self->dict);
+    Py_VISIT(self->signature);
+    return 0;
+}
+
+static int
+function_clear(PyObject *op)
+{
+    cwj_function_object *self = (cwj_function_object *)op;
+    Py_CLEAR(self->dict);
+    Py_CLEAR(self->signature);
+    return 0;
+}
+
+static void
+function_dealloc(PyObject *op)
+{
+    cwj_function_object *self = (cwj_function_object *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    if (self->weakrefs != NULL) {
+        PyObject_ClearWeakRefs(op);
+    }
+    function_clear(op);
+    cwj_tiers_clear(self);
+    cwj_runtime_clear(&self->runtime); /* reads the descriptor, which is in checked or in code */
+    cwj_checked_free(self->checked);
+    tj_function_clear(&self->code);
+    cwj_environment_unref(self->environment); /* after its unit */
+    cwj_spec_free(self->spec);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+static PyMemberDef function_members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(cwj_function_object, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_function_object, weakrefs), READONLY, NULL},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(cwj_function_object, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(function_doc, "A compiled function that broadcasts over NumPy arrays.\n\n"
+                           "Made by module.function() and cwrapjit.function().");
+
+static PyType_Slot function_slots[] = {
+    {Py_tp_dealloc, function_dealloc}, {Py_tp_traverse, function_traverse},
+    {Py_tp_clear, function_clear},     {Py_tp_repr, function_repr},
+    {Py_tp_call, PyVectorcall_Call},   {Py_tp_getset, function_getset},
+    {Py_tp_members, function_members}, {Py_tp_methods, function_methods},
+    {Py_tp_doc, (void *)function_doc}, {0, NULL},
+};
+
+static PyType_Spec function_spec = {
+    .name = "cwrapjit.Function",
+    .basicsize = sizeof(cwj_function_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = function_slots,
+};
+
+int
+cwj_add_function_type(PyObject *extension, cwj_module_state *state)
+{
+    state->function_type =
+        (PyTypeObject *)PyType_FromModuleAndSpec(extension, &function_spec, NULL);
+    if (state->function_type == NULL) {
+        return -1;
+    }
+    return PyModule_AddObjectRef(extension, "Function", (PyObject *)state->function_type);
+}

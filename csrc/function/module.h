@@ -1,0 +1,29 @@
+/* module.h: type cwrapjit.module. */
+#ifndef CWJ_FUNCTION_MODULE_H
+#define CWJ_FUNCTION_MODULE_H
+
+#include "base/environment.h"
+#include "function/options.h"
+
+/* What a cwrapjit.module has behind what every module object has. */
+typedef struct cwj_module_data {
+    cwj_environment *environment; /* owned; NULL before __init__ */
+    cwj_options options;          /* defaults of its functions */
+} cwj_module_data;
+
+/* The own part of a module object. The size of a plain module object is known
+ * at run time only. */
+static inline cwj_module_data *
+cwj_module_data_of(PyObject *module)
+{
+    return (cwj_module_data *)((char *)module + PyModule_Type.tp_basicsize);
+}
+
+/* module.write(file=None), in write.c */
+PyObject *cwj_module_write(PyObject *self, PyObject *args, PyObject *kwargs);
+extern const char cwj_module_write_doc[];
+
+/* Adds the type to the extension module. Returns 0, or -1 with an exception set. */
+int cwj_add_module_type(PyObject *extension, cwj_module_state *state);
+
+#endif

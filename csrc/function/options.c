@@ -1,0 +1,86 @@
+/* options.c: see options.h. */
+#include "function/options.h"
+
+#include "base/config.h"
+
+void
+cwj_options_init(cwj_options *options)
+{
+#define UNSET(name, member) options->member = CWJ_UNSET;
+    CWJ_OPTIONS(UNSET)
+#undef UNSET
+    options->threads_by_default = options->checks = 0;
+}
+
+/* ---- what is given ------------------------------------------------------- */
+
+static int
+given(PyObject *value)
+{
+    return value != NULL && value != Py_None;
+}
+
+static int
+parse_cast(PyObject *value, const char *who)
+{
+    static const char *const choices[] = {"no", "safe"};
+    return cwj_parse_choice(value, choices, 2, who, "cast");
+}
+
+static int
+parse_cookie(PyObject *value, const char *who)
+{
+    static const char *const choices[] = {"readwrite", "readonly"};
+    return cwj_parse_choice(value, choices, 2, who, "cookie");
+}
+
+static int
+update(int *member, PyObject *value, int (*parse)(PyObject *, const char *), const char *who)
+{
+    return given(value) && (*member = parse(value, who)) < 0 ? -1 : 0;
+}
+
+int
+cwj_options_update(cwj_options *options, const cwj_option_values *values, const char *who)
+{
+    if (update(&options->optimize, values->optimize, cwj_parse_optimize, who) < 0 ||
+        update(&options->threads, values->threads, cwj_parse_threads, who) < 0 ||
+        update(&options->cast_safe, values->cast, parse_cast, who) < 0 ||
+        update(&options->cookie_readonly, values->cookie, parse_cookie, who) < 0) {
+        return -1;
+    }
+#define UPDATE(name, member)                                                                       \
+    if (given(values->name) && (options->member = cwj_parse_bool(values->name, who, #name)) < 0) { \
+        return -1;                                                                                 \
+    }
+    CWJ_SWITCHES(UPDATE)
+#undef UPDATE
+    return 0;
+}
+
+/* ---- what is not ----------------------------------------------------------- */
+
+int
+cwj_options_finish(cwj_options *options, cwj_module_state *state)
+{
+    if (options->optimize == CWJ_UNSET &&
+        (options->optimize = cwj_config_number(state->config, CWJ_SETTING_OPTIMIZE)) < 0) {
+        return -1;
+    }
+    if (options->threads == CWJ_UNSET) {
+        options->threads = cwj_config_number(state->config, CWJ_SETTING_THREADS);
+        options->threads_by_default = 1;
+        if (options->threads < 0) {
+            return -1;
+        }
+    }
+    if (options->debug == CWJ_UNSET &&
+        (options->debug = cwj_config_number(state->config, CWJ_SETTING_DEBUG)) < 0) {
+        return -1;
+    }
+    if (options->debug == 1) { /* what is checked is libtcc's code */
+        options->checks = options->optimize != CWJ_OPTIMIZE_OFF;
+        options->optimize = CWJ_OPTIMIZE_OFF;
+    }
+    return 0;
+}

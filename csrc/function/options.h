@@ -1,0 +1,53 @@
+/* options.h: the options that module() and function() share.
+ *
+ * A function's own value goes before its module's, the module's before the
+ * process' (cwrapjit.config and the environment variables).
+ */
+#ifndef CWJ_FUNCTION_OPTIONS_H
+#define CWJ_FUNCTION_OPTIONS_H
+
+#include "base/choices.h"
+
+/* X(name, member): what an option is called, and where cwj_options has it. */
+#define CWJ_SWITCHES(X)     \
+    X(fastmath, fastmath)   \
+    X(debug, debug)         \
+    X(unordered, unordered) \
+    X(inplace, inplace)     \
+    X(gil, gil) /* unset: kept where a snippet needs it */
+#define CWJ_OPTIONS(X)                                        \
+    X(optimize, optimize) /* a cwj_optimize */                \
+    X(threads, threads)   /* a number, or CWJ_THREADS_AUTO */ \
+    X(cast, cast_safe)                                        \
+    X(cookie, cookie_readonly)                                \
+    CWJ_SWITCHES(X)
+
+/* Each member is CWJ_UNSET until somebody chooses. */
+enum {
+    CWJ_UNSET = -1
+};
+
+typedef struct cwj_options {
+#define CWJ_MEMBER(name, member) int member;
+    CWJ_OPTIONS(CWJ_MEMBER)
+#undef CWJ_MEMBER
+    int threads_by_default; /* nobody chose them for this function or its module */
+    int checks; /* debug: the optimizing compiler only looks at the text */
+} cwj_options;
+
+/* The options as a call gives them, borrowed; NULL or None: not given. */
+typedef struct cwj_option_values {
+#define CWJ_MEMBER(name, member) PyObject *name;
+    CWJ_OPTIONS(CWJ_MEMBER)
+#undef CWJ_MEMBER
+} cwj_option_values;
+
+void cwj_options_init(cwj_options *options);
+/* Takes what is given over into options. `who` begins messages. Returns 0,
+ * or -1 with TypeError or ValueError. */
+int cwj_options_update(cwj_options *options, const cwj_option_values *values, const char *who);
+/* Fills in the process' defaults, which are refused like any other value, and what
+ * debug rules out. */
+int cwj_options_finish(cwj_options *options, cwj_module_state *state);
+
+#endif

@@ -1,0 +1,151 @@
+/* spec.c: from Python objects to a description that needs no Python.
+ *
+ * What is checked here is what takes Python to know: that things are of the
+ * right kind and names are Python names. tj_spec_check() does the rest.
+ */
+#include "function/spec_parts.h"
+
+#include "base/errors.h"
+
+/* ---- pieces of C ------------------------------------------------------- */
+
+/* "<cwrapjit innerlib.inner validate>" */
+static int
+take_piece(cwj_spec *spec, const cwj_module_state *state, tj_piece *piece, PyObject *text,
+           const char *argument, const char *label)
+{
+    if (text == NULL || text == Py_None) {
+        return 0;
+    }
+    if (!PyUnicode_Check(text)) {
+        return cwj_refuse_type(spec->who, argument, "a str", text);
+    }
+    piece->file = cwj_arena_format(&spec->arena, "<cwrapjit %s %s>", spec->qualname, label);
+    if (piece->file == NULL) {
+        return -1;
+    }
+    piece->text = cwj_take_code(spec, state, text, piece->file, &piece->length);
+    return piece->text != NULL ? 0 : -1;
+}
+
+/* A text of nothing but blanks is as good as none. */
+static void
+drop_if_blank(tj_piece *piece)
+{
+    for (size_t i = 0; i < piece->length; i++) {
+        if (strchr(" \t\r\n\f\v", piece->text[i]) == NULL || piece->text[i] == '\0') {
+            return;
+        }
+    }
+    *piece = (tj_piece){0};
+}
+
+static int
+take_pieces(cwj_spec *spec, const cwj_module_state *state, PyObject *header,
+            const cwj_arguments *arguments)
+{
+    tj_spec *tj = &spec->tj;
+    if (take_piece(spec, state, &tj->header, header, "header", "header") < 0 ||
+        take_piece(spec, state, &tj->cookie, arguments->Ccode_cookie_struct, "Ccode_cookie_struct",
+                   "cookie") < 0 ||
+        take_piece(spec, state, &tj->validate, arguments->Ccode_validate, "Ccode_validate",
+                   "validate") < 0 ||
+        take_piece(spec, state, &tj->cleanup, arguments->Ccode_cookie_cleanup,
+                   "Ccode_cookie_cleanup", "cleanup") < 0) {
+        return -1;
+    }
+    if (tj->header.text != NULL && tj->module != NULL) { /* one for all of a module's functions */
+        tj->header.file = cwj_arena_format(&spec->arena, "<cwrapjit %s header>", tj->module);
+        if (tj->header.file == NULL) {
+            return -1;
+        }
+    }
+    drop_if_blank(&tj->header);
+    drop_if_blank(&tj->cookie);
+    drop_if_blank(&tj->validate);
+    drop_if_blank(&tj->cleanup);
+    return 0;
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+static int
+take_names(cwj_spec *spec, PyObject *module, PyObject *name)
+{
+    if (module != NULL) {
+        spec->tj.module = cwj_take_text(spec, module, NULL);
+        if (spec->tj.module == NULL) {
+            return -1;
+        }
+    }
+    const char *dot = module != NULL ? "." : "";
+    const char *prefix = module != NULL ? spec->tj.module : "";
+    spec->who = cwj_arena_format(&spec->arena, "%s%sfunction()", prefix, dot);
+    if (spec->who == NULL) {
+        return -1;
+    }
+    spec->tj.name = cwj_take_name(spec, name, "name");
+    if (spec->tj.name == NULL) {
+        return -1;
+    }
+    spec->qualname = cwj_arena_format(&spec->arena, "%s%s%s", prefix, dot, spec->tj.name);
+    if (spec->qualname == NULL) {
+        return -1;
+    }
+    spec->who = cwj_arena_format(&spec->arena, "%s()", spec->qualname);
+    return spec->who != NULL ? 0 : -1;
+}
+
+static void
+take_flags(cwj_spec *spec, const cwj_options *options)
+{
+    spec->tj.flags |= (options->inplace == 1 ? CWJ_INPLACE : 0) |
+                      (options->cast_safe == 1 ? CWJ_CAST_SAFE : 0) |
+                      (options->gil == 0 ? CWJ_RELEASE_GIL | CWJ_GIL_ALWAYS : 0) |
+                      (options->unordered == 1 ? CWJ_UNORDERED : 0);
+    spec->tj.threads = options->threads;
+    spec->tj.checked = options->debug == 1;
+    spec->tj.cookie_readonly = options->cookie_readonly == 1;
+}
+
+static int
+fill_spec(cwj_spec *spec, const cwj_module_state *state, PyObject *module, PyObject *header,
+          const cwj_arguments *arguments, const cwj_options *options)
+{
+    if (take_names(spec, module, arguments->name) < 0 || cwj_take_operands(spec, arguments) < 0 ||
+        cwj_take_extras(spec, state, arguments->extra_args) < 0 ||
+        cwj_take_typesets(spec, state, arguments->Ccode_slice_eval) < 0 ||
+        take_pieces(spec, state, header, arguments) < 0) {
+        return -1;
+    }
+    take_flags(spec, options);
+    return 0;
+}
+
+cwj_spec *
+cwj_spec_new(const cwj_module_state *state, PyObject *module, PyObject *header,
+             const cwj_arguments *arguments, const cwj_options *options)
+{
+    cwj_spec *spec = PyMem_Calloc(1, sizeof(*spec));
+    if (spec == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    spec->texts = PyList_New(0);
+    if (spec->texts == NULL || fill_spec(spec, state, module, header, arguments, options) < 0) {
+        cwj_spec_free(spec);
+        return NULL;
+    }
+    return spec;
+}
+
+void
+cwj_spec_free(cwj_spec *spec)
+{
+    if (spec != NULL) {
+        tj_signature_clear(&spec->signature);
+        cwj_arena_clear(&spec->arena);
+        Py_XDECREF(spec->texts);
+        PyMem_Free(spec);
+    }
+}

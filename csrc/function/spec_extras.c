@@ -1,0 +1,235 @@
+/* spec_extras.c: extra arguments, (c_type, name, default, parse code) each.
+ *
+ * PyArg_Parse stores whatever its code says at the address it is given, so a
+ * code that does not fit the C type would write over its neighbours. What the
+ * C type is, only the compiler knows; cwj_check_extras() compares afterwards.
+ */
+#include "function/spec_parts.h"
+
+#include "base/errors.h"
+
+/* ---- before compiling -------------------------------------------------- */
+
+static const char *
+take_string(cwj_spec *spec, PyObject *object, const char *what)
+{
+    size_t length = 0;
+    if (!PyUnicode_Check(object)) {
+        cwj_refuse_type(spec->who, what, "a str", object);
+        return NULL;
+    }
+    const char *text = cwj_take_text(spec, object, &length);
+    if (text != NULL && strlen(text) != length) {
+        cwj_refuse(spec->who, PyExc_ValueError, "%s holds a NUL character: %R", what, object);
+        return NULL;
+    }
+    return text;
+}
+
+static int
+take_default(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObject *object)
+{
+    size_t length = 0;
+    if (!PyUnicode_Check(object)) {
+        return cwj_refuse(spec->who, PyExc_TypeError,
+                          "extra argument '%s': the default is C text and must be a str, such as "
+                          "\"%s\", not %s",
+                          extra->name, PyLong_Check(object) ? "0" : "NULL",
+                          Py_TYPE(object)->tp_name);
+    }
+    const char *file =
+        cwj_arena_format(&spec->arena, "<cwrapjit %s default of %s>", spec->qualname, extra->name);
+    if (file == NULL) {
+        return -1;
+    }
+    extra->default_text = cwj_take_code(spec, state, object, file, &length);
+    if (extra->default_text != NULL && strlen(extra->default_text) != length) {
+        cwj_raise_text(state, file, "the C text holds a NUL character");
+        return -1;
+    }
+    return extra->default_text != NULL ? 0 : -1;
+}
+
+static int
+take_parse_code(cwj_spec *spec, tj_extra *extra, PyObject *object)
+{
+    const char *reason;
+    if (!PyUnicode_Check(object)) {
+        return cwj_refuse(spec->who, PyExc_TypeError,
+                          "extra argument '%s': the parse code must be a str, not %s", extra->name,
+                          Py_TYPE(object)->tp_name);
+    }
+    Py_UCS4 code = PyUnicode_GET_LENGTH(object) == 1 ? PyUnicode_READ_CHAR(object, 0) : 0;
+    if (code != 0 && code < 128 && strchr(TJ_PARSE_CODES, (int)code) != NULL) {
+        extra->code = (char)code;
+        return 0;
+    }
+    reason = PyUnicode_GET_LENGTH(object) > 1
+                 ? "stands for several C values or none, and an extra argument is one"
+                 : "is not known";
+    return cwj_refuse(spec->who, PyExc_ValueError,
+                      "extra argument '%s': the parse code %R %s; wanted one of %s", extra->name,
+                      object, reason, TJ_PARSE_CODES);
+}
+
+/* parts is a tuple of four. */
+static int
+take_parts(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObject *parts,
+           const char *what)
+{
+    const char *name_what = cwj_arena_format(&spec->arena, "%s: the name", what);
+    const char *type_what = cwj_arena_format(&spec->arena, "%s: the C type", what);
+    if (name_what == NULL || type_what == NULL) {
+        return -1;
+    }
+    extra->name = cwj_take_name(spec, PyTuple_GET_ITEM(parts, 1), name_what);
+    if (extra->name == NULL) {
+        return -1;
+    }
+    extra->c_type = take_string(spec, PyTuple_GET_ITEM(parts, 0), type_what);
+    if (extra->c_type == NULL || take_default(spec, state, extra, PyTuple_GET_ITEM(parts, 2)) < 0) {
+        return -1;
+    }
+    return take_parse_code(spec, extra, PyTuple_GET_ITEM(parts, 3));
+}
+
+static int
+take_extra(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObject *item,
+           Py_ssize_t index)
+{
+    int status = -1;
+    const char *what = cwj_arena_format(&spec->arena, "extra_args[%zd]", index);
+    if (what == NULL) {
+        return -1;
+    }
+    if (!cwj_is_sequence(item)) {
+        return cwj_refuse_type(spec->who, what, "a tuple (c_type, name, default, parse code)",
+                               item);
+    }
+    PyObject *parts = PySequence_Tuple(item);
+    if (parts == NULL) {
+        return -1;
+    }
+    if (PyTuple_GET_SIZE(parts) == 4) {
+        status = take_parts(spec, state, extra, parts, what);
+    } else {
+        cwj_refuse(spec->who, PyExc_ValueError,
+                   "%s must have 4 items (c_type, name, default, parse code), not %zd", what,
+                   PyTuple_GET_SIZE(parts));
+    }
+    Py_DECREF(parts);
+    return status;
+}
+
+int
+cwj_take_extras(cwj_spec *spec, const cwj_module_state *state, PyObject *extra_args)
+{
+    int status = -1;
+    if (extra_args == NULL || extra_args == Py_None) {
+        return 0;
+    }
+    PyObject *list = cwj_take_tuple(spec, extra_args, "extra_args");
+    if (list == NULL) {
+        return -1;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(list);
+    tj_extra *extras = cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_extra));
+    for (Py_ssize_t i = 0; extras != NULL && i < count; i++) {
+        if (take_extra(spec, state, &extras[i], PyTuple_GET_ITEM(list, i), i) < 0) {
+            goto done;
+        }
+    }
+    if (extras != NULL) {
+        spec->tj.extras = extras;
+        spec->tj.nextras = (int)count;
+        status = 0;
+    }
+done:
+    Py_DECREF(list);
+    return status;
+}
+
+/* ---- after compiling --------------------------------------------------- */
+
+/* What a parse code stores. kinds: those of cwj_extra.kind that it fits. */
+typedef struct {
+    char code;
+    const char *kinds;
+    size_t size; /* 0: any */
+    const char *stores;
+} code_rule;
+
+static const code_rule code_rules[] = {
+    {'b', "iu", sizeof(unsigned char), "an unsigned char"},
+    {'B', "iu", sizeof(unsigned char), "an unsigned char"},
+    {'h', "iu", sizeof(short), "a short"},
+    {'H', "iu", sizeof(unsigned short), "an unsigned short"},
+    {'i', "iu", sizeof(int), "an int"},
+    {'I', "iu", sizeof(unsigned int), "an unsigned int"},
+    {'l', "iu", sizeof(long), "a long"},
+    {'k', "iu", sizeof(unsigned long), "an unsigned long"},
+    {'L', "iu", sizeof(long long), "a long long"},
+    {'K', "iu", sizeof(unsigned long long), "an unsigned long long"},
+    {'n', "iu", sizeof(Py_ssize_t), "a Py_ssize_t"},
+    {'c', "iu", sizeof(char), "a char"},
+    {'p', "iub", 0, "a truth value"},
+    {'d', "f", sizeof(double), "a double"},
+    {'f', "f", sizeof(float), "a float"},
+    {'s', "s", sizeof(char *), "a const char*"},
+    {'z', "s", sizeof(char *), "a const char*"},
+    {'y', "s", sizeof(char *), "a const char*"},
+    {'O', "O", sizeof(PyObject *), "a PyObject*"},
+};
+
+_Static_assert(sizeof code_rules / sizeof *code_rules == sizeof TJ_PARSE_CODES - 1,
+               "a rule for each code");
+
+static const char *
+kind_name(char kind)
+{
+    switch (kind) {
+    case 'i':
+        return "a signed integer";
+    case 'u':
+        return "an unsigned integer";
+    case 'b':
+        return "a bool";
+    case 'f':
+        return "a floating-point number";
+    case 's':
+        return "a pointer to char";
+    case 'O':
+        return "a PyObject*";
+    default:
+        return "something else";
+    }
+}
+
+static int
+check_extra(const cwj_spec *spec, const cwj_extra *extra)
+{
+    const code_rule *rule = code_rules;
+    while (rule->code != extra->code) { /* tj_spec_check knows the same codes */
+        rule++;
+    }
+    if (strchr(rule->kinds, extra->kind) != NULL && extra->kind != '\0' &&
+        (rule->size == 0 || rule->size == extra->size)) {
+        return 0;
+    }
+    return cwj_refuse(
+        spec->who, PyExc_ValueError,
+        "extra argument '%s': the parse code '%c' stores %s, but the C type '%s' is %s "
+        "of %zu bytes",
+        extra->name, extra->code, rule->stores, extra->c_type, kind_name(extra->kind), extra->size);
+}
+
+int
+cwj_check_extras(const cwj_spec *spec, const cwj_function_decl *decl)
+{
+    for (int i = 0; i < decl->nextras; i++) {
+        if (check_extra(spec, &decl->extras[i]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,80 @@
+/* spec_parts.c: texts, names and tuples that a definition is given: see spec_parts.h. */
+#include "function/spec_parts.h"
+
+#include "base/errors.h"
+
+const char *
+cwj_take_text(cwj_spec *spec, PyObject *text, size_t *length)
+{
+    Py_ssize_t bytes = 0;
+    const char *utf8 = PyUnicode_AsUTF8AndSize(text, &bytes);
+    if (utf8 == NULL || PyList_Append(spec->texts, text) < 0) {
+        return NULL;
+    }
+    if (length != NULL) {
+        *length = (size_t)bytes;
+    }
+    return utf8;
+}
+
+const char *
+cwj_take_code(cwj_spec *spec, const cwj_module_state *state, PyObject *text, const char *file,
+              size_t *length)
+{
+    const char *utf8 = cwj_take_text(spec, text, length);
+    if (utf8 == NULL && cwj_clear_expected(PyExc_UnicodeEncodeError, NULL)) {
+        cwj_raise_text(state, file,
+                       "the C text holds a lone surrogate, which UTF-8 cannot express");
+    }
+    return utf8;
+}
+
+/* Sorted by nothing but use: one comparison each, once per definition. */
+static const char *const keywords[] = {
+    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
+};
+
+static int
+is_keyword(PyObject *text)
+{
+    for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
+        if (PyUnicode_CompareWithASCIIString(text, keywords[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int
+cwj_is_name(PyObject *text)
+{
+    return PyUnicode_Check(text) && PyUnicode_IsIdentifier(text) && !is_keyword(text);
+}
+
+const char *
+cwj_take_name(cwj_spec *spec, PyObject *name, const char *what)
+{
+    if (!PyUnicode_Check(name)) {
+        cwj_refuse_type(spec->who, what, "a str", name);
+        return NULL;
+    }
+    if (!cwj_is_name(name)) {
+        cwj_refuse(spec->who, PyExc_ValueError, "%s %s: %R", what,
+                   is_keyword(name) ? "is a keyword of Python" : "is not an identifier", name);
+        return NULL;
+    }
+    return cwj_take_text(spec, name, NULL);
+}
+
+PyObject *
+cwj_take_tuple(cwj_spec *spec, PyObject *object, const char *what)
+{
+    if (!cwj_is_sequence(object)) {
+        cwj_refuse_type(spec->who, what, "a tuple or list", object);
+        return NULL;
+    }
+    return PySequence_Tuple(object);
+}

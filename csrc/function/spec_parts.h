@@ -1,0 +1,42 @@
+/* spec_parts.h: between the files that build a cwj_spec.
+ *
+ * Each step fills its members of spec->tj and returns 0, or -1 with an
+ * exception that names the function and the place in the argument.
+ */
+#ifndef CWJ_FUNCTION_SPEC_PARTS_H
+#define CWJ_FUNCTION_SPEC_PARTS_H
+
+#include "function/spec.h"
+
+/* spec_operands.c: names, roles and dims */
+int cwj_take_operands(cwj_spec *spec, const cwj_arguments *arguments);
+/* spec_types.c: type sets and their bodies */
+int cwj_take_typesets(cwj_spec *spec, const cwj_module_state *state, PyObject *slice_eval);
+/* spec_extras.c: extra arguments */
+int cwj_take_extras(cwj_spec *spec, const cwj_module_state *state, PyObject *extra_args);
+
+/* ---- what they share (spec_parts.c) ------------------------------------ */
+
+/* The UTF-8 of a str, borrowed for the life of spec. NULL with an exception
+ * when it has none (lone surrogates). */
+const char *cwj_take_text(cwj_spec *spec, PyObject *text, size_t *length);
+/* The same for C text, whose faults are CompileErrors of that file. */
+const char *cwj_take_code(cwj_spec *spec, const cwj_module_state *state, PyObject *text,
+                          const char *file, size_t *length);
+/* The same for a name; `what` says whose: "args_input[1]". */
+const char *cwj_take_name(cwj_spec *spec, PyObject *name, const char *what);
+
+/* True when text is an identifier that Python code may use as a name. */
+int cwj_is_name(PyObject *text);
+
+/* True for what may stand where a tuple is asked for. */
+static inline int
+cwj_is_sequence(PyObject *object)
+{
+    return PyTuple_Check(object) || PyList_Check(object);
+}
+
+/* A new tuple of a tuple or list, or NULL with TypeError. */
+PyObject *cwj_take_tuple(cwj_spec *spec, PyObject *object, const char *what);
+
+#endif

@@ -1,0 +1,341 @@
+/* spec_types.c: type sets, from the keys of Ccode_slice_eval.
+ *
+ * A key is anything that np.dtype() takes, for all operands, or a tuple of
+ * such, one per operand. A type is named by NumPy's number after types that are
+ * the same in memory and in C have been made one (long long and long).
+ */
+#include "function/spec_parts.h"
+
+#include "base/errors.h"
+
+/* ---- the types that C can name ----------------------------------------- */
+
+typedef struct {
+    int type_num;
+    const char *label;
+    const char *ctype; /* NULL: raw pointers only */
+} basic_type;
+
+static const basic_type basic_types[] = {
+    {NPY_BOOL, "bool", TJ_BOOL_CTYPE},
+    {NPY_INT8, "int8", "npy_int8"},
+    {NPY_UINT8, "uint8", "npy_uint8"},
+    {NPY_INT16, "int16", "npy_int16"},
+    {NPY_UINT16, "uint16", "npy_uint16"},
+    {NPY_INT32, "int32", "npy_int32"},
+    {NPY_UINT32, "uint32", "npy_uint32"},
+    {NPY_INT64, "int64", "npy_int64"},
+    {NPY_UINT64, "uint64", "npy_uint64"},
+    {NPY_HALF, "float16", NULL},
+    {NPY_FLOAT, "float32", "npy_float32"},
+    {NPY_DOUBLE, "float64", "npy_float64"},
+    {NPY_LONGDOUBLE, NULL, "npy_longdouble"},
+    {NPY_CFLOAT, "complex64", "npy_complex64"},
+    {NPY_CDOUBLE, "complex128", "npy_complex128"},
+    {NPY_CLONGDOUBLE, NULL, "npy_clongdouble"},
+    {NPY_OBJECT, "object", NULL},
+    {NPY_STRING, "bytes", NULL},
+    {NPY_UNICODE, "str", NULL},
+    {NPY_VOID, "void", NULL},
+};
+
+static const basic_type *
+find_basic_type(int type_num)
+{
+    for (size_t i = 0; i < sizeof(basic_types) / sizeof(basic_types[0]); i++) {
+        if (basic_types[i].type_num == type_num) {
+            return &basic_types[i];
+        }
+    }
+    return NULL;
+}
+
+/* The number that NumPy's own name for an integer of that size has. */
+static int
+canonical_number(int type_num, size_t size)
+{
+    static const int signed_numbers[] = {NPY_INT8, NPY_INT16, NPY_INT32, NPY_INT64};
+    static const int unsigned_numbers[] = {NPY_UINT8, NPY_UINT16, NPY_UINT32, NPY_UINT64};
+    if (!PyTypeNum_ISINTEGER(type_num)) {
+        return type_num;
+    }
+    int k = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+    return PyTypeNum_ISSIGNED(type_num) ? signed_numbers[k] : unsigned_numbers[k];
+}
+
+/* "float64", as dtype.name says it; "S5", as str(dtype) does. */
+static const char *
+label_of(cwj_spec *spec, const basic_type *basic, size_t itemsize)
+{
+    if (basic->label == NULL) {
+        return cwj_arena_format(&spec->arena, "%s%zu",
+                                basic->type_num == NPY_LONGDOUBLE ? "float" : "complex",
+                                itemsize * 8);
+    }
+    if (PyTypeNum_ISFLEXIBLE(basic->type_num) && itemsize != 0) {
+        int is_text = basic->type_num == NPY_UNICODE;
+        return cwj_arena_format(&spec->arena, "%c%zu",
+                                is_text                         ? 'U'
+                                : basic->type_num == NPY_STRING ? 'S'
+                                                                : 'V',
+                                is_text ? itemsize / 4 : itemsize);
+    }
+    return basic->label;
+}
+
+/* ---- one type ---------------------------------------------------------- */
+
+/* dtype.itemsize; the struct member moved between NumPy 1 and 2. */
+static Py_ssize_t
+itemsize_of(PyArray_Descr *descr)
+{
+    PyObject *number = PyObject_GetAttrString((PyObject *)descr, "itemsize");
+    Py_ssize_t size = number == NULL ? -1 : PyLong_AsSsize_t(number);
+    Py_XDECREF(number);
+    return size;
+}
+
+/* True when the dtype has fields or an inner shape. */
+static int
+is_structured(PyArray_Descr *descr)
+{
+    int structured = 0;
+    static const char *const members[] = {"names", "subdtype"};
+    for (size_t i = 0; i < 2 && structured == 0; i++) {
+        PyObject *value = PyObject_GetAttrString((PyObject *)descr, members[i]);
+        structured = value == NULL ? -1 : value != Py_None;
+        Py_XDECREF(value);
+    }
+    return structured;
+}
+
+/* Refuses what compiled code could not read. */
+static int
+check_descr(const cwj_spec *spec, PyArray_Descr *descr, PyObject *key)
+{
+    int structured = descr->type_num == NPY_VOID ? is_structured(descr) : 0;
+    if (structured < 0) {
+        return -1;
+    }
+    if (structured) {
+        return cwj_refuse(spec->who, PyExc_NotImplementedError,
+                          "Ccode_slice_eval: %R is a structured dtype, which does not work in this "
+                          "version yet (np.void matches any structured array by raw pointer)",
+                          key);
+    }
+    if (descr->type_num == NPY_DATETIME || descr->type_num == NPY_TIMEDELTA) {
+        return cwj_refuse(spec->who, PyExc_NotImplementedError,
+                          "Ccode_slice_eval: %R does not work in this version yet (a view as int64 "
+                          "does: x.view(np.int64))",
+                          key);
+    }
+    if (!PyArray_ISNBO(descr->byteorder)) {
+        return cwj_refuse(spec->who, PyExc_TypeError,
+                          "Ccode_slice_eval: %R has the other byte order than this machine; C code "
+                          "needs the native one",
+                          key);
+    }
+    return 0;
+}
+
+/* np.floating and its like: NumPy 1 takes them for some type of the family. */
+static int
+is_abstract(PyObject *key)
+{
+    const PyTypeObject *const families[] = {
+        &PyGenericArrType_Type,       &PyNumberArrType_Type,          &PyIntegerArrType_Type,
+        &PySignedIntegerArrType_Type, &PyUnsignedIntegerArrType_Type, &PyInexactArrType_Type,
+        &PyFloatingArrType_Type,      &PyComplexFloatingArrType_Type, &PyFlexibleArrType_Type,
+        &PyCharacterArrType_Type,
+    };
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        if (key == (const PyObject *)families[i]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The dtype of a key, new reference; NULL with an exception. */
+static PyArray_Descr *
+descr_of(const cwj_spec *spec, PyObject *key)
+{
+    PyArray_Descr *descr = NULL;
+    if (key == Py_None) { /* NumPy takes it for float64 */
+        cwj_refuse(spec->who, PyExc_TypeError, "Ccode_slice_eval: None is not a type");
+        return NULL;
+    }
+    if (is_abstract(key)) {
+        cwj_refuse(spec->who, PyExc_TypeError,
+                   "Ccode_slice_eval: %R is a family of types; name one of them", key);
+        return NULL;
+    }
+    if (!PyArray_DescrConverter(key, &descr)) {
+        if (cwj_clear_expected(PyExc_TypeError, PyExc_ValueError, PyExc_SyntaxError, NULL)) {
+            cwj_refuse(spec->who, PyExc_TypeError, "Ccode_slice_eval: %R is not a dtype", key);
+        }
+        return NULL;
+    }
+    return descr;
+}
+
+static int
+take_type(cwj_spec *spec, tj_type *type, PyObject *key)
+{
+    int status = -1;
+    PyArray_Descr *descr = descr_of(spec, key);
+    if (descr == NULL || check_descr(spec, descr, key) < 0) {
+        goto done;
+    }
+    Py_ssize_t itemsize = itemsize_of(descr);
+    if (itemsize < 0) {
+        goto done;
+    }
+    const basic_type *basic = find_basic_type(canonical_number(descr->type_num, (size_t)itemsize));
+    if (basic == NULL) {
+        cwj_refuse(spec->who, PyExc_TypeError, "Ccode_slice_eval: no C code can work on dtype %R",
+                   key);
+        goto done;
+    }
+    type->type_num = basic->type_num;
+    type->itemsize = (size_t)itemsize;
+    type->ctype = basic->ctype;
+    type->label = label_of(spec, basic, type->itemsize);
+    status = type->label != NULL ? 0 : -1;
+done:
+    Py_XDECREF(descr);
+    return status;
+}
+
+/* ---- one type set ------------------------------------------------------ */
+
+static int
+take_types(cwj_spec *spec, tj_type *types, PyObject *key)
+{
+    int count = spec->tj.noperands;
+    if (!PyTuple_Check(key)) {
+        for (int k = 0; k < count; k++) {
+            if (k > 0) {
+                types[k] = types[0];
+            } else if (take_type(spec, &types[0], key) < 0) {
+                return -1;
+            }
+        }
+        return 0;
+    }
+    if (PyTuple_GET_SIZE(key) != count) {
+        return cwj_refuse(
+            spec->who, PyExc_ValueError,
+            "Ccode_slice_eval: the key %R has %zd types; wanted %d, one for each input "
+            "and output",
+            key, PyTuple_GET_SIZE(key), count);
+    }
+    for (int k = 0; k < count; k++) {
+        if (take_type(spec, &types[k], PyTuple_GET_ITEM(key, k)) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+same_types(const tj_type *a, const tj_type *b, int count)
+{
+    for (int k = 0; k < count; k++) {
+        if (a[k].type_num != b[k].type_num || a[k].itemsize != b[k].itemsize) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* "float64", or "float64,float64,int32" for a tuple key. */
+static const char *
+key_label(cwj_spec *spec, const tj_type *types, PyObject *key)
+{
+    const char *label = types[0].label;
+    for (int k = 1; k < spec->tj.noperands && PyTuple_Check(key) && label != NULL; k++) {
+        label = cwj_arena_format(&spec->arena, "%s,%s", label, types[k].label);
+    }
+    return label;
+}
+
+static int
+take_typeset(cwj_spec *spec, const cwj_module_state *state, tj_typeset *set, PyObject *key,
+             PyObject *body)
+{
+    tj_type *types = cwj_arena_alloc(&spec->arena, (size_t)spec->tj.noperands, sizeof(tj_type));
+    if (types == NULL || take_types(spec, types, key) < 0) {
+        return -1;
+    }
+    set->types = types;
+    const char *label = key_label(spec, types, key);
+    if (label == NULL) {
+        return -1;
+    }
+    if (!PyUnicode_Check(body)) {
+        return cwj_refuse(spec->who, PyExc_TypeError,
+                          "Ccode_slice_eval: the body for %s must be a str, not %s", label,
+                          Py_TYPE(body)->tp_name);
+    }
+    set->body.file = cwj_arena_format(&spec->arena, "<cwrapjit %s %s>", spec->qualname, label);
+    if (set->body.file == NULL) {
+        return -1;
+    }
+    set->body.text = cwj_take_code(spec, state, body, set->body.file, &set->body.length);
+    return set->body.text != NULL ? 0 : -1;
+}
+
+static int
+refuse_repeated_set(const cwj_spec *spec, const tj_typeset *sets, Py_ssize_t index, PyObject *key)
+{
+    for (Py_ssize_t i = 0; i < index; i++) {
+        if (same_types(sets[i].types, sets[index].types, spec->tj.noperands)) {
+            return cwj_refuse(spec->who, PyExc_ValueError,
+                              "Ccode_slice_eval has the same types twice: %R is %s again", key,
+                              sets[index].types[0].label);
+        }
+    }
+    return 0;
+}
+
+/* ---- the dict ---------------------------------------------------------- */
+
+int
+cwj_take_typesets(cwj_spec *spec, const cwj_module_state *state, PyObject *slice_eval)
+{
+    int status = -1;
+    if (slice_eval == NULL || !PyDict_Check(slice_eval)) {
+        return cwj_refuse(spec->who, PyExc_TypeError,
+                          "Ccode_slice_eval must be a dict of types and C texts, such as "
+                          "{np.float64: \"...\"}, not %s",
+                          slice_eval == NULL ? "absent" : Py_TYPE(slice_eval)->tp_name);
+    }
+    PyObject *items = PyDict_Items(slice_eval); /* a copy: NumPy may run code on a key */
+    if (items == NULL) {
+        return -1;
+    }
+    Py_ssize_t count = PyList_GET_SIZE(items);
+    tj_typeset *sets = cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_typeset));
+    if (sets == NULL) {
+        goto done;
+    }
+    if (count == 0) {
+        cwj_refuse(spec->who, PyExc_ValueError, "Ccode_slice_eval is empty: no type set at all");
+        goto done;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = PyList_GET_ITEM(items, i);
+        PyObject *key = PyTuple_GET_ITEM(item, 0);
+        if (take_typeset(spec, state, &sets[i], key, PyTuple_GET_ITEM(item, 1)) < 0 ||
+            refuse_repeated_set(spec, sets, i, key) < 0) {
+            goto done;
+        }
+    }
+    spec->tj.typesets = sets;
+    spec->tj.ntypesets = (int)count;
+    status = 0;
+done:
+    Py_DECREF(items);
+    return status;
+}

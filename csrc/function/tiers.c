@@ -1,0 +1,308 @@
+/* tiers.c: see tiers.h.
+ *
+ * The call path counts and calls hot(); tinyjit's background thread compiles and
+ * calls use_loops(). Between the two stands a tj_job, whose lock makes sure that
+ * use_loops() and the end of the function exclude each other.
+ */
+#include "function/tiers.h"
+
+#include <limits.h>
+
+#include "base/checks.h"
+#include "base/compiler.h"
+#include "function/function.h"
+#include "base/jobs.h"
+
+static cwj_function_object *
+owner_of(cwj_runtime *runtime)
+{
+    return (cwj_function_object *)((char *)runtime - offsetof(cwj_function_object, runtime));
+}
+
+/* ---- new code ---------------------------------------------------------- */
+
+/* In the background thread: puts a job's loops in place. */
+static void
+use_loops(void *context, const void *address)
+{
+    cwj_runtime *runtime = context;
+    cwj_loop *const *loops = address;
+    for (int t = 0; t < runtime->decl->ntypesets; t++) {
+        __atomic_store_n(&runtime->loops[t], loops[t], __ATOMIC_RELEASE);
+    }
+}
+
+/* ---- what to take for constant ----------------------------------------- */
+
+/* True when the profile is worth a variant: not where slices are contiguous and
+ * long. Loops over them run no faster for a constant length, and a softmax of 100
+ * was 13 % slower. */
+static int
+is_worth_constants(const cwj_profile *profile, const cwj_function_decl *decl)
+{
+    int has_long_dim = 0;
+    for (int i = 0; i < decl->nnamed; i++) {
+        has_long_dim |= profile->named[i] > CWJ_LONG_DIM;
+    }
+    return profile->time > 0 && !(profile->contiguous && has_long_dim);
+}
+
+/* Remembers the profiles of now, and fills what a job takes of them: one per
+ * type set. What calls of these dims have in common counts for all of them;
+ * strides, where most of the time was spent with the same. */
+static void
+take_profiles(cwj_function_object *self, tj_profile *profiles)
+{
+    for (int t = 0; t < self->runtime.decl->ntypesets; t++) {
+        const cwj_profile *seen = &self->runtime.profiles[t];
+        cwj_profile *taken = &self->tiers.taken[t];
+        cwj_profile_copy(taken, seen, self->runtime.decl);
+        profiles[t] =
+            (tj_profile){.known = is_worth_constants(taken, self->runtime.decl),
+                         .contiguous = taken->contiguous,
+                         .named = taken->named,
+                         .strides = 2 * taken->steady > taken->time ? taken->strides : NULL};
+    }
+}
+
+/* True when calls have long had something in common that the newest job does not
+ * know. */
+static int
+has_new_constants(const cwj_function_object *self, int t)
+{
+    const cwj_profile *seen = &self->runtime.profiles[t], *taken = &self->tiers.taken[t];
+    if (seen->time < CWJ_STEADY_TIME) {
+        return 0;
+    }
+    int same = cwj_profile_compare(seen, taken, self->runtime.decl);
+    return same == CWJ_OTHER_DIMS || (same == CWJ_OTHER_STRIDES && seen->steady >= CWJ_STEADY_TIME);
+}
+
+/* ---- jobs -------------------------------------------------------------- */
+
+static tj_job *
+newest_job(const cwj_function_object *self)
+{
+    return self->tiers.njobs == 0 ? NULL : self->tiers.jobs[self->tiers.njobs - 1];
+}
+
+/* The C text of the loops, to be cleared by the caller. False without memory. */
+static bool
+emit_loops(cwj_function_object *self, tj_text *text)
+{
+    size_t ntypesets = (size_t)self->runtime.decl->ntypesets;
+    tj_profile *profiles = tj_alloc_zeroed(ntypesets + 1, sizeof(*profiles));
+    if (profiles == NULL) {
+        return false;
+    }
+    if (!self->tiers.checks) {
+        take_profiles(self, profiles);
+    }
+    tj_status status = tj_emit_loops(&self->spec->tj, profiles, self->code.all_names, text);
+    tj_free(profiles);
+    return status == TJ_OK;
+}
+
+/* A job for the function as it is used now; NULL where there is no compiler, or
+ * no memory: the code that is there stays. */
+static tj_job *
+make_job(cwj_function_object *self, const tj_compiler *compiler)
+{
+    tj_text text = {0}, symbol = {0};
+    tj_job *job = NULL;
+    tj_text_printf(&symbol, "cwj_loops__%s", self->spec->tj.name);
+    if (!symbol.failed && emit_loops(self, &text)) {
+        tj_job_options options = {.compiler = compiler,
+                                  .kind = self->tiers.checks ? TJ_JOB_SYNTAX : TJ_JOB_CODE,
+                                  .fastmath = self->tiers.fastmath,
+                                  .symbol = symbol.data,
+                                  .ready = self->tiers.checks ? NULL : use_loops,
+                                  .context = &self->runtime};
+        job = tj_job_new(self->environment->tj, text.data, &options);
+    }
+    tj_text_clear(&text);
+    tj_text_clear(&symbol);
+    return job;
+}
+
+/* ---- calls ------------------------------------------------------------- */
+
+PyObject *
+cwj_function_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    /* Code that the call runs may take the last reference out of its caller's
+     * hands, for instance by functools.partial.__setstate__(). */
+    Py_INCREF(self);
+    PyObject *result = cwj_invoke(&((cwj_function_object *)self)->runtime, args, nargsf, kwnames);
+    Py_DECREF(self);
+    return result;
+}
+
+static PyObject *call_and_look(PyObject *op, PyObject *const *args, size_t nargsf,
+                               PyObject *kwnames);
+
+/* Returns 0 when nothing can come of it, with an exception set when something struck. */
+static int
+start_job(cwj_function_object *self)
+{
+    const tj_compiler *compiler = cwj_compiler_find(cwj_state_of((PyObject *)self));
+    if (compiler == NULL || self->tiers.njobs == CWJ_MAX_JOBS) {
+        return 0;
+    }
+    tj_job *job = make_job(self, compiler);
+    if (job == NULL) {
+        return 0;
+    }
+    self->tiers.jobs[self->tiers.njobs++] = job; /* it says why, should it not start */
+    self->vectorcall = call_and_look;
+    return cwj_job_start(cwj_state_of((PyObject *)self), job);
+}
+
+/* What the compiler refuses, of the function or of its module's sources, is told before the
+ * next call runs; calls go straight again when there is nothing more to come. Returns 0, or -1
+ * with an exception set. */
+static int
+tell(cwj_function_object *self)
+{
+    cwj_module_state *state = cwj_state_of((PyObject *)self);
+    if (newest_job(self) == NULL && !start_job(self)) {
+        self->vectorcall = self->usual;
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    tj_job *job = newest_job(self);
+    tj_job_state job_state = tj_job_look(job);
+    int more = cwj_checks_look(state, self->environment);
+    if (more < 0) {
+        return -1; /* what is said of the function comes with the call after this one */
+    }
+    if (more > 0 || (job_state != TJ_JOB_READY && job_state != TJ_JOB_FAILED)) {
+        return 0;
+    }
+    self->vectorcall = self->usual; /* first: a warning may run Python code */
+    return cwj_job_warn(state, job);
+}
+
+/* A call while a job is out. */
+static PyObject *
+call_and_look(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyObject *result = NULL;
+    Py_INCREF(op);
+    if (tell((cwj_function_object *)op) == 0) {
+        result = ((cwj_function_object *)op)->usual(op, args, nargsf, kwnames);
+    }
+    Py_DECREF(op);
+    return result;
+}
+
+/* ---- heat -------------------------------------------------------------- */
+
+/* Anything more to come from calls of this function? */
+static int
+follow(cwj_function_object *self, int typeset)
+{
+    tj_job *job = newest_job(self);
+    if (job == NULL) {
+        return start_job(self);
+    }
+    switch (tj_job_look(job)) {
+    case TJ_JOB_FAILED:
+        return 0;
+    case TJ_JOB_READY:
+        if (has_new_constants(self, typeset)) {
+            return start_job(self);
+        }
+        return self->tiers.njobs < CWJ_MAX_JOBS;
+    default:
+        return tj_job_start(job); /* a fork has lost it, otherwise nothing happens */
+    }
+}
+
+static void
+hot(cwj_runtime *runtime, int typeset)
+{
+    runtime->hot_at = ULLONG_MAX; /* looking for a compiler may run Python code, which may call f */
+    int more = follow(owner_of(runtime), typeset);
+    runtime->hot_at = more || PyErr_Occurred() ? runtime->heat + CWJ_LOOK_TIME : ULLONG_MAX;
+}
+
+/* ---- for function.c ---------------------------------------------------- */
+
+int
+cwj_tiers_init(cwj_function_object *self, const cwj_options *options)
+{
+    self->tiers.optimize = options->optimize;
+    self->tiers.fastmath = options->fastmath == 1;
+    self->tiers.checks = options->checks;
+    self->usual = self->vectorcall;
+    if (options->checks) {
+        self->vectorcall = call_and_look; /* the first one has the compiler look at the text */
+    }
+    self->tiers.taken = cwj_profiles_new(self->runtime.decl);
+    if (self->tiers.taken == NULL) {
+        return -1;
+    }
+    self->runtime.hot_at = ULLONG_MAX;
+    if (options->optimize != CWJ_OPTIMIZE_OFF) {
+        self->runtime.hot = hot;
+        self->runtime.hot_at = CWJ_HOT_TIME;
+    }
+    return 0;
+}
+
+void
+cwj_tiers_clear(cwj_function_object *self)
+{
+    for (int i = 0; i < self->tiers.njobs; i++) {
+        tj_job_free(self->tiers.jobs[i]);
+    }
+    self->tiers.njobs = 0;
+    PyMem_Free(self->tiers.taken);
+    self->tiers.taken = NULL;
+}
+
+const char *
+cwj_tiers_name(const cwj_function_object *self)
+{
+    const cwj_function_decl *decl = self->runtime.decl;
+    for (int t = 0; t < decl->ntypesets; t++) {
+        if (__atomic_load_n(&self->runtime.loops[t], __ATOMIC_ACQUIRE) == decl->typesets[t].loop) {
+            return "tcc";
+        }
+    }
+    return "cc";
+}
+
+PyObject *
+cwj_tiers_error(cwj_function_object *self)
+{
+    if (self->tiers.checks && newest_job(self) != NULL) {
+        return cwj_job_error(cwj_state_of((PyObject *)self), newest_job(self),
+                             self->spec->qualname);
+    }
+    if (self->tiers.optimize == CWJ_OPTIMIZE_OFF || strcmp(cwj_tiers_name(self), "cc") == 0) {
+        Py_RETURN_NONE;
+    }
+    return cwj_tier_error(cwj_state_of((PyObject *)self), newest_job(self), self->spec->qualname);
+}
+
+int
+cwj_tiers_wait(cwj_function_object *self, double seconds)
+{
+    if (self->tiers.optimize == CWJ_OPTIMIZE_OFF && !self->tiers.checks) {
+        return 0;
+    }
+    tj_job *job = newest_job(self);
+    if (job == NULL && !start_job(self)) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    int there = cwj_job_wait(newest_job(self), seconds);
+    if (there >= 0 &&
+        cwj_checks_wait(cwj_state_of((PyObject *)self), self->environment, seconds) < 0) {
+        return -1;
+    }
+    if (self->tiers.checks) {
+        return there < 0 ? -1 : 0;
+    }
+    return there != 0 ? there : strcmp(cwj_tiers_name(self), "cc") == 0; /* an earlier job's */
+}

@@ -1,0 +1,151 @@
+/* attributes.c: see attributes.h. What a function takes is read off its code object, without
+ * importing inspect; that comes in for callables of other kinds. */
+#include "graph/attributes.h"
+
+#include "base/errors.h"
+
+enum {
+    MOST_POSITIONAL = 1000
+};
+
+int
+cwj_graph_attribute(PyObject *object, const char *name, PyObject **value)
+{
+    *value = NULL;
+    PyObject *key = PyUnicode_InternFromString(name);
+    if (key == NULL) {
+        return -1;
+    }
+#if PY_VERSION_HEX >= 0x030D0000
+    int found = PyObject_GetOptionalAttr(object, key, value);
+#else
+    int found = _PyObject_LookupAttr(object, key, value); /* no exception is made and dropped */
+#endif
+    Py_DECREF(key);
+    return found;
+}
+
+int
+cwj_graph_attribute_or_none(PyObject *object, const char *name, PyObject **value)
+{
+    int found = cwj_graph_attribute(object, name, value);
+    if (found > 0 && *value == Py_None) {
+        Py_CLEAR(*value);
+        found = 0;
+    }
+    return found;
+}
+
+int
+cwj_flag(PyObject *object, const char *name, int fallback)
+{
+    PyObject *value = NULL;
+    int found = cwj_graph_attribute(object, name, &value);
+    if (found > 0 && PyCallable_Check(value) && !PyType_Check(value)) {
+        Py_SETREF(value, PyObject_CallNoArgs(value));
+    }
+    int flag = found < 0 || (found > 0 && value == NULL) ? -1
+               : found == 0                              ? fallback
+                                                         : PyObject_IsTrue(value);
+    Py_XDECREF(value);
+    return flag;
+}
+
+/* ---- what a callable takes --------------------------------------------- */
+
+static int
+bits_of_name(PyObject *name)
+{
+    if (PyUnicode_CompareWithASCIIString(name, "check_input") == 0) {
+        return CWJ_TAKES_CHECK_INPUT;
+    }
+    return PyUnicode_CompareWithASCIIString(name, "c_compiler") == 0 ? CWJ_TAKES_COMPILER : 0;
+}
+
+/* Of a Python function whose first `bound` arguments are there already. */
+static int
+read_code(PyObject *function, int bound)
+{
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
+    PyObject *names = PyObject_GetAttrString((PyObject *)code, "co_varnames");
+    if (names == NULL || !PyTuple_Check(names)) {
+        Py_XDECREF(names);
+        return -1;
+    }
+    int positional = code->co_argcount - bound;
+    int bits = (code->co_flags & CO_VARKEYWORDS ? CWJ_TAKES_KEYWORDS : 0) |
+               (code->co_flags & CO_VARARGS ? CWJ_TAKES_ANY : 0);
+    for (Py_ssize_t i = bound; i < code->co_argcount + code->co_kwonlyargcount; i++) {
+        bits |= i < PyTuple_GET_SIZE(names) ? bits_of_name(PyTuple_GET_ITEM(names, i)) : 0;
+    }
+    Py_DECREF(names);
+    positional = positional < 0 ? 0 : positional > MOST_POSITIONAL ? MOST_POSITIONAL : positional;
+    return bits | positional << CWJ_POSITIONAL_SHIFT;
+}
+
+/* Adds what one inspect.Parameter means. */
+static int
+add_parameter(int bits, PyObject *parameter)
+{
+    PyObject *name = PyObject_GetAttrString(parameter, "name");
+    PyObject *kind_object = PyObject_GetAttrString(parameter, "kind");
+    long kind = kind_object == NULL ? -1 : PyLong_AsLong(kind_object);
+    if (name == NULL || !PyUnicode_Check(name) || kind < 0) {
+        bits = -1;
+    } else if (kind == 2) {
+        bits |= CWJ_TAKES_ANY;
+    } else if (kind == 4) {
+        bits |= CWJ_TAKES_KEYWORDS;
+    } else {
+        bits |= bits_of_name(name);
+        bits += kind < 2 && cwj_positional(bits) < MOST_POSITIONAL ? 1 << CWJ_POSITIONAL_SHIFT : 0;
+    }
+    Py_XDECREF(name);
+    Py_XDECREF(kind_object);
+    return bits;
+}
+
+/* Of any callable, by inspect.signature(). */
+static int
+inspect_callable(PyObject *callable)
+{
+    PyObject *signature = NULL, *parameters = NULL, *values = NULL;
+    int bits = -1;
+    PyObject *inspect = cwj_import("inspect");
+    if (inspect == NULL) {
+        return -1;
+    }
+    signature = PyObject_CallMethod(inspect, "signature", "O", callable);
+    if (signature == NULL && cwj_clear_expected(PyExc_TypeError, PyExc_ValueError, NULL)) {
+        /* nobody knows: then it gets what every method gets */
+        bits = 2 << CWJ_POSITIONAL_SHIFT;
+        goto done;
+    }
+    parameters = signature == NULL ? NULL : PyObject_GetAttrString(signature, "parameters");
+    values = parameters == NULL ? NULL : PyMapping_Values(parameters);
+    for (Py_ssize_t i = 0; values != NULL && i < PyList_GET_SIZE(values); i++) {
+        bits = add_parameter(i == 0 ? 0 : bits, PyList_GET_ITEM(values, i));
+        if (bits < 0) {
+            goto done;
+        }
+    }
+    bits = values == NULL ? -1 : PyList_GET_SIZE(values) == 0 ? 0 : bits;
+done:
+    Py_DECREF(inspect);
+    Py_XDECREF(signature);
+    Py_XDECREF(parameters);
+    Py_XDECREF(values);
+    return bits;
+}
+
+int
+cwj_takes(PyObject *callable)
+{
+    int bound = PyMethod_Check(callable);
+    PyObject *function = bound ? PyMethod_GET_FUNCTION(callable) : callable;
+    PyObject *wrapped = NULL;
+    int found =
+        PyFunction_Check(function) ? cwj_graph_attribute(function, "__wrapped__", &wrapped) : 1;
+    Py_XDECREF(wrapped);
+    return found < 0 ? -1 : found == 0 ? read_code(function, bound) : inspect_callable(callable);
+}

@@ -1,0 +1,120 @@
+/* cache.c: compiled graphs that are kept for the next one with the same text.
+ *
+ * A dict from keys to capsules of code, in the order of their last use. A key holds
+ * the whole text and all that went into compiling it, so a version that nobody
+ * raised can never run old code for a new text.
+ */
+#include "graph/code/cache.h"
+
+#include "base/errors.h"
+
+enum {
+    MOST = 64 /* units that are kept */
+};
+
+/* ---- keys ------------------------------------------------------------------ */
+
+static PyObject *
+tuple_of(const char *const *words)
+{
+    Py_ssize_t count = 0;
+    while (words != NULL && words[count] != NULL) {
+        count++;
+    }
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t i = 0; i < count && tuple != NULL; i++) {
+        PyObject *word = PyBytes_FromString(words[i]);
+        if (word == NULL) {
+            Py_CLEAR(tuple);
+        } else {
+            PyTuple_SET_ITEM(tuple, i, word);
+        }
+    }
+    return tuple;
+}
+
+PyObject *
+cwj_graph_cache_key(const cwj_graph_request *request, PyObject *text)
+{
+    const tj_environment_options *options = request->environment;
+    return Py_BuildValue("(OOOOOONNNNN)", request->versions, text,
+                         request->compiler == NULL ? Py_None : request->compiler,
+                         request->optimize ? Py_True
+                         : request->checks ? Py_None
+                                           : Py_False,
+                         request->fastmath ? Py_True : Py_False,
+                         request->debug ? Py_True : Py_False, tuple_of(options->include_dirs),
+                         tuple_of(options->define_macros), tuple_of(options->sources),
+                         tuple_of(options->libraries), tuple_of(options->library_dirs));
+}
+
+/* ---- what is kept --------------------------------------------------------------- */
+
+static void
+release(PyObject *capsule)
+{
+    cwj_graph_code_unref(PyCapsule_GetPointer(capsule, NULL));
+}
+
+/* Puts key at the end, where what was used last stands. */
+static int
+put_last(PyObject *cache, PyObject *key, PyObject *capsule)
+{
+    int known = PyDict_Contains(cache, key);
+    if (known < 0 || (known > 0 && PyDict_DelItem(cache, key) < 0)) {
+        return -1;
+    }
+    return PyDict_SetItem(cache, key, capsule);
+}
+
+static int
+drop_first(PyObject *cache)
+{
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    if (PyDict_GET_SIZE(cache) <= MOST || !PyDict_Next(cache, &position, &key, &value)) {
+        return 0;
+    }
+    Py_INCREF(key);
+    int status = PyDict_DelItem(cache, key);
+    Py_DECREF(key);
+    return status;
+}
+
+int
+cwj_graph_cache_find(cwj_module_state *state, PyObject **key, cwj_graph_code **code)
+{
+    if (PyObject_Hash(*key) == -1) {
+        if (!cwj_clear_expected(PyExc_TypeError, NULL)) { /* versions of what can change */
+            return -1;
+        }
+        Py_CLEAR(*key);
+        return 0;
+    }
+    PyObject *capsule =
+        state->graph_cache == NULL ? NULL : PyDict_GetItemWithError(state->graph_cache, *key);
+    if (capsule == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    Py_INCREF(capsule);
+    *code = cwj_graph_code_ref(PyCapsule_GetPointer(capsule, NULL));
+    int status = put_last(state->graph_cache, *key, capsule);
+    Py_DECREF(capsule);
+    return status;
+}
+
+int
+cwj_graph_cache_keep(cwj_module_state *state, PyObject *key, cwj_graph_code *code)
+{
+    if (state->graph_cache == NULL) {
+        state->graph_cache = PyDict_New();
+    }
+    PyObject *capsule = state->graph_cache == NULL ? NULL : PyCapsule_New(code, NULL, release);
+    if (capsule == NULL) {
+        return -1;
+    }
+    cwj_graph_code_ref(code);
+    int status = put_last(state->graph_cache, key, capsule);
+    Py_DECREF(capsule);
+    return status < 0 ? -1 : drop_first(state->graph_cache);
+}

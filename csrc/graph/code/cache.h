@@ -1,0 +1,17 @@
+/* cache.h: compiled graphs that are kept for the next one with the same text. */
+#ifndef CWJ_GRAPH_CODE_CACHE_H
+#define CWJ_GRAPH_CODE_CACHE_H
+
+#include "graph/code/code.h"
+
+/* What makes code the same: versions, text, compiler, options, environment. */
+PyObject *cwj_graph_cache_key(const cwj_graph_request *request, PyObject *text);
+
+/* A share of what is kept by *key, or *code stays NULL. A key that has no hash is
+ * released and becomes NULL: nothing is kept by it. Returns 0, or -1 with an exception. */
+int cwj_graph_cache_find(cwj_module_state *state, PyObject **key, cwj_graph_code **code);
+
+/* Keeps a share; the longest unused one goes when there are too many. Returns 0, or -1. */
+int cwj_graph_cache_keep(cwj_module_state *state, PyObject *key, cwj_graph_code *code);
+
+#endif

@@ -1,0 +1,31 @@
+/* code.c: who owns the compiled text of a graph, and what it owns. */
+#include "graph/code/code.h"
+
+#include "graph/code/guarded.h"
+
+_Thread_local cwj_graph_code *cwj_graph_code_running = NULL;
+
+cwj_graph_code *
+cwj_graph_code_ref(cwj_graph_code *code)
+{
+    if (code != NULL) {
+        code->references++;
+    }
+    return code;
+}
+
+void
+cwj_graph_code_unref(cwj_graph_code *code)
+{
+    if (code == NULL || --code->references > 0) {
+        return;
+    }
+    tj_job_free(code->job); /* first: it may put steps in place until now */
+    cwj_graph_guard_free(code->guard);
+    tj_unit_free(code->unit);
+    tj_environment_free(code->environment); /* after its unit */
+    PyMem_Free(code->steps);
+    Py_XDECREF(code->source);
+    Py_XDECREF(code->compiler);
+    PyMem_Free(code);
+}

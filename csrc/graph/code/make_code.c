@@ -1,0 +1,259 @@
+/* make_code.c: from the description of a graph to code in memory, shared where it is the same.
+ *
+ * libtcc makes the code unless a type or an op insists on a compiler (tier.c). Where
+ * all parties say which version their texts are of, code is kept for the next graph
+ * with the same text (cache.c): the text is emitted first then, which costs a small
+ * part of compiling it.
+ */
+#include "graph/code/code.h"
+
+#include "base/config.h"
+#include "base/environment.h"
+#include "base/errors.h"
+#include "base/symbols.h"
+#include "base/heat.h"
+#include "graph/code/cache.h"
+#include "graph/code/guarded.h"
+#include "base/raised.h"
+#include "graph/code/tier.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* ---- new code ------------------------------------------------------------ */
+
+static cwj_graph_code *
+new_code(const cwj_graph_request *request)
+{
+    cwj_graph_code *code = PyMem_Calloc(1, sizeof(*code));
+    if (code == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    code->references = 1;
+    code->fastmath = request->fastmath;
+    code->optimize = request->optimize && request->compiler == NULL;
+    code->checks = code->looks = request->checks && request->compiler == NULL;
+    code->hot_at = code->optimize ? CWJ_HOT_TIME : ULLONG_MAX;
+    code->compiler =
+        request->compiler != NULL ? Py_NewRef(request->compiler) : PyUnicode_FromString("tcc");
+    if (code->compiler == NULL) {
+        cwj_graph_code_unref(code);
+        return NULL;
+    }
+    return code;
+}
+
+/* ---- compiling ------------------------------------------------------------- */
+
+/* What tinyjit said, as exception or as warnings. Clears both. Returns 0, or -1. */
+static int
+report(const cwj_module_state *state, const char *who, tj_status status, tj_messages *messages,
+       tj_error *error)
+{
+    int result = -1;
+    if (status != TJ_OK) {
+        cwj_raise(state, who, error, messages);
+    } else {
+        result = cwj_warn(state, messages);
+    }
+    tj_messages_clear(messages);
+    tj_error_clear(error);
+    return result;
+}
+
+static int
+make_environment(cwj_module_state *state, const cwj_graph_request *request, cwj_graph_code *code)
+{
+    tj_environment_options options = *request->environment;
+    tj_messages messages = {0};
+    tj_error error;
+    tj_status status;
+    if (cwj_symbols_offer(&options) < 0 || cwj_config_limit(state->config) < 0) {
+        return -1;
+    }
+    tj_error_init(&error);
+    Py_BEGIN_ALLOW_THREADS
+    status = tj_environment_new(&options, &code->environment, &messages, &error);
+    Py_END_ALLOW_THREADS
+    return report(state, request->who, status, &messages, &error);
+}
+
+static int
+keep_source(cwj_graph_code *code, const char *text)
+{
+    code->source = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    return code->source == NULL ? -1 : 0;
+}
+
+/* By libtcc: code->unit and code->source. */
+static int
+compile_here(cwj_module_state *state, const cwj_graph_request *request, cwj_graph_code *code)
+{
+    char *source = NULL;
+    tj_messages messages = {0};
+    tj_error error;
+    tj_status status;
+    tj_error_init(&error);
+    Py_BEGIN_ALLOW_THREADS
+    status =
+        tj_graph_define(code->environment, request->graph, &code->unit, &source, &messages, &error);
+    Py_END_ALLOW_THREADS
+    int result = report(state, request->who, status, &messages, &error);
+    if (result == 0) {
+        result = keep_source(code, source == NULL ? "" : source);
+        code->decl = tj_unit_symbol(code->unit, "cwj_graph");
+    }
+    tj_free(source);
+    return result;
+}
+
+/* By the compiler that is asked for. */
+static int
+compile_there(cwj_module_state *state, const cwj_graph_request *request, cwj_graph_code *code)
+{
+    tj_text text = {0};
+    tj_messages messages = {0};
+    tj_error error;
+    tj_status status;
+    tj_error_init(&error);
+    Py_BEGIN_ALLOW_THREADS
+    status = tj_graph_check(request->graph, &messages, &error);
+    if (status == TJ_OK) {
+        status = tj_emit_graph(request->graph, &text);
+    }
+    Py_END_ALLOW_THREADS
+    if (status == TJ_OK && text.failed) {
+        status = tj_fail(&error, TJ_NO_MEMORY, "out of memory");
+    }
+    int result = report(state, request->who, status, &messages, &error);
+    if (result == 0) {
+        result = keep_source(code, text.data == NULL ? "" : text.data);
+    }
+    tj_text_clear(&text);
+    return result < 0 ? -1 : cwj_graph_compile_with(state, code, request->compiler, request->who);
+}
+
+/* ---- binding ------------------------------------------------------------------ */
+
+static int
+copy_steps(cwj_graph_code *code)
+{
+    int count = code->decl->nsteps;
+    code->steps = PyMem_Calloc((size_t)count + 1, sizeof(*code->steps));
+    if (code->steps == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        code->steps[i] = code->decl->steps[i];
+    }
+    return 0;
+}
+
+/* Runs the init code of all parties, once per code. */
+static int
+load(cwj_graph_code *code, const cwj_graph_request *request)
+{
+    bool failed = code->decl->load != NULL &&
+                  cwj_graph_call_code(code, (cwj_graph_call){.what = CWJ_CALL_LOAD}) != 0;
+    if (!failed && !PyErr_Occurred()) {
+        return 0;
+    }
+    if (!PyErr_Occurred()) {
+        cwj_refuse(request->who, PyExc_RuntimeError,
+                   "c_init_code failed, but no Python exception was set");
+        return -1;
+    }
+    PyObject *exception = cwj_raised_take();
+    PyObject *note = PyUnicode_FromFormat("in c_init_code of %s", request->graph->name);
+    if (note == NULL) {
+        PyErr_Clear(); /* the note's own trouble */
+    } else {
+        cwj_raised_note(exception, note);
+        Py_DECREF(note);
+    }
+    cwj_raised_set(exception);
+    return -1;
+}
+
+static cwj_graph_code *
+make_code(cwj_module_state *state, const cwj_graph_request *request)
+{
+    cwj_graph_code *code = new_code(request);
+    if (code == NULL || make_environment(state, request, code) < 0 ||
+        (request->compiler == NULL ? compile_here : compile_there)(state, request, code) < 0) {
+        cwj_graph_code_unref(code);
+        return NULL;
+    }
+    state->compiled_graphs++;
+    if (code->decl == NULL) {
+        cwj_refuse(request->who, PyExc_RuntimeError, "the compiled text lacks its own descriptor");
+    }
+    if (code->decl == NULL || copy_steps(code) < 0 ||
+        (request->debug && cwj_graph_guard_init(state, code, request->graph->name) < 0) ||
+        load(code, request) < 0) {
+        cwj_graph_code_unref(code);
+        return NULL;
+    }
+    return code;
+}
+
+/* ---- the whole of it ------------------------------------------------------------- */
+
+/* The text as a str; None where it cannot be emitted, which compiling explains. */
+static PyObject *
+emit_text(const cwj_graph_request *request)
+{
+    tj_text text = {0};
+    tj_status status = tj_emit_graph(request->graph, &text);
+    PyObject *result = status != TJ_OK || text.failed || text.data == NULL
+                           ? Py_NewRef(Py_None)
+                           : PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.length, "replace");
+    tj_text_clear(&text);
+    return result;
+}
+
+/* Code that is kept, in *code, if there is some; what to keep it by, in *key, if it is
+ * to be kept. Returns 0, or -1 with an exception. */
+static int
+look_up(cwj_module_state *state, const cwj_graph_request *request, PyObject **key,
+        cwj_graph_code **code)
+{
+    if (request->versions == NULL) {
+        return 0;
+    }
+    PyObject *text = emit_text(request);
+    int status = text == NULL ? -1 : 0;
+    if (status == 0 && text != Py_None) {
+        *key = cwj_graph_cache_key(request, text);
+        status = *key == NULL ? -1 : cwj_graph_cache_find(state, key, code);
+    }
+    Py_XDECREF(text);
+    return status;
+}
+
+cwj_graph_code *
+cwj_graph_code_get(cwj_module_state *state, const cwj_graph_request *request)
+{
+    PyObject *key = NULL;
+    cwj_graph_code *code = NULL;
+    if (cwj_backend_open(state) < 0 || look_up(state, request, &key, &code) < 0) {
+        goto failed;
+    }
+    if (code == NULL) {
+        code = make_code(state, request);
+        if (code == NULL || (key != NULL && cwj_graph_cache_keep(state, key, code) < 0)) {
+            goto failed;
+        }
+    }
+    if (request->eager && request->optimize && cwj_graph_wait(state, code, -1.0) < 0) {
+        goto failed;
+    }
+    Py_XDECREF(key);
+    return code;
+failed:
+    Py_XDECREF(key);
+    cwj_graph_code_unref(code);
+    return NULL;
+}

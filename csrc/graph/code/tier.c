@@ -1,0 +1,188 @@
+/* tier.c: the optimizing compiler and a graph's code.
+ *
+ * The same generated text goes to both compilers, so that the state, which is
+ * laid out by the text, serves the steps of both. A new tier brings new steps;
+ * begin, end and renew stay the first one's. Code with data of its own that it
+ * writes keeps its compiler: there must be one copy of such data.
+ */
+#include "graph/code/tier.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/checks.h"
+#include "base/compiler.h"
+#include "base/errors.h"
+#include "base/jobs.h"
+#include "base/heat.h"
+
+/* ---- what a job brings --------------------------------------------------- */
+
+/* In the background thread: puts a job's steps in place. */
+static void
+use_steps(void *context, const void *address)
+{
+    cwj_graph_code *code = context;
+    const cwj_graph_decl *decl = address;
+    for (int i = 0; i < code->decl->nsteps; i++) {
+        __atomic_store_n(&code->steps[i], decl->steps[i], __ATOMIC_RELEASE);
+    }
+}
+
+/* The same, for code that has no other compiler. The owner waits for the job, whose
+ * lock orders this store and the read behind it. */
+static void
+use_decl(void *context, const void *address)
+{
+    ((cwj_graph_code *)context)->decl = address;
+}
+
+static tj_job *
+make_job(cwj_graph_code *code, const tj_compiler *compiler, bool alone)
+{
+    const char *text = PyUnicode_AsUTF8(code->source);
+    if (text == NULL) {
+        return NULL;
+    }
+    tj_job_options options = {.compiler = compiler,
+                              .kind = code->checks ? TJ_JOB_SYNTAX : TJ_JOB_CODE,
+                              .fastmath = code->fastmath,
+                              .keeps_state = alone,
+                              .symbol = "cwj_graph",
+                              .ready = code->checks ? NULL
+                                       : alone      ? use_decl
+                                                    : use_steps,
+                              .context = code};
+    tj_job *job = tj_job_new(code->environment, text, &options);
+    if (job == NULL) {
+        PyErr_NoMemory();
+    }
+    return job;
+}
+
+/* ---- the tier --------------------------------------------------------------- */
+
+/* Returns 0 when nothing can come of it, with an exception set when something struck. */
+static int
+start_job(cwj_module_state *state, cwj_graph_code *code)
+{
+    if (code->job != NULL) {
+        return tj_job_start(code->job); /* a fork may have lost it, otherwise nothing happens */
+    }
+    const tj_compiler *compiler = cwj_compiler_find(state); /* may run Python code */
+    bool wanted = code->checks || (code->optimize && !tj_unit_has_state(code->unit));
+    if (!wanted || compiler == NULL || code->job != NULL) {
+        return code->job != NULL;
+    }
+    tj_job *job = make_job(code, compiler, false);
+    if (job == NULL) {
+        PyErr_Clear(); /* no memory: the code that is there stays, and no Python code ran */
+        return 0;
+    }
+    code->job = job; /* before its start: what ready() changes belongs to it */
+    code->looks = true;
+    return cwj_job_start(state, job);
+}
+
+int
+cwj_graph_heat(cwj_module_state *state, cwj_graph_code *code, unsigned long long time)
+{
+    code->heat += time;
+    if (code->heat < code->hot_at) {
+        return 0;
+    }
+    code->hot_at = ULLONG_MAX; /* before Python code may run, which may call the graph */
+    bool started = start_job(state, code), struck = PyErr_Occurred() != NULL;
+    if (struck || (started && tj_job_look(code->job) == TJ_JOB_STARTED)) {
+        code->hot_at = code->heat + CWJ_LOOK_TIME;
+    }
+    return struck ? -1 : 0;
+}
+
+int
+cwj_graph_wait(cwj_module_state *state, cwj_graph_code *code, double seconds)
+{
+    if (code->unit == NULL) {
+        return 1; /* an optimizing compiler made all of it */
+    }
+    if (!start_job(state, code)) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    int there = cwj_job_wait(code->job, seconds);
+    return there > 0 && code->checks ? 0 : there;
+}
+
+int
+cwj_graph_tell(cwj_module_state *state, cwj_graph_code *code)
+{
+    if (code->job == NULL && !start_job(state, code)) { /* the first run of debug=True */
+        code->looks = false;
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    tj_job_state job_state = tj_job_look(code->job);
+    if (job_state != TJ_JOB_READY && job_state != TJ_JOB_FAILED) {
+        return 0;
+    }
+    code->looks = false; /* first: a warning may run Python code, which may run the graph */
+    return cwj_job_warn(state, code->job);
+}
+
+PyObject *
+cwj_graph_tier_error(cwj_module_state *state, cwj_graph_code *code, const char *who)
+{
+    if (code->checks) {
+        return code->job != NULL ? cwj_job_error(state, code->job, who) : Py_NewRef(Py_None);
+    }
+    if (!code->optimize || strcmp(cwj_graph_tier(code), "cc") == 0) {
+        Py_RETURN_NONE;
+    }
+    if (tj_unit_has_state(code->unit)) {
+        return cwj_refusal(who, PyExc_RuntimeError, "its code has data that it may write");
+    }
+    return cwj_tier_error(state, code->job, who);
+}
+
+const char *
+cwj_graph_tier(const cwj_graph_code *code)
+{
+    if (code->unit == NULL) {
+        return "cc";
+    }
+    for (int i = 0; i < code->decl->nsteps; i++) {
+        if (__atomic_load_n(&code->steps[i], __ATOMIC_ACQUIRE) == code->decl->steps[i]) {
+            return "tcc";
+        }
+    }
+    return "cc";
+}
+
+/* ---- a compiler that somebody insists on ----------------------------------------- */
+
+PyObject *
+cwj_graph_diagnose(cwj_module_state *state, const cwj_graph_code *code, const char *who)
+{
+    const char *text = PyUnicode_AsUTF8(code->source);
+    tj_compiler forced = {0};
+    PyObject *found = NULL;
+    if (text != NULL && (code->unit != NULL ||
+                         cwj_compiler_named(code->compiler, "c_compiler()", &forced, who) == 0)) {
+        found = cwj_checks_diagnose(state, code->unit == NULL ? &forced : NULL, code->environment,
+                                    text, who);
+    }
+    tj_compiler_clear(&forced);
+    return found;
+}
+
+int
+cwj_graph_compile_with(cwj_module_state *state, cwj_graph_code *code, PyObject *command,
+                       const char *who)
+{
+    tj_compiler compiler = {0};
+    int status = -1;
+    if (cwj_compiler_named(command, "c_compiler()", &compiler, who) == 0) {
+        code->job = make_job(code, &compiler, true);
+        status = code->job == NULL ? -1 : cwj_job_run(state, code->job, who);
+    }
+    tj_compiler_clear(&compiler);
+    return status;
+}

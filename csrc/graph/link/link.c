@@ -1,0 +1,169 @@
+/* link.c: the function link() and its arguments. */
+#include "graph/link/link.h"
+
+#include "base/choices.h"
+#include "base/config.h"
+#include "base/errors.h"
+#include "graph/objects/graph_object.h"
+#include "graph/run/reference.h"
+
+static const char who[] = "link()";
+
+const char cwj_graph_link_doc[] =
+    "link(inputs, outputs, *, mode='struct', per_op=False, validate=True, check=False,\n"
+    "     name='graph', python=False, updates=None, optimize=None, fastmath=None, debug=None)\n"
+    "--\n\n"
+    "Compile a graph of types and ops to one function, a Graph.\n\n"
+    ">>> import cwrapjit.graph as cg\n"
+    ">>> x, y = cg.float64('x'), cg.float64('y')\n"
+    ">>> cwrapjit.link([x, y], x * y + 1)(2.0, 3.0)\n"
+    "7.0\n\n"
+    "inputs is a sequence of variables, or of cwrapjit.graph.In(variable, mutable=True) for those\n"
+    "that runs may overwrite; outputs is a variable, or a sequence of them. A call returns the\n"
+    "value of a single output, and a tuple of several.\n\n"
+    "mode='struct' keeps outputs and temporaries from run to run, 'function' nothing. per_op=True\n"
+    "goes through Python's objects behind each op. validate=False leaves c_validate_update out.\n"
+    "check=True compares each op with its perform(). python=True runs ops without C code by their\n"
+    "perform(). updates maps inputs to the variables whose values they take after a run. name\n"
+    "is what messages call the graph. optimize, fastmath and debug are those of\n"
+    "function().\n\n"
+    "Raises CompileError for C that does not compile, NotImplementedError for ops and types\n"
+    "without C, TypeError and ValueError for graphs that are none.";
+
+/* ---- options --------------------------------------------------------------------- */
+
+/* What link() takes by keyword: True or False, and all of it. */
+#define FLAGS(KEYWORD) KEYWORD(per_op) KEYWORD(validate) KEYWORD(check) KEYWORD(python)
+#define KEYWORDS(KEYWORD) \
+    KEYWORD(mode)         \
+    FLAGS(KEYWORD) KEYWORD(name) KEYWORD(updates) KEYWORD(optimize) KEYWORD(fastmath) KEYWORD(debug)
+
+/* Borrowed. */
+typedef struct {
+#define MEMBER(name) PyObject *name;
+    KEYWORDS(MEMBER)
+#undef MEMBER
+} keywords;
+
+static bool
+is_given(PyObject *value)
+{
+    return value != NULL && value != Py_None;
+}
+
+static int
+parse_flag(PyObject *value, const char *option, bool *flag)
+{
+    int given = value == NULL ? *flag : cwj_parse_bool(value, who, option);
+    *flag = given > 0;
+    return given < 0 ? -1 : 0;
+}
+
+static int
+parse_mode(PyObject *mode, bool *struct_form)
+{
+    static const char *const choices[] = {"struct", "function"};
+    int chosen = mode == NULL ? 0 : cwj_parse_choice(mode, choices, 2, who, "mode");
+    *struct_form = chosen == 0;
+    return chosen < 0 ? -1 : 0;
+}
+
+static int
+check_name(PyObject *name)
+{
+    if (!PyUnicode_Check(name)) {
+        return cwj_refuse_type(who, "name", "a str", name);
+    }
+    return 0;
+}
+
+static int
+parse_optimize(cwj_module_state *state, const keywords *given, cwj_link_options *options)
+{
+    int optimize = is_given(given->optimize)
+                       ? cwj_parse_optimize(given->optimize, who)
+                       : cwj_config_number(state->config, CWJ_SETTING_OPTIMIZE);
+    int debug = is_given(given->debug) ? cwj_parse_debug(given->debug, who)
+                                       : cwj_config_number(state->config, CWJ_SETTING_DEBUG);
+    PyObject *fastmath = is_given(given->fastmath) ? given->fastmath : NULL;
+    options->debug = debug == 1;
+    options->optimize = optimize != CWJ_OPTIMIZE_OFF && !options->debug;
+    options->checks = optimize != CWJ_OPTIMIZE_OFF && options->debug;
+    options->eager = optimize == CWJ_OPTIMIZE_EAGER && !options->debug;
+    return optimize < 0 || debug < 0 || parse_flag(fastmath, "fastmath", &options->fastmath) < 0
+               ? -1
+               : 0;
+}
+
+static int
+parse_options(cwj_module_state *state, const keywords *given, cwj_link_options *options)
+{
+    options->validate = true;
+    options->updates = is_given(given->updates) ? given->updates : NULL;
+    if (options->updates != NULL && !PyDict_Check(options->updates)) {
+        return cwj_refuse_type(who, "updates", "a dict", options->updates);
+    }
+#define PARSE(name)                                           \
+    if (parse_flag(given->name, #name, &options->name) < 0) { \
+        return -1;                                            \
+    }
+    FLAGS(PARSE)
+#undef PARSE
+    return parse_mode(given->mode, &options->struct_form) < 0 || check_name(options->name) < 0 ||
+                   parse_optimize(state, given, options) < 0
+               ? -1
+               : 0;
+}
+
+/* ---- link() ------------------------------------------------------------------------- */
+
+/* check=True needs a reference of each op. */
+static int
+check_references(const cwj_graph_plan *plan)
+{
+    for (int i = 0; plan->check && i < plan->nnodes; i++) {
+        if (cwj_reference_exists(plan, i) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *
+link_graph(cwj_module_state *state, const cwj_link_options *options)
+{
+    cwj_graph_plan *plan = cwj_make_plan(state, options);
+    if (plan == NULL) {
+        return NULL;
+    }
+    if (check_references(plan) < 0) {
+        cwj_graph_plan_free(plan);
+        return NULL;
+    }
+    return cwj_graph_new(state, plan);
+}
+
+PyObject *
+cwj_graph_link(PyObject *extension, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"inputs", "outputs", KEYWORDS(CWJ_NAME) NULL};
+    cwj_module_state *state = PyModule_GetState(extension);
+    PyObject *graph = NULL, *name = NULL;
+    keywords given = {0};
+    cwj_link_options options = {0};
+#define TARGET(name) , &given.name
+    int parsed =
+        PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$" KEYWORDS(CWJ_LETTER) ":link", names,
+                                    &options.inputs, &options.outputs KEYWORDS(TARGET));
+#undef TARGET
+    if (!parsed) {
+        return NULL;
+    }
+    name = given.name != NULL ? Py_NewRef(given.name) : PyUnicode_FromString("graph");
+    options.name = name;
+    if (name != NULL && parse_options(state, &given, &options) == 0) {
+        graph = link_graph(state, &options);
+    }
+    Py_XDECREF(name);
+    return graph;
+}

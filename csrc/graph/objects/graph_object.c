@@ -1,0 +1,259 @@
+/* graph_object.c: type cwrapjit.graph.Graph: its methods and its life.
+ *
+ * A Graph owns its plan alone, and has cells and a state of its own. What it says of
+ * itself is in shown.c, a call of it in invoke.c.
+ */
+#include "graph/objects/graph_object.h"
+
+#include "base/checks.h"
+#include "base/errors.h"
+#include "base/jobs.h"
+#include "graph/attributes.h"
+#include "graph/run/failure.h"
+#include "base/raised.h"
+#include "graph/run/storage.h"
+#include "graph/code/tier.h"
+
+#include <structmember.h>
+
+/* ---- methods ---------------------------------------------------------------------- */
+
+PyDoc_STRVAR(run_doc,
+             "run($self, /)\n--\n\n"
+             "Run the graph on its own cells.\n\n"
+             "Returns 0, or the number of the block that failed: blocks[code - 1] names it,\n"
+             "error is its exception. -1: no block was at fault.");
+
+static PyObject *
+graph_run(PyObject *op, PyObject *Py_UNUSED(unused))
+{
+    cwj_graph_object *self = (cwj_graph_object *)op;
+    if (cwj_graph_plan_of(op) == NULL) {
+        return NULL;
+    }
+    int code, status;
+    Py_INCREF(op);
+    status = cwj_binding_run_in_turn(&self->own, cwj_state_of(op), self->plan, &code);
+    Py_DECREF(op);
+    return status < 0 ? NULL : PyLong_FromLong(code);
+}
+
+PyDoc_STRVAR(once_doc,
+             "once($self, /, *storages)\n--\n\n"
+             "Run the graph once on these storages: a list of one object per input, then per\n"
+             "output.\n\n"
+             "Returns what run() returns. Nothing is kept for another run.");
+
+static PyObject *
+graph_once(PyObject *op, PyObject *storages)
+{
+    cwj_graph_object *self = (cwj_graph_object *)op;
+    cwj_binding binding = {0};
+    int code = -1, status = -1;
+    if (cwj_graph_plan_of(op) == NULL) {
+        return NULL;
+    }
+    Py_INCREF(op);
+    if (cwj_binding_init(&binding, self->plan, storages, "once()") == 0) {
+        status = cwj_binding_run_in_turn(&binding, cwj_state_of(op), self->plan, &code);
+    }
+    if (status == 0) {
+        Py_XSETREF(self->own.error, binding.error);
+        binding.error = NULL;
+    }
+    PyObject *exception = cwj_raised_take();
+    cwj_binding_clear(&binding);
+    cwj_raised_set(exception);
+    Py_DECREF(op);
+    return status < 0 ? NULL : PyLong_FromLong(code);
+}
+
+PyDoc_STRVAR(bind_doc,
+             "bind($self, /, *storages)\n--\n\n"
+             "The graph with storages of the caller's: a list of one object per input, then\n"
+             "per output.\n\n"
+             "Returns a BoundGraph, which has a state of its own. In struct form the state\n"
+             "begins now, and what its blocks raise is raised here.");
+
+static PyObject *
+graph_bind(PyObject *op, PyObject *storages)
+{
+    return cwj_graph_plan_of(op) == NULL ? NULL : cwj_bound_new((cwj_graph_object *)op, storages);
+}
+
+PyDoc_STRVAR(wait_doc, CWJ_WAIT_DOC("every step runs"));
+
+static PyObject *
+graph_wait(PyObject *op, PyObject *args, PyObject *kwargs)
+{
+    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    double seconds;
+    if (plan == NULL || cwj_wait_parse(&seconds, args, kwargs) < 0) {
+        return NULL;
+    }
+    cwj_graph_code *code = cwj_graph_code_ref(plan->code);
+    int there = code == NULL ? 0 : cwj_graph_wait(cwj_state_of(op), code, seconds);
+    cwj_graph_code_unref(code);
+    return there < 0 ? NULL : PyBool_FromLong(there);
+}
+
+PyDoc_STRVAR(diagnose_doc, CWJ_DIAGNOSE_DOC);
+
+static PyObject *
+graph_diagnose(PyObject *op, PyObject *Py_UNUSED(unused))
+{
+    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    const char *name = plan == NULL ? NULL : PyUnicode_AsUTF8(plan->name);
+    if (name == NULL) {
+        return NULL;
+    }
+    cwj_graph_code *code = cwj_graph_code_ref(plan->code);
+    PyObject *found =
+        code == NULL ? PyList_New(0) : cwj_graph_diagnose(cwj_state_of(op), code, name);
+    cwj_graph_code_unref(code);
+    return found;
+}
+
+static PyMethodDef graph_methods[] = {
+    {"diagnose", graph_diagnose, METH_NOARGS, diagnose_doc},
+    {"run", graph_run, METH_NOARGS, run_doc},
+    {"once", graph_once, METH_VARARGS, once_doc},
+    {"bind", graph_bind, METH_VARARGS, bind_doc},
+    {"wait", (PyCFunction)(void (*)(void))graph_wait, METH_VARARGS | METH_KEYWORDS, wait_doc},
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* ---- the life of a Graph -------------------------------------------------------------- */
+
+static int
+graph_traverse(PyObject *op, visitproc visit, void *arg)
+{
+    cwj_graph_object *self = (cwj_graph_object *)op;
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(self->input_names);
+    Py_VISIT(self->signature);
+    int status = cwj_binding_traverse(&self->own, visit, arg);
+    if (status == 0 && self->plan != NULL) {
+        status = cwj_graph_plan_traverse(self->plan, visit, arg);
+    }
+    return status;
+}
+
+static int
+graph_clear(PyObject *op)
+{
+    cwj_graph_object *self = (cwj_graph_object *)op;
+    cwj_graph_plan *plan = self->plan;
+    self->plan = NULL; /* first: cleanups may be anybody's C, and call the graph */
+    cwj_binding_clear(&self->own);
+    cwj_graph_plan_free(plan);
+    Py_CLEAR(self->input_names);
+    Py_CLEAR(self->signature);
+    return 0;
+}
+
+static void
+graph_dealloc(PyObject *op)
+{
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    if (((cwj_graph_object *)op)->weakrefs != NULL) {
+        PyObject_ClearWeakRefs(op);
+    }
+    graph_clear(op);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+/* The name by which an input can be given: an interned str, or None. */
+static PyObject *
+input_name(PyObject *variable)
+{
+    PyObject *name = NULL;
+    if (cwj_graph_attribute_or_none(variable, "name", &name) < 0) {
+        return NULL;
+    }
+    if (name == NULL || !PyUnicode_CheckExact(name)) {
+        Py_XSETREF(name, Py_NewRef(Py_None));
+    } else {
+        PyUnicode_InternInPlace(&name);
+    }
+    return name;
+}
+
+static PyObject *
+input_names(const cwj_graph_plan *plan)
+{
+    PyObject *names = PyTuple_New(plan->ninputs);
+    for (int i = 0; i < plan->ninputs && names != NULL; i++) {
+        PyObject *name = input_name(plan->variables[i].variable);
+        if (name == NULL) {
+            Py_CLEAR(names);
+        } else {
+            PyTuple_SET_ITEM(names, i, name);
+        }
+    }
+    return names;
+}
+
+PyObject *
+cwj_graph_new(cwj_module_state *state, cwj_graph_plan *plan)
+{
+    PyTypeObject *type = state->graph_type;
+    cwj_graph_object *self = (cwj_graph_object *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        cwj_graph_plan_free(plan);
+        return NULL;
+    }
+    self->vectorcall = cwj_graph_invoke;
+    self->plan = plan;
+    self->input_names = input_names(plan);
+    if (self->input_names == NULL || cwj_binding_init(&self->own, plan, NULL, "link()") < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+/* ---- the type ----------------------------------------------------------------------------- */
+
+static PyMemberDef graph_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_graph_object, weakrefs), READONLY, NULL},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(cwj_graph_object, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(graph_doc, "A graph of types and ops, compiled to one callable. Made by link().\n\n"
+                        "Called with a value per input, by position or by name, it returns the "
+                        "output's value,\nor a tuple of them.");
+
+static PyType_Slot graph_slots[] = {
+    {Py_tp_dealloc, graph_dealloc},  {Py_tp_traverse, graph_traverse},
+    {Py_tp_clear, graph_clear},      {Py_tp_repr, cwj_graph_repr},
+    {Py_tp_call, PyVectorcall_Call}, {Py_tp_getset, cwj_graph_getset},
+    {Py_tp_members, graph_members},  {Py_tp_methods, graph_methods},
+    {Py_tp_doc, (void *)graph_doc},  {0, NULL},
+};
+
+static PyType_Spec graph_spec = {
+    .name = "cwrapjit.graph.Graph",
+    .basicsize = sizeof(cwj_graph_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = graph_slots,
+};
+
+int
+cwj_add_graph_types(PyObject *extension, cwj_module_state *state)
+{
+    cwj_turn_prepare();
+    state->filter_names = Py_BuildValue("(ss)", "strict", "allow_downcast");
+    state->graph_type = (PyTypeObject *)PyType_FromModuleAndSpec(extension, &graph_spec, NULL);
+    if (state->filter_names == NULL || state->graph_type == NULL) {
+        return -1;
+    }
+    return PyModule_AddObjectRef(extension, "Graph", (PyObject *)state->graph_type) < 0
+               ? -1
+               : cwj_add_bound_type(extension, state);
+}

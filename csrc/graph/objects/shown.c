@@ -1,0 +1,184 @@
+/* shown.c: what a Graph says of itself. All of it is made when somebody asks. */
+#include "graph/objects/graph_object.h"
+
+#include "graph/run/failure.h"
+#include "base/jobs.h"
+#include "graph/code/tier.h"
+
+const cwj_graph_plan *
+cwj_graph_plan_of(PyObject *op)
+{
+    const cwj_graph_plan *plan = ((cwj_graph_object *)op)->plan;
+    if (plan == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "this Graph is gone: a finalizer revived it");
+    }
+    return plan;
+}
+
+/* ---- attributes --------------------------------------------------------------- */
+
+static PyObject *
+get_source(PyObject *op, void *Py_UNUSED(closure))
+{
+    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    if (plan == NULL) {
+        return NULL;
+    }
+    return plan->code == NULL ? PyUnicode_FromString("") : Py_NewRef(plan->code->source);
+}
+
+static PyObject *
+get_compiler(PyObject *op, void *Py_UNUSED(closure))
+{
+    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    if (plan == NULL) {
+        return NULL;
+    }
+    return plan->code == NULL ? PyUnicode_FromString("tcc") : Py_NewRef(plan->code->compiler);
+}
+
+static PyObject *
+get_tier(PyObject *op, void *Py_UNUSED(closure))
+{
+    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    if (plan == NULL) {
+        return NULL;
+    }
+    return PyUnicode_FromString(plan->code == NULL ? "tcc" : cwj_graph_tier(plan->code));
+}
+
+static PyObject *
+get_name(PyObject *op, void *Py_UNUSED(closure))
+{
+    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    return plan == NULL ? NULL : Py_NewRef(plan->name);
+}
+
+static PyObject *
+get_cells(PyObject *op, void *Py_UNUSED(closure))
+{
+    return cwj_graph_plan_of(op) == NULL ? NULL : Py_NewRef(((cwj_graph_object *)op)->own.cells);
+}
+
+static PyObject *
+get_tier_error(PyObject *op, void *Py_UNUSED(closure))
+{
+    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    const char *name = plan == NULL ? NULL : PyUnicode_AsUTF8(plan->name);
+    if (name == NULL) {
+        return NULL;
+    }
+    return plan->code == NULL ? Py_NewRef(Py_None)
+                              : cwj_graph_tier_error(cwj_state_of(op), plan->code, name);
+}
+
+static PyObject *
+get_error(PyObject *op, void *Py_UNUSED(closure))
+{
+    PyObject *error = ((cwj_graph_object *)op)->own.error;
+    return Py_NewRef(error == NULL ? Py_None : error);
+}
+
+static PyObject *
+get_blocks(PyObject *op, void *Py_UNUSED(closure))
+{
+    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    PyObject *blocks = plan == NULL ? NULL : PyTuple_New(plan->nblocks);
+    for (int i = 0; blocks != NULL && i < plan->nblocks; i++) {
+        PyObject *text = cwj_block_text(plan, i + 1);
+        if (text == NULL) {
+            Py_CLEAR(blocks);
+        } else {
+            PyTuple_SET_ITEM(blocks, i, text);
+        }
+    }
+    return blocks;
+}
+
+/* Those of some cells. */
+static PyObject *
+variables_of(PyObject *op, bool inputs)
+{
+    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    int first = plan == NULL || inputs ? 0 : plan->ninputs;
+    int count = plan == NULL ? 0 : inputs ? plan->ninputs : plan->noutputs;
+    PyObject *variables = plan == NULL ? NULL : PyTuple_New(count);
+    for (int i = 0; i < count && variables != NULL; i++) {
+        int v = cwj_cell_variable(plan, first + i);
+        PyTuple_SET_ITEM(variables, i, Py_NewRef(plan->variables[v].variable));
+    }
+    return variables;
+}
+
+static PyObject *
+get_inputs(PyObject *op, void *Py_UNUSED(closure))
+{
+    return variables_of(op, true);
+}
+
+static PyObject *
+get_outputs(PyObject *op, void *Py_UNUSED(closure))
+{
+    return variables_of(op, false);
+}
+
+static PyObject *
+get_python_signature(PyObject *op, void *Py_UNUSED(closure))
+{
+    cwj_graph_object *self = (cwj_graph_object *)op;
+    if (cwj_graph_plan_of(op) == NULL) {
+        return NULL;
+    }
+    if (self->signature == NULL) {
+        PyObject *builder = cwj_import("cwrapjit._signature");
+        PyObject *signature =
+            builder == NULL ? NULL
+                            : PyObject_CallMethod(builder, "build_graph", "(O)", self->input_names);
+        Py_XDECREF(builder);
+        if (signature == NULL) {
+            return NULL;
+        }
+        Py_XSETREF(self->signature, signature);
+    }
+    return Py_NewRef(self->signature);
+}
+
+PyGetSetDef cwj_graph_getset[] = {
+    {"__signature__", get_python_signature, NULL, "What inspect.signature() shows.", NULL},
+    {"name", get_name, NULL, "What messages call the graph.", NULL},
+    {"source", get_source, NULL, "The generated C text, without the prelude.", NULL},
+    {"compiler", get_compiler, NULL, "'tcc', or the command that a type or op insists on.", NULL},
+    {"tier", get_tier, NULL, "What compiled the code that runs: 'tcc' or 'cc'.", NULL},
+    {"tier_error", get_tier_error, NULL, CWJ_TIER_ERROR_DOC, NULL},
+    {"cells", get_cells, NULL,
+     "The graph's storages: a list of one object per input, then per output.", NULL},
+    {"error", get_error, NULL, "The exception of the last run() or once(), or None.", NULL},
+    {"blocks", get_blocks, NULL, "What each failure code means: blocks[code - 1].", NULL},
+    {"inputs", get_inputs, NULL, "The input variables.", NULL},
+    {"outputs", get_outputs, NULL, "The output variables.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* ---- in one line ------------------------------------------------------- */
+
+PyObject *
+cwj_graph_repr(PyObject *op)
+{
+    cwj_graph_object *self = (cwj_graph_object *)op;
+    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    PyObject *names = plan == NULL ? NULL : PyUnicode_FromString("");
+    for (int i = 0; names != NULL && i < plan->ninputs; i++) {
+        PyObject *name = PyTuple_GET_ITEM(self->input_names, i);
+        Py_SETREF(names, PyUnicode_FromFormat("%U%s%S", names, i > 0 ? ", " : "",
+                                              PyUnicode_Check(name) ? name : Py_None));
+    }
+    if (names == NULL) {
+        return NULL;
+    }
+    PyObject *text = PyUnicode_FromFormat(
+        "<cwrapjit.graph.Graph %U(%U): %d node%s, %d output%s, %s form%s>", plan->name, names,
+        plan->nnodes, plan->nnodes == 1 ? "" : "s", plan->noutputs, plan->noutputs == 1 ? "" : "s",
+        plan->struct_form ? "struct" : "function", self->own.faulted ? "; has faulted" : "");
+    Py_DECREF(names);
+    return text;
+}

@@ -1,0 +1,162 @@
+/* filters.c: what a call of a graph does to its arguments.
+ *
+ * A ready type's filter() is a callable of this file's. A value that is already
+ * what the type wants, which is the usual case, is found out in a few comparisons;
+ * another number that the type has, too, is converted; all others, and other options than a
+ * call's, are the business of a Python function. */
+#include "graph/ready/ready.h"
+
+#include "base/errors.h"
+
+/* What a filter is bound to: a tuple. */
+enum {
+    TYPE,
+    NDIM,
+    CLASS,
+    SLOW
+};
+
+static bool
+is_array_of(PyObject *value, int type, long ndim)
+{
+    return PyArray_CheckExact(value) && PyArray_TYPE((PyArrayObject *)value) == type &&
+           PyArray_NDIM((PyArrayObject *)value) == ndim &&
+           PyArray_ISNOTSWAPPED((PyArrayObject *)value);
+}
+
+/* Needs no conversion, whatever the options. */
+static bool
+is_ready(PyObject *bound, PyObject *value)
+{
+    int overflow = 0;
+    long type = PyLong_AsLong(PyTuple_GET_ITEM(bound, TYPE));
+    long ndim = PyLong_AsLong(PyTuple_GET_ITEM(bound, NDIM));
+    if (ndim >= 0) {
+        return is_array_of(value, (int)type, ndim);
+    }
+    if ((PyObject *)Py_TYPE(value) != PyTuple_GET_ITEM(bound, CLASS)) {
+        return false;
+    }
+    if (type == NPY_LONG) {
+        PyLong_AsLongAndOverflow(value, &overflow);
+    }
+    return overflow == 0;
+}
+
+/* Another number that this type has, too: a new reference. NULL, without an exception where the
+ * function in Python says better what is wrong. */
+static PyObject *
+convert(PyObject *bound, PyObject *value)
+{
+    npy_cdouble number;
+    int type = (int)PyLong_AsLong(PyTuple_GET_ITEM(bound, TYPE));
+    if (PyLong_AsLong(PyTuple_GET_ITEM(bound, NDIM)) >= 0) {
+        return NULL;
+    }
+    PyObject *made =
+        cwj_scalar_read(value, type, &number) < 0 ? NULL : cwj_scalar_make(type, &number);
+    if (made == NULL) {
+        cwj_clear_expected(PyExc_TypeError, PyExc_ValueError, PyExc_OverflowError, NULL);
+    }
+    return made;
+}
+
+/* Are these the names of options? *usual: have they the values that a call gives? */
+static bool
+are_options(PyObject *names, PyObject *const *values, bool *usual)
+{
+    *usual = true;
+    for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        bool is_strict = PyUnicode_CompareWithASCIIString(name, "strict") == 0;
+        if (!is_strict && PyUnicode_CompareWithASCIIString(name, "allow_downcast") != 0) {
+            return false;
+        }
+        *usual &= values[i] == (is_strict ? Py_False : Py_None);
+    }
+    return true;
+}
+
+static PyObject *
+filter(PyObject *bound, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    bool usual;
+    if (nargs == 1 && are_options(names, args + 1, &usual)) {
+        PyObject *made = is_ready(bound, args[0]) ? Py_NewRef(args[0])
+                         : usual                  ? convert(bound, args[0])
+                                                  : NULL;
+        if (made != NULL || PyErr_Occurred()) {
+            return made;
+        }
+    }
+    return PyObject_Vectorcall(PyTuple_GET_ITEM(bound, SLOW), args, (size_t)nargs, names);
+}
+
+static PyMethodDef filter_def = {
+    "filter", (PyCFunction)(void (*)(void))filter, METH_FASTCALL | METH_KEYWORDS,
+    "filter(value, strict=False, allow_downcast=None)\n--\n\n"
+    "The value as this type has it. strict: nothing is converted. allow_downcast=True: precision\n"
+    "may be lost. TypeError for what cannot be converted."};
+
+PyDoc_STRVAR(
+    make_filter_doc,
+    "make_filter(type, ndim, cls, slow, /)\n--\n\n"
+    "filter(value, strict, allow_downcast) for arrays of a NumPy type number and rank, or\n"
+    "(ndim -1) for numbers of class cls; slow takes what has to be converted.");
+
+static PyObject *
+make_filter(PyObject *Py_UNUSED(extension), PyObject *args)
+{
+    int type, ndim;
+    PyObject *cls, *slow;
+    if (!PyArg_ParseTuple(args, "iiOO:make_filter", &type, &ndim, &cls, &slow)) {
+        return NULL;
+    }
+    _Static_assert(TYPE == 0 && NDIM == 1 && CLASS == 2 && SLOW == 3, "the order of the tuple");
+    PyObject *bound = Py_BuildValue("(iiOO)", type, ndim, cls, slow);
+    PyObject *made = bound == NULL ? NULL : PyCFunction_NewEx(&filter_def, bound, NULL);
+    Py_XDECREF(bound);
+    return made;
+}
+
+PyDoc_STRVAR(read_scalar_doc,
+             "read_scalar(type, value, /)\n--\n\n"
+             "The value as a number of that NumPy type number. TypeError, OverflowError.");
+
+static PyObject *
+read_scalar(PyObject *Py_UNUSED(extension), PyObject *args)
+{
+    int type;
+    PyObject *object;
+    npy_cdouble value;
+    if (!PyArg_ParseTuple(args, "iO:read_scalar", &type, &object)) {
+        return NULL;
+    }
+    if (!PyTypeNum_ISNUMBER(type) || type == NPY_LONGDOUBLE || type == NPY_CLONGDOUBLE) {
+        return PyErr_Format(PyExc_ValueError, "read_scalar(): not for type %d", type);
+    }
+    return cwj_scalar_read(object, type, &value) < 0 ? NULL : cwj_scalar_make(type, &value);
+}
+
+PyDoc_STRVAR(declared_names_doc, "declared_names(who, text, name, /)\n--\n\n"
+                                 "The variables that a C text declares.");
+
+PyDoc_STRVAR(
+    expression_standing_doc,
+    "expression_standing(expression, before, /)\n--\n\n"
+    "The specifier of the function that an expression of a loop needs, behind that text; '' for\n"
+    "none.");
+
+static PyMethodDef functions[] = {
+    {"declared_names", cwj_declared_names, METH_VARARGS, declared_names_doc},
+    {"expression_standing", cwj_expression_standing, METH_VARARGS, expression_standing_doc},
+    {"make_filter", make_filter, METH_VARARGS, make_filter_doc},
+    {"read_scalar", read_scalar, METH_VARARGS, read_scalar_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+cwj_add_filters(PyObject *extension)
+{
+    return PyModule_AddFunctions(extension, functions);
+}

@@ -1,0 +1,287 @@
+/* binding.c: the storages of a graph's variables, and the state of its C code.
+ *
+ * Each variable that meets Python has one storage. A caller may give the same list
+ * for several variables, or several lists for one: the code then works on a storage
+ * of its own, and the caller's list is filled when the run is over (run.c), so that
+ * an output never replaces an input that a later step reads.
+ */
+#include "graph/run/binding.h"
+
+#include "graph/run/failure.h"
+#include "graph/code/guarded.h"
+#include "base/errors.h"
+#include "base/raised.h"
+#include "graph/run/storage.h"
+
+#include <stdlib.h>
+
+/* ---- storages --------------------------------------------------------------- */
+
+static PyObject *
+new_cells(const cwj_graph_plan *plan)
+{
+    PyObject **own = NULL, *cells = PyTuple_New(plan->ninputs + plan->noutputs);
+    own = PyMem_Calloc((size_t)plan->nvariables + 1, sizeof(PyObject *)); /* borrowed */
+    if (own == NULL || cells == NULL) {
+        PyMem_Free(own);
+        Py_XDECREF(cells);
+        return PyErr_NoMemory();
+    }
+    for (int i = 0; i < plan->ninputs + plan->noutputs; i++) {
+        int v = cwj_cell_variable(plan, i);
+        /* As an output, an updated input has another list, for the value that it had in the run. */
+        bool known = own[v] != NULL && plan->variables[v].update < 0;
+        PyObject *list = known ? Py_NewRef(own[v]) : cwj_storage_new(plan->variables[v].value);
+        if (list == NULL) {
+            Py_CLEAR(cells);
+            break;
+        }
+        own[v] = list;
+        PyTuple_SET_ITEM(cells, i, list);
+    }
+    PyMem_Free(own);
+    return cells;
+}
+
+static int
+check_cells(const cwj_graph_plan *plan, PyObject *cells, const char *who)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(cells);
+    if (count != plan->ninputs + plan->noutputs) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s takes %d storages, one for each of %d inputs and %d outputs, not %zd", who,
+                     plan->ninputs + plan->noutputs, plan->ninputs, plan->noutputs, count);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *cell = PyTuple_GET_ITEM(cells, i);
+        if (!PyList_Check(cell)) {
+            return cwj_refuse(who, PyExc_TypeError,
+                              "storage %zd must be a list of one object, not %s", i,
+                              Py_TYPE(cell)->tp_name);
+        }
+        if (PyList_GET_SIZE(cell) != 1) {
+            return cwj_refuse(who, PyExc_ValueError,
+                              "storage %zd must be a list of one object, not %zd", i,
+                              PyList_GET_SIZE(cell));
+        }
+    }
+    return 0;
+}
+
+/* True when the list is the storage of some variable. */
+static bool
+is_taken(const cwj_binding *self, PyObject *list)
+{
+    for (int v = 0; v < self->nstorages; v++) {
+        if (self->storages[v] == list) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The caller's lists as the storages of inputs and outputs. */
+static void
+take_cells(cwj_binding *self, const cwj_graph_plan *plan)
+{
+    for (int i = 0; i < plan->ninputs + plan->noutputs; i++) {
+        int v = cwj_cell_variable(plan, i);
+        PyObject *cell = PyTuple_GET_ITEM(self->cells, i);
+        bool fits =
+            plan->variables[v].value == NULL && (i < plan->ninputs || !is_taken(self, cell));
+        if (self->storages[v] == NULL && fits) {
+            self->storages[v] = Py_NewRef(cell);
+        }
+        self->has_copies |= self->storages[v] != cell;
+    }
+}
+
+static int
+make_storages(cwj_binding *self, const cwj_graph_plan *plan)
+{
+    self->storages = PyMem_Calloc((size_t)plan->nvariables + 1, sizeof(PyObject *));
+    if (self->storages == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->nstorages = plan->nvariables;
+    take_cells(self, plan);
+    for (int i = 0; i < plan->ninputs + plan->noutputs;
+         i++) { /* those that need one of their own */
+        int v = cwj_cell_variable(plan, i);
+        if (self->storages[v] == NULL &&
+            (self->storages[v] = cwj_storage_new(plan->variables[v].value)) == NULL) {
+            return -1;
+        }
+    }
+    for (int v = 0; v < plan->nvariables; v++) {
+        const cwj_graph_plan_variable *variable = &plan->variables[v];
+        if (self->storages[v] == NULL && variable->stored &&
+            (self->storages[v] = cwj_storage_new(variable->value)) == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- what is watched --------------------------------------------------------- */
+
+static bool
+is_watched(const cwj_binding *self, const cwj_graph_plan *plan, int v)
+{
+    const cwj_graph_plan_variable *variable = &plan->variables[v];
+    return self->storages[v] != NULL && variable->is_output &&
+           (variable->fetched || variable->kept);
+}
+
+static int
+make_watches(cwj_binding *self, const cwj_graph_plan *plan)
+{
+    int count = 0;
+    for (int v = 0; v < plan->nvariables; v++) {
+        count += is_watched(self, plan, v);
+    }
+    self->watches = PyMem_Calloc((size_t)count + 1, sizeof(*self->watches));
+    if (self->watches == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int v = 0; v < plan->nvariables; v++) {
+        if (is_watched(self, plan, v)) {
+            self->watches[self->nwatches++].variable = v;
+        }
+    }
+    return 0;
+}
+
+/* ---- the life of a binding ------------------------------------------------------ */
+
+int
+cwj_binding_init(cwj_binding *self, const cwj_graph_plan *plan, PyObject *cells, const char *who)
+{
+    if (cells != NULL && check_cells(plan, cells, who) < 0) {
+        return -1;
+    }
+    self->cells = cells != NULL ? Py_NewRef(cells) : new_cells(plan);
+    if (self->cells == NULL || make_storages(self, plan) < 0 || make_watches(self, plan) < 0) {
+        return -1;
+    }
+    self->fills = self->has_copies || plan->updates;
+    self->code = cwj_graph_code_ref(plan->code);
+    return 0;
+}
+
+static void
+end_state(cwj_binding *self)
+{
+    void *state = self->state;
+    if (state == NULL) {
+        return;
+    }
+    self->state = NULL;
+    PyObject *exception = cwj_raised_take(); /* cleanups may look for one of their own */
+    cwj_graph_call end = {.what = CWJ_CALL_END, .state = state};
+    if (self->code->decl->end != NULL && cwj_graph_call_code(self->code, end) == CWJ_GRAPH_FAULT) {
+        self->faulted = true;
+    }
+    if (PyErr_Occurred()) {
+        PyErr_WriteUnraisable(NULL);
+    }
+    cwj_raised_set(exception);
+    free(state);
+}
+
+void
+cwj_binding_clear(cwj_binding *self)
+{
+    cwj_graph_code *code = self->code;
+    PyObject **storages = self->storages;
+    cwj_watch *watches = self->watches;
+    int nstorages = self->nstorages, nwatches = self->nwatches;
+    end_state(self); /* first: it borrows the storages */
+    self->code = NULL;
+    self->storages = NULL;
+    self->watches = NULL;
+    self->nstorages = self->nwatches = 0;
+    for (int v = 0; v < nstorages; v++) {
+        Py_XDECREF(storages[v]);
+    }
+    for (int i = 0; i < nwatches; i++) {
+        Py_XDECREF(watches[i].object);
+    }
+    PyMem_Free(storages);
+    PyMem_Free(watches);
+    Py_CLEAR(self->cells);
+    Py_CLEAR(self->error);
+    cwj_graph_code_unref(code);
+}
+
+int
+cwj_binding_traverse(const cwj_binding *self, visitproc visit, void *arg)
+{
+    for (int v = 0; v < self->nstorages; v++) {
+        Py_VISIT(self->storages[v]);
+    }
+    for (int i = 0; i < self->nwatches; i++) {
+        Py_VISIT(self->watches[i].object);
+    }
+    Py_VISIT(self->cells);
+    Py_VISIT(self->error);
+    return 0;
+}
+
+/* ---- the state --------------------------------------------------------------------- */
+
+void
+cwj_binding_abandon(cwj_binding *self)
+{
+    self->state = NULL; /* a leak, on purpose */
+}
+
+int
+cwj_binding_begin(cwj_binding *self, const cwj_graph_plan *plan)
+{
+    if (self->state != NULL || self->code == NULL || self->code->decl->state_size == 0) {
+        return 0;
+    }
+    const cwj_graph_decl *decl = self->code->decl;
+    void *state = calloc(1, decl->state_size); /* aligned for all that C has */
+    if (state == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    cwj_graph_call begin = {CWJ_CALL_STEP, decl->begin, state, self->storages, 0};
+    int failure = decl->begin == NULL ? 0 : cwj_graph_call_code(self->code, begin);
+    if (failure != 0) {
+        cwj_blame_block(plan, failure, NULL);
+        free(state);
+        return failure;
+    }
+    self->state = state;
+    if (PyErr_Occurred()) {
+        end_state(self);
+        return -1;
+    }
+    return 0;
+}
+
+int
+cwj_binding_renew(cwj_binding *self, const cwj_graph_plan *plan, int variable)
+{
+    if (self->state == NULL || self->code->decl->renew == NULL) {
+        return 0;
+    }
+    cwj_graph_call renew = {.what = CWJ_CALL_RENEW, .state = self->state, .variable = variable};
+    int failure = cwj_graph_call_code(self->code, renew);
+    if (failure == CWJ_GRAPH_FAULT) {
+        cwj_binding_abandon(self);
+        return failure;
+    }
+    if (failure != 0) {
+        cwj_blame_block(plan, failure, NULL);
+        free(self->state); /* all in it is cleaned up */
+        self->state = NULL;
+    }
+    return failure;
+}

@@ -1,0 +1,87 @@
+/* compare.c: check=True: what C code computed, beside the Python reference.
+ *
+ * A type says what counts as equal: values_eq_approx, else values_eq. Two floats
+ * that are the same need not be asked about: the approximations that people write
+ * divide by zero there.
+ */
+#include "graph/run/reference.h"
+
+#include "base/errors.h"
+#include "graph/attributes.h"
+#include "graph/run/storage.h"
+
+/* The method that the type compares values by, or ours. */
+static PyObject *
+find_comparison(PyObject *type)
+{
+    PyObject *method = NULL, *module = NULL;
+    int found = cwj_graph_attribute(type, "values_eq_approx", &method);
+    found = found != 0 ? found : cwj_graph_attribute(type, "values_eq", &method);
+    if (found == 0 && (module = cwj_import("cwrapjit._equal")) != NULL) {
+        method = PyObject_GetAttrString(module, "equal");
+        Py_DECREF(module);
+    }
+    return method;
+}
+
+static bool
+are_same_floats(PyObject *a, PyObject *b)
+{
+    if (!PyFloat_Check(a) || !PyFloat_Check(b)) {
+        return false;
+    }
+    double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+    return x == y || (x != x && y != y);
+}
+
+/* 1, 0, or -1 with an exception. */
+static int
+are_equal(PyObject *type, PyObject *computed, PyObject *expected)
+{
+    if (computed == expected || are_same_floats(computed, expected)) {
+        return 1;
+    }
+    PyObject *compare = find_comparison(type);
+    PyObject *answer =
+        compare == NULL ? NULL : PyObject_CallFunctionObjArgs(compare, computed, expected, NULL);
+    int equal = answer == NULL ? -1 : PyObject_IsTrue(answer);
+    Py_XDECREF(compare);
+    Py_XDECREF(answer);
+    return equal;
+}
+
+static int
+compare_output(const cwj_graph_plan *plan, int node, int i, PyObject *storage, PyObject *reference)
+{
+    const cwj_graph_plan_node *known = &plan->nodes[node];
+    PyObject *computed = cwj_storage_get(storage), *expected = cwj_storage_get(reference);
+    int equal = -1;
+    if (computed != NULL && expected != NULL) {
+        equal = are_equal(plan->variables[known->outputs[i]].type, computed, expected);
+    }
+    if (equal == 0) {
+        cwj_refuse_by(plan->name, PyExc_ValueError,
+                      "output %d of %S is %R by its C code, but %R by perform()", i, known->label,
+                      computed, expected);
+    }
+    Py_XDECREF(computed);
+    Py_XDECREF(expected);
+    return equal > 0 ? 0 : -1;
+}
+
+int
+cwj_reference_compare(const cwj_graph_plan *plan, int node, PyObject *inputs,
+                      PyObject *const *storages)
+{
+    const cwj_graph_plan_node *known = &plan->nodes[node];
+    PyObject *outputs = cwj_reference_outputs(plan, node, inputs);
+    int status = outputs == NULL ? -1 : 0;
+    for (int i = 0; i < known->noutputs && status == 0; i++) {
+        PyObject *storage = storages[known->outputs[i]];
+        if (storage != NULL) {
+            status = compare_output(plan, node, i, storage, PyList_GET_ITEM(outputs, i));
+        }
+    }
+    Py_XDECREF(outputs);
+    return status;
+}

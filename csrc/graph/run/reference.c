@@ -1,0 +1,171 @@
+/* reference.c: calling a node's perform(node, inputs, output_storage).
+ *
+ * The storages that perform() fills are always new ones of None: what was in the
+ * graph's own may be the caller's by now. Ops with parameters get them as a fourth
+ * argument where perform() takes one.
+ */
+#include "graph/run/reference.h"
+
+#include "base/errors.h"
+#include "graph/attributes.h"
+#include "graph/run/storage.h"
+
+/* ---- arguments ------------------------------------------------------------ */
+
+static PyObject *
+value_of(const cwj_graph_plan *plan, int v, PyObject *const *storages)
+{
+    const cwj_graph_plan_variable *variable = &plan->variables[v];
+    if (storages[v] != NULL) {
+        return cwj_storage_get(storages[v]);
+    }
+    if (variable->value != NULL) {
+        return Py_NewRef(variable->value);
+    }
+    PyErr_Format(PyExc_RuntimeError, "%S has no storage", variable->label);
+    return NULL;
+}
+
+static PyObject *
+inputs_of(const cwj_graph_plan *plan, int node, PyObject *const *storages, bool copy)
+{
+    const cwj_graph_plan_node *known = &plan->nodes[node];
+    PyObject *inputs = PyList_New(known->ninputs);
+    for (int i = 0; i < known->ninputs && inputs != NULL; i++) {
+        PyObject *value = value_of(plan, known->inputs[i], storages);
+        if (value != NULL && copy && PyArray_Check(value)) {
+            Py_SETREF(value, PyArray_NewCopy((PyArrayObject *)value, NPY_KEEPORDER));
+        }
+        if (value == NULL) {
+            Py_CLEAR(inputs);
+        } else {
+            PyList_SET_ITEM(inputs, i, value);
+        }
+    }
+    return inputs;
+}
+
+PyObject *
+cwj_reference_inputs(const cwj_graph_plan *plan, int node, PyObject *const *storages)
+{
+    return inputs_of(plan, node, storages, true);
+}
+
+static PyObject *
+new_outputs(int count)
+{
+    PyObject *outputs = PyList_New(count);
+    for (int i = 0; i < count && outputs != NULL; i++) {
+        PyObject *storage = cwj_storage_new(NULL);
+        if (storage == NULL) {
+            Py_CLEAR(outputs);
+        } else {
+            PyList_SET_ITEM(outputs, i, storage);
+        }
+    }
+    return outputs;
+}
+
+/* ---- parameters ------------------------------------------------------------- */
+
+/* 1 when a Python function takes four arguments (self apart), 0 when not or unknown, -1. */
+static int
+takes_four(PyObject *perform)
+{
+    int bits = cwj_takes(perform);
+    return bits < 0 ? -1 : cwj_positional(bits) >= 4 || (bits & CWJ_TAKES_ANY) != 0;
+}
+
+/* ---- the call ------------------------------------------------------------------ */
+
+int
+cwj_reference_exists(const cwj_graph_plan *plan, int node)
+{
+    PyObject *perform = NULL;
+    int found = cwj_graph_attribute_or_none(plan->nodes[node].op, "perform", &perform);
+    if (found == 0) {
+        cwj_refuse_by(plan->name, PyExc_NotImplementedError, "%S has no perform()",
+                      plan->nodes[node].label);
+    }
+    Py_XDECREF(perform);
+    return found > 0 ? 0 : -1;
+}
+
+/* The parameters, where the op has some and perform() takes them; NULL: none to pass.
+ * Returns 0, or -1 with an exception. */
+static int
+find_parameters(const cwj_graph_plan *plan, const cwj_graph_plan_node *node, PyObject *perform,
+                PyObject **parameters)
+{
+    *parameters = NULL;
+    if (node->params < 0) {
+        return 0;
+    }
+    int wanted = takes_four(perform);
+    if (wanted > 0) {
+        *parameters = plan->variables[node->params].value; /* borrowed */
+    }
+    return wanted < 0 ? -1 : 0;
+}
+
+static int
+call_perform(const cwj_graph_plan *plan, const cwj_graph_plan_node *node, PyObject *inputs,
+             PyObject *outputs)
+{
+    PyObject *parameters, *done = NULL;
+    PyObject *perform = PyObject_GetAttrString(node->op, "perform");
+    if (perform != NULL && find_parameters(plan, node, perform, &parameters) == 0) {
+        done = PyObject_CallFunctionObjArgs(perform, node->node, inputs, outputs, parameters, NULL);
+    }
+    Py_XDECREF(perform);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+/* perform() may do anything to its lists. */
+static int
+check_outputs(const cwj_graph_plan_node *node, PyObject *outputs)
+{
+    int sound = PyList_GET_SIZE(outputs) == node->noutputs;
+    for (int i = 0; i < node->noutputs && sound; i++) {
+        sound = cwj_storage_is_sound(PyList_GET_ITEM(outputs, i));
+    }
+    if (!sound) {
+        PyErr_Format(PyExc_ValueError, "perform() of %S must leave %d lists of one object each",
+                     node->label, node->noutputs);
+    }
+    return sound ? 0 : -1;
+}
+
+PyObject *
+cwj_reference_outputs(const cwj_graph_plan *plan, int node, PyObject *inputs)
+{
+    const cwj_graph_plan_node *known = &plan->nodes[node];
+    PyObject *outputs = new_outputs(known->noutputs);
+    if (outputs != NULL &&
+        (cwj_reference_exists(plan, node) < 0 || call_perform(plan, known, inputs, outputs) < 0 ||
+         check_outputs(known, outputs) < 0)) {
+        Py_CLEAR(outputs);
+    }
+    return outputs;
+}
+
+int
+cwj_reference_perform(const cwj_graph_plan *plan, int node, PyObject *const *storages)
+{
+    const cwj_graph_plan_node *known = &plan->nodes[node];
+    PyObject *inputs = inputs_of(plan, node, storages, false);
+    PyObject *outputs = inputs == NULL ? NULL : cwj_reference_outputs(plan, node, inputs);
+    int status = outputs == NULL ? -1 : 0;
+    for (int i = 0; i < known->noutputs && status == 0; i++) {
+        PyObject *storage = storages[known->outputs[i]];
+        PyObject *value = storage == NULL ? NULL : cwj_storage_get(PyList_GET_ITEM(outputs, i));
+        if (storage != NULL) {
+            status = value == NULL ? -1 : cwj_storage_put(storage, value);
+        }
+        Py_XDECREF(value);
+    }
+    Py_XDECREF(inputs);
+    Py_XDECREF(outputs);
+    return status;
+}

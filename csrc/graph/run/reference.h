@@ -1,0 +1,25 @@
+/* reference.h: a node's perform(), its Python reference. */
+#ifndef CWJ_GRAPH_RUN_REFERENCE_H
+#define CWJ_GRAPH_RUN_REFERENCE_H
+
+#include "graph/plan.h"
+
+/* NotImplementedError where a node has no perform. Returns 0, or -1. */
+int cwj_reference_exists(const cwj_graph_plan *plan, int node);
+
+/* Runs a node in Python: its inputs from their storages, its outputs to theirs. Returns 0,
+ * or -1 with an exception. */
+int cwj_reference_perform(const cwj_graph_plan *plan, int node, PyObject *const *storages);
+
+/* What a node's inputs are before its C code runs: a new list, with copies of arrays. */
+PyObject *cwj_reference_inputs(const cwj_graph_plan *plan, int node, PyObject *const *storages);
+
+/* Runs perform() on these inputs and compares what C left in the storages (compare.c). Returns
+ * 0, or -1 with ValueError that names the first output that differs, with both values. */
+int cwj_reference_compare(const cwj_graph_plan *plan, int node, PyObject *inputs,
+                          PyObject *const *storages);
+
+/* New lists of one object, filled by perform(). */
+PyObject *cwj_reference_outputs(const cwj_graph_plan *plan, int node, PyObject *inputs);
+
+#endif

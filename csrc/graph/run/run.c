@@ -1,0 +1,292 @@
+/* run.c: one run of a graph: its steps, and what comes before and behind them. */
+#include "graph/run/binding.h"
+
+#include "base/debug/zones.h"
+#include "base/heat.h"
+#include "base/raised.h"
+#include "graph/run/failure.h"
+#include "graph/code/guarded.h"
+#include "graph/run/overwrite.h"
+#include "graph/run/reference.h"
+#include "graph/run/storage.h"
+#include "graph/run/watch.h"
+#include "graph/code/tier.h"
+
+/* ---- lists beside the storages --------------------------------------------------- */
+
+static int
+copy_value(PyObject *from, PyObject *to)
+{
+    PyObject *value = cwj_storage_get(from);
+    int status = value == NULL ? -1 : cwj_storage_put(to, value);
+    Py_XDECREF(value);
+    return status;
+}
+
+/* After a good run. All updates happen at once: one input's new value may be what another
+ * one had in this run. */
+static int
+update_inputs(const cwj_binding *self, const cwj_graph_plan *plan)
+{
+    int status = 0;
+    PyObject **values = PyMem_Calloc((size_t)plan->ninputs + 1, sizeof(*values)); /* owned */
+    if (values == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int i = 0; i < plan->ninputs && status == 0; i++) {
+        if (plan->variables[i].update >= 0) {
+            values[i] = cwj_storage_get(self->storages[plan->variables[i].update]);
+            status = values[i] == NULL ? -1 : 0;
+        }
+    }
+    for (int i = 0; i < plan->ninputs && status == 0; i++) {
+        if (plan->variables[i].update >= 0) {
+            status = cwj_storage_put(self->storages[i], values[i]);
+        }
+    }
+    for (int i = 0; i < plan->ninputs; i++) {
+        Py_XDECREF(values[i]);
+    }
+    PyMem_Free(values);
+    return status;
+}
+
+/* After a good run: outputs whose list is not their storage, then updates. */
+static int
+fill_cells(const cwj_binding *self, const cwj_graph_plan *plan)
+{
+    for (int i = 0; i < plan->noutputs; i++) {
+        PyObject *cell = PyTuple_GET_ITEM(self->cells, plan->ninputs + i);
+        PyObject *storage = self->storages[plan->outputs[i]];
+        if (cell != storage && copy_value(storage, cell) < 0) {
+            return -1;
+        }
+    }
+    return plan->updates ? update_inputs(self, plan) : 0;
+}
+
+/* ---- steps ------------------------------------------------------------------------- */
+
+static int
+run_c_step(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_plan_step *step)
+{
+    cwj_graph_step *run = __atomic_load_n(&self->code->steps[step->c], __ATOMIC_ACQUIRE);
+    cwj_graph_call call = {CWJ_CALL_STEP, run, self->state, self->storages, 0};
+    int failure = cwj_graph_call_code(self->code, call);
+    if (failure == CWJ_GRAPH_FAULT) {
+        cwj_binding_abandon(self);
+        return failure;
+    }
+    if (failure == 0 && PyErr_Occurred()) {
+        failure = step->node >= 0 ? plan->nodes[step->node].code_block : -1;
+    }
+    if (failure != 0) {
+        cwj_blame_block(plan, failure, NULL);
+    }
+    return failure;
+}
+
+/* A C step of one node, and its perform() on the same inputs. */
+static int
+run_checked_step(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_plan_step *step)
+{
+    PyObject *inputs = cwj_reference_inputs(plan, step->node, self->storages);
+    int failure = inputs == NULL ? plan->nodes[step->node].code_block : 0;
+    if (failure == 0) {
+        failure = run_c_step(self, plan, step);
+    } else {
+        cwj_blame_block(plan, failure, "check");
+    }
+    if (failure == 0 && cwj_reference_compare(plan, step->node, inputs, self->storages) < 0) {
+        failure = plan->nodes[step->node].code_block;
+        cwj_blame_block(plan, failure, "check");
+    }
+    Py_XDECREF(inputs);
+    return failure;
+}
+
+static int
+run_python_step(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_plan_step *step)
+{
+    if (cwj_reference_perform(plan, step->node, self->storages) == 0) {
+        return 0;
+    }
+    int failure = plan->nodes[step->node].code_block;
+    cwj_blame_block(plan, failure, "perform");
+    return failure;
+}
+
+static int
+run_steps(cwj_binding *self, const cwj_graph_plan *plan)
+{
+    int failure = 0;
+    for (int i = 0; i < plan->nsteps && failure == 0; i++) {
+        const cwj_graph_plan_step *step = &plan->steps[i];
+        if (step->c < 0) {
+            failure = run_python_step(self, plan, step);
+        } else if (plan->check && step->node >= 0) {
+            failure = run_checked_step(self, plan, step);
+        } else {
+            failure = run_c_step(self, plan, step);
+        }
+    }
+    return failure;
+}
+
+/* ---- heat ----------------------------------------------------------------------------- */
+
+/* Runs the steps and, where an optimizing tier may come, says how long runs took since
+ * this was asked last. */
+static int
+run_timed(cwj_binding *self, const cwj_graph_plan *plan, unsigned long long *time)
+{
+    *time = 0;
+    if (self->code == NULL || !self->code->optimize ||
+        (self->is_short && ++self->tick < CWJ_SAMPLE)) {
+        return run_steps(self, plan);
+    }
+    unsigned long long start = cwj_now_ns();
+    int failure = run_steps(self, plan);
+    unsigned long long taken = cwj_now_ns() - start;
+    *time = self->is_short ? taken * CWJ_SAMPLE : taken;
+    self->is_short = taken < CWJ_SHORT_NS;
+    self->tick = 0;
+    return failure;
+}
+
+/* ---- the whole of it -------------------------------------------------------------------- */
+
+static int
+run_all(cwj_binding *self, cwj_module_state *state, const cwj_graph_plan *plan)
+{
+    unsigned long long time = 0;
+    if (self->code != NULL && self->code->looks && cwj_graph_tell(state, self->code) < 0) {
+        return -1;
+    }
+    int failure = plan->overwrites ? cwj_check_overwritten(plan, self->storages) : 0;
+    if (failure == 0) {
+        failure = cwj_binding_begin(self, plan);
+    }
+    if (failure == 0 && self->nwatches > 0) {
+        failure = cwj_watch_prepare(self, plan);
+    }
+    if (failure == 0) {
+        failure = run_timed(self, plan, &time);
+    }
+    if (failure == 0) {
+        cwj_watch_begin(self, plan);
+        failure = self->fills ? fill_cells(self, plan) : 0;
+    } else {
+        cwj_watch_restore(self, plan);
+    }
+    if (time > 0 && failure == 0) {
+        failure = cwj_graph_heat(state, self->code, time);
+    }
+    return failure;
+}
+
+/* ---- debug=True: red zones around arrays, and what is in them ------------------------------------------------------ */
+
+/* Returns -1 with an exception set. */
+static int
+check_variable(const cwj_binding *self, const cwj_graph_plan *plan, int v)
+{
+    PyObject *storage = self->storages[v];
+    ptrdiff_t offset;
+    if (storage == NULL || !cwj_storage_is_sound(storage)) {
+        return 0;
+    }
+    PyObject *object = PyList_GET_ITEM(storage, 0);
+    if (!PyArray_Check(object) || !cwj_zones_have((PyArrayObject *)object) ||
+        !cwj_zones_damaged(PyArray_DATA((PyArrayObject *)object), &offset)) {
+        return 0;
+    }
+    cwj_damage_raise(self->code->guard->module, plan->name,
+                     PyUnicode_FromFormat("the code has written %s the array of %U: at byte %zd, "
+                                          "counted from its first, which has %zd; other memory "
+                                          "may be damaged, too",
+                                          offset < 0 ? "in front of" : "behind",
+                                          plan->variables[v].label, (Py_ssize_t)offset,
+                                          (Py_ssize_t)PyArray_NBYTES((PyArrayObject *)object)));
+    return -1;
+}
+
+/* An output without an element that nobody has written. Other variables may have some: what
+ * writes to them may come later, and look on them as its own. Returns -1 with an exception set. */
+static int
+check_written(const cwj_binding *self, const cwj_graph_plan *plan, int v)
+{
+    PyObject *storage = self->storages[v];
+    npy_intp offset;
+    if (storage == NULL || !cwj_storage_is_sound(storage)) {
+        return 0;
+    }
+    PyObject *object = PyList_GET_ITEM(storage, 0);
+    if (!PyArray_Check(object) || !cwj_zones_have((PyArrayObject *)object) ||
+        !cwj_zones_unwritten((PyArrayObject *)object, &offset)) {
+        return 0;
+    }
+    cwj_damage_raise(
+        self->code->guard->module, plan->name,
+        PyUnicode_FromFormat("the code has not written all of the array of %U: element "
+                             "%zd in its memory was never written",
+                             plan->variables[v].label,
+                             offset / PyArray_ITEMSIZE((PyArrayObject *)object)));
+    return -1;
+}
+
+/* A whole run. */
+static int
+run_in_zones(cwj_binding *self, cwj_module_state *state, const cwj_graph_plan *plan)
+{
+    PyObject *before = cwj_zones_enter();
+    if (before == NULL) {
+        return -1;
+    }
+    int failure = run_all(self, state, plan);
+    cwj_zones_leave(before);
+    for (int v = 0; v < plan->nvariables && failure == 0; v++) {
+        failure = check_variable(self, plan, v);
+    }
+    for (int i = 0; i < plan->noutputs && failure == 0; i++) {
+        failure = check_written(self, plan, plan->outputs[i]);
+    }
+    self->faulted |= failure != 0 && PyErr_ExceptionMatches(state->fault);
+    return failure;
+}
+
+/* ---- with or without it ---------------------------------------------------------------- */
+
+int
+cwj_binding_run(cwj_binding *self, cwj_module_state *state, const cwj_graph_plan *plan)
+{
+    return self->code != NULL && self->code->guard != NULL ? run_in_zones(self, state, plan)
+                                                           : run_all(self, state, plan);
+}
+
+/* ---- a run and its turn ------------------------------------------------------ */
+
+int
+cwj_binding_take_turn(cwj_binding *binding, const cwj_graph_plan *plan)
+{
+    const char *name = PyUnicode_AsUTF8(plan->name);
+    int lost = name == NULL ? -1 : cwj_turn_take(&binding->turn, name);
+    if (lost > 0) {
+        cwj_binding_abandon(binding);
+    }
+    return lost < 0 ? -1 : 0;
+}
+
+int
+cwj_binding_run_in_turn(cwj_binding *binding, cwj_module_state *state, const cwj_graph_plan *plan,
+                        int *code)
+{
+    if (cwj_binding_take_turn(binding, plan) < 0) {
+        return -1;
+    }
+    *code = cwj_binding_run(binding, state, plan);
+    Py_XSETREF(binding->error, cwj_raised_take());
+    cwj_turn_give(&binding->turn);
+    return 0;
+}

@@ -1,0 +1,91 @@
+/* watch.c: what callers hold of the run before.
+ *
+ * What a caller got must not change under him. Two kinds of outputs could: those
+ * whose code takes up the object of the run before (fetched), and those whose C
+ * value lives on in the state and shares memory with what went to Python (kept).
+ * Both are found by counting references: an object that is held by more than the
+ * graph itself is not given to the code again.
+ */
+#include "graph/run/watch.h"
+
+#include "graph/run/overwrite.h"
+#include "graph/run/storage.h"
+
+/* Takes an object that others hold out of its storage; it stays in watch->object, to be
+ * put back should the run fail. */
+static int
+hide_fetched(cwj_watch *watch, PyObject *storage)
+{
+    if (!cwj_storage_is_sound(storage)) {
+        return 0; /* the code that looks there says so, by the number of its block */
+    }
+    PyObject *object = PyList_GET_ITEM(storage, 0);
+    if (object == Py_None || Py_REFCNT(object) == 1) {
+        return 0;
+    }
+    watch->object = Py_NewRef(object);
+    return cwj_storage_put(storage, NULL);
+}
+
+/* Begins a kept output anew when its object got more holders since the last run. */
+static int
+renew_kept(cwj_binding *self, const cwj_graph_plan *plan, cwj_watch *watch, PyObject *storage)
+{
+    PyObject *object = watch->object;
+    if (object == NULL) {
+        return 0;
+    }
+    int gone = !cwj_storage_is_sound(storage) || PyList_GET_ITEM(storage, 0) != object;
+    bool shared = Py_REFCNT(object) > watch->count - gone;
+    watch->object = NULL;
+    Py_DECREF(object);
+    return shared ? cwj_binding_renew(self, plan, watch->variable) : 0;
+}
+
+int
+cwj_watch_prepare(cwj_binding *self, const cwj_graph_plan *plan)
+{
+    int failure = 0;
+    for (int i = 0; i < self->nwatches && failure == 0; i++) {
+        cwj_watch *watch = &self->watches[i];
+        PyObject *storage = self->storages[watch->variable];
+        failure = plan->variables[watch->variable].fetched ? hide_fetched(watch, storage)
+                                                           : renew_kept(self, plan, watch, storage);
+    }
+    return failure;
+}
+
+void
+cwj_watch_begin(cwj_binding *self, const cwj_graph_plan *plan)
+{
+    for (int i = 0; i < self->nwatches; i++) {
+        cwj_watch *watch = &self->watches[i];
+        PyObject *storage = self->storages[watch->variable];
+        Py_CLEAR(watch->object);
+        if (plan->variables[watch->variable].fetched || !cwj_storage_is_sound(storage)) {
+            continue;
+        }
+        PyObject *object = PyList_GET_ITEM(storage, 0);
+        if (Py_REFCNT(object) > 1 && !cwj_never_changes(object)) {
+            watch->object = Py_NewRef(object);
+            watch->count = Py_REFCNT(object);
+        }
+    }
+}
+
+void
+cwj_watch_restore(cwj_binding *self, const cwj_graph_plan *plan)
+{
+    for (int i = 0; i < self->nwatches; i++) {
+        cwj_watch *watch = &self->watches[i];
+        PyObject *storage = self->storages[watch->variable], *object = watch->object;
+        if (!plan->variables[watch->variable].fetched || object == NULL) {
+            continue;
+        }
+        watch->object = NULL;
+        if (cwj_storage_is_sound(storage) && PyList_GET_ITEM(storage, 0) == Py_None) {
+            cwj_storage_put(storage, object);
+        }
+        Py_DECREF(object);
+    }
+}

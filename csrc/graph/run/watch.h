@@ -1,0 +1,14 @@
+/* watch.h: what callers hold of the run before. */
+#ifndef CWJ_GRAPH_RUN_WATCH_H
+#define CWJ_GRAPH_RUN_WATCH_H
+
+#include "graph/run/binding.h"
+
+/* Before a run: takes what others hold out of the code's reach. As cwj_binding_begin(). */
+int cwj_watch_prepare(cwj_binding *binding, const cwj_graph_plan *plan);
+/* After a good run: remembers what C still holds of an output. */
+void cwj_watch_begin(cwj_binding *binding, const cwj_graph_plan *plan);
+/* After a failure: fetched outputs get their objects back. */
+void cwj_watch_restore(cwj_binding *binding, const cwj_graph_plan *plan);
+
+#endif

@@ -1,0 +1,351 @@
+/* call.c: a call of a LibraryFunction.
+ *
+ *     bind   arguments by position and name, defaults
+ *     take   numbers, arrays, texts: types and values
+ *     solve  symbols from shapes; all dims checked; what is written shares no memory
+ *     fill   hidden integers, strides, new outputs
+ *     run    the thunk, without the GIL; the status
+ *     pack   results
+ *
+ * Functions of numbers alone have a way of their own, without a frame. It gives up
+ * without a trace, so that the long way words all faults.
+ */
+#include "base/errors.h"
+#include "library/objects/instance.h"
+#include "library/objects/references.h"
+#include "library/call/steps.h"
+
+enum {
+    FRAME_BYTES = 2048
+};
+
+/* ---- running ------------------------------------------------------------------- */
+
+static inline void
+run_thunk(const cwj_library_function *function, cwj_slot *slots, bool keep_gil)
+{
+    if (keep_gil) {
+        function->thunk(slots);
+        return;
+    }
+    cwj_calls_running++;
+    PyThreadState *thread = PyEval_SaveThread();
+    function->thunk(slots);
+    PyEval_RestoreThread(thread);
+    if (--cwj_calls_running == 0) {
+        cwj_calls_ended();
+    }
+}
+
+/* ---- numbers alone ---------------------------------------------------------------- */
+
+/* Returns 0 where the long way has to look, -1 with an exception set. */
+static inline int
+take_simple(const cwj_parameter *parameter, PyObject *object, cwj_slot *slot)
+{
+    if (PyFloat_CheckExact(object) && parameter->type->typenum == NPY_FLOAT64) {
+        slot->d = PyFloat_AS_DOUBLE(object);
+        return 1;
+    }
+    if (object == Py_None) {
+        return 0;
+    }
+    cwj_fit fit = cwj_scalar_take(parameter->type, false, object, slot);
+    return fit == CWJ_FITS ? 1 : fit == CWJ_FIT_ERROR ? -1 : 0;
+}
+
+/* Returns 0 where the long way has to look, -1 with an exception set. */
+static int
+take_all_simple(const cwj_library_function *self, PyObject *const *args, cwj_slot *slots)
+{
+    for (int k = 0; k < self->nparameters; k++) {
+        int taken = take_simple(&self->parameters[k], args[k], &slots[k + 1]);
+        if (taken <= 0) {
+            return taken;
+        }
+    }
+    return 1;
+}
+
+static PyObject *
+call_simple(const cwj_library_function *self, cwj_slot *slots)
+{
+    run_thunk(self, slots, self->keep_gil);
+    if (PyErr_Occurred()) { /* of code that calls PyErr_Format */
+        return NULL;
+    }
+    return self->result.role == CWJ_NONE ? Py_NewRef(Py_None)
+                                         : cwj_scalar_object(self->result.type, &slots[0]);
+}
+
+/* ---- the frame -------------------------------------------------------------------- */
+
+/* The parts of a frame, one behind the other; largest alignments first, so that there are no gaps. */
+#define FRAME_PARTS(PART, function)           \
+    PART(slots, (function)->nparameters + 1)  \
+    PART(targets, (function)->nparameters)    \
+    PART(views, (function)->nbuffers)         \
+    PART(given, (function)->narguments)       \
+    PART(made, (function)->nparameters + 1)   \
+    PART(memory, (function)->nparameters + 1) \
+    PART(lengths, (function)->nlengths)       \
+    PART(symbols, (function)->nsymbols)       \
+    PART(sources, (function)->nsymbols)
+
+#define SIZE_OF_PART(part, count) +(size_t)(count) * sizeof(*((cwj_library_frame *)0)->part)
+#define PLACE_PART(part, count)   \
+    frame->part = (void *)memory; \
+    memory += (size_t)(count) * sizeof(*frame->part);
+
+size_t
+cwj_library_frame_size(const cwj_library_function *function)
+{
+    _Static_assert(
+        sizeof(cwj_slot) % _Alignof(Py_buffer) == 0 && sizeof(Py_buffer) % _Alignof(void *) == 0 &&
+            sizeof(void *) % _Alignof(npy_intp) == 0 &&
+            sizeof(npy_intp) % _Alignof(npy_int64) == 0 && sizeof(npy_int64) % _Alignof(int) == 0,
+        "each part of a frame begins where the one before it ends");
+    return 0 FRAME_PARTS(SIZE_OF_PART, function);
+}
+
+/* memory is aligned and zeroed, of function->frame_size bytes. */
+static void
+frame_open(cwj_library_frame *frame, cwj_library_function *function, char *memory)
+{
+    *frame = (cwj_library_frame){.function = function};
+    FRAME_PARTS(PLACE_PART, function)
+    for (int s = 0; s < function->nsymbols; s++) {
+        frame->sources[s] = -1;
+    }
+}
+
+static void
+frame_close(cwj_library_frame *frame)
+{
+    const cwj_library_function *function = frame->function;
+    for (int k = 0; k <= function->nparameters; k++) {
+        Py_XDECREF(frame->made[k]);
+        PyMem_Free(frame->memory[k]);
+    }
+    for (int i = 0; i < frame->nviews; i++) {
+        PyBuffer_Release(&frame->views[i]);
+    }
+    /* What the callee allocated, and nobody came to own. */
+    for (int k = 0; k < function->nparameters && frame->called; k++) {
+        const cwj_parameter *parameter = &function->parameters[k];
+        if (parameter->role == CWJ_DATA && parameter->free != NULL && frame->targets[k].p != NULL) {
+            parameter->free(frame->targets[k].p);
+        }
+    }
+}
+
+/* ---- taking ------------------------------------------------------------------------ */
+
+static int
+take_one(cwj_library_frame *frame, int k)
+{
+    PyObject *object = cwj_library_given(frame, k);
+    switch (frame->function->parameters[k].role) {
+    case CWJ_VALUE:
+        return cwj_library_take_value(frame, k, object);
+    case CWJ_ARRAY:
+        return cwj_library_take_array(frame, k, object);
+    case CWJ_ITEMS:
+        return cwj_library_take_items(frame, k, object);
+    case CWJ_STRING:
+        return cwj_library_take_string(frame, k, object);
+    case CWJ_BUFFER:
+        return cwj_library_take_buffer(frame, k, object);
+    case CWJ_HANDLE:
+    case CWJ_STRUCT:
+        return cwj_library_take_instance(frame, k, object);
+    default:
+        return 0;
+    }
+}
+
+/* True when Python code may run while it is taken: __index__, __iter__, __buffer__. */
+static inline bool
+may_run_python(cwj_role role)
+{
+    return role == CWJ_VALUE || role == CWJ_ITEMS || role == CWJ_BUFFER;
+}
+
+/* Pointers last: Python code may resize an array, or free a C object, but not from there on. */
+static int
+take_all(cwj_library_frame *frame)
+{
+    const cwj_library_function *function = frame->function;
+    for (int last = 0; last < 2; last++) {
+        for (int k = 0; k < function->nparameters; k++) {
+            bool late = !may_run_python(function->parameters[k].role);
+            if (late == last && take_one(frame, k) < 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- the status ------------------------------------------------------------------------ */
+
+static int
+check_status(cwj_library_frame *frame)
+{
+    const cwj_library_function *function = frame->function;
+    PyObject *status = NULL;
+    if (function->check == NULL) {
+        return 0;
+    }
+    if (function->result.role == CWJ_STATUS) {
+        status = cwj_scalar_object(function->result.type, &frame->slots[0]);
+    } else {
+        const cwj_parameter *given = NULL;
+        cwj_slot slot;
+        for (int k = 0; k < function->nparameters && given == NULL; k++) {
+            if (function->parameters[k].role == CWJ_STATUS) {
+                given = &function->parameters[k];
+                cwj_scalar_load(given->type, &frame->targets[k], &slot);
+            }
+        }
+        status = given == NULL ? Py_NewRef(Py_None) : cwj_scalar_object(given->type, &slot);
+    }
+    PyObject *result =
+        status == NULL ? NULL : PyObject_CallFunctionObjArgs(function->check, status, NULL);
+    Py_XDECREF(status);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+static int
+run(cwj_library_frame *frame)
+{
+    const cwj_library_function *function = frame->function;
+    if (function->has_instances && cwj_library_refuse_looks(frame) < 0) {
+        return -1;
+    }
+    if (function->result.role == CWJ_STRUCT) {
+        PyObject **made = &frame->made[function->nparameters];
+        *made = cwj_instance_empty(function->result.cls, &frame->slots[0].p);
+        if (*made == NULL) {
+            return -1;
+        }
+    }
+    if (function->has_instances) {
+        cwj_library_change_instances(frame, cwj_instance_hold);
+    }
+    run_thunk(function, frame->slots, function->keep_gil || frame->moves);
+    if (function->has_instances) {
+        cwj_library_change_instances(frame, cwj_instance_release);
+    }
+    if (PyErr_Occurred() || check_status(frame) < 0) {
+        return -1;
+    }
+    frame->called = true;
+    return 0;
+}
+
+/* ---- a call -------------------------------------------------------------------------------- */
+
+static PyObject *
+call_long(cwj_library_function *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+          char *memory)
+{
+    cwj_library_frame frame;
+    PyObject *result = NULL;
+    frame_open(&frame, self, memory);
+    if (cwj_library_bind(&frame, args, nargs, kwnames) == 0 && take_all(&frame) == 0 &&
+        cwj_library_solve(&frame) == 0 &&
+        (!self->has_written || cwj_library_check_overlap(&frame) == 0) &&
+        cwj_library_fill(&frame) == 0 && run(&frame) == 0) {
+        result = cwj_library_pack(&frame);
+    }
+    frame_close(&frame);
+    return result;
+}
+
+PyObject *
+cwj_library_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    cwj_library_function *self = (cwj_library_function *)op;
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (self->simple && kwnames == NULL && nargs == self->nparameters) {
+        cwj_slot slots[CWJ_MOST_SIMPLE + 1];
+        int taken = take_all_simple(self, args, slots);
+        if (taken != 0) {
+            return taken < 0 ? NULL : call_simple(self, slots);
+        }
+    }
+    if (self->frame_size <= FRAME_BYTES) {
+        _Alignas(max_align_t) char memory[FRAME_BYTES];
+        memset(memory, 0, self->frame_size);
+        return call_long(self, args, nargs, kwnames, memory);
+    }
+    char *memory = PyMem_Calloc(1, self->frame_size);
+    if (memory == NULL) {
+        return PyErr_NoMemory();
+    }
+    PyObject *result = call_long(self, args, nargs, kwnames, memory);
+    PyMem_Free(memory);
+    return result;
+}
+
+/* ---- for interfaces --------------------------------------------------------------------------- */
+
+/* Marks arguments whose type does not fit; other faults are for a call to raise. */
+static int
+judge(cwj_library_frame *frame, PyObject *verdict)
+{
+    for (int k = 0; k < frame->function->nparameters; k++) {
+        int argument = frame->function->parameters[k].argument;
+        if (take_one(frame, k) == 0) {
+            continue;
+        }
+        bool wrong_type = PyErr_ExceptionMatches(PyExc_TypeError);
+        if (!cwj_clear_expected(PyExc_TypeError, PyExc_ValueError, NULL)) {
+            return -1;
+        }
+        if (wrong_type && argument >= 0) {
+            Py_SETREF(PyTuple_GET_ITEM(verdict, argument), Py_NewRef(Py_False));
+        }
+    }
+    return 0;
+}
+
+static PyObject *
+fits(cwj_library_function *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+     char *memory)
+{
+    cwj_library_frame frame;
+    PyObject *verdict = NULL;
+    frame_open(&frame, self, memory);
+    frame.strict = true;
+    if (cwj_library_bind(&frame, args, nargs, kwnames) < 0) {
+        if (cwj_clear_expected(PyExc_TypeError, NULL)) {
+            verdict = Py_NewRef(Py_None);
+        }
+    } else {
+        verdict = PyTuple_New(self->narguments);
+        for (int i = 0; verdict != NULL && i < self->narguments; i++) {
+            PyTuple_SET_ITEM(verdict, i, Py_NewRef(Py_True));
+        }
+        if (verdict != NULL && judge(&frame, verdict) < 0) {
+            Py_CLEAR(verdict);
+        }
+    }
+    frame_close(&frame);
+    return verdict;
+}
+
+PyObject *
+cwj_library_fits(cwj_library_function *self, PyObject *const *args, Py_ssize_t nargs,
+                 PyObject *kwnames)
+{
+    char *memory = PyMem_Calloc(1, self->frame_size);
+    if (memory == NULL) {
+        return PyErr_NoMemory();
+    }
+    PyObject *verdict = fits(self, args, nargs, kwnames, memory);
+    PyMem_Free(memory);
+    return verdict;
+}

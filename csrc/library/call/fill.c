@@ -1,0 +1,150 @@
+/* fill.c: what shapes say, once all symbols are known: hidden integers, strides, new outputs. */
+#include "library/call/steps.h"
+#include "library/objects/instance.h"
+
+static int
+put_integer(cwj_library_frame *frame, int k, npy_int64 value)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    cwj_slot *slot = &frame->slots[k + 1];
+    if (!cwj_library_type_holds(parameter->type, value)) {
+        return cwj_library_refuse(frame, PyExc_ValueError,
+                                  "%U would be %lld, which is out of range of its type %s",
+                                  parameter->name, (long long)value, parameter->type->name);
+    }
+    cwj_scalar_put(parameter->type, value, slot);
+    if (parameter->by_pointer) {
+        cwj_scalar_store(parameter->type, slot, &frame->targets[k]);
+        slot->p = &frame->targets[k];
+    }
+    return 0;
+}
+
+static int
+make_array(cwj_library_frame *frame, int k)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    npy_intp shape[NPY_MAXDIMS];
+    if (cwj_library_shape(frame, parameter->dims, parameter->ndim, cwj_library_name(frame, k),
+                          shape) < 0) {
+        return -1;
+    }
+    /* Zeros: a routine may return early and write nothing, as BLAS does of matrices without columns. */
+    frame->made[k] =
+        PyArray_Zeros(parameter->ndim, shape, PyArray_DescrFromType(parameter->type->typenum),
+                      parameter->order == CWJ_ORDER_F);
+    if (frame->made[k] == NULL) {
+        return -1;
+    }
+    frame->slots[k + 1].p = PyArray_DATA((PyArrayObject *)frame->made[k]);
+    return 0;
+}
+
+static int
+make_struct(cwj_library_frame *frame, int k)
+{
+    frame->made[k] = cwj_instance_empty(frame->function->parameters[k].cls, &frame->slots[k + 1].p);
+    return frame->made[k] == NULL ? -1 : 0;
+}
+
+/* How axis `axis` of an array lies, in elements. Of an axis with one element, or of an array
+ * with none, what a contiguous array would have: libraries check leading dimensions. */
+static npy_int64
+stride_of(PyArrayObject *array, int axis, cwj_order order)
+{
+    npy_int64 natural = 1;
+    int ndim = PyArray_NDIM(array);
+    if (PyArray_DIM(array, axis) > 1 && PyArray_SIZE(array) > 0) {
+        return PyArray_STRIDE(array, axis) / PyArray_ITEMSIZE(array);
+    }
+    bool fortran = order == CWJ_ORDER_F;
+    int from = fortran ? 0 : axis + 1, to = fortran ? axis : ndim;
+    for (int d = from; d < to; d++) {
+        npy_int64 length = PyArray_DIM(array, d) > 0 ? PyArray_DIM(array, d) : 1;
+        if (__builtin_mul_overflow(natural, length, &natural)) {
+            return 1; /* nothing will be read */
+        }
+    }
+    return natural;
+}
+
+static int
+fill_stride(cwj_library_frame *frame, int k)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    PyObject *given = cwj_library_given(frame, parameter->of);
+    PyArrayObject *array = (PyArrayObject *)(given != NULL ? given : frame->made[parameter->of]);
+    cwj_order order = frame->function->parameters[parameter->of].order;
+    return put_integer(frame, k, array == NULL ? 0 : stride_of(array, parameter->axis, order));
+}
+
+static int
+fill_hidden(cwj_library_frame *frame, int k)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    npy_int64 value;
+    if (cwj_library_evaluate(frame, &parameter->value, parameter->name, &value) < 0) {
+        return -1;
+    }
+    return put_integer(frame, k, value);
+}
+
+/* What C will write; where an array has that length, C finds it there before. */
+static int
+fill_length(cwj_library_frame *frame, int k)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    cwj_slot *slot = &frame->slots[k + 1];
+    if (parameter->symbol >= 0 && frame->sources[parameter->symbol] >= 0) {
+        if (put_integer(frame, k, frame->symbols[parameter->symbol]) < 0) {
+            return -1;
+        }
+        cwj_scalar_store(parameter->type, slot, &frame->targets[k]);
+    }
+    slot->p = &frame->targets[k];
+    return 0;
+}
+
+static int
+fill_one(cwj_library_frame *frame, int k)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    switch (parameter->role) {
+    case CWJ_HIDDEN:
+        return fill_hidden(frame, k);
+    case CWJ_ARRAY:
+        return parameter->intent == CWJ_INTENT_OUT ? make_array(frame, k) : 0;
+    case CWJ_LENGTH:
+        return fill_length(frame, k);
+    case CWJ_DATA:
+    case CWJ_STATUS:
+        frame->slots[k + 1].p = &frame->targets[k];
+        return 0;
+    case CWJ_STRUCT:
+        return parameter->intent == CWJ_INTENT_OUT ? make_struct(frame, k) : 0;
+    case CWJ_HANDLE:
+        if (parameter->intent == CWJ_INTENT_OUT) {
+            frame->slots[k + 1].p = &frame->targets[k];
+        }
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+int
+cwj_library_fill(cwj_library_frame *frame)
+{
+    const cwj_library_function *function = frame->function;
+    for (int k = 0; k < function->nparameters; k++) {
+        if (fill_one(frame, k) < 0) {
+            return -1;
+        }
+    }
+    for (int k = 0; k < function->nparameters; k++) { /* outputs, too, are there now */
+        if (function->parameters[k].role == CWJ_STRIDE && fill_stride(frame, k) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,172 @@
+/* keep.c: what keeps the memory alive that results lie in, or point to. */
+#include "base/errors.h"
+#include "library/call/steps.h"
+#include "library/objects/owners.h"
+#include "library/objects/references.h"
+
+static const char VIEW[] = "cwrapjit.view";
+
+static void
+end_view(PyObject *capsule)
+{
+    Py_DECREF((PyObject *)PyCapsule_GetPointer(capsule, VIEW));
+}
+
+/* What keeps an argument's memory in place; new reference. Of a bytearray and its like that
+ * is a memoryview, in a capsule so that nobody can release it. */
+static PyObject *
+pin(PyObject *given)
+{
+    if (PyArray_Check(given) || PyBytes_Check(given) || cwj_is_instance(given) ||
+        !PyObject_CheckBuffer(given)) {
+        return Py_NewRef(given);
+    }
+    PyObject *view = PyMemoryView_FromObject(given);
+    PyObject *capsule = view == NULL ? NULL : PyCapsule_New(view, VIEW, end_view);
+    if (capsule == NULL) {
+        Py_XDECREF(view);
+    }
+    return capsule;
+}
+
+/* What has the memory of an argument: of an instance that lies in others, these. */
+static int
+append_base(PyObject *list, PyObject *given)
+{
+    bool lies = cwj_is_instance(given) && ((cwj_instance *)given)->base != NULL;
+    PyObject *base = lies ? Py_NewRef(((cwj_instance *)given)->base) : pin(given);
+    int status = base == NULL ? -1 : 0;
+    for (Py_ssize_t i = 0; status == 0 && PyTuple_Check(base) && i < PyTuple_GET_SIZE(base); i++) {
+        status = append_base(list, PyTuple_GET_ITEM(base, i));
+    }
+    if (status == 0 && !PyTuple_Check(base)) {
+        status = cwj_append_once(list, base);
+    }
+    Py_XDECREF(base);
+    return status;
+}
+
+/* The arguments that a result points into: a new list. */
+static PyObject *
+list_bases(const cwj_library_frame *frame)
+{
+    const cwj_result *result = &frame->function->result;
+    PyObject *list = PyList_New(0);
+    for (int i = 0; i < result->nof && list != NULL; i++) {
+        PyObject *given = frame->given[result->of[i]];
+        if (given != NULL && append_base(list, given) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+PyObject *
+cwj_library_base(const cwj_library_frame *frame)
+{
+    if (frame->function->result.owner != CWJ_OWNER_ARGUMENT) {
+        return Py_NewRef(frame->function->owner); /* memory of the library's */
+    }
+    PyObject *list = list_bases(frame);
+    PyObject *base = list == NULL                 ? NULL
+                     : PyList_GET_SIZE(list) == 1 ? Py_NewRef(PyList_GET_ITEM(list, 0))
+                                                  : PyList_AsTuple(list);
+    Py_XDECREF(list);
+    return base;
+}
+
+int
+cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made)
+{
+    const cwj_library_function *function = frame->function;
+    cwj_instance *self = (cwj_instance *)made;
+    for (int k = 0; self->layout->has_pointers && k < function->nparameters; k++) {
+        cwj_role role = function->parameters[k].role;
+        bool is_memory = role == CWJ_ARRAY || role == CWJ_BUFFER || role == CWJ_STRING ||
+                         role == CWJ_HANDLE || role == CWJ_STRUCT;
+        PyObject *given = is_memory ? cwj_library_given(frame, k) : NULL;
+        PyObject *kept = given == NULL ? NULL : pin(given);
+        if (given != NULL &&
+            (kept == NULL || cwj_references_put(self, self->pointer, kept, kept) < 0)) {
+            Py_XDECREF(kept);
+            return -1;
+        }
+        if (kept != NULL && cwj_is_instance(kept) &&
+            cwj_references_copy(self, self->pointer, kept, frame->slots[k + 1].p,
+                                ((cwj_instance *)kept)->layout->size, true) < 0) {
+            Py_DECREF(kept);
+            return -1;
+        }
+        Py_XDECREF(kept);
+    }
+    return 0;
+}
+
+/* 1, 0, or -1 with an exception set. */
+static int
+has_writeable_memory(PyObject *given)
+{
+    Py_buffer view;
+    if (PyArray_Check(given)) {
+        return PyArray_ISWRITEABLE((PyArrayObject *)given);
+    }
+    if (cwj_is_instance(given) || !PyObject_CheckBuffer(given)) {
+        return !PyUnicode_Check(given);
+    }
+    if (PyObject_GetBuffer(given, &view, PyBUF_WRITABLE) < 0) {
+        return cwj_clear_expected(PyExc_BufferError, PyExc_ValueError, NULL) ? 0 : -1;
+    }
+    PyBuffer_Release(&view);
+    return 1;
+}
+
+int
+cwj_library_may_write(const cwj_library_frame *frame)
+{
+    const cwj_result *result = &frame->function->result;
+    int writeable = !result->readonly;
+    for (int i = 0; writeable > 0 && i < result->nof && result->owner == CWJ_OWNER_ARGUMENT; i++) {
+        PyObject *given = frame->given[result->of[i]];
+        writeable = given == NULL ? 1 : has_writeable_memory(given);
+    }
+    return writeable;
+}
+
+/* What keeps the memory behind a pointer into arguments: a tuple. owner: the instance that has
+ * this memory, or NULL. */
+static PyObject *
+keepers_among_arguments(const cwj_library_frame *frame, PyObject *owner)
+{
+    const cwj_result *result = &frame->function->result;
+    PyObject *list = list_bases(frame), *tuple = NULL;
+    bool has_instance = false;
+    for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
+        has_instance |= cwj_is_instance(PyList_GET_ITEM(list, i));
+    }
+    /* Without one the library keeps what pointers in there point to. */
+    bool needs_library = !has_instance && PyTuple_GET_SIZE(result->library) > 0;
+    if (list != NULL &&
+        (!needs_library || PyList_Append(list, PyTuple_GET_ITEM(result->library, 0)) == 0) &&
+        (owner == NULL || cwj_append_once(list, owner) == 0)) {
+        tuple = PyList_AsTuple(list);
+    }
+    Py_XDECREF(list);
+    return tuple;
+}
+
+PyObject *
+cwj_library_keeper(const cwj_library_frame *frame)
+{
+    const cwj_result *result = &frame->function->result;
+    if (result->owner == CWJ_OWNER_CALLEE) {
+        return NULL;
+    }
+    PyObject *owner = (PyObject *)cwj_owner_at(frame->slots[0].p);
+    if (result->owner == CWJ_OWNER_ARGUMENT) {
+        return keepers_among_arguments(frame, owner);
+    }
+    if (owner == NULL && PyTuple_GET_SIZE(result->library) > 0) {
+        owner = PyTuple_GET_ITEM(result->library, 0);
+    }
+    return Py_XNewRef(owner);
+}

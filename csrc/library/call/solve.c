@@ -1,0 +1,194 @@
+/* solve.c: the values of symbols and dims in a call. Arithmetic never overflows in silence. */
+#include "library/call/steps.h"
+
+/* ---- evaluating --------------------------------------------------------------- */
+
+static bool
+operate(cwj_operator op, npy_int64 *left, npy_int64 right)
+{
+    switch (op) {
+    case CWJ_ADD:
+        return !__builtin_add_overflow(*left, right, left);
+    case CWJ_SUBTRACT:
+        return !__builtin_sub_overflow(*left, right, left);
+    case CWJ_MULTIPLY:
+        return !__builtin_mul_overflow(*left, right, left);
+    case CWJ_DIVIDE:
+    case CWJ_REMAINDER:
+        if (right == 0 || (right == -1 && *left == INT64_MIN)) {
+            return false;
+        }
+        *left = op == CWJ_DIVIDE ? *left / right : *left % right;
+        return true;
+    default:
+        return false;
+    }
+}
+
+int
+cwj_library_evaluate(const cwj_library_frame *frame, const cwj_dim *dim, PyObject *what,
+                     npy_int64 *value)
+{
+    npy_int64 stack[CWJ_MAX_DEPTH];
+    int depth = 0;
+    for (int i = 0; i < dim->count; i++) {
+        const cwj_operation *operation = &dim->operations[i];
+        if (operation->op == CWJ_NUMBER) {
+            stack[depth++] = operation->value;
+        } else if (operation->op == CWJ_SYMBOL) {
+            stack[depth++] = frame->symbols[operation->value];
+        } else {
+            depth--;
+            if (!operate(operation->op, &stack[depth - 1], stack[depth])) {
+                return cwj_library_refuse(frame, PyExc_ValueError,
+                                          "computing %U: a division by zero, or a number too large",
+                                          what);
+            }
+        }
+    }
+    *value = depth == 1 ? stack[0] : 0;
+    return 0;
+}
+
+int
+cwj_library_shape(const cwj_library_frame *frame, const cwj_dim *dims, int ndim, PyObject *what,
+                  npy_intp *shape)
+{
+    for (int d = 0; d < ndim; d++) {
+        npy_int64 value;
+        if (cwj_library_evaluate(frame, &dims[d], what, &value) < 0) {
+            return -1;
+        }
+        if (value < 0) {
+            return cwj_library_refuse(frame, PyExc_ValueError, "dim %d of %U would be %lld", d,
+                                      what, (long long)value);
+        }
+        shape[d] = (npy_intp)value;
+    }
+    return 0;
+}
+
+/* ---- symbols from what was given ------------------------------------------------- */
+
+/* The shape of what parameter k was given, or NULL where it is absent or has none. */
+static const npy_intp *
+given_shape(const cwj_library_frame *frame, int k)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    switch (parameter->role) {
+    case CWJ_ARRAY: {
+        PyArrayObject *array = (PyArrayObject *)cwj_library_given(frame, k);
+        return array == NULL ? NULL : PyArray_DIMS(array);
+    }
+    case CWJ_BUFFER:
+    case CWJ_ITEMS:
+        return frame->slots[k + 1].p == NULL ? NULL : frame->lengths + parameter->lengths_at;
+    default:
+        return NULL;
+    }
+}
+
+/* "(k, n)" with names of symbols; expressions as they are kept. */
+static PyObject *
+text_of_dim(const cwj_library_frame *frame, const cwj_dim *dim)
+{
+    PyObject *text = PyUnicode_FromString("");
+    for (int i = 0; i < dim->count && text != NULL; i++) {
+        const cwj_operation *operation = &dim->operations[i];
+        const char *space = i > 0 ? " " : "";
+        if (operation->op == CWJ_NUMBER) {
+            Py_SETREF(text,
+                      PyUnicode_FromFormat("%U%s%lld", text, space, (long long)operation->value));
+        } else if (operation->op == CWJ_SYMBOL) {
+            Py_SETREF(text, PyUnicode_FromFormat(
+                                "%U%s%U", text, space,
+                                PyTuple_GET_ITEM(frame->function->symbols, operation->value)));
+        } else {
+            Py_SETREF(text, PyUnicode_FromFormat("%U%s%c", text, space,
+                                                 "+-*/%"[operation->op - CWJ_ADD]));
+        }
+    }
+    return text;
+}
+
+/* ", as n is 3 by argument a" for each symbol of the dim. */
+static PyObject *
+text_of_sources(const cwj_library_frame *frame, const cwj_dim *dim)
+{
+    PyObject *text = PyUnicode_FromString("");
+    for (int i = 0; i < dim->count && text != NULL; i++) {
+        const cwj_operation *operation = &dim->operations[i];
+        if (operation->op != CWJ_SYMBOL) {
+            continue;
+        }
+        int source = frame->sources[operation->value];
+        Py_SETREF(text,
+                  PyUnicode_FromFormat("%U, %U is %lld%s%U", text,
+                                       PyTuple_GET_ITEM(frame->function->symbols, operation->value),
+                                       (long long)frame->symbols[operation->value],
+                                       source < 0 ? "" : " by argument ",
+                                       source < 0 ? text : cwj_library_name(frame, source)));
+    }
+    return text;
+}
+
+static int
+refuse_dim(const cwj_library_frame *frame, int k, int d, npy_intp got, npy_int64 wanted)
+{
+    const cwj_dim *dim = &frame->function->parameters[k].dims[d];
+    PyObject *text = text_of_dim(frame, dim);
+    PyObject *sources = text_of_sources(frame, dim);
+    if (text != NULL && sources != NULL) {
+        cwj_library_refuse(
+            frame, PyExc_ValueError, "dim %d of argument %U is %zd, but must be %lld (%U%U)", d,
+            cwj_library_name(frame, k), (Py_ssize_t)got, (long long)wanted, text, sources);
+    }
+    Py_XDECREF(text);
+    Py_XDECREF(sources);
+    return -1;
+}
+
+static int
+check_dims(const cwj_library_frame *frame, int k, const npy_intp *shape)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    for (int d = 0; d < parameter->ndim; d++) {
+        const cwj_dim *dim = &parameter->dims[d];
+        int symbol = cwj_dim_symbol(dim);
+        npy_int64 wanted;
+        if (symbol >= 0) {
+            wanted = frame->symbols[symbol];
+        } else if (dim->count == 0) {
+            continue;
+        } else if (cwj_library_evaluate(frame, dim, cwj_library_name(frame, k), &wanted) < 0) {
+            return -1;
+        }
+        if (wanted != (npy_int64)shape[d]) {
+            return refuse_dim(frame, k, d, shape[d], wanted);
+        }
+    }
+    return 0;
+}
+
+int
+cwj_library_solve(cwj_library_frame *frame)
+{
+    const cwj_library_function *function = frame->function;
+    for (int k = 0; k < function->nparameters; k++) {
+        const npy_intp *shape = given_shape(frame, k);
+        for (int d = 0; shape != NULL && d < function->parameters[k].ndim; d++) {
+            int symbol = cwj_dim_symbol(&function->parameters[k].dims[d]);
+            if (symbol >= 0 && frame->sources[symbol] < 0) {
+                frame->symbols[symbol] = shape[d];
+                frame->sources[symbol] = k;
+            }
+        }
+    }
+    for (int k = 0; k < function->nparameters; k++) {
+        const npy_intp *shape = given_shape(frame, k);
+        if (shape != NULL && check_dims(frame, k, shape) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,89 @@
+/* steps.h: a call of a LibraryFunction: its frame and its steps. */
+#ifndef CWJ_LIBRARY_CALL_STEPS_H
+#define CWJ_LIBRARY_CALL_STEPS_H
+
+#include "library/tables/tables.h"
+
+/* All arrays are in one piece of memory, on the C stack in the usual call. */
+typedef struct cwj_library_frame {
+    cwj_library_function *function; /* borrowed */
+    cwj_slot *slots;       /* nparameters + 1 */
+    cwj_slot *targets;     /* nparameters: what goes by pointer */
+    PyObject **given;      /* narguments: borrowed; NULL: absent */
+    PyObject **made;       /* nparameters + 1, the last for the result: owned, or NULL */
+    void **memory;         /* nparameters: temporary arrays, owned, or NULL */
+    npy_intp *lengths;     /* nlengths: of buffers and items */
+    npy_int64 *symbols;    /* nsymbols */
+    int *sources;          /* nsymbols: the parameter that gave it its value, or -1 */
+    Py_buffer *views;      /* nbuffers */
+    int nviews;            /* held */
+    bool strict;           /* for an interface: see cwj_scalar_take() */
+    bool called;           /* the C function has run, and its status was good */
+    bool moves; /* C may move what other threads could look into: it runs with the GIL */
+} cwj_library_frame;
+
+/* call.c */
+/* Bytes of memory behind the frame of a function. */
+size_t cwj_library_frame_size(const cwj_library_function *function);
+PyObject *cwj_library_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+/* Which arguments have a type that fits strictly: a tuple of bool, or None when they cannot be bound. */
+PyObject *cwj_library_fits(cwj_library_function *self, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames);
+
+/* The steps. Each returns 0, or -1 with an exception set. */
+int cwj_library_bind(cwj_library_frame *frame, PyObject *const *args, Py_ssize_t nargs,
+                     PyObject *kwnames);
+int cwj_library_take_value(cwj_library_frame *frame, int k, PyObject *object);
+int cwj_library_take_array(cwj_library_frame *frame, int k, PyObject *object);
+int cwj_library_take_items(cwj_library_frame *frame, int k, PyObject *object);
+int cwj_library_take_string(cwj_library_frame *frame, int k, PyObject *object);
+int cwj_library_take_buffer(cwj_library_frame *frame, int k, PyObject *object);
+int cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object);
+int cwj_library_solve(cwj_library_frame *frame);
+int cwj_library_check_overlap(const cwj_library_frame *frame);
+int cwj_library_fill(cwj_library_frame *frame);
+int cwj_library_refuse_looks(cwj_library_frame *frame);
+int cwj_library_read_lengths(cwj_library_frame *frame);
+PyObject *cwj_library_pack(cwj_library_frame *frame);
+
+/* What argument object parameter k has; NULL: absent. Borrowed. */
+static inline PyObject *
+cwj_library_given(const cwj_library_frame *frame, int k)
+{
+    int argument = frame->function->parameters[k].argument;
+    return argument < 0 ? NULL : frame->given[argument];
+}
+
+/* take_instances.c: calls change() with each instance that the call has. */
+void cwj_library_change_instances(const cwj_library_frame *frame, void (*change)(PyObject *));
+
+/* keep.c: what an array that is the result keeps alive: an argument, several of them, or the code. */
+PyObject *cwj_library_base(const cwj_library_frame *frame);
+/* What keeps the memory that a returned pointer points to; new reference. NULL, perhaps with an
+ * exception: nothing. */
+PyObject *cwj_library_keeper(const cwj_library_frame *frame);
+/* A struct that C filled may point into any argument: it keeps them all. */
+int cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made);
+/* Nothing that is read-only becomes writeable by being returned: 1, 0, or -1 with an exception
+ * set. */
+int cwj_library_may_write(const cwj_library_frame *frame);
+
+/* solve.c: the value of a dim, with an exception when there is none. what: "n", for messages. */
+int cwj_library_evaluate(const cwj_library_frame *frame, const cwj_dim *dim, PyObject *what,
+                         npy_int64 *value);
+/* Fills ndim dims, none of them negative. */
+int cwj_library_shape(const cwj_library_frame *frame, const cwj_dim *dims, int ndim, PyObject *what,
+                      npy_intp *shape);
+
+/* Raise, with "WHO: " in front; -1 for `return`. */
+int cwj_library_refuse(const cwj_library_frame *frame, PyObject *type, const char *format, ...);
+/* "Expected an argument of type T for argument a, got G": the format is of G. */
+int cwj_library_refuse_type(const cwj_library_frame *frame, int k, const char *format, ...);
+/* The same of what is no number, or one of another type. */
+int cwj_library_refuse_kind(const cwj_library_frame *frame, int k, PyObject *number);
+/* "argument a: 300 is out of range of uint8" */
+int cwj_library_refuse_value(const cwj_library_frame *frame, int k, PyObject *number);
+/* What messages call parameter k: its argument, or C's name of it. Borrowed. */
+PyObject *cwj_library_name(const cwj_library_frame *frame, int k);
+
+#endif

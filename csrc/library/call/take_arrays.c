@@ -1,0 +1,293 @@
+/* take_arrays.c: arrays as arguments. Nothing is copied: an array fits, or is refused. */
+#include "library/call/steps.h"
+
+#include "base/masked.h"
+
+/* ---- how arrays lie -------------------------------------------------------------- */
+
+enum {
+    LIES_RIGHT,
+    LIES_IN_THE_OTHER_ORDER,
+    LIES_WITH_GAPS,
+    LIES_OVERLAPPED, /* a leading dimension that is below what it leads over, or negative */
+    LIES_BACKWARDS, /* along an axis of which C gets the stride, but nothing says what it means */
+    LIES_BETWEEN_ITEMS /* a stride that is no multiple of the item size */
+};
+
+/* True when the strides are those of the order, but for axes that have a stride parameter. */
+static int
+lie_of_axes(PyArrayObject *array, const cwj_parameter *parameter)
+{
+    int ndim = PyArray_NDIM(array);
+    npy_intp itemsize = PyArray_ITEMSIZE(array), expected = itemsize;
+    bool inner_is_dense = false; /* then the next stride is a leading dimension, as BLAS has them */
+    for (int i = 0; i < ndim; i++) {
+        int d = parameter->order == CWJ_ORDER_F ? i : ndim - 1 - i;
+        npy_intp length = PyArray_DIM(array, d), stride = PyArray_STRIDE(array, d);
+        bool strided = (parameter->strided >> d & 1) != 0;
+        inner_is_dense = inner_is_dense || !strided;
+        if (length <= 1) {
+            continue;
+        }
+        if (!strided && stride != expected) {
+            return LIES_WITH_GAPS;
+        }
+        if (strided && inner_is_dense && stride < expected) {
+            return LIES_OVERLAPPED;
+        }
+        if (stride < 0 && (parameter->backwards >> d & 1) == 0) {
+            return LIES_BACKWARDS;
+        }
+        if (stride % itemsize != 0) {
+            return LIES_BETWEEN_ITEMS;
+        }
+        expected = stride * length;
+    }
+    return LIES_RIGHT;
+}
+
+static int
+lie_of(PyArrayObject *array, const cwj_parameter *parameter)
+{
+    if (PyArray_NDIM(array) > 1 && parameter->strided == 0) {
+        bool c = PyArray_IS_C_CONTIGUOUS(array), f = PyArray_IS_F_CONTIGUOUS(array);
+        if (parameter->order == CWJ_ORDER_C ? c : f) {
+            return LIES_RIGHT;
+        }
+        if (parameter->order == CWJ_ORDER_C ? f : c) {
+            return LIES_IN_THE_OTHER_ORDER;
+        }
+        return LIES_WITH_GAPS;
+    }
+    if (PyArray_NDIM(array) == 1 && parameter->strided == 0) {
+        return PyArray_IS_C_CONTIGUOUS(array) ? LIES_RIGHT : LIES_WITH_GAPS;
+    }
+    return PyArray_SIZE(array) == 0 ? LIES_RIGHT : lie_of_axes(array, parameter);
+}
+
+/* ---- faults ------------------------------------------------------------------------ */
+
+static bool
+has_type(PyArrayObject *array, const cwj_library_type *type)
+{
+    int typenum = PyArray_TYPE(array);
+    return type == NULL ||
+           ((typenum == type->typenum || PyArray_EquivTypenums(typenum, type->typenum)) &&
+            PyArray_ISNOTSWAPPED(array));
+}
+
+/* Appends ", TEXT" where there is something already; steals neither. */
+static PyObject *
+append_fault(PyObject *text, PyObject *fault)
+{
+    PyObject *longer = NULL;
+    if (text != NULL && fault != NULL) {
+        longer = PyUnicode_GET_LENGTH(text) > 0 ? PyUnicode_FromFormat("%U; %U", text, fault)
+                                                : Py_NewRef(fault);
+    }
+    Py_XDECREF(text);
+    Py_XDECREF(fault);
+    return longer;
+}
+
+/* One TypeError that lists all: dtype, rank, ordering. */
+static int
+refuse_array(const cwj_library_frame *frame, int k, PyArrayObject *array, bool type, bool rank,
+             bool order)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    PyObject *text = PyUnicode_FromString("");
+    if (type) {
+        text = append_fault(text, PyUnicode_FromFormat("dtype is %S, not %s", PyArray_DESCR(array),
+                                                       parameter->type->name));
+    }
+    if (rank) {
+        text = append_fault(
+            text, PyUnicode_FromFormat("rank is %d, not %d", PyArray_NDIM(array), parameter->ndim));
+    }
+    if (order) {
+        bool fortran = parameter->order == CWJ_ORDER_F;
+        text =
+            append_fault(text, PyUnicode_FromString(fortran ? "ordering is C, not F (order='F')"
+                                                            : "ordering is F, not C (order='C')"));
+    }
+    if (text != NULL) {
+        cwj_library_refuse_type(frame, k, "an array whose %U", text);
+    }
+    Py_XDECREF(text);
+    return -1;
+}
+
+static int
+refuse_layout(const cwj_library_frame *frame, int k, PyArrayObject *array, const char *fault)
+{
+    PyObject *strides = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_STRIDES(array));
+    if (strides != NULL) {
+        cwj_library_refuse(frame, PyExc_ValueError, "argument %U %s: its strides are %R bytes",
+                           cwj_library_name(frame, k), fault, strides);
+    }
+    Py_XDECREF(strides);
+    return -1;
+}
+
+static int
+refuse_backwards(const cwj_library_frame *frame, int k, PyArrayObject *array)
+{
+    const cwj_library_function *function = frame->function;
+    for (int s = 0; s < function->nparameters; s++) {
+        const cwj_parameter *stride = &function->parameters[s];
+        if (stride->role == CWJ_STRIDE && stride->of == k && stride->negative == CWJ_REFUSED &&
+            PyArray_STRIDE(array, stride->axis) < 0) {
+            return cwj_library_refuse(
+                frame, PyExc_ValueError,
+                "argument %U runs backwards along axis %d, and what %U means then "
+                "is not said: strides={\"%U\": (\"%U\", %d, \"first\")} gives C the "
+                "first item's address, \"lowest\" the lowest",
+                cwj_library_name(frame, k), stride->axis, stride->name, stride->name,
+                function->parameters[k].name, stride->axis);
+        }
+    }
+    return refuse_layout(frame, k, array, "runs backwards");
+}
+
+/* ---- taking one ---------------------------------------------------------------------- */
+
+/* The lowest address along axes whose strides want it; else the first item's. */
+static char *
+address_of(PyArrayObject *array, uint64_t lowest)
+{
+    char *data = PyArray_BYTES(array);
+    for (int d = 0; d < PyArray_NDIM(array) && PyArray_SIZE(array) > 0; d++) {
+        if (PyArray_STRIDE(array, d) < 0 && (lowest >> d & 1) != 0) {
+            data += PyArray_STRIDE(array, d) * (PyArray_DIM(array, d) - 1);
+        }
+    }
+    return data;
+}
+
+/* The usual case first: one comparison of each. */
+static bool
+fits_plainly(PyArrayObject *array, const cwj_parameter *parameter)
+{
+    int wanted =
+        NPY_ARRAY_ALIGNED | (parameter->intent == CWJ_INTENT_IN ? 0 : NPY_ARRAY_WRITEABLE) |
+        (parameter->order == CWJ_ORDER_F ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS);
+    return parameter->type != NULL && PyArray_TYPE(array) == parameter->type->typenum &&
+           PyArray_NDIM(array) == parameter->ndim && parameter->ndim > 0 &&
+           PyArray_ISNOTSWAPPED(array) && (PyArray_FLAGS(array) & wanted) == wanted;
+}
+
+static int
+check_array(cwj_library_frame *frame, int k, PyArrayObject *array)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    bool unchecked = parameter->ndim == 0; /* a pointer without dims */
+    if (PyDataType_REFCHK(PyArray_DESCR(array))) {
+        return cwj_library_refuse_type(frame, k, "an array of Python objects");
+    }
+    bool type = !has_type(array, parameter->type);
+    bool rank = !unchecked && PyArray_NDIM(array) != parameter->ndim;
+    bool comparable = !unchecked && PyArray_NDIM(array) > 1 && parameter->ndim > 1;
+    int lie = rank || unchecked ? LIES_RIGHT : lie_of(array, parameter);
+    bool order =
+        lie == LIES_IN_THE_OTHER_ORDER ||
+        (rank && comparable && parameter->strided == 0 &&
+         !PyArray_CHKFLAGS(array, parameter->order == CWJ_ORDER_F ? NPY_ARRAY_F_CONTIGUOUS
+                                                                  : NPY_ARRAY_C_CONTIGUOUS));
+    if (type || rank || order) {
+        return refuse_array(frame, k, array, type, rank, order);
+    }
+    if (lie == LIES_WITH_GAPS) {
+        return refuse_layout(frame, k, array, "is not contiguous");
+    }
+    if (lie == LIES_OVERLAPPED) {
+        return refuse_layout(frame, k, array, "has rows or columns that overlap or run backwards");
+    }
+    if (lie == LIES_BACKWARDS) {
+        return refuse_backwards(frame, k, array);
+    }
+    if (lie == LIES_BETWEEN_ITEMS) {
+        return refuse_layout(frame, k, array,
+                             "has a stride that is no multiple of its items' size");
+    }
+    if (!PyArray_ISALIGNED(array)) {
+        return cwj_library_refuse(frame, PyExc_ValueError, "argument %U is not aligned",
+                                  cwj_library_name(frame, k));
+    }
+    if (parameter->intent != CWJ_INTENT_IN && !PyArray_ISWRITEABLE(array)) {
+        return cwj_library_refuse(frame, PyExc_ValueError,
+                                  "argument %U is written, but is read-only",
+                                  cwj_library_name(frame, k));
+    }
+    return 0;
+}
+
+/* C's bool is 0 or 1, NumPy's memory any byte. What C writes to gets 0 and 1 in advance;
+ * what it only reads is not ours to change. False: there is another byte. */
+static bool
+settle_truths(npy_bool *at, npy_intp count, bool written)
+{
+    for (npy_intp i = 0; i < count; i++) {
+        if (at[i] > 1 && !written) {
+            return false;
+        }
+        if (at[i] > 1) {
+            at[i] = 1;
+        }
+    }
+    return true;
+}
+
+static int
+check_truths(cwj_library_frame *frame, int k, PyArrayObject *array)
+{
+    bool written = frame->function->parameters[k].intent != CWJ_INTENT_IN, fine = true;
+    if (PyArray_ISONESEGMENT(array)) {
+        fine = settle_truths(PyArray_DATA(array), PyArray_SIZE(array), written);
+    } else {
+        PyArrayIterObject *iter = (PyArrayIterObject *)PyArray_IterNew((PyObject *)array);
+        if (iter == NULL) {
+            return -1;
+        }
+        while (fine && PyArray_ITER_NOTDONE(iter)) {
+            fine = settle_truths(PyArray_ITER_DATA(iter), 1, written);
+            PyArray_ITER_NEXT(iter);
+        }
+        Py_DECREF(iter);
+    }
+    return fine ? 0
+                : cwj_library_refuse(
+                      frame, PyExc_ValueError,
+                      "argument %U holds bytes other than 0 and 1, which C's bool must "
+                      "not: give x != 0",
+                      cwj_library_name(frame, k));
+}
+
+int
+cwj_library_take_array(cwj_library_frame *frame, int k, PyObject *object)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    if (object == NULL) { /* absent: its strides are never read; or an output */
+        frame->slots[k + 1].p = NULL;
+        return 0;
+    }
+    if (!PyArray_Check(object)) {
+        return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
+    }
+    int masked = cwj_is_masked(object);
+    if (masked != 0) {
+        return masked < 0
+                   ? -1
+                   : cwj_library_refuse_type(frame, k, "a masked array, whose mask would be lost");
+    }
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (!fits_plainly(array, parameter) && check_array(frame, k, array) < 0) {
+        return -1;
+    }
+    if (PyArray_TYPE(array) == NPY_BOOL && check_truths(frame, k, array) < 0) {
+        return -1;
+    }
+    frame->slots[k + 1].p =
+        parameter->lowest != 0 ? address_of(array, parameter->lowest) : PyArray_BYTES(array);
+    return 0;
+}

@@ -1,0 +1,110 @@
+/* take_instances.c: structs and handles as arguments, and what must not happen to them while C has them. */
+#include "library/call/steps.h"
+#include "library/objects/looks.h"
+#include "library/objects/owners.h"
+#include "library/objects/references.h"
+
+static bool
+ends(const cwj_library_function *function, const cwj_struct_layout *layout)
+{
+    if (layout->free == NULL) {
+        return false;
+    }
+    bool has_name = PyUnicode_GET_LENGTH(layout->free_name) > 0;
+    return (void *)layout->free == function->address ||
+           (has_name && layout->free_name == function->c_name);
+}
+
+/* What ends an object that Python owns is called once, and by the owner, whatever class the
+ * object came through. */
+static bool
+is_destructor(const cwj_library_function *function, PyObject *object)
+{
+    const cwj_instance *instance = (cwj_instance *)object, *owner;
+    if (!cwj_is_instance(object)) {
+        return false;
+    }
+    owner = instance->listed ? instance : cwj_owner_at(instance->pointer);
+    return ends(function, instance->layout) || (owner != NULL && ends(function, owner->layout));
+}
+
+int
+cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object)
+{
+    void *pointer = NULL;
+    frame->slots[k + 1].p = NULL;
+    if (object == NULL) {
+        return 0;
+    }
+    int fits = cwj_instance_pointer(frame->function->parameters[k].cls, object, &pointer);
+    if (fits == 0) {
+        return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
+    }
+    if (fits > 0 && is_destructor(frame->function, object)) {
+        return cwj_library_refuse(frame, PyExc_TypeError,
+                                  "it ends the %U of argument %U, which Python owns: call close()",
+                                  ((cwj_instance *)object)->layout->name,
+                                  cwj_library_name(frame, k));
+    }
+    frame->slots[k + 1].p = pointer;
+    return fits < 0 ? -1 : 0;
+}
+
+/* ---- while C has them --------------------------------------------------------------- */
+
+/* Nobody may free what C works on without the GIL. */
+void
+cwj_library_change_instances(const cwj_library_frame *frame, void (*change)(PyObject *))
+{
+    const cwj_library_function *function = frame->function;
+    for (int k = 0; k < function->nparameters; k++) {
+        cwj_role role = function->parameters[k].role;
+        bool instance = role == CWJ_HANDLE || role == CWJ_STRUCT;
+        PyObject *given = instance ? cwj_library_given(frame, k) : NULL;
+        if (given != NULL) {
+            change(given);
+        }
+    }
+}
+
+/* Other threads could begin to look behind it while C moves what is there. */
+static bool
+may_be_read(const cwj_instance *instance)
+{
+    return instance->stage == CWJ_INSTANCE_READY && instance->layout->has_pointers &&
+           instance->layout->size > 0;
+}
+
+/* C could move or free memory that arrays look into: now, or, with the GIL away, soon. */
+int
+cwj_library_refuse_looks(cwj_library_frame *frame)
+{
+    const cwj_library_function *function = frame->function;
+    for (int k = 0; k < function->nparameters && !function->stable; k++) {
+        const cwj_parameter *parameter = &function->parameters[k];
+        bool written = parameter->role == CWJ_HANDLE && parameter->intent == CWJ_INTENT_INOUT;
+        PyObject *given = written ? cwj_library_given(frame, k) : NULL;
+        if (given == NULL || !cwj_is_instance(given)) {
+            continue;
+        }
+        frame->moves |= may_be_read((const cwj_instance *)given);
+        int behind = cwj_looks_behind((cwj_instance *)given);
+        if (behind < 0) {
+            return -1;
+        }
+        if (behind) {
+            return cwj_library_refuse(
+                frame, PyExc_BufferError,
+                "an array looks into memory of argument %U, which C could move "
+                "or free (stable=True says that it does not)",
+                cwj_library_name(frame, k));
+        }
+        if (cwj_is_shared((cwj_instance *)given)) {
+            return cwj_library_refuse(frame, PyExc_BufferError,
+                                      "argument %U and a copy of it have memory in common, which C "
+                                      "could move or free (stable=True says that it does not)",
+                                      cwj_library_name(frame, k));
+        }
+    }
+    return 0;
+}

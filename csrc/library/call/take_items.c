@@ -1,0 +1,131 @@
+/* take_items.c: tuples, lists and sets of numbers, as temporary arrays.
+ *
+ * Every item is checked as a number alone would be, but bool is no int here. Nested ones
+ * must be regular: (2, 3) becomes six numbers in a row.
+ */
+#include "library/call/steps.h"
+
+typedef struct {
+    cwj_library_frame *frame;
+    int k;
+    const cwj_parameter *parameter;
+    npy_intp *shape;
+    char *next; /* where the next item goes */
+} filling;
+
+static bool
+is_container(const cwj_parameter *parameter, PyObject *object)
+{
+    return parameter->container == &PyTuple_Type  ? PyTuple_Check(object)
+           : parameter->container == &PyList_Type ? PyList_Check(object)
+                                                  : PyAnySet_Check(object);
+}
+
+/* The items as a tuple, which nobody changes meanwhile. NULL with an exception. */
+static PyObject *
+items_of(filling *this, PyObject *object, PyObject *whole)
+{
+    if (!is_container(this->parameter, object)) {
+        cwj_library_refuse_type(this->frame, this->k, "%s", Py_TYPE(whole)->tp_name);
+        return NULL;
+    }
+    return PySequence_Tuple(object);
+}
+
+/* The shape, from the first item of each level. */
+static int
+measure(filling *this, PyObject *object, int level, PyObject *whole)
+{
+    PyObject *items = items_of(this, object, whole);
+    if (items == NULL) {
+        return -1;
+    }
+    int status = 0;
+    this->shape[level] = PyTuple_GET_SIZE(items);
+    if (level + 1 < this->parameter->ndim) {
+        if (this->shape[level] > 0) {
+            status = measure(this, PyTuple_GET_ITEM(items, 0), level + 1, whole);
+        } else {
+            for (int d = level + 1; d < this->parameter->ndim; d++) {
+                this->shape[d] = 0;
+            }
+        }
+    }
+    Py_DECREF(items);
+    return status;
+}
+
+static int
+fill_item(filling *this, PyObject *item)
+{
+    const cwj_library_type *type = this->parameter->type;
+    cwj_slot slot;
+    bool mistaken = PyBool_Check(item) && type->kind != 'b';
+    cwj_fit fit =
+        mistaken ? CWJ_NO_SUCH_KIND : cwj_scalar_take(type, this->frame->strict, item, &slot);
+    if (fit == CWJ_FITS) {
+        cwj_scalar_store(type, &slot, this->next);
+        this->next += type->size;
+        return 0;
+    }
+    if (fit == CWJ_NO_SUCH_VALUE) {
+        return cwj_library_refuse_value(this->frame, this->k, item);
+    }
+    if (fit == CWJ_NO_SUCH_KIND) {
+        PyObject *got = cwj_text_of_other_kind(item, type->typenum);
+        if (got != NULL) {
+            cwj_library_refuse_type(this->frame, this->k, "a %s with an item of type %U",
+                                    this->parameter->container->tp_name, got);
+            Py_DECREF(got);
+        }
+    }
+    return -1;
+}
+
+static int
+fill(filling *this, PyObject *object, int level, PyObject *whole)
+{
+    PyObject *items = items_of(this, object, whole);
+    int status = items == NULL ? -1 : 0;
+    if (status == 0 && PyTuple_GET_SIZE(items) != this->shape[level]) {
+        status = cwj_library_refuse(this->frame, PyExc_ValueError,
+                                    "argument %U: nested containers must have one length",
+                                    cwj_library_name(this->frame, this->k));
+    }
+    for (Py_ssize_t i = 0; status == 0 && i < this->shape[level]; i++) {
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        status = level + 1 < this->parameter->ndim ? fill(this, item, level + 1, whole)
+                                                   : fill_item(this, item);
+    }
+    Py_XDECREF(items);
+    return status;
+}
+
+int
+cwj_library_take_items(cwj_library_frame *frame, int k, PyObject *object)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    filling this = {frame, k, parameter, frame->lengths + parameter->lengths_at, NULL};
+    size_t size = parameter->type->size;
+    if (object == NULL) {
+        frame->slots[k + 1].p = NULL;
+        return 0;
+    }
+    if (measure(&this, object, 0, object) < 0) {
+        return -1;
+    }
+    for (int d = 0; d < parameter->ndim; d++) {
+        if (__builtin_mul_overflow(size, (size_t)this.shape[d], &size)) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    frame->memory[k] = PyMem_Malloc(size); /* never NULL for 0 bytes */
+    if (frame->memory[k] == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    this.next = frame->memory[k];
+    frame->slots[k + 1].p = frame->memory[k];
+    return fill(&this, object, 0, object);
+}

@@ -1,0 +1,90 @@
+/* take_texts.c: texts and buffers of bytes as arguments. */
+#include "base/errors.h"
+#include "library/call/steps.h"
+
+/* The UTF-8 of a str lives in the str, that of bytes in the bytes; both outlive the call. */
+static const char *
+bytes_of(PyObject *object, Py_ssize_t *length)
+{
+    if (PyUnicode_Check(object)) {
+        return PyUnicode_AsUTF8AndSize(object, length);
+    }
+    *length = PyBytes_GET_SIZE(object);
+    return PyBytes_AS_STRING(object);
+}
+
+int
+cwj_library_take_string(cwj_library_frame *frame, int k, PyObject *object)
+{
+    Py_ssize_t length;
+    frame->slots[k + 1].p = NULL;
+    if (object == NULL) {
+        return 0;
+    }
+    if (!PyUnicode_Check(object) && !PyBytes_Check(object)) {
+        return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
+    }
+    const char *text = bytes_of(object, &length);
+    if (text == NULL) {
+        return -1;
+    }
+    if (strlen(text) != (size_t)length) {
+        return cwj_library_refuse(frame, PyExc_ValueError, "argument %U holds a NUL",
+                                  cwj_library_name(frame, k));
+    }
+    frame->slots[k + 1].p = (void *)text;
+    return 0;
+}
+
+/* C must not write over references. */
+static bool
+holds_objects(PyObject *object)
+{
+    if (PyArray_Check(object)) {
+        return PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)object));
+    }
+    const char *format =
+        PyMemoryView_Check(object) ? PyMemoryView_GET_BUFFER(object)->format : NULL;
+    return format != NULL && strchr(format, 'O') != NULL;
+}
+
+static int
+take_view(cwj_library_frame *frame, int k, PyObject *object)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    Py_buffer *view = &frame->views[frame->nviews];
+    int flags = parameter->intent == CWJ_INTENT_IN ? PyBUF_SIMPLE : PyBUF_WRITABLE;
+    if (PyObject_GetBuffer(object, view, flags) < 0) {
+        if (cwj_clear_expected(PyExc_BufferError, PyExc_ValueError, NULL)) {
+            cwj_library_refuse(frame, PyExc_ValueError, "argument %U must be contiguous%s",
+                               cwj_library_name(frame, k),
+                               parameter->intent == CWJ_INTENT_IN ? "" : " and writeable");
+        }
+        return -1;
+    }
+    frame->nviews++;
+    frame->lengths[parameter->lengths_at] = view->len;
+    frame->slots[k + 1].p = view->buf != NULL ? view->buf : (void *)&frame->targets[k];
+    return 0;
+}
+
+int
+cwj_library_take_buffer(cwj_library_frame *frame, int k, PyObject *object)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    Py_ssize_t length;
+    frame->slots[k + 1].p = NULL;
+    if (object == NULL) {
+        return 0;
+    }
+    if (PyUnicode_Check(object) && parameter->intent == CWJ_INTENT_IN) {
+        const char *text = bytes_of(object, &length);
+        frame->slots[k + 1].p = (void *)text;
+        frame->lengths[parameter->lengths_at] = text == NULL ? 0 : length;
+        return text == NULL ? -1 : 0;
+    }
+    if (!PyObject_CheckBuffer(object) || holds_objects(object)) {
+        return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
+    }
+    return take_view(frame, k, object);
+}

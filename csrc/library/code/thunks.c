@@ -1,0 +1,321 @@
+/* thunks.c: C text compiled for a library.
+ *
+ * A LibraryCode owns thunks, made by libtcc or, where libtcc would call wrongly, by the
+ * optimizing compiler; it keeps the environment, whose code the thunks call.
+ */
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/errors.h"
+#include "base/jobs.h"
+#include "library/code/unit.h"
+
+#include <stdlib.h>
+
+typedef struct {
+    PyObject_HEAD
+    cwj_environment *environment; /* owned: must outlive the code */
+    tj_unit *unit;                              /* owned, or NULL */
+    tj_job *job; /* owned: the optimizing compiler's code, or NULL */
+    const void *const *table; /* inside the job's code */
+} library_code;
+
+PyDoc_STRVAR(
+    compile_thunks_doc,
+    "compile_thunks(environment, text, names, optimize=False)\n--\n\n"
+    "Compile the library's header followed by text: (owner, [addresses of names]). By libtcc,\n"
+    "where optimize says so by the optimizing compiler.");
+
+/* All borrowed. */
+typedef struct {
+    cwj_module_state *state;
+    cwj_environment *environment;
+    const char *who;
+    tj_piece pieces[2]; /* the header and the thunks */
+    const char *const *names; /* NULL-terminated */
+    int optimize;
+} thunk_request;
+
+/* Looks at both pieces, and joins them. Without the GIL. */
+static tj_status
+join_pieces(const thunk_request *request, tj_names *names, tj_text *text, tj_messages *messages,
+            tj_error *error)
+{
+    for (int i = 0; i < 2; i++) {
+        const tj_piece *piece = &request->pieces[i];
+        if (piece->length == 0) {
+            continue;
+        }
+        if (tj_scan_check(piece, messages) != TJ_OK) {
+            return tj_fail(error, TJ_COMPILE_FAILED, "the C text cannot be compiled");
+        }
+        if (!tj_names_collect(names, piece->text, piece->length)) {
+            return tj_fail(error, TJ_NO_MEMORY, "out of memory");
+        }
+        tj_text_puts(text, "#line 1 ");
+        tj_text_quote(text, piece->file, strlen(piece->file));
+        tj_text_puts(text, "\n");
+        tj_text_add(text, piece->text, piece->length);
+        tj_text_puts(text, "\n");
+    }
+    return text->failed ? tj_fail(error, TJ_NO_MEMORY, "out of memory") : TJ_OK;
+}
+
+/* With the GIL: what tinyjit said. Returns 0, or -1 with an exception set. */
+static int
+report(const thunk_request *request, tj_status status, tj_messages *messages, const tj_error *error)
+{
+    if (status != TJ_OK) {
+        tj_messages_locate(messages, request->pieces, 2);
+        cwj_raise(request->state, request->who, error, messages);
+        return -1;
+    }
+    return cwj_warn(request->state, messages);
+}
+
+static int
+compile_here(const thunk_request *request, library_code *code, const char *text,
+             const tj_names *names)
+{
+    tj_messages messages = {0};
+    tj_error error;
+    tj_status status;
+    if (cwj_config_limit(request->state->config) < 0) {
+        return -1;
+    }
+    tj_error_init(&error);
+    Py_BEGIN_ALLOW_THREADS
+    status = tj_compile(request->environment->tj, text, names, &code->unit, &messages, &error);
+    Py_END_ALLOW_THREADS
+    int result = report(request, status, &messages, &error);
+    tj_messages_clear(&messages);
+    tj_error_clear(&error);
+    return result;
+}
+
+/* In the background thread; whoever waits reads it behind the job's lock. */
+static void
+take_table(void *context, const void *address)
+{
+    ((library_code *)context)->table = address;
+}
+
+/* A job brings one address: that of a table of all thunks. */
+static int
+compile_there(const thunk_request *request, library_code *code, tj_text *text)
+{
+    const tj_compiler *compiler = cwj_compiler_find(request->state);
+    if (compiler == NULL) {
+        return PyErr_Occurred()
+                   ? -1
+                   : cwj_raise_object(cwj_compiler_error(request->state, request->who));
+    }
+    tj_text_puts(text, "const void *const cwj_thunk_table[] = {\n");
+    for (const char *const *name = request->names; *name != NULL; name++) {
+        tj_text_printf(text, "    (const void *)%s,\n", *name);
+    }
+    tj_text_puts(text, "    0};\n");
+    tj_job_options options = {.compiler = compiler,
+                              .keeps_state = true,
+                              .symbol = "cwj_thunk_table",
+                              .ready = take_table,
+                              .context = code};
+    code->job = text->failed ? NULL : tj_job_new(request->environment->tj, text->data, &options);
+    if (code->job == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return cwj_job_run(request->state, code->job, request->who);
+}
+
+static int
+compile_code(const thunk_request *request, library_code *code)
+{
+    tj_text text = {0};
+    tj_messages messages = {0};
+    tj_error error;
+    tj_status status = TJ_NO_MEMORY;
+    tj_error_init(&error);
+    tj_names *names = tj_names_new();
+    if (names != NULL) {
+        Py_BEGIN_ALLOW_THREADS
+        status = join_pieces(request, names, &text, &messages, &error);
+        Py_END_ALLOW_THREADS
+    } else {
+        tj_fail(&error, TJ_NO_MEMORY, "out of memory");
+    }
+    int result = report(request, status, &messages, &error);
+    if (result == 0) {
+        result = request->optimize ? compile_there(request, code, &text)
+                                   : compile_here(request, code, text.data, names);
+    }
+    tj_names_free(names);
+    tj_text_clear(&text);
+    tj_messages_clear(&messages);
+    tj_error_clear(&error);
+    return result;
+}
+
+/* [address of each name], or NULL with an exception set. */
+static PyObject *
+list_addresses(const thunk_request *request, const library_code *code, Py_ssize_t count)
+{
+    PyObject *list = PyList_New(count);
+    for (Py_ssize_t i = 0; i < count && list != NULL; i++) {
+        const void *address =
+            code->table != NULL ? code->table[i] : tj_unit_symbol(code->unit, request->names[i]);
+        PyObject *number = NULL;
+        if (address == NULL) {
+            cwj_refuse(request->who, PyExc_ValueError, "the text does not define %s",
+                       request->names[i]);
+        } else {
+            number = PyLong_FromVoidPtr((void *)address);
+        }
+        if (number == NULL) {
+            Py_CLEAR(list);
+        } else {
+            PyList_SET_ITEM(list, i, number);
+        }
+    }
+    return list;
+}
+
+/* Fills an array of C strings from a tuple of str, NULL-terminated, to be freed by PyMem_Free. */
+static const char **
+list_names(PyObject *tuple)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(tuple);
+    const char **names = PyMem_Calloc((size_t)count + 1, sizeof(*names));
+    if (names == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *name = PyTuple_GET_ITEM(tuple, i);
+        names[i] = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+        if (names[i] == NULL || !PyUnicode_IsIdentifier(name)) {
+            if (!PyErr_Occurred()) {
+                cwj_refuse("compile_thunks()", PyExc_ValueError, "%R is no name in C", name);
+            }
+            PyMem_Free((void *)names);
+            return NULL;
+        }
+    }
+    return names;
+}
+
+static library_code *
+new_code(cwj_module_state *state, cwj_environment *environment)
+{
+    library_code *code = PyObject_New(library_code, state->library_code_type);
+    if (code != NULL) {
+        code->environment = cwj_environment_ref(environment);
+        code->unit = NULL;
+        code->job = NULL;
+        code->table = NULL;
+    }
+    return code;
+}
+
+static PyObject *
+compile_thunks(PyObject *extension, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"environment", "text", "names", "optimize", NULL};
+    thunk_request request = {.state = PyModule_GetState(extension)};
+    PyObject *unit, *text, *given, *tuple = NULL, *label = NULL, *list = NULL, *result = NULL;
+    PyObject *files[2] = {NULL, NULL};
+    const char **names = NULL;
+    library_code *code = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OUO|p:compile_thunks", keywords, &unit, &text,
+                                     &given, &request.optimize) ||
+        cwj_check_unit(request.state, unit, "compile_thunks()") < 0) {
+        return NULL;
+    }
+    cwj_library_unit *library = (cwj_library_unit *)unit;
+    request.environment = library->environment;
+    label = PyUnicode_FromFormat("library(%R)", library->name);
+    files[0] = PyUnicode_FromFormat("<cwrapjit %U header>", library->name);
+    files[1] = PyUnicode_FromFormat("<cwrapjit %U>", library->name);
+    tuple = PySequence_Tuple(given);
+    names = tuple == NULL ? NULL : list_names(tuple);
+    request.names = names;
+    if (label == NULL || files[0] == NULL || files[1] == NULL || names == NULL) {
+        goto done;
+    }
+    PyObject *texts[2] = {request.environment->header, text};
+    for (int i = 0; i < 2; i++) {
+        Py_ssize_t length;
+        request.pieces[i].file = PyUnicode_AsUTF8(files[i]);
+        request.pieces[i].text = PyUnicode_AsUTF8AndSize(texts[i], &length);
+        if (request.pieces[i].file == NULL || request.pieces[i].text == NULL) {
+            goto done;
+        }
+        request.pieces[i].length = (size_t)length;
+    }
+    request.who = PyUnicode_AsUTF8(label);
+    code = request.who == NULL ? NULL : new_code(request.state, request.environment);
+    if (code == NULL || compile_code(&request, code) < 0) {
+        goto done;
+    }
+    list = list_addresses(&request, code, PyTuple_GET_SIZE(tuple));
+    result = list == NULL ? NULL : PyTuple_Pack(2, (PyObject *)code, list);
+done:
+    Py_XDECREF(label);
+    Py_XDECREF(files[0]);
+    Py_XDECREF(files[1]);
+    Py_XDECREF(tuple);
+    Py_XDECREF(code);
+    Py_XDECREF(list);
+    PyMem_Free((void *)names);
+    return result;
+}
+
+static void
+code_dealloc(PyObject *op)
+{
+    library_code *self = (library_code *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    tj_job_free(self->job);
+    tj_unit_free(self->unit);
+    cwj_environment_unref(self->environment); /* after its units */
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+cwj_environment *
+cwj_owner_environment(const cwj_module_state *state, PyObject *owner)
+{
+    PyObject *code = owner != NULL && PyTuple_Check(owner) && PyTuple_GET_SIZE(owner) > 0
+                         ? PyTuple_GET_ITEM(owner, 0)
+                         : owner;
+    return code != NULL && Py_TYPE(code) == state->library_code_type
+               ? ((library_code *)code)->environment
+               : NULL;
+}
+
+/* ---- the type ------------------------------------------------------------ */
+
+static PyMethodDef code_methods[] = {
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot code_slots[] = {
+    {Py_tp_dealloc, code_dealloc},
+    {Py_tp_methods, code_methods},
+    {0, NULL},
+};
+
+PyType_Spec cwj_library_code_spec = {
+    .name = "cwrapjit._cwrapjit.LibraryCode",
+    .basicsize = sizeof(library_code),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = code_slots,
+};
+
+/* ---- functions of the extension module --------------------------------------------- */
+
+PyMethodDef cwj_thunk_functions[] = {
+    {"compile_thunks", (PyCFunction)(void (*)(void))compile_thunks, METH_VARARGS | METH_KEYWORDS,
+     compile_thunks_doc},
+    {NULL, NULL, 0, NULL},
+};

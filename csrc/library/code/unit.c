@@ -1,0 +1,207 @@
+/* unit.c: a library as C sees it: a LibraryUnit owns the environment, that is libraries,
+ * compiled sources and header.
+ */
+#include "library/code/unit.h"
+
+#include "base/checks.h"
+#include "base/errors.h"
+#include "library/library_function.h"
+
+/* ---- the environment ---------------------------------------------------- */
+
+PyDoc_STRVAR(
+    library_environment_doc,
+    "library_environment(name, sources=(), libraries=(), include_dirs=(), define_macros=(),\n"
+    "                    library_dirs=(), header='', debug=False)\n"
+    "--\n\n"
+    "Load libraries and compile sources: a LibraryUnit. debug: the sources' lines are wanted.");
+
+static PyObject *
+library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"name",         "sources",       "libraries",
+                            "include_dirs", "define_macros", "library_dirs",
+                            "header",       "debug",         NULL};
+    cwj_module_state *state = PyModule_GetState(extension);
+    cwj_build build = {0}; /* borrowed here */
+    PyObject *name, *who_text = NULL;
+    cwj_library_unit *self = NULL;
+    const char *who;
+    int debug = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOp:library_environment", names, &name,
+                                     &build.sources, &build.libraries, &build.include_dirs,
+                                     &build.define_macros, &build.library_dirs, &build.header,
+                                     &debug)) {
+        return NULL;
+    }
+    who_text = PyUnicode_FromFormat("library(%R)", name);
+    who = who_text == NULL ? NULL : PyUnicode_AsUTF8(who_text);
+    cwj_environment *environment = who == NULL ? NULL : cwj_environment_new(state, &build, who);
+    if (environment == NULL) {
+        goto done;
+    }
+    self = PyObject_New(cwj_library_unit, state->library_unit_type);
+    if (self == NULL) {
+        cwj_environment_unref(environment);
+        goto done;
+    }
+    self->environment = environment;
+    self->name = Py_NewRef(name);
+    if (debug) { /* now: the files may go */
+        tj_environment_lines(environment->tj);
+    }
+    environment->header_file = PyUnicode_FromFormat("<cwrapjit %U header>", name);
+    if (environment->header_file == NULL) {
+        Py_CLEAR(self);
+    }
+done:
+    Py_XDECREF(who_text);
+    return (PyObject *)self;
+}
+
+static void
+unit_dealloc(PyObject *op)
+{
+    cwj_library_unit *self = (cwj_library_unit *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    cwj_environment_unref(self->environment);
+    Py_XDECREF(self->name);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+static PyObject *
+unit_repr(PyObject *op)
+{
+    return PyUnicode_FromFormat("<LibraryUnit %R>", ((cwj_library_unit *)op)->name);
+}
+
+int
+cwj_check_unit(const cwj_module_state *state, PyObject *object, const char *who)
+{
+    if (Py_TYPE(object) == state->library_unit_type) {
+        return 0;
+    }
+    return cwj_refuse_type(who, "the environment", "a LibraryUnit", object);
+}
+
+/* ---- symbols ------------------------------------------------------------ */
+
+PyDoc_STRVAR(library_symbol_doc,
+             "library_symbol(environment, name, /)\n--\n\n"
+             "The address of a function or variable, or None where there is none.");
+
+static PyObject *
+library_symbol(PyObject *extension, PyObject *args)
+{
+    PyObject *unit;
+    const char *name;
+    const void *address;
+    if (!PyArg_ParseTuple(args, "Os:library_symbol", &unit, &name) ||
+        cwj_check_unit(PyModule_GetState(extension), unit, "library_symbol()") < 0) {
+        return NULL;
+    }
+    tj_environment *environment = ((cwj_library_unit *)unit)->environment->tj;
+    Py_BEGIN_ALLOW_THREADS
+    address = tj_environment_symbol(environment, name);
+    Py_END_ALLOW_THREADS
+    return address == NULL ? Py_NewRef(Py_None) : PyLong_FromVoidPtr((void *)address);
+}
+
+PyDoc_STRVAR(
+    library_diagnose_doc,
+    "library_diagnose(environment, /)\n--\n\n"
+    "What the compiler's checks say of the header and of the sources; None without a compiler.");
+
+static PyObject *
+library_diagnose(PyObject *extension, PyObject *unit)
+{
+    cwj_module_state *state = PyModule_GetState(extension);
+    if (cwj_check_unit(state, unit, "library_diagnose()") < 0) {
+        return NULL;
+    }
+    const cwj_library_unit *self = (cwj_library_unit *)unit;
+    PyObject *who = PyUnicode_FromFormat("%U.diagnose()", self->name);
+    const char *text = who == NULL ? NULL : PyUnicode_AsUTF8(who);
+    PyObject *found = text == NULL ? NULL : cwj_checks_diagnose_own(state, self->environment, text);
+    Py_XDECREF(who);
+    return found;
+}
+
+PyDoc_STRVAR(library_compiled_doc, "library_compiled(environment, name, /)\n--\n\n"
+                                   "Whether libtcc compiled it, from the library's sources: libtcc "
+                                   "must compile its callers, too.");
+
+static PyObject *
+library_compiled(PyObject *extension, PyObject *args)
+{
+    PyObject *unit;
+    const char *name;
+    if (!PyArg_ParseTuple(args, "Os:library_compiled", &unit, &name) ||
+        cwj_check_unit(PyModule_GetState(extension), unit, "library_compiled()") < 0) {
+        return NULL;
+    }
+    return PyBool_FromLong(
+        tj_environment_compiled(((cwj_library_unit *)unit)->environment->tj, name));
+}
+
+PyDoc_STRVAR(find_typeless_doc,
+             "find_typeless(text, /)\n--\n\n"
+             "What has no type in a text of declarations: (message, line, column), or None.");
+
+static PyObject *
+find_typeless(PyObject *Py_UNUSED(extension), PyObject *text)
+{
+    PyObject *found = NULL;
+    Py_ssize_t length;
+    tj_messages messages = {0};
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
+    if (bytes == NULL) {
+        return NULL;
+    }
+    tj_status status =
+        tj_check_types(&(tj_piece){"<declarations>", bytes, (size_t)length}, &messages);
+    if (status == TJ_NO_MEMORY) {
+        PyErr_NoMemory();
+    } else if (status == TJ_OK) {
+        found = Py_NewRef(Py_None);
+    } else {
+        const tj_message *first = &messages.items[0];
+        found = Py_BuildValue("sii", first->text, first->line, first->column);
+    }
+    tj_messages_clear(&messages);
+    return found;
+}
+
+/* ---- the type ----------------------------------------------------------- */
+
+static PyMethodDef no_pickle[] = {
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot unit_slots[] = {
+    {Py_tp_dealloc, unit_dealloc},
+    {Py_tp_repr, unit_repr},
+    {Py_tp_methods, no_pickle},
+    {0, NULL},
+};
+
+PyType_Spec cwj_library_unit_spec = {
+    .name = "cwrapjit._cwrapjit.LibraryUnit",
+    .basicsize = sizeof(cwj_library_unit),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = unit_slots,
+};
+
+/* ---- functions of the extension module --------------------------------------------- */
+
+PyMethodDef cwj_unit_functions[] = {
+    {"library_environment", (PyCFunction)(void (*)(void))library_environment,
+     METH_VARARGS | METH_KEYWORDS, library_environment_doc},
+    {"library_symbol", library_symbol, METH_VARARGS, library_symbol_doc},
+    {"library_diagnose", library_diagnose, METH_O, library_diagnose_doc},
+    {"library_compiled", library_compiled, METH_VARARGS, library_compiled_doc},
+    {"find_typeless", find_typeless, METH_O, find_typeless_doc},
+    {NULL, NULL, 0, NULL},
+};

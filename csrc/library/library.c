@@ -1,0 +1,45 @@
+/* library.c: what the extension module gets from this folder: types, and functions for cwrapjit.library. */
+#include "library/library.h"
+
+#include "library/code/unit.h"
+#include "library/library_function.h"
+#include "library/objects/field.h"
+#include "library/objects/instance.h"
+
+int
+cwj_add_library_types(PyObject *extension, cwj_module_state *state)
+{
+    PyTypeObject *unkept = NULL;
+    PyMethodDef *functions[] = {cwj_unit_functions, cwj_thunk_functions, cwj_wrap_functions,
+                                cwj_instance_functions, cwj_variable_functions};
+    struct {
+        PyType_Spec *spec;
+        PyTypeObject **kept;
+    } types[] = {
+        {&cwj_library_unit_spec, &state->library_unit_type},
+        {&cwj_library_code_spec, &state->library_code_type},
+        {&cwj_library_function_spec, &state->library_function_type},
+        {&cwj_instance_spec, &unkept},
+        {&cwj_layout_spec, &unkept},
+        {&cwj_field_spec, &unkept},
+    };
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        if (PyModule_AddFunctions(extension, functions[i]) < 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        PyTypeObject *type =
+            (PyTypeObject *)PyType_FromModuleAndSpec(extension, types[i].spec, NULL);
+        int status = type == NULL ? -1 : PyModule_AddType(extension, type);
+        if (types[i].kept == &unkept) { /* the module has it */
+            Py_XDECREF(type);
+        } else {
+            *types[i].kept = type;
+        }
+        if (status < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,10 @@
+/* library.h: the front end of libraries. */
+#ifndef CWJ_LIBRARY_LIBRARY_H
+#define CWJ_LIBRARY_LIBRARY_H
+
+#include "base/state.h"
+
+/* Adds the types and functions to the extension module. Returns 0, or -1 with an exception set. */
+int cwj_add_library_types(PyObject *extension, cwj_module_state *state);
+
+#endif

@@ -1,0 +1,326 @@
+/* library_function.c: type cwrapjit.LibraryFunction.
+ *
+ * Name and docstring live in the instance's __dict__, as for Python's functions. As an
+ * attribute of a class it binds as a method. It owns the compiled thunk, and through it
+ * the library.
+ */
+#include "library/library_function.h"
+
+#include "base/checks.h"
+#include "base/errors.h"
+#include "library/call/steps.h"
+#include "library/code/guarded.h"
+#include "library/tables/read.h"
+#include "library/code/unit.h"
+
+#include <structmember.h>
+
+/* ---- attributes ------------------------------------------------------------------- */
+
+/* [(name, kind, has a default, default)] */
+static PyObject *
+list_arguments(const cwj_library_function *self)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; i < self->narguments && list != NULL; i++) {
+        const cwj_argument *argument = &self->arguments[i];
+        PyObject *item = Py_BuildValue("(OsOOO)", argument->name, cwj_kind_words[argument->kind],
+                                       argument->preset != NULL ? Py_True : Py_False,
+                                       argument->preset != NULL ? argument->preset : Py_None,
+                                       argument->annotation);
+        if (item == NULL || PyList_Append(list, item) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+/* inspect is slow to import, so this waits until somebody asks. */
+static PyObject *
+get_shown(PyObject *op, void *Py_UNUSED(closure))
+{
+    cwj_library_function *self = (cwj_library_function *)op;
+    if (self->shown == NULL) {
+        PyObject *builder = cwj_import("cwrapjit._signature");
+        PyObject *arguments = builder == NULL ? NULL : list_arguments(self);
+        PyObject *shown = arguments == NULL
+                              ? NULL
+                              : PyObject_CallMethod(builder, "build_library", "O", arguments);
+        Py_XDECREF(builder);
+        Py_XDECREF(arguments);
+        if (shown == NULL) {
+            return NULL;
+        }
+        Py_XSETREF(self->shown, shown);
+    }
+    return Py_NewRef(self->shown);
+}
+
+static PyObject *
+get_address(PyObject *op, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(((cwj_library_function *)op)->address);
+}
+
+/* ---- the library's own C text ------------------------------------------------------- */
+
+static PyObject *
+get_tier_error(PyObject *op, void *Py_UNUSED(closure))
+{
+    cwj_module_state *state = cwj_state_of(op);
+    cwj_library_function *self = (cwj_library_function *)op;
+    cwj_environment *environment = cwj_owner_environment(state, self->owner);
+    const char *who = PyUnicode_AsUTF8(self->who);
+    if (who == NULL) {
+        return NULL;
+    }
+    return environment == NULL ? Py_NewRef(Py_None) : cwj_checks_error(state, environment, who);
+}
+
+/* The calls until all that the compiler refuses in the library's text was told. */
+static PyObject *
+call_and_look(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    cwj_library_function *self = (cwj_library_function *)op;
+    cwj_module_state *state = cwj_state_of(op);
+    PyObject *result = NULL;
+    Py_INCREF(op);
+    int more = cwj_checks_look(state, cwj_owner_environment(state, self->owner));
+    if (more <= 0) {
+        self->vectorcall = self->usual;
+    }
+    if (more >= 0) {
+        result = self->usual(op, args, nargsf, kwnames);
+    }
+    Py_DECREF(op);
+    return result;
+}
+
+/* ---- the capsule ------------------------------------------------------------------- */
+
+/* The context is the function, whose signature is the capsule's name. */
+static void
+end_capsule(PyObject *capsule)
+{
+    Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
+}
+
+static PyObject *
+get_capsule(PyObject *op, void *Py_UNUSED(closure))
+{
+    cwj_library_function *self = (cwj_library_function *)op;
+    const char *name = PyUnicode_AsUTF8(self->signature);
+    if (name == NULL || self->address == NULL || name[0] == '\0') {
+        if (!PyErr_Occurred()) {
+            cwj_refuse_by(self->who, PyExc_AttributeError, "there is no address or no C signature");
+        }
+        return NULL;
+    }
+    PyObject *capsule = PyCapsule_New(self->address, name, end_capsule);
+    if (capsule == NULL) {
+        return NULL;
+    }
+    if (PyCapsule_SetContext(capsule, Py_NewRef(op)) < 0) {
+        Py_DECREF(op);
+        Py_CLEAR(capsule);
+    }
+    return capsule;
+}
+
+static PyGetSetDef function_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {"__signature__", get_shown, NULL, "What inspect.signature() shows.", NULL},
+    {"tier_error", get_tier_error, NULL,
+     "What the optimizing compiler refuses in the library's own C text (sources=, header=), which\n"
+     "libtcc compiles: a CompileError; RuntimeError where it cannot be asked. None: nothing, no "
+     "such\n"
+     "text (code of shared libraries is as it is), or not asked yet: the first call does.",
+     NULL},
+    {"address", get_address, NULL, "The C function's address.", NULL},
+    {"capsule", get_capsule, NULL, "For scipy.LowLevelCallable: named by the C signature.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* ---- methods ---------------------------------------------------------------------------- */
+
+/* Vectorcall: _fits(*args, **kwargs). */
+static PyObject *
+function_fits(PyObject *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    return cwj_library_fits((cwj_library_function *)op, args, nargs, kwnames);
+}
+
+PyDoc_STRVAR(fits_doc,
+             "Which arguments have a type that fits strictly, as a tuple of bool; None when\n"
+             "arguments are missing, or too many. For interfaces.");
+
+static PyMethodDef function_methods[] = {
+    {"_fits", (PyCFunction)(void (*)(void))function_fits, METH_FASTCALL | METH_KEYWORDS, fits_doc},
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyObject *
+function_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
+{
+    return instance == NULL || instance == Py_None ? Py_NewRef(op) : PyMethod_New(op, instance);
+}
+
+static PyObject *
+function_repr(PyObject *op)
+{
+    cwj_library_function *self = (cwj_library_function *)op;
+    Py_ssize_t length = PyUnicode_GET_LENGTH(self->who);
+    PyObject *name = PyUnicode_Substring(self->who, 0, length - 2);
+    PyObject *shown = get_shown(op, NULL);
+    PyObject *repr = NULL;
+    if (name != NULL && shown != NULL) {
+        repr = PyUnicode_FromFormat("<cwrapjit.LibraryFunction %U%S%s>", name, shown,
+                                    cwj_library_guard_text(self));
+    }
+    Py_XDECREF(name);
+    Py_XDECREF(shown);
+    return repr;
+}
+
+/* ---- making one ------------------------------------------------------------------------- */
+
+static int
+copy_text(PyObject *dict, const char *key, PyObject *given, const char *attribute)
+{
+    PyObject *text = cwj_read_text(given, attribute, "wrap_function()");
+    int status = text == NULL ? -1 : PyDict_SetItemString(dict, key, text);
+    Py_XDECREF(text);
+    return status;
+}
+
+/* Returns 0, or -1 with an exception set. */
+static int
+guard(cwj_library_function *self, const cwj_module_state *state, PyObject *description)
+{
+    PyObject *unit = PyObject_GetAttrString(description, "guard");
+    int status = unit == NULL      ? -1
+                 : unit == Py_None ? 0
+                                   : cwj_library_guard_init(self, state, unit);
+    Py_XDECREF(unit);
+    return status;
+}
+
+PyDoc_STRVAR(wrap_function_doc,
+             "wrap_function(description, /)\n--\n\nThe callable that a description describes.");
+
+static PyObject *
+wrap_function(PyObject *extension, PyObject *description)
+{
+    cwj_module_state *state = PyModule_GetState(extension);
+    PyTypeObject *type = state->library_function_type;
+    cwj_library_function *self = (cwj_library_function *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->vectorcall = cwj_library_call;
+    self->dict = PyDict_New();
+    if (self->dict == NULL || copy_text(self->dict, "__name__", description, "name") < 0 ||
+        copy_text(self->dict, "__qualname__", description, "qualname") < 0 ||
+        copy_text(self->dict, "__doc__", description, "doc") < 0 ||
+        cwj_library_describe(self, description) < 0 || guard(self, state, description) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    const cwj_environment *environment = cwj_owner_environment(state, self->owner);
+    self->frame_size = cwj_library_frame_size(self);
+    self->usual = self->vectorcall;
+    if (environment != NULL && cwj_checks_apply(environment)) {
+        self->vectorcall = call_and_look;
+    }
+    return (PyObject *)self;
+}
+
+static int
+function_traverse(PyObject *op, visitproc visit, void *arg)
+{
+    cwj_library_function *self = (cwj_library_function *)op;
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(self->dict);
+    Py_VISIT(self->shown);
+    Py_VISIT(self->check);
+    Py_VISIT(self->owner);
+    Py_VISIT(self->result.cls);
+    Py_VISIT(self->result.library);
+    for (int i = 0; i < self->narguments; i++) {
+        Py_VISIT(self->arguments[i].preset);
+    }
+    for (int k = 0; k < self->nparameters; k++) {
+        Py_VISIT(self->parameters[k].cls);
+    }
+    return 0;
+}
+
+/* What a call needs stays until the end: only what may lie in a cycle with others goes. */
+static int
+function_clear(PyObject *op)
+{
+    cwj_library_function *self = (cwj_library_function *)op;
+    Py_CLEAR(self->dict);
+    Py_CLEAR(self->shown);
+    Py_CLEAR(self->check);
+    return 0;
+}
+
+static void
+function_dealloc(PyObject *op)
+{
+    cwj_library_function *self = (cwj_library_function *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    if (self->weakrefs != NULL) {
+        PyObject_ClearWeakRefs(op);
+    }
+    function_clear(op);
+    cwj_library_guard_free(self->guard);
+    cwj_library_clear(self);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+static PyMemberDef function_members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(cwj_library_function, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_library_function, weakrefs), READONLY, NULL},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(cwj_library_function, vectorcall), READONLY,
+     NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(function_doc, "A function of a C or Fortran library, with checked arguments.\n\n"
+                           "Made by the methods of what cwrapjit.library() returns.");
+
+static PyType_Slot function_slots[] = {
+    {Py_tp_dealloc, function_dealloc},
+    {Py_tp_traverse, function_traverse},
+    {Py_tp_clear, function_clear},
+    {Py_tp_repr, function_repr},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_getset, function_getset},
+    {Py_tp_members, function_members},
+    {Py_tp_methods, function_methods},
+    {Py_tp_descr_get, function_get},
+    {Py_tp_doc, (void *)function_doc},
+    {0, NULL},
+};
+
+PyType_Spec cwj_library_function_spec = {
+    .name = "cwrapjit.LibraryFunction",
+    .basicsize = sizeof(cwj_library_function),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+             Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = function_slots,
+};
+
+/* ---- functions of the extension module --------------------------------------------- */
+
+PyMethodDef cwj_wrap_functions[] = {
+    {"wrap_function", wrap_function, METH_O, wrap_function_doc},
+    {NULL, NULL, 0, NULL},
+};

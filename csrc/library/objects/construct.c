@@ -1,0 +1,190 @@
+/* construct.c: initialisers: how instances that Python code asks for begin.
+ */
+#include "library/objects/instance.h"
+#include "library/objects/looks.h"
+#include "library/objects/owners.h"
+#include "library/objects/references.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+static bool
+is_in_use(cwj_instance *self)
+{
+    return self->uses > 0 || self->holders > 0 || cwj_looks_into(self);
+}
+
+/* Takes over what a function of C made: `made` is empty afterwards. */
+static int
+adopt(cwj_instance *self, PyObject *made)
+{
+    if (!cwj_is_instance(made) ||
+        !cwj_layouts_agree(self->layout, ((cwj_instance *)made)->layout)) {
+        PyErr_Format(PyExc_RuntimeError, "no %U was made: the initialiser returned %R",
+                     self->layout->name, made);
+        return -1;
+    }
+    cwj_instance *other = (cwj_instance *)made;
+    if (is_in_use(self) || is_in_use(other) || other->pointer == NULL) {
+        PyErr_Format(PyExc_RuntimeError, "the %U that the initialiser returned is in use",
+                     self->layout->name);
+        return -1;
+    }
+    cwj_owners_remove(self);
+    cwj_owners_remove(other);
+    free(self->memory);
+    self->memory = other->memory;
+    self->pointer = self->address = other->pointer;
+    self->owned = other->owned || other->memory != NULL;
+    other->pointer = other->memory = NULL;
+    if (other->owned) { /* the destructor of its own declaration ends it */
+        Py_SETREF(self->layout, (cwj_struct_layout *)Py_NewRef(other->layout));
+    }
+    Py_XSETREF(self->base, Py_XNewRef(other->base)); /* it may be C's, as before */
+    PyObject *references = self->references; /* of the empty memory: none but by Python code */
+    self->references = other->references;
+    other->references = references;
+    other->owned = false;
+    other->stage = CWJ_INSTANCE_CLOSED;
+    if (self->memory != NULL || self->owned) {
+        cwj_owners_add(self);
+    }
+    return 0;
+}
+
+/* Runs an initialiser that fills our memory: f(self, ...). */
+static int
+fill(cwj_instance *self, PyObject *function, PyObject *args, PyObject *kwargs)
+{
+    PyObject *all = PyTuple_New(PyTuple_GET_SIZE(args) + 1);
+    if (all == NULL) {
+        return -1;
+    }
+    PyTuple_SET_ITEM(all, 0, Py_NewRef(self));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); k++) {
+        PyTuple_SET_ITEM(all, k + 1, Py_NewRef(PyTuple_GET_ITEM(args, k)));
+    }
+    PyObject *result = PyObject_Call(function, all, kwargs);
+    Py_DECREF(all);
+    if (result == NULL) {
+        memset(self->memory, 0, self->layout->size);
+        return -1;
+    }
+    Py_DECREF(result);
+    self->owned = true;
+    return 0;
+}
+
+static int
+adopt_made(cwj_instance *self, PyObject *function, PyObject *args, PyObject *kwargs)
+{
+    PyObject *made = PyObject_Call(function, args, kwargs);
+    int status = made == NULL ? -1 : adopt(self, made);
+    Py_XDECREF(made);
+    return status;
+}
+
+PyDoc_STRVAR(
+    construct_doc,
+    "construct(instance, function, args, kwargs, adopt, /)\n--\n\n"
+    "Initialise an instance, once: function(instance, *args, **kwargs), or, with adopt, by\n"
+    "taking over what function(*args, **kwargs) returns.");
+
+static PyObject *
+construct(PyObject *Py_UNUSED(extension), PyObject *args)
+{
+    PyObject *instance, *function, *given, *kwargs;
+    int adopts, status;
+    if (!PyArg_ParseTuple(args, "OOO!O!p:construct", &instance, &function, &PyTuple_Type, &given,
+                          &PyDict_Type, &kwargs, &adopts)) {
+        return NULL;
+    }
+    if (!cwj_is_instance(instance)) {
+        return PyErr_Format(PyExc_TypeError, "construct(): %R is no instance", instance);
+    }
+    cwj_instance *self = (cwj_instance *)instance;
+    if (self->stage == CWJ_INSTANCE_BEGUN) {
+        return PyErr_Format(PyExc_TypeError, "this %U is being initialised already",
+                            self->layout->name);
+    }
+    if (self->stage != CWJ_INSTANCE_NEW || (!adopts && self->memory == NULL)) {
+        return PyErr_Format(PyExc_TypeError, "this %U is initialised already", self->layout->name);
+    }
+    self->stage = CWJ_INSTANCE_BEGUN;
+    self->thread = PyThread_get_thread_ident();
+    status =
+        adopts ? adopt_made(self, function, given, kwargs) : fill(self, function, given, kwargs);
+    self->stage = status < 0 ? CWJ_INSTANCE_NEW : CWJ_INSTANCE_READY;
+    return status < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* ---- instances at an address -------------------------------------------------------- */
+
+PyDoc_STRVAR(
+    instance_at_doc,
+    "instance_at(cls, address, base=None, /)\n--\n\n"
+    "An instance of cls around the C object at address, which base keeps alive, or the instance\n"
+    "that owns it, where there is one.");
+
+static PyObject *
+instance_at(PyObject *Py_UNUSED(extension), PyObject *args)
+{
+    PyObject *cls, *base = Py_None;
+    unsigned long long address;
+    if (!PyArg_ParseTuple(args, "OK|O:instance_at", &cls, &address, &base)) {
+        return NULL;
+    }
+    if (address == 0) {
+        return PyErr_Format(PyExc_ValueError, "instance_at(): the address is NULL");
+    }
+    PyObject *owner = (PyObject *)cwj_owner_at((void *)(uintptr_t)address);
+    base = owner != NULL ? owner : base == Py_None ? NULL : base;
+    return cwj_instance_around(cls, (void *)(uintptr_t)address, 0, base);
+}
+
+PyDoc_STRVAR(
+    keep_doc,
+    "keep(instance, object, copied=False, which=0, /)\n--\n\n"
+    "C may point to object from now on: it lives as long as the instance. copied: C has a copy of\n"
+    "object, and points to what that points to. which: takes the place of what had this number.");
+
+static PyObject *
+keep(PyObject *Py_UNUSED(extension), PyObject *args)
+{
+    PyObject *instance, *object;
+    unsigned long long which = 0;
+    int copied = 0;
+    if (!PyArg_ParseTuple(args, "OO|pK:keep", &instance, &object, &copied, &which)) {
+        return NULL;
+    }
+    if (!cwj_is_instance(instance)) {
+        Py_RETURN_NONE;
+    }
+    cwj_instance *self = (cwj_instance *)instance;
+    int behind = which == 0 ? 1 : cwj_looks_behind(self);
+    if (behind < 0) {
+        return NULL;
+    }
+    /* A number for what arrays do not look at; they may lie in what it would replace. */
+    const void *at = behind ? (const void *)object : (const void *)(uintptr_t)which;
+    if (cwj_references_put(self, self->pointer, at, object == Py_None ? NULL : object) < 0) {
+        return NULL;
+    }
+    if (copied && cwj_is_instance(object)) {
+        const cwj_instance *from = (cwj_instance *)object;
+        if (cwj_references_copy(self, self->pointer, object, from->pointer, from->layout->size,
+                                true) < 0) {
+            return NULL;
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+/* ---- functions of the extension module --------------------------------------------- */
+
+PyMethodDef cwj_instance_functions[] = {
+    {"construct", construct, METH_VARARGS, construct_doc},
+    {"instance_at", instance_at, METH_VARARGS, instance_at_doc},
+    {"keep", keep, METH_VARARGS, keep_doc},
+    {NULL, NULL, 0, NULL},
+};

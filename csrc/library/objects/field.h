@@ -1,0 +1,52 @@
+/* field.h: a member of a struct, as fields.c uses it and field_new.c makes it. */
+#ifndef CWJ_LIBRARY_OBJECTS_FIELD_H
+#define CWJ_LIBRARY_OBJECTS_FIELD_H
+
+#include "library/objects/struct_layout.h"
+#include "library/tables/slots.h"
+
+/* The kinds of members, and the words for them; field_new.c reads these. */
+#define FIELD_KINDS(KIND)                                                            \
+    KIND(SCALAR, "scalar")   /* a number */                                          \
+    KIND(ARRAY, "array")     /* numbers or structs inside the struct */              \
+    KIND(BUFFER, "buffer")   /* char[n]: text up to a NUL */                         \
+    KIND(STRING, "string")   /* const char *: read only */                           \
+    KIND(DATA, "data")       /* a pointer to items whose number other members say */ \
+    KIND(INSIDE, "inside")   /* a struct inside the struct */                        \
+    KIND(POINTER, "pointer") /* a pointer to a struct or an opaque type */           \
+    KIND(REFUSED, "refused") /* no way to Python; `reason` says why */
+
+typedef enum field_kind {
+#define NAMED(name, word) name,
+    FIELD_KINDS(NAMED)
+#undef NAMED
+} field_kind;
+
+/* A dim: a number, or the integer member at `offset`. */
+typedef struct field_dim {
+    const cwj_library_type *type; /* NULL: a number */
+    npy_intp value;
+} field_dim;
+
+typedef struct field_object {
+    PyObject_HEAD
+    cwj_struct_layout *layout; /* owned */
+    PyObject *name;     /* owned str */
+    PyObject *reason;   /* owned str: the docstring, or why the member has no way to Python */
+    field_kind kind;
+    size_t offset;
+    const cwj_library_type *type; /* of a scalar */
+    PyArray_Descr *descr; /* owned: of an array's items, or NULL */
+    PyObject *cls;        /* owned: the class of what lies there, or NULL */
+    bool readonly;        /* const */
+    int nd;
+    field_dim dims[NPY_MAXDIMS];
+} field_object;
+
+/* Field(layout, name, offset, kind, dtype=None, dims=(), of=None, readonly=False, reason='').
+ * Refuses what would lie outside of the struct. */
+PyObject *cwj_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
+
+extern PyType_Spec cwj_field_spec;
+
+#endif

@@ -1,0 +1,169 @@
+/* field_new.c: what cwrapjit.library says of a member, checked. */
+#include "library/objects/field.h"
+
+#include <stdint.h>
+
+#define WORD(name, word) word,
+static const char *const KINDS[] = {FIELD_KINDS(WORD)};
+
+static int
+parse_kind(field_object *self, const char *kind)
+{
+    for (size_t k = 0; k < sizeof(KINDS) / sizeof(KINDS[0]); k++) {
+        if (strcmp(kind, KINDS[k]) == 0) {
+            self->kind = (field_kind)k;
+            return 0;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "Field: there is no kind %s", kind);
+    return -1;
+}
+
+/* An integer member: (offset, type). */
+static int
+parse_member(const field_object *self, PyObject *pair, field_dim *dim)
+{
+    PyObject *name;
+    if (!PyArg_ParseTuple(pair, "nU", &dim->value, &name)) {
+        return -1;
+    }
+    dim->type = cwj_library_type_find(name);
+    size_t size = dim->type == NULL ? 0 : dim->type->size;
+    if (dim->type == NULL || (dim->type->kind != 'i' && dim->type->kind != 'u') || dim->value < 0 ||
+        (size_t)dim->value + size > self->layout->size) {
+        PyErr_Format(PyExc_ValueError, "Field: %R is no integer member", pair);
+        return -1;
+    }
+    return 0;
+}
+
+/* dims: a tuple of numbers and of members. */
+static int
+parse_dims(field_object *self, PyObject *dims)
+{
+    if (PyTuple_GET_SIZE(dims) > NPY_MAXDIMS) {
+        PyErr_SetString(PyExc_ValueError, "Field: too many dims");
+        return -1;
+    }
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(dims); k++) {
+        PyObject *given = PyTuple_GET_ITEM(dims, k);
+        field_dim *dim = &self->dims[k];
+        if (PyTuple_Check(given)) {
+            if (parse_member(self, given, dim) < 0) {
+                return -1;
+            }
+        } else {
+            dim->value = PyLong_AsSsize_t(given);
+            if (dim->value < 0) {
+                PyErr_Format(PyExc_ValueError, "Field: %R is no size", given);
+                return -1;
+            }
+        }
+        self->nd = (int)k + 1;
+    }
+    return 0;
+}
+
+/* Bytes of `count` items. SIZE_MAX: more than there can be. */
+static size_t
+items_size(const field_object *self, size_t size)
+{
+    for (int k = 0; k < self->nd; k++) {
+        if (self->dims[k].type != NULL ||
+            __builtin_mul_overflow(size, (size_t)self->dims[k].value, &size)) {
+            return SIZE_MAX;
+        }
+    }
+    return size;
+}
+
+/* How much memory the member takes, with an exception where the kind lacks something. */
+static int
+member_size(const field_object *self, size_t *size)
+{
+    bool has_items = self->kind == ARRAY || self->kind == DATA;
+    if ((self->kind == SCALAR && self->type == NULL) || (has_items && self->descr == NULL)) {
+        PyErr_Format(PyExc_ValueError, "Field: %U needs a dtype", self->name);
+        return -1;
+    }
+    *size = sizeof(void *);
+    if (self->kind == SCALAR) {
+        *size = self->type->size;
+    } else if (self->kind == ARRAY) {
+        *size = items_size(self, (size_t)PyDataType_ELSIZE(self->descr));
+    } else if (self->kind == BUFFER) {
+        *size = self->nd == 1 && self->dims[0].value > 0 ? items_size(self, 1) : SIZE_MAX;
+    } else if (self->kind == REFUSED) {
+        *size = 0;
+    } else if (self->kind == INSIDE || self->kind == POINTER) {
+        cwj_struct_layout *layout = cwj_layout_of(self->cls == NULL ? Py_None : self->cls);
+        if (layout == NULL) {
+            return -1;
+        }
+        *size = self->kind == INSIDE ? layout->size : *size;
+        Py_DECREF(layout);
+    }
+    return 0;
+}
+
+/* A mistake in cwrapjit.library must not become a read outside the struct. */
+static int
+check_extent(const field_object *self)
+{
+    size_t size, end;
+    if (member_size(self, &size) < 0) {
+        return -1;
+    }
+    if (__builtin_add_overflow(self->offset, size, &end) || end > self->layout->size) {
+        PyErr_Format(PyExc_ValueError, "Field: %U would lie outside of %U", self->name,
+                     self->layout->name);
+        return -1;
+    }
+    return 0;
+}
+
+/* A str is the name of a number's type; all else NumPy must know. */
+static int
+parse_dtype(field_object *self, PyObject *dtype)
+{
+    if (dtype == Py_None) {
+        return 0;
+    }
+    self->type = PyUnicode_Check(dtype) ? cwj_library_type_find(dtype) : NULL;
+    return PyArray_DescrConverter(dtype, &self->descr) ? 0 : -1;
+}
+
+PyObject *
+cwj_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"layout", "name", "offset",   "kind",   "dtype",
+                            "dims",   "of",   "readonly", "reason", NULL};
+    field_object *self = (field_object *)type->tp_alloc(type, 0);
+    PyObject *layout, *name, *cls = Py_None, *dims = NULL, *reason = NULL, *dtype = Py_None;
+    const char *kind;
+    Py_ssize_t offset;
+    int readonly = 0;
+    if (self == NULL || !PyArg_ParseTupleAndKeywords(
+                            args, kwargs, "OUns|OO!OpU:Field", names, &layout, &name, &offset,
+                            &kind, &dtype, &PyTuple_Type, &dims, &cls, &readonly, &reason)) {
+        goto failed;
+    }
+    if (!cwj_is_layout(layout)) {
+        PyErr_Format(PyExc_TypeError, "Field: %R is no Layout", layout);
+        goto failed;
+    }
+    self->layout = (cwj_struct_layout *)Py_NewRef(layout);
+    self->name = Py_NewRef(name);
+    self->reason = reason == NULL ? PyUnicode_FromString("") : Py_NewRef(reason);
+    self->offset = (size_t)offset;
+    self->readonly = readonly;
+    self->cls = cls == Py_None ? NULL : Py_NewRef(cls);
+    if (self->reason == NULL || parse_kind(self, kind) < 0 || parse_dtype(self, dtype) < 0 ||
+        (dims != NULL && parse_dims(self, dims) < 0) || check_extent(self) < 0) {
+        goto failed;
+    }
+    return (PyObject *)self;
+failed:
+    Py_XDECREF(self);
+    return NULL;
+}

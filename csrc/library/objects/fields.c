@@ -1,0 +1,422 @@
+/* fields.c: type cwrapjit._cwrapjit.Field: a member of a struct as an attribute.
+ *
+ * A Field belongs to a layout and works on instances of that C type alone, whatever class
+ * it was put into. What arrays and structs it gives keep the instance alive.
+ */
+#include "library/objects/field.h"
+#include "library/objects/looks.h"
+#include "library/objects/foreign_memory.h"
+#include "library/objects/owners.h"
+#include "library/objects/references.h"
+
+#include <structmember.h>
+
+/* ---- where the member is ------------------------------------------------------------ */
+
+/* The member's address, or NULL with an exception set. */
+static char *
+locate(const field_object *self, PyObject *instance)
+{
+    cwj_instance *of = (cwj_instance *)instance;
+    if (!cwj_is_instance(instance) || !cwj_layouts_agree(of->layout, self->layout)) {
+        PyErr_Format(PyExc_TypeError, "attribute %U is of %U objects, not of %s", self->name,
+                     self->layout->name, Py_TYPE(instance)->tp_name);
+        return NULL;
+    }
+    if (cwj_instance_check(of) < 0) {
+        return NULL;
+    }
+    return (char *)of->pointer + self->offset;
+}
+
+/* The dims as the struct says now. Returns 0, or -1 with an exception set. */
+static int
+measure(const field_object *self, const char *start, npy_intp *dims)
+{
+    for (int k = 0; k < self->nd; k++) {
+        dims[k] = self->dims[k].value;
+        const cwj_library_type *type = self->dims[k].type;
+        if (type != NULL) {
+            npy_int64 value;
+            cwj_slot slot;
+            cwj_scalar_load(type, start + self->dims[k].value, &slot);
+            dims[k] = cwj_scalar_count(type, &slot, &value) ? (npy_intp)value : -1;
+        }
+        if (dims[k] < 0) {
+            PyErr_Format(PyExc_ValueError, "attribute %U: the %U says a size that is no size",
+                         self->name, self->layout->name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- reading ------------------------------------------------------------------------ */
+
+static PyObject *
+read_array(const field_object *self, PyObject *instance, char *data, const npy_intp *dims)
+{
+    PyObject *base = cwj_anchor_of(instance);
+    PyObject *array =
+        cwj_array_over(self->descr, self->nd, dims, false, data, !self->readonly, base);
+    if (array != NULL && cwj_looks_add(array, base, instance, data) < 0) {
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
+static PyObject *
+read_data(const field_object *self, PyObject *instance, const char *at)
+{
+    npy_intp dims[NPY_MAXDIMS];
+    char *data;
+    memcpy(&data, at, sizeof(data));
+    if (measure(self, at - self->offset, dims) < 0) {
+        return NULL;
+    }
+    if (data == NULL && PyArray_MultiplyList(dims, self->nd) != 0) {
+        return PyErr_Format(PyExc_ValueError, "attribute %U: the pointer is NULL", self->name);
+    }
+    return data == NULL ? PyArray_Zeros(self->nd, dims, (PyArray_Descr *)Py_NewRef(self->descr), 0)
+                        : read_array(self, instance, data, dims);
+}
+
+/* What keeps the memory that a member points to; new reference. */
+static PyObject *
+keeper_of(PyObject *instance, const char *at, const void *pointer)
+{
+    PyObject *owner = (PyObject *)cwj_owner_at(pointer);
+    if (owner != NULL) {
+        return Py_NewRef(owner);
+    }
+    PyObject *anchor = cwj_anchor_of(instance);
+    PyObject *given = cwj_references_get((cwj_instance *)instance, at), *keeper = NULL;
+    if (given == NULL) {
+        keeper = PyErr_Occurred() ? NULL : Py_NewRef(anchor);
+    } else if (!cwj_is_instance(given)) { /* a capsule */
+        keeper = PyTuple_Pack(2, given, anchor);
+    } else {
+        bool same = ((cwj_instance *)given)->pointer == pointer;
+        keeper = Py_NewRef(same ? cwj_anchor_of(given) : anchor);
+    }
+    Py_XDECREF(given);
+    return keeper;
+}
+
+static PyObject *
+read_pointer(const field_object *self, PyObject *instance, const char *at)
+{
+    void *pointer;
+    memcpy(&pointer, at, sizeof(pointer));
+    if (pointer == NULL) {
+        Py_RETURN_NONE;
+    }
+    PyObject *keeper = keeper_of(instance, at, pointer);
+    PyObject *result = keeper == NULL ? NULL : cwj_instance_around(self->cls, pointer, 0, keeper);
+    Py_XDECREF(keeper);
+    return result;
+}
+
+static PyObject *
+read_text(const char *text, size_t length)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "surrogateescape");
+}
+
+static PyObject *
+read_string(const char *at)
+{
+    const char *text;
+    memcpy(&text, at, sizeof(text));
+    return text == NULL ? Py_NewRef(Py_None) : read_text(text, strlen(text));
+}
+
+static PyObject *
+refuse(const field_object *self)
+{
+    return PyErr_Format(PyExc_NotImplementedError, "attribute %U of %U: %U", self->name,
+                        self->layout->name, self->reason);
+}
+
+static PyObject *
+read_scalar(const field_object *self, const char *at)
+{
+    cwj_slot slot;
+    cwj_scalar_load(self->type, at, &slot);
+    return cwj_scalar_object(self->type, &slot);
+}
+
+static PyObject *
+field_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
+{
+    const field_object *self = (field_object *)op;
+    npy_intp dims[NPY_MAXDIMS];
+    if (instance == NULL || instance == Py_None) {
+        return Py_NewRef(op);
+    }
+    char *at = locate(self, instance);
+    if (at == NULL) {
+        return NULL;
+    }
+    switch (self->kind) {
+    case SCALAR:
+        return read_scalar(self, at);
+    case ARRAY:
+        return measure(self, at - self->offset, dims) < 0 ? NULL
+                                                          : read_array(self, instance, at, dims);
+    case BUFFER:
+        return read_text(at, strnlen(at, (size_t)self->dims[0].value));
+    case STRING:
+        return read_string(at);
+    case DATA:
+        return read_data(self, instance, at);
+    case INSIDE:
+        return cwj_instance_around(self->cls, at, 0, cwj_anchor_of(instance));
+    case POINTER:
+        return read_pointer(self, instance, at);
+    case REFUSED:
+        break;
+    }
+    return refuse(self);
+}
+
+/* ---- writing ------------------------------------------------------------------------ */
+
+/* typenum: of the number that is wanted, or NPY_OBJECT. */
+static int
+wrong_type(const field_object *self, const char *wanted, int typenum, PyObject *value)
+{
+    PyObject *got = cwj_text_of_other_kind(value, typenum);
+    if (got != NULL) {
+        PyErr_Format(PyExc_TypeError, "Expected an argument of type %s for attribute %U, got %U",
+                     wanted, self->name, got);
+        Py_DECREF(got);
+    }
+    return -1;
+}
+
+static int
+wrong_class(const field_object *self, PyObject *value)
+{
+    cwj_struct_layout *layout = cwj_layout_of(self->cls);
+    const char *name = layout == NULL ? NULL : PyUnicode_AsUTF8(layout->name);
+    int status = name == NULL ? -1 : wrong_type(self, name, NPY_OBJECT, value);
+    Py_XDECREF(layout);
+    return status;
+}
+
+static int
+wrong_value(const field_object *self, PyObject *value)
+{
+    PyObject *fault = cwj_text_of_no_such_value(value, self->type->typenum);
+    if (fault != NULL) {
+        PyErr_Format(PyExc_OverflowError, "attribute %U: %U", self->name, fault);
+        Py_DECREF(fault);
+    }
+    return -1;
+}
+
+static int
+write_scalar(const field_object *self, PyObject *instance, PyObject *value)
+{
+    cwj_slot slot;
+    cwj_fit fit = cwj_scalar_take(self->type, false, value, &slot);
+    if (fit == CWJ_NO_SUCH_KIND) {
+        return wrong_type(self, self->type->python, self->type->typenum, value);
+    }
+    if (fit != CWJ_FITS) {
+        return fit == CWJ_NO_SUCH_VALUE ? wrong_value(self, value) : -1;
+    }
+    char *at = locate(self, instance); /* where it is now: a warning is Python code */
+    if (at == NULL) {
+        return -1;
+    }
+    cwj_scalar_store(self->type, &slot, at);
+    return 0;
+}
+
+static int
+write_buffer(const field_object *self, char *at, PyObject *value)
+{
+    Py_ssize_t length, room = self->dims[0].value;
+    const char *text;
+    if (PyBytes_Check(value)) {
+        text = PyBytes_AS_STRING(value);
+        length = PyBytes_GET_SIZE(value);
+    } else if (PyUnicode_Check(value)) {
+        text = PyUnicode_AsUTF8AndSize(value, &length);
+        if (text == NULL) {
+            return -1;
+        }
+    } else {
+        return wrong_type(self, "str or bytes", NPY_OBJECT, value);
+    }
+    if (length >= room || memchr(text, 0, (size_t)length) != NULL) {
+        PyErr_Format(PyExc_ValueError,
+                     length >= room ? "attribute %U has room for %zd bytes, got %zd"
+                                    : "attribute %U takes no NUL inside the text",
+                     self->name, room - 1, length);
+        return -1;
+    }
+    memset(at, 0, (size_t)room);
+    memcpy(at, text, (size_t)length);
+    return 0;
+}
+
+/* An array may look into what only the pointers that were there kept alive. */
+static int
+refuse_looks(const field_object *self)
+{
+    PyErr_Format(PyExc_BufferError,
+                 "attribute %U of %U: an array looks into memory that its pointers lead to",
+                 self->name, self->layout->name);
+    return -1;
+}
+
+static int
+copy_struct(const field_object *self, char *at, PyObject *instance, PyObject *value,
+            const cwj_struct_layout *layout, const char *from)
+{
+    cwj_instance *of = (cwj_instance *)instance;
+    if (from == at) {
+        return 0;
+    }
+    int behind = layout->has_pointers ? cwj_looks_behind(of) : 0;
+    if (behind != 0) {
+        return behind < 0 ? -1 : refuse_looks(self);
+    }
+    if (layout->has_pointers && cwj_references_copy(of, at, value, from, layout->size, false) < 0) {
+        return -1;
+    }
+    memmove(at, from, layout->size);
+    return 0;
+}
+
+static int
+write_inside(const field_object *self, char *at, PyObject *instance, PyObject *value)
+{
+    void *from;
+    cwj_struct_layout *layout = cwj_layout_of(self->cls);
+    int answer = layout == NULL ? -1 : cwj_instance_pointer(self->cls, value, &from);
+    if (answer == 0) {
+        answer = wrong_class(self, value);
+    } else if (answer > 0) {
+        answer = copy_struct(self, at, instance, value, layout, from);
+    }
+    Py_XDECREF(layout);
+    return answer < 0 ? -1 : 0;
+}
+
+/* What the pointer pointed to before is not kept any more. */
+static int
+write_pointer(const field_object *self, char *at, PyObject *instance, PyObject *value)
+{
+    void *pointer = NULL;
+    int answer = value == Py_None ? 1 : cwj_instance_pointer(self->cls, value, &pointer);
+    if (answer == 0) {
+        return wrong_class(self, value);
+    }
+    if (answer < 0 || cwj_references_put((cwj_instance *)instance, at, NULL,
+                                         value == Py_None ? NULL : value) < 0) {
+        return -1;
+    }
+    memcpy(at, &pointer, sizeof(pointer));
+    return 0;
+}
+
+static int
+field_set(PyObject *op, PyObject *instance, PyObject *value)
+{
+    const field_object *self = (field_object *)op;
+    char *at = locate(self, instance);
+    if (at == NULL) {
+        return -1;
+    }
+    if (value == NULL || self->readonly) {
+        PyErr_Format(PyExc_AttributeError, "attribute %U of %U %s", self->name, self->layout->name,
+                     value == NULL ? "cannot be deleted" : "is read-only");
+        return -1;
+    }
+    switch (self->kind) {
+    case SCALAR:
+        return write_scalar(self, instance, value);
+    case BUFFER:
+        return write_buffer(self, at, value);
+    case INSIDE:
+        return write_inside(self, at, instance, value);
+    case POINTER:
+        return write_pointer(self, at, instance, value);
+    case ARRAY:
+    case DATA:
+    case STRING:
+        PyErr_Format(PyExc_AttributeError,
+                     "Can't reallocate memory: attribute %U of %U is part of C's memory; assign "
+                     "to its items",
+                     self->name, self->layout->name);
+        return -1;
+    case REFUSED:
+        break;
+    }
+    refuse(self);
+    return -1;
+}
+
+/* ---- the type ----------------------------------------------------------------------- */
+
+static int
+field_traverse(PyObject *op, visitproc visit, void *arg)
+{
+    field_object *self = (field_object *)op;
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(self->layout);
+    Py_VISIT(self->cls);
+    return 0;
+}
+
+static int
+field_clear(PyObject *op)
+{
+    (void)op; /* cycles go through the classes' dicts */
+    return 0;
+}
+
+static void
+field_dealloc(PyObject *op)
+{
+    field_object *self = (field_object *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    Py_XDECREF(self->layout);
+    Py_XDECREF(self->name);
+    Py_XDECREF(self->reason);
+    Py_XDECREF(self->descr);
+    Py_XDECREF(self->cls);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+static PyObject *
+field_repr(PyObject *op)
+{
+    const field_object *self = (field_object *)op;
+    return PyUnicode_FromFormat("<attribute %R of %U>", self->name, self->layout->name);
+}
+
+static PyMemberDef field_members[] = {
+    {"__name__", T_OBJECT, offsetof(field_object, name), READONLY, NULL},
+    {"__doc__", T_OBJECT, offsetof(field_object, reason), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot field_slots[] = {
+    {Py_tp_new, cwj_field_new},   {Py_tp_dealloc, field_dealloc}, {Py_tp_traverse, field_traverse},
+    {Py_tp_clear, field_clear},   {Py_tp_repr, field_repr},       {Py_tp_descr_get, field_get},
+    {Py_tp_descr_set, field_set}, {Py_tp_members, field_members}, {0, NULL},
+};
+
+PyType_Spec cwj_field_spec = {
+    .name = "cwrapjit._cwrapjit.Field",
+    .basicsize = sizeof(field_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = field_slots,
+};

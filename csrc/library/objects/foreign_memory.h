@@ -1,0 +1,22 @@
+/* foreign_memory.h: arrays over memory that C made, and who keeps it alive. */
+#ifndef CWJ_LIBRARY_OBJECTS_FOREIGN_MEMORY_H
+#define CWJ_LIBRARY_OBJECTS_FOREIGN_MEMORY_H
+
+#include "library/tables/slots.h"
+
+/* An array over `data` with these strides, without a copy. base (borrowed, or NULL: static data) is kept alive
+ * by the array: an argument of the call, an instance, or a tuple of several. As in NumPy,
+ * the base of a view is the view's owner. descr is borrowed. */
+PyObject *cwj_array_view(PyArray_Descr *descr, int nd, const npy_intp *dims,
+                         const npy_intp *strides, void *data, bool writeable, PyObject *base);
+/* The same over items without gaps. */
+PyObject *cwj_array_over(PyArray_Descr *descr, int nd, const npy_intp *dims, bool fortran,
+                         void *data, bool writeable, PyObject *base);
+
+/* An array of numbers over memory at data. free: not NULL, ends the memory with the array.
+ * base: kept alive (borrowed here). */
+PyObject *cwj_array_around(const cwj_library_type *type, int ndim, const npy_intp *shape,
+                           bool fortran, void *data, void (*free)(void *), PyObject *base,
+                           bool writeable);
+
+#endif

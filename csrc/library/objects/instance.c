@@ -1,0 +1,434 @@
+/* instance.c: type cwrapjit.Instance, the base of the classes that struct() and handle() make.
+ *
+ * An instance has a C pointer: into memory of its own, to what C allocated and gave away
+ * (owned: freed once), or to what lies somewhere else (borrowed; base and references keep
+ * that alive). While calls use the pointer, and while arrays look into it, nothing ends it.
+ */
+#include "library/objects/instance.h"
+
+#include "base/errors.h"
+#include "library/objects/looks.h"
+#include "library/objects/owners.h"
+#include "library/objects/references.h"
+
+#include <stdlib.h>
+#include <structmember.h>
+
+/* ---- memory ------------------------------------------------------------------------ */
+
+static void *
+make_memory(const cwj_struct_layout *layout)
+{
+    size_t alignment = layout->alignment < 16 ? 16 : layout->alignment;
+    size_t size = (layout->size + alignment - 1) / alignment * alignment;
+    void *memory = aligned_alloc(alignment, size);
+    if (memory == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    return memset(memory, 0, size);
+}
+
+/* Ends the object, once. What it refers to is still there. */
+static void
+end_object(cwj_instance *self)
+{
+    void *pointer = self->pointer;
+    bool owned = self->owned && pointer != NULL;
+    cwj_owners_remove(self);
+    self->pointer = NULL;
+    self->owned = false;
+    self->stage = CWJ_INSTANCE_CLOSED;
+    if (owned && self->layout->free != NULL) {
+        self->layout->free(pointer);
+    }
+    free(self->memory);
+    self->memory = NULL;
+}
+
+static cwj_instance *
+allocate(PyTypeObject *type, cwj_struct_layout *layout)
+{
+    cwj_instance *self = (cwj_instance *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->layout = (cwj_struct_layout *)Py_NewRef(layout);
+        self->stage = CWJ_INSTANCE_READY;
+    }
+    return self;
+}
+
+static void
+set_pointer(cwj_instance *self, void *pointer)
+{
+    self->pointer = self->address = pointer;
+    if (self->memory != NULL || self->owned) {
+        cwj_owners_add(self);
+    }
+}
+
+/* ---- for the call path ------------------------------------------------------------- */
+
+/* A capsule of other code, named after the C type. */
+static int
+capsule_pointer(PyObject *capsule, const cwj_struct_layout *wanted, void **pointer)
+{
+    const char *name = PyUnicode_AsUTF8(wanted->name);
+    if (name == NULL) {
+        return -1;
+    }
+    if (!PyCapsule_IsValid(capsule, name)) {
+        return 0;
+    }
+    *pointer = PyCapsule_GetPointer(capsule, name);
+    return 1;
+}
+
+static int
+instance_pointer(PyObject *object, const cwj_struct_layout *wanted, void **pointer)
+{
+    if (!cwj_is_instance(object)) {
+        return PyCapsule_CheckExact(object) ? capsule_pointer(object, wanted, pointer) : 0;
+    }
+    cwj_instance *self = (cwj_instance *)object;
+    if (!cwj_layouts_agree(self->layout, wanted)) {
+        return 0;
+    }
+    if (cwj_instance_check(self) < 0) {
+        return -1;
+    }
+    *pointer = self->pointer;
+    return 1;
+}
+
+int
+cwj_instance_check(cwj_instance *self)
+{
+    const cwj_instance *root = cwj_root_of(self);
+    const char *fault = NULL;
+    if (root->stage == CWJ_INSTANCE_BEGUN && root->thread != PyThread_get_thread_ident()) {
+        fault = "is being initialised by another thread";
+    } else if (self->stage == CWJ_INSTANCE_NEW ||
+               (self->stage == CWJ_INSTANCE_BEGUN && self->pointer == NULL)) {
+        fault = "was never initialised";
+    } else if (!cwj_is_alive(self)) {
+        fault = "was freed";
+    }
+    if (fault == NULL) {
+        return 0;
+    }
+    PyErr_Format(PyExc_ValueError, "this %U %s", self->layout->name, fault);
+    return -1;
+}
+
+int
+cwj_instance_pointer(PyObject *cls, PyObject *object, void **pointer)
+{
+    cwj_struct_layout *wanted = cwj_layout_of(cls);
+    int answer = wanted == NULL ? -1 : instance_pointer(object, wanted, pointer);
+    Py_XDECREF(wanted);
+    return answer;
+}
+
+/* Counts a call on all that may have the memory: none of them may be closed meanwhile. */
+static void
+count_use(PyObject *object, Py_ssize_t change)
+{
+    Py_ssize_t count;
+    if (!cwj_is_instance(object)) {
+        return;
+    }
+    cwj_instance *root = cwj_root_of((cwj_instance *)object);
+    PyObject *const *bases = cwj_bases_of(root, &count);
+    root->uses += change;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        count_use(bases[k], change);
+    }
+}
+
+void
+cwj_instance_hold(PyObject *object)
+{
+    count_use(object, 1);
+}
+
+void
+cwj_instance_release(PyObject *object)
+{
+    count_use(object, -1);
+}
+
+/* ---- new instances ----------------------------------------------------------------- */
+
+PyObject *
+cwj_instance_around(PyObject *cls, void *pointer, int owned, PyObject *base)
+{
+    cwj_struct_layout *layout = cwj_layout_of(cls);
+    cwj_instance *self = layout == NULL ? NULL : allocate((PyTypeObject *)cls, layout);
+    if (self == NULL && layout != NULL && owned && layout->free != NULL) {
+        layout->free(pointer);
+    }
+    Py_XDECREF(layout);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->owned = owned;
+    self->base = Py_XNewRef(base);
+    set_pointer(self, pointer);
+    return (PyObject *)self;
+}
+
+PyObject *
+cwj_instance_empty(PyObject *cls, void **memory)
+{
+    cwj_struct_layout *layout = cwj_layout_of(cls);
+    cwj_instance *self = NULL;
+    if (layout != NULL && layout->size == 0) {
+        PyErr_Format(PyExc_TypeError, "%U is opaque: only C makes objects of it", layout->name);
+    } else if (layout != NULL) {
+        self = allocate((PyTypeObject *)cls, layout);
+    }
+    Py_XDECREF(layout);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->memory = make_memory(self->layout);
+    if (self->memory == NULL) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    set_pointer(self, self->memory);
+    *memory = self->memory;
+    return (PyObject *)self;
+}
+
+/* ---- a life of its own ------------------------------------------------------------- */
+
+static PyObject *
+instance_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+{
+    cwj_struct_layout *layout = cwj_layout_of((PyObject *)type);
+    cwj_instance *self = layout == NULL ? NULL : allocate(type, layout);
+    Py_XDECREF(layout);
+    if (self == NULL) {
+        return NULL;
+    }
+    if (layout->size > 0) {
+        self->memory = make_memory(layout);
+        if (self->memory == NULL) {
+            Py_DECREF(self);
+            return NULL;
+        }
+        set_pointer(self, self->memory);
+    }
+    /* Whether there is anything to be freed, only an initialiser can say. */
+    self->stage = layout->needs_init || layout->size == 0 ? CWJ_INSTANCE_NEW : CWJ_INSTANCE_READY;
+    return (PyObject *)self;
+}
+
+/* The base stays until the end: whoever counts on it finds it there. No cycle needs it, as
+ * bases are older than what lies in them. */
+static int
+instance_clear(PyObject *op)
+{
+    cwj_instance *self = (cwj_instance *)op;
+    end_object(self); /* first: C may look at what it points to */
+    cwj_references_clear(self);
+    return 0;
+}
+
+static void
+instance_dealloc(PyObject *op)
+{
+    cwj_instance *self = (cwj_instance *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    if (self->weakrefs != NULL) {
+        PyObject_ClearWeakRefs(op);
+    }
+    if (self->layout != NULL) {
+        instance_clear(op);
+        cwj_looks_clear(self);
+        Py_CLEAR(self->base);
+        Py_CLEAR(self->layout);
+    }
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+static PyObject *
+instance_repr(PyObject *op)
+{
+    const cwj_instance *self = (cwj_instance *)op;
+    const char *state = self->stage == CWJ_INSTANCE_CLOSED ? "freed"
+                        : self->pointer == NULL || self->stage == CWJ_INSTANCE_NEW
+                            ? "not initialised"
+                        : !cwj_is_alive((cwj_instance *)op)   ? "freed"
+                        : self->owned || self->memory != NULL ? "owned"
+                                                              : "borrowed";
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(op), "__name__");
+    PyObject *text = NULL;
+    if (name != NULL) {
+        text = self->pointer == NULL
+                   ? PyUnicode_FromFormat("<%U: %U, %s>", name, self->layout->name, state)
+                   : PyUnicode_FromFormat("<%U: %U at %p, %s>", name, self->layout->name,
+                                          self->pointer, state);
+        Py_DECREF(name);
+    }
+    return text;
+}
+
+/* Two instances are the same when they are the same object of C. */
+static PyObject *
+instance_compare(PyObject *op, PyObject *other, int operation)
+{
+    cwj_instance *self = (cwj_instance *)op;
+    const cwj_instance *that = cwj_is_instance(other) ? (cwj_instance *)other : NULL;
+    if ((operation != Py_EQ && operation != Py_NE) || that == NULL) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    bool same = op == other || (self->pointer != NULL && self->pointer == that->pointer &&
+                                cwj_layouts_agree(self->layout, that->layout));
+    return PyBool_FromLong(same == (operation == Py_EQ));
+}
+
+/* Of the address that it had first: a pointer may end while the object is in a dict. */
+static Py_hash_t
+instance_hash(PyObject *op)
+{
+    const cwj_instance *self = (cwj_instance *)op;
+    size_t bits = (size_t)(uintptr_t)self->address;
+    if (self->stage == CWJ_INSTANCE_NEW || self->stage == CWJ_INSTANCE_BEGUN) {
+        PyErr_Format(PyExc_TypeError, "this %U has no hash before it is initialised",
+                     self->layout->name);
+        return -1;
+    }
+    Py_hash_t hash = (Py_hash_t)(bits >> 4 | bits << (8 * sizeof(bits) - 4));
+    return hash == -1 ? -2 : hash;
+}
+
+static PyObject *
+get_references(PyObject *op, void *Py_UNUSED(closure))
+{
+    return cwj_references_list((cwj_instance *)op);
+}
+
+static PyObject *
+get_base(PyObject *op, void *Py_UNUSED(closure))
+{
+    const cwj_instance *self = (cwj_instance *)op;
+    return Py_NewRef(self->base == NULL ? Py_None : self->base);
+}
+
+static PyGetSetDef instance_getset[] = {
+    {"referenced_objects", get_references, NULL,
+     "A list of all that C may point to from here, kept alive as long.", NULL},
+    {"__cwrapjit_base__", get_base, NULL, "The object that this one lies in, or None.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef instance_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_instance, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+/* ---- an early end ------------------------------------------------------------------ */
+
+PyDoc_STRVAR(close_doc, "_cwrapjit_close($self, /)\n--\n\n"
+                        "Free the C object now; later calls with it raise. Twice does nothing.");
+
+static PyObject *
+instance_close(PyObject *op, PyObject *Py_UNUSED(unused))
+{
+    cwj_instance *self = (cwj_instance *)op;
+    PyObject *name = self->layout->name;
+    if (self->stage == CWJ_INSTANCE_CLOSED) {
+        Py_RETURN_NONE;
+    }
+    if (self->uses > 0 || self->stage == CWJ_INSTANCE_BEGUN) {
+        return PyErr_Format(PyExc_RuntimeError, "a call is using this %U: it cannot be freed now",
+                            name);
+    }
+    if (self->holders > 0 || cwj_looks_into(self)) {
+        return PyErr_Format(PyExc_BufferError,
+                            "something looks into this %U or refers to it: it is freed with the "
+                            "last of them, not before",
+                            name);
+    }
+    if (!self->owned && self->memory == NULL && self->pointer != NULL) {
+        return PyErr_Format(PyExc_ValueError,
+                            "this %U is borrowed: only its owner can free it (a function that "
+                            "gives its result away says so with returns=\"callee\")",
+                            name);
+    }
+    instance_clear(op);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+instance_enter(PyObject *op, PyObject *Py_UNUSED(unused))
+{
+    return Py_NewRef(op);
+}
+
+/* What is still looked into when an exception leaves the block, by its traceback perhaps, is
+ * freed with the last that looks, and the exception goes on. */
+static PyObject *
+instance_exit(PyObject *op, PyObject *args)
+{
+    bool fails = PyTuple_GET_SIZE(args) > 0 && PyTuple_GET_ITEM(args, 0) != Py_None;
+    PyObject *result = instance_close(op, NULL);
+    if (result == NULL && fails && cwj_clear_expected(PyExc_BufferError, NULL)) {
+        Py_RETURN_NONE;
+    }
+    return result;
+}
+
+/* A new class' layout becomes its own, before anybody can give it to another. */
+static PyObject *
+instance_init_subclass(PyObject *cls, PyObject *Py_UNUSED(unused))
+{
+    cwj_struct_layout *layout = cwj_layout_of(cls);
+    if (layout == NULL && !cwj_clear_expected(PyExc_TypeError, NULL)) {
+        return NULL;
+    }
+    Py_XDECREF(layout); /* without one it has no instances */
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef instance_methods[] = {
+    {"__init_subclass__", instance_init_subclass, METH_NOARGS | METH_CLASS, NULL},
+    {"_cwrapjit_close", instance_close, METH_NOARGS, close_doc},
+    {"__enter__", instance_enter, METH_NOARGS, NULL},
+    {"__exit__", instance_exit, METH_VARARGS, NULL},
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* ---- the type ---------------------------------------------------------------------- */
+
+PyDoc_STRVAR(instance_doc,
+             "An object of C's: the base of the classes that a library's struct() and "
+             "handle() make.");
+
+static PyType_Slot instance_slots[] = {
+    {Py_tp_new, instance_new},
+    {Py_tp_dealloc, instance_dealloc},
+    {Py_tp_traverse, cwj_instance_traverse},
+    {Py_tp_clear, instance_clear},
+    {Py_tp_repr, instance_repr},
+    {Py_tp_richcompare, instance_compare},
+    {Py_tp_hash, instance_hash},
+    {Py_tp_getset, instance_getset},
+    {Py_tp_members, instance_members},
+    {Py_tp_methods, instance_methods},
+    {Py_tp_doc, (void *)instance_doc},
+    {0, NULL},
+};
+
+PyType_Spec cwj_instance_spec = {
+    .name = "cwrapjit.Instance",
+    .basicsize = sizeof(cwj_instance),
+    .flags =
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = instance_slots,
+};

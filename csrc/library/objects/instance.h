@@ -1,0 +1,68 @@
+/* instance.h: objects that stand for a C pointer: structs, and handles of opaque types. */
+#ifndef CWJ_LIBRARY_OBJECTS_INSTANCE_H
+#define CWJ_LIBRARY_OBJECTS_INSTANCE_H
+
+#include "library/objects/struct_layout.h"
+
+typedef enum cwj_instance_stage {
+    CWJ_INSTANCE_NEW, /* memory of zeros, its initialiser did not run yet */
+    CWJ_INSTANCE_BEGUN, /* the initialiser runs */
+    CWJ_INSTANCE_READY,
+    CWJ_INSTANCE_CLOSED
+} cwj_instance_stage;
+
+typedef struct cwj_range {
+    char *low, *high; /* high: one past the last byte */
+} cwj_range;
+
+typedef struct cwj_instance {
+    PyObject_HEAD
+    cwj_struct_layout *layout; /* owned */
+    void *pointer; /* what C gets; NULL: nothing there */
+    void *address; /* what pointer was first: the hash */
+    void *memory; /* owned: where Python made room for it, or NULL */
+    bool owned; /* layout->free is to be called, once */
+    bool listed; /* range is in the tree of owners.c */
+    cwj_range range;
+    Py_ssize_t uses; /* calls that have the pointer, or one into it, now */
+    Py_ssize_t holders; /* entries in references of others: C may point to it */
+    Py_ssize_t copied; /* those of them that are copies of it */
+    struct cwj_look *looks; /* owned: see looks.c */
+    Py_ssize_t nlooks, most_looks;
+    cwj_instance_stage stage;
+    unsigned long thread; /* the one that runs the initialiser */
+    PyObject
+        *base; /* kept alive: the object that this one lies in; a tuple: in one of these; NULL */
+    PyObject *references; /* owned dict: see references.c; NULL: none */
+    PyObject *weakrefs;
+} cwj_instance;
+
+/* Where the instance's C object is: *pointer. Returns 1; 0 when object is no instance of
+ * cls (no exception set); -1 with ValueError set (freed already, never initialised). A
+ * PyCapsule that has the type's name is taken, too. */
+int cwj_instance_pointer(PyObject *cls, PyObject *object, void **pointer);
+/* Raises ValueError, and returns -1, for an instance that has no C object, or none yet. */
+int cwj_instance_check(cwj_instance *self);
+
+/* While C runs without the GIL on what cwj_instance_pointer() gave, nobody may free it:
+ * between these two close() refuses. Anything may be given. */
+void cwj_instance_hold(PyObject *object);
+void cwj_instance_release(PyObject *object);
+
+/* A new instance around a pointer that is not NULL. owned: the class' free function ends
+ * it, once (also when this fails). base: kept alive, as it has the memory; a tuple: one of
+ * these has; or NULL. */
+PyObject *cwj_instance_around(PyObject *cls, void *pointer, int owned, PyObject *base);
+
+/* A new instance with zeroed memory of its own: *memory, for a struct by value. */
+PyObject *cwj_instance_empty(PyObject *cls, void **memory);
+
+/* is_instance.c */
+int cwj_is_instance(PyObject *object);
+int cwj_instance_traverse(PyObject *op, visitproc visit, void *arg);
+
+extern PyType_Spec cwj_instance_spec;
+/* construct.c, variables.c: functions of the extension module, which cwrapjit.library alone calls. */
+extern PyMethodDef cwj_instance_functions[], cwj_variable_functions[];
+
+#endif

@@ -1,0 +1,155 @@
+/* looks.c: which arrays look into an instance's memory, and behind it, into memory that its
+ * pointers lead to. An array cannot be told that its memory went: so nothing may end that
+ * memory while it lives.
+ */
+#include "library/objects/looks.h"
+
+#include "library/objects/owners.h"
+
+typedef struct cwj_look {
+    PyObject *array; /* owned: a weak reference */
+    const char *through; /* the struct with the pointer */
+    bool behind;
+} cwj_look;
+
+static bool
+is_gone(const cwj_look *look)
+{
+    PyObject *array = PyObject_CallNoArgs(look->array);
+    bool gone = array == Py_None;
+    Py_XDECREF(array);
+    return gone;
+}
+
+/* Forgets those that are gone. */
+static void
+prune(cwj_instance *self)
+{
+    Py_ssize_t left = 0;
+    for (Py_ssize_t k = 0; k < self->nlooks; k++) {
+        if (is_gone(&self->looks[k])) {
+            Py_DECREF(self->looks[k].array);
+        } else {
+            self->looks[left++] = self->looks[k];
+        }
+    }
+    self->nlooks = left;
+}
+
+static int
+make_room(cwj_instance *self)
+{
+    if (self->nlooks < self->most_looks) {
+        return 0;
+    }
+    prune(self);
+    if (2 * self->nlooks < self->most_looks) {
+        return 0;
+    }
+    Py_ssize_t most = 2 * self->nlooks + 4;
+    cwj_look *looks = PyMem_Realloc(self->looks, (size_t)most * sizeof(*looks));
+    if (looks == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->looks = looks;
+    self->most_looks = most;
+    return 0;
+}
+
+static int
+add(cwj_instance *owner, PyObject *array, const cwj_instance *through, const char *data)
+{
+    const char *low = owner->pointer;
+    bool inside = owner->listed && data >= low && data < low + owner->layout->size;
+    if (make_room(owner) < 0) {
+        return -1;
+    }
+    PyObject *weak = PyWeakref_NewRef(array, NULL);
+    if (weak == NULL) {
+        return -1;
+    }
+    owner->looks[owner->nlooks++] = (cwj_look){weak, through->pointer, !inside};
+    return 0;
+}
+
+int
+cwj_looks_add(PyObject *array, PyObject *base, PyObject *through, const void *data)
+{
+    int status = 0;
+    if (PyTuple_CheckExact(base)) {
+        for (Py_ssize_t k = 0; status == 0 && k < PyTuple_GET_SIZE(base); k++) {
+            PyObject *each = PyTuple_GET_ITEM(base, k);
+            status = cwj_looks_add(array, each, each, data);
+        }
+        return status;
+    }
+    if (!cwj_is_instance(base)) {
+        return 0;
+    }
+    cwj_instance *instance = (cwj_instance *)through;
+    PyObject *owners = cwj_owners_of(instance, instance->pointer);
+    status = owners == NULL ? -1 : 0;
+    for (Py_ssize_t k = 0; status == 0 && k < PyList_GET_SIZE(owners); k++) {
+        status = add((cwj_instance *)PyList_GET_ITEM(owners, k), array, instance, data);
+    }
+    Py_XDECREF(owners);
+    return status;
+}
+
+bool
+cwj_looks_into(cwj_instance *owner)
+{
+    if (owner->nlooks > 0) {
+        prune(owner);
+    }
+    return owner->nlooks > 0;
+}
+
+/* Of a root whose memory is C's, with much else in it, only what was found through the struct
+ * counts. */
+static bool
+owner_looks_behind(cwj_instance *owner, const char *low, const char *high)
+{
+    if (owner->nlooks > 0) {
+        prune(owner);
+    }
+    for (Py_ssize_t k = 0; k < owner->nlooks; k++) {
+        const cwj_look *look = &owner->looks[k];
+        if (look->behind && (owner->listed || (look->through >= low && look->through < high))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int
+cwj_looks_behind(cwj_instance *self)
+{
+    const char *low = self->pointer;
+    const char *high = low + (self->layout->size > 0 ? self->layout->size : 1);
+    bool found = false;
+    if (self->listed) { /* the usual case */
+        return self->nlooks > 0 && owner_looks_behind(self, low, high);
+    }
+    PyObject *owners = cwj_owners_of(self, self->pointer);
+    if (owners == NULL) {
+        return -1;
+    }
+    for (Py_ssize_t k = 0; !found && k < PyList_GET_SIZE(owners); k++) {
+        found = owner_looks_behind((cwj_instance *)PyList_GET_ITEM(owners, k), low, high);
+    }
+    Py_DECREF(owners);
+    return found;
+}
+
+void
+cwj_looks_clear(cwj_instance *self)
+{
+    for (Py_ssize_t k = 0; k < self->nlooks; k++) {
+        Py_DECREF(self->looks[k].array);
+    }
+    PyMem_Free(self->looks);
+    self->looks = NULL;
+    self->nlooks = self->most_looks = 0;
+}

@@ -1,0 +1,104 @@
+/* owners.c: which instance owns the memory at an address.
+ *
+ * An instance with memory of its own, or with a C object that it will free, is an owner.
+ * All owners are in one tree by address, so that a pointer that C stored anywhere is known
+ * again, by whatever way it comes back. Others lie in an owner, or in memory of C's.
+ */
+#include "library/objects/owners.h"
+
+#include <search.h>
+
+/* ---- the tree: guarded by the GIL ---------------------------------------------------- */
+
+static void *tree;
+
+/* Ranges that have a byte in common are equal. */
+static int
+compare(const void *one, const void *other)
+{
+    const cwj_range *a = one, *b = other;
+    return a->high <= b->low ? -1 : b->high <= a->low ? 1 : 0;
+}
+
+void
+cwj_owners_add(cwj_instance *self)
+{
+    size_t size = self->layout->size > 0 ? self->layout->size : 1;
+    self->range = (cwj_range){self->pointer, (char *)self->pointer + size};
+    cwj_range **found = self->listed ? NULL : tsearch(&self->range, &tree, compare);
+    self->listed = self->listed || (found != NULL && *found == &self->range);
+}
+
+void
+cwj_owners_remove(cwj_instance *self)
+{
+    if (self->listed) {
+        tdelete(&self->range, &tree, compare);
+        self->listed = false;
+    }
+}
+
+cwj_instance *
+cwj_owner_at(const void *address)
+{
+    char *low = (char *)(uintptr_t)address;
+    cwj_range wanted = {low, low + 1};
+    cwj_range **found = tfind(&wanted, &tree, compare);
+    char *owner = found == NULL ? NULL : (char *)*found - offsetof(cwj_instance, range);
+    /* One that is being deallocated can be no owner of anything any more. */
+    return owner == NULL || Py_REFCNT(owner) == 0 ? NULL : (cwj_instance *)owner;
+}
+
+/* ---- along the bases ------------------------------------------------------------------- */
+
+cwj_instance *
+cwj_root_of(cwj_instance *self)
+{
+    while (self->base != NULL && cwj_is_instance(self->base)) {
+        self = (cwj_instance *)self->base;
+    }
+    return self;
+}
+
+PyObject *
+cwj_anchor_of(PyObject *instance)
+{
+    PyObject *base = ((cwj_instance *)instance)->base;
+    return base != NULL && cwj_is_instance(base) ? base : instance;
+}
+
+bool
+cwj_is_alive(cwj_instance *self)
+{
+    const cwj_instance *root = cwj_root_of(self);
+    Py_ssize_t count;
+    PyObject *const *bases = cwj_bases_of(root, &count);
+    bool alive = self->pointer != NULL && root->stage != CWJ_INSTANCE_CLOSED;
+    for (Py_ssize_t k = 0; k < count && alive; k++) {
+        alive = !cwj_is_instance(bases[k]) ||
+                cwj_root_of((cwj_instance *)bases[k])->stage != CWJ_INSTANCE_CLOSED;
+    }
+    return alive;
+}
+
+PyObject *
+cwj_owners_of(cwj_instance *self, const void *address)
+{
+    cwj_instance *owner = cwj_owner_at(address), *root = cwj_root_of(self);
+    Py_ssize_t count;
+    PyObject *const *bases = cwj_bases_of(root, &count);
+    PyObject *all = PyList_New(0);
+    int status = all == NULL ? -1 : 0;
+    for (Py_ssize_t k = 0; owner == NULL && k < count && status == 0; k++) {
+        if (cwj_is_instance(bases[k])) {
+            status = PyList_Append(all, (PyObject *)cwj_root_of((cwj_instance *)bases[k]));
+        }
+    }
+    if (status == 0 && PyList_GET_SIZE(all) == 0) {
+        status = PyList_Append(all, (PyObject *)(owner != NULL ? owner : root));
+    }
+    if (status < 0) {
+        Py_CLEAR(all);
+    }
+    return all;
+}

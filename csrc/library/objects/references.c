@@ -1,0 +1,311 @@
+/* references.c: what C points to, kept alive by the owners of the memory with the pointers.
+ *
+ * An owner's references are a dict: (address, which) -> (object, its owners, is a copy). The
+ * address is that of a pointer member, with `which` 0, so that assigning again replaces; or
+ * that of a struct, with the object's own number for what a method keeps. Copying a struct
+ * copies the entries of its memory. A struct that is a copy of what another owner ends has
+ * that owner as an entry of its own, as both point to the same memory.
+ */
+#include "library/objects/references.h"
+
+#include "library/objects/owners.h"
+
+/* ---- what nobody needs any more --------------------------------------------------------- */
+
+Py_ssize_t cwj_calls_running;
+static PyObject *parked; /* a list; NULL: none */
+
+/* C may be reading the old pointer in another thread. Steals entry. */
+static void
+drop(PyObject *entry)
+{
+    if (cwj_calls_running > 0 && parked == NULL) {
+        parked = PyList_New(0);
+    }
+    if (cwj_calls_running > 0 && (parked == NULL || PyList_Append(parked, entry) < 0)) {
+        PyErr_Clear(); /* no memory: rather never than too early */
+        return;
+    }
+    Py_DECREF(entry);
+}
+
+void
+cwj_calls_ended(void)
+{
+    if (parked != NULL) {
+        Py_CLEAR(parked);
+    }
+}
+
+/* ---- entries ------------------------------------------------------------------------------- */
+
+static bool
+is_copy(PyObject *entry)
+{
+    return PyTuple_GET_ITEM(entry, 2) == Py_True;
+}
+
+static void
+count_holders(PyObject *entry, Py_ssize_t change)
+{
+    PyObject *owners = PyTuple_GET_ITEM(entry, 1);
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(owners); k++) {
+        cwj_instance *owner = (cwj_instance *)PyList_GET_ITEM(owners, k);
+        owner->holders += change;
+        owner->copied += is_copy(entry) ? change : 0;
+    }
+}
+
+static PyObject *
+make_key(const void *address, const void *which)
+{
+    return Py_BuildValue("(KK)", (unsigned long long)(uintptr_t)address,
+                         (unsigned long long)(uintptr_t)which);
+}
+
+static PyObject *
+make_entry(PyObject *object, bool copy)
+{
+    bool is_instance = cwj_is_instance(object);
+    cwj_instance *instance = (cwj_instance *)object;
+    PyObject *owners = is_instance ? cwj_owners_of(instance, instance->pointer) : PyList_New(0);
+    PyObject *entry =
+        owners == NULL ? NULL : PyTuple_Pack(3, object, owners, copy ? Py_True : Py_False);
+    Py_XDECREF(owners);
+    return entry;
+}
+
+/* Takes an entry out, without dropping it: a new reference, or NULL without exception. */
+static PyObject *
+take_out(cwj_instance *owner, PyObject *key)
+{
+    PyObject *entry =
+        owner->references == NULL ? NULL : PyDict_GetItemWithError(owner->references, key);
+    Py_XINCREF(entry);
+    if (entry != NULL) {
+        count_holders(entry, -1);
+        PyDict_DelItem(owner->references, key);
+    }
+    PyErr_Clear(); /* a key of two ints, which is there: no Python code runs, nothing fails */
+    return entry;
+}
+
+/* entry may be NULL: nothing is there any more. Returns 0, or -1 with an exception set. */
+static int
+put_entry(cwj_instance *owner, PyObject *key, PyObject *entry)
+{
+    if (entry != NULL && owner->references == NULL && (owner->references = PyDict_New()) == NULL) {
+        return -1;
+    }
+    PyObject *old = take_out(owner, key);
+    int status = entry == NULL ? 0 : PyDict_SetItem(owner->references, key, entry);
+    if (entry != NULL && status == 0) {
+        count_holders(entry, 1);
+    }
+    if (old != NULL) {
+        drop(old);
+    }
+    return status;
+}
+
+/* An owner needs no reference to itself, and must not keep itself from being closed. */
+static bool
+is_only_owner(const cwj_instance *owner, PyObject *entry)
+{
+    PyObject *owners = PyTuple_GET_ITEM(entry, 1);
+    return PyList_GET_SIZE(owners) == 1 && PyList_GET_ITEM(owners, 0) == (PyObject *)owner;
+}
+
+int
+cwj_references_put(cwj_instance *through, const void *address, const void *which, PyObject *object)
+{
+    PyObject *owners = cwj_owners_of(through, address), *key = make_key(address, which);
+    PyObject *entry = object == NULL ? NULL : make_entry(object, false);
+    int status = owners == NULL || key == NULL || (object != NULL && entry == NULL) ? -1 : 0;
+    for (Py_ssize_t k = 0; status == 0 && k < PyList_GET_SIZE(owners); k++) {
+        cwj_instance *owner = (cwj_instance *)PyList_GET_ITEM(owners, k);
+        bool itself = entry != NULL && is_only_owner(owner, entry);
+        status = put_entry(owner, key, itself ? NULL : entry);
+    }
+    Py_XDECREF(entry);
+    Py_XDECREF(key);
+    Py_XDECREF(owners);
+    return status;
+}
+
+PyObject *
+cwj_references_get(cwj_instance *through, const void *address)
+{
+    cwj_instance *owner = cwj_owner_at(address);
+    owner = owner == NULL ? cwj_root_of(through) : owner;
+    PyObject *key = owner->references == NULL ? NULL : make_key(address, NULL);
+    PyObject *entry = key == NULL ? NULL : PyDict_GetItemWithError(owner->references, key);
+    Py_XDECREF(key);
+    return entry == NULL ? NULL : Py_NewRef(PyTuple_GET_ITEM(entry, 0));
+}
+
+void
+cwj_references_clear(cwj_instance *owner)
+{
+    PyObject *references = owner->references, *key, *entry;
+    Py_ssize_t position = 0;
+    owner->references = NULL;
+    while (references != NULL && PyDict_Next(references, &position, &key, &entry)) {
+        count_holders(entry, -1);
+    }
+    Py_XDECREF(references);
+}
+
+/* ---- copies of structs ------------------------------------------------------------------------ */
+
+/* The entries of [from, from + size), by the keys that they have at `to`: a new list of
+ * (key, entry). by_object: as what is kept for the struct at `to`. */
+static PyObject *
+entries_between(const cwj_instance *owner, const char *from, size_t size, const char *to,
+                bool by_object)
+{
+    PyObject *found = PyList_New(0), *key, *entry;
+    Py_ssize_t position = 0;
+    while (found != NULL && owner->references != NULL &&
+           PyDict_Next(owner->references, &position, &key, &entry)) {
+        const char *address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(key, 0));
+        const void *which = PyLong_AsVoidPtr(PyTuple_GET_ITEM(key, 1));
+        if (address < from || address >= from + size) {
+            continue;
+        }
+        PyObject *moved = by_object ? make_key(to, PyTuple_GET_ITEM(entry, 0))
+                                    : make_key(to + (address - from), which);
+        PyObject *pair = moved == NULL ? NULL : PyTuple_Pack(2, moved, entry);
+        if (pair == NULL || PyList_Append(found, pair) < 0) {
+            Py_CLEAR(found);
+        }
+        Py_XDECREF(moved);
+        Py_XDECREF(pair);
+    }
+    return found;
+}
+
+static int
+put_all(cwj_instance *owner, PyObject *pairs)
+{
+    int status = 0;
+    for (Py_ssize_t k = 0; status == 0 && k < PyList_GET_SIZE(pairs); k++) {
+        PyObject *key = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs, k), 0);
+        PyObject *entry = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs, k), 1);
+        status = is_only_owner(owner, entry) ? 0 : put_entry(owner, key, entry);
+    }
+    return status;
+}
+
+/* Nothing is left of what pointers in [at, at + size) pointed to. */
+static int
+forget(cwj_instance *owner, const char *at, size_t size)
+{
+    PyObject *pairs = entries_between(owner, at, size, at, false);
+    for (Py_ssize_t k = 0; pairs != NULL && k < PyList_GET_SIZE(pairs); k++) {
+        put_entry(owner, PyTuple_GET_ITEM(PyList_GET_ITEM(pairs, k), 0), NULL);
+    }
+    Py_XDECREF(pairs);
+    return pairs == NULL ? -1 : 0;
+}
+
+/* What is at `from` may point to what only its owner's end frees, and to what nobody told us. */
+static bool
+owns_more(const cwj_instance *owner)
+{
+    return owner == NULL || owner->memory == NULL || owner->layout->free != NULL;
+}
+
+static int
+copy_into(cwj_instance *owner, const char *to, PyObject *source, const char *from, size_t size,
+          bool by_object)
+{
+    bool is_instance = cwj_is_instance(source);
+    cwj_instance *giver = cwj_owner_at(from);
+    giver = giver == NULL && is_instance ? cwj_root_of((cwj_instance *)source) : giver;
+    PyObject *pairs =
+        giver == NULL ? PyList_New(0) : entries_between(giver, from, size, to, by_object);
+    PyObject *key = NULL, *entry = NULL;
+    int status =
+        pairs == NULL || (!by_object && forget(owner, to, size) < 0) ? -1 : put_all(owner, pairs);
+    if (status == 0 && giver != owner && owns_more(giver)) {
+        key = make_key(to, source);
+        entry = make_entry(source, true);
+        status = key == NULL || entry == NULL ? -1 : put_entry(owner, key, entry);
+    }
+    Py_XDECREF(pairs);
+    Py_XDECREF(key);
+    Py_XDECREF(entry);
+    return status;
+}
+
+int
+cwj_references_copy(cwj_instance *through, const char *to, PyObject *source, const char *from,
+                    size_t size, bool by_object)
+{
+    PyObject *owners = cwj_owners_of(through, to);
+    int status = owners == NULL ? -1 : 0;
+    for (Py_ssize_t k = 0; status == 0 && k < PyList_GET_SIZE(owners); k++) {
+        status = copy_into((cwj_instance *)PyList_GET_ITEM(owners, k), to, source, from, size,
+                           by_object);
+    }
+    Py_XDECREF(owners);
+    return status;
+}
+
+static bool
+has_copies(const cwj_instance *owner, const char *low, const char *high)
+{
+    PyObject *key, *entry;
+    Py_ssize_t position = 0;
+    while (owner->references != NULL && PyDict_Next(owner->references, &position, &key, &entry)) {
+        const char *address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(key, 0));
+        if (is_copy(entry) && address >= low && address < high) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+cwj_is_shared(cwj_instance *self)
+{
+    const cwj_instance *owner = self->listed ? self : cwj_owner_at(self->pointer);
+    owner = owner == NULL ? cwj_root_of(self) : owner;
+    const char *low = self->pointer;
+    const char *high = low + (self->layout->size > 0 ? self->layout->size : 1);
+    return owner->copied > 0 || has_copies(owner, low, high);
+}
+
+/* ---- for Python ---------------------------------------------------------------------------------- */
+
+int
+cwj_append_once(PyObject *list, PyObject *object)
+{
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(list); k++) {
+        if (PyList_GET_ITEM(list, k) == object) {
+            return 0;
+        }
+    }
+    return PyList_Append(list, object);
+}
+
+PyObject *
+cwj_references_list(const cwj_instance *self)
+{
+    PyObject *list = PyList_New(0), *key, *entry;
+    Py_ssize_t position = 0, count;
+    PyObject *const *bases = cwj_bases_of(self, &count);
+    int status = list == NULL ? -1 : 0;
+    for (Py_ssize_t k = 0; status == 0 && k < count; k++) {
+        status = cwj_append_once(list, bases[k]);
+    }
+    while (status == 0 && self->references != NULL &&
+           PyDict_Next(self->references, &position, &key, &entry)) {
+        status = cwj_append_once(list, PyTuple_GET_ITEM(entry, 0));
+    }
+    if (status < 0) {
+        Py_CLEAR(list);
+    }
+    return list;
+}

@@ -1,0 +1,32 @@
+/* references.h: what C points to, kept alive by the owners of the memory with the pointers. */
+#ifndef CWJ_LIBRARY_OBJECTS_REFERENCES_H
+#define CWJ_LIBRARY_OBJECTS_REFERENCES_H
+
+#include "library/objects/instance.h"
+
+/* Calls of C that run without the GIL now. What is replaced meanwhile lives until there are
+ * none: cwj_calls_ended() is for the last one. */
+extern Py_ssize_t cwj_calls_running;
+void cwj_calls_ended(void);
+
+/* The pointer at `address`, reached through an instance, points to object from now on (NULL:
+ * to nothing that Python knows). which: NULL for a member, which has one such object at a
+ * time; else a number that tells several apart. Returns 0, or -1. */
+int cwj_references_put(cwj_instance *through, const void *address, const void *which,
+                       PyObject *object);
+/* What cwj_references_put() said of a member: a new reference, or NULL without exception. */
+PyObject *cwj_references_get(cwj_instance *through, const void *address);
+/* A struct was copied from source's memory at `from`; what it points to is pointed to from
+ * `to`, too. by_object: into something that C keeps for the struct at `to`. */
+int cwj_references_copy(cwj_instance *through, const char *to, PyObject *source, const char *from,
+                        size_t size, bool by_object);
+/* True when pointers of the instance lead to memory that those of another struct lead to, too:
+ * one of them is a copy. */
+bool cwj_is_shared(cwj_instance *self);
+void cwj_references_clear(cwj_instance *owner);
+/* Unless the very object is in the list already. */
+int cwj_append_once(PyObject *list, PyObject *object);
+/* A new list of all objects. */
+PyObject *cwj_references_list(const cwj_instance *self);
+
+#endif

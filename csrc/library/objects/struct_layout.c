@@ -1,0 +1,179 @@
+/* struct_layout.c: type cwrapjit._cwrapjit.Layout: what a class says about its C type.
+ *
+ * Instances keep a reference to their layout, so nothing that Python code does to a class
+ * changes what an instance is.
+ */
+#include "library/objects/struct_layout.h"
+
+#include "base/errors.h"
+
+#include <stdint.h>
+#include <structmember.h>
+
+static void
+layout_dealloc(PyObject *op)
+{
+    cwj_struct_layout *self = (cwj_struct_layout *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    Py_CLEAR(self->name);
+    Py_CLEAR(self->fields);
+    Py_CLEAR(self->free_name);
+    Py_CLEAR(self->owner);
+    Py_CLEAR(self->cls);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+/* No tp_clear: the instances rely on it; cycles go through the classes' dicts. */
+static int
+layout_traverse(PyObject *op, visitproc visit, void *arg)
+{
+    cwj_struct_layout *self = (cwj_struct_layout *)op;
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(self->owner);
+    Py_VISIT(self->cls);
+    return 0;
+}
+
+static PyObject *
+layout_repr(PyObject *op)
+{
+    const cwj_struct_layout *self = (cwj_struct_layout *)op;
+    if (self->size == 0) {
+        return PyUnicode_FromFormat("<layout of %U, opaque>", self->name);
+    }
+    return PyUnicode_FromFormat("<layout of %U, %zu bytes>", self->name, self->size);
+}
+
+static int
+check_numbers(const cwj_struct_layout *self)
+{
+    size_t most = (size_t)PY_SSIZE_T_MAX / 2;
+    if (self->size > most || self->alignment == 0 || self->alignment > 4096 ||
+        (self->alignment & (self->alignment - 1)) != 0) {
+        return cwj_refuse_by(self->name, PyExc_ValueError,
+                             "a size of %zu bytes aligned to %zu is not possible", self->size,
+                             self->alignment);
+    }
+    return 0;
+}
+
+static PyObject *
+layout_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"name", "fields",     "size",         "alignment", "owner",
+                            "free", "needs_init", "has_pointers", "free_name", NULL};
+    cwj_struct_layout *self = (cwj_struct_layout *)type->tp_alloc(type, 0);
+    PyObject *name, *fields, *owner, *free_name = NULL;
+    unsigned long long address = 0;
+    Py_ssize_t size, alignment;
+    int needs_init = 0, has_pointers = 1;
+    if (self == NULL || !PyArg_ParseTupleAndKeywords(
+                            args, kwargs, "UUnnO|KppU:Layout", names, &name, &fields, &size,
+                            &alignment, &owner, &address, &needs_init, &has_pointers, &free_name)) {
+        Py_XDECREF(self);
+        return NULL;
+    }
+    self->name = Py_NewRef(name);
+    self->fields = Py_NewRef(fields);
+    self->size = (size_t)size;
+    self->alignment = (size_t)alignment;
+    self->owner = Py_NewRef(owner);
+    self->free = (void (*)(void *))(uintptr_t)address;
+    self->free_name = free_name == NULL ? PyUnicode_FromString("") : Py_NewRef(free_name);
+    self->needs_init = needs_init;
+    self->has_pointers = has_pointers;
+    if (self->free_name == NULL || check_numbers(self) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    PyUnicode_InternInPlace(&self->free_name);
+    return (PyObject *)self;
+}
+
+int
+cwj_is_layout(PyObject *object)
+{
+    return Py_TYPE(object)->tp_dealloc == layout_dealloc; /* the type has no subclasses */
+}
+
+int
+cwj_layouts_agree(const cwj_struct_layout *a, const cwj_struct_layout *b)
+{
+    return a == b || (a->size == b->size && PyUnicode_Compare(a->name, b->name) == 0 &&
+                      PyUnicode_Compare(a->fields, b->fields) == 0);
+}
+
+/* New reference, or NULL, perhaps with an exception. Most classes have it themselves. */
+static PyObject *
+layout_attribute(PyObject *cls)
+{
+    static PyObject *name; /* interned: for good */
+    if (name == NULL && (name = PyUnicode_InternFromString("__cwrapjit_layout__")) == NULL) {
+        return NULL;
+    }
+    PyObject *own = ((PyTypeObject *)cls)->tp_dict;
+    PyObject *layout = own == NULL ? NULL : PyDict_GetItemWithError(own, name);
+    return layout != NULL ? Py_NewRef(layout) : PyObject_GetAttr(cls, name);
+}
+
+/* False for a class that was given the layout of another: what calls rely on must not be
+ * changed by an assignment. The first class with a layout is the one it was made for. */
+static bool
+is_for(cwj_struct_layout *layout, PyObject *cls)
+{
+    if (layout->cls == NULL) {
+        layout->cls = Py_NewRef(cls);
+    }
+    return PyType_IsSubtype((PyTypeObject *)cls, (PyTypeObject *)layout->cls);
+}
+
+cwj_struct_layout *
+cwj_layout_of(PyObject *cls)
+{
+    PyObject *layout = PyType_Check(cls) ? layout_attribute(cls) : NULL;
+    if (layout != NULL && cwj_is_layout(layout) && cwj_is_instance_type((PyTypeObject *)cls) &&
+        is_for((cwj_struct_layout *)layout, cls)) {
+        return (cwj_struct_layout *)layout;
+    }
+    Py_XDECREF(layout);
+    if (PyErr_Occurred() && !cwj_clear_expected(PyExc_AttributeError, NULL)) {
+        return NULL;
+    }
+    PyErr_Format(PyExc_TypeError, "%R is no class that struct() or handle() of a library made",
+                 cls);
+    return NULL;
+}
+
+static PyMemberDef layout_members[] = {
+    {"name", T_OBJECT, offsetof(cwj_struct_layout, name), READONLY, "C's name of the type."},
+    {"fields", T_OBJECT, offsetof(cwj_struct_layout, fields), READONLY,
+     "What equal types agree in."},
+    {"free_name", T_OBJECT, offsetof(cwj_struct_layout, free_name), READONLY,
+     "C's name of free, or ''."},
+    {"size", T_ULONG, offsetof(cwj_struct_layout, size), READONLY, "In bytes; 0: opaque."},
+    {"alignment", T_ULONG, offsetof(cwj_struct_layout, alignment), READONLY, "In bytes."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(layout_doc, "Layout(name, fields, size, alignment, owner, free=0, needs_init=False,\n"
+                         "       has_pointers=True, free_name='')\n--\n\n"
+                         "A C type behind a class. free: the address of a C function.");
+
+static PyType_Slot layout_slots[] = {
+    {Py_tp_new, layout_new},
+    {Py_tp_dealloc, layout_dealloc},
+    {Py_tp_traverse, layout_traverse},
+    {Py_tp_repr, layout_repr},
+    {Py_tp_members, layout_members},
+    {Py_tp_doc, (void *)layout_doc},
+    {0, NULL},
+};
+
+PyType_Spec cwj_layout_spec = {
+    .name = "cwrapjit._cwrapjit.Layout",
+    .basicsize = sizeof(cwj_struct_layout),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = layout_slots,
+};

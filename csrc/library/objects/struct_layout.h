@@ -1,0 +1,35 @@
+/* struct_layout.h: type Layout: what a class says about its C type. */
+#ifndef CWJ_LIBRARY_OBJECTS_STRUCT_LAYOUT_H
+#define CWJ_LIBRARY_OBJECTS_STRUCT_LAYOUT_H
+
+#include "base/state.h"
+
+/* What the instances of a class have in common: the C type. Immutable. Two libraries
+ * that declare the same type have equal layouts, and take each other's instances. */
+typedef struct cwj_struct_layout {
+    PyObject_HEAD
+    PyObject *name; /* owned str: C's name of the type, "struct point" */
+    PyObject *fields; /* owned str: all that layouts must agree in */
+    size_t size; /* 0: opaque; only C makes objects of it */
+    size_t alignment;
+    void (*free)(void *); /* ends an object that Python owns; NULL: there is nothing to do */
+    PyObject *free_name; /* owned, interned str: C's name of it, or "" */
+    PyObject *owner; /* keeps the code behind `free` in memory */
+    PyObject *cls; /* owned: the class it was made for, once that is known */
+    bool needs_init; /* memory of Python's is no object before its initialiser ran */
+    bool has_pointers; /* a copy of it points to what the original points to */
+} cwj_struct_layout;
+
+/* The layout of a class that struct() or handle() made: a new reference, or NULL with
+ * TypeError set. */
+cwj_struct_layout *cwj_layout_of(PyObject *cls);
+
+int cwj_is_layout(PyObject *object);
+/* True when both are the same C type. */
+int cwj_layouts_agree(const cwj_struct_layout *a, const cwj_struct_layout *b);
+/* is_instance.c: true for cwrapjit.Instance and the types derived from it. */
+int cwj_is_instance_type(PyTypeObject *type);
+
+extern PyType_Spec cwj_layout_spec;
+
+#endif

@@ -1,0 +1,170 @@
+/* slots.c: single numbers between Python, slots and C's memory.
+ *
+ * What is taken is the rule of base/numbers.h; strict parameters, among which an interface
+ * chooses, take Python's own types and the NumPy type of just that name.
+ */
+#include "library/tables/slots.h"
+
+#include <limits.h>
+
+static const cwj_library_type types[] = {
+    {'b', true, NPY_BOOL, 1, 0, 1, "bool", "bool"},
+    {'i', false, NPY_INT8, 1, INT8_MIN, INT8_MAX, "int8", "int"},
+    {'i', false, NPY_INT16, 2, INT16_MIN, INT16_MAX, "int16", "int"},
+    {'i', false, NPY_INT32, 4, INT32_MIN, INT32_MAX, "int32", "int"},
+    {'i', true, NPY_INT, sizeof(int), INT_MIN, INT_MAX, "intc", "int"},
+    {'i', true, NPY_INT64, 8, INT64_MIN, INT64_MAX, "int64", "int"},
+    {'u', false, NPY_UINT8, 1, 0, UINT8_MAX, "uint8", "int"},
+    {'u', false, NPY_UINT16, 2, 0, UINT16_MAX, "uint16", "int"},
+    {'u', false, NPY_UINT32, 4, 0, UINT32_MAX, "uint32", "int"},
+    {'u', false, NPY_UINT64, 8, 0, UINT64_MAX, "uint64", "int"},
+    {'f', false, NPY_FLOAT32, 4, 0, 0, "float32", "float"},
+    {'f', true, NPY_FLOAT64, 8, 0, 0, "float64", "float"},
+    {'c', false, NPY_COMPLEX64, 8, 0, 0, "complex64", "complex"},
+    {'c', true, NPY_COMPLEX128, 16, 0, 0, "complex128", "complex"},
+};
+
+const cwj_library_type *
+cwj_library_type_find(PyObject *name)
+{
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (PyUnicode_CompareWithASCIIString(name, types[i].name) == 0) {
+            return &types[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- slots and memory ---------------------------------------------------------- */
+
+bool
+cwj_library_type_holds(const cwj_library_type *type, npy_int64 value)
+{
+    return value >= type->min && (value < 0 || (unsigned long long)value <= type->max);
+}
+
+void
+cwj_scalar_put(const cwj_library_type *type, npy_int64 value, cwj_slot *slot)
+{
+    if (type->kind == 'u') {
+        slot->u = (unsigned long long)value;
+    } else {
+        slot->i = value;
+    }
+}
+
+bool
+cwj_scalar_count(const cwj_library_type *type, const cwj_slot *slot, npy_int64 *value)
+{
+    if (type->kind == 'u' && slot->u > INT64_MAX) {
+        return false;
+    }
+    *value = type->kind == 'u' ? (npy_int64)slot->u : slot->i;
+    return true;
+}
+
+/* Little-endian machines hold the narrower integer at the same address. */
+void
+cwj_scalar_store(const cwj_library_type *type, const cwj_slot *slot, void *memory)
+{
+    memcpy(memory, slot, type->size);
+}
+
+void
+cwj_scalar_load(const cwj_library_type *type, const void *memory, cwj_slot *slot)
+{
+    int shift = 64 - 8 * (int)type->size;
+    slot->u = 0;
+    memcpy(slot, memory, type->size);
+    if (type->kind == 'b') {
+        slot->i = slot->u != 0;
+    } else if (type->kind == 'i') { /* the sign of a narrow one fills the slot */
+        slot->i = (long long)(slot->u << shift) >> shift;
+    }
+}
+
+/* ---- from Python ----------------------------------------------------------------- */
+
+/* 1 when object has just the type: Python's own where that is the native one, or NumPy's. 0, or
+ * -1 with an exception set. */
+static int
+is_strictly(const cwj_library_type *type, PyObject *object)
+{
+    if (PyArray_CheckScalar(object) && !PyArray_Check(object)) {
+        PyArray_Descr *descr = PyArray_DescrFromScalar(object);
+        int same = descr == NULL ? -1 : PyArray_EquivTypenums(descr->type_num, type->typenum) != 0;
+        Py_XDECREF(descr);
+        return same;
+    }
+    switch (type->kind) {
+    case 'b':
+        return PyBool_Check(object);
+    case 'i':
+        return type->native && PyLong_Check(object) && !PyBool_Check(object);
+    case 'f':
+        return type->native && PyFloat_Check(object);
+    case 'c':
+        return type->native && PyComplex_Check(object);
+    default:
+        return false;
+    }
+}
+
+/* What is taken most often, and fits: the value needs no memory of its type on the way. */
+static inline bool
+take_int(const cwj_library_type *type, PyObject *object, cwj_slot *slot)
+{
+    int overflow = 0;
+    if (type->kind != 'i' || !PyLong_CheckExact(object)) {
+        return false;
+    }
+    slot->i = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return overflow == 0 && cwj_library_type_holds(type, slot->i);
+}
+
+cwj_fit
+cwj_scalar_take(const cwj_library_type *type, bool strict, PyObject *object, cwj_slot *slot)
+{
+    _Alignas(cwj_slot) char memory[CWJ_NUMBER_BYTES];
+    if (!strict && take_int(type, object, slot)) {
+        return CWJ_FITS;
+    }
+    int may = strict ? is_strictly(type, object) : 1;
+    if (may <= 0) {
+        return may < 0 ? CWJ_FIT_ERROR : CWJ_NO_SUCH_KIND;
+    }
+    cwj_fit fit = cwj_store_number(object, type->typenum, memory);
+    if (fit == CWJ_FITS) {
+        cwj_scalar_load(type, memory, slot);
+    }
+    return fit;
+}
+
+/* ---- to Python --------------------------------------------------------------------- */
+
+static PyObject *
+numpy_scalar(const cwj_library_type *type, const cwj_slot *slot)
+{
+    cwj_slot memory;
+    PyArray_Descr *descr = PyArray_DescrFromType(type->typenum);
+    if (descr == NULL) {
+        return NULL;
+    }
+    cwj_scalar_store(type, slot, &memory);
+    PyObject *scalar = PyArray_Scalar(&memory, descr, NULL);
+    Py_DECREF(descr);
+    return scalar;
+}
+
+PyObject *
+cwj_scalar_object(const cwj_library_type *type, const cwj_slot *slot)
+{
+    if (type->kind == 'b') {
+        return PyBool_FromLong(slot->i != 0);
+    }
+    if (type->kind == 'i' && type->native) {
+        return PyLong_FromLongLong(slot->i);
+    }
+    return type->kind == 'f' && type->native ? PyFloat_FromDouble(slot->d)
+                                             : numpy_scalar(type, slot);
+}

@@ -1,0 +1,199 @@
+/* tables.h: the tables behind a LibraryFunction.
+ *
+ * describe.c makes a cwj_library_function from a description
+ * (cwrapjit/library/description.py, which explains all words used here), verify.c checks
+ * what has to fit together; a call reads it and never changes it.
+ */
+#ifndef CWJ_LIBRARY_TABLES_TABLES_H
+#define CWJ_LIBRARY_TABLES_TABLES_H
+
+#include "library/tables/dims.h"
+#include "library/tables/slots.h"
+
+#include <stdint.h>
+
+/* Each list is an enum here and, in describe.c, the words of descriptions in the same order. */
+#define CWJ_NAMED(name, word) CWJ_##name,
+#define CWJ_WORD(name, word) word,
+
+#define CWJ_ROLES(ROLE)    \
+    ROLE(VALUE, "value")   \
+    ROLE(ARRAY, "array")   \
+    ROLE(HIDDEN, "hidden") \
+    ROLE(STRIDE, "stride") \
+    ROLE(STRING, "string") \
+    ROLE(BUFFER, "buffer") \
+    ROLE(HANDLE, "handle") \
+    ROLE(STRUCT, "struct") \
+    ROLE(ITEMS, "items")   \
+    ROLE(DATA, "data")     \
+    ROLE(LENGTH, "length") \
+    ROLE(STATUS, "status") \
+    ROLE(NONE, "none") /* of results */
+
+typedef enum cwj_role {
+    CWJ_ROLES(CWJ_NAMED)
+} cwj_role;
+
+#define CWJ_INTENTS(INTENT)       \
+    INTENT(INTENT_IN, "in")       \
+    INTENT(INTENT_INOUT, "inout") \
+    INTENT(INTENT_OUT, "out")
+
+typedef enum cwj_intent {
+    CWJ_INTENTS(CWJ_NAMED)
+} cwj_intent;
+
+#define CWJ_KINDS(KIND)            \
+    KIND(ANY, "any")               \
+    KIND(POSITIONAL, "positional") \
+    KIND(KEYWORD, "keyword")
+
+typedef enum cwj_kind {
+    CWJ_KINDS(CWJ_NAMED)
+} cwj_kind;
+
+extern const char *const cwj_kind_words[];
+
+#define CWJ_OWNERS(OWNER)             \
+    OWNER(OWNER_NONE, "none")         \
+    OWNER(OWNER_CALLEE, "callee")     \
+    OWNER(OWNER_ARGUMENT, "argument") \
+    OWNER(OWNER_INSTANCE, "instance")
+
+typedef enum cwj_owner {
+    CWJ_OWNERS(CWJ_NAMED)
+} cwj_owner;
+
+#define CWJ_ORDERS(ORDER) \
+    ORDER(ORDER_C, "C")   \
+    ORDER(ORDER_F, "F")
+
+typedef enum cwj_order {
+    CWJ_ORDERS(CWJ_NAMED)
+} cwj_order;
+
+/* What C gets when a stride is negative. */
+#define CWJ_NEGATIVES(NEGATIVE) \
+    NEGATIVE(REFUSED, "")       \
+    NEGATIVE(FIRST, "first")    \
+    NEGATIVE(LOWEST, "lowest")
+
+typedef enum cwj_negative {
+    CWJ_NEGATIVES(CWJ_NAMED)
+} cwj_negative;
+
+typedef struct cwj_argument {
+    PyObject *name; /* owned, interned str */
+    PyObject *annotation; /* owned str, "" for none */
+    PyObject *preset; /* owned: the default, or NULL where required */
+    cwj_kind kind;
+} cwj_argument;
+
+typedef struct cwj_parameter {
+    cwj_role role;
+    cwj_intent intent;
+    const cwj_library_type *type;
+    int argument; /* or -1 */
+    int ndim;
+    cwj_dim *dims; /* owned: ndim of them */
+    cwj_dim value;
+    uint64_t strided; /* bit d: a stride parameter passes on how axis d lies */
+    uint64_t backwards; /* bit d: also when it runs backwards */
+    uint64_t lowest; /* bit d: from its lowest address, not the first item's */
+    cwj_negative negative; /* of a stride */
+    cwj_order order;
+    bool by_pointer, optional;
+    bool is_capacity; /* arrays have this length before the call; C may write a smaller one */
+    int of, axis;
+    int symbol; /* or -1 */
+    int lengths_at; /* of buffers and items: where the frame keeps their lengths */
+    PyObject *cls; /* owned, or NULL */
+    PyTypeObject *container; /* one of tuple, list, set: borrowed */
+    void (*free)(void *);
+    PyObject *name; /* owned str */
+} cwj_parameter;
+
+typedef struct cwj_result {
+    cwj_role role;
+    const cwj_library_type *type;
+    bool bytes; /* "string": bytes, not str */
+    bool readonly; /* "array": what it points to is const */
+    cwj_order order;
+    cwj_owner owner;
+    int ndim;
+    cwj_dim *dims; /* owned */
+    int nof;
+    int *of; /* owned */
+    void (*free)(void *);
+    PyObject *cls; /* owned, or NULL */
+    PyObject *library; /* owned tuple: what keeps memory of the library's, or nothing */
+} cwj_result;
+
+enum {
+    CWJ_MOST_SIMPLE = 8 /* parameters of a simple function: their slots lie on the C stack */
+};
+
+typedef struct cwj_library_function {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    vectorcallfunc usual; /* while vectorcall is the one that looks at the library's text */
+    cwj_thunk *thunk;
+    int narguments, nparameters, npositional, nonly_positional, nsymbols, nresults, nbuffers,
+        nlengths;
+    int nlengths_read; /* symbols that C may change */
+    bool simple; /* at most CWJ_MOST_SIMPLE numbers in, by position, and a number or nothing out */
+    bool keep_gil;
+    bool has_written; /* memory that the caller gives */
+    bool may_overlap; /* it may share memory with other arguments */
+    bool stable; /* leaves memory where it is that arrays look into */
+    bool has_instances;
+    cwj_argument *arguments; /* owned */
+    cwj_parameter *parameters; /* owned */
+    cwj_result result;
+    size_t frame_size; /* see cwj_library_frame_size() */
+    PyObject *symbols; /* owned tuple of str */
+    PyObject *check; /* owned, or NULL */
+    PyObject *owner; /* owned: the code */
+    PyObject *who; /* owned str: "gsl.hypot()" */
+    PyObject *signature; /* owned str: C's */
+    PyObject *c_name; /* owned, interned str */
+    void *address;
+    struct cwj_library_guard *guard; /* owned: debug=True; NULL: without */
+    PyObject *dict; /* owned: __name__, __doc__ ... */
+    PyObject *shown; /* owned: inspect.Signature, made when asked for */
+    PyObject *weakrefs;
+} cwj_library_function;
+
+/* Fills a zeroed function from a description. Returns 0, or -1 with an exception set. */
+int cwj_library_describe(cwj_library_function *self, PyObject *description);
+/* The last step of that: see verify.c. */
+int cwj_library_verify(const cwj_library_function *self, const char *who);
+/* True when arrays that C writes, or returns a part of, are as long as the symbol says. */
+bool cwj_is_capacity(const cwj_library_function *self, int symbol);
+/* True for memory that the caller gives and C writes. */
+static inline bool
+cwj_is_written_memory(const cwj_parameter *p)
+{
+    return (p->role == CWJ_ARRAY || p->role == CWJ_BUFFER || p->role == CWJ_HANDLE) &&
+           p->intent == CWJ_INTENT_INOUT;
+}
+/* True for a symbol that C may write, so that it has another value after the call. */
+static inline bool
+cwj_is_written_length(const cwj_parameter *p)
+{
+    return p->symbol >= 0 &&
+           (p->role == CWJ_LENGTH || (p->role == CWJ_VALUE && p->intent != CWJ_INTENT_IN));
+}
+/* True for what C gives back through a parameter. */
+static inline bool
+cwj_is_result(const cwj_parameter *p)
+{
+    bool out = p->intent == CWJ_INTENT_OUT;
+    return p->role == CWJ_DATA || (p->role == CWJ_VALUE && p->intent != CWJ_INTENT_IN) ||
+           (out && (p->role == CWJ_ARRAY || p->role == CWJ_HANDLE || p->role == CWJ_STRUCT ||
+                    p->role == CWJ_STATUS));
+}
+void cwj_library_clear(cwj_library_function *self); /* what describe made */
+
+#endif

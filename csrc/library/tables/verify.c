@@ -1,0 +1,259 @@
+/* verify.c: what has to fit together in a description, so that calls can rely on it. */
+#include "base/errors.h"
+#include "library/tables/tables.h"
+
+/* ---- parameters ---------------------------------------------------------------------- */
+
+static bool
+is_integer(const cwj_library_type *type)
+{
+    return type != NULL && (type->kind == 'i' || type->kind == 'u');
+}
+
+/* NULL: nothing. Otherwise what is wrong with a parameter on its own. */
+static const char *
+parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
+{
+    bool has_argument = p->argument >= 0, out = p->intent == CWJ_INTENT_OUT;
+    bool optional_argument = has_argument && self->arguments[p->argument].preset != NULL;
+    bool is_count = p->role == CWJ_HIDDEN || p->role == CWJ_STRIDE || p->role == CWJ_LENGTH ||
+                    p->role == CWJ_STATUS || p->symbol >= 0;
+    if (is_count && !is_integer(p->type)) {
+        return "needs an integer type";
+    }
+    if ((p->role == CWJ_VALUE || p->role == CWJ_ARRAY || p->role == CWJ_ITEMS ||
+         p->role == CWJ_DATA) &&
+        p->type == NULL && (p->role != CWJ_ARRAY || p->ndim > 0)) {
+        return "needs a type";
+    }
+    switch (p->role) {
+    case CWJ_VALUE:
+        if (p->intent != CWJ_INTENT_IN && !p->by_pointer) {
+            return "is no result unless it goes by pointer";
+        }
+        if (p->optional && !p->by_pointer) {
+            return "cannot be NULL unless it goes by pointer";
+        }
+        break;
+    case CWJ_ITEMS:
+        if (p->intent != CWJ_INTENT_IN || p->ndim < 1 ||
+            (p->container == &PySet_Type && p->ndim > 1)) {
+            return "must be an input with dims, a set of one dim";
+        }
+        break;
+    case CWJ_BUFFER:
+        if (p->ndim != 1 || out) {
+            return out ? "cannot be an output" : "must have one dim";
+        }
+        break;
+    case CWJ_STRIDE:
+        if (p->of < 0 || p->of >= self->nparameters || self->parameters[p->of].role != CWJ_ARRAY ||
+            p->axis < 0 || p->axis >= self->parameters[p->of].ndim) {
+            return "must be the stride along an axis of an array";
+        }
+        break;
+    case CWJ_STRING:
+        if (out) {
+            return "cannot be an output";
+        }
+        break;
+    case CWJ_NONE:
+        return "needs a role";
+    default:
+        break;
+    }
+    bool wants_argument = p->role == CWJ_VALUE || p->role == CWJ_ARRAY || p->role == CWJ_STRING ||
+                          p->role == CWJ_BUFFER || p->role == CWJ_HANDLE || p->role == CWJ_STRUCT ||
+                          p->role == CWJ_ITEMS;
+    if (wants_argument && has_argument == out) {
+        return out ? "is an output, which no argument gives" : "needs an argument";
+    }
+    if (optional_argument && !p->optional && !out &&
+        self->arguments[p->argument].preset == Py_None) {
+        return "is not optional, but has no default";
+    }
+    return NULL;
+}
+
+static int
+check_parameter(const cwj_library_function *self, int k, const char *who)
+{
+    const cwj_parameter *p = &self->parameters[k];
+    const char *fault = p->argument >= self->narguments ? "has an argument that is not there"
+                                                        : parameter_fault(self, p);
+    if (fault == NULL && p->intent == CWJ_INTENT_OUT && p->role == CWJ_ARRAY) {
+        fault = p->ndim == 0 ? "is an output and needs dims" : NULL;
+        for (int d = 0; d < p->ndim; d++) {
+            fault = p->dims[d].count == 0 ? "is an output and needs all of its dims" : fault;
+        }
+    }
+    return fault == NULL
+               ? 0
+               : cwj_refuse(who, PyExc_ValueError, "parameter %d (%U) %s", k + 1, p->name, fault);
+}
+
+static bool
+dim_names(const cwj_dim *dim, int symbol)
+{
+    for (int i = 0; i < dim->count; i++) {
+        if (dim->operations[i].op == CWJ_SYMBOL && dim->operations[i].value == symbol) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+has_dim(const cwj_parameter *p, int symbol)
+{
+    for (int d = 0; d < p->ndim; d++) {
+        if (dim_names(&p->dims[d], symbol)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+cwj_is_capacity(const cwj_library_function *self, int symbol)
+{
+    bool found = self->result.owner == CWJ_OWNER_ARGUMENT;
+    for (int k = 0; k < self->nparameters; k++) {
+        const cwj_parameter *p = &self->parameters[k];
+        found |= p->intent != CWJ_INTENT_IN && p->role != CWJ_DATA && has_dim(p, symbol);
+    }
+    return found;
+}
+
+static bool
+is_needed_before(const cwj_library_function *self, int symbol)
+{
+    for (int k = 0; k < self->nparameters; k++) {
+        const cwj_parameter *p = &self->parameters[k];
+        if ((p->role == CWJ_HIDDEN && dim_names(&p->value, symbol)) ||
+            (p->role != CWJ_DATA && has_dim(p, symbol))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True when the symbols of dims may come from what is given. */
+static bool
+gives_symbols(const cwj_parameter *p)
+{
+    return (p->role == CWJ_ARRAY && p->intent != CWJ_INTENT_OUT) || p->role == CWJ_ITEMS ||
+           p->role == CWJ_BUFFER;
+}
+
+/* Who gives a symbol its value, and when. */
+typedef struct sources {
+    bool given;   /* by an argument: before the call */
+    bool written; /* by C, that sees no value before */
+    bool later;   /* C writes it */
+} sources;
+
+static sources
+sources_of(const cwj_library_function *self, int symbol)
+{
+    sources found = {false, false, false};
+    for (int k = 0; k < self->nparameters; k++) {
+        const cwj_parameter *p = &self->parameters[k];
+        if (p->symbol == symbol && p->role == CWJ_VALUE) {
+            found.given |= p->intent != CWJ_INTENT_OUT;
+            found.written |= p->intent == CWJ_INTENT_OUT;
+        }
+        found.later |= p->symbol == symbol && cwj_is_written_length(p);
+        for (int d = 0; d < p->ndim && gives_symbols(p); d++) {
+            found.given |= cwj_dim_symbol(&p->dims[d]) == symbol;
+        }
+    }
+    return found;
+}
+
+static int
+check_symbols(const cwj_library_function *self, const char *who)
+{
+    for (int s = 0; s < self->nsymbols; s++) {
+        PyObject *name = PyTuple_GET_ITEM(self->symbols, s);
+        bool before = is_needed_before(self, s);
+        sources found = sources_of(self, s);
+        if (before && found.written) {
+            return cwj_refuse(
+                who, PyExc_ValueError,
+                "%U is written by C, but a length before the call: inout= makes it the "
+                "capacity, which cuts the results after the call",
+                name);
+        }
+        if (!found.given && (before || !found.later)) {
+            return cwj_refuse(who, PyExc_ValueError,
+                              "nothing gives %U a value: no array has it as a dim of its own",
+                              name);
+        }
+    }
+    return 0;
+}
+
+/* ---- the result ---------------------------------------------------------------------- */
+
+static const char *
+result_fault(const cwj_result *result)
+{
+    switch (result->role) {
+    case CWJ_VALUE:
+        return result->type == NULL ? "needs a type" : NULL;
+    case CWJ_STATUS:
+        return is_integer(result->type) ? NULL : "needs an integer type";
+    case CWJ_ARRAY:
+        if (result->type == NULL) {
+            return "needs a type";
+        }
+        for (int d = 0; d < result->ndim; d++) {
+            if (result->dims[d].count == 0) {
+                return "needs all of its dims";
+            }
+        }
+        return NULL;
+    case CWJ_NONE:
+    case CWJ_STRING:
+    case CWJ_HANDLE:
+    case CWJ_STRUCT:
+        return NULL;
+    default:
+        return "has a role that only parameters have";
+    }
+}
+
+/* NULL: nothing. Memory that ends with the call cannot be what a result points into. */
+static const char *
+base_fault(const cwj_library_function *self)
+{
+    const cwj_result *result = &self->result;
+    bool points = result->role == CWJ_ARRAY || result->role == CWJ_HANDLE;
+    for (int i = 0; points && i < result->nof; i++) {
+        for (int k = 0; k < self->nparameters; k++) {
+            const cwj_parameter *p = &self->parameters[k];
+            if (p->argument == result->of[i] &&
+                (p->role == CWJ_ITEMS || (p->role == CWJ_VALUE && p->by_pointer))) {
+                return "cannot point into an argument that is a number or a container";
+            }
+        }
+    }
+    return NULL;
+}
+
+int
+cwj_library_verify(const cwj_library_function *self, const char *who)
+{
+    const char *fault = result_fault(&self->result);
+    fault = fault == NULL ? base_fault(self) : fault;
+    for (int k = 0; k < self->nparameters; k++) {
+        if (check_parameter(self, k, who) < 0) {
+            return -1;
+        }
+    }
+    if (fault != NULL) {
+        return cwj_refuse(who, PyExc_ValueError, "the result %s", fault);
+    }
+    return check_symbols(self, who);
+}

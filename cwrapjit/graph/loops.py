@@ -1,0 +1,417 @@
+"""Elementwise ops: a C expression over numbers and arrays, with broadcasting when the graph runs.
+
+Only the inner loop is generated. Shapes, the result's memory and the way through it are cwj_elementwise()'s
+business (csrc/graph/ready/elementwise.c). A loop computes one or more *steps*: an op made by elementwise() or
+by an operator has one, neighbours that were fused (fusion.py) have one each, with the types that their
+results would have had in memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cwrapjit._cwrapjit import expression_standing
+from cwrapjit.graph.arrays import ndarray
+from cwrapjit.graph.base import Apply, Constant, COp, is_variable
+from cwrapjit.graph.scalars import (
+    DTYPES,
+    Scalar,
+    c_type,
+    c_value_type,
+    dtype_name,
+    refuse_masked,
+    type_number,
+)
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One expression of a loop, with what its names mean."""
+
+    names: tuple[str, ...]
+    sources: tuple[int, ...]  # k >= 0: operand k of the loop; -1 - j: the result of step j
+    dtypes: tuple[str, ...]  # what each is converted to before it gets its name
+    expression: str
+    dtype: str  # of the result
+    specifier: str = ""  # of the C function that it has to be in; none: it stands in the loop
+
+
+@dataclass(frozen=True)
+class _Value:
+    """C text of a number, and its dtype. float16 is a float here."""
+
+    text: str
+    dtype: str
+
+
+# ---- C text --------------------------------------------------------------------------------------
+
+
+def c_string(text: str) -> str:
+    """A C string literal of that text."""
+    plain = {ord(c): c for c in map(chr, range(32, 127)) if c not in '"\\?'}
+    return '"' + "".join(plain.get(byte, f"\\{byte:03o}") for byte in text.encode()) + '"'
+
+
+def _local(dtype: str) -> str:
+    return "float" if dtype == "float16" else c_value_type(dtype)
+
+
+def _load(text: str, dtype: str) -> _Value:
+    if dtype == "bool":  # a byte in memory, perhaps another one than 0 and 1
+        return _Value(f"({text} != 0)", dtype)
+    return _Value(f"npy_half_to_float({text})" if dtype == "float16" else text, dtype)
+
+
+def _store(text: str, dtype: str) -> str:
+    return f"npy_float_to_half({text})" if dtype == "float16" else text
+
+
+def _convert(value: _Value, dtype: str) -> str:
+    """The value as the C type that a local of dtype has."""
+    if value.dtype == dtype:
+        return value.text
+    if dtype.startswith("complex"):
+        parts = (f"{value.text}.real", f"{value.text}.imag")
+        real, imag = parts if value.dtype.startswith("complex") else (value.text, "0")
+        return f"cwj_make_{c_type(dtype)}({real}, {imag})"
+    if value.dtype.startswith("complex"):
+        raise TypeError(f"elementwise: {value.dtype} does not become {dtype} by itself")
+    return f"{value.text} != 0" if dtype == "bool" else f"({_local(dtype)}){value.text}"
+
+
+def _result(expression: str, dtype: str) -> str:
+    """The expression as a local of dtype, rounded as it would be in memory."""
+    inner = f"({expression}\n)" if "//" in expression else f"({expression})"
+    if dtype == "bool":
+        return f"{inner} != 0"
+    if dtype == "float16":
+        return f"npy_half_to_float(npy_float_to_half((float){inner}))"
+    return inner if dtype.startswith("complex") else f"({c_type(dtype)}){inner}"
+
+
+def _step_lines(step: Step, values: dict[int, _Value], target: str) -> list[str]:
+    named = [
+        f"const {_local(dtype)} {name} = {_convert(values[source], dtype)};"
+        for name, source, dtype in zip(step.names, step.sources, step.dtypes, strict=True)
+    ]
+    return ["{", *(f"    {line}" for line in named), f"    {target};", "}"]
+
+
+def _body(steps: Sequence[Step], operands: dict[int, _Value], target: str) -> list[str]:
+    """The lines that compute all steps; the last result goes to target, as it lies in memory."""
+    values, lines = dict(operands), []
+    for j, step in enumerate(steps[:-1]):
+        values[-1 - j] = _Value(f"t{j}_", step.dtype)
+        lines.append(f"{_local(step.dtype)} t{j}_;")
+        lines += _step_lines(step, values, f"t{j}_ = {_result(step.expression, step.dtype)}")
+    last = steps[-1]
+    if last.dtype == "float16":
+        expression = last.expression + ("\n" if "//" in last.expression else "")
+        return lines + _step_lines(last, values, f"{target} = npy_float_to_half((float)({expression}))")
+    return lines + _step_lines(last, values, f"{target} = {_result(last.expression, last.dtype)}")
+
+
+def _indent(lines: Iterable[str], depth: int) -> str:
+    return "\n".join("    " * depth + line for line in lines)
+
+
+def _step_function(name: str, step: Step) -> list[str]:
+    """The C function of a step, and what makes a compiler refuse a `return` that a macro hides."""
+    parameters = ", ".join(f"const {_local(d)} {n}" for n, d in zip(step.names, step.dtypes, strict=True))
+    return [
+        f"static {step.specifier} {_local(step.dtype)} {name}({parameters or 'void'})",
+        "{",
+        f"    {_local(step.dtype)} result_;",
+        '#define return ({ _Static_assert(0, "a return here would skip the rest of the element"); })',
+        f"    result_ = {_result(step.expression, step.dtype)};",
+        "#undef return",
+        "    return result_;",
+        "}",
+    ]
+
+
+def _step_functions(name: str, steps: Sequence[Step]) -> tuple[list[str], list[Step]]:
+    """The functions that steps need, and the steps with calls of them."""
+    lines, called = [], []
+    for j, step in enumerate(steps):
+        if step.specifier:
+            lines += _step_function(f"{name}_step{j}", step)
+            step = replace(step, expression=f"{name}_step{j}({', '.join(step.names)})")
+        called.append(step)
+    return lines, called
+
+
+def _inner_function(name: str, steps: Sequence[Step], types: Sequence[Any], dtype: str) -> str:
+    """The text of a cwj_inner: contiguous elements at once, or by their steps."""
+    functions, steps = _step_functions(name, steps)
+    arrays = [k for k, type in enumerate(types) if type.is_array]
+    scalars = [k for k, type in enumerate(types) if not type.is_array]
+    c = {k: c_type(types[k].dtype) for k in arrays}
+    fixed = {k: _load(f"s{k}_", types[k].dtype) for k in scalars}
+    unit = " && ".join(f"steps_[{i}] == sizeof({t})" for i, t in enumerate([c_type(dtype), *c.values()]))
+    flat = fixed | {k: _load(f"p{k}_[i_]", types[k].dtype) for k in arrays}
+    strided = fixed | {k: _load(f"(*(const {c[k]} *)p{k}_)", types[k].dtype) for k in arrays}
+    unfold = [f"const {c_type(types[k].dtype)} s{k}_ = *(const {c_type(types[k].dtype)} *)scalars_[{i}];"
+              for i, k in enumerate(scalars)]  # fmt: skip
+    return "\n".join(
+        [
+            *functions,
+            f"static void {name}(npy_intp n_, char *const *at_, const npy_intp *steps_,",
+            "    const void *const *scalars_)",
+            "{",
+            *(f"    {line}" for line in unfold),
+            f"    if ({unit}) {{",
+            f"        {c_type(dtype)} *restrict out_ = ({c_type(dtype)} *)at_[0];",
+            *(
+                f"        const {c[k]} *restrict p{k}_ = (const {c[k]} *)at_[{i}];"
+                for i, k in enumerate(arrays, 1)
+            ),
+            "        for (npy_intp i_ = 0; i_ < n_; i_++) {",
+            _indent(_body(steps, flat, "out_[i_]"), 3),
+            "        }",
+            "        return;",
+            "    }",
+            "    char *out_ = at_[0];",
+            *(f"    const char *p{k}_ = at_[{i}];" for i, k in enumerate(arrays, 1)),
+            "    for (npy_intp i_ = 0; i_ < n_; i_++) {",
+            _indent(_body(steps, strided, f"*({c_type(dtype)} *)out_"), 2),
+            "        out_ += steps_[0];",
+            *(f"        p{k}_ += steps_[{i}];" for i, k in enumerate(arrays, 1)),
+            "    }",
+            "}",
+        ]
+    )
+
+
+# ---- ops -----------------------------------------------------------------------------------------
+
+
+class LoopOp(COp):
+    """What all elementwise ops share: from steps to C. Subclasses say which steps, and the reference in
+    Python.
+    """
+
+    fuses = True  # fusion.py may join neighbours
+    params_type = None
+
+    def steps(self, types: Sequence[Any]) -> tuple[Step, ...]:
+        """The steps for operands of these types. TypeError where there are none."""
+        raise NotImplementedError(f"{type(self).__name__} does not define steps()")
+
+    def argument_names(self) -> Sequence[str]:
+        """What operands without a name are called in messages."""
+        raise NotImplementedError(f"{type(self).__name__} does not define argument_names()")
+
+    def apply_to(self, operands: Sequence[Any]) -> Apply:
+        """A node, the operands being variables of ready types."""
+        types = [operand.type for operand in operands]
+        for operand in operands:
+            if getattr(operand.type, "is_array", None) is None or operand.type.dtype not in DTYPES:
+                raise TypeError(
+                    f"{self}: {operand} is of type {operand.type}, which is no number and no array"
+                )
+        dtype = self.steps(types)[-1].dtype
+        rank = max((type.ndim for type in types if type.is_array), default=-1)
+        return Apply(self, operands, [(Scalar(dtype) if rank < 0 else ndarray(dtype, rank))()])
+
+    def c_code_cache_version(self) -> tuple[Any, ...]:
+        return (1,)
+
+    def c_headers(self, c_compiler: Any = None) -> list[str]:
+        return ["<cwj_arrays.h>"]
+
+    def _node_steps(self, node: Any) -> tuple[list[Any], tuple[Step, ...]]:
+        types = [variable.type for variable in node.inputs]
+        return types, self.steps(types)
+
+    def c_support_code_apply(self, node: Any, name: str) -> str:
+        types, steps = self._node_steps(node)
+        if not node.outputs[0].type.is_array:
+            return ""
+        return _inner_function(f"{name}_inner", steps, types, steps[-1].dtype)
+
+    def c_element_code(self, node: Any, name: str) -> str:
+        """What the loop does for each element, for the linker to look at."""
+        if not node.outputs[0].type.is_array:
+            return ""  # c_code has it
+        return "\n".join(f"{_result(step.expression, step.dtype)};" for step in self._node_steps(node)[1])
+
+    def c_code(
+        self, node: Any, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]
+    ) -> str:
+        types, steps = self._node_steps(node)
+        if node.outputs[0].type.is_array:
+            return self._array_code(node, name, inputs, outputs[0], sub)
+        values = {
+            k: _load(text, type.dtype) for k, (text, type) in enumerate(zip(inputs, types, strict=True))
+        }
+        return "\n".join(_body(steps, values, outputs[0]))
+
+    def _array_code(
+        self, node: Any, name: str, inputs: Sequence[str], output: str, sub: dict[str, str]
+    ) -> str:
+        called = [v.name or n for v, n in zip(node.inputs, self.argument_names(), strict=True)]
+        arrays = [k for k, variable in enumerate(node.inputs) if variable.type.is_array]
+        scalars = [k for k, variable in enumerate(node.inputs) if not variable.type.is_array]
+        number = type_number(node.outputs[0].type.dtype)
+        return "\n".join(
+            [
+                f"PyArrayObject *const operands_[] = {{{', '.join(inputs[k] for k in arrays)}}};",
+                f"const char *const names_[] = {{{', '.join(c_string(called[k]) for k in arrays)}}};",
+                *(f"const {c_type(node.inputs[k].type.dtype)} s{k}_ = {inputs[k]};" for k in scalars),
+                f"const void *const scalars_[] = {{{', '.join([*(f'&s{k}_' for k in scalars), 'NULL'])}}};",
+                f"if (cwj_elementwise({c_string(str(self))}, {len(arrays)}, operands_, names_,",
+                f"    &{output}, py_{output}, {number}, {name}_inner, scalars_) < 0)",
+                f"    {sub['fail']}",
+            ]
+        )
+
+    # ---- the reference
+
+    def compute(self, node: Any, arrays: Sequence[Any]) -> Any:
+        """The result, of arrays that have the dtypes of the node's inputs."""
+        return _compiled_steps(
+            self._node_steps(node), getattr(self, "headers", ()), getattr(self, "support_code", "")
+        )(*arrays)
+
+    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
+        """Computes the same outside of the graph."""
+        arrays = [np.asarray(value, v.type.dtype) for value, v in zip(inputs, node.inputs, strict=True)]
+        made = node.outputs[0].type
+        result = np.asarray(self.compute(node, arrays)).astype(made.dtype)
+        output_storage[0][0] = result if made.is_array else made.filter(result[()])
+
+
+def _compiled_steps(program: tuple[list[Any], tuple[Step, ...]], headers: Sequence[str], support: str) -> Any:
+    """A broadcasting function that computes steps, compiled by cwrapjit.function()."""
+    from cwrapjit import function
+
+    types, steps = program
+    reads = [f"*({c_type(type.dtype)} *)data_slice__x{k}" for k, type in enumerate(types)]
+    values = {
+        k: _load(f"({read})", type.dtype) for k, (read, type) in enumerate(zip(reads, types, strict=True))
+    }
+    target = f"*({c_type(steps[-1].dtype)} *)data_slice__output"
+    body = "\n".join([*_body(steps, values, target), "return true;"])
+    own = ("<cwj_complex.h>", "<cwj_arithmetic.h>", "<numpy/halffloat.h>")
+    return function(
+        "reference",
+        args_input=[f"x{k}" for k in range(len(types))],
+        prototype_input=[()] * len(types),
+        prototype_output=(),
+        Ccode_slice_eval={(*(np.dtype(type.dtype) for type in types), np.dtype(steps[-1].dtype)): body},
+        header="\n".join([*(f"#include {name}" for name in (*own, *headers)), support]),
+        optimize="off",
+    )
+
+
+class Elementwise(LoopOp):
+    """One C expression over named operands. elementwise() makes it."""
+
+    __props__ = ("names", "expression", "dtype", "headers", "support_code", "reference")
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        expression: str,
+        dtype: str | None,
+        headers: tuple[str, ...],
+        support_code: str,
+        reference: Callable[..., Any] | None,
+    ) -> None:
+        self.names = names
+        self.expression = expression
+        self.dtype = dtype
+        self.headers = headers
+        self.support_code = support_code
+        self.reference = reference
+        before = "\n".join([*(f"#include {header}" for header in headers), support_code])
+        self._specifier = expression_standing(expression, before)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Operands are variables, Python numbers or arrays."""
+        if len(inputs) != len(self.names):
+            raise TypeError(f"{self} takes {len(self.names)} operands, not {len(inputs)}")
+        known = [v.type.dtype for v in inputs if is_variable(v) and hasattr(v.type, "dtype")]
+        return self.apply_to([as_operand(self, value, known) for value in inputs])
+
+    def steps(self, types: Sequence[Any]) -> tuple[Step, ...]:
+        dtypes = tuple(type.dtype for type in types)
+        dtype = self.dtype or dtype_name(str(self), np.result_type(*dtypes))
+        return (Step(self.names, tuple(range(len(types))), dtypes, self.expression, dtype, self._specifier),)
+
+    def argument_names(self) -> Sequence[str]:
+        return self.names
+
+    def c_headers(self, c_compiler: Any = None) -> list[str]:
+        return ["<cwj_arrays.h>", *self.headers]
+
+    def c_support_code(self) -> str:
+        return self.support_code
+
+    def compute(self, node: Any, arrays: Sequence[Any]) -> Any:
+        return super().compute(node, arrays) if self.reference is None else self.reference(*arrays)
+
+    def __str__(self) -> str:
+        return f"elementwise[{' '.join(self.expression.split())}]"
+
+
+def as_operand(op: Any, value: Any, dtypes: Sequence[str]) -> Any:
+    """A variable: the given one, or a constant. Python numbers take a dtype that suits the others'."""
+    if is_variable(value):
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"{op}: an operand must be a variable or a number, not {type(value).__name__}")
+    refuse_masked(str(op), value)
+    if isinstance(value, (np.ndarray, list, tuple)):
+        array = np.array(array, order="K")  # the graph's own: what the caller does to his is his business
+        array.flags.writeable = False
+        return Constant(ndarray(array.dtype, array.ndim), array)
+    weak = type(value) in (int, float, complex) and dtypes
+    dtype = np.result_type(*map(np.dtype, dtypes), value) if weak else array.dtype
+    return Constant(Scalar(dtype), Scalar(dtype).filter(value))
+
+
+def elementwise(
+    operands: str,
+    expression: str,
+    dtype: Any = None,
+    *,
+    headers: Sequence[str] = (),
+    support_code: str = "",
+    reference: Callable[..., Any] | None = None,
+) -> Elementwise:
+    """An op that computes a C expression for each element: elementwise("a, b, c", "a*b + c").
+
+    In the expression, each operand is a C number of its own type (npy_float64 ...; float16 is a float,
+    complex numbers are structs: see <cwj_complex.h>). The result has `dtype`, by default NumPy's
+    result_type of the operands'. Operands are broadcast when the graph runs; the result is an array if one
+    of them is. headers ("<math.h>") and support_code are for functions that the expression calls.
+    reference(*arrays) is what check= compares with, by default the expression itself, compiled on its own.
+    """
+    if not isinstance(operands, str) or not isinstance(expression, str):
+        raise TypeError("elementwise(): operands and expression must be str")
+    names = tuple(name.strip() for name in operands.split(","))
+    for name in names:
+        if not _IDENTIFIER.fullmatch(name) or name.endswith("_"):
+            raise ValueError(f"elementwise(): {name!r} cannot be the name of an operand")
+    if len(set(names)) < len(names):
+        raise ValueError(f"elementwise(): operands {operands!r} has a name twice")
+    if not expression.strip():
+        raise ValueError("elementwise(): the expression is empty")
+    made = None if dtype is None else dtype_name("elementwise()", dtype)
+    return Elementwise(names, expression.strip(), made, tuple(headers), support_code, reference)
+
+
+def renumbered(step: Step, sources: Sequence[int]) -> Step:
+    """The same step with other sources."""
+    return replace(step, sources=tuple(sources))

@@ -1,0 +1,317 @@
+/* test_memory.c: memory that runs out while libtcc works. Each allocation of tinyjit
+ * and libtcc fails in turn, alone or with all behind it, and nothing may be left: no
+ * block, no descriptor, no executable page. Needs what test_compile.c needs, and a
+ * compiler "cc".
+ */
+#define _GNU_SOURCE 1
+#include "internal.h"
+#include "check.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- what is left ----------------------------------------------------------- */
+
+static long allocations_left, blocks;
+static bool goes_on; /* only one allocation fails */
+
+static void *stingy(void *block, size_t old_size, size_t new_size)
+{
+    (void)old_size;
+    if (new_size == 0) {
+        blocks -= block != NULL;
+        free(block);
+        return NULL;
+    }
+    long left = allocations_left--;
+    if (left == 0 || (left < 0 && !goes_on))
+        return NULL;
+    blocks += block == NULL;
+    return realloc(block, new_size);
+}
+
+static int count_descriptors(void)
+{
+    int count = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    while (dir && readdir(dir))
+        count++;
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+/* Lines of /proc/self/maps with these permissions. */
+static int count_mappings(const char *permissions)
+{
+    char line[4096];
+    int count = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        count += strstr(line, permissions) != NULL;
+    if (maps)
+        fclose(maps);
+    return count;
+}
+
+/* ---- tasks ------------------------------------------------------------------ */
+
+static char folder[2048];
+
+static char *path_of(const char *name)
+{
+    static char paths[4][4096];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *file = fopen(path_of(name), "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+/* What a task ended with, and what came of its f(3). */
+typedef struct outcome {
+    tj_status status;
+    int value;
+} outcome;
+
+static int call(const tj_unit *unit)
+{
+    int (*f)(int);
+    void *address = unit ? tj_unit_symbol(unit, "f") : NULL;
+    memcpy(&f, &address, sizeof f);
+    return f ? f(3) : -1;
+}
+
+/* A text, in an environment with include files, macros and sources. */
+static outcome compile(const char *text, const char *const *sources)
+{
+    const char *dirs[] = {folder, NULL}, *macros[] = {"A=1", NULL};
+    tj_environment_options options = {
+        .include_dirs = dirs, .define_macros = macros, .sources = sources};
+    tj_environment *environment = NULL;
+    tj_unit *unit = NULL;
+    tj_messages messages = {0};
+    tj_error error;
+    tj_error_init(&error);
+    tj_names *names = tj_names_new();
+    outcome result = {TJ_NO_MEMORY, -1};
+    if (names && tj_names_collect(names, text, strlen(text)))
+        result.status = tj_environment_new(&options, &environment, &messages, &error);
+    if (result.status == TJ_OK)
+        result.status = tj_compile(environment, text, names, &unit, &messages, &error);
+    if (result.status == TJ_OK)
+        result.value = call(unit);
+    if (messages.failed)
+        result.status = TJ_NO_MEMORY;
+    tj_unit_free(unit);
+    tj_environment_free(environment);
+    tj_messages_clear(&messages);
+    tj_error_clear(&error);
+    tj_names_free(names);
+    return result;
+}
+
+static outcome plain(void)
+{
+    return compile(
+        "static int table[500] = {1, 2};\nint f(int x) { return abs(-x) + table[1] + A; }\n", NULL);
+}
+
+/* Files that are open while memory runs out. */
+static outcome include(void)
+{
+    return compile("#include \"one.h\"\nint f(int x) { return x + ONE + TWO + THREE; }\n", NULL);
+}
+
+static outcome sources(void)
+{
+    const char *paths[] = {path_of("own.c"), NULL};
+    return compile("int own(int); int f(int x) { return own(x); }\n", paths);
+}
+
+/* A second attempt, with libtcc1.a. */
+static outcome archive(void)
+{
+    return compile("void *alloca(unsigned long);\n"
+                   "int f(int x) { char *p = alloca(100); p[99] = x; return p[99]; }\n",
+                   NULL);
+}
+
+static outcome faulty(void)
+{
+    return compile("#include \"one.h\"\nint f(int x) { return x + y; }\n", NULL);
+}
+
+static int object_fd = -1;
+
+static outcome object(void)
+{
+    outcome result = {TJ_NO_MEMORY, -1};
+    tj_object found = {.fd = object_fd};
+    tj_unit *unit = NULL;
+    tj_error error;
+    tj_error_init(&error);
+    result.status = tj_object_look(&found, &error);
+    if (!result.status)
+        result.status = tj_load_object(NULL, &found, &unit, &error);
+    if (!result.status)
+        result.value = call(unit);
+    tj_unit_free(unit);
+    tj_object_clear(&found);
+    tj_error_clear(&error);
+    return result;
+}
+
+/* An object of so much data that the reserve is too small, and libtcc has to be left. */
+static void make_object(void)
+{
+    char command[8192], part[65536];
+    write_file("object.c", "const int table[3000000] = {5, 6, 7, 8};\n"
+                           "extern int abs(int); int f(int x) { return abs(table[x]); }\n");
+    snprintf(command, sizeof command, "cc -O1 -fPIC -c %s -o %s", path_of("object.c"),
+             path_of("object.o"));
+    CHECK(system(command) == 0);
+    int file = open(path_of("object.o"), O_RDONLY);
+    object_fd = memfd_create("object", MFD_ALLOW_SEALING);
+    for (ssize_t length; (length = read(file, part, sizeof part)) > 0;)
+        CHECK(write(object_fd, part, (size_t)length) == length);
+    close(file);
+}
+
+/* ---- every allocation fails -------------------------------------------------- */
+
+/* Returns how many allocations failed. */
+static long sweep_from_first(outcome (*task)(void), outcome wanted)
+{
+    outcome done = task(); /* what is kept for good is allocated here */
+    int descriptors = count_descriptors();
+    long k = 0;
+    for (done.status = TJ_NO_MEMORY; done.status == TJ_NO_MEMORY && k < 20000; k++) {
+        allocations_left = k;
+        blocks = 0;
+        tj_set_allocator(stingy);
+        done = task();
+        tj_set_allocator(NULL);
+        CHECK(blocks == 0);
+        CHECK(count_descriptors() == descriptors);
+    }
+    CHECK(done.status == wanted.status && done.value == wanted.value);
+    CHECK(count_mappings("rwxp") == 0);
+    done = task();
+    CHECK(done.status == wanted.status && done.value == wanted.value);
+    return k;
+}
+
+static long sweep(outcome (*task)(void), tj_status status, int value)
+{
+    outcome wanted = {status, value};
+    goes_on = false;
+    long failed = sweep_from_first(task, wanted);
+    goes_on = true;
+    return failed + sweep_from_first(task, wanted);
+}
+
+static void test_every_allocation_fails(void)
+{
+    write_file("one.h", "#define ONE 1\n#include \"two.h\"\n");
+    write_file("two.h", "#define TWO 2\n#include \"three.h\"\n");
+    write_file("three.h", "#define THREE 3\nstatic inline int more(int x) { return x; }\n");
+    write_file("own.c",
+               "#include \"one.h\"\nint kept;\nint own(int x) { return x + THREE + A; }\n");
+    long failed = sweep(plain, TJ_OK, 6);
+    failed += sweep(include, TJ_OK, 9);
+    failed += sweep(sources, TJ_OK, 7);
+    failed += sweep(archive, TJ_OK, 3);
+    failed += sweep(faulty, TJ_COMPILE_FAILED, -1);
+    make_object();
+    failed += sweep(object, TJ_OK, 8);
+    printf("%ld allocations failed\n", failed);
+}
+
+/* ---- the limit ---------------------------------------------------------------- */
+
+static tj_status compile_small(const char *text)
+{
+    return compile(text, NULL).status;
+}
+
+static void test_limit(void)
+{
+    int descriptors = count_descriptors();
+    tj_set_compile_memory((size_t)32 << 20);
+    CHECK(compile_small("static char big[30000000]; int f(int x) { return big[x]; }\n") == TJ_OK);
+    CHECK(compile_small("static char big[40000000]; int f(int x) { return big[x]; }\n") ==
+          TJ_TOO_LARGE);
+    CHECK(compile_small(
+              "static char big[4000000000][1000]; int f(int x) { return big[x][0]; }\n") != TJ_OK);
+    CHECK(compile_small("int big[] = {[0 ... 9999999] = 1}; int f(int x) { return big[x]; }\n") ==
+          TJ_TOO_LARGE);
+    CHECK(compile_small("int big[100000000] = {1}; int f(int x) { return big[x]; }\n") ==
+          TJ_TOO_LARGE);
+    CHECK(compile_small("int f(int x) { return x; }\n") == TJ_OK);
+    tj_set_compile_memory(TJ_COMPILE_MEMORY);
+    CHECK(count_descriptors() == descriptors);
+    CHECK(count_mappings("rwxp") == 0);
+}
+
+/* ---- pages -------------------------------------------------------------------- */
+
+/* Blocks of all sizes keep what is written to them, beside each other. */
+static void test_pages(void)
+{
+    enum {
+        COUNT = 300
+    };
+    static struct {
+        unsigned char *memory;
+        size_t size;
+    } all[COUNT];
+    unsigned state = 7;
+    tj_compile_lock();
+    for (int round = 0; round < 20000; round++) {
+        state = state * 1103515245u + 12345u;
+        unsigned i = state / 65536 % COUNT;
+        if (all[i].memory) {
+            CHECK(all[i].memory[0] == i % 251 && all[i].memory[all[i].size - 1] == i % 251);
+            tj_pages_free(all[i].memory, all[i].size);
+            all[i].memory = NULL;
+            continue;
+        }
+        all[i].size = 1 + state % (round % 50 ? 20000 : 2000000);
+        all[i].memory = tj_pages_alloc(all[i].size);
+        CHECK(all[i].memory && (uintptr_t)all[i].memory % 4096 == 0);
+        tj_pages_mark_end(all[i].memory, all[i].size);
+        all[i].memory[0] = (unsigned char)(i % 251);
+        if (round % 3 == 0)
+            all[i].size = tj_pages_trim(all[i].memory, all[i].size);
+        all[i].memory[all[i].size - 1] = (unsigned char)(i % 251);
+        CHECK(tj_pages_make_code(all[i].memory, all[i].size));
+    }
+    for (int i = 0; i < COUNT; i++)
+        if (all[i].memory)
+            tj_pages_free(all[i].memory, all[i].size);
+    tj_compile_unlock();
+    CHECK(count_mappings("rwxp") == 0);
+}
+
+int main(void)
+{
+    tj_error error;
+    tj_error_init(&error);
+    snprintf(folder, sizeof folder, "%s", getenv("TJ_TEST_TMP"));
+    CHECK(tj_backend_open(getenv("TJ_TEST_LIBTCC"), getenv("TJ_TEST_LIB_DIR"),
+                          getenv("TJ_TEST_INCLUDE_DIR"), &error) == TJ_OK);
+    RUN(test_pages);
+    RUN(test_limit);
+    RUN(test_every_allocation_fails);
+    return check_report();
+}

@@ -1,0 +1,34 @@
+/* Declarations: what is read keeps its place, every name is in the text. */
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = fuzz_text(data, size);
+    tj_piece piece = {"<declare>", text, size};
+    tj_declarations found;
+    tj_messages messages = {0};
+    tj_error error;
+    tj_error_init(&error);
+    /* As graph_check.c does: what the scanner refuses is not read. */
+    if (tj_scan_check(&piece, &messages) != TJ_OK) {
+        tj_messages_clear(&messages);
+        free(text);
+        return 0;
+    }
+    tj_status status =
+        tj_declarations_read(&piece, size % 2 ? "x" : NULL, &found, &messages, &error);
+    if (status == TJ_OK) {
+        PROMISE(strlen(found.typedefs) == size && strlen(found.members) == size);
+        for (size_t i = 0; i < found.nnames; i++)
+            PROMISE(strstr(text, found.names[i]));
+        PROMISE(found.names[found.nnames] == NULL);
+    } else {
+        PROMISE(messages.count > 0);
+    }
+    tj_messages_locate(&messages, &piece, 1);
+    tj_declarations_clear(&found);
+    tj_messages_clear(&messages);
+    tj_error_clear(&error);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,235 @@
+"""What a process leaves behind: no file and no other process, but for what was asked for."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import re
+import resource
+import shutil
+import subprocess
+import sys
+
+import pytest
+from helpers import compiler, python
+
+BEGIN, END = "/cwrapjit-test-begins", "/cwrapjit-test-ends"
+
+# Functions, a graph and a library are defined and called, between two marks in what strace sees. Python's own
+# events are looked at in the process itself.
+CHILD = rf"""
+import os, sys
+import numpy as np
+import cwrapjit
+import cwrapjit.graph as cg, cwrapjit.library
+
+try:
+    open("file", "w")
+except OSError as error:
+    assert error.errno == 13, error
+else:
+    raise SystemExit("this folder was to be one that nobody can write to")
+
+seen = []
+SPAWN = {{"subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "os.fork", "os.forkpty",
+          "pty.spawn"}}
+CHANGE = {{"os.mkdir", "os.rename", "os.remove", "os.link", "os.symlink", "os.truncate", "shutil.copyfile",
+           "tempfile.mkstemp", "tempfile.mkdtemp"}}
+
+def hook(event, args):
+    if event in SPAWN or event in CHANGE:
+        seen.append((event, str(args)))
+    if event == "open" and args[2] is not None and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+        seen.append((event, str(args)))
+
+sys.addaudithook(hook)
+os.access("{BEGIN}", os.F_OK)
+
+options = {{"optimize": sys.argv[1]}}
+m = cwrapjit.module("innerlib", "doc", header="#include <math.h>\n#include <stdint.h>", **options)
+f = m.function("inner", "doc", args_input=("a", "b"), prototype_input=(("n",), ("n",)), prototype_output=(),
+               Ccode_slice_eval={{t: '''
+    item__output() = 0;
+    for (int i = 0; i < dims_slice__a[0]; i++)
+        item__output() += item__a(i) * item__b(i);
+    return true;''' for t in (np.float64, np.float32, np.int32)}})
+result = f(np.arange(4.), np.arange(8.).reshape(2, 4))
+assert result.tolist() == [14, 38], result
+for _ in range(10):
+    f(np.ones((20000, 100)), np.ones(100))  # long enough for the optimizing tier
+assert f.wait() is False
+
+x, y = cg.float64("x"), cg.float64("y")
+k = cwrapjit.link([x, y], x * y + 1, **options)
+assert k(2.0, 3.0) == 7 and k.wait() is False
+
+lib = cwrapjit.library("c", libraries=["m"])
+assert lib.function("double hypot(double x, double y)")(3.0, 4.0) == 5
+os.access("{END}", os.F_OK)
+assert not seen, seen
+print("ok")
+"""
+
+
+def bare_environment(folder: pathlib.Path) -> dict[str, str]:
+    """No programs, and every place that could take a file is this folder."""
+    kept = ("PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS")
+    return {
+        **{name: os.environ[name] for name in kept if name in os.environ},
+        "PATH": "",
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+        "XDG_CACHE_HOME": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONNOUSERSITE": "1",
+    }
+
+
+def give_up_power() -> None:
+    """In a child: nothing may be written to files, and root may no more than others (capability 1)."""
+    PR_CAPBSET_DROP = 24
+    ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, 1, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+@pytest.fixture
+def locked(tmp_path: pathlib.Path) -> pathlib.Path:
+    """An empty folder that nobody may write to."""
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(0o555)
+    return folder
+
+
+def trace(folder: pathlib.Path, arguments: list[str], **kw: object) -> list[str]:
+    """What strace saw of Python with these arguments between the two marks, a line per call."""
+    strace = shutil.which("strace")
+    if not strace or subprocess.run([strace, "-o", os.devnull, sys.executable, "-c", ""]).returncode:
+        pytest.skip("strace is not installed, or may not trace (apt install strace)")
+    log = folder.parent / "log"
+    log.touch()
+    calls = "trace=%file,%process,memfd_create,socket"
+    done = subprocess.run(
+        [strace, "-f", "-s", "4096", "-e", calls, "-o", str(log), sys.executable, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        **kw,  # type: ignore[call-overload]
+    )
+    assert done.returncode == 0 and done.stdout == "ok\n", done.stderr
+    lines = log.read_text(errors="replace").splitlines()
+    begin, end = (
+        next(i for i, line in enumerate(lines) if re.search(rf'access\w*\([^"]*"{mark}"', line))
+        for mark in (BEGIN, END)
+    )
+    return lines[begin + 1 : end]
+
+
+WRITES = re.compile(
+    r"O_CREAT|O_WRONLY|O_RDWR|O_TMPFILE|\b(creat|mkdir(at)?|mknod(at)?|rename(at2?)?|unlink(at)?|rmdir"
+    r"|symlink(at)?|link(at)?|truncate|memfd_create|socket)\("
+)
+STARTS = re.compile(r"\b(execve(at)?|fork|vfork)\(")
+
+
+@pytest.mark.row("N05", "G10")
+@pytest.mark.parametrize("optimize", ["off", "auto"])
+def test_nothing_is_written_and_no_process_started(optimize: str, locked: pathlib.Path) -> None:
+    """Where there is no compiler, or where none is asked for; by what Python and the kernel refuse."""
+    done = python(CHILD, optimize, cwd=locked, env=bare_environment(locked), preexec_fn=give_up_power)
+    assert (done.stdout, done.stderr) == ("ok\n", "")
+    assert list(locked.iterdir()) == []
+
+
+@pytest.mark.plain("sanitizers write logs")
+@pytest.mark.row("N05", "G10")
+@pytest.mark.parametrize("optimize", ["off", "auto"])
+def test_the_system_sees_no_file_written_and_no_program_run(optimize: str, locked: pathlib.Path) -> None:
+    """The same, by all calls of the kernel that C code makes, too. strace itself has to write."""
+    setpriv = "import ctypes; ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)\n"
+    drop = setpriv + "import os, sys; os.execv(sys.executable, [sys.executable, '-c', *sys.argv[1:]])"
+    lines = trace(locked, ["-c", drop, CHILD, optimize], env=bare_environment(locked))
+    assert lines, "strace saw headers being looked for"
+    assert [line for line in lines if WRITES.search(line) or STARTS.search(line)] == []
+    assert list(locked.iterdir()) == []
+
+
+# ---- where a compiler is asked for -------------------------------------------------------------------
+
+ASKS = {
+    "eager": """
+f = cwrapjit.function("f", signature="a() -> output()", optimize="eager",
+                      Ccode_slice_eval={float: "item__output() = item__a() + 1; return true;"})
+assert f.tier == "cc" and f(1.0) == 2
+""",
+    "auto": """
+f = cwrapjit.function("f", signature="a() -> output()",
+                      Ccode_slice_eval={float: "item__output() = item__a() + 1; return true;"})
+assert f.wait() and f(1.0) == 2
+""",
+    "diagnose": """
+f = cwrapjit.function("f", signature="a() -> output()", optimize="off",
+                      Ccode_slice_eval={float: "item__output() = item__a() + 1; return true;"})
+assert f.diagnose() == []
+""",
+    "a graph": """
+x = cg.float64("x")
+k = cwrapjit.link([x], x * x, optimize="eager")
+assert k.tier == "cc" and k(3.0) == 9
+""",
+}
+FORTRAN = """
+lib = cwrapjit.library("f")
+lib.fortran(open(sys.argv[1]).read(), sources=[sys.argv[1]])
+x = np.ones(3)
+lib.twice(x)
+assert x.tolist() == [2, 2, 2]
+"""
+TWICE = """subroutine twice(n, x)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  x = 2*x
+end subroutine
+"""
+# A compiler, and the programs that it is made of.
+COMPILER = re.compile(r"(.*-)?(cc|gcc|clang|gfortran|cc1|f951|as|collect2|ld)(-[0-9.]+)?")
+
+
+def check_that_only_the_compiler_ran(code: str, folder: pathlib.Path, *arguments: str) -> None:
+    """And that this process wrote files in memory, or temporary ones that are gone."""
+    folder.mkdir()
+    marked = (
+        f"import os, sys\nimport numpy as np\nimport cwrapjit, cwrapjit.graph as cg, cwrapjit.library\n"
+        f"os.access({BEGIN!r}, 0)\n{code}\nos.access({END!r}, 0)\nprint('ok')"
+    )
+    environment = {**os.environ, "TMPDIR": str(folder), "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    lines = trace(folder, ["-c", marked, *arguments], env=environment)
+    programs = dict(re.findall(r'^(\d+) +execve\("([^"]*)"', "\n".join(reversed(lines)), re.MULTILINE))
+    assert programs, "a compiler was asked for"
+    assert {
+        name for name in map(os.path.basename, programs.values()) if not COMPILER.fullmatch(name)
+    } == set()
+    ours = [line for line in lines if line.split(maxsplit=1)[0] not in programs]
+    fine = re.compile(rf'memfd_create\(|"/dev/null"|"{folder}/|unlinkat\(\d+, "[^/"]+"')
+    assert [line for line in ours if WRITES.search(line) and not fine.search(line)] == []
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.plain("sanitizers write logs")
+@pytest.mark.row("G10")
+@pytest.mark.parametrize("asked", ASKS)
+def test_where_a_compiler_is_asked_for_nothing_else_runs(asked: str, tmp_path: pathlib.Path) -> None:
+    compiler()
+    check_that_only_the_compiler_ran(ASKS[asked], tmp_path / "work")
+
+
+@pytest.mark.plain("sanitizers write logs")
+@pytest.mark.row("G10", "F01")
+def test_fortran_runs_its_compiler_and_removes_its_files(tmp_path: pathlib.Path) -> None:
+    if not shutil.which("gfortran"):
+        pytest.skip("gfortran is not installed (apt install gfortran)")
+    source = tmp_path / "twice.f90"
+    source.write_text(TWICE)
+    check_that_only_the_compiler_ran(FORTRAN, tmp_path / "work", str(source))

@@ -1,0 +1,172 @@
+"""A process whose decimal point is a comma computes with the same numbers as any other."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from helpers import build_extension, python, run_quietly
+
+LOCALE = "de_DE.UTF-8"
+
+# What both processes run, with and without the locale: everything through which a number passes as text.
+NUMBERS = r"""
+import inspect, locale, pathlib, sys
+import numpy as np
+
+folder = pathlib.Path(sys.argv[1])
+if sys.argv[2]:
+    locale.setlocale(locale.LC_ALL, sys.argv[2])
+import cwrapjit
+import cwrapjit.graph as cg
+
+print("comma" if locale.localeconv()["decimal_point"] == "," else "point", file=sys.stderr)
+(folder / "own.h").write_text("#define FROM_FILE 6.125\n")
+(folder / "own.c").write_text("double from_source(void) { return 7.375 + 1.0e-3; }\n")
+m = cwrapjit.module(
+    "numbers",
+    header="#include <own.h>\nextern double from_source(void);\n#define FROM_HEADER 5.625\n",
+    sources=[folder / "own.c"],
+    include_dirs=[folder],
+    define_macros=["FROM_MACRO=4.875"],
+)
+BODY = '''
+    static const double table[] = {0.1, -1.5e-7, .5, 1.e2};
+    double values[] = {2.75, 1e-3, 3.5e+10, 0x1.8p-3, 1.1f, (double)1.3L, FROM_HEADER, FROM_FILE, FROM_MACRO,
+                       from_source(), *factor, 1.5 + 2.25, 1.2e1 * item__x(), table[0], table[1], table[2],
+                       table[3]};
+    for (int i = 0; i < 17; i++)
+        item__y(i) = values[i];
+    return true;
+'''
+f = m.function(
+    "f", signature="x() -> y(17)", extra_args=(("double", "factor", "2.875", "d"),),
+    Ccode_slice_eval={np.float64: BODY}, Ccode_validate="return *factor > 2.5;", optimize="off",
+)
+print("first", f(1.0).tolist(), inspect.signature(f))
+g = m.function(
+    "g", signature="x() -> y(17)", extra_args=(("double", "factor", "2.875", "d"),),
+    Ccode_slice_eval={np.float64: BODY}, optimize="eager",
+)
+print("second", g.wait() and g.tier, g(1.0).tolist())
+with open(folder / "written.c", "w") as file:
+    m.write(file)
+
+class Double(cg.ResultBase):
+    def c_declare(self):
+        return "double %(name)s;"
+    def c_init(self):
+        return "%(name)s = 0.5;"
+    def c_extract(self):
+        return "%(name)s = PyFloat_AsDouble(py_%(name)s) + 0.125;"
+    def c_sync(self):
+        return "Py_XDECREF(py_%(name)s); py_%(name)s = PyFloat_FromDouble(%(name)s);"
+
+class Add(cg.Op):
+    def c_var_names(self):
+        return [["x"], ["z"]]
+    def c_code(self):
+        return "%(z)s += %(x)s * 1.625;"
+
+x = Double("x")
+print("graph", cwrapjit.link([x], Add(x))(1.0))
+v = cg.float64("v")
+print("ready", cwrapjit.link([v], v * 2.75 + 0.1)(1.0))
+
+(folder / "lib.c").write_text(
+    "#define LIB_SCALE 1.375\ndouble scaled(double x) { return x * 2.75 + LIB_SCALE; }\n"
+    "const double lib_half = 0.5;\n")
+lib = cwrapjit.library("lib", sources=[folder / "lib.c"])
+scaled = lib.function("double scaled(double x)", defaults={"x": 1.5})
+print("library", scaled(), scaled(2.5))
+"""
+
+# A module that m.write() wrote, built elsewhere, in such a process.
+WRITTEN = """
+import importlib.util, inspect, locale, sys
+locale.setlocale(locale.LC_ALL, sys.argv[2])
+spec = importlib.util.spec_from_file_location("numbers", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+print("first", module.f(1.0).tolist(), inspect.signature(module.f))
+"""
+
+# Threads that define at the same time, in a process that goes on reading numbers with a comma.
+THREADS = r"""
+import locale, sys, threading
+import numpy as np
+import cwrapjit
+
+locale.setlocale(locale.LC_ALL, sys.argv[1])
+
+def define(k):
+    body = "item__y() = item__x() * K.75 + strtod(\"2,5\", NULL); return true;".replace("K", str(k))
+    f = cwrapjit.function(
+        f"f{k}", signature="x() -> y()", Ccode_slice_eval={np.float64: body}, optimize="off"
+    )
+    results[k] = f(1.0)
+
+results = {}
+threads = [threading.Thread(target=define, args=(k,)) for k in range(8)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+define(8)
+print(results == {k: k + 3.25 for k in range(9)}, locale.str(0.5))
+"""
+
+
+@pytest.fixture(scope="module")
+def comma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """An environment in which de_DE is there, wherever the tests run."""
+    localedef = shutil.which("localedef")
+    if not localedef or not os.path.exists("/usr/share/i18n/locales/de_DE"):
+        pytest.skip("no localedef with the sources of de_DE: the Debian package is called locales")
+    folder = tmp_path_factory.mktemp("locales")
+    run_quietly([localedef, "-i", "de_DE", "-f", "UTF-8", str(folder / LOCALE)])
+    yield {**os.environ, "LOCPATH": str(folder)}
+
+
+def lines(folder: pathlib.Path, where: str, environment: dict[str, str]) -> dict[str, str]:
+    folder.mkdir()
+    done = python(NUMBERS, str(folder), where, env=environment)
+    assert done.stderr.split() == ["comma" if where else "point"]
+    return dict(line.split(" ", 1) for line in done.stdout.splitlines())
+
+
+@pytest.mark.row("G11")
+def test_every_front_end_computes_the_same_where_the_decimal_point_is_a_comma(
+    comma: dict[str, str], tmp_path: pathlib.Path
+) -> None:
+    usual = lines(tmp_path / "point", "", comma)
+    german = lines(tmp_path / "comma", LOCALE, comma)
+    assert german == usual
+    wanted = [2.75, 1e-3, 3.5e10, 0.1875, 1.10000002384185791015625, 1.3, 5.625, 6.125, 4.875, 7.376, 2.875]
+    wanted += [3.75, 12.0, 0.1, -1.5e-7, 0.5, 100.0]
+    assert usual["first"].startswith(str(wanted))
+    assert usual["second"].endswith(str(wanted))
+    assert (usual["graph"], usual["ready"]) == (str(0.5 + 1.125 * 1.625), str(2.75 + 0.1))
+    assert usual["library"] == "5.5 8.25"
+    written = [(folder / "written.c").read_text().replace(str(folder), "") for folder in tmp_path.iterdir()]
+    assert len(written) == 2 and written[0] == written[1]
+
+
+@pytest.mark.row("G11")
+def test_a_written_module_computes_the_same_where_the_decimal_point_is_a_comma(
+    comma: dict[str, str], tmp_path: pathlib.Path
+) -> None:
+    folder = tmp_path / "comma"
+    usual = lines(folder, LOCALE, comma)["first"]
+    flags = [str(folder / "own.c"), f"-I{folder}", "-DFROM_MACRO=4.875"]
+    build_extension(folder, "numbers", (folder / "written.c").read_text(), *flags)
+    built = str(next(folder.glob("numbers*.so")))
+    assert python(WRITTEN, built, LOCALE, env=comma).stdout == f"first {usual}\n"
+
+
+@pytest.mark.row("G11")
+def test_what_other_threads_compile_is_read_right_and_their_locale_stays(comma: dict[str, str]) -> None:
+    assert python(THREADS, LOCALE, env=comma).stdout == "True 0,5\n"

@@ -1,0 +1,122 @@
+"""Valgrind over definitions, calls, failures and drops: no memory that is not there, nothing lost.
+
+CPython is not free of reports: those count that have frames of ours, of libtcc's or of compiled code.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from helpers import not_on_312
+
+TESTS = pathlib.Path(__file__).resolve().parent
+# Names that NumPy sets in dicts: since CPython 3.12 they are interned for good.
+FOR_GOOD = re.compile(r"definitely lost(.|\n)*PyDict_SetItemString")
+OURS = re.compile(r"_cwrapjit|libtcc|cwj_|tj_|: \?\?\?")
+
+BEGIN = """
+import gc, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import cwrapjit
+
+def function(body):
+    return cwrapjit.function("f", signature="a(n) -> output()", optimize="off",
+                             Ccode_slice_eval={np.float64: body})
+"""
+CYCLES = """
+for k in range(3):
+    f = function(f"item__output() = item__a(0) + {k}; return true;")
+    assert f(np.ones(3)) == 1 + k and f([1.0]) == 1 + k
+    texts = ("return oops;", "return true; }")
+    for wrong in (f, lambda: f("a"), *(lambda text=text: function(text) for text in texts)):
+        try:
+            wrong()
+        except (TypeError, SyntaxError):
+            pass
+        else:
+            raise SystemExit("no exception")
+    del f, wrong
+    gc.collect()
+"""
+# A type whose value is allocated: sync gives it away, cleanup frees what is left.
+GRAPHS = """
+from graph_types import DBL, Template, TemplateOp
+heap = Template(
+    declare="double *%(name)s;",
+    init="%(name)s = NULL;",
+    sync="Py_XDECREF(py_%(name)s); py_%(name)s = PyFloat_FromDouble(*%(name)s);"
+         " free(%(name)s); %(name)s = NULL;",
+    cleanup="if (%(name)s) free(%(name)s);",
+)
+for mode in ("struct", "function"):
+    for code in ("", "if (%(x)s < 0) %(fail)s"):
+        x, y = DBL("x"), DBL("y")
+        body = "%(z)s = malloc(sizeof(double)); *%(z)s = %(x)s + %(y)s;" + code
+        k = cwrapjit.link([x, y], TemplateOp(type=heap, code=body)(x, y), mode=mode, optimize="off")
+        assert k(1.0, 2.0) == 3.0
+        if code:
+            try:
+                k(-1.0, 2.0)
+            except RuntimeError:
+                pass
+            else:
+                raise SystemExit("no exception")
+        del k
+        gc.collect()
+"""
+FAULT = "f = function('volatile char *p = malloc(8); p[8] = 1; item__output() = 0; return true;'); f([1.0])"
+LEAK = "f = function('volatile char *p = malloc(80); item__output() = 0; return true;'); f([1.0]); del f"
+
+
+def reports(code: str) -> list[str]:
+    """What valgrind reports of a process that runs this, and that is ours."""
+    valgrind = shutil.which("valgrind")
+    if not valgrind:
+        pytest.skip("no valgrind on this machine (apt install valgrind)")
+    options = [
+        "--smc-check=all-non-file",
+        "--leak-check=full",
+        "--show-leak-kinds=definite",
+        "--num-callers=12",
+    ]
+    done = subprocess.run(
+        [valgrind, *options, sys.executable, "-c", BEGIN + code + "\nprint('done')", str(TESTS)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONMALLOC": "malloc"},
+    )
+    assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr[-3000:]
+    assert "ERROR SUMMARY" in done.stderr
+    blocks = re.split(r"(?m)^==\d+== *\n", done.stderr)
+    found = [block for block in blocks if "   at 0x" in block and OURS.search(block)]
+    return [block for block in found if not FOR_GOOD.search(block)]
+
+
+@not_on_312
+@pytest.mark.plain("valgrind and sanitizers do not go together")
+@pytest.mark.row("G05", "G07")
+def test_definitions_calls_and_drops_are_clean() -> None:
+    assert reports(CYCLES) == []
+
+
+@not_on_312
+@pytest.mark.plain("valgrind and sanitizers do not go together")
+@pytest.mark.row("A28")
+def test_allocated_values_of_graphs_are_freed_once() -> None:
+    assert reports(GRAPHS) == []
+
+
+@pytest.mark.plain("valgrind and sanitizers do not go together")
+@pytest.mark.row("G22")
+def test_faults_and_leaks_are_reported() -> None:
+    fault, *leaks = reports(FAULT + "\n" + LEAK)
+    assert "Invalid write of size 1" in fault
+    assert any("80 bytes in 1 blocks are definitely lost" in leak for leak in leaks), leaks

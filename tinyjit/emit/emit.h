@@ -1,0 +1,157 @@
+/* emit.h: what the files that write C text share. Internal to tinyjit. */
+#ifndef TJ_EMIT_EMIT_H
+#define TJ_EMIT_EMIT_H
+
+#include "internal.h"
+#include "read/body.h"
+
+typedef ptrdiff_t npy_intp; /* as NumPy's; abi.h wants it declared */
+#include "abi.h"
+
+/* ---- emit_values.c: what a snippet may name ---------------------------------- */
+
+typedef enum tj_snippet_kind {
+    TJ_SLICE_CODE,
+    TJ_VALIDATE_CODE,
+    TJ_CLEANUP_CODE
+} tj_snippet_kind;
+
+typedef struct tj_user_code {
+    const tj_piece *piece;
+    tj_snippet_kind kind;
+    tj_tokens tokens;     /* owned: what it is made of */
+    tj_names *names;      /* owned: the identifiers in it */
+    const tj_type *types; /* TJ_SLICE_CODE: one per operand */
+    bool inlined;         /* its text stands in the loop itself */
+    bool apart;           /* ... has to stand in a function that calls go to */
+} tj_user_code;
+
+/* How the snippets of a unit are emitted. */
+enum {
+    TJ_ALL_NAMES = 1, /* every snippet gets every value */
+    TJ_APART = 2,     /* every slice in a function of its own, even if it is direct */
+    TJ_FAST = 4       /* loops for an optimizing compiler (emit_loops.c) */
+};
+
+typedef struct tj_emitter {
+    const tj_spec *spec;
+    tj_text *out;
+    const char *file; /* what #line calls the generated text */
+    int form; /* TJ_ALL_NAMES ... */
+    const tj_profile *profiles;          /* TJ_FAST: one per type set, or NULL */
+    const struct tj_variant *variant;    /* the loop that is being emitted, or NULL */
+    int typeset;                         /* and what it is of */
+    tj_names *header;  /* owned: the identifiers of the header */
+    bool apart;        /* every slice must be a function: spec->apart, or the header's macros */
+    size_t counted;    /* bytes of out in which newlines were counted */
+    size_t newlines;
+    size_t group;      /* out's length where the last group of values began */
+} tj_emitter;
+
+/* A value as a parameter of the snippet's function, as a local of its caller,
+ * and as the argument that the caller passes. */
+typedef enum tj_value_use {
+    TJ_AS_LOCAL,
+    TJ_AS_ARGUMENT,
+    TJ_AS_PARAMETER
+} tj_value_use;
+
+/* The values that the snippet names, in one and the same order for each use. */
+void tj_emit_values(tj_emitter *this, const tj_user_code *snippet, tj_value_use use);
+/* Inlined snippets: data_slice__X for this slice, where it is named. */
+void tj_emit_slice_data(tj_emitter *this, const tj_user_code *snippet);
+/* Makes the bytes of the bools that a slice reads and writes 0 or 1. */
+void tj_emit_truths(tj_emitter *this, const tj_user_code *snippet);
+/* #define, or #undef, of the accessors that it names, and a blank line if there are any. */
+void tj_emit_macros(tj_emitter *this, const tj_user_code *snippet, bool define);
+/* It needs operand k's data. */
+bool tj_snippet_wants_data(const tj_emitter *this, const tj_user_code *snippet, int k);
+/* It needs the strides of operand k's slice. */
+bool tj_snippet_wants_strides(const tj_emitter *this, const tj_user_code *snippet, int k);
+/* "const " for what snippets only read, else "". */
+const char *tj_const_of(const tj_operand *operand);
+
+/* ---- emit_slices.c: snippets and loops ------------------------------------------ */
+
+/* The slice of type set t and its loop, with the accessors. */
+void tj_emit_slice(tj_emitter *this, tj_user_code *snippet, int t);
+/* "HEAD__NAME(parameters) {text}" */
+void tj_emit_snippet_function(tj_emitter *this, const tj_user_code *snippet, const char *head);
+
+/* ---- emit_loops.c: for an optimizing compiler ------------------------------------ */
+
+/* The slice's function and its loops, with the accessors. */
+void tj_emit_fast_loops(tj_emitter *this, const tj_user_code *snippet, int t);
+
+/* ---- emit_variants.c: what is constant in one of them ------------------------------- */
+
+/* One loop. */
+typedef struct tj_variant {
+    const char *what; /* begins its name */
+    int operand;      /* is part of the name, too; -1: none */
+    int scalar;       /* an input that stays where it is, or -1 */
+    int same;         /* an input that is the output as well, or -1 */
+    bool dense;       /* steps are the sizes of slices */
+    bool contiguous;  /* strides follow from the dims */
+    bool fixed;       /* named dims are those of the profile */
+    bool steady;      /* steps and strides, too */
+    bool aliased;     /* nothing is known of overlap */
+} tj_variant;
+
+/* What calls of type set t have in common, or NULL. */
+const tj_profile *tj_profile_of(const tj_emitter *this, int t);
+/* The profile's strides of operand k: its step, or those of its core dims. */
+const ptrdiff_t *tj_steady_strides(const tj_emitter *this, int t, int k, bool core);
+/* The length of a dim if it is a constant there, else -1. */
+ptrdiff_t tj_constant_dim(const tj_emitter *this, const tj_variant *variant, int t,
+                          const tj_dim *dim);
+/* The bytes from one index to the next of axis i of a slice; i = -1: from slice to
+ * slice. They are those of the profile, or of slices that are contiguous. */
+void tj_emit_variant_stride(tj_emitter *this, const tj_variant *variant, int t, int k, int i);
+/* The locals dims_slice__X or strides_slice__X of a loop. */
+void tj_emit_variant_geometry(tj_emitter *this, int k, bool strides);
+
+/* ---- emit_pieces.c --------------------------------------------------------------- */
+
+/* Goes back from the user's text to the numbering of the generated one. */
+void tj_emit_own_line(tj_emitter *this);
+/* The user's text as it is, under its own name. `behind` closes what it stands
+ * in, still under that name: "might return no value" is said of the brace. */
+void tj_emit_piece(tj_emitter *this, const tj_piece *piece, const char *behind);
+/* #line of a piece. */
+void tj_emit_piece_line(tj_emitter *this, const tj_piece *piece);
+
+/* Appends "innerlib.inner". */
+void tj_emit_qualname(const tj_spec *spec, tj_text *out);
+
+/* An extra argument's C type is a pointer: snippets get it as it is. */
+bool tj_extra_is_pointer(const tj_extra *extra);
+/* Appends the type as a member can have it: without const, unless it is a pointer. */
+void tj_emit_extra_type(const tj_extra *extra, tj_text *out);
+/* Appends the file by which messages call the default of an extra argument. */
+void tj_emit_default_file(const tj_spec *spec, int extra, tj_text *out);
+
+/* Appends the file by which messages call the generated text itself. */
+void tj_emit_own_file(const tj_spec *spec, tj_text *out);
+
+/* Appends "float64, float64 -> int32": the types of a type set. */
+void tj_emit_typeset_name(const tj_spec *spec, int typeset, tj_text *out);
+
+/* The number of a named dim, from 0, in order of appearance. */
+int tj_named_dim(const tj_spec *spec, const char *name);
+/* True where no dim before this one, dim i of operand k, has its name. */
+bool tj_is_first_dim(const tj_spec *spec, int k, int i);
+/* ---- emit_unit.c --------------------------------------------------------------- */
+
+/* As tj_emit_function(), with a choice of forms (TJ_APART ...). */
+tj_status tj_emit_unit(const tj_spec *spec, int part, int form, tj_text *text);
+/* Appends everything of a function behind the header. `file` is what the
+ * generated text itself is called in #line. */
+tj_status tj_emit_body(const tj_spec *spec, int part, int form, const char *file, tj_text *text);
+
+/* ---- emit_tables.c ------------------------------------------------------------ */
+
+/* Appends the constant tables and the descriptor. */
+void tj_emit_tables(const tj_spec *spec, tj_text *out);
+
+#endif

@@ -1,0 +1,416 @@
+/* emit_graph_state.c: what a linked graph keeps between runs (emit_graph.c has the
+ * rest): a struct with the storages, with what kept variables declare and with what
+ * operations declare for themselves.
+ *
+ * Texts reach its members by macros of the members' names. Operations may choose
+ * any names, so theirs are defined around their own texts only. What is kept begins
+ * and ends one by one, each in a function of its own; a table has their order.
+ */
+#include "emit/emit_graph.h"
+
+/* ---- survey -------------------------------------------------------------------- */
+
+bool tj_graph_keeps(const tj_graph *graph, int variable, tj_graph_role role)
+{
+    return graph->struct_form && graph->variables[variable].kept && role != TJ_GRAPH_INPUT &&
+           !graph->variables[variable].fetched;
+}
+
+bool tj_graph_look(const tj_graph *graph, tj_graph_survey *survey)
+{
+    size_t count = (size_t)graph->nvariables + 1;
+    survey->stored = tj_alloc_zeroed(count, sizeof *survey->stored);
+    survey->kept = tj_alloc_zeroed(count, sizeof *survey->kept);
+    if (!survey->stored || !survey->kept)
+        return false;
+    for (int s = 0; s < graph->nsteps; s++)
+        for (int i = 0; i < graph->steps[s].nuses; i++) {
+            const tj_graph_use *use = &graph->steps[s].uses[i];
+            survey->stored[use->variable] |= use->role != TJ_GRAPH_TEMPORARY;
+            if (!tj_graph_keeps(graph, use->variable, use->role))
+                continue;
+            if (use->role > survey->kept[use->variable])
+                survey->kept[use->variable] = use->role;
+        }
+    return true;
+}
+
+void tj_graph_survey_clear(tj_graph_survey *survey)
+{
+    tj_free(survey->stored);
+    tj_free(survey->kept);
+    *survey = (tj_graph_survey){0};
+}
+
+/* ---- declarations ---------------------------------------------------------------- */
+
+/* Those of a piece; nothing in them where it was not checked. Cleared by the caller. */
+static tj_declarations read_piece(tj_graph_emitter *this, const tj_piece *piece)
+{
+    tj_declarations found = {0};
+    if (!tj_piece_is_empty(piece) &&
+        tj_declarations_read(piece, NULL, &found, &this->unsaid, NULL) == TJ_NO_MEMORY)
+        this->out->failed = true;
+    return found;
+}
+
+static void emit_half(tj_graph_emitter *this, const tj_piece *piece, const char *half)
+{
+    if (half)
+        tj_graph_piece(this, &(tj_piece){piece->file, half, piece->length});
+}
+
+static void emit_typedefs(tj_graph_emitter *this, const tj_piece *piece)
+{
+    tj_declarations found = read_piece(this, piece);
+    emit_half(this, piece, found.typedefs);
+    tj_declarations_clear(&found);
+}
+
+static void emit_members(tj_graph_emitter *this, const tj_piece *piece)
+{
+    tj_declarations found = read_piece(this, piece);
+    emit_half(this, piece, found.members);
+    tj_declarations_clear(&found);
+}
+
+/* ---- the struct -------------------------------------------------------------------- */
+
+static bool has_members(const tj_graph_node *node)
+{
+    return !tj_piece_is_empty(&node->struct_declare);
+}
+
+static void emit_struct(tj_graph_emitter *this, const tj_graph_survey *survey)
+{
+    const tj_graph *graph = this->graph;
+    tj_text_puts(this->out, "typedef struct cwj_graph_state {\n");
+    this->depth++;
+    for (int i = 0; i < graph->nvariables; i++)
+        if (graph->struct_form && survey->stored[i])
+            tj_graph_line(this, "PyObject *storage_%s;", graph->variables[i].name);
+    for (int i = 0; i < graph->nvariables; i++) {
+        if (survey->kept[i] == TJ_GRAPH_CONSTANT)
+            tj_graph_line(this, "PyObject *py_%s;", graph->variables[i].name);
+        if (survey->kept[i] != TJ_GRAPH_INPUT)
+            emit_members(this, &graph->variables[i].declare);
+    }
+    for (int i = 0; i < graph->nnodes; i++) {
+        if (!has_members(&graph->nodes[i]))
+            continue;
+        tj_graph_line(this, "struct {");
+        this->depth++;
+        emit_members(this, &graph->nodes[i].struct_declare);
+        this->depth--;
+        tj_graph_line(this, "} %s;", graph->nodes[i].name);
+    }
+    if (!graph->struct_form) /* C has no empty structs, and a node may declare types alone */
+        tj_graph_line(this, "char cwj_last;");
+    this->depth--;
+    tj_text_puts(this->out, "} cwj_graph_state;\n\n");
+}
+
+void tj_emit_graph_state(tj_graph_emitter *this, const tj_graph_survey *survey)
+{
+    const tj_graph *graph = this->graph;
+    if (!this->has_state)
+        return;
+    tj_text_puts(this->out, "/* ---- what is kept between runs ---- */\n\n");
+    for (int i = 0; i < graph->nvariables; i++)
+        if (survey->kept[i] != TJ_GRAPH_INPUT)
+            emit_typedefs(this, &graph->variables[i].declare);
+    for (int i = 0; i < graph->nnodes; i++)
+        emit_typedefs(this, &graph->nodes[i].struct_declare);
+    emit_struct(this, survey);
+    bool any = false;
+    for (int i = 0; i < graph->nvariables; i++) {
+        any |= survey->kept[i] != TJ_GRAPH_INPUT;
+        if (survey->kept[i] != TJ_GRAPH_INPUT)
+            tj_graph_kept_names(this, i, true);
+        if (survey->kept[i] == TJ_GRAPH_CONSTANT)
+            tj_text_printf(this->out, "#define py_%s (cwj_state->py_%s)\n",
+                           graph->variables[i].name, graph->variables[i].name);
+    }
+    if (any)
+        tj_text_puts(this->out, "\n");
+}
+
+void tj_graph_kept_names(tj_graph_emitter *this, int variable, bool define)
+{
+    tj_declarations found = read_piece(this, &this->graph->variables[variable].declare);
+    for (size_t i = 0; i < found.nnames; i++) {
+        const char *name = found.names[i];
+        if (define)
+            tj_text_printf(this->out, "#define %s (cwj_state->%s)\n", name, name);
+        else
+            tj_text_printf(this->out, "#undef %s\n", name);
+    }
+    tj_declarations_clear(&found);
+}
+
+void tj_graph_members(tj_graph_emitter *this, int node, bool define)
+{
+    const tj_graph_node *of = &this->graph->nodes[node];
+    if (!has_members(of))
+        return;
+    tj_declarations found = read_piece(this, &of->struct_declare);
+    for (size_t i = 0; i < found.nnames; i++) {
+        const char *name = found.names[i];
+        if (define)
+            tj_text_printf(this->out, "#define %s (cwj_state->%s.%s)\n", name, of->name, name);
+        else
+            tj_text_printf(this->out, "#undef %s\n", name);
+    }
+    tj_declarations_clear(&found);
+}
+
+/* ---- beginning and ending ------------------------------------------------------------ */
+
+/* Something that is kept: a variable, or what an operation has for itself. */
+typedef struct keeper {
+    const char *name, *label;
+    const char *begins, *ends; /* the methods' names */
+    int block;
+    int node;     /* -1: a variable */
+    bool fetches; /* a constant: its object is kept, too */
+    bool object;  /* the texts want one that is None */
+    const tj_piece *begin, *end;
+} keeper;
+
+/* What begins or ends it names its object, which is None. */
+static bool wants_object(const tj_graph_emitter *this, const tj_graph_variable *variable)
+{
+    return tj_names_may_paste(this->names) ||
+           tj_piece_names(&variable->init, "py_", variable->name) ||
+           tj_piece_names(&variable->cleanup, "py_", variable->name);
+}
+
+static keeper life_of_variable(const tj_graph_emitter *this, const tj_graph_survey *survey, int i)
+{
+    const tj_graph_variable *variable = &this->graph->variables[i];
+    bool constant = survey->kept[i] == TJ_GRAPH_CONSTANT;
+    return (keeper){.name = variable->name,
+                    .label = variable->label,
+                    .begins = constant ? "c_extract" : "c_init",
+                    .ends = "c_cleanup",
+                    .block = i + 1,
+                    .node = -1,
+                    .fetches = constant,
+                    .object = !constant && wants_object(this, variable),
+                    .begin = constant ? &variable->extract : &variable->init,
+                    .end = &variable->cleanup};
+}
+
+static keeper life_of_node(const tj_graph_emitter *this, int i)
+{
+    const tj_graph_node *node = &this->graph->nodes[i];
+    return (keeper){.name = node->name,
+                    .label = node->label,
+                    .begins = "c_init_code_struct",
+                    .ends = "c_cleanup_code_struct",
+                    .block = node->code_block,
+                    .node = i,
+                    .begin = &node->struct_init,
+                    .end = &node->struct_cleanup};
+}
+
+static bool begins(const keeper *life)
+{
+    return life->fetches || !tj_piece_is_empty(life->begin);
+}
+
+static bool ends(const keeper *life)
+{
+    return life->fetches || !tj_piece_is_empty(life->end);
+}
+
+static void emit_text(tj_graph_emitter *this, const keeper *life, const tj_graph_text *text)
+{
+    if (life->node >= 0)
+        tj_graph_members(this, life->node, true);
+    tj_graph_hide_return(this, true);
+    tj_graph_braced(this, text);
+    if (text->place == TJ_BEGINS)
+        tj_graph_test(this, text->piece, text->block);
+    tj_graph_hide_return(this, false);
+    if (life->node >= 0)
+        tj_graph_members(this, life->node, false);
+}
+
+static void emit_end(tj_graph_emitter *this, const keeper *life)
+{
+    if (!ends(life))
+        return;
+    tj_graph_comment(this, life->block, life->label, life->ends);
+    tj_text_printf(this->out, "static void cwj_end_%s(cwj_graph_state *cwj_state)\n{\n",
+                   life->name);
+    this->depth++;
+    if (life->object)
+        tj_graph_line(this, "PyObject *py_%s = Py_NewRef(Py_None);", life->name);
+    emit_text(this, life,
+              &(tj_graph_text){.piece = life->end, .place = TJ_CLEANS, .block = life->block});
+    if (life->object)
+        tj_graph_line(this, "Py_XDECREF(py_%s);", life->name);
+    if (life->fetches)
+        tj_graph_line(this, "Py_CLEAR(py_%s);", life->name);
+    this->depth--;
+    tj_text_puts(this->out, "}\n\n");
+}
+
+static void emit_begin(tj_graph_emitter *this, const keeper *life)
+{
+    if (!begins(life))
+        return;
+    tj_graph_comment(this, life->block, life->label, life->begins);
+    tj_text_printf(this->out, "static int cwj_begin_%s(cwj_graph_state *cwj_state)\n{\n",
+                   life->name);
+    this->depth++;
+    tj_graph_line(this, "int failure = 0;");
+    if (life->object)
+        tj_graph_line(this, "PyObject *py_%s = Py_NewRef(Py_None);", life->name);
+    if (life->fetches) {
+        tj_graph_line(this, "py_%s = cwj_fetch(cwj_state->storage_%s, %d, &failure);", life->name,
+                      life->name, life->block);
+        tj_graph_line(this, "if (failure) return failure;");
+    }
+    emit_text(this, life,
+              &(tj_graph_text){.piece = life->begin, .place = TJ_BEGINS, .block = life->block});
+    tj_text_printf(this->out, "label_%d:;\n", life->block);
+    if (life->object)
+        tj_graph_line(this, "Py_XDECREF(py_%s);", life->name);
+    if (ends(life))
+        tj_graph_line(this, "if (failure) cwj_end_%s(cwj_state);", life->name);
+    tj_graph_line(this, "return failure;");
+    this->depth--;
+    tj_text_puts(this->out, "}\n\n");
+}
+
+/* ---- all of them ------------------------------------------------------------------------ */
+
+typedef void life_visit(tj_graph_emitter *this, const keeper *life, int output);
+
+/* Returns how many there are. */
+static int each_life(tj_graph_emitter *this, const tj_graph_survey *survey, life_visit *visit)
+{
+    int count = 0;
+    for (int i = 0; i < this->graph->nvariables; i++) {
+        if (survey->kept[i] == TJ_GRAPH_INPUT)
+            continue;
+        keeper life = life_of_variable(this, survey, i);
+        if (!begins(&life) && !ends(&life))
+            continue;
+        visit(this, &life, survey->kept[i] == TJ_GRAPH_OUTPUT ? i : -1);
+        count++;
+    }
+    for (int i = 0; i < this->graph->nnodes; i++) {
+        keeper life = life_of_node(this, i);
+        if (!begins(&life) && !ends(&life))
+            continue;
+        visit(this, &life, -1);
+        count++;
+    }
+    return count;
+}
+
+static void emit_functions(tj_graph_emitter *this, const keeper *life, int output)
+{
+    (void)output;
+    emit_end(this, life);
+    emit_begin(this, life);
+}
+
+static void emit_row(tj_graph_emitter *this, const keeper *life, int output)
+{
+    tj_text_printf(this->out, "    {%d, ", output);
+    if (begins(life))
+        tj_text_printf(this->out, "cwj_begin_%s, ", life->name);
+    else
+        tj_text_puts(this->out, "0, ");
+    if (ends(life))
+        tj_text_printf(this->out, "cwj_end_%s},\n", life->name);
+    else
+        tj_text_puts(this->out, "0},\n");
+}
+
+/* What begins and ends them in their order; the same text for all graphs. */
+static const char table_head[] = "/* What is kept, in the order in which it begins. */\n"
+                                 "static const struct {\n"
+                                 "    int output; /* its number as a variable, or -1 */\n"
+                                 "    int (*begin)(cwj_graph_state *);\n"
+                                 "    void (*end)(cwj_graph_state *);\n"
+                                 "} cwj_kept[] = {\n";
+static const char table_functions[] =
+    "static int cwj_begin_one(cwj_graph_state *state, int i)\n{\n"
+    "    return cwj_kept[i].begin ? cwj_kept[i].begin(state) : 0;\n}\n\n"
+    "static void cwj_end_one(cwj_graph_state *state, int i)\n{\n"
+    "    if (cwj_kept[i].end)\n"
+    "        cwj_kept[i].end(state);\n}\n\n"
+    "static void cwj_end(void *state)\n{\n"
+    "    for (int i = CWJ_NKEPT; i-- > 0;)\n"
+    "        cwj_end_one(state, i);\n}\n\n";
+static const char table_renew[] =
+    "static int cwj_renew(void *state, int variable)\n{\n"
+    "    int failure = 0, which = 0;\n"
+    "    while (which < CWJ_NKEPT && cwj_kept[which].output != variable)\n"
+    "        which++;\n"
+    "    if (which == CWJ_NKEPT)\n"
+    "        return 0;\n"
+    "    cwj_end_one(state, which);\n"
+    "    failure = cwj_begin_one(state, which);\n"
+    "    for (int i = CWJ_NKEPT; failure && i-- > 0;)\n"
+    "        if (i != which)\n"
+    "            cwj_end_one(state, i);\n"
+    "    return failure;\n}\n\n";
+
+static const char table_begin[] =
+    "    int failure = 0, begun = 0;\n"
+    "    while (begun < CWJ_NKEPT && !(failure = cwj_begin_one(state, begun)))\n"
+    "        begun++;\n"
+    "    while (failure && begun-- > 0)\n"
+    "        cwj_end_one(state, begun);\n"
+    "    return failure;\n";
+
+static void emit_table(tj_graph_emitter *this, const tj_graph_survey *survey)
+{
+    tj_text_puts(this->out, table_head);
+    int count = each_life(this, survey, emit_row);
+    tj_text_printf(this->out, "};\nenum { CWJ_NKEPT = %d };\n\n", count);
+    tj_text_puts(this->out, table_functions);
+    if (this->renews)
+        tj_text_puts(this->out, table_renew);
+}
+
+static void emit_begin_of_state(tj_graph_emitter *this, const tj_graph_survey *survey)
+{
+    const tj_graph *graph = this->graph;
+    tj_text_puts(this->out, "static int cwj_begin(void *state, PyObject *const *storages)\n{\n");
+    if (graph->struct_form)
+        tj_text_puts(this->out, "    cwj_graph_state *cwj_state = state;\n");
+    for (int i = 0; i < graph->nvariables && graph->struct_form; i++)
+        if (survey->stored[i])
+            tj_text_printf(this->out, "    cwj_state->storage_%s = storages[%d];\n",
+                           graph->variables[i].name, i);
+    tj_text_puts(this->out, this->ends ? table_begin : "    return 0;\n");
+    tj_text_puts(this->out, "}\n\n");
+}
+
+static void note_life(tj_graph_emitter *this, const keeper *life, int output)
+{
+    (void)life;
+    this->ends = true;
+    this->renews |= output >= 0;
+}
+
+void tj_emit_graph_lives(tj_graph_emitter *this, const tj_graph_survey *survey)
+{
+    if (!this->has_state)
+        return;
+    each_life(this, survey, note_life);
+    this->begins = this->ends || this->graph->struct_form;
+    if (this->ends) {
+        each_life(this, survey, emit_functions);
+        emit_table(this, survey);
+    }
+    if (this->begins)
+        emit_begin_of_state(this, survey);
+}

@@ -1,0 +1,464 @@
+/* emit_loops.c: the loops of one type set for an optimizing compiler.
+ *
+ * The snippet is an inline function that is written once (or one that is called, where
+ * its text takes stack that only its end gives back: body.c). Around it stand loops
+ * in variants, each of them a function in which something is constant: the steps
+ * from slice to slice, strides, dims. The loop that is exported looks at the call,
+ * cheapest test first, and takes the first variant that fits; the last ones fit
+ * always.
+ *
+ * Operands are parameters that are restrict in every variant but "aliased": the
+ * call path has excluded overlap, apart from the exact same view as input and as
+ * output where that is allowed. Then the addresses are equal, and the loop takes a
+ * "same" variant, in which both are one pointer, or "aliased". A cookie may keep the
+ * address of an output, through which a slice then reads: nothing is restrict there.
+ */
+#include <string.h>
+
+#include "emit/emit.h"
+
+#define VARIANT(name, ...) {.what = name, .operand = -1, .scalar = -1, .same = -1, __VA_ARGS__}
+
+enum {
+    SMALL_SLICE = 16, /* elements */
+    MAX_SPECIAL_INPUTS = 3 /* that have variants of their own: compiling takes time */
+};
+
+/* Something to be emitted for a type set. */
+typedef struct loops {
+    tj_emitter *emitter;
+    const tj_user_code *snippet;
+    int t;
+    bool may_be_same; /* some input and some output can be the exact same view */
+} loops;
+
+static bool wants_data(const loops *this, int k)
+{
+    return tj_snippet_wants_data(this->emitter, this->snippet, k);
+}
+
+static bool has_core_dims(const tj_spec *spec)
+{
+    for (int k = 0; k < spec->noperands; k++)
+        if (spec->operands[k].ndims)
+            return true;
+    return false;
+}
+
+/* Small slices side by side in memory are vectorised by picking them apart, for which gcc
+ * needs many more instructions in vectors of 64 bytes than of 32: half the speed
+ * for products of 3-vectors. */
+static void emit_vector_width(tj_text *out)
+{
+    tj_text_puts(out, "#ifndef CWJ_HALF_VECTORS\n"
+                      "#if defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 8\n"
+                      "#define CWJ_HALF_VECTORS "
+                      "__attribute__((target(\"prefer-vector-width=256\")))\n"
+                      "#else\n"
+                      "#define CWJ_HALF_VECTORS\n"
+                      "#endif\n"
+                      "#endif\n\n");
+}
+
+/* ---- what is known of dims ----------------------------------------------------- */
+
+/* Every dim of operand k is a constant. */
+static bool all_constant(const loops *this, const tj_variant *variant, int k)
+{
+    const tj_operand *operand = &this->emitter->spec->operands[k];
+    for (int i = 0; i < operand->ndims; i++)
+        if (tj_constant_dim(this->emitter, variant, this->t, &operand->dims[i]) < 0)
+            return false;
+    return true;
+}
+
+/* The named dims that are not constant, as locals. In a variant for contiguous
+ * slices an int holds them, says the test: with the cast, the compiler sees that
+ * an int as index, which may wrap around with -fwrapv, reaches its limit first. */
+static void emit_dim_locals(const loops *this, const tj_variant *variant)
+{
+    const tj_spec *spec = this->emitter->spec;
+    for (int k = 0; k < spec->noperands; k++)
+        for (int i = 0; i < spec->operands[k].ndims; i++) {
+            const tj_dim *dim = &spec->operands[k].dims[i];
+            if (dim->name && tj_is_first_dim(spec, k, i) &&
+                tj_constant_dim(this->emitter, variant, this->t, dim) < 0)
+                tj_text_printf(this->emitter->out,
+                               "    const npy_intp cwj_dim_%d = "
+                               "%scwj->operands[%d].dims_slice[%d];\n",
+                               tj_named_dim(spec, dim->name), variant->contiguous ? "(int)" : "", k,
+                               i);
+        }
+}
+
+/* The bytes of a whole slice whose dims are constants of the variant. */
+static ptrdiff_t slice_size(const loops *this, const tj_variant *variant, int k)
+{
+    const tj_operand *operand = &this->emitter->spec->operands[k];
+    ptrdiff_t size = (ptrdiff_t)this->snippet->types[k].itemsize;
+    for (int i = 0; i < operand->ndims; i++)
+        size *= tj_constant_dim(this->emitter, variant, this->t, &operand->dims[i]);
+    return size;
+}
+
+/* Of constant dims. */
+static bool has_small_slices(const loops *this, const tj_variant *variant)
+{
+    for (int k = 0; k < this->emitter->spec->noperands; k++) {
+        const tj_type *type = &this->snippet->types[k];
+        if (slice_size(this, variant, k) > SMALL_SLICE * (ptrdiff_t)type->itemsize)
+            return false;
+    }
+    return true;
+}
+
+/* ---- one variant ---------------------------------------------------------------- */
+
+/* "cwj_unit_0__f" */
+static void emit_name(const loops *this, const tj_variant *variant)
+{
+    tj_text *out = this->emitter->out;
+    tj_text_printf(out, "cwj_%s", variant->what);
+    if (variant->operand >= 0)
+        tj_text_printf(out, "%d", variant->operand);
+    tj_text_printf(out, "_%d__%s", this->t, this->emitter->spec->name);
+}
+
+static bool is_parameter(const loops *this, const tj_variant *variant, int k)
+{
+    return wants_data(this, k) && k != variant->same;
+}
+
+static bool has_step(const loops *this, const tj_variant *variant, int k)
+{
+    return wants_data(this, k) && !variant->dense && !variant->steady;
+}
+
+static void emit_parameters(const loops *this, const tj_variant *variant)
+{
+    const tj_spec *spec = this->emitter->spec;
+    tj_text *out = this->emitter->out;
+    bool apart = !variant->aliased && !spec->cookie.length;
+    tj_text_puts(out, "(const cwj_call *cwj, npy_intp cwj_left");
+    for (int k = 0; k < spec->noperands; k++) {
+        const char *name = spec->operands[k].name;
+        if (is_parameter(this, variant, k))
+            tj_text_printf(out, ",\n    %schar *%scwj_at__%s", tj_const_of(&spec->operands[k]),
+                           apart ? "__restrict " : "", name);
+        if (has_step(this, variant, k))
+            tj_text_printf(out, ", npy_intp cwj_step__%s", name);
+    }
+    tj_text_puts(out, ")\n");
+}
+
+static void emit_moves(const loops *this, const tj_variant *variant)
+{
+    const tj_spec *spec = this->emitter->spec;
+    tj_text *out = this->emitter->out;
+    for (int k = 0; k < spec->noperands; k++) {
+        if (!wants_data(this, k) || k == variant->scalar)
+            continue;
+        tj_text_printf(out, "        cwj_at__%s += ", spec->operands[k].name);
+        if (variant->dense || variant->steady)
+            tj_emit_variant_stride(this->emitter, variant, this->t, k, -1);
+        else
+            tj_text_printf(out, "cwj_step__%s", spec->operands[k].name);
+        tj_text_puts(out, ";\n");
+    }
+}
+
+static void emit_variant(const loops *this, const tj_variant *variant)
+{
+    const tj_spec *spec = this->emitter->spec;
+    tj_text *out = this->emitter->out;
+    tj_text_puts(out, "static __attribute__((noinline)) ");
+    if (variant->dense && has_core_dims(spec) && has_small_slices(this, variant))
+        tj_text_puts(out, "CWJ_HALF_VECTORS ");
+    tj_text_puts(out, "int ");
+    emit_name(this, variant);
+    emit_parameters(this, variant);
+    tj_text_puts(out, "{\n");
+    if (variant->same >= 0)
+        tj_text_printf(out, "    const char *cwj_at__%s = cwj_at__%s;\n",
+                       spec->operands[variant->same].name,
+                       spec->operands[spec->noperands - 1].name);
+    this->emitter->variant = variant;
+    this->emitter->typeset = this->t;
+    emit_dim_locals(this, variant);
+    tj_emit_values(this->emitter, this->snippet, TJ_AS_LOCAL);
+    tj_text_printf(out,
+                   "    for (; cwj_left > 0; cwj_left--) {\n"
+                   "        if (!cwj_slice_%d__%s(cwj",
+                   this->t, spec->name);
+    tj_emit_values(this->emitter, this->snippet, TJ_AS_ARGUMENT);
+    this->emitter->variant = NULL;
+    tj_text_puts(out, "))\n            return 0;\n");
+    emit_moves(this, variant);
+    tj_text_puts(out, "    }\n    return 1;\n}\n\n");
+}
+
+/* ---- which variant a call takes -------------------------------------------------- */
+
+static void emit_and(const loops *this, bool *first)
+{
+    tj_text_puts(this->emitter->out, *first ? "    if (" : " &&\n        ");
+    *first = false;
+}
+
+/* The exact same view may be input k and output j. */
+static bool may_be_same(const tj_spec *spec, int k, int j)
+{
+    const tj_operand *input = &spec->operands[k], *output = &spec->operands[j];
+    return input->role == TJ_IN && output->role != TJ_IN &&
+           ((spec->flags & CWJ_INPLACE) || (!input->ndims && !output->ndims));
+}
+
+static bool any_may_be_same(const tj_spec *spec)
+{
+    for (int k = 0; k < spec->noperands; k++)
+        for (int j = 0; j < spec->noperands; j++)
+            if (may_be_same(spec, k, j))
+                return true;
+    return false;
+}
+
+static void emit_test_steps(const loops *this, const tj_variant *variant, bool *first)
+{
+    for (int k = 0; k < this->emitter->spec->noperands; k++) {
+        if (!wants_data(this, k))
+            continue;
+        emit_and(this, first);
+        tj_text_printf(this->emitter->out, "cwj_steps[%d] == ", k);
+        if (k == variant->scalar)
+            tj_text_puts(this->emitter->out, "0");
+        else
+            tj_emit_variant_stride(this->emitter, variant, this->t, k, -1);
+    }
+}
+
+static void emit_test_dims(const loops *this, const tj_variant *variant, bool *first)
+{
+    const tj_spec *spec = this->emitter->spec;
+    tj_text *out = this->emitter->out;
+    for (int k = 0; k < spec->noperands; k++)
+        for (int i = 0; i < spec->operands[k].ndims; i++) {
+            const tj_dim *dim = &spec->operands[k].dims[i];
+            if (!dim->name || !tj_is_first_dim(spec, k, i))
+                continue;
+            ptrdiff_t size = tj_constant_dim(this->emitter, variant, this->t, dim);
+            emit_and(this, first);
+            if (size >= 0)
+                tj_text_printf(out, "cwj->operands[%d].dims_slice[%d] == %td", k, i, size);
+            else
+                tj_text_printf(out, "cwj_dim_%d <= 2147483647", tj_named_dim(spec, dim->name));
+        }
+}
+
+static void emit_test_strides(const loops *this, const tj_variant *variant, bool *first)
+{
+    const tj_spec *spec = this->emitter->spec;
+    for (int k = 0; k < spec->noperands; k++) {
+        if (!tj_snippet_wants_strides(this->emitter, this->snippet, k))
+            continue;
+        for (int i = 0; i < spec->operands[k].ndims; i++) {
+            emit_and(this, first);
+            tj_text_printf(this->emitter->out, "cwj->operands[%d].strides_slice[%d] == ", k, i);
+            tj_emit_variant_stride(this->emitter, variant, this->t, k, i);
+        }
+    }
+}
+
+static void emit_call(const loops *this, const tj_variant *variant, const char *indent)
+{
+    tj_text *out = this->emitter->out;
+    tj_text_printf(out, "%sreturn ", indent);
+    emit_name(this, variant);
+    tj_text_puts(out, "(cwj, cwj_dims[0]");
+    for (int k = 0; k < this->emitter->spec->noperands; k++) {
+        if (is_parameter(this, variant, k))
+            tj_text_printf(out, ", cwj_data[%d]", k);
+        if (has_step(this, variant, k))
+            tj_text_printf(out, ", cwj_steps[%d]", k);
+    }
+    tj_text_puts(out, ");\n");
+}
+
+static void emit_choice(const loops *this, const tj_variant *variant)
+{
+    bool first = true;
+    tj_text *out = this->emitter->out;
+    if (this->may_be_same && !variant->aliased && variant->same < 0) {
+        emit_and(this, &first);
+        tj_text_puts(out, "!cwj_same");
+    } else if (variant->same >= 0) {
+        emit_and(this, &first);
+        tj_text_printf(out, "cwj_same == 1 && cwj_data[%d] == cwj_data[%d]", variant->same,
+                       this->emitter->spec->noperands - 1);
+    }
+    if (variant->dense || variant->steady)
+        emit_test_steps(this, variant, &first);
+    if (variant->contiguous || variant->steady) {
+        emit_test_dims(this, variant, &first);
+        emit_test_strides(this, variant, &first);
+    }
+    if (!first)
+        tj_text_puts(out, ")\n");
+    emit_call(this, variant, first ? "    " : "        ");
+}
+
+/* ---- the variants of a type set ---------------------------------------------------- */
+
+static bool is_dense_possible(const loops *this, const tj_variant *variant)
+{
+    const tj_spec *spec = this->emitter->spec;
+    for (int k = 0; k < spec->noperands; k++)
+        if (!all_constant(this, variant, k) || !this->snippet->types[k].itemsize)
+            return false;
+    return true;
+}
+
+static const tj_variant unit = VARIANT("unit", .dense = true);
+
+typedef void visitor(const loops *this, const tj_variant *variant);
+
+/* True where calls keep steps that the variant for dense slices does not have.
+ * Steps that are all 0 are those of calls of one slice. */
+static bool is_steady(const loops *this, const tj_variant *dense)
+{
+    const tj_profile *profile = tj_profile_of(this->emitter, this->t);
+    bool moves = false, differs = !profile || !profile->contiguous;
+    if (!profile || !profile->strides)
+        return false;
+    for (int k = 0; k < this->emitter->spec->noperands; k++) {
+        ptrdiff_t step = *tj_steady_strides(this->emitter, this->t, k, false);
+        moves |= wants_data(this, k) && step != 0;
+        differs |= wants_data(this, k) && step != slice_size(this, dense, k);
+    }
+    return moves && differs;
+}
+
+/* Variants for one scalar among arrays, where no profile can come to ask for them. */
+static void visit_scalars(const loops *this, visitor *visit)
+{
+    const tj_spec *spec = this->emitter->spec;
+    int ninputs = spec->noperands - spec->noutputs;
+    if (this->emitter->profiles || ninputs < 2 || ninputs > MAX_SPECIAL_INPUTS)
+        return;
+    for (int k = 0; k < ninputs; k++) {
+        tj_variant scalar = {
+            .what = "scalar", .operand = k, .scalar = k, .same = -1, .dense = true};
+        if (wants_data(this, k) && spec->operands[k].role == TJ_IN)
+            visit(this, &scalar);
+    }
+}
+
+static void visit_elementwise(const loops *this, visitor *visit)
+{
+    static const tj_variant steady = VARIANT("steady", .steady = true);
+    static const tj_variant same = {
+        .what = "same", .operand = 0, .scalar = -1, .same = 0, .dense = true};
+    const tj_spec *spec = this->emitter->spec;
+    int ninputs = spec->noperands - spec->noutputs;
+    if (!is_dense_possible(this, &unit))
+        return;
+    visit(this, &unit);
+    if (is_steady(this, &unit))
+        visit(this, &steady);
+    visit_scalars(this, visit);
+    if (ninputs > 0 && ninputs <= MAX_SPECIAL_INPUTS && spec->noutputs == 1 &&
+        wants_data(this, 0) && wants_data(this, ninputs) && spec->operands[0].role == TJ_IN &&
+        this->snippet->types[0].itemsize == this->snippet->types[ninputs].itemsize)
+        visit(this, &same);
+}
+
+static void visit_slices(const loops *this, visitor *visit)
+{
+    static const tj_variant dense =
+        VARIANT("dense", .dense = true, .contiguous = true, .fixed = true);
+    static const tj_variant steady = VARIANT("steady", .fixed = true, .steady = true);
+    static const tj_variant fixed = VARIANT("fixed", .contiguous = true, .fixed = true);
+    static const tj_variant contiguous = VARIANT("contiguous", .contiguous = true);
+    const tj_profile *profile = tj_profile_of(this->emitter, this->t);
+    for (int k = 0; k < this->emitter->spec->noperands; k++)
+        if (!this->snippet->types[k].itemsize)
+            return;
+    if (is_dense_possible(this, &dense) && (!profile || profile->contiguous))
+        visit(this, &dense);
+    if (profile && is_steady(this, &dense))
+        visit(this, &steady);
+    if (profile && profile->contiguous)
+        visit(this, &fixed);
+    visit(this, &contiguous);
+}
+
+static void visit_all(const loops *this, visitor *visit)
+{
+    const tj_spec *spec = this->emitter->spec;
+    static const tj_variant general = VARIANT("general", .aliased = false);
+    static const tj_variant aliased = VARIANT("aliased", .aliased = true);
+    if (has_core_dims(spec))
+        visit_slices(this, visit);
+    else
+        visit_elementwise(this, visit);
+    /* Steps that are not known hinder the compiler more than overlap does. */
+    if (has_core_dims(spec) || !this->may_be_same)
+        visit(this, &general);
+    if (this->may_be_same)
+        visit(this, &aliased);
+}
+
+/* How many pairs of an input and an output are one and the same view. */
+static void emit_same(const loops *this)
+{
+    const tj_spec *spec = this->emitter->spec;
+    if (!this->may_be_same || (!has_core_dims(spec) && !is_dense_possible(this, &unit)))
+        return; /* nothing but "aliased" */
+    const char *between = "    const int cwj_same = ";
+    tj_text *out = this->emitter->out;
+    for (int k = 0; k < spec->noperands; k++)
+        for (int j = 0; j < spec->noperands; j++)
+            if (may_be_same(spec, k, j)) {
+                tj_text_printf(out, "%s(cwj_data[%d] == cwj_data[%d])", between, k, j);
+                between = " + ";
+            }
+    tj_text_puts(out, ";\n");
+}
+
+/* Dims that the choices compare with. */
+static void emit_choice_dims(const loops *this)
+{
+    static const tj_variant none = VARIANT("", .aliased = false);
+    for (int k = 0; k < this->emitter->spec->noperands; k++)
+        if (!this->snippet->types[k].itemsize)
+            return;
+    emit_dim_locals(this, &none);
+}
+
+void tj_emit_fast_loops(tj_emitter *emitter, const tj_user_code *snippet, int t)
+{
+    loops this = {emitter, snippet, t, any_may_be_same(emitter->spec)};
+    tj_text head = {0};
+    tj_emit_macros(emitter, snippet, true);
+    tj_text_printf(
+        &head, "static %s bool cwj_slice_%d",
+        snippet->apart ? "__attribute__((noinline))" : "inline __attribute__((always_inline))", t);
+    if (head.failed)
+        emitter->out->failed = true;
+    else
+        tj_emit_snippet_function(emitter, snippet, head.data);
+    if (has_core_dims(emitter->spec))
+        emit_vector_width(emitter->out);
+    visit_all(&this, emit_variant);
+    tj_text_printf(emitter->out,
+                   "static int cwj_loop_%d__%s(char **cwj_data, const npy_intp *cwj_dims,\n"
+                   "    const npy_intp *cwj_steps, void *cwj_ctx)\n"
+                   "{\n"
+                   "    const cwj_call *cwj = cwj_ctx;\n",
+                   t, emitter->spec->name);
+    emit_same(&this);
+    emit_choice_dims(&this);
+    visit_all(&this, emit_choice);
+    tj_text_puts(emitter->out, "}\n\n");
+    tj_emit_macros(emitter, snippet, false);
+    tj_text_clear(&head);
+}

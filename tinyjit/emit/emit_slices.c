@@ -1,0 +1,143 @@
+/* emit_slices.c: the user's snippets, and the loops that run slices.
+ *
+ * A snippet becomes the body of a function of its own, with the values that it
+ * names as parameters and no others. libtcc never inlines, so that a call per
+ * slice costs more than many slices do: a slice whose text runs through to its
+ * last `return true;` (body.c) stands in the loop itself. That loop is made of a
+ * label and a goto, in which a stray `break` is an error as it is in a function,
+ * and `return` is a macro there that does not compile: what a macro of the user's
+ * returns is an error too, upon which define.c takes the form with functions.
+ */
+#include <string.h>
+
+#include "emit/emit.h"
+
+void tj_emit_snippet_function(tj_emitter *this, const tj_user_code *snippet, const char *head)
+{
+    tj_text_printf(this->out, "%s__%s(const cwj_call *cwj", head, this->spec->name);
+    tj_emit_values(this, snippet, TJ_AS_PARAMETER);
+    tj_text_puts(this->out, ")\n{\n");
+    if (snippet->kind == TJ_SLICE_CODE)
+        tj_emit_truths(this, snippet);
+    tj_emit_piece(this, snippet->piece, "}\n");
+    tj_text_puts(this->out, "\n");
+}
+
+static void emit_loop_head(tj_emitter *this, int t)
+{
+    tj_text_printf(this->out,
+                   "static int cwj_loop_%d__%s(char **cwj_data, const npy_intp *cwj_dims,\n"
+                   "    const npy_intp *cwj_steps, void *cwj_ctx)\n"
+                   "{\n"
+                   "    const cwj_call *cwj = cwj_ctx;\n",
+                   t, this->spec->name);
+}
+
+/* ---- a slice in a function of its own ---------------------------------------- */
+
+static void emit_calling_loop(tj_emitter *this, const tj_user_code *snippet, int t)
+{
+    const tj_spec *spec = this->spec;
+    emit_loop_head(this, t);
+    tj_emit_values(this, snippet, TJ_AS_LOCAL);
+    tj_text_printf(this->out,
+                   "\n"
+                   "    for (npy_intp cwj_k = 0; cwj_k < cwj_dims[0]; cwj_k++) {\n"
+                   "        if (!cwj_slice_%d__%s(cwj",
+                   t, spec->name);
+    tj_emit_values(this, snippet, TJ_AS_ARGUMENT);
+    tj_text_puts(this->out, "))\n            return 0;\n");
+    for (int k = 0; k < spec->noperands; k++)
+        if (tj_snippet_wants_data(this, snippet, k))
+            tj_text_printf(this->out, "        cwj_at__%s += cwj_steps[%d];\n",
+                           spec->operands[k].name, k);
+    tj_text_puts(this->out, "    }\n    return 1;\n}\n\n");
+}
+
+/* The snippet's function and its loop. */
+static void emit_apart(tj_emitter *this, const tj_user_code *snippet, int t)
+{
+    tj_text head = {0};
+    tj_text_printf(&head, "static bool cwj_slice_%d", t);
+    if (head.failed)
+        this->out->failed = true;
+    else
+        tj_emit_snippet_function(this, snippet, head.data);
+    emit_calling_loop(this, snippet, t);
+    tj_text_clear(&head);
+}
+
+/* ---- a slice in the loop itself ---------------------------------------------- */
+
+/* The text between two places keeps its lines when something else stands there. */
+static void emit_instead(tj_emitter *this, const char *instead, const char *text, tj_span span)
+{
+    tj_text_puts(this->out, instead);
+    for (size_t i = span.start; i < span.end; i++)
+        if (text[i] == '\n')
+            tj_text_puts(this->out, "\n");
+}
+
+/* The body, without its returns. */
+static void emit_direct_text(tj_emitter *this, const tj_piece *piece, const tj_body *body)
+{
+    size_t at = 0;
+    tj_emit_piece_line(this, piece);
+    for (size_t i = 0; i < body->nreturns; i++) {
+        bool last = i + 1 == body->nreturns;
+        tj_text_add(this->out, piece->text + at, body->returns[i].start - at);
+        emit_instead(this, last ? "" : "goto cwj_false;", piece->text, body->returns[i]);
+        at = body->returns[i].end;
+    }
+    tj_text_add(this->out, piece->text + at, piece->length - at);
+    tj_text_puts(this->out, "\n    }\n");
+    tj_emit_own_line(this);
+}
+
+/* What makes a hidden return, or another meaning of these words, an error. */
+static void emit_guards(tj_emitter *this)
+{
+    tj_text_puts(this->out, "    _Static_assert(true && !false, \"true and false are changed\");\n"
+                            "#ifdef return\n#error return is a macro\n#endif\n"
+                            "/* A macro's return would leave the loop: then the slice becomes a\n"
+                            "   function. */\n"
+                            "#define return cwj_hidden_return\n");
+}
+
+static void emit_direct_loop(tj_emitter *this, const tj_user_code *snippet, const tj_body *body,
+                             int t)
+{
+    const tj_spec *spec = this->spec;
+    emit_loop_head(this, t);
+    tj_text_puts(this->out, "    npy_intp cwj_left = cwj_dims[0];\n");
+    tj_emit_values(this, snippet, TJ_AS_LOCAL);
+    tj_text_puts(this->out, "\n    if (cwj_left < 1)\n        return 1;\n");
+    emit_guards(this);
+    tj_text_puts(this->out, "cwj_next:;\n    {\n");
+    tj_emit_slice_data(this, snippet);
+    tj_emit_truths(this, snippet);
+    emit_direct_text(this, snippet->piece, body);
+    tj_text_puts(this->out, "#undef return\n");
+    for (int k = 0; k < spec->noperands; k++)
+        if (tj_snippet_wants_data(this, snippet, k))
+            tj_text_printf(this->out, "    cwj_at__%s += cwj_step__%s;\n", spec->operands[k].name,
+                           spec->operands[k].name);
+    tj_text_puts(this->out, "    if (--cwj_left > 0)\n        goto cwj_next;\n    return 1;\n");
+    tj_text_puts(this->out, body->total ? "}\n\n" : "cwj_false:\n    return 0;\n}\n\n");
+}
+
+void tj_emit_slice(tj_emitter *this, tj_user_code *snippet, int t)
+{
+    tj_body body = {0};
+    if (!snippet->apart && !(this->form & TJ_APART)) {
+        this->out->failed |= !tj_body_read(&snippet->tokens, &body);
+        snippet->inlined = body.direct;
+    }
+    tj_emit_macros(this, snippet, true);
+    if (snippet->inlined)
+        emit_direct_loop(this, snippet, &body, t);
+    else
+        emit_apart(this, snippet, t);
+    tj_emit_macros(this, snippet, false);
+    tj_body_clear(&body);
+}

@@ -1,0 +1,201 @@
+/* emit_tables.c: the constant tables that describe a function to the call path.
+ *
+ * Members are given by position, not by name: the text stands behind the user's
+ * header, whose macros may well be called `name` or `flags`.
+ */
+#include <string.h>
+
+#include "emit/emit.h"
+
+/* The named dims in order of appearance. */
+typedef struct dim_names {
+    const char **items; /* owned; the names are borrowed */
+    int count;
+} dim_names;
+
+static int index_of(const dim_names *names, const char *name)
+{
+    int i = 0;
+    while (i < names->count && strcmp(names->items[i], name))
+        i++;
+    return i;
+}
+
+static bool collect_dim_names(const tj_spec *spec, dim_names *names)
+{
+    size_t ndims = 0;
+    for (int k = 0; k < spec->noperands; k++)
+        ndims += (size_t)spec->operands[k].ndims;
+    names->items = tj_alloc_zeroed(ndims, sizeof(*names->items));
+    if (!names->items)
+        return false;
+    for (int k = 0; k < spec->noperands; k++) {
+        for (int i = 0; i < spec->operands[k].ndims; i++) {
+            const char *name = spec->operands[k].dims[i].name;
+            if (name && index_of(names, name) == names->count)
+                names->items[names->count++] = name;
+        }
+    }
+    return true;
+}
+
+static void emit_named(const tj_spec *spec, const dim_names *names, tj_text *out)
+{
+    if (!names->count)
+        return;
+    tj_text_printf(out, "static const char *const cwj_named__%s[] = {", spec->name);
+    for (int i = 0; i < names->count; i++)
+        tj_text_printf(out, "%s\"%s\"", i ? ", " : "", names->items[i]);
+    tj_text_puts(out, "};\n\n");
+}
+
+static void emit_core(const tj_operand *operand, const dim_names *names, tj_text *out)
+{
+    if (!operand->ndims) {
+        tj_text_puts(out, "NULL");
+        return;
+    }
+    tj_text_puts(out, "(const npy_intp[]){");
+    for (int i = 0; i < operand->ndims; i++) {
+        const tj_dim *dim = &operand->dims[i];
+        ptrdiff_t value = dim->name ? -1 - index_of(names, dim->name) : dim->size;
+        tj_text_printf(out, "%s%td", i ? ", " : "", value);
+    }
+    tj_text_puts(out, "}");
+}
+
+static void emit_operands(const tj_spec *spec, const dim_names *names, tj_text *out)
+{
+    static const char *const roles[] = {
+        [TJ_IN] = "CWJ_IN", [TJ_INOUT] = "CWJ_INOUT", [TJ_OUT] = "CWJ_OUT"};
+    tj_text_printf(out, "static const cwj_operand_decl cwj_operands__%s[] = {\n", spec->name);
+    for (int k = 0; k < spec->noperands; k++) {
+        const tj_operand *operand = &spec->operands[k];
+        tj_text_printf(out, "    {\"%s\", %s, %d, ", operand->name, roles[operand->role],
+                       operand->ndims);
+        emit_core(operand, names, out);
+        tj_text_puts(out, "},\n");
+    }
+    tj_text_puts(out, "};\n\n");
+}
+
+static void emit_types(const tj_spec *spec, const tj_type *types, tj_text *out)
+{
+    tj_text_puts(out, "(const cwj_type[]){");
+    for (int k = 0; k < spec->noperands; k++)
+        tj_text_printf(out, "%s{%d, %zu}", k ? ", " : "", types[k].type_num, types[k].itemsize);
+    tj_text_puts(out, "}");
+}
+
+static void emit_typesets(const tj_spec *spec, tj_text *out)
+{
+    tj_text_printf(out, "static const cwj_typeset cwj_typesets__%s[] = {\n", spec->name);
+    for (int t = 0; t < spec->ntypesets; t++) {
+        tj_text_puts(out, "    {\"");
+        tj_emit_typeset_name(spec, t, out);
+        tj_text_puts(out, "\",\n     ");
+        emit_types(spec, spec->typesets[t].types, out);
+        tj_text_printf(out, ", cwj_loop_%d__%s},\n", t, spec->name);
+    }
+    tj_text_puts(out, "};\n\n");
+}
+
+static void emit_extras(const tj_spec *spec, tj_text *out)
+{
+    if (!spec->nextras)
+        return;
+    tj_text_printf(out, "static const cwj_extra cwj_extra_table__%s[] = {\n", spec->name);
+    for (int i = 0; i < spec->nextras; i++) {
+        const tj_extra *extra = &spec->extras[i];
+        tj_text type = {0};
+        tj_emit_extra_type(extra, &type);
+        if (type.failed)
+            out->failed = true;
+        else
+            tj_text_printf(out,
+                           "    {\"%s\", \"%s\", '%c', CWJ_KIND(%s), sizeof(%s),\n"
+                           "     offsetof(cwj_extras__%s, %s)},\n",
+                           extra->name, extra->c_type, extra->code, type.data, type.data,
+                           spec->name, extra->name);
+        tj_text_clear(&type);
+    }
+    tj_text_puts(out, "};\n\n");
+}
+
+static void emit_flags(int flags, tj_text *out)
+{
+    static const struct {
+        int flag;
+        const char *name;
+    } all[] = {{CWJ_ONE_OUTPUT, "CWJ_ONE_OUTPUT"}, {CWJ_INPLACE, "CWJ_INPLACE"},
+               {CWJ_CAST_SAFE, "CWJ_CAST_SAFE"},   {CWJ_RELEASE_GIL, "CWJ_RELEASE_GIL"},
+               {CWJ_UNORDERED, "CWJ_UNORDERED"},   {CWJ_GIL_ALWAYS, "CWJ_GIL_ALWAYS"},
+               {CWJ_SILENT, "CWJ_SILENT"}};
+    const char *separator = "";
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        if (flags & all[i].flag) {
+            tj_text_printf(out, "%s%s", separator, all[i].name);
+            separator = " | ";
+        }
+    }
+    tj_text_puts(out, *separator ? "" : "0");
+}
+
+/* "cwj_KIND__NAME", or NULL where there is none. */
+static void emit_pointer(const tj_spec *spec, bool there, const char *kind, tj_text *out)
+{
+    if (there)
+        tj_text_printf(out, "cwj_%s__%s", kind, spec->name);
+    else
+        tj_text_puts(out, "NULL");
+}
+
+static void emit_descriptor(const tj_spec *spec, const dim_names *names, tj_text *out)
+{
+    char *signature = tj_spec_signature(spec);
+    if (!signature) {
+        out->failed = true;
+        return;
+    }
+    tj_text_printf(out, "CWJ_DESCRIPTOR const cwj_function_decl cwj_function__%s = {\n",
+                   spec->name);
+    tj_text_printf(out, "    /* names      */ \"%s\", \"", spec->name);
+    tj_emit_qualname(spec, out);
+    tj_text_printf(out, "\", \"%s\",\n    /* flags      */ ", signature);
+    emit_flags(spec->flags, out);
+    tj_text_printf(out, ",\n    /* threads    */ %d", spec->threads);
+    tj_text_printf(out, ",\n    /* operands   */ %d, %d, cwj_operands__%s,\n",
+                   spec->noperands - spec->noutputs, spec->noutputs, spec->name);
+    tj_text_printf(out, "    /* named dims */ %d, ", names->count);
+    emit_pointer(spec, names->count > 0, "named", out);
+    tj_text_printf(out, ",\n    /* type sets  */ %d, cwj_typesets__%s,\n", spec->ntypesets,
+                   spec->name);
+    tj_text_printf(out, "    /* extras     */ %d, ", spec->nextras);
+    emit_pointer(spec, spec->nextras > 0, "extra_table", out);
+    tj_text_printf(out, spec->nextras ? ", sizeof(cwj_extras__%s), " : ", 0, ", spec->name);
+    emit_pointer(spec, spec->nextras > 0, "defaults", out);
+    tj_text_puts(out, ",\n    /* cookie     */ ");
+    tj_text_printf(out, spec->cookie.length ? "sizeof(cwj_cookie__%s)" : "0", spec->name);
+    tj_text_puts(out, ",\n    /* validate   */ ");
+    emit_pointer(spec, spec->validate.text, "validate", out);
+    tj_text_puts(out, ",\n    /* cleanup    */ ");
+    emit_pointer(spec, spec->cleanup.text, "cleanup", out);
+    tj_text_puts(out, ",\n};\n");
+    tj_free(signature);
+}
+
+void tj_emit_tables(const tj_spec *spec, tj_text *out)
+{
+    dim_names names = {0};
+    if (!collect_dim_names(spec, &names)) {
+        out->failed = true;
+        return;
+    }
+    tj_text_puts(out, "/* ---- what the call path knows of the function ---- */\n\n");
+    emit_named(spec, &names, out);
+    emit_operands(spec, &names, out);
+    emit_typesets(spec, out);
+    emit_extras(spec, out);
+    emit_descriptor(spec, &names, out);
+    tj_free(names.items);
+}

@@ -1,0 +1,467 @@
+/* emit_values.c: the values that a snippet names, and its accessors.
+ *
+ * A snippet's function gets the values that the snippet names as parameters and
+ * no others. A value has the same name in the snippet and in the loop that
+ * passes it. Where names may hide (## in a macro, macros of an included file),
+ * everything is passed.
+ *
+ * A snippet that stands in the loop itself gets them as locals of the loop. It
+ * could change a parameter for one slice, but not a local for all that follow:
+ * so these are const, or set anew for each slice. A compiler that keeps no value
+ * in a register loads each from the stack at every use: strides are therefore
+ * scalars, and dims that are only indexed a local array, one load each.
+ *
+ * np.bool_ is _Bool, but its memory can hold any byte, which a _Bool must not: inputs
+ * are read as bytes and converted; what is both input and output gets 0 and 1 first.
+ */
+#include <string.h>
+
+#include "emit/emit.h"
+#include "read/lexer.h"
+
+/* The geometry of an operand, as snippets may name it. */
+typedef struct fact {
+    const char *type;
+    const char *prefix;
+    const char *member; /* of cwj_operand */
+} fact;
+
+static const fact geometries[] = {
+    {"const int ", "Ndims_full__", "ndims_full"},
+    {"const npy_intp *", "dims_full__", "dims_full"},
+    {"const npy_intp *", "strides_full__", "strides_full"},
+    {"const int ", "Ndims_slice__", "ndims_slice"},
+    {"const npy_intp *", "dims_slice__", "dims_slice"},
+    {"const npy_intp *", "strides_slice__", "strides_slice"},
+    {"const npy_intp ", "sizeof_element__", "sizeof_element"},
+};
+enum {
+    NGEOMETRIES = sizeof(geometries) / sizeof(*geometries)
+};
+
+const char *tj_const_of(const tj_operand *operand)
+{
+    return operand->role == TJ_IN ? "const " : "";
+}
+
+/* ---- which values a snippet names ------------------------------------------ */
+
+/* The header counts as well: its macros may name values. */
+static bool wants(const tj_emitter *this, const tj_user_code *snippet, const char *prefix,
+                  const char *name)
+{
+    return (this->form & TJ_ALL_NAMES) || tj_names_may_paste(this->header) ||
+           tj_names_may_paste(snippet->names) ||
+           tj_names_have_joined(snippet->names, prefix, name) ||
+           tj_names_have_joined(this->header, prefix, name);
+}
+
+static bool wants_item(const tj_emitter *this, const tj_user_code *snippet, int k)
+{
+    return snippet->kind == TJ_SLICE_CODE && snippet->types[k].ctype &&
+           wants(this, snippet, "item__", this->spec->operands[k].name);
+}
+
+static const char *data_prefix(const tj_user_code *snippet)
+{
+    return snippet->kind == TJ_SLICE_CODE ? "data_slice__" : "data__";
+}
+
+bool tj_snippet_wants_data(const tj_emitter *this, const tj_user_code *snippet, int k)
+{
+    return wants_item(this, snippet, k) ||
+           (snippet->kind != TJ_CLEANUP_CODE &&
+            wants(this, snippet, data_prefix(snippet), this->spec->operands[k].name));
+}
+
+bool tj_snippet_wants_strides(const tj_emitter *this, const tj_user_code *snippet, int k)
+{
+    return wants_item(this, snippet, k) ||
+           wants(this, snippet, "strides_slice__", this->spec->operands[k].name);
+}
+
+/* Inlined snippets have the strides of their accessors as scalars. */
+static bool wants_geometry(const tj_emitter *this, const tj_user_code *snippet, int k, int g)
+{
+    const tj_operand *operand = &this->spec->operands[k];
+    bool strides = !strcmp(geometries[g].member, "strides_slice") && operand->ndims > 0;
+    return (strides && !snippet->inlined && wants_item(this, snippet, k)) ||
+           (snippet->kind != TJ_CLEANUP_CODE &&
+            wants(this, snippet, geometries[g].prefix, operand->name));
+}
+
+/* An array of npy_intp of which an inlined snippet only reads members, by
+ * number: it can be a local array, behind a macro of its name. */
+static bool is_local_array(const tj_emitter *this, const tj_user_code *snippet, int k, int g)
+{
+    const tj_operand *operand = &this->spec->operands[k];
+    const char *prefix = geometries[g].prefix, *member = geometries[g].member;
+    return snippet->inlined && operand->ndims > 0 &&
+           (!strcmp(member, "dims_slice") || !strcmp(member, "strides_slice")) &&
+           wants_geometry(this, snippet, k, g) && !(this->form & TJ_ALL_NAMES) &&
+           !tj_names_may_paste(this->header) && !tj_names_may_paste(snippet->names) &&
+           !tj_names_have_joined(this->header, prefix, operand->name) &&
+           tj_body_only_indexes(&snippet->tokens, prefix, operand->name, operand->ndims);
+}
+
+static bool wants_cookie(const tj_emitter *this, const tj_user_code *snippet)
+{
+    return this->spec->cookie.length > 0 && wants(this, snippet, "", "cookie");
+}
+
+/* ---- values: as locals of a loop, its arguments, a snippet's parameters ------ */
+
+/* The values of one operand share a line of the list. */
+static void begin_group(tj_emitter *this)
+{
+    this->group = this->out->length;
+}
+
+/* The column at which the text ends, from 0. */
+static size_t column_of(const tj_text *out)
+{
+    size_t column = 0;
+    while (column < out->length && out->data[out->length - 1 - column] != '\n')
+        column++;
+    return column;
+}
+
+/* A list breaks its lines between groups. */
+static void emit_separator(tj_emitter *this, tj_value_use use)
+{
+    bool within = this->group != this->out->length;
+    if (use == TJ_AS_LOCAL)
+        tj_text_puts(this->out, "    ");
+    else if (within || column_of(this->out) < (use == TJ_AS_ARGUMENT ? 60 : 24))
+        tj_text_puts(this->out, ", ");
+    else
+        tj_text_puts(this->out, use == TJ_AS_ARGUMENT ? ",\n                " : ",\n    ");
+}
+
+/* A local array without initialiser: libtcc would call memset() for one. */
+static void emit_local_array(tj_emitter *this, int k, const char *member)
+{
+    const tj_operand *operand = &this->spec->operands[k];
+    tj_text_printf(this->out, "npy_intp cwj_%s__%s[%d];\n", member, operand->name, operand->ndims);
+    for (int i = 0; i < operand->ndims; i++)
+        tj_text_printf(this->out, "    cwj_%s__%s[%d] = cwj->operands[%d].%s[%d];\n", member,
+                       operand->name, i, k, member, i);
+}
+
+static void emit_geometry_local(tj_emitter *this, const tj_user_code *snippet, int k, int g)
+{
+    const fact *geometry = &geometries[g];
+    const tj_operand *operand = &this->spec->operands[k];
+    bool integer = !strchr(geometry->type, '*');
+    bool array =
+        !strcmp(geometry->member, "dims_slice") || !strcmp(geometry->member, "strides_slice");
+    emit_separator(this, TJ_AS_LOCAL);
+    if (is_local_array(this, snippet, k, g)) {
+        emit_local_array(this, k, geometry->member);
+    } else if (this->variant && array && operand->ndims > 0) {
+        tj_emit_variant_geometry(this, k, !strcmp(geometry->member, "strides_slice"));
+    } else {
+        tj_text_printf(this->out, "%s%s%s%s = ", geometry->type,
+                       snippet->inlined && !integer ? "const " : "", geometry->prefix,
+                       operand->name);
+        if (this->variant && !strcmp(geometry->member, "ndims_slice"))
+            tj_text_printf(this->out, "%d;\n", operand->ndims);
+        else
+            tj_text_printf(this->out, "%scwj->operands[%d].%s;\n",
+                           !strcmp(geometry->type, "const int ") ? "(int)" : "", k,
+                           geometry->member);
+    }
+}
+
+static void emit_geometry(tj_emitter *this, const tj_user_code *snippet, int k, int g,
+                          tj_value_use use)
+{
+    const fact *geometry = &geometries[g];
+    if (use == TJ_AS_LOCAL) {
+        emit_geometry_local(this, snippet, k, g);
+        return;
+    }
+    emit_separator(this, use);
+    tj_text_printf(this->out, "%s%s%s", use == TJ_AS_ARGUMENT ? "" : geometry->type,
+                   geometry->prefix, this->spec->operands[k].name);
+}
+
+/* The slice's address, which the loop moves on; inlined snippets have each of
+ * their strides besides. */
+static void emit_data_local(tj_emitter *this, const tj_user_code *snippet, int k)
+{
+    const tj_operand *operand = &this->spec->operands[k];
+    const char *name = operand->name;
+    if (this->variant)
+        return; /* a parameter of the loop */
+    emit_separator(this, TJ_AS_LOCAL);
+    if (snippet->kind != TJ_SLICE_CODE) {
+        tj_text_printf(this->out, "char *cwj_at__%s = cwj->operands[%d].data;\n", name, k);
+        return;
+    }
+    tj_text_printf(this->out, "char *cwj_at__%s = cwj_data[%d];\n", name, k);
+    if (!snippet->inlined)
+        return;
+    tj_text_printf(this->out, "    const npy_intp cwj_step__%s = cwj_steps[%d];\n", name, k);
+    for (int i = 0; wants_item(this, snippet, k) && i < operand->ndims; i++)
+        tj_text_printf(this->out,
+                       "    const npy_intp cwj_stride_%d__%s = "
+                       "cwj->operands[%d].strides_slice[%d];\n",
+                       i, name, k, i);
+}
+
+static void emit_data(tj_emitter *this, const tj_user_code *snippet, int k, tj_value_use use)
+{
+    const tj_operand *operand = &this->spec->operands[k];
+    if (use == TJ_AS_LOCAL) {
+        emit_data_local(this, snippet, k);
+        return;
+    }
+    emit_separator(this, use);
+    if (use == TJ_AS_PARAMETER)
+        tj_text_printf(this->out, "%svoid *%s%s", tj_const_of(operand), data_prefix(snippet),
+                       operand->name);
+    else
+        tj_text_printf(this->out, "cwj_at__%s", operand->name);
+}
+
+/* For an optimizing compiler, a copy: no store through an output can change it. */
+static void emit_extra_local(tj_emitter *this, const tj_user_code *snippet, int i)
+{
+    const tj_extra *extra = &this->spec->extras[i];
+    bool pointer = tj_extra_is_pointer(extra);
+    if (this->variant && !pointer) {
+        tj_text_puts(this->out, "const ");
+        tj_emit_extra_type(extra, this->out);
+        tj_text_printf(this->out, " cwj_extra__%s = ((cwj_extras__%s *)cwj->extras)->%s;\n    ",
+                       extra->name, this->spec->name, extra->name);
+    }
+    tj_text_puts(this->out, pointer ? "" : "const ");
+    tj_emit_extra_type(extra, this->out);
+    tj_text_printf(this->out, "%s%s%s = ", pointer ? " " : " *", snippet->inlined ? "const " : "",
+                   extra->name);
+    if (this->variant && !pointer)
+        tj_text_printf(this->out, "&cwj_extra__%s;\n", extra->name);
+    else
+        tj_text_printf(this->out, "%s((cwj_extras__%s *)cwj->extras)->%s;\n", pointer ? "" : "&",
+                       this->spec->name, extra->name);
+}
+
+static void emit_extra(tj_emitter *this, const tj_user_code *snippet, int i, tj_value_use use)
+{
+    const tj_extra *extra = &this->spec->extras[i];
+    bool pointer = tj_extra_is_pointer(extra);
+    emit_separator(this, use);
+    if (use == TJ_AS_LOCAL) {
+        emit_extra_local(this, snippet, i);
+        return;
+    }
+    if (use == TJ_AS_PARAMETER) {
+        tj_text_puts(this->out, pointer ? "" : "const ");
+        tj_emit_extra_type(extra, this->out);
+        tj_text_puts(this->out, pointer ? " " : " *");
+    }
+    tj_text_puts(this->out, extra->name);
+}
+
+static void emit_cookie_value(tj_emitter *this, const tj_user_code *snippet, tj_value_use use)
+{
+    emit_separator(this, use);
+    if (use != TJ_AS_ARGUMENT) {
+        bool constant = snippet->kind == TJ_SLICE_CODE && this->spec->cookie_readonly;
+        tj_text_printf(this->out, "%scwj_cookie__%s *%s", constant ? "const " : "",
+                       this->spec->name, snippet->inlined ? "const " : "");
+    }
+    tj_text_puts(this->out, use == TJ_AS_LOCAL ? "cookie = cwj->cookie;\n" : "cookie");
+}
+
+void tj_emit_values(tj_emitter *this, const tj_user_code *snippet, tj_value_use use)
+{
+    for (int k = 0; k < this->spec->noperands; k++) {
+        begin_group(this);
+        if (tj_snippet_wants_data(this, snippet, k))
+            emit_data(this, snippet, k, use);
+        for (int g = 0; g < NGEOMETRIES; g++)
+            if (wants_geometry(this, snippet, k, g))
+                emit_geometry(this, snippet, k, g, use);
+    }
+    begin_group(this);
+    for (int i = 0; i < this->spec->nextras; i++)
+        if (wants(this, snippet, "", this->spec->extras[i].name))
+            emit_extra(this, snippet, i, use);
+    begin_group(this);
+    if (wants_cookie(this, snippet))
+        emit_cookie_value(this, snippet, use);
+}
+
+void tj_emit_slice_data(tj_emitter *this, const tj_user_code *snippet)
+{
+    for (int k = 0; k < this->spec->noperands; k++) {
+        const tj_operand *operand = &this->spec->operands[k];
+        if (wants(this, snippet, "data_slice__", operand->name))
+            tj_text_printf(this->out, "    %svoid *data_slice__%s = cwj_at__%s;\n",
+                           tj_const_of(operand), operand->name, operand->name);
+    }
+}
+
+/* ---- accessors ------------------------------------------------------------- */
+
+/* The name of an index of item__X(): i, j, k, or i0, i1, ... where there are many. */
+static void emit_index(tj_emitter *this, int ndims, int axis)
+{
+    if (ndims <= 3)
+        tj_text_printf(this->out, "%c", "ijk"[axis]);
+    else
+        tj_text_printf(this->out, "i%d", axis);
+}
+
+static bool is_bool(const tj_user_code *snippet, int k)
+{
+    const char *ctype = snippet->types[k].ctype;
+    return ctype && !strcmp(ctype, TJ_BOOL_CTYPE);
+}
+
+/* Where accessors begin: at what the snippet may name and change, if it does. */
+static const char *item_base(const tj_emitter *this, const tj_user_code *snippet, int k)
+{
+    const char *name = this->spec->operands[k].name;
+    return snippet->inlined && !wants(this, snippet, "data_slice__", name) ? "cwj_at__"
+                                                                           : "data_slice__";
+}
+
+/* An index of item__X(). One that is checked goes through a pointer, so that what is no
+ * integer does not compile there either. */
+static void emit_used_index(tj_emitter *this, int k, int axis)
+{
+    bool checked = this->spec->checked && !(this->form & TJ_FAST);
+    if (checked)
+        tj_text_printf(this->out, "cwj_checked_index(cwj, %d, %d, (char *)0 + ", k, axis);
+    tj_text_puts(this->out, "(");
+    emit_index(this, this->spec->operands[k].ndims, axis);
+    tj_text_puts(this->out, checked ? "))" : ")");
+}
+
+static void emit_define_item(tj_emitter *this, const tj_user_code *snippet, int k)
+{
+    const tj_operand *operand = &this->spec->operands[k];
+    const char *name = operand->name;
+    tj_text_printf(this->out, "#define item__%s(", name);
+    for (int i = 0; i < operand->ndims; i++) {
+        tj_text_puts(this->out, i ? ", " : "");
+        emit_index(this, operand->ndims, i);
+    }
+    if (is_bool(snippet, k) && operand->role == TJ_IN)
+        tj_text_printf(this->out, ") ((_Bool)*(const npy_bool *)(%s%s", item_base(this, snippet, k),
+                       name);
+    else
+        tj_text_printf(this->out, ") (*(%sctype__%s *)(%s%s", tj_const_of(operand), name,
+                       item_base(this, snippet, k), name);
+    for (int i = 0; i < operand->ndims; i++) {
+        tj_text_puts(this->out, " + ");
+        emit_used_index(this, k, i);
+        if (snippet->inlined)
+            tj_text_printf(this->out, " * cwj_stride_%d__%s", i, name);
+        else
+            tj_text_printf(this->out, " * strides_slice__%s[%d]", name, i);
+    }
+    tj_text_puts(this->out, "))\n");
+}
+
+/* An index of an operand's loop. */
+static void emit_loop_index(tj_emitter *this, int i, int k)
+{
+    tj_text_printf(this->out,
+                   "    for (npy_intp cwj_%d = 0; cwj_%d < cwj->operands[%d].dims_slice[%d]; "
+                   "cwj_%d++)\n",
+                   i, i, k, i, i);
+}
+
+void tj_emit_truths(tj_emitter *this, const tj_user_code *snippet)
+{
+    for (int k = 0; k < this->spec->noperands; k++) {
+        const tj_operand *operand = &this->spec->operands[k];
+        if (operand->role != TJ_INOUT || !wants_item(this, snippet, k) || !is_bool(snippet, k))
+            continue;
+        for (int i = 0; i < operand->ndims; i++)
+            emit_loop_index(this, i, k);
+        tj_text_printf(this->out, "    {\n        npy_bool *cwj_bool = (npy_bool *)&item__%s(",
+                       operand->name);
+        for (int i = 0; i < operand->ndims; i++)
+            tj_text_printf(this->out, "%scwj_%d", i ? ", " : "", i);
+        tj_text_puts(this->out, ");\n        *cwj_bool = *cwj_bool != 0;\n    }\n");
+    }
+}
+
+static void emit_array_macros(tj_emitter *this, const tj_user_code *snippet, bool define)
+{
+    for (int k = 0; snippet->inlined && k < this->spec->noperands; k++) {
+        const char *name = this->spec->operands[k].name;
+        for (int g = 0; g < NGEOMETRIES; g++) {
+            if (!is_local_array(this, snippet, k, g))
+                continue;
+            if (define)
+                tj_text_printf(this->out, "#define %s%s ((const npy_intp *)cwj_%s__%s)\n",
+                               geometries[g].prefix, name, geometries[g].member, name);
+            else
+                tj_text_printf(this->out, "#undef %s%s\n", geometries[g].prefix, name);
+        }
+    }
+}
+
+static void emit_accessors(tj_emitter *this, const tj_user_code *snippet, bool define)
+{
+    for (int k = 0; k < this->spec->noperands; k++) {
+        const char *name = this->spec->operands[k].name;
+        const char *ctype = snippet->types[k].ctype;
+        bool item = wants_item(this, snippet, k);
+        if (!ctype || !(item || wants(this, snippet, "ctype__", name)))
+            continue;
+        if (define)
+            tj_text_printf(this->out, "#define ctype__%s %s\n", name, ctype);
+        else
+            tj_text_printf(this->out, "#undef ctype__%s\n", name);
+        if (item && define)
+            emit_define_item(this, snippet, k);
+        else if (item)
+            tj_text_printf(this->out, "#undef item__%s\n", name);
+    }
+}
+
+/* CHECK_CONTIGUOUS__a() and its kin, for operand k or, with -1, for all. */
+static void emit_check(tj_emitter *this, const tj_user_code *snippet, int k, bool raises,
+                       bool define)
+{
+    const char *prefix = raises ? "CHECK_CONTIGUOUS_AND_SETERROR_" : "CHECK_CONTIGUOUS_";
+    const char *error = raises ? "_or_error" : "";
+    tj_text macro = {0};
+    if (k < 0)
+        tj_text_printf(&macro, "%sALL", prefix);
+    else
+        tj_text_printf(&macro, "%s_%s", prefix, this->spec->operands[k].name);
+    if (macro.failed)
+        this->out->failed = true;
+    else if (!wants(this, snippet, macro.data, ""))
+        ;
+    else if (!define)
+        tj_text_printf(this->out, "#undef %s\n", macro.data);
+    else if (k < 0)
+        tj_text_printf(this->out, "#define %s() cwj_contiguous_all%s(cwj)\n", macro.data, error);
+    else
+        tj_text_printf(this->out, "#define %s() cwj_contiguous%s(cwj, %d)\n", macro.data, error, k);
+    tj_text_clear(&macro);
+}
+
+void tj_emit_macros(tj_emitter *this, const tj_user_code *snippet, bool define)
+{
+    size_t before = this->out->length;
+    if (snippet->kind == TJ_SLICE_CODE) {
+        emit_accessors(this, snippet, define);
+        emit_array_macros(this, snippet, define);
+    }
+    for (int k = -1; snippet->kind != TJ_CLEANUP_CODE && k < this->spec->noperands; k++) {
+        emit_check(this, snippet, k, false, define);
+        emit_check(this, snippet, k, true, define);
+    }
+    if (this->out->length > before)
+        tj_text_puts(this->out, "\n");
+}

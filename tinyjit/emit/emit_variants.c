@@ -1,0 +1,75 @@
+/* emit_variants.c: what is constant in a variant of a loop: dims and strides.
+ *
+ * They are those of a profile, or follow from each other where slices are contiguous.
+ */
+#include "emit/emit.h"
+
+const tj_profile *tj_profile_of(const tj_emitter *emitter, int t)
+{
+    const tj_profile *profile = emitter->profiles ? &emitter->profiles[t] : NULL;
+    return profile && profile->known ? profile : NULL;
+}
+
+const ptrdiff_t *tj_steady_strides(const tj_emitter *emitter, int t, int k, bool core)
+{
+    const ptrdiff_t *strides = tj_profile_of(emitter, t)->strides;
+    if (!core)
+        return strides + k;
+    strides += emitter->spec->noperands;
+    for (int i = 0; i < k; i++)
+        strides += emitter->spec->operands[i].ndims;
+    return strides;
+}
+
+ptrdiff_t tj_constant_dim(const tj_emitter *emitter, const tj_variant *variant, int t,
+                          const tj_dim *dim)
+{
+    const tj_profile *profile = variant->fixed ? tj_profile_of(emitter, t) : NULL;
+    if (!dim->name)
+        return dim->size;
+    return profile ? profile->named[tj_named_dim(emitter->spec, dim->name)] : -1;
+}
+
+/* A constant, or the local that holds it. */
+static void emit_dim(tj_emitter *emitter, const tj_variant *variant, int t, const tj_dim *dim)
+{
+    ptrdiff_t size = tj_constant_dim(emitter, variant, t, dim);
+    if (size >= 0)
+        tj_text_printf(emitter->out, "%td", size);
+    else
+        tj_text_printf(emitter->out, "cwj_dim_%d", tj_named_dim(emitter->spec, dim->name));
+}
+
+void tj_emit_variant_stride(tj_emitter *emitter, const tj_variant *variant, int t, int k, int i)
+{
+    const tj_operand *operand = &emitter->spec->operands[k];
+    if (variant->steady) {
+        const ptrdiff_t *strides = tj_steady_strides(emitter, t, k, i >= 0);
+        tj_text_printf(emitter->out, "%td", i < 0 ? *strides : strides[i]);
+        return;
+    }
+    tj_text_printf(emitter->out, "%zu", emitter->spec->typesets[t].types[k].itemsize);
+    for (int axis = i + 1; axis < operand->ndims; axis++) {
+        tj_text_puts(emitter->out, " * ");
+        emit_dim(emitter, variant, t, &operand->dims[axis]);
+    }
+}
+
+void tj_emit_variant_geometry(tj_emitter *emitter, int k, bool strides)
+{
+    const tj_operand *operand = &emitter->spec->operands[k];
+    const tj_variant *variant = emitter->variant;
+    const char *member = strides ? "strides_slice" : "dims_slice";
+    tj_text_printf(emitter->out, "const npy_intp cwj_%s__%s[] = {", member, operand->name);
+    for (int i = 0; i < operand->ndims; i++) {
+        tj_text_puts(emitter->out, i ? ", " : "");
+        if (!strides)
+            emit_dim(emitter, variant, emitter->typeset, &operand->dims[i]);
+        else if (variant->contiguous || variant->steady)
+            tj_emit_variant_stride(emitter, variant, emitter->typeset, k, i);
+        else
+            tj_text_printf(emitter->out, "cwj->operands[%d].strides_slice[%d]", k, i);
+    }
+    tj_text_printf(emitter->out, "};\n    const npy_intp *%s__%s = cwj_%s__%s;\n", member,
+                   operand->name, member, operand->name);
+}

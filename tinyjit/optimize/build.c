@@ -1,0 +1,134 @@
+/* build.c: one text through the optimizing compiler, step by step: what it reads,
+ * its run, and its object as code in memory.
+ *
+ * The object is not trusted. Its form was checked before libtcc reads it; behind
+ * each text stands a function that shows whether data and code found each other
+ * when libtcc had placed them.
+ */
+#define _GNU_SOURCE 1 /* environ */
+#include "internal.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+static const tj_environment no_environment;
+
+static const tj_environment *environment_of(const tj_build *build)
+{
+    return build->environment ? build->environment : &no_environment;
+}
+
+/* ---- what a build needs -------------------------------------------------------- */
+
+/* The process' environment, but for the language: what the compiler says is read. */
+static void copy_variables(tj_words *variables)
+{
+    static const char *const languages[] = {"LC_ALL=", "LANGUAGE="};
+    static const char plain[] = "LC_ALL=C";
+    for (char **variable = environ; variable && *variable; variable++)
+        if (strncmp(*variable, languages[0], strlen(languages[0])) != 0 &&
+            strncmp(*variable, languages[1], strlen(languages[1])) != 0)
+            tj_words_add(variables, *variable, strlen(*variable));
+    tj_words_add(variables, plain, sizeof plain - 1);
+}
+
+bool tj_build_init(tj_build *build, tj_environment *environment, const char *text,
+                   const tj_job_options *options)
+{
+    *build = (tj_build){
+        .kind = options->kind, .fastmath = options->fastmath, .keeps_state = options->keeps_state};
+    build->text = tj_copy_string(text);
+    build->symbol = tj_copy_string(options->symbol ? options->symbol : "");
+    build->file = options->file ? tj_copy_string(options->file) : NULL;
+    copy_variables(&build->variables);
+    if (!build->text || !build->symbol || (options->file && !build->file) ||
+        build->variables.failed || tj_compiler_copy(options->compiler, &build->compiler, NULL)) {
+        tj_build_clear(build);
+        return false;
+    }
+    build->environment = tj_environment_ref(environment);
+    return true;
+}
+
+void tj_build_clear(tj_build *build)
+{
+    tj_environment_free(build->environment);
+    tj_compiler_clear(&build->compiler);
+    tj_free(build->text);
+    tj_free(build->symbol);
+    tj_free(build->file);
+    tj_words_clear(&build->variables);
+    *build = (tj_build){0};
+}
+
+/* ---- its steps ------------------------------------------------------------------- */
+
+/* Behind each text: what shows that its addresses are right in memory. */
+static const char self_check[] =
+    "\nstatic const unsigned cwj_check_own[16] __attribute__((aligned(64))) = {0x5eed1234u, 77};\n"
+    "extern const unsigned cwj_check_shared;\n"
+    "const unsigned cwj_check_shared = 0x600dc0deu;\n"
+    "extern const void *cwj_check(int which);\n"
+    "const void *cwj_check(int which)\n"
+    "{ return which ? (const void *)&cwj_check_shared : (const void *)cwj_check_own; }\n";
+
+static bool is_sound(const tj_unit *unit)
+{
+    const void *(*check)(int);
+    void *address = tj_unit_symbol(unit, "cwj_check");
+    if (!address)
+        return false;
+    memcpy(&check, &address, sizeof check);
+    const unsigned *own = check(0), *shared = check(1);
+    return own && (uintptr_t)own % 64 == 0 && own[0] == 0x5eed1234u && own[1] == 77 &&
+           shared == tj_unit_symbol(unit, "cwj_check_shared") && *shared == 0x600dc0deu;
+}
+
+void tj_build_write(const tj_build *build, tj_text *text)
+{
+    tj_text_puts(text, tj_prelude());
+    tj_text_puts(text, "\n");
+    if (build->fastmath)
+        tj_compiler_declare_vectors(text);
+    else
+        tj_compiler_hide_builtins(text);
+    tj_text_puts(text, build->text);
+    if (build->kind == TJ_JOB_CODE)
+        tj_text_puts(text, self_check);
+}
+
+tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework *files,
+                           double seconds, bool (*given_up)(void *context), void *context,
+                           tj_error *error)
+{
+    tj_words words = {0};
+    if (build->kind == TJ_JOB_CODE)
+        tj_compiler_command(&build->compiler, environment_of(build), build->text, build->fastmath,
+                            narrow, &words);
+    else
+        tj_compiler_check_command(&build->compiler, environment_of(build), build->kind, build->file,
+                                  &words);
+    tj_status status = words.failed ? tj_fail_no_memory(error)
+                                    : tj_process_run(words.items, build->variables.items, files,
+                                                     seconds, given_up, context, error);
+    tj_words_clear(&words);
+    return status;
+}
+
+tj_status tj_build_load(const tj_build *build, const tj_object *object, tj_unit **unit,
+                        const void **address, tj_error *error)
+{
+    *unit = NULL;
+    tj_status status = tj_load_object(build->environment, object, unit, error);
+    if (!status && !is_sound(*unit))
+        status = tj_fail(error, TJ_COMPILE_FAILED, "the compiler's object is wrong in memory");
+    if (!status && !(*address = tj_unit_symbol(*unit, build->symbol)))
+        status = tj_fail(error, TJ_NO_SYMBOL, "the compiler's object does not define '%s'",
+                         build->symbol);
+    if (status) {
+        tj_unit_free(*unit);
+        *unit = NULL;
+    }
+    return status;
+}

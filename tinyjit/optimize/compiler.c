@@ -1,0 +1,531 @@
+/* compiler.c: which optimizing compiler there is and how it is asked.
+ *
+ * The flags promise the first tier's bits, unless fastmath is asked for: nothing
+ * fused, nothing reordered, no function of libm replaced by another or folded,
+ * save those whose result is exact. -mno-fma alone does not do (fused.c says
+ * why): what comes out is looked at, and compiled without AVX-512 if need be.
+ * What only changes errno is allowed where the text cannot ask for it.
+ *
+ * All flags are known to gcc and to clang, so that nothing must be tried first.
+ */
+#define _GNU_SOURCE 1 /* getcwd, realpath under -std=c11 */
+#include "internal.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- lists of words --------------------------------------------------------- */
+
+static bool make_room(tj_words *words)
+{
+    return !words->failed &&
+           tj_grow(&words->items, words->count, &words->capacity, sizeof *words->items);
+}
+
+void tj_words_add(tj_words *words, const char *bytes, size_t length)
+{
+    char *copy = make_room(words) ? tj_copy_bytes(bytes, length) : NULL;
+    if (!copy) {
+        words->failed = true;
+        return;
+    }
+    words->items[words->count++] = copy;
+    if (make_room(words))
+        words->items[words->count] = NULL;
+    else
+        words->failed = true;
+}
+
+static void add(tj_words *words, const char *word)
+{
+    tj_words_add(words, word, strlen(word));
+}
+
+static void add_list(tj_words *words, const char *const *list)
+{
+    for (; *list; list++)
+        add(words, *list);
+}
+
+/* "-I" and "dir" as one word. */
+static void add_joined(tj_words *words, const char *flag, const char *value)
+{
+    tj_text word = {0};
+    tj_text_printf(&word, "%s%s", flag, value);
+    if (word.failed)
+        words->failed = true;
+    else
+        tj_words_add(words, word.data, word.length);
+    tj_text_clear(&word);
+}
+
+void tj_words_clear(tj_words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        tj_free(words->items[i]);
+    tj_free(words->items);
+    *words = (tj_words){0};
+}
+
+/* Splits a command line. Returns false at a quote without end. */
+static bool split(const char *line, tj_words *words)
+{
+    static const char blanks[] = " \t\n\r\f\v";
+    tj_text word = {0};
+    bool fine = true;
+    for (line += strspn(line, blanks); fine && *line; line += strspn(line, blanks)) {
+        tj_text_clear(&word);
+        tj_text_puts(&word, "");
+        while (fine && *line && !strchr(blanks, *line)) {
+            char quote = *line == '"' || *line == '\'' ? *line : '\0';
+            size_t length =
+                quote ? strcspn(line + 1, (char[]){quote, '\0'}) : strcspn(line, " \t\n\r\f\v\"'");
+            fine = !quote || line[length + 1] == quote;
+            tj_text_add(&word, quote ? line + 1 : line, length);
+            line += quote && fine ? length + 2 : quote ? length + 1 : length;
+        }
+        if (word.failed)
+            words->failed = true;
+        else if (fine)
+            tj_words_add(words, word.data, word.length);
+    }
+    tj_text_clear(&word);
+    return fine;
+}
+
+/* ---- finding one ------------------------------------------------------------ */
+
+static bool is_program(const char *path)
+{
+    struct stat about;
+    return !stat(path, &about) && S_ISREG(about.st_mode) && !access(path, X_OK);
+}
+
+/* Fills path with dir/name; true when that is a program. */
+static bool is_program_in(const char *dir, size_t length, const char *name, tj_text *path)
+{
+    tj_text_clear(path);
+    tj_text_add(path, dir, length);
+    tj_text_puts(path, "/");
+    tj_text_puts(path, name);
+    return path->failed || is_program(path->data);
+}
+
+/* Looks name up in the absolute folders of path. found is filled then. */
+static bool look_up(const char *name, const char *path, tj_text *found)
+{
+    if (strchr(name, '/')) {
+        char *here = name[0] == '/' ? NULL : getcwd(NULL, 0); /* the folder may change later */
+        bool fine = here && is_program_in(here, strlen(here), name, found);
+        if (!here) {
+            tj_text_puts(found, name);
+            fine = found->failed || is_program(name);
+        }
+        free(here);
+        return fine;
+    }
+    while (path && *path) {
+        size_t length = strcspn(path, ":");
+        if (path[0] == '/' && is_program_in(path, length, name, found))
+            return true;
+        path += length + (path[length] == ':');
+    }
+    return false;
+}
+
+/* Turns the first word into a path. */
+static tj_status resolve(tj_words *words, const char *path, tj_error *error)
+{
+    tj_text found = {0};
+    tj_status status = TJ_OK;
+    if (!look_up(words->items[0], path, &found)) {
+        status = tj_fail(error, TJ_NO_BACKEND, "'%s' is not a program%s", words->items[0],
+                         strchr(words->items[0], '/') ? "" : " in PATH");
+    } else if (found.failed) {
+        status = tj_fail_no_memory(error);
+    } else {
+        tj_free(words->items[0]);
+        words->items[0] = found.data;
+        found = (tj_text){0};
+    }
+    tj_text_clear(&found);
+    return status;
+}
+
+static tj_status find_wanted(const char *wanted, const char *path, tj_words *words, tj_error *error)
+{
+    if (!split(wanted, words))
+        return tj_fail(error, TJ_NO_BACKEND, "a quote in '%s' is not closed", wanted);
+    if (words->failed)
+        return tj_fail_no_memory(error);
+    if (words->count == 0 || words->items[0][0] == '\0')
+        return tj_fail(error, TJ_NO_BACKEND, "the command line is empty");
+    return resolve(words, path, error);
+}
+
+static tj_status find_any(const char *path, tj_words *words, tj_error *error)
+{
+    static const char *const usual[] = {"cc", "gcc", "clang"};
+    tj_text found = {0};
+    tj_status status = TJ_NO_BACKEND;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual && status; i++) {
+        if (!look_up(usual[i], path, &found))
+            continue;
+        if (!found.failed)
+            tj_words_add(words, found.data, found.length);
+        status = found.failed || words->failed ? tj_fail_no_memory(error) : TJ_OK;
+        break;
+    }
+    tj_text_clear(&found);
+    if (status == TJ_NO_BACKEND)
+        tj_fail(error, status, "none of cc, gcc, clang is in PATH");
+    return status;
+}
+
+tj_status tj_compiler_find(const char *wanted, const char *path, tj_compiler *compiler,
+                           tj_error *error)
+{
+    tj_words words = {0};
+    *compiler = (tj_compiler){0};
+    tj_status status =
+        wanted ? find_wanted(wanted, path, &words, error) : find_any(path, &words, error);
+    if (status) {
+        tj_words_clear(&words);
+        return status;
+    }
+    compiler->words = words.items;
+    return TJ_OK;
+}
+
+void tj_compiler_clear(tj_compiler *compiler)
+{
+    if (!compiler)
+        return;
+    for (char **word = compiler->words; word && *word; word++)
+        tj_free(*word);
+    tj_free(compiler->words);
+    compiler->words = NULL;
+}
+
+tj_status tj_compiler_copy(const tj_compiler *compiler, tj_compiler *copy, tj_error *error)
+{
+    tj_words words = {0};
+    add_list(&words, (const char *const *)compiler->words);
+    if (words.failed || words.count == 0) {
+        tj_words_clear(&words);
+        return tj_fail_no_memory(error);
+    }
+    copy->words = words.items;
+    return TJ_OK;
+}
+
+static const char deep_brackets[] = "-fbracket-depth=100000"; /* graphs are blocks in blocks */
+
+/* ---- flags ------------------------------------------------------------------ */
+
+static const char *const common_flags[] = {
+    "-std=gnu11",
+    "-O3",
+    "-funroll-loops",
+    "--param=max-unroll-times=4", /* 8 times compile longer and run no faster */
+    "-march=native",
+    "-fPIC", /* libtcc reads wrong addresses from other code, in silence */
+    "-fno-semantic-interposition",
+    "-fno-strict-aliasing",
+    "-fwrapv",
+    "-fno-common",
+    "-fno-delete-null-pointer-checks",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-stack-protector",
+    "-g0", /* libtcc would relocate debug data, too */
+    "-U_FORTIFY_SOURCE", /* its functions would pass by the entry points of ours */
+    "-pipe",
+    NULL,
+};
+
+/* What newer compilers refuse by themselves, as it computes something else. Warnings are
+ * not asked for and not shown. */
+static const char *const refused[] = {
+    "-Werror=implicit-int", "-Werror=implicit-function-declaration", "-Werror=int-conversion",
+    "-Werror=incompatible-pointer-types", NULL};
+
+static const char *const exact_flags[] = {
+    "-ffp-contract=off",
+#if defined(__x86_64__)
+    "-mno-fma",
+    "-mno-fma4",
+#endif
+    NULL,
+};
+
+/* Tests for NaN and infinity keep their meaning, which -ffast-math alone takes away: */
+static const char *const fast_flags[] = {"-ffast-math", "-fno-finite-math-only", NULL};
+
+/* Functions that compilers fold or replace, and then by other bits than libm's. */
+static const char *const inexact_functions[] = {
+    "acos",  "acosh",    "asin",      "asinh",       "atan",  "atan2", "atanh",
+    "cbrt",  "cos",      "cosh",      "erf",         "erfc",  "exp",   "exp10",
+    "exp2",  "expm1",    "fmod",      "gamma",       "hypot", "j0",    "j1",
+    "jn",    "lgamma",   "log",       "log10",       "log1p", "log2",  "logb",
+    "pow",   "pow10",    "remainder", "remquo",      "sin",   "sinh",  "sincos",
+    "tan",   "tanh",     "tgamma",    "y0",          "y1",    "yn",    "drem",
+    "scalb", "lgamma_r", "gamma_r",   "significand", "fmax",  "fmin", /* which of two zeros they give depends on the order */
+    NULL,
+};
+
+static const char *const suffixes[] = {"", "f", "l", NULL};
+
+static void add_exact_flags(tj_words *words)
+{
+    add_list(words, exact_flags);
+    tj_text word = {0};
+    for (const char *const *name = inexact_functions; *name; name++)
+        for (const char *const *suffix = suffixes; *suffix; suffix++) {
+            word.length = 0;
+            tj_text_printf(&word, "-fno-builtin-%s%s", *name, *suffix);
+            if (!word.failed)
+                add(words, word.data);
+        }
+    words->failed |= word.failed;
+    tj_text_clear(&word);
+}
+
+void tj_compiler_hide_builtins(tj_text *text)
+{
+    for (const char *const *name = inexact_functions; *name; name++)
+        for (const char *const *suffix = suffixes; *suffix; suffix++)
+            tj_text_printf(text, "#define __builtin_%s%s %s%s\n", *name, *suffix, *name, *suffix);
+}
+
+static void add_flags(bool fastmath, tj_words *words)
+{
+    add_list(words, common_flags);
+    if (fastmath)
+        add_list(words, fast_flags);
+    else
+        add_exact_flags(words);
+}
+
+char *tj_optimizer_flags(bool fastmath)
+{
+    tj_words words = {0};
+    tj_text text = {0};
+    add_flags(fastmath, &words);
+    for (size_t i = 0; i < words.count; i++)
+        tj_text_printf(&text, "%s%s", i ? " " : "", words.items[i]);
+    if (words.failed || text.failed)
+        tj_text_clear(&text);
+    tj_words_clear(&words);
+    return text.data;
+}
+
+static bool names_any(const char *text, const char *const *names)
+{
+    for (; *names; names++)
+        if (strstr(text, *names))
+            return true;
+    return false;
+}
+
+/* What the text cannot see need not be kept. */
+static void add_blind_flags(const char *text, tj_words *words)
+{
+    static const char *const errors[] = {"errno", "##", NULL};
+    static const char *const environment[] = {
+        "fenv",       "fetestexcept", "feclearexcept", "feraise", "feenable",
+        "fesetround", "fegetround",   "_MM_SET_",      "##",      NULL};
+    if (!names_any(text, errors))
+        add(words, "-fno-math-errno");
+    if (names_any(text, environment))
+        add(words, "-frounding-math");
+}
+
+/* By its own name or behind a link such as cc. */
+static bool is_called(const tj_compiler *compiler, const char *part)
+{
+    char *real = realpath(compiler->words[0], NULL);
+    const char *name = real ? strrchr(real, '/') : NULL;
+    bool found = name && strstr(name, part);
+    free(real);
+    return found;
+}
+
+static bool is_zig_word(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+    return !strncmp(slash ? slash + 1 : word, "zig", 3);
+}
+
+int tj_compiler_object_number(const tj_compiler *compiler)
+{
+    for (char **word = compiler->words; *word; word++)
+        if (is_zig_word(*word))
+            return 1;
+    return 3;
+}
+
+static bool is_clang(const tj_compiler *compiler)
+{
+    return is_called(compiler, "clang") || tj_compiler_object_number(compiler) == 1;
+}
+
+static void add_refused(const tj_compiler *compiler, tj_words *words)
+{
+    add_list(words, refused);
+    if (is_clang(compiler)) /* which gcc takes for another matter */
+        add(words, "-Wno-error=incompatible-pointer-types-discards-qualifiers");
+}
+
+/* Folders and macros. */
+static void add_environment(const tj_environment *environment, tj_words *words)
+{
+    for (char **dir = environment->include_dirs; dir && *dir; dir++)
+        add_joined(words, "-I", *dir);
+    for (char **macro = environment->define_macros; macro && *macro; macro++)
+        add_joined(words, "-D", *macro);
+    if (tj_backend_include_dir()) {
+        add(words, "-isystem");
+        add(words, tj_backend_include_dir());
+    }
+}
+
+void tj_compiler_command(const tj_compiler *compiler, const tj_environment *environment,
+                         const char *text, bool fastmath, bool narrow, tj_words *words)
+{
+    add_list(words, (const char *const *)compiler->words);
+    add_flags(fastmath, words);
+    if (narrow)
+        add(words, "-mno-avx512f");
+    if (!fastmath)
+        add_blind_flags(text, words);
+    add_refused(compiler, words);
+    if (is_clang(compiler))
+        add(words, deep_brackets);
+    if (is_clang(compiler) && fastmath)
+        add(words, "-fveclib=libmvec");
+    add_environment(environment, words);
+    add(words, "-c");
+    add(words, "-xc");
+    add(words, "-");
+    add(words, "-o");
+    add(words, tj_compiler_object_number(compiler) == 1 ? "-" : "/proc/self/fd/3");
+}
+
+/* -fsyntax-only would be quicker, but gcc finds a missing return and variables without a
+ * value in its optimizer, before these passes have used them, and in functions that it keeps. */
+static const char *const gcc_check_flags[] = {"-fno-tree-ccp",
+                                              "-fno-tree-fre",
+                                              "-fno-tree-copy-prop",
+                                              "-fno-tree-dominator-opts",
+                                              "-fkeep-static-functions",
+                                              "-fkeep-inline-functions",
+                                              NULL};
+
+static const char *const check_flags[] = {
+    "-S", "-O1", "-Wall", "-Wno-unused-label", "-Wno-unused-function", "-o", "/dev/null", NULL};
+
+void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment *environment,
+                               tj_job_kind kind, const char *file, tj_words *words)
+{
+    static const char *const common[] = {"-std=gnu11",
+                                         "-fwrapv",
+                                         "-fno-strict-aliasing",
+                                         "-fPIC",
+                                         "-U_FORTIFY_SOURCE",
+                                         "-ftabstop=1",
+                                         "-pipe",
+                                         NULL};
+    static const char *const syntax[] = {"-fsyntax-only", NULL};
+    add_list(words, (const char *const *)compiler->words);
+    add_list(words, common);
+    add_list(words, kind == TJ_JOB_CHECK ? check_flags : syntax);
+    if (kind != TJ_JOB_CHECK)
+        add_refused(compiler, words);
+    if (is_clang(compiler)) {
+        add(words, deep_brackets);
+        if (kind == TJ_JOB_CHECK)
+            add(words, "-Wconditional-uninitialized");
+    } else if (kind == TJ_JOB_CHECK) {
+        add_list(words, gcc_check_flags);
+    }
+    add_environment(environment, words);
+    add(words, "-xc");
+    add(words, file ? file : "-");
+}
+
+/* ---- what compilers take for granted ----------------------------------------- */
+
+/* Kept open for good: code that outlives its function's last call may be in it. */
+static const void *ask_library(void **handle, const char *library, const char *name)
+{
+    if (!*handle)
+        *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    return *handle ? dlsym(*handle, name) : NULL;
+}
+
+const void *tj_compiler_symbol(const char *name)
+{
+    static void *libmvec, *libgcc;
+    for (size_t i = 0; i < tj_helper_count; i++)
+        if (!strcmp(tj_helper_symbols[i].name, name))
+            return tj_helper_symbols[i].address;
+    if (!strncmp(name, "_ZGV", 4))
+        return ask_library(&libmvec, "libmvec.so.1", name);
+    return name[0] == '_' ? ask_library(&libgcc, "libgcc_s.so.1", name) : NULL;
+}
+
+#if defined(__x86_64__)
+
+/* gcc takes the widest variant that the processor has, so all must be there. */
+static bool has_vectors(const char *name, bool is_float, int arguments)
+{
+    static const char *const variants[2][4] = {{"bN2", "cN4", "dN4", "eN8"},
+                                               {"bN4", "cN8", "dN8", "eN16"}};
+    char symbol[64];
+    for (int i = 0; i < 4; i++) {
+        snprintf(symbol, sizeof symbol, "_ZGV%s%s_%s%s", variants[is_float][i],
+                 arguments == 2 ? "vv" : "v", name, is_float ? "f" : "");
+        if (!tj_compiler_symbol(symbol))
+            return false;
+    }
+    return true;
+}
+
+static void declare(const char *name, int arguments, tj_text *text)
+{
+    static const char *const parameters[2][2] = {{"double", "double, double"},
+                                                 {"float", "float, float"}};
+    for (int is_float = 0; is_float < 2; is_float++)
+        if (has_vectors(name, is_float, arguments))
+            tj_text_printf(text, "__attribute__((simd(\"notinbranch\"))) %s %s%s(%s);\n",
+                           parameters[is_float][0], name, is_float ? "f" : "",
+                           parameters[is_float][arguments - 1]);
+}
+
+void tj_compiler_declare_vectors(tj_text *text)
+{
+    static const char *const unary[] = {"sin",   "cos",   "exp",  "log",   "tan",  "asin",
+                                        "acos",  "atan",  "sinh", "cosh",  "tanh", "asinh",
+                                        "acosh", "atanh", "exp2", "expm1", "log2", "log10",
+                                        "log1p", "cbrt",  "erf",  "erfc"};
+    static const char *const binary[] = {"pow", "atan2", "hypot"};
+    tj_compile_lock();
+    for (size_t i = 0; i < sizeof unary / sizeof *unary; i++)
+        declare(unary[i], 1, text);
+    for (size_t i = 0; i < sizeof binary / sizeof *binary; i++)
+        declare(binary[i], 2, text);
+    tj_compile_unlock();
+}
+
+#else /* the names of vectors' functions are those of x86-64 */
+
+void tj_compiler_declare_vectors(tj_text *text)
+{
+    (void)text;
+}
+
+#endif

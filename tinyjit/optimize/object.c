@@ -1,0 +1,456 @@
+/* object.c: a look into a relocatable ELF file before libtcc loads it.
+ *
+ * The file comes from a process that we do not control, and libtcc trusts what
+ * it reads. So everything that libtcc follows is checked here first: every
+ * offset lies in the file, every index in its table, every name ends. Sections
+ * and relocations are accepted by name and number, not refused: what is not
+ * known is not loaded. What libtcc would do otherwise than the compiler meant is
+ * settled before that.
+ *
+ * Data that the code may write is refused, unless the caller says that this code is
+ * the only one. A second copy of it beside the first tier's would change what a
+ * function computes.
+ */
+#define _GNU_SOURCE 1 /* seals */
+#include "internal.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+enum {
+    MOST_ALIGNMENT = 64, /* what libtcc was seen to keep to */
+    MOST_BYTES = 256 << 20
+};
+
+#if defined(__aarch64__)
+#define THIS_MACHINE EM_AARCH64
+#else
+#define THIS_MACHINE EM_X86_64
+#endif
+
+/* The file; tables are copied out entry by entry, since nothing says that they
+ * are aligned. */
+typedef struct reader {
+    const unsigned char *bytes;
+    size_t size;
+    Elf64_Ehdr header;
+    Elf64_Shdr names; /* the section that holds the sections' names */
+    Elf64_Shdr symbols;
+    Elf64_Shdr strings; /* the symbols' names */
+    tj_error *error;
+    bool keeps_state; /* data that the code may write is accepted */
+} reader;
+
+static tj_status refuse(const reader *this, const char *what)
+{
+    return tj_fail(this->error, TJ_COMPILE_FAILED, "the compiler's object cannot be taken: %s",
+                   what);
+}
+
+static bool is_inside(const reader *this, uint64_t offset, uint64_t size)
+{
+    return offset <= this->size && size <= this->size - offset;
+}
+
+static Elf64_Shdr section_at(const reader *this, size_t i)
+{
+    Elf64_Shdr section;
+    memcpy(&section, this->bytes + this->header.e_shoff + i * sizeof section, sizeof section);
+    return section;
+}
+
+static Elf64_Sym symbol_at(const reader *this, size_t i)
+{
+    Elf64_Sym symbol;
+    memcpy(&symbol, this->bytes + this->symbols.sh_offset + i * sizeof symbol, sizeof symbol);
+    return symbol;
+}
+
+static size_t symbol_count(const reader *this)
+{
+    return this->symbols.sh_size / sizeof(Elf64_Sym);
+}
+
+/* A table of strings that ends with one. */
+static bool is_string_table(const reader *this, const Elf64_Shdr *section)
+{
+    return section->sh_type == SHT_STRTAB && section->sh_size > 0 &&
+           is_inside(this, section->sh_offset, section->sh_size) &&
+           this->bytes[section->sh_offset + section->sh_size - 1] == '\0';
+}
+
+/* NULL: outside of the table. */
+static const char *string_at(const reader *this, const Elf64_Shdr *table, uint64_t offset)
+{
+    return offset < table->sh_size ? (const char *)this->bytes + table->sh_offset + offset : NULL;
+}
+
+static bool starts_with(const char *string, const char *prefix)
+{
+    return !strncmp(string, prefix, strlen(prefix));
+}
+
+/* ".data" or ".data.x", not ".database" */
+static bool is_kind(const char *name, const char *kind)
+{
+    size_t length = strlen(kind);
+    return !strncmp(name, kind, length) && (name[length] == '\0' || name[length] == '.');
+}
+
+/* ---- the header ------------------------------------------------------------ */
+
+static tj_status check_header(reader *this)
+{
+    if (this->size < sizeof this->header)
+        return refuse(this, this->size ? "it is too short" : "it is empty");
+    memcpy(&this->header, this->bytes, sizeof this->header);
+    const Elf64_Ehdr *header = &this->header;
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG))
+        return refuse(this, "it is no ELF file");
+    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
+        header->e_machine != THIS_MACHINE)
+        return refuse(this, "it is for another machine");
+    if (header->e_type != ET_REL)
+        return refuse(this, "it is not relocatable");
+    if (header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shnum == 0 ||
+        !is_inside(this, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr)))
+        return refuse(this, "it is cut off");
+    if (header->e_shstrndx == 0 || header->e_shstrndx >= header->e_shnum)
+        return refuse(this, "its sections have no names");
+    this->names = section_at(this, header->e_shstrndx);
+    return is_string_table(this, &this->names) ? TJ_OK : refuse(this, "its sections have no names");
+}
+
+static tj_status find_symbols(reader *this)
+{
+    size_t found = 0;
+    for (size_t i = 1; i < this->header.e_shnum; i++) {
+        Elf64_Shdr section = section_at(this, i);
+        if (section.sh_type == SHT_SYMTAB_SHNDX)
+            return refuse(this, "it has too many sections");
+        if (section.sh_type != SHT_SYMTAB)
+            continue;
+        found++;
+        this->symbols = section;
+    }
+    if (found != 1 || this->symbols.sh_entsize != sizeof(Elf64_Sym) ||
+        this->symbols.sh_size % sizeof(Elf64_Sym) ||
+        !is_inside(this, this->symbols.sh_offset, this->symbols.sh_size))
+        return refuse(this, "it has no table of symbols");
+    if (this->symbols.sh_link == 0 || this->symbols.sh_link >= this->header.e_shnum)
+        return refuse(this, "its symbols have no names");
+    this->strings = section_at(this, this->symbols.sh_link);
+    return is_string_table(this, &this->strings) ? TJ_OK
+                                                 : refuse(this, "its symbols have no names");
+}
+
+/* ---- sections ---------------------------------------------------------------- */
+
+static bool is_refused(const reader *this, const Elf64_Shdr *section, const char *name)
+{
+    return (section->sh_flags & SHF_TLS) ||
+           (!this->keeps_state && (section->sh_flags & SHF_WRITE) &&
+            !is_kind(name, ".data.rel.ro"));
+}
+
+/* Sections that libtcc may put into memory. */
+static bool is_known_section(const char *name)
+{
+    static const char *const kinds[] = {".text", ".rodata",   ".data.rel.ro", ".data", ".bss",
+                                        ".note", ".eh_frame", ".tdata",       ".tbss", ".lrodata"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (is_kind(name, kinds[i]))
+            return true;
+    return false;
+}
+
+static tj_status check_loaded(const reader *this, const Elf64_Shdr *section, const char *name)
+{
+    if (is_kind(name, ".init_array") || is_kind(name, ".fini_array") || is_kind(name, ".ctors") ||
+        is_kind(name, ".dtors") || is_kind(name, ".init") || is_kind(name, ".fini"))
+        return refuse(this, "it wants code to run when it is loaded");
+    if (section->sh_size && is_refused(this, section, name))
+        return refuse(this, "it holds data that it may write");
+    if (section->sh_addralign > MOST_ALIGNMENT ||
+        (section->sh_addralign & (section->sh_addralign - 1)))
+        return refuse(this, "a section wants to be aligned to more than 64 bytes");
+    return section->sh_size && !is_known_section(name) ? refuse(this, "it has an unknown section")
+                                                       : TJ_OK;
+}
+
+/* ---- relocations ----------------------------------------------------------------- */
+
+static bool is_known_relocation(uint32_t type)
+{
+#if defined(__x86_64__)
+    static const unsigned char known[] = {R_X86_64_64,        R_X86_64_PC32,
+                                          R_X86_64_PLT32,     R_X86_64_GOTPCREL,
+                                          R_X86_64_GOTPCRELX, R_X86_64_REX_GOTPCRELX};
+    return type < 256 && memchr(known, (int)type, sizeof known) != NULL;
+#else
+    (void)type; /* libtcc refuses what it does not know */
+    return true;
+#endif
+}
+
+/* Those that lead to the address of a symbol, in a table of libtcc's. Their addend is not looked
+ * at there. *taken: what libtcc counts in its place. */
+static bool is_by_table(uint32_t type, int64_t *taken)
+{
+#if defined(__x86_64__)
+    *taken = -4; /* where no constant follows in the instruction */
+    return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX ||
+           type == R_X86_64_REX_GOTPCRELX;
+#else
+    *taken = 0;
+    return type == R_AARCH64_ADR_GOT_PAGE || type == R_AARCH64_LD64_GOT_LO12_NC;
+#endif
+}
+
+/* Bytes that libtcc changes. */
+static uint64_t width_of(uint32_t type)
+{
+#if defined(__x86_64__)
+    return type == R_X86_64_64 ? 8 : 4;
+#else
+    return type == R_AARCH64_ABS64 ? 8 : 4;
+#endif
+}
+
+static bool is_relocations(const reader *this, const Elf64_Shdr *section)
+{
+    return section->sh_info > 0 && section->sh_info < this->header.e_shnum &&
+           section->sh_entsize == sizeof(Elf64_Rela) && section->sh_size % sizeof(Elf64_Rela) == 0;
+}
+
+static bool is_place(const Elf64_Shdr *target, const Elf64_Rela *one)
+{
+    uint64_t width = width_of((uint32_t)ELF64_R_TYPE(one->r_info));
+    return target->sh_type != SHT_NOBITS && target->sh_size >= width &&
+           one->r_offset <= target->sh_size - width;
+}
+
+static Elf64_Rela relocation_at(const reader *this, const Elf64_Shdr *section, uint64_t at)
+{
+    Elf64_Rela one;
+    memcpy(&one, this->bytes + section->sh_offset + at, sizeof one);
+    return one;
+}
+
+/* The relocations of one section. Those of debug data are libtcc's to skip. */
+static tj_status check_relocations(const reader *this, const Elf64_Shdr *section)
+{
+    if (!is_relocations(this, section))
+        return refuse(this, "its relocations cannot be read");
+    Elf64_Shdr target = section_at(this, section->sh_info);
+    for (uint64_t at = 0; at < section->sh_size; at += sizeof(Elf64_Rela)) {
+        Elf64_Rela one = relocation_at(this, section, at);
+        uint32_t type = (uint32_t)ELF64_R_TYPE(one.r_info);
+        int64_t taken;
+        if (!is_place(&target, &one) || ELF64_R_SYM(one.r_info) >= symbol_count(this))
+            return refuse(this, "a relocation leads outside");
+        if (!is_known_relocation(type))
+            return refuse(this, "it has a relocation of unknown type");
+        if (is_by_table(type, &taken) && one.r_addend != taken)
+            return refuse(this, "libtcc would misread a relocation");
+    }
+    return TJ_OK;
+}
+
+#if defined(__x86_64__)
+
+/* Moves an addend that libtcc does not look at to the place itself, to whose value it adds. */
+static void move_addend(unsigned char *bytes, uint64_t place, uint64_t relocation)
+{
+    Elf64_Rela one;
+    uint32_t value;
+    int64_t taken;
+    memcpy(&one, bytes + relocation, sizeof one);
+    if (!is_by_table((uint32_t)ELF64_R_TYPE(one.r_info), &taken) || one.r_addend < INT16_MIN ||
+        one.r_addend > INT16_MAX)
+        return;
+    memcpy(&value, bytes + place, sizeof value);
+    value += (uint32_t)(one.r_addend - taken);
+    memcpy(bytes + place, &value, sizeof value);
+    one.r_addend = taken;
+    memcpy(bytes + relocation, &one, sizeof one);
+}
+
+/* An instruction with a constant at its end has another addend than libtcc's: gcc loads two
+ * addresses into one vector so. What does not look right is left to tj_object_check(). */
+void tj_object_settle(unsigned char *bytes, size_t size)
+{
+    reader this = {.bytes = bytes, .size = size};
+    if (check_header(&this))
+        return;
+    for (size_t i = 1; i < this.header.e_shnum; i++) {
+        Elf64_Shdr section = section_at(&this, i);
+        if (section.sh_type != SHT_RELA || !is_inside(&this, section.sh_offset, section.sh_size) ||
+            !is_relocations(&this, &section))
+            continue;
+        Elf64_Shdr target = section_at(&this, section.sh_info);
+        for (uint64_t at = 0; at < section.sh_size; at += sizeof(Elf64_Rela)) {
+            Elf64_Rela one = relocation_at(&this, &section, at);
+            if (is_place(&target, &one) && is_inside(&this, target.sh_offset, target.sh_size))
+                move_addend(bytes, target.sh_offset + one.r_offset, section.sh_offset + at);
+        }
+    }
+}
+
+#else
+
+/* Compilers use no such addends here. */
+void tj_object_settle(unsigned char *bytes, size_t size)
+{
+    (void)bytes;
+    (void)size;
+}
+
+#endif
+
+/* ---- sections, one by one -------------------------------------------------------------- */
+
+static tj_status check_section(const reader *this, size_t i, tj_object *object)
+{
+    Elf64_Shdr section = section_at(this, i);
+    const char *name = string_at(this, &this->names, section.sh_name);
+    if (!name)
+        return refuse(this, "a section has no name");
+    if (section.sh_type == SHT_NOBITS ? section.sh_size > MOST_BYTES
+                                      : !is_inside(this, section.sh_offset, section.sh_size))
+        return refuse(this, "a section leads outside");
+    if (section.sh_type == SHT_RELA)
+        return check_relocations(this, &section);
+    if (section.sh_type == SHT_REL || section.sh_type == SHT_DYNAMIC)
+        return refuse(this, "it has an unknown section");
+    if (section.sh_flags & SHF_COMPRESSED)
+        return refuse(this, "a section is compressed");
+    if ((section.sh_flags & SHF_EXECINSTR) && section.sh_type == SHT_PROGBITS)
+        object->fuses |= tj_code_fuses(this->bytes + section.sh_offset, section.sh_size);
+    if (section.sh_flags & SHF_ALLOC)
+        return check_loaded(this, &section, name);
+    /* Not for memory, yet libtcc merges sections by name. */
+    bool table = section.sh_type == SHT_STRTAB || section.sh_type == SHT_SYMTAB ||
+                 section.sh_type == SHT_GROUP;
+    return table || section.sh_size == 0 || is_kind(name, ".comment") || is_kind(name, ".note") ||
+                   starts_with(name, ".debug") || starts_with(name, ".llvm") ||
+                   starts_with(name, ".gnu.")
+               ? TJ_OK
+               : refuse(this, "it has an unknown section");
+}
+
+/* ---- symbols ----------------------------------------------------------------- */
+
+static tj_status add_undefined(const reader *this, const char *name, tj_object *object)
+{
+    if (!strcmp(name, "_GLOBAL_OFFSET_TABLE_"))
+        return TJ_OK; /* libtcc's own */
+    if (!tj_grow(&object->undefined, object->nundefined, &object->capacity,
+                 sizeof *object->undefined))
+        return tj_fail_no_memory(this->error);
+    char *copy = tj_copy_string(name);
+    if (!copy)
+        return tj_fail_no_memory(this->error);
+    object->undefined[object->nundefined++] = copy;
+    return TJ_OK;
+}
+
+static tj_status check_symbol(const reader *this, size_t i, tj_object *object)
+{
+    Elf64_Sym symbol = symbol_at(this, i);
+    const char *name = string_at(this, &this->strings, symbol.st_name);
+    unsigned char type = ELF64_ST_TYPE(symbol.st_info);
+    if (!name)
+        return refuse(this, "a symbol has no name");
+    if (type > STT_FILE) /* thread locals, indirect functions */
+        return refuse(this, type == STT_COMMON || type == STT_TLS
+                                ? "it holds data that it may write"
+                                : "it has a symbol of unknown type");
+    switch (symbol.st_shndx) {
+    case SHN_UNDEF:
+        return name[0] ? add_undefined(this, name, object) : TJ_OK;
+    case SHN_ABS:
+        return TJ_OK;
+    case SHN_COMMON:
+        return refuse(this, "it holds data that it may write");
+    default:
+        break;
+    }
+    if (symbol.st_shndx >= this->header.e_shnum)
+        return refuse(this, "a symbol leads outside");
+    Elf64_Shdr section = section_at(this, symbol.st_shndx);
+    return symbol.st_value > section.sh_size ? refuse(this, "a symbol leads outside") : TJ_OK;
+}
+
+/* ---- the whole --------------------------------------------------------------- */
+
+tj_status tj_object_check(const unsigned char *bytes, size_t size, tj_object *object,
+                          tj_error *error)
+{
+    reader this = {
+        .bytes = bytes, .size = size, .error = error, .keeps_state = object->keeps_state};
+    tj_status status = check_header(&this);
+    if (!status)
+        status = find_symbols(&this);
+    for (size_t i = 1; !status && i < symbol_count(&this); i++)
+        status = check_symbol(&this, i, object);
+    for (size_t i = 1; !status && i < this.header.e_shnum; i++)
+        status = check_section(&this, i, object);
+    return status;
+}
+
+static bool seal(const tj_object *object, int seals)
+{
+    return fcntl(object->fd, F_ADD_SEALS, seals) == 0;
+}
+
+static tj_status settle_file(const tj_object *object, size_t size, tj_error *error)
+{
+    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, object->fd, 0);
+    if (bytes == MAP_FAILED) /* one that is sealed already was settled before that, or is refused */
+        return errno == EPERM ? TJ_OK : tj_fail_no_memory(error);
+    tj_object_settle(bytes, size);
+    munmap(bytes, size);
+    return TJ_OK;
+}
+
+static tj_status check_file(tj_object *object, size_t size, tj_error *error)
+{
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, object->fd, 0);
+    if (bytes == MAP_FAILED)
+        return tj_fail_no_memory(error);
+    tj_status status = tj_object_check(bytes, size, object, error);
+    munmap(bytes, size);
+    return status;
+}
+
+/* Whoever still has the file can no longer change its size, and nothing of it when it is
+ * checked. */
+tj_status tj_object_look(tj_object *object, tj_error *error)
+{
+    struct stat about;
+    if (!seal(object, F_SEAL_SHRINK | F_SEAL_GROW) || fstat(object->fd, &about))
+        return tj_fail(error, TJ_COMPILE_FAILED, "the compiler's object is still in use");
+    if (about.st_size == 0)
+        return tj_fail(error, TJ_COMPILE_FAILED, "the compiler wrote no object");
+    if (about.st_size > MOST_BYTES)
+        return tj_fail(error, TJ_COMPILE_FAILED, "the compiler's object is too large");
+    size_t size = (size_t)about.st_size;
+    tj_status status = settle_file(object, size, error);
+    if (!status && !seal(object, F_SEAL_WRITE))
+        status = tj_fail(error, TJ_COMPILE_FAILED, "the compiler's object is still in use");
+    return status ? status : check_file(object, size, error);
+}
+
+void tj_object_clear(tj_object *object)
+{
+    for (size_t i = 0; i < object->nundefined; i++)
+        tj_free(object->undefined[i]);
+    tj_free(object->undefined);
+    *object = (tj_object){.fd = -1};
+}

@@ -1,0 +1,167 @@
+/* body.c: how a slice's text ends, seen without compiling it (body.h).
+ *
+ * A body that runs through to a last `return true;` can stand in the loop
+ * itself: the last return goes away, `return false;` leaves the loop. Such a
+ * body is called direct. Only what this file fully understands is: directives,
+ * jumps, and what belongs to a function of its own (statics, its name, its
+ * stack) are left to the compiler. Returns that macros hide are not seen here,
+ * as those of headers could not be; the loop is written so that they do not compile.
+ */
+#include "read/body.h"
+#include "read/expand.h"
+
+/* Words that mean something else in a loop than in a function, or may. */
+static const char *const unfit[] = {"static",
+                                    "goto",
+                                    "__func__",
+                                    "__FUNCTION__",
+                                    "__PRETTY_FUNCTION__",
+                                    "__label__",
+                                    "extern",
+                                    "__builtin_frame_address",
+                                    "__builtin_return_address",
+                                    NULL};
+
+static bool is_unfit(const tj_tokens *tokens, size_t i)
+{
+    return tokens->items[i].length == 0 || tj_token_directs(tokens, i) ||
+           tj_token_at(tokens, i, "%:") || tj_token_word(tokens, i, TJ_ASSEMBLER) ||
+           tj_token_among(tokens, i, unfit);
+}
+
+static bool add_return(tj_body *body, size_t start, size_t end)
+{
+    if (!tj_grow(&body->returns, body->nreturns, &body->capacity, sizeof(*body->returns)))
+        return false;
+    body->returns[body->nreturns++] = (tj_span){start, end};
+    return true;
+}
+
+/* What stands behind `return` at *i: 1 true, 0 false, -1 anything else. *i moves to the
+ * semicolon. */
+static int read_truth(const tj_tokens *tokens, size_t *i)
+{
+    static const char *const yes[] = {"true", "1", NULL}, *const no[] = {"false", "0", NULL};
+    size_t parentheses = 0;
+    while (tj_token_at(tokens, ++*i, "("))
+        parentheses++;
+    int truth = tj_token_among(tokens, *i, yes) ? 1 : tj_token_among(tokens, *i, no) ? 0 : -1;
+    while (tj_token_at(tokens, ++*i, ")") && parentheses > 0)
+        parentheses--;
+    return tj_token_at(tokens, *i, ";") && !parentheses ? truth : -1;
+}
+
+/* A statement of its own may begin at i. */
+static bool may_start(const tj_tokens *tokens, size_t i)
+{
+    static const char *const before[] = {";", "{", "}", NULL};
+    return i == 0 || tj_token_among(tokens, i - 1, before);
+}
+
+bool tj_body_read(const tj_tokens *tokens, tj_body *body)
+{
+    static const char *const opening[] = {"(", "[", "{", NULL};
+    static const char *const closing[] = {")", "]", "}", NULL};
+    bool fits = true, ended = false, fine = true;
+    int depth = 0; /* of brackets of any kind */
+    *body = (tj_body){.total = true};
+    for (size_t i = 0; i < tokens->count && fits && fine; i++) {
+        size_t start = i;
+        if (ended) { /* the last return was not the last */
+            fits = false;
+        } else if (tj_token_at(tokens, i, "return")) {
+            int truth = read_truth(tokens, &i);
+            fits = truth == 0 || (truth == 1 && depth == 0 && may_start(tokens, start));
+            ended = truth == 1;
+            body->total &= truth == 1;
+            fine = !fits || add_return(body, tokens->items[start].start, tokens->items[i].end);
+        } else {
+            depth += tj_token_among(tokens, i, opening) - tj_token_among(tokens, i, closing);
+            fits = !is_unfit(tokens, i);
+        }
+    }
+    body->direct = fits && ended;
+    body->total &= body->direct;
+    return fine;
+}
+
+void tj_body_clear(tj_body *body)
+{
+    tj_free(body->returns);
+    *body = (tj_body){0};
+}
+
+/* What takes stack until its function returns, or comes back to a function: in a loop
+ * each slice would take more, and no compiler makes an inline function of it. Part of
+ * the name, as macros of other libraries have it: g_alloca, strdupa, sigsetjmp. */
+static bool holds_stack(const tj_token *token)
+{
+    static const char *const parts[] = {"alloca", "strdupa", "strndupa", "setjmp"};
+    for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++)
+        for (size_t i = 0; i + strlen(parts[p]) <= token->length; i++)
+            if (!memcmp(token->text + i, parts[p], strlen(parts[p])))
+                return true;
+    return false;
+}
+
+/* Behind token i, && is a label's address rather than "and". */
+static bool wants_operand(const tj_tokens *tokens, size_t i)
+{
+    static const char *const closing[] = {")", "]", "}", NULL};
+    return tj_token_at(tokens, i, "return") ||
+           (tokens->items[i].kind == TJ_TOKEN_PUNCTUATOR && !tj_token_among(tokens, i, closing));
+}
+
+bool tj_body_wants_function(const tj_tokens *tokens)
+{
+    bool found = false;
+    for (size_t i = 0; i < tokens->count && !found; i++)
+        found = (tj_token_is_name(tokens, i) && holds_stack(&tokens->items[i])) ||
+                (tj_token_at(tokens, i, "goto") && tj_token_at(tokens, i + 1, "*")) ||
+                (tj_token_at(tokens, i, "&&") && (i == 0 || wants_operand(tokens, i - 1)));
+    return found;
+}
+
+static bool has_unfit_token(const tj_tokens *tokens)
+{
+    bool found = false;
+    for (size_t i = 0; i < tokens->count && !found; i++)
+        found = is_unfit(tokens, i);
+    return found;
+}
+
+tj_standing tj_expression_standing(const tj_piece *expression, const tj_piece *before)
+{
+    tj_expander *expander = tj_expander_new();
+    tj_expanded front = {0}, own = {0};
+    tj_standing standing = TJ_STANDS_APART;
+    if (!expander || !tj_expand(expander, before, &front) ||
+        !tj_expand(expander, expression, &own) || tj_body_wants_function(&front.tokens) ||
+        tj_body_wants_function(&own.tokens))
+        goto done;
+    bool hidden = tj_expander_includes(expander) || own.doubts || front.fault.text;
+    standing = hidden || has_unfit_token(&own.tokens) ? TJ_STANDS_IN_FUNCTION : TJ_STANDS_IN_LOOP;
+done:
+    tj_expanded_clear(&own);
+    tj_expanded_clear(&front);
+    tj_expander_free(expander);
+    return standing;
+}
+
+/* True for the number of one of ndims dims. */
+static bool is_axis(const tj_tokens *tokens, size_t i, int ndims)
+{
+    const tj_token *token = &tokens->items[i];
+    return i < tokens->count && token->kind == TJ_TOKEN_NUMBER && token->length == 1 &&
+           *token->text >= '0' && *token->text < '0' + (ndims < 10 ? ndims : 10);
+}
+
+bool tj_body_only_indexes(const tj_tokens *tokens, const char *prefix, const char *name, int ndims)
+{
+    bool fine = true;
+    for (size_t i = 0; i < tokens->count && fine; i++)
+        if (tj_token_is_name(tokens, i) && tj_token_is_joined(&tokens->items[i], prefix, name))
+            fine = tj_token_at(tokens, i + 1, "[") && is_axis(tokens, i + 2, ndims) &&
+                   tj_token_at(tokens, i + 3, "]");
+    return fine;
+}

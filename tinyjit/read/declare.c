@@ -1,0 +1,412 @@
+/* declare.c: reading a text that only declares variables and types.
+ *
+ * Such a text must be able to become locals of a function as well as members of
+ * a struct with its typedefs in front. So every declaration is taken apart as far
+ * as needed to know what it is and which names it declares; what has no place in
+ * a struct is refused. Both halves keep the lines of the text: what belongs to
+ * the other half becomes blanks.
+ */
+#include <string.h>
+
+#include "internal.h"
+#include "read/scan.h"
+#include "read/tokens.h"
+
+typedef struct reader {
+    const tj_piece *piece;
+    const char *name; /* that names must hold; NULL: any */
+    tj_tokens tokens;
+    tj_declarations *declarations;
+    tj_words names; /* becomes declarations->names */
+    tj_messages *messages;
+    bool failed; /* a message was added */
+} reader;
+
+static void refuse(reader *this, size_t from, size_t to, const char *text)
+{
+    const tj_token *last = &this->tokens.items[to > from ? to - 1 : from];
+    this->failed = true;
+    tj_messages_add_at(this->messages, this->piece, this->tokens.items[from].start, last->end,
+                       text);
+}
+
+static bool refuse_one(reader *this, size_t at, const char *text)
+{
+    refuse(this, at, at + 1, text);
+    return false;
+}
+
+/* ---- words ------------------------------------------------------------------ */
+
+enum {
+    ANNOTATIONS = TJ_ATTRIBUTE | TJ_EXTENSION
+};
+
+/* The reason why a declaration must not have this word, or NULL. */
+static const char *fault_of_word(const tj_tokens *tokens, size_t at)
+{
+    if (tj_token_word(tokens, at, TJ_STORAGE | TJ_THREAD_LOCAL))
+        return "storage classes have no place among the declarations of a block";
+    if (tj_token_word(tokens, at, TJ_STATEMENT | TJ_ASSEMBLER))
+        return "a statement: only declarations of variables and types can stand here";
+    if (tj_token_at(tokens, at, "_Static_assert"))
+        return "only declarations of variables and types can stand here";
+    return NULL;
+}
+
+/* Behind an annotation and its group. */
+static size_t skip_annotations(const reader *this, size_t at, size_t end)
+{
+    while (at < end && tj_token_word(&this->tokens, at, ANNOTATIONS)) {
+        at++;
+        if (at < end && tj_token_at(&this->tokens, at, "("))
+            at = this->tokens.mates[at] + 1;
+    }
+    return at < end ? at : end;
+}
+
+/* ---- specifiers ------------------------------------------------------------- */
+
+/* What stands in front of the first declarator. */
+typedef struct specifiers {
+    size_t end;
+    bool is_typedef;
+    bool has_type;
+    bool defines; /* a struct, union or enum; or names its tag */
+} specifiers;
+
+/* "struct tag {...}": returns the index behind it. */
+static size_t skip_definition(const reader *this, size_t at, size_t end)
+{
+    at = skip_annotations(this, at + 1, end);
+    if (at < end && tj_token_is_name(&this->tokens, at))
+        at++;
+    if (at < end && tj_token_at(&this->tokens, at, "{"))
+        at = this->tokens.mates[at] + 1;
+    return at < end ? at : end;
+}
+
+/* A name that is no keyword, with no type before it: the type, perhaps a macro
+ * with arguments. */
+static size_t skip_type_name(const reader *this, size_t at, size_t end)
+{
+    at++;
+    if (at >= end || !tj_token_at(&this->tokens, at, "("))
+        return at;
+    size_t behind = this->tokens.mates[at] + 1;
+    bool is_macro = behind < end && (tj_token_is_name(&this->tokens, behind) ||
+                                     tj_token_at(&this->tokens, behind, "*"));
+    return is_macro ? behind : at;
+}
+
+/* With a group in parentheses behind it. */
+static bool is_typeof(const tj_tokens *tokens, size_t at)
+{
+    return (tj_token_word(tokens, at, TJ_TYPEOF) || tj_token_at(tokens, at, "_Atomic")) &&
+           tj_token_at(tokens, at + 1, "(");
+}
+
+static specifiers read_specifiers(const reader *this, size_t at, size_t end)
+{
+    const tj_tokens *tokens = &this->tokens;
+    specifiers found = {0};
+    while (at < end && tj_token_is_name(tokens, at)) {
+        size_t next = at + 1;
+        if (tj_token_word(tokens, at, TJ_TYPEDEF)) {
+            found.is_typedef = true;
+        } else if (tj_token_word(tokens, at, TJ_DEFINER)) {
+            next = skip_definition(this, at, end);
+            found.defines = found.has_type = true;
+        } else if (is_typeof(tokens, at)) {
+            next = tokens->mates[next] + 1;
+            found.has_type = true;
+        } else if (tj_token_word(tokens, at, ANNOTATIONS)) {
+            next = skip_annotations(this, at, end);
+        } else if (tj_token_word(tokens, at, TJ_TYPE)) {
+            found.has_type = true;
+        } else if (!tj_token_word(tokens, at, TJ_QUALIFIER)) {
+            if (found.has_type && !(next < end && tj_token_is_name(tokens, next) &&
+                                    !tj_token_word(tokens, next, ANNOTATIONS)))
+                break; /* what is declared */
+            next = skip_type_name(this, at, end);
+            found.has_type = true;
+        }
+        at = next;
+    }
+    found.end = at < end ? at : end;
+    return found;
+}
+
+/* ---- declarators ------------------------------------------------------------ */
+
+static bool check_name(reader *this, size_t at)
+{
+    const tj_token *token = &this->tokens.items[at];
+    const char *name = this->name;
+    tj_text spelled = {0}, what = {0};
+    tj_text_add(&spelled, token->text, token->length);
+    if (!spelled.failed && name) {
+        const char *found = strstr(spelled.data, name);
+        bool taken = (!strncmp(spelled.data, "py_", 3) && !strcmp(spelled.data + 3, name)) ||
+                     (!strncmp(spelled.data, "storage_", 8) && !strcmp(spelled.data + 8, name));
+        if (!found)
+            tj_text_printf(&what, "'%s' must have the variable's name, '%s', in its name",
+                           spelled.data, name);
+        else if (taken)
+            tj_text_printf(&what, "'%s' is declared already: it is the %s", spelled.data,
+                           spelled.data[0] == 'p' ? "object in the variable's storage"
+                                                  : "variable's storage");
+    }
+    bool fine = !what.data;
+    if (spelled.failed || what.failed)
+        this->messages->failed = true;
+    else if (what.data)
+        refuse_one(this, at, what.data);
+    tj_text_clear(&spelled);
+    tj_text_clear(&what);
+    return fine;
+}
+
+/* The enumerators of the group that opens at `open`. */
+static bool check_enumerators(reader *this, size_t open)
+{
+    const tj_tokens *tokens = &this->tokens;
+    bool fine = true, begins = true;
+    for (size_t i = open + 1; fine && i < tokens->mates[open]; i++) {
+        if (begins && tj_token_is_name(tokens, i))
+            fine = check_name(this, i);
+        begins = tj_token_at(tokens, i, ",");
+        if (tokens->mates[i] > i)
+            i = tokens->mates[i]; /* a value in brackets */
+    }
+    return fine;
+}
+
+/* Tags and enumerators are names of the whole block, those of types in types too. Tags
+ * that are only used may be anybody's. `bare`: nothing is declared but a type. */
+static bool check_tags(reader *this, size_t at, size_t end, bool bare)
+{
+    const tj_tokens *tokens = &this->tokens;
+    bool fine = true;
+    for (size_t i = at; fine && i < end; i++) {
+        if (!tj_token_word(tokens, i, TJ_DEFINER))
+            continue;
+        size_t tag = skip_annotations(this, i + 1, end);
+        bool named = tag < end && tj_token_is_name(tokens, tag);
+        size_t open = tag + named;
+        bool defines = open < end && tj_token_at(tokens, open, "{");
+        if (named && (defines || (bare && i == at)))
+            fine = check_name(this, tag);
+        if (fine && defines && tj_token_at(tokens, i, "enum"))
+            fine = check_enumerators(this, open);
+    }
+    return fine;
+}
+
+/* Names in the size of an array: those of variables make it a variable one. */
+static bool check_size(reader *this, size_t open)
+{
+    const tj_tokens *tokens = &this->tokens;
+    for (size_t i = open + 1; i < tokens->mates[open]; i++) {
+        tj_text spelled = {0};
+        tj_text_add(&spelled, tokens->items[i].text, tokens->items[i].length);
+        bool fine = !tj_token_is_name(tokens, i) || !this->name || spelled.failed ||
+                    !strstr(spelled.data, this->name) || tj_token_at(tokens, i - 1, "sizeof") ||
+                    (tj_token_at(tokens, i - 1, "(") && tj_token_at(tokens, i - 2, "sizeof"));
+        tj_text_clear(&spelled);
+        if (!fine)
+            return refuse_one(this, i, "the size of an array must be a constant here");
+    }
+    return true;
+}
+
+/* What stands behind the declared name. */
+static bool check_suffix(reader *this, size_t at, size_t end, bool may_be_function)
+{
+    const tj_tokens *tokens = &this->tokens;
+    while (at < end) {
+        if (tj_token_at(tokens, at, "=") || tj_token_at(tokens, at, "{"))
+            return refuse_one(this, at,
+                              "an initializer: c_init gives variables their first values");
+        if (tj_token_at(tokens, at, "(") && !may_be_function)
+            return refuse_one(this, at,
+                              "a function: only variables and types can be declared here");
+        if (tj_token_at(tokens, at, "[") && !check_size(this, at))
+            return false;
+        if (tj_token_at(tokens, at, "(") || tj_token_at(tokens, at, "["))
+            at = tokens->mates[at] + 1;
+        else if (tj_token_word(tokens, at, ANNOTATIONS))
+            at = skip_annotations(this, at, end);
+        else
+            return refuse_one(this, at, "only declarations of variables and types can stand here");
+    }
+    return true;
+}
+
+/* Reads [at, end), a declarator: "*name", "(*name)(int)", "name[3]". */
+static bool read_declarator(reader *this, size_t at, size_t end, bool is_typedef)
+{
+    const tj_tokens *tokens = &this->tokens;
+    size_t start = at, name_end = end;
+    bool grouped = false;
+    for (;; at++) {
+        at = skip_annotations(this, at, end);
+        if (at < end && tj_token_at(tokens, at, "(")) {
+            grouped = true;
+            name_end = name_end == end ? tokens->mates[at] : name_end;
+        } else if (at >= end ||
+                   !(tj_token_at(tokens, at, "*") || tj_token_word(tokens, at, TJ_QUALIFIER))) {
+            break;
+        }
+    }
+    if (at >= end || !tj_token_is_name(tokens, at))
+        return refuse_one(this,
+                          at < end      ? at
+                          : start < end ? start
+                                        : end,
+                          "only declarations of variables and types can stand here");
+    if (!check_name(this, at))
+        return false;
+    if (!is_typedef)
+        tj_words_add(&this->names, tokens->items[at].text, tokens->items[at].length);
+    if (!grouped)
+        return check_suffix(this, at + 1, end, is_typedef);
+    return check_suffix(this, name_end + 1 < end ? name_end + 1 : end, end, true);
+}
+
+/* The comma or the end behind a declarator. */
+static size_t declarator_end(const reader *this, size_t at, size_t end)
+{
+    for (; at < end && !tj_token_at(&this->tokens, at, ","); at++)
+        if (this->tokens.mates[at] > at && this->tokens.mates[at] < end)
+            at = this->tokens.mates[at];
+    return at < end ? at : end;
+}
+
+/* ---- declarations ----------------------------------------------------------- */
+
+/* Copies the tokens [from, to) and what is between them to where they are in
+ * the original. */
+static void keep(reader *this, char *half, size_t from, size_t to)
+{
+    size_t start = this->tokens.items[from].start, end = this->tokens.items[to - 1].end;
+    memcpy(half + start, this->piece->text + start, end - start);
+}
+
+/* Looks for words that no declaration has. */
+static bool check_words(reader *this, size_t at, size_t end)
+{
+    for (size_t i = at; i < end; i++) {
+        const char *fault = fault_of_word(&this->tokens, i);
+        if (fault)
+            return refuse_one(this, i, fault);
+    }
+    return true;
+}
+
+/* Reads [at, end), end being the semicolon. */
+static void read_declaration(reader *this, size_t at, size_t end)
+{
+    size_t start = at;
+    specifiers found = read_specifiers(this, at, end);
+    at = found.end;
+    bool bare = at == end;
+    if (bare ? found.is_typedef || !found.defines : !found.has_type) {
+        refuse(this, start, end, "only declarations of variables and types can stand here");
+        return;
+    }
+    bool fine = check_tags(this, start, end, bare);
+    while (fine && at < end) {
+        size_t stop = declarator_end(this, at, end);
+        fine = read_declarator(this, at, stop, found.is_typedef);
+        at = stop + 1;
+    }
+    tj_declarations *to = this->declarations;
+    if (fine)
+        keep(this, bare || found.is_typedef ? to->typedefs : to->members, start, end + 1);
+}
+
+/* The semicolon that ends the declaration at `at`, or count. */
+static size_t declaration_end(const reader *this, size_t at)
+{
+    const tj_tokens *tokens = &this->tokens;
+    for (; at < tokens->count && !tj_token_at(tokens, at, ";"); at++)
+        if (tokens->mates[at] > at)
+            at = tokens->mates[at];
+    return at < tokens->count ? at : tokens->count;
+}
+
+static void read_all(reader *this)
+{
+    const tj_tokens *tokens = &this->tokens;
+    for (size_t at = 0; at < tokens->count && !this->messages->failed;) {
+        if (tj_token_directs(tokens, at)) {
+            refuse(this, at, at + 2 < tokens->count ? at + 2 : tokens->count,
+                   "a directive: only declarations of variables and types can stand here");
+            at = tj_tokens_behind_line(tokens, at);
+            continue;
+        }
+        size_t end = declaration_end(this, at);
+        bool fine = check_words(this, at, end);
+        if (fine && end == tokens->count)
+            refuse_one(this, tokens->count - 1, "a declaration ends with ';'");
+        else if (fine && end > at)
+            read_declaration(this, at, end);
+        at = end + 1;
+    }
+}
+
+/* As many bytes, blank but for the ends of lines. */
+static char *blank_copy(const tj_piece *piece)
+{
+    char *copy = tj_realloc(NULL, 0, piece->length + 1);
+    for (size_t i = 0; copy && i < piece->length; i++)
+        copy[i] = piece->text[i] == '\n' ? '\n' : ' ';
+    if (copy)
+        copy[piece->length] = '\0';
+    return copy;
+}
+
+tj_status tj_declarations_read(const tj_piece *piece, const char *name,
+                               tj_declarations *declarations, tj_messages *messages,
+                               tj_error *error)
+{
+    tj_piece text = {piece->file, piece->text ? piece->text : "", piece->text ? piece->length : 0};
+    reader this = {
+        .piece = &text, .name = name, .declarations = declarations, .messages = messages};
+    *declarations = (tj_declarations){blank_copy(&text), blank_copy(&text), NULL, 0};
+    tj_status status = TJ_NO_MEMORY;
+    if (!declarations->typedefs || !declarations->members ||
+        !tj_tokens_read(&this.tokens, text.text, text.length))
+        goto done;
+    read_all(&this);
+    tj_words_add(&this.names, "", 0); /* there is a list, even if it is empty */
+    if (this.names.failed || messages->failed)
+        goto done;
+    status = this.failed ? TJ_COMPILE_FAILED : TJ_OK;
+    tj_free(this.names.items[--this.names.count]);
+    this.names.items[this.names.count] = NULL;
+    declarations->names = this.names.items;
+    declarations->nnames = this.names.count;
+    this.names = (tj_words){0};
+done:
+    tj_words_clear(&this.names);
+    tj_tokens_clear(&this.tokens);
+    if (status)
+        tj_declarations_clear(declarations);
+    if (status == TJ_COMPILE_FAILED)
+        return tj_fail(error, status, "'%s' must only declare", text.file ? text.file : "");
+    return status ? tj_fail_no_memory(error) : TJ_OK;
+}
+
+void tj_declarations_clear(tj_declarations *declarations)
+{
+    if (!declarations)
+        return;
+    for (size_t i = 0; i < declarations->nnames; i++)
+        tj_free(declarations->names[i]);
+    tj_free(declarations->names);
+    tj_free(declarations->typedefs);
+    tj_free(declarations->members);
+    *declarations = (tj_declarations){0};
+}

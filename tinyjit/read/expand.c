@@ -1,0 +1,638 @@
+/* expand.c: macros, put into effect (expand.h).
+ *
+ * As a preprocessor does it: arguments are expanded, put in place, and the result is
+ * read again together with what follows; a macro's name in what it makes itself is
+ * none. What a macro of an included file is stays a name. Where a definition stands in
+ * a condition that is over, the last one counts, and what it makes is marked as
+ * doubtful.
+ *
+ * Work is counted by tokens that are put somewhere; macros that make too much end it.
+ */
+#include "read/expand.h"
+#include "read/nesting.h"
+
+/* An #if that is open. */
+typedef struct condition {
+    size_t branch; /* the number of the way at hand */
+    size_t start, end;
+    bool has_else;
+    bool skips;   /* the way at hand is not compiled */
+    bool decided; /* by a 1: what follows is not compiled */
+} condition;
+
+struct tj_expander {
+    tj_macros *macros; /* owned */
+    tj_words pasted;   /* owned: what ## made */
+    size_t newest;     /* the number of a branch */
+    bool includes;
+};
+
+/* The expansion of one text. */
+typedef struct expansion {
+    tj_expander *shared;
+    const tj_piece *piece;
+    tj_expanded *text;
+    size_t at;     /* in the raw tokens */
+    size_t work, most_work;
+    size_t levels; /* macros in effect */
+    condition conditions[TJ_MAX_CONDITIONS];
+    size_t nconditions;
+    bool failed; /* no memory */
+} expansion;
+
+/* What a macro is given. */
+typedef struct argument {
+    size_t start, end; /* in the list of all that was given */
+    tj_tokens full;    /* owned: expanded */
+    bool is_full;
+} argument;
+
+typedef struct arguments {
+    tj_token open;   /* the parenthesis */
+    tj_tokens all;   /* owned: from behind that to the closing one */
+    argument *items; /* owned */
+    size_t count, capacity;
+} arguments;
+
+/* Tokens that are read next. */
+typedef struct source {
+    tj_tokens tokens; /* owned */
+    size_t at;
+    tj_macro *from; /* in effect as long as there are some left; NULL: an argument */
+} source;
+
+/* Tokens on their way into effect: of a text, an argument, the expression of a condition. */
+typedef struct run {
+    expansion *whole;
+    bool reads_text; /* behind the sources */
+    source *sources; /* owned: the innermost last */
+    size_t count, capacity;
+    tj_tokens *out;
+} run;
+
+tj_expander *tj_expander_new(void)
+{
+    tj_expander *expander = tj_alloc_zeroed(1, sizeof(tj_expander));
+    if (expander)
+        expander->macros = tj_macros_new();
+    if (expander && expander->macros)
+        return expander;
+    tj_expander_free(expander);
+    return NULL;
+}
+
+void tj_expander_free(tj_expander *expander)
+{
+    if (!expander)
+        return;
+    tj_macros_free(expander->macros);
+    tj_words_clear(&expander->pasted);
+    tj_free(expander);
+}
+
+bool tj_expander_includes(const tj_expander *expander)
+{
+    return expander->includes;
+}
+
+/* ---- lists and sources ------------------------------------------------------------- */
+
+static void end_early(run *this, const tj_token *place, const char *text)
+{
+    if (!this->whole->text->fault.text)
+        this->whole->text->fault = (tj_fault){text, place->start, place->end};
+}
+
+static bool has_ended(const run *this)
+{
+    return this->whole->failed || this->whole->text->fault.text;
+}
+
+static void add(run *this, tj_tokens *to, const tj_token *token)
+{
+    if (!tj_tokens_add(to, token))
+        this->whole->failed = true;
+}
+
+/* The same for what a macro has to do with. */
+static void add_counted(run *this, tj_tokens *to, const tj_token *token)
+{
+    if (++this->whole->work > this->whole->most_work)
+        end_early(this, token, "the macros here expand to too many tokens");
+    else
+        add(this, to, token);
+}
+
+static void put_mark(run *this, tj_token_kind kind, const tj_token *place)
+{
+    add(this, this->out,
+        &(tj_token){.kind = kind, .text = "", .start = place->start, .end = place->end});
+}
+
+/* Takes the list over. */
+static void push(run *this, tj_tokens *tokens, tj_macro *from)
+{
+    if (!tj_grow(&this->sources, this->count, &this->capacity, sizeof *this->sources)) {
+        this->whole->failed = true;
+        tj_tokens_clear(tokens);
+        return;
+    }
+    this->sources[this->count++] = (source){.tokens = *tokens, .from = from};
+    *tokens = (tj_tokens){0};
+    if (from) {
+        from->busy = true;
+        this->whole->levels++;
+    }
+}
+
+static void pop(run *this)
+{
+    source *last = &this->sources[--this->count];
+    if (last->from) {
+        last->from->busy = false;
+        this->whole->levels--;
+    }
+    tj_tokens_clear(&last->tokens);
+}
+
+static void clear_run(run *this)
+{
+    while (this->count > 0)
+        pop(this);
+    tj_free(this->sources);
+}
+
+static void read_directive(run *this);
+
+/* False at the end. */
+static bool next(run *this, tj_token *token)
+{
+    for (; this->count > 0; pop(this)) {
+        source *top = &this->sources[this->count - 1];
+        if (top->at < top->tokens.count) {
+            *token = top->tokens.items[top->at++];
+            return true;
+        }
+    }
+    while (this->reads_text && tj_token_directs(&this->whole->text->raw, this->whole->at) &&
+           !has_ended(this))
+        read_directive(this);
+    if (!this->reads_text || has_ended(this) || this->whole->at >= this->whole->text->raw.count)
+        return false;
+    *token = this->whole->text->raw.items[this->whole->at++];
+    return true;
+}
+
+static bool is_one(const tj_token *token, char byte)
+{
+    return token->kind == TJ_TOKEN_PUNCTUATOR && token->length == 1 && *token->text == byte;
+}
+
+/* What is read next is an opening parenthesis. */
+static bool is_called(const run *this)
+{
+    for (size_t i = this->count; i-- > 0;) {
+        const tj_tokens *tokens = &this->sources[i].tokens;
+        for (size_t at = this->sources[i].at; at < tokens->count; at++)
+            if (tokens->items[at].kind != TJ_TOKEN_DOUBT)
+                return is_one(&tokens->items[at], '(');
+    }
+    return this->reads_text && tj_token_at(&this->whole->text->raw, this->whole->at, "(");
+}
+
+/* ---- arguments ----------------------------------------------------------------------- */
+
+static void clear_arguments(arguments *this)
+{
+    for (size_t i = 0; i < this->count; i++)
+        tj_tokens_clear(&this->items[i].full);
+    tj_free(this->items);
+    tj_tokens_clear(&this->all);
+}
+
+static void end_argument(run *this, arguments *given, size_t start)
+{
+    if (!tj_grow(&given->items, given->count, &given->capacity, sizeof *given->items))
+        this->whole->failed = true;
+    else
+        given->items[given->count++] = (argument){.start = start, .end = given->all.count - 1};
+}
+
+/* Reads what stands in the parentheses, which is_called() has seen. False where they do
+ * not end. */
+static bool read_arguments(run *this, const tj_macro *to, arguments *given)
+{
+    size_t depth = 1, start = 0;
+    tj_token token;
+    while (next(this, &given->open) && given->open.kind == TJ_TOKEN_DOUBT)
+        continue;
+    while (depth > 0 && next(this, &token)) {
+        bool rest = to->takes_rest && given->count + 1 >= to->nparameters;
+        depth += is_one(&token, '(');
+        depth -= is_one(&token, ')');
+        add_counted(this, &given->all, &token);
+        if (has_ended(this))
+            return false;
+        if (depth == 0 || (depth == 1 && !rest && is_one(&token, ','))) {
+            end_argument(this, given, start);
+            start = given->all.count;
+        }
+    }
+    return depth == 0;
+}
+
+/* What did not become an argument stands as it was written. */
+static void put_back(run *this, const tj_token *name, const arguments *given)
+{
+    add(this, this->out, name);
+    add(this, this->out, &given->open);
+    for (size_t i = 0; i < given->all.count; i++)
+        add(this, this->out, &given->all.items[i]);
+}
+
+static void expand_sources(run *this);
+
+static tj_tokens *expanded_argument(run *this, arguments *given, size_t k)
+{
+    argument *wanted = &given->items[k];
+    if (wanted->is_full)
+        return &wanted->full;
+    run inner = {.whole = this->whole, .out = &wanted->full};
+    tj_tokens copy = {0};
+    for (size_t i = wanted->start; i < wanted->end && !this->whole->failed; i++)
+        add(this, &copy, &given->all.items[i]);
+    push(&inner, &copy, NULL);
+    expand_sources(&inner);
+    clear_run(&inner);
+    wanted->is_full = true;
+    return &wanted->full;
+}
+
+/* ---- bodies -------------------------------------------------------------------------- */
+
+/* A macro's body on its way into effect. */
+typedef struct filling {
+    run *run;
+    const tj_macro *macro;
+    arguments *given;
+    const tj_token *name; /* that is replaced */
+    tj_tokens made;       /* owned */
+    size_t operand;       /* where the last token of the body begins in it */
+    bool pastes;          /* ## was last */
+    bool doubtful;
+} filling;
+
+static void add_made(filling *this, const tj_token *token)
+{
+    tj_token made = *token;
+    made.doubtful |= this->doubtful;
+    add_counted(this->run, &this->made, &made);
+}
+
+/* Of a body, not of an argument. */
+static tj_token at_name(const filling *this, const tj_token *token)
+{
+    tj_token made = *token;
+    made.start = this->name->start;
+    made.end = this->name->end;
+    made.made = true;
+    made.first = false;
+    return made;
+}
+
+/* One token of the last one and this one; where there is none such, both. */
+static void paste(filling *this, const tj_token *token)
+{
+    expansion *whole = this->run->whole;
+    tj_words *pasted = &whole->shared->pasted;
+    tj_token *last = &this->made.items[this->made.count - 1];
+    tj_text both = {0};
+    tj_lexer lexer;
+    tj_text_add(&both, last->text, last->length);
+    tj_text_add(&both, token->text, token->length);
+    whole->work += both.length; /* it may double with each macro */
+    tj_words_add(pasted, both.failed ? "" : both.data, both.length);
+    whole->failed |= both.failed || pasted->failed;
+    tj_text_clear(&both);
+    if (whole->failed)
+        return;
+    const char *text = pasted->items[pasted->count - 1];
+    tj_lexer_init(&lexer, text, strlen(text));
+    tj_token joined = tj_lexer_next(&lexer);
+    tj_lexer_clear(&lexer);
+    if (joined.length == last->length + token->length) {
+        joined = at_name(this, &joined);
+        joined.word = tj_word_of(joined.text, joined.kind == TJ_TOKEN_NAME ? joined.length : 0);
+        joined.doubtful = last->doubtful || token->doubtful || this->doubtful;
+        *last = joined;
+    } else {
+        add_made(this, token);
+    }
+}
+
+static bool has_left_side(const filling *this)
+{
+    return this->pastes && this->made.count > this->operand;
+}
+
+static void add_argument(filling *this, size_t k, bool pasted)
+{
+    static const tj_tokens none = {0};
+    const tj_tokens *from = &none;
+    size_t start = 0, end = 0;
+    if (k < this->given->count && pasted) {
+        from = &this->given->all;
+        start = this->given->items[k].start;
+        end = this->given->items[k].end;
+    } else if (k < this->given->count) {
+        from = expanded_argument(this->run, this->given, k);
+        end = from->count;
+    }
+    size_t count = this->made.count;
+    bool rest = this->macro->takes_rest && k + 1 == this->macro->nparameters;
+    bool comma = has_left_side(this) && rest && is_one(&this->made.items[count - 1], ',');
+    bool joins = has_left_side(this) && !comma;
+    if (comma && start == end)
+        this->made.count--; /* ", ## __VA_ARGS__" */
+    this->operand = joins ? this->operand : count;
+    for (size_t i = start; i < end && !has_ended(this->run); i++) {
+        if (joins && i == start)
+            paste(this, &from->items[i]);
+        else
+            add_made(this, &from->items[i]);
+    }
+}
+
+/* Handles token i of the body; returns the last one that it took. */
+static size_t fill_token(filling *this, size_t i)
+{
+    const tj_macro *macro = this->macro;
+    const tj_tokens *body = &macro->tokens;
+    size_t k = tj_macro_parameter(macro, i);
+    bool quotes = macro->is_function && tj_token_at(body, i, "#") && i + 1 < body->count &&
+                  tj_macro_parameter(macro, i + 1) < macro->nparameters;
+    tj_token token = at_name(this, &body->items[i]);
+    if (tj_token_at(body, i, "##") && i > macro->body) {
+        this->pastes = true;
+        return i;
+    }
+    if (quotes) {
+        token.kind = TJ_TOKEN_STRING;
+        token.text = "\"\""; /* what is in it makes no difference to any reader */
+        token.length = 2;
+    }
+    if (k < macro->nparameters) {
+        add_argument(this, k, this->pastes || tj_token_at(body, i + 1, "##"));
+    } else if (has_left_side(this)) {
+        paste(this, &token);
+    } else {
+        this->operand = this->made.count;
+        add_made(this, &token);
+    }
+    this->pastes = false;
+    return i + quotes;
+}
+
+/* The macro is in effect: its condition is open still. */
+static bool is_certain(const expansion *this, const tj_macro *macro)
+{
+    bool certain = macro->branch == 0;
+    for (size_t i = 0; i < this->nconditions && !certain; i++)
+        certain = this->conditions[i].branch == macro->branch;
+    return certain;
+}
+
+/* Puts the body in place of the name. */
+static void use(run *this, const tj_token *name, tj_macro *macro, arguments *given)
+{
+    filling body = {.run = this,
+                    .macro = macro,
+                    .given = given,
+                    .name = name,
+                    .doubtful = name->doubtful || !is_certain(this->whole, macro)};
+    if (body.doubtful) {
+        add_made(&body,
+                 &(tj_token){
+                     .kind = TJ_TOKEN_DOUBT, .text = "", .start = name->start, .end = name->end});
+        this->whole->text->doubts = true;
+    }
+    for (size_t i = macro->body; i < macro->tokens.count && !has_ended(this); i++)
+        i = fill_token(&body, i);
+    push(this, &body.made, macro);
+}
+
+/* A name that is a macro's. */
+static void replace(run *this, tj_token name, tj_macro *macro)
+{
+    arguments given = {.count = 0};
+    if (macro->busy || (macro->is_function && !is_called(this))) {
+        name.plain = macro->busy;
+        add(this, this->out, &name);
+    } else if (this->whole->levels >= TJ_MAX_MACRO_LEVELS) {
+        end_early(this, &name, "nested too deeply: macros that use macros");
+    } else {
+        this->whole->levels++; /* arguments nest, too */
+        if (!macro->is_function || read_arguments(this, macro, &given))
+            use(this, &name, macro, &given);
+        else
+            put_back(this, &name, &given);
+        this->whole->levels--;
+    }
+    clear_arguments(&given);
+}
+
+static void expand_sources(run *this)
+{
+    tj_token token;
+    while (!has_ended(this) && next(this, &token)) {
+        tj_macro *macro = NULL;
+        bool fine = true;
+        if (token.kind == TJ_TOKEN_NAME && !token.plain)
+            macro = tj_macros_find(this->whole->shared->macros, &token, &fine);
+        this->whole->failed |= !fine;
+        if (macro)
+            replace(this, token, macro);
+        else
+            add(this, this->out, &token);
+    }
+}
+
+/* ---- conditions ----------------------------------------------------------------------- */
+
+/* Where a directive stands in the raw tokens of a text. */
+typedef struct directive {
+    const tj_tokens *raw;
+    size_t at, end;
+    const tj_token *word;
+} directive;
+
+/* "#if 0", "#if 1": the digit, or '?'. */
+static char value_of(const directive *this)
+{
+    const tj_token *token = &this->raw->items[this->at + 2];
+    bool digit = this->end == this->at + 3 && token->length == 1;
+    return tj_token_at(this->raw, this->at + 1, "ifdef") &&
+                   tj_token_at(this->raw, this->at + 2, "__cplusplus")
+               ? '0'
+           : digit && (*token->text == '0' || *token->text == '1') ? *token->text
+                                                                   : '?';
+}
+
+/* The compiler reads the expression of #if by recursion, too. */
+static void check_expression(run *this, const directive *at)
+{
+    tj_tokens line = {0}, out = {0};
+    tj_fault *fault = &this->whole->text->fault;
+    run inner = {.whole = this->whole, .out = &out};
+    for (size_t i = at->at + 2; i < at->end && !this->whole->failed; i++)
+        add(this, &line, &at->raw->items[i]);
+    push(&inner, &line, NULL);
+    expand_sources(&inner);
+    clear_run(&inner);
+    if (!has_ended(this) && !tj_nesting_check(&out, true, fault))
+        this->whole->failed = true;
+    tj_tokens_clear(&out);
+}
+
+static void open_condition(run *this, const directive *at, char value)
+{
+    expansion *whole = this->whole;
+    if (whole->nconditions == TJ_MAX_CONDITIONS) {
+        end_early(this, at->word, "nested too deeply: more than 64 #if are open");
+        return;
+    }
+    whole->conditions[whole->nconditions++] = (condition){.branch = ++whole->shared->newest,
+                                                          .start = at->word->start,
+                                                          .end = at->word->end,
+                                                          .skips = value == '0',
+                                                          .decided = value == '1'};
+    put_mark(this, TJ_TOKEN_IF, at->word);
+}
+
+static void next_way(run *this, const directive *at, bool is_else, char value)
+{
+    expansion *whole = this->whole;
+    condition *open = whole->nconditions ? &whole->conditions[whole->nconditions - 1] : NULL;
+    if (!open || open->has_else) {
+        end_early(this, at->word, open ? "behind #else" : "without #if");
+        return;
+    }
+    if (!open->skips)
+        put_mark(this, TJ_TOKEN_ELSE, at->word);
+    open->branch = ++whole->shared->newest;
+    open->has_else = is_else;
+    open->skips = open->decided || value == '0';
+    open->decided |= value == '1';
+}
+
+static void close_condition(run *this, const directive *at)
+{
+    expansion *whole = this->whole;
+    condition *open = whole->nconditions ? &whole->conditions[whole->nconditions - 1] : NULL;
+    if (!open) {
+        end_early(this, at->word, "#endif without #if");
+        return;
+    }
+    if (!open->skips)
+        put_mark(this, TJ_TOKEN_WAY, at->word);
+    if (!open->has_else && !open->decided) /* or none of the ways */
+        put_mark(this, TJ_TOKEN_WAY, at->word);
+    put_mark(this, TJ_TOKEN_ENDIF, at->word);
+    whole->nconditions--;
+}
+
+/* One of #if ... #endif. False for other directives. */
+static bool read_condition(run *this, const directive *at)
+{
+    static const char *const opening[] = {"if", "ifdef", "ifndef", NULL};
+    bool opens = tj_token_among(at->raw, at->at + 1, opening);
+    bool is_else = tj_token_is(at->word, "else"), is_elif = tj_token_is(at->word, "elif");
+    if (is_elif || tj_token_is(at->word, "if"))
+        check_expression(this, at);
+    if (has_ended(this))
+        return true;
+    if (opens)
+        open_condition(this, at, value_of(at));
+    else if (is_else || is_elif)
+        next_way(this, at, is_else, is_elif ? value_of(at) : '?');
+    else if (tj_token_is(at->word, "endif"))
+        close_condition(this, at);
+    else
+        return false;
+    size_t open = this->whole->nconditions;
+    if (open > 0 && this->whole->conditions[open - 1].skips)
+        this->whole->at = tj_tokens_behind_dead_lines(at->raw, at->at);
+    return true;
+}
+
+/* ---- directives -------------------------------------------------------------- */
+
+/* "<math.h>" and its like: none of their macros makes a declaration. */
+static bool is_known_header(const tj_tokens *raw, size_t at, size_t end)
+{
+    static const char *const names[] = {
+        "alloca",  "assert", "complex", "ctype",  "errno",  "fenv",     "float",     "inttypes",
+        "iso646",  "limits", "locale",  "math",   "setjmp", "signal",   "stdalign",  "stdarg",
+        "stdbool", "stddef", "stdint",  "stdio",  "stdlib", "string",   "strings",   "tgmath",
+        "time",    "unistd", "wchar",   "wctype", "Python", "pyerrors", "stdatomic", NULL};
+    bool bracket = end == at + 7 && tj_token_at(raw, at + 2, "<") && tj_token_at(raw, at + 6, ">");
+    bool numpy = tj_token_at(raw, at + 2, "<") && tj_token_at(raw, at + 3, "numpy");
+    bool own =
+        bracket && raw->items[at + 3].length > 4 && !memcmp(raw->items[at + 3].text, "cwj_", 4);
+    return numpy || own ||
+           (bracket && tj_token_among(raw, at + 3, names) && tj_token_at(raw, at + 4, "."));
+}
+
+/* #define or #undef. */
+static void read_definition(expansion *this, const directive *at)
+{
+    tj_macros *macros = this->shared->macros;
+    size_t open = this->nconditions;
+    if (at->at + 2 >= at->end || !tj_token_is_name(at->raw, at->at + 2))
+        return;
+    const tj_token *name = &at->raw->items[at->at + 2];
+    if (tj_token_is(at->word, "undef"))
+        this->failed |= !tj_macros_undefine(macros, name);
+    else
+        this->failed |= !tj_macros_define(macros, this->piece->text + name->start,
+                                          at->raw->items[at->end - 1].end - name->start, name,
+                                          open ? this->conditions[open - 1].branch : 0);
+}
+
+static void read_directive(run *this)
+{
+    const tj_tokens *raw = &this->whole->text->raw;
+    directive here = {raw, this->whole->at, tj_tokens_behind_line(raw, this->whole->at),
+                      &raw->items[this->whole->at + 1]};
+    this->whole->at = here.end;
+    if (here.end == here.at + 1 || read_condition(this, &here))
+        return;
+    if (tj_token_is(here.word, "define") || tj_token_is(here.word, "undef"))
+        read_definition(this->whole, &here);
+    else if (tj_token_is(here.word, "include"))
+        this->whole->shared->includes |= !is_known_header(raw, here.at, here.end);
+}
+
+bool tj_expand(tj_expander *expander, const tj_piece *piece, tj_expanded *expanded)
+{
+    expansion whole = {.shared = expander, .piece = piece, .text = expanded};
+    run this = {.whole = &whole, .reads_text = true, .out = &expanded->tokens};
+    *expanded = (tj_expanded){0};
+    bool fine = tj_tokens_list(&expanded->raw, piece->text, piece->length);
+    whole.most_work = TJ_MAX_EXPANSION + TJ_MAX_EXPANSION_RATE * expanded->raw.count;
+    if (fine)
+        expand_sources(&this);
+    if (fine && !has_ended(&this) && whole.nconditions > 0) {
+        const condition *open = &whole.conditions[whole.nconditions - 1];
+        expanded->fault = (tj_fault){"#if without #endif", open->start, open->end};
+    }
+    clear_run(&this);
+    return fine && !whole.failed && tj_tokens_pair(&expanded->tokens);
+}
+
+void tj_expanded_clear(tj_expanded *expanded)
+{
+    tj_tokens_clear(&expanded->raw);
+    tj_tokens_clear(&expanded->tokens);
+    *expanded = (tj_expanded){0};
+}

@@ -1,0 +1,87 @@
+/* lexer.h: C text as tokens. Internal to tinyjit.
+ *
+ * One pass over a text, without a preprocessor: comments and line
+ * continuations disappear, everything else is a token. The scanner (scan.c)
+ * and the set of names (names.c) read texts through it.
+ */
+#ifndef TJ_READ_LEXER_H
+#define TJ_READ_LEXER_H
+
+#include <string.h>
+
+#include "tinyjit.h"
+
+typedef enum tj_token_kind {
+    TJ_TOKEN_END,
+    TJ_TOKEN_NEWLINE, /* ends a directive, means nothing elsewhere */
+    TJ_TOKEN_NAME,
+    TJ_TOKEN_NUMBER,
+    TJ_TOKEN_STRING, /* with its quotes; a prefix such as L is a name before it */
+    TJ_TOKEN_CHARACTER,
+    TJ_TOKEN_PUNCTUATOR,
+    TJ_TOKEN_BAD,     /* the quote of a string or character constant without end */
+    TJ_TOKEN_COMMENT, /* a comment without end; END comes next */
+    /* behind macros (expand.h), without text */
+    TJ_TOKEN_DOUBT, /* what a macro makes that may be another one follows */
+    TJ_TOKEN_IF,    /* a condition begins ... */
+    TJ_TOKEN_ELSE,  /* ... one way ends and another begins ... */
+    TJ_TOKEN_WAY,   /* ... one way ends and none begins, or there is an empty one ... */
+    TJ_TOKEN_ENDIF
+} tj_token_kind;
+
+/* Kinds of keywords; may be added up to ask for one of several. */
+typedef enum tj_word {
+    TJ_NO_WORD = 0,
+    TJ_QUALIFIER = 1 << 0,     /* const, _Atomic ... */
+    TJ_STORAGE = 1 << 1,       /* static, inline ... */
+    TJ_TYPEDEF = 1 << 2,
+    TJ_THREAD_LOCAL = 1 << 3,
+    TJ_TYPE = 1 << 4,          /* int ... */
+    TJ_DEFINER = 1 << 5,       /* struct, union, enum */
+    TJ_TYPEOF = 1 << 6,
+    TJ_ATTRIBUTE = 1 << 7,     /* with something in parentheses */
+    TJ_EXTENSION = 1 << 8,
+    TJ_STATEMENT = 1 << 9,     /* if, return ... */
+    TJ_ASSEMBLER = 1 << 10,
+    TJ_MEASURE = 1 << 11,      /* sizeof ... */
+    TJ_OTHER_WORD = 1 << 12
+} tj_word;
+
+typedef struct tj_token {
+    tj_token_kind kind;
+    tj_word word;     /* in an array of tokens: of a name that is a keyword */
+    const char *text; /* without line continuations; valid until the next token. Of BAD and
+                         COMMENT, static: what is wrong */
+    size_t length;    /* bytes, 0 but for names, numbers, literals and punctuators */
+    size_t start;     /* offset in the text */
+    size_t end;       /* offset of its end */
+    bool first;       /* the first of its line: a # here begins a directive */
+    bool spaced;      /* white space comes before it */
+    /* behind macros: */
+    bool made;     /* of a macro's body: its place is the macro's name in the text */
+    bool plain;    /* a macro's name in what it makes itself: no macro any more */
+    bool doubtful; /* of a macro that may be another one */
+} tj_token;
+
+typedef struct tj_lexer {
+    const char *text;
+    size_t length;
+    size_t at;
+    bool line_start;
+    tj_text spelling;  /* owned: a token that spans lines */
+} tj_lexer;
+
+void tj_lexer_init(tj_lexer *lexer, const char *text, size_t length);
+void tj_lexer_clear(tj_lexer *lexer);
+/* Reads one token. After END it returns END again. */
+tj_token tj_lexer_next(tj_lexer *lexer);
+static inline bool tj_token_is(const tj_token *token, const char *spelling)
+{
+    return token->text[0] == spelling[0] && strlen(spelling) == token->length &&
+           !memcmp(token->text, spelling, token->length);
+}
+
+/* True for text that is one C identifier; bytes >= 0x80 count as letters. */
+bool tj_is_identifier(const char *text);
+
+#endif

@@ -1,0 +1,166 @@
+/* macros.c: a table of macros (macros.h).
+ *
+ * Most names are no macros: a filter says so without looking for them. A macro's text is
+ * read when it is used for the first time.
+ */
+#include <stdint.h>
+
+#include "read/macros.h"
+
+struct tj_macros {
+    tj_map map;         /* owned: names to macros, or to NULL: undefined again */
+    tj_macro **items;   /* owned, owned: all that ever were */
+    size_t count, capacity;
+    uint64_t filter[4]; /* a bit for each look of a name */
+    tj_text name;       /* owned: the name that is looked up */
+};
+
+static void free_macro(tj_macro *this)
+{
+    if (!this)
+        return;
+    tj_tokens_clear(&this->tokens);
+    tj_free(this->text);
+    tj_free(this);
+}
+
+void tj_macros_free(tj_macros *macros)
+{
+    if (!macros)
+        return;
+    for (size_t i = 0; i < macros->count; i++)
+        free_macro(macros->items[i]);
+    tj_free(macros->items);
+    tj_map_clear(&macros->map);
+    tj_text_clear(&macros->name);
+    tj_free(macros);
+}
+
+static unsigned look_of(const char *name, size_t length)
+{
+    return ((unsigned char)name[0] + 7u * (unsigned char)name[length - 1] +
+            31u * (unsigned)length) &
+           255u;
+}
+
+static bool set_name(tj_macros *this, const tj_token *name, const tj_macro *new)
+{
+    unsigned look = look_of(name->text, name->length);
+    this->name.length = 0;
+    tj_text_add(&this->name, name->text, name->length);
+    this->filter[look / 64] |= (uint64_t)1 << look % 64;
+    return !this->name.failed && tj_map_set(&this->map, this->name.data, new, false);
+}
+
+static tj_macro *find(tj_macros *this, const tj_token *token)
+{
+    unsigned look = look_of(token->text, token->length);
+    if (!(this->filter[look / 64] >> look % 64 & 1))
+        return NULL;
+    this->name.length = 0;
+    tj_text_add(&this->name, token->text, token->length);
+    const tj_map_item *item = this->name.failed ? NULL : tj_map_get(&this->map, this->name.data);
+    return item ? (tj_macro *)item->address : NULL;
+}
+
+/* ---- definitions --------------------------------------------------------------- */
+
+bool tj_macros_define(tj_macros *this, const char *text, size_t length, const tj_token *name,
+                      size_t branch)
+{
+    tj_macro *new = tj_alloc_zeroed(1, sizeof *new);
+    if (new)
+        new->text = tj_copy_bytes(text, length);
+    if (!new || !new->text ||
+        !tj_grow(&this->items, this->count, &this->capacity, sizeof *this->items)) {
+        free_macro(new);
+        return false;
+    }
+    new->length = length;
+    new->branch = branch;
+    this->items[this->count++] = new;
+    return set_name(this, name, new);
+}
+
+bool tj_macros_undefine(tj_macros *this, const tj_token *name)
+{
+    return set_name(this, name, NULL);
+}
+
+/* "(a, b, c...)": parameters and commas take turns. */
+static void read_parameters(tj_macro *this)
+{
+    size_t close = 2;
+    while (close < this->tokens.count && !tj_token_at(&this->tokens, close, ")"))
+        close++;
+    this->is_function = true;
+    this->takes_rest = tj_token_at(&this->tokens, close - 1, "...");
+    this->nparameters = (close - 1) / 2;
+    this->body = close + 1;
+}
+
+/* Has the macro's text read. False without memory. */
+static bool prepare(tj_macro *this)
+{
+    if (this->body > 0)
+        return true;
+    if (!tj_tokens_list(&this->tokens, this->text, this->length)) {
+        tj_tokens_clear(&this->tokens);
+        return false;
+    }
+    this->body = 1;
+    if (tj_token_at(&this->tokens, 1, "(") && !this->tokens.items[1].spaced)
+        read_parameters(this);
+    return true;
+}
+
+tj_macro *tj_macros_find(tj_macros *macros, const tj_token *name, bool *fine)
+{
+    tj_macro *found = find(macros, name);
+    *fine &= !macros->name.failed && (!found || prepare(found));
+    return *fine ? found : NULL;
+}
+
+size_t tj_macro_parameter(const tj_macro *this, size_t i)
+{
+    const tj_token *token = &this->tokens.items[i];
+    for (size_t k = 0; k < this->nparameters && token->kind == TJ_TOKEN_NAME; k++) {
+        const tj_token *name = &this->tokens.items[2 + 2 * k];
+        if (tj_token_is(name, "...")
+                ? tj_token_is(token, "__VA_ARGS__")
+                : name->length == token->length && !memcmp(name->text, token->text, token->length))
+            return k;
+    }
+    return this->nparameters;
+}
+
+/* ---- the prelude ------------------------------------------------------------------ */
+
+/* The macros with parameters that every unit begins with; the others are small. The
+ * prelude has no comments and nothing in front of a #. */
+static bool define_prelude(tj_macros *macros)
+{
+    static const char directive[] = "\n#define ";
+    const char *at = tj_prelude();
+    bool fine = true;
+    while (fine && (at = strstr(at, directive)) != NULL) {
+        const char *text = at + sizeof directive - 1, *end = text;
+        tj_token name = {.kind = TJ_TOKEN_NAME, .text = text, .length = strcspn(text, " (\n")};
+        while (*end && (*end != '\n' || end[-1] == '\\'))
+            end++;
+        if (text[name.length] == '(')
+            fine = tj_macros_define(macros, text, (size_t)(end - text), &name, TJ_PRELUDE_BRANCH);
+        at = end;
+    }
+    return fine;
+}
+
+tj_macros *tj_macros_new(void)
+{
+    tj_macros *macros = tj_alloc_zeroed(1, sizeof(tj_macros));
+    if (macros && !define_prelude(macros)) {
+        tj_macros_free(macros);
+        return NULL;
+    }
+    return macros;
+}

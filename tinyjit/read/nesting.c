@@ -1,0 +1,330 @@
+/* nesting.c: brackets, and how deep a C parser descends (nesting.h).
+ *
+ * Depth is what is pending in each open bracket: operators that wait for an operand,
+ * statements that wait for their end. Whether `-` is unary, or whether "(x)" is a cast,
+ * is often not to be seen without knowing the types; in doubt the deeper reading counts.
+ * What that refuses wrongly is a single expression of thousands of terms.
+ *
+ * After #else the brackets are as they were at #if, and behind #endif they are as after
+ * that way of the two that leaves more of them open: text that is right for some
+ * macros passes, text that closes too much for all of them does not.
+ */
+#include "read/nesting.h"
+
+/* What the last token leaves: an operator (an operand must come), an operand, or a
+ * closing parenthesis that may have been a cast. */
+typedef enum last_token {
+    WANTS_OPERAND,
+    OPERAND,
+    MAYBE_CAST
+} last_token;
+
+/* An open bracket, or the text around all of them: a level. */
+typedef struct open_bracket {
+    char bracket; /* 0: the text */
+    bool may_be_cast;
+    bool ended; /* a statement ended: only `else` and `while` go on with it */
+    last_token last;
+    size_t around;     /* how deep this is in the text */
+    size_t prefixes;   /* unary operators in front of an operand */
+    size_t chain;      /* `=` and `?` whose right side is open */
+    size_t questions;  /* those of them that wait for their `:` */
+    size_t statements; /* if, for, while, do, switch without end */
+    const tj_token *token; /* the bracket */
+} open_bracket;
+
+typedef struct brackets {
+    open_bracket *items; /* owned; NULL: there are none */
+    size_t count, capacity;
+    bool loose; /* brackets depend on conditions: kinds are not compared */
+} brackets;
+
+/* An #if that is open. */
+typedef struct condition {
+    brackets start; /* owned: at the #if */
+    brackets best;  /* owned: after the ways so far */
+} condition;
+
+typedef struct measure {
+    brackets levels; /* owned */
+    condition conditions[TJ_MAX_CONDITIONS];
+    size_t nconditions;
+    bool is_expression;
+    bool failed; /* no memory */
+} measure;
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- levels -------------------------------------------------------------------- */
+
+static void clear_levels(brackets *this)
+{
+    tj_free(this->items);
+    *this = (brackets){0};
+}
+
+/* What `to` held is freed. */
+static void copy_levels(measure *this, brackets *to, const brackets *from)
+{
+    clear_levels(to);
+    to->items = tj_alloc_zeroed(from->count, sizeof *to->items);
+    if (!to->items) {
+        this->failed = true;
+        return;
+    }
+    memcpy(to->items, from->items, from->count * sizeof *to->items);
+    to->count = to->capacity = from->count;
+    to->loose = from->loose;
+}
+
+static open_bracket *top_of(measure *this)
+{
+    return &this->levels.items[this->levels.count - 1];
+}
+
+static size_t depth_of(const open_bracket *this)
+{
+    return this->around + this->prefixes + this->chain + this->statements;
+}
+
+static const char *open_level(measure *this, char bracket, const tj_token *token)
+{
+    brackets *all = &this->levels;
+    if (all->count > TJ_MAX_NESTING)
+        return "nested too deeply: more than 256 brackets are open";
+    if (!tj_grow(&all->items, all->count, &all->capacity, sizeof *all->items)) {
+        this->failed = true;
+        return NULL;
+    }
+    const open_bracket *around = top_of(this);
+    all->items[all->count++] =
+        (open_bracket){.bracket = bracket,
+                       .may_be_cast = bracket == '(' && around->last != OPERAND,
+                       .around = depth_of(around) + 1,
+                       .token = token};
+    return NULL;
+}
+
+static void end_expression(open_bracket *this)
+{
+    this->prefixes = this->chain = this->questions = 0;
+    this->ended = true;
+}
+
+static const char *fault_of_closing(const measure *this, char closing, char opening,
+                                    const tj_token *token)
+{
+    const open_bracket *inner = &this->levels.items[this->levels.count - 1];
+    if (this->is_expression)
+        return NULL;
+    if (this->levels.count == 1)
+        return token->made      ? "this macro closes a bracket that nothing opened"
+               : closing == '}' ? "'}' closes nothing"
+               : closing == ')' ? "')' closes nothing"
+                                : "']' closes nothing";
+    if (!this->levels.loose && inner->bracket != opening)
+        return closing == '}'   ? "'}' does not close the bracket that is open here"
+               : closing == ')' ? "')' does not close the bracket that is open here"
+                                : "']' does not close the bracket that is open here";
+    return NULL;
+}
+
+static const char *close_level(measure *this, char closing, const tj_token *token)
+{
+    char opening = closing == ')' ? '(' : closing == ']' ? '[' : '{';
+    const char *fault = fault_of_closing(this, closing, opening, token);
+    bool cast = closing == ')' && top_of(this)->may_be_cast;
+    if (this->levels.count > 1)
+        this->levels.count--;
+    open_bracket *level = top_of(this);
+    level->last = cast ? MAYBE_CAST : OPERAND;
+    level->prefixes += cast;
+    level->may_be_cast = level->may_be_cast && (closing == ']' || cast);
+    if (closing == '}')
+        end_expression(level);
+    return fault;
+}
+
+/* ---- tokens ---------------------------------------------------------------------- */
+
+static void read_name(open_bracket *this, const tj_tokens *tokens, size_t i, bool after_end)
+{
+    static const char *const statements[] = {"if", "for", "do", "switch", NULL};
+    static const char *const others[] = {"return", "else", "case", "goto", NULL};
+    bool statement = tj_token_word(tokens, i, TJ_STATEMENT);
+    bool begins = statement && (tj_token_among(tokens, i, statements) ||
+                                (!after_end && tj_token_at(tokens, i, "while")));
+    bool waits = tj_token_word(tokens, i, TJ_MEASURE | TJ_EXTENSION | TJ_TYPEOF);
+    bool goes_on = begins || waits || (statement && tj_token_among(tokens, i, others));
+    this->statements += begins;
+    this->prefixes += waits;
+    this->last = goes_on ? WANTS_OPERAND : OPERAND;
+}
+
+static void read_operator(open_bracket *this, const tj_tokens *tokens, size_t i)
+{
+    static const char *const unary[] = {"-", "+", "*", "&", "&&", "!", "~", "++", "--", NULL};
+    static const char *const postfix[] = {"++", "--", NULL};
+    static const char *const assigning[] = {
+        "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", NULL};
+    static const char *const members[] = {".", "->", NULL};
+    char first = *tokens->items[i].text;
+    bool after_operand = this->last == OPERAND;
+    this->may_be_cast = this->may_be_cast && (tj_token_at(tokens, i, "*") || first == ',');
+    if (after_operand && tj_token_among(tokens, i, postfix))
+        return;
+    this->last = WANTS_OPERAND;
+    if (tj_token_among(tokens, i, members))
+        return; /* still the same operand */
+    if (!after_operand && tj_token_among(tokens, i, unary)) {
+        this->prefixes++;
+        return;
+    }
+    this->prefixes = 0;
+    if (first == ';') {
+        end_expression(this);
+    } else if (first == ',') {
+        this->chain = this->questions;
+    } else if (first == '?') {
+        this->chain++;
+        this->questions++;
+    } else if (first == ':') {
+        this->questions -= this->questions > 0;
+    } else {
+        this->chain += tj_token_among(tokens, i, assigning);
+    }
+}
+
+/* ---- conditions --------------------------------------------------------------------- */
+
+static void join_level(open_bracket *this, const open_bracket *other)
+{
+    this->prefixes = larger(this->prefixes, other->prefixes);
+    this->chain = larger(this->chain, other->chain);
+    this->statements = larger(this->statements, other->statements);
+}
+
+/* Of two ways keeps the one with more open brackets, and the larger figures of both. */
+static void join_levels(measure *this, brackets *best)
+{
+    brackets *now = &this->levels;
+    if (best->items && now->count > best->count) {
+        brackets swap = *best;
+        *best = *now;
+        *now = swap;
+    }
+    if (!best->items) {
+        copy_levels(this, best, now);
+        return;
+    }
+    for (size_t i = 0; i < now->count; i++)
+        join_level(&best->items[i], &now->items[i]);
+    for (size_t i = 1; i < best->count; i++)
+        best->items[i].around = depth_of(&best->items[i - 1]) + 1;
+    best->loose |= now->loose || now->count != best->count;
+}
+
+/* Conditions come in pairs: the expansion has seen to that. */
+static void read_condition(measure *this, tj_token_kind kind)
+{
+    if (kind == TJ_TOKEN_IF) {
+        condition *new = &this->conditions[this->nconditions++];
+        *new = (condition){.best = {0}};
+        copy_levels(this, &new->start, &this->levels);
+        return;
+    }
+    condition *open = &this->conditions[this->nconditions - 1];
+    bool loose = this->levels.loose;
+    if (kind == TJ_TOKEN_ENDIF) {
+        if (open->best.items)
+            copy_levels(this, &this->levels, &open->best);
+        clear_levels(&open->start);
+        clear_levels(&open->best);
+        this->nconditions--;
+    } else {
+        join_levels(this, &open->best);
+        copy_levels(this, &this->levels, &open->start);
+    }
+    this->levels.loose |= loose;
+}
+
+/* ---- the text ------------------------------------------------------------------------ */
+
+static const char *read_token(measure *this, const tj_tokens *tokens, size_t i)
+{
+    const tj_token *token = &tokens->items[i];
+    open_bracket *level = top_of(this);
+    char first = *token->text;
+    bool after_end = level->ended;
+    const char *fault = NULL;
+    if (after_end && !tj_token_is(token, "else") && !tj_token_is(token, "while") && first != ';')
+        level->statements = 0;
+    level->ended = false;
+    if (token->kind == TJ_TOKEN_NAME) {
+        read_name(level, tokens, i, after_end);
+    } else if (token->kind != TJ_TOKEN_PUNCTUATOR) {
+        level->may_be_cast = false;
+        level->last = OPERAND;
+    } else if (strchr("([{", first)) {
+        fault = open_level(this, first, token);
+    } else if (strchr(")]}", first)) {
+        fault = close_level(this, first, token);
+    } else {
+        read_operator(level, tokens, i);
+    }
+    if (!fault && !this->failed && depth_of(top_of(this)) > TJ_MAX_DEPTH)
+        fault = "nested too deeply for the compiler";
+    return fault;
+}
+
+static void check_end(const measure *this, tj_fault *fault)
+{
+    const open_bracket *open = &this->levels.items[this->levels.count - 1];
+    if (this->levels.count == 1 || this->levels.loose || this->is_expression)
+        return;
+    fault->text = open->token->made      ? "this macro opens a bracket that is not closed"
+                  : open->bracket == '(' ? "'(' is not closed"
+                  : open->bracket == '[' ? "'[' is not closed"
+                                         : "'{' is not closed";
+    fault->start = open->token->start;
+    fault->end = open->token->end;
+}
+
+static void read_tokens(measure *this, const tj_tokens *tokens, tj_fault *fault)
+{
+    for (size_t i = 0; i < tokens->count && !this->failed && !fault->text; i++) {
+        const tj_token *token = &tokens->items[i];
+        if (token->kind >= TJ_TOKEN_IF)
+            read_condition(this, token->kind);
+        else if (token->length > 0)
+            fault->text = read_token(this, tokens, i);
+        fault->start = token->start;
+        fault->end = token->end;
+    }
+    if (!this->failed && !fault->text)
+        check_end(this, fault);
+}
+
+bool tj_nesting_check(const tj_tokens *tokens, bool is_expression, tj_fault *fault)
+{
+    measure *this = tj_alloc_zeroed(1, sizeof *this);
+    bool fine =
+        this && tj_grow(&this->levels.items, 0, &this->levels.capacity, sizeof(open_bracket));
+    *fault = (tj_fault){0};
+    if (fine) {
+        this->is_expression = is_expression;
+        this->levels.items[this->levels.count++] = (open_bracket){0};
+        read_tokens(this, tokens, fault);
+        fine = !this->failed;
+        for (size_t i = 0; i < this->nconditions; i++) {
+            clear_levels(&this->conditions[i].start);
+            clear_levels(&this->conditions[i].best);
+        }
+        clear_levels(&this->levels);
+    }
+    tj_free(this);
+    return fine;
+}

@@ -1,0 +1,27 @@
+/* scan.h: what must not reach libtcc, found before it sees a text. Internal to tinyjit. */
+#ifndef TJ_READ_SCAN_H
+#define TJ_READ_SCAN_H
+
+#include "read/expand.h"
+#include "read/place.h"
+
+/* Where a text stands. */
+typedef enum tj_scope {
+    TJ_FILE_SCOPE, /* declarations and functions */
+    TJ_BLOCK_SCOPE /* statements, an expression, members of a struct */
+} tj_scope;
+
+/* What the texts of one unit share while they are scanned, in order. */
+typedef struct tj_scanner tj_scanner;
+
+tj_scanner *tj_scanner_new(void);
+void tj_scanner_free(tj_scanner *scanner);
+/* tj_scan_check() for a text that stands behind those scanned before. */
+tj_status tj_scanner_check(tj_scanner *scanner, const tj_piece *piece, tj_scope scope,
+                           tj_messages *messages);
+/* The text that was scanned last, until the next one. */
+const tj_expanded *tj_scanner_text(const tj_scanner *scanner);
+/* What the compiler gets on its command line: NAME or NAME=VALUE each, or NULL. */
+tj_status tj_scanner_define(tj_scanner *scanner, char *const *macros);
+
+#endif

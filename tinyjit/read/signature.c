@@ -1,0 +1,303 @@
+/* signature.c: "inout a(n, 3), b(n) -> out(3)" as operands.
+ *
+ *     signature = [operand {"," operand}] "->" outputs
+ *     outputs   = output {"," output} | "(" output "," [output {"," output}] ")"
+ *     operand   = ["inout"] name "(" [dim {"," dim}] ")"
+ *     output    = [name] "(" [dim {"," dim}] ")"
+ *     dim       = name | digits
+ *
+ * Recursive descent over the bytes. The first fault stops it, with the offset
+ * at which another character would have helped. Outputs without a name are
+ * called output, or output0, output1, ... where there are several. Nothing may
+ * stand behind the arrow only if an inout argument takes the result.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "internal.h"
+
+typedef struct parser {
+    const char *text;
+    size_t length;
+    size_t at;
+    size_t capacity; /* of signature->operands */
+    tj_signature *signature;
+    tj_error *error;
+} parser;
+
+static tj_status fail_at(parser *this, size_t at, const char *reason)
+{
+    tj_status status = tj_fail(this->error, TJ_BAD_SIGNATURE, "%s", reason);
+    if (this->error && status == TJ_BAD_SIGNATURE)
+        this->error->position = (ptrdiff_t)at;
+    return status;
+}
+
+static void skip_blanks(parser *this)
+{
+    while (this->at < this->length && memchr(" \t\r\n", this->text[this->at], 4))
+        this->at++;
+}
+
+/* Takes `word` if it is next. */
+static bool take(parser *this, const char *word)
+{
+    size_t length = strlen(word);
+    skip_blanks(this);
+    if (this->length - this->at < length || memcmp(this->text + this->at, word, length))
+        return false;
+    this->at += length;
+    return true;
+}
+
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static bool is_name_byte(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_' ||
+           is_digit(byte) || (unsigned char)byte >= 0x80;
+}
+
+/* The length of the name that comes next, 0 if there is none. */
+static size_t name_ahead(parser *this)
+{
+    size_t end;
+    skip_blanks(this);
+    for (end = this->at; end < this->length && is_name_byte(this->text[end]); end++)
+        continue;
+    return end > this->at && is_digit(this->text[this->at]) ? 0 : end - this->at;
+}
+
+/* ---- dims ---------------------------------------------------------------- */
+
+static tj_status parse_size(parser *this, tj_dim *dim)
+{
+    size_t start = this->at;
+    ptrdiff_t size = 0;
+    for (; this->at < this->length && is_digit(this->text[this->at]); this->at++) {
+        ptrdiff_t digit = this->text[this->at] - '0';
+        if (size > (PTRDIFF_MAX - digit) / 10)
+            return fail_at(this, start, "this size is too large");
+        size = 10 * size + digit;
+    }
+    if (this->at < this->length && is_name_byte(this->text[this->at]))
+        return fail_at(this, this->at, "expected ',' or ')'");
+    dim->size = size;
+    return TJ_OK;
+}
+
+static tj_status parse_dim(parser *this, tj_dim *dim)
+{
+    size_t length = name_ahead(this);
+    if (this->at < this->length && is_digit(this->text[this->at]))
+        return parse_size(this, dim);
+    if (!length)
+        return fail_at(this, this->at, "expected a dim (a name, or a size that is not negative)");
+    dim->name = tj_copy_bytes(this->text + this->at, length);
+    this->at += length;
+    return dim->name ? TJ_OK : tj_fail_no_memory(this->error);
+}
+
+/* What follows the "(" of an operand, and its ")". */
+static tj_status parse_dims(parser *this, tj_operand *operand)
+{
+    size_t capacity = 0;
+    if (take(this, ")"))
+        return TJ_OK;
+    do {
+        tj_dim *dims = (tj_dim *)operand->dims;
+        bool grown = tj_grow(&dims, (size_t)operand->ndims, &capacity, sizeof(*dims));
+        operand->dims = dims;
+        if (!grown)
+            return tj_fail_no_memory(this->error);
+        dims[operand->ndims] = (tj_dim){0};
+        tj_status status = parse_dim(this, &dims[operand->ndims++]);
+        if (status != TJ_OK)
+            return status;
+    } while (take(this, ","));
+    return take(this, ")") ? TJ_OK : fail_at(this, this->at, "expected ',' or ')'");
+}
+
+/* ---- operands ------------------------------------------------------------ */
+
+static tj_operand *add_operand(parser *this, tj_role role)
+{
+    tj_signature *signature = this->signature;
+    if (!tj_grow(&signature->operands, (size_t)signature->noperands, &this->capacity,
+                 sizeof(tj_operand)))
+        return NULL;
+    tj_operand *operand = &signature->operands[signature->noperands++];
+    *operand = (tj_operand){.role = role};
+    signature->noutputs += role == TJ_OUT;
+    return operand;
+}
+
+/* "inout" in front of another name: an argument may have that name itself. */
+static bool take_inout(parser *this)
+{
+    size_t start = this->at;
+    if (name_ahead(this) == 5 && take(this, "inout") && name_ahead(this))
+        return true;
+    this->at = start;
+    return false;
+}
+
+/* By one of the first operands. */
+static bool is_taken(const tj_signature *signature, int count, const char *name)
+{
+    for (int k = 0; k < count; k++)
+        if (signature->operands[k].name && !strcmp(signature->operands[k].name, name))
+            return true;
+    return false;
+}
+
+static tj_status parse_operand(parser *this, bool is_output)
+{
+    bool inout = !is_output && take_inout(this);
+    tj_operand *operand = add_operand(this, is_output ? TJ_OUT : inout ? TJ_INOUT : TJ_IN);
+    if (!operand)
+        return tj_fail_no_memory(this->error);
+    size_t length = name_ahead(this);
+    size_t start = this->at;
+    if (!length && !(is_output && start < this->length && this->text[start] == '('))
+        return fail_at(this, start, is_output ? "expected an output" : "expected an argument");
+    if (length) {
+        operand->name = tj_copy_bytes(this->text + start, length);
+        if (!operand->name)
+            return tj_fail_no_memory(this->error);
+        if (is_taken(this->signature, this->signature->noperands - 1, operand->name))
+            return fail_at(this, start, "this name is taken");
+        this->at += length;
+    }
+    if (!take(this, "("))
+        return fail_at(this, this->at, "expected '(' and the dims");
+    return parse_dims(this, operand);
+}
+
+/* True at "(out(3),": a bracket around outputs, not around dims. */
+static bool take_tuple(parser *this)
+{
+    size_t start = this->at;
+    if (take(this, "(")) {
+        size_t inside = this->at;
+        this->at += name_ahead(this);
+        if (take(this, "(")) {
+            this->at = inside;
+            return true;
+        }
+    }
+    this->at = start;
+    return false;
+}
+
+static tj_status parse_tuple(parser *this)
+{
+    tj_status status = parse_operand(this, true);
+    if (status == TJ_OK && !take(this, ","))
+        return fail_at(this, this->at, "expected ','");
+    while (status == TJ_OK && !take(this, ")")) {
+        status = parse_operand(this, true);
+        if (status == TJ_OK && !take(this, ",")) {
+            if (!take(this, ")"))
+                return fail_at(this, this->at, "expected ',' or ')'");
+            break;
+        }
+    }
+    return status;
+}
+
+static bool has_inout(const tj_signature *signature)
+{
+    for (int k = 0; k < signature->noperands; k++)
+        if (signature->operands[k].role == TJ_INOUT)
+            return true;
+    return false;
+}
+
+static tj_status parse_outputs(parser *this)
+{
+    tj_status status;
+    skip_blanks(this);
+    if (this->at == this->length && has_inout(this->signature))
+        return TJ_OK;
+    if (take_tuple(this))
+        return parse_tuple(this);
+    do
+        status = parse_operand(this, true);
+    while (status == TJ_OK && take(this, ","));
+    this->signature->one_output = this->signature->noutputs == 1;
+    return status;
+}
+
+static tj_status name_outputs(parser *this)
+{
+    tj_signature *signature = this->signature;
+    int first = signature->noperands - signature->noutputs;
+    for (int k = first; k < signature->noperands; k++) {
+        tj_text name = {0};
+        if (signature->operands[k].name)
+            continue;
+        tj_text_puts(&name, "output");
+        if (signature->noutputs > 1)
+            tj_text_printf(&name, "%d", k - first);
+        if (name.failed) {
+            tj_text_clear(&name);
+            return tj_fail_no_memory(this->error);
+        }
+        bool taken = is_taken(signature, signature->noperands, name.data);
+        signature->operands[k].name = name.data;
+        if (taken)
+            return tj_fail(this->error, TJ_BAD_SPEC,
+                           "an output without a name is '%s', and that name is taken", name.data);
+    }
+    return TJ_OK;
+}
+
+static tj_status parse_signature(parser *this)
+{
+    if (!take(this, "->")) {
+        do {
+            tj_status status = parse_operand(this, false);
+            if (status != TJ_OK)
+                return status;
+        } while (take(this, ","));
+        if (!take(this, "->"))
+            return fail_at(this, this->at, "expected ',' or '->'");
+    }
+    tj_status status = parse_outputs(this);
+    if (status != TJ_OK)
+        return status;
+    skip_blanks(this);
+    if (this->at < this->length)
+        return fail_at(this, this->at, "expected the end");
+    return name_outputs(this);
+}
+
+tj_status tj_signature_parse(const char *text, size_t length, tj_signature *signature,
+                             tj_error *error)
+{
+    *signature = (tj_signature){0};
+    parser this = {.text = text, .length = length, .signature = signature, .error = error};
+    tj_status status = parse_signature(&this);
+    if (status != TJ_OK)
+        tj_signature_clear(signature);
+    return status;
+}
+
+void tj_signature_clear(tj_signature *signature)
+{
+    if (!signature)
+        return;
+    for (int k = 0; k < signature->noperands; k++) {
+        tj_operand *operand = &signature->operands[k];
+        for (int i = 0; i < operand->ndims; i++)
+            tj_free((char *)operand->dims[i].name);
+        tj_free((tj_dim *)operand->dims);
+        tj_free((char *)operand->name);
+    }
+    tj_free(signature->operands);
+    *signature = (tj_signature){0};
+}

@@ -1,0 +1,611 @@
+/* stores.c: where a text gives a value to what is a floating point number or a truth
+ * (stores.h).
+ *
+ * One pass over the tokens of each piece of the user's text, directives left out, with
+ * the variables that its declarations name. A declaration is known by two names in a row,
+ * or by a name, asterisks and a name where a statement or a parameter begins; of what
+ * could be one, nothing but the name is kept, so that it hides another of that name.
+ * item__X is known by the #define of its type in the generated text.
+ *
+ * __builtin_choose_expr() in front takes exactly one value: a comma, or the end of a
+ * statement, that a macro brings is an error there, upon which compile.c compiles the
+ * text as it is.
+ */
+#include "read/stores.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/tokens.h"
+
+enum {
+    MOST_VARIABLES = 64, /* the nearest that are looked through */
+    MOST_OPEN = 8        /* values inside values: libtcc's stack is not endless */
+};
+
+static const struct {
+    const char *name, *type;
+} types[] = {
+    {"double", "double"},     {"float", "float"},        {"_Bool", "bool"},
+    {"bool", "bool"},         {"npy_float64", "double"}, {"npy_double", "double"},
+    {"npy_float32", "float"}, {"npy_float", "float"},    {"npy_longdouble", "long double"}};
+
+/* Functions of floating point numbers alone, and their kin that end with f. */
+static const char *const functions[] = {
+    "acos",  "acosh", "asin",     "asinh", "atan",   "atan2", "atanh",     "cbrt",      "ceil",
+    "cos",   "cosh",  "copysign", "erf",   "erfc",   "exp",   "exp2",      "expm1",     "fabs",
+    "fdim",  "floor", "fma",      "fmax",  "fmin",   "fmod",  "hypot",     "lgamma",    "log",
+    "log10", "log1p", "log2",     "pow",   "rint",   "round", "nearbyint", "remainder", "sin",
+    "sinh",  "sqrt",  "tan",      "tanh",  "tgamma", "trunc", NULL};
+
+/* The value that begins at a token; type NULL: none does. */
+typedef struct beginning {
+    const char *type;
+    size_t end, name; /* tokens */
+} beginning;
+
+/* A name that a declaration brings; type NULL: of no type that matters here. */
+typedef struct variable {
+    size_t token;
+    const char *type;
+    size_t depth; /* of arrays and pointers around the number */
+    size_t level; /* of the block in which it is known */
+} variable;
+
+typedef struct reader {
+    tj_stores *stores;
+    const char *text;
+    size_t start;      /* of the piece that is read, in the text */
+    tj_tokens tokens;  /* owned: of that piece */
+    beginning *starts; /* owned: one for each token */
+    variable *items;   /* owned: a stack */
+    size_t count;
+    size_t capacity;
+    size_t braces, parentheses;
+    const char *returns; /* what the function returns, ... */
+    size_t returns_name, returns_end; /* ... its name and its last token */
+    tj_map declared;     /* owned: "ctype__X" to the name of a type, V1_x of a graph */
+    bool declares;       /* the piece is a declaration of a graph's variable */
+    bool redefines;      /* one of the functions may be another here */
+    bool failed;
+} reader;
+
+static bool is(const reader *this, size_t i, const char *spelling)
+{
+    return tj_token_at(&this->tokens, i, spelling);
+}
+
+static bool is_any(const reader *this, size_t i, const char *const *words)
+{
+    return tj_token_among(&this->tokens, i, words);
+}
+
+/* A name that is no keyword behind which an expression or a block follows. */
+static bool is_name(const reader *this, size_t i)
+{
+    static const char *const keywords[] = {"return", "else",     "goto", "case",
+                                           "sizeof", "_Alignof", "do",   NULL};
+    return tj_token_is_name(&this->tokens, i) && !is_any(this, i, keywords);
+}
+
+/* The other bracket, or count. */
+static size_t mate(const reader *this, size_t i)
+{
+    return i < this->tokens.count ? this->tokens.mates[i] : this->tokens.count;
+}
+
+/* ---- types --------------------------------------------------------------------- */
+
+static const char *type_named(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strlen(types[i].name) == length && !memcmp(types[i].name, name, length))
+            return types[i].type;
+    return NULL;
+}
+
+/* What the generated text, or a graph's declaration, says of a name; NULL: nothing. */
+static const char *declared_type(reader *this, size_t i)
+{
+    const tj_token *token = &this->tokens.items[i];
+    char *name = this->declared.count ? tj_copy_bytes(token->text, token->length) : NULL;
+    const tj_map_item *item = name ? tj_map_get(&this->declared, name) : NULL;
+    tj_free(name);
+    return item ? item->address : NULL;
+}
+
+/* The type that the name at i is, NULL: none of these. */
+static const char *type_at(reader *this, size_t i)
+{
+    static const char *const others[] = {"struct", "union",       "enum", "_Complex", "complex",
+                                         "->",     "__complex__", ".",    NULL};
+    const tj_token *token = &this->tokens.items[i];
+    const char *type = type_named(token->text, token->length);
+    if (i > 0 && is_any(this, i - 1, others))
+        return NULL;
+    if (!type && token->length > 7 && !memcmp(token->text, "ctype__", 7))
+        return declared_type(this, i);
+    return type && i > 0 && is(this, i - 1, "long") ? "long double" : type;
+}
+
+/* ---- values ---------------------------------------------------------------------- */
+
+/* The end of the value that begins at i; i: none that stays what it is. */
+static size_t behind_value(const reader *this, size_t start)
+{
+    static const char *const ends[] = {",", ";", ")", "]", "}", NULL};
+    static const char *const opens[] = {"(", "[", "{", NULL};
+    size_t choices = 0, i = start, count = this->tokens.count;
+    for (; i < count && !is_any(this, i, ends); i++) {
+        choices += is(this, i, "?");
+        if (is(this, i, ":") && choices-- == 0)
+            return i;
+        size_t behind = is_any(this, i, opens) ? mate(this, i) : i;
+        if (behind >= count || this->tokens.items[i].kind > TJ_TOKEN_PUNCTUATOR)
+            return start;
+        for (; i < behind; i++)
+            if (tj_token_directs(&this->tokens, i))
+                return start;
+        if (tj_token_directs(&this->tokens, i))
+            return start;
+    }
+    return i < count ? i : start;
+}
+
+static bool is_number(const reader *this, size_t at, size_t end)
+{
+    at += is(this, at, "-");
+    return end == at + 1 && this->tokens.items[at].kind == TJ_TOKEN_NUMBER;
+}
+
+/* Notes the value that begins at `at`, of what is called so at `name`. */
+static void note(reader *this, size_t at, const char *type, size_t name)
+{
+    size_t end = behind_value(this, at);
+    if (type && end > at && !is_number(this, at, end) && !is(this, at, "{"))
+        this->starts[at] = (beginning){type, end, name};
+}
+
+/* The members of "{...}" at i, of an array. */
+static void note_members(reader *this, size_t i, const char *type, size_t name)
+{
+    static const char *const outside[] = {"{", "}", ",", "=", NULL};
+    size_t end = is(this, i, "{") ? mate(this, i) : i;
+    while (i < end && end < this->tokens.count) {
+        bool plain = !is_any(this, i, outside) && !is(this, i, "[");
+        size_t behind = is(this, i, "[") ? mate(this, i) + 1
+                        : plain          ? behind_value(this, i)
+                                         : i + 1;
+        if (behind <= i)
+            return;
+        if (plain)
+            note(this, i, type, name);
+        i = behind;
+    }
+}
+
+/* ---- variables -------------------------------------------------------------------- */
+
+/* parentheses: those around what is declared are not those of parameters. */
+static void remember(reader *this, size_t token, const char *type, size_t depth, size_t parentheses)
+{
+    if (!tj_grow(&this->items, this->count, &this->capacity, sizeof *this->items)) {
+        this->failed = true;
+        return;
+    }
+    size_t level = this->braces + (this->parentheses > parentheses);
+    this->items[this->count++] = (variable){token, type, depth, level};
+    if (!this->declares || !type || depth)
+        return;
+    const tj_token *name = &this->tokens.items[token];
+    char *copy = tj_copy_bytes(name->text, name->length);
+    this->failed |= !copy || !tj_map_set(&this->declared, copy, type, false);
+    tj_free(copy);
+}
+
+static void forget(reader *this)
+{
+    while (this->count && this->items[this->count - 1].level > this->braces)
+        this->count--;
+}
+
+static const variable *find(const reader *this, size_t i)
+{
+    const tj_token *wanted = &this->tokens.items[i];
+    for (size_t k = this->count, left = MOST_VARIABLES; k-- > 0 && left-- > 0;) {
+        const tj_token *token = &this->tokens.items[this->items[k].token];
+        if (token->length == wanted->length && !memcmp(token->text, wanted->text, token->length))
+            return &this->items[k];
+    }
+    return NULL;
+}
+
+/* "f(...) {" at i: what it returns. */
+static void enter_function(reader *this, size_t i, const char *type)
+{
+    size_t behind = mate(this, i + 1);
+    if (this->braces || behind >= this->tokens.count || !is(this, behind + 1, "{"))
+        return;
+    this->returns = type;
+    this->returns_name = i;
+    this->returns_end = mate(this, behind + 1);
+}
+
+/* The declarators that begin at i, of a type that may matter. */
+static void read_declarators(reader *this, size_t i, const char *type)
+{
+    static const char *const qualifiers[] = {"const", "volatile", "restrict", "__restrict", NULL};
+    static const char *const behind[] = {"=", ",", ";", ")", NULL};
+    for (;; i++) {
+        size_t depth = 0, pointers, name;
+        for (; is(this, i, "*") || is_any(this, i, qualifiers); i++)
+            depth += is(this, i, "*");
+        name = i++;
+        pointers = depth;
+        if (!is_name(this, name))
+            return;
+        if (is(this, i, "("))
+            enter_function(this, name, depth ? NULL : type);
+        for (; is(this, i, "[") && mate(this, i) < this->tokens.count; i = mate(this, i) + 1)
+            depth++;
+        if (!is_any(this, i, behind))
+            return;
+        remember(this, name, type, depth, 0);
+        if (is(this, i, "=")) {
+            note(this, i + 1, depth ? NULL : type, name);
+            if (depth && !pointers)
+                note_members(this, i + 1, type, name);
+            i = behind_value(this, i + 1);
+        }
+        if (!is(this, i, ","))
+            return;
+    }
+}
+
+/* "T *name" where something begins: is it one of the variables, it is a product. */
+static bool declares_pointer(const reader *this, size_t i)
+{
+    static const char *const before[] = {";", "{", "}", "(", ",", NULL};
+    size_t name = i + 1;
+    while (is(this, name, "*"))
+        name++;
+    return name > i + 1 && is_name(this, name) && !find(this, i) &&
+           (i == 0 || is_any(this, i - 1, before) || is_name(this, i - 1));
+}
+
+/* "(*name)(" of a pointer to functions. */
+static bool is_behind_parenthesis(const reader *this, size_t i)
+{
+    return i > 2 && is(this, i - 1, "*") && is(this, i - 2, "(") && is_name(this, i - 3) &&
+           is(this, i + 1, ")") && is(this, i + 2, "(");
+}
+
+/* The name at i stands behind the members of a struct, or behind typeof(). */
+static bool follows_type(const reader *this, size_t i)
+{
+    static const char *const words[] = {"struct",   "union",         "typeof",      "__typeof__",
+                                        "__typeof", "__attribute__", "__attribute", NULL};
+    size_t open = i > 0 && (is(this, i - 1, "}") || is(this, i - 1, ")")) ? mate(this, i - 1) : 0;
+    return open > 0 && open < i &&
+           (is_any(this, open - 1, words) || (open > 1 && is_any(this, open - 2, words)));
+}
+
+static void look_for_declaration(reader *this, size_t i)
+{
+    const char *type = type_at(this, i);
+    if (type || (is_name(this, i) && (is_name(this, i + 1) || declares_pointer(this, i))))
+        read_declarators(this, i + 1, type);
+    else if (is_behind_parenthesis(this, i))
+        remember(this, i, NULL, 0, 1);
+    else if (follows_type(this, i))
+        read_declarators(this, i, NULL);
+}
+
+/* ---- what takes values ----------------------------------------------------------- */
+
+/* "name[i][j]" from i: the token behind it; *depth brackets. */
+static size_t behind_indices(const reader *this, size_t i, size_t *depth)
+{
+    for (i++; is(this, i, "[") && mate(this, i) < this->tokens.count; i = mate(this, i) + 1)
+        ++*depth;
+    return i;
+}
+
+static void look_for_item(reader *this, size_t i)
+{
+    const tj_token *token = &this->tokens.items[i];
+    tj_text name = {0};
+    tj_text_puts(&name, "ctype__");
+    tj_text_add(&name, token->text + 6, token->length - 6);
+    const tj_map_item *item = name.failed ? NULL : tj_map_get(&this->declared, name.data);
+    size_t behind = mate(this, i + 1);
+    if (item && behind < this->tokens.count && is(this, behind + 1, "="))
+        note(this, behind + 2, item->address, i);
+    this->failed |= name.failed;
+    tj_text_clear(&name);
+}
+
+/* "name = value", "name[i] = value", "*name = value". */
+static void look_for_assignment(reader *this, size_t i)
+{
+    static const char *const others[] = {".", "->", NULL};
+    static const char *const before[] = {";", "{", "}", NULL};
+    size_t depth = 0, behind = behind_indices(this, i, &depth);
+    if (!is(this, behind, "=") || (i > 0 && is_any(this, i - 1, others)))
+        return;
+    if (i > 1 && is(this, i - 1, "*")) {
+        if (!is_any(this, i - 2, before))
+            return;
+        depth++;
+    }
+    const variable *found = find(this, i);
+    const char *type = found   ? (found->depth == depth ? found->type : NULL)
+                       : depth ? NULL
+                               : declared_type(this, i);
+    note(this, behind + 1, type, i);
+}
+
+static bool is_function(const reader *this, size_t i)
+{
+    if (!is_name(this, i))
+        return false;
+    const tj_token *token = &this->tokens.items[i];
+    for (const char *const *name = functions; *name; name++) {
+        size_t length = strlen(*name);
+        if ((token->length == length ||
+             (token->length == length + 1 && token->text[length] == 'f')) &&
+            !memcmp(token->text, *name, length))
+            return true;
+    }
+    return false;
+}
+
+/* "sin(value)". A text may declare a function of its own by that name. */
+static void look_for_call(reader *this, size_t i)
+{
+    static const char *const others[] = {".", "->", NULL};
+    size_t end = mate(this, i + 1);
+    if (end >= this->tokens.count || this->redefines || !is_function(this, i))
+        return;
+    if ((i > 0 && (is_name(this, i - 1) || is_any(this, i - 1, others))) || find(this, i))
+        return;
+    for (size_t at = i + 2; at < end; at = behind_value(this, at) + 1) {
+        note(this, at, "double", i);
+        if (behind_value(this, at) == at)
+            return;
+    }
+}
+
+static void look_at_name(reader *this, size_t i)
+{
+    const tj_token *token = &this->tokens.items[i];
+    look_for_declaration(this, i);
+    if (is(this, i, "return") && this->returns && i < this->returns_end)
+        note(this, i + 1, this->returns, this->returns_name);
+    else if (is(this, i + 1, "(") && token->length > 6 && !memcmp(token->text, "item__", 6))
+        look_for_item(this, i);
+    else if (is(this, i + 1, "("))
+        look_for_call(this, i);
+    else
+        look_for_assignment(this, i);
+}
+
+/* ---- pieces ------------------------------------------------------------------------ */
+
+static void take_brackets(reader *this, size_t i)
+{
+    if (is(this, i, "(")) {
+        this->parentheses++;
+    } else if (is(this, i, ")")) {
+        this->parentheses -= this->parentheses > 0;
+    } else if (is(this, i, "{")) {
+        this->braces++;
+    } else if (is(this, i, "}")) {
+        this->braces -= this->braces > 0;
+        forget(this);
+    } else if (is(this, i, ";") && !this->parentheses) {
+        forget(this);
+    }
+}
+
+static void take_directive(reader *this, size_t i)
+{
+    for (size_t end = tj_tokens_behind_line(&this->tokens, i); i < end; i++)
+        this->redefines |=
+            is(this, i, "tgmath") || (is(this, i, "define") && is_function(this, i + 1));
+}
+
+static void keep_store(reader *this, size_t i)
+{
+    const beginning *from = &this->starts[i];
+    const tj_token *items = this->tokens.items, *name = &items[from->name];
+    tj_stores *stores = this->stores;
+    if (!tj_grow(&stores->items, stores->count, &stores->capacity, sizeof *stores->items)) {
+        this->failed = true;
+        return;
+    }
+    stores->items[stores->count++] = (tj_store){.start = this->start + items[i].start,
+                                                .end = this->start + items[from->end - 1].end,
+                                                .name = this->start + name->start,
+                                                .name_length = name->end - name->start,
+                                                .type = from->type};
+}
+
+static void keep_stores(reader *this)
+{
+    size_t ends[MOST_OPEN], open = 0;
+    for (size_t i = 0; i < this->tokens.count && !this->failed; i++) {
+        while (open && ends[open - 1] <= i)
+            open--;
+        if (!this->starts[i].type || open == MOST_OPEN)
+            continue;
+        ends[open++] = this->starts[i].end;
+        keep_store(this, i);
+    }
+}
+
+static void read_piece(reader *this, const char *start, size_t length)
+{
+    this->start = (size_t)(start - this->text);
+    this->count = this->braces = this->parentheses = this->returns_end = 0;
+    this->returns = NULL;
+    this->failed |= !tj_tokens_read(&this->tokens, start, length);
+    if (!this->failed)
+        this->starts = tj_alloc_zeroed(this->tokens.count + 1, sizeof *this->starts);
+    this->failed |= !this->starts;
+    for (size_t i = 0; i < this->tokens.count && !this->failed; i++) {
+        if (tj_token_directs(&this->tokens, i)) {
+            take_directive(this, i);
+            i = tj_tokens_behind_line(&this->tokens, i) - 1;
+        } else if (tj_token_is_name(&this->tokens, i)) {
+            look_at_name(this, i);
+        } else {
+            take_brackets(this, i);
+        }
+    }
+    if (!this->failed)
+        keep_stores(this);
+    tj_free(this->starts);
+    this->starts = NULL;
+    tj_tokens_clear(&this->tokens);
+}
+
+/* ---- the text ------------------------------------------------------------------------ */
+
+static bool starts_with(const char *line, size_t length, const char *word)
+{
+    size_t size = strlen(word);
+    return length >= size && !memcmp(line, word, size);
+}
+
+/* "#define ctype__X npy_float64" of the generated text. */
+static void take_definition(reader *this, const char *line, size_t length)
+{
+    static const char word[] = "#define ctype__";
+    if (!starts_with(line, length, word))
+        return;
+    const char *name = line + 8, *end = line + length;
+    const char *blank = memchr(name, ' ', (size_t)(end - name));
+    char *copy = blank ? tj_copy_bytes(name, (size_t)(blank - name)) : NULL;
+    const char *type = blank ? type_named(blank + 1, (size_t)(end - blank - 1)) : NULL;
+    this->failed |= !copy || !tj_map_set(&this->declared, copy, type, false);
+    tj_free(copy);
+}
+
+/* The #line directive says that generated text follows. */
+static bool is_generated(const char *line, size_t length)
+{
+    static const char tail[] = " generated>\"";
+    const size_t size = sizeof tail - 1;
+    return length > size && !memcmp(line + length - size, tail, size);
+}
+
+static bool has(const char *line, size_t length, const char *word)
+{
+    const char *end = line + length;
+    size_t size = strlen(word);
+    for (const char *at = line; (at = memchr(at, *word, (size_t)(end - at))); at++)
+        if ((size_t)(end - at) >= size && !memcmp(at, word, size))
+            return true;
+    return false;
+}
+
+bool tj_stores_find(tj_stores *stores, const char *text)
+{
+    reader this = {.stores = stores, .text = text};
+    const char *piece = NULL; /* where the user's begins */
+    *stores = (tj_stores){0};
+    for (const char *line = text, *next; *line && !this.failed; line = next) {
+        size_t length = strcspn(line, "\n");
+        next = line + length + (line[length] == '\n');
+        if (starts_with(line, length, "#line ")) {
+            if (piece)
+                read_piece(&this, piece, (size_t)(line - piece));
+            piece = is_generated(line, length) ? NULL : next;
+            this.declares = has(line, length, ".c_declare of ");
+        } else if (!piece) {
+            take_definition(&this, line, length);
+        }
+    }
+    if (piece && !this.failed)
+        read_piece(&this, piece, strlen(piece));
+    tj_free(this.items);
+    tj_map_clear(&this.declared);
+    return !this.failed;
+}
+
+void tj_stores_clear(tj_stores *stores)
+{
+    tj_free(stores->items);
+    *stores = (tj_stores){0};
+}
+
+/* What stands around a value. A truth may be an address; a struct is none. */
+static const char *opening_of(const tj_store *store)
+{
+    return *store->type == 'b' ? "!!__builtin_choose_expr(1, " : "1 ? __builtin_choose_expr(1, ";
+}
+
+static const char *closing_of(const tj_store *store)
+{
+    return *store->type == 'b' ? ", 0)" : *store->type == 'f' ? ", 0) : 0.0f" : ", 0) : 0.0";
+}
+
+void tj_stores_write(const tj_stores *stores, const char *text, size_t count, tj_text *out)
+{
+    const tj_store *open[MOST_OPEN];
+    size_t nopen = 0, at = 0;
+    for (size_t i = 0; i < count || nopen;) {
+        bool closes = nopen && (i == count || open[nopen - 1]->end <= stores->items[i].start);
+        const tj_store *store = closes ? open[--nopen] : &stores->items[i++];
+        size_t place = closes ? store->end : store->start;
+        tj_text_add(out, text + at, place - at);
+        tj_text_puts(out, closes ? closing_of(store) : opening_of(store));
+        at = place;
+        if (!closes)
+            open[nopen++] = store;
+    }
+    tj_text_puts(out, text + at);
+}
+
+/* ---- messages ------------------------------------------------------------------------ */
+
+int tj_store_line(const tj_store *store, const char *text)
+{
+    int line = 1;
+    for (size_t i = store->start; i-- > 0;) {
+        if (i > 0 && text[i - 1] != '\n')
+            continue;
+        if (!strncmp(text + i, "#line ", 6))
+            return atoi(text + i + 6) + line - 2;
+        line++;
+    }
+    return line;
+}
+
+/* What libtcc calls the value's type in "... (have 'TYPE' and 'double')". */
+static const char *kind_of(const char *message)
+{
+    static const char before[] = "type mismatch in conditional expression (have '";
+    if (!strcmp(message, "invalid operand types for binary operation"))
+        return "a struct"; /* of !! */
+    if (strncmp(message, before, sizeof before - 1) != 0)
+        return NULL;
+    const char *type = message + sizeof before - 1, *end = strstr(type, "' and '");
+    size_t length = end ? (size_t)(end - type) : 0;
+    if (has(type, length, "(*)"))
+        return "a function";
+    return length && (end[-1] == '*' || end[-1] == ']') ? "a pointer or a text" : "a struct";
+}
+
+char *tj_store_explain(const tj_store *store, const char *text, const char *message)
+{
+    const char *kind = kind_of(message);
+    tj_text words = {0};
+    if (!kind)
+        return NULL;
+    tj_text_printf(&words, "%s stands where the %s of '%.*s' belongs%s", kind, store->type,
+                   (int)store->name_length, text + store->name,
+                   strchr(kind, 'p') ? " (is a '*' or an index missing?)" : "");
+    return tj_text_take(&words);
+}

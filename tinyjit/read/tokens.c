@@ -1,0 +1,145 @@
+/* tokens.c: a C text as an array of tokens (tokens.h).
+ *
+ * Brackets are paired by one stack, without regard to conditions; those of
+ * directives are left alone: they are their own mates.
+ */
+#include "read/tokens.h"
+
+bool tj_tokens_add(tj_tokens *this, const tj_token *token)
+{
+    if (!tj_grow(&this->items, this->count, &this->capacity, sizeof *this->items))
+        return false;
+    this->items[this->count++] = *token;
+    return true;
+}
+
+static bool keep(tj_tokens *this, tj_token token, const char *text)
+{
+    if (token.length && token.text != text + token.start) { /* the lexer's own memory */
+        tj_words_add(&this->spelled, token.text, token.length);
+        if (this->spelled.failed)
+            return false;
+        token.text = this->spelled.items[this->spelled.count - 1];
+    }
+    if (token.kind == TJ_TOKEN_NAME)
+        token.word = tj_word_of(token.text, token.length);
+    return tj_tokens_add(this, &token);
+}
+
+bool tj_tokens_list(tj_tokens *this, const char *text, size_t length)
+{
+    *this = (tj_tokens){0};
+    bool fine = true;
+    tj_lexer lexer;
+    tj_lexer_init(&lexer, text, length);
+    while (fine) {
+        tj_token token = tj_lexer_next(&lexer);
+        if (token.kind == TJ_TOKEN_END)
+            break;
+        if (token.kind != TJ_TOKEN_NEWLINE)
+            fine = keep(this, token, text);
+    }
+    fine = fine && !lexer.spelling.failed;
+    tj_lexer_clear(&lexer);
+    return fine;
+}
+
+static bool is_one(const tj_token *token, const char *bytes)
+{
+    return token->kind == TJ_TOKEN_PUNCTUATOR && token->length == 1 && strchr(bytes, *token->text);
+}
+
+/* The open brackets are a list through mates: each holds the one around it. */
+bool tj_tokens_pair(tj_tokens *this)
+{
+    this->mates = tj_alloc_zeroed(this->count + 1, sizeof *this->mates);
+    if (!this->mates)
+        return false;
+    size_t open = this->count;
+    for (size_t i = 0; i < this->count; i++) {
+        if (tj_token_directs(this, i)) {
+            for (size_t end = tj_tokens_behind_line(this, i); i < end; i++)
+                this->mates[i] = i;
+            i--;
+        } else if (is_one(&this->items[i], "([{")) {
+            this->mates[i] = open;
+            open = i;
+        } else if (is_one(&this->items[i], ")]}")) {
+            size_t around = open < this->count ? this->mates[open] : open;
+            this->mates[i] = open;
+            if (open < this->count)
+                this->mates[open] = i;
+            open = around;
+        }
+    }
+    while (open < this->count) {
+        size_t around = this->mates[open];
+        this->mates[open] = this->count;
+        open = around;
+    }
+    return true;
+}
+
+bool tj_tokens_read(tj_tokens *tokens, const char *text, size_t length)
+{
+    return tj_tokens_list(tokens, text, length) && tj_tokens_pair(tokens);
+}
+
+void tj_tokens_clear(tj_tokens *tokens)
+{
+    tj_free(tokens->items);
+    tj_free(tokens->mates);
+    tj_words_clear(&tokens->spelled);
+    *tokens = (tj_tokens){0};
+}
+
+bool tj_token_among(const tj_tokens *tokens, size_t i, const char *const *words)
+{
+    for (; i < tokens->count && *words; words++)
+        if (tj_token_is(&tokens->items[i], *words))
+            return true;
+    return false;
+}
+
+bool tj_token_is_name(const tj_tokens *tokens, size_t i)
+{
+    return i < tokens->count && tokens->items[i].kind == TJ_TOKEN_NAME;
+}
+
+bool tj_token_is_joined(const tj_token *token, const char *prefix, const char *name)
+{
+    size_t length = strlen(prefix);
+    return token->length == length + strlen(name) && !memcmp(token->text, prefix, length) &&
+           !memcmp(token->text + length, name, token->length - length);
+}
+
+bool tj_token_directs(const tj_tokens *tokens, size_t i)
+{
+    return i < tokens->count && tokens->items[i].first && tj_token_is(&tokens->items[i], "#");
+}
+
+size_t tj_tokens_behind_line(const tj_tokens *tokens, size_t i)
+{
+    for (i++; i < tokens->count && !tokens->items[i].first; i++)
+        continue;
+    return i;
+}
+
+size_t tj_tokens_behind_dead_lines(const tj_tokens *tokens, size_t at)
+{
+    static const char *const ifs[] = {"if", "ifdef", "ifndef", NULL};
+    static const char *const ends[] = {"else", "elif", "endif", NULL};
+    int depth = 0;
+    at = tj_tokens_behind_line(tokens, at);
+    for (; at < tokens->count; at = tj_tokens_behind_line(tokens, at)) {
+        if (!tj_token_directs(tokens, at))
+            continue;
+        if (tj_token_among(tokens, at + 1, ifs))
+            depth++;
+        else if (depth == 0 && tj_token_among(tokens, at + 1, ends))
+            break;
+        else if (tj_token_at(tokens, at + 1, "endif"))
+            depth--;
+    }
+    return at;
+}

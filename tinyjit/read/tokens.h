@@ -1,0 +1,71 @@
+/* tokens.h: a C text as an array of tokens, for readers that look ahead. Internal
+ * to tinyjit. */
+#ifndef TJ_READ_TOKENS_H
+#define TJ_READ_TOKENS_H
+
+#include "internal.h"
+#include "read/lexer.h"
+
+enum {
+    TJ_MAX_CONDITIONS = 64 /* that are open, as in libtcc */
+};
+
+typedef struct tj_tokens {
+    tj_token *items; /* owned; without NEWLINE and END: `first` says where lines begin */
+    size_t *mates;   /* owned: of brackets, the index of the other one, or count */
+    size_t count, capacity;
+    tj_words spelled; /* owned: those that span lines */
+} tj_tokens;
+
+/* What is wrong with a text, and where. */
+typedef struct tj_fault {
+    const char *text; /* static; NULL: nothing */
+    size_t start, end;
+} tj_fault;
+
+/* Reads a text. Returns false without memory; to be cleared in any case. */
+bool tj_tokens_read(tj_tokens *tokens, const char *text, size_t length);
+/* The same without mates. */
+bool tj_tokens_list(tj_tokens *tokens, const char *text, size_t length);
+/* Appends a copy. Returns false without memory. */
+bool tj_tokens_add(tj_tokens *tokens, const tj_token *token);
+void tj_tokens_clear(tj_tokens *tokens);
+/* Finds the mates, of which there are none yet. Returns false without memory. */
+bool tj_tokens_pair(tj_tokens *tokens);
+
+/* Token i exists and is spelled so. */
+static inline bool tj_token_at(const tj_tokens *tokens, size_t i, const char *spelling)
+{
+    return i < tokens->count && tj_token_is(&tokens->items[i], spelling);
+}
+
+/* ... is a keyword of one of these kinds. */
+static inline bool tj_token_word(const tj_tokens *tokens, size_t i, int words)
+{
+    return i < tokens->count && (tokens->items[i].word & words);
+}
+
+/* One of the words of a NULL-terminated list. */
+bool tj_token_among(const tj_tokens *tokens, size_t i, const char *const *words);
+bool tj_token_is_name(const tj_tokens *tokens, size_t i);
+/* `prefix` and `name` joined. */
+bool tj_token_is_joined(const tj_token *token, const char *prefix, const char *name);
+/* The # of a directive. */
+bool tj_token_directs(const tj_tokens *tokens, size_t i);
+/* The index behind the directive that begins at i. */
+size_t tj_tokens_behind_line(const tj_tokens *tokens, size_t i);
+/* Where the lines end that the condition at i, such as #if 0, takes out. */
+size_t tj_tokens_behind_dead_lines(const tj_tokens *tokens, size_t i);
+
+/* ---- vocabulary.c ----------------------------------------------------------------- */
+
+tj_word tj_word_of(const char *name, size_t length);
+
+/* ---- names.c ----------------------------------------------------------------- */
+
+/* Adds the identifiers of a text. Returns false without memory. */
+bool tj_names_add(tj_names *names, const tj_tokens *tokens);
+/* As tj_names_have() for `prefix` and `name` joined. */
+bool tj_names_have_joined(const tj_names *names, const char *prefix, const char *name);
+
+#endif

@@ -1,0 +1,478 @@
+/* typeless.c: what has no type, where C once took int (typeless.h).
+ *
+ * libtcc still does, in silence, and numbers are cut: `const k = 2.5;` is 2. What is
+ * looked for is a run of words such as `static const` with no type behind it, a function
+ * whose head begins with its own name, and parameters of the old style that nothing
+ * declares.
+ *
+ * A name may be a type or a macro of an included file, which nobody sees here, and a
+ * macro of the text may be another one. What cannot be told is taken to be right: the
+ * optimizing compiler has a look at it, too.
+ */
+#include "read/typeless.h"
+
+struct tj_typeless {
+    tj_names *types; /* owned: all names in typedefs */
+    bool complete;   /* there are no others */
+};
+
+/* The check of one text. */
+typedef struct check {
+    tj_typeless *shared;
+    const tj_piece *piece;
+    tj_messages *messages;
+    const tj_tokens *tokens;
+    bool includes;
+    bool found;
+} check;
+
+tj_typeless *tj_typeless_new(void)
+{
+    tj_typeless *typeless = tj_alloc_zeroed(1, sizeof *typeless);
+    if (typeless)
+        typeless->types = tj_names_new();
+    if (typeless && typeless->types)
+        return typeless;
+    tj_typeless_free(typeless);
+    return NULL;
+}
+
+void tj_typeless_free(tj_typeless *typeless)
+{
+    if (!typeless)
+        return;
+    tj_names_free(typeless->types);
+    tj_free(typeless);
+}
+
+/* ---- words ------------------------------------------------------------------- */
+
+enum {
+    SPECIFIERS = TJ_QUALIFIER | TJ_STORAGE | TJ_TYPEDEF | TJ_THREAD_LOCAL /* but no type */
+};
+
+static bool is_word(const check *this, size_t i, int words)
+{
+    return tj_token_word(this->tokens, i, words);
+}
+
+static bool is_typed(const check *this, size_t i)
+{
+    return is_word(this, i, TJ_TYPE | TJ_DEFINER | TJ_TYPEOF) ||
+           (tj_token_at(this->tokens, i, "_Atomic") && tj_token_at(this->tokens, i + 1, "("));
+}
+
+/* A name of the user's, or of what was included. */
+static bool is_own_name(const check *this, size_t i)
+{
+    return tj_token_is_name(this->tokens, i) && this->tokens->items[i].word == TJ_NO_WORD;
+}
+
+static bool is(const check *this, size_t i, const char *spelling)
+{
+    return tj_token_at(this->tokens, i, spelling);
+}
+
+static bool is_any(const check *this, size_t i, const char *const *spellings)
+{
+    return tj_token_among(this->tokens, i, spellings);
+}
+
+static bool is_unknown(const check *this, size_t i)
+{
+    return i < this->tokens->count && !this->tokens->items[i].length;
+}
+
+static size_t mate(const check *this, size_t i)
+{
+    return this->tokens->mates[i];
+}
+
+/* It has no lower-case letter: so are macros named. */
+static bool is_upper(const check *this, size_t i)
+{
+    const tj_token *token = &this->tokens->items[i];
+    for (size_t k = 0; k < token->length; k++)
+        if (token->text[k] >= 'a' && token->text[k] <= 'z')
+            return false;
+    return true;
+}
+
+static bool is_lower(const check *this, size_t i)
+{
+    const tj_token *token = &this->tokens->items[i];
+    for (size_t k = 0; k < token->length; k++)
+        if (token->text[k] >= 'A' && token->text[k] <= 'Z')
+            return false;
+    return true;
+}
+
+/* A type of the text's own or of the prelude, as far as one can tell by its name. */
+static bool is_type_name(const check *this, size_t i)
+{
+    const tj_token *token = &this->tokens->items[i];
+    bool ends = token->length > 2 && !memcmp(token->text + token->length - 2, "_t", 2);
+    bool numpy = token->length > 4 && !memcmp(token->text, "npy_", 4);
+    char *name = tj_copy_bytes(token->text, token->length);
+    bool known = !name || tj_names_have(this->shared->types, name);
+    this->messages->failed |= !name;
+    tj_free(name);
+    return known || ends || numpy;
+}
+
+/* ---- what is found -------------------------------------------------------------- */
+
+static void refuse(check *this, size_t i, const char *what)
+{
+    const tj_token *token = &this->tokens->items[i];
+    tj_text text = {0};
+    if (this->found)
+        return; /* the first is enough */
+    this->found = true;
+    if (token->kind == TJ_TOKEN_NAME)
+        tj_text_printf(&text, "%s '%.*s' has no type (C once took int for it)", what,
+                       (int)token->length, token->text);
+    else
+        tj_text_printf(&text, "a type is missing here (C once took int for it)");
+    if (text.failed)
+        this->messages->failed = true;
+    else
+        tj_messages_add_at(this->messages, this->piece, token->start, token->end, text.data);
+    tj_text_clear(&text);
+}
+
+/* ---- heads of functions ------------------------------------------------------------ */
+
+/* The parentheses that begin at `open` hold a parameter that has a type, and perhaps
+ * must have a name. */
+static bool has_typed_parameter(const check *this, size_t open, bool named)
+{
+    size_t end = mate(this, open);
+    bool begins = true;
+    for (size_t i = open + 1; i < end; i++) {
+        bool typed = begins && (is_typed(this, i) || is_word(this, i, SPECIFIERS) ||
+                                (is_own_name(this, i) && is_own_name(this, i + 1)));
+        size_t last = i;
+        while (typed && named && last < end && !is(this, last, ","))
+            last++;
+        if (typed && (!named || (last > i + 1 && is_own_name(this, last - 1))))
+            return true;
+        begins = is(this, i, ",");
+        if (is(this, i, "(") || is(this, i, "[") || is(this, i, "{"))
+            i = mate(this, i) < end ? mate(this, i) : end;
+    }
+    return false;
+}
+
+/* "(a, b)" and nothing else. */
+static bool has_bare_names(const check *this, size_t open)
+{
+    size_t end = mate(this, open);
+    for (size_t i = open + 1; i < end; i += 2)
+        if (!is_own_name(this, i) || !(i + 1 == end || is(this, i + 1, ",")))
+            return false;
+    return end > open + 1 && end < this->tokens->count;
+}
+
+/* The brace of a function whose parameters end at `close`, of the old style or not; the
+ * number of tokens where there is none. */
+static size_t body_of(const check *this, size_t close)
+{
+    size_t count = this->tokens->count, i = close + 1;
+    if (is(this, i, "{"))
+        return i;
+    if (!is_typed(this, i) && !is_word(this, i, SPECIFIERS) && !is_own_name(this, i))
+        return count;
+    for (; i < count && !is(this, i, "{") && !is(this, i, "="); i++)
+        if (is_unknown(this, i) || (is_own_name(this, i) && is(this, i + 1, "(")))
+            return count; /* another declaration, not of a parameter */
+    return is(this, i, "{") && is(this, i - 1, ";") ? i : count;
+}
+
+/* A value of that name is used between two tokens: no type could stand there. */
+static bool is_used(const check *this, const tj_token *name, size_t start, size_t end)
+{
+    static const char *const beside[] = {
+        "+",  "-",  "/",  "%",  "=",  "<",  ">",  "?",  "|", "&&", "||",
+        "==", "<=", ">=", "!=", "+=", "-=", "*=", "/=", "^", NULL};
+    static const char *const before[] = {"return", "[", "*", "!", "~", NULL};
+    static const char *const behind[] = {";", "]", "[", "++", "--", ".", "->", NULL};
+    for (size_t i = start; i < end; i++) {
+        const tj_token *token = &this->tokens->items[i];
+        bool argument =
+            i > 1 && is(this, i - 1, "(") && is_own_name(this, i - 2) && !is_upper(this, i - 2);
+        if (token->kind == TJ_TOKEN_NAME && token->length == name->length &&
+            !memcmp(token->text, name->text, name->length) &&
+            (argument || is_any(this, i - 1, beside) || is_any(this, i + 1, beside) ||
+             is_any(this, i - 1, before) || is_any(this, i + 1, behind)))
+            return true;
+    }
+    return false;
+}
+
+static bool is_among(const check *this, const tj_token *name, size_t start, size_t end)
+{
+    for (size_t i = start; i < end; i++)
+        if (this->tokens->items[i].length == name->length &&
+            !memcmp(this->tokens->items[i].text, name->text, name->length))
+            return true;
+    return false;
+}
+
+/* Parameters of an old definition, "(a, b)" at `open`, that no declaration names. */
+static void check_old_parameters(check *this, size_t open, bool begins)
+{
+    size_t close = mate(this, open), body = body_of(this, close);
+    bool direct = body == close + 1;
+    if (body >= this->tokens->count || !has_bare_names(this, open) || mate(this, body) < body ||
+        (begins && direct && this->includes)) /* a macro, perhaps */
+        return;
+    for (size_t i = open + 1; i < close; i += 2) {
+        const tj_token *name = &this->tokens->items[i];
+        if (!is_among(this, name, close + 1, body) && is_used(this, name, body, mate(this, body)))
+            refuse(this, i, "the parameter");
+    }
+}
+
+/* "name(...)" with no type in front: is that the head of a function? `specified`: there
+ * is `static` or its like in front. */
+static void judge_function(check *this, size_t name, bool specified)
+{
+    size_t open = name + 1, close = mate(this, open), count = this->tokens->count;
+    if (close >= count || is(this, open + 1, "*") || is(this, open + 1, "(") ||
+        is_unknown(this, open + 1) || is_unknown(this, close + 1))
+        return;
+    static const char *const ends[] = {";", ",", "=", "__attribute__", NULL};
+    size_t body = body_of(this, close);
+    bool defined = body < count, old = defined && body > close + 1;
+    bool declared = is_any(this, close + 1, ends) && !is_type_name(this, name);
+    bool typed = has_typed_parameter(this, open, defined);
+    bool certain = !this->includes && (defined || specified || typed); /* no macro */
+    if (this->includes && !is_upper(this, name))
+        certain =
+            defined ? typed || old || (specified && is_lower(this, name)) : typed && specified;
+    if ((defined || declared) && certain)
+        refuse(this, name, "the function");
+}
+
+/* ---- runs of specifiers --------------------------------------------------------------- */
+
+/* The `}` at i closes statements, not a type or a list. */
+static bool closes_block(const check *this, size_t i)
+{
+    static const char *const before[] = {"{", "}", ";", ":", "else", "do", NULL};
+    size_t open = mate(this, i);
+    if (open >= i)
+        return false;
+    if (open == 0 || is_any(this, open - 1, before))
+        return true;
+    if (!is(this, open - 1, ")"))
+        return false;
+    size_t parenthesis = mate(this, open - 1);
+    return parenthesis > 0 && parenthesis < open && !is_word(this, parenthesis - 1, TJ_ATTRIBUTE);
+}
+
+/* A declaration can begin behind the token before i. */
+static bool may_begin(const check *this, size_t i)
+{
+    static const char *const before[] = {";", "{", "(", ",", ":", NULL};
+    while (i > 0 && is_unknown(this, i - 1))
+        i--;
+    return i == 0 || is_any(this, i - 1, before) || is_word(this, i - 1, TJ_EXTENSION) ||
+           (is(this, i - 1, "}") && closes_block(this, i - 1));
+}
+
+/* What a run stands in. */
+typedef enum setting {
+    IN_BLOCK,
+    IN_PARAMETERS, /* or a macro's arguments */
+    IN_CAST
+} setting;
+
+static setting setting_of(const check *this, size_t start)
+{
+    static const char *const statements[] = {";", "{", "}", ":", NULL};
+    size_t i = start;
+    while (i > 0 && !is(this, i - 1, "(")) {
+        i--;
+        if (is_any(this, i, statements))
+            return IN_BLOCK;
+        if ((is(this, i, ")") || is(this, i, "]")) && mate(this, i) < i)
+            i = mate(this, i);
+    }
+    if (i == 0 || (i > 1 && is(this, i - 2, "for")))
+        return IN_BLOCK;
+    if (i == 1)
+        return IN_CAST;
+    return is_own_name(this, i - 2) || is(this, i - 2, ")") || is(this, i - 2, "_Generic")
+               ? IN_PARAMETERS
+               : IN_CAST;
+}
+
+/* A parameter "const x": x is a name if the function uses it as one. */
+static void judge_parameter(check *this, size_t name)
+{
+    size_t i = name, depth = 0, count = this->tokens->count;
+    for (; i < count && (depth > 0 || !is(this, i, ")")); i++)
+        depth += is(this, i, "(") - (size_t)is(this, i, ")");
+    size_t body = i + 1;
+    if (this->shared->complete && !is_type_name(this, name))
+        refuse(this, name, "the parameter");
+    else if (is(this, body, "{") && mate(this, body) > body && mate(this, body) < count &&
+             is_used(this, &this->tokens->items[name], body, mate(this, body)))
+        refuse(this, name, "the parameter");
+}
+
+/* The name at i stands behind a run that says no type. */
+static void judge_name(check *this, size_t i, setting where)
+{
+    static const char *const ends[] = {"=", ";", ",", "[", NULL};
+    if (is(this, i + 1, "(") && where == IN_BLOCK)
+        judge_function(this, i, true);
+    else if (where == IN_PARAMETERS && (is(this, i + 1, ",") || is(this, i + 1, ")")))
+        judge_parameter(this, i);
+    else if (where == IN_BLOCK && is_any(this, i + 1, ends) &&
+             !(this->includes && is_upper(this, i)) &&
+             (is(this, i + 1, "=") || !is_type_name(this, i)))
+        refuse(this, i, "the variable");
+}
+
+/* What stands behind a run that says no type is no name. */
+static void judge_rest(check *this, size_t i, setting where)
+{
+    static const char *const declarators[] = {"*", "(", "[", "=", ",", NULL};
+    bool declares = where == IN_BLOCK && is_any(this, i, declarators);
+    if (declares || (where == IN_CAST && (is(this, i, ")") || is(this, i, "*"))))
+        refuse(this, i, "");
+}
+
+/* A run begins at i; returns its end. *specifies: there are not only attributes. */
+static size_t read_run(check *this, size_t i, bool *specifies)
+{
+    size_t start = i;
+    for (;; i++) {
+        bool attribute = is_word(this, i, TJ_ATTRIBUTE) && is(this, i + 1, "(");
+        if (is_typed(this, i))
+            return i;
+        if (attribute && mate(this, i + 1) < this->tokens->count)
+            i = mate(this, i + 1);
+        else if (is_word(this, i, SPECIFIERS))
+            *specifies = true;
+        else if (!is_word(this, i, TJ_EXTENSION))
+            break;
+    }
+    if (!*specifies || is_unknown(this, i) || is_unknown(this, i + 1))
+        return i;
+    if (is_own_name(this, i))
+        judge_name(this, i, setting_of(this, start));
+    else
+        judge_rest(this, i, setting_of(this, start));
+    return i;
+}
+
+/* ---- the text ---------------------------------------------------------------------- */
+
+/* All names of a typedef, whose words are from i to end: more than it declares does no
+ * harm. */
+static void learn_types(check *this, size_t i, size_t end)
+{
+    while (i < end && !is(this, i, "typedef"))
+        i++;
+    if (i == end)
+        return;
+    for (; end < this->tokens->count && !is(this, end, ";"); end++) {
+        if (is(this, end, "{") && mate(this, end) > end)
+            end = mate(this, end);
+        else if (is_own_name(this, end))
+            this->messages->failed |=
+                !tj_names_collect(this->shared->types, this->tokens->items[end].text,
+                                  this->tokens->items[end].length);
+    }
+}
+
+/* Looks at a name; *i moves to the last token that was read. True where a declaration
+ * can still begin behind it. */
+static bool look_at(check *this, size_t *i, bool outside, bool begins)
+{
+    bool specifies = false, run = is_word(this, *i, SPECIFIERS) || is_word(this, *i, TJ_ATTRIBUTE);
+    size_t start = *i;
+    if (run && may_begin(this, *i)) {
+        size_t end = read_run(this, *i, &specifies);
+        learn_types(this, start, end);
+        *i = end > *i ? end - 1 : *i; /* what ends it is looked at, too */
+        return begins && !specifies;
+    }
+    if (is_word(this, *i, TJ_ATTRIBUTE) && is(this, *i + 1, "(") &&
+        mate(this, *i + 1) < this->tokens->count)
+        *i = mate(this, *i + 1); /* `const` is another word in there */
+    if (outside && is_own_name(this, *i) && is(this, *i + 1, "(")) {
+        if (begins)
+            judge_function(this, *i, false);
+        check_old_parameters(this, *i + 1, begins);
+    }
+    return false;
+}
+
+static void check_tokens(check *this, tj_scope scope)
+{
+    size_t depth = 0, count = this->tokens->count;
+    bool begins = true;
+    for (size_t i = 0; i < count && !this->found; i++) {
+        bool outside = depth == 0 && scope == TJ_FILE_SCOPE;
+        if (tj_token_is_name(this->tokens, i)) {
+            begins = look_at(this, &i, outside, begins);
+            continue;
+        }
+        depth += is(this, i, "{") || is(this, i, "(");
+        depth -= (is(this, i, "}") || is(this, i, ")")) && depth > 0;
+        begins = (begins && this->tokens->items[i].kind >= TJ_TOKEN_IF) || is(this, i, ";") ||
+                 (is(this, i, "}") && closes_block(this, i));
+    }
+}
+
+/* Without what may be different. Returns false without memory. */
+static bool copy_certain(const tj_tokens *from, tj_tokens *to)
+{
+    bool fine = true;
+    for (size_t i = 0; i < from->count && fine; i++)
+        if (!from->items[i].doubtful || from->items[i].kind == TJ_TOKEN_DOUBT)
+            fine = tj_tokens_add(to, &from->items[i]);
+    return fine && tj_tokens_pair(to);
+}
+
+bool tj_typeless_check(tj_typeless *typeless, const tj_expanded *text, bool includes,
+                       const tj_piece *piece, tj_scope scope, tj_messages *messages)
+{
+    tj_tokens certain = {0};
+    check this = {.shared = typeless,
+                  .piece = piece,
+                  .messages = messages,
+                  .tokens = text->doubts ? &certain : &text->tokens,
+                  .includes = includes};
+    bool fine = !text->doubts || copy_certain(&text->tokens, &certain);
+    if (fine) {
+        check_tokens(&this, scope);
+        fine = tj_aligned_check(this.tokens, piece, scope, messages) &&
+               tj_addresses_check(this.tokens, piece, messages) &&
+               tj_large_check(this.tokens, piece, messages) &&
+               tj_rows_check(this.tokens, piece, messages);
+    }
+    tj_tokens_clear(&certain);
+    return fine && !messages->failed;
+}
+
+tj_status tj_check_types(const tj_piece *piece, tj_messages *messages)
+{
+    tj_typeless *typeless = tj_typeless_new();
+    tj_expander *expander = tj_expander_new();
+    tj_expanded text = {0};
+    if (typeless)
+        typeless->complete = true;
+    bool fine = typeless && expander && tj_expand(expander, piece, &text) &&
+                tj_typeless_check(typeless, &text, tj_expander_includes(expander), piece,
+                                  TJ_FILE_SCOPE, messages);
+    tj_expanded_clear(&text);
+    tj_expander_free(expander);
+    tj_typeless_free(typeless);
+    return !fine ? TJ_NO_MEMORY : messages->count ? TJ_COMPILE_FAILED : TJ_OK;
+}

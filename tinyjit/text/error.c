@@ -1,0 +1,71 @@
+/* error.c: filling and emptying a tj_error.
+ *
+ * `brief` is a static text for each status, so that running out of memory can
+ * be reported without allocating; `text` is the whole message where there is
+ * memory for it.
+ */
+#include "internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const briefs[] = {
+    [TJ_OK] = "no error",
+    [TJ_NO_MEMORY] = "out of memory",
+    [TJ_TOO_LARGE] = "compiling takes more memory than the limit",
+    [TJ_BAD_SPEC] = "the definition makes no sense",
+    [TJ_BAD_SIGNATURE] = "the signature makes no sense",
+    [TJ_COMPILE_FAILED] = "the C text does not compile",
+    [TJ_NO_SYMBOL] = "a symbol is not defined anywhere",
+    [TJ_NO_LIBRARY] = "a library or a source file cannot be opened",
+    [TJ_NO_EXEC] = "the system refuses executable memory",
+    [TJ_NO_BACKEND] = "libtcc cannot be loaded",
+};
+
+void tj_error_init(tj_error *error)
+{
+    *error = (tj_error){.status = TJ_OK, .operand = -1, .axis = -1, .position = -1};
+}
+
+void tj_error_clear(tj_error *error)
+{
+    if (!error)
+        return;
+    tj_free(error->text);
+    tj_error_init(error);
+}
+
+tj_status tj_fail_no_memory(tj_error *error)
+{
+    if (error) {
+        tj_error_clear(error);
+        error->status = TJ_NO_MEMORY;
+        error->brief = briefs[TJ_NO_MEMORY];
+    }
+    return TJ_NO_MEMORY;
+}
+
+tj_status tj_fail(tj_error *error, tj_status status, const char *format, ...)
+{
+    if (!error)
+        return status;
+    if (status == TJ_NO_MEMORY)
+        return tj_fail_no_memory(error);
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *text = length < 0 ? NULL : tj_realloc(NULL, 0, (size_t)length + 1);
+    if (text)
+        vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    if (!text)
+        return tj_fail_no_memory(error);
+    /* Only now: the arguments may point into the old text. */
+    tj_error_clear(error);
+    error->status = status;
+    error->brief = briefs[status];
+    error->text = text;
+    return status;
+}

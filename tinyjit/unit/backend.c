@@ -1,0 +1,487 @@
+/* backend.c: libtcc, loaded at run time, behind functions of our own. The only file
+ * that knows libtcc.h.
+ *
+ * It is loaded locally, so that none of its symbols mixes with anybody's. A state
+ * is used once: new, what is compiled or added, what is bound, relocate. Nothing
+ * is linked (-nostdlib): a unit finds its symbols because they are bound by name
+ * before it is relocated.
+ */
+#define _GNU_SOURCE 1 /* access under -std=c11 */
+#include "internal.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <libtcc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- the library ---------------------------------------------------------- */
+
+/* clang-format off */
+#define LIBTCC_FUNCTIONS(X) \
+    X(tcc_new) X(tcc_delete) X(tcc_set_lib_path) \
+    X(tcc_set_error_func) X(tcc_set_options) X(tcc_add_include_path) \
+    X(tcc_add_sysinclude_path) X(tcc_define_symbol) X(tcc_undefine_symbol) \
+    X(tcc_add_file) X(tcc_compile_string) X(tcc_set_output_type) \
+    X(tcc_add_symbol) X(tcc_relocate) X(tcc_get_symbol) \
+    X(tcc_list_symbols) X(tcc_output_file) X(tcc_set_realloc)
+/* clang-format on */
+
+enum {
+    MOST_DIRS = 8
+};
+
+/* Set once under the compile lock, constant from then on. */
+static struct {
+    void *handle; /* of dlopen; NULL: not open yet. Never closed. */
+#define MEMBER(name) __typeof__(name) *name;
+    LIBTCC_FUNCTIONS(MEMBER)
+#undef MEMBER
+    /* What some builds do not export. Where to is set while libtcc compiles a text,
+     * failing leads to its error exit. */
+    void (*_tcc_error)(const char *format, ...);
+    TCCState **tcc_state;
+    bool lost;      /* libtcc was left while it held its own lock */
+    char *lib_dir;  /* owned */
+    char *archive;  /* owned: libtcc1.a */
+    char *dirs[MOST_DIRS];              /* owned: system folders, in use below */
+    const char *snippet_dirs[MOST_DIRS]; /* the small headers first */
+    const char *source_dirs[MOST_DIRS];  /* the system's own first */
+} tcc;
+
+static bool load_functions(void *handle)
+{
+    void *address;
+#define LOAD(name)                  \
+    address = dlsym(handle, #name); \
+    if (!address)                   \
+        return false;               \
+    memcpy(&tcc.name, &address, sizeof address);
+    LIBTCC_FUNCTIONS(LOAD)
+#undef LOAD
+    address = dlsym(handle, "_tcc_error");
+    memcpy(&tcc._tcc_error, &address, sizeof address);
+    tcc.tcc_state = dlsym(handle, "tcc_state");
+    /* tcc_relocate had a second parameter before this function came. */
+    return dlsym(handle, "_tcc_setjmp") != NULL;
+}
+
+static char *join(const char *dir, const char *rest)
+{
+    tj_text path = {0};
+    tj_text_printf(&path, "%s/%s", dir, rest);
+    if (path.failed)
+        tj_text_clear(&path);
+    return path.data;
+}
+
+/* The two orders of the folders that hold system headers. */
+static bool set_dirs(const char *lib_dir, const char *include_dir)
+{
+    static const char *const local = "/usr/local/include";
+#if defined(__aarch64__)
+    static const char *const multiarch = "/usr/include/aarch64-linux-gnu";
+#else
+    static const char *const multiarch = "/usr/include/x86_64-linux-gnu";
+#endif
+    char *own = tj_copy_string(include_dir), *compiler = join(lib_dir, "include");
+    tcc.dirs[0] = own;
+    tcc.dirs[1] = compiler;
+    tcc.lib_dir = tj_copy_string(lib_dir);
+    tcc.archive = join(lib_dir, "libtcc1.a");
+    const char *snippet[] = {own, compiler, local, multiarch, "/usr/include"};
+    const char *source[] = {local, compiler, multiarch, "/usr/include", own};
+    for (size_t i = 0, n = 0, m = 0; i < sizeof snippet / sizeof *snippet; i++) {
+        if (snippet[i] && !access(snippet[i], F_OK))
+            tcc.snippet_dirs[n++] = snippet[i];
+        if (source[i] && !access(source[i], F_OK))
+            tcc.source_dirs[m++] = source[i];
+    }
+    return own && compiler && tcc.lib_dir && tcc.archive;
+}
+
+static void forget_dirs(void)
+{
+    tj_free(tcc.dirs[0]);
+    tj_free(tcc.dirs[1]);
+    tj_free(tcc.lib_dir);
+    tj_free(tcc.archive);
+    memset(&tcc, 0, sizeof tcc);
+}
+
+/* ---- its memory ------------------------------------------------------------ */
+
+/* One use of libtcc. */
+struct tj_state {
+    TCCState *tcc; /* owned; NULL: none, or lost with its memory */
+    tj_region region;
+    int file;       /* borrowed: a file in memory that libtcc has opened again, or -1 */
+    bool compiles;  /* inside of a text */
+    bool erring;    /* on the way to libtcc's own error exit */
+    bool left;      /* in the middle */
+};
+
+static size_t compile_memory = TJ_COMPILE_MEMORY;
+
+void tj_set_compile_memory(size_t bytes)
+{
+    __atomic_store_n(&compile_memory, bytes, __ATOMIC_RELAXED);
+}
+
+/* What this thread's libtcc works for; NULL: it is somebody else's, who has loaded the
+ * same library and knows nothing of us. */
+static _Thread_local tj_state *current;
+
+static bool holds_lock(const tj_state *state)
+{
+    return tcc.tcc_state ? *tcc.tcc_state != NULL : state->compiles;
+}
+
+/* Ends the text that is compiled by libtcc's own error exit, which closes files and
+ * gives back its lock. Elsewhere it would exit the process: returns there. */
+static void err(tj_state *state)
+{
+    if (state->erring || !tcc._tcc_error || !tcc.tcc_state || !*tcc.tcc_state)
+        return;
+    state->erring = true;
+    tcc._tcc_error("out of memory");
+}
+
+/* Memory was refused. libtcc cannot end while it sets up a text, and forgets a file that
+ * it has just opened. So it goes on with the reserve, until it returns or comes to need
+ * more than that: what grows ends first, new blocks are such a file's. The last of it is
+ * for the error's message. */
+static void *stop(tj_state *state, void *memory, size_t size)
+{
+    enum {
+        FOR_MESSAGE = 256 << 10,
+        FOR_FILES = 256 << 10
+    };
+    size_t kept = state->erring ? 0 : FOR_MESSAGE + (memory ? FOR_FILES : 0);
+    void *block = tj_region_reserve(&state->region, memory, size, kept);
+    if (block)
+        return block;
+    err(state);
+    state->left = true;
+    tcc.lost = holds_lock(state);
+    tj_leave_big_stack();
+}
+
+static void *reallocate(void *memory, unsigned long size)
+{
+    tj_state *state = current;
+    if (!state)
+        return size ? realloc(memory, size) : (free(memory), NULL);
+    if (size) {
+        void *block = tj_region_resize(&state->region, memory, size);
+        return block ? block : stop(state, memory, size);
+    }
+    tj_region_free(&state->region, memory);
+    return NULL;
+}
+
+/* ---- opening it ------------------------------------------------------------- */
+
+static tj_status open_locked(const char *libtcc, const char *lib_dir, const char *include_dir,
+                             tj_error *error)
+{
+    if (tcc.handle)
+        return TJ_OK;
+    if (!set_dirs(lib_dir, include_dir)) {
+        forget_dirs();
+        return tj_fail_no_memory(error);
+    }
+    void *handle = dlopen(libtcc, RTLD_NOW | RTLD_LOCAL);
+    if (handle && load_functions(handle)) {
+        tcc.handle = handle;
+        tcc.tcc_set_realloc(reallocate);
+        return TJ_OK;
+    }
+    const char *reason = handle ? "it is too old, or not libtcc" : dlerror();
+    tj_status status = tj_fail(error, TJ_NO_BACKEND, "libtcc cannot be loaded from '%s': %s",
+                               libtcc, reason ? reason : "no reason given");
+    if (handle)
+        dlclose(handle);
+    forget_dirs();
+    return status;
+}
+
+tj_status tj_backend_open(const char *libtcc, const char *lib_dir, const char *include_dir,
+                          tj_error *error)
+{
+    tj_compile_lock();
+    tj_status status = open_locked(libtcc, lib_dir, include_dir, error);
+    tj_compile_unlock();
+    return status;
+}
+
+const char *tj_backend_include_dir(void)
+{
+    tj_compile_lock();
+    const char *dir = tcc.dirs[0]; /* constant once it is there */
+    tj_compile_unlock();
+    return dir;
+}
+
+tj_status tj_backend_check(tj_error *error)
+{
+    if (!tcc.handle)
+        return tj_fail(error, TJ_NO_BACKEND, "libtcc has not been loaded");
+    if (tcc.lost)
+        return tj_fail(error, TJ_NO_BACKEND,
+                       "libtcc ran out of memory and cannot be used again by this process: this "
+                       "build of it does not export _tcc_error and tcc_state");
+    return TJ_OK;
+}
+
+/* ---- a state ----------------------------------------------------------------- */
+
+static void on_message(void *opaque, const char *line)
+{
+    tj_diagnose(opaque, line);
+}
+
+/* Enters libtcc; leave() ends what begins here. */
+static TCCState *enter(tj_state *state)
+{
+    current = state;
+    state->erring = false;
+    return state->tcc;
+}
+
+/* What libtcc returned is worth nothing when it was refused memory. */
+static bool leave(tj_state *state, bool fine)
+{
+    current = NULL;
+    return fine && !state->region.refusal;
+}
+
+tj_state *tj_state_new(void)
+{
+    tj_state *state = tj_alloc_zeroed(1, sizeof *state);
+    if (state) {
+        state->region.limit = __atomic_load_n(&compile_memory, __ATOMIC_RELAXED);
+        state->file = -1;
+    }
+    return state;
+}
+
+/* More than libtcc copies before it compiles: the text, and the macros twice. */
+static size_t size_to_set_up(const tj_environment *environment, size_t length)
+{
+    size_t size = length;
+    for (char **macro = environment->define_macros; macro && *macro; macro++)
+        size += 4 * (strlen(*macro) + sizeof "#define  1\n");
+    return size;
+}
+
+static void set_options(TCCState *state, const tj_environment *environment, bool whole_files,
+                        int output, tj_diagnosis *diagnosis)
+{
+    const char *const *dirs = whole_files ? tcc.source_dirs : tcc.snippet_dirs;
+    diagnosis->quiet_dirs = dirs;
+    diagnosis->lenient = whole_files;
+    tcc.tcc_set_lib_path(state, tcc.lib_dir);
+    tcc.tcc_set_error_func(state, diagnosis, on_message);
+    /* Before the output type, which decides on what is linked. -Wall is what
+     * tells of functions that end without return. */
+    tcc.tcc_set_options(state, "-nostdlib -nostdinc -std=c11 -Wall "
+                               "-Werror=implicit-function-declaration");
+    if (output == TCC_OUTPUT_OBJ)
+        tcc.tcc_set_options(state, "-g");
+    tcc.tcc_set_output_type(state, output);
+    for (char **dir = environment->include_dirs; dir && *dir; dir++)
+        tcc.tcc_add_include_path(state, *dir);
+    for (; *dirs; dirs++)
+        tcc.tcc_add_sysinclude_path(state, *dirs);
+    /* It has <stdatomic.h>, which the headers of Python 3.13 need. */
+    if (whole_files)
+        tcc.tcc_undefine_symbol(state, "__STDC_NO_ATOMICS__");
+    for (char **macro = environment->define_macros; macro && *macro; macro++)
+        tcc.tcc_define_symbol(state, *macro, NULL); /* NAME or NAME=VALUE */
+}
+
+bool tj_state_set_up(tj_state *state, const tj_environment *environment, const char *text,
+                     bool for_file, tj_diagnosis *diagnosis)
+{
+    size_t length = text ? strlen(text) : 0;
+    if (!tj_region_prepare(&state->region, size_to_set_up(environment, length)))
+        return false;
+    enter(state);
+    state->tcc = tcc.tcc_new();
+    if (state->tcc)
+        set_options(state->tcc, environment, !text, for_file ? TCC_OUTPUT_OBJ : TCC_OUTPUT_MEMORY,
+                    diagnosis);
+    return leave(state, state->tcc != NULL);
+}
+
+bool tj_state_compile(tj_state *state, const char *text)
+{
+    enter(state);
+    state->compiles = true;
+    int failed = tcc.tcc_compile_string(state->tcc, text);
+    state->compiles = false;
+    return leave(state, !failed);
+}
+
+/* kind: what the file is, whatever its name ends with. */
+static bool add_file(tj_state *state, const char *path, const char *kind)
+{
+    enter(state);
+    tcc.tcc_set_options(state->tcc, kind);
+    state->compiles = true;
+    int failed = tcc.tcc_add_file(state->tcc, path);
+    state->compiles = false;
+    return leave(state, !failed);
+}
+
+bool tj_state_add_source(tj_state *state, const char *path)
+{
+    return add_file(state, path, "-xc");
+}
+
+void tj_state_include_builtins(tj_state *state)
+{
+    tcc.tcc_set_options(enter(state), "-include cwj_builtins.h");
+    leave(state, true);
+}
+
+bool tj_state_add_object(tj_state *state, int fd)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    state->file = fd;
+    bool fine = add_file(state, path, "-xb");
+    state->file = -1;
+    return fine;
+}
+
+void tj_state_add_archive(tj_state *state)
+{
+    add_file(state, tcc.archive, "-xn");
+}
+
+void tj_state_bind(tj_state *state, const char *name, const void *address)
+{
+    tcc.tcc_add_symbol(enter(state), name, address);
+    leave(state, true);
+}
+
+bool tj_state_write(tj_state *state, int fd)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    state->file = fd;
+    int failed = tcc.tcc_output_file(enter(state), path);
+    state->file = -1;
+    return leave(state, !failed);
+}
+
+bool tj_state_relocate(tj_state *state)
+{
+    if (state->region.refusal)
+        return false;
+    enter(state);
+    state->region.places_code = true;
+    int failed = tcc.tcc_relocate(state->tcc);
+    state->region.places_code = false;
+    return leave(state, !failed);
+}
+
+void *tj_state_symbol(tj_state *state, const char *name)
+{
+    void *address = tcc.tcc_get_symbol(enter(state), name);
+    leave(state, true);
+    return address;
+}
+
+void tj_state_each(tj_state *state,
+                   void (*see)(void *context, const char *name, const void *address), void *context)
+{
+    tcc.tcc_list_symbols(enter(state), context, see);
+    leave(state, true);
+}
+
+tj_region *tj_state_region(tj_state *state)
+{
+    return &state->region;
+}
+
+/* ---- its end ------------------------------------------------------------------- */
+
+static void end_libtcc(tj_state *state)
+{
+    if (state->tcc && !state->left)
+        tcc.tcc_delete(enter(state));
+    state->tcc = NULL;
+    leave(state, true);
+}
+
+tj_status tj_state_take_code(tj_state *state, tj_code *code, tj_error *error)
+{
+    state->region.taken = tj_region_code_at(&state->region, code->memory);
+    end_libtcc(state); /* which takes the permissions away */
+    code->size = tj_pages_trim(code->memory, code->size);
+    if (tj_pages_make_code(code->memory, code->size))
+        return TJ_OK;
+    tj_status status = tj_pages_fail(errno, error);
+    tj_pages_free(code->memory, code->size);
+    *code = (tj_code){0};
+    return status;
+}
+
+/* Closes the descriptors of the same file that libtcc had no time to close. */
+static void close_others(int fd)
+{
+    struct stat own, other;
+    DIR *dir = opendir("/proc/self/fd");
+    if (!dir || fstat(fd, &own)) {
+        if (dir)
+            closedir(dir);
+        return;
+    }
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        int each = atoi(entry->d_name);
+        if (each > 2 && each != fd && each != dirfd(dir) && !fstat(each, &other) &&
+            other.st_dev == own.st_dev && other.st_ino == own.st_ino)
+            close(each);
+    }
+    closedir(dir);
+}
+
+void tj_state_free(tj_state *state)
+{
+    if (!state)
+        return;
+    end_libtcc(state);
+    tj_region_clear(&state->region);
+    if (state->left && state->file >= 0)
+        close_others(state->file);
+    tj_free(state);
+}
+
+/* The limit as people write it. */
+static tj_status fail_by_limit(const tj_state *state, tj_error *error)
+{
+    return tj_fail(error, TJ_TOO_LARGE, "compiling takes more memory than the limit of %zu MiB",
+                   state->region.limit >> 20);
+}
+
+tj_status tj_state_judge(const tj_state *state, tj_error *error)
+{
+    switch (state->region.refusal) {
+    case TJ_REFUSED_MEMORY:
+        return tj_fail_no_memory(error);
+    case TJ_REFUSED_BY_LIMIT:
+        return fail_by_limit(state, error);
+    case TJ_REFUSED_PAGES:
+        return tj_pages_fail(state->region.reason, error);
+    case TJ_NOT_REFUSED:
+        break;
+    }
+    return TJ_OK;
+}

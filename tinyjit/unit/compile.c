@@ -1,0 +1,630 @@
+/* compile.c: from C text, or another compiler's object, to code in memory, by what
+ * backend.c offers of libtcc.
+ *
+ * Each unit takes a state of its own, which is used once:
+ *
+ *     new state -> compile, or load an object -> bind -> relocate
+ *
+ * A unit keeps the code and the addresses of what it defines; the state is gone then.
+ *
+ * libtcc does not tell which names a text leaves undefined until relocation fails,
+ * and a state that failed is lost. So every identifier of the text that is
+ * somebody's symbol is bound at once; binding what is not used does no harm, and
+ * what the unit defines itself stays its own. Should relocation still miss names
+ * (reached through macros of a header), they are bound in a second attempt, which
+ * also offers libtcc1.a.
+ */
+#include "read/stores.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- one attempt ----------------------------------------------------------- */
+
+static const char builtin_prefix[] = "__builtin_";
+
+/* What an attempt at a unit needs and gives. */
+typedef struct attempt {
+    const tj_environment *environment;
+    const char *text;      /* NULL: the environment's sources */
+    const tj_object *object; /* code of another compiler; NULL: compile text */
+    const tj_names *names; /* identifiers of the text; NULL: unknown */
+    tj_map missed;         /* owned: what an earlier attempt left undefined */
+    bool writes;           /* an object to fd instead of code to memory */
+    int fd;
+    bool checks;   /* text is a whole file's, compiled for what is said of it */
+    bool builtins; /* gcc's are declared */
+    bool retry;
+    tj_state *state; /* owned */
+    bool relocated;
+    bool uses_host;
+    bool speaks;
+    bool has_state;
+    tj_map symbols;      /* owned: what the code defines, once it is relocated */
+    const tj_code *code; /* borrowed from the state: where these are */
+    tj_diagnosis diagnosis;
+} attempt;
+
+static bool set_up(attempt *this)
+{
+    if (!tj_state_set_up(this->state, this->environment, this->checks ? NULL : this->text,
+                         this->writes, &this->diagnosis))
+        return false;
+    if (this->builtins)
+        tj_state_include_builtins(this->state);
+    return true;
+}
+
+/* One char in front of everything in .data and .bss and one behind it: further
+ * than one byte apart means that the text has data of its own there. Constants,
+ * tables of addresses and string literals are elsewhere. */
+#define FIRST_MARKERS "char cwj_data_first = 1, cwj_bss_first;\n"
+#define LAST_MARKERS "\nchar cwj_data_last = 1, cwj_bss_last;\n"
+
+static bool compile_text(attempt *this)
+{
+    if (this->text)
+        return tj_state_compile(this->state, this->text);
+    if (!tj_state_compile(this->state, FIRST_MARKERS))
+        return false;
+    for (char **source = this->environment->sources; *source; source++)
+        if (!tj_state_add_source(this->state, *source))
+            return false;
+    return tj_state_compile(this->state, LAST_MARKERS);
+}
+
+static bool is_one_apart(tj_state *state, const char *first, const char *last)
+{
+    const char *a = tj_state_symbol(state, first), *b = tj_state_symbol(state, last);
+    return a && b && b - a == 1;
+}
+
+/* Data can also hide in sections of its own and in assembler text. */
+static bool has_state(const attempt *this)
+{
+    static const char *const hiding[] = {"section", "__section__", "asm", "__asm", "__asm__"};
+    for (size_t i = 0; this->names && i < sizeof hiding / sizeof *hiding; i++)
+        if (tj_names_have(this->names, hiding[i]))
+            return true;
+    return !is_one_apart(this->state, "cwj_data_first", "cwj_data_last") ||
+           !is_one_apart(this->state, "cwj_bss_first", "cwj_bss_last");
+}
+
+static void bind_name(void *context, const char *name)
+{
+    attempt *this = context;
+    tj_symbol symbol;
+    if (!strncmp(name, builtin_prefix, sizeof builtin_prefix - 1))
+        name += sizeof builtin_prefix - 1; /* how cwj_builtins.h declares the function */
+    if (!tj_environment_find(this->environment, name, this->retry, &symbol))
+        return;
+    tj_state_bind(this->state, name, symbol.address);
+    if (tj_environment_is_host(this->environment, &symbol))
+        this->uses_host = true;
+    if (tj_environment_speaks(this->environment, &symbol))
+        this->speaks = true;
+}
+
+static void bind_helpers(attempt *this)
+{
+    for (size_t i = 0; i < tj_helper_count; i++)
+        tj_state_bind(this->state, tj_helper_symbols[i].name, tj_helper_symbols[i].address);
+    /* Entry points that generated text reaches by macros. */
+    const tj_map *symbols = tj_environment_symbols(this->environment);
+    for (size_t i = 0; i < symbols->capacity; i++)
+        if (symbols->items[i].name && !strncmp(symbols->items[i].name, "cwj_", 4))
+            tj_state_bind(this->state, symbols->items[i].name, symbols->items[i].address);
+}
+
+/* Offers symbols. libtcc complains about those that the unit defines itself,
+ * and keeps the unit's: that is what is wanted, so nobody listens. */
+static void bind(attempt *this)
+{
+    this->diagnosis.ignore = true;
+    bind_helpers(this);
+    for (const char *const *name = tj_implied_names; *name; name++)
+        bind_name(this, *name);
+    if (this->names)
+        tj_names_each(this->names, bind_name, this);
+    for (size_t i = 0; i < this->missed.capacity; i++)
+        if (this->missed.items[i].name)
+            bind_name(this, this->missed.items[i].name);
+    if (this->retry) {
+        bind_name(this, "abort"); /* the archive's need */
+        tj_state_add_archive(this->state);
+    }
+    this->diagnosis.ignore = false;
+}
+
+/* Binds what the object leaves undefined, which it tells. */
+static bool bind_object(attempt *this)
+{
+    for (size_t i = 0; i < this->object->nundefined; i++) {
+        const char *name = this->object->undefined[i];
+        tj_symbol symbol = {0};
+        if (!tj_environment_find(this->environment, name, true, &symbol))
+            symbol.address = tj_compiler_symbol(name);
+        if (symbol.address)
+            tj_state_bind(this->state, name, symbol.address);
+        else if (!tj_map_set(&this->diagnosis.undefined, name, NULL, false))
+            this->diagnosis.messages.failed = true;
+    }
+    return this->diagnosis.undefined.count == 0 && !this->diagnosis.messages.failed;
+}
+
+static bool load_object(attempt *this)
+{
+    return tj_state_add_object(this->state, this->object->fd) && bind_object(this);
+}
+
+/* Data without a first value takes no memory until relocation, which counts in 32
+ * bits. How much there is shows where the last of it is in its section. */
+static bool has_room_for_data(attempt *this)
+{
+    size_t size = (size_t)tj_state_symbol(this->state, "cwj_bss_last");
+    return tj_region_has_room(tj_state_region(this->state), size);
+}
+
+/* What every unit has, and nobody asks for. */
+static bool is_linkers_own(const char *name)
+{
+    static const char *const names[] = {
+        "_etext",           "_edata",   "_end",      "__start_",      "__stop_",
+        "__preinit_array_", "cwj_bss_", "cwj_data_", "__init_array_", "__fini_array_"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(name, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+/* Keeps what lies in the state's own pages: that is not somebody else's. */
+static void keep_symbol(void *context, const char *name, const void *address)
+{
+    attempt *this = context;
+    const tj_code *code = tj_region_code_at(tj_state_region(this->state), address);
+    if (!code)
+        return;
+    this->code = code;
+    if (!is_linkers_own(name) && !tj_map_set(&this->symbols, name, address, false))
+        this->diagnosis.messages.failed = true;
+}
+
+static void relocate(attempt *this)
+{
+    if (!tj_state_relocate(this->state))
+        return;
+    this->has_state = !this->object && has_state(this);
+    tj_state_each(this->state, keep_symbol, this);
+    this->relocated = true;
+}
+
+/* Runs on the big stack. */
+static void run_attempt(void *argument)
+{
+    attempt *this = argument;
+    if (this->object) {
+        if (set_up(this) && load_object(this))
+            relocate(this);
+        return;
+    }
+    if (!set_up(this) || !compile_text(this) || tj_messages_have_error(&this->diagnosis.messages))
+        return;
+    if (this->checks) {
+        this->relocated = true; /* as far as it is wanted */
+        return;
+    }
+    if (this->writes) {
+        this->relocated = tj_state_write(this->state, this->fd);
+        return;
+    }
+    bind(this);
+    if (has_room_for_data(this))
+        relocate(this);
+}
+
+/* Frees what the attempt made, to try again or for good. */
+static void undo_attempt(attempt *this)
+{
+    tj_state_free(this->state);
+    this->state = NULL;
+    this->relocated = false;
+    this->code = NULL;
+    tj_map_clear(&this->symbols);
+    tj_diagnosis_clear(&this->diagnosis);
+}
+
+static void clear_attempt(attempt *this)
+{
+    undo_attempt(this);
+    tj_map_clear(&this->missed);
+}
+
+/* ---- two attempts --------------------------------------------------------- */
+
+/* Where in the text the limit was reached, if libtcc told. */
+static tj_status tell_place(const tj_messages *messages, tj_error *error)
+{
+    const tj_message *last = messages->count ? &messages->items[messages->count - 1] : NULL;
+    if (!error || !last || !last->line)
+        return TJ_TOO_LARGE;
+    return tj_fail(error, TJ_TOO_LARGE, "%s, at %s line %d",
+                   error->text ? error->text : error->brief, last->file, last->line);
+}
+
+/* What came of the attempt. */
+static tj_status judge(const attempt *this, tj_error *error)
+{
+    tj_status status = tj_state_judge(this->state, error);
+    if (status == TJ_TOO_LARGE)
+        return tell_place(&this->diagnosis.messages, error);
+    if (!status)
+        status = tj_diagnosis_judge(&this->diagnosis, this->relocated, error);
+    return status;
+}
+
+static tj_status try_once(attempt *this, tj_error *error)
+{
+    this->state = tj_state_new();
+    if (!this->state || !tj_run_on_big_stack(run_attempt, this))
+        return tj_fail_no_memory(error);
+    return judge(this, error);
+}
+
+/* A file that the text includes names one of gcc's builtins. */
+static bool lacks_builtins(const attempt *this)
+{
+    const tj_messages *messages = &this->diagnosis.messages;
+    for (size_t i = 0; !this->builtins && i < messages->count; i++)
+        if (messages->items[i].is_error && strstr(messages->items[i].text, builtin_prefix))
+            return true;
+    return false;
+}
+
+/* Once more where it turns out that it needs them. */
+static tj_status try_with_builtins(attempt *this, tj_error *error)
+{
+    tj_status status = try_once(this, error);
+    if (status != TJ_COMPILE_FAILED || !lacks_builtins(this))
+        return status;
+    undo_attempt(this);
+    this->builtins = true;
+    return try_once(this, error);
+}
+
+/* Compile lock held. */
+static tj_status try_twice(attempt *this, tj_error *error)
+{
+    tj_status status = try_with_builtins(this, error);
+    if (status != TJ_NO_SYMBOL || this->object)
+        return status;
+    this->missed = this->diagnosis.undefined;
+    this->diagnosis.undefined = (tj_map){0};
+    undo_attempt(this);
+    this->retry = true;
+    status = try_once(this, error);
+    if (status == TJ_OK)
+        tj_error_clear(error);
+    return status;
+}
+
+/* Moves what the attempt has made to made. */
+static tj_status take_code(attempt *this, tj_unit *made, tj_error *error)
+{
+    const tj_unit *sources = this->environment->sources_unit;
+    made->uses_host = this->uses_host || (sources && sources->uses_host);
+    made->speaks = this->speaks || made->uses_host || (sources && sources->speaks);
+    made->has_state = this->has_state || (sources && sources->has_state);
+    if (!this->code)
+        return tj_fail(error, TJ_NO_BACKEND,
+                       "this build of libtcc places code in memory of its own");
+    made->code = *this->code;
+    tj_status status = tj_state_take_code(this->state, &made->code, error);
+    if (!status) {
+        made->symbols = this->symbols;
+        this->symbols = (tj_map){0};
+    }
+    return status;
+}
+
+/* Compile lock held. Moves messages and, on success, the code out of this. */
+static tj_status make_unit(attempt *this, tj_unit **unit, tj_messages *messages, tj_error *error)
+{
+    *unit = NULL;
+    tj_status status = tj_backend_check(error);
+    if (status)
+        return status;
+    tj_unit *made = tj_alloc_zeroed(1, sizeof *made);
+    if (!made)
+        return tj_fail_no_memory(error);
+    status = try_twice(this, error);
+    tj_messages_move(messages, &this->diagnosis.messages);
+    if (!status)
+        status = take_code(this, made, error);
+    if (!status)
+        *unit = made;
+    else
+        tj_free(made);
+    return status;
+}
+
+/* ---- units ------------------------------------------------------------------- */
+
+static const tj_environment no_environment;
+
+/* What libtcc reads: the first `count` of the values as it refuses them if they are no
+ * numbers. */
+static void put_whole_text(const char *text, const tj_stores *stores, size_t count, tj_text *whole)
+{
+    tj_text_puts(whole, FIRST_MARKERS);
+    tj_text_puts(whole, tj_prelude());
+    tj_text_puts(whole, "\n");
+    tj_stores_write(stores, text, count, whole);
+    tj_text_puts(whole, LAST_MARKERS);
+}
+
+/* A text on its way to a unit. */
+typedef struct unit_text {
+    const tj_environment *environment;
+    const char *text;
+    const tj_names *names;
+    bool checks;      /* as an attempt's */
+    bool blames;      /* a value that is no number is why it is refused */
+    tj_stores stores; /* owned: values in the text */
+} unit_text;
+
+/* Compile lock held. */
+static tj_status check_with(const unit_text *this, size_t count, tj_messages *messages,
+                            tj_error *error)
+{
+    tj_text whole = {0};
+    tj_stores_write(&this->stores, this->text, count, &whole);
+    attempt once = {
+        .environment = this->environment, .text = whole.data, .checks = true, .builtins = true};
+    tj_status status = whole.failed ? tj_fail_no_memory(error) : try_once(&once, error);
+    tj_messages_move(messages, &once.diagnosis.messages);
+    clear_attempt(&once);
+    tj_text_clear(&whole);
+    return status;
+}
+
+/* Compile lock held. */
+static tj_status compile_with(const unit_text *this, size_t count, tj_unit **unit,
+                              tj_messages *messages, tj_error *error)
+{
+    if (this->checks)
+        return check_with(this, count, messages, error);
+    tj_text whole = {0};
+    put_whole_text(this->text, &this->stores, count, &whole);
+    attempt once = {.environment = this->environment,
+                    .text = whole.data,
+                    .builtins = strstr(this->text, builtin_prefix) != NULL,
+                    .names = this->names};
+    tj_status status =
+        whole.failed ? tj_fail_no_memory(error) : make_unit(&once, unit, messages, error);
+    clear_attempt(&once);
+    tj_text_clear(&whole);
+    return status;
+}
+
+/* The text compiles as it is and not with its values guarded: the first of these that
+ * does not compile, and what is said of it. Compile lock held. */
+static size_t find_culprit(const unit_text *this, tj_messages *messages)
+{
+    size_t good = 0, bad = this->stores.count;
+    while (bad - good > 1) {
+        size_t middle = good + (bad - good) / 2;
+        tj_unit *unit = NULL;
+        tj_messages said = {0};
+        if (compile_with(this, middle, &unit, &said, NULL) == TJ_COMPILE_FAILED) {
+            bad = middle;
+            tj_messages_clear(messages);
+            tj_messages_move(messages, &said);
+        } else {
+            good = middle;
+        }
+        if (unit)
+            tj_unit_free_locked(unit);
+        tj_messages_clear(&said);
+    }
+    return bad - 1;
+}
+
+/* Turns what was said into an error about a value. False where that is not what libtcc
+ * stumbled over: a macro hides more than the value. */
+static bool explain(const unit_text *this, tj_messages *said, tj_messages *messages)
+{
+    const tj_store *store = &this->stores.items[find_culprit(this, said)];
+    char *text = NULL;
+    for (size_t i = 0; i < said->count && !text; i++) {
+        const tj_message *one = &said->items[i];
+        text = one->is_error ? tj_store_explain(store, this->text, one->text) : NULL;
+        if (text)
+            tj_messages_add(messages, true, one->file, tj_store_line(store, this->text), text);
+    }
+    tj_free(text);
+    return text != NULL;
+}
+
+/* First with all values guarded. Where that does not compile, the text itself tells
+ * whether a value is to blame. Compile lock held. */
+static tj_status compile_guarded(unit_text *this, tj_unit **unit, tj_messages *messages,
+                                 tj_error *error)
+{
+    tj_messages said = {0};
+    tj_status status = compile_with(this, this->stores.count, unit, &said, error);
+    if (status != TJ_COMPILE_FAILED || !this->stores.count) {
+        tj_messages_move(messages, &said);
+        return status;
+    }
+    tj_error_clear(error);
+    status = compile_with(this, 0, unit, messages, error);
+    this->blames = status == TJ_OK && explain(this, &said, messages);
+    if (this->blames) {
+        if (*unit)
+            tj_unit_free_locked(*unit);
+        *unit = NULL;
+        status = tj_fail(error, TJ_COMPILE_FAILED, "the C text does not compile");
+    }
+    tj_messages_clear(&said);
+    return status;
+}
+
+tj_status tj_compile(tj_environment *environment, const char *text, const tj_names *names,
+                     tj_unit **unit, tj_messages *messages, tj_error *error)
+{
+    *unit = NULL;
+    unit_text this = {
+        .environment = environment ? environment : &no_environment, .text = text, .names = names};
+    tj_status status = TJ_NO_MEMORY;
+    if (tj_stores_find(&this.stores, text)) {
+        tj_compile_lock();
+        status = compile_guarded(&this, unit, messages, error);
+        tj_compile_unlock();
+    } else {
+        tj_fail_no_memory(error);
+    }
+    tj_stores_clear(&this.stores);
+    return status;
+}
+
+/* Compile lock held. */
+static tj_status write_with(const unit_text *this, size_t count, int fd, tj_error *error)
+{
+    tj_text whole = {0};
+    if (this->text)
+        put_whole_text(this->text, &this->stores, count, &whole);
+    attempt once = {.environment = this->environment,
+                    .text = whole.data,
+                    .builtins = !this->text || strstr(this->text, builtin_prefix),
+                    .writes = true,
+                    .fd = fd};
+    tj_status status = whole.failed ? tj_fail_no_memory(error) : try_with_builtins(&once, error);
+    clear_attempt(&once);
+    tj_text_clear(&whole);
+    return status;
+}
+
+tj_status tj_compile_to_file(const tj_environment *environment, const char *text, int fd,
+                             tj_error *error)
+{
+    unit_text this = {.environment = environment ? environment : &no_environment, .text = text};
+    bool found = !text || tj_stores_find(&this.stores, text);
+    tj_compile_lock();
+    tj_status status = found ? tj_backend_check(error) : tj_fail_no_memory(error);
+    if (!status)
+        status = write_with(&this, this.stores.count, fd, error);
+    if (status == TJ_COMPILE_FAILED && this.stores.count) {
+        tj_error_clear(error);
+        status = write_with(&this, 0, fd, error);
+    }
+    tj_compile_unlock();
+    tj_stores_clear(&this.stores);
+    return status;
+}
+
+tj_status tj_load_object(const tj_environment *environment, const tj_object *object, tj_unit **unit,
+                         tj_error *error)
+{
+    attempt this = {.environment = environment ? environment : &no_environment, .object = object};
+    tj_messages messages = {0};
+    tj_compile_lock();
+    tj_status status = make_unit(&this, unit, &messages, error);
+    /* What libtcc says of an object is not the user's to read as messages. */
+    if (status == TJ_COMPILE_FAILED)
+        tj_fail(error, status, "libtcc cannot load the compiler's object: %s",
+                messages.count ? messages.items[0].text : "no reason given");
+    clear_attempt(&this);
+    tj_compile_unlock();
+    tj_messages_clear(&messages);
+    return status;
+}
+
+tj_status tj_compile_sources(tj_environment *environment, const tj_names *names, tj_unit **unit,
+                             tj_messages *messages, tj_error *error)
+{
+    attempt this = {.environment = environment, .builtins = true, .names = names};
+    tj_compile_lock();
+    tj_status status = make_unit(&this, unit, messages, error);
+    clear_attempt(&this);
+    tj_compile_unlock();
+    return status;
+}
+
+/* The folder of a file, in front of the others: where its #include "..." look first. False
+ * without memory. */
+static bool put_folder_first(const tj_environment *environment, const char *path, tj_words *dirs)
+{
+    const char *slash = strrchr(path, '/');
+    tj_words_add(dirs, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
+    for (char **dir = environment->include_dirs; dir && *dir; dir++)
+        tj_words_add(dirs, *dir, strlen(*dir));
+    return !dirs->failed;
+}
+
+/* Compiled once more, without code: what libtcc reads of a file cannot be changed in place. */
+tj_status tj_check_values(const tj_environment *environment, const tj_piece *source,
+                          tj_messages *messages, tj_error *error)
+{
+    tj_environment own = *environment;
+    unit_text this = {.environment = &own, .checks = true};
+    tj_unit *none = NULL;
+    tj_text text = {0};
+    tj_words dirs = {0};
+    tj_messages said = {0};
+    tj_status status = TJ_NO_MEMORY;
+    tj_text_puts(&text, "#line 1 ");
+    tj_text_quote(&text, source->file, strlen(source->file));
+    tj_text_puts(&text, "\n");
+    tj_text_add(&text, source->text, source->length);
+    if (text.failed || !put_folder_first(environment, source->file, &dirs) ||
+        !tj_stores_find(&this.stores, text.data)) {
+        tj_fail_no_memory(error);
+        goto done;
+    }
+    this.text = text.data;
+    own.include_dirs = dirs.items;
+    tj_compile_lock();
+    status = this.stores.count ? compile_guarded(&this, &none, &said, error) : TJ_OK;
+    tj_compile_unlock();
+    if (this.blames) {
+        tj_messages_move(messages, &said);
+    } else if (status != TJ_NO_MEMORY) { /* the file itself has compiled */
+        tj_error_clear(error);
+        status = TJ_OK;
+    }
+done:
+    tj_messages_clear(&said);
+    tj_stores_clear(&this.stores);
+    tj_words_clear(&dirs);
+    tj_text_clear(&text);
+    return status;
+}
+
+/* ---- the version --------------------------------------------------------------- */
+
+/* __TINYC__ is 928 for 0.9.28. */
+static void read_version(char *text, size_t size)
+{
+    attempt this = {.environment = &no_environment, .text = "const int version = __TINYC__;\n"};
+    tj_messages messages = {0};
+    tj_unit *unit;
+    if (make_unit(&this, &unit, &messages, NULL) == TJ_OK) {
+        const int *version = tj_unit_symbol(unit, "version");
+        if (version)
+            snprintf(text, size, "%d.%d.%d", *version / 10000, *version / 100 % 100,
+                     *version % 100);
+        tj_unit_free_locked(unit);
+    }
+    clear_attempt(&this);
+    tj_messages_clear(&messages);
+}
+
+const char *tj_backend_version(void)
+{
+    static char version[32];
+    tj_compile_lock();
+    if (!version[0])
+        read_version(version, sizeof version);
+    tj_compile_unlock();
+    return version[0] ? version : NULL;
+}

@@ -1,0 +1,318 @@
+/* define.c: the pipeline of a definition: check, emit, compile, bind.
+ *
+ * A compiler stops at its first error. So that every faulty snippet is told at
+ * once, a failure is followed by a second look, in which each piece is compiled
+ * alone behind the header.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "emit/emit.h"
+#include "read/scan.h"
+
+/* The pieces of a spec, for the steps that treat all alike: where each stands there, and the
+ * part of tj_emit_function() that it belongs to. Bodies come behind these. */
+static const struct {
+    size_t piece;
+    int part;
+} fixed[] = {
+    {offsetof(tj_spec, header), TJ_HEADER},
+    {offsetof(tj_spec, cookie), TJ_COOKIE},
+    {offsetof(tj_spec, validate), TJ_VALIDATE},
+    {offsetof(tj_spec, cleanup), TJ_CLEANUP},
+};
+enum {
+    FIRST_BODY = sizeof fixed / sizeof *fixed
+};
+
+static int count_pieces(const tj_spec *spec)
+{
+    return FIRST_BODY + spec->ntypesets;
+}
+
+static const tj_piece *piece_at(const tj_spec *spec, int i)
+{
+    return i < FIRST_BODY ? (const tj_piece *)((const char *)spec + fixed[i].piece)
+                          : &spec->typesets[i - FIRST_BODY].body;
+}
+
+static int part_at(int i)
+{
+    return i < FIRST_BODY ? fixed[i].part : TJ_BODY + i - FIRST_BODY;
+}
+
+/* Scans the pieces in the order of the unit: macros of the first count in the others. */
+static bool scan_with(tj_scanner *scanner, const tj_spec *spec, tj_messages *messages)
+{
+    bool fine = true;
+    for (int i = 0; i < count_pieces(spec); i++)
+        if (piece_at(spec, i)->text &&
+            tj_scanner_check(scanner, piece_at(spec, i), i ? TJ_BLOCK_SCOPE : TJ_FILE_SCOPE,
+                             messages))
+            fine = false;
+    for (int i = 0; i < spec->nextras; i++) {
+        const char *text = spec->extras[i].default_text;
+        tj_text file = {0};
+        tj_emit_default_file(spec, i, &file);
+        if (file.failed)
+            messages->failed = true;
+        else if (tj_scanner_check(scanner, &(tj_piece){file.data, text, strlen(text)},
+                                  TJ_BLOCK_SCOPE, messages))
+            fine = false;
+        tj_text_clear(&file);
+    }
+    return fine;
+}
+
+static tj_status scan_pieces(const tj_environment *environment, const tj_spec *spec,
+                             tj_messages *messages, tj_error *error)
+{
+    tj_scanner *scanner = tj_scanner_new();
+    bool known =
+        scanner && !tj_scanner_define(scanner, environment ? environment->define_macros : NULL);
+    bool fine = known && scan_with(scanner, spec, messages);
+    tj_scanner_free(scanner);
+    if (!known || messages->failed)
+        return tj_fail_no_memory(error);
+    return fine ? TJ_OK : tj_fail(error, TJ_COMPILE_FAILED, "the C text cannot be compiled");
+}
+
+static tj_names *collect_names(const tj_spec *spec)
+{
+    tj_names *names = tj_names_new();
+    bool fine = names != NULL;
+    for (int i = 0; fine && i < count_pieces(spec); i++)
+        if (piece_at(spec, i)->text)
+            fine = tj_names_collect(names, piece_at(spec, i)->text, piece_at(spec, i)->length);
+    for (int i = 0; fine && i < spec->nextras; i++)
+        fine = tj_names_collect(names, spec->extras[i].default_text,
+                                strlen(spec->extras[i].default_text));
+    if (!fine) {
+        tj_names_free(names);
+        names = NULL;
+    }
+    return names;
+}
+
+/* Emits and compiles one part. text is left to the caller. */
+static tj_status compile_part(tj_environment *environment, const tj_spec *spec, int part, int form,
+                              const tj_names *names, tj_text *text, tj_unit **unit,
+                              tj_messages *messages, tj_error *error)
+{
+    *unit = NULL;
+    tj_text file = {0};
+    tj_emit_own_file(spec, &file);
+    tj_status status = file.failed ? TJ_NO_MEMORY : tj_emit_unit(spec, part, form, text);
+    if (status == TJ_OK) {
+        status = tj_compile(environment, text->data, names, unit, messages, error);
+        tj_messages_locate(messages, &(tj_piece){file.data, text->data, text->length}, 1);
+    } else {
+        status = tj_fail_no_memory(error);
+    }
+    tj_text_clear(&file);
+    return status;
+}
+
+/* Compiles a part only for what the compiler says of it. */
+static bool try_part(tj_environment *environment, const tj_spec *spec, int part,
+                     const tj_names *names, tj_messages *messages)
+{
+    tj_text text = {0};
+    tj_unit *unit = NULL;
+    tj_error error;
+    tj_error_init(&error);
+    tj_status status = compile_part(environment, spec, part, TJ_ALL_NAMES | TJ_APART, names, &text,
+                                    &unit, messages, &error);
+    tj_unit_free(unit);
+    tj_text_clear(&text);
+    tj_error_clear(&error);
+    return status != TJ_COMPILE_FAILED;
+}
+
+static bool is_known(const tj_messages *messages, const tj_message *one)
+{
+    for (size_t i = 0; i < messages->count; i++) {
+        const tj_message *other = &messages->items[i];
+        if (other->is_error == one->is_error && other->line == one->line &&
+            !strcmp(other->file, one->file) && !strcmp(other->text, one->text))
+            return true;
+    }
+    return false;
+}
+
+static void add_new(tj_messages *messages, const tj_messages *more)
+{
+    for (size_t i = 0; i < more->count; i++)
+        if (more->items[i].is_error && !is_known(messages, &more->items[i]))
+            tj_messages_add(messages, true, more->items[i].file, more->items[i].line,
+                            more->items[i].text);
+    messages->failed |= more->failed;
+}
+
+/* Adds the faults of all pieces to those that are known. */
+static void look_at_each(tj_environment *environment, const tj_spec *spec, const tj_names *names,
+                         tj_messages *messages)
+{
+    for (int i = 0; i < count_pieces(spec); i++) {
+        if (part_at(i) != TJ_COOKIE && !piece_at(spec, i)->text)
+            continue;
+        tj_messages more = {0};
+        bool fine = try_part(environment, spec, part_at(i), names, &more);
+        add_new(messages, &more);
+        tj_messages_clear(&more);
+        if (!fine && i < 2)
+            return; /* what stands in front of everything else: one fault, told once */
+    }
+}
+
+void tj_spec_locate(const tj_spec *spec, tj_messages *messages)
+{
+    size_t count = (size_t)(count_pieces(spec) + spec->nextras);
+    tj_piece *pieces = tj_alloc_zeroed(count, sizeof *pieces);
+    tj_text *files = tj_alloc_zeroed((size_t)spec->nextras + 1, sizeof *files);
+    size_t used = 0;
+    if (!pieces || !files) {
+        messages->failed = true;
+        goto done;
+    }
+    for (int i = 0; i < count_pieces(spec); i++)
+        if (piece_at(spec, i)->text)
+            pieces[used++] = *piece_at(spec, i);
+    for (int i = 0; i < spec->nextras; i++) {
+        const char *text = spec->extras[i].default_text;
+        tj_emit_default_file(spec, i, &files[i]);
+        if (!files[i].failed)
+            pieces[used++] = (tj_piece){files[i].data, text, strlen(text)};
+    }
+    tj_messages_locate(messages, pieces, used);
+done:
+    for (int i = 0; files && i < spec->nextras; i++)
+        tj_text_clear(&files[i]);
+    tj_free(pieces);
+    tj_free(files);
+}
+
+static tj_status find_descriptor(const tj_spec *spec, tj_function *function, tj_error *error)
+{
+    tj_text symbol = {0};
+    tj_text_printf(&symbol, "cwj_function__%s", spec->name);
+    if (symbol.failed)
+        return tj_fail_no_memory(error);
+    function->decl = tj_unit_symbol(function->unit, symbol.data);
+    tj_text_clear(&symbol);
+    return function->decl
+               ? TJ_OK
+               : tj_fail(error, TJ_COMPILE_FAILED, "the compiled unit has no descriptor");
+}
+
+static tj_status compile_whole(tj_environment *environment, const tj_spec *spec, int form,
+                               const tj_names *names, tj_function *function, tj_messages *messages,
+                               tj_error *error)
+{
+    tj_text text = {0};
+    tj_status status = compile_part(environment, spec, TJ_ALL, form, names, &text, &function->unit,
+                                    messages, error);
+    if (status == TJ_OK) {
+        function->source = tj_text_take(&text);
+        function->all_names = (form & TJ_ALL_NAMES) != 0;
+        status = find_descriptor(spec, function, error);
+    }
+    tj_text_clear(&text);
+    return status;
+}
+
+/* Compiles in the first form that works. Where a loop cannot hold its slice, the
+ * slice is a function; where a name may hide in a macro of an included file, all
+ * names are there. What the last form's errors say, the user's text is to blame. */
+static tj_status compile_forms(tj_environment *environment, const tj_spec *spec,
+                               const tj_names *names, tj_function *function, int *form,
+                               tj_messages *messages, tj_error *error)
+{
+    static const int forms[] = {0, TJ_ALL_NAMES, TJ_APART, TJ_ALL_NAMES | TJ_APART};
+    tj_status status = TJ_COMPILE_FAILED;
+    for (size_t i = 0; status == TJ_COMPILE_FAILED && i < sizeof(forms) / sizeof(*forms); i++) {
+        if (i > 0) {
+            tj_messages_clear(messages);
+            tj_error_clear(error);
+        }
+        *form = forms[i];
+        status = compile_whole(environment, spec, *form, names, function, messages, error);
+    }
+    return status;
+}
+
+/* Text takes stack that only the end of its function gives back; where its loop holds
+ * the slice itself, a macro of an included file hid that. */
+static bool hides_stack(const tj_function *function)
+{
+    return tj_unit_symbol(function->unit, "alloca") != NULL;
+}
+
+/* CHECK_CONTIGUOUS_AND_SETERROR__X() and its like are macros of the generated text,
+ * which is the only one to call cwj_contiguous_or_error(). */
+static bool has_checks_that_raise(const tj_function *function)
+{
+    return strstr(function->source, "_or_error(cwj") != NULL;
+}
+
+/* Slices that say nothing, keep nothing, and never stop the others. In the form
+ * with slices in loops, hidden returns do not compile. */
+static bool is_orderless(const tj_spec *spec, const tj_function *function, int form)
+{
+    bool total = !(form & TJ_APART) && (!spec->cookie.length || spec->cookie_readonly);
+    for (int t = 0; total && t < spec->ntypesets; t++) {
+        const tj_piece *piece = &spec->typesets[t].body;
+        tj_tokens tokens;
+        tj_body body = {0};
+        total = tj_tokens_list(&tokens, piece->text, piece->length) &&
+                tj_body_read(&tokens, &body) && body.total;
+        tj_body_clear(&body);
+        tj_tokens_clear(&tokens);
+    }
+    return total && !has_checks_that_raise(function) && !tj_unit_has_state(function->unit) &&
+           !tj_unit_speaks(function->unit);
+}
+
+tj_status tj_define(tj_environment *environment, const tj_spec *spec, tj_function *function,
+                    tj_messages *messages, tj_error *error)
+{
+    memset(function, 0, sizeof *function);
+    tj_names *names = NULL;
+    int form = 0;
+    tj_status status = tj_spec_check(spec, messages, error);
+    if (status == TJ_OK)
+        status = scan_pieces(environment, spec, messages, error);
+    if (status != TJ_OK)
+        goto done;
+    names = collect_names(spec);
+    if (!names) {
+        status = tj_fail_no_memory(error);
+        goto done;
+    }
+    status = compile_forms(environment, spec, names, function, &form, messages, error);
+    if (status == TJ_OK && hides_stack(function)) {
+        tj_function_clear(function);
+        tj_messages_clear(messages);
+        form |= TJ_APART;
+        status = compile_whole(environment, spec, form, names, function, messages, error);
+        function->apart = true;
+    }
+    if (status == TJ_COMPILE_FAILED)
+        look_at_each(environment, spec, names, messages);
+    else if (status == TJ_OK)
+        function->orderless = is_orderless(spec, function, form);
+done:
+    tj_spec_locate(spec, messages);
+    tj_messages_hint(spec, messages);
+    tj_names_free(names);
+    if (status != TJ_OK)
+        tj_function_clear(function);
+    return status;
+}
+
+void tj_function_clear(tj_function *function)
+{
+    tj_unit_free(function->unit);
+    tj_free(function->source);
+    memset(function, 0, sizeof *function);
+}

@@ -1,0 +1,326 @@
+/* environment.c: what the functions of a module share: folders, macros, the
+ * code of the module's own C files, libraries.
+ *
+ * The C files are one unit, compiled when the environment is made, so that
+ * their globals exist once per module.
+ */
+#define _GNU_SOURCE 1 /* realpath */
+#include "read/scan.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lists of strings ---------------------------------------------------- */
+
+static void free_list(char **list)
+{
+    for (char **string = list; string && *string; string++)
+        tj_free(*string);
+    tj_free(list);
+}
+
+static size_t list_length(const char *const *list)
+{
+    size_t count = 0;
+    while (list && list[count])
+        count++;
+    return count;
+}
+
+/* Copies two NULL-terminated lists into one. Returns false without memory. */
+static bool copy_lists(char ***copy, const char *const *first, const char *const *second)
+{
+    size_t head = list_length(first), count = head + list_length(second);
+    *copy = tj_alloc_zeroed(count + 1, sizeof **copy);
+    for (size_t i = 0; *copy && i < count; i++)
+        if (!((*copy)[i] = tj_copy_string(i < head ? first[i] : second[i - head])))
+            return false;
+    return *copy != NULL;
+}
+
+/* NULL stays NULL. */
+static bool copy_list(char ***copy, const char *const *list)
+{
+    return !list || copy_lists(copy, list, NULL);
+}
+
+/* ---- checking what was given --------------------------------------------- */
+
+static tj_status check_folders(char **dirs, tj_error *error)
+{
+    for (; dirs && *dirs; dirs++)
+        if (strpbrk(*dirs, ":\n"))
+            return tj_fail(error, TJ_BAD_SPEC,
+                           "include_dirs: the name of folder '%s' holds a colon or a line break, "
+                           "which libtcc cannot take",
+                           *dirs);
+    return TJ_OK;
+}
+
+/* Bytes of the identifier at the start of text. */
+static size_t identifier_length(const char *text)
+{
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return text[0] >= '0' && text[0] <= '9' ? 0 : length;
+}
+
+/* A macro is user text, too: what it expands to passes the scanner. */
+static tj_status check_macro(const char *macro, tj_messages *messages, tj_error *error)
+{
+    size_t length = identifier_length(macro);
+    if (length == 0 || (macro[length] != '\0' && macro[length] != '='))
+        return tj_fail(error, TJ_BAD_SPEC, "define_macros: '%s' is not NAME or NAME=VALUE", macro);
+    if (strchr(macro, '\n'))
+        return tj_fail(error, TJ_BAD_SPEC, "define_macros: the value of %.*s holds a line break",
+                       (int)(length < 1000 ? length : 1000), macro);
+    tj_text line = {0};
+    const char *value = macro[length] ? macro + length + 1 : "1";
+    tj_text_puts(&line, "#define ");
+    tj_text_add(&line, macro, length);
+    tj_text_printf(&line, " %s\n", value);
+    tj_status status = TJ_NO_MEMORY;
+    if (!line.failed)
+        status = tj_scan_check(&(tj_piece){"<define_macros>", line.data, line.length}, messages);
+    tj_text_clear(&line);
+    if (status == TJ_NO_MEMORY)
+        return tj_fail_no_memory(error);
+    return status ? tj_fail(error, status, "define_macros: see the messages") : TJ_OK;
+}
+
+static tj_status check_macros(char **macros, tj_messages *messages, tj_error *error)
+{
+    tj_status status = TJ_OK;
+    for (; macros && *macros && !status; macros++)
+        status = check_macro(*macros, messages, error);
+    return status;
+}
+
+/* ---- libraries ----------------------------------------------------------- */
+
+static tj_status open_library(tj_environment *environment, const char *name,
+                              const char *const *dirs, tj_error *error)
+{
+    char *path = tj_library_find(name, dirs, error);
+    if (!path)
+        return error ? error->status : TJ_NO_LIBRARY;
+    tj_status status = TJ_OK;
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle) {
+        environment->libraries[environment->nlibraries++] = handle;
+    } else {
+        const char *reason = dlerror();
+        status = tj_fail(error, TJ_NO_LIBRARY, "library '%s' cannot be loaded: %s", name,
+                         reason ? reason : path);
+    }
+    tj_free(path);
+    return status;
+}
+
+static tj_status open_libraries(tj_environment *environment, const char *const *names,
+                                const char *const *dirs, tj_error *error)
+{
+    size_t count = 0;
+    while (names && names[count])
+        count++;
+    environment->libraries = tj_alloc_zeroed(count, sizeof *environment->libraries);
+    if (!environment->libraries)
+        return tj_fail_no_memory(error);
+    tj_status status = TJ_OK;
+    for (size_t i = 0; i < count && !status; i++)
+        status = open_library(environment, names[i], dirs, error);
+    return status;
+}
+
+/* ---- the module's C files ------------------------------------------------ */
+
+tj_status tj_read_file(const char *path, tj_text *text, tj_error *error)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return tj_fail(error, TJ_NO_LIBRARY, "source file '%s' cannot be opened", path);
+    char part[8192];
+    size_t length;
+    tj_text_puts(text, ""); /* data is not NULL, even for an empty file */
+    while (!text->failed && text->length <= TJ_MAX_TEXT &&
+           (length = fread(part, 1, sizeof part, file)) > 0)
+        tj_text_add(text, part, length);
+    bool unreadable = ferror(file) != 0; /* a folder, for one */
+    fclose(file);
+    if (text->failed)
+        return tj_fail_no_memory(error);
+    if (unreadable)
+        return tj_fail(error, TJ_NO_LIBRARY, "source file '%s' cannot be read", path);
+    return TJ_OK;
+}
+
+static tj_status check_source(const tj_piece *piece, char *const *macros, tj_messages *messages)
+{
+    tj_scanner *scanner = tj_scanner_new();
+    tj_status status = scanner ? tj_scanner_define(scanner, macros) : TJ_NO_MEMORY;
+    if (!status)
+        status = tj_scanner_check(scanner, piece, TJ_FILE_SCOPE, messages);
+    tj_scanner_free(scanner);
+    return status;
+}
+
+static tj_status scan_source(tj_text *text, tj_piece *piece, const char *path, char *const *macros,
+                             tj_names *names, tj_messages *messages, tj_error *error)
+{
+    tj_status status = tj_read_file(path, text, error);
+    if (status)
+        return status;
+    *piece = (tj_piece){path, text->data, text->length};
+    status = check_source(piece, macros, messages);
+    if (!status && !tj_names_collect(names, text->data, text->length))
+        status = TJ_NO_MEMORY;
+    return status ? tj_fail(error, status, "source file '%s': see the messages", path) : TJ_OK;
+}
+
+/* Where the C files are, should the process' folder change. */
+static bool keep_paths(tj_environment *environment)
+{
+    char **sources = environment->sources;
+    size_t count = list_length((const char *const *)sources);
+    environment->source_paths = tj_alloc_zeroed(count + 1, sizeof *sources);
+    for (size_t i = 0; environment->source_paths && i < count; i++) {
+        char *path = realpath(sources[i], NULL);
+        environment->source_paths[i] = tj_copy_string(path ? path : sources[i]);
+        free(path);
+        if (!environment->source_paths[i])
+            return false;
+    }
+    return environment->source_paths != NULL;
+}
+
+const char *const *tj_environment_sources(const tj_environment *environment)
+{
+    static const char *const none[] = {NULL};
+    return environment->source_paths ? (const char *const *)environment->source_paths : none;
+}
+
+/* Reads, checks and compiles sources, which is not empty. */
+static tj_status add_sources(tj_environment *environment, tj_messages *messages, tj_error *error)
+{
+    tj_status status = TJ_OK;
+    size_t count = 0;
+    while (environment->sources[count])
+        count++;
+    tj_text *texts = tj_alloc_zeroed(count, sizeof *texts);
+    tj_piece *pieces = tj_alloc_zeroed(count, sizeof *pieces);
+    tj_names *names = tj_names_new();
+    if (!texts || !pieces || !names) {
+        status = tj_fail_no_memory(error);
+        goto done;
+    }
+    for (size_t i = 0; i < count && !status; i++)
+        status = scan_source(&texts[i], &pieces[i], environment->sources[i],
+                             environment->define_macros, names, messages, error);
+    if (!status)
+        status =
+            tj_compile_sources(environment, names, &environment->sources_unit, messages, error);
+    for (size_t i = 0; i < count && !status; i++)
+        status = tj_check_values(environment, &pieces[i], messages, error);
+    tj_messages_locate(messages, pieces, count);
+    if (!status && !keep_paths(environment))
+        status = tj_fail_no_memory(error);
+done:
+    for (size_t i = 0; texts && i < count; i++)
+        tj_text_clear(&texts[i]);
+    tj_free(texts);
+    tj_free(pieces);
+    tj_names_free(names);
+    return status;
+}
+
+/* ---- making one ---------------------------------------------------------- */
+
+static tj_status copy_options(tj_environment *environment, const tj_environment_options *options,
+                              tj_error *error)
+{
+    if (!copy_list(&environment->include_dirs, options->include_dirs) ||
+        !copy_lists(&environment->define_macros, options->host_macros, options->define_macros) ||
+        !copy_list(&environment->sources, options->sources))
+        return tj_fail_no_memory(error);
+    environment->host_prefixes = options->host_prefixes;
+    environment->offer = tj_offer_share(options->symbols, options->nsymbols);
+    return environment->offer ? TJ_OK : tj_fail_no_memory(error);
+}
+
+static tj_status fill(tj_environment *environment, const tj_environment_options *options,
+                      tj_messages *messages, tj_error *error)
+{
+    tj_status status = copy_options(environment, options, error);
+    if (!status)
+        status = check_folders(environment->include_dirs, error);
+    if (!status)
+        status = check_macros(environment->define_macros, messages, error);
+    if (!status)
+        status = open_libraries(environment, options->libraries, options->library_dirs, error);
+    if (!status && environment->sources && environment->sources[0])
+        status = add_sources(environment, messages, error);
+    return status;
+}
+
+tj_status tj_environment_new(const tj_environment_options *options, tj_environment **environment,
+                             tj_messages *messages, tj_error *error)
+{
+    *environment = NULL;
+    tj_environment *made = tj_alloc_zeroed(1, sizeof *made);
+    if (!made)
+        return tj_fail_no_memory(error);
+    made->shares = 1;
+    tj_status status = fill(made, options, messages, error);
+    if (status)
+        tj_environment_free(made);
+    else
+        *environment = made;
+    return status;
+}
+
+tj_environment *tj_environment_ref(tj_environment *environment)
+{
+    if (environment)
+        __atomic_add_fetch(&environment->shares, 1, __ATOMIC_RELAXED);
+    return environment;
+}
+
+void tj_environment_free(tj_environment *environment)
+{
+    if (!environment || __atomic_sub_fetch(&environment->shares, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    tj_unit_free(environment->sources_unit);
+    tj_lines_free(environment->lines);
+    for (size_t i = 0; i < environment->nlibraries; i++)
+        dlclose(environment->libraries[i]);
+    tj_free(environment->libraries);
+    free_list(environment->include_dirs);
+    free_list(environment->define_macros);
+    free_list(environment->sources);
+    free_list(environment->source_paths);
+    tj_offer_free(environment->offer);
+    tj_free(environment);
+}
+
+/* ---- the lines of the sources -------------------------------------------- */
+
+const tj_lines *tj_environment_lines(tj_environment *environment)
+{
+    tj_error error;
+    if (environment->lines_known || !environment->sources_unit)
+        return environment->lines;
+    const tj_map *exports = tj_unit_symbols(environment->sources_unit);
+    tj_anchor *anchors = tj_alloc_zeroed(exports->count + 1, sizeof *anchors);
+    if (!anchors)
+        return NULL;
+    for (size_t i = 0, n = 0; i < exports->capacity; i++)
+        if (exports->items[i].name)
+            anchors[n++] = (tj_anchor){exports->items[i].name, exports->items[i].address};
+    tj_error_init(&error);
+    tj_lines_new(environment, NULL, anchors, &environment->lines, &error);
+    environment->lines_known = error.status != TJ_NO_MEMORY;
+    tj_error_clear(&error);
+    tj_free(anchors);
+    return environment->lines;
+}

@@ -1,0 +1,203 @@
+/* graph.c: the pipeline of a graph: check, emit, compile. */
+#include <string.h>
+
+#include "unit/graph.h"
+#include "read/scan.h"
+#include "read/tokens.h"
+
+/* What generated text needs, and what macros of the small <Python.h> and
+ * <numpy/arrayobject.h> lead to: symbols that a text needs without naming them. */
+static const char implied[] =
+    "PyType_IsSubtype PyType_GetFlags PyObject_TypeCheck PyFloat_Type PyComplex_Type "
+    "PyFloat_AsDouble PyBool_Type PyLong_Type PyUnicode_Type PyCapsule_Type PyArray_cwj_type "
+    "PyArray_cwj_scalar_type PyType_GenericAlloc "
+    "Py_INCREF Py_DECREF Py_XINCREF Py_XDECREF Py_DecRef Py_IncRef Py_NewRef Py_XNewRef Py_TYPE "
+    "Py_REFCNT PyList_Size PyList_GetItem PyList_SetItem PyTuple_Size PyTuple_GetItem "
+    "PyErr_Occurred PyObject_CallFunctionObjArgs PyObject_CallMethodObjArgs PySequence_Size "
+    "_Py_NoneStruct _Py_TrueStruct _Py_FalseStruct cwj_storage_get cwj_storage_put";
+
+/* ---- what is C++ ------------------------------------------------------------------ */
+
+static bool is_name(const tj_tokens *tokens, size_t i)
+{
+    return tj_token_is_name(tokens, i);
+}
+
+/* "#include <vector>": a header without .h, behind the word include at i. */
+static bool includes_foreign(const tj_tokens *tokens, size_t i)
+{
+    size_t end = i + 1;
+    if (!tj_token_at(tokens, i, "include") || !tj_token_at(tokens, i + 1, "<"))
+        return false;
+    for (; end < tokens->count && !tokens->items[end].first; end++)
+        if (tj_token_at(tokens, end, "."))
+            return false;
+    return end > i + 2;
+}
+
+static bool is_foreign(const tj_tokens *tokens, size_t i)
+{
+    static const char *const words[] = {"namespace",    "nullptr",          "static_cast",
+                                        "dynamic_cast", "reinterpret_cast", "const_cast",
+                                        "constexpr",    "noexcept",         NULL};
+    static const char *const before_names[] = {"class", "new",   "delete", "typename",
+                                               "throw", "using", NULL};
+    bool colons = tj_token_at(tokens, i, ":") && tj_token_at(tokens, i + 1, ":") &&
+                  !tokens->items[i + 1].spaced && !tokens->items[i + 1].first;
+    return colons || tj_token_among(tokens, i, words) || includes_foreign(tokens, i) ||
+           (tj_token_among(tokens, i, before_names) && is_name(tokens, i + 1)) ||
+           (tj_token_at(tokens, i, "template") && tj_token_at(tokens, i + 1, "<")) ||
+           (tj_token_at(tokens, i, "extern") && i + 1 < tokens->count &&
+            tokens->items[i + 1].kind == TJ_TOKEN_STRING) ||
+           (tj_token_at(tokens, i, "operator") && !is_name(tokens, i + 1));
+}
+
+/* Behind the operands of an asm, whose colons may stand together. */
+static size_t skip_asm(const tj_tokens *tokens, size_t i)
+{
+    static const char *const words[] = {"asm", "__asm", "__asm__", NULL};
+    static const char *const qualifiers[] = {"volatile", "__volatile__", "goto", "inline", NULL};
+    if (!tj_token_among(tokens, i, words))
+        return i;
+    size_t open = i + 1;
+    while (tj_token_among(tokens, open, qualifiers))
+        open++;
+    return tj_token_at(tokens, open, "(") ? tokens->mates[open] : i;
+}
+
+static bool look_for_foreign(void *context, const tj_graph_text *text)
+{
+    tj_messages *messages = context;
+    tj_tokens tokens;
+    bool found = false;
+    if (!tj_tokens_read(&tokens, text->piece->text, text->piece->length))
+        messages->failed = true;
+    for (size_t i = 0; !found && i < tokens.count && !messages->failed; i++) {
+        i = skip_asm(&tokens, i);
+        found = i < tokens.count && is_foreign(&tokens, i);
+        if (found)
+            tj_messages_add_at(messages, text->piece, tokens.items[i].start, tokens.items[i].end,
+                               "this is C++; cwrapjit compiles C11");
+    }
+    tj_tokens_clear(&tokens);
+    return !messages->failed;
+}
+
+static void look_at_headers(const tj_graph *graph, tj_messages *messages)
+{
+    for (int i = 0; i < graph->nheaders; i++) {
+        const char *header = graph->headers[i];
+        if (header[0] != '<' || strchr(header, '.'))
+            continue;
+        tj_text text = {0};
+        tj_text_printf(&text, "#include %s: this is C++; cwrapjit compiles C11", header);
+        if (text.failed)
+            messages->failed = true;
+        else
+            tj_messages_add(messages, true, "", 0, text.data);
+        tj_text_clear(&text);
+    }
+}
+
+static void reverse(tj_message *items, size_t count)
+{
+    for (size_t i = 0; i < count / 2; i++) {
+        tj_message item = items[i];
+        items[i] = items[count - 1 - i];
+        items[count - 1 - i] = item;
+    }
+}
+
+/* Their messages go in front: what a C compiler stumbles on in C++ explains nothing. */
+static void look_for_foreign_texts(const tj_graph *graph, tj_messages *messages)
+{
+    size_t others = messages->count;
+    tj_graph_each_text(graph, look_for_foreign, messages);
+    look_at_headers(graph, messages);
+    if (messages->count > others) {
+        reverse(messages->items, messages->count);
+        reverse(messages->items, messages->count - others);
+        reverse(messages->items + (messages->count - others), others);
+    }
+}
+
+/* ---- messages ------------------------------------------------------------------------ */
+
+typedef struct piece_list {
+    tj_piece *items; /* owned */
+    size_t count;
+    size_t capacity;
+} piece_list;
+
+static bool add_piece(void *context, const tj_graph_text *text)
+{
+    piece_list *list = context;
+    if (!tj_grow(&list->items, list->count, &list->capacity, sizeof *list->items))
+        return false;
+    list->items[list->count++] = *text->piece;
+    return true;
+}
+
+static void locate(const tj_graph *graph, const tj_piece *generated, tj_messages *messages)
+{
+    piece_list list = {0};
+    if (messages->count == 0)
+        return;
+    if (tj_graph_each_text(graph, add_piece, &list) &&
+        add_piece(&list, &(tj_graph_text){.piece = generated}))
+        tj_messages_locate(messages, list.items, list.count);
+    else
+        messages->failed = true;
+    tj_free(list.items);
+}
+
+/* ---- the pipeline ---------------------------------------------------------------------- */
+
+static bool collect_names(void *context, const tj_graph_text *text)
+{
+    return tj_names_collect(context, text->piece->text, text->piece->length);
+}
+
+static tj_status compile(tj_environment *environment, const tj_graph *graph, const char *text,
+                         tj_unit **unit, tj_messages *messages, tj_error *error)
+{
+    tj_names *names = tj_names_new();
+    bool fine = names && tj_graph_each_text(graph, collect_names, names) &&
+                tj_names_collect(names, implied, sizeof implied - 1);
+    tj_status status = fine ? tj_compile(environment, text, names, unit, messages, error)
+                            : tj_fail_no_memory(error);
+    tj_names_free(names);
+    return status;
+}
+
+tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj_unit **unit,
+                          char **source, tj_messages *messages, tj_error *error)
+{
+    tj_text text = {0}, file = {0};
+    *unit = NULL;
+    if (source)
+        *source = NULL;
+    tj_status status = tj_graph_check(graph, messages, error);
+    if (status) {
+        if (status == TJ_COMPILE_FAILED)
+            look_for_foreign_texts(graph, messages);
+        return status;
+    }
+    tj_text_printf(&file, "<cwrapjit %s generated>", graph->name);
+    if (file.failed || tj_emit_graph(graph, &text)) {
+        status = tj_fail_no_memory(error);
+        goto done;
+    }
+    status = compile(environment, graph, text.data, unit, messages, error);
+    locate(graph, &(tj_piece){file.data, text.data, text.length}, messages);
+    if (status == TJ_COMPILE_FAILED)
+        look_for_foreign_texts(graph, messages);
+    if (status == TJ_OK && source) {
+        *source = text.data;
+        text = (tj_text){0};
+    }
+done:
+    tj_text_clear(&text);
+    tj_text_clear(&file);
+    return status;
+}

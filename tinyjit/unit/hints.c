@@ -1,0 +1,269 @@
+/* hints.c: what a beginner needs to know behind the compiler's words.
+ *
+ * libtcc names what it stumbled over, which often is not what is wrong. A hint is added
+ * only where the text shows what is meant.
+ */
+#include <ctype.h>
+#include <limits.h>
+
+#include "emit/emit.h"
+#include "read/lexer.h"
+
+/* Appends " (...)". Without memory the message stands as it is. */
+static void add_hint(tj_message *message, const tj_text *hint)
+{
+    tj_text text = {0};
+    tj_text_printf(&text, "%s (%s)", message->text, hint->data ? hint->data : "");
+    if (hint->failed || text.failed) {
+        tj_text_clear(&text);
+        return;
+    }
+    tj_free(message->text);
+    message->text = text.data;
+}
+
+/* The name between quotes that stands behind `before`, owned; NULL: other words. */
+static char *name_behind(const char *text, const char *before)
+{
+    size_t length = strlen(before);
+    if (strncmp(text, before, length) != 0)
+        return NULL;
+    return tj_copy_bytes(text + length, strcspn(text + length, "'"));
+}
+
+/* ---- for all texts ------------------------------------------------------------- */
+
+/* Headers, each with names of functions in it, between blanks. */
+static const char *const headers[][2] = {
+    {"alloca.h", " alloca "},
+    {"assert.h", " assert "},
+    {"ctype.h", " isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace "
+                "isupper isxdigit tolower toupper "},
+    {"fcntl.h", " open creat fcntl "},
+    {"inttypes.h", " imaxabs imaxdiv strtoimax strtoumax "},
+    {"math.h", " j0 j1 jn y0 y1 yn gamma gammaf lgamma_r significand drem scalb finite "},
+    {"pthread.h", " pthread_create pthread_join pthread_self pthread_mutex_lock "
+                  "pthread_mutex_unlock pthread_once "},
+    {"setjmp.h", " setjmp longjmp "},
+    {"signal.h", " signal raise sigaction kill "},
+    {"stdarg.h", " va_start va_arg va_end va_copy "},
+    {"stdio.h", " fopen fclose fread fgets fscanf sscanf scanf getline perror rewind fseek ftell "
+                "asprintf remove rename tmpfile "},
+    {"stdlib.h", " setenv unsetenv mkstemp drand48 lrand48 srand48 random srandom posix_memalign "
+                 "realpath "},
+    {"string.h", " strdup strndup strcasecmp strtok_r memmem mempcpy stpcpy strsep strnlen "},
+    {"strings.h", " strcasecmp strncasecmp ffs bzero "},
+    {"sys/mman.h", " mmap munmap mprotect madvise "},
+    {"sys/stat.h", " stat fstat lstat mkdir chmod "},
+    {"sys/time.h", " gettimeofday "},
+    {"time.h", " time clock clock_gettime difftime localtime gmtime mktime strftime nanosleep "},
+    {"unistd.h", " sleep usleep getpid getppid read write close access unlink lseek sysconf "
+                 "isatty getcwd fsync "},
+    {"wchar.h", " wcslen wcscpy wcscmp mbstowcs "},
+};
+
+static bool hint_header(const tj_message *message, tj_text *hint)
+{
+    char *name = name_behind(message->text, "implicit declaration of function '");
+    tj_text word = {0};
+    tj_text_printf(&word, " %s ", name ? name : "");
+    for (size_t i = 0; name && !word.failed && i < sizeof headers / sizeof *headers; i++)
+        if (!hint->length && strstr(headers[i][1], word.data))
+            tj_text_printf(hint, "it is declared in <%s>: the text must include that",
+                           headers[i][0]);
+    tj_text_clear(&word);
+    tj_free(name);
+    return hint->length > 0;
+}
+
+/* The line in front of `number` that holds something; 0: there is none. */
+static int line_before(const tj_piece *piece, int number, const char **start, size_t *length)
+{
+    int found = 0, line = 1;
+    for (const char *at = piece->text, *end = at + piece->length; at < end && line < number;
+         line++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t size = (size_t)((newline ? newline : end) - at);
+        while (size && isspace((unsigned char)at[size - 1]))
+            size--;
+        if (size) {
+            found = line;
+            *start = at;
+            *length = size;
+        }
+        at = newline ? newline + 1 : end;
+    }
+    return found;
+}
+
+/* The text ends without it: the brace is the generated text's. */
+static bool hint_last_semicolon(const tj_message *message, const tj_piece *piece, tj_text *hint)
+{
+    const char *start = NULL;
+    size_t length = 0;
+    bool expected = !strcmp(message->text, "';' expected (got '}')");
+    int line = expected ? line_before(piece, INT_MAX, &start, &length) : 0;
+    if (line && line == message->line && !memchr(start, '}', length))
+        tj_text_printf(hint, "is a ';' missing at the end of line %d?", line);
+    return hint->length > 0;
+}
+
+/* What is smaller than that meets the limit itself, while its memory is taken. */
+static bool hint_size(const tj_message *message, tj_text *hint)
+{
+    static const char *const too_large[] = {"constant exceeds 32 bit", "invalid array size",
+                                            "unknown type size"};
+    for (size_t i = 0; i < sizeof(too_large) / sizeof(*too_large); i++)
+        if (!strcmp(message->text, too_large[i]))
+            tj_text_puts(hint, "2 GiB and more are above any cwrapjit.config.compile_memory");
+    return hint->length > 0;
+}
+
+/* A statement went on from the line before, where nothing says that it does. */
+static bool hint_semicolon(const tj_message *message, const tj_piece *piece, tj_text *hint)
+{
+    const char *start = NULL, *first = message->source ? message->source : "";
+    size_t length = 0;
+    bool expected = !strncmp(message->text, "';' expected (got '", 19);
+    bool called = !strcmp(message->text, "function pointer expected");
+    first += strspn(first, " \t");
+    if (expected) {
+        const char *got = message->text + 19;
+        size_t size = strcspn(got, "'");
+        expected = !strncmp(first, got, size); /* in the middle of a line it is something else */
+    } else if (called) {
+        expected = *first == '(' || !strncmp(first, "item__", 6);
+    }
+    int line = expected ? line_before(piece, message->line, &start, &length) : 0;
+    if (line && !strchr(";{}:,(\\+-*/=<>&|?", start[length - 1]))
+        tj_text_printf(hint, "is a ';' missing at the end of line %d?", line);
+    return hint->length > 0;
+}
+
+void tj_message_hint(tj_message *message, const tj_piece *piece)
+{
+    tj_text hint = {0};
+    if (hint_header(message, &hint) || hint_size(message, &hint) ||
+        hint_last_semicolon(message, piece, &hint) || hint_semicolon(message, piece, &hint))
+        add_hint(message, &hint);
+    tj_text_clear(&hint);
+}
+
+/* ---- for the snippets of functions ------------------------------------------------- */
+
+static const char *const prefixes[] = {"item__",
+                                       "ctype__",
+                                       "data_slice__",
+                                       "data__",
+                                       "dims_slice__",
+                                       "strides_slice__",
+                                       "Ndims_slice__",
+                                       "dims_full__",
+                                       "strides_full__",
+                                       "Ndims_full__",
+                                       "sizeof_element__",
+                                       "CHECK_CONTIGUOUS__",
+                                       "CHECK_CONTIGUOUS_AND_SETERROR__"};
+
+static void list_operands(const tj_spec *spec, tj_text *hint)
+{
+    for (int k = 0; k < spec->noperands; k++)
+        tj_text_printf(hint, "%s%s", k ? ", " : "", spec->operands[k].name);
+}
+
+static const tj_operand *find_operand(const tj_spec *spec, const char *name)
+{
+    for (int k = 0; k < spec->noperands; k++)
+        if (!strcmp(spec->operands[k].name, name))
+            return &spec->operands[k];
+    return NULL;
+}
+
+/* "item__z" and its like, of an operand that there is not; or the bare name of one. */
+static void hint_name(const tj_spec *spec, const char *name, tj_text *hint)
+{
+    for (size_t i = 0; !hint->length && i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t length = strlen(prefixes[i]);
+        if (!strncmp(name, prefixes[i], length) && !find_operand(spec, name + length)) {
+            tj_text_printf(hint, "there is no operand '%s'; there are ", name + length);
+            list_operands(spec, hint);
+        }
+    }
+    if (!hint->length && find_operand(spec, name))
+        tj_text_printf(hint, "an element of '%s' is item__%s(...)", name, name);
+    if (!hint->length && (!strcmp(name, "True") || !strcmp(name, "False")))
+        tj_text_printf(hint, "C writes it %s", *name == 'T' ? "true" : "false");
+}
+
+static void hint_indices(const tj_operand *operand, tj_text *hint)
+{
+    if (operand->ndims == 0)
+        tj_text_printf(hint, "a slice of '%s' is one element: item__%s()", operand->name,
+                       operand->name);
+    else
+        tj_text_printf(hint, "item__%s() takes %d ind%s, one for each dim of a slice of '%s'",
+                       operand->name, operand->ndims, operand->ndims == 1 ? "ex" : "ices",
+                       operand->name);
+}
+
+/* The source line has `before` with the operand's name behind it, and `after` behind that. */
+static bool shows(const tj_message *message, const char *before, const tj_operand *operand,
+                  const char *after)
+{
+    tj_text text = {0};
+    tj_text_printf(&text, "%s%s%s", before, operand->name, after);
+    bool found = !text.failed && message->source && strstr(message->source, text.data);
+    tj_text_clear(&text);
+    return found;
+}
+
+/* What the line does with an operand that the message is about. */
+static void hint_use(const tj_spec *spec, const tj_message *message, tj_text *hint)
+{
+    bool writes = strstr(message->text, "read-only location") != NULL;
+    bool lacks = !strncmp(message->text, "expression expected before ')'", 30);
+    bool place = !strcmp(message->text, "lvalue expected");
+    for (int k = 0; k < spec->noperands && !hint->length; k++) {
+        const tj_operand *operand = &spec->operands[k];
+        bool named =
+            shows(message, "item__", operand, "(") || shows(message, "data_slice__", operand, "[");
+        if (writes && operand->role == TJ_IN && named)
+            tj_text_printf(hint, "'%s' is an input: args_inout=(\"%s\",) lets C write to it",
+                           operand->name, operand->name);
+        else if (lacks && operand->ndims && shows(message, "item__", operand, "()"))
+            hint_indices(operand, hint);
+        else if (place && operand->role == TJ_IN && shows(message, "&item__", operand, "("))
+            tj_text_printf(hint,
+                           "item__%s() of a bool that is only read is a value; "
+                           "data_slice__%s is an address",
+                           operand->name, operand->name);
+    }
+}
+
+static void hint_snippet(const tj_spec *spec, tj_message *message)
+{
+    static const char *const macro = "macro 'item__";
+    tj_text hint = {0};
+    char *name = name_behind(message->text, "implicit declaration of function '");
+    char *used = name_behind(message->text, macro);
+    if (!name && strstr(message->text, "' undeclared"))
+        name = name_behind(message->text, "'");
+    if (name)
+        hint_name(spec, name, &hint);
+    else if (used && find_operand(spec, used))
+        hint_indices(find_operand(spec, used), &hint);
+    else
+        hint_use(spec, message, &hint);
+    if (hint.length)
+        add_hint(message, &hint);
+    tj_free(name);
+    tj_free(used);
+    tj_text_clear(&hint);
+}
+
+void tj_messages_hint(const tj_spec *spec, tj_messages *messages)
+{
+    for (size_t i = 0; i < messages->count; i++)
+        if (messages->items[i].is_error)
+            hint_snippet(spec, &messages->items[i]);
+}

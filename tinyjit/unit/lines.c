@@ -1,0 +1,362 @@
+/* lines.c: from a place in machine code to the line that it was compiled from.
+ *
+ * libtcc keeps no debugging data of code that it makes in memory. So a text whose
+ * lines are wanted is compiled once more, to an object with such data (stabs) in a
+ * file in memory. The machine code of both is the same: an offset in the one is an
+ * offset in the other, and one function whose address is known fixes them.
+ *
+ * The functions that look an address up neither allocate nor lock: a handler of
+ * signals may call them.
+ */
+#define _GNU_SOURCE 1 /* memfd_create */
+#include "internal.h"
+
+#include <elf.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* From `offset` on, up to the next one. */
+typedef struct mark {
+    size_t offset; /* bytes into the code */
+    size_t order; /* the later of two that begin at the same place counts */
+    int file;     /* index of files */
+    int line;
+} mark;
+
+struct tj_lines {
+    const char *code; /* borrowed: the unit's first instruction */
+    size_t size;      /* bytes of it */
+    mark *marks;      /* owned; sorted */
+    size_t nmarks;
+    char **files; /* owned list of owned names */
+    size_t nfiles;
+};
+
+/* An entry of .stab. */
+typedef struct stab {
+    uint32_t name; /* bytes into .stabstr */
+    uint8_t type;
+    uint8_t other;
+    uint16_t line;
+    uint32_t value;
+} stab;
+
+enum {
+    STAB_FUNCTION = 0x24, /* value, relocated: where it begins */
+    STAB_LINE = 0x44,     /* value: bytes behind that */
+    STAB_FILE = 0x64,
+    STAB_OTHER_FILE = 0x84
+};
+
+/* ---- the object ------------------------------------------------------------- */
+
+/* What is read of it; all of this lies inside of the bytes. */
+typedef struct traced {
+    const unsigned char *bytes;
+    size_t size;
+    Elf64_Ehdr header;
+    Elf64_Shdr text, stabs, strings, moves, symbols, names;
+    size_t text_index;
+} traced;
+
+static bool is_inside(const traced *this, const Elf64_Shdr *section)
+{
+    return section->sh_type == SHT_NOBITS || (section->sh_offset <= this->size &&
+                                              section->sh_size <= this->size - section->sh_offset);
+}
+
+static bool section_at(const traced *this, size_t i, Elf64_Shdr *section)
+{
+    uint64_t offset = this->header.e_shoff + i * sizeof *section;
+    if (i >= this->header.e_shnum || offset > this->size || this->size - offset < sizeof *section)
+        return false;
+    memcpy(section, this->bytes + offset, sizeof *section);
+    return is_inside(this, section);
+}
+
+/* "": outside of the table, or without an end in it. */
+static const char *string_at(const traced *this, const Elf64_Shdr *table, uint64_t offset)
+{
+    const char *string = (const char *)this->bytes + table->sh_offset + offset;
+    return offset < table->sh_size && memchr(string, '\0', table->sh_size - offset) ? string : "";
+}
+
+static bool read_object(traced *this)
+{
+    Elf64_Shdr titles, section;
+    if (this->size < sizeof this->header)
+        return false;
+    memcpy(&this->header, this->bytes, sizeof this->header);
+    if (!section_at(this, this->header.e_shstrndx, &titles))
+        return false;
+    for (size_t i = 1; i < this->header.e_shnum; i++) {
+        if (!section_at(this, i, &section))
+            return false;
+        const char *title = string_at(this, &titles, section.sh_name);
+        if (!strcmp(title, ".text")) {
+            this->text = section;
+            this->text_index = i;
+        } else if (!strcmp(title, ".stab")) {
+            this->stabs = section;
+        } else if (!strcmp(title, ".stabstr")) {
+            this->strings = section;
+        } else if (!strcmp(title, ".rela.stab")) {
+            this->moves = section;
+        } else if (section.sh_type == SHT_SYMTAB) {
+            this->symbols = section;
+            if (!section_at(this, section.sh_link, &this->names))
+                return false;
+        }
+    }
+    return this->text.sh_size && this->stabs.sh_size && this->symbols.sh_size;
+}
+
+static Elf64_Sym symbol_at(const traced *this, size_t i)
+{
+    Elf64_Sym symbol = {0};
+    if (i < this->symbols.sh_size / sizeof symbol)
+        memcpy(&symbol, this->bytes + this->symbols.sh_offset + i * sizeof symbol, sizeof symbol);
+    return symbol;
+}
+
+/* Finds a function. False when it is not there. */
+static bool find_function(const traced *this, const char *name, size_t *offset)
+{
+    for (size_t i = 1; i < this->symbols.sh_size / sizeof(Elf64_Sym); i++) {
+        Elf64_Sym symbol = symbol_at(this, i);
+        if (symbol.st_shndx == this->text_index && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+            !strcmp(string_at(this, &this->names, symbol.st_name), name)) {
+            *offset = symbol.st_value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- its lines ---------------------------------------------------------------- */
+
+/* A walk through .stab, and through its relocations, which come in the same order. */
+typedef struct walk {
+    const traced *object;
+    tj_lines *lines;
+    size_t capacity, file_capacity;
+    uint64_t move; /* bytes into .rela.stab */
+    size_t function;
+    int file; /* index of files; -1: none yet */
+} walk;
+
+/* What the relocation of entry i says, in bytes into the code; 0 without one. */
+static size_t moved_value(walk *this, size_t i)
+{
+    const Elf64_Shdr *moves = &this->object->moves;
+    uint64_t wanted = i * sizeof(stab) + offsetof(stab, value);
+    for (; this->move + sizeof(Elf64_Rela) <= moves->sh_size; this->move += sizeof(Elf64_Rela)) {
+        Elf64_Rela one;
+        memcpy(&one, this->object->bytes + moves->sh_offset + this->move, sizeof one);
+        if (one.r_offset == wanted)
+            return symbol_at(this->object, ELF64_R_SYM(one.r_info)).st_value + (size_t)one.r_addend;
+        if (one.r_offset > wanted)
+            break;
+    }
+    return 0;
+}
+
+static bool use_file(walk *this, const char *name)
+{
+    tj_lines *lines = this->lines;
+    for (size_t i = 0; i < lines->nfiles; i++)
+        if (!strcmp(lines->files[i], name)) {
+            this->file = (int)i;
+            return true;
+        }
+    if (!tj_grow(&lines->files, lines->nfiles, &this->file_capacity, sizeof *lines->files))
+        return false;
+    if (!(lines->files[lines->nfiles] = tj_copy_string(name)))
+        return false;
+    this->file = (int)lines->nfiles++;
+    return true;
+}
+
+static bool add_mark(walk *this, const stab *entry)
+{
+    tj_lines *lines = this->lines;
+    if (!tj_grow(&lines->marks, lines->nmarks, &this->capacity, sizeof *lines->marks))
+        return false;
+    lines->marks[lines->nmarks] =
+        (mark){this->function + entry->value, lines->nmarks, this->file, entry->line};
+    lines->nmarks++;
+    return true;
+}
+
+static bool read_entry(walk *this, const stab *entry, size_t i)
+{
+    const char *name = string_at(this->object, &this->object->strings, entry->name);
+    switch (entry->type) {
+    case STAB_FUNCTION:
+        this->function = moved_value(this, i);
+        return true;
+    case STAB_LINE:
+        return this->file < 0 || add_mark(this, entry);
+    case STAB_FILE:
+    case STAB_OTHER_FILE:
+        return !*name || use_file(this, name);
+    default:
+        return true;
+    }
+}
+
+static int compare_marks(const void *one, const void *other)
+{
+    const mark *a = one, *b = other;
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    return a->order < b->order ? -1 : 1;
+}
+
+/* Returns false without memory. */
+static bool read_lines(const traced *object, tj_lines *lines)
+{
+    walk this = {.object = object, .lines = lines, .file = -1};
+    for (size_t i = 0; i < object->stabs.sh_size / sizeof(stab); i++) {
+        stab entry;
+        memcpy(&entry, object->bytes + object->stabs.sh_offset + i * sizeof entry, sizeof entry);
+        if (!read_entry(&this, &entry, i))
+            return false;
+    }
+    if (lines->nmarks)
+        qsort(lines->marks, lines->nmarks, sizeof *lines->marks, compare_marks);
+    return true;
+}
+
+/* ---- making them ---------------------------------------------------------------- */
+
+static tj_status no_lines(tj_error *error)
+{
+    return tj_fail(error, TJ_COMPILE_FAILED, "libtcc's debugging data cannot be read");
+}
+
+static tj_status read_bytes(traced *this, const tj_anchor *anchors, tj_lines *lines,
+                            tj_error *error)
+{
+    size_t offset;
+    if (!read_object(this))
+        return no_lines(error);
+    for (; anchors->name; anchors++) {
+        if (!find_function(this, anchors->name, &offset))
+            continue;
+        const char *code = (const char *)anchors->address - offset;
+        if (lines->code && lines->code != code) /* a file has changed since it was compiled */
+            return no_lines(error);
+        lines->code = code;
+    }
+    lines->size = this->text.sh_size;
+    if (!lines->code)
+        return no_lines(error);
+    return read_lines(this, lines) ? TJ_OK : tj_fail_no_memory(error);
+}
+
+static tj_status read_file(int fd, const tj_anchor *anchors, tj_lines *lines, tj_error *error)
+{
+    struct stat about;
+    if (fstat(fd, &about) || about.st_size <= 0)
+        return no_lines(error);
+    traced this = {.size = (size_t)about.st_size};
+    void *bytes = mmap(NULL, this.size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return tj_fail_no_memory(error);
+    this.bytes = bytes;
+    tj_status status = read_bytes(&this, anchors, lines, error);
+    munmap(bytes, this.size);
+    return status;
+}
+
+tj_status tj_lines_new(const tj_environment *environment, const char *text,
+                       const tj_anchor *anchors, tj_lines **lines, tj_error *error)
+{
+    *lines = NULL;
+    tj_lines *made = tj_alloc_zeroed(1, sizeof *made);
+    int fd = memfd_create("cwrapjit lines", MFD_CLOEXEC);
+    tj_status status;
+    if (!made || fd < 0) {
+        status = tj_fail_no_memory(error);
+        goto done;
+    }
+    status = tj_compile_to_file(environment, text, fd, error);
+    if (status == TJ_OK)
+        status = read_file(fd, anchors, made, error);
+    if (status == TJ_OK) {
+        *lines = made;
+        made = NULL;
+    }
+done:
+    if (fd >= 0)
+        close(fd);
+    tj_lines_free(made);
+    return status;
+}
+
+void tj_lines_free(tj_lines *lines)
+{
+    if (!lines)
+        return;
+    for (size_t i = 0; i < lines->nfiles; i++)
+        tj_free(lines->files[i]);
+    tj_free(lines->files);
+    tj_free(lines->marks);
+    tj_free(lines);
+}
+
+/* ---- looking up ------------------------------------------------------------------ */
+
+bool tj_lines_cover(const tj_lines *lines, const void *address)
+{
+    uintptr_t at = (uintptr_t)address, first = lines ? (uintptr_t)lines->code : 0;
+    return lines && at >= first && at - first < lines->size;
+}
+
+bool tj_lines_find(const tj_lines *lines, const void *address, const char **file, int *line)
+{
+    if (!tj_lines_cover(lines, address))
+        return false;
+    size_t offset = (size_t)((const char *)address - lines->code), low = 0, high = lines->nmarks;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lines->marks[middle].offset <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return false;
+    *file = lines->files[lines->marks[low - 1].file];
+    *line = lines->marks[low - 1].line;
+    return true;
+}
+
+/* Bytes of the call that ends at `behind`, or 0: E8 and an offset, or FF /2. */
+static size_t call_length(const unsigned char *behind, size_t available)
+{
+#if defined(__x86_64__)
+    if (available >= 5 && behind[-5] == 0xE8)
+        return 5;
+    for (size_t length = 2; length <= 7 && length <= available; length++) {
+        const unsigned char *code = behind - length;
+        if (*code == 0xFF && (code[1] >> 3 & 7) == 2)
+            return length;
+    }
+    return 0;
+#else
+    (void)behind;
+    return available >= 4 ? 4 : 0;
+#endif
+}
+
+bool tj_lines_called_from(const tj_lines *lines, const void *address)
+{
+    return tj_lines_cover(lines, address) &&
+           call_length(address, (size_t)((const char *)address - lines->code)) > 0;
+}

@@ -1,0 +1,364 @@
+/* messages.c: a list of what the compiler said, and where that is in the text.
+ *
+ * libtcc gives a file and a line but no column. The token that its message
+ * quotes is looked for in that line: where it occurs, the caret goes. Where
+ * that would be a guess, the whole line is marked instead.
+ */
+#include "internal.h"
+
+#include <string.h>
+
+/* libtcc cuts the names of files to this many bytes. */
+enum {
+    LONGEST_FILE = 1023
+};
+
+static void clear_message(tj_message *message)
+{
+    tj_free(message->file);
+    tj_free(message->text);
+    tj_free(message->source);
+    *message = (tj_message){0};
+}
+
+void tj_messages_clear(tj_messages *messages)
+{
+    if (!messages)
+        return;
+    for (size_t i = 0; i < messages->count; i++)
+        clear_message(&messages->items[i]);
+    tj_free(messages->items);
+    *messages = (tj_messages){0};
+}
+
+void tj_messages_add(tj_messages *messages, bool is_error, const char *file, int line,
+                     const char *text)
+{
+    tj_message message = {.is_error = is_error, .line = line};
+    message.file = tj_copy_string(file ? file : "");
+    message.text = tj_copy_string(text);
+    if (!message.file || !message.text ||
+        !tj_grow(&messages->items, messages->count, &messages->capacity, sizeof message)) {
+        clear_message(&message);
+        messages->failed = true;
+        return;
+    }
+    messages->items[messages->count++] = message;
+}
+
+void tj_messages_move(tj_messages *to, tj_messages *from)
+{
+    to->failed = to->failed || from->failed;
+    for (size_t i = 0; i < from->count; i++) {
+        if (tj_grow(&to->items, to->count, &to->capacity, sizeof *to->items)) {
+            to->items[to->count++] = from->items[i];
+        } else {
+            clear_message(&from->items[i]);
+            to->failed = true;
+        }
+    }
+    from->count = 0;
+    tj_messages_clear(from);
+}
+
+static char *copy_or_null(const char *text)
+{
+    return text ? tj_copy_string(text) : NULL;
+}
+
+bool tj_messages_copy(tj_messages *to, const tj_messages *from)
+{
+    to->failed |= from->failed;
+    for (size_t i = 0; i < from->count && !to->failed; i++) {
+        const tj_message *one = &from->items[i];
+        tj_messages_add(to, one->is_error, one->file, one->line, one->text);
+        if (to->failed)
+            break;
+        tj_message *copy = &to->items[to->count - 1];
+        copy->column = one->column;
+        copy->end_column = one->end_column;
+        copy->source = copy_or_null(one->source);
+        to->failed = one->source && !copy->source;
+    }
+    return !to->failed;
+}
+
+bool tj_messages_have_error(const tj_messages *messages)
+{
+    for (size_t i = 0; i < messages->count; i++)
+        if (messages->items[i].is_error)
+            return true;
+    return false;
+}
+
+/* ---- locating ---------------------------------------------------------- */
+
+/* Bytes of somebody else's text. */
+typedef struct span {
+    const char *start;
+    size_t length;
+} span;
+
+static bool is_word_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (unsigned char)c >= 0x80;
+}
+
+static const tj_piece *find_piece(const tj_message *message, const tj_piece *pieces, size_t npieces)
+{
+    size_t length = strlen(message->file);
+    for (size_t i = 0; i < npieces; i++) {
+        if (!pieces[i].file || !pieces[i].text)
+            continue;
+        if (!strcmp(message->file, pieces[i].file))
+            return &pieces[i];
+        if (length == LONGEST_FILE && !strncmp(message->file, pieces[i].file, length))
+            return &pieces[i];
+    }
+    return NULL;
+}
+
+static bool is_blank(span line)
+{
+    for (size_t i = 0; i < line.length; i++)
+        if (!strchr(" \t\r\f\v", line.start[i]))
+            return false;
+    return true;
+}
+
+/* The line of that number. Behind the end of the text it is the last line that
+ * is not blank, and *number becomes that line's. */
+static span find_line(const tj_piece *piece, int *number)
+{
+    const char *at = piece->text, *end = piece->text + piece->length;
+    span last = {at, 0};
+    int last_number = 1;
+    for (int n = 1; at <= end; n++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        span line = {at, (size_t)((newline ? newline : end) - at)};
+        if (n == *number && (newline || !is_blank(line)))
+            return line;
+        if (!is_blank(line)) {
+            last = line;
+            last_number = n;
+        }
+        if (!newline)
+            break;
+        at = newline + 1;
+    }
+    *number = last_number;
+    return last;
+}
+
+/* The token that a message is about: what it "got", else what it quotes first. */
+static span quoted_token(const char *text)
+{
+    span none = {NULL, 0};
+    if (text[0] == '#') /* #error and #warning quote what they like */
+        return none;
+    const char *open = strstr(text, "(got '");
+    open = open ? open + 5 : strchr(text, '\'');
+    if (!open)
+        return none;
+    const char *close = strchr(open + 1, '\'');
+    if (close == open + 1 && close[1] == '\'')
+        close++; /* the token is itself a quote */
+    if (!close || close == open + 1)
+        return none;
+    return (span){open + 1, (size_t)(close - open - 1)};
+}
+
+/* Offset behind the string, character or comment that starts at i, or i. */
+static size_t skip_quiet(span line, size_t i)
+{
+    const char *s = line.start;
+    char c = s[i], next = i + 1 < line.length ? s[i + 1] : '\0';
+    if (c == '/' && next == '/')
+        return line.length;
+    if (c == '/' && next == '*') {
+        for (i += 2; i + 1 < line.length; i++)
+            if (s[i] == '*' && s[i + 1] == '/')
+                return i + 2;
+        return line.length;
+    }
+    if (c != '"' && c != '\'')
+        return i;
+    for (i++; i < line.length && s[i] != c; i++)
+        if (s[i] == '\\')
+            i++;
+    return i < line.length ? i + 1 : line.length;
+}
+
+/* How often a token occurs, and where at first and at last. */
+typedef struct hits {
+    size_t count, first, last;
+} hits;
+
+static hits find_token(span line, span token)
+{
+    hits found = {0, 0, 0};
+    bool word = is_word_byte(token.start[0]);
+    for (size_t i = 0; i + token.length <= line.length;) {
+        size_t behind = i + token.length;
+        bool hit = !memcmp(line.start + i, token.start, token.length);
+        if (hit && word)
+            hit = (i == 0 || !is_word_byte(line.start[i - 1])) &&
+                  (behind == line.length || !is_word_byte(line.start[behind]));
+        if (hit) {
+            if (found.count++ == 0)
+                found.first = i;
+            found.last = i;
+            i = behind;
+            continue;
+        }
+        size_t skipped = skip_quiet(line, i);
+        i = skipped > i ? skipped : i + 1;
+    }
+    return found;
+}
+
+static void set_columns(tj_message *message, span line)
+{
+    span token = quoted_token(message->text);
+    if (!token.start)
+        return;
+    hits found = find_token(line, token);
+    if (found.count == 0 || (found.count > 1 && !is_word_byte(token.start[0])))
+        return;
+    bool again = strstr(message->text, "redeclaration") || strstr(message->text, "redefinition");
+    size_t at = again ? found.last : found.first;
+    message->column = (int)at + 1;
+    message->end_column = (int)(at + token.length) + 1;
+}
+
+/* Marks the word, or the sign, at a column that the compiler gave. */
+static void set_end_column(tj_message *message, span line)
+{
+    size_t at = (size_t)message->column - 1, end = at;
+    if (at >= line.length) {
+        message->column = 0;
+        return;
+    }
+    while (end < line.length && is_word_byte(line.start[end]))
+        end++;
+    message->end_column = (int)(end > at ? end : at + 1) + 1;
+}
+
+static void give_line(tj_message *message, span line, tj_messages *messages)
+{
+    message->source = tj_copy_bytes(line.start, line.length);
+    if (!message->source)
+        messages->failed = true;
+    else if (message->column > 0)
+        set_end_column(message, line);
+    else
+        set_columns(message, line);
+}
+
+/* What libtcc takes for an unknown name and then complains about its
+ * neighbour. */
+static const char *const unsupported[] = {
+    "__int128",   "__int128_t", "__uint128_t", "_Float16",   "_Float32",    "_Float64",
+    "_Float128",  "__float128", "_Decimal32",  "_Decimal64", "_Decimal128", "_Complex",
+    "_Imaginary", "_BitInt",    "__auto_type", "__m128",     "__m128d",     "__m128i",
+    "__m256",     "__m256d",    "__m256i",     NULL,
+};
+
+static void add_unsupported_hint(tj_message *message, span line)
+{
+    for (size_t i = 0; unsupported[i]; i++) {
+        span word = {unsupported[i], strlen(unsupported[i])};
+        if (find_token(line, word).count == 0)
+            continue;
+        tj_text text = {0};
+        tj_text_printf(&text, "%s (libtcc does not support %s)", message->text, unsupported[i]);
+        if (text.failed) {
+            tj_text_clear(&text);
+            return; /* the message stands without it */
+        }
+        tj_free(message->text);
+        message->text = text.data;
+        return;
+    }
+}
+
+static void locate(tj_message *message, const tj_piece *piece, tj_messages *messages)
+{
+    if (message->line <= 0 || message->source)
+        return;
+    span line = find_line(piece, &message->line);
+    char *file = tj_copy_string(piece->file);
+    if (!file) {
+        messages->failed = true;
+        return;
+    }
+    tj_free(message->file); /* it may have been cut */
+    message->file = file;
+    give_line(message, line, messages);
+    if (message->is_error) {
+        add_unsupported_hint(message, line);
+        tj_message_hint(message, piece);
+    }
+}
+
+void tj_messages_locate(tj_messages *messages, const tj_piece *pieces, size_t npieces)
+{
+    for (size_t i = 0; i < messages->count; i++) {
+        const tj_piece *piece = find_piece(&messages->items[i], pieces, npieces);
+        if (piece)
+            locate(&messages->items[i], piece, messages);
+    }
+}
+
+/* ---- locating in generated text -------------------------------------------- */
+
+/* "#line 12 "file"": its number, and the name as it is written there. */
+static bool read_directive(span line, int *number, span *file)
+{
+    static const char word[] = "#line ";
+    const size_t length = sizeof word - 1;
+    const char *end = line.start + line.length;
+    const char *at = line.start + length;
+    if (line.length <= length || memcmp(line.start, word, length) != 0)
+        return false;
+    int value = 0;
+    for (; at < end && *at >= '0' && *at <= '9' && value < 100000000; at++)
+        value = 10 * value + (*at - '0');
+    const char *quote = memchr(at, '"', (size_t)(end - at));
+    if (!quote)
+        return false;
+    *number = value;
+    *file = (span){quote, (size_t)(end - quote)};
+    return true;
+}
+
+/* True where the name in a directive is the message's. */
+static bool is_file(const tj_message *message, span file)
+{
+    tj_text quoted = {0};
+    tj_text_quote(&quoted, message->file, strlen(message->file));
+    bool same = !quoted.failed && quoted.length == file.length &&
+                !memcmp(quoted.data, file.start, file.length);
+    tj_text_clear(&quoted);
+    return same;
+}
+
+void tj_messages_locate_lines(tj_messages *messages, const char *text, size_t length)
+{
+    const char *at = text, *end = text + length;
+    span file = {NULL, 0};
+    for (int number = 0; at < end; number++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        span line = {at, (size_t)((newline ? newline : end) - at)};
+        if (read_directive(line, &number, &file))
+            number--;
+        else
+            for (size_t i = 0; i < messages->count && file.start; i++) {
+                tj_message *message = &messages->items[i];
+                if (message->line == number && !message->source && is_file(message, file))
+                    give_line(message, line, messages);
+            }
+        at += line.length + 1;
+    }
+}

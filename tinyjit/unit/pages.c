@@ -1,0 +1,239 @@
+/* pages.c: memory for compiled code.
+ *
+ * Code gets whole pages, since libtcc sets their permissions, beside each other out
+ * of large chunks: neighbours with the same permissions are one mapping, and the system
+ * limits the number of these. Pages without code cannot be executed.
+ */
+#define _GNU_SOURCE 1 /* mmap flags under -std=c11 */
+#include "internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    CHUNK_PAGES = 256,
+    WORD_BITS = 64,
+    DATA = PROT_READ | PROT_WRITE,
+    CODE = PROT_READ | PROT_WRITE | PROT_EXEC
+};
+
+typedef struct chunk {
+    struct chunk *next; /* owned */
+    char *memory;       /* mapped */
+    size_t pages;       /* CHUNK_PAGES, or those of the one large block */
+    size_t used;
+    uint64_t map[CHUNK_PAGES / WORD_BITS]; /* a bit for each page that is used */
+} chunk;
+
+static chunk *chunks; /* owned; compile lock held */
+
+static size_t page_size(void)
+{
+    static size_t size;
+    if (!size)
+        size = (size_t)sysconf(_SC_PAGESIZE);
+    return size;
+}
+
+static size_t count_pages(size_t size)
+{
+    return size / page_size() + (size % page_size() != 0);
+}
+
+/* ---- chunks ----------------------------------------------------------------- */
+
+static chunk *add_chunk(size_t pages)
+{
+    chunk *made = tj_alloc_zeroed(1, sizeof *made);
+    errno = ENOMEM;
+    if (!made)
+        return NULL;
+    made->pages = pages;
+    made->memory =
+        mmap(NULL, pages * page_size(), DATA, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (made->memory == MAP_FAILED) {
+        tj_free(made); /* free() keeps errno, a test's allocator need not */
+        return NULL;
+    }
+    made->next = chunks;
+    chunks = made;
+    return made;
+}
+
+static void drop_chunk(chunk **link)
+{
+    chunk *old = *link;
+    *link = old->next;
+    munmap(old->memory, old->pages * page_size());
+    tj_free(old);
+}
+
+static bool is_used(const chunk *one, size_t page)
+{
+    return one->map[page / WORD_BITS] >> page % WORD_BITS & 1;
+}
+
+static void mark(chunk *one, size_t first, size_t pages, bool used)
+{
+    for (size_t page = first; page < first + pages; page++) {
+        uint64_t bit = (uint64_t)1 << page % WORD_BITS;
+        if (used)
+            one->map[page / WORD_BITS] |= bit;
+        else
+            one->map[page / WORD_BITS] &= ~bit;
+    }
+    one->used += used ? pages : -pages;
+}
+
+/* The first of so many free pages in a row, or NULL. */
+static char *take(chunk *one, size_t pages)
+{
+    size_t row = 0;
+    if (one->pages != CHUNK_PAGES || one->pages - one->used < pages)
+        return NULL;
+    for (size_t page = 0; page < CHUNK_PAGES; page++) {
+        row = is_used(one, page) ? 0 : row + 1;
+        if (row == pages) {
+            mark(one, page + 1 - pages, pages, true);
+            return one->memory + (page + 1 - pages) * page_size();
+        }
+    }
+    return NULL;
+}
+
+/* ---- blocks ----------------------------------------------------------------- */
+
+void *tj_pages_alloc(size_t size)
+{
+    size_t pages = count_pages(size);
+    if (pages >= CHUNK_PAGES) {
+        chunk *own = add_chunk(pages + 1); /* not a common one */
+        return own ? own->memory : NULL;
+    }
+    for (chunk *each = chunks; each; each = each->next) {
+        char *memory = take(each, pages);
+        if (memory)
+            return memory;
+    }
+    chunk *fresh = add_chunk(CHUNK_PAGES);
+    return fresh ? take(fresh, pages) : NULL;
+}
+
+bool tj_pages_make_code(void *memory, size_t size)
+{
+    return !mprotect(memory, count_pages(size) * page_size(), CODE);
+}
+
+/* Where the link to the chunk is that memory lies in. */
+static chunk **find_chunk(const char *memory)
+{
+    chunk **link = &chunks;
+    while (memory < (*link)->memory || memory >= (*link)->memory + (*link)->pages * page_size())
+        link = &(*link)->next;
+    return link;
+}
+
+void tj_pages_free(void *memory, size_t size)
+{
+    chunk **link = find_chunk(memory);
+    if ((*link)->pages == CHUNK_PAGES) {
+        mprotect(memory, count_pages(size) * page_size(), DATA);
+        mark(*link, (size_t)((char *)memory - (*link)->memory) / page_size(), count_pages(size),
+             false);
+        if ((*link)->used || !chunks->next)
+            return; /* one chunk stays, for the next function */
+    }
+    drop_chunk(link);
+}
+
+/* ---- the end that libtcc does not use --------------------------------------------- */
+
+/* libtcc asks for a page more than it uses, to be free in where it begins. Whether that
+ * is so here shows a pattern that no data is like. */
+static uint64_t next_of(uint64_t value)
+{
+    return value * 6364136223846793005u + 1442695040888963407u;
+}
+
+static uint64_t *last_page(void *memory, size_t size)
+{
+    return (uint64_t *)((char *)memory + (count_pages(size) - 1) * page_size());
+}
+
+void tj_pages_mark_end(void *memory, size_t size)
+{
+    uint64_t *last = last_page(memory, size), value = (uintptr_t)last;
+    for (size_t i = 0; i < page_size() / sizeof *last; i++)
+        last[i] = value = next_of(value);
+}
+
+static bool is_marked(const uint64_t *page)
+{
+    uint64_t value = (uintptr_t)page;
+    for (size_t i = 0; i < page_size() / sizeof *page; i++)
+        if (page[i] != (value = next_of(value)))
+            return false;
+    return true;
+}
+
+size_t tj_pages_trim(void *memory, size_t size)
+{
+    uint64_t *last = last_page(memory, size);
+    if (count_pages(size) < 2 || !is_marked(last))
+        return size;
+    chunk *owner = *find_chunk(memory);
+    if (owner->pages == CHUNK_PAGES)
+        mark(owner, (size_t)((char *)last - owner->memory) / page_size(), 1, false);
+    return (size_t)((char *)last - (char *)memory);
+}
+
+/* ---- why there are none -------------------------------------------------------- */
+
+/* The number at the start of a file; 0: unknown. */
+static size_t read_number(const char *path)
+{
+    char text[32];
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[length > 0 ? length : 0] = '\0';
+    return strtoul(text, NULL, 10);
+}
+
+/* Lines of /proc/self/maps, one for each mapping. */
+static size_t count_mappings(void)
+{
+    char part[4096];
+    size_t count = 0;
+    ssize_t length;
+    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return 0;
+    while ((length = read(file, part, sizeof part)) > 0)
+        for (ssize_t i = 0; i < length; i++)
+            count += part[i] == '\n';
+    close(file);
+    return count;
+}
+
+size_t tj_mappings_used_up(void)
+{
+    size_t most = read_number("/proc/sys/vm/max_map_count");
+    return most && count_mappings() + 2 >= most ? most : 0; /* a few are counted, not listed */
+}
+
+tj_status tj_pages_fail(int reason, tj_error *error)
+{
+    if (reason == EACCES || reason == EPERM)
+        return tj_fail(error, TJ_NO_EXEC,
+                       "the system refuses executable memory to this process: SELinux, "
+                       "MemoryDenyWriteExecute= of systemd or prctl(PR_SET_MDWE) can be the cause");
+    return tj_fail_no_memory(error);
+}

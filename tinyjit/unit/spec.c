@@ -1,0 +1,325 @@
+/* spec.c: the checks of a definition that need no compiler. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/emit.h"
+#include "read/scan.h"
+
+/* ---- names --------------------------------------------------------------- */
+
+static bool is_keyword(const char *name)
+{
+    static const char *const words[] = {
+        "auto",       "break",     "case",           "char",
+        "const",      "continue",  "default",        "do",
+        "double",     "else",      "enum",           "extern",
+        "float",      "for",       "goto",           "if",
+        "inline",     "int",       "long",           "register",
+        "restrict",   "return",    "short",          "signed",
+        "sizeof",     "static",    "struct",         "switch",
+        "typedef",    "union",     "unsigned",       "void",
+        "volatile",   "while",     "_Alignas",       "_Alignof",
+        "_Atomic",    "_Bool",     "_Complex",       "_Generic",
+        "_Imaginary", "_Noreturn", "_Static_assert", "_Thread_local",
+        "asm",        "typeof",    "bool",           "true",
+        "false",      "NULL"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(words[i], name))
+            return true;
+    return false;
+}
+
+/* "output", "output0", "output1", ... */
+static bool is_output_name(const char *name)
+{
+    if (strncmp(name, "output", 6))
+        return false;
+    return name[6 + strspn(name + 6, "0123456789")] == '\0';
+}
+
+static tj_status check_name(const char *what, const char *name, bool may_be_output, tj_error *error)
+{
+    if (!tj_is_identifier(name))
+        return tj_fail(error, TJ_BAD_SPEC, "%s '%s' is not an identifier", what, name);
+    if (!strncmp(name, "cwj_", 4))
+        return tj_fail(error, TJ_BAD_SPEC, "%s '%s': names that begin with cwj_ are reserved", what,
+                       name);
+    if (!strcmp(name, "cookie") ||
+        (!may_be_output && (!strcmp(name, "out") || is_output_name(name))))
+        return tj_fail(error, TJ_BAD_SPEC, "%s '%s': this name is reserved", what, name);
+    return TJ_OK;
+}
+
+/* Generated parameters end with the operand's name behind two underscores; an
+ * extra argument of such a name would hide one. */
+static tj_status check_extra_name(const tj_spec *spec, const char *name, tj_error *error)
+{
+    tj_status status = check_name("extra argument", name, false, error);
+    if (status != TJ_OK)
+        return status;
+    if (is_keyword(name))
+        return tj_fail(error, TJ_BAD_SPEC, "extra argument '%s': this is a word of C", name);
+    const char *tail = strstr(name, "__");
+    for (int k = 0; tail && k < spec->noperands; k++)
+        if (!strcmp(tail + 2, spec->operands[k].name))
+            return tj_fail(error, TJ_BAD_SPEC,
+                           "extra argument '%s': this name is generated for '%s'", name, tail + 2);
+    return TJ_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static tj_status check_unique(const tj_spec *spec, tj_error *error)
+{
+    size_t count = 0;
+    const char **names =
+        tj_alloc_zeroed((size_t)spec->noperands + (size_t)spec->nextras, sizeof *names);
+    if (!names)
+        return tj_fail_no_memory(error);
+    for (int k = 0; k < spec->noperands; k++)
+        names[count++] = spec->operands[k].name;
+    for (int i = 0; i < spec->nextras; i++)
+        names[count++] = spec->extras[i].name;
+    if (count > 0)
+        qsort(names, count, sizeof *names, compare_names);
+    tj_status status = TJ_OK;
+    for (size_t i = 1; i < count && !status; i++)
+        if (!strcmp(names[i - 1], names[i]))
+            status = tj_fail(error, TJ_BAD_SPEC, "argument '%s' is named twice", names[i]);
+    tj_free(names);
+    return status;
+}
+
+static tj_status check_names(const tj_spec *spec, tj_error *error)
+{
+    tj_status status = TJ_OK;
+    if (spec->module && !tj_is_identifier(spec->module))
+        return tj_fail(error, TJ_BAD_SPEC, "module name '%s' is not an identifier", spec->module);
+    if (!tj_is_identifier(spec->name))
+        return tj_fail(error, TJ_BAD_SPEC, "function name '%s' is not an identifier", spec->name);
+    for (int k = 0; k < spec->noperands && !status; k++) {
+        bool is_output = k >= spec->noperands - spec->noutputs;
+        status =
+            check_name(is_output ? "output" : "argument", spec->operands[k].name, is_output, error);
+        if (status && error)
+            error->operand = k;
+    }
+    for (int i = 0; i < spec->nextras && !status; i++)
+        status = check_extra_name(spec, spec->extras[i].name, error);
+    return status ? status : check_unique(spec, error);
+}
+
+/* ---- dims, types, extras --------------------------------------------------- */
+
+static tj_status check_dims(const tj_spec *spec, tj_error *error)
+{
+    for (int k = 0; k < spec->noperands; k++)
+        for (int i = 0; i < spec->operands[k].ndims; i++) {
+            const tj_dim *dim = &spec->operands[k].dims[i];
+            tj_status status = TJ_OK;
+            if (dim->name && !tj_is_identifier(dim->name))
+                status = tj_fail(error, TJ_BAD_SPEC,
+                                 "'%s', axis %d: the dimension's name '%s' is not an identifier",
+                                 spec->operands[k].name, i, dim->name);
+            else if (!dim->name && dim->size < 0)
+                status = tj_fail(error, TJ_BAD_SPEC,
+                                 "'%s', axis %d: a length must not be negative, got %td",
+                                 spec->operands[k].name, i, dim->size);
+            if (status) {
+                if (error) {
+                    error->operand = k;
+                    error->axis = i;
+                }
+                return status;
+            }
+        }
+    return TJ_OK;
+}
+
+/* Plain type names: nothing that could end the declaration it stands in. */
+static bool is_type_name(const char *text)
+{
+    bool any = false, stars = false;
+    for (; *text; text++) {
+        bool word = isalnum((unsigned char)*text) || *text == '_' || (unsigned char)*text >= 0x80;
+        if (*text == '*')
+            stars = true;
+        else if (word && stars)
+            return false;
+        else if (word)
+            any = true;
+        else if (*text != ' ')
+            return false;
+    }
+    return any;
+}
+
+static tj_status check_extras(const tj_spec *spec, tj_error *error)
+{
+    for (int i = 0; i < spec->nextras; i++) {
+        const tj_extra *extra = &spec->extras[i];
+        if (!is_type_name(extra->c_type))
+            return tj_fail(error, TJ_BAD_SPEC,
+                           "extra argument '%s': '%s' is not a plain type name such as double or "
+                           "const char*",
+                           extra->name, extra->c_type);
+        if (!extra->code || !strchr(TJ_PARSE_CODES, extra->code))
+            return tj_fail(error, TJ_BAD_SPEC,
+                           "extra argument '%s': the parse code must be one of %s", extra->name,
+                           TJ_PARSE_CODES);
+        if (!extra->default_text[strspn(extra->default_text, " \t\n")])
+            return tj_fail(error, TJ_BAD_SPEC,
+                           "extra argument '%s': the default is empty; wanted a C expression",
+                           extra->name);
+    }
+    return TJ_OK;
+}
+
+/* ---- snippets that use what another kind has ------------------------------- */
+
+/* Names that a kind of snippet does not have, each a prefix to an operand's. */
+typedef struct absence {
+    const char *prefix;
+    const char *reason; /* "%s" stands for the operand */
+} absence;
+
+static const absence not_in_validate[] = {
+    {"data_slice__", "is for Ccode_slice_eval; Ccode_validate has data__%s"},
+    {"item__", "is for Ccode_slice_eval; Ccode_validate has data__%s"},
+    {"ctype__", "is for Ccode_slice_eval; Ccode_validate has data__%s"},
+    {NULL, NULL}};
+static const absence not_in_slice[] = {
+    {"data__", "is for Ccode_validate; Ccode_slice_eval has data_slice__%s"}, {NULL, NULL}};
+/* Where an operand's type is no C type. */
+static const absence not_in_raw_slice[] = {
+    {"data__", "is for Ccode_validate; Ccode_slice_eval has data_slice__%s"},
+    {"item__", "needs a type that C can index; use data_slice__%s and the strides"},
+    {"ctype__", "needs a type that C has; use data_slice__%s and the strides"},
+    {NULL, NULL}};
+#define RUNS_ALWAYS "is not for Ccode_cookie_cleanup, which runs even without '%s'"
+static const absence not_in_cleanup[] = {
+    {"data__", RUNS_ALWAYS},           {"data_slice__", RUNS_ALWAYS},
+    {"item__", RUNS_ALWAYS},           {"ctype__", RUNS_ALWAYS},
+    {"Ndims_full__", RUNS_ALWAYS},     {"dims_full__", RUNS_ALWAYS},
+    {"strides_full__", RUNS_ALWAYS},   {"Ndims_slice__", RUNS_ALWAYS},
+    {"dims_slice__", RUNS_ALWAYS},     {"strides_slice__", RUNS_ALWAYS},
+    {"sizeof_element__", RUNS_ALWAYS}, {NULL, NULL}};
+
+/* The absence that a token names, for an operand of that name. */
+static const absence *find_absence(const absence *absences, const tj_token *token,
+                                   const char *operand)
+{
+    size_t length = strlen(operand);
+    if (token->length < length || memcmp(token->text + token->length - length, operand, length))
+        return NULL;
+    for (; absences->prefix; absences++)
+        if (strlen(absences->prefix) == token->length - length &&
+            !memcmp(absences->prefix, token->text, token->length - length))
+            return absences;
+    return NULL;
+}
+
+static void refuse_name(const tj_piece *piece, const tj_token *token, const absence *absent,
+                        const char *operand, tj_messages *messages)
+{
+    tj_text text = {0};
+    tj_text_printf(&text, "'%.*s' ", (int)token->length, token->text);
+    const char *rest = strstr(absent->reason, "%s");
+    tj_text_add(&text, absent->reason, (size_t)(rest - absent->reason));
+    tj_text_printf(&text, "%s%s", operand, rest + 2);
+    if (text.failed)
+        messages->failed = true;
+    else
+        tj_messages_add_at(messages, piece, token->start, token->end, text.data);
+    tj_text_clear(&text);
+}
+
+/* Refuses the first absent name. types is NULL, or the operands' types. */
+static bool has_absent_name(const tj_spec *spec, const tj_piece *piece, const absence *absences,
+                            const tj_type *types, tj_messages *messages)
+{
+    bool found = false;
+    tj_lexer lexer;
+    tj_lexer_init(&lexer, piece->text, piece->length);
+    while (!found) {
+        tj_token token = tj_lexer_next(&lexer);
+        if (token.kind == TJ_TOKEN_END)
+            break;
+        for (int k = 0; token.kind == TJ_TOKEN_NAME && !found && k < spec->noperands; k++) {
+            const char *operand = spec->operands[k].name;
+            bool raw = types && !types[k].ctype;
+            const absence *absent =
+                find_absence(raw ? not_in_raw_slice : absences, &token, operand);
+            if (absent)
+                refuse_name(piece, &token, absent, operand, messages);
+            found = absent != NULL;
+        }
+    }
+    messages->failed |= lexer.spelling.failed;
+    tj_lexer_clear(&lexer);
+    return found;
+}
+
+static tj_status check_snippets(const tj_spec *spec, tj_messages *messages, tj_error *error)
+{
+    bool found = has_absent_name(spec, &spec->validate, not_in_validate, NULL, messages);
+    found |= has_absent_name(spec, &spec->cleanup, not_in_cleanup, NULL, messages);
+    for (int t = 0; t < spec->ntypesets; t++)
+        found |= has_absent_name(spec, &spec->typesets[t].body, not_in_slice,
+                                 spec->typesets[t].types, messages);
+    if (messages->failed)
+        return tj_fail_no_memory(error);
+    return found ? tj_fail(error, TJ_COMPILE_FAILED, "a snippet uses what another kind has")
+                 : TJ_OK;
+}
+
+tj_status tj_spec_check(const tj_spec *spec, tj_messages *messages, tj_error *error)
+{
+    tj_status status = check_names(spec, error);
+    if (status == TJ_OK)
+        status = check_dims(spec, error);
+    if (status == TJ_OK && spec->ntypesets < 1)
+        status =
+            tj_fail(error, TJ_BAD_SPEC, "Ccode_slice_eval is empty; wanted a type set or more");
+    if (status == TJ_OK)
+        status = check_extras(spec, error);
+    return status ? status : check_snippets(spec, messages, error);
+}
+
+/* ---- the signature as text --------------------------------------------------- */
+
+static void add_operand(const tj_operand *operand, tj_text *text)
+{
+    tj_text_printf(text, "%s%s(", operand->role == TJ_INOUT ? "inout " : "", operand->name);
+    for (int i = 0; i < operand->ndims; i++) {
+        if (operand->dims[i].name)
+            tj_text_printf(text, "%s%s", i ? ", " : "", operand->dims[i].name);
+        else
+            tj_text_printf(text, "%s%td", i ? ", " : "", operand->dims[i].size);
+    }
+    tj_text_puts(text, ")");
+}
+
+char *tj_spec_signature(const tj_spec *spec)
+{
+    tj_text text = {0};
+    int ninputs = spec->noperands - spec->noutputs;
+    bool tuple = spec->noutputs == 1 && !(spec->flags & CWJ_ONE_OUTPUT);
+    for (int k = 0; k < spec->noperands; k++) {
+        if (k == ninputs)
+            tj_text_puts(&text, k ? " -> " : "-> ");
+        else if (k)
+            tj_text_puts(&text, ", ");
+        if (k == ninputs && tuple)
+            tj_text_puts(&text, "(");
+        add_operand(&spec->operands[k], &text);
+    }
+    tj_text_puts(&text, spec->noutputs == 0 ? " ->" : tuple ? ",)" : "");
+    if (text.failed)
+        tj_text_clear(&text);
+    return text.data;
+}

@@ -1,0 +1,271 @@
+/* symbols.c: names that a unit may leave undefined, and their addresses.
+ *
+ * Helper functions that libtcc's code generator calls for what takes more than an
+ * instruction are compiled here by the system compiler, so that libtcc1.a is rarely
+ * read. Any other name is looked for in this order: symbols of the embedding program,
+ * the environment's C files, its libraries in the order given, what the process has
+ * loaded (libc, libm, the embedding program). The process is asked once per name and
+ * the answer remembered, because most identifiers of a snippet are local variables,
+ * about which the loader would search every library again and again.
+ */
+#define _GNU_SOURCE 1 /* RTLD_DEFAULT, dladdr1 */
+#include "internal.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- helpers of the code generator ------------------------------------- */
+
+#if defined(__x86_64__)
+
+/* Between floating point and 64-bit integers, the directions that x86-64 has no
+ * instruction for. */
+#define CONVERT(name, to, from) \
+    static to name(from x)      \
+    {                           \
+        return (to)x;           \
+    }
+CONVERT(float_from_u64, float, uint64_t)
+CONVERT(double_from_u64, double, uint64_t)
+CONVERT(longdouble_from_u64, long double, uint64_t)
+CONVERT(u64_from_float, uint64_t, float)
+CONVERT(u64_from_double, uint64_t, double)
+CONVERT(u64_from_longdouble, uint64_t, long double)
+CONVERT(i64_from_float, int64_t, float)
+CONVERT(i64_from_double, int64_t, double)
+CONVERT(i64_from_longdouble, int64_t, long double)
+#undef CONVERT
+
+const tj_symbol tj_helper_symbols[] = {
+    {"__floatundisf", (const void *)float_from_u64, true},
+    {"__floatundidf", (const void *)double_from_u64, true},
+    {"__floatundixf", (const void *)longdouble_from_u64, true},
+    {"__fixunssfdi", (const void *)u64_from_float, true},
+    {"__fixunsdfdi", (const void *)u64_from_double, true},
+    {"__fixunsxfdi", (const void *)u64_from_longdouble, true},
+    {"__fixsfdi", (const void *)i64_from_float, true},
+    {"__fixdfdi", (const void *)i64_from_double, true},
+    {"__fixxfdi", (const void *)i64_from_longdouble, true},
+};
+const size_t tj_helper_count = sizeof tj_helper_symbols / sizeof *tj_helper_symbols;
+
+#else /* libtcc1.a has what other machines need */
+
+const tj_symbol tj_helper_symbols[] = {{"", NULL, true}};
+const size_t tj_helper_count = 0;
+
+#endif
+
+const char *const tj_implied_names[] = {
+    "memcpy", "memmove", "memset", "__errno_location", "__assert_fail", NULL,
+};
+
+const char *const tj_remembering_names[] = {
+    "rand",    "srand",   "random", "srandom", "drand48", "lrand48",
+    "mrand48", "srand48", "strtok", "write",   "system",  NULL,
+};
+
+/* ---- what the process has loaded ---------------------------------------- */
+
+/* Names that were looked up; a NULL address: there is none. Guarded by the
+ * compile lock. Emptied when it gets large: it is only a memory. */
+static tj_map known;
+enum {
+    MANY_NAMES = 8192
+};
+
+/* libm need not be in the global scope of the embedding program. It stays open
+ * to the end of the process. */
+static void *open_libm(void)
+{
+    static void *handle;
+    static bool tried;
+    if (!tried) {
+        handle = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+        tried = true;
+    }
+    return handle;
+}
+
+static const void *ask_loader(const char *name)
+{
+    const void *address = dlsym(RTLD_DEFAULT, name);
+    if (!address && open_libm())
+        address = dlsym(open_libm(), name);
+    return address;
+}
+
+const void *tj_process_symbol(const char *name, bool again)
+{
+    const tj_map_item *item = tj_map_get(&known, name);
+    if (item && (item->address || !again))
+        return item->address;
+    const void *address = ask_loader(name);
+    if (known.count >= MANY_NAMES)
+        tj_map_clear(&known);
+    tj_map_set(&known, name, address, true); /* without memory it is asked again */
+    return address;
+}
+
+/* ---- the embedding program's symbols --------------------------------------- */
+
+struct tj_offer {
+    int shares; /* the latest is guarded by the compile lock, as `shares` is */
+    const tj_symbol *symbols; /* borrowed */
+    size_t count;
+    tj_map map; /* owned */
+};
+
+static tj_offer *latest_offer; /* borrowed: one that has shares, or NULL */
+
+/* Compile lock held. */
+static void drop_offer(tj_offer *offer)
+{
+    if (!offer || --offer->shares > 0)
+        return;
+    if (offer == latest_offer)
+        latest_offer = NULL;
+    tj_map_clear(&offer->map);
+    tj_free(offer);
+}
+
+static tj_offer *new_offer(const tj_symbol *symbols, size_t count)
+{
+    tj_offer *made = tj_alloc_zeroed(1, sizeof *made);
+    if (!made)
+        return NULL;
+    *made = (tj_offer){.shares = 1, .symbols = symbols, .count = count};
+    for (size_t i = 0; i < count; i++)
+        if (!tj_map_set(&made->map, symbols[i].name, symbols[i].address, symbols[i].neutral)) {
+            drop_offer(made);
+            return NULL;
+        }
+    return made;
+}
+
+tj_offer *tj_offer_share(const tj_symbol *symbols, size_t count)
+{
+    tj_compile_lock();
+    tj_offer *offer = latest_offer;
+    if (offer && offer->symbols == symbols && offer->count == count)
+        offer->shares++;
+    else if ((offer = new_offer(symbols, count)))
+        latest_offer = offer;
+    tj_compile_unlock();
+    return offer;
+}
+
+void tj_offer_free(tj_offer *offer)
+{
+    if (!offer)
+        return;
+    tj_compile_lock();
+    drop_offer(offer);
+    tj_compile_unlock();
+}
+
+const tj_map *tj_environment_symbols(const tj_environment *environment)
+{
+    static const tj_map none;
+    return environment->offer ? &environment->offer->map : &none;
+}
+
+/* ---- in an environment ---------------------------------------------------------- */
+
+/* What the sources define; NULL: not them. */
+static const void *source_symbol(const tj_environment *environment, const char *name)
+{
+    const tj_unit *sources = environment->sources_unit; /* constant after new */
+    return sources ? tj_unit_symbol(sources, name) : NULL;
+}
+
+/* Is the address in that library itself, not in one that it needs? */
+static bool is_own(void *library, const void *address)
+{
+    struct link_map *wanted = NULL, *found = NULL;
+    Dl_info info;
+    return !dlinfo(library, RTLD_DI_LINKMAP, &wanted) &&
+           dladdr1(address, &info, (void **)&found, RTLD_DL_LINKMAP) && found == wanted;
+}
+
+/* What the libraries mean by name. What they only need from others, the process' own
+ * comes before, as the loader has it: with another malloc preloaded, free() is that one's. */
+static const void *library_symbol(const tj_environment *environment, const char *name)
+{
+    const void *needed = NULL;
+    for (size_t i = 0; i < environment->nlibraries; i++) {
+        const void *address = dlsym(environment->libraries[i], name);
+        if (address && is_own(environment->libraries[i], address))
+            return address;
+        if (!needed)
+            needed = address;
+    }
+    const void *global = needed ? tj_process_symbol(name, false) : NULL;
+    return global ? global : needed;
+}
+
+bool tj_environment_find(const tj_environment *environment, const char *name, bool again,
+                         tj_symbol *found)
+{
+    const tj_map_item *item = tj_map_get(tj_environment_symbols(environment), name);
+    if (item) {
+        *found = (tj_symbol){item->name, item->address, item->neutral};
+        return true;
+    }
+    const void *address = source_symbol(environment, name);
+    if (!address)
+        address = library_symbol(environment, name);
+    if (!address)
+        address = tj_process_symbol(name, again);
+    *found = (tj_symbol){name, address, false};
+    return address != NULL;
+}
+
+const void *tj_environment_symbol(tj_environment *environment, const char *name)
+{
+    tj_compile_lock(); /* guards what is known of the process */
+    const void *address = source_symbol(environment, name);
+    if (!address)
+        address = library_symbol(environment, name);
+    if (!address)
+        address = tj_process_symbol(name, true);
+    tj_compile_unlock();
+    return address;
+}
+
+bool tj_environment_compiled(const tj_environment *environment, const char *name)
+{
+    return source_symbol(environment, name) != NULL;
+}
+
+bool tj_environment_is_host(const tj_environment *environment, const tj_symbol *symbol)
+{
+    if (symbol->neutral || !environment->host_prefixes)
+        return false;
+    for (const char *const *prefix = environment->host_prefixes; *prefix; prefix++)
+        if (!strncmp(symbol->name, *prefix, strlen(*prefix)))
+            return true;
+    return false;
+}
+
+static bool is_library_address(const tj_environment *environment, const tj_symbol *symbol)
+{
+    for (size_t i = 0; i < environment->nlibraries; i++)
+        if (dlsym(environment->libraries[i], symbol->name) == symbol->address)
+            return tj_process_symbol(symbol->name, false) != symbol->address; /* libm's, say */
+    return false;
+}
+
+bool tj_environment_speaks(const tj_environment *environment, const tj_symbol *symbol)
+{
+    if (tj_map_get(tj_environment_symbols(environment), symbol->name))
+        return strncmp(symbol->name, "cwj_contiguous", strlen("cwj_contiguous")) != 0;
+    if (source_symbol(environment, symbol->name))
+        return false; /* the sources' unit has been judged */
+    for (const char *const *name = tj_remembering_names; *name; name++)
+        if (!strcmp(symbol->name, *name))
+            return true;
+    return is_library_address(environment, symbol);
+}

@@ -1,0 +1,159 @@
+/* worker.c: the lock around libtcc, the stack that it runs on, and its locale.
+ *
+ * libtcc serialises itself by a semaphore that a forked child inherits taken,
+ * so every call of it happens under a lock of ours, and fork() takes that lock
+ * first: no child is born in the middle of a compilation.
+ *
+ * libtcc parses by recursion. How deep a text nests is limited by the scanner,
+ * how large the caller's stack is nobody knows (threads of some programs have
+ * 256 KiB). So libtcc runs on a stack of its own, of known size, which the lock
+ * guards; the caller's thread switches to it and back. A thread for each
+ * compilation would do, too, but on a busy machine it waits for its turn: 3 ms
+ * instead of 0.3 were seen.
+ *
+ * libtcc reads numbers by strtod(), which follows the locale: where the decimal
+ * point is a comma, 2.75 is read as 2. So it runs under the C locale, which is this
+ * thread's alone; the process keeps its own.
+ */
+#define _GNU_SOURCE 1 /* mmap flags under -std=c11 */
+#include "internal.h"
+
+#include <locale.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t fork_handlers = PTHREAD_ONCE_INIT;
+
+static void take(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void release(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void register_fork_handlers(void)
+{
+    pthread_atfork(take, release, release);
+}
+
+void tj_compile_lock(void)
+{
+    pthread_once(&fork_handlers, register_fork_handlers);
+    take();
+}
+
+void tj_compile_unlock(void)
+{
+    release();
+}
+
+/* ---- the stack ----------------------------------------------------------- */
+
+/* Where a task runs and where it returns to. Compile lock held. */
+static struct {
+    char *stack; /* of TJ_COMPILE_STACK bytes above a guard page; kept for good */
+    ucontext_t caller;
+    ucontext_t callee;
+    void (*task)(void *argument);
+    void *argument;
+} big;
+
+/* Address space only: pages are there once they were touched. */
+static bool map_stack(void)
+{
+    if (big.stack)
+        return true;
+    size_t guard = (size_t)sysconf(_SC_PAGESIZE);
+    char *map = mmap(NULL, guard + TJ_COMPILE_STACK, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (map == MAP_FAILED)
+        return false;
+    if (mprotect(map, guard, PROT_NONE)) {
+        munmap(map, guard + TJ_COMPILE_STACK);
+        return false;
+    }
+    big.stack = map + guard;
+    return true;
+}
+
+/* ---- the locale ------------------------------------------------------------ */
+
+/* Kept for good: glibc's and musl's is constant data. (locale_t)0 without memory. */
+static locale_t c_locale(void)
+{
+    static locale_t c;
+    if (!c)
+        c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    return c;
+}
+
+/* ---- there and back ----------------------------------------------------------- */
+
+#if defined(__SANITIZE_ADDRESS__)
+void __sanitizer_start_switch_fiber(void **save, const void *bottom, size_t size);
+void __sanitizer_finish_switch_fiber(void *save, const void **bottom, size_t *size);
+static const void *caller_bottom;
+static size_t caller_size;
+#define SWITCH_TO(save, bottom, size) __sanitizer_start_switch_fiber(save, bottom, size)
+#define SWITCHED(save, bottom, size) __sanitizer_finish_switch_fiber(save, bottom, size)
+void __asan_unpoison_memory_region(const volatile void *begin, size_t size);
+#define UNPOISON(begin, size) __asan_unpoison_memory_region(begin, size)
+#else
+#define SWITCH_TO(save, bottom, size) ((void)0)
+#define SWITCHED(save, bottom, size) ((void)0)
+#define UNPOISON(begin, size) ((void)0)
+#endif
+
+static void run_task(void)
+{
+    SWITCHED(NULL, &caller_bottom, &caller_size);
+    big.task(big.argument);
+    SWITCH_TO(NULL, caller_bottom, caller_size); /* uc_link leads back */
+}
+
+_Noreturn void tj_leave_big_stack(void)
+{
+    SWITCH_TO(NULL, caller_bottom, caller_size);
+    UNPOISON(big.stack, TJ_COMPILE_STACK); /* its frames never end */
+    setcontext(&big.caller);
+    abort(); /* it does not return */
+}
+
+/* A text that nested deeply must not keep the stack's memory for good. */
+static void give_back_pages(void)
+{
+    enum {
+        KEPT = 1 << 18
+    };
+    madvise(big.stack, TJ_COMPILE_STACK - KEPT, MADV_DONTNEED);
+}
+
+bool tj_run_on_big_stack(void (*task)(void *argument), void *argument)
+{
+    locale_t c = c_locale();
+    if (!c || !map_stack() || getcontext(&big.callee))
+        return false;
+    big.task = task;
+    big.argument = argument;
+    big.callee.uc_stack.ss_sp = big.stack;
+    big.callee.uc_stack.ss_size = TJ_COMPILE_STACK;
+    big.callee.uc_link = &big.caller;
+    makecontext(&big.callee, run_task, 0);
+#if defined(__SANITIZE_ADDRESS__)
+    void *save = NULL;
+#endif
+    locale_t own = uselocale(c);
+    SWITCH_TO(&save, big.stack, TJ_COMPILE_STACK);
+    bool switched = !swapcontext(&big.caller, &big.callee);
+    SWITCHED(save, NULL, NULL);
+    uselocale(own);
+    give_back_pages();
+    return switched;
+}

