@@ -6,9 +6,7 @@
  * the functions of NumPy's table, are offered here under NumPy's own names.
  * Each function does what NumPy's macro does, errors and references included.
  */
-#include "base/shim.h"
-
-#include "base/api.h"
+#include "base/symbols.h"
 
 /* The header's PyArray_Type is what this points to. */
 static PyTypeObject *
@@ -52,16 +50,49 @@ call_vector(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *
     return PyObject_Vectorcall(function, args, nargsf, names);
 }
 
-/* X(type, name, parameters, arguments) for each function of NumPy that
- * include/numpy/arrayobject.h declares, V for those that return nothing. */
+/* The functions that include/numpy/arrayobject.h declares. */
 /* clang-format off */
-#define NUMPY_FUNCTIONS(X, V) \
+/* What NumPy has as functions in its table, which are used as they are. */
+#define OF_TABLE(F) \
+    F(PyArray_GetPtr) F(PyArray_Scalar) F(PyArray_FromScalar) F(PyArray_New) \
+    F(PyArray_NewFromDescr) F(PyArray_NewLikeArray) F(PyArray_NewCopy) F(PyArray_Zeros) \
+    F(PyArray_Empty) F(PyArray_Arange) F(PyArray_FromAny) F(PyArray_CheckFromAny) \
+    F(PyArray_FromArray) F(PyArray_EnsureArray) F(PyArray_FromBuffer) F(PyArray_Return) \
+    F(PyArray_SetBaseObject) F(PyArray_CopyInto) F(PyArray_CopyObject) F(PyArray_FillWithScalar) \
+    F(PyArray_FailUnlessWriteable) F(PyArray_ResolveWritebackIfCopy) F(PyArray_ScalarAsCtype) \
+    F(PyArray_DescrFromScalar) F(PyArray_UpdateFlags) F(PyArray_Sort) F(PyArray_Reshape) \
+    F(PyArray_Newshape) F(PyArray_Transpose) F(PyArray_SwapAxes) F(PyArray_Squeeze) \
+    F(PyArray_Ravel) F(PyArray_Flatten) F(PyArray_View) F(PyArray_CastToType) \
+    F(PyArray_Concatenate) F(PyArray_TakeFrom) F(PyArray_Repeat) F(PyArray_Where) \
+    F(PyArray_Nonzero) F(PyArray_CountNonzero) F(PyArray_ArgSort) F(PyArray_ArgMax) \
+    F(PyArray_ArgMin) F(PyArray_Max) F(PyArray_Min) F(PyArray_All) F(PyArray_Any) F(PyArray_Sum) \
+    F(PyArray_Prod) F(PyArray_Mean) F(PyArray_CumSum) F(PyArray_CumProd) F(PyArray_Clip) \
+    F(PyArray_Conjugate) F(PyArray_Round) F(PyArray_InnerProduct) F(PyArray_MatrixProduct) \
+    F(PyArray_ToList) F(PyArray_DescrFromType) F(PyArray_DescrNewFromType) \
+    F(PyArray_DescrFromObject) F(PyArray_DescrConverter) F(PyArray_DescrConverter2) \
+    F(PyArray_Converter) F(PyArray_OutputConverter) F(PyArray_BoolConverter) \
+    F(PyArray_AxisConverter) F(PyArray_IntpFromSequence) F(PyArray_PyIntAsInt) \
+    F(PyArray_PyIntAsIntp) F(PyArray_EquivTypes) F(PyArray_EquivTypenums) \
+    F(PyArray_CanCastSafely) F(PyArray_CanCastTypeTo) F(PyArray_ObjectType) \
+    F(PyArray_MultiplyList) F(PyArray_CompareLists)
+
+/* What it has as macros: int NAME(PyArrayObject *) first, then X(type, name, parameters,
+ * arguments), and V for those that return nothing. */
+#define OF_ARRAY(A) \
+    A(PyArray_NDIM) A(PyArray_TYPE) A(PyArray_FLAGS) A(PyArray_ISCONTIGUOUS) \
+    A(PyArray_IS_C_CONTIGUOUS) A(PyArray_IS_F_CONTIGUOUS) A(PyArray_ISFORTRAN) \
+    A(PyArray_ISONESEGMENT) A(PyArray_ISALIGNED) A(PyArray_ISWRITEABLE) A(PyArray_ISBEHAVED) \
+    A(PyArray_ISBEHAVED_RO) A(PyArray_ISCARRAY) A(PyArray_ISCARRAY_RO) A(PyArray_ISFARRAY) \
+    A(PyArray_ISFARRAY_RO) A(PyArray_ISNOTSWAPPED) A(PyArray_ISBYTESWAPPED) A(PyArray_ISBOOL) \
+    A(PyArray_ISINTEGER) A(PyArray_ISSIGNED) A(PyArray_ISUNSIGNED) A(PyArray_ISFLOAT) \
+    A(PyArray_ISCOMPLEX) A(PyArray_ISNUMBER) A(PyArray_ISSTRING) A(PyArray_ISFLEXIBLE) \
+    A(PyArray_ISOBJECT)
+#define OF_OTHERS(X, V) \
     X(int, PyArray_Check, (const void *o), (o)) \
     X(int, PyArray_CheckExact, (const void *o), (o)) \
     X(int, PyArray_IsZeroDim, (const void *o), (o)) \
     X(int, PyArray_CheckScalar, (const void *o), (o)) \
     X(int, PyArray_IsAnyScalar, (const void *o), (o)) \
-    X(int, PyArray_NDIM, (PyArrayObject *a), (a)) \
     X(void *, PyArray_DATA, (PyArrayObject *a), (a)) \
     X(char *, PyArray_BYTES, (PyArrayObject *a), (a)) \
     X(npy_intp *, PyArray_DIMS, (PyArrayObject *a), (a)) \
@@ -72,203 +103,53 @@ call_vector(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *
     X(npy_intp, PyArray_ITEMSIZE, (PyArrayObject *a), (a)) \
     X(npy_intp, PyArray_SIZE, (PyArrayObject *a), (a)) \
     X(npy_intp, PyArray_NBYTES, (PyArrayObject *a), (a)) \
-    X(int, PyArray_TYPE, (PyArrayObject *a), (a)) \
     X(PyArray_Descr *, PyArray_DESCR, (PyArrayObject *a), (a)) \
     X(PyArray_Descr *, PyArray_DTYPE, (PyArrayObject *a), (a)) \
     X(PyObject *, PyArray_BASE, (PyArrayObject *a), (a)) \
-    X(int, PyArray_FLAGS, (PyArrayObject *a), (a)) \
     X(int, PyArray_CHKFLAGS, (PyArrayObject *a, int flags), (a, flags)) \
-    X(int, PyArray_ISCONTIGUOUS, (PyArrayObject *a), (a)) \
-    X(int, PyArray_IS_C_CONTIGUOUS, (PyArrayObject *a), (a)) \
-    X(int, PyArray_IS_F_CONTIGUOUS, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISFORTRAN, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISONESEGMENT, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISALIGNED, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISWRITEABLE, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISBEHAVED, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISBEHAVED_RO, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISCARRAY, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISCARRAY_RO, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISFARRAY, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISFARRAY_RO, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISNOTSWAPPED, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISBYTESWAPPED, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISBOOL, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISINTEGER, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISSIGNED, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISUNSIGNED, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISFLOAT, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISCOMPLEX, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISNUMBER, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISSTRING, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISFLEXIBLE, (PyArrayObject *a), (a)) \
-    X(int, PyArray_ISOBJECT, (PyArrayObject *a), (a)) \
     X(int, PyArray_SAMESHAPE, (PyArrayObject *a, PyArrayObject *b), (a, b)) \
     X(npy_intp, PyDataType_ELSIZE, (PyArray_Descr *descr), (descr)) \
     X(npy_intp, PyDataType_ALIGNMENT, (PyArray_Descr *descr), (descr)) \
     X(void *, PyArray_GETPTR1, (PyArrayObject *a, npy_intp i), (a, i)) \
     X(void *, PyArray_GETPTR2, (PyArrayObject *a, npy_intp i, npy_intp j), (a, i, j)) \
-    X(void *, PyArray_GETPTR3, (PyArrayObject *a, npy_intp i, npy_intp j, npy_intp k), \
-      (a, i, j, k)) \
+    X(void *, PyArray_GETPTR3, \
+      (PyArrayObject *a, npy_intp i, npy_intp j, npy_intp k), (a, i, j, k)) \
     X(void *, PyArray_GETPTR4, \
-      (PyArrayObject *a, npy_intp i, npy_intp j, npy_intp k, npy_intp l), \
-      (a, i, j, k, l)) \
-    X(void *, PyArray_GetPtr, (PyArrayObject *a, const npy_intp *indices), (a, indices)) \
+      (PyArrayObject *a, npy_intp i, npy_intp j, npy_intp k, npy_intp l), (a, i, j, k, l)) \
     X(PyObject *, PyArray_GETITEM, (PyArrayObject *a, const char *item), (a, item)) \
     X(int, PyArray_SETITEM, (PyArrayObject *a, char *item, PyObject *value), (a, item, value)) \
     X(PyObject *, PyArray_ToScalar, (void *item, PyArrayObject *a), (item, a)) \
-    X(PyObject *, PyArray_Scalar, (void *item, PyArray_Descr *descr, PyObject *base), \
-      (item, descr, base)) \
-    X(PyObject *, PyArray_FromScalar, (PyObject *scalar, PyArray_Descr *descr), (scalar, descr)) \
-    X(PyObject *, PyArray_SimpleNew, (int ndim, const npy_intp *dims, int type), \
-      (ndim, dims, type)) \
+    X(PyObject *, PyArray_SimpleNew, \
+      (int ndim, const npy_intp *dims, int type), (ndim, dims, type)) \
     X(PyObject *, PyArray_SimpleNewFromData, \
-      (int ndim, const npy_intp *dims, int type, void *data), \
-      (ndim, dims, type, data)) \
+      (int ndim, const npy_intp *dims, int type, void *data), (ndim, dims, type, data)) \
     X(PyObject *, PyArray_SimpleNewFromDescr, \
-      (int ndim, const npy_intp *dims, PyArray_Descr *descr), \
-      (ndim, dims, descr)) \
-    X(PyObject *, PyArray_New, \
-      (PyTypeObject *subtype, int ndim, const npy_intp *dims, int type, const npy_intp *strides, \
-      void *data, int itemsize, int flags, PyObject *base), \
-      (subtype, ndim, dims, type, strides, data, itemsize, flags, base)) \
-    X(PyObject *, PyArray_NewFromDescr, \
-      (PyTypeObject *subtype, PyArray_Descr *descr, int ndim, const npy_intp *dims, const \
-      npy_intp *strides, void *data, int flags, PyObject *base), \
-      (subtype, descr, ndim, dims, strides, data, flags, base)) \
-    X(PyObject *, PyArray_NewLikeArray, \
-      (PyArrayObject *a, NPY_ORDER order, PyArray_Descr *descr, int subok), \
-      (a, order, descr, subok)) \
-    X(PyObject *, PyArray_NewCopy, (PyArrayObject *a, NPY_ORDER order), (a, order)) \
+      (int ndim, const npy_intp *dims, PyArray_Descr *descr), (ndim, dims, descr)) \
     X(PyObject *, PyArray_Copy, (PyArrayObject *a), (a)) \
-    X(PyObject *, PyArray_ZEROS, (int ndim, const npy_intp *dims, int type, int fortran), \
-      (ndim, dims, type, fortran)) \
-    X(PyObject *, PyArray_EMPTY, (int ndim, const npy_intp *dims, int type, int fortran), \
-      (ndim, dims, type, fortran)) \
-    X(PyObject *, PyArray_Zeros, \
-      (int ndim, const npy_intp *dims, PyArray_Descr *descr, int fortran), \
-      (ndim, dims, descr, fortran)) \
-    X(PyObject *, PyArray_Empty, \
-      (int ndim, const npy_intp *dims, PyArray_Descr *descr, int fortran), \
-      (ndim, dims, descr, fortran)) \
-    X(PyObject *, PyArray_Arange, (double start, double stop, double step, int type), \
-      (start, stop, step, type)) \
-    X(PyObject *, PyArray_FromAny, \
-      (PyObject *o, PyArray_Descr *descr, int min, int max, int flags, PyObject *context), \
-      (o, descr, min, max, flags, context)) \
-    X(PyObject *, PyArray_CheckFromAny, \
-      (PyObject *o, PyArray_Descr *descr, int min, int max, int flags, PyObject *context), \
-      (o, descr, min, max, flags, context)) \
-    X(PyObject *, PyArray_FromArray, (PyArrayObject *a, PyArray_Descr *descr, int flags), \
-      (a, descr, flags)) \
+    X(PyObject *, PyArray_ZEROS, \
+      (int ndim, const npy_intp *dims, int type, int fortran), (ndim, dims, type, fortran)) \
+    X(PyObject *, PyArray_EMPTY, \
+      (int ndim, const npy_intp *dims, int type, int fortran), (ndim, dims, type, fortran)) \
     X(PyObject *, PyArray_FROM_O, (PyObject *o), (o)) \
     X(PyObject *, PyArray_FROM_OF, (PyObject *o, int flags), (o, flags)) \
     X(PyObject *, PyArray_FROM_OT, (PyObject *o, int type), (o, type)) \
     X(PyObject *, PyArray_FROM_OTF, (PyObject *o, int type, int flags), (o, type, flags)) \
-    X(PyObject *, PyArray_FROMANY, (PyObject *o, int type, int min, int max, int flags), \
-      (o, type, min, max, flags)) \
-    X(PyObject *, PyArray_FromObject, (PyObject *o, int type, int min, int max), \
-      (o, type, min, max)) \
-    X(PyObject *, PyArray_ContiguousFromAny, (PyObject *o, int type, int min, int max), \
-      (o, type, min, max)) \
-    X(PyObject *, PyArray_ContiguousFromObject, (PyObject *o, int type, int min, int max), \
-      (o, type, min, max)) \
-    X(PyObject *, PyArray_CopyFromObject, (PyObject *o, int type, int min, int max), \
-      (o, type, min, max)) \
-    X(PyObject *, PyArray_EnsureArray, (PyObject *o), (o)) \
-    X(PyObject *, PyArray_FromBuffer, \
-      (PyObject *o, PyArray_Descr *descr, npy_intp count, npy_intp offset), \
-      (o, descr, count, offset)) \
+    X(PyObject *, PyArray_FROMANY, \
+      (PyObject *o, int type, int min, int max, int flags), (o, type, min, max, flags)) \
+    X(PyObject *, PyArray_FromObject, \
+      (PyObject *o, int type, int min, int max), (o, type, min, max)) \
+    X(PyObject *, PyArray_ContiguousFromAny, \
+      (PyObject *o, int type, int min, int max), (o, type, min, max)) \
+    X(PyObject *, PyArray_ContiguousFromObject, \
+      (PyObject *o, int type, int min, int max), (o, type, min, max)) \
+    X(PyObject *, PyArray_CopyFromObject, \
+      (PyObject *o, int type, int min, int max), (o, type, min, max)) \
     X(PyArrayObject *, PyArray_GETCONTIGUOUS, (PyArrayObject *a), (a)) \
-    X(PyObject *, PyArray_Return, (PyArrayObject *a), (a)) \
-    X(int, PyArray_SetBaseObject, (PyArrayObject *a, PyObject *base), (a, base)) \
-    X(int, PyArray_CopyInto, (PyArrayObject *to, PyArrayObject *from), (to, from)) \
-    X(int, PyArray_CopyObject, (PyArrayObject *to, PyObject *from), (to, from)) \
-    X(int, PyArray_FillWithScalar, (PyArrayObject *a, PyObject *value), (a, value)) \
-    X(int, PyArray_FailUnlessWriteable, (PyArrayObject *a, const char *name), (a, name)) \
-    X(int, PyArray_ResolveWritebackIfCopy, (PyArrayObject *a), (a)) \
-    V(PyArray_ScalarAsCtype, (PyObject *scalar, void *value), (scalar, value)) \
-    X(PyArray_Descr *, PyArray_DescrFromScalar, (PyObject *scalar), (scalar)) \
     V(PyArray_DiscardWritebackIfCopy, (PyArrayObject *a), (a)) \
     V(PyArray_ENABLEFLAGS, (PyArrayObject *a, int flags), (a, flags)) \
     V(PyArray_CLEARFLAGS, (PyArrayObject *a, int flags), (a, flags)) \
-    V(PyArray_UpdateFlags, (PyArrayObject *a, int flags), (a, flags)) \
-    X(int, PyArray_Sort, (PyArrayObject *a, int axis, NPY_SORTKIND kind), (a, axis, kind)) \
-    X(PyObject *, PyArray_Reshape, (PyArrayObject *a, PyObject *shape), (a, shape)) \
-    X(PyObject *, PyArray_Newshape, (PyArrayObject *a, PyArray_Dims *dims, NPY_ORDER order), \
-      (a, dims, order)) \
-    X(PyObject *, PyArray_Transpose, (PyArrayObject *a, PyArray_Dims *axes), (a, axes)) \
-    X(PyObject *, PyArray_SwapAxes, (PyArrayObject *a, int axis, int other), (a, axis, other)) \
-    X(PyObject *, PyArray_Squeeze, (PyArrayObject *a), (a)) \
-    X(PyObject *, PyArray_Ravel, (PyArrayObject *a, NPY_ORDER order), (a, order)) \
-    X(PyObject *, PyArray_Flatten, (PyArrayObject *a, NPY_ORDER order), (a, order)) \
-    X(PyObject *, PyArray_View, (PyArrayObject *a, PyArray_Descr *descr, PyTypeObject *subtype), \
-      (a, descr, subtype)) \
     X(PyObject *, PyArray_Cast, (PyArrayObject *a, int type), (a, type)) \
-    X(PyObject *, PyArray_CastToType, (PyArrayObject *a, PyArray_Descr *descr, int fortran), \
-      (a, descr, fortran)) \
-    X(PyObject *, PyArray_Concatenate, (PyObject *arrays, int axis), (arrays, axis)) \
-    X(PyObject *, PyArray_TakeFrom, \
-      (PyArrayObject *a, PyObject *indices, int axis, PyArrayObject *out, NPY_CLIPMODE mode), \
-      (a, indices, axis, out, mode)) \
-    X(PyObject *, PyArray_Repeat, (PyArrayObject *a, PyObject *counts, int axis), \
-      (a, counts, axis)) \
-    X(PyObject *, PyArray_Where, (PyObject *condition, PyObject *x, PyObject *y), \
-      (condition, x, y)) \
-    X(PyObject *, PyArray_Nonzero, (PyArrayObject *a), (a)) \
-    X(npy_intp, PyArray_CountNonzero, (PyArrayObject *a), (a)) \
-    X(PyObject *, PyArray_ArgSort, (PyArrayObject *a, int axis, NPY_SORTKIND kind), \
-      (a, axis, kind)) \
-    X(PyObject *, PyArray_ArgMax, (PyArrayObject *a, int axis, PyArrayObject *out), \
-      (a, axis, out)) \
-    X(PyObject *, PyArray_ArgMin, (PyArrayObject *a, int axis, PyArrayObject *out), \
-      (a, axis, out)) \
-    X(PyObject *, PyArray_Max, (PyArrayObject *a, int axis, PyArrayObject *out), (a, axis, out)) \
-    X(PyObject *, PyArray_Min, (PyArrayObject *a, int axis, PyArrayObject *out), (a, axis, out)) \
-    X(PyObject *, PyArray_All, (PyArrayObject *a, int axis, PyArrayObject *out), (a, axis, out)) \
-    X(PyObject *, PyArray_Any, (PyArrayObject *a, int axis, PyArrayObject *out), (a, axis, out)) \
-    X(PyObject *, PyArray_Sum, (PyArrayObject *a, int axis, int type, PyArrayObject *out), \
-      (a, axis, type, out)) \
-    X(PyObject *, PyArray_Prod, (PyArrayObject *a, int axis, int type, PyArrayObject *out), \
-      (a, axis, type, out)) \
-    X(PyObject *, PyArray_Mean, (PyArrayObject *a, int axis, int type, PyArrayObject *out), \
-      (a, axis, type, out)) \
-    X(PyObject *, PyArray_CumSum, (PyArrayObject *a, int axis, int type, PyArrayObject *out), \
-      (a, axis, type, out)) \
-    X(PyObject *, PyArray_CumProd, (PyArrayObject *a, int axis, int type, PyArrayObject *out), \
-      (a, axis, type, out)) \
-    X(PyObject *, PyArray_Clip, \
-      (PyArrayObject *a, PyObject *min, PyObject *max, PyArrayObject *out), \
-      (a, min, max, out)) \
-    X(PyObject *, PyArray_Conjugate, (PyArrayObject *a, PyArrayObject *out), (a, out)) \
-    X(PyObject *, PyArray_Round, (PyArrayObject *a, int decimals, PyArrayObject *out), \
-      (a, decimals, out)) \
-    X(PyObject *, PyArray_InnerProduct, (PyObject *a, PyObject *b), (a, b)) \
-    X(PyObject *, PyArray_MatrixProduct, (PyObject *a, PyObject *b), (a, b)) \
-    X(PyObject *, PyArray_ToList, (PyArrayObject *a), (a)) \
-    X(PyArray_Descr *, PyArray_DescrFromType, (int type), (type)) \
-    X(PyArray_Descr *, PyArray_DescrNewFromType, (int type), (type)) \
-    X(PyArray_Descr *, PyArray_DescrFromObject, (PyObject *o, PyArray_Descr *min), (o, min)) \
-    X(int, PyArray_DescrConverter, (PyObject *o, PyArray_Descr **descr), (o, descr)) \
-    X(int, PyArray_DescrConverter2, (PyObject *o, PyArray_Descr **descr), (o, descr)) \
-    X(int, PyArray_Converter, (PyObject *o, PyObject **a), (o, a)) \
-    X(int, PyArray_OutputConverter, (PyObject *o, PyArrayObject **a), (o, a)) \
-    X(int, PyArray_BoolConverter, (PyObject *o, npy_bool *value), (o, value)) \
-    X(int, PyArray_AxisConverter, (PyObject *o, int *axis), (o, axis)) \
-    X(int, PyArray_IntpFromSequence, (PyObject *sequence, npy_intp *values, int max), \
-      (sequence, values, max)) \
-    X(int, PyArray_PyIntAsInt, (PyObject *o), (o)) \
-    X(npy_intp, PyArray_PyIntAsIntp, (PyObject *o), (o)) \
-    X(unsigned char, PyArray_EquivTypes, (PyArray_Descr *x, PyArray_Descr *y), (x, y)) \
-    X(unsigned char, PyArray_EquivTypenums, (int x, int y), (x, y)) \
-    X(unsigned char, PyArray_EquivArrTypes, (PyArrayObject *a, PyArrayObject *b), (a, b)) \
-    X(int, PyArray_CanCastSafely, (int from, int to), (from, to)) \
-    X(npy_bool, PyArray_CanCastTypeTo, \
-      (PyArray_Descr *from, PyArray_Descr *to, NPY_CASTING casting), \
-      (from, to, casting)) \
-    X(int, PyArray_ObjectType, (PyObject *o, int min), (o, min)) \
-    X(npy_intp, PyArray_MultiplyList, (const npy_intp *list, int n), (list, n)) \
-    X(int, PyArray_CompareLists, (const npy_intp *x, const npy_intp *y, int n), (x, y, n))
+    X(unsigned char, PyArray_EquivArrTypes, (PyArrayObject *a, PyArrayObject *b), (a, b))
 /* clang-format on */
 
 #define FORWARD(type, name, parameters, arguments) \
@@ -276,6 +157,7 @@ call_vector(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *
     {                                              \
         return name arguments;                     \
     }
+#define FORWARD_ARRAY(name) FORWARD(int, name, (PyArrayObject * a), (a))
 #define FORWARD_VOID(name, parameters, arguments) \
     static void cwj_##name parameters             \
     {                                             \
@@ -288,14 +170,17 @@ call_vector(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *
 #define PyDataType_ALIGNMENT(descr) ((descr)->alignment)
 #endif
 
-NUMPY_FUNCTIONS(FORWARD, FORWARD_VOID)
+OF_ARRAY(FORWARD_ARRAY)
+OF_OTHERS(FORWARD, FORWARD_VOID)
 
-#define ENTRY(type, name, parameters, arguments) {#name, (const void *)cwj_##name, false},
-#define ENTRY_VOID(name, parameters, arguments) {#name, (const void *)cwj_##name, false},
+#define PLACE(name) {#name, NULL, false},
+#define ENTRY_ARRAY(name) {#name, (const void *)cwj_##name, false},
+#define ENTRY(type, name, parameters, arguments) ENTRY_ARRAY(name)
+#define ENTRY_VOID(name, parameters, arguments) ENTRY_ARRAY(name)
 
 /* clang-format off */
-static const tj_symbol symbols[] = {
-    NUMPY_FUNCTIONS(ENTRY, ENTRY_VOID)
+static tj_symbol symbols[] = {
+    OF_TABLE(PLACE) OF_ARRAY(ENTRY_ARRAY) OF_OTHERS(ENTRY, ENTRY_VOID)
     {"PyArray_cwj_type", (const void *)array_type, false},
     {"PyArray_cwj_scalar_type", (const void *)scalar_type, false},
     {"Py_TYPE", (const void *)type_of, false},
@@ -308,4 +193,14 @@ static const tj_symbol symbols[] = {
     {"PyObject_Vectorcall", (const void *)call_vector, false},
 };
 /* clang-format on */
-const cwj_symbols cwj_shim_symbols = {symbols, sizeof symbols / sizeof *symbols};
+
+const cwj_symbols *
+cwj_shim_symbols(void)
+{
+    static const cwj_symbols all = {symbols, sizeof symbols / sizeof *symbols};
+    tj_symbol *next = symbols;
+#define FILL(name) next++->address = (const void *)name;
+    OF_TABLE(FILL)
+#undef FILL
+    return &all;
+}

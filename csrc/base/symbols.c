@@ -7,86 +7,35 @@
 
 #include "../../cwrapjit/include/cwj_layout.h"
 #include "base/array_members.h"
-#include "base/shim.h"
 
-#define EXCEPTION(name) {"PyExc_" #name, (const void *)&PyExc_##name, true}
+#define X(name) {"PyExc_" #name, (const void *)&PyExc_##name, true}
 
+/* clang-format off */
 static const tj_symbol own_symbols[] = {
     {"cwj_no_dims", (const void *)cwj_no_dims, true},
     {"cwj_no_strides", (const void *)cwj_no_strides, true},
 
-    EXCEPTION(BaseException),
-    EXCEPTION(Exception),
-    EXCEPTION(StopAsyncIteration),
-    EXCEPTION(StopIteration),
-    EXCEPTION(GeneratorExit),
-    EXCEPTION(ArithmeticError),
-    EXCEPTION(LookupError),
-    EXCEPTION(AssertionError),
-    EXCEPTION(AttributeError),
-    EXCEPTION(BufferError),
-    EXCEPTION(EOFError),
-    EXCEPTION(FloatingPointError),
-    EXCEPTION(OSError),
-    EXCEPTION(EnvironmentError),
-    EXCEPTION(IOError),
-    EXCEPTION(ImportError),
-    EXCEPTION(ModuleNotFoundError),
-    EXCEPTION(IndexError),
-    EXCEPTION(KeyError),
-    EXCEPTION(KeyboardInterrupt),
-    EXCEPTION(MemoryError),
-    EXCEPTION(NameError),
-    EXCEPTION(OverflowError),
-    EXCEPTION(RuntimeError),
-    EXCEPTION(RecursionError),
-    EXCEPTION(NotImplementedError),
-    EXCEPTION(SyntaxError),
-    EXCEPTION(IndentationError),
-    EXCEPTION(TabError),
-    EXCEPTION(ReferenceError),
-    EXCEPTION(SystemError),
-    EXCEPTION(SystemExit),
-    EXCEPTION(TypeError),
-    EXCEPTION(UnboundLocalError),
-    EXCEPTION(UnicodeError),
-    EXCEPTION(UnicodeEncodeError),
-    EXCEPTION(UnicodeDecodeError),
-    EXCEPTION(UnicodeTranslateError),
-    EXCEPTION(ValueError),
-    EXCEPTION(ZeroDivisionError),
-    EXCEPTION(BlockingIOError),
-    EXCEPTION(BrokenPipeError),
-    EXCEPTION(ChildProcessError),
-    EXCEPTION(ConnectionError),
-    EXCEPTION(ConnectionAbortedError),
-    EXCEPTION(ConnectionRefusedError),
-    EXCEPTION(ConnectionResetError),
-    EXCEPTION(FileExistsError),
-    EXCEPTION(FileNotFoundError),
-    EXCEPTION(InterruptedError),
-    EXCEPTION(IsADirectoryError),
-    EXCEPTION(NotADirectoryError),
-    EXCEPTION(PermissionError),
-    EXCEPTION(ProcessLookupError),
-    EXCEPTION(TimeoutError),
+    X(BaseException), X(Exception), X(StopAsyncIteration), X(StopIteration), X(GeneratorExit),
+    X(ArithmeticError), X(LookupError), X(AssertionError), X(AttributeError), X(BufferError),
+    X(EOFError), X(FloatingPointError), X(OSError), X(EnvironmentError), X(IOError),
+    X(ImportError), X(ModuleNotFoundError), X(IndexError), X(KeyError), X(KeyboardInterrupt),
+    X(MemoryError), X(NameError), X(OverflowError), X(RuntimeError), X(RecursionError),
+    X(NotImplementedError), X(SyntaxError), X(IndentationError), X(TabError), X(ReferenceError),
+    X(SystemError), X(SystemExit), X(TypeError), X(UnboundLocalError), X(UnicodeError),
+    X(UnicodeEncodeError), X(UnicodeDecodeError), X(UnicodeTranslateError), X(ValueError),
+    X(ZeroDivisionError), X(BlockingIOError), X(BrokenPipeError), X(ChildProcessError),
+    X(ConnectionError), X(ConnectionAbortedError), X(ConnectionRefusedError),
+    X(ConnectionResetError), X(FileExistsError), X(FileNotFoundError), X(InterruptedError),
+    X(IsADirectoryError), X(NotADirectoryError), X(PermissionError), X(ProcessLookupError),
+    X(TimeoutError),
 #if PY_VERSION_HEX >= 0x030D0000
-    EXCEPTION(PythonFinalizationError),
+    X(PythonFinalizationError),
 #endif
-
-    EXCEPTION(Warning),
-    EXCEPTION(UserWarning),
-    EXCEPTION(DeprecationWarning),
-    EXCEPTION(PendingDeprecationWarning),
-    EXCEPTION(SyntaxWarning),
-    EXCEPTION(RuntimeWarning),
-    EXCEPTION(FutureWarning),
-    EXCEPTION(ImportWarning),
-    EXCEPTION(UnicodeWarning),
-    EXCEPTION(BytesWarning),
-    EXCEPTION(ResourceWarning),
-    EXCEPTION(EncodingWarning),
+    X(Warning), X(UserWarning), X(DeprecationWarning), X(PendingDeprecationWarning),
+    X(SyntaxWarning), X(RuntimeWarning), X(FutureWarning), X(ImportWarning), X(UnicodeWarning),
+    X(BytesWarning), X(ResourceWarning), X(EncodingWarning),
 };
+/* clang-format on */
 
 static const cwj_symbols own = {own_symbols, sizeof own_symbols / sizeof *own_symbols};
 
@@ -98,40 +47,41 @@ cwj_symbols_set(const cwj_symbols *const *front_ends)
     offered = front_ends;
 }
 
-/* Returns how many there are; copies them to table unless that is NULL. */
-static size_t
-copy_symbols(tj_symbol *table, size_t count, const cwj_symbols *from)
+/* Appends to a table that PyMem_Realloc() made. Returns false without memory. */
+static bool
+append(tj_symbol **table, size_t *count, const cwj_symbols *more)
 {
-    if (table != NULL) {
-        memcpy(table + count, from->items, from->count * sizeof(tj_symbol));
+    tj_symbol *longer = PyMem_Realloc(*table, (*count + more->count) * sizeof(tj_symbol));
+    if (longer != NULL) {
+        memcpy(longer + *count, more->items, more->count * sizeof(tj_symbol));
+        *table = longer;
+        *count += more->count;
     }
-    return count + from->count;
-}
-
-static size_t
-copy_all(tj_symbol *table)
-{
-    size_t count = copy_symbols(table, copy_symbols(table, 0, &own), &cwj_shim_symbols);
-    for (const cwj_symbols *const *one = offered; *one != NULL; one++) {
-        count = copy_symbols(table, count, *one);
-    }
-    return count;
+    return longer != NULL;
 }
 
 /* The table, made once: environments borrow it for good. */
 static const tj_symbol *
 all_symbols(size_t *count)
 {
-    static tj_symbol *table = NULL;
-    *count = copy_all(NULL);
+    static tj_symbol *table;
+    static size_t length;
     if (table == NULL) {
-        table = PyMem_Calloc(*count, sizeof(tj_symbol));
-        if (table == NULL) {
+        tj_symbol *made = NULL;
+        size_t size = 0;
+        bool fine = append(&made, &size, &own) && append(&made, &size, cwj_shim_symbols());
+        for (const cwj_symbols *const *one = offered; *one != NULL && fine; one++) {
+            fine = append(&made, &size, *one);
+        }
+        if (!fine) {
+            PyMem_Free(made);
             PyErr_NoMemory();
             return NULL;
         }
-        copy_all(table);
+        table = made;
+        length = size;
     }
+    *count = length;
     return table;
 }
 
