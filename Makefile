@@ -12,11 +12,13 @@
 # make clean   remove everything that these made
 #
 # PYTHON=python3.12 chooses the interpreter, VENV=dir the environment,
-# TESTS="tests/test_x.py -k name" what `make test` runs.
+# TESTS="tests/test_x.py -k name" what `make test` runs, PYTEST_FLAGS what every run of the suite is told.
 
 PYTHON ?= python3
 VENV ?= .venv
 TESTS ?= tests
+PYTEST_FLAGS ?=
+export PYTEST_FLAGS
 CYCLES ?= 200
 FUZZ_SECONDS ?= 60
 EXPLORE ?= 1
@@ -46,7 +48,7 @@ demo: $(VENV)/.demo
 	@$(PY) examples/special.py
 
 test: $(VENV)/.test
-	@CWRAPJIT_WERROR=1 $(PY) -m pytest $(TESTS)
+	@CWRAPJIT_WERROR=1 $(PY) -m pytest $(PYTEST_FLAGS) $(TESTS)
 
 test-all-pythons:
 	@sh tools/test_pythons.sh

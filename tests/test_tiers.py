@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -356,7 +357,7 @@ def alive(pid: int) -> bool:
     """False for zombies as well."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # gone before the file was opened, or before it was read
         return False
 
 
@@ -372,7 +373,8 @@ def pids(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> Iterator[Ca
     yield started
     for pid in started():
         if alive(pid):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.plain("its compiler is one of its own, sanitizers choose another")

@@ -2,8 +2,9 @@
 # usage: sanitize.sh address [PYTEST ARGUMENTS]
 #
 # Builds the extension with gcc's sanitizers into an environment of its own (.venv-asan) and runs
-# the test suite with it, under AddressSanitizer and UndefinedBehaviorSanitizer. Python itself is not instrumented, its allocations are watched. The first thing that a
-# sanitizer finds ends its process; what it says is printed at the end, and makes this script fail.
+# the test suite with it, under AddressSanitizer and UndefinedBehaviorSanitizer. Python itself is not
+# instrumented, its allocations are watched. The first thing that a sanitizer finds ends its process; what it
+# says is printed at the end, and makes this script fail.
 #
 # Left out: tests marked `leak` (resident size means nothing here; what is never freed is found without
 # sanitizers) and `plain` (each says why).
@@ -75,7 +76,7 @@ for argument; do
 done
 (cd "$venv" && env LD_PRELOAD="$runtime $(gcc -print-file-name=libstdc++.so.6)" \
     setarch "$(uname -m)" -R bin/python -m pytest -c ../pyproject.toml --rootdir .. -p no:cacheprovider \
-    -m "not leak and not plain" --timeout 300 "$@") || status=$?
+    -m "not leak and not plain" --timeout 300 ${PYTEST_FLAGS:-} "$@") || status=$?
 
 # libasan says in each process that fibres need annotations; ours have them.
 found=$(grep -lE "ERROR: |runtime error: " "$logs"/* 2>/dev/null | wc -l)
