@@ -144,19 +144,13 @@ static PyGetSetDef function_getset[] = {
 
 /* ---- methods ---------------------------------------------------------------------------- */
 
-/* Vectorcall: _fits(*args, **kwargs). */
-static PyObject *
-function_fits(PyObject *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
-{
-    return cwj_library_fits((cwj_library_function *)op, args, nargs, kwnames);
-}
-
 PyDoc_STRVAR(fits_doc,
              "Which arguments have a type that fits strictly, as a tuple of bool; None when\n"
              "arguments are missing, or too many. For interfaces.");
 
 static PyMethodDef function_methods[] = {
-    {"_fits", (PyCFunction)(void (*)(void))function_fits, METH_FASTCALL | METH_KEYWORDS, fits_doc},
+    {"_fits", (PyCFunction)(void (*)(void))cwj_library_fits, METH_FASTCALL | METH_KEYWORDS,
+     fits_doc},
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -83,8 +83,9 @@ def make_init(function: Any, adopts: bool, keeps: Keeps) -> Any:
     found = keeps.find(function)
 
     def __init__(self: Any, /, *args: Any, **kwargs: Any) -> None:
-        _cwrapjit.construct(self, function, args, kwargs, adopts)
-        keeps.keep(found, self, args if adopts else (self, *args), kwargs)
+        given = args if adopts else (self, *args)
+        _cwrapjit.construct(self, function, given, kwargs, adopts)
+        keeps.keep(found, self, given, kwargs)
 
     __init__.__doc__ = function.__doc__
     parameters = function.__signature__.parameters.values()

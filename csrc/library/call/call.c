@@ -144,24 +144,15 @@ frame_close(cwj_library_frame *frame)
 static int
 take_one(cwj_library_frame *frame, int k)
 {
+    static int (*const take[])(cwj_library_frame *, int, PyObject *) = {
+        [CWJ_VALUE] = cwj_library_take_value,     [CWJ_ARRAY] = cwj_library_take_array,
+        [CWJ_ITEMS] = cwj_library_take_items,     [CWJ_STRING] = cwj_library_take_string,
+        [CWJ_BUFFER] = cwj_library_take_buffer,   [CWJ_HANDLE] = cwj_library_take_instance,
+        [CWJ_STRUCT] = cwj_library_take_instance, [CWJ_NONE] = NULL,
+    };
     PyObject *object = cwj_library_given(frame, k);
-    switch (frame->function->parameters[k].role) {
-    case CWJ_VALUE:
-        return cwj_library_take_value(frame, k, object);
-    case CWJ_ARRAY:
-        return cwj_library_take_array(frame, k, object);
-    case CWJ_ITEMS:
-        return cwj_library_take_items(frame, k, object);
-    case CWJ_STRING:
-        return cwj_library_take_string(frame, k, object);
-    case CWJ_BUFFER:
-        return cwj_library_take_buffer(frame, k, object);
-    case CWJ_HANDLE:
-    case CWJ_STRUCT:
-        return cwj_library_take_instance(frame, k, object);
-    default:
-        return 0;
-    }
+    cwj_role role = frame->function->parameters[k].role;
+    return object == NULL || take[role] == NULL ? 0 : take[role](frame, k, object);
 }
 
 /* True when Python code may run while it is taken: __index__, __iter__, __buffer__. */
@@ -193,23 +184,19 @@ static int
 check_status(cwj_library_frame *frame)
 {
     const cwj_library_function *function = frame->function;
-    PyObject *status = NULL;
+    const cwj_library_type *type =
+        function->result.role == CWJ_STATUS ? function->result.type : NULL;
+    cwj_slot slot = frame->slots[0];
     if (function->check == NULL) {
         return 0;
     }
-    if (function->result.role == CWJ_STATUS) {
-        status = cwj_scalar_object(function->result.type, &frame->slots[0]);
-    } else {
-        const cwj_parameter *given = NULL;
-        cwj_slot slot;
-        for (int k = 0; k < function->nparameters && given == NULL; k++) {
-            if (function->parameters[k].role == CWJ_STATUS) {
-                given = &function->parameters[k];
-                cwj_scalar_load(given->type, &frame->targets[k], &slot);
-            }
+    for (int k = 0; k < function->nparameters && type == NULL; k++) {
+        if (function->parameters[k].role == CWJ_STATUS) {
+            type = function->parameters[k].type;
+            cwj_scalar_load(type, &frame->targets[k], &slot);
         }
-        status = given == NULL ? Py_NewRef(Py_None) : cwj_scalar_object(given->type, &slot);
     }
+    PyObject *status = type == NULL ? Py_NewRef(Py_None) : cwj_scalar_object(type, &slot);
     PyObject *result =
         status == NULL ? NULL : PyObject_CallFunctionObjArgs(function->check, status, NULL);
     Py_XDECREF(status);
@@ -232,11 +219,11 @@ run(cwj_library_frame *frame)
         }
     }
     if (function->has_instances) {
-        cwj_library_change_instances(frame, cwj_instance_hold);
+        cwj_library_use_instances(frame, 1);
     }
     run_thunk(function, frame->slots, function->keep_gil || frame->moves);
     if (function->has_instances) {
-        cwj_library_change_instances(frame, cwj_instance_release);
+        cwj_library_use_instances(frame, -1);
     }
     if (PyErr_Occurred() || check_status(frame) < 0) {
         return -1;
@@ -248,51 +235,16 @@ run(cwj_library_frame *frame)
 /* ---- a call -------------------------------------------------------------------------------- */
 
 static PyObject *
-call_long(cwj_library_function *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-          char *memory)
+call_long(cwj_library_frame *frame, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    cwj_library_frame frame;
-    PyObject *result = NULL;
-    frame_open(&frame, self, memory);
-    if (cwj_library_bind(&frame, args, nargs, kwnames) == 0 && take_all(&frame) == 0 &&
-        cwj_library_solve(&frame) == 0 &&
-        (!self->has_written || cwj_library_check_overlap(&frame) == 0) &&
-        cwj_library_fill(&frame) == 0 && run(&frame) == 0) {
-        result = cwj_library_pack(&frame);
-    }
-    frame_close(&frame);
-    return result;
+    bool runs = cwj_library_bind(frame, args, nargs, kwnames) == 0 && take_all(frame) == 0 &&
+                cwj_library_solve(frame) == 0 &&
+                (!frame->function->has_written || cwj_library_check_overlap(frame) == 0) &&
+                cwj_library_fill(frame) == 0 && run(frame) == 0;
+    return runs ? cwj_library_pack(frame) : NULL;
 }
 
-PyObject *
-cwj_library_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
-{
-    cwj_library_function *self = (cwj_library_function *)op;
-    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    if (self->simple && kwnames == NULL && nargs == self->nparameters) {
-        cwj_slot slots[CWJ_MOST_SIMPLE + 1];
-        int taken = take_all_simple(self, args, slots);
-        if (taken != 0) {
-            return taken < 0 ? NULL : call_simple(self, slots);
-        }
-    }
-    if (self->frame_size <= FRAME_BYTES) {
-        _Alignas(max_align_t) char memory[FRAME_BYTES];
-        memset(memory, 0, self->frame_size);
-        return call_long(self, args, nargs, kwnames, memory);
-    }
-    char *memory = PyMem_Calloc(1, self->frame_size);
-    if (memory == NULL) {
-        return PyErr_NoMemory();
-    }
-    PyObject *result = call_long(self, args, nargs, kwnames, memory);
-    PyMem_Free(memory);
-    return result;
-}
-
-/* ---- for interfaces --------------------------------------------------------------------------- */
-
-/* Marks arguments whose type does not fit; other faults are for a call to raise. */
+/* For interfaces: marks arguments whose type does not fit; other faults are for a call to raise. */
 static int
 judge(cwj_library_frame *frame, PyObject *verdict)
 {
@@ -313,39 +265,60 @@ judge(cwj_library_frame *frame, PyObject *verdict)
 }
 
 static PyObject *
-fits(cwj_library_function *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-     char *memory)
+find_fits(cwj_library_frame *frame, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    cwj_library_frame frame;
-    PyObject *verdict = NULL;
-    frame_open(&frame, self, memory);
-    frame.strict = true;
-    if (cwj_library_bind(&frame, args, nargs, kwnames) < 0) {
-        if (cwj_clear_expected(PyExc_TypeError, NULL)) {
-            verdict = Py_NewRef(Py_None);
-        }
-    } else {
-        verdict = PyTuple_New(self->narguments);
-        for (int i = 0; verdict != NULL && i < self->narguments; i++) {
-            PyTuple_SET_ITEM(verdict, i, Py_NewRef(Py_True));
-        }
-        if (verdict != NULL && judge(&frame, verdict) < 0) {
-            Py_CLEAR(verdict);
-        }
+    frame->strict = true;
+    if (cwj_library_bind(frame, args, nargs, kwnames) < 0) {
+        return cwj_clear_expected(PyExc_TypeError, NULL) ? Py_NewRef(Py_None) : NULL;
     }
-    frame_close(&frame);
+    PyObject *verdict = PyTuple_New(frame->function->narguments);
+    for (int i = 0; verdict != NULL && i < frame->function->narguments; i++) {
+        PyTuple_SET_ITEM(verdict, i, Py_NewRef(Py_True));
+    }
+    if (verdict != NULL && judge(frame, verdict) < 0) {
+        Py_CLEAR(verdict);
+    }
     return verdict;
 }
 
-PyObject *
-cwj_library_fits(cwj_library_function *self, PyObject *const *args, Py_ssize_t nargs,
-                 PyObject *kwnames)
+/* The frame of a usual call is on the C stack. */
+static PyObject *
+in_frame(PyObject *(*steps)(cwj_library_frame *, PyObject *const *, Py_ssize_t, PyObject *),
+         cwj_library_function *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    char *memory = PyMem_Calloc(1, self->frame_size);
+    _Alignas(max_align_t) char usual[FRAME_BYTES];
+    cwj_library_frame frame;
+    char *memory = self->frame_size <= FRAME_BYTES ? memset(usual, 0, self->frame_size)
+                                                   : PyMem_Calloc(1, self->frame_size);
     if (memory == NULL) {
         return PyErr_NoMemory();
     }
-    PyObject *verdict = fits(self, args, nargs, kwnames, memory);
-    PyMem_Free(memory);
-    return verdict;
+    frame_open(&frame, self, memory);
+    PyObject *result = steps(&frame, args, nargs, kwnames);
+    frame_close(&frame);
+    if (memory != usual) {
+        PyMem_Free(memory);
+    }
+    return result;
+}
+
+PyObject *
+cwj_library_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    cwj_library_function *self = (cwj_library_function *)op;
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (self->simple && kwnames == NULL && nargs == self->nparameters) {
+        cwj_slot slots[CWJ_MOST_SIMPLE + 1];
+        int taken = take_all_simple(self, args, slots);
+        if (taken != 0) {
+            return taken < 0 ? NULL : call_simple(self, slots);
+        }
+    }
+    return in_frame(call_long, self, args, nargs, kwnames);
+}
+
+PyObject *
+cwj_library_fits(PyObject *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    return in_frame(find_fits, (cwj_library_function *)op, args, nargs, kwnames);
 }

@@ -6,16 +6,15 @@ static int
 put_integer(cwj_library_frame *frame, int k, npy_int64 value)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
-    cwj_slot *slot = &frame->slots[k + 1];
-    if (!cwj_library_type_holds(parameter->type, value)) {
+    if (!cwj_store_integer(value, parameter->type->typenum, &frame->targets[k])) {
         return cwj_library_refuse(frame, PyExc_ValueError,
                                   "%U would be %lld, which is out of range of its type %s",
                                   parameter->name, (long long)value, parameter->type->name);
     }
-    cwj_scalar_put(parameter->type, value, slot);
-    if (parameter->by_pointer) {
-        cwj_scalar_store(parameter->type, slot, &frame->targets[k]);
-        slot->p = &frame->targets[k];
+    if (parameter->by_pointer || parameter->role == CWJ_LENGTH) {
+        frame->slots[k + 1].p = &frame->targets[k];
+    } else {
+        cwj_scalar_load(parameter->type, &frame->targets[k], &frame->slots[k + 1]);
     }
     return 0;
 }
@@ -79,57 +78,39 @@ fill_stride(cwj_library_frame *frame, int k)
 }
 
 static int
-fill_hidden(cwj_library_frame *frame, int k)
-{
-    const cwj_parameter *parameter = &frame->function->parameters[k];
-    npy_int64 value;
-    if (cwj_library_evaluate(frame, &parameter->value, parameter->name, &value) < 0) {
-        return -1;
-    }
-    return put_integer(frame, k, value);
-}
-
-/* What C will write; where an array has that length, C finds it there before. */
-static int
-fill_length(cwj_library_frame *frame, int k)
-{
-    const cwj_parameter *parameter = &frame->function->parameters[k];
-    cwj_slot *slot = &frame->slots[k + 1];
-    if (parameter->symbol >= 0 && frame->sources[parameter->symbol] >= 0) {
-        if (put_integer(frame, k, frame->symbols[parameter->symbol]) < 0) {
-            return -1;
-        }
-        cwj_scalar_store(parameter->type, slot, &frame->targets[k]);
-    }
-    slot->p = &frame->targets[k];
-    return 0;
-}
-
-static int
 fill_one(cwj_library_frame *frame, int k)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
+    bool out = parameter->intent == CWJ_INTENT_OUT;
+    npy_int64 value;
     switch (parameter->role) {
     case CWJ_HIDDEN:
-        return fill_hidden(frame, k);
+        return cwj_library_evaluate(frame, &parameter->value, parameter->name, &value) < 0
+                   ? -1
+                   : put_integer(frame, k, value);
     case CWJ_ARRAY:
-        return parameter->intent == CWJ_INTENT_OUT ? make_array(frame, k) : 0;
-    case CWJ_LENGTH:
-        return fill_length(frame, k);
+        return out ? make_array(frame, k) : 0;
+    case CWJ_STRUCT:
+        return out ? make_struct(frame, k) : 0;
+    case CWJ_LENGTH: /* where an array has this length, C finds it there before the call */
+        if (parameter->symbol >= 0 && frame->sources[parameter->symbol] >= 0) {
+            return put_integer(frame, k, frame->symbols[parameter->symbol]);
+        }
+        break;
     case CWJ_DATA:
     case CWJ_STATUS:
-        frame->slots[k + 1].p = &frame->targets[k];
-        return 0;
-    case CWJ_STRUCT:
-        return parameter->intent == CWJ_INTENT_OUT ? make_struct(frame, k) : 0;
+        break;
+    case CWJ_VALUE:
     case CWJ_HANDLE:
-        if (parameter->intent == CWJ_INTENT_OUT) {
-            frame->slots[k + 1].p = &frame->targets[k];
+        if (out) {
+            break;
         }
         return 0;
     default:
         return 0;
     }
+    frame->slots[k + 1].p = &frame->targets[k]; /* where C writes it */
+    return 0;
 }
 
 int

@@ -44,8 +44,8 @@ cut_output(cwj_library_frame *frame, int k)
     }
     if (changed) {
         frame->made[k] =
-            cwj_array_view(PyArray_DESCR(made), PyArray_NDIM(made), shape, PyArray_STRIDES(made),
-                           PyArray_DATA(made), true, (PyObject *)made);
+            cwj_array_over(PyArray_DESCR(made), PyArray_NDIM(made), shape, PyArray_STRIDES(made),
+                           false, PyArray_DATA(made), true, (PyObject *)made);
         Py_DECREF(made);
     }
     return frame->made[k] == NULL ? -1 : 0;

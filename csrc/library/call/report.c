@@ -22,19 +22,6 @@ cwj_library_name(const cwj_library_frame *frame, int k)
 }
 
 int
-cwj_library_refuse_value(const cwj_library_frame *frame, int k, PyObject *number)
-{
-    int typenum = frame->function->parameters[k].type->typenum;
-    PyObject *fault = cwj_text_of_no_such_value(number, typenum);
-    if (fault != NULL) {
-        cwj_library_refuse(frame, PyExc_OverflowError, "argument %U: %U",
-                           cwj_library_name(frame, k), fault);
-        Py_DECREF(fault);
-    }
-    return -1;
-}
-
-int
 cwj_library_refuse_type(const cwj_library_frame *frame, int k, const char *format, ...)
 {
     va_list arguments;
@@ -52,13 +39,25 @@ cwj_library_refuse_type(const cwj_library_frame *frame, int k, const char *forma
 }
 
 int
-cwj_library_refuse_kind(const cwj_library_frame *frame, int k, PyObject *number)
+cwj_library_refuse_number(const cwj_library_frame *frame, int k, cwj_fit fit, PyObject *number)
 {
-    int typenum = frame->function->parameters[k].type->typenum;
-    PyObject *came = cwj_text_of_other_kind(number, typenum);
-    if (came != NULL) {
-        cwj_library_refuse_type(frame, k, "%U", came);
-        Py_DECREF(came);
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    int typenum = parameter->type->typenum;
+    PyObject *fault = fit == CWJ_FIT_ERROR       ? NULL
+                      : fit == CWJ_NO_SUCH_VALUE ? cwj_text_of_no_such_value(number, typenum)
+                                                 : cwj_text_of_other_kind(number, typenum);
+    if (fault == NULL) {
+        return -1;
     }
+    if (fit == CWJ_NO_SUCH_VALUE) {
+        cwj_library_refuse(frame, PyExc_OverflowError, "argument %U: %U",
+                           cwj_library_name(frame, k), fault);
+    } else if (parameter->role == CWJ_ITEMS) {
+        cwj_library_refuse_type(frame, k, "a %s with an item of type %U",
+                                parameter->container->tp_name, fault);
+    } else {
+        cwj_library_refuse_type(frame, k, "%U", fault);
+    }
+    Py_DECREF(fault);
     return -1;
 }

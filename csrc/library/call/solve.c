@@ -154,13 +154,11 @@ check_dims(const cwj_library_frame *frame, int k, const npy_intp *shape)
     const cwj_parameter *parameter = &frame->function->parameters[k];
     for (int d = 0; d < parameter->ndim; d++) {
         const cwj_dim *dim = &parameter->dims[d];
-        int symbol = cwj_dim_symbol(dim);
         npy_int64 wanted;
-        if (symbol >= 0) {
-            wanted = frame->symbols[symbol];
-        } else if (dim->count == 0) {
+        if (dim->count == 0) {
             continue;
-        } else if (cwj_library_evaluate(frame, dim, cwj_library_name(frame, k), &wanted) < 0) {
+        }
+        if (cwj_library_evaluate(frame, dim, cwj_library_name(frame, k), &wanted) < 0) {
             return -1;
         }
         if (wanted != (npy_int64)shape[d]) {

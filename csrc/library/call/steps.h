@@ -26,11 +26,13 @@ typedef struct cwj_library_frame {
 /* Bytes of memory behind the frame of a function. */
 size_t cwj_library_frame_size(const cwj_library_function *function);
 PyObject *cwj_library_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames);
-/* Which arguments have a type that fits strictly: a tuple of bool, or None when they cannot be bound. */
-PyObject *cwj_library_fits(cwj_library_function *self, PyObject *const *args, Py_ssize_t nargs,
+/* Method _fits(*args, **kwargs): which arguments have a type that fits strictly, as a tuple of
+ * bool, or None when they cannot be bound. */
+PyObject *cwj_library_fits(PyObject *op, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames);
 
-/* The steps. Each returns 0, or -1 with an exception set. */
+/* The steps. Each returns 0, or -1 with an exception set. Before them all memory of the frame is
+ * zero: the slot of an absent argument holds NULL. */
 int cwj_library_bind(cwj_library_frame *frame, PyObject *const *args, Py_ssize_t nargs,
                      PyObject *kwnames);
 int cwj_library_take_value(cwj_library_frame *frame, int k, PyObject *object);
@@ -54,8 +56,8 @@ cwj_library_given(const cwj_library_frame *frame, int k)
     return argument < 0 ? NULL : frame->given[argument];
 }
 
-/* take_instances.c: calls change() with each instance that the call has. */
-void cwj_library_change_instances(const cwj_library_frame *frame, void (*change)(PyObject *));
+/* take_instances.c: counts the call on each instance that it has: change is 1 or -1. */
+void cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change);
 
 /* keep.c: what an array that is the result keeps alive: an argument, several of them, or the code. */
 PyObject *cwj_library_base(const cwj_library_frame *frame);
@@ -79,10 +81,9 @@ int cwj_library_shape(const cwj_library_frame *frame, const cwj_dim *dims, int n
 int cwj_library_refuse(const cwj_library_frame *frame, PyObject *type, const char *format, ...);
 /* "Expected an argument of type T for argument a, got G": the format is of G. */
 int cwj_library_refuse_type(const cwj_library_frame *frame, int k, const char *format, ...);
-/* The same of what is no number, or one of another type. */
-int cwj_library_refuse_kind(const cwj_library_frame *frame, int k, PyObject *number);
-/* "argument a: 300 is out of range of uint8" */
-int cwj_library_refuse_value(const cwj_library_frame *frame, int k, PyObject *number);
+/* The same for a number, or an item, that does not fit; or "argument a: 300 is out of range of
+ * uint8". */
+int cwj_library_refuse_number(const cwj_library_frame *frame, int k, cwj_fit fit, PyObject *number);
 /* What messages call parameter k: its argument, or C's name of it. Borrowed. */
 PyObject *cwj_library_name(const cwj_library_frame *frame, int k);
 

@@ -267,10 +267,6 @@ int
 cwj_library_take_array(cwj_library_frame *frame, int k, PyObject *object)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
-    if (object == NULL) { /* absent: its strides are never read; or an output */
-        frame->slots[k + 1].p = NULL;
-        return 0;
-    }
     if (!PyArray_Check(object)) {
         return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
     }

@@ -32,10 +32,6 @@ int
 cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object)
 {
     void *pointer = NULL;
-    frame->slots[k + 1].p = NULL;
-    if (object == NULL) {
-        return 0;
-    }
     int fits = cwj_instance_pointer(frame->function->parameters[k].cls, object, &pointer);
     if (fits == 0) {
         return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
@@ -54,7 +50,7 @@ cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object)
 
 /* Nobody may free what C works on without the GIL. */
 void
-cwj_library_change_instances(const cwj_library_frame *frame, void (*change)(PyObject *))
+cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change)
 {
     const cwj_library_function *function = frame->function;
     for (int k = 0; k < function->nparameters; k++) {
@@ -62,7 +58,7 @@ cwj_library_change_instances(const cwj_library_frame *frame, void (*change)(PyOb
         bool instance = role == CWJ_HANDLE || role == CWJ_STRUCT;
         PyObject *given = instance ? cwj_library_given(frame, k) : NULL;
         if (given != NULL) {
-            change(given);
+            cwj_instance_use(given, change);
         }
     }
 }

@@ -63,23 +63,12 @@ fill_item(filling *this, PyObject *item)
     bool mistaken = PyBool_Check(item) && type->kind != 'b';
     cwj_fit fit =
         mistaken ? CWJ_NO_SUCH_KIND : cwj_scalar_take(type, this->frame->strict, item, &slot);
-    if (fit == CWJ_FITS) {
-        cwj_scalar_store(type, &slot, this->next);
-        this->next += type->size;
-        return 0;
+    if (fit != CWJ_FITS) {
+        return cwj_library_refuse_number(this->frame, this->k, fit, item);
     }
-    if (fit == CWJ_NO_SUCH_VALUE) {
-        return cwj_library_refuse_value(this->frame, this->k, item);
-    }
-    if (fit == CWJ_NO_SUCH_KIND) {
-        PyObject *got = cwj_text_of_other_kind(item, type->typenum);
-        if (got != NULL) {
-            cwj_library_refuse_type(this->frame, this->k, "a %s with an item of type %U",
-                                    this->parameter->container->tp_name, got);
-            Py_DECREF(got);
-        }
-    }
-    return -1;
+    cwj_scalar_store(type, &slot, this->next);
+    this->next += type->size;
+    return 0;
 }
 
 static int
@@ -107,10 +96,6 @@ cwj_library_take_items(cwj_library_frame *frame, int k, PyObject *object)
     const cwj_parameter *parameter = &frame->function->parameters[k];
     filling this = {frame, k, parameter, frame->lengths + parameter->lengths_at, NULL};
     size_t size = parameter->type->size;
-    if (object == NULL) {
-        frame->slots[k + 1].p = NULL;
-        return 0;
-    }
     if (measure(&this, object, 0, object) < 0) {
         return -1;
     }

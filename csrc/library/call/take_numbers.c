@@ -22,20 +22,9 @@ cwj_library_take_value(cwj_library_frame *frame, int k, PyObject *object)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
     cwj_slot *slot = &frame->slots[k + 1], value;
-    if (object == NULL) { /* absent, or an output */
-        slot->p = parameter->intent == CWJ_INTENT_OUT ? (void *)&frame->targets[k] : NULL;
-        return 0;
-    }
-    switch (cwj_scalar_take(parameter->type, frame->strict, object, &value)) {
-    case CWJ_FIT_ERROR:
-        return -1;
-    case CWJ_NO_SUCH_KIND:
-        return cwj_library_refuse_kind(frame, k, object);
-    case CWJ_NO_SUCH_VALUE:
-        return cwj_library_refuse_value(frame, k, object);
-    case CWJ_FITS:
-    case CWJ_FITS_BY_NUMPY:
-        break;
+    cwj_fit fit = cwj_scalar_take(parameter->type, frame->strict, object, &value);
+    if (fit != CWJ_FITS) {
+        return cwj_library_refuse_number(frame, k, fit, object);
     }
     if (parameter->symbol >= 0 && take_symbol(frame, k, &value) < 0) {
         return -1;

@@ -17,10 +17,6 @@ int
 cwj_library_take_string(cwj_library_frame *frame, int k, PyObject *object)
 {
     Py_ssize_t length;
-    frame->slots[k + 1].p = NULL;
-    if (object == NULL) {
-        return 0;
-    }
     if (!PyUnicode_Check(object) && !PyBytes_Check(object)) {
         return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
     }
@@ -73,10 +69,6 @@ cwj_library_take_buffer(cwj_library_frame *frame, int k, PyObject *object)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
     Py_ssize_t length;
-    frame->slots[k + 1].p = NULL;
-    if (object == NULL) {
-        return 0;
-    }
     if (PyUnicode_Check(object) && parameter->intent == CWJ_INTENT_IN) {
         const char *text = bytes_of(object, &length);
         frame->slots[k + 1].p = (void *)text;

@@ -52,49 +52,17 @@ adopt(cwj_instance *self, PyObject *made)
     return 0;
 }
 
-/* Runs an initialiser that fills our memory: f(self, ...). */
-static int
-fill(cwj_instance *self, PyObject *function, PyObject *args, PyObject *kwargs)
-{
-    PyObject *all = PyTuple_New(PyTuple_GET_SIZE(args) + 1);
-    if (all == NULL) {
-        return -1;
-    }
-    PyTuple_SET_ITEM(all, 0, Py_NewRef(self));
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); k++) {
-        PyTuple_SET_ITEM(all, k + 1, Py_NewRef(PyTuple_GET_ITEM(args, k)));
-    }
-    PyObject *result = PyObject_Call(function, all, kwargs);
-    Py_DECREF(all);
-    if (result == NULL) {
-        memset(self->memory, 0, self->layout->size);
-        return -1;
-    }
-    Py_DECREF(result);
-    self->owned = true;
-    return 0;
-}
-
-static int
-adopt_made(cwj_instance *self, PyObject *function, PyObject *args, PyObject *kwargs)
-{
-    PyObject *made = PyObject_Call(function, args, kwargs);
-    int status = made == NULL ? -1 : adopt(self, made);
-    Py_XDECREF(made);
-    return status;
-}
-
 PyDoc_STRVAR(
     construct_doc,
     "construct(instance, function, args, kwargs, adopt, /)\n--\n\n"
-    "Initialise an instance, once: function(instance, *args, **kwargs), or, with adopt, by\n"
-    "taking over what function(*args, **kwargs) returns.");
+    "Initialise an instance, once, by function(*args, **kwargs), which fills it or, with adopt,\n"
+    "returns another one, whose C object the instance takes over.");
 
 static PyObject *
 construct(PyObject *Py_UNUSED(extension), PyObject *args)
 {
     PyObject *instance, *function, *given, *kwargs;
-    int adopts, status;
+    int adopts, status = -1;
     if (!PyArg_ParseTuple(args, "OOO!O!p:construct", &instance, &function, &PyTuple_Type, &given,
                           &PyDict_Type, &kwargs, &adopts)) {
         return NULL;
@@ -112,8 +80,16 @@ construct(PyObject *Py_UNUSED(extension), PyObject *args)
     }
     self->stage = CWJ_INSTANCE_BEGUN;
     self->thread = PyThread_get_thread_ident();
-    status =
-        adopts ? adopt_made(self, function, given, kwargs) : fill(self, function, given, kwargs);
+    PyObject *made = PyObject_Call(function, given, kwargs);
+    if (made != NULL && adopts) {
+        status = adopt(self, made);
+    } else if (made != NULL) {
+        self->owned = true;
+        status = 0;
+    } else if (!adopts) {
+        memset(self->memory, 0, self->layout->size);
+    }
+    Py_XDECREF(made);
     self->stage = status < 0 ? CWJ_INSTANCE_NEW : CWJ_INSTANCE_READY;
     return status < 0 ? NULL : Py_NewRef(Py_None);
 }

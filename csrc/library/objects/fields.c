@@ -58,7 +58,7 @@ read_array(const field_object *self, PyObject *instance, char *data, const npy_i
 {
     PyObject *base = cwj_anchor_of(instance);
     PyObject *array =
-        cwj_array_over(self->descr, self->nd, dims, false, data, !self->readonly, base);
+        cwj_array_over(self->descr, self->nd, dims, NULL, false, data, !self->readonly, base);
     if (array != NULL && cwj_looks_add(array, base, instance, data) < 0) {
         Py_CLEAR(array);
     }
@@ -182,11 +182,10 @@ field_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
 
 /* ---- writing ------------------------------------------------------------------------ */
 
-/* typenum: of the number that is wanted, or NPY_OBJECT. */
 static int
-wrong_type(const field_object *self, const char *wanted, int typenum, PyObject *value)
+wrong_type(const field_object *self, const char *wanted, PyObject *value)
 {
-    PyObject *got = cwj_text_of_other_kind(value, typenum);
+    PyObject *got = cwj_text_of_other_kind(value, NPY_OBJECT);
     if (got != NULL) {
         PyErr_Format(PyExc_TypeError, "Expected an argument of type %s for attribute %U, got %U",
                      wanted, self->name, got);
@@ -200,20 +199,9 @@ wrong_class(const field_object *self, PyObject *value)
 {
     cwj_struct_layout *layout = cwj_layout_of(self->cls);
     const char *name = layout == NULL ? NULL : PyUnicode_AsUTF8(layout->name);
-    int status = name == NULL ? -1 : wrong_type(self, name, NPY_OBJECT, value);
+    int status = name == NULL ? -1 : wrong_type(self, name, value);
     Py_XDECREF(layout);
     return status;
-}
-
-static int
-wrong_value(const field_object *self, PyObject *value)
-{
-    PyObject *fault = cwj_text_of_no_such_value(value, self->type->typenum);
-    if (fault != NULL) {
-        PyErr_Format(PyExc_OverflowError, "attribute %U: %U", self->name, fault);
-        Py_DECREF(fault);
-    }
-    return -1;
 }
 
 static int
@@ -221,11 +209,8 @@ write_scalar(const field_object *self, PyObject *instance, PyObject *value)
 {
     cwj_slot slot;
     cwj_fit fit = cwj_scalar_take(self->type, false, value, &slot);
-    if (fit == CWJ_NO_SUCH_KIND) {
-        return wrong_type(self, self->type->python, self->type->typenum, value);
-    }
     if (fit != CWJ_FITS) {
-        return fit == CWJ_NO_SUCH_VALUE ? wrong_value(self, value) : -1;
+        return cwj_scalar_refuse(fit, self->type, value, "attribute %U", self->name);
     }
     char *at = locate(self, instance); /* where it is now: a warning is Python code */
     if (at == NULL) {
@@ -249,7 +234,7 @@ write_buffer(const field_object *self, char *at, PyObject *value)
             return -1;
         }
     } else {
-        return wrong_type(self, "str or bytes", NPY_OBJECT, value);
+        return wrong_type(self, "str or bytes", value);
     }
     if (length >= room || memchr(text, 0, (size_t)length) != NULL) {
         PyErr_Format(PyExc_ValueError,

@@ -11,54 +11,24 @@
 
 /* ---- arrays over somebody's memory ------------------------------------------------ */
 
-/* Steps of dense memory, in C's or in Fortran's order. NumPy would work them out itself,
- * but only in C's order. Returns -1 where the array would be larger than memory. */
-static int
-dense_strides(int nd, const npy_intp *dims, bool fortran, npy_intp itemsize, npy_intp *strides)
-{
-    npy_intp step = itemsize;
-    for (int k = 0; k < nd; k++) {
-        int axis = fortran ? k : nd - 1 - k;
-        strides[axis] = step;
-        if (dims[axis] > 1 && __builtin_mul_overflow(step, dims[axis], &step)) {
-            PyErr_SetString(PyExc_ValueError, "the array would be larger than memory");
-            return -1;
-        }
-    }
-    return 0;
-}
-
 PyObject *
-cwj_array_view(PyArray_Descr *descr, int nd, const npy_intp *dims, const npy_intp *strides,
-               void *data, bool writeable, PyObject *base)
+cwj_array_over(PyArray_Descr *descr, int nd, const npy_intp *dims, const npy_intp *strides,
+               bool fortran, void *data, bool writeable, PyObject *base)
 {
+    int flags = (writeable ? NPY_ARRAY_WRITEABLE : 0) |
+                (fortran ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS);
     Py_INCREF(descr); /* taken over by the call */
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, nd, dims, strides, data,
-                                           writeable ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    PyObject *array =
+        PyArray_NewFromDescr(&PyArray_Type, descr, nd, dims, strides, data, flags, NULL);
     if (array == NULL) {
         return NULL;
     }
     PyArray_UpdateFlags((PyArrayObject *)array,
                         NPY_ARRAY_ALIGNED | NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
-    if (base == NULL) {
-        return array;
-    }
-    if (PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(base)) < 0) {
-        Py_DECREF(array);
-        return NULL;
+    if (base != NULL && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(base)) < 0) {
+        Py_CLEAR(array);
     }
     return array;
-}
-
-PyObject *
-cwj_array_over(PyArray_Descr *descr, int nd, const npy_intp *dims, bool fortran, void *data,
-               bool writeable, PyObject *base)
-{
-    npy_intp strides[NPY_MAXDIMS];
-    if (dense_strides(nd, dims, fortran, PyDataType_ELSIZE(descr), strides) < 0) {
-        return NULL;
-    }
-    return cwj_array_view(descr, nd, dims, strides, data, writeable, base);
 }
 
 /* ---- arrays that own what C allocated --------------------------------------------- */
@@ -105,7 +75,7 @@ cwj_array_around(const cwj_library_type *type, int ndim, const npy_intp *shape, 
     PyObject *owner = free == NULL ? Py_XNewRef(base) : wrap_gift(data, free, base);
     PyObject *array = NULL;
     if (descr != NULL && (owner != NULL || free == NULL)) {
-        array = cwj_array_over(descr, ndim, shape, fortran, data, writeable, owner);
+        array = cwj_array_over(descr, ndim, shape, NULL, fortran, data, writeable, owner);
     }
     Py_XDECREF(descr);
     Py_XDECREF(owner);

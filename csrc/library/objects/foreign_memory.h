@@ -4,14 +4,13 @@
 
 #include "library/tables/slots.h"
 
-/* An array over `data` with these strides, without a copy. base (borrowed, or NULL: static data) is kept alive
- * by the array: an argument of the call, an instance, or a tuple of several. As in NumPy,
- * the base of a view is the view's owner. descr is borrowed. */
-PyObject *cwj_array_view(PyArray_Descr *descr, int nd, const npy_intp *dims,
-                         const npy_intp *strides, void *data, bool writeable, PyObject *base);
-/* The same over items without gaps. */
-PyObject *cwj_array_over(PyArray_Descr *descr, int nd, const npy_intp *dims, bool fortran,
-                         void *data, bool writeable, PyObject *base);
+/* An array over `data`, without a copy. strides: NULL for items without gaps, in C's order or in
+ * Fortran's. base (borrowed, or NULL: static data) is kept alive by the array: an argument of the
+ * call, an instance, or a tuple of several. As in NumPy, the base of a view is the view's owner.
+ * descr is borrowed. */
+PyObject *cwj_array_over(PyArray_Descr *descr, int nd, const npy_intp *dims,
+                         const npy_intp *strides, bool fortran, void *data, bool writeable,
+                         PyObject *base);
 
 /* An array of numbers over memory at data. free: not NULL, ends the memory with the array.
  * base: kept alive (borrowed here). */

@@ -129,9 +129,8 @@ cwj_instance_pointer(PyObject *cls, PyObject *object, void **pointer)
     return answer;
 }
 
-/* Counts a call on all that may have the memory: none of them may be closed meanwhile. */
-static void
-count_use(PyObject *object, Py_ssize_t change)
+void
+cwj_instance_use(PyObject *object, Py_ssize_t change)
 {
     Py_ssize_t count;
     if (!cwj_is_instance(object)) {
@@ -141,20 +140,8 @@ count_use(PyObject *object, Py_ssize_t change)
     PyObject *const *bases = cwj_bases_of(root, &count);
     root->uses += change;
     for (Py_ssize_t k = 0; k < count; k++) {
-        count_use(bases[k], change);
+        cwj_instance_use(bases[k], change);
     }
-}
-
-void
-cwj_instance_hold(PyObject *object)
-{
-    count_use(object, 1);
-}
-
-void
-cwj_instance_release(PyObject *object)
-{
-    count_use(object, -1);
 }
 
 /* ---- new instances ----------------------------------------------------------------- */
@@ -177,27 +164,34 @@ cwj_instance_around(PyObject *cls, void *pointer, int owned, PyObject *base)
     return (PyObject *)self;
 }
 
+/* With memory of its own, unless the type is opaque. */
+static cwj_instance *
+with_memory(PyObject *cls)
+{
+    cwj_struct_layout *layout = cwj_layout_of(cls);
+    cwj_instance *self = layout == NULL ? NULL : allocate((PyTypeObject *)cls, layout);
+    Py_XDECREF(layout);
+    if (self != NULL && self->layout->size > 0) {
+        self->memory = make_memory(self->layout);
+        if (self->memory == NULL) {
+            Py_DECREF(self);
+            return NULL;
+        }
+        set_pointer(self, self->memory);
+    }
+    return self;
+}
+
 PyObject *
 cwj_instance_empty(PyObject *cls, void **memory)
 {
-    cwj_struct_layout *layout = cwj_layout_of(cls);
-    cwj_instance *self = NULL;
-    if (layout != NULL && layout->size == 0) {
-        PyErr_Format(PyExc_TypeError, "%U is opaque: only C makes objects of it", layout->name);
-    } else if (layout != NULL) {
-        self = allocate((PyTypeObject *)cls, layout);
+    cwj_instance *self = with_memory(cls);
+    if (self != NULL && self->memory == NULL) {
+        PyErr_Format(PyExc_TypeError, "%U is opaque: only C makes objects of it",
+                     self->layout->name);
+        Py_CLEAR(self);
     }
-    Py_XDECREF(layout);
-    if (self == NULL) {
-        return NULL;
-    }
-    self->memory = make_memory(self->layout);
-    if (self->memory == NULL) {
-        Py_DECREF(self);
-        return NULL;
-    }
-    set_pointer(self, self->memory);
-    *memory = self->memory;
+    *memory = self == NULL ? NULL : self->memory;
     return (PyObject *)self;
 }
 
@@ -206,22 +200,11 @@ cwj_instance_empty(PyObject *cls, void **memory)
 static PyObject *
 instance_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
 {
-    cwj_struct_layout *layout = cwj_layout_of((PyObject *)type);
-    cwj_instance *self = layout == NULL ? NULL : allocate(type, layout);
-    Py_XDECREF(layout);
-    if (self == NULL) {
-        return NULL;
-    }
-    if (layout->size > 0) {
-        self->memory = make_memory(layout);
-        if (self->memory == NULL) {
-            Py_DECREF(self);
-            return NULL;
-        }
-        set_pointer(self, self->memory);
-    }
+    cwj_instance *self = with_memory((PyObject *)type);
     /* Whether there is anything to be freed, only an initialiser can say. */
-    self->stage = layout->needs_init || layout->size == 0 ? CWJ_INSTANCE_NEW : CWJ_INSTANCE_READY;
+    if (self != NULL && (self->layout->needs_init || self->memory == NULL)) {
+        self->stage = CWJ_INSTANCE_NEW;
+    }
     return (PyObject *)self;
 }
 

@@ -44,10 +44,10 @@ int cwj_instance_pointer(PyObject *cls, PyObject *object, void **pointer);
 /* Raises ValueError, and returns -1, for an instance that has no C object, or none yet. */
 int cwj_instance_check(cwj_instance *self);
 
-/* While C runs without the GIL on what cwj_instance_pointer() gave, nobody may free it:
- * between these two close() refuses. Anything may be given. */
-void cwj_instance_hold(PyObject *object);
-void cwj_instance_release(PyObject *object);
+/* Counts a call on all that may have the memory of what cwj_instance_pointer() gave: 1 before it,
+ * -1 after it. In between close() refuses, as C works on the memory without the GIL. Anything may
+ * be given. */
+void cwj_instance_use(PyObject *object, Py_ssize_t change);
 
 /* A new instance around a pointer that is not NULL. owned: the class' free function ends
  * it, once (also when this fails). base: kept alive, as it has the memory; a tuple: one of

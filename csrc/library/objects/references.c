@@ -158,55 +158,56 @@ cwj_references_clear(cwj_instance *owner)
 
 /* ---- copies of structs ------------------------------------------------------------------------ */
 
-/* The entries of [from, from + size), by the keys that they have at `to`: a new list of
- * (key, entry). by_object: as what is kept for the struct at `to`. */
+/* A new list of (key, entry), which stays as it is while entries change. */
 static PyObject *
-entries_between(const cwj_instance *owner, const char *from, size_t size, const char *to,
-                bool by_object)
+list_entries(const cwj_instance *owner)
 {
-    PyObject *found = PyList_New(0), *key, *entry;
-    Py_ssize_t position = 0;
-    while (found != NULL && owner->references != NULL &&
-           PyDict_Next(owner->references, &position, &key, &entry)) {
-        const char *address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(key, 0));
-        const void *which = PyLong_AsVoidPtr(PyTuple_GET_ITEM(key, 1));
-        if (address < from || address >= from + size) {
-            continue;
-        }
-        PyObject *moved = by_object ? make_key(to, PyTuple_GET_ITEM(entry, 0))
-                                    : make_key(to + (address - from), which);
-        PyObject *pair = moved == NULL ? NULL : PyTuple_Pack(2, moved, entry);
-        if (pair == NULL || PyList_Append(found, pair) < 0) {
-            Py_CLEAR(found);
-        }
-        Py_XDECREF(moved);
-        Py_XDECREF(pair);
-    }
-    return found;
+    bool empty = owner == NULL || owner->references == NULL;
+    return empty ? PyList_New(0) : PyDict_Items(owner->references);
 }
 
-static int
-put_all(cwj_instance *owner, PyObject *pairs)
+static bool
+is_within(const char *address, const char *at, size_t size)
 {
-    int status = 0;
-    for (Py_ssize_t k = 0; status == 0 && k < PyList_GET_SIZE(pairs); k++) {
-        PyObject *key = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs, k), 0);
-        PyObject *entry = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs, k), 1);
-        status = is_only_owner(owner, entry) ? 0 : put_entry(owner, key, entry);
-    }
-    return status;
+    return address >= at && address < at + size;
 }
 
 /* Nothing is left of what pointers in [at, at + size) pointed to. */
 static int
 forget(cwj_instance *owner, const char *at, size_t size)
 {
-    PyObject *pairs = entries_between(owner, at, size, at, false);
-    for (Py_ssize_t k = 0; pairs != NULL && k < PyList_GET_SIZE(pairs); k++) {
-        put_entry(owner, PyTuple_GET_ITEM(PyList_GET_ITEM(pairs, k), 0), NULL);
+    PyObject *entries = list_entries(owner);
+    for (Py_ssize_t k = 0; entries != NULL && k < PyList_GET_SIZE(entries); k++) {
+        PyObject *key = PyTuple_GET_ITEM(PyList_GET_ITEM(entries, k), 0);
+        if (is_within(PyLong_AsVoidPtr(PyTuple_GET_ITEM(key, 0)), at, size)) {
+            put_entry(owner, key, NULL);
+        }
     }
-    Py_XDECREF(pairs);
-    return pairs == NULL ? -1 : 0;
+    Py_XDECREF(entries);
+    return entries == NULL ? -1 : 0;
+}
+
+/* Those of [from, from + size), by the keys that they have at `to`. by_object: as what is kept
+ * for the struct at `to`. */
+static int
+put_entries(cwj_instance *owner, const char *to, PyObject *entries, const char *from, size_t size,
+            bool by_object)
+{
+    int status = 0;
+    for (Py_ssize_t k = 0; status == 0 && k < PyList_GET_SIZE(entries); k++) {
+        PyObject *key = PyTuple_GET_ITEM(PyList_GET_ITEM(entries, k), 0);
+        PyObject *entry = PyTuple_GET_ITEM(PyList_GET_ITEM(entries, k), 1);
+        const char *address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(key, 0));
+        if (!is_within(address, from, size) || is_only_owner(owner, entry)) {
+            continue;
+        }
+        PyObject *moved =
+            by_object ? make_key(to, PyTuple_GET_ITEM(entry, 0))
+                      : make_key(to + (address - from), PyLong_AsVoidPtr(PyTuple_GET_ITEM(key, 1)));
+        status = moved == NULL ? -1 : put_entry(owner, moved, entry);
+        Py_XDECREF(moved);
+    }
+    return status;
 }
 
 /* What is at `from` may point to what only its owner's end frees, and to what nobody told us. */
@@ -223,17 +224,16 @@ copy_into(cwj_instance *owner, const char *to, PyObject *source, const char *fro
     bool is_instance = cwj_is_instance(source);
     cwj_instance *giver = cwj_owner_at(from);
     giver = giver == NULL && is_instance ? cwj_root_of((cwj_instance *)source) : giver;
-    PyObject *pairs =
-        giver == NULL ? PyList_New(0) : entries_between(giver, from, size, to, by_object);
-    PyObject *key = NULL, *entry = NULL;
-    int status =
-        pairs == NULL || (!by_object && forget(owner, to, size) < 0) ? -1 : put_all(owner, pairs);
+    PyObject *entries = list_entries(giver), *key = NULL, *entry = NULL;
+    int status = entries == NULL || (!by_object && forget(owner, to, size) < 0)
+                     ? -1
+                     : put_entries(owner, to, entries, from, size, by_object);
     if (status == 0 && giver != owner && owns_more(giver)) {
         key = make_key(to, source);
         entry = make_entry(source, true);
         status = key == NULL || entry == NULL ? -1 : put_entry(owner, key, entry);
     }
-    Py_XDECREF(pairs);
+    Py_XDECREF(entries);
     Py_XDECREF(key);
     Py_XDECREF(entry);
     return status;
@@ -254,13 +254,12 @@ cwj_references_copy(cwj_instance *through, const char *to, PyObject *source, con
 }
 
 static bool
-has_copies(const cwj_instance *owner, const char *low, const char *high)
+has_copies(const cwj_instance *owner, const char *at, size_t size)
 {
     PyObject *key, *entry;
     Py_ssize_t position = 0;
     while (owner->references != NULL && PyDict_Next(owner->references, &position, &key, &entry)) {
-        const char *address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(key, 0));
-        if (is_copy(entry) && address >= low && address < high) {
+        if (is_copy(entry) && is_within(PyLong_AsVoidPtr(PyTuple_GET_ITEM(key, 0)), at, size)) {
             return true;
         }
     }
@@ -272,9 +271,8 @@ cwj_is_shared(cwj_instance *self)
 {
     const cwj_instance *owner = self->listed ? self : cwj_owner_at(self->pointer);
     owner = owner == NULL ? cwj_root_of(self) : owner;
-    const char *low = self->pointer;
-    const char *high = low + (self->layout->size > 0 ? self->layout->size : 1);
-    return owner->copied > 0 || has_copies(owner, low, high);
+    size_t size = self->layout->size > 0 ? self->layout->size : 1;
+    return owner->copied > 0 || has_copies(owner, self->pointer, size);
 }
 
 /* ---- for Python ---------------------------------------------------------------------------------- */

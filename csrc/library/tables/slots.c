@@ -5,23 +5,21 @@
  */
 #include "library/tables/slots.h"
 
-#include <limits.h>
-
 static const cwj_library_type types[] = {
-    {'b', true, NPY_BOOL, 1, 0, 1, "bool", "bool"},
-    {'i', false, NPY_INT8, 1, INT8_MIN, INT8_MAX, "int8", "int"},
-    {'i', false, NPY_INT16, 2, INT16_MIN, INT16_MAX, "int16", "int"},
-    {'i', false, NPY_INT32, 4, INT32_MIN, INT32_MAX, "int32", "int"},
-    {'i', true, NPY_INT, sizeof(int), INT_MIN, INT_MAX, "intc", "int"},
-    {'i', true, NPY_INT64, 8, INT64_MIN, INT64_MAX, "int64", "int"},
-    {'u', false, NPY_UINT8, 1, 0, UINT8_MAX, "uint8", "int"},
-    {'u', false, NPY_UINT16, 2, 0, UINT16_MAX, "uint16", "int"},
-    {'u', false, NPY_UINT32, 4, 0, UINT32_MAX, "uint32", "int"},
-    {'u', false, NPY_UINT64, 8, 0, UINT64_MAX, "uint64", "int"},
-    {'f', false, NPY_FLOAT32, 4, 0, 0, "float32", "float"},
-    {'f', true, NPY_FLOAT64, 8, 0, 0, "float64", "float"},
-    {'c', false, NPY_COMPLEX64, 8, 0, 0, "complex64", "complex"},
-    {'c', true, NPY_COMPLEX128, 16, 0, 0, "complex128", "complex"},
+    {'b', true, NPY_BOOL, 1, "bool", "bool"},
+    {'i', false, NPY_INT8, 1, "int8", "int"},
+    {'i', false, NPY_INT16, 2, "int16", "int"},
+    {'i', false, NPY_INT32, 4, "int32", "int"},
+    {'i', true, NPY_INT, sizeof(int), "intc", "int"},
+    {'i', true, NPY_INT64, 8, "int64", "int"},
+    {'u', false, NPY_UINT8, 1, "uint8", "int"},
+    {'u', false, NPY_UINT16, 2, "uint16", "int"},
+    {'u', false, NPY_UINT32, 4, "uint32", "int"},
+    {'u', false, NPY_UINT64, 8, "uint64", "int"},
+    {'f', false, NPY_FLOAT32, 4, "float32", "float"},
+    {'f', true, NPY_FLOAT64, 8, "float64", "float"},
+    {'c', false, NPY_COMPLEX64, 8, "complex64", "complex"},
+    {'c', true, NPY_COMPLEX128, 16, "complex128", "complex"},
 };
 
 const cwj_library_type *
@@ -38,29 +36,10 @@ cwj_library_type_find(PyObject *name)
 /* ---- slots and memory ---------------------------------------------------------- */
 
 bool
-cwj_library_type_holds(const cwj_library_type *type, npy_int64 value)
-{
-    return value >= type->min && (value < 0 || (unsigned long long)value <= type->max);
-}
-
-void
-cwj_scalar_put(const cwj_library_type *type, npy_int64 value, cwj_slot *slot)
-{
-    if (type->kind == 'u') {
-        slot->u = (unsigned long long)value;
-    } else {
-        slot->i = value;
-    }
-}
-
-bool
 cwj_scalar_count(const cwj_library_type *type, const cwj_slot *slot, npy_int64 *value)
 {
-    if (type->kind == 'u' && slot->u > INT64_MAX) {
-        return false;
-    }
-    *value = type->kind == 'u' ? (npy_int64)slot->u : slot->i;
-    return true;
+    *value = slot->i;
+    return type->kind != 'u' || slot->i >= 0;
 }
 
 /* Little-endian machines hold the narrower integer at the same address. */
@@ -110,16 +89,17 @@ is_strictly(const cwj_library_type *type, PyObject *object)
     }
 }
 
-/* What is taken most often, and fits: the value needs no memory of its type on the way. */
+/* What is taken most often, and fits. */
 static inline bool
 take_int(const cwj_library_type *type, PyObject *object, cwj_slot *slot)
 {
+    char memory[CWJ_NUMBER_BYTES];
     int overflow = 0;
     if (type->kind != 'i' || !PyLong_CheckExact(object)) {
         return false;
     }
     slot->i = PyLong_AsLongLongAndOverflow(object, &overflow);
-    return overflow == 0 && cwj_library_type_holds(type, slot->i);
+    return overflow == 0 && cwj_store_integer(slot->i, type->typenum, memory);
 }
 
 cwj_fit
@@ -138,6 +118,25 @@ cwj_scalar_take(const cwj_library_type *type, bool strict, PyObject *object, cwj
         cwj_scalar_load(type, memory, slot);
     }
     return fit;
+}
+
+int
+cwj_scalar_refuse(cwj_fit fit, const cwj_library_type *type, PyObject *object, const char *format,
+                  PyObject *name)
+{
+    PyObject *what = fit == CWJ_FIT_ERROR ? NULL : PyUnicode_FromFormat(format, name);
+    PyObject *fault = what == NULL               ? NULL
+                      : fit == CWJ_NO_SUCH_VALUE ? cwj_text_of_no_such_value(object, type->typenum)
+                                                 : cwj_text_of_other_kind(object, type->typenum);
+    if (fault != NULL && fit == CWJ_NO_SUCH_VALUE) {
+        PyErr_Format(PyExc_OverflowError, "%U: %U", what, fault);
+    } else if (fault != NULL) {
+        PyErr_Format(PyExc_TypeError, "Expected an argument of type %s for %U, got %U",
+                     type->python, what, fault);
+    }
+    Py_XDECREF(what);
+    Py_XDECREF(fault);
+    return -1;
 }
 
 /* ---- to Python --------------------------------------------------------------------- */

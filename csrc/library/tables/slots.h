@@ -31,8 +31,6 @@ typedef struct cwj_library_type {
     bool native; /* Python's own type has it */
     int typenum; /* NumPy's */
     size_t size;
-    long long min;
-    unsigned long long max;
     const char *name;   /* "float64" */
     const char *python; /* "float" */
 } cwj_library_type;
@@ -43,14 +41,13 @@ const cwj_library_type *cwj_library_type_find(PyObject *name);
 /* strict: see slots.c. Never CWJ_FITS_BY_NUMPY. */
 cwj_fit cwj_scalar_take(const cwj_library_type *type, bool strict, PyObject *object,
                         cwj_slot *slot);
+/* Raises what does not fit; NAME is what FORMAT is filled with: "attribute %U". Returns -1. */
+int cwj_scalar_refuse(cwj_fit fit, const cwj_library_type *type, PyObject *object,
+                      const char *format, PyObject *name);
 PyObject *cwj_scalar_object(const cwj_library_type *type, const cwj_slot *slot);
 /* Between slots and memory of C's own type. */
 void cwj_scalar_store(const cwj_library_type *type, const cwj_slot *slot, void *memory);
 void cwj_scalar_load(const cwj_library_type *type, const void *memory, cwj_slot *slot);
-/* True when an integer type has the value. */
-bool cwj_library_type_holds(const cwj_library_type *type, npy_int64 value);
-/* Puts an integer that the type holds into a slot. */
-void cwj_scalar_put(const cwj_library_type *type, npy_int64 value, cwj_slot *slot);
 /* The value of an integer in a slot. False: too large. */
 bool cwj_scalar_count(const cwj_library_type *type, const cwj_slot *slot, npy_int64 *value);
 
