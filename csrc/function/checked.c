@@ -77,25 +77,6 @@ typedef struct bad_index {
     const void *caller;
 } bad_index;
 
-static PyObject *
-shape_text(const npy_intp *dims, npy_intp ndims)
-{
-    PyObject *shape = PyTuple_New((Py_ssize_t)ndims), *text = NULL;
-    for (Py_ssize_t i = 0; shape != NULL && i < ndims; i++) {
-        PyObject *dim = PyLong_FromSsize_t(dims[i]);
-        if (dim == NULL) {
-            Py_CLEAR(shape);
-        } else {
-            PyTuple_SET_ITEM(shape, i, dim);
-        }
-    }
-    if (shape != NULL) {
-        text = PyObject_Str(shape);
-        Py_DECREF(shape);
-    }
-    return text;
-}
-
 static void
 raise_bad_index(void *argument)
 {
@@ -104,14 +85,15 @@ raise_bad_index(void *argument)
     cwj_function_object *function = running->function;
     const cwj_checked *checked = function->checked;
     const cwj_operand_decl *decl = &checked->own->operands[bad->operand];
-    PyObject *place = NULL, *shape = shape_text(operand->dims_slice, operand->ndims_slice);
+    PyObject *place = NULL;
+    PyObject *shape = PyArray_IntTupleFromIntp((int)operand->ndims_slice, operand->dims_slice);
     PyObject *where = shape == NULL ? NULL
                                     : cwj_place_text(&checked->guarded, NULL, bad->caller,
                                                      line_text, function, &place);
     if (where != NULL) {
         cwj_refuse_by(checked->who, PyExc_IndexError,
                       "item__%s(): index %zd is out of range for axis %d of %s '%s', whose "
-                      "slices have the shape %U%U",
+                      "slices have the shape %S%U",
                       decl->name, (Py_ssize_t)bad->index, bad->axis,
                       bad->operand < checked->own->ninputs ? "argument" : "output", decl->name,
                       shape, where);
@@ -140,11 +122,7 @@ cwj_checked_index(const cwj_call *cwj, int operand, int axis, const char *index)
 static size_t
 count_elements(const cwj_operand *operand)
 {
-    size_t count = 1;
-    for (npy_intp i = 0; i < operand->ndims_full; i++) {
-        count *= (size_t)operand->dims_full[i];
-    }
-    return count;
+    return (size_t)PyArray_MultiplyList(operand->dims_full, (int)operand->ndims_full);
 }
 
 static const cwj_type *
@@ -164,9 +142,9 @@ fill_outputs(const cwj_call *cwj)
     }
 }
 
-/* The indices of the element at offset, of an array that fills its memory. */
+/* The indices of the element at offset, of an array that fills its memory, as a tuple. */
 static PyObject *
-indices_text(const cwj_operand *operand, npy_intp offset)
+indices_of(const cwj_operand *operand, npy_intp offset)
 {
     npy_intp indices[NPY_MAXDIMS] = {0};
     bool done[NPY_MAXDIMS] = {false};
@@ -184,7 +162,7 @@ indices_text(const cwj_operand *operand, npy_intp offset)
             offset %= operand->strides_full[widest];
         }
     }
-    return shape_text(indices, operand->ndims_full);
+    return PyArray_IntTupleFromIntp((int)operand->ndims_full, indices);
 }
 
 static int
@@ -196,9 +174,9 @@ check_around(const cwj_operand *operand, const char *name)
     }
     cwj_function_object *function = running->function;
     size_t bytes = count_elements(operand) * (size_t)operand->sizeof_element;
-    PyObject *shape = shape_text(operand->dims_full, operand->ndims_full);
+    PyObject *shape = PyArray_IntTupleFromIntp((int)operand->ndims_full, operand->dims_full);
     PyObject *what =
-        shape == NULL ? NULL : PyUnicode_FromFormat("output '%s' of shape %U", name, shape);
+        shape == NULL ? NULL : PyUnicode_FromFormat("output '%s' of shape %S", name, shape);
     Py_XDECREF(shape);
     function->checked->faults++;
     return cwj_damage_around(cwj_state_of((PyObject *)function), function->checked->who, what,
@@ -215,10 +193,10 @@ check_elements(const cwj_operand *operand, const char *name, int type_num)
         return 0;
     }
     cwj_function_object *function = running->function;
-    PyObject *indices = indices_text(operand, (npy_intp)(index * size));
+    PyObject *indices = indices_of(operand, (npy_intp)(index * size));
     PyObject *text = indices == NULL
                          ? NULL
-                         : PyUnicode_FromFormat("element %U of output '%s' %s", indices, name,
+                         : PyUnicode_FromFormat("element %S of output '%s' %s", indices, name,
                                                 trace == CWJ_UNWRITTEN
                                                     ? "was never written"
                                                     : "comes from a value that was read before "
@@ -248,11 +226,7 @@ check_outputs(void *cwj)
 static npy_intp
 count_slices(const cwj_operand *output)
 {
-    npy_intp count = 1;
-    for (npy_intp i = 0; i < output->ndims_full - output->ndims_slice; i++) {
-        count *= output->dims_full[i];
-    }
-    return count;
+    return PyArray_MultiplyList(output->dims_full, (int)(output->ndims_full - output->ndims_slice));
 }
 
 /* ---- in place of the function's own ---------------------------------------------------------- */

@@ -46,10 +46,8 @@ take_docstring(const cwj_spec *spec, PyObject *docstring)
 static PyObject *
 text_of_who(PyObject *module_name, PyObject *name)
 {
-    if (module_name == NULL) {
-        return PyUnicode_FromFormat("%S()", name);
-    }
-    return PyUnicode_FromFormat("%U.%S()", module_name, name);
+    return module_name == NULL ? PyUnicode_FromFormat("%S()", name)
+                               : PyUnicode_FromFormat("%U.%S()", module_name, name);
 }
 
 static int
@@ -80,13 +78,12 @@ decline_threads(cwj_spec *spec, const cwj_options *options, const char *why)
         spec->tj.threads = 1;
         return 0;
     }
-    if (options->threads == CWJ_THREADS_AUTO) {
-        return cwj_refuse(spec->who, PyExc_ValueError,
-                          "threads='auto' needs slices that can run side by side, but %s", why);
+    char threads[16] = "'auto'";
+    if (options->threads != CWJ_THREADS_AUTO) {
+        PyOS_snprintf(threads, sizeof(threads), "%d", options->threads);
     }
     return cwj_refuse(spec->who, PyExc_ValueError,
-                      "threads=%d needs slices that can run side by side, but %s", options->threads,
-                      why);
+                      "threads=%s needs slices that can run side by side, but %s", threads, why);
 }
 
 /* What can be said before anything is compiled. */
@@ -196,16 +193,13 @@ make_function(const cwj_module_state *state, cwj_environment *environment, tj_fu
     self->code = *code;
     self->spec = spec;
     self->dict = dict;
-    if ((options->debug == 1 && cwj_checked_init(self) < 0) ||
-        cwj_runtime_init(&self->runtime,
-                         self->checked != NULL ? &self->checked->decl : self->code.decl) < 0) {
-        Py_DECREF(self);
-        return NULL;
-    }
     if (options->gil == CWJ_UNSET && !tj_unit_uses_host(self->code.unit)) {
         spec->tj.flags |= CWJ_RELEASE_GIL; /* m.write() emits what was found out here */
     }
-    if (settle_threads(spec, options, self->code.unit) < 0) {
+    if ((options->debug == 1 && cwj_checked_init(self) < 0) ||
+        cwj_runtime_init(&self->runtime,
+                         self->checked != NULL ? &self->checked->decl : self->code.decl) < 0 ||
+        settle_threads(spec, options, self->code.unit) < 0) {
         Py_DECREF(self);
         return NULL;
     }

@@ -10,65 +10,9 @@
 #include "base/checks.h"
 #include "base/errors.h"
 #include "base/jobs.h"
+#include "base/tuples.h"
 
 #include <structmember.h>
-
-/* ---- texts ------------------------------------------------------------- */
-
-/* Appends an extra's ", name=default" to text; steals text. */
-static PyObject *
-add_extra(PyObject *text, const tj_extra *extra)
-{
-    PyObject *longer = NULL;
-    if (text != NULL) {
-        longer = PyUnicode_FromFormat("%U, %s=%s", text, extra->name, extra->default_text);
-        Py_DECREF(text);
-    }
-    return longer;
-}
-
-/* "a, b, *, out=None, scale=1" */
-static PyObject *
-parameters_text(const cwj_function_object *self)
-{
-    const tj_spec *spec = &self->spec->tj;
-    PyObject *text = PyUnicode_FromString("");
-    for (int k = 0; k < spec->noperands - spec->noutputs && text != NULL; k++) {
-        Py_SETREF(text,
-                  PyUnicode_FromFormat("%U%s%s", text, k > 0 ? ", " : "", spec->operands[k].name));
-    }
-    if (text != NULL && spec->noutputs + spec->nextras > 0) {
-        Py_SETREF(text,
-                  PyUnicode_FromFormat("%U%s%s", text, PyUnicode_GET_LENGTH(text) ? ", *" : "*",
-                                       spec->noutputs > 0 ? ", out=None" : ""));
-    }
-    for (int i = 0; i < spec->nextras; i++) {
-        text = add_extra(text, &spec->extras[i]);
-    }
-    return text;
-}
-
-static PyObject *
-function_repr(PyObject *op)
-{
-    cwj_function_object *self = (cwj_function_object *)op;
-    PyObject *text = parameters_text(self), *words = NULL, *line = NULL, *space = NULL;
-    PyObject *repr = NULL;
-    space = PyUnicode_FromString(" ");
-    words = text == NULL ? NULL : PyUnicode_Split(text, NULL, -1); /* a default may have lines */
-    line = words == NULL || space == NULL ? NULL : PyUnicode_Join(space, words);
-    if (line != NULL) {
-        repr = PyUnicode_FromFormat(
-            "<cwrapjit.Function %s(%U): %s%s>", self->spec->qualname, line,
-            self->runtime.decl->signature,
-            self->checked != NULL && self->checked->faults > 0 ? "; has faulted" : "");
-    }
-    Py_XDECREF(text);
-    Py_XDECREF(words);
-    Py_XDECREF(line);
-    Py_XDECREF(space);
-    return repr;
-}
 
 /* ---- attributes -------------------------------------------------------- */
 
@@ -90,12 +34,7 @@ get_types(PyObject *op, void *Py_UNUSED(closure))
     const cwj_function_decl *decl = ((cwj_function_object *)op)->runtime.decl;
     PyObject *types = PyTuple_New(decl->ntypesets);
     for (int t = 0; t < decl->ntypesets && types != NULL; t++) {
-        PyObject *name = PyUnicode_FromString(decl->typesets[t].name);
-        if (name == NULL) {
-            Py_CLEAR(types);
-        } else {
-            PyTuple_SET_ITEM(types, t, name);
-        }
+        cwj_tuple_fill(&types, t, PyUnicode_FromString(decl->typesets[t].name));
     }
     return types;
 }
@@ -112,34 +51,24 @@ get_tier_error(PyObject *op, void *Py_UNUSED(closure))
     return cwj_tiers_error((cwj_function_object *)op);
 }
 
-/* [names of inputs], [(extra, default)], has outputs */
+/* (names of inputs), ((extra, default), ...), has outputs */
 static PyObject *
 call_signature_builder(const cwj_function_object *self, PyObject *builder)
 {
     const tj_spec *spec = &self->spec->tj;
-    PyObject *inputs = PyList_New(0), *extras = PyList_New(0), *result = NULL;
-    if (inputs == NULL || extras == NULL) {
-        goto done;
+    int ninputs = spec->noperands - spec->noutputs;
+    PyObject *inputs = PyTuple_New(ninputs), *extras = PyTuple_New(spec->nextras), *result = NULL;
+    for (int k = 0; k < ninputs && inputs != NULL; k++) {
+        cwj_tuple_fill(&inputs, k, PyUnicode_FromString(spec->operands[k].name));
     }
-    for (int k = 0; k < spec->noperands - spec->noutputs; k++) {
-        PyObject *name = PyUnicode_FromString(spec->operands[k].name);
-        if (name == NULL || PyList_Append(inputs, name) < 0) {
-            Py_XDECREF(name);
-            goto done;
-        }
-        Py_DECREF(name);
+    for (int i = 0; i < spec->nextras && extras != NULL; i++) {
+        const tj_extra *extra = &spec->extras[i];
+        cwj_tuple_fill(&extras, i, Py_BuildValue("(ss)", extra->name, extra->default_text));
     }
-    for (int i = 0; i < spec->nextras; i++) {
-        PyObject *pair = Py_BuildValue("(ss)", spec->extras[i].name, spec->extras[i].default_text);
-        if (pair == NULL || PyList_Append(extras, pair) < 0) {
-            Py_XDECREF(pair);
-            goto done;
-        }
-        Py_DECREF(pair);
+    if (inputs != NULL && extras != NULL) {
+        result = PyObject_CallMethod(builder, "build", "OOO", inputs, extras,
+                                     spec->noutputs > 0 ? Py_True : Py_False);
     }
-    result = PyObject_CallMethod(builder, "build", "OOO", inputs, extras,
-                                 spec->noutputs > 0 ? Py_True : Py_False);
-done:
     Py_XDECREF(inputs);
     Py_XDECREF(extras);
     return result;
@@ -160,6 +89,30 @@ get_python_signature(PyObject *op, void *Py_UNUSED(closure))
         Py_XSETREF(self->signature, signature);
     }
     return Py_NewRef(self->signature);
+}
+
+static PyObject *
+function_repr(PyObject *op)
+{
+    cwj_function_object *self = (cwj_function_object *)op;
+    PyObject *signature = get_python_signature(op, NULL), *repr = NULL;
+    PyObject *text = signature == NULL ? NULL : PyObject_Str(signature);
+    PyObject *space = text == NULL ? NULL : PyUnicode_FromString(" ");
+    PyObject *words = space == NULL ? NULL : PyUnicode_Split(text, NULL, -1);
+    PyObject *line =
+        words == NULL ? NULL : PyUnicode_Join(space, words); /* defaults may have more */
+    if (line != NULL) {
+        repr = PyUnicode_FromFormat(
+            "<cwrapjit.Function %s%U: %s%s>", self->spec->qualname, line,
+            self->runtime.decl->signature,
+            self->checked != NULL && self->checked->faults > 0 ? "; has faulted" : "");
+    }
+    Py_XDECREF(signature);
+    Py_XDECREF(text);
+    Py_XDECREF(space);
+    Py_XDECREF(words);
+    Py_XDECREF(line);
+    return repr;
 }
 
 static PyGetSetDef function_getset[] = {

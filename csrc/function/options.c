@@ -6,7 +6,7 @@
 void
 cwj_options_init(cwj_options *options)
 {
-#define UNSET(name, member) options->member = CWJ_UNSET;
+#define UNSET(name, member, parse) options->member = CWJ_UNSET;
     CWJ_OPTIONS(UNSET)
 #undef UNSET
     options->threads_by_default = options->checks = 0;
@@ -34,26 +34,18 @@ parse_cookie(PyObject *value, const char *who)
     return cwj_parse_choice(value, choices, 2, who, "cookie");
 }
 
-static int
-update(int *member, PyObject *value, int (*parse)(PyObject *, const char *), const char *who)
-{
-    return given(value) && (*member = parse(value, who)) < 0 ? -1 : 0;
-}
-
 int
 cwj_options_update(cwj_options *options, const cwj_option_values *values, const char *who)
 {
-    if (update(&options->optimize, values->optimize, cwj_parse_optimize, who) < 0 ||
-        update(&options->threads, values->threads, cwj_parse_threads, who) < 0 ||
-        update(&options->cast_safe, values->cast, parse_cast, who) < 0 ||
-        update(&options->cookie_readonly, values->cookie, parse_cookie, who) < 0) {
-        return -1;
+#define UPDATE(name, member, parse)                                                \
+    if (given(values->name) && (options->member = parse(values->name, who)) < 0) { \
+        return -1;                                                                 \
     }
-#define UPDATE(name, member)                                                                       \
-    if (given(values->name) && (options->member = cwj_parse_bool(values->name, who, #name)) < 0) { \
-        return -1;                                                                                 \
-    }
-    CWJ_SWITCHES(UPDATE)
+#define parse_fastmath(value, who) cwj_parse_bool(value, who, "fastmath")
+#define parse_unordered(value, who) cwj_parse_bool(value, who, "unordered")
+#define parse_inplace(value, who) cwj_parse_bool(value, who, "inplace")
+#define parse_gil(value, who) cwj_parse_bool(value, who, "gil")
+    CWJ_OPTIONS(UPDATE)
 #undef UPDATE
     return 0;
 }

@@ -8,19 +8,17 @@
 
 #include "base/choices.h"
 
-/* X(name, member): what an option is called, and where cwj_options has it. */
-#define CWJ_SWITCHES(X)     \
-    X(fastmath, fastmath)   \
-    X(debug, debug)         \
-    X(unordered, unordered) \
-    X(inplace, inplace)     \
-    X(gil, gil) /* unset: kept where a snippet needs it */
-#define CWJ_OPTIONS(X)                                        \
-    X(optimize, optimize) /* a cwj_optimize */                \
-    X(threads, threads)   /* a number, or CWJ_THREADS_AUTO */ \
-    X(cast, cast_safe)                                        \
-    X(cookie, cookie_readonly)                                \
-    CWJ_SWITCHES(X)
+/* X(name, member, parse): what an option is called, where cwj_options has it, and what reads it. */
+#define CWJ_OPTIONS(X)                                                            \
+    X(optimize, optimize, cwj_parse_optimize) /* a cwj_optimize */                \
+    X(threads, threads, cwj_parse_threads)    /* a number, or CWJ_THREADS_AUTO */ \
+    X(cast, cast_safe, parse_cast)                                                \
+    X(cookie, cookie_readonly, parse_cookie)                                      \
+    X(fastmath, fastmath, parse_fastmath)                                         \
+    X(debug, debug, cwj_parse_debug)                                              \
+    X(unordered, unordered, parse_unordered)                                      \
+    X(inplace, inplace, parse_inplace)                                            \
+    X(gil, gil, parse_gil) /* unset: kept where a snippet needs it */
 
 /* Each member is CWJ_UNSET until somebody chooses. */
 enum {
@@ -28,7 +26,7 @@ enum {
 };
 
 typedef struct cwj_options {
-#define CWJ_MEMBER(name, member) int member;
+#define CWJ_MEMBER(name, member, parse) int member;
     CWJ_OPTIONS(CWJ_MEMBER)
 #undef CWJ_MEMBER
     int threads_by_default; /* nobody chose them for this function or its module */
@@ -37,7 +35,7 @@ typedef struct cwj_options {
 
 /* The options as a call gives them, borrowed; NULL or None: not given. */
 typedef struct cwj_option_values {
-#define CWJ_MEMBER(name, member) PyObject *name;
+#define CWJ_MEMBER(name, member, parse) PyObject *name;
     CWJ_OPTIONS(CWJ_MEMBER)
 #undef CWJ_MEMBER
 } cwj_option_values;

@@ -9,7 +9,6 @@
 
 /* ---- pieces of C ------------------------------------------------------- */
 
-/* "<cwrapjit innerlib.inner validate>" */
 static int
 take_piece(cwj_spec *spec, const cwj_module_state *state, tj_piece *piece, PyObject *text,
            const char *argument, const char *label)
@@ -20,12 +19,7 @@ take_piece(cwj_spec *spec, const cwj_module_state *state, tj_piece *piece, PyObj
     if (!PyUnicode_Check(text)) {
         return cwj_refuse_type(spec->who, argument, "a str", text);
     }
-    piece->file = cwj_arena_format(&spec->arena, "<cwrapjit %s %s>", spec->qualname, label);
-    if (piece->file == NULL) {
-        return -1;
-    }
-    piece->text = cwj_take_code(spec, state, text, piece->file, &piece->length);
-    return piece->text != NULL ? 0 : -1;
+    return cwj_take_piece(spec, state, piece, text, label);
 }
 
 /* A text of nothing but blanks is as good as none. */
@@ -132,10 +126,13 @@ cwj_spec_new(const cwj_module_state *state, PyObject *module, PyObject *header,
         return NULL;
     }
     spec->texts = PyList_New(0);
-    if (spec->texts == NULL || fill_spec(spec, state, module, header, arguments, options) < 0) {
+    spec->tuples = PyList_New(0);
+    if (spec->texts == NULL || spec->tuples == NULL ||
+        fill_spec(spec, state, module, header, arguments, options) < 0) {
         cwj_spec_free(spec);
         return NULL;
     }
+    Py_CLEAR(spec->tuples);
     return spec;
 }
 
@@ -146,6 +143,7 @@ cwj_spec_free(cwj_spec *spec)
         tj_signature_clear(&spec->signature);
         cwj_arena_clear(&spec->arena);
         Py_XDECREF(spec->texts);
+        Py_XDECREF(spec->tuples);
         PyMem_Free(spec);
     }
 }

@@ -38,6 +38,7 @@ typedef struct cwj_spec {
     tj_spec tj;             /* points into the others */
     cwj_arena arena;        /* arrays, file names */
     PyObject *texts;        /* owned list of the str objects whose UTF-8 is borrowed */
+    PyObject *tuples;       /* owned list of tuples that are being read; NULL: all is read */
     tj_signature signature; /* names and dims, when a signature string gave them */
     const char *qualname;   /* "innerlib.inner" */
     const char *who;        /* "innerlib.inner()", how messages begin */

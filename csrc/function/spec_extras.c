@@ -29,7 +29,7 @@ take_string(cwj_spec *spec, PyObject *object, const char *what)
 static int
 take_default(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObject *object)
 {
-    size_t length = 0;
+    tj_piece piece;
     if (!PyUnicode_Check(object)) {
         return cwj_refuse(spec->who, PyExc_TypeError,
                           "extra argument '%s': the default is C text and must be a str, such as "
@@ -37,23 +37,21 @@ take_default(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyO
                           extra->name, PyLong_Check(object) ? "0" : "NULL",
                           Py_TYPE(object)->tp_name);
     }
-    const char *file =
-        cwj_arena_format(&spec->arena, "<cwrapjit %s default of %s>", spec->qualname, extra->name);
-    if (file == NULL) {
+    const char *label = cwj_arena_format(&spec->arena, "default of %s", extra->name);
+    if (label == NULL || cwj_take_piece(spec, state, &piece, object, label) < 0) {
         return -1;
     }
-    extra->default_text = cwj_take_code(spec, state, object, file, &length);
-    if (extra->default_text != NULL && strlen(extra->default_text) != length) {
-        cwj_raise_text(state, file, "the C text holds a NUL character");
+    if (strlen(piece.text) != piece.length) {
+        cwj_raise_text(state, piece.file, "the C text holds a NUL character");
         return -1;
     }
-    return extra->default_text != NULL ? 0 : -1;
+    extra->default_text = piece.text;
+    return 0;
 }
 
 static int
 take_parse_code(cwj_spec *spec, tj_extra *extra, PyObject *object)
 {
-    const char *reason;
     if (!PyUnicode_Check(object)) {
         return cwj_refuse(spec->who, PyExc_TypeError,
                           "extra argument '%s': the parse code must be a str, not %s", extra->name,
@@ -64,9 +62,9 @@ take_parse_code(cwj_spec *spec, tj_extra *extra, PyObject *object)
         extra->code = (char)code;
         return 0;
     }
-    reason = PyUnicode_GET_LENGTH(object) > 1
-                 ? "stands for several C values or none, and an extra argument is one"
-                 : "is not known";
+    const char *reason = PyUnicode_GET_LENGTH(object) > 1
+                             ? "stands for several C values or none, and an extra argument is one"
+                             : "is not known";
     return cwj_refuse(spec->who, PyExc_ValueError,
                       "extra argument '%s': the parse code %R %s; wanted one of %s", extra->name,
                       object, reason, TJ_PARSE_CODES);
@@ -97,7 +95,6 @@ static int
 take_extra(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObject *item,
            Py_ssize_t index)
 {
-    int status = -1;
     const char *what = cwj_arena_format(&spec->arena, "extra_args[%zd]", index);
     if (what == NULL) {
         return -1;
@@ -106,47 +103,39 @@ take_extra(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObj
         return cwj_refuse_type(spec->who, what, "a tuple (c_type, name, default, parse code)",
                                item);
     }
-    PyObject *parts = PySequence_Tuple(item);
+    PyObject *parts = cwj_take_tuple(spec, item, what);
     if (parts == NULL) {
         return -1;
     }
-    if (PyTuple_GET_SIZE(parts) == 4) {
-        status = take_parts(spec, state, extra, parts, what);
-    } else {
-        cwj_refuse(spec->who, PyExc_ValueError,
-                   "%s must have 4 items (c_type, name, default, parse code), not %zd", what,
-                   PyTuple_GET_SIZE(parts));
+    if (PyTuple_GET_SIZE(parts) != 4) {
+        return cwj_refuse(spec->who, PyExc_ValueError,
+                          "%s must have 4 items (c_type, name, default, parse code), not %zd", what,
+                          PyTuple_GET_SIZE(parts));
     }
-    Py_DECREF(parts);
-    return status;
+    return take_parts(spec, state, extra, parts, what);
 }
 
 int
 cwj_take_extras(cwj_spec *spec, const cwj_module_state *state, PyObject *extra_args)
 {
-    int status = -1;
     if (extra_args == NULL || extra_args == Py_None) {
         return 0;
     }
     PyObject *list = cwj_take_tuple(spec, extra_args, "extra_args");
-    if (list == NULL) {
+    Py_ssize_t count = list == NULL ? 0 : PyTuple_GET_SIZE(list);
+    tj_extra *extras =
+        list == NULL ? NULL : cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_extra));
+    if (extras == NULL) {
         return -1;
     }
-    Py_ssize_t count = PyTuple_GET_SIZE(list);
-    tj_extra *extras = cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_extra));
-    for (Py_ssize_t i = 0; extras != NULL && i < count; i++) {
+    for (Py_ssize_t i = 0; i < count; i++) {
         if (take_extra(spec, state, &extras[i], PyTuple_GET_ITEM(list, i), i) < 0) {
-            goto done;
+            return -1;
         }
     }
-    if (extras != NULL) {
-        spec->tj.extras = extras;
-        spec->tj.nextras = (int)count;
-        status = 0;
-    }
-done:
-    Py_DECREF(list);
-    return status;
+    spec->tj.extras = extras;
+    spec->tj.nextras = (int)count;
+    return 0;
 }
 
 /* ---- after compiling --------------------------------------------------- */
@@ -187,22 +176,13 @@ _Static_assert(sizeof code_rules / sizeof *code_rules == sizeof TJ_PARSE_CODES -
 static const char *
 kind_name(char kind)
 {
-    switch (kind) {
-    case 'i':
-        return "a signed integer";
-    case 'u':
-        return "an unsigned integer";
-    case 'b':
-        return "a bool";
-    case 'f':
-        return "a floating-point number";
-    case 's':
-        return "a pointer to char";
-    case 'O':
-        return "a PyObject*";
-    default:
-        return "something else";
-    }
+    return kind == 'i'   ? "a signed integer"
+           : kind == 'u' ? "an unsigned integer"
+           : kind == 'b' ? "a bool"
+           : kind == 'f' ? "a floating-point number"
+           : kind == 's' ? "a pointer to char"
+           : kind == 'O' ? "a PyObject*"
+                         : "something else";
 }
 
 static int

@@ -13,6 +13,12 @@ enum {
     MAX_OPERANDS = 1024
 }; /* far more than anybody writes; keeps counts in an int */
 
+static int
+given(PyObject *argument)
+{
+    return argument != NULL && argument != Py_None;
+}
+
 /* ---- dims -------------------------------------------------------------- */
 
 static int
@@ -65,61 +71,64 @@ take_shape(cwj_spec *spec, tj_operand *operand, PyObject *shape, const char *wha
                           Py_TYPE(shape)->tp_name,
                           PyUnicode_Check(shape) ? "; one dim is written ('n',)" : "");
     }
-    PyObject *dims = PySequence_Tuple(shape);
-    int status = -1;
+    PyObject *dims = cwj_take_tuple(spec, shape, what);
     if (dims == NULL) {
         return -1;
     }
     Py_ssize_t ndims = PyTuple_GET_SIZE(dims);
-    tj_dim *list = NULL;
     if (ndims > max_dims()) {
-        cwj_refuse(spec->who, PyExc_ValueError, "%s has %zd dims; NumPy has at most %d", what,
-                   ndims, max_dims());
-        goto done;
+        return cwj_refuse(spec->who, PyExc_ValueError, "%s has %zd dims; NumPy has at most %d",
+                          what, ndims, max_dims());
     }
-    list = cwj_arena_alloc(&spec->arena, (size_t)ndims, sizeof(tj_dim));
+    tj_dim *list = cwj_arena_alloc(&spec->arena, (size_t)ndims, sizeof(tj_dim));
     if (list == NULL) {
-        goto done;
+        return -1;
     }
     for (Py_ssize_t i = 0; i < ndims; i++) {
         if (take_dim(spec, &list[i], PyTuple_GET_ITEM(dims, i), what, i) < 0) {
-            goto done;
+            return -1;
         }
     }
     operand->ndims = (int)ndims;
     operand->dims = list;
-    status = 0;
-done:
-    Py_DECREF(dims);
-    return status;
+    return 0;
 }
 
 /* ---- inputs ------------------------------------------------------------ */
 
-static int
-take_input_names(cwj_spec *spec, tj_operand *operands, PyObject *names)
+/* The first operand of that name, or count. */
+static Py_ssize_t
+find_operand(const tj_operand *operands, Py_ssize_t count, const char *name)
 {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+    Py_ssize_t k = 0;
+    while (k < count && strcmp(operands[k].name, name) != 0) {
+        k++;
+    }
+    return k;
+}
+
+static int
+take_input_names(cwj_spec *spec, tj_operand *operands, PyObject *names, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
         char what[40];
         PyOS_snprintf(what, sizeof(what), "args_input[%zd]", i);
         operands[i].name = cwj_take_name(spec, PyTuple_GET_ITEM(names, i), what);
         if (operands[i].name == NULL) {
             return -1;
         }
-        for (Py_ssize_t k = 0; k < i; k++) {
-            if (strcmp(operands[k].name, operands[i].name) == 0) {
-                return cwj_refuse(spec->who, PyExc_ValueError, "args_input has '%s' twice",
-                                  operands[i].name);
-            }
+        if (find_operand(operands, i, operands[i].name) < i) {
+            return cwj_refuse(spec->who, PyExc_ValueError, "args_input has '%s' twice",
+                              operands[i].name);
         }
     }
     return 0;
 }
 
 static int
-take_input_shapes(cwj_spec *spec, tj_operand *operands, PyObject *shapes)
+take_input_shapes(cwj_spec *spec, tj_operand *operands, PyObject *shapes, Py_ssize_t count)
 {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shapes); i++) {
+    for (Py_ssize_t i = 0; i < count; i++) {
         const char *what =
             cwj_arena_format(&spec->arena, "prototype_input for '%s'", operands[i].name);
         if (what == NULL || take_shape(spec, &operands[i], PyTuple_GET_ITEM(shapes, i), what) < 0) {
@@ -131,10 +140,9 @@ take_input_shapes(cwj_spec *spec, tj_operand *operands, PyObject *shapes)
 
 /* Marks the inputs that args_inout names. */
 static int
-take_inouts(cwj_spec *spec, tj_operand *operands, int ninputs, PyObject *args_inout)
+take_inouts(cwj_spec *spec, tj_operand *operands, Py_ssize_t ninputs, PyObject *args_inout)
 {
-    int status = -1;
-    if (args_inout == NULL || args_inout == Py_None) {
+    if (!given(args_inout)) {
         return 0;
     }
     PyObject *names = cwj_take_tuple(spec, args_inout, "args_inout");
@@ -143,50 +151,25 @@ take_inouts(cwj_spec *spec, tj_operand *operands, int ninputs, PyObject *args_in
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
         char what[40];
-        int k = 0;
         PyOS_snprintf(what, sizeof(what), "args_inout[%zd]", i);
         const char *name = cwj_take_name(spec, PyTuple_GET_ITEM(names, i), what);
         if (name == NULL) {
-            goto done;
+            return -1;
         }
-        while (k < ninputs && strcmp(operands[k].name, name) != 0) {
-            k++;
-        }
+        Py_ssize_t k = find_operand(operands, ninputs, name);
         if (k == ninputs) {
-            cwj_refuse(spec->who, PyExc_ValueError, "%s is '%s', which is not in args_input", what,
-                       name);
-            goto done;
+            return cwj_refuse(spec->who, PyExc_ValueError, "%s is '%s', which is not in args_input",
+                              what, name);
         }
         if (operands[k].role == TJ_INOUT) {
-            cwj_refuse(spec->who, PyExc_ValueError, "args_inout has '%s' twice", name);
-            goto done;
+            return cwj_refuse(spec->who, PyExc_ValueError, "args_inout has '%s' twice", name);
         }
         operands[k].role = TJ_INOUT;
     }
-    status = 0;
-done:
-    Py_DECREF(names);
-    return status;
+    return 0;
 }
 
 /* ---- outputs ----------------------------------------------------------- */
-
-typedef enum {
-    ONE_SHAPE,
-    SEVERAL_SHAPES,
-    MIXED_SHAPE
-} shape_kind;
-
-/* What a prototype_output says: one shape, or a tuple of shapes. */
-static shape_kind
-kind_of_outputs(PyObject *prototype)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(prototype), nested = 0;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        nested += cwj_is_sequence(PyTuple_GET_ITEM(prototype, i));
-    }
-    return nested == 0 ? ONE_SHAPE : nested == count ? SEVERAL_SHAPES : MIXED_SHAPE;
-}
 
 static int
 take_output(cwj_spec *spec, tj_operand *operand, PyObject *shape, Py_ssize_t index)
@@ -217,63 +200,50 @@ take_outputs(cwj_spec *spec, tj_operand *operands, PyObject *prototype)
     return 0;
 }
 
-/* How many outputs there are, or -1. Sets CWJ_ONE_OUTPUT. */
+/* How many outputs a prototype_output describes, one shape or a tuple of shapes; -1 with an
+ * exception. Sets CWJ_ONE_OUTPUT. */
 static Py_ssize_t
 count_outputs(cwj_spec *spec, PyObject *prototype)
 {
-    switch (kind_of_outputs(prototype)) {
-    case ONE_SHAPE:
-        spec->tj.flags |= CWJ_ONE_OUTPUT;
-        return 1;
-    case SEVERAL_SHAPES:
-        return PyTuple_GET_SIZE(prototype);
-    case MIXED_SHAPE:
-        break;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(prototype); i++) {
+    PyObject *first = PyTuple_GET_SIZE(prototype) > 0 ? PyTuple_GET_ITEM(prototype, 0) : NULL;
+    int several = first != NULL && cwj_is_sequence(first);
+    for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(prototype); i++) {
         PyObject *item = PyTuple_GET_ITEM(prototype, i);
-        if (cwj_is_sequence(item) != cwj_is_sequence(PyTuple_GET_ITEM(prototype, 0))) {
-            cwj_refuse(
+        if (cwj_is_sequence(item) != several) {
+            return cwj_refuse(
                 spec->who, PyExc_TypeError,
                 "prototype_output must be one shape, such as ('n', 3), or a tuple of shapes, "
                 "such as (('n',), ()); item %zd is of the other kind than item 0: %s and %s",
-                i, Py_TYPE(item)->tp_name, Py_TYPE(PyTuple_GET_ITEM(prototype, 0))->tp_name);
-            break;
+                i, Py_TYPE(item)->tp_name, Py_TYPE(first)->tp_name);
         }
     }
-    return -1;
+    spec->tj.flags |= several ? 0 : CWJ_ONE_OUTPUT;
+    return several ? PyTuple_GET_SIZE(prototype) : 1;
 }
 
 /* ---- from prototypes --------------------------------------------------- */
-
-/* A tuple of the argument (empty when it is not given), or NULL. */
-static PyObject *
-tuple_or_empty(cwj_spec *spec, PyObject *object, const char *what)
-{
-    return object == NULL ? PyTuple_New(0) : cwj_take_tuple(spec, object, what);
-}
 
 /* The tuple of prototype_output in *prototype; NULL there where only inputs
  * are updated. */
 static int
 find_output_prototype(cwj_spec *spec, const cwj_arguments *arguments, PyObject **prototype)
 {
-    PyObject *given = arguments->prototype_output, *inout = arguments->args_inout;
+    PyObject *shapes = arguments->prototype_output, *inout = arguments->args_inout;
     Py_ssize_t ninout = inout != NULL && cwj_is_sequence(inout) ? PySequence_Size(inout) : 0;
     *prototype = NULL;
     if (ninout < 0) {
         return -1;
     }
-    if ((given == NULL || given == Py_None) && ninout > 0) {
+    if (!given(shapes) && ninout > 0) {
         return 0;
     }
-    if (given == NULL || given == Py_None) {
+    if (!given(shapes)) {
         return cwj_refuse(spec->who, PyExc_TypeError,
                           "prototype_output is required: () for a scalar, ('n',) for a vector, a "
                           "tuple of such shapes for several outputs%s",
-                          given == Py_None ? "; got None" : "");
+                          shapes == Py_None ? "; got None" : "");
     }
-    *prototype = cwj_take_tuple(spec, given, "prototype_output");
+    *prototype = cwj_take_tuple(spec, shapes, "prototype_output");
     return *prototype != NULL ? 0 : -1;
 }
 
@@ -281,7 +251,8 @@ static int
 fill_operands(cwj_spec *spec, PyObject *names, PyObject *shapes, PyObject *outputs,
               PyObject *args_inout)
 {
-    Py_ssize_t ninputs = PyTuple_GET_SIZE(names);
+    Py_ssize_t ninputs = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    Py_ssize_t nshapes = shapes == NULL ? 0 : PyTuple_GET_SIZE(shapes);
     Py_ssize_t noutputs = outputs == NULL ? 0 : count_outputs(spec, outputs);
     if (noutputs < 0) {
         return -1;
@@ -292,19 +263,19 @@ fill_operands(cwj_spec *spec, PyObject *names, PyObject *shapes, PyObject *outpu
     }
     tj_operand *operands =
         cwj_arena_alloc(&spec->arena, (size_t)(ninputs + noutputs), sizeof(tj_operand));
-    if (operands == NULL || take_input_names(spec, operands, names) < 0) {
+    if (operands == NULL || take_input_names(spec, operands, names, ninputs) < 0) {
         return -1;
     }
-    if (PyTuple_GET_SIZE(shapes) != ninputs) {
+    if (nshapes != ninputs) {
         return cwj_refuse(spec->who, PyExc_ValueError,
-                          "prototype_input has %zd shapes, args_input has %zd names",
-                          PyTuple_GET_SIZE(shapes), ninputs);
+                          "prototype_input has %zd shapes, args_input has %zd names", nshapes,
+                          ninputs);
     }
     spec->tj.operands = operands;
     spec->tj.noperands = (int)(ninputs + noutputs);
     spec->tj.noutputs = (int)noutputs;
-    if (take_input_shapes(spec, operands, shapes) < 0 ||
-        take_inouts(spec, operands, (int)ninputs, args_inout) < 0) {
+    if (take_input_shapes(spec, operands, shapes, nshapes) < 0 ||
+        take_inouts(spec, operands, ninputs, args_inout) < 0) {
         return -1;
     }
     return take_outputs(spec, operands + ninputs, outputs);
@@ -313,31 +284,16 @@ fill_operands(cwj_spec *spec, PyObject *names, PyObject *shapes, PyObject *outpu
 static int
 take_prototypes(cwj_spec *spec, const cwj_arguments *arguments)
 {
-    PyObject *names = NULL, *shapes = NULL, *outputs = NULL;
-    int status = -1;
-    names = tuple_or_empty(spec, arguments->args_input, "args_input");
-    if (names == NULL) {
-        goto done;
+    PyObject *names = arguments->args_input, *shapes = arguments->prototype_input, *outputs;
+    if ((names != NULL && (names = cwj_take_tuple(spec, names, "args_input")) == NULL) ||
+        (shapes != NULL && (shapes = cwj_take_tuple(spec, shapes, "prototype_input")) == NULL) ||
+        find_output_prototype(spec, arguments, &outputs) < 0) {
+        return -1;
     }
-    shapes = tuple_or_empty(spec, arguments->prototype_input, "prototype_input");
-    if (shapes == NULL || find_output_prototype(spec, arguments, &outputs) < 0) {
-        goto done;
-    }
-    status = fill_operands(spec, names, shapes, outputs, arguments->args_inout);
-done:
-    Py_XDECREF(names);
-    Py_XDECREF(shapes);
-    Py_XDECREF(outputs);
-    return status;
+    return fill_operands(spec, names, shapes, outputs, arguments->args_inout);
 }
 
 /* ---- from a signature string ------------------------------------------- */
-
-static int
-given(PyObject *argument)
-{
-    return argument != NULL && argument != Py_None;
-}
 
 /* The first of the arguments that a signature replaces, or NULL. */
 static const char *

@@ -17,19 +17,22 @@ cwj_take_text(cwj_spec *spec, PyObject *text, size_t *length)
     return utf8;
 }
 
-const char *
-cwj_take_code(cwj_spec *spec, const cwj_module_state *state, PyObject *text, const char *file,
-              size_t *length)
+int
+cwj_take_piece(cwj_spec *spec, const cwj_module_state *state, tj_piece *piece, PyObject *text,
+               const char *label)
 {
-    const char *utf8 = cwj_take_text(spec, text, length);
-    if (utf8 == NULL && cwj_clear_expected(PyExc_UnicodeEncodeError, NULL)) {
-        cwj_raise_text(state, file,
+    piece->file = cwj_arena_format(&spec->arena, "<cwrapjit %s %s>", spec->qualname, label);
+    if (piece->file == NULL) {
+        return -1;
+    }
+    piece->text = cwj_take_text(spec, text, &piece->length);
+    if (piece->text == NULL && cwj_clear_expected(PyExc_UnicodeEncodeError, NULL)) {
+        cwj_raise_text(state, piece->file,
                        "the C text holds a lone surrogate, which UTF-8 cannot express");
     }
-    return utf8;
+    return piece->text != NULL ? 0 : -1;
 }
 
-/* Sorted by nothing but use: one comparison each, once per definition. */
 static const char *const keywords[] = {
     "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
     "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
@@ -76,5 +79,8 @@ cwj_take_tuple(cwj_spec *spec, PyObject *object, const char *what)
         cwj_refuse_type(spec->who, what, "a tuple or list", object);
         return NULL;
     }
-    return PySequence_Tuple(object);
+    PyObject *tuple = PySequence_Tuple(object);
+    int status = tuple == NULL ? -1 : PyList_Append(spec->tuples, tuple);
+    Py_XDECREF(tuple);
+    return status < 0 ? NULL : tuple;
 }

@@ -20,9 +20,10 @@ int cwj_take_extras(cwj_spec *spec, const cwj_module_state *state, PyObject *ext
 /* The UTF-8 of a str, borrowed for the life of spec. NULL with an exception
  * when it has none (lone surrogates). */
 const char *cwj_take_text(cwj_spec *spec, PyObject *text, size_t *length);
-/* The same for C text, whose faults are CompileErrors of that file. */
-const char *cwj_take_code(cwj_spec *spec, const cwj_module_state *state, PyObject *text,
-                          const char *file, size_t *length);
+/* A piece of C from a str, whose faults are CompileErrors of "<cwrapjit QUALNAME LABEL>". Returns
+ * 0, or -1 with an exception. */
+int cwj_take_piece(cwj_spec *spec, const cwj_module_state *state, tj_piece *piece, PyObject *text,
+                   const char *label);
 /* The same for a name; `what` says whose: "args_input[1]". */
 const char *cwj_take_name(cwj_spec *spec, PyObject *name, const char *what);
 
@@ -36,7 +37,7 @@ cwj_is_sequence(PyObject *object)
     return PyTuple_Check(object) || PyList_Check(object);
 }
 
-/* A new tuple of a tuple or list, or NULL with TypeError. */
+/* A tuple of a tuple or list, borrowed until the spec is complete, or NULL with TypeError. */
 PyObject *cwj_take_tuple(cwj_spec *spec, PyObject *object, const char *what);
 
 #endif

@@ -60,7 +60,7 @@ canonical_number(int type_num, size_t size)
         return type_num;
     }
     int k = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
-    return PyTypeNum_ISSIGNED(type_num) ? signed_numbers[k] : unsigned_numbers[k];
+    return (PyTypeNum_ISSIGNED(type_num) ? signed_numbers : unsigned_numbers)[k];
 }
 
 /* "float64", as dtype.name says it; "S5", as str(dtype) does. */
@@ -182,29 +182,24 @@ descr_of(const cwj_spec *spec, PyObject *key)
 static int
 take_type(cwj_spec *spec, tj_type *type, PyObject *key)
 {
-    int status = -1;
     PyArray_Descr *descr = descr_of(spec, key);
-    if (descr == NULL || check_descr(spec, descr, key) < 0) {
-        goto done;
-    }
-    Py_ssize_t itemsize = itemsize_of(descr);
+    int sound = descr != NULL && check_descr(spec, descr, key) == 0;
+    int type_num = sound ? descr->type_num : 0;
+    Py_ssize_t itemsize = sound ? itemsize_of(descr) : -1;
+    Py_XDECREF(descr);
     if (itemsize < 0) {
-        goto done;
+        return -1;
     }
-    const basic_type *basic = find_basic_type(canonical_number(descr->type_num, (size_t)itemsize));
+    const basic_type *basic = find_basic_type(canonical_number(type_num, (size_t)itemsize));
     if (basic == NULL) {
-        cwj_refuse(spec->who, PyExc_TypeError, "Ccode_slice_eval: no C code can work on dtype %R",
-                   key);
-        goto done;
+        return cwj_refuse(spec->who, PyExc_TypeError,
+                          "Ccode_slice_eval: no C code can work on dtype %R", key);
     }
     type->type_num = basic->type_num;
     type->itemsize = (size_t)itemsize;
     type->ctype = basic->ctype;
     type->label = label_of(spec, basic, type->itemsize);
-    status = type->label != NULL ? 0 : -1;
-done:
-    Py_XDECREF(descr);
-    return status;
+    return type->label != NULL ? 0 : -1;
 }
 
 /* ---- one type set ------------------------------------------------------ */
@@ -213,17 +208,7 @@ static int
 take_types(cwj_spec *spec, tj_type *types, PyObject *key)
 {
     int count = spec->tj.noperands;
-    if (!PyTuple_Check(key)) {
-        for (int k = 0; k < count; k++) {
-            if (k > 0) {
-                types[k] = types[0];
-            } else if (take_type(spec, &types[0], key) < 0) {
-                return -1;
-            }
-        }
-        return 0;
-    }
-    if (PyTuple_GET_SIZE(key) != count) {
+    if (PyTuple_Check(key) && PyTuple_GET_SIZE(key) != count) {
         return cwj_refuse(
             spec->who, PyExc_ValueError,
             "Ccode_slice_eval: the key %R has %zd types; wanted %d, one for each input "
@@ -231,7 +216,10 @@ take_types(cwj_spec *spec, tj_type *types, PyObject *key)
             key, PyTuple_GET_SIZE(key), count);
     }
     for (int k = 0; k < count; k++) {
-        if (take_type(spec, &types[k], PyTuple_GET_ITEM(key, k)) < 0) {
+        if (k > 0 && !PyTuple_Check(key)) {
+            types[k] = types[0];
+        } else if (take_type(spec, &types[k], PyTuple_Check(key) ? PyTuple_GET_ITEM(key, k) : key) <
+                   0) {
             return -1;
         }
     }
@@ -278,12 +266,7 @@ take_typeset(cwj_spec *spec, const cwj_module_state *state, tj_typeset *set, PyO
                           "Ccode_slice_eval: the body for %s must be a str, not %s", label,
                           Py_TYPE(body)->tp_name);
     }
-    set->body.file = cwj_arena_format(&spec->arena, "<cwrapjit %s %s>", spec->qualname, label);
-    if (set->body.file == NULL) {
-        return -1;
-    }
-    set->body.text = cwj_take_code(spec, state, body, set->body.file, &set->body.length);
-    return set->body.text != NULL ? 0 : -1;
+    return cwj_take_piece(spec, state, &set->body, body, label);
 }
 
 static int

@@ -43,27 +43,25 @@ list_functions(PyObject *self)
     return list;
 }
 
-/* A docstring as C's text, borrowed from the str; NULL and no exception when
- * there is none. */
-static const char *
-take_docstring(PyObject *owner, const char *who, PyObject **held)
+/* A docstring as C's text, borrowed from the str, which `held` is to keep; NULL where there is
+ * none. Returns 0, or -1 with an exception. */
+static int
+take_docstring(const char **text, PyObject *owner, const char *who, PyObject *held)
 {
-    PyObject *doc = PyObject_GetAttrString(owner, "__doc__");
-    if (doc == NULL) {
-        return NULL;
-    }
-    if (!PyUnicode_Check(doc) || PyUnicode_GET_LENGTH(doc) == 0) {
-        Py_DECREF(doc);
-        return NULL;
-    }
-    *held = doc;
     Py_ssize_t length = 0;
-    const char *text = PyUnicode_AsUTF8AndSize(doc, &length);
-    if (text != NULL && strlen(text) != (size_t)length) {
-        cwj_refuse("write()", PyExc_ValueError, "the docstring of %s holds a NUL character", who);
-        return NULL;
+    PyObject *doc = PyObject_GetAttrString(owner, "__doc__");
+    int status = doc == NULL ? -1 : PyList_Append(held, doc);
+    *text = NULL;
+    if (status == 0 && PyUnicode_Check(doc) && PyUnicode_GET_LENGTH(doc) > 0) {
+        *text = PyUnicode_AsUTF8AndSize(doc, &length);
+        status = *text == NULL ? -1 : 0;
     }
-    return text;
+    Py_XDECREF(doc);
+    if (*text != NULL && strlen(*text) != (size_t)length) {
+        return cwj_refuse("write()", PyExc_ValueError, "the docstring of %s holds a NUL character",
+                          who);
+    }
+    return status;
 }
 
 /* How to build it, as text for a comment. */
@@ -84,24 +82,21 @@ make_comment(PyObject *self)
 
 /* ---- emitting ---------------------------------------------------------- */
 
-/* The whole source as a str. */
+/* The whole source as a str. held keeps the functions and docstrings whose text is read. */
 static PyObject *
-emit(PyObject *self, PyObject *functions, const tj_spec **specs, const char **docs, PyObject **held)
+emit(PyObject *self, PyObject *held, size_t count, const tj_spec **specs, const char **docs)
 {
     PyObject *comment = NULL, *name = NULL, *source = NULL;
-    Py_ssize_t count = PyList_GET_SIZE(functions);
     tj_text text = {0};
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *function = PyList_GET_ITEM(functions, i);
+    for (size_t i = 0; i < count; i++) {
+        PyObject *function = PyList_GET_ITEM(held, (Py_ssize_t)i);
         const cwj_spec *spec = ((cwj_function_object *)function)->spec;
         specs[i] = &spec->tj;
-        docs[i] = take_docstring(function, spec->qualname, &held[i]);
-        if (docs[i] == NULL && PyErr_Occurred()) {
+        if (take_docstring(&docs[i], function, spec->qualname, held) < 0) {
             goto done;
         }
     }
-    const char *doc = take_docstring(self, "the module", &held[count]);
-    if (doc == NULL && PyErr_Occurred()) {
+    if (take_docstring(&docs[count], self, "the module", held) < 0) {
         goto done;
     }
     comment = make_comment(self);
@@ -111,8 +106,8 @@ emit(PyObject *self, PyObject *functions, const tj_spec **specs, const char **do
     if (comment_text == NULL || name_text == NULL) {
         goto done;
     }
-    if (tj_emit_module(name_text, doc, comment_text, cwj_call_path_text, (int)count, specs, docs,
-                       &text) != TJ_OK) {
+    if (tj_emit_module(name_text, docs[count], comment_text, cwj_call_path_text, (int)count, specs,
+                       docs, &text) != TJ_OK) {
         PyErr_NoMemory();
         goto done;
     }
@@ -127,29 +122,20 @@ done:
 static PyObject *
 source_of_module(PyObject *self)
 {
-    PyObject *source = NULL, **held = NULL;
-    const tj_spec **specs = NULL;
-    const char **docs = NULL;
-    size_t count = 0;
-    PyObject *functions = list_functions(self);
+    PyObject *source = NULL, *functions = list_functions(self);
     if (functions == NULL) {
         return NULL;
     }
-    count = (size_t)PyList_GET_SIZE(functions);
-    specs = PyMem_Calloc(count + 1, sizeof(*specs));
-    docs = PyMem_Calloc(count + 1, sizeof(*docs));
-    held = PyMem_Calloc(count + 1, sizeof(*held));
-    if (specs == NULL || docs == NULL || held == NULL) {
+    size_t count = (size_t)PyList_GET_SIZE(functions);
+    const tj_spec **specs = PyMem_Calloc(count + 1, sizeof(*specs));
+    const char **docs = PyMem_Calloc(count + 1, sizeof(*docs));
+    if (specs == NULL || docs == NULL) {
         PyErr_NoMemory();
     } else {
-        source = emit(self, functions, specs, docs, held);
-    }
-    for (size_t i = 0; held != NULL && i <= count; i++) {
-        Py_XDECREF(held[i]);
+        source = emit(self, functions, count, specs, docs);
     }
     PyMem_Free(specs);
     PyMem_Free(docs);
-    PyMem_Free(held);
     Py_DECREF(functions);
     return source;
 }
@@ -203,9 +189,6 @@ cwj_module_write(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     Py_DECREF(write);
     Py_XDECREF(source);
-    if (result == NULL) {
-        return NULL;
-    }
-    Py_DECREF(result);
-    Py_RETURN_NONE;
+    Py_XDECREF(result);
+    return result == NULL ? NULL : Py_NewRef(Py_None);
 }
