@@ -6,6 +6,8 @@
 #ifndef TJ_INTERNAL_H
 #define TJ_INTERNAL_H
 
+#include <stdarg.h>
+
 #include "tinyjit.h"
 
 /* ---- memory.c ---------------------------------------------------------- */
@@ -21,6 +23,10 @@ bool tj_grow(void *items, size_t count, size_t *capacity, size_t item_size);
 /* ---- error.c ----------------------------------------------------------- */
 
 tj_status tj_fail_no_memory(tj_error *error);
+
+/* ---- text.c ------------------------------------------------------------ */
+
+void tj_text_vprintf(tj_text *text, const char *format, va_list arguments);
 
 /* ---- messages.c -------------------------------------------------------- */
 
@@ -57,8 +63,13 @@ typedef struct tj_map {
 
 /* Sets or replaces. Returns false without memory. */
 bool tj_map_set(tj_map *map, const char *name, const void *address, bool neutral);
-/* Borrowed until the next tj_map_set; NULL: not there. */
+/* The item of that name, a new one where there is none. NULL without memory. */
+tj_map_item *tj_map_add(tj_map *map, const char *name, size_t length);
+/* Borrowed until something is added; NULL: not there. */
 const tj_map_item *tj_map_get(const tj_map *map, const char *name);
+/* The same of `prefix` and `name` joined. */
+const tj_map_item *tj_map_find(const tj_map *map, const char *prefix, size_t prefix_length,
+                               const char *name, size_t length);
 void tj_map_clear(tj_map *map);
 
 /* ---- worker.c ---------------------------------------------------------- */

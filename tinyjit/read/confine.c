@@ -2,19 +2,48 @@
  *
  * The way out of a block leads through its cleanup, and through those around it. So
  * `return` is not for such a text, nor are break, continue and goto that leave it,
- * and what begins may fail only by the failure code of its own block. statements.c
- * finds all that; here is what it means at which place.
+ * and what begins may fail only by the failure code of its own block.
+ *
+ * To find that, the statements are walked through without compiling them: which loops a
+ * `break` stands in, and which labels are the text's own. What cannot be told, because
+ * macros of headers or conditions hide it, is taken to be right: in the generated text the
+ * compiler has the last word, as no loop and no function that one could return from
+ * surrounds it.
  */
 #include "read/confine.h"
-#include "read/statements.h"
 
-typedef struct confinement {
+/* What a text does to the text around it. */
+typedef enum effect {
+    RETURNS,
+    BREAKS,    /* out of a loop or switch that is not its own */
+    CONTINUES, /* likewise */
+    JUMPS,     /* to a label that is not its own */
+    FAILS,     /* by a failure code */
+    MEDDLES    /* names what belongs to the generated text */
+} effect;
+
+/* A walk through the statements of a text. */
+typedef struct walk {
     const tj_graph_text *text;
+    const tj_tokens *tokens;
     tj_confined *confined; /* or NULL */
     tj_messages *messages;
+    tj_words labels;  /* owned: its own ones */
+    size_t at;        /* the token at hand */
+    size_t statement; /* the first token of the statement at hand */
+    size_t blamed;    /* where the macro's name ends that was the last to be blamed */
+    char *frames;     /* owned: brackets and statements without end, the innermost last */
+    size_t count, capacity;
+    bool starts;        /* a statement begins here */
+    bool ended;         /* one has just ended: `else` and `while` may go on with it */
+    bool header;        /* ( begins a header */
+    bool labels_case;   /* : ends a case */
+    bool loose;         /* ways through conditions: loops cannot be told */
     bool failed_before; /* a failure code was met */
-    size_t blamed;      /* where the macro's name ends that was the last to be blamed */
-} confinement;
+    bool failed;        /* no memory */
+} walk;
+
+/* ---- what is wrong -------------------------------------------------------------- */
 
 static const char *fault_of_failing(const tj_graph_text *text, int block)
 {
@@ -40,60 +69,182 @@ static const char *fault_of_failing(const tj_graph_text *text, int block)
 }
 
 /* Why a text must not do that, or NULL. */
-static const char *fault_of(const tj_graph_text *text, tj_effect effect, int block)
+static const char *fault_of(const tj_graph_text *text, effect does, int block)
 {
-    switch (effect) {
-    case TJ_RETURNS:
+    switch (does) {
+    case RETURNS:
         return text->place == TJ_REPEATS
                    ? "'return' would skip the other elements and the rest of this one"
                    : "'return' would skip the cleanup of this and all other blocks";
-    case TJ_JUMPS:
+    case JUMPS:
         return "'goto' must not leave the text: it knows only its own labels";
-    case TJ_BREAKS:
+    case BREAKS:
         return "'break' outside of a loop or switch of its own";
-    case TJ_CONTINUES:
+    case CONTINUES:
         return "'continue' outside of a loop of its own";
-    case TJ_MEDDLES:
+    case MEDDLES:
         return "this name belongs to the generated text";
-    case TJ_FAILS:
+    case FAILS:
         break;
     }
     return fault_of_failing(text, block);
 }
 
 /* What a macro makes is said once, and of the macro. */
-static void blame(confinement *this, const tj_token *token, const char *fault)
+static void blame(walk *this, const tj_token *token, const char *fault)
 {
     const tj_piece *piece = this->text->piece;
-    tj_text what = {0};
     if (token->made && this->blamed == token->end)
         return;
     this->blamed = token->made ? token->end : 0;
     if (token->made)
-        tj_text_printf(&what, "in the macro '%.*s': ", (int)(token->end - token->start),
-                       piece->text + token->start);
-    tj_text_puts(&what, fault);
-    if (what.failed)
-        this->messages->failed = true;
+        tj_messages_add_at(this->messages, piece, token->start, token->end,
+                           "in the macro '%.*s': %s", (int)(token->end - token->start),
+                           piece->text + token->start, fault);
     else
-        tj_messages_add_at(this->messages, piece, token->start, token->end, what.data);
-    tj_text_clear(&what);
+        tj_messages_add_at(this->messages, piece, token->start, token->end, "%s", fault);
 }
 
-static void judge(tj_walk *walk, tj_effect effect, int block)
+/* `block`: of a failure code. */
+static void judge(walk *this, effect does, int block)
 {
-    confinement *this = walk->context;
-    const char *fault = fault_of(this->text, effect, block);
-    this->failed_before |= effect == TJ_FAILS;
+    const char *fault = fault_of(this->text, does, block);
+    this->failed_before |= does == FAILS;
     if (fault)
-        blame(this, &walk->tokens->items[walk->at], fault);
+        blame(this, &this->tokens->items[this->at], fault);
 }
+
+/* ---- frames ------------------------------------------------------------------- */
+
+typedef enum frame_kind {
+    PAREN = '(',
+    SQUARE = '[',
+    HEAD = 'h',  /* the parentheses behind for, while, switch, if */
+    COMPOUND = '{',
+    LIST = 'i',    /* the braces of an initializer, a struct, an enum */
+    LOOP = 'l',    /* these four: a statement without its end */
+    SWITCH = 's',
+    IF = 'c',
+    DO = 'd'
+} frame_kind;
+
+static void push(walk *this, frame_kind frame)
+{
+    if (!tj_grow(&this->frames, this->count, &this->capacity, 1))
+        this->failed = true;
+    else
+        this->frames[this->count++] = (char)frame;
+}
+
+static bool is_statement(char frame)
+{
+    return frame == LOOP || frame == SWITCH || frame == IF || frame == DO;
+}
+
+/* The innermost bracket, or 0. */
+static char bracket_of(const walk *this)
+{
+    for (size_t i = this->count; i-- > 0;)
+        if (!is_statement(this->frames[i]))
+            return this->frames[i];
+    return 0;
+}
+
+static void pop_statements(walk *this)
+{
+    while (this->count && is_statement(this->frames[this->count - 1]))
+        this->count--;
+}
+
+/* Pops statements up to the innermost of that kind. False: there is none. */
+static bool pop_to(walk *this, frame_kind frame)
+{
+    for (size_t i = this->count; i-- > 0 && is_statement(this->frames[i]);)
+        if (this->frames[i] == (char)frame) {
+            this->count = i;
+            return true;
+        }
+    return false;
+}
+
+static bool is_in(const walk *this, bool counts_switch)
+{
+    for (size_t i = 0; i < this->count; i++)
+        if (this->frames[i] == LOOP || this->frames[i] == DO ||
+            (counts_switch && this->frames[i] == SWITCH))
+            return true;
+    return this->loose;
+}
+
+static void end_statement(walk *this)
+{
+    this->ended = this->starts = true;
+    this->header = this->labels_case = false;
+}
+
+/* ---- names that are not the text's own ------------------------------------------ */
+
+/* False where there is anything else. What is too large for a block's number stays so. */
+static bool read_digits(const char *bytes, size_t length, long *number)
+{
+    *number = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (bytes[i] < '0' || bytes[i] > '9')
+            return false;
+        *number = *number > 100000000 ? *number : 10 * *number + (bytes[i] - '0');
+    }
+    return true;
+}
+
+/* "label_4", "label_4_cleanup"; *block is the number. */
+static bool is_label(const tj_token *token, long *block)
+{
+    static const char tail[] = "_cleanup";
+    const size_t head = sizeof "label_" - 1, size = sizeof tail - 1;
+    size_t end = token->length;
+    if (!tj_token_starts(token, "label_"))
+        return false;
+    if (end > head + size && !memcmp(token->text + end - size, tail, size))
+        end -= size;
+    return end > head && read_digits(token->text + head, end - head, block);
+}
+
+static bool is_reserved(const tj_token *token)
+{
+    static const char *const prefixes[] = {"cwj_state", "cwj_graph", "cwj_step_", "cwj_enter_",
+                                           "cwj_begin", "cwj_end",   "cwj_renew", "cwj_kept",
+                                           "cwj_fetch", "cwj_load",  "cwj_done",  NULL};
+    long block;
+    for (size_t i = 0; prefixes[i]; i++)
+        if (tj_token_starts(token, prefixes[i]))
+            return true;
+    return tj_token_is(token, "failure") || is_label(token, &block);
+}
+
+/* "{failure = 4; goto label_4;}": the block's number, with `failure` at hand, or 0.
+ * The number stands there twice. */
+static int failure_code(const walk *this)
+{
+    static const char *const form[] = {"{", "failure", "=", NULL, ";", "goto", NULL, ";", "}"};
+    const tj_token *items = this->tokens->items + this->at;
+    long number, label;
+    if (this->at == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof form / sizeof *form; i++)
+        if (form[i] && !tj_token_at(this->tokens, this->at - 1 + i, form[i]))
+            return 0;
+    return is_label(&items[5], &label) && read_digits(items[2].text, items[2].length, &number) &&
+                   number == label
+               ? (int)number
+               : 0;
+}
+
+/* ---- arrays ---------------------------------------------------------------------- */
 
 /* The token may stand between the words of a type and the name of an array. */
 static bool is_of_declaration(const tj_tokens *tokens, size_t i)
 {
-    return tj_token_is_name(tokens, i) || tj_token_at(tokens, i, "*") ||
-           tj_token_at(tokens, i, ",");
+    return tj_token_is_name(tokens, i) || tj_token_in(tokens, i, "*,");
 }
 
 /* A name among the sizes: that of a macro, of a constant, or of a variable. */
@@ -107,61 +258,266 @@ static bool has_named_size(const tj_tokens *tokens, size_t open)
 }
 
 /* name is that of an array, if this is a declaration and not an expression. */
-static void note_array(tj_walk *walk, size_t name)
+static void note_array(walk *this, size_t name)
 {
-    confinement *this = walk->context;
-    const tj_tokens *tokens = walk->tokens;
+    const tj_tokens *tokens = this->tokens;
     int line, column;
-    bool declares = name > walk->statement && tj_token_is_name(tokens, walk->statement);
-    for (size_t i = walk->statement; i < name && declares; i++) {
+    bool asked = this->confined && this->text->place == TJ_SHARES && this->failed_before;
+    bool declares = asked && name > this->statement && tj_token_is_name(tokens, this->statement);
+    for (size_t i = this->statement; i < name && declares; i++) {
         if (tj_token_at(tokens, i, "["))
             i = tokens->mates[i];
         else
             declares = is_of_declaration(tokens, i);
     }
-    if (!declares || !this->failed_before || !has_named_size(tokens, name + 1))
+    if (!declares || !has_named_size(tokens, name + 1))
         return;
     tj_confined *to = this->confined;
     const tj_token *token = &tokens->items[name];
     if (!tj_grow(&to->lines, to->arrays.count, &to->capacity, sizeof *to->lines)) {
-        walk->failed = true;
+        this->failed = true;
         return;
     }
     tj_text_place(this->text->piece->text, this->text->piece->length, token->start, &line, &column);
     to->lines[to->arrays.count] = line;
     tj_words_add(&to->arrays, token->text, token->length);
-    walk->failed |= to->arrays.failed;
+    this->failed |= to->arrays.failed;
+}
+
+/* ---- single tokens ---------------------------------------------------------------- */
+
+static bool is_own_label(const walk *this, const tj_token *name)
+{
+    for (size_t i = 0; i < this->labels.count; i++)
+        if (tj_token_is(name, this->labels.items[i]))
+            return true;
+    return false;
+}
+
+static void read_goto(walk *this)
+{
+    size_t next = this->at + 1;
+    if (tj_token_is_name(this->tokens, next) && !is_own_label(this, &this->tokens->items[next])) {
+        judge(this, JUMPS, 0);
+        this->at++; /* said once */
+    }
+}
+
+static void read_failure(walk *this)
+{
+    int block = failure_code(this);
+    if (!block) {
+        judge(this, MEDDLES, 0);
+        return;
+    }
+    judge(this, FAILS, block);
+    this->at += 6;
+    end_statement(this);
+}
+
+static void open_statement(walk *this, frame_kind frame)
+{
+    push(this, frame);
+    this->header = frame != DO;
+    this->starts = frame == DO;
+}
+
+static void read_own_name(walk *this, bool starts)
+{
+    const tj_token *token = &this->tokens->items[this->at];
+    if (tj_token_is(token, "failure")) {
+        read_failure(this);
+    } else if (is_reserved(token)) {
+        judge(this, MEDDLES, 0);
+    } else if (starts && tj_token_at(this->tokens, this->at + 1, ":")) {
+        this->at++; /* a label */
+        this->starts = true;
+    }
+}
+
+static void read_keyword(walk *this)
+{
+    static const struct {
+        const char *word;
+        frame_kind frame;
+    } opening[] = {{"for", LOOP}, {"while", LOOP}, {"switch", SWITCH}, {"if", IF}, {"do", DO}};
+    const tj_token *token = &this->tokens->items[this->at];
+    for (size_t i = 0; i < sizeof opening / sizeof *opening; i++)
+        if (tj_token_is(token, opening[i].word))
+            open_statement(this, opening[i].frame);
+    if (tj_token_is(token, "else"))
+        this->starts = true;
+    else if (tj_token_is(token, "case") || tj_token_is(token, "default"))
+        this->labels_case = true;
+    else if (tj_token_is(token, "return"))
+        judge(this, RETURNS, 0);
+    else if (tj_token_is(token, "break") && !is_in(this, true))
+        judge(this, BREAKS, 0);
+    else if (tj_token_is(token, "continue") && !is_in(this, false))
+        judge(this, CONTINUES, 0);
+    else if (tj_token_is(token, "goto"))
+        read_goto(this);
+}
+
+static void read_name(walk *this)
+{
+    bool starts = this->starts;
+    this->starts = false;
+    if (tj_token_word(this->tokens, this->at, TJ_STATEMENT))
+        read_keyword(this);
+    else
+        read_own_name(this, starts);
+}
+
+/* "name(...) {": the head of a loop that a macro of some header makes. */
+static bool is_macro_head(const walk *this)
+{
+    size_t first = this->statement;
+    return tj_token_is_name(this->tokens, first) && tj_token_at(this->tokens, first + 1, "(") &&
+           this->tokens->mates[first + 1] + 1 == this->at;
+}
+
+static void open_brace(walk *this)
+{
+    bool expression = this->at > 0 && tj_token_at(this->tokens, this->at - 1, "(");
+    bool head = !this->starts && !expression && is_macro_head(this);
+    if (head)
+        push(this, LOOP);
+    push(this, this->starts || expression || head ? COMPOUND : LIST);
+    this->starts = this->frames && this->count && this->frames[this->count - 1] == COMPOUND;
+    this->ended = false;
+}
+
+static void close_bracket(walk *this)
+{
+    pop_statements(this);
+    char frame = this->count ? this->frames[--this->count] : 0;
+    this->starts = frame == HEAD;
+    if (frame == COMPOUND)
+        end_statement(this);
+}
+
+static void read_punctuator(walk *this)
+{
+    const tj_token *token = &this->tokens->items[this->at];
+    char first = token->length == 1 ? *token->text : 0;
+    char around = bracket_of(this);
+    if (first == '(') {
+        push(this, this->header ? HEAD : PAREN);
+    } else if (first == '[') {
+        if (!this->count && tj_token_is_name(this->tokens, this->at - 1))
+            note_array(this, this->at - 1);
+        push(this, SQUARE);
+    } else if (first == '{') {
+        open_brace(this);
+        return;
+    } else if (first == ')' || first == ']' || first == '}') {
+        close_bracket(this);
+        return;
+    } else if (first == ';' && (around == 0 || around == COMPOUND)) {
+        end_statement(this);
+        return;
+    } else if (first == ':' && this->labels_case) {
+        this->labels_case = false;
+        this->starts = true;
+        return;
+    }
+    this->starts = this->header = false;
+}
+
+/* ---- the walk ----------------------------------------------------------------------- */
+
+/* A statement has ended: what goes on with it, what begins anew. True when the token
+ * at hand is read by that. */
+static bool go_on(walk *this)
+{
+    this->ended = false;
+    if (tj_token_at(this->tokens, this->at, "else") && pop_to(this, IF))
+        return this->starts = true;
+    if (tj_token_at(this->tokens, this->at, "while") && pop_to(this, DO)) {
+        this->starts = false;
+        return true;
+    }
+    pop_statements(this);
+    return false;
+}
+
+/* How many `?` still wait for their `:` behind a token. */
+static size_t count_choices(const tj_tokens *tokens, size_t at, size_t waiting)
+{
+    if (tj_token_at(tokens, at, "?"))
+        return waiting + 1;
+    if (tj_token_at(tokens, at, ":") && waiting > 0)
+        return waiting - 1;
+    return tj_token_in(tokens, at, ";{}") ? 0 : waiting;
+}
+
+/* "name:" where a statement may begin. */
+static void find_labels(walk *this)
+{
+    static const char *const before[] = {"else", "do", NULL};
+    const tj_tokens *tokens = this->tokens;
+    size_t waiting = 0;
+    for (size_t i = 0; i + 1 < tokens->count; i++) {
+        waiting = count_choices(tokens, i, waiting);
+        if (tj_token_is_name(tokens, i) && tj_token_at(tokens, i + 1, ":") && waiting == 0 &&
+            !tj_token_at(tokens, i, "default") && !is_reserved(&tokens->items[i]) &&
+            (i == 0 || tokens->items[i].first || tj_token_in(tokens, i - 1, ";{}:)") ||
+             tj_token_among(tokens, i - 1, before)) &&
+            !is_own_label(this, &tokens->items[i]))
+            tj_words_add(&this->labels, tokens->items[i].text, tokens->items[i].length);
+    }
+    this->failed |= this->labels.failed;
+}
+
+static void read_text(walk *this)
+{
+    find_labels(this);
+    this->starts = true;
+    for (this->at = 0; this->at < this->tokens->count && !this->failed; this->at++) {
+        const tj_token *token = &this->tokens->items[this->at];
+        this->loose |= token->kind == TJ_TOKEN_ELSE;
+        if (!token->length) /* a condition, or a doubt */
+            continue;
+        if (this->ended && go_on(this))
+            continue;
+        if (this->starts)
+            this->statement = this->at;
+        if (token->kind == TJ_TOKEN_NAME)
+            read_name(this);
+        else if (token->kind == TJ_TOKEN_PUNCTUATOR)
+            read_punctuator(this);
+        else
+            this->starts = this->header = false;
+    }
 }
 
 /* "#define failure 1" */
-static void check_definitions(confinement *this, const tj_tokens *raw)
+static void check_definitions(walk *this, const tj_tokens *raw)
 {
     for (size_t i = 0; i < raw->count; i = tj_tokens_behind_line(raw, i))
         if (tj_token_directs(raw, i) && tj_token_is_name(raw, i + 2) &&
             (tj_token_at(raw, i + 1, "define") || tj_token_at(raw, i + 1, "undef")) &&
-            tj_is_reserved(&raw->items[i + 2]))
-            blame(this, &raw->items[i + 2], fault_of(this->text, TJ_MEDDLES, 0));
+            is_reserved(&raw->items[i + 2]))
+            blame(this, &raw->items[i + 2], fault_of(this->text, MEDDLES, 0));
 }
 
 bool tj_confine(const tj_expanded *expanded, const tj_graph_text *text, tj_confined *confined,
                 tj_messages *messages)
 {
-    confinement this = {.text = text, .confined = confined, .messages = messages};
-    tj_walk walk = {.tokens = &expanded->tokens,
-                    .report = judge,
-                    .declares_array = confined && text->place == TJ_SHARES ? note_array : NULL,
-                    .context = &this};
-    bool fine = true;
+    walk this = {
+        .text = text, .tokens = &expanded->tokens, .confined = confined, .messages = messages};
     if (text->place != TJ_AT_FILE_LEVEL) { /* that is C like any other */
         check_definitions(&this, &expanded->raw);
-        fine = tj_walk_text(&walk);
+        read_text(&this);
     }
     if (confined) {
-        confined->labels = walk.labels;
-        walk.labels = (tj_words){0};
+        confined->labels = this.labels;
+        this.labels = (tj_words){0};
     }
-    tj_walk_clear(&walk);
-    return fine && !messages->failed;
+    tj_words_clear(&this.labels);
+    tj_free(this.frames);
+    return !this.failed && !messages->failed;
 }
 
 void tj_confined_clear(tj_confined *confined)

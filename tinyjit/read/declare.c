@@ -26,7 +26,7 @@ static void refuse(reader *this, size_t from, size_t to, const char *text)
 {
     const tj_token *last = &this->tokens.items[to > from ? to - 1 : from];
     this->failed = true;
-    tj_messages_add_at(this->messages, this->piece, this->tokens.items[from].start, last->end,
+    tj_messages_add_at(this->messages, this->piece, this->tokens.items[from].start, last->end, "%s",
                        text);
 }
 

@@ -183,11 +183,6 @@ static bool next(run *this, tj_token *token)
     return true;
 }
 
-static bool is_one(const tj_token *token, char byte)
-{
-    return token->kind == TJ_TOKEN_PUNCTUATOR && token->length == 1 && *token->text == byte;
-}
-
 /* What is read next is an opening parenthesis. */
 static bool is_called(const run *this)
 {
@@ -195,7 +190,7 @@ static bool is_called(const run *this)
         const tj_tokens *tokens = &this->sources[i].tokens;
         for (size_t at = this->sources[i].at; at < tokens->count; at++)
             if (tokens->items[at].kind != TJ_TOKEN_DOUBT)
-                return is_one(&tokens->items[at], '(');
+                return tj_token_is_one(&tokens->items[at], "(");
     }
     return this->reads_text && tj_token_at(&this->whole->text->raw, this->whole->at, "(");
 }
@@ -228,12 +223,12 @@ static bool read_arguments(run *this, const tj_macro *to, arguments *given)
         continue;
     while (depth > 0 && next(this, &token)) {
         bool rest = to->takes_rest && given->count + 1 >= to->nparameters;
-        depth += is_one(&token, '(');
-        depth -= is_one(&token, ')');
+        depth += tj_token_is_one(&token, "(");
+        depth -= tj_token_is_one(&token, ")");
         add_counted(this, &given->all, &token);
         if (has_ended(this))
             return false;
-        if (depth == 0 || (depth == 1 && !rest && is_one(&token, ','))) {
+        if (depth == 0 || (depth == 1 && !rest && tj_token_is_one(&token, ","))) {
             end_argument(this, given, start);
             start = given->all.count;
         }
@@ -350,7 +345,7 @@ static void add_argument(filling *this, size_t k, bool pasted)
     }
     size_t count = this->made.count;
     bool rest = this->macro->takes_rest && k + 1 == this->macro->nparameters;
-    bool comma = has_left_side(this) && rest && is_one(&this->made.items[count - 1], ',');
+    bool comma = has_left_side(this) && rest && tj_token_is_one(&this->made.items[count - 1], ",");
     bool joins = has_left_side(this) && !comma;
     if (comma && start == end)
         this->made.count--; /* ", ## __VA_ARGS__" */

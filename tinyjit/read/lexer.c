@@ -10,6 +10,7 @@
 
 void tj_lexer_init(tj_lexer *lexer, const char *text, size_t length)
 {
+    length = length > UINT32_MAX ? UINT32_MAX : length;
     *lexer = (tj_lexer){.text = text, .length = text ? length : 0, .line_start = true};
 }
 
@@ -221,7 +222,9 @@ tj_token tj_lexer_next(tj_lexer *lexer)
 {
     tj_token token = {.kind = TJ_TOKEN_END, .text = "", .first = lexer->line_start};
     size_t before = lexer->at;
-    bool terminated = skip_space(lexer, &token.start);
+    size_t start;
+    bool terminated = skip_space(lexer, &start);
+    token.start = start;
     token.spaced = lexer->at > before;
     token.end = lexer->at;
     if (!terminated)

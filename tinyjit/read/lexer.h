@@ -7,6 +7,7 @@
 #ifndef TJ_READ_LEXER_H
 #define TJ_READ_LEXER_H
 
+#include <stdint.h>
 #include <string.h>
 
 #include "tinyjit.h"
@@ -47,20 +48,21 @@ typedef enum tj_word {
     TJ_OTHER_WORD = 1 << 12
 } tj_word;
 
+/* Small, because macros make millions of them. */
 typedef struct tj_token {
-    tj_token_kind kind;
-    tj_word word;     /* in an array of tokens: of a name that is a keyword */
     const char *text; /* without line continuations; valid until the next token. Of BAD and
                          COMMENT, static: what is wrong */
-    size_t length;    /* bytes, 0 but for names, numbers, literals and punctuators */
-    size_t start;     /* offset in the text */
-    size_t end;       /* offset of its end */
-    bool first;       /* the first of its line: a # here begins a directive */
-    bool spaced;      /* white space comes before it */
+    uint32_t length;  /* bytes, 0 but for names, numbers, literals and punctuators */
+    uint32_t start;   /* offset in the text */
+    uint32_t end;     /* offset of its end */
+    tj_token_kind kind : 8;
+    tj_word word : 16; /* in an array of tokens: of a name that is a keyword */
+    bool first : 1;    /* the first of its line: a # here begins a directive */
+    bool spaced : 1;   /* white space comes before it */
     /* behind macros: */
-    bool made;     /* of a macro's body: its place is the macro's name in the text */
-    bool plain;    /* a macro's name in what it makes itself: no macro any more */
-    bool doubtful; /* of a macro that may be another one */
+    bool made : 1;     /* of a macro's body: its place is the macro's name in the text */
+    bool plain : 1;    /* a macro's name in what it makes itself: no macro any more */
+    bool doubtful : 1; /* of a macro that may be another one */
 } tj_token;
 
 typedef struct tj_lexer {
@@ -71,6 +73,7 @@ typedef struct tj_lexer {
     tj_text spelling;  /* owned: a token that spans lines */
 } tj_lexer;
 
+/* Of a text that is too long for its offsets (TJ_MAX_TEXT is less) the beginning is read. */
 void tj_lexer_init(tj_lexer *lexer, const char *text, size_t length);
 void tj_lexer_clear(tj_lexer *lexer);
 /* Reads one token. After END it returns END again. */
@@ -79,6 +82,20 @@ static inline bool tj_token_is(const tj_token *token, const char *spelling)
 {
     return token->text[0] == spelling[0] && strlen(spelling) == token->length &&
            !memcmp(token->text, spelling, token->length);
+}
+static inline bool tj_token_same(const tj_token *one, const tj_token *other)
+{
+    return one->length == other->length && !memcmp(one->text, other->text, one->length);
+}
+static inline bool tj_token_starts(const tj_token *token, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return token->length >= length && !memcmp(token->text, prefix, length);
+}
+/* It is one of these punctuators of one byte each. */
+static inline bool tj_token_is_one(const tj_token *token, const char *bytes)
+{
+    return token->kind == TJ_TOKEN_PUNCTUATOR && token->length == 1 && strchr(bytes, *token->text);
 }
 
 /* True for text that is one C identifier; bytes >= 0x80 count as letters. */

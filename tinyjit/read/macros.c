@@ -12,7 +12,6 @@ struct tj_macros {
     tj_macro **items;   /* owned, owned: all that ever were */
     size_t count, capacity;
     uint64_t filter[4]; /* a bit for each look of a name */
-    tj_text name;       /* owned: the name that is looked up */
 };
 
 static void free_macro(tj_macro *this)
@@ -32,7 +31,6 @@ void tj_macros_free(tj_macros *macros)
         free_macro(macros->items[i]);
     tj_free(macros->items);
     tj_map_clear(&macros->map);
-    tj_text_clear(&macros->name);
     tj_free(macros);
 }
 
@@ -46,20 +44,19 @@ static unsigned look_of(const char *name, size_t length)
 static bool set_name(tj_macros *this, const tj_token *name, const tj_macro *new)
 {
     unsigned look = look_of(name->text, name->length);
-    this->name.length = 0;
-    tj_text_add(&this->name, name->text, name->length);
+    tj_map_item *item = tj_map_add(&this->map, name->text, name->length);
     this->filter[look / 64] |= (uint64_t)1 << look % 64;
-    return !this->name.failed && tj_map_set(&this->map, this->name.data, new, false);
+    if (item)
+        item->address = new;
+    return item;
 }
 
-static tj_macro *find(tj_macros *this, const tj_token *token)
+static tj_macro *find(const tj_macros *this, const tj_token *token)
 {
     unsigned look = look_of(token->text, token->length);
     if (!(this->filter[look / 64] >> look % 64 & 1))
         return NULL;
-    this->name.length = 0;
-    tj_text_add(&this->name, token->text, token->length);
-    const tj_map_item *item = this->name.failed ? NULL : tj_map_get(&this->map, this->name.data);
+    const tj_map_item *item = tj_map_find(&this->map, token->text, token->length, "", 0);
     return item ? (tj_macro *)item->address : NULL;
 }
 
@@ -117,7 +114,7 @@ static bool prepare(tj_macro *this)
 tj_macro *tj_macros_find(tj_macros *macros, const tj_token *name, bool *fine)
 {
     tj_macro *found = find(macros, name);
-    *fine &= !macros->name.failed && (!found || prepare(found));
+    *fine &= !found || prepare(found);
     return *fine ? found : NULL;
 }
 
@@ -126,9 +123,8 @@ size_t tj_macro_parameter(const tj_macro *this, size_t i)
     const tj_token *token = &this->tokens.items[i];
     for (size_t k = 0; k < this->nparameters && token->kind == TJ_TOKEN_NAME; k++) {
         const tj_token *name = &this->tokens.items[2 + 2 * k];
-        if (tj_token_is(name, "...")
-                ? tj_token_is(token, "__VA_ARGS__")
-                : name->length == token->length && !memcmp(name->text, token->text, token->length))
+        if (tj_token_is(name, "...") ? tj_token_is(token, "__VA_ARGS__")
+                                     : tj_token_same(name, token))
             return k;
     }
     return this->nparameters;

@@ -114,28 +114,24 @@ static void end_expression(open_bracket *this)
     this->ended = true;
 }
 
-static const char *fault_of_closing(const measure *this, char closing, char opening,
-                                    const tj_token *token)
+static const char *fault_of_closing(const measure *this, char opening, const tj_token *token)
 {
     const open_bracket *inner = &this->levels.items[this->levels.count - 1];
     if (this->is_expression)
         return NULL;
     if (this->levels.count == 1)
-        return token->made      ? "this macro closes a bracket that nothing opened"
-               : closing == '}' ? "'}' closes nothing"
-               : closing == ')' ? "')' closes nothing"
-                                : "']' closes nothing";
+        return token->made ? "this macro closes a bracket that nothing opened"
+                           : "'%.*s' closes nothing";
     if (!this->levels.loose && inner->bracket != opening)
-        return closing == '}'   ? "'}' does not close the bracket that is open here"
-               : closing == ')' ? "')' does not close the bracket that is open here"
-                                : "']' does not close the bracket that is open here";
+        return token->made ? "this macro does not close the bracket that is open here"
+                           : "'%.*s' does not close the bracket that is open here";
     return NULL;
 }
 
 static const char *close_level(measure *this, char closing, const tj_token *token)
 {
     char opening = closing == ')' ? '(' : closing == ']' ? '[' : '{';
-    const char *fault = fault_of_closing(this, closing, opening, token);
+    const char *fault = fault_of_closing(this, opening, token);
     bool cast = closing == ')' && top_of(this)->may_be_cast;
     if (this->levels.count > 1)
         this->levels.count--;
@@ -285,10 +281,8 @@ static void check_end(const measure *this, tj_fault *fault)
     const open_bracket *open = &this->levels.items[this->levels.count - 1];
     if (this->levels.count == 1 || this->levels.loose || this->is_expression)
         return;
-    fault->text = open->token->made      ? "this macro opens a bracket that is not closed"
-                  : open->bracket == '(' ? "'(' is not closed"
-                  : open->bracket == '[' ? "'[' is not closed"
-                                         : "'{' is not closed";
+    fault->text = open->token->made ? "this macro opens a bracket that is not closed"
+                                    : "'%.*s' is not closed";
     fault->start = open->token->start;
     fault->end = open->token->end;
 }

@@ -1,8 +1,8 @@
-/* place.c: where in a text something is (place.h). */
+/* place.c: where in a text something is (tokens.h). */
 #include <limits.h>
 #include <string.h>
 
-#include "read/place.h"
+#include "read/tokens.h"
 
 void tj_text_place(const char *text, size_t length, size_t offset, int *line, int *column)
 {
@@ -21,12 +21,21 @@ void tj_text_place(const char *text, size_t length, size_t offset, int *line, in
 }
 
 void tj_messages_add_at(tj_messages *messages, const tj_piece *piece, size_t start, size_t end,
-                        const char *text)
+                        const char *format, ...)
 {
     int line, column;
     size_t count = messages->count;
+    tj_text text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    tj_text_vprintf(&text, format, arguments);
+    va_end(arguments);
     tj_text_place(piece->text, piece->length, start, &line, &column);
-    tj_messages_add(messages, true, piece->file, line, text);
+    if (text.failed)
+        messages->failed = true;
+    else
+        tj_messages_add(messages, true, piece->file, line, text.data);
+    tj_text_clear(&text);
     if (messages->failed || messages->count == count)
         return;
     tj_message *message = &messages->items[count];

@@ -7,7 +7,7 @@
  *
  * Some of it is seen in the text as it was written, the rest behind its macros
  * (expand.c): depth (nesting.c), and what libtcc takes in silence, declarations without
- * a type (typeless.c) and locals with much alignment (aligned.c).
+ * a type (typeless.c) and what it compiles to something else (silent.c).
  */
 #include <stdio.h>
 
@@ -16,15 +16,20 @@
 #include "read/typeless.h"
 
 struct tj_scanner {
-    tj_expander *expander;     /* owned */
-    tj_typeless *typeless; /* owned */
+    tj_expander *expander; /* owned */
+    tj_declared declared;  /* owned */
     tj_expanded text;      /* owned: the last one */
-    bool pastes;           /* ## was seen */
-    bool slashes;          /* a lone / as a macro's argument or body */
-    bool assembles;        /* asm was seen */
-    bool repeats;          /* a string with a directive that repeats was seen */
-    bool widens;           /* a wide string was seen */
-    bool joins;            /* strings side by side, perhaps by a macro, were seen */
+    int seen;              /* some of these, anywhere */
+};
+
+/* What is harmless alone. */
+enum {
+    PASTES = 1,     /* ## */
+    SLASHES = 2,    /* a lone / as a macro's argument or body */
+    ASSEMBLES = 4,  /* asm */
+    REPEATS = 8,    /* a string with a directive that repeats */
+    WIDENS = 16,    /* a wide string */
+    JOINS = 32      /* strings side by side, perhaps by a macro */
 };
 
 /* The scan of one piece. */
@@ -41,12 +46,10 @@ tj_scanner *tj_scanner_new(void)
     if (!scanner)
         return NULL;
     scanner->expander = tj_expander_new();
-    scanner->typeless = tj_typeless_new();
-    if (!scanner->expander || !scanner->typeless) {
-        tj_scanner_free(scanner);
-        return NULL;
-    }
-    return scanner;
+    if (scanner->expander)
+        return scanner;
+    tj_scanner_free(scanner);
+    return NULL;
 }
 
 void tj_scanner_free(tj_scanner *scanner)
@@ -55,7 +58,7 @@ void tj_scanner_free(tj_scanner *scanner)
         return;
     tj_expanded_clear(&scanner->text);
     tj_expander_free(scanner->expander);
-    tj_typeless_free(scanner->typeless);
+    tj_map_clear(&scanner->declared.types);
     tj_free(scanner);
 }
 
@@ -66,25 +69,18 @@ const tj_expanded *tj_scanner_text(const tj_scanner *scanner)
 
 /* ---- messages -------------------------------------------------------------- */
 
-/* The first fault is enough. */
+/* The first fault is enough. "%.*s" in the text stands for what is there. */
 static void refuse(scan *this, size_t start, size_t end, const char *text)
 {
     if (!this->refused)
-        tj_messages_add_at(this->messages, this->piece, start, end, text);
+        tj_messages_add_at(this->messages, this->piece, start, end, text, (int)(end - start),
+                           this->piece->text + start);
     this->refused = true;
 }
 
 static void refuse_token(scan *this, const tj_token *token, const char *text)
 {
     refuse(this, token->start, token->end, text);
-}
-
-static void refuse_word(scan *this, const tj_token *token, const char *text)
-{
-    tj_text whole = {0};
-    tj_text_printf(&whole, "'%.*s': %s", (int)token->length, token->text, text);
-    refuse_token(this, token, whole.failed ? text : whole.data);
-    tj_text_clear(&whole);
 }
 
 /* ---- the text as it was written ---------------------------------------------- */
@@ -128,61 +124,71 @@ static bool has_repeating_directive(const tj_token *token)
 /* Token i is a / next to what ends an argument or a body: ## might make // of two. */
 static bool is_lone_slash(const tj_tokens *raw, size_t i)
 {
-    static const char *const before[] = {"(", ",", "##", NULL};
-    static const char *const behind[] = {",", ")", "##", NULL};
     if (!tj_token_at(raw, i, "/"))
         return false;
-    bool begins = i > 0 && !raw->items[i].first && tj_token_among(raw, i - 1, before);
+    bool begins = i > 0 && !raw->items[i].first &&
+                  (tj_token_in(raw, i - 1, "(,") || tj_token_at(raw, i - 1, "##"));
     bool ends = i + 1 == raw->count || raw->items[i + 1].first;
-    return begins || ends || tj_token_among(raw, i + 1, behind);
+    return begins || ends || tj_token_in(raw, i + 1, ",)") || tj_token_at(raw, i + 1, "##");
 }
 
 /* libtcc writes past its memory when it joins strings of different widths. A macro can
  * bring them together, so both anywhere is what is looked for. i stands behind another
  * token. */
-static void note_strings(tj_scanner *shared, const tj_tokens *raw, size_t i)
+static int look_at_strings(const tj_tokens *raw, size_t i)
 {
     static const char *const prefixes[] = {"L", "u", "U", "u8", NULL};
     static const char *const stand_before[] = {"return", "sizeof", "else", "do", "include", NULL};
-    bool is_string = raw->items[i].kind == TJ_TOKEN_STRING;
-    bool after_string = raw->items[i - 1].kind == TJ_TOKEN_STRING;
-    bool after_name = tj_token_is_name(raw, i - 1);
-    bool after_prefix = after_name && tj_token_among(raw, i - 1, prefixes);
-    after_name = after_name && !after_prefix && !tj_token_among(raw, i - 1, stand_before);
-    if (is_string && after_prefix)
-        shared->widens = true;
-    if ((is_string && (after_string || after_name)) || (tj_token_is_name(raw, i) && after_string))
-        shared->joins = true;
+    if (raw->items[i - 1].kind == TJ_TOKEN_STRING)
+        return tj_token_is_name(raw, i) || raw->items[i].kind == TJ_TOKEN_STRING ? JOINS : 0;
+    if (raw->items[i].kind != TJ_TOKEN_STRING || !tj_token_is_name(raw, i - 1))
+        return 0;
+    return tj_token_among(raw, i - 1, prefixes)       ? WIDENS
+           : tj_token_among(raw, i - 1, stand_before) ? 0
+                                                      : JOINS;
 }
 
-static bool is_dangerous(const tj_scanner *shared)
+/* What the token at i is of these. */
+static int look_at_token(const tj_tokens *raw, size_t i)
 {
-    return (shared->pastes && shared->slashes) || (shared->assembles && shared->repeats) ||
-           (shared->widens && shared->joins);
+    const tj_token *token = &raw->items[i];
+    int seen = i > 0 ? look_at_strings(raw, i) : 0;
+    if (tj_token_is(token, "##"))
+        seen |= PASTES;
+    if (is_lone_slash(raw, i))
+        seen |= SLASHES;
+    if (tj_token_word(raw, i, TJ_ASSEMBLER))
+        seen |= ASSEMBLES;
+    if (token->kind == TJ_TOKEN_STRING && has_repeating_directive(token))
+        seen |= REPEATS;
+    return seen;
+}
+
+/* Why what was seen must not come together, or NULL. */
+static const char *danger_of(int seen)
+{
+    static const struct {
+        int both;
+        const char *text;
+    } dangers[] = {
+        {PASTES | SLASHES, "'/' as a macro's argument together with ## is not supported"},
+        {ASSEMBLES | REPEATS, "directives that repeat or fill are not supported in asm"},
+        {WIDENS | JOINS, "wide strings together with strings that are joined are not supported"}};
+    for (size_t i = 0; i < sizeof(dangers) / sizeof(*dangers); i++)
+        if ((seen & dangers[i].both) == dangers[i].both)
+            return dangers[i].text;
+    return NULL;
 }
 
 static void check_token(scan *this, const tj_tokens *raw, size_t i)
 {
-    tj_scanner *shared = this->shared;
     const tj_token *token = &raw->items[i];
-    bool was_dangerous = is_dangerous(shared);
-    shared->pastes |= tj_token_is(token, "##");
-    shared->slashes |= is_lone_slash(raw, i);
-    shared->assembles |= tj_token_word(raw, i, TJ_ASSEMBLER);
-    shared->repeats |= token->kind == TJ_TOKEN_STRING && has_repeating_directive(token);
-    if (i > 0)
-        note_strings(shared, raw, i);
+    int before = this->shared->seen;
+    this->shared->seen |= look_at_token(raw, i);
     if (token->kind == TJ_TOKEN_COMMENT)
         refuse_token(this, token, token->text);
-    if (was_dangerous)
-        return; /* that has been said */
-    if (shared->pastes && shared->slashes)
-        refuse_token(this, token, "'/' as a macro's argument together with ## is not supported");
-    if (shared->assembles && shared->repeats)
-        refuse_token(this, token, "directives that repeat or fill are not supported in asm");
-    if (shared->widens && shared->joins)
-        refuse_token(this, token,
-                     "wide strings together with strings that are joined are not supported");
+    if (this->shared->seen != before && !danger_of(before) && danger_of(this->shared->seen))
+        refuse_token(this, token, danger_of(this->shared->seen));
 }
 
 /* libtcc exits on some of the options that `#pragma comment(option, ...)` gives. */
@@ -218,10 +224,18 @@ static void check_unconditional(scan *this, const tj_tokens *tokens)
         if (conditions > 0)
             continue;
         if (token->word == TJ_THREAD_LOCAL)
-            refuse_word(this, token, "thread locals are not supported");
+            refuse_token(this, token, "'%.*s': thread locals are not supported");
         else if (token->kind == TJ_TOKEN_BAD)
             refuse_token(this, token, token->text);
     }
+}
+
+/* Returns false without memory. */
+static bool check_declarations(scan *this, tj_scope scope)
+{
+    tj_scanner *shared = this->shared;
+    shared->declared.includes = tj_expander_includes(shared->expander);
+    return tj_typeless_check(&shared->declared, &shared->text, this->piece, scope, this->messages);
 }
 
 /* Returns false without memory. */
@@ -245,9 +259,12 @@ static bool check_text(scan *this, tj_scope scope)
         return false;
     if (fault.text)
         refuse(this, fault.start, fault.end, fault.text);
-    return this->refused ||
-           tj_typeless_check(shared->typeless, text, tj_expander_includes(shared->expander),
-                             this->piece, scope, this->messages);
+    return this->refused || check_declarations(this, scope);
+}
+
+static tj_status status_of(const tj_messages *messages, size_t before)
+{
+    return messages->failed ? TJ_NO_MEMORY : messages->count > before ? TJ_COMPILE_FAILED : TJ_OK;
 }
 
 tj_status tj_scanner_check(tj_scanner *scanner, const tj_piece *piece, tj_scope scope,
@@ -255,9 +272,8 @@ tj_status tj_scanner_check(tj_scanner *scanner, const tj_piece *piece, tj_scope 
 {
     scan this = {.shared = scanner, .piece = piece, .messages = messages};
     size_t before = messages->count;
-    if (!check_text(&this, scope))
-        messages->failed = true;
-    return messages->failed ? TJ_NO_MEMORY : messages->count > before ? TJ_COMPILE_FAILED : TJ_OK;
+    messages->failed |= !check_text(&this, scope);
+    return status_of(messages, before);
 }
 
 /* "NAME=VALUE" as a directive. */
@@ -288,11 +304,22 @@ tj_status tj_scanner_define(tj_scanner *scanner, char *const *macros)
 tj_status tj_scan_check(const tj_piece *piece, tj_messages *messages)
 {
     tj_scanner *scanner = tj_scanner_new();
-    tj_status status = TJ_NO_MEMORY;
-    if (scanner)
-        status = tj_scanner_check(scanner, piece, TJ_FILE_SCOPE, messages);
-    else
-        messages->failed = true;
+    messages->failed |= !scanner;
+    tj_status status =
+        scanner ? tj_scanner_check(scanner, piece, TJ_FILE_SCOPE, messages) : TJ_NO_MEMORY;
     tj_scanner_free(scanner);
     return status;
+}
+
+tj_status tj_check_types(const tj_piece *piece, tj_messages *messages)
+{
+    tj_scanner *scanner = tj_scanner_new();
+    scan this = {.shared = scanner, .piece = piece, .messages = messages};
+    size_t before = messages->count;
+    if (scanner)
+        scanner->declared.complete = true;
+    messages->failed |= !scanner || !tj_expand(scanner->expander, piece, &scanner->text) ||
+                        !check_declarations(&this, TJ_FILE_SCOPE);
+    tj_scanner_free(scanner);
+    return status_of(messages, before);
 }

@@ -3,7 +3,6 @@
 #define TJ_READ_SCAN_H
 
 #include "read/expand.h"
-#include "read/place.h"
 
 /* Where a text stands. */
 typedef enum tj_scope {

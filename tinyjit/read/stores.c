@@ -105,17 +105,15 @@ static const char *type_named(const char *name, size_t length)
 }
 
 /* What the generated text, or a graph's declaration, says of a name; NULL: nothing. */
-static const char *declared_type(reader *this, size_t i)
+static const char *declared_type(const reader *this, const char *prefix, const char *name,
+                                 size_t length)
 {
-    const tj_token *token = &this->tokens.items[i];
-    char *name = this->declared.count ? tj_copy_bytes(token->text, token->length) : NULL;
-    const tj_map_item *item = name ? tj_map_get(&this->declared, name) : NULL;
-    tj_free(name);
+    const tj_map_item *item = tj_map_find(&this->declared, prefix, strlen(prefix), name, length);
     return item ? item->address : NULL;
 }
 
 /* The type that the name at i is, NULL: none of these. */
-static const char *type_at(reader *this, size_t i)
+static const char *type_at(const reader *this, size_t i)
 {
     static const char *const others[] = {"struct", "union",       "enum", "_Complex", "complex",
                                          "->",     "__complex__", ".",    NULL};
@@ -124,7 +122,7 @@ static const char *type_at(reader *this, size_t i)
     if (i > 0 && is_any(this, i - 1, others))
         return NULL;
     if (!type && token->length > 7 && !memcmp(token->text, "ctype__", 7))
-        return declared_type(this, i);
+        return declared_type(this, "", token->text, token->length);
     return type && i > 0 && is(this, i - 1, "long") ? "long double" : type;
 }
 
@@ -186,6 +184,14 @@ static void note_members(reader *this, size_t i, const char *type, size_t name)
 
 /* ---- variables -------------------------------------------------------------------- */
 
+static void declare(reader *this, const char *name, size_t length, const char *type)
+{
+    tj_map_item *item = tj_map_add(&this->declared, name, length);
+    if (item)
+        item->address = type;
+    this->failed |= !item;
+}
+
 /* parentheses: those around what is declared are not those of parameters. */
 static void remember(reader *this, size_t token, const char *type, size_t depth, size_t parentheses)
 {
@@ -198,9 +204,7 @@ static void remember(reader *this, size_t token, const char *type, size_t depth,
     if (!this->declares || !type || depth)
         return;
     const tj_token *name = &this->tokens.items[token];
-    char *copy = tj_copy_bytes(name->text, name->length);
-    this->failed |= !copy || !tj_map_set(&this->declared, copy, type, false);
-    tj_free(copy);
+    declare(this, name->text, name->length, type);
 }
 
 static void forget(reader *this)
@@ -213,8 +217,7 @@ static const variable *find(const reader *this, size_t i)
 {
     const tj_token *wanted = &this->tokens.items[i];
     for (size_t k = this->count, left = MOST_VARIABLES; k-- > 0 && left-- > 0;) {
-        const tj_token *token = &this->tokens.items[this->items[k].token];
-        if (token->length == wanted->length && !memcmp(token->text, wanted->text, token->length))
+        if (tj_token_same(&this->tokens.items[this->items[k].token], wanted))
             return &this->items[k];
     }
     return NULL;
@@ -314,15 +317,10 @@ static size_t behind_indices(const reader *this, size_t i, size_t *depth)
 static void look_for_item(reader *this, size_t i)
 {
     const tj_token *token = &this->tokens.items[i];
-    tj_text name = {0};
-    tj_text_puts(&name, "ctype__");
-    tj_text_add(&name, token->text + 6, token->length - 6);
-    const tj_map_item *item = name.failed ? NULL : tj_map_get(&this->declared, name.data);
+    const char *type = declared_type(this, "ctype__", token->text + 6, token->length - 6);
     size_t behind = mate(this, i + 1);
-    if (item && behind < this->tokens.count && is(this, behind + 1, "="))
-        note(this, behind + 2, item->address, i);
-    this->failed |= name.failed;
-    tj_text_clear(&name);
+    if (type && behind < this->tokens.count && is(this, behind + 1, "="))
+        note(this, behind + 2, type, i);
 }
 
 /* "name = value", "name[i] = value", "*name = value". */
@@ -339,9 +337,10 @@ static void look_for_assignment(reader *this, size_t i)
         depth++;
     }
     const variable *found = find(this, i);
-    const char *type = found   ? (found->depth == depth ? found->type : NULL)
-                       : depth ? NULL
-                               : declared_type(this, i);
+    const char *type =
+        found   ? (found->depth == depth ? found->type : NULL)
+        : depth ? NULL
+                : declared_type(this, "", this->tokens.items[i].text, this->tokens.items[i].length);
     note(this, behind + 1, type, i);
 }
 
@@ -486,10 +485,9 @@ static void take_definition(reader *this, const char *line, size_t length)
         return;
     const char *name = line + 8, *end = line + length;
     const char *blank = memchr(name, ' ', (size_t)(end - name));
-    char *copy = blank ? tj_copy_bytes(name, (size_t)(blank - name)) : NULL;
-    const char *type = blank ? type_named(blank + 1, (size_t)(end - blank - 1)) : NULL;
-    this->failed |= !copy || !tj_map_set(&this->declared, copy, type, false);
-    tj_free(copy);
+    if (blank)
+        declare(this, name, (size_t)(blank - name),
+                type_named(blank + 1, (size_t)(end - blank - 1)));
 }
 
 /* The #line directive says that generated text follows. */

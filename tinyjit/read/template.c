@@ -6,9 +6,7 @@
  */
 #include <string.h>
 
-#include "internal.h"
-#include "read/lexer.h"
-#include "read/place.h"
+#include "read/tokens.h"
 
 static const tj_binding *find_binding(const tj_binding *bindings, size_t nbindings,
                                       const char *name, size_t length)

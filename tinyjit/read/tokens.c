@@ -44,11 +44,6 @@ bool tj_tokens_list(tj_tokens *this, const char *text, size_t length)
     return fine;
 }
 
-static bool is_one(const tj_token *token, const char *bytes)
-{
-    return token->kind == TJ_TOKEN_PUNCTUATOR && token->length == 1 && strchr(bytes, *token->text);
-}
-
 /* The open brackets are a list through mates: each holds the one around it. */
 bool tj_tokens_pair(tj_tokens *this)
 {
@@ -61,10 +56,10 @@ bool tj_tokens_pair(tj_tokens *this)
             for (size_t end = tj_tokens_behind_line(this, i); i < end; i++)
                 this->mates[i] = i;
             i--;
-        } else if (is_one(&this->items[i], "([{")) {
+        } else if (tj_token_in(this, i, "([{")) {
             this->mates[i] = open;
             open = i;
-        } else if (is_one(&this->items[i], ")]}")) {
+        } else if (tj_token_in(this, i, ")]}")) {
             size_t around = open < this->count ? this->mates[open] : open;
             this->mates[i] = open;
             if (open < this->count)

@@ -19,7 +19,7 @@ typedef struct tj_tokens {
 
 /* What is wrong with a text, and where. */
 typedef struct tj_fault {
-    const char *text; /* static; NULL: nothing */
+    const char *text; /* static; NULL: nothing. "%.*s" in it stands for what is there */
     size_t start, end;
 } tj_fault;
 
@@ -45,6 +45,12 @@ static inline bool tj_token_word(const tj_tokens *tokens, size_t i, int words)
     return i < tokens->count && (tokens->items[i].word & words);
 }
 
+/* ... is one of these punctuators of one byte each. */
+static inline bool tj_token_in(const tj_tokens *tokens, size_t i, const char *bytes)
+{
+    return i < tokens->count && tj_token_is_one(&tokens->items[i], bytes);
+}
+
 /* One of the words of a NULL-terminated list. */
 bool tj_token_among(const tj_tokens *tokens, size_t i, const char *const *words);
 bool tj_token_is_name(const tj_tokens *tokens, size_t i);
@@ -56,6 +62,14 @@ bool tj_token_directs(const tj_tokens *tokens, size_t i);
 size_t tj_tokens_behind_line(const tj_tokens *tokens, size_t i);
 /* Where the lines end that the condition at i, such as #if 0, takes out. */
 size_t tj_tokens_behind_dead_lines(const tj_tokens *tokens, size_t i);
+
+/* ---- place.c ---------------------------------------------------------------------- */
+
+/* The place of an offset: both 1-based, columns in bytes. */
+void tj_text_place(const char *text, size_t length, size_t offset, int *line, int *column);
+/* Appends an error about the bytes [start, end) of a piece. */
+void tj_messages_add_at(tj_messages *messages, const tj_piece *piece, size_t start, size_t end,
+                        const char *format, ...);
 
 /* ---- vocabulary.c ----------------------------------------------------------------- */
 

@@ -11,39 +11,14 @@
  */
 #include "read/typeless.h"
 
-struct tj_typeless {
-    tj_names *types; /* owned: all names in typedefs */
-    bool complete;   /* there are no others */
-};
-
 /* The check of one text. */
 typedef struct check {
-    tj_typeless *shared;
+    tj_declared *declared;
     const tj_piece *piece;
     tj_messages *messages;
     const tj_tokens *tokens;
-    bool includes;
     bool found;
 } check;
-
-tj_typeless *tj_typeless_new(void)
-{
-    tj_typeless *typeless = tj_alloc_zeroed(1, sizeof *typeless);
-    if (typeless)
-        typeless->types = tj_names_new();
-    if (typeless && typeless->types)
-        return typeless;
-    tj_typeless_free(typeless);
-    return NULL;
-}
-
-void tj_typeless_free(tj_typeless *typeless)
-{
-    if (!typeless)
-        return;
-    tj_names_free(typeless->types);
-    tj_free(typeless);
-}
 
 /* ---- words ------------------------------------------------------------------- */
 
@@ -113,11 +88,7 @@ static bool is_type_name(const check *this, size_t i)
     const tj_token *token = &this->tokens->items[i];
     bool ends = token->length > 2 && !memcmp(token->text + token->length - 2, "_t", 2);
     bool numpy = token->length > 4 && !memcmp(token->text, "npy_", 4);
-    char *name = tj_copy_bytes(token->text, token->length);
-    bool known = !name || tj_names_have(this->shared->types, name);
-    this->messages->failed |= !name;
-    tj_free(name);
-    return known || ends || numpy;
+    return ends || numpy || tj_map_find(&this->declared->types, token->text, token->length, "", 0);
 }
 
 /* ---- what is found -------------------------------------------------------------- */
@@ -125,20 +96,16 @@ static bool is_type_name(const check *this, size_t i)
 static void refuse(check *this, size_t i, const char *what)
 {
     const tj_token *token = &this->tokens->items[i];
-    tj_text text = {0};
     if (this->found)
         return; /* the first is enough */
     this->found = true;
     if (token->kind == TJ_TOKEN_NAME)
-        tj_text_printf(&text, "%s '%.*s' has no type (C once took int for it)", what,
-                       (int)token->length, token->text);
+        tj_messages_add_at(this->messages, this->piece, token->start, token->end,
+                           "%s '%.*s' has no type (C once took int for it)", what,
+                           (int)token->length, token->text);
     else
-        tj_text_printf(&text, "a type is missing here (C once took int for it)");
-    if (text.failed)
-        this->messages->failed = true;
-    else
-        tj_messages_add_at(this->messages, this->piece, token->start, token->end, text.data);
-    tj_text_clear(&text);
+        tj_messages_add_at(this->messages, this->piece, token->start, token->end,
+                           "a type is missing here (C once took int for it)");
 }
 
 /* ---- heads of functions ------------------------------------------------------------ */
@@ -201,8 +168,7 @@ static bool is_used(const check *this, const tj_token *name, size_t start, size_
         const tj_token *token = &this->tokens->items[i];
         bool argument =
             i > 1 && is(this, i - 1, "(") && is_own_name(this, i - 2) && !is_upper(this, i - 2);
-        if (token->kind == TJ_TOKEN_NAME && token->length == name->length &&
-            !memcmp(token->text, name->text, name->length) &&
+        if (token->kind == TJ_TOKEN_NAME && tj_token_same(token, name) &&
             (argument || is_any(this, i - 1, beside) || is_any(this, i + 1, beside) ||
              is_any(this, i - 1, before) || is_any(this, i + 1, behind)))
             return true;
@@ -213,8 +179,7 @@ static bool is_used(const check *this, const tj_token *name, size_t start, size_
 static bool is_among(const check *this, const tj_token *name, size_t start, size_t end)
 {
     for (size_t i = start; i < end; i++)
-        if (this->tokens->items[i].length == name->length &&
-            !memcmp(this->tokens->items[i].text, name->text, name->length))
+        if (tj_token_same(&this->tokens->items[i], name))
             return true;
     return false;
 }
@@ -225,7 +190,7 @@ static void check_old_parameters(check *this, size_t open, bool begins)
     size_t close = mate(this, open), body = body_of(this, close);
     bool direct = body == close + 1;
     if (body >= this->tokens->count || !has_bare_names(this, open) || mate(this, body) < body ||
-        (begins && direct && this->includes)) /* a macro, perhaps */
+        (begins && direct && this->declared->includes)) /* a macro, perhaps */
         return;
     for (size_t i = open + 1; i < close; i += 2) {
         const tj_token *name = &this->tokens->items[i];
@@ -247,8 +212,8 @@ static void judge_function(check *this, size_t name, bool specified)
     bool defined = body < count, old = defined && body > close + 1;
     bool declared = is_any(this, close + 1, ends) && !is_type_name(this, name);
     bool typed = has_typed_parameter(this, open, defined);
-    bool certain = !this->includes && (defined || specified || typed); /* no macro */
-    if (this->includes && !is_upper(this, name))
+    bool certain = !this->declared->includes && (defined || specified || typed); /* no macro */
+    if (this->declared->includes && !is_upper(this, name))
         certain =
             defined ? typed || old || (specified && is_lower(this, name)) : typed && specified;
     if ((defined || declared) && certain)
@@ -316,7 +281,7 @@ static void judge_parameter(check *this, size_t name)
     for (; i < count && (depth > 0 || !is(this, i, ")")); i++)
         depth += is(this, i, "(") - (size_t)is(this, i, ")");
     size_t body = i + 1;
-    if (this->shared->complete && !is_type_name(this, name))
+    if (this->declared->complete && !is_type_name(this, name))
         refuse(this, name, "the parameter");
     else if (is(this, body, "{") && mate(this, body) > body && mate(this, body) < count &&
              is_used(this, &this->tokens->items[name], body, mate(this, body)))
@@ -332,7 +297,7 @@ static void judge_name(check *this, size_t i, setting where)
     else if (where == IN_PARAMETERS && (is(this, i + 1, ",") || is(this, i + 1, ")")))
         judge_parameter(this, i);
     else if (where == IN_BLOCK && is_any(this, i + 1, ends) &&
-             !(this->includes && is_upper(this, i)) &&
+             !(this->declared->includes && is_upper(this, i)) &&
              (is(this, i + 1, "=") || !is_type_name(this, i)))
         refuse(this, i, "the variable");
 }
@@ -385,8 +350,8 @@ static void learn_types(check *this, size_t i, size_t end)
             end = mate(this, end);
         else if (is_own_name(this, end))
             this->messages->failed |=
-                !tj_names_collect(this->shared->types, this->tokens->items[end].text,
-                                  this->tokens->items[end].length);
+                !tj_map_add(&this->declared->types, this->tokens->items[end].text,
+                            this->tokens->items[end].length);
     }
 }
 
@@ -440,39 +405,19 @@ static bool copy_certain(const tj_tokens *from, tj_tokens *to)
     return fine && tj_tokens_pair(to);
 }
 
-bool tj_typeless_check(tj_typeless *typeless, const tj_expanded *text, bool includes,
-                       const tj_piece *piece, tj_scope scope, tj_messages *messages)
+bool tj_typeless_check(tj_declared *declared, const tj_expanded *text, const tj_piece *piece,
+                       tj_scope scope, tj_messages *messages)
 {
     tj_tokens certain = {0};
-    check this = {.shared = typeless,
+    check this = {.declared = declared,
                   .piece = piece,
                   .messages = messages,
-                  .tokens = text->doubts ? &certain : &text->tokens,
-                  .includes = includes};
+                  .tokens = text->doubts ? &certain : &text->tokens};
     bool fine = !text->doubts || copy_certain(&text->tokens, &certain);
     if (fine) {
         check_tokens(&this, scope);
-        fine = tj_aligned_check(this.tokens, piece, scope, messages) &&
-               tj_addresses_check(this.tokens, piece, messages) &&
-               tj_large_check(this.tokens, piece, messages) &&
-               tj_rows_check(this.tokens, piece, messages);
+        tj_silent_check(this.tokens, piece, scope, messages);
     }
     tj_tokens_clear(&certain);
     return fine && !messages->failed;
-}
-
-tj_status tj_check_types(const tj_piece *piece, tj_messages *messages)
-{
-    tj_typeless *typeless = tj_typeless_new();
-    tj_expander *expander = tj_expander_new();
-    tj_expanded text = {0};
-    if (typeless)
-        typeless->complete = true;
-    bool fine = typeless && expander && tj_expand(expander, piece, &text) &&
-                tj_typeless_check(typeless, &text, tj_expander_includes(expander), piece,
-                                  TJ_FILE_SCOPE, messages);
-    tj_expanded_clear(&text);
-    tj_expander_free(expander);
-    tj_typeless_free(typeless);
-    return !fine ? TJ_NO_MEMORY : messages->count ? TJ_COMPILE_FAILED : TJ_OK;
 }

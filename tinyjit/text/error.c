@@ -6,9 +6,6 @@
  */
 #include "internal.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 static const char *const briefs[] = {
     [TJ_OK] = "no error",
     [TJ_NO_MEMORY] = "out of memory",
@@ -51,21 +48,19 @@ tj_status tj_fail(tj_error *error, tj_status status, const char *format, ...)
         return status;
     if (status == TJ_NO_MEMORY)
         return tj_fail_no_memory(error);
-    va_list arguments, again;
+    tj_text text = {0};
+    va_list arguments;
     va_start(arguments, format);
-    va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    tj_text_vprintf(&text, format, arguments);
     va_end(arguments);
-    char *text = length < 0 ? NULL : tj_realloc(NULL, 0, (size_t)length + 1);
-    if (text)
-        vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
-    if (!text)
+    if (text.failed) {
+        tj_text_clear(&text);
         return tj_fail_no_memory(error);
+    }
     /* Only now: the arguments may point into the old text. */
     tj_error_clear(error);
     error->status = status;
     error->brief = briefs[status];
-    error->text = text;
+    error->text = text.data;
     return status;
 }

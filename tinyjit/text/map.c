@@ -7,19 +7,33 @@
 #include <stdint.h>
 #include <string.h>
 
-static size_t hash(const char *name)
+/* A name in two parts, so that a prefix need not be copied in front of it. */
+typedef struct key {
+    const char *head, *tail;
+    size_t head_length, tail_length;
+} key;
+
+static uint64_t hash_more(uint64_t hash, const char *bytes, size_t length)
 {
-    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 0x100000001b3u;
-    return (size_t)(h ^ (h >> 32));
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u; /* FNV-1a */
+    return hash;
 }
 
-/* The slot that holds name, or the free one where it belongs. */
-static tj_map_item *slot_for(const tj_map *map, const char *name)
+static bool is_named(const char *name, key wanted)
 {
-    size_t i = hash(name) & (map->capacity - 1);
-    while (map->items[i].name && strcmp(map->items[i].name, name) != 0)
+    return !strncmp(name, wanted.head, wanted.head_length) &&
+           !strncmp(name + wanted.head_length, wanted.tail, wanted.tail_length) &&
+           !name[wanted.head_length + wanted.tail_length];
+}
+
+/* The slot that holds the name, or the free one where it belongs. */
+static tj_map_item *slot_for(const tj_map *map, key wanted)
+{
+    uint64_t hash = hash_more(0xcbf29ce484222325u, wanted.head, wanted.head_length);
+    hash = hash_more(hash, wanted.tail, wanted.tail_length);
+    size_t i = (size_t)(hash ^ (hash >> 32)) & (map->capacity - 1);
+    while (map->items[i].name && !is_named(map->items[i].name, wanted))
         i = (i + 1) & (map->capacity - 1);
     return &map->items[i];
 }
@@ -30,36 +44,52 @@ static bool enlarge(tj_map *map)
     larger.items = tj_alloc_zeroed(larger.capacity, sizeof *larger.items);
     if (!larger.items)
         return false;
-    for (size_t i = 0; i < map->capacity; i++)
-        if (map->items[i].name)
-            *slot_for(&larger, map->items[i].name) = map->items[i];
+    for (size_t i = 0; i < map->capacity; i++) {
+        const char *name = map->items[i].name;
+        if (name)
+            *slot_for(&larger, (key){name, "", strlen(name), 0}) = map->items[i];
+    }
     tj_free(map->items);
     *map = larger;
     return true;
 }
 
-bool tj_map_set(tj_map *map, const char *name, const void *address, bool neutral)
+tj_map_item *tj_map_add(tj_map *map, const char *name, size_t length)
 {
     if (2 * (map->count + 1) > map->capacity && !enlarge(map))
-        return false;
-    tj_map_item *item = slot_for(map, name);
+        return NULL;
+    tj_map_item *item = slot_for(map, (key){name, "", length, 0});
     if (!item->name) {
-        item->name = tj_copy_string(name);
+        item->name = tj_copy_bytes(name, length);
         if (!item->name)
-            return false;
+            return NULL;
         map->count++;
     }
+    return item;
+}
+
+bool tj_map_set(tj_map *map, const char *name, const void *address, bool neutral)
+{
+    tj_map_item *item = tj_map_add(map, name, strlen(name));
+    if (!item)
+        return false;
     item->address = address;
     item->neutral = neutral;
     return true;
 }
 
-const tj_map_item *tj_map_get(const tj_map *map, const char *name)
+const tj_map_item *tj_map_find(const tj_map *map, const char *prefix, size_t prefix_length,
+                               const char *name, size_t length)
 {
     if (map->count == 0)
         return NULL;
-    const tj_map_item *item = slot_for(map, name);
+    const tj_map_item *item = slot_for(map, (key){prefix, name, prefix_length, length});
     return item->name ? item : NULL;
+}
+
+const tj_map_item *tj_map_get(const tj_map *map, const char *name)
+{
+    return tj_map_find(map, name, strlen(name), "", 0);
 }
 
 void tj_map_clear(tj_map *map)

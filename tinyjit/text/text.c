@@ -5,7 +5,6 @@
  */
 #include "internal.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,14 +67,12 @@ void tj_text_puts(tj_text *text, const char *string)
 }
 
 /* Mostly the room that is there is enough, and one pass will do. */
-void tj_text_printf(tj_text *text, const char *format, ...)
+void tj_text_vprintf(tj_text *text, const char *format, va_list arguments)
 {
-    va_list arguments, again;
+    va_list again;
     size_t room = text->failed ? 0 : text->capacity - text->length;
-    va_start(arguments, format);
     va_copy(again, arguments);
     int length = vsnprintf(room ? text->data + text->length : NULL, room, format, arguments);
-    va_end(arguments);
     if (length < 0)
         text->failed = true;
     else if ((size_t)length < room)
@@ -87,6 +84,14 @@ void tj_text_printf(tj_text *text, const char *format, ...)
         text->data[text->length] = '\0'; /* what the first pass wrote behind the end */
     }
     va_end(again);
+}
+
+void tj_text_printf(tj_text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    tj_text_vprintf(text, format, arguments);
+    va_end(arguments);
 }
 
 static void quote_byte(tj_text *text, char byte)

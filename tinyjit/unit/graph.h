@@ -3,8 +3,7 @@
  *     template.c         %(name)s
  *     declare.c          reading texts that only declare
  *     tokens.c           a text as an array of tokens, for the readers
- *     statements.c       a walk through the statements of a text
- *     confine.c          what a text in a block must not do in them
+ *     confine.c          what the statements of a text in a block must not do
  *     graph_check.c      all of these, over all texts of a graph
  *     emit_graph.c       the C text (emit_graph.h)
  *     graph.c            check, emit, compile

@@ -226,16 +226,14 @@ static const absence *find_absence(const absence *absences, const tj_token *toke
 static void refuse_name(const tj_piece *piece, const tj_token *token, const absence *absent,
                         const char *operand, tj_messages *messages)
 {
-    tj_text text = {0};
-    tj_text_printf(&text, "'%.*s' ", (int)token->length, token->text);
-    const char *rest = strstr(absent->reason, "%s");
-    tj_text_add(&text, absent->reason, (size_t)(rest - absent->reason));
-    tj_text_printf(&text, "%s%s", operand, rest + 2);
-    if (text.failed)
+    tj_text reason = {0};
+    tj_text_printf(&reason, absent->reason, operand);
+    if (reason.failed)
         messages->failed = true;
     else
-        tj_messages_add_at(messages, piece, token->start, token->end, text.data);
-    tj_text_clear(&text);
+        tj_messages_add_at(messages, piece, token->start, token->end, "'%.*s' %s",
+                           (int)token->length, token->text, reason.data);
+    tj_text_clear(&reason);
 }
 
 /* Refuses the first absent name. types is NULL, or the operands' types. */

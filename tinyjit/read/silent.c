@@ -1,0 +1,388 @@
+/* silent.c: what libtcc compiles in silence to something else (typeless.h).
+ *
+ * One walk over the tokens looks for four constructs. Of each, the first that is found is
+ * refused.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "read/typeless.h"
+
+/* ---- locals that ask for more alignment than libtcc gives ---------------------------- */
+
+/* Its frames are aligned to 16 bytes, and locals in them not further. Data with static
+ * storage is placed as it is asked for. */
+enum {
+    MOST_ALIGNMENT = 16 /* bytes */
+};
+
+/* "aligned(64)" or "_Alignas(64)" at i: how much is asked for. */
+static long alignment_at(const tj_tokens *tokens, size_t i)
+{
+    static const char *const words[] = {"_Alignas", "alignas", "aligned", "__aligned__", NULL};
+    if (!tj_token_is_name(tokens, i) || !tj_token_among(tokens, i, words) ||
+        !tj_token_at(tokens, i + 1, "(") || !tj_token_at(tokens, i + 3, ")") ||
+        tokens->items[i + 2].kind != TJ_TOKEN_NUMBER)
+        return 0;
+    return strtol(tokens->items[i + 2].text, NULL, 0);
+}
+
+/* The declaration that i is part of has static storage. */
+static bool is_static(const tj_tokens *tokens, size_t i)
+{
+    static const char *const words[] = {"static", "extern", NULL};
+    while (i > 0 && !tj_token_in(tokens, i - 1, ";{}"))
+        if (tj_token_among(tokens, --i, words))
+            return true;
+    return false;
+}
+
+static size_t find_aligned(const tj_tokens *tokens, size_t i, bool inside)
+{
+    bool wrong = inside && alignment_at(tokens, i) > MOST_ALIGNMENT && !is_static(tokens, i);
+    return wrong ? i : tokens->count;
+}
+
+/* ---- memory whose address is written as a number ------------------------------------- */
+
+/* libtcc cuts it to 32 bits and accesses another place: `*(double *)0x7f1234567890 = 1`. So
+ * it does with some of what is read, as `1 + *(double *)0x7f1234567890`, and with no pointer
+ * that is a variable. What is looked for is a number, with casts and constants around it, and
+ * then an access. */
+
+/* An expression that grows around a number. */
+typedef struct place {
+    const tj_tokens *tokens;
+    size_t first, behind;
+    bool cast;    /* the number is a pointer, or made larger */
+    bool pointer; /* what is certain of the outermost cast */
+    bool access;  /* this is what lies there */
+} place;
+
+/* More than libtcc keeps, which extends the sign. */
+static bool is_far(const tj_tokens *tokens, size_t i)
+{
+    static const char digits[] = "0123456789abcdefABCDEFxXuUlL";
+    const tj_token *token = &tokens->items[i];
+    if (token->kind != TJ_TOKEN_NUMBER || strspn(token->text, digits) < token->length)
+        return false;
+    errno = 0;
+    return strtoull(token->text, NULL, 0) > INT32_MAX && !errno;
+}
+
+/* The tokens from `first` on, up to `behind`, name nothing. */
+static bool is_constant(const tj_tokens *tokens, size_t first, size_t behind)
+{
+    for (size_t i = first; i < behind; i++)
+        if (tokens->items[i].kind != TJ_TOKEN_NUMBER &&
+            tokens->items[i].kind != TJ_TOKEN_PUNCTUATOR)
+            return false;
+    return behind > first && behind <= tokens->count;
+}
+
+/* The parentheses that end at i are those of a statement. */
+static bool ends_head(const tj_tokens *tokens, size_t i)
+{
+    static const char *const words[] = {"if", "while", "for", "switch", NULL};
+    size_t open = tokens->mates[i];
+    return open > 0 && open < i && tj_token_among(tokens, open - 1, words);
+}
+
+/* The last token of something that has a value, so that * behind it multiplies. */
+static bool ends_operand(const tj_tokens *tokens, size_t i)
+{
+    static const char *const words[] = {"return", "else", "do", "case", NULL};
+    if (tj_token_at(tokens, i, ")"))
+        return !ends_head(tokens, i);
+    return tokens->items[i].kind == TJ_TOKEN_NUMBER || tj_token_at(tokens, i, "]") ||
+           (tj_token_is_name(tokens, i) && !tj_token_among(tokens, i, words));
+}
+
+/* Takes what is behind. False: nothing of that kind is. */
+static bool grow_behind(place *this)
+{
+    static const char *const signs[] = {"+", "-", NULL};
+    size_t next = this->behind;
+    if (this->cast && tj_token_at(this->tokens, next, "[") &&
+        is_constant(this->tokens, next + 1, this->tokens->mates[next])) {
+        this->behind = this->tokens->mates[next] + 1;
+        this->access = true;
+    } else if (tj_token_is_name(this->tokens, next + 1) &&
+               ((this->cast && tj_token_at(this->tokens, next, "->")) ||
+                (this->access && tj_token_at(this->tokens, next, ".")))) {
+        this->behind = next + 2;
+        this->access = true;
+    } else if (!this->access && tj_token_among(this->tokens, next, signs) &&
+               is_constant(this->tokens, next + 1, next + 2)) {
+        this->behind = next + 2;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Takes what is in front, or around. */
+static bool grow_before(place *this)
+{
+    if (this->first == 0)
+        return false;
+    size_t before = this->first - 1;
+    if (tj_token_at(this->tokens, before, "(") && this->tokens->mates[before] == this->behind) {
+        this->behind++;
+        this->first = before;
+    } else if (tj_token_at(this->tokens, before, ")") && this->tokens->mates[before] < before &&
+               !this->access) {
+        this->first = this->tokens->mates[before];
+        this->cast = true;
+        this->pointer = tj_token_at(this->tokens, before - 1, "*");
+    } else if (this->cast && tj_token_at(this->tokens, before, "*") &&
+               (this->pointer || before == 0 || !ends_operand(this->tokens, before - 1))) {
+        this->first = before;
+        this->access = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static size_t find_address(const tj_tokens *tokens, size_t i, bool inside)
+{
+    place this = {.tokens = tokens, .first = i, .behind = i + 1};
+    (void)inside;
+    if (!is_far(tokens, i))
+        return tokens->count;
+    while (grow_behind(&this) || grow_before(&this))
+        ;
+    bool taken = this.first > 0 && tj_token_at(tokens, this.first - 1, "&");
+    return this.access && !taken ? i : tokens->count;
+}
+
+/* ---- arrays of 2 GiB and more -------------------------------------------------------- */
+
+/* libtcc counts their bytes in 32 bits: `char a[65536][65537]` gets 64 KiB. What is looked
+ * for is two words in a row, as in `double a`, with brackets behind them; dims that name
+ * something count as one. */
+
+/* Bytes of an item; of a type that is not listed a guess, as a wrong size is worse than an
+ * array on the heap. */
+enum {
+    UNKNOWN = 16
+};
+
+static const struct {
+    const char *word;
+    int size;
+} SIZES[] = {{"char", 1},       {"bool", 1},     {"_Bool", 1},     {"npy_bool", 1},
+             {"int8_t", 1},     {"uint8_t", 1},  {"npy_int8", 1},  {"npy_uint8", 1},
+             {"short", 2},      {"int16_t", 2},  {"uint16_t", 2},  {"npy_int16", 2},
+             {"npy_uint16", 2}, {"int", 4},      {"unsigned", 4},  {"float", 4},
+             {"int32_t", 4},    {"uint32_t", 4}, {"npy_int32", 4}, {"npy_uint32", 4},
+             {"npy_float", 4}};
+
+static int size_of(const tj_tokens *tokens, size_t word)
+{
+    if (word > 0 && tj_token_at(tokens, word - 1, "long"))
+        return tj_token_at(tokens, word, "double") ? 16 : 8;
+    for (size_t i = 0; i < sizeof(SIZES) / sizeof(*SIZES); i++)
+        if (tj_token_at(tokens, word, SIZES[i].word))
+            return SIZES[i].size;
+    return tj_token_at(tokens, word, "double") || tj_token_at(tokens, word, "long") ? 8 : UNKNOWN;
+}
+
+static double sum(const tj_tokens *tokens, size_t *at, size_t end);
+
+static double number(const tj_tokens *tokens, size_t *at, size_t end)
+{
+    size_t i = (*at)++;
+    double value = 1;
+    if (tj_token_at(tokens, i, "(") && tokens->mates[i] < end) {
+        value = sum(tokens, at, tokens->mates[i]);
+        *at = tokens->mates[i] + 1;
+    } else if (i < end && tokens->items[i].kind == TJ_TOKEN_NUMBER) {
+        value = (double)strtoull(tokens->items[i].text, NULL, 0);
+    }
+    return value;
+}
+
+static double product(const tj_tokens *tokens, size_t *at, size_t end)
+{
+    double value = number(tokens, at, end);
+    while (*at < end && tj_token_at(tokens, *at, "*")) {
+        ++*at;
+        value *= number(tokens, at, end);
+    }
+    return value;
+}
+
+/* Sums and shifts; what follows that is neither is left out. */
+static double sum(const tj_tokens *tokens, size_t *at, size_t end)
+{
+    double value = product(tokens, at, end);
+    while (*at < end) {
+        size_t sign = (*at)++;
+        if (tj_token_at(tokens, sign, "<<")) {
+            double bits = product(tokens, at, end);
+            value *= bits < 64 ? (double)(1ull << (unsigned)bits) : 0;
+        } else if (tj_token_at(tokens, sign, "+")) {
+            value += product(tokens, at, end);
+        } else if (tj_token_at(tokens, sign, "-")) {
+            value -= product(tokens, at, end);
+        } else {
+            break;
+        }
+    }
+    return value;
+}
+
+/* Items of what the brackets from `at` on declare; *at: behind them. */
+static double items_of(const tj_tokens *tokens, size_t *at)
+{
+    double items = 1;
+    while (tj_token_at(tokens, *at, "[") && tokens->mates[*at] < tokens->count) {
+        size_t inside = *at + 1, end = tokens->mates[*at];
+        double dim = inside < end ? sum(tokens, &inside, end) : 1;
+        items *= dim > 1 ? dim : 1;
+        *at = end + 1;
+    }
+    return items;
+}
+
+/* From the first declarator on: double a[2], *b[3], c = 1, d[4]. The place of one that is too
+ * large, or the end of the text. The body of a function ends the list. */
+static size_t large_declarator(const tj_tokens *tokens, size_t first)
+{
+    size_t at = first;
+    int size = size_of(tokens, first - 1);
+    while (at < tokens->count) {
+        bool pointer = tj_token_at(tokens, at, "*");
+        while (tj_token_at(tokens, at, "*"))
+            at++;
+        size_t name = at;
+        if (!tj_token_is_name(tokens, at++) ||
+            items_of(tokens, &at) * (pointer ? 8 : size) >= 2147483648.0)
+            return tj_token_is_name(tokens, name) ? name : tokens->count;
+        for (bool given = false; at < tokens->count && !tj_token_at(tokens, at, ",");) {
+            bool body = tj_token_at(tokens, at, "{") && tj_token_at(tokens, at - 1, ")") && !given;
+            if (body || tj_token_at(tokens, at, ";") || tj_token_at(tokens, at, ")"))
+                return tokens->count;
+            given |= tj_token_at(tokens, at, "=");
+            at = tokens->mates[at] > at && tokens->mates[at] < tokens->count ? tokens->mates[at] + 1
+                                                                             : at + 1;
+        }
+        at++;
+    }
+    return tokens->count;
+}
+
+static size_t find_large(const tj_tokens *tokens, size_t i, bool inside)
+{
+    bool two =
+        tj_token_is_name(tokens, i + 1) && !tj_token_word(tokens, i, TJ_STATEMENT | TJ_MEASURE);
+    bool pointer = tj_token_word(tokens, i, TJ_TYPE) && tj_token_at(tokens, i + 1, "*");
+    (void)inside;
+    return two || pointer ? large_declarator(tokens, i + 1) : tokens->count;
+}
+
+/* ---- parameters that point to rows of a length that another one says ----------------- */
+
+/* libtcc takes the length of `double (*a)[n]` from a place on the stack that nothing has
+ * set, where a[][n], the same type, is right. Of a definition's own parameters only: a local
+ * pointer is fine. */
+
+/* The token behind the declarator `(*restrict a)` that begins at i, whose name is at *name;
+ * 0: there is none. */
+static size_t behind_pointer(const tj_tokens *tokens, size_t i, size_t *name)
+{
+    size_t end = tokens->mates[i];
+    if (!tj_token_at(tokens, i, "(") || !tj_token_at(tokens, i + 1, "*") || end >= tokens->count)
+        return 0;
+    for (*name = i + 2; tj_token_word(tokens, *name, TJ_QUALIFIER); ++*name)
+        ;
+    return tj_token_is_name(tokens, *name) && *name + 1 == end ? end + 1 : 0;
+}
+
+/* The name at i is a parameter's of the list. */
+static bool is_parameter(const tj_tokens *tokens, size_t i, size_t open)
+{
+    static const char *const behind[] = {",", ")", "[", NULL};
+    for (size_t k = open + 1; k < tokens->mates[open]; k++) {
+        if (tj_token_at(tokens, k, "[") && tokens->mates[k] < tokens->count)
+            k = tokens->mates[k];
+        else if (tj_token_same(&tokens->items[i], &tokens->items[k]) &&
+                 tj_token_among(tokens, k + 1, behind))
+            return true;
+    }
+    return false;
+}
+
+/* Some dim from `at` on is said by a parameter. */
+static bool is_variable(const tj_tokens *tokens, size_t at, size_t open)
+{
+    for (; tj_token_at(tokens, at, "["); at = tokens->mates[at] + 1)
+        for (size_t i = at + 1; i < tokens->mates[at] && i < tokens->count; i++)
+            if (tj_token_is_name(tokens, i) && is_parameter(tokens, i, open))
+                return true;
+    return false;
+}
+
+/* i: the name of the function. */
+static size_t find_rows(const tj_tokens *tokens, size_t i, bool inside)
+{
+    size_t open = i + 1, name;
+    (void)inside;
+    if (!tj_token_at(tokens, open, "(") || tj_token_word(tokens, i, TJ_STATEMENT) ||
+        !tj_token_at(tokens, tokens->mates[open] + 1, "{"))
+        return tokens->count;
+    for (size_t k = open + 1; k < tokens->mates[open]; k++) {
+        size_t dims = behind_pointer(tokens, k, &name);
+        if (dims && is_variable(tokens, dims, open))
+            return name;
+    }
+    return tokens->count;
+}
+
+/* ---- the walk ------------------------------------------------------------------------ */
+
+static const struct {
+    tj_token_kind kind; /* of the token at which it is looked for */
+    /* The token that is to blame, or their number; inside: of a function. */
+    size_t (*find)(const tj_tokens *tokens, size_t i, bool inside);
+    const char *text;
+} constructs[] = {
+    {TJ_TOKEN_NAME, find_aligned,
+     "locals are aligned to 16 bytes at the most: make it static, or round an address up"},
+    {TJ_TOKEN_NUMBER, find_address,
+     "libtcc cuts this address to 32 bits: put it into a pointer variable first"},
+    {TJ_TOKEN_NAME, find_large,
+     "this array is too large for libtcc, which counts bytes in 32 bits (2 GiB and more are above "
+     "any cwrapjit.config.compile_memory)"},
+    {TJ_TOKEN_NAME, find_rows,
+     "libtcc takes a wrong length for the rows of this parameter: write a[][n] for (*a)[n], which "
+     "is the same type"},
+};
+
+enum {
+    COUNT = sizeof constructs / sizeof *constructs
+};
+
+void tj_silent_check(const tj_tokens *tokens, const tj_piece *piece, tj_scope scope,
+                     tj_messages *messages)
+{
+    size_t depth = 0, found[COUNT];
+    bool inside = scope == TJ_BLOCK_SCOPE;
+    for (size_t k = 0; k < COUNT; k++)
+        found[k] = tokens->count;
+    for (size_t i = 0; i < tokens->count; i++) {
+        if (tj_token_at(tokens, i, "{") && depth++ == 0 && scope == TJ_FILE_SCOPE)
+            inside = i > 0 && tj_token_in(tokens, i - 1, ");");
+        else if (tj_token_at(tokens, i, "}") && depth > 0 && --depth == 0)
+            inside = scope == TJ_BLOCK_SCOPE;
+        for (size_t k = 0; k < COUNT; k++)
+            if (constructs[k].kind == tokens->items[i].kind && found[k] == tokens->count)
+                found[k] = constructs[k].find(tokens, i, inside);
+    }
+    for (size_t k = 0; k < COUNT; k++)
+        if (found[k] < tokens->count)
+            tj_messages_add_at(messages, piece, tokens->items[found[k]].start,
+                               tokens->items[found[k]].end, "%s", constructs[k].text);
+}
