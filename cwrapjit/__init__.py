@@ -26,8 +26,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from cwrapjit import _build as _build  # definitions need these two, and import nothing then
 from cwrapjit import _imports
-from cwrapjit import _paths as _paths  # definitions need it, and import nothing then
+from cwrapjit import _paths as _paths
 from cwrapjit._cwrapjit import (
     CompileError,
     CompileWarning,

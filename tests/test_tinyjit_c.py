@@ -103,6 +103,6 @@ def test_fuzz_corpus(target: str, objects: list[Path], tmp_path: Path) -> None:
 
 
 def test_there_are_programs() -> None:
-    wanted = {"test_compile", "test_library", "test_optimize", "test_object", "test_state", "test_bits"}
+    wanted = {"test_compile", "test_optimize", "test_object", "test_state", "test_bits"}
     assert wanted | {"test_memory"} <= {path.stem for path in PROGRAMS}
     assert {"signature", "scan", "declare", "blocks"} <= {*TARGETS}

@@ -329,8 +329,7 @@ typedef struct tj_environment_options {
     const char *const *include_dirs; /* NULL-terminated lists, or NULL */
     const char *const *define_macros; /* "NAME" or "NAME=VALUE" */
     const char *const *sources;      /* paths of C files, compiled once, together */
-    const char *const *libraries;    /* "m", "libm.so.6" or a path */
-    const char *const *library_dirs;
+    const char *const *libraries;    /* as dlopen() takes them */
     const tj_symbol *symbols; /* entry points offered by the embedding program, */
     size_t nsymbols;          /* searched first; borrowed for the process' life */
     /* Names with one of these prefixes call into the embedding program when
@@ -373,12 +372,6 @@ void tj_unit_free(tj_unit *unit);
 
 /* The prelude's text. Static. */
 const char *tj_prelude(void);
-
-/* Finds a shared library by name: "name" means lib<name>.so*, looked up in
- * dirs, then in the loader's cache and its default folders; linker scripts are
- * read. A name with a slash or ".so" is taken as it is. Returns an owned path
- * (tj_free) or NULL with error. Starts no process. */
-char *tj_library_find(const char *name, const char *const *dirs, tj_error *error);
 
 /* ---- from code back to its text ------------------------------------------ */
 

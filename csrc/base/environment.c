@@ -1,8 +1,7 @@
 /* environment.c: from the C side of module()'s arguments to a tj_environment.
  *
- * Paths become bytes in the file system's encoding and lists become arrays of
- * C strings; the bytes objects live in one Python list until the sources are
- * compiled, after which the tj_environment has copies of what it needs.
+ * Python makes bytes of paths and macros, and looks where libraries are (cwrapjit/_build.py).
+ * The bytes live until the sources are compiled; the tj_environment has copies then.
  */
 #include "base/environment.h"
 
@@ -54,204 +53,69 @@ cwj_build_clear(cwj_build *build)
 #undef CLEAR
 }
 
-/* ---- lists of C strings ------------------------------------------------ */
-
-/* A NULL-terminated array of C strings and the bytes objects behind it. */
-typedef struct {
-    PyObject *owner; /* owned tuple of bytes */
-    const char **items;
-} string_list;
-
-static void
-clear_strings(string_list *strings)
-{
-    Py_CLEAR(strings->owner);
-    PyMem_Free(strings->items);
-    strings->items = NULL;
-}
-
-/* Makes bytes of one item; NULL with an exception set. */
-typedef PyObject *encode_item(PyObject *item, const char *who, const char *argument, Py_ssize_t i);
-
-static PyObject *
-encode_path(PyObject *item, const char *who, const char *argument, Py_ssize_t i)
-{
-    PyObject *bytes = NULL;
-    if (PyUnicode_FSConverter(item, &bytes)) {
-        return bytes;
-    }
-    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
-        cwj_refuse(who, PyExc_TypeError, "%s[%zd] must be a str or a path, not %s", argument, i,
-                   Py_TYPE(item)->tp_name);
-    } else if (PyErr_ExceptionMatches(PyExc_ValueError)) {
-        cwj_refuse(who, PyExc_ValueError, "%s[%zd] is not a possible path: %R", argument, i, item);
-    }
-    return NULL;
-}
-
-/* "NAME" or "NAME=VALUE" as a str, from that or from setuptools' (name, value). */
-static PyObject *
-macro_text(PyObject *item)
-{
-    if (PyUnicode_Check(item)) {
-        return Py_NewRef(item);
-    }
-    if (!(PyTuple_Check(item) || PyList_Check(item)) || PySequence_Fast_GET_SIZE(item) != 2) {
-        return NULL;
-    }
-    PyObject *name = PySequence_Fast_GET_ITEM(item, 0);
-    PyObject *value = PySequence_Fast_GET_ITEM(item, 1);
-    if (!PyUnicode_Check(name) || !(value == Py_None || PyUnicode_Check(value))) {
-        return NULL;
-    }
-    return value == Py_None ? Py_NewRef(name) : PyUnicode_FromFormat("%U=%U", name, value);
-}
-
-/* True when what stands before any '=' is an identifier. */
-static int
-macro_is_sound(PyObject *text)
-{
-    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
-    Py_ssize_t equals = PyUnicode_FindChar(text, '=', 0, length, 1);
-    PyObject *name = PyUnicode_Substring(text, 0, equals < 0 ? length : equals);
-    int sound = name != NULL && PyUnicode_IsIdentifier(name) &&
-                PyUnicode_FindChar(text, 0, 0, length, 1) < 0 &&
-                PyUnicode_FindChar(text, '\n', 0, length, 1) < 0 &&
-                PyUnicode_FindChar(text, '\r', 0, length, 1) < 0;
-    Py_XDECREF(name);
-    return sound;
-}
-
-static PyObject *
-encode_macro(PyObject *item, const char *who, const char *argument, Py_ssize_t i)
-{
-    PyObject *bytes = NULL;
-    PyObject *text = macro_text(item);
-    if (text == NULL) {
-        if (!PyErr_Occurred()) {
-            cwj_refuse(who, PyExc_TypeError,
-                       "%s[%zd] must be (name, value or None), 'NAME' or 'NAME=VALUE', not %R",
-                       argument, i, item);
-        }
-    } else if (!macro_is_sound(text)) {
-        cwj_refuse(who, PyExc_ValueError, "%s[%zd] does not define a macro: %R", argument, i, item);
-    } else {
-        bytes = PyUnicode_AsUTF8String(text);
-    }
-    Py_XDECREF(text);
-    return bytes;
-}
-
-static int
-fill_strings(string_list *strings, PyObject *given, const char *who, const char *argument,
-             encode_item *encode)
-{
-    if (given == NULL || given == Py_None) {
-        return 0;
-    }
-    if (!PyTuple_Check(given) && !PyList_Check(given)) {
-        return cwj_refuse_type(who, argument, "a list or tuple", given);
-    }
-    PyObject *copy = PySequence_Tuple(given);
-    if (copy == NULL) {
-        return -1;
-    }
-    Py_ssize_t count = PyTuple_GET_SIZE(copy);
-    int status = -1;
-    strings->owner = PyTuple_New(count);
-    strings->items = PyMem_Calloc((size_t)count + 1, sizeof(char *));
-    if (strings->owner == NULL || strings->items == NULL) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *bytes = encode(PyTuple_GET_ITEM(copy, i), who, argument, i);
-        if (bytes == NULL) {
-            goto done;
-        }
-        PyTuple_SET_ITEM(strings->owner, i, bytes);
-        strings->items[i] = PyBytes_AS_STRING(bytes);
-        if (strings->items[i][0] == '\0') {
-            cwj_refuse(who, PyExc_ValueError, "%s[%zd] is empty", argument, i);
-            goto done;
-        }
-    }
-    status = 0;
-done:
-    Py_DECREF(copy);
-    return status;
-}
-
 /* ---- the environment --------------------------------------------------- */
 
-enum {
-#define INDEX(name) LIST_##name,
-    CWJ_BUILD_LISTS(INDEX)
-#undef INDEX
-    NLISTS
-};
-
-static int
-fill_lists(string_list *lists, const cwj_build *build, const char *who)
+/* The lists as C takes them, by cwrapjit._build.encode(), which says what they are. */
+static PyObject *
+encode_lists(const cwj_build *build, const char *who)
 {
-#define FILL(name)                                                                          \
-    if (fill_strings(&lists[LIST_##name], build->name, who, #name,                          \
-                     LIST_##name == LIST_define_macros ? encode_macro : encode_path) < 0) { \
-        return -1;                                                                          \
-    }
-    CWJ_BUILD_LISTS(FILL)
-#undef FILL
-    return 0;
+#define GIVEN(name) , build->name == NULL ? Py_None : build->name
+    PyObject *encoder = cwj_import("cwrapjit._build");
+    PyObject *lists = encoder == NULL
+                          ? NULL
+                          : PyObject_CallMethod(encoder, "encode", "s" CWJ_BUILD_LISTS(CWJ_LETTER),
+                                                who CWJ_BUILD_LISTS(GIVEN));
+#undef GIVEN
+    Py_XDECREF(encoder);
+    return lists;
 }
 
-/* What a build of the emitted module needs, for its comment. */
-static PyObject *
-remember_lists(const string_list *lists)
+PyObject *
+cwj_find_libraries(const char *who, PyObject *names, PyObject *dirs)
 {
-    PyObject *result = PyTuple_New(NLISTS);
-    for (int k = 0; k < NLISTS && result != NULL; k++) {
-        PyObject *owner = lists[k].owner;
-        Py_ssize_t count = owner == NULL ? 0 : PyTuple_GET_SIZE(owner);
-        PyObject *texts = PyTuple_New(count);
-        for (Py_ssize_t i = 0; i < count && texts != NULL; i++) {
-            PyObject *text =
-                PyUnicode_DecodeFSDefault(PyBytes_AS_STRING(PyTuple_GET_ITEM(owner, i)));
-            if (text == NULL) {
-                Py_CLEAR(texts);
-            } else {
-                PyTuple_SET_ITEM(texts, i, text);
-            }
-        }
-        if (texts == NULL) {
-            Py_CLEAR(result);
-        } else {
-            PyTuple_SET_ITEM(result, k, texts);
-        }
+    PyObject *finder = cwj_import("cwrapjit._build");
+    PyObject *files = finder == NULL
+                          ? NULL
+                          : PyObject_CallMethod(finder, "find_libraries", "sOO", who, names, dirs);
+    Py_XDECREF(finder);
+    return files;
+}
+
+const char **
+cwj_texts_in(PyObject *tuple)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(tuple);
+    const char **texts = PyMem_Calloc((size_t)count + 1, sizeof(*texts));
+    if (texts == NULL) {
+        PyErr_NoMemory();
     }
-    return result;
+    for (Py_ssize_t i = 0; i < count && texts != NULL; i++) {
+        char *text;
+        if (PyBytes_AsStringAndSize(PyTuple_GET_ITEM(tuple, i), &text, NULL) < 0) {
+            PyMem_Free(texts);
+            return NULL;
+        }
+        texts[i] = text;
+    }
+    return texts;
 }
 
 /* Compiles and loads, without the GIL. Returns 0, or -1 with an exception. */
 static int
-build_environment(cwj_environment *self, const cwj_module_state *state, const string_list *lists,
-                  const char *who)
+build_environment(cwj_environment *self, const cwj_module_state *state,
+                  tj_environment_options *options, const char *who)
 {
-    tj_environment_options options = {
-#define OPTION(name) .name = lists[LIST_##name].items,
-        CWJ_BUILD_LISTS(OPTION)
-#undef OPTION
-    };
-    if (cwj_symbols_offer(&options) < 0 || cwj_config_limit(state->config) < 0) {
-        return -1;
-    }
     tj_messages messages = {0};
     tj_error error;
     tj_status status;
     int result = -1;
+    if (cwj_symbols_offer(options) < 0 || cwj_config_limit(state->config) < 0) {
+        return -1;
+    }
     tj_error_init(&error);
 
     Py_BEGIN_ALLOW_THREADS
-    status = tj_environment_new(&options, &self->tj, &messages, &error);
+    status = tj_environment_new(options, &self->tj, &messages, &error);
     Py_END_ALLOW_THREADS
 
     if (status != TJ_OK) {
@@ -264,34 +128,48 @@ build_environment(cwj_environment *self, const cwj_module_state *state, const st
     return result;
 }
 
+/* Returns 0, or -1 with an exception. */
+static int
+fill(cwj_environment *self, cwj_module_state *state, const cwj_build *build, const char *who)
+{
+    PyObject *sources, *include_dirs, *define_macros, *libraries;
+    tj_environment_options options = {0};
+    int status = -1;
+    bool has_header = build->header != NULL && build->header != Py_None;
+    if (has_header && !PyUnicode_Check(build->header)) {
+        return cwj_refuse_type(who, "header", "a str", build->header);
+    }
+    self->header = has_header ? Py_NewRef(build->header) : PyUnicode_FromString("");
+    PyObject *lists = self->header == NULL ? NULL : encode_lists(build, who);
+    if (lists != NULL &&
+        PyArg_ParseTuple(lists, "O!O!O!O!O", &PyTuple_Type, &sources, &PyTuple_Type, &include_dirs,
+                         &PyTuple_Type, &define_macros, &PyTuple_Type, &libraries,
+                         &self->build_args) &&
+        (options.sources = cwj_texts_in(sources)) != NULL &&
+        (options.include_dirs = cwj_texts_in(include_dirs)) != NULL &&
+        (options.define_macros = cwj_texts_in(define_macros)) != NULL &&
+        (options.libraries = cwj_texts_in(libraries)) != NULL && cwj_backend_open(state) == 0) {
+        status = build_environment(self, state, &options, who);
+    }
+    Py_XINCREF(self->build_args);
+    Py_XDECREF(lists);
+    PyMem_Free((void *)options.sources);
+    PyMem_Free((void *)options.include_dirs);
+    PyMem_Free((void *)options.define_macros);
+    PyMem_Free((void *)options.libraries);
+    return status;
+}
+
 cwj_environment *
 cwj_environment_new(cwj_module_state *state, const cwj_build *build, const char *who)
 {
-    string_list lists[NLISTS] = {{0}};
     cwj_environment *self = PyMem_Calloc(1, sizeof(*self));
-    int status = -1;
     if (self == NULL) {
         PyErr_NoMemory();
         return NULL;
     }
     self->references = 1;
-    if (build->header != NULL && build->header != Py_None && !PyUnicode_Check(build->header)) {
-        cwj_refuse_type(who, "header", "a str", build->header);
-        goto done;
-    }
-    self->header = build->header == NULL || build->header == Py_None ? PyUnicode_FromString("")
-                                                                     : Py_NewRef(build->header);
-    if (self->header == NULL || fill_lists(lists, build, who) < 0 || cwj_backend_open(state) < 0 ||
-        build_environment(self, state, lists, who) < 0) {
-        goto done;
-    }
-    self->build_args = remember_lists(lists);
-    status = self->build_args != NULL ? 0 : -1;
-done:
-    for (int k = 0; k < NLISTS; k++) {
-        clear_strings(&lists[k]);
-    }
-    if (status < 0) {
+    if (fill(self, state, build, who) < 0) {
         cwj_environment_unref(self);
         return NULL;
     }

@@ -45,6 +45,13 @@ cwj_environment *cwj_environment_new(cwj_module_state *state, const cwj_build *b
 cwj_environment *cwj_environment_ref(cwj_environment *environment);
 void cwj_environment_unref(cwj_environment *environment); /* accepts NULL */
 
+/* Where libraries are, for tj_environment_options: a new tuple of bytes, or NULL with an
+ * exception set. Names and folders are iterables of str. */
+PyObject *cwj_find_libraries(const char *who, PyObject *names, PyObject *dirs);
+/* A NULL-terminated array of the texts in a tuple of bytes, which keeps them; owned (PyMem_Free),
+ * or NULL with an exception set. */
+const char **cwj_texts_in(PyObject *tuple);
+
 /* Loads libtcc unless it is loaded. Returns 0, or -1 with an exception set. */
 int cwj_backend_open(cwj_module_state *state);
 

@@ -438,7 +438,7 @@ static void test_include_dirs_and_libraries(void)
     mkdir(folder, 0700);
     char *header = write_file("include/own_header.h", "#define OWN 11\nstatic int unused(int *p)\n"
                                                       "{ float *q = p; return *q; }\n");
-    const char *dirs[] = {folder, NULL}, *libraries[] = {"m", "libc.so.6", NULL};
+    const char *dirs[] = {folder, NULL}, *libraries[] = {"libm.so.6", "libc.so.6", NULL};
     tj_environment_options options = {.include_dirs = dirs, .libraries = libraries};
     tj_environment *environment = NULL;
     tj_messages messages = {0};
@@ -586,7 +586,7 @@ static void *stingy(void *block, size_t old_size, size_t new_size)
 static bool try_task(const char *text)
 {
     const char *dirs[] = {"/usr/include", NULL}, *macros[] = {"A=1", NULL},
-               *libraries[] = {"m", NULL};
+               *libraries[] = {"libm.so.6", NULL};
     tj_environment_options options = {.include_dirs = dirs,
                                       .define_macros = macros,
                                       .libraries = libraries,

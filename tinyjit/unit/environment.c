@@ -99,38 +99,22 @@ static tj_status check_macros(char **macros, tj_messages *messages, tj_error *er
 
 /* ---- libraries ----------------------------------------------------------- */
 
-static tj_status open_library(tj_environment *environment, const char *name,
-                              const char *const *dirs, tj_error *error)
+static tj_status open_libraries(tj_environment *environment, const char *const *files,
+                                tj_error *error)
 {
-    char *path = tj_library_find(name, dirs, error);
-    if (!path)
-        return error ? error->status : TJ_NO_LIBRARY;
-    tj_status status = TJ_OK;
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle) {
-        environment->libraries[environment->nlibraries++] = handle;
-    } else {
-        const char *reason = dlerror();
-        status = tj_fail(error, TJ_NO_LIBRARY, "library '%s' cannot be loaded: %s", name,
-                         reason ? reason : path);
-    }
-    tj_free(path);
-    return status;
-}
-
-static tj_status open_libraries(tj_environment *environment, const char *const *names,
-                                const char *const *dirs, tj_error *error)
-{
-    size_t count = 0;
-    while (names && names[count])
-        count++;
-    environment->libraries = tj_alloc_zeroed(count, sizeof *environment->libraries);
+    environment->libraries = tj_alloc_zeroed(list_length(files), sizeof *environment->libraries);
     if (!environment->libraries)
         return tj_fail_no_memory(error);
-    tj_status status = TJ_OK;
-    for (size_t i = 0; i < count && !status; i++)
-        status = open_library(environment, names[i], dirs, error);
-    return status;
+    for (; files && *files; files++) {
+        void *handle = dlopen(*files, RTLD_NOW | RTLD_LOCAL);
+        if (!handle) {
+            const char *reason = dlerror();
+            return tj_fail(error, TJ_NO_LIBRARY, "library '%s' cannot be loaded: %s", *files,
+                           reason ? reason : "no reason given");
+        }
+        environment->libraries[environment->nlibraries++] = handle;
+    }
+    return TJ_OK;
 }
 
 /* ---- the module's C files ------------------------------------------------ */
@@ -204,9 +188,7 @@ const char *const *tj_environment_sources(const tj_environment *environment)
 static tj_status add_sources(tj_environment *environment, tj_messages *messages, tj_error *error)
 {
     tj_status status = TJ_OK;
-    size_t count = 0;
-    while (environment->sources[count])
-        count++;
+    size_t count = list_length((const char *const *)environment->sources);
     tj_text *texts = tj_alloc_zeroed(count, sizeof *texts);
     tj_piece *pieces = tj_alloc_zeroed(count, sizeof *pieces);
     tj_names *names = tj_names_new();
@@ -257,7 +239,7 @@ static tj_status fill(tj_environment *environment, const tj_environment_options 
     if (!status)
         status = check_macros(environment->define_macros, messages, error);
     if (!status)
-        status = open_libraries(environment, options->libraries, options->library_dirs, error);
+        status = open_libraries(environment, options->libraries, error);
     if (!status && environment->sources && environment->sources[0])
         status = add_sources(environment, messages, error);
     return status;

@@ -45,7 +45,8 @@ cwj_graph_cache_key(const cwj_graph_request *request, PyObject *text)
                          request->fastmath ? Py_True : Py_False,
                          request->debug ? Py_True : Py_False, tuple_of(options->include_dirs),
                          tuple_of(options->define_macros), tuple_of(options->sources),
-                         tuple_of(options->libraries), tuple_of(options->library_dirs));
+                         PySequence_Tuple(request->libraries),
+                         PySequence_Tuple(request->library_dirs));
 }
 
 /* ---- what is kept --------------------------------------------------------------- */

@@ -28,7 +28,9 @@ typedef struct cwj_graph_code {
 /* How to compile a description: all borrowed. */
 typedef struct cwj_graph_request {
     const tj_graph *graph;
-    const tj_environment_options *environment; /* what csrc/ offers is filled in by make_code.c */
+    const tj_environment_options *environment; /* the libraries and what csrc/ offers are
+                                                  filled in by make_code.c */
+    PyObject *libraries, *library_dirs; /* dicts with names and folders as keys */
     PyObject *compiler; /* str or NULL: libtcc */
     PyObject *
         versions; /* a tuple of what all parties' c_code_cache_version() said; NULL: never cached */

@@ -69,13 +69,20 @@ make_environment(cwj_module_state *state, const cwj_graph_request *request, cwj_
     tj_messages messages = {0};
     tj_error error;
     tj_status status;
-    if (cwj_symbols_offer(&options) < 0 || cwj_config_limit(state->config) < 0) {
+    PyObject *files = cwj_find_libraries(request->who, request->libraries, request->library_dirs);
+    options.libraries = files == NULL ? NULL : cwj_texts_in(files);
+    if (options.libraries == NULL || cwj_symbols_offer(&options) < 0 ||
+        cwj_config_limit(state->config) < 0) {
+        PyMem_Free((void *)options.libraries);
+        Py_XDECREF(files);
         return -1;
     }
     tj_error_init(&error);
     Py_BEGIN_ALLOW_THREADS
     status = tj_environment_new(&options, &code->environment, &messages, &error);
     Py_END_ALLOW_THREADS
+    PyMem_Free((void *)options.libraries);
+    Py_DECREF(files);
     return report(state, request->who, status, &messages, &error);
 }
 

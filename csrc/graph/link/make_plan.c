@@ -160,6 +160,8 @@ compile(cwj_draft *draft)
     }
     cwj_graph_request request = {.graph = graph,
                                  .environment = &environment,
+                                 .libraries = draft->settings.sets[CWJ_LIBRARIES],
+                                 .library_dirs = draft->settings.sets[CWJ_LIBRARY_DIRS],
                                  .compiler = draft->settings.compiler,
                                  .versions = versions == Py_None ? NULL : versions,
                                  .who = who,

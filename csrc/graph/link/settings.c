@@ -288,12 +288,9 @@ cwj_settings_fill(cwj_linking *link, const cwj_settings *settings, tj_graph *gra
     graph->supports = list_pieces(link, settings->sets[CWJ_SUPPORTS], &graph->nsupports);
     graph->inits = list_pieces(link, settings->sets[CWJ_INITS], &graph->ninits);
     options->include_dirs = list_texts(link, settings->sets[CWJ_INCLUDE_DIRS], false, true);
-    options->libraries = list_texts(link, settings->sets[CWJ_LIBRARIES], false, true);
-    options->library_dirs = list_texts(link, settings->sets[CWJ_LIBRARY_DIRS], false, true);
     options->define_macros = list_texts(link, settings->sets[CWJ_MACROS], true, false);
     bool complete = graph->headers != NULL && graph->supports != NULL && graph->inits != NULL &&
-                    options->include_dirs != NULL && options->libraries != NULL &&
-                    options->library_dirs != NULL && options->define_macros != NULL;
+                    options->include_dirs != NULL && options->define_macros != NULL;
     return complete ? 0 : -1;
 }
 

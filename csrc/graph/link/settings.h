@@ -32,7 +32,7 @@ int cwj_settings_collect(cwj_linking *link, cwj_settings *settings, const cwj_pa
 /* Adds what a type or, node not NULL, an op says its version is. */
 int cwj_settings_add_version(cwj_linking *link, cwj_settings *settings, const cwj_party *party,
                              PyObject *node);
-/* Writes all that into graph and options; the arrays live as long as link. */
+/* Writes all that but the libraries into graph and options; the arrays live as long as link. */
 int cwj_settings_fill(cwj_linking *link, const cwj_settings *settings, tj_graph *graph,
                       tj_environment_options *options);
 /* A new tuple of all versions, or Py_None. */

@@ -1,0 +1,70 @@
+"""The C side of module()'s arguments, as C takes it: paths and macros as bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from cwrapjit._find_library import find_library
+
+
+def encode(
+    who: str, sources: Any, include_dirs: Any, define_macros: Any, libraries: Any, library_dirs: Any
+) -> tuple[Any, ...]:
+    """Sources, include_dirs, define_macros and the libraries' files; then all five lists as tuples of str.
+
+    who begins the messages of what is refused.
+    """
+    lists = (
+        _encode_each(sources, _path, f"{who}: sources"),
+        _encode_each(include_dirs, _path, f"{who}: include_dirs"),
+        _encode_each(define_macros, _macro, f"{who}: define_macros"),
+        _encode_each(libraries, _path, f"{who}: libraries"),
+        _encode_each(library_dirs, _path, f"{who}: library_dirs"),
+    )
+    texts = tuple(tuple(map(os.fsdecode, each)) for each in lists)
+    return *lists[:3], find_libraries(who, texts[3], texts[4]), texts
+
+
+def find_libraries(who: str, names: Iterable[str], dirs: Collection[str]) -> tuple[bytes, ...]:
+    """Their files, or names for dlopen()."""
+    try:
+        return tuple(os.fsencode(find_library(name, dirs)) for name in names)
+    except OSError as error:
+        raise OSError(f"{who}: {error}") from None
+
+
+def _encode_each(given: Any, encode_one: Callable[[Any, str], bytes], what: str) -> tuple[bytes, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(f"{what} must be a list or tuple, not {type(given).__name__}")
+    return tuple(encode_one(item, f"{what}[{i}]") for i, item in enumerate(tuple(given)))
+
+
+def _path(item: Any, what: str) -> bytes:
+    try:
+        path = os.fsencode(item)
+    except TypeError:
+        raise TypeError(f"{what} must be a str or a path, not {type(item).__name__}") from None
+    except ValueError:
+        raise ValueError(f"{what} is not a possible path: {item!r}") from None
+    if b"\0" in path:
+        raise ValueError(f"{what} is not a possible path: {item!r}")
+    if not path:
+        raise ValueError(f"{what} is empty")
+    return path
+
+
+def _macro(item: Any, what: str) -> bytes:
+    """Of "NAME", "NAME=VALUE", or of setuptools' (name, value)."""
+    text = item
+    if isinstance(item, (list, tuple)) and len(item) == 2 and isinstance(item[0], str):
+        name, value = item
+        text = name if value is None else f"{name}={value}" if isinstance(value, str) else None
+    if not isinstance(text, str):
+        raise TypeError(f"{what} must be (name, value or None), 'NAME' or 'NAME=VALUE', not {item!r}")
+    if not text.partition("=")[0].isidentifier() or not {"\0", "\n", "\r"}.isdisjoint(text):
+        raise ValueError(f"{what} does not define a macro: {item!r}")
+    return text.encode()

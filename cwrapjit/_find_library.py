@@ -1,0 +1,132 @@
+"""Finding a shared library by the name that -l would take, without starting a process.
+
+dlopen("libm.so") fails where that file is a linker script, or only comes with a development package;
+ctypes' finder starts a compiler. So this does what the linker and the loader do: folders, then the
+loader's own cache, then the default folders. Where lib<name>.so itself is not there, the highest version
+of lib<name>.so.<versions> is taken. Files of other machines are passed over, scripts are followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Collection, Iterable
+
+_CACHE = "/etc/ld.so.cache"
+_MACHINES = {"x86_64": 62, "aarch64": 183}  # the numbers in their ELF files
+_MOST_SCRIPT_BYTES = 65536
+_MOST_SCRIPT_DEPTH = 4
+
+
+def _default_dirs() -> list[str]:
+    multiarch = f"{os.uname().machine}-linux-gnu"
+    dirs = [f"/lib/{multiarch}", f"/usr/lib/{multiarch}"] if os.uname().machine in _MACHINES else []
+    return [*dirs, "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib", "/usr/local/lib64"]
+
+
+def find_library(name: str, dirs: Collection[str]) -> str:
+    """A path, or a name for dlopen(): one with ".so" is taken as it is where dirs have none."""
+    if "/" in name:
+        return name
+    if ".so" in name:
+        return next(filter(None, (_usable(os.path.join(folder, name), dirs) for folder in dirs)), name)
+    found = _find(name, dirs)
+    if found is None:
+        path = ["LD_LIBRARY_PATH"] if "LD_LIBRARY_PATH" in os.environ else []
+        places = ", ".join([*dirs, *path, _CACHE, *_default_dirs()])
+        raise OSError(f"library '{name}' not found: no usable lib{name}.so in {places}")
+    return found
+
+
+def _find(name: str, dirs: Collection[str], depth: int = 0) -> str | None:
+    path = filter(None, re.split("[:;]", os.environ.get("LD_LIBRARY_PATH", "")))
+    for folder in (*dirs, *path, None, *_default_dirs()):
+        files = _listed_in_cache(name) if folder is None else _listed_in(folder, name)
+        for file in files:
+            found = _usable(file, dirs, depth)
+            if found is not None:
+                return found
+    return None
+
+
+def _listed_in(folder: str, name: str) -> Iterable[str]:
+    """The files there that have the name, the best one first."""
+    yield os.path.join(folder, f"lib{name}.so")
+    try:
+        files = os.listdir(folder)
+    except OSError:
+        return
+    yield from _by_version((os.path.join(folder, file) for file in files), name)
+
+
+def _by_version(paths: Iterable[str], name: str) -> list[str]:
+    """Those that are named lib<name>.so or have versions behind that, the best one first."""
+    has_name = re.compile(rf"lib{re.escape(name)}\.so(|\.[.0-9]+)")
+    found = []
+    for path in paths:
+        match = has_name.fullmatch(os.path.basename(path))
+        if match:
+            numbers = [int(number or 0) for number in match[1][1:].split(".")]
+            found.append((not match[1], numbers, path))
+    return [path for *_, path in sorted(found, key=lambda one: one[:2], reverse=True)]
+
+
+def _listed_in_cache(name: str) -> list[str]:
+    """The same of the loader's cache, as glibc writes it. An old table may come first:
+
+    old   "ld.so-1.7.0" pad | count | count * { flags key value }
+    new   "glibc-ld.so.cache1.1" | count | string bytes | ... | entries | strings
+
+    Offsets of strings count from the start of the new part.
+    """
+    try:
+        with open(_CACHE, "rb") as file:
+            table = file.read()
+        if table.startswith(b"ld.so-1.7.0"):
+            (count,) = struct.unpack_from("=I", table, 12)
+            table = table[(16 + count * 12 + 7) & ~7 :]
+        if not table.startswith(b"glibc-ld.so.cache1.1"):
+            return []
+        (count,) = struct.unpack_from("=I", table, 20)
+        # of certain processors only, where hwcap is not 0
+        entries = [*struct.iter_unpack("=iIIIQ", table[48 : 48 + 24 * count])]
+    except (OSError, struct.error):
+        return []
+
+    prefix = os.fsencode(f"lib{name}.so")
+    named = [path for _, key, path, _, hwcap in entries if not hwcap and table.startswith(prefix, key)]
+    paths = (os.fsdecode(table[path : table.find(b"\0", path)]) for path in named)
+    return _by_version((path for path in paths if path.startswith("/")), name)
+
+
+def _usable(path: str, dirs: Collection[str], depth: int = 0) -> str | None:
+    """The path itself when it is a shared object of this machine, what a linker script leads to, or None."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_MOST_SCRIPT_BYTES)
+    except OSError:
+        return None
+    if head.startswith(b"\x7fELF") and len(head) >= 20:
+        kind, machine = struct.unpack_from("=HH", head, 16)
+        shared_object, of_64_bits = 3, 2
+        wanted = _MACHINES.get(os.uname().machine, machine)
+        return path if kind == shared_object and head[4] == of_64_bits and machine == wanted else None
+    if depth == _MOST_SCRIPT_DEPTH or b"\0" in head:
+        return None
+    return _follow_script(os.fsdecode(head), dirs, depth + 1)
+
+
+def _follow_script(text: str, dirs: Collection[str], depth: int) -> str | None:
+    """The first shared object that GROUP(...) or INPUT(...) leads to."""
+    text = re.sub(r"/\*.*?(\*/|\Z)", " ", text, flags=re.DOTALL)
+    group = re.search(r"GROUP[^(]*\((.*)", text, re.DOTALL) or re.search(r"INPUT[^(]*\((.*)", text, re.DOTALL)
+    for word in re.split(r"[ \t\r\n(),;]+", group[1]) if group else ():
+        found = None  # AS_NEEDED, or a bare file name, which needs the linker's -L
+        if word.startswith("-l"):
+            found = _find(word[2:], dirs, depth)
+        elif "/" in word:
+            found = _usable(word, dirs, depth)
+        if found is not None:
+            return found
+    return None
