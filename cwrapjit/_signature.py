@@ -5,6 +5,10 @@ from __future__ import annotations
 import inspect
 import keyword
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cwrapjit.library.description import Argument
 
 
 class CText(str):
@@ -42,8 +46,8 @@ def build_graph(names: Sequence[str | None]) -> inspect.Signature:
     return inspect.Signature([parameter(name, kinds[i >= first_named]) for i, name in enumerate(shown)])
 
 
-def build_library(arguments: Sequence[tuple[str, str, bool, object, str]]) -> inspect.Signature:
-    """Name, kind, whether there is a default, the default, the annotation."""
+def build_library(arguments: Sequence[Argument]) -> inspect.Signature:
+    """Of what describes a library function's arguments."""
     parameter = inspect.Parameter
     kinds = {
         "any": parameter.POSITIONAL_OR_KEYWORD,
@@ -53,12 +57,12 @@ def build_library(arguments: Sequence[tuple[str, str, bool, object, str]]) -> in
     return inspect.Signature(
         [
             parameter(
-                name,
-                kinds[kind],
-                default=default if has_default else parameter.empty,
-                annotation=CText(annotation) if annotation else parameter.empty,
+                each.name,
+                kinds[each.kind],
+                default=parameter.empty if each.required else each.default,
+                annotation=CText(each.annotation) if each.annotation else parameter.empty,
             )
-            for name, kind, has_default, default, annotation in arguments
+            for each in arguments
         ],
         __validate_parameters__=False,
     )

@@ -649,7 +649,7 @@ def test_errors_that_c_raises(make):
 def test_descriptions_are_checked(make):
     array = Parameter("array", "float64", 0, dims=(("n",),))
     bad = [
-        ([Parameter("nonsense")], [], "role cannot be 'nonsense'"),
+        ([Parameter("nonsense")], [], "role must be 'value' or .*, not 'nonsense'"),
         ([value("float80", 0)], ["x"], "there is no type 'float80'"),
         ([value("float64", 1)], ["x"], "has an argument that is not there"),
         ([value("float64", -1)], ["x"], "needs an argument"),

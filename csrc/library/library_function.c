@@ -10,31 +10,11 @@
 #include "base/errors.h"
 #include "library/call/steps.h"
 #include "library/code/guarded.h"
-#include "library/tables/read.h"
 #include "library/code/unit.h"
 
 #include <structmember.h>
 
 /* ---- attributes ------------------------------------------------------------------- */
-
-/* [(name, kind, has a default, default)] */
-static PyObject *
-list_arguments(const cwj_library_function *self)
-{
-    PyObject *list = PyList_New(0);
-    for (int i = 0; i < self->narguments && list != NULL; i++) {
-        const cwj_argument *argument = &self->arguments[i];
-        PyObject *item = Py_BuildValue("(OsOOO)", argument->name, cwj_kind_words[argument->kind],
-                                       argument->preset != NULL ? Py_True : Py_False,
-                                       argument->preset != NULL ? argument->preset : Py_None,
-                                       argument->annotation);
-        if (item == NULL || PyList_Append(list, item) < 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(item);
-    }
-    return list;
-}
 
 /* inspect is slow to import, so this waits until somebody asks. */
 static PyObject *
@@ -43,12 +23,10 @@ get_shown(PyObject *op, void *Py_UNUSED(closure))
     cwj_library_function *self = (cwj_library_function *)op;
     if (self->shown == NULL) {
         PyObject *builder = cwj_import("cwrapjit._signature");
-        PyObject *arguments = builder == NULL ? NULL : list_arguments(self);
-        PyObject *shown = arguments == NULL
+        PyObject *shown = builder == NULL
                               ? NULL
-                              : PyObject_CallMethod(builder, "build_library", "O", arguments);
+                              : PyObject_CallMethod(builder, "build_library", "O", self->described);
         Py_XDECREF(builder);
-        Py_XDECREF(arguments);
         if (shown == NULL) {
             return NULL;
         }
@@ -180,27 +158,6 @@ function_repr(PyObject *op)
 
 /* ---- making one ------------------------------------------------------------------------- */
 
-static int
-copy_text(PyObject *dict, const char *key, PyObject *given, const char *attribute)
-{
-    PyObject *text = cwj_read_text(given, attribute, "wrap_function()");
-    int status = text == NULL ? -1 : PyDict_SetItemString(dict, key, text);
-    Py_XDECREF(text);
-    return status;
-}
-
-/* Returns 0, or -1 with an exception set. */
-static int
-guard(cwj_library_function *self, const cwj_module_state *state, PyObject *description)
-{
-    PyObject *unit = PyObject_GetAttrString(description, "guard");
-    int status = unit == NULL      ? -1
-                 : unit == Py_None ? 0
-                                   : cwj_library_guard_init(self, state, unit);
-    Py_XDECREF(unit);
-    return status;
-}
-
 PyDoc_STRVAR(wrap_function_doc,
              "wrap_function(description, /)\n--\n\nThe callable that a description describes.");
 
@@ -210,15 +167,13 @@ wrap_function(PyObject *extension, PyObject *description)
     cwj_module_state *state = PyModule_GetState(extension);
     PyTypeObject *type = state->library_function_type;
     cwj_library_function *self = (cwj_library_function *)type->tp_alloc(type, 0);
+    PyObject *guard;
     if (self == NULL) {
         return NULL;
     }
     self->vectorcall = cwj_library_call;
-    self->dict = PyDict_New();
-    if (self->dict == NULL || copy_text(self->dict, "__name__", description, "name") < 0 ||
-        copy_text(self->dict, "__qualname__", description, "qualname") < 0 ||
-        copy_text(self->dict, "__doc__", description, "doc") < 0 ||
-        cwj_library_describe(self, description) < 0 || guard(self, state, description) < 0) {
+    if (cwj_library_describe(self, description, &guard) < 0 ||
+        (guard != Py_None && cwj_library_guard_init(self, state, guard) < 0)) {
         Py_DECREF(self);
         return NULL;
     }
@@ -242,6 +197,7 @@ function_traverse(PyObject *op, visitproc visit, void *arg)
     Py_VISIT(self->owner);
     Py_VISIT(self->result.cls);
     Py_VISIT(self->result.library);
+    Py_VISIT(self->described);
     for (int i = 0; i < self->narguments; i++) {
         Py_VISIT(self->arguments[i].preset);
     }

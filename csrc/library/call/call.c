@@ -130,12 +130,8 @@ frame_close(cwj_library_frame *frame)
     for (int i = 0; i < frame->nviews; i++) {
         PyBuffer_Release(&frame->views[i]);
     }
-    /* What the callee allocated, and nobody came to own. */
-    for (int k = 0; k < function->nparameters && frame->called; k++) {
-        const cwj_parameter *parameter = &function->parameters[k];
-        if (parameter->role == CWJ_DATA && parameter->free != NULL && frame->targets[k].p != NULL) {
-            parameter->free(frame->targets[k].p);
-        }
+    if (frame->called) {
+        cwj_library_drop(frame);
     }
 }
 

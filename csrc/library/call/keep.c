@@ -48,12 +48,11 @@ append_base(PyObject *list, PyObject *given)
 
 /* The arguments that a result points into: a new list. */
 static PyObject *
-list_bases(const cwj_library_frame *frame)
+list_bases(const cwj_library_frame *frame, const cwj_parameter *result)
 {
-    const cwj_result *result = &frame->function->result;
     PyObject *list = PyList_New(0);
-    for (int i = 0; i < result->nof && list != NULL; i++) {
-        PyObject *given = frame->given[result->of[i]];
+    for (int i = 0; i < result->nbases && list != NULL; i++) {
+        PyObject *given = frame->given[result->bases[i]];
         if (given != NULL && append_base(list, given) < 0) {
             Py_CLEAR(list);
         }
@@ -62,12 +61,12 @@ list_bases(const cwj_library_frame *frame)
 }
 
 PyObject *
-cwj_library_base(const cwj_library_frame *frame)
+cwj_library_base(const cwj_library_frame *frame, const cwj_parameter *result)
 {
-    if (frame->function->result.owner != CWJ_OWNER_ARGUMENT) {
+    if (result->owner != CWJ_OWNER_ARGUMENT) {
         return Py_NewRef(frame->function->owner); /* memory of the library's */
     }
-    PyObject *list = list_bases(frame);
+    PyObject *list = list_bases(frame, result);
     PyObject *base = list == NULL                 ? NULL
                      : PyList_GET_SIZE(list) == 1 ? Py_NewRef(PyList_GET_ITEM(list, 0))
                                                   : PyList_AsTuple(list);
@@ -121,12 +120,12 @@ has_writeable_memory(PyObject *given)
 }
 
 int
-cwj_library_may_write(const cwj_library_frame *frame)
+cwj_library_may_write(const cwj_library_frame *frame, const cwj_parameter *result)
 {
-    const cwj_result *result = &frame->function->result;
     int writeable = !result->readonly;
-    for (int i = 0; writeable > 0 && i < result->nof && result->owner == CWJ_OWNER_ARGUMENT; i++) {
-        PyObject *given = frame->given[result->of[i]];
+    for (int i = 0; writeable > 0 && i < result->nbases && result->owner == CWJ_OWNER_ARGUMENT;
+         i++) {
+        PyObject *given = frame->given[result->bases[i]];
         writeable = given == NULL ? 1 : has_writeable_memory(given);
     }
     return writeable;
@@ -135,18 +134,17 @@ cwj_library_may_write(const cwj_library_frame *frame)
 /* What keeps the memory behind a pointer into arguments: a tuple. owner: the instance that has
  * this memory, or NULL. */
 static PyObject *
-keepers_among_arguments(const cwj_library_frame *frame, PyObject *owner)
+keepers_among_arguments(const cwj_library_frame *frame, const cwj_parameter *result,
+                        PyObject *owner)
 {
-    const cwj_result *result = &frame->function->result;
-    PyObject *list = list_bases(frame), *tuple = NULL;
+    PyObject *list = list_bases(frame, result), *tuple = NULL;
     bool has_instance = false;
     for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
         has_instance |= cwj_is_instance(PyList_GET_ITEM(list, i));
     }
     /* Without one the library keeps what pointers in there point to. */
-    bool needs_library = !has_instance && PyTuple_GET_SIZE(result->library) > 0;
-    if (list != NULL &&
-        (!needs_library || PyList_Append(list, PyTuple_GET_ITEM(result->library, 0)) == 0) &&
+    bool needs_library = !has_instance && result->library != NULL;
+    if (list != NULL && (!needs_library || PyList_Append(list, result->library) == 0) &&
         (owner == NULL || cwj_append_once(list, owner) == 0)) {
         tuple = PyList_AsTuple(list);
     }
@@ -155,18 +153,14 @@ keepers_among_arguments(const cwj_library_frame *frame, PyObject *owner)
 }
 
 PyObject *
-cwj_library_keeper(const cwj_library_frame *frame)
+cwj_library_keeper(const cwj_library_frame *frame, const cwj_parameter *result, const void *pointer)
 {
-    const cwj_result *result = &frame->function->result;
     if (result->owner == CWJ_OWNER_CALLEE) {
         return NULL;
     }
-    PyObject *owner = (PyObject *)cwj_owner_at(frame->slots[0].p);
+    PyObject *owner = (PyObject *)cwj_owner_at(pointer);
     if (result->owner == CWJ_OWNER_ARGUMENT) {
-        return keepers_among_arguments(frame, owner);
+        return keepers_among_arguments(frame, result, owner);
     }
-    if (owner == NULL && PyTuple_GET_SIZE(result->library) > 0) {
-        owner = PyTuple_GET_ITEM(result->library, 0);
-    }
-    return Py_XNewRef(owner);
+    return Py_XNewRef(owner != NULL ? owner : result->library);
 }

@@ -1,242 +1,171 @@
-/* pack.c: from slots to what the call returns: None, one object, or a tuple. */
+/* pack.c: from slots to what the call returns: None, one object, or a tuple.
+ *
+ * What C returned and what it gave back through parameters is packed by the same functions: `at` is
+ * where it lies, in slot 0 or in the target of a parameter. A pointer that somebody came to own is
+ * NULL there afterwards.
+ */
 #include "library/objects/foreign_memory.h"
 #include "library/objects/instance.h"
 #include "library/objects/looks.h"
 #include "library/call/steps.h"
 
-/* ---- arrays -------------------------------------------------------------------------- */
+/* ---- one result ------------------------------------------------------------------------------ */
 
 /* An array at data, or a new one without items for NULL. data's ownership is taken. */
 static PyObject *
-pack_memory(const cwj_library_frame *frame, const cwj_library_type *type, int ndim,
-            const npy_intp *shape, cwj_order order, void *data, void (*release)(void *),
-            PyObject *base, bool writeable, PyObject *what)
+pack_memory(const cwj_library_frame *frame, const cwj_parameter *p, const npy_intp *shape,
+            void *data, PyObject *base, bool writeable)
 {
-    if (data == NULL) {
-        for (int d = 0; d < ndim; d++) {
-            if (shape[d] == 0) {
-                return PyArray_New(&PyArray_Type, ndim, shape, type->typenum, NULL, NULL, 0,
-                                   order == CWJ_ORDER_F, NULL);
-            }
-        }
-        cwj_library_refuse(frame, PyExc_RuntimeError, "%U is NULL where an array was promised",
-                           what);
-        return NULL;
+    if (data != NULL) {
+        return cwj_array_around(p->type, p->ndim, shape, p->order == CWJ_ORDER_F, data, p->free,
+                                base, writeable);
     }
-    if (PyArray_OverflowMultiplyList(shape, ndim) < 0) {
-        cwj_library_refuse(frame, PyExc_ValueError, "%U would have too many items", what);
-        if (release != NULL) {
-            release(data);
+    for (int d = 0; d < p->ndim; d++) {
+        if (shape[d] == 0) {
+            return PyArray_New(&PyArray_Type, p->ndim, shape, p->type->typenum, NULL, NULL, 0,
+                               p->order == CWJ_ORDER_F, NULL);
         }
-        return NULL;
     }
-    return cwj_array_around(type, ndim, shape, order == CWJ_ORDER_F, data, release, base,
-                            writeable);
+    cwj_library_refuse(frame, PyExc_RuntimeError, "%U is NULL where an array was promised",
+                       p->name);
+    return NULL;
 }
 
 static PyObject *
-pack_array(cwj_library_frame *frame)
+pack_array(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
 {
-    const cwj_result *result = &frame->function->result;
     npy_intp shape[NPY_MAXDIMS];
-    void *data = frame->slots[0].p;
     PyObject *packed = NULL;
-    PyObject *what = PyUnicode_FromString("the result");
-    PyObject *base = cwj_library_base(frame);
-    int writeable = what != NULL && base != NULL ? cwj_library_may_write(frame) : -1;
-    if (writeable >= 0 && cwj_library_shape(frame, result->dims, result->ndim, what, shape) == 0) {
-        void (*release)(void *) = result->owner == CWJ_OWNER_CALLEE ? result->free : NULL;
-        frame->slots[0].p = NULL; /* taken */
-        packed = pack_memory(frame, result->type, result->ndim, shape, result->order, data, release,
-                             base, writeable > 0, what);
-        if (packed != NULL && cwj_looks_add(packed, base, base, data) < 0) {
+    PyObject *base = cwj_library_base(frame, p);
+    int writeable = base != NULL ? cwj_library_may_write(frame, p) : -1;
+    if (writeable >= 0 && cwj_library_shape(frame, p->dims, p->ndim, p->name, shape) == 0) {
+        void *data = at->p;
+        at->p = NULL;
+        packed = pack_memory(frame, p, shape, data, base, writeable > 0);
+        if (packed != NULL && p->role == CWJ_ARRAY && cwj_looks_add(packed, base, base, data) < 0) {
             Py_CLEAR(packed);
         }
-    } else if (result->owner == CWJ_OWNER_CALLEE && result->free != NULL && data != NULL) {
-        result->free(data);
     }
-    Py_XDECREF(what);
     Py_XDECREF(base);
     return packed;
 }
 
 static PyObject *
-pack_data(cwj_library_frame *frame, int k)
+pack_handle(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
 {
-    const cwj_parameter *parameter = &frame->function->parameters[k];
-    npy_intp shape[NPY_MAXDIMS];
-    if (cwj_library_shape(frame, parameter->dims, parameter->ndim, parameter->name, shape) < 0) {
-        return NULL;
-    }
-    void *data = frame->targets[k].p;
-    frame->targets[k].p = NULL; /* taken */
-    return pack_memory(frame, parameter->type, parameter->ndim, shape, parameter->order, data,
-                       parameter->free, frame->function->owner, true, parameter->name);
-}
-
-/* ---- texts and instances ----------------------------------------------------------------- */
-
-static PyObject *
-pack_string(cwj_library_frame *frame)
-{
-    const cwj_result *result = &frame->function->result;
-    char *text = frame->slots[0].p;
-    if (text == NULL) {
+    void *pointer = at->p;
+    at->p = NULL;
+    if (pointer == NULL) {
         return Py_NewRef(Py_None);
     }
-    PyObject *object = result->bytes ? PyBytes_FromString(text) : PyUnicode_FromString(text);
-    if (result->owner == CWJ_OWNER_CALLEE && result->free != NULL) {
-        result->free(text);
-    }
-    return object;
-}
-
-static PyObject *
-pack_handle(cwj_library_frame *frame)
-{
-    const cwj_result *result = &frame->function->result;
-    if (frame->slots[0].p == NULL) {
-        return Py_NewRef(Py_None);
-    }
-    PyObject *keeper = cwj_library_keeper(frame), *instance = NULL;
+    PyObject *keeper = cwj_library_keeper(frame, p, pointer), *instance = NULL;
     if (keeper != NULL || !PyErr_Occurred()) {
-        instance = cwj_instance_around(result->cls, frame->slots[0].p,
-                                       result->owner == CWJ_OWNER_CALLEE, keeper);
+        instance = cwj_instance_around(p->cls, pointer, p->owner == CWJ_OWNER_CALLEE, keeper);
     }
     Py_XDECREF(keeper);
     return instance;
 }
 
-/* ---- one result, all results ----------------------------------------------------------------- */
-
+/* An array or a struct that the call has made. */
 static PyObject *
-pack_result(cwj_library_frame *frame)
+pack_made(cwj_library_frame *frame, int k, const cwj_parameter *p)
 {
-    const cwj_library_function *function = frame->function;
-    switch (function->result.role) {
-    case CWJ_VALUE:
-        return cwj_scalar_object(function->result.type, &frame->slots[0]);
-    case CWJ_STRING:
-        return pack_string(frame);
-    case CWJ_ARRAY:
-        return pack_array(frame);
-    case CWJ_HANDLE:
-        return pack_handle(frame);
-    case CWJ_STRUCT: {
-        PyObject *made = frame->made[function->nparameters];
-        frame->made[function->nparameters] = NULL;
-        if (cwj_library_keep_arguments(frame, made) < 0) {
-            Py_CLEAR(made);
-        }
-        return made;
-    }
-    default:
+    PyObject *made = frame->made[k];
+    if (p->role == CWJ_STRUCT && cwj_library_keep_arguments(frame, made) < 0) {
         return NULL;
     }
-}
-
-/* Frees what the callee gave away, while an exception is on its way. */
-static void
-drop_result(cwj_library_frame *frame)
-{
-    const cwj_result *result = &frame->function->result;
-    PyObject *type, *value, *traceback;
-    if (result->role == CWJ_ARRAY && result->owner == CWJ_OWNER_CALLEE && result->free != NULL &&
-        frame->slots[0].p != NULL) {
-        result->free(frame->slots[0].p);
-    } else if (result->role == CWJ_STRING || result->role == CWJ_HANDLE) {
-        PyErr_Fetch(&type, &value, &traceback);
-        Py_XDECREF(pack_result(frame));
-        PyErr_Restore(type, value, traceback); /* over an error of its own: this one is first */
-    }
+    frame->made[k] = NULL;
+    return made;
 }
 
 static PyObject *
-pack_value(cwj_library_frame *frame, int k)
+pack_number(const cwj_library_type *type, const cwj_slot *at)
 {
-    const cwj_library_type *type = frame->function->parameters[k].type;
     cwj_slot slot;
-    if (frame->slots[k + 1].p == NULL) {
-        return Py_NewRef(Py_None); /* absent */
-    }
-    cwj_scalar_load(type, &frame->targets[k], &slot);
+    cwj_scalar_load(type, at, &slot);
     return cwj_scalar_object(type, &slot);
 }
 
-/* What a result that came through parameter k is; new reference. */
+/* nparameters for k: what C returned. */
 static PyObject *
-pack_parameter(cwj_library_frame *frame, int k)
+pack_one(cwj_library_frame *frame, int k)
 {
-    const cwj_parameter *parameter = &frame->function->parameters[k];
-    PyObject *made = frame->made[k];
-    switch (parameter->role) {
-    case CWJ_VALUE:
-    case CWJ_STATUS:
-        return pack_value(frame, k);
-    case CWJ_STRUCT:
-        if (cwj_library_keep_arguments(frame, made) < 0) {
-            return NULL;
-        }
-        /* fall through */
-    case CWJ_ARRAY:
-        frame->made[k] = NULL;
-        return made;
+    const cwj_library_function *function = frame->function;
+    bool returned = k == function->nparameters;
+    const cwj_parameter *p = returned ? &function->result : &function->parameters[k];
+    cwj_slot *at = returned ? &frame->slots[0] : &frame->targets[k];
+    bool absent = !returned && frame->slots[k + 1].p == NULL;
+    switch (p->role) {
+    case CWJ_STRING:
+        return at->p == NULL ? Py_NewRef(Py_None)
+               : p->bytes    ? PyBytes_FromString(at->p)
+                             : PyUnicode_FromString(at->p);
     case CWJ_HANDLE:
-        return frame->targets[k].p == NULL
-                   ? Py_NewRef(Py_None)
-                   : cwj_instance_around(parameter->cls, frame->targets[k].p, 1, NULL);
+        return pack_handle(frame, p, at);
+    case CWJ_DATA:
+        return pack_array(frame, p, at);
+    case CWJ_ARRAY:
+        return returned ? pack_array(frame, p, at) : pack_made(frame, k, p);
+    case CWJ_STRUCT:
+        return pack_made(frame, k, p);
     default:
-        return pack_data(frame, k);
+        return absent ? Py_NewRef(Py_None) : pack_number(p->type, at);
     }
 }
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
-/* Puts an object where it belongs: alone, or next in the tuple. Steals it; NULL: returns -1. */
-static int
-add(PyObject **all, Py_ssize_t *position, int nresults, PyObject *object)
-{
-    if (object == NULL) {
-        return -1;
-    }
-    if (nresults == 1) {
-        *all = object;
-    } else {
-        PyTuple_SET_ITEM(*all, (*position)++, object);
-    }
-    return 0;
-}
-
 PyObject *
 cwj_library_pack(cwj_library_frame *frame)
 {
     const cwj_library_function *function = frame->function;
-    PyObject *all = NULL;
+    PyObject *all = NULL, *one = NULL;
     Py_ssize_t position = 0;
     if (function->nlengths_read > 0 && cwj_library_read_lengths(frame) < 0) {
-        drop_result(frame);
         return NULL;
     }
     if (function->nresults == 0) {
         return Py_NewRef(Py_None);
     }
     if (function->nresults > 1 && (all = PyTuple_New(function->nresults)) == NULL) {
-        drop_result(frame);
         return NULL;
     }
-    /* First of all: it may be memory that has to be freed. */
-    if (function->result.role != CWJ_NONE && function->result.role != CWJ_STATUS &&
-        add(&all, &position, function->nresults, pack_result(frame)) < 0) {
-        goto failed;
-    }
-    for (int k = 0; k < function->nparameters; k++) {
-        if (cwj_is_result(&function->parameters[k]) &&
-            add(&all, &position, function->nresults, pack_parameter(frame, k)) < 0) {
-            goto failed;
+    for (int i = -1; i < function->nparameters; i++) { /* what C returned comes first */
+        int k = i < 0 ? function->nparameters : i;
+        if (!cwj_is_result(i < 0 ? &function->result : &function->parameters[i])) {
+            continue;
+        }
+        one = pack_one(frame, k);
+        if (one == NULL) {
+            Py_XDECREF(all);
+            return NULL;
+        }
+        if (all != NULL) {
+            PyTuple_SET_ITEM(all, position++, one);
         }
     }
-    return all;
-failed:
-    Py_XDECREF(all);
-    return NULL;
+    return all != NULL ? all : one;
+}
+
+static void
+drop(const cwj_parameter *p, void *left)
+{
+    if (left != NULL && p->free != NULL) {
+        p->free(left);
+    } else if (left != NULL && p->role == CWJ_HANDLE && p->owner == CWJ_OWNER_CALLEE) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        Py_XDECREF(cwj_instance_around(p->cls, left, 1, NULL)); /* its end frees it */
+        PyErr_Restore(type, value, traceback); /* over an error of its own: this one is first */
+    }
+}
+
+void
+cwj_library_drop(cwj_library_frame *frame)
+{
+    const cwj_library_function *function = frame->function;
+    drop(&function->result, frame->slots[0].p);
+    for (int k = 0; k < function->nparameters; k++) {
+        drop(&function->parameters[k], frame->targets[k].p);
+    }
 }

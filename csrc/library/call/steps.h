@@ -47,6 +47,8 @@ int cwj_library_fill(cwj_library_frame *frame);
 int cwj_library_refuse_looks(cwj_library_frame *frame);
 int cwj_library_read_lengths(cwj_library_frame *frame);
 PyObject *cwj_library_pack(cwj_library_frame *frame);
+/* Frees what C gave away, and nobody came to own. */
+void cwj_library_drop(cwj_library_frame *frame);
 
 /* What argument object parameter k has; NULL: absent. Borrowed. */
 static inline PyObject *
@@ -59,16 +61,17 @@ cwj_library_given(const cwj_library_frame *frame, int k)
 /* take_instances.c: counts the call on each instance that it has: change is 1 or -1. */
 void cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change);
 
-/* keep.c: what an array that is the result keeps alive: an argument, several of them, or the code. */
-PyObject *cwj_library_base(const cwj_library_frame *frame);
-/* What keeps the memory that a returned pointer points to; new reference. NULL, perhaps with an
- * exception: nothing. */
-PyObject *cwj_library_keeper(const cwj_library_frame *frame);
+/* keep.c, of what C gives back. What keeps the memory of an array: an argument, several of them, or
+ * the code. */
+PyObject *cwj_library_base(const cwj_library_frame *frame, const cwj_parameter *result);
+/* What keeps the memory at a pointer; new reference. NULL, perhaps with an exception: nothing. */
+PyObject *cwj_library_keeper(const cwj_library_frame *frame, const cwj_parameter *result,
+                             const void *pointer);
 /* A struct that C filled may point into any argument: it keeps them all. */
 int cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made);
 /* Nothing that is read-only becomes writeable by being returned: 1, 0, or -1 with an exception
  * set. */
-int cwj_library_may_write(const cwj_library_frame *frame);
+int cwj_library_may_write(const cwj_library_frame *frame, const cwj_parameter *result);
 
 /* solve.c: the value of a dim, with an exception when there is none. what: "n", for messages. */
 int cwj_library_evaluate(const cwj_library_frame *frame, const cwj_dim *dim, PyObject *what,

@@ -8,18 +8,14 @@
 
 #include "base/errors.h"
 
-/* The index of name among the symbols, to which it is added; -1 with an exception. */
-static Py_ssize_t
-index_of_symbol(PyObject *symbols, PyObject *name)
+int
+cwj_symbol_index(PyObject *symbols, PyObject *name)
 {
-    Py_ssize_t index = PySequence_Contains(symbols, name);
-    if (index < 0) {
-        return -1;
+    int found = PySequence_Contains(symbols, name);
+    if (found == 0 && PyList_Append(symbols, name) == 0) {
+        return (int)PyList_GET_SIZE(symbols) - 1;
     }
-    if (index > 0) {
-        return PySequence_Index(symbols, name);
-    }
-    return PyList_Append(symbols, name) < 0 ? -1 : PyList_GET_SIZE(symbols) - 1;
+    return found > 0 ? (int)PySequence_Index(symbols, name) : -1;
 }
 
 static int
@@ -52,10 +48,9 @@ read_operation(cwj_operation *operation, PyObject *item, PyObject *symbols, cons
         operation->op = (cwj_operator)op;
         return 0;
     }
-    Py_ssize_t index = index_of_symbol(symbols, item);
     operation->op = CWJ_SYMBOL;
-    operation->value = index;
-    return index < 0 ? -1 : 0;
+    operation->value = cwj_symbol_index(symbols, item);
+    return operation->value < 0 ? -1 : 0;
 }
 
 static int

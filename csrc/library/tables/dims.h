@@ -36,7 +36,8 @@ cwj_dim_symbol(const cwj_dim *dim)
                                                                   : -1;
 }
 
-/* Symbols that are not there yet are appended to the list. Returns 0, or -1. */
+/* Symbols that are not there yet are appended to the list. Return -1 with an exception set. */
+int cwj_symbol_index(PyObject *symbols, PyObject *name);
 int cwj_dim_read(cwj_dim *dim, PyObject *given, PyObject *symbols, const char *who);
 void cwj_dim_clear(cwj_dim *dim);
 

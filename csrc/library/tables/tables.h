@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-/* Each list is an enum here and, in describe.c, the words of descriptions in the same order. */
+/* Each list is an enum here, and in describe.c the words of descriptions. */
 #define CWJ_NAMED(name, word) CWJ_##name,
 #define CWJ_WORD(name, word) word,
 
@@ -53,8 +53,6 @@ typedef enum cwj_kind {
     CWJ_KINDS(CWJ_NAMED)
 } cwj_kind;
 
-extern const char *const cwj_kind_words[];
-
 #define CWJ_OWNERS(OWNER)             \
     OWNER(OWNER_NONE, "none")         \
     OWNER(OWNER_CALLEE, "callee")     \
@@ -87,12 +85,12 @@ typedef struct cwj_argument {
     PyObject *name; /* owned, interned str */
     PyObject *annotation; /* owned str, "" for none */
     PyObject *preset; /* owned: the default, or NULL where required */
-    cwj_kind kind;
 } cwj_argument;
 
+/* A parameter of the C function, or what it returns. */
 typedef struct cwj_parameter {
     cwj_role role;
-    cwj_intent intent;
+    cwj_intent intent; /* of what C returns: out, unless it is a status */
     const cwj_library_type *type;
     int argument; /* or -1 */
     int ndim;
@@ -103,32 +101,23 @@ typedef struct cwj_parameter {
     uint64_t lowest; /* bit d: from its lowest address, not the first item's */
     cwj_negative negative; /* of a stride */
     cwj_order order;
-    bool by_pointer, optional;
+    int by_pointer, optional; /* flags */
     bool is_capacity; /* arrays have this length before the call; C may write a smaller one */
     int of, axis;
     int symbol; /* or -1 */
     int lengths_at; /* of buffers and items: where the frame keeps their lengths */
-    PyObject *cls; /* owned, or NULL */
+    PyObject *cls; /* owned */
     PyTypeObject *container; /* one of tuple, list, set: borrowed */
-    void (*free)(void *);
+    void (*free)(void *); /* ends memory that C gave away; NULL: nothing to do */
     PyObject *name; /* owned str */
-} cwj_parameter;
-
-typedef struct cwj_result {
-    cwj_role role;
-    const cwj_library_type *type;
+    cwj_owner owner; /* of what C gives back */
+    /* Of what C returns alone: */
     bool bytes; /* "string": bytes, not str */
-    bool readonly; /* "array": what it points to is const */
-    cwj_order order;
-    cwj_owner owner;
-    int ndim;
-    cwj_dim *dims; /* owned */
-    int nof;
-    int *of; /* owned */
-    void (*free)(void *);
-    PyObject *cls; /* owned, or NULL */
-    PyObject *library; /* owned tuple: what keeps memory of the library's, or nothing */
-} cwj_result;
+    int readonly; /* "array": what it points to is const */
+    int nbases;
+    int *bases; /* owned: arguments that it may point into */
+    PyObject *library; /* owned: what keeps memory of the library's, or NULL */
+} cwj_parameter;
 
 enum {
     CWJ_MOST_SIMPLE = 8 /* parameters of a simple function: their slots lie on the C stack */
@@ -143,14 +132,15 @@ typedef struct cwj_library_function {
         nlengths;
     int nlengths_read; /* symbols that C may change */
     bool simple; /* at most CWJ_MOST_SIMPLE numbers in, by position, and a number or nothing out */
-    bool keep_gil;
     bool has_written; /* memory that the caller gives */
-    bool may_overlap; /* it may share memory with other arguments */
-    bool stable; /* leaves memory where it is that arrays look into */
     bool has_instances;
+    int keep_gil; /* flags, these three */
+    int may_overlap; /* what it writes may share memory with other arguments */
+    int stable; /* leaves memory where it is that arrays look into */
     cwj_argument *arguments; /* owned */
     cwj_parameter *parameters; /* owned */
-    cwj_result result;
+    cwj_parameter result;
+    PyObject *described; /* owned list: the description's arguments, for __signature__ */
     size_t frame_size; /* see cwj_library_frame_size() */
     PyObject *symbols; /* owned tuple of str */
     PyObject *check; /* owned, or NULL */
@@ -165,8 +155,9 @@ typedef struct cwj_library_function {
     PyObject *weakrefs;
 } cwj_library_function;
 
-/* Fills a zeroed function from a description. Returns 0, or -1 with an exception set. */
-int cwj_library_describe(cwj_library_function *self, PyObject *description);
+/* Fills a zeroed function from a description. *guard: what the description says of it, borrowed.
+ * Returns 0, or -1 with an exception set. */
+int cwj_library_describe(cwj_library_function *self, PyObject *description, PyObject **guard);
 /* The last step of that: see verify.c. */
 int cwj_library_verify(const cwj_library_function *self, const char *who);
 /* True when arrays that C writes, or returns a part of, are as long as the symbol says. */
@@ -185,14 +176,14 @@ cwj_is_written_length(const cwj_parameter *p)
     return p->symbol >= 0 &&
            (p->role == CWJ_LENGTH || (p->role == CWJ_VALUE && p->intent != CWJ_INTENT_IN));
 }
-/* True for what C gives back through a parameter. */
+/* True for what a call returns, or a part of it. */
 static inline bool
 cwj_is_result(const cwj_parameter *p)
 {
     bool out = p->intent == CWJ_INTENT_OUT;
     return p->role == CWJ_DATA || (p->role == CWJ_VALUE && p->intent != CWJ_INTENT_IN) ||
            (out && (p->role == CWJ_ARRAY || p->role == CWJ_HANDLE || p->role == CWJ_STRUCT ||
-                    p->role == CWJ_STATUS));
+                    p->role == CWJ_STATUS || p->role == CWJ_STRING));
 }
 void cwj_library_clear(cwj_library_function *self); /* what describe made */
 

@@ -197,7 +197,7 @@ check_symbols(const cwj_library_function *self, const char *who)
 /* ---- the result ---------------------------------------------------------------------- */
 
 static const char *
-result_fault(const cwj_result *result)
+result_fault(const cwj_parameter *result)
 {
     switch (result->role) {
     case CWJ_VALUE:
@@ -228,12 +228,12 @@ result_fault(const cwj_result *result)
 static const char *
 base_fault(const cwj_library_function *self)
 {
-    const cwj_result *result = &self->result;
+    const cwj_parameter *result = &self->result;
     bool points = result->role == CWJ_ARRAY || result->role == CWJ_HANDLE;
-    for (int i = 0; points && i < result->nof; i++) {
+    for (int i = 0; points && i < result->nbases; i++) {
         for (int k = 0; k < self->nparameters; k++) {
             const cwj_parameter *p = &self->parameters[k];
-            if (p->argument == result->of[i] &&
+            if (p->argument == result->bases[i] &&
                 (p->role == CWJ_ITEMS || (p->role == CWJ_VALUE && p->by_pointer))) {
                 return "cannot point into an argument that is a number or a container";
             }
