@@ -24,7 +24,7 @@ static const tj_symbol symbols[] = {
     STAND_IN(vprintf),         STAND_IN(puts),
     STAND_IN(putchar),         STAND_IN(fprintf),
     STAND_IN(vfprintf),        STAND_IN(fputs),
-    STAND_IN(fputc),           STAND_IN(putc),
+    STAND_IN(fputc),           {"putc", (const void *)cwj_fputc, true},
     STAND_IN(fwrite),          STAND_IN(fflush),
 };
 

@@ -46,7 +46,7 @@ static const char redirect[] =
     "#define vfprintf(...) cwj_vfprintf(__VA_ARGS__)\n"
     "#define fputs(...) cwj_fputs(__VA_ARGS__)\n"
     "#define fputc(...) cwj_fputc(__VA_ARGS__)\n"
-    "#define putc(...) cwj_putc(__VA_ARGS__)\n"
+    "#define putc(...) cwj_fputc(__VA_ARGS__)\n"
     "#define fwrite(...) cwj_fwrite(__VA_ARGS__)\n"
     "#define fflush(file) cwj_fflush(file)\n"
     "typedef struct { float real, imag; } cwj_complex64;\n"

@@ -47,14 +47,6 @@ steps_of(const cwj_plan *plan, int axis)
     return plan->steps + (size_t)axis * (size_t)plan->noperands;
 }
 
-static npy_intp
-step_of(const cwj_frame *frame, int k, int axis)
-{
-    const cwj_state *state = &frame->states[k];
-    int at = axis - frame->nextra + state->nextra;
-    return at < 0 || state->dims[at] == 1 ? 0 : state->strides[at];
-}
-
 /* Moves axis `from` to place `to` below it; those between move up by one. */
 static void
 sink_axis(cwj_plan *plan, int from, int to)

@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "base/numbers.h"
+#include "base/tuples.h"
 #include "function/call/call.h"
 
 #include "function/call/frame.c"

@@ -113,7 +113,6 @@ int cwj_fprintf(FILE *file, const char *format, ...) __attribute__((format(print
 int cwj_vfprintf(FILE *file, const char *format, va_list arguments);
 int cwj_fputs(const char *text, FILE *file);
 int cwj_fputc(int byte, FILE *file);
-int cwj_putc(int byte, FILE *file);
 size_t cwj_fwrite(const void *bytes, size_t size, size_t count, FILE *file);
 int cwj_fflush(FILE *file);
 

@@ -68,16 +68,15 @@ refuse_override(const cwj_frame *frame, int k, PyObject *object)
         goto done;
     }
     if (override == Py_None) {
-        raise_in_call(frame, PyExc_TypeError,
-                      "%s '%s': %s sets __array_ufunc__ = None and takes no part in calls on "
-                      "arrays; wanted a NumPy array",
-                      kind_of(frame, k), name_of(frame, k), Py_TYPE(object)->tp_name);
+        raise_about(frame, k, PyExc_TypeError,
+                    ": %s sets __array_ufunc__ = None and takes no part in calls on arrays; wanted "
+                    "a NumPy array",
+                    Py_TYPE(object)->tp_name);
     } else if (override != ours) {
-        raise_in_call(frame, PyExc_TypeError,
-                      "%s '%s': %s has its own __array_ufunc__, which this function would "
-                      "bypass; wanted a NumPy array, for instance np.asarray(%s)",
-                      kind_of(frame, k), name_of(frame, k), Py_TYPE(object)->tp_name,
-                      name_of(frame, k));
+        raise_about(frame, k, PyExc_TypeError,
+                    ": %s has its own __array_ufunc__, which this function would bypass; wanted a "
+                    "NumPy array, for instance np.asarray(%s)",
+                    Py_TYPE(object)->tp_name, name_of(frame, k));
     } else {
         status = 0;
     }
@@ -92,12 +91,22 @@ refuse_subclass(const cwj_frame *frame, int k, PyObject *array)
 {
     int masked = cwj_is_masked(array);
     if (masked > 0) {
-        raise_in_call(frame, PyExc_TypeError,
-                      "%s '%s' is a masked array, whose mask would be lost; wanted a plain "
-                      "array, for instance %s.filled(...)",
-                      kind_of(frame, k), name_of(frame, k), name_of(frame, k));
+        raise_about(frame, k, PyExc_TypeError,
+                    " is a masked array, whose mask would be lost; wanted a plain array, for "
+                    "instance %s.filled(...)",
+                    name_of(frame, k));
     }
     return masked != 0 ? -1 : refuse_override(frame, k, array);
+}
+
+static int
+take_array(cwj_frame *frame, int k, PyObject *array)
+{
+    if (!PyArray_CheckExact(array) && refuse_subclass(frame, k, array) < 0) {
+        return -1;
+    }
+    adopt_array(&frame->states[k], (PyArrayObject *)array);
+    return 0;
 }
 
 /* Refuses DLPack objects whose memory the CPU cannot read. Device numbers are
@@ -105,31 +114,29 @@ refuse_subclass(const cwj_frame *frame, int k, PyObject *array)
 static int
 refuse_device(const cwj_frame *frame, int k, PyObject *object)
 {
-    int status = -1;
-    PyObject *device = NULL, *number = NULL;
     PyObject *method = attribute_of((PyObject *)Py_TYPE(object), "__dlpack_device__");
     if (method == NULL) {
         return PyErr_Occurred() ? -1 : 0;
     }
-    device = PyObject_CallFunctionObjArgs(method, object, NULL);
-    number = device == NULL ? NULL : PySequence_GetItem(device, 0);
+    PyObject *device = PyObject_CallFunctionObjArgs(method, object, NULL);
+    PyObject *number = device == NULL ? NULL : PySequence_GetItem(device, 0);
     long type = number == NULL ? -1 : PyLong_AsLong(number);
-    if (PyErr_Occurred()) {
-        goto done;
+    if (!PyErr_Occurred() && type != 1 && type != 3 && type != 11 && type != 13) {
+        raise_about(frame, k, PyExc_TypeError,
+                    ": %s lives on DLPack device %S; wanted memory of the CPU, copy it there first",
+                    Py_TYPE(object)->tp_name, device);
     }
-    if (type != 1 && type != 3 && type != 11 && type != 13) {
-        raise_in_call(frame, PyExc_TypeError,
-                      "%s '%s': %s lives on DLPack device %S; wanted memory of the CPU, copy it "
-                      "there first",
-                      kind_of(frame, k), name_of(frame, k), Py_TYPE(object)->tp_name, device);
-        goto done;
-    }
-    status = 0;
-done:
     Py_DECREF(method);
     Py_XDECREF(device);
     Py_XDECREF(number);
-    return status;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* What NumPy itself knows how to convert. */
+static bool
+is_plain(PyObject *object)
+{
+    return PyList_CheckExact(object) || PyTuple_CheckExact(object) || PyArray_CheckScalar(object);
 }
 
 /* 1, 0, or -1 with an exception set. */
@@ -163,9 +170,7 @@ offers_only_dlpack(PyObject *object)
 static PyObject *
 array_of(PyObject *object)
 {
-    bool is_plain =
-        PyList_CheckExact(object) || PyTuple_CheckExact(object) || PyArray_CheckScalar(object);
-    int by_dlpack = is_plain ? 0 : offers_only_dlpack(object);
+    int by_dlpack = is_plain(object) ? 0 : offers_only_dlpack(object);
     if (by_dlpack < 0) {
         return NULL;
     }
@@ -185,13 +190,9 @@ static int
 convert_object(cwj_frame *frame, int k, PyObject *object)
 {
     cwj_state *state = &frame->states[k];
-    if (!PyArray_CheckScalar(object) && !PyList_CheckExact(object) && !PyTuple_CheckExact(object)) {
-        if (refuse_override(frame, k, object) < 0) {
-            return -1;
-        }
-        if (refuse_device(frame, k, object) < 0) {
-            return -1;
-        }
+    if (!is_plain(object) &&
+        (refuse_override(frame, k, object) < 0 || refuse_device(frame, k, object) < 0)) {
+        return -1;
     }
     if (cwj_is_python_number(object)) {
         state->weak = object;
@@ -199,20 +200,14 @@ convert_object(cwj_frame *frame, int k, PyObject *object)
     }
     PyObject *array = array_of(object);
     if (array == NULL) {
-        name_argument(frame, kind_of(frame, k), name_of(frame, k));
-        return -1;
+        return name_operand(frame, k);
     }
     state->owned = array;
     if (!PyArray_Check(array)) {
-        raise_in_call(frame, PyExc_TypeError, "%s '%s': wanted an array, got %s", kind_of(frame, k),
-                      name_of(frame, k), Py_TYPE(object)->tp_name);
-        return -1;
+        return raise_about(frame, k, PyExc_TypeError, ": wanted an array, got %s",
+                           Py_TYPE(object)->tp_name);
     }
-    if (!PyArray_CheckExact(array) && refuse_subclass(frame, k, array) < 0) {
-        return -1; /* an __array__ may return a masked array */
-    }
-    adopt_array(state, (PyArrayObject *)array);
-    return 0;
+    return take_array(frame, k, array); /* an __array__ may return a masked array */
 }
 
 /* Updated in place: only an array's own memory will do. */
@@ -220,16 +215,13 @@ static int
 refuse_unwritable(const cwj_frame *frame, int k, PyObject *object)
 {
     if (!PyArray_Check(object)) {
-        raise_in_call(frame, PyExc_TypeError,
-                      "%s '%s' is updated in place: wanted a NumPy array, got %s",
-                      kind_of(frame, k), name_of(frame, k), Py_TYPE(object)->tp_name);
-        return -1;
+        return raise_about(frame, k, PyExc_TypeError,
+                           " is updated in place: wanted a NumPy array, got %s",
+                           Py_TYPE(object)->tp_name);
     }
     if (!PyArray_ISWRITEABLE((PyArrayObject *)object)) {
-        raise_in_call(frame, PyExc_ValueError,
-                      "%s '%s' is written to: wanted a writable array, got a read-only one",
-                      kind_of(frame, k), name_of(frame, k));
-        return -1;
+        return raise_about(frame, k, PyExc_ValueError,
+                           " is written to: wanted a writable array, got a read-only one");
     }
     return 0;
 }
@@ -237,23 +229,14 @@ refuse_unwritable(const cwj_frame *frame, int k, PyObject *object)
 static int
 convert_input(cwj_frame *frame, int k, PyObject *object)
 {
-    cwj_state *state = &frame->states[k];
     if (frame->decl->operands[k].role == CWJ_INOUT && refuse_unwritable(frame, k, object) < 0) {
         return -1;
     }
-    if (PyArray_CheckExact(object)) {
-        adopt_array(state, (PyArrayObject *)object);
-        return 0;
-    }
     if (PyArray_Check(object)) {
-        if (refuse_subclass(frame, k, object) < 0) {
-            return -1;
-        }
-        adopt_array(state, (PyArrayObject *)object);
-        return 0;
+        return take_array(frame, k, object);
     }
     if (cwj_is_exactly_python_number(object)) {
-        state->weak = object;
+        frame->states[k].weak = object;
         return 0;
     }
     return convert_object(frame, k, object);

@@ -25,13 +25,12 @@ parse_integer(const cwj_extra *extra, PyObject *given, char *target)
                    : extra->size == 4 ? (is_signed ? NPY_INT : NPY_UINT)
                                       : (is_signed ? NPY_LONGLONG : NPY_ULONGLONG);
     PyObject *number = PyNumber_Index(given);
-    if (number == NULL) {
-        return -1;
+    int fits = number != NULL && cwj_store_weak(number, type_num, target) == CWJ_FITS;
+    if (number != NULL && !fits) {
+        refuse_number(number, type_num);
     }
-    int fits = cwj_store_weak(number, type_num, target) == CWJ_FITS;
-    int status = fits ? 0 : refuse_number(number, type_num);
-    Py_DECREF(number);
-    return status;
+    Py_XDECREF(number);
+    return fits ? 0 : -1;
 }
 
 static int
@@ -87,8 +86,7 @@ parse_extras(cwj_frame *frame)
     for (int i = 0; i < decl->nextras; i++) {
         PyObject *given = frame->slots[decl->ninputs + 1 + i];
         if (given != NULL && parse_extra(frame, &decl->extras[i], given) < 0) {
-            name_argument(frame, "argument", decl->extras[i].name);
-            return -1;
+            return name_argument(frame, "argument", decl->extras[i].name);
         }
     }
     return 0;

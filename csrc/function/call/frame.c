@@ -116,6 +116,32 @@ frame_alloc_zeroed(cwj_frame *frame, size_t count, size_t size)
     return memory;
 }
 
+/* The dtypes of a type set, one per operand. */
+static inline PyArray_Descr *const *
+descrs_of(const cwj_runtime *runtime, int index)
+{
+    const cwj_function_decl *decl = runtime->decl;
+    return runtime->descrs + (size_t)index * (size_t)(decl->ninputs + decl->noutputs);
+}
+
+/* The length of operand k along a broadcast axis: 1 where it has none. */
+static inline npy_intp
+dim_of(const cwj_frame *frame, int k, int axis)
+{
+    const cwj_state *state = &frame->states[k];
+    int at = axis - frame->nextra + state->nextra;
+    return at < 0 ? 1 : state->dims[at];
+}
+
+/* How far apart two of its elements along that axis are, in bytes; 0: it has one alone. */
+static inline npy_intp
+step_of(const cwj_frame *frame, int k, int axis)
+{
+    const cwj_state *state = &frame->states[k];
+    int at = axis - frame->nextra + state->nextra;
+    return at < 0 || state->dims[at] == 1 ? 0 : state->strides[at];
+}
+
 /* Operands that nothing is known about yet. */
 static void
 clear_states(cwj_frame *frame)

@@ -64,36 +64,25 @@ weak_default(PyObject *value, const cwj_type *type)
 
 typedef int weak_rule(PyObject *value, const cwj_type *type);
 
+/* True when a plain input of another type converts to it safely. */
 static int
-set_fits(const cwj_frame *frame, const cwj_typeset *set, weak_rule *rule)
+casts_safely(const cwj_frame *frame, int k, PyArray_Descr *descr)
 {
-    for (int k = 0; k < frame->noperands; k++) {
-        const cwj_state *state = &frame->states[k];
-        if (state->weak != NULL ? !rule(state->weak, &set->types[k])
-                                : state->array != NULL && !type_equals(state, &set->types[k])) {
-            return 0;
-        }
-    }
-    return 1;
+    return frame->decl->operands[k].role == CWJ_IN && descr != NULL &&
+           PyArray_CanCastTypeTo(PyArray_DESCR(frame->states[k].array), descr, NPY_SAFE_CASTING);
 }
 
-/* True when the set fits after safe casts of plain inputs. */
 static int
-set_fits_by_cast(const cwj_frame *frame, int index, weak_rule *rule)
+set_fits(const cwj_frame *frame, int index, weak_rule *rule, int by_cast)
 {
-    const cwj_typeset *set = &frame->decl->typesets[index];
-    PyArray_Descr **descrs = frame->runtime->descrs + (size_t)index * (size_t)frame->noperands;
+    const cwj_type *types = frame->decl->typesets[index].types;
+    PyArray_Descr *const *descrs = descrs_of(frame->runtime, index);
     for (int k = 0; k < frame->noperands; k++) {
         const cwj_state *state = &frame->states[k];
-        if (state->weak != NULL) {
-            if (!rule(state->weak, &set->types[k])) {
-                return 0;
-            }
-        } else if (state->array != NULL && !type_equals(state, &set->types[k])) {
-            if (frame->decl->operands[k].role != CWJ_IN || descrs[k] == NULL ||
-                !PyArray_CanCastTypeTo(PyArray_DESCR(state->array), descrs[k], NPY_SAFE_CASTING)) {
-                return 0;
-            }
+        if (state->weak != NULL ? !rule(state->weak, &types[k])
+                                : state->array != NULL && !type_equals(state, &types[k]) &&
+                                      !(by_cast && casts_safely(frame, k, descrs[k]))) {
+            return 0;
         }
     }
     return 1;
@@ -112,36 +101,30 @@ has_strong_operand(const cwj_frame *frame)
 
 /* The index of the first type set that fits by this rule for numbers, or -1. */
 static int
-find_set_by(const cwj_frame *frame, weak_rule *rule)
+first_set(const cwj_frame *frame, weak_rule *rule, int by_cast)
 {
-    int count = frame->decl->ntypesets;
-    for (int t = 0; t < count; t++) {
-        if (set_fits(frame, &frame->decl->typesets[t], rule)) {
+    for (int t = 0; t < frame->decl->ntypesets; t++) {
+        if (set_fits(frame, t, rule, by_cast)) {
             return t;
         }
     }
-    if (frame->decl->flags & CWJ_CAST_SAFE) {
-        for (int t = 0; t < count; t++) {
-            if (set_fits_by_cast(frame, t, rule)) {
-                return t;
-            }
-        }
-    }
     return -1;
+}
+
+/* The same, with safe casts where the function has them. */
+static int
+find_set_by(const cwj_frame *frame, weak_rule *rule)
+{
+    int index = first_set(frame, rule, 0);
+    return index < 0 && (frame->decl->flags & CWJ_CAST_SAFE) ? first_set(frame, rule, 1) : index;
 }
 
 /* The index of the type set to run, or -1. */
 static int
 find_set(const cwj_frame *frame)
 {
-    if (!has_strong_operand(frame)) {
-        for (int t = 0; t < frame->decl->ntypesets; t++) {
-            if (set_fits(frame, &frame->decl->typesets[t], weak_default)) {
-                return t;
-            }
-        }
-    }
-    return find_set_by(frame, weak_fits);
+    int index = has_strong_operand(frame) ? -1 : first_set(frame, weak_default, 0);
+    return index >= 0 ? index : find_set_by(frame, weak_fits);
 }
 
 /* ---- errors ------------------------------------------------------------ */
@@ -181,11 +164,7 @@ text_of_known_sets(const cwj_frame *frame)
 static int
 a_cast_fits(const cwj_frame *frame)
 {
-    int fits = 0;
-    for (int t = 0; t < frame->decl->ntypesets && !(frame->decl->flags & CWJ_CAST_SAFE); t++) {
-        fits |= set_fits_by_cast(frame, t, weak_fits);
-    }
-    return fits;
+    return !(frame->decl->flags & CWJ_CAST_SAFE) && first_set(frame, weak_fits, 1) >= 0;
 }
 
 /* An int that its type does not have: number's, which operand k is to be. */
@@ -195,8 +174,7 @@ raise_no_such_value(const cwj_frame *frame, int k, PyObject *number, int type_nu
     PyObject *known = text_of_known_sets(frame);
     PyObject *fault = known == NULL ? NULL : cwj_text_of_no_such_value(number, type_num);
     if (fault != NULL) {
-        raise_in_call(frame, PyExc_OverflowError, "%s '%s': %U; wanted %U", kind_of(frame, k),
-                      name_of(frame, k), fault, known);
+        raise_about(frame, k, PyExc_OverflowError, ": %U; wanted %U", fault, known);
     }
     Py_XDECREF(known);
     Py_XDECREF(fault);
@@ -243,17 +221,15 @@ refuse_layout(const cwj_frame *frame, int k)
 {
     const cwj_state *state = &frame->states[k];
     if (!PyArray_ISNOTSWAPPED(state->array)) {
-        raise_in_call(frame, PyExc_TypeError,
-                      "%s '%s' has dtype %S in the other byte order; wanted this machine's, for "
-                      "instance x.astype(x.dtype.newbyteorder('='))",
-                      kind_of(frame, k), name_of(frame, k), PyArray_DESCR(state->array));
-    } else {
-        raise_in_call(frame, PyExc_ValueError,
-                      "%s '%s' is not aligned in memory for dtype %S; wanted an aligned array, "
-                      "for instance x.copy()",
-                      kind_of(frame, k), name_of(frame, k), PyArray_DESCR(state->array));
+        return raise_about(frame, k, PyExc_TypeError,
+                           " has dtype %S in the other byte order; wanted this machine's, for "
+                           "instance x.astype(x.dtype.newbyteorder('='))",
+                           PyArray_DESCR(state->array));
     }
-    return -1;
+    return raise_about(frame, k, PyExc_ValueError,
+                       " is not aligned in memory for dtype %S; wanted an aligned array, for "
+                       "instance x.copy()",
+                       PyArray_DESCR(state->array));
 }
 
 static int
@@ -284,8 +260,7 @@ convert_to_object(cwj_frame *frame, int k, PyArray_Descr *descr)
     Py_INCREF(descr); /* PyArray_FromAny steals it */
     PyObject *array = PyArray_FromAny(state->weak, descr, 0, 0, NPY_ARRAY_BEHAVED, NULL);
     if (array == NULL) {
-        name_argument(frame, kind_of(frame, k), name_of(frame, k));
-        return -1;
+        return name_operand(frame, k);
     }
     state->owned = array;
     adopt_array(state, (PyArrayObject *)array);
@@ -302,8 +277,7 @@ convert_weak(cwj_frame *frame, int k, PyArray_Descr *descr)
     }
     if (cwj_store_weak(state->weak, type->type_num, state->scalar) == CWJ_FITS_BY_NUMPY &&
         cwj_store_by_numpy(state->weak, type->type_num, state->scalar) == CWJ_FIT_ERROR) {
-        name_argument(frame, kind_of(frame, k), name_of(frame, k));
-        return -1;
+        return name_operand(frame, k);
     }
     state->data = state->scalar;
     state->itemsize = type->itemsize;
@@ -347,8 +321,7 @@ convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
     PyObject *array = PyArray_FromArray(
         state->array, descr, NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST);
     if (array == NULL) {
-        name_argument(frame, kind_of(frame, k), name_of(frame, k));
-        return -1;
+        return name_operand(frame, k);
     }
     Py_XSETREF(state->owned, array);
     adopt_array(state, (PyArrayObject *)array);
@@ -391,8 +364,7 @@ match_types(cwj_frame *frame)
 static int
 convert_to_set(cwj_frame *frame)
 {
-    PyArray_Descr **descrs =
-        frame->runtime->descrs + (size_t)frame->typeset_index * (size_t)frame->noperands;
+    PyArray_Descr *const *descrs = descrs_of(frame->runtime, frame->typeset_index);
     for (int k = 0; k < frame->decl->ninputs; k++) {
         if (frame->states[k].weak != NULL) {
             if (convert_weak(frame, k, descrs[k]) < 0) {

@@ -6,17 +6,12 @@
  * nditer, and tests compare them.
  */
 
-/* How operand k steps along a broadcast axis, without sign; 0 where it does not. */
+/* step_of() without sign. */
 static npy_uintp
 stride_size(const cwj_frame *frame, int k, int axis)
 {
-    const cwj_state *state = &frame->states[k];
-    int at = axis - frame->nextra + state->nextra;
-    if (at < 0 || state->dims[at] == 1) {
-        return 0;
-    }
-    npy_uintp stride = (npy_uintp)state->strides[at];
-    return state->strides[at] < 0 ? 0 - stride : stride;
+    npy_intp step = step_of(frame, k, axis);
+    return step < 0 ? 0 - (npy_uintp)step : (npy_uintp)step;
 }
 
 /* 1 when `outer` should stay outside of `inner`, -1 when inside, 0 when no input

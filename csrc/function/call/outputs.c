@@ -14,19 +14,15 @@ take_output(cwj_frame *frame, int index, PyObject *object)
     Py_INCREF(object);
     state->owned = object;
     if (!PyArray_Check(object)) {
-        raise_in_call(frame, PyExc_TypeError, "output '%s': wanted a NumPy array in out, got %s",
-                      name_of(frame, k), Py_TYPE(object)->tp_name);
+        return raise_about(frame, k, PyExc_TypeError, ": wanted a NumPy array in out, got %s",
+                           Py_TYPE(object)->tp_name);
+    }
+    if (take_array(frame, k, object) < 0) {
         return -1;
     }
-    if (!PyArray_CheckExact(object) && refuse_subclass(frame, k, object) < 0) {
-        return -1;
-    }
-    adopt_array(state, (PyArrayObject *)object);
     if (!PyArray_ISWRITEABLE(state->array)) {
-        raise_in_call(frame, PyExc_ValueError,
-                      "output '%s': wanted a writable array in out, got a read-only one",
-                      name_of(frame, k));
-        return -1;
+        return raise_about(frame, k, PyExc_ValueError,
+                           ": wanted a writable array in out, got a read-only one");
     }
     return 0;
 }
@@ -36,21 +32,19 @@ take_sequence(cwj_frame *frame)
 {
     int noutputs = frame->decl->noutputs;
     if (!PyTuple_Check(frame->out) && !PyList_Check(frame->out)) {
-        raise_in_call(frame, PyExc_TypeError,
-                      "out: wanted a tuple or list of %d arrays, one for each output, got %s",
-                      noutputs, Py_TYPE(frame->out)->tp_name);
-        return -1;
+        return raise_in_call(
+            frame, PyExc_TypeError,
+            "out: wanted a tuple or list of %d arrays, one for each output, got %s", noutputs,
+            Py_TYPE(frame->out)->tp_name);
     }
     if (PySequence_Fast_GET_SIZE(frame->out) != noutputs) {
-        raise_in_call(frame, PyExc_ValueError,
-                      "out: wanted %d arrays, one for each output, got %zd", noutputs,
-                      PySequence_Fast_GET_SIZE(frame->out));
-        return -1;
+        return raise_in_call(frame, PyExc_ValueError,
+                             "out: wanted %d arrays, one for each output, got %zd", noutputs,
+                             PySequence_Fast_GET_SIZE(frame->out));
     }
     for (int i = 0; i < noutputs; i++) {
         if (i >= PySequence_Fast_GET_SIZE(frame->out)) { /* a list that shrank meanwhile */
-            raise_in_call(frame, PyExc_ValueError, "out: the list changed during the call");
-            return -1;
+            return raise_in_call(frame, PyExc_ValueError, "out: the list changed during the call");
         }
         if (take_output(frame, i, PySequence_Fast_GET_ITEM(frame->out, i)) < 0) {
             return -1;
@@ -66,8 +60,7 @@ take_outputs(cwj_frame *frame)
         return 0;
     }
     if (frame->decl->noutputs == 0) {
-        raise_in_call(frame, PyExc_TypeError, "has no outputs, and takes no out");
-        return -1;
+        return raise_in_call(frame, PyExc_TypeError, "has no outputs, and takes no out");
     }
     if (frame->decl->flags & CWJ_ONE_OUTPUT) {
         return take_output(frame, 0, frame->out);
@@ -78,29 +71,20 @@ take_outputs(cwj_frame *frame)
 /* ---- new outputs ------------------------------------------------------- */
 
 static int
-use_scalar(cwj_state *state, npy_intp itemsize)
-{
-    memset(state->scalar, 0, sizeof(state->scalar));
-    state->data = state->scalar;
-    state->itemsize = itemsize;
-    return 0;
-}
-
-static int
 allocate_output(cwj_frame *frame, int k, npy_intp *dims, int ndim)
 {
     cwj_state *state = &frame->states[k];
     const cwj_type *type = &frame->typeset->types[k];
-    PyArray_Descr *descr =
-        frame->runtime->descrs[(size_t)frame->typeset_index * (size_t)frame->noperands + (size_t)k];
+    PyArray_Descr *descr = descrs_of(frame->runtime, frame->typeset_index)[k];
     if (descr == NULL) {
-        raise_in_call(frame, PyExc_ValueError,
-                      "output '%s' is of a type of any itemsize: out is required",
-                      name_of(frame, k));
-        return -1;
+        return raise_about(frame, k, PyExc_ValueError,
+                           " is of a type of any itemsize: out is required");
     }
     if (ndim == 0 && is_plain_number(type->type_num) && !(frame->decl->flags & CWJ_ARRAYS_ONLY)) {
-        return use_scalar(state, type->itemsize);
+        memset(state->scalar, 0, sizeof(state->scalar));
+        state->data = state->scalar;
+        state->itemsize = type->itemsize;
+        return 0;
     }
     npy_intp *strides;
     if (choose_strides(frame, type->itemsize, &strides) < 0) {
@@ -110,8 +94,7 @@ allocate_output(cwj_frame *frame, int k, npy_intp *dims, int ndim)
     PyObject *array =
         PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims, strides, NULL, 0, NULL);
     if (array == NULL) {
-        name_argument(frame, "output", name_of(frame, k));
-        return -1;
+        return name_operand(frame, k);
     }
     state->owned = array;
     adopt_array(state, (PyArrayObject *)array);
@@ -160,9 +143,7 @@ result_of(cwj_frame *frame, int k)
 {
     cwj_state *state = &frame->states[k];
     if (state->array == NULL) {
-        PyArray_Descr *descr =
-            frame->runtime
-                ->descrs[(size_t)frame->typeset_index * (size_t)frame->noperands + (size_t)k];
+        PyArray_Descr *descr = descrs_of(frame->runtime, frame->typeset_index)[k];
         return new_scalar(state->data, descr, state->itemsize);
     }
     PyObject *array = state->owned;
@@ -175,8 +156,7 @@ take_result(cwj_frame *frame)
 {
     const cwj_function_decl *decl = frame->decl;
     if (frame->out != NULL) {
-        Py_INCREF(frame->out);
-        return frame->out;
+        return Py_NewRef(frame->out);
     }
     if (decl->noutputs == 0) {
         Py_RETURN_NONE;
@@ -186,12 +166,7 @@ take_result(cwj_frame *frame)
     }
     PyObject *tuple = PyTuple_New(decl->noutputs);
     for (int i = 0; i < decl->noutputs && tuple != NULL; i++) {
-        PyObject *one = result_of(frame, decl->ninputs + i);
-        if (one == NULL) {
-            Py_CLEAR(tuple);
-        } else {
-            PyTuple_SET_ITEM(tuple, i, one);
-        }
+        cwj_tuple_fill(&tuple, i, result_of(frame, decl->ninputs + i));
     }
     return tuple;
 }

@@ -26,13 +26,12 @@ same_view(const cwj_state *one, const cwj_state *other)
     return 1;
 }
 
-/* True when the operand has one slice of its own for each turn of the loop. */
+/* True when operand k has one slice of its own for each turn of the loop. */
 static int
-fills_the_loop(const cwj_frame *frame, const cwj_state *state)
+fills_the_loop(const cwj_frame *frame, int k)
 {
     for (int axis = 0; axis < frame->nextra; axis++) {
-        int at = axis - frame->nextra + state->nextra;
-        if ((at >= 0 ? state->dims[at] : 1) != frame->extra[axis]) {
+        if (dim_of(frame, k, axis) != frame->extra[axis]) {
             return 0;
         }
     }
@@ -45,11 +44,9 @@ static int
 is_allowed_in_place(const cwj_frame *frame, int written, int other)
 {
     const cwj_function_decl *decl = frame->decl;
-    if (decl->operands[other].role != CWJ_IN) {
-        return 0;
-    }
-    if (!same_view(&frame->states[written], &frame->states[other]) ||
-        !fills_the_loop(frame, &frame->states[other])) {
+    if (decl->operands[other].role != CWJ_IN ||
+        !same_view(&frame->states[written], &frame->states[other]) ||
+        !fills_the_loop(frame, other)) {
         return 0;
     }
     return (decl->flags & CWJ_INPLACE) != 0 ||
@@ -66,11 +63,11 @@ check_closely(const cwj_frame *frame, int written, int other)
     }
     int shared = shares_exactly(one->array, state->array);
     if (shared > 0) {
-        raise_in_call(
-            frame, PyExc_ValueError, "%s '%s' shares memory with %s '%s'; wanted separate arrays%s",
-            kind_of(frame, written), name_of(frame, written), kind_of(frame, other),
-            name_of(frame, other),
-            same_view(one, state) ? " (inplace=True allows the exact same view of an input)" : "");
+        raise_about(frame, written, PyExc_ValueError,
+                    " shares memory with %s '%s'; wanted separate arrays%s", kind_of(frame, other),
+                    name_of(frame, other),
+                    same_view(one, state) ? " (inplace=True allows the exact same view of an input)"
+                                          : "");
     }
     return shared != 0 ? -1 : 0;
 }
@@ -90,16 +87,6 @@ check_pair(const cwj_frame *frame, int written, cwj_extent extent, int other)
     return check_closely(frame, written, other);
 }
 
-static CWJ_COLD int
-refuse_shared_elements(const cwj_frame *frame, int k)
-{
-    raise_in_call(frame, PyExc_ValueError,
-                  "%s '%s' may hold several elements in the same memory (its strides are zero "
-                  "or overlap); wanted an array with memory for each element",
-                  kind_of(frame, k), name_of(frame, k));
-    return -1;
-}
-
 /* Against the inputs that are only read, and what is written of a higher index. */
 static inline int
 check_written(const cwj_frame *frame, int k)
@@ -113,7 +100,9 @@ check_written(const cwj_frame *frame, int k)
     }
     if (!PyArray_IS_C_CONTIGUOUS(state->array) &&
         !strides_are_nested(state->ndim, state->dims, state->strides, state->itemsize)) {
-        return refuse_shared_elements(frame, k);
+        return raise_about(frame, k, PyExc_ValueError,
+                           " may hold several elements in the same memory (its strides are zero "
+                           "or overlap); wanted an array with memory for each element");
     }
     for (int other = 0; other < noperands; other++) {
         if ((operands[other].role == CWJ_IN || other > k) &&

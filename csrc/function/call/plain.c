@@ -13,58 +13,11 @@
 
 typedef enum cwj_taken {
     CWJ_TAKEN_ERROR = -1, /* MemoryError */
-    CWJ_TAKEN_NOT,        /* nothing has been found out */
+    CWJ_TAKEN_NOT,        /* nothing has been found out, or this type set does not fit */
+    CWJ_TAKEN_BY_STEPS,   /* this type set may fit: the steps have to see */
     CWJ_TAKEN_TYPES,      /* states of inputs and given outputs, and the type set */
     CWJ_TAKEN_ALL         /* also the shapes, and what snippets see of these operands */
 } cwj_taken;
-
-/* ---- types ------------------------------------------------------------- */
-
-static int
-number_fits(PyObject *number, const cwj_type *type, const PyArray_Descr *descr)
-{
-    return cwj_is_exactly_python_number(number) ? weak_fits(number, type)
-                                                : Py_TYPE(number) == descr->typeobj;
-}
-
-/* Counts arrays and NumPy's scalars, whose dtypes are fixed, in *nstrong. */
-static int
-plain_types_fit(PyObject *const *objects, int count, const cwj_type *types,
-                PyArray_Descr *const *descrs, int *nstrong)
-{
-    for (int i = 0; i < count; i++) {
-        if (PyArray_CheckExact(objects[i])) {
-            if (PyArray_DESCR((PyArrayObject *)objects[i]) != descrs[i]) {
-                return 0;
-            }
-            ++*nstrong;
-        } else if (!number_fits(objects[i], &types[i], descrs[i])) {
-            return 0;
-        } else {
-            *nstrong += !cwj_is_exactly_python_number(objects[i]);
-        }
-    }
-    return 1;
-}
-
-/* The first type set that fits, or -1. Numbers alone follow a rule of their own:
- * see find_set(). */
-static int
-find_plain_set(const cwj_frame *frame, PyObject *const *given, int ngiven)
-{
-    const cwj_function_decl *decl = frame->decl;
-    PyArray_Descr *const *descrs = frame->runtime->descrs;
-    for (int t = 0; t < decl->ntypesets; t++, descrs += frame->noperands) {
-        const cwj_type *types = decl->typesets[t].types;
-        int nstrong = 0;
-        if (plain_types_fit(frame->inputs, decl->ninputs, types, descrs, &nstrong) &&
-            plain_types_fit(given, ngiven, types + decl->ninputs, descrs + decl->ninputs,
-                            &nstrong)) {
-            return nstrong > 0 ? t : -1;
-        }
-    }
-    return -1;
-}
 
 /* The outputs that the caller gave: `count` of them, all of them or none. The
  * caller holds `out`, and a tuple holds its items, so none needs a reference. */
@@ -200,7 +153,12 @@ take_plain_number(cwj_state *state, const cwj_operand_decl *operand, const cwj_t
     state->weak = number;
     state->nextra = -operand->ncore;
     state->data = state->scalar;
-    return store_number(state->scalar, number, type, descr) ? CWJ_TAKEN_TYPES : CWJ_TAKEN_NOT;
+    if (store_number(state->scalar, number, type, descr)) {
+        return CWJ_TAKEN_TYPES;
+    }
+    int fits = cwj_is_exactly_python_number(number) ? weak_fits(number, type)
+                                                    : Py_TYPE(number) == descr->typeobj;
+    return fits ? CWJ_TAKEN_BY_STEPS : CWJ_TAKEN_NOT;
 }
 
 /* An argument updated in place must have all broadcast dims. */
@@ -237,8 +195,7 @@ take_plain_operands(cwj_frame *frame, int index, int is_guess, PyObject *const *
 {
     const cwj_operand_decl *operands = frame->decl->operands;
     const cwj_type *types = frame->decl->typesets[index].types;
-    PyArray_Descr *const *descrs =
-        frame->runtime->descrs + (size_t)index * (size_t)frame->noperands;
+    PyArray_Descr *const *descrs = descrs_of(frame->runtime, index);
     PyObject *const *inputs = frame->inputs;
     int ninputs = frame->decl->ninputs;
     cwj_pass pass = {frame->named, NULL, 0};
@@ -278,15 +235,21 @@ take_plain_operands(cwj_frame *frame, int index, int is_guess, PyObject *const *
     return fits ? CWJ_TAKEN_ALL : CWJ_TAKEN_TYPES;
 }
 
+/* With the first type set that fits. */
 static CWJ_APART cwj_taken
 take_with_other_set(cwj_frame *frame, int *index, PyObject *const *given, int ngiven)
 {
-    *index = find_plain_set(frame, given, ngiven);
-    if (*index < 0) {
-        return CWJ_TAKEN_NOT;
+    cwj_taken taken = CWJ_TAKEN_NOT;
+    size_t used = frame->used;
+    for (int t = 0; t < frame->decl->ntypesets && taken == CWJ_TAKEN_NOT; t++) {
+        frame->used = used;
+        taken = take_plain_operands(frame, t, 0, given, ngiven);
+        *index = t;
     }
-    guess_again(frame, *index);
-    return take_plain_operands(frame, *index, 0, given, ngiven);
+    if (taken >= CWJ_TAKEN_TYPES) {
+        guess_again(frame, *index);
+    }
+    return taken;
 }
 
 static inline cwj_taken
@@ -309,7 +272,7 @@ take_plain(cwj_frame *frame)
     }
     if (CWJ_UNLIKELY(taken < CWJ_TAKEN_TYPES)) {
         frame->used = used;
-        return taken;
+        return taken == CWJ_TAKEN_ERROR ? taken : CWJ_TAKEN_NOT;
     }
     frame->typeset_index = index;
     frame->typeset = &decl->typesets[index];

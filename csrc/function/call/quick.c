@@ -112,8 +112,7 @@ take_quick_inputs(cwj_quick *quick, cwj_pass *pass, const cwj_runtime *runtime, 
     const cwj_operand_decl *operands = decl->operands;
     const cwj_type *types = decl->typesets[index].types;
     int ninputs = decl->ninputs, narrays = 0;
-    PyArray_Descr *const *descrs =
-        runtime->descrs + (size_t)index * (size_t)(ninputs + decl->noutputs);
+    PyArray_Descr *const *descrs = descrs_of(runtime, index);
     for (int k = 0; k < ninputs; k++) {
         PyObject *object = inputs[k];
         if (CWJ_LIKELY(PyArray_CheckExact(object))) {
@@ -165,8 +164,7 @@ take_quick_outputs(cwj_quick *quick, cwj_pass *pass, const cwj_runtime *runtime,
     const cwj_function_decl *decl = runtime->decl;
     const cwj_type *types = decl->typesets[index].types;
     int ninputs = decl->ninputs;
-    PyArray_Descr *const *descrs =
-        runtime->descrs + (size_t)index * (size_t)(ninputs + decl->noutputs) + ninputs;
+    PyArray_Descr *const *descrs = descrs_of(runtime, index) + ninputs;
     for (int i = 0; i < ngiven; i++) {
         int k = ninputs + i;
         PyArrayObject *array = (PyArrayObject *)given[i];
@@ -204,8 +202,7 @@ make_quick_output(cwj_quick *quick, const cwj_pass *pass, const cwj_runtime *run
         npy_intp core = i < nextra ? 0 : operand->core[i - nextra];
         dims[i] = i < nextra ? pass->extra[i] : core >= 0 ? core : pass->named[-1 - core];
     }
-    PyArray_Descr *descr =
-        runtime->descrs[(size_t)index * (size_t)(decl->ninputs + decl->noutputs) + (size_t)k];
+    PyArray_Descr *descr = descrs_of(runtime, index)[k];
     Py_INCREF(descr); /* stolen */
     PyArrayObject *array = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims,
                                                                  NULL, NULL, 0, NULL);
@@ -248,8 +245,7 @@ take_quick_output(const cwj_quick *quick, const cwj_runtime *runtime, int index,
     if (quick->made[k] != NULL) {
         return quick->made[k];
     }
-    PyArray_Descr *descr =
-        runtime->descrs[(size_t)index * (size_t)(decl->ninputs + decl->noutputs) + (size_t)k];
+    PyArray_Descr *descr = descrs_of(runtime, index)[k];
     return new_scalar(quick->scalars[k], descr, decl->typesets[index].types[k].itemsize);
 }
 

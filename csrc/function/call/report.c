@@ -4,8 +4,8 @@
  * was wanted and what came. Nothing here runs in a call that succeeds.
  */
 
-/* Raises type with "NAME(): " in front of the formatted text. */
-static CWJ_COLD void
+/* Raises type with "NAME(): " in front of the formatted text. Returns -1, as all of these do. */
+static CWJ_COLD int
 raise_in_call(const cwj_frame *frame, PyObject *type, const char *format, ...)
 {
     va_list arguments;
@@ -16,6 +16,7 @@ raise_in_call(const cwj_frame *frame, PyObject *type, const char *format, ...)
         PyErr_Format(type, "%s(): %U", frame->decl->qualname, text);
         Py_DECREF(text);
     }
+    return -1;
 }
 
 /* "argument" or "output": what a message calls operand k. */
@@ -31,49 +32,42 @@ name_of(const cwj_frame *frame, int k)
     return frame->decl->operands[k].name;
 }
 
-/* (4, 3) as a new str. */
-static PyObject *
-text_of_shape(const npy_intp *dims, int ndim)
+/* The same with "argument 'a'" in front, or "output 'b'". */
+static CWJ_COLD int
+raise_about(const cwj_frame *frame, int k, PyObject *type, const char *format, ...)
 {
-    PyObject *text = NULL;
-    PyObject *shape = PyTuple_New(ndim);
-    if (shape == NULL) {
-        return NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    PyObject *text = PyUnicode_FromFormatV(format, arguments);
+    va_end(arguments);
+    if (text != NULL) {
+        raise_in_call(frame, type, "%s '%s'%U", kind_of(frame, k), name_of(frame, k), text);
+        Py_DECREF(text);
     }
-    for (int i = 0; i < ndim; i++) {
-        PyObject *dim = PyLong_FromSsize_t((Py_ssize_t)dims[i]);
-        if (dim == NULL) {
-            goto done;
-        }
-        PyTuple_SET_ITEM(shape, i, dim);
-    }
-    text = PyObject_Str(shape);
-done:
-    Py_DECREF(shape);
-    return text;
+    return -1;
 }
 
-/* Raises ValueError "NAME(): argument 'a' with shape (4,): ...". */
-static CWJ_COLD void
+/* ValueError "NAME(): argument 'a' with shape (4,): ...". */
+static CWJ_COLD int
 raise_shape(const cwj_frame *frame, int k, const char *format, ...)
 {
     const cwj_state *state = &frame->states[k];
-    PyObject *shape = text_of_shape(state->dims, state->ndim);
+    PyObject *shape = PyArray_IntTupleFromIntp(state->ndim, state->dims);
     va_list arguments;
     va_start(arguments, format);
     PyObject *text = PyUnicode_FromFormatV(format, arguments);
     va_end(arguments);
     if (shape != NULL && text != NULL) {
-        raise_in_call(frame, PyExc_ValueError, "%s '%s' with shape %U: %U", kind_of(frame, k),
-                      name_of(frame, k), shape, text);
+        raise_about(frame, k, PyExc_ValueError, " with shape %S: %U", shape, text);
     }
     Py_XDECREF(shape);
     Py_XDECREF(text);
+    return -1;
 }
 
 /* Says in the exception that is set which argument it is about, where that
  * exception is a plain one of the kinds that conversions raise. */
-static CWJ_COLD void
+static CWJ_COLD int
 name_argument(const cwj_frame *frame, const char *kind, const char *name)
 {
     PyObject *type = NULL, *value = NULL, *traceback = NULL, *text = NULL;
@@ -85,20 +79,27 @@ name_argument(const cwj_frame *frame, const char *kind, const char *name)
     if (type != PyExc_TypeError && type != PyExc_ValueError && type != PyExc_OverflowError &&
         !no_memory) {
         PyErr_Restore(type, value, traceback);
-        return;
+        return -1;
     }
     PyErr_NormalizeException(&type, &value, &traceback);
     text = PyObject_Str(value);
     if (text == NULL) {
         PyErr_Clear(); /* a note's own trouble: what happened there is more */
         PyErr_Restore(type, value, traceback);
-        return;
+        return -1;
     }
     raise_in_call(frame, no_memory ? PyExc_MemoryError : type, "%s '%s': %U", kind, name, text);
     Py_DECREF(text);
     Py_DECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);
+    return -1;
+}
+
+static CWJ_COLD int
+name_operand(const cwj_frame *frame, int k)
+{
+    return name_argument(frame, kind_of(frame, k), name_of(frame, k));
 }
 
 /* What a message calls the type of operand k, which is there: "float64", "a

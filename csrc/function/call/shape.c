@@ -23,15 +23,13 @@ refuse_core(const cwj_frame *frame, int k, int axis, npy_intp got)
     npy_intp want = operand->core[axis];
     Py_ssize_t from_end = axis - operand->ncore;
     if (want >= 0) {
-        raise_shape(frame, k, "axis %zd must have length %zd, got %zd", from_end, (Py_ssize_t)want,
-                    (Py_ssize_t)got);
-    } else {
-        int by = frame->named_by[-1 - want];
-        raise_shape(frame, k, "dimension '%s' (axis %zd) must be %zd, as in %s'%s', got %zd",
-                    frame->decl->named[-1 - want], from_end, (Py_ssize_t)frame->named[-1 - want],
-                    by == k ? "another axis of " : "", name_of(frame, by), (Py_ssize_t)got);
+        return raise_shape(frame, k, "axis %zd must have length %zd, got %zd", from_end,
+                           (Py_ssize_t)want, (Py_ssize_t)got);
     }
-    return -1;
+    int by = frame->named_by[-1 - want];
+    return raise_shape(frame, k, "dimension '%s' (axis %zd) must be %zd, as in %s'%s', got %zd",
+                       frame->decl->named[-1 - want], from_end, (Py_ssize_t)frame->named[-1 - want],
+                       by == k ? "another axis of " : "", name_of(frame, by), (Py_ssize_t)got);
 }
 
 /* Matches the core dims of operand k; the first to name a dim sets it. */
@@ -94,9 +92,7 @@ static int
 who_set_axis(const cwj_frame *frame, int k, int axis)
 {
     for (int j = 0; j < k; j++) {
-        const cwj_state *state = &frame->states[j];
-        int at = axis - frame->nextra + state->nextra;
-        if (at >= 0 && state->dims != NULL && state->dims[at] != 1) {
+        if (dim_of(frame, j, axis) != 1) {
             return j;
         }
     }
@@ -114,10 +110,9 @@ broadcast_extra(cwj_frame *frame, int k, npy_intp *shape)
         if (shape[axis] == 1) {
             shape[axis] = dim;
         } else if (dim != 1 && dim != shape[axis]) {
-            raise_shape(frame, k, "axis %d must be %zd or 1 to broadcast with '%s', got %zd",
-                        axis_of(frame, k, axis), (Py_ssize_t)shape[axis],
-                        name_of(frame, who_set_axis(frame, k, axis)), (Py_ssize_t)dim);
-            return -1;
+            return raise_shape(frame, k, "axis %d must be %zd or 1 to broadcast with '%s', got %zd",
+                               axis_of(frame, k, axis), (Py_ssize_t)shape[axis],
+                               name_of(frame, who_set_axis(frame, k, axis)), (Py_ssize_t)dim);
         }
     }
     return 0;
@@ -127,14 +122,11 @@ broadcast_extra(cwj_frame *frame, int k, npy_intp *shape)
 static int
 check_room(const cwj_frame *frame, int k, const npy_intp *wanted, int exactly)
 {
-    const cwj_state *state = &frame->states[k];
     for (int axis = 0; axis < frame->nextra; axis++) {
-        int at = axis - frame->nextra + state->nextra;
-        npy_intp dim = at >= 0 ? state->dims[at] : 1;
+        npy_intp dim = dim_of(frame, k, axis);
         if (dim != wanted[axis] && (exactly || wanted[axis] != 1 || dim == 0)) {
-            raise_shape(frame, k, "axis %d must be %zd to hold the result, got %zd",
-                        axis_of(frame, k, axis), (Py_ssize_t)wanted[axis], (Py_ssize_t)dim);
-            return -1;
+            return raise_shape(frame, k, "axis %d must be %zd to hold the result, got %zd",
+                               axis_of(frame, k, axis), (Py_ssize_t)wanted[axis], (Py_ssize_t)dim);
         }
     }
     return 0;
@@ -189,10 +181,9 @@ check_named_known(const cwj_frame *frame)
         for (int i = 0; i < decl->operands[k].ncore; i++) {
             npy_intp core = decl->operands[k].core[i];
             if (core < 0 && frame->named[-1 - core] < 0) {
-                raise_in_call(frame, PyExc_ValueError,
-                              "output '%s': no input sets dimension '%s', so out is required",
-                              name_of(frame, k), decl->named[-1 - core]);
-                return -1;
+                return raise_about(frame, k, PyExc_ValueError,
+                                   ": no input sets dimension '%s', so out is required",
+                                   decl->named[-1 - core]);
             }
         }
     }

@@ -237,12 +237,6 @@ cwj_fputc(int byte, FILE *file)
 }
 
 int
-cwj_putc(int byte, FILE *file)
-{
-    return cwj_fputc(byte, file);
-}
-
-int
 cwj_putchar(int byte)
 {
     return cwj_fputc(byte, stdout);
@@ -308,14 +302,13 @@ cwj_contiguous_or_error(const cwj_call *cwj, int operand)
     if (gap == 0) {
         return true;
     }
-    const cwj_frame *frame = (const cwj_frame *)cwj;
     const cwj_operand *got = &cwj->operands[operand];
     cwj_entry entry = enter_python();
-    raise_in_call(frame, PyExc_ValueError,
-                  "%s '%s' must be contiguous in each slice: wanted a stride of %zd bytes along "
-                  "axis %zd, got %zd",
-                  kind_of(frame, operand), name_of(frame, operand), (Py_ssize_t)wanted,
-                  (Py_ssize_t)gap, (Py_ssize_t)got->strides_slice[got->ndims_slice + gap]);
+    raise_about((const cwj_frame *)cwj, operand, PyExc_ValueError,
+                " must be contiguous in each slice: wanted a stride of %zd bytes along axis %zd, "
+                "got %zd",
+                (Py_ssize_t)wanted, (Py_ssize_t)gap,
+                (Py_ssize_t)got->strides_slice[got->ndims_slice + gap]);
     leave_python(entry);
     return false;
 }
