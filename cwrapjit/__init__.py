@@ -24,7 +24,7 @@ Types and ops that say what their C is become one function of a whole graph.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from cwrapjit import _build as _build  # definitions need these two, and import nothing then
 from cwrapjit import _imports
@@ -42,6 +42,9 @@ from cwrapjit._cwrapjit import (
     module,
 )
 
+if TYPE_CHECKING:
+    from cwrapjit.library.face import Library as library
+
 __all__ = [
     "CompileError",
     "CompileWarning",
@@ -58,20 +61,26 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """What is loaded when somebody asks for it, so that importing this package takes no longer."""
-    if name in ("graph", "library"):  # importing one sets the attribute; library can be called
-        return _imports.load(f"cwrapjit.{name}")
-    place = ""
-    if not name.startswith("_") and name in _imports.load("cwrapjit.graph").__all__:
-        place = f"; cwrapjit.graph.{name} is there"
-    raise AttributeError(f"module 'cwrapjit' has no attribute {name!r}{place}")
+if not TYPE_CHECKING:  # to a type checker, any name would be there
+
+    def __getattr__(name: str) -> Any:
+        """What is loaded when somebody asks for it, so that importing this package takes no longer."""
+        if name in ("graph", "library"):  # importing one sets the attribute; library can be called
+            return _imports.load(f"cwrapjit.{name}")
+        place = ""
+        if not name.startswith("_") and name in _imports.load("cwrapjit.graph").__all__:
+            place = f"; cwrapjit.graph.{name} is there"
+        raise AttributeError(f"module 'cwrapjit' has no attribute {name!r}{place}")
 
 
 def __dir__() -> list[str]:
     return sorted({*__all__, "graph", *(name for name in globals() if name.startswith("__"))})
 
 
+@overload
+def show_config(mode: Literal["stdout"] = "stdout") -> None: ...
+@overload
+def show_config(mode: Literal["dicts"]) -> dict[str, str | int | None]: ...
 def show_config(mode: str = "stdout") -> Any:
     """Print versions, paths and defaults; mode="dicts" returns them instead."""
     return _imports.load("cwrapjit._config").show_config(mode)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Literal, overload
 
 from cwrapjit._cwrapjit import __version__, backend, config, optimizer
 
-Config = dict[str, "str | int | None"]
 
-
-def _collect() -> Config:
+def _collect() -> dict[str, str | int | None]:
     import numpy
 
     from cwrapjit._paths import backend_files
@@ -45,11 +42,7 @@ def _shorten(text: str) -> str:
     return " ".join(kept) + (f" -fno-builtin-... ({left_out} functions of libm)" if left_out else "")
 
 
-@overload
-def show_config(mode: Literal["stdout"] = "stdout") -> None: ...
-@overload
-def show_config(mode: Literal["dicts"]) -> Config: ...
-def show_config(mode: str = "stdout") -> Config | None:
+def show_config(mode: str = "stdout") -> dict[str, str | int | None] | None:
     """Print versions, paths and defaults; mode="dicts" returns them instead."""
     if mode not in ("stdout", "dicts"):
         raise ValueError(f"show_config(): mode must be 'stdout' or 'dicts', not {mode!r}")

@@ -207,7 +207,6 @@ make_function(const cwj_module_state *state, cwj_environment *environment, tj_fu
     spec->tj.flags |= self->code.orderless ? CWJ_UNORDERED | CWJ_SILENT : 0;
     self->runtime.flags = spec->tj.flags;
     self->runtime.threads = spec->tj.threads;
-    self->runtime.release_gil = (spec->tj.flags & CWJ_RELEASE_GIL) != 0;
     if (self->checked != NULL) {
         cwj_checked_start(self);
     }

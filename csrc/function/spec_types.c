@@ -7,6 +7,7 @@
 #include "function/spec_parts.h"
 
 #include "base/errors.h"
+#include "base/numbers.h"
 
 /* ---- the types that C can name ----------------------------------------- */
 
@@ -50,17 +51,12 @@ find_basic_type(int type_num)
     return NULL;
 }
 
-/* The number that NumPy's own name for an integer of that size has. */
+/* One number for types that are the same in memory and in C. */
 static int
-canonical_number(int type_num, size_t size)
+canonical_number(int type_num)
 {
-    static const int signed_numbers[] = {NPY_INT8, NPY_INT16, NPY_INT32, NPY_INT64};
-    static const int unsigned_numbers[] = {NPY_UINT8, NPY_UINT16, NPY_UINT32, NPY_UINT64};
-    if (!PyTypeNum_ISINTEGER(type_num)) {
-        return type_num;
-    }
-    int k = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
-    return (PyTypeNum_ISSIGNED(type_num) ? signed_numbers : unsigned_numbers)[k];
+    _Static_assert(NPY_SIZEOF_LONG == NPY_SIZEOF_LONGLONG, "no other two numbers are the same");
+    return type_num == NPY_LONGLONG ? NPY_LONG : type_num == NPY_ULONGLONG ? NPY_ULONG : type_num;
 }
 
 /* "float64", as dtype.name says it; "S5", as str(dtype) does. */
@@ -85,39 +81,11 @@ label_of(cwj_spec *spec, const basic_type *basic, size_t itemsize)
 
 /* ---- one type ---------------------------------------------------------- */
 
-/* dtype.itemsize; the struct member moved between NumPy 1 and 2. */
-static Py_ssize_t
-itemsize_of(PyArray_Descr *descr)
-{
-    PyObject *number = PyObject_GetAttrString((PyObject *)descr, "itemsize");
-    Py_ssize_t size = number == NULL ? -1 : PyLong_AsSsize_t(number);
-    Py_XDECREF(number);
-    return size;
-}
-
-/* True when the dtype has fields or an inner shape. */
-static int
-is_structured(PyArray_Descr *descr)
-{
-    int structured = 0;
-    static const char *const members[] = {"names", "subdtype"};
-    for (size_t i = 0; i < 2 && structured == 0; i++) {
-        PyObject *value = PyObject_GetAttrString((PyObject *)descr, members[i]);
-        structured = value == NULL ? -1 : value != Py_None;
-        Py_XDECREF(value);
-    }
-    return structured;
-}
-
 /* Refuses what compiled code could not read. */
 static int
 check_descr(const cwj_spec *spec, PyArray_Descr *descr, PyObject *key)
 {
-    int structured = descr->type_num == NPY_VOID ? is_structured(descr) : 0;
-    if (structured < 0) {
-        return -1;
-    }
-    if (structured) {
+    if (PyDataType_HASFIELDS(descr) || PyDataType_HASSUBARRAY(descr)) {
         return cwj_refuse(spec->who, PyExc_NotImplementedError,
                           "Ccode_slice_eval: %R is a structured dtype, which does not work in this "
                           "version yet (np.void matches any structured array by raw pointer)",
@@ -183,20 +151,19 @@ static int
 take_type(cwj_spec *spec, tj_type *type, PyObject *key)
 {
     PyArray_Descr *descr = descr_of(spec, key);
-    int sound = descr != NULL && check_descr(spec, descr, key) == 0;
-    int type_num = sound ? descr->type_num : 0;
-    Py_ssize_t itemsize = sound ? itemsize_of(descr) : -1;
-    Py_XDECREF(descr);
-    if (itemsize < 0) {
+    if (descr == NULL || check_descr(spec, descr, key) < 0) {
+        Py_XDECREF(descr);
         return -1;
     }
-    const basic_type *basic = find_basic_type(canonical_number(type_num, (size_t)itemsize));
+    const basic_type *basic = find_basic_type(canonical_number(descr->type_num));
+    size_t itemsize = (size_t)PyDataType_ELSIZE(descr);
+    Py_DECREF(descr);
     if (basic == NULL) {
         return cwj_refuse(spec->who, PyExc_TypeError,
                           "Ccode_slice_eval: no C code can work on dtype %R", key);
     }
     type->type_num = basic->type_num;
-    type->itemsize = (size_t)itemsize;
+    type->itemsize = itemsize;
     type->ctype = basic->ctype;
     type->label = label_of(spec, basic, type->itemsize);
     return type->label != NULL ? 0 : -1;

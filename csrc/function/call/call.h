@@ -31,7 +31,6 @@ typedef struct cwj_profile {
  * Embedded by value in whatever owns it. */
 typedef struct cwj_runtime {
     const cwj_function_decl *decl; /* borrowed */
-    int release_gil;               /* no snippet needs the GIL */
     int flags;                     /* as decl->flags; what was found out later is set, too */
     int threads;                   /* as decl->threads; 1: never parallel */
     int has_user_data;             /* there is a cookie, or extras */

@@ -55,8 +55,7 @@ typedef struct cwj_frame {
     int owned_from, owned_to; /* operands whose state.owned is filled, the last excluded */
     cwj_state *states;    /* [noperands] */
     cwj_operand *operands; /* [noperands], what snippets see */
-    const cwj_typeset *typeset; /* the one that matched */
-    int typeset_index;
+    int typeset_index;    /* the one that matched */
 
     npy_intp *named;  /* [nnamed] values of named dims, -1: unknown */
     int *named_by;    /* [nnamed] operand that set them */
@@ -122,6 +121,13 @@ descrs_of(const cwj_runtime *runtime, int index)
 {
     const cwj_function_decl *decl = runtime->decl;
     return runtime->descrs + (size_t)index * (size_t)(decl->ninputs + decl->noutputs);
+}
+
+/* The type that the type set of the call has for operand k. */
+static inline const cwj_type *
+type_of(const cwj_frame *frame, int k)
+{
+    return &frame->decl->typesets[frame->typeset_index].types[k];
 }
 
 /* The length of operand k along a broadcast axis: 1 where it has none. */
@@ -232,7 +238,6 @@ frame_open(cwj_frame *frame, cwj_runtime *runtime)
     frame->noperands = runtime->decl->ninputs + runtime->decl->noutputs;
     frame->owned_from = 0;
     frame->owned_to = 0;
-    frame->typeset = NULL;
     frame->typeset_index = -1;
     frame->nextra = 0;
     frame->extra = NULL;

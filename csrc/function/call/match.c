@@ -271,7 +271,7 @@ static int
 convert_weak(cwj_frame *frame, int k, PyArray_Descr *descr)
 {
     cwj_state *state = &frame->states[k];
-    const cwj_type *type = &frame->typeset->types[k];
+    const cwj_type *type = type_of(frame, k);
     if (type->type_num == NPY_OBJECT) {
         return convert_to_object(frame, k, descr);
     }
@@ -308,7 +308,7 @@ static int
 convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
 {
     cwj_state *state = &frame->states[k];
-    if (PyArray_ISBEHAVED_RO(state->array) && type_equals(state, &frame->typeset->types[k])) {
+    if (PyArray_ISBEHAVED_RO(state->array) && type_equals(state, type_of(frame, k))) {
         return 0;
     }
     if (descr == NULL) {
@@ -353,11 +353,7 @@ match_types(cwj_frame *frame)
         return -1;
     }
     frame->typeset_index = find_set(frame);
-    if (frame->typeset_index < 0) {
-        return refuse_types(frame);
-    }
-    frame->typeset = &frame->decl->typesets[frame->typeset_index];
-    return 0;
+    return frame->typeset_index < 0 ? refuse_types(frame) : 0;
 }
 
 /* Inputs that are not of the set's types yet. */

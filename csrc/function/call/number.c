@@ -1,12 +1,6 @@
 /* number.c: single numbers between Python and C: the arguments that need no
  * array, and results of shape (). */
 
-static int
-is_plain_number(int type_num)
-{
-    return PyTypeNum_ISNUMBER(type_num);
-}
-
 /* Stores a number that has the type, or takes it. Returns 1, or 0 without exception where an
  * array has to be made of it, or nothing. */
 static int
@@ -15,7 +9,7 @@ store_number(char *target, PyObject *number, const cwj_type *type, const PyArray
     if (cwj_is_exactly_python_number(number)) {
         return cwj_store_weak(number, type->type_num, target) == CWJ_FITS;
     }
-    if (Py_TYPE(number) != descr->typeobj || !is_plain_number(type->type_num)) {
+    if (Py_TYPE(number) != descr->typeobj || !PyTypeNum_ISNUMBER(type->type_num)) {
         return 0;
     }
     memcpy(target, (char *)number + CWJ_VALUE_OFFSET, (size_t)type->itemsize);

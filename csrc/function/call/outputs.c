@@ -74,13 +74,14 @@ static int
 allocate_output(cwj_frame *frame, int k, npy_intp *dims, int ndim)
 {
     cwj_state *state = &frame->states[k];
-    const cwj_type *type = &frame->typeset->types[k];
+    const cwj_type *type = type_of(frame, k);
     PyArray_Descr *descr = descrs_of(frame->runtime, frame->typeset_index)[k];
     if (descr == NULL) {
         return raise_about(frame, k, PyExc_ValueError,
                            " is of a type of any itemsize: out is required");
     }
-    if (ndim == 0 && is_plain_number(type->type_num) && !(frame->decl->flags & CWJ_ARRAYS_ONLY)) {
+    if (ndim == 0 && PyTypeNum_ISNUMBER(type->type_num) &&
+        !(frame->decl->flags & CWJ_ARRAYS_ONLY)) {
         memset(state->scalar, 0, sizeof(state->scalar));
         state->data = state->scalar;
         state->itemsize = type->itemsize;

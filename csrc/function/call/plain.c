@@ -275,7 +275,6 @@ take_plain(cwj_frame *frame)
         return taken == CWJ_TAKEN_ERROR ? taken : CWJ_TAKEN_NOT;
     }
     frame->typeset_index = index;
-    frame->typeset = &decl->typesets[index];
     frame->owned_from = frame->owned_to = decl->ninputs;
     return runtime->has_output_dims && ngiven == 0 ? CWJ_TAKEN_TYPES : taken;
 }

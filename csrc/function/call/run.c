@@ -24,7 +24,7 @@ run_chunks(cwj_run *run, cwj_cursor *cursor, npy_intp count)
         if (!accepted || left == 0) {
             return accepted;
         }
-        if (frame->runtime->release_gil && frame->released == NULL &&
+        if ((frame->runtime->flags & CWJ_RELEASE_GIL) && frame->released == NULL &&
             (double)left * run->rate >= CWJ_SHORT_NS) {
             release_gil(frame);
         }
@@ -59,7 +59,7 @@ run_long(cwj_frame *frame, cwj_plan *plan)
     }
     double estimate =
         (double)plan->total * work_of_slice(frame->decl, frame->named) * runtime->cost;
-    if (runtime->release_gil &&
+    if ((runtime->flags & CWJ_RELEASE_GIL) &&
         (!known || estimate >= CWJ_SHORT_NS || (runtime->flags & CWJ_GIL_ALWAYS))) {
         release_gil(frame);
     }

@@ -163,7 +163,6 @@ cwj_runtime_init(cwj_runtime *runtime, const cwj_function_decl *decl)
 {
     memset(runtime, 0, sizeof(*runtime));
     runtime->decl = decl;
-    runtime->release_gil = (decl->flags & CWJ_RELEASE_GIL) != 0;
     runtime->flags = decl->flags;
     runtime->threads = decl->threads;
     fill_facts(runtime);
