@@ -147,20 +147,9 @@ static PyObject *
 indices_of(const cwj_operand *operand, npy_intp offset)
 {
     npy_intp indices[NPY_MAXDIMS] = {0};
-    bool done[NPY_MAXDIMS] = {false};
-    for (npy_intp round = 0; round < operand->ndims_full; round++) {
-        npy_intp widest = -1;
-        for (npy_intp i = 0; i < operand->ndims_full; i++) {
-            if (!done[i] &&
-                (widest < 0 || operand->strides_full[i] > operand->strides_full[widest])) {
-                widest = i;
-            }
-        }
-        done[widest] = true;
-        if (operand->dims_full[widest] > 1) {
-            indices[widest] = offset / operand->strides_full[widest];
-            offset %= operand->strides_full[widest];
-        }
+    for (npy_intp i = 0; i < operand->ndims_full; i++) {
+        npy_intp dim = operand->dims_full[i];
+        indices[i] = dim > 1 ? offset / operand->strides_full[i] % dim : 0;
     }
     return PyArray_IntTupleFromIntp((int)operand->ndims_full, indices);
 }

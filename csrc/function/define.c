@@ -1,6 +1,6 @@
 /* define.c: a definition, from the arguments of function() to a callable.
  *
- *     parse -> options -> spec -> tj_define (without the GIL) -> Function
+ *     parse -> spec -> options -> tj_define (without the GIL) -> Function
  *
  * While the GIL is released the texts are read from str objects that the spec
  * holds, and nobody else knows the spec yet.
@@ -42,29 +42,22 @@ take_docstring(const cwj_spec *spec, PyObject *docstring)
     return Py_NewRef(docstring);
 }
 
-/* "innerlib.inner()" before there is a spec. */
-static PyObject *
-text_of_who(PyObject *module_name, PyObject *name)
-{
-    return module_name == NULL ? PyUnicode_FromFormat("%S()", name)
-                               : PyUnicode_FromFormat("%U.%S()", module_name, name);
-}
-
 static int
-take_options(cwj_options *options, cwj_module_state *state, const cwj_arguments *arguments,
-             PyObject *module_name)
+take_options(cwj_spec *spec, cwj_options *options, cwj_module_state *state,
+             const cwj_option_values *values)
 {
-    int status = -1;
-    PyObject *who = text_of_who(module_name, arguments->name);
-    PyObject *bytes = who == NULL ? NULL : PyUnicode_AsEncodedString(who, "utf-8", "replace");
-    if (bytes != NULL &&
-        cwj_options_update(options, &arguments->options, PyBytes_AS_STRING(bytes)) == 0 &&
-        cwj_options_finish(options, state) == 0) {
-        status = 0;
+    if (cwj_options_update(options, values, spec->who) < 0 ||
+        cwj_options_finish(options, state) < 0) {
+        return -1;
     }
-    Py_XDECREF(who);
-    Py_XDECREF(bytes);
-    return status;
+    spec->tj.flags |= (options->inplace == 1 ? CWJ_INPLACE : 0) |
+                      (options->cast_safe == 1 ? CWJ_CAST_SAFE : 0) |
+                      (options->gil == 0 ? CWJ_RELEASE_GIL | CWJ_GIL_ALWAYS : 0) |
+                      (options->unordered == 1 ? CWJ_UNORDERED : 0);
+    spec->tj.threads = options->threads;
+    spec->tj.checked = options->debug == 1;
+    spec->tj.cookie_readonly = options->cookie_readonly == 1;
+    return 0;
 }
 
 /* ---- threads ----------------------------------------------------------- */
@@ -228,12 +221,12 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     cwj_spec *spec = NULL;
     PyObject *docstring = NULL, *dict = NULL, *function = NULL;
 
-    if (parse_arguments(&arguments, args, kwargs) < 0 ||
-        take_options(&options, state, &arguments, module_name) < 0) {
+    if (parse_arguments(&arguments, args, kwargs) < 0) {
         goto done;
     }
-    spec = cwj_spec_new(state, module_name, environment->header, &arguments, &options);
-    if (spec == NULL || check_threads(spec, &options) < 0) {
+    spec = cwj_spec_new(state, module_name, environment->header, &arguments);
+    if (spec == NULL || take_options(spec, &options, state, &arguments.options) < 0 ||
+        check_threads(spec, &options) < 0) {
         goto done;
     }
     docstring = take_docstring(spec, arguments.docstring);

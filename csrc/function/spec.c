@@ -39,14 +39,21 @@ take_pieces(cwj_spec *spec, const cwj_module_state *state, PyObject *header,
             const cwj_arguments *arguments)
 {
     tj_spec *tj = &spec->tj;
-    if (take_piece(spec, state, &tj->header, header, "header", "header") < 0 ||
-        take_piece(spec, state, &tj->cookie, arguments->Ccode_cookie_struct, "Ccode_cookie_struct",
-                   "cookie") < 0 ||
-        take_piece(spec, state, &tj->validate, arguments->Ccode_validate, "Ccode_validate",
-                   "validate") < 0 ||
-        take_piece(spec, state, &tj->cleanup, arguments->Ccode_cookie_cleanup,
-                   "Ccode_cookie_cleanup", "cleanup") < 0) {
-        return -1;
+    const struct {
+        tj_piece *piece;
+        PyObject *text;
+        const char *argument, *label;
+    } all[] = {
+        {&tj->header, header, "header", "header"},
+        {&tj->cookie, arguments->Ccode_cookie_struct, "Ccode_cookie_struct", "cookie"},
+        {&tj->validate, arguments->Ccode_validate, "Ccode_validate", "validate"},
+        {&tj->cleanup, arguments->Ccode_cookie_cleanup, "Ccode_cookie_cleanup", "cleanup"},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (take_piece(spec, state, all[i].piece, all[i].text, all[i].argument, all[i].label) < 0) {
+            return -1;
+        }
+        drop_if_blank(all[i].piece);
     }
     if (tj->header.text != NULL && tj->module != NULL) { /* one for all of a module's functions */
         tj->header.file = cwj_arena_format(&spec->arena, "<cwrapjit %s header>", tj->module);
@@ -54,10 +61,6 @@ take_pieces(cwj_spec *spec, const cwj_module_state *state, PyObject *header,
             return -1;
         }
     }
-    drop_if_blank(&tj->header);
-    drop_if_blank(&tj->cookie);
-    drop_if_blank(&tj->validate);
-    drop_if_blank(&tj->cleanup);
     return 0;
 }
 
@@ -90,35 +93,22 @@ take_names(cwj_spec *spec, PyObject *module, PyObject *name)
     return spec->who != NULL ? 0 : -1;
 }
 
-static void
-take_flags(cwj_spec *spec, const cwj_options *options)
-{
-    spec->tj.flags |= (options->inplace == 1 ? CWJ_INPLACE : 0) |
-                      (options->cast_safe == 1 ? CWJ_CAST_SAFE : 0) |
-                      (options->gil == 0 ? CWJ_RELEASE_GIL | CWJ_GIL_ALWAYS : 0) |
-                      (options->unordered == 1 ? CWJ_UNORDERED : 0);
-    spec->tj.threads = options->threads;
-    spec->tj.checked = options->debug == 1;
-    spec->tj.cookie_readonly = options->cookie_readonly == 1;
-}
-
 static int
 fill_spec(cwj_spec *spec, const cwj_module_state *state, PyObject *module, PyObject *header,
-          const cwj_arguments *arguments, const cwj_options *options)
+          const cwj_arguments *arguments)
 {
-    if (take_names(spec, module, arguments->name) < 0 || cwj_take_operands(spec, arguments) < 0 ||
-        cwj_take_extras(spec, state, arguments->extra_args) < 0 ||
-        cwj_take_typesets(spec, state, arguments->Ccode_slice_eval) < 0 ||
-        take_pieces(spec, state, header, arguments) < 0) {
-        return -1;
-    }
-    take_flags(spec, options);
-    return 0;
+    return take_names(spec, module, arguments->name) < 0 ||
+                   cwj_take_operands(spec, arguments) < 0 ||
+                   cwj_take_extras(spec, state, arguments->extra_args) < 0 ||
+                   cwj_take_typesets(spec, state, arguments->Ccode_slice_eval) < 0 ||
+                   take_pieces(spec, state, header, arguments) < 0
+               ? -1
+               : 0;
 }
 
 cwj_spec *
 cwj_spec_new(const cwj_module_state *state, PyObject *module, PyObject *header,
-             const cwj_arguments *arguments, const cwj_options *options)
+             const cwj_arguments *arguments)
 {
     cwj_spec *spec = PyMem_Calloc(1, sizeof(*spec));
     if (spec == NULL) {
@@ -128,7 +118,7 @@ cwj_spec_new(const cwj_module_state *state, PyObject *module, PyObject *header,
     spec->texts = PyList_New(0);
     spec->tuples = PyList_New(0);
     if (spec->texts == NULL || spec->tuples == NULL ||
-        fill_spec(spec, state, module, header, arguments, options) < 0) {
+        fill_spec(spec, state, module, header, arguments) < 0) {
         cwj_spec_free(spec);
         return NULL;
     }

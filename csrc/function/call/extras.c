@@ -15,7 +15,7 @@ refuse_number(PyObject *number, int type_num)
     return -1;
 }
 
-/* Whatever is an integer to Python. */
+/* Whatever is an integer to Python; with "p", whether it is true, for a bool or any integer. */
 static int
 parse_integer(const cwj_extra *extra, PyObject *given, char *target)
 {
@@ -24,7 +24,10 @@ parse_integer(const cwj_extra *extra, PyObject *given, char *target)
                    : extra->size == 2 ? (is_signed ? NPY_SHORT : NPY_USHORT)
                    : extra->size == 4 ? (is_signed ? NPY_INT : NPY_UINT)
                                       : (is_signed ? NPY_LONGLONG : NPY_ULONGLONG);
-    PyObject *number = PyNumber_Index(given);
+    int truth = extra->code == 'p' ? PyObject_IsTrue(given) : 0;
+    PyObject *number = truth < 0            ? NULL
+                       : extra->code == 'p' ? PyBool_FromLong(truth)
+                                            : PyNumber_Index(given);
     int fits = number != NULL && cwj_store_weak(number, type_num, target) == CWJ_FITS;
     if (number != NULL && !fits) {
         refuse_number(number, type_num);
@@ -34,11 +37,17 @@ parse_integer(const cwj_extra *extra, PyObject *given, char *target)
 }
 
 static int
-parse_number(const cwj_extra *extra, PyObject *given, char *target)
+parse_extra(cwj_frame *frame, const cwj_extra *extra, PyObject *given)
 {
+    char *target = (char *)frame->call.extras + extra->offset;
     char code = extra->code, format[2] = {code, '\0'};
     int type_num = code == 'f' ? NPY_FLOAT : NPY_DOUBLE;
-    if (strchr("bhilLn", code) != NULL) {
+    if (code == 'y' && !PyBytes_Check(given)) {
+        /* PyArg_Parse would read on to a NUL that only bytes are sure to have. */
+        PyErr_Format(PyExc_TypeError, "wanted bytes, got %s", Py_TYPE(given)->tp_name);
+        return -1;
+    }
+    if (strchr("bhilLnp", code) != NULL) {
         return parse_integer(extra, given, target);
     }
     if ((code == 'f' || code == 'd') && cwj_is_python_number(given)) {
@@ -48,32 +57,6 @@ parse_number(const cwj_extra *extra, PyObject *given, char *target)
         }
     }
     return PyArg_Parse(given, format, target) ? 0 : -1;
-}
-
-static int
-parse_extra(cwj_frame *frame, const cwj_extra *extra, PyObject *given)
-{
-    char *target = (char *)frame->call.extras + extra->offset;
-    if (extra->code == 'y' && !PyBytes_Check(given)) {
-        /* PyArg_Parse would read on to a NUL that only bytes are sure to have. */
-        PyErr_Format(PyExc_TypeError, "wanted bytes, got %s", Py_TYPE(given)->tp_name);
-        return -1;
-    }
-    if (extra->code != 'p') {
-        return parse_number(extra, given, target);
-    }
-    /* "p" stores an int; the C type may be a bool or any other integer. */
-    int truth = PyObject_IsTrue(given);
-    if (truth < 0) {
-        return -1;
-    }
-    unsigned long long wide = (unsigned long long)truth;
-#if PY_BIG_ENDIAN
-    memcpy(target, (char *)&wide + sizeof(wide) - extra->size, extra->size);
-#else
-    memcpy(target, &wide, extra->size);
-#endif
-    return 0;
 }
 
 static int

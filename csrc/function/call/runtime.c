@@ -3,33 +3,20 @@
 
 static int may_be_quick(const cwj_runtime *runtime); /* quick.c */
 
-/* True when operands before k name this dim. */
-static int
-is_named_before(const cwj_function_decl *decl, int k, npy_intp core)
-{
-    for (int j = 0; j < k; j++) {
-        for (int i = 0; i < decl->operands[j].ncore; i++) {
-            if (decl->operands[j].core[i] == core) {
-                return 1;
-            }
-        }
-    }
-    return 0;
-}
-
 /* What each call would otherwise look up in the descriptor. */
 static void
 fill_facts(cwj_runtime *runtime)
 {
     const cwj_function_decl *decl = runtime->decl;
+    npy_intp last = 0; /* of the named dims of inputs; they are -1, -2, ... as they appear */
     runtime->has_user_data = decl->cookie_size > 0 || decl->extras_size > 0;
     for (int k = 0; k < decl->ninputs + decl->noutputs; k++) {
         const cwj_operand_decl *operand = &decl->operands[k];
         runtime->has_core |= operand->ncore > 0;
         runtime->has_inout |= operand->role == CWJ_INOUT;
-        for (int i = 0; i < operand->ncore && k >= decl->ninputs; i++) {
-            runtime->has_output_dims |=
-                operand->core[i] < 0 && !is_named_before(decl, decl->ninputs, operand->core[i]);
+        for (int i = 0; i < operand->ncore; i++) {
+            runtime->has_output_dims |= k >= decl->ninputs && operand->core[i] < last;
+            last = k < decl->ninputs && operand->core[i] < last ? operand->core[i] : last;
         }
     }
 }
