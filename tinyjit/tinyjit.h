@@ -251,18 +251,20 @@ typedef enum tj_part {
     TJ_BODY /* + index of the type set */
 } tj_part;
 
-/* Appends the C text of a unit. `all_names` passes every parameter to every
- * snippet, instead of those that its text names. The text needs the prelude in
+/* How the snippets of a unit are emitted. */
+enum {
+    TJ_ALL_NAMES = 1, /* every snippet gets every value, instead of those that its text names */
+    TJ_APART = 2      /* every slice in a function of its own, even if its loop could hold it */
+};
+
+/* Appends the C text of a unit, in a form (TJ_ALL_NAMES ...). It needs the prelude in
  * front and defines the symbol "cwj_function__NAME", a cwj_function_decl. Accessors of a
  * checked spec call the embedding program's
  *
  *     npy_intp cwj_checked_index(const cwj_call *, int operand, int axis, const char *index)
  *
  * for each index (an integer in a pointer's place), which returns it if it is in range. */
-tj_status tj_emit_function(const tj_spec *spec, int part, bool all_names, tj_text *text);
-
-/* The same text with every snippet in a function of its own, for the compiler's checks. */
-tj_status tj_emit_for_checks(const tj_spec *spec, bool all_names, tj_text *text);
+tj_status tj_emit_function(const tj_spec *spec, int part, int form, tj_text *text);
 
 /* What calls of one type set had in common, to become constants. */
 typedef struct tj_profile {
@@ -278,7 +280,7 @@ typedef struct tj_profile {
  * header, cookie, extras, slice snippets and loops in variants for unit strides,
  * scalars and what the profiles say (one per type set, or NULL). Needs the
  * prelude in front and defines "cwj_loops__NAME", an array of one cwj_loop* per
- * type set. all_names as for tj_emit_function(). */
+ * type set. all_names: in the form TJ_ALL_NAMES. */
 tj_status tj_emit_loops(const tj_spec *spec, const tj_profile *profiles, bool all_names,
                         tj_text *text);
 
@@ -409,7 +411,7 @@ typedef struct tj_function {
     tj_unit *unit;             /* owned */
     char *source;              /* owned: the generated text, without the prelude */
     const void *decl;          /* const cwj_function_decl* inside the unit */
-    bool all_names;            /* names hide in macros: see tj_emit_function() */
+    bool all_names;            /* names hide in macros: the form is TJ_ALL_NAMES */
     bool apart;                /* a macro of an included file takes stack: see tj_spec */
     bool orderless;            /* nothing can tell in which order slices ran: no
                                   cookie that they write, no state, no false answer */

@@ -149,7 +149,8 @@ function_diagnose(PyObject *op, PyObject *Py_UNUSED(unused))
     cwj_function_object *self = (cwj_function_object *)op;
     tj_text text = {0};
     PyObject *found = NULL;
-    if (tj_emit_for_checks(&self->spec->tj, self->code.all_names, &text) != TJ_OK) {
+    int form = TJ_APART | (self->code.all_names ? TJ_ALL_NAMES : 0);
+    if (tj_emit_function(&self->spec->tj, TJ_ALL, form, &text) != TJ_OK) {
         PyErr_NoMemory();
     } else {
         found = cwj_checks_diagnose(cwj_state_of(op), NULL, self->environment->tj, text.data,

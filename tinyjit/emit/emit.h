@@ -26,12 +26,16 @@ typedef struct tj_user_code {
     bool apart;           /* ... has to stand in a function that calls go to */
 } tj_user_code;
 
-/* How the snippets of a unit are emitted. */
+/* A form beside those of tj_emit_function(): loops for an optimizing compiler (emit_loops.c). */
 enum {
-    TJ_ALL_NAMES = 1, /* every snippet gets every value */
-    TJ_APART = 2,     /* every slice in a function of its own, even if it is direct */
-    TJ_FAST = 4       /* loops for an optimizing compiler (emit_loops.c) */
+    TJ_FAST = 4
 };
+
+/* A named dim, and where it appears first. */
+typedef struct tj_named {
+    const tj_dim *dim;
+    int operand, axis;
+} tj_named;
 
 typedef struct tj_emitter {
     const tj_spec *spec;
@@ -43,6 +47,9 @@ typedef struct tj_emitter {
     int typeset;                         /* and what it is of */
     tj_names *header;  /* owned: the identifiers of the header */
     bool apart;        /* every slice must be a function: spec->apart, or the header's macros */
+    tj_named *named;   /* owned: the named dims in order of appearance */
+    int nnamed;
+    tj_text macros;    /* the accessors that are defined now */
     size_t counted;    /* bytes of out in which newlines were counted */
     size_t newlines;
     size_t group;      /* out's length where the last group of values began */
@@ -62,8 +69,9 @@ void tj_emit_values(tj_emitter *this, const tj_user_code *snippet, tj_value_use 
 void tj_emit_slice_data(tj_emitter *this, const tj_user_code *snippet);
 /* Makes the bytes of the bools that a slice reads and writes 0 or 1. */
 void tj_emit_truths(tj_emitter *this, const tj_user_code *snippet);
-/* #define, or #undef, of the accessors that it names, and a blank line if there are any. */
-void tj_emit_macros(tj_emitter *this, const tj_user_code *snippet, bool define);
+/* #define of the accessors that it names, later #undef, and a blank line if there are any. */
+void tj_emit_macros(tj_emitter *this, const tj_user_code *snippet);
+void tj_emit_undefs(tj_emitter *this);
 /* It needs operand k's data. */
 bool tj_snippet_wants_data(const tj_emitter *this, const tj_user_code *snippet, int k);
 /* It needs the strides of operand k's slice. */
@@ -75,8 +83,10 @@ const char *tj_const_of(const tj_operand *operand);
 
 /* The slice of type set t and its loop, with the accessors. */
 void tj_emit_slice(tj_emitter *this, tj_user_code *snippet, int t);
-/* "HEAD__NAME(parameters) {text}" */
-void tj_emit_snippet_function(tj_emitter *this, const tj_user_code *snippet, const char *head);
+/* "__NAME(parameters) {text}" */
+void tj_emit_snippet_function(tj_emitter *this, const tj_user_code *snippet);
+/* What the loop of type set t begins with. */
+void tj_emit_loop_head(tj_emitter *this, int t);
 
 /* ---- emit_loops.c: for an optimizing compiler ------------------------------------ */
 
@@ -119,7 +129,7 @@ void tj_emit_own_line(tj_emitter *this);
  * in, still under that name: "might return no value" is said of the brace. */
 void tj_emit_piece(tj_emitter *this, const tj_piece *piece, const char *behind);
 /* #line of a piece. */
-void tj_emit_piece_line(tj_emitter *this, const tj_piece *piece);
+void tj_emit_piece_line(tj_emitter *this, const tj_piece *piece, int line);
 
 /* Appends "innerlib.inner". */
 void tj_emit_qualname(const tj_spec *spec, tj_text *out);
@@ -137,21 +147,18 @@ void tj_emit_own_file(const tj_spec *spec, tj_text *out);
 /* Appends "float64, float64 -> int32": the types of a type set. */
 void tj_emit_typeset_name(const tj_spec *spec, int typeset, tj_text *out);
 
-/* The number of a named dim, from 0, in order of appearance. */
-int tj_named_dim(const tj_spec *spec, const char *name);
-/* True where no dim before this one, dim i of operand k, has its name. */
-bool tj_is_first_dim(const tj_spec *spec, int k, int i);
+/* The number of a named dim, from 0, in order of appearance; nnamed: it is unknown. */
+int tj_named_dim(const tj_emitter *this, const char *name);
+
 /* ---- emit_unit.c --------------------------------------------------------------- */
 
-/* As tj_emit_function(), with a choice of forms (TJ_APART ...). */
-tj_status tj_emit_unit(const tj_spec *spec, int part, int form, tj_text *text);
-/* Appends everything of a function behind the header. `file` is what the
- * generated text itself is called in #line. */
-tj_status tj_emit_body(const tj_spec *spec, int part, int form, const char *file, tj_text *text);
+/* Appends everything of a function behind the header, for a module that is written. `file` is
+ * what the generated text itself is called in #line. */
+tj_status tj_emit_for_module(const tj_spec *spec, bool all_names, const char *file, tj_text *text);
 
 /* ---- emit_tables.c ------------------------------------------------------------ */
 
 /* Appends the constant tables and the descriptor. */
-void tj_emit_tables(const tj_spec *spec, tj_text *out);
+void tj_emit_tables(tj_emitter *this);
 
 #endif

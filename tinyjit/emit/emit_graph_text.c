@@ -163,14 +163,6 @@ static void add_lines(tj_graph_emitter *this, const tj_piece *piece, int first, 
     }
 }
 
-static void add_piece_line(tj_graph_emitter *this, const tj_piece *piece, int line)
-{
-    const char *file = piece->file ? piece->file : "";
-    tj_text_printf(this->out, "#line %d ", line);
-    tj_text_quote(this->out, file, strlen(file));
-    tj_text_puts(this->out, "\n");
-}
-
 /* Writes the text without going back to the generated numbering. */
 void tj_graph_numbered(tj_graph_emitter *this, const tj_piece *piece)
 {
@@ -179,11 +171,11 @@ void tj_graph_numbered(tj_graph_emitter *this, const tj_piece *piece)
         return;
     size_t shift = measure(piece, &first, &behind);
     if (joins_lines(piece)) {
-        add_piece_line(this, piece, 1);
+        tj_emit_piece_line(&this->lines, piece, 1);
         tj_text_add(this->out, piece->text, piece->length);
         tj_text_puts(this->out, "\n");
     } else {
-        add_piece_line(this, piece, first ? first : 1);
+        tj_emit_piece_line(&this->lines, piece, first ? first : 1);
         add_lines(this, piece, first, behind, shift);
     }
 }
@@ -217,7 +209,7 @@ static void add_end(tj_graph_emitter *this, const tj_piece *piece, const char *e
     bool complete = is_complete(piece);
     measure(piece, &first, &behind);
     if (!complete)
-        add_piece_line(this, piece, behind - 1);
+        tj_emit_piece_line(&this->lines, piece, behind - 1);
     if (!complete || always)
         tj_graph_line(this, "%s", end);
     tj_emit_own_line(&this->lines);
@@ -303,7 +295,7 @@ static void test_arrays(tj_graph_emitter *this, const tj_graph_text *text,
 {
     for (size_t i = 0; i < confined->arrays.count; i++) {
         const char *name = confined->arrays.items[i];
-        add_piece_line(this, text->piece, confined->lines[i]);
+        tj_emit_piece_line(&this->lines, text->piece, confined->lines[i]);
         tj_graph_line(this,
                       "_Static_assert(__builtin_constant_p(sizeof(%s)), \"'%s': an array of "
                       "variable length behind a failure code, which would jump over it: declare "

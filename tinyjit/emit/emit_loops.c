@@ -77,18 +77,13 @@ static bool all_constant(const loops *this, const tj_variant *variant, int k)
  * an int as index, which may wrap around with -fwrapv, reaches its limit first. */
 static void emit_dim_locals(const loops *this, const tj_variant *variant)
 {
-    const tj_spec *spec = this->emitter->spec;
-    for (int k = 0; k < spec->noperands; k++)
-        for (int i = 0; i < spec->operands[k].ndims; i++) {
-            const tj_dim *dim = &spec->operands[k].dims[i];
-            if (dim->name && tj_is_first_dim(spec, k, i) &&
-                tj_constant_dim(this->emitter, variant, this->t, dim) < 0)
-                tj_text_printf(this->emitter->out,
-                               "    const npy_intp cwj_dim_%d = "
-                               "%scwj->operands[%d].dims_slice[%d];\n",
-                               tj_named_dim(spec, dim->name), variant->contiguous ? "(int)" : "", k,
-                               i);
-        }
+    const tj_emitter *emitter = this->emitter;
+    for (int n = 0; n < emitter->nnamed; n++)
+        if (tj_constant_dim(emitter, variant, this->t, emitter->named[n].dim) < 0)
+            tj_text_printf(emitter->out,
+                           "    const npy_intp cwj_dim_%d = %scwj->operands[%d].dims_slice[%d];\n",
+                           n, variant->contiguous ? "(int)" : "", emitter->named[n].operand,
+                           emitter->named[n].axis);
 }
 
 /* The bytes of a whole slice whose dims are constants of the variant. */
@@ -238,20 +233,16 @@ static void emit_test_steps(const loops *this, const tj_variant *variant, bool *
 
 static void emit_test_dims(const loops *this, const tj_variant *variant, bool *first)
 {
-    const tj_spec *spec = this->emitter->spec;
-    tj_text *out = this->emitter->out;
-    for (int k = 0; k < spec->noperands; k++)
-        for (int i = 0; i < spec->operands[k].ndims; i++) {
-            const tj_dim *dim = &spec->operands[k].dims[i];
-            if (!dim->name || !tj_is_first_dim(spec, k, i))
-                continue;
-            ptrdiff_t size = tj_constant_dim(this->emitter, variant, this->t, dim);
-            emit_and(this, first);
-            if (size >= 0)
-                tj_text_printf(out, "cwj->operands[%d].dims_slice[%d] == %td", k, i, size);
-            else
-                tj_text_printf(out, "cwj_dim_%d <= 2147483647", tj_named_dim(spec, dim->name));
-        }
+    const tj_emitter *emitter = this->emitter;
+    for (int n = 0; n < emitter->nnamed; n++) {
+        ptrdiff_t size = tj_constant_dim(emitter, variant, this->t, emitter->named[n].dim);
+        emit_and(this, first);
+        if (size >= 0)
+            tj_text_printf(emitter->out, "cwj->operands[%d].dims_slice[%d] == %td",
+                           emitter->named[n].operand, emitter->named[n].axis, size);
+        else
+            tj_text_printf(emitter->out, "cwj_dim_%d <= 2147483647", n);
+    }
 }
 
 static void emit_test_strides(const loops *this, const tj_variant *variant, bool *first)
@@ -437,28 +428,18 @@ static void emit_choice_dims(const loops *this)
 void tj_emit_fast_loops(tj_emitter *emitter, const tj_user_code *snippet, int t)
 {
     loops this = {emitter, snippet, t, any_may_be_same(emitter->spec)};
-    tj_text head = {0};
-    tj_emit_macros(emitter, snippet, true);
+    tj_emit_macros(emitter, snippet);
     tj_text_printf(
-        &head, "static %s bool cwj_slice_%d",
+        emitter->out, "static %s bool cwj_slice_%d",
         snippet->apart ? "__attribute__((noinline))" : "inline __attribute__((always_inline))", t);
-    if (head.failed)
-        emitter->out->failed = true;
-    else
-        tj_emit_snippet_function(emitter, snippet, head.data);
+    tj_emit_snippet_function(emitter, snippet);
     if (has_core_dims(emitter->spec))
         emit_vector_width(emitter->out);
     visit_all(&this, emit_variant);
-    tj_text_printf(emitter->out,
-                   "static int cwj_loop_%d__%s(char **cwj_data, const npy_intp *cwj_dims,\n"
-                   "    const npy_intp *cwj_steps, void *cwj_ctx)\n"
-                   "{\n"
-                   "    const cwj_call *cwj = cwj_ctx;\n",
-                   t, emitter->spec->name);
+    tj_emit_loop_head(emitter, t);
     emit_same(&this);
     emit_choice_dims(&this);
     visit_all(&this, emit_choice);
     tj_text_puts(emitter->out, "}\n\n");
-    tj_emit_macros(emitter, snippet, false);
-    tj_text_clear(&head);
+    tj_emit_undefs(emitter);
 }

@@ -221,8 +221,7 @@ tj_status tj_emit_module(const char *name, const char *doc, const char *comment,
     if (nspecs > 0)
         emit_header(&specs[0]->header, text);
     for (int i = 0; i < nspecs && status == TJ_OK && !file.failed; i++) {
-        int form = TJ_FAST | (has_include(&specs[i]->header) ? TJ_ALL_NAMES : 0);
-        status = tj_emit_body(specs[i], TJ_ALL, form, file.data, text);
+        status = tj_emit_for_module(specs[i], has_include(&specs[i]->header), file.data, text);
         emit_wrapper(specs[i], text);
     }
     emit_methods(nspecs, specs, docs, text);

@@ -78,16 +78,17 @@ void tj_emit_own_line(tj_emitter *this)
     tj_text_puts(this->out, "\n");
 }
 
-void tj_emit_piece_line(tj_emitter *this, const tj_piece *piece)
+void tj_emit_piece_line(tj_emitter *this, const tj_piece *piece, int line)
 {
-    tj_text_puts(this->out, "#line 1 ");
-    tj_text_quote(this->out, piece->file, strlen(piece->file));
+    const char *file = piece->file ? piece->file : "";
+    tj_text_printf(this->out, "#line %d ", line);
+    tj_text_quote(this->out, file, strlen(file));
     tj_text_puts(this->out, "\n");
 }
 
 void tj_emit_piece(tj_emitter *this, const tj_piece *piece, const char *behind)
 {
-    tj_emit_piece_line(this, piece);
+    tj_emit_piece_line(this, piece, 1);
     tj_text_add(this->out, piece->text, piece->length);
     tj_text_printf(this->out, "\n%s", behind);
     tj_emit_own_line(this);
@@ -95,30 +96,10 @@ void tj_emit_piece(tj_emitter *this, const tj_piece *piece, const char *behind)
 
 /* ---- named dims ------------------------------------------------------------------ */
 
-bool tj_is_first_dim(const tj_spec *spec, int k, int i)
+int tj_named_dim(const tj_emitter *this, const char *name)
 {
-    const char *name = spec->operands[k].dims[i].name;
-    for (int other = 0; other <= k; other++) {
-        int ndims = other < k ? spec->operands[other].ndims : i;
-        for (int axis = 0; axis < ndims; axis++) {
-            const char *before = spec->operands[other].dims[axis].name;
-            if (before && !strcmp(before, name))
-                return false;
-        }
-    }
-    return true;
-}
-
-int tj_named_dim(const tj_spec *spec, const char *name)
-{
-    int count = 0;
-    for (int k = 0; k < spec->noperands; k++) {
-        for (int i = 0; i < spec->operands[k].ndims; i++) {
-            const char *other = spec->operands[k].dims[i].name;
-            if (other && !strcmp(other, name))
-                return count;
-            count += other && tj_is_first_dim(spec, k, i);
-        }
-    }
-    return count;
+    int i = 0;
+    while (i < this->nnamed && strcmp(this->named[i].dim->name, name))
+        i++;
+    return i;
 }

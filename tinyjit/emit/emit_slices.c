@@ -12,9 +12,9 @@
 
 #include "emit/emit.h"
 
-void tj_emit_snippet_function(tj_emitter *this, const tj_user_code *snippet, const char *head)
+void tj_emit_snippet_function(tj_emitter *this, const tj_user_code *snippet)
 {
-    tj_text_printf(this->out, "%s__%s(const cwj_call *cwj", head, this->spec->name);
+    tj_text_printf(this->out, "__%s(const cwj_call *cwj", this->spec->name);
     tj_emit_values(this, snippet, TJ_AS_PARAMETER);
     tj_text_puts(this->out, ")\n{\n");
     if (snippet->kind == TJ_SLICE_CODE)
@@ -23,7 +23,7 @@ void tj_emit_snippet_function(tj_emitter *this, const tj_user_code *snippet, con
     tj_text_puts(this->out, "\n");
 }
 
-static void emit_loop_head(tj_emitter *this, int t)
+void tj_emit_loop_head(tj_emitter *this, int t)
 {
     tj_text_printf(this->out,
                    "static int cwj_loop_%d__%s(char **cwj_data, const npy_intp *cwj_dims,\n"
@@ -35,10 +35,13 @@ static void emit_loop_head(tj_emitter *this, int t)
 
 /* ---- a slice in a function of its own ---------------------------------------- */
 
-static void emit_calling_loop(tj_emitter *this, const tj_user_code *snippet, int t)
+/* The snippet's function and its loop. */
+static void emit_apart(tj_emitter *this, const tj_user_code *snippet, int t)
 {
     const tj_spec *spec = this->spec;
-    emit_loop_head(this, t);
+    tj_text_printf(this->out, "static bool cwj_slice_%d", t);
+    tj_emit_snippet_function(this, snippet);
+    tj_emit_loop_head(this, t);
     tj_emit_values(this, snippet, TJ_AS_LOCAL);
     tj_text_printf(this->out,
                    "\n"
@@ -52,19 +55,6 @@ static void emit_calling_loop(tj_emitter *this, const tj_user_code *snippet, int
             tj_text_printf(this->out, "        cwj_at__%s += cwj_steps[%d];\n",
                            spec->operands[k].name, k);
     tj_text_puts(this->out, "    }\n    return 1;\n}\n\n");
-}
-
-/* The snippet's function and its loop. */
-static void emit_apart(tj_emitter *this, const tj_user_code *snippet, int t)
-{
-    tj_text head = {0};
-    tj_text_printf(&head, "static bool cwj_slice_%d", t);
-    if (head.failed)
-        this->out->failed = true;
-    else
-        tj_emit_snippet_function(this, snippet, head.data);
-    emit_calling_loop(this, snippet, t);
-    tj_text_clear(&head);
 }
 
 /* ---- a slice in the loop itself ---------------------------------------------- */
@@ -82,7 +72,7 @@ static void emit_instead(tj_emitter *this, const char *instead, const char *text
 static void emit_direct_text(tj_emitter *this, const tj_piece *piece, const tj_body *body)
 {
     size_t at = 0;
-    tj_emit_piece_line(this, piece);
+    tj_emit_piece_line(this, piece, 1);
     for (size_t i = 0; i < body->nreturns; i++) {
         bool last = i + 1 == body->nreturns;
         tj_text_add(this->out, piece->text + at, body->returns[i].start - at);
@@ -108,7 +98,7 @@ static void emit_direct_loop(tj_emitter *this, const tj_user_code *snippet, cons
                              int t)
 {
     const tj_spec *spec = this->spec;
-    emit_loop_head(this, t);
+    tj_emit_loop_head(this, t);
     tj_text_puts(this->out, "    npy_intp cwj_left = cwj_dims[0];\n");
     tj_emit_values(this, snippet, TJ_AS_LOCAL);
     tj_text_puts(this->out, "\n    if (cwj_left < 1)\n        return 1;\n");
@@ -133,11 +123,11 @@ void tj_emit_slice(tj_emitter *this, tj_user_code *snippet, int t)
         this->out->failed |= !tj_body_read(&snippet->tokens, &body);
         snippet->inlined = body.direct;
     }
-    tj_emit_macros(this, snippet, true);
+    tj_emit_macros(this, snippet);
     if (snippet->inlined)
         emit_direct_loop(this, snippet, &body, t);
     else
         emit_apart(this, snippet, t);
-    tj_emit_macros(this, snippet, false);
+    tj_emit_undefs(this);
     tj_body_clear(&body);
 }

@@ -3,54 +3,22 @@
  * Members are given by position, not by name: the text stands behind the user's
  * header, whose macros may well be called `name` or `flags`.
  */
-#include <string.h>
-
 #include "emit/emit.h"
 
-/* The named dims in order of appearance. */
-typedef struct dim_names {
-    const char **items; /* owned; the names are borrowed */
-    int count;
-} dim_names;
-
-static int index_of(const dim_names *names, const char *name)
+static void emit_named(const tj_emitter *this)
 {
-    int i = 0;
-    while (i < names->count && strcmp(names->items[i], name))
-        i++;
-    return i;
-}
-
-static bool collect_dim_names(const tj_spec *spec, dim_names *names)
-{
-    size_t ndims = 0;
-    for (int k = 0; k < spec->noperands; k++)
-        ndims += (size_t)spec->operands[k].ndims;
-    names->items = tj_alloc_zeroed(ndims, sizeof(*names->items));
-    if (!names->items)
-        return false;
-    for (int k = 0; k < spec->noperands; k++) {
-        for (int i = 0; i < spec->operands[k].ndims; i++) {
-            const char *name = spec->operands[k].dims[i].name;
-            if (name && index_of(names, name) == names->count)
-                names->items[names->count++] = name;
-        }
-    }
-    return true;
-}
-
-static void emit_named(const tj_spec *spec, const dim_names *names, tj_text *out)
-{
-    if (!names->count)
+    tj_text *out = this->out;
+    if (!this->nnamed)
         return;
-    tj_text_printf(out, "static const char *const cwj_named__%s[] = {", spec->name);
-    for (int i = 0; i < names->count; i++)
-        tj_text_printf(out, "%s\"%s\"", i ? ", " : "", names->items[i]);
+    tj_text_printf(out, "static const char *const cwj_named__%s[] = {", this->spec->name);
+    for (int i = 0; i < this->nnamed; i++)
+        tj_text_printf(out, "%s\"%s\"", i ? ", " : "", this->named[i].dim->name);
     tj_text_puts(out, "};\n\n");
 }
 
-static void emit_core(const tj_operand *operand, const dim_names *names, tj_text *out)
+static void emit_core(const tj_emitter *this, const tj_operand *operand)
 {
+    tj_text *out = this->out;
     if (!operand->ndims) {
         tj_text_puts(out, "NULL");
         return;
@@ -58,14 +26,16 @@ static void emit_core(const tj_operand *operand, const dim_names *names, tj_text
     tj_text_puts(out, "(const npy_intp[]){");
     for (int i = 0; i < operand->ndims; i++) {
         const tj_dim *dim = &operand->dims[i];
-        ptrdiff_t value = dim->name ? -1 - index_of(names, dim->name) : dim->size;
+        ptrdiff_t value = dim->name ? -1 - tj_named_dim(this, dim->name) : dim->size;
         tj_text_printf(out, "%s%td", i ? ", " : "", value);
     }
     tj_text_puts(out, "}");
 }
 
-static void emit_operands(const tj_spec *spec, const dim_names *names, tj_text *out)
+static void emit_operands(const tj_emitter *this)
 {
+    const tj_spec *spec = this->spec;
+    tj_text *out = this->out;
     static const char *const roles[] = {
         [TJ_IN] = "CWJ_IN", [TJ_INOUT] = "CWJ_INOUT", [TJ_OUT] = "CWJ_OUT"};
     tj_text_printf(out, "static const cwj_operand_decl cwj_operands__%s[] = {\n", spec->name);
@@ -73,7 +43,7 @@ static void emit_operands(const tj_spec *spec, const dim_names *names, tj_text *
         const tj_operand *operand = &spec->operands[k];
         tj_text_printf(out, "    {\"%s\", %s, %d, ", operand->name, roles[operand->role],
                        operand->ndims);
-        emit_core(operand, names, out);
+        emit_core(this, operand);
         tj_text_puts(out, "},\n");
     }
     tj_text_puts(out, "};\n\n");
@@ -150,8 +120,10 @@ static void emit_pointer(const tj_spec *spec, bool there, const char *kind, tj_t
         tj_text_puts(out, "NULL");
 }
 
-static void emit_descriptor(const tj_spec *spec, const dim_names *names, tj_text *out)
+static void emit_descriptor(const tj_emitter *this)
 {
+    const tj_spec *spec = this->spec;
+    tj_text *out = this->out;
     char *signature = tj_spec_signature(spec);
     if (!signature) {
         out->failed = true;
@@ -166,8 +138,8 @@ static void emit_descriptor(const tj_spec *spec, const dim_names *names, tj_text
     tj_text_printf(out, ",\n    /* threads    */ %d", spec->threads);
     tj_text_printf(out, ",\n    /* operands   */ %d, %d, cwj_operands__%s,\n",
                    spec->noperands - spec->noutputs, spec->noutputs, spec->name);
-    tj_text_printf(out, "    /* named dims */ %d, ", names->count);
-    emit_pointer(spec, names->count > 0, "named", out);
+    tj_text_printf(out, "    /* named dims */ %d, ", this->nnamed);
+    emit_pointer(spec, this->nnamed > 0, "named", out);
     tj_text_printf(out, ",\n    /* type sets  */ %d, cwj_typesets__%s,\n", spec->ntypesets,
                    spec->name);
     tj_text_printf(out, "    /* extras     */ %d, ", spec->nextras);
@@ -184,18 +156,12 @@ static void emit_descriptor(const tj_spec *spec, const dim_names *names, tj_text
     tj_free(signature);
 }
 
-void tj_emit_tables(const tj_spec *spec, tj_text *out)
+void tj_emit_tables(tj_emitter *this)
 {
-    dim_names names = {0};
-    if (!collect_dim_names(spec, &names)) {
-        out->failed = true;
-        return;
-    }
-    tj_text_puts(out, "/* ---- what the call path knows of the function ---- */\n\n");
-    emit_named(spec, &names, out);
-    emit_operands(spec, &names, out);
-    emit_typesets(spec, out);
-    emit_extras(spec, out);
-    emit_descriptor(spec, &names, out);
-    tj_free(names.items);
+    tj_text_puts(this->out, "/* ---- what the call path knows of the function ---- */\n\n");
+    emit_named(this);
+    emit_operands(this);
+    emit_typesets(this->spec, this->out);
+    emit_extras(this->spec, this->out);
+    emit_descriptor(this);
 }

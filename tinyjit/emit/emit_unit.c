@@ -56,7 +56,7 @@ static void emit_default(tj_emitter *this, int i)
     } else {
         tj_piece piece = {file.data, extra->default_text, strlen(extra->default_text)};
         tj_text_printf(this->out, "    cwj->%s =\n", extra->name);
-        tj_emit_piece_line(this, &piece);
+        tj_emit_piece_line(this, &piece, 1);
         tj_text_printf(this->out, "(%s\n);\n", extra->default_text);
         tj_emit_own_line(this);
     }
@@ -92,30 +92,22 @@ static void emit_typeset(tj_emitter *this, tj_user_code *snippet, int t)
         tj_emit_slice(this, snippet, t);
 }
 
-static void emit_validate(tj_emitter *this, const tj_user_code *snippet)
+/* Validate and cleanup: the text as a function, and the one that the call path calls. */
+static void emit_once(tj_emitter *this, const tj_user_code *snippet)
 {
-    const char *name = this->spec->name;
-    tj_text_puts(this->out, "/* ---- validate ---- */\n\n");
-    tj_emit_macros(this, snippet, true);
-    tj_emit_snippet_function(this, snippet, "static bool cwj_validate_text");
-    tj_text_printf(this->out, "static int cwj_validate__%s(cwj_call *cwj)\n{\n", name);
+    bool cleans = snippet->kind == TJ_CLEANUP_CODE;
+    const char *kind = cleans ? "cleanup" : "validate", *name = this->spec->name;
+    tj_text_printf(this->out, "/* ---- %s ---- */\n\n", kind);
+    tj_emit_macros(this, snippet);
+    tj_text_printf(this->out, "static %s cwj_%s_text", cleans ? "void" : "bool", kind);
+    tj_emit_snippet_function(this, snippet);
+    tj_text_printf(this->out, "static %s cwj_%s__%s(cwj_call *cwj)\n{\n", cleans ? "void" : "int",
+                   kind, name);
     tj_emit_values(this, snippet, TJ_AS_LOCAL);
-    tj_text_printf(this->out, "    return cwj_validate_text__%s(cwj", name);
+    tj_text_printf(this->out, "    %scwj_%s_text__%s(cwj", cleans ? "" : "return ", kind, name);
     tj_emit_values(this, snippet, TJ_AS_ARGUMENT);
     tj_text_puts(this->out, ");\n}\n\n");
-    tj_emit_macros(this, snippet, false);
-}
-
-static void emit_cleanup(tj_emitter *this, const tj_user_code *snippet)
-{
-    const char *name = this->spec->name;
-    tj_text_puts(this->out, "/* ---- cleanup ---- */\n\n");
-    tj_emit_snippet_function(this, snippet, "static void cwj_cleanup_text");
-    tj_text_printf(this->out, "static void cwj_cleanup__%s(cwj_call *cwj)\n{\n", name);
-    tj_emit_values(this, snippet, TJ_AS_LOCAL);
-    tj_text_printf(this->out, "    cwj_cleanup_text__%s(cwj", name);
-    tj_emit_values(this, snippet, TJ_AS_ARGUMENT);
-    tj_text_puts(this->out, ");\n}\n\n");
+    tj_emit_undefs(this);
 }
 
 static void emit_snippet(tj_emitter *this, const tj_piece *piece, tj_snippet_kind kind, int t)
@@ -124,12 +116,10 @@ static void emit_snippet(tj_emitter *this, const tj_piece *piece, tj_snippet_kin
     if (!tj_tokens_list(&snippet.tokens, piece->text, piece->length) || !snippet.names ||
         !tj_names_add(snippet.names, &snippet.tokens))
         this->out->failed = true;
-    else if (kind == TJ_VALIDATE_CODE)
-        emit_validate(this, &snippet);
-    else if (kind == TJ_CLEANUP_CODE)
-        emit_cleanup(this, &snippet);
-    else
+    else if (kind == TJ_SLICE_CODE)
         emit_typeset(this, &snippet, t);
+    else
+        emit_once(this, &snippet);
     tj_names_free(snippet.names);
     tj_tokens_clear(&snippet.tokens);
 }
@@ -177,10 +167,29 @@ static void emit_snippets(tj_emitter *this, int part)
             emit_snippet(this, &spec->typesets[t].body, TJ_SLICE_CODE, t);
 }
 
-static bool begin(tj_emitter *this)
+/* Notes each named dim where it appears first. */
+static void collect_named(tj_emitter *this)
+{
+    const tj_spec *spec = this->spec;
+    size_t ndims = 0;
+    for (int k = 0; k < spec->noperands; k++)
+        ndims += (size_t)spec->operands[k].ndims;
+    this->named = tj_alloc_zeroed(ndims, sizeof *this->named);
+    this->out->failed |= !this->named;
+    for (int k = 0; k < spec->noperands && this->named; k++)
+        for (int i = 0; i < spec->operands[k].ndims; i++) {
+            const tj_dim *dim = &spec->operands[k].dims[i];
+            if (dim->name && tj_named_dim(this, dim->name) == this->nnamed)
+                this->named[this->nnamed++] = (tj_named){dim, k, i};
+        }
+}
+
+/* Everything of the function behind the header, without its tables. */
+static void emit_body(tj_emitter *this, int part)
 {
     const tj_piece *header = &this->spec->header;
     tj_tokens tokens;
+    collect_named(this);
     this->header = tj_names_new();
     if (!tj_tokens_list(&tokens, header->text, header->length) || !this->header ||
         !tj_names_add(this->header, &tokens))
@@ -188,23 +197,21 @@ static bool begin(tj_emitter *this)
     else
         this->apart = this->spec->apart || tj_body_wants_function(&tokens);
     tj_tokens_clear(&tokens);
-    return !this->out->failed;
+    if (this->out->failed)
+        return;
+    emit_cookie(this);
+    emit_extras(this);
+    if (has_part(part, TJ_COOKIE))
+        emit_defaults(this);
+    emit_snippets(this, part);
 }
 
-tj_status tj_emit_body(const tj_spec *spec, int part, int form, const char *file, tj_text *text)
+static tj_status end(tj_emitter *this)
 {
-    tj_emitter this = {.spec = spec, .out = text, .file = file, .form = form};
-    if (begin(&this)) {
-        emit_cookie(&this);
-        emit_extras(&this);
-        if (has_part(part, TJ_COOKIE))
-            emit_defaults(&this);
-        emit_snippets(&this, part);
-        if (part == TJ_ALL)
-            tj_emit_tables(spec, text);
-    }
-    tj_names_free(this.header);
-    return text->failed ? TJ_NO_MEMORY : TJ_OK;
+    tj_names_free(this->header);
+    tj_free(this->named);
+    tj_text_clear(&this->macros);
+    return this->out->failed ? TJ_NO_MEMORY : TJ_OK;
 }
 
 static void emit_header(tj_emitter *this)
@@ -217,66 +224,67 @@ static void emit_header(tj_emitter *this)
     tj_text_puts(this->out, "\n");
 }
 
-tj_status tj_emit_unit(const tj_spec *spec, int part, int form, tj_text *text)
-{
-    tj_status status = TJ_NO_MEMORY;
-    tj_text file = {0};
-    tj_emit_own_file(spec, &file);
-    if (file.failed)
-        goto done;
-    tj_emitter this = {.spec = spec, .out = text, .file = file.data};
-    tj_emit_own_line(&this);
-    emit_legend(&this);
-    if (spec->checked)
-        tj_text_puts(text, "npy_intp cwj_checked_index(const cwj_call *cwj, int operand, int axis, "
-                           "const char *index);\n\n");
-    emit_header(&this);
-    status = text->failed ? TJ_NO_MEMORY : TJ_OK;
-    if (status == TJ_OK && part != TJ_HEADER)
-        status = tj_emit_body(spec, part, form, file.data, text);
-done:
-    tj_text_clear(&file);
-    return status;
-}
-
-tj_status tj_emit_function(const tj_spec *spec, int part, bool all_names, tj_text *text)
-{
-    return tj_emit_unit(spec, part, all_names ? TJ_ALL_NAMES : 0, text);
-}
-
-tj_status tj_emit_for_checks(const tj_spec *spec, bool all_names, tj_text *text)
-{
-    return tj_emit_unit(spec, TJ_ALL, TJ_APART | (all_names ? TJ_ALL_NAMES : 0), text);
-}
-
 /* "cwj_loops__NAME", the loops of all type sets. */
-static void emit_table(const tj_spec *spec, tj_text *out)
+static void emit_loop_table(tj_emitter *this)
 {
-    tj_text_printf(out, "cwj_loop *const cwj_loops__%s[] = {", spec->name);
+    const tj_spec *spec = this->spec;
+    tj_text_printf(this->out, "cwj_loop *const cwj_loops__%s[] = {", spec->name);
     for (int t = 0; t < spec->ntypesets; t++)
-        tj_text_printf(out, "%scwj_loop_%d__%s", t ? ", " : "", t, spec->name);
-    tj_text_puts(out, "};\n");
+        tj_text_printf(this->out, "%scwj_loop_%d__%s", t ? ", " : "", t, spec->name);
+    tj_text_puts(this->out, "};\n");
 }
 
+/* In front of the body. The text for the optimizing tier is nobody's to read. */
+static void emit_top(tj_emitter *this)
+{
+    tj_emit_own_line(this);
+    if (!(this->form & TJ_FAST))
+        emit_legend(this);
+    if (this->spec->checked && !(this->form & TJ_FAST))
+        tj_text_puts(this->out, "npy_intp cwj_checked_index(const cwj_call *cwj, int operand, int "
+                                "axis, const char *index);\n\n");
+    emit_header(this);
+}
+
+/* A text that is compiled in memory: a unit, or in the form TJ_FAST the loops alone. */
+static tj_status emit_text(tj_emitter *this, int part)
+{
+    tj_text file = {0};
+    tj_emit_own_file(this->spec, &file);
+    this->file = file.data;
+    this->out->failed |= file.failed;
+    if (!this->out->failed)
+        emit_top(this);
+    if (!this->out->failed && part != TJ_HEADER)
+        emit_body(this, part);
+    if (this->form & TJ_FAST)
+        emit_loop_table(this);
+    else if (part == TJ_ALL)
+        tj_emit_tables(this);
+    tj_text_clear(&file);
+    return end(this);
+}
+
+tj_status tj_emit_function(const tj_spec *spec, int part, int form, tj_text *text)
+{
+    return emit_text(&(tj_emitter){.spec = spec, .out = text, .form = form}, part);
+}
+
+/* Nobody calls the defaults and the snippets beside slices here, but the compiler says what it
+ * refuses in them. */
 tj_status tj_emit_loops(const tj_spec *spec, const tj_profile *profiles, bool all_names,
                         tj_text *text)
 {
-    tj_text file = {0};
-    tj_emitter this = {.spec = spec, .out = text, .profiles = profiles};
+    int form = TJ_FAST | (all_names ? TJ_ALL_NAMES : 0);
+    return emit_text(&(tj_emitter){.spec = spec, .out = text, .profiles = profiles, .form = form},
+                     TJ_ALL);
+}
+
+tj_status tj_emit_for_module(const tj_spec *spec, bool all_names, const char *file, tj_text *text)
+{
+    tj_emitter this = {.spec = spec, .out = text, .file = file};
     this.form = TJ_FAST | (all_names ? TJ_ALL_NAMES : 0);
-    tj_emit_own_file(spec, &file);
-    this.file = file.data;
-    if (!file.failed && begin(&this)) {
-        tj_emit_own_line(&this);
-        emit_header(&this);
-        emit_cookie(&this);
-        emit_extras(&this);
-        emit_defaults(&this);        /* nobody calls these and the snippets beside slices here, */
-        emit_snippets(&this, TJ_ALL); /* but the compiler says what it refuses in them */
-        emit_table(spec, text);
-    }
-    tj_names_free(this.header);
-    text->failed |= file.failed;
-    tj_text_clear(&file);
-    return text->failed ? TJ_NO_MEMORY : TJ_OK;
+    emit_body(&this, TJ_ALL);
+    tj_emit_tables(&this);
+    return end(&this);
 }

@@ -24,16 +24,17 @@ typedef struct fact {
     const char *type;
     const char *prefix;
     const char *member; /* of cwj_operand */
+    bool is_core;       /* one per core dim */
 } fact;
 
 static const fact geometries[] = {
-    {"const int ", "Ndims_full__", "ndims_full"},
-    {"const npy_intp *", "dims_full__", "dims_full"},
-    {"const npy_intp *", "strides_full__", "strides_full"},
-    {"const int ", "Ndims_slice__", "ndims_slice"},
-    {"const npy_intp *", "dims_slice__", "dims_slice"},
-    {"const npy_intp *", "strides_slice__", "strides_slice"},
-    {"const npy_intp ", "sizeof_element__", "sizeof_element"},
+    {"const int ", "Ndims_full__", "ndims_full", false},
+    {"const npy_intp *", "dims_full__", "dims_full", false},
+    {"const npy_intp *", "strides_full__", "strides_full", false},
+    {"const int ", "Ndims_slice__", "ndims_slice", false},
+    {"const npy_intp *", "dims_slice__", "dims_slice", true},
+    {"const npy_intp *", "strides_slice__", "strides_slice", true},
+    {"const npy_intp ", "sizeof_element__", "sizeof_element", false},
 };
 enum {
     NGEOMETRIES = sizeof(geometries) / sizeof(*geometries)
@@ -95,9 +96,8 @@ static bool wants_geometry(const tj_emitter *this, const tj_user_code *snippet, 
 static bool is_local_array(const tj_emitter *this, const tj_user_code *snippet, int k, int g)
 {
     const tj_operand *operand = &this->spec->operands[k];
-    const char *prefix = geometries[g].prefix, *member = geometries[g].member;
-    return snippet->inlined && operand->ndims > 0 &&
-           (!strcmp(member, "dims_slice") || !strcmp(member, "strides_slice")) &&
+    const char *prefix = geometries[g].prefix;
+    return snippet->inlined && operand->ndims > 0 && geometries[g].is_core &&
            wants_geometry(this, snippet, k, g) && !(this->form & TJ_ALL_NAMES) &&
            !tj_names_may_paste(this->header) && !tj_names_may_paste(snippet->names) &&
            !tj_names_have_joined(this->header, prefix, operand->name) &&
@@ -138,6 +138,14 @@ static void emit_separator(tj_emitter *this, tj_value_use use)
         tj_text_puts(this->out, use == TJ_AS_ARGUMENT ? ",\n                " : ",\n    ");
 }
 
+/* A value as a parameter or as an argument. */
+static void emit_passed(tj_emitter *this, tj_value_use use, const char *type, const char *prefix,
+                        const char *name)
+{
+    emit_separator(this, use);
+    tj_text_printf(this->out, "%s%s%s", use == TJ_AS_PARAMETER ? type : "", prefix, name);
+}
+
 /* A local array without initialiser: libtcc would call memset() for one. */
 static void emit_local_array(tj_emitter *this, int k, const char *member)
 {
@@ -152,38 +160,23 @@ static void emit_geometry_local(tj_emitter *this, const tj_user_code *snippet, i
 {
     const fact *geometry = &geometries[g];
     const tj_operand *operand = &this->spec->operands[k];
-    bool integer = !strchr(geometry->type, '*');
-    bool array =
-        !strcmp(geometry->member, "dims_slice") || !strcmp(geometry->member, "strides_slice");
+    bool pointer = strchr(geometry->type, '*') != NULL;
     emit_separator(this, TJ_AS_LOCAL);
     if (is_local_array(this, snippet, k, g)) {
         emit_local_array(this, k, geometry->member);
-    } else if (this->variant && array && operand->ndims > 0) {
-        tj_emit_variant_geometry(this, k, !strcmp(geometry->member, "strides_slice"));
-    } else {
-        tj_text_printf(this->out, "%s%s%s%s = ", geometry->type,
-                       snippet->inlined && !integer ? "const " : "", geometry->prefix,
-                       operand->name);
-        if (this->variant && !strcmp(geometry->member, "ndims_slice"))
-            tj_text_printf(this->out, "%d;\n", operand->ndims);
-        else
-            tj_text_printf(this->out, "%scwj->operands[%d].%s;\n",
-                           !strcmp(geometry->type, "const int ") ? "(int)" : "", k,
-                           geometry->member);
-    }
-}
-
-static void emit_geometry(tj_emitter *this, const tj_user_code *snippet, int k, int g,
-                          tj_value_use use)
-{
-    const fact *geometry = &geometries[g];
-    if (use == TJ_AS_LOCAL) {
-        emit_geometry_local(this, snippet, k, g);
         return;
     }
-    emit_separator(this, use);
-    tj_text_printf(this->out, "%s%s%s", use == TJ_AS_ARGUMENT ? "" : geometry->type,
-                   geometry->prefix, this->spec->operands[k].name);
+    if (this->variant && geometry->is_core && operand->ndims > 0) {
+        tj_emit_variant_geometry(this, k, !strcmp(geometry->member, "strides_slice"));
+        return;
+    }
+    tj_text_printf(this->out, "%s%s%s%s = ", geometry->type,
+                   snippet->inlined && pointer ? "const " : "", geometry->prefix, operand->name);
+    if (this->variant && !strcmp(geometry->member, "ndims_slice"))
+        tj_text_printf(this->out, "%d;\n", operand->ndims);
+    else
+        tj_text_printf(this->out, "%scwj->operands[%d].%s;\n",
+                       !strcmp(geometry->type, "const int ") ? "(int)" : "", k, geometry->member);
 }
 
 /* The slice's address, which the loop moves on; inlined snippets have each of
@@ -210,57 +203,44 @@ static void emit_data_local(tj_emitter *this, const tj_user_code *snippet, int k
                        i, name, k, i);
 }
 
-static void emit_data(tj_emitter *this, const tj_user_code *snippet, int k, tj_value_use use)
+/* What snippets get of an extra argument: its address, or the pointer that it is. */
+static void emit_extra_pointer(tj_emitter *this, const tj_extra *extra)
 {
-    const tj_operand *operand = &this->spec->operands[k];
-    if (use == TJ_AS_LOCAL) {
-        emit_data_local(this, snippet, k);
-        return;
-    }
-    emit_separator(this, use);
-    if (use == TJ_AS_PARAMETER)
-        tj_text_printf(this->out, "%svoid *%s%s", tj_const_of(operand), data_prefix(snippet),
-                       operand->name);
-    else
-        tj_text_printf(this->out, "cwj_at__%s", operand->name);
+    bool pointer = tj_extra_is_pointer(extra);
+    tj_text_puts(this->out, pointer ? "" : "const ");
+    tj_emit_extra_type(extra, this->out);
+    tj_text_puts(this->out, pointer ? " " : " *");
 }
 
 /* For an optimizing compiler, a copy: no store through an output can change it. */
-static void emit_extra_local(tj_emitter *this, const tj_user_code *snippet, int i)
+static void emit_extra_local(tj_emitter *this, const tj_user_code *snippet, const tj_extra *extra)
 {
-    const tj_extra *extra = &this->spec->extras[i];
-    bool pointer = tj_extra_is_pointer(extra);
-    if (this->variant && !pointer) {
+    bool pointer = tj_extra_is_pointer(extra), copied = this->variant && !pointer;
+    if (copied) {
         tj_text_puts(this->out, "const ");
         tj_emit_extra_type(extra, this->out);
         tj_text_printf(this->out, " cwj_extra__%s = ((cwj_extras__%s *)cwj->extras)->%s;\n    ",
                        extra->name, this->spec->name, extra->name);
     }
-    tj_text_puts(this->out, pointer ? "" : "const ");
-    tj_emit_extra_type(extra, this->out);
-    tj_text_printf(this->out, "%s%s%s = ", pointer ? " " : " *", snippet->inlined ? "const " : "",
-                   extra->name);
-    if (this->variant && !pointer)
+    emit_extra_pointer(this, extra);
+    tj_text_printf(this->out, "%s%s = ", snippet->inlined ? "const " : "", extra->name);
+    if (copied)
         tj_text_printf(this->out, "&cwj_extra__%s;\n", extra->name);
     else
         tj_text_printf(this->out, "%s((cwj_extras__%s *)cwj->extras)->%s;\n", pointer ? "" : "&",
                        this->spec->name, extra->name);
 }
 
-static void emit_extra(tj_emitter *this, const tj_user_code *snippet, int i, tj_value_use use)
+static void emit_extra(tj_emitter *this, const tj_user_code *snippet, const tj_extra *extra,
+                       tj_value_use use)
 {
-    const tj_extra *extra = &this->spec->extras[i];
-    bool pointer = tj_extra_is_pointer(extra);
     emit_separator(this, use);
     if (use == TJ_AS_LOCAL) {
-        emit_extra_local(this, snippet, i);
+        emit_extra_local(this, snippet, extra);
         return;
     }
-    if (use == TJ_AS_PARAMETER) {
-        tj_text_puts(this->out, pointer ? "" : "const ");
-        tj_emit_extra_type(extra, this->out);
-        tj_text_puts(this->out, pointer ? " " : " *");
-    }
+    if (use == TJ_AS_PARAMETER)
+        emit_extra_pointer(this, extra);
     tj_text_puts(this->out, extra->name);
 }
 
@@ -278,17 +258,24 @@ static void emit_cookie_value(tj_emitter *this, const tj_user_code *snippet, tj_
 void tj_emit_values(tj_emitter *this, const tj_user_code *snippet, tj_value_use use)
 {
     for (int k = 0; k < this->spec->noperands; k++) {
+        const tj_operand *operand = &this->spec->operands[k];
+        bool local = use == TJ_AS_LOCAL, data = tj_snippet_wants_data(this, snippet, k);
         begin_group(this);
-        if (tj_snippet_wants_data(this, snippet, k))
-            emit_data(this, snippet, k, use);
+        if (data && local)
+            emit_data_local(this, snippet, k);
+        else if (data)
+            emit_passed(this, use, operand->role == TJ_IN ? "const void *" : "void *",
+                        use == TJ_AS_PARAMETER ? data_prefix(snippet) : "cwj_at__", operand->name);
         for (int g = 0; g < NGEOMETRIES; g++)
-            if (wants_geometry(this, snippet, k, g))
-                emit_geometry(this, snippet, k, g, use);
+            if (wants_geometry(this, snippet, k, g) && local)
+                emit_geometry_local(this, snippet, k, g);
+            else if (wants_geometry(this, snippet, k, g))
+                emit_passed(this, use, geometries[g].type, geometries[g].prefix, operand->name);
     }
     begin_group(this);
     for (int i = 0; i < this->spec->nextras; i++)
         if (wants(this, snippet, "", this->spec->extras[i].name))
-            emit_extra(this, snippet, i, use);
+            emit_extra(this, snippet, &this->spec->extras[i], use);
     begin_group(this);
     if (wants_cookie(this, snippet))
         emit_cookie_value(this, snippet, use);
@@ -392,23 +379,18 @@ void tj_emit_truths(tj_emitter *this, const tj_user_code *snippet)
     }
 }
 
-static void emit_array_macros(tj_emitter *this, const tj_user_code *snippet, bool define)
+static void emit_array_macros(tj_emitter *this, const tj_user_code *snippet)
 {
     for (int k = 0; snippet->inlined && k < this->spec->noperands; k++) {
         const char *name = this->spec->operands[k].name;
-        for (int g = 0; g < NGEOMETRIES; g++) {
-            if (!is_local_array(this, snippet, k, g))
-                continue;
-            if (define)
+        for (int g = 0; g < NGEOMETRIES; g++)
+            if (is_local_array(this, snippet, k, g))
                 tj_text_printf(this->out, "#define %s%s ((const npy_intp *)cwj_%s__%s)\n",
                                geometries[g].prefix, name, geometries[g].member, name);
-            else
-                tj_text_printf(this->out, "#undef %s%s\n", geometries[g].prefix, name);
-        }
     }
 }
 
-static void emit_accessors(tj_emitter *this, const tj_user_code *snippet, bool define)
+static void emit_accessors(tj_emitter *this, const tj_user_code *snippet)
 {
     for (int k = 0; k < this->spec->noperands; k++) {
         const char *name = this->spec->operands[k].name;
@@ -416,52 +398,54 @@ static void emit_accessors(tj_emitter *this, const tj_user_code *snippet, bool d
         bool item = wants_item(this, snippet, k);
         if (!ctype || !(item || wants(this, snippet, "ctype__", name)))
             continue;
-        if (define)
-            tj_text_printf(this->out, "#define ctype__%s %s\n", name, ctype);
-        else
-            tj_text_printf(this->out, "#undef ctype__%s\n", name);
-        if (item && define)
+        tj_text_printf(this->out, "#define ctype__%s %s\n", name, ctype);
+        if (item)
             emit_define_item(this, snippet, k);
-        else if (item)
-            tj_text_printf(this->out, "#undef item__%s\n", name);
     }
 }
 
 /* CHECK_CONTIGUOUS__a() and its kin, for operand k or, with -1, for all. */
-static void emit_check(tj_emitter *this, const tj_user_code *snippet, int k, bool raises,
-                       bool define)
+static void emit_check(tj_emitter *this, const tj_user_code *snippet, int k, bool raises)
 {
-    const char *prefix = raises ? "CHECK_CONTIGUOUS_AND_SETERROR_" : "CHECK_CONTIGUOUS_";
+    const char *prefix = raises ? "CHECK_CONTIGUOUS_AND_SETERROR__" : "CHECK_CONTIGUOUS__";
+    const char *all = raises ? "CHECK_CONTIGUOUS_AND_SETERROR_ALL" : "CHECK_CONTIGUOUS_ALL";
+    const char *name = k < 0 ? "" : this->spec->operands[k].name;
     const char *error = raises ? "_or_error" : "";
-    tj_text macro = {0};
+    if (!wants(this, snippet, k < 0 ? all : prefix, name))
+        return;
     if (k < 0)
-        tj_text_printf(&macro, "%sALL", prefix);
+        tj_text_printf(this->out, "#define %s() cwj_contiguous_all%s(cwj)\n", all, error);
     else
-        tj_text_printf(&macro, "%s_%s", prefix, this->spec->operands[k].name);
-    if (macro.failed)
-        this->out->failed = true;
-    else if (!wants(this, snippet, macro.data, ""))
-        ;
-    else if (!define)
-        tj_text_printf(this->out, "#undef %s\n", macro.data);
-    else if (k < 0)
-        tj_text_printf(this->out, "#define %s() cwj_contiguous_all%s(cwj)\n", macro.data, error);
-    else
-        tj_text_printf(this->out, "#define %s() cwj_contiguous%s(cwj, %d)\n", macro.data, error, k);
-    tj_text_clear(&macro);
+        tj_text_printf(this->out, "#define %s%s() cwj_contiguous%s(cwj, %d)\n", prefix, name, error,
+                       k);
 }
 
-void tj_emit_macros(tj_emitter *this, const tj_user_code *snippet, bool define)
+void tj_emit_macros(tj_emitter *this, const tj_user_code *snippet)
 {
-    size_t before = this->out->length;
+    tj_text *out = this->out;
+    this->out = &this->macros;
     if (snippet->kind == TJ_SLICE_CODE) {
-        emit_accessors(this, snippet, define);
-        emit_array_macros(this, snippet, define);
+        emit_accessors(this, snippet);
+        emit_array_macros(this, snippet);
     }
     for (int k = -1; snippet->kind != TJ_CLEANUP_CODE && k < this->spec->noperands; k++) {
-        emit_check(this, snippet, k, false, define);
-        emit_check(this, snippet, k, true, define);
+        emit_check(this, snippet, k, false);
+        emit_check(this, snippet, k, true);
     }
-    if (this->out->length > before)
-        tj_text_puts(this->out, "\n");
+    if (this->macros.length)
+        tj_text_puts(&this->macros, "\n");
+    this->out = out;
+    tj_text_add(out, this->macros.data, this->macros.length);
+    out->failed |= this->macros.failed;
+}
+
+void tj_emit_undefs(tj_emitter *this)
+{
+    static const char define[] = "#define ";
+    for (const char *at = this->macros.data; at && (at = strstr(at, define));) {
+        at += sizeof define - 1;
+        tj_text_printf(this->out, "#undef %.*s\n", (int)strcspn(at, " ("), at);
+    }
+    tj_text_puts(this->out, this->macros.length ? "\n" : "");
+    tj_text_clear(&this->macros);
 }

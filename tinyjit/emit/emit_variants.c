@@ -27,7 +27,7 @@ ptrdiff_t tj_constant_dim(const tj_emitter *emitter, const tj_variant *variant, 
     const tj_profile *profile = variant->fixed ? tj_profile_of(emitter, t) : NULL;
     if (!dim->name)
         return dim->size;
-    return profile ? profile->named[tj_named_dim(emitter->spec, dim->name)] : -1;
+    return profile ? profile->named[tj_named_dim(emitter, dim->name)] : -1;
 }
 
 /* A constant, or the local that holds it. */
@@ -37,7 +37,7 @@ static void emit_dim(tj_emitter *emitter, const tj_variant *variant, int t, cons
     if (size >= 0)
         tj_text_printf(emitter->out, "%td", size);
     else
-        tj_text_printf(emitter->out, "cwj_dim_%d", tj_named_dim(emitter->spec, dim->name));
+        tj_text_printf(emitter->out, "cwj_dim_%d", tj_named_dim(emitter, dim->name));
 }
 
 void tj_emit_variant_stride(tj_emitter *emitter, const tj_variant *variant, int t, int k, int i)

@@ -102,7 +102,7 @@ static tj_status compile_part(tj_environment *environment, const tj_spec *spec, 
     *unit = NULL;
     tj_text file = {0};
     tj_emit_own_file(spec, &file);
-    tj_status status = file.failed ? TJ_NO_MEMORY : tj_emit_unit(spec, part, form, text);
+    tj_status status = file.failed ? TJ_NO_MEMORY : tj_emit_function(spec, part, form, text);
     if (status == TJ_OK) {
         status = tj_compile(environment, text->data, names, unit, messages, error);
         tj_messages_locate(messages, &(tj_piece){file.data, text->data, text->length}, 1);
