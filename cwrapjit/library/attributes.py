@@ -35,7 +35,8 @@ def with_pragmas(text: str) -> str:
         level = 2 if KIND in piece else 1 if LAYOUT in piece else 0
         if level:
             piece = piece.replace(LAYOUT, " ").replace(KIND, " ")
-            piece = f'_Pragma("cwj_{level}"){piece}_Pragma("cwj_0")'
+            head = len(piece) - len(piece.lstrip())  # a line of the preprocessor's may end there
+            piece = f'{piece[:head]}_Pragma("cwj_{level}"){piece[head:]}_Pragma("cwj_0")'
         out.append(piece)
         begin = end
     return "".join(out)

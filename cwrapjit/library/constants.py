@@ -238,6 +238,10 @@ def evaluate_condition(text: str) -> bool:
         raise NotConstant("the expression is nested too deeply") from None
 
 
+# 1.5f, -(1e999), (double)2.5L
+_DOUBLE = re.compile(
+    r"(?:\(\s*double\s*\)\s*)?([-+])?\s*(\()?\s*((?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?)[fFlL]*\s*(?(2)\))"
+)
 _STRING = re.compile(r'\s*(?:u8)?"((?:\\.|[^"\\])*)"')
 
 
@@ -251,12 +255,9 @@ def of_macro(body: str, names: Mapping[str, int]) -> int | float | str | None:
     found = _strings(text)
     if found is not None:
         return found
-    number = text.rstrip("fFlL") if not text[:2].lower() == "0x" else text
-    if (
-        re.fullmatch(r"[-+]?\s*(\d+\.\d*|\.\d+|\d+)([eE][-+]?\d+)?", number)
-        and not number.lstrip("+- ").isdigit()
-    ):
-        return float(number.replace(" ", ""))
+    number = _DOUBLE.fullmatch(text)
+    if number is not None and not number[3].isdigit():
+        return float((number[1] or "") + number[3])
     try:
         reader = _Reader(
             re.sub(r"[A-Za-z_]\w*", lambda match: _value_of(match[0], names), _no_suffixes(text))

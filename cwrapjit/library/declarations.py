@@ -13,7 +13,7 @@ from cwrapjit._cwrapjit import CompileError, find_typeless
 from cwrapjit._imports import load
 from cwrapjit.library import attributes, constants, types
 from cwrapjit.library.parser import pycparser
-from cwrapjit.library.pieces import batches, declared_name, pieces
+from cwrapjit.library.pieces import Piece, batches, declared_name, pieces
 from cwrapjit.library.preprocess import PreprocessError, Preprocessor
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -24,6 +24,9 @@ _TYPE_PLACE = re.compile(
     r"(?:^|[(,;{}])\s*(?:(?:const|volatile|extern|static|inline|restrict|register|typedef)\s+)*"
     r"([A-Za-z_]\w*)(?=\s+(?:const\s+)?[A-Za-z_]|\s*\*|\s*[,)]|\s+restrict)"
 )
+_DEFINES_TYPES = re.compile(r'\s*(?:_Pragma\("cwj_\d"\)\s*)*(?:typedef\b|(?:struct|union|enum)\b[^;(]*\{)')
+# What a piece may declare: tags with a body, and whatever stands where a declarator or an enumerator ends.
+_DECLARED = re.compile(r"\b(?:struct|union|enum)\s+([A-Za-z_]\w*)\s*\{|\b([A-Za-z_]\w*)(?=\s*[;,()\[=}])")
 _POINTED_DIM = re.compile(r"\[\s*\*\s*([A-Za-z_]\w*)\s*\]")
 _COMPILERS_WORDS = ("_Float16", "_Float128")
 # What pycparser stumbles with over some texts that are no C. Nothing wider: an exception of a signal's
@@ -82,21 +85,33 @@ class Declarations:
         self.enumerators: dict[str, int] = {}
         self._altered = 0  # the declaration has attributes that change a layout (1) or a type (2)
         self.in_header = False  # the text that is being read is the library's header
+        self.in_foreign = False  # it is a header that others include; see headers.Origins
+        self._foreign: dict[str, dict[Piece, bool]] = {}  # by what they may declare; was it the header?
+        self.foreign_enumerators: set[str] = set()
 
     # ---- reading -----------------------------------------------------------------------------------
 
     def read(self, text: str, file: str) -> Parsed:
         """All declarations of a text. CompileError with position and caret where it does not parse."""
+        plain = self._plain(text, file)
+        if "\n# " in plain:  # included files: a fault in them is none of the text's
+            every = list(pieces(plain, file))
+            self._read_pieces([each for each in every if each[2] != file], Parsed())
+            plain = _at_their_lines([each for each in every if each[2] == file])
         parsed = Parsed()
-        self._take(self._parse(text, file), parsed)
+        self._take(self._tree(pycparser().CParser(), plain, file, 1), parsed)
         return parsed
 
     def read_each(self, text: str, file: str) -> Parsed:
         """As read(), but what does not parse ends in `failed`, and what stands around it is read."""
         parsed = Parsed()
+        self._read_pieces(pieces(self._plain(text, file), file), parsed)
+        return parsed
+
+    def _read_pieces(self, found: Iterable[Piece], parsed: Parsed) -> None:
         parser = pycparser().CParser()
         with _no_garbage_collection():
-            for batch in batches(pieces(self._plain(text, file), file)):
+            for batch in batches(self._without_foreign(found)):
                 whole = "".join(piece for piece, _, _ in batch)
                 _, line, origin = batch[0]
                 try:  # many at once, which is quicker
@@ -106,7 +121,28 @@ class Declarations:
                         self._take_alone(parser, piece, line, origin, parsed)
                 else:
                     self._take(tree, parsed, tolerant=True)
-        return parsed
+
+    def _without_foreign(self, found: Iterable[Piece]) -> Iterator[Piece]:
+        """The pieces of files that are asked for. Types of others are kept until something needs them."""
+        for each in found:
+            if each[2] not in self.preprocessor.origins.foreign:
+                yield each
+            elif _DEFINES_TYPES.match(each[0]):
+                for match in _DECLARED.finditer(each[0]):
+                    self._foreign.setdefault(match[1] or match[2], {})[each] = self.in_header
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Reads what defines these names in foreign headers, if something does."""
+        wanted = [self._foreign.pop(name) for name in self._foreign.keys() & set(names)]
+        before = self.in_foreign, self.in_header
+        parser = pycparser().CParser() if wanted else None
+        for each in wanted:
+            for (piece, line, origin), in_header in each.items():
+                self.in_foreign, self.in_header = True, in_header
+                try:
+                    self._take_alone(parser, piece, line, origin, Parsed())
+                finally:
+                    self.in_foreign, self.in_header = before
 
     def _take_alone(self, parser: Any, piece: str, line: int, origin: str, parsed: Parsed) -> None:
         try:
@@ -138,9 +174,6 @@ class Declarations:
         except RecursionError:
             raise self.error("the declaration is nested too deeply", node.coord) from None
 
-    def _parse(self, text: str, file: str) -> Any:
-        return self._tree(pycparser().CParser(), self._plain(text, file), file, 1)
-
     def _plain(self, text: str, file: str) -> str:
         """The preprocessed text."""
         if "\0" in text:
@@ -155,6 +188,7 @@ class Declarations:
     def _tree(self, parser: Any, plain: str, file: str, line: int) -> Any:
         self._check_nesting(plain, file)
         used = set(_WORD.findall(plain))
+        self.fetch(used)
         names = [name for name in self.typedefs if name in used]
         names += [name for name in _COMPILERS_WORDS if name in used]
         before = "".join(f"typedef int {name};\n" for name in names)
@@ -235,6 +269,8 @@ class Declarations:
     # ---- declarations ------------------------------------------------------------------------------
 
     def _typedef(self, node: Any, parsed: Parsed) -> None:
+        if self.in_foreign and node.name in types.KNOWN:
+            return  # what we know of size_t and FILE is enough, whoever defines them
         resolved = self.resolve(node.type, parsed)
         if (
             self._altered
@@ -399,6 +435,10 @@ class Declarations:
                 except constants.NotConstant as error:
                     raise self.error(f"the value of {each.name}: {error}", each.coord or node.coord) from None
             values[each.name] = self.enumerators[each.name] = value
+        if self.in_foreign:
+            self.foreign_enumerators |= values.keys()
+        else:
+            self.foreign_enumerators -= values.keys()
         made = self._other_type(values) or made
         if node.name:
             self.tags[key] = made
@@ -421,6 +461,16 @@ _KEYWORDS = frozenset(
     "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
     "volatile while _Bool _Complex _Atomic _Alignas _Alignof _Noreturn _Static_assert _Thread_local".split()
 )
+
+
+def _at_their_lines(found: list[Piece]) -> str:
+    """Pieces of one text where they stood in it."""
+    out, line = [], 1
+    for piece, begin, _ in found:
+        text = piece.rstrip()
+        out.append("\n" * (begin - line) + text)
+        line = max(begin, line) + text.count("\n")
+    return "".join(out)
 
 
 @contextlib.contextmanager

@@ -167,7 +167,11 @@ class Library:
 
     def __repr__(self) -> str:
         core = self._core
-        return f"<library {core.name!r}: {len(core.mapped)} mapped, {len(core.unmapped)} unmapped>"
+        by = core.declarations.preprocessor.headers_by
+        return (
+            f"<library {core.name!r}: {len(core.mapped)} mapped, {len(core.unmapped)} unmapped"
+            f"{by and f', headers read by {by}'}>"
+        )
 
     def __reduce__(self) -> Any:
         raise TypeError(f"library {self._core.name!r} cannot be pickled")

@@ -213,16 +213,19 @@ class Core:
     def attributes(self) -> set[str]:
         """All names that attribute() knows."""
         macros = self.declarations.preprocessor.macros
-        found = {*self._members, *self._pending, *self._variables, *self._enumerators()}
+        enumerators = self._enumerators().keys() - self.declarations.foreign_enumerators
+        found = {*self._members, *self._pending, *self._variables, *enumerators}
         return found | {name for name in list(macros) if self.constant(name) is not None}
 
     def constant(self, name: str) -> int | float | str | None:
         """The value of an enumerator or of a simple macro; None: there is none."""
         enumerators = self._enumerators()
-        if name in enumerators:
-            return enumerators[name]
         preprocessor = self.declarations.preprocessor
         macro = preprocessor.macros.get(name)
+        if macro is None:
+            self.declarations.fetch([name])
+        if name in enumerators:
+            return enumerators[name]
         if macro is None or macro.parameters is not None or name in preprocessor.own:
             return None
         kept = self._macro_values.get(name)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+Piece = tuple[str, int, str]  # a text, the line and the file where it begins
+
 _BATCH = 24
 _MARK = re.compile(r'[(){};]|^# (\d+) "(.*)"$|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.MULTILINE)
 
 
-def pieces(text: str, file: str) -> Iterator[tuple[str, int, str]]:
+def pieces(text: str, file: str) -> Iterator[Piece]:
     """The outermost declarations of a preprocessed text, with the line and the file where they begin."""
     begin, origin, offset = 0, file, 0  # line in origin = line in text + offset
     line, counted = 1, 0
@@ -27,9 +29,9 @@ def pieces(text: str, file: str) -> Iterator[tuple[str, int, str]]:
         yield rest, line + offset, origin
 
 
-def batches(pieces: Iterable[tuple[str, int, str]]) -> Iterator[list[tuple[str, int, str]]]:
+def batches(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     """Neighbours of one file, some at a time."""
-    batch: list[tuple[str, int, str]] = []
+    batch: list[Piece] = []
     for each in pieces:
         if batch and (each[2] != batch[0][2] or len(batch) == _BATCH):
             yield batch

@@ -1,7 +1,8 @@
-"""Enough of a C preprocessor for headers: comments, conditionals, macros, and includes that are found.
+"""Enough of a C preprocessor for declarations and headers: comments, conditionals, macros, includes.
 
-No process is started and no system header is read: what headers of the system define is known to types.py.
-Lines keep their numbers, so that the positions in messages are those of the text.
+The text of the user is read here. Lines keep their numbers, so that positions in messages are those of the
+text. What its #include lines bring comes from the C compiler of the machine (headers.py). Without a compiler
+that is read here, too.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from cwrapjit.library import attributes
+from cwrapjit.library import attributes, headers
 
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 _WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_]\w*|\.?[0-9](?:[eEpP][+-]|[\w.])*')
 _DIRECTIVE = re.compile(r"\s*#\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
 _DEFINE = re.compile(r"\s*([A-Za-z_]\w*)(\(([\w\s,.]*)\))?(.*)", re.DOTALL)
+_MORE_INCLUDES = re.compile(r"\s*(?:#\s*include\b(.*[^\\]))?")
 _INCLUDE = re.compile(r'\s*(?:<([^<>"]+)>|"([^"]+)")')
 _COMPLEX = re.compile(r"\b(float|double)\s+complex\b|\bcomplex\s+(float|double)\b")
 _MAX_DEPTH = 100
@@ -38,10 +40,17 @@ _PREDEFINED = {
     "__LP64__": "1",
     "__CHAR_BIT__": "8",
     "__SIZEOF_POINTER__": "8",
+    "__SIZE_TYPE__": "unsigned long",
+    "__PTRDIFF_TYPE__": "long",
+    "__WCHAR_TYPE__": "int",
+    "__WINT_TYPE__": "unsigned int",
     "NULL": "((void *)0)",
-    "__const": "const",
-    "__signed__": "signed",
 }
+# What is left to replace in a text that a compiler's preprocessor has been through.
+_SPELLINGS = {**dict.fromkeys(_NOTHING, ""), "__const": "const", "__signed__": "signed"}
+_COMPILERS_TYPES = {"__float128": "_Float128", "_Float32": "float", "_Float64": "double",
+                    "_Float32x": "double", "_Float64x": "long double"}  # fmt: skip
+_INFINITIES = ("__builtin_inff", "__builtin_inf", "__builtin_huge_valf", "__builtin_huge_val")
 
 
 class PreprocessError(Exception):
@@ -59,6 +68,11 @@ class Macro:
         self.body = body
         self.parameters = parameters
 
+    def definition(self, name: str) -> str:
+        """The line that defines it under this name."""
+        parameters = "" if self.parameters is None else f"({','.join(self.parameters)})"
+        return f"#define {name}{parameters} {self.body}".replace("\n", " ")
+
 
 class Preprocessor:
     """Keeps its macros from one text to the next."""
@@ -67,12 +81,18 @@ class Preprocessor:
         self, include_dirs: Iterable[str] = (), define_macros: Iterable[tuple[str, str | None]] = ()
     ) -> None:
         self.include_dirs = [os.fspath(folder) for folder in include_dirs]
-        self.macros: dict[str, Macro] = {name: Macro(body) for name, body in _PREDEFINED.items()}
-        self.macros |= {name: Macro("") for name in _NOTHING}
+        spellings = {name: Macro(body) for name, body in _SPELLINGS.items()}
+        self.macros = {name: Macro(body) for name, body in _PREDEFINED.items()} | spellings
+        self.macros |= {name: Macro("1e999", []) for name in _INFINITIES}
+        self._after_compiler = {**spellings, **{name: Macro(body) for name, body in _COMPILERS_TYPES.items()}}
+        self._given = set(self.macros)  # names that a compiler has by itself, or must not hear of
         self.own: set[str] = set(self.macros)  # names that are not constants of a library
         for name, value in define_macros:
             self.macros[name] = Macro("1" if value is None else str(value))
             self.own.add(name)
+        self.origins = headers.Origins(self.include_dirs)
+        self.headers_by = ""  # what read the last #include line: a compiler, or why it was not one
+        self._table = self.macros
         self.once: set[str] = set()
         self.files: dict[str, str] = {}  # every text that was read, for messages
         self._left = 0
@@ -81,6 +101,10 @@ class Preprocessor:
     def run(self, text: str, file: str) -> str:
         """The text with its directives followed. Included files stand between `# line` marks."""
         out: list[str] = []
+        lines = without_comments(text).replace("\\\n", "").split("\n")
+        self._asks = all(
+            line.lstrip()[:1] in ("", "#") for line in lines
+        )  # it is there for its #include lines
         self._file(text, file, 0, out)
         return "".join(out)
 
@@ -112,9 +136,13 @@ class Preprocessor:
             if name in ("if", "ifdef", "ifndef", "elif", "else", "endif"):
                 self._conditional(name, rest, open_ifs, file, first + 1)
             elif reading and name == "include":
-                out.append("".join(pending))
-                pending = []
-                self._include(rest, file, at, depth, out)
+                includes = [rest]
+                while not depth and at < len(lines) and (more := _MORE_INCLUDES.fullmatch(lines[at])):
+                    includes += [more[1]] if more[1] else []
+                    at += 1
+                pending = ["\n" * (at - first)]
+                if self._include(includes, file, at, depth, out):
+                    pending = []
             elif reading:
                 self._directive(name, rest, file, first + 1)
         out.append(self._expand_block(pending, file, len(lines)))
@@ -166,8 +194,7 @@ class Preprocessor:
                 raise PreprocessError("#define: the parameters have no end", file, line)
             if match[2] is not None:
                 parameters = [each.strip() for each in match[3].split(",")] if match[3].strip() else []
-            self.macros[match[1]] = Macro(match[4].strip(), parameters)
-            self.own.discard(match[1])
+            self._define(match[1], Macro(match[4].strip(), parameters), file)
         elif name == "undef":
             self.macros.pop(rest.strip(), None)
         elif name == "error":
@@ -176,6 +203,17 @@ class Preprocessor:
             self.once.add(file)
         elif name == "pragma" and rest.split("(")[0].strip() == "pack":
             self._pack([each.strip() for each in rest.partition("(")[2].partition(")")[0].split(",")])
+
+    def _define(self, name: str, macro: Macro, file: str) -> None:
+        if not file:  # the compiler's
+            if name[0] != "_" or (name in self.macros and name not in self._given):
+                return
+            self._given.add(name)
+        self.macros[name] = macro
+        if not file or file in self.origins.foreign:
+            self.own.add(name)
+        else:
+            self.own.discard(name)
 
     def _pack(self, words: list[str]) -> None:
         """#pragma pack(...)"""
@@ -186,22 +224,80 @@ class Preprocessor:
         else:
             self._packed[-1] = bool(words[0])
 
-    def _include(self, rest: str, file: str, next_line: int, depth: int, out: list[str]) -> None:
-        match = _INCLUDE.match(rest) or _INCLUDE.match(self.expand(rest))
-        if match is None:
-            raise PreprocessError("#include needs a file name", file, next_line)
-        wanted = match[1] or match[2]
-        folders = ([os.path.dirname(file)] if match[2] else []) + self.include_dirs
-        for folder in folders:
-            path = os.path.join(folder, wanted)
-            if os.path.isfile(path):
-                if path not in self.once:
-                    with open(path, encoding="utf-8", errors="replace") as stream:
-                        text = stream.read()
-                    out.append(f'# 1 "{path}"\n')
+    def _include(self, includes: list[str], file: str, next_line: int, depth: int, out: list[str]) -> bool:
+        """What #include lines that follow each other bring; whether that is anything."""
+        wanted = []
+        for rest in includes:
+            match = _INCLUDE.match(rest) or _INCLUDE.match(self.expand(rest))
+            if match is None:
+                raise PreprocessError("#include needs a file name", file, next_line)
+            wanted.append((match[1] or match[2], match[2] is not None))
+        before = len(out)
+        if depth or not self._include_by_compiler(wanted, out):
+            for name, quoted in wanted:
+                self._include_by_ourselves(name, quoted, file, depth, out)
+        if len(out) == before:
+            return False
+        out.append(f'\n# {next_line + 1} "{file}"\n')
+        return True
+
+    def _include_by_compiler(self, wanted: list[tuple[str, bool]], out: list[str]) -> bool:
+        lines = [f'#include "{name}"' if quoted else f"#include <{name}>" for name, quoted in wanted]
+        macros = [macro.definition(name) for name, macro in self.macros.items() if name not in self._given]
+        before = len(out)
+        try:
+            said = headers.expanded(lines, macros, self.include_dirs)
+            self._table = self._after_compiler
+            self._take_expanded(said, out)
+        except (headers.Failed, PreprocessError) as reason:
+            self.headers_by = f"cwrapjit: {reason}"
+            del out[before:]
+            return False
+        finally:
+            self._table = self.macros
+        self.headers_by = "the C compiler"
+        return True
+
+    def _take_expanded(self, said: str, out: list[str]) -> None:
+        """Text and macros from what the compiler's preprocessor said."""
+        block: list[str] = []
+        current, next_line = "", 0
+        for file, line, text in headers.lines_of(said, self.origins, self._asks):
+            directive = _DIRECTIVE.match(text)
+            if directive is not None:
+                if directive[1] == "pragma":
+                    out.append(self._expand_block(block, file, line))
+                    block = []
+                self._directive(directive[1] or "", directive[2], file, line)
+            elif file and text.strip():
+                if file != current or line < next_line:
+                    out.append(self._expand_block(block, current, next_line))
+                    out.append(f'\n# {line} "{file}"\n')
+                    block, current, next_line = [], file, line
+                block.append("\n" * (line - next_line) + text + "\n")
+                next_line = line + 1
+        out.append(self._expand_block(block, current, next_line))
+
+    def _include_by_ourselves(self, name: str, quoted: bool, file: str, depth: int, out: list[str]) -> None:
+        """A file that is not found is left out, and so is one of the system's that is too much for us."""
+        system = headers.system_folders()
+        for folder in [os.path.dirname(file)] * quoted + self.include_dirs + system:
+            path = os.path.join(folder, name)
+            if not os.path.isfile(path):
+                continue
+            self.origins.enter(path, name, quoted, file if depth else None, self._asks)
+            if path not in self.once:
+                with open(path, encoding="utf-8", errors="replace") as stream:
+                    text = stream.read()
+                before = len(out)
+                out.append(f'\n# 1 "{path}"\n')
+                try:
                     self._file(text, path, depth + 1, out)
-                    out.append(f'\n# {next_line + 1} "{file}"\n')
-                return
+                except PreprocessError:
+                    if folder not in system:
+                        raise
+                    del out[before:]
+            return
 
     # ---- macros ------------------------------------------------------------------------------------
 
@@ -223,7 +319,7 @@ class Preprocessor:
         return self._expand(text, frozenset())
 
     def _expand(self, text: str, inside: frozenset[str]) -> str:
-        macros = self.macros
+        macros = self._table
         out: list[str] = []
         copied = 0
         scan = _WORD.search

@@ -165,6 +165,7 @@ class _Maker:
         text = declaration.strip()
         text += "" if text.endswith(";") else ";"
         if re.fullmatch(r"[A-Za-z_]\w*\s*;", text):  # the name of a typedef
+            self.declarations.fetch([text.rstrip("; ")])
             found = self.declarations.typedefs.get(text.rstrip("; "))
             if isinstance(found, types.Struct):
                 return found
@@ -189,6 +190,7 @@ class _Maker:
             raise TypeError(
                 f"{self.name}.handle(): give a pointer type such as 'gsl_rng *', not {declaration.strip()!r}"
             )
+        self.declarations.fetch([match[2]])
         if match[1]:
             found = self.declarations.tags.setdefault(
                 f"{match[1]} {match[2]}", types.Struct(match[1], match[2])

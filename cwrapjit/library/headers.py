@@ -1,0 +1,118 @@
+"""#include lines through the preprocessor of the machine's C compiler.
+
+On real headers it does more than ours: it knows the compiler's own folders and macros, and reads what system
+headers do with them. ARCHITECTURE.md has the figures. preprocess.py reads headers itself where there is no
+compiler, or where that fails.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sysconfig
+from collections.abc import Iterable, Iterator, Sequence
+
+from cwrapjit import _cwrapjit
+from cwrapjit._paths import backend_files
+
+_SECONDS = 60
+_MARK = re.compile(r'# (\d+) "((?:\\.|[^"\\])*)"(.*)')
+_SPELLED = re.compile(r'#include(_next)?\s*(["<])([^">]*)')
+
+
+class Failed(Exception):
+    """There is no compiler, or it did not read the headers; the text says why."""
+
+
+def expanded(includes: Sequence[str], macros: Iterable[str], folders: Sequence[str]) -> str:
+    """What `cc -E` makes of these #include lines, with all #define and #include lines still in it."""
+    found = _cwrapjit.optimizer()
+    if not found["compiler"]:
+        raise Failed(f"no compiler: {found['problem']}")
+    command = [*found["compiler"], "-E", "-dD", "-dI", "-w", "-x", "c", *(f"-I{each}" for each in folders)]
+    name = os.path.basename(command[0])
+    try:
+        done = subprocess.run(
+            [*command, "-"],
+            input="\n".join([*macros, *includes, ""]).encode(errors="replace"),
+            capture_output=True,
+            timeout=_SECONDS,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{name} did not end within {_SECONDS} s") from None
+    except (OSError, ValueError) as error:  # ValueError: a folder's name has a NUL
+        raise Failed(f"{name} cannot be run: {error}") from None
+    if done.returncode:
+        said = re.search(r"error: .*", done.stderr.decode(errors="replace"))
+        raise Failed(f"{name}: {said[0] if said else f'it ended with {done.returncode}'}")
+    return done.stdout.decode(errors="replace").replace("\r\n", "\n")
+
+
+class Origins:
+    """Which included files are part of what the user asked for, and which are only needed by those.
+
+    Functions, variables and constants of a *foreign* file are not the library's. Its types and macros are
+    known, because declarations use them.
+    """
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        self.folders = folders  # include_dirs: nothing in them is foreign
+        self.foreign: set[str] = set()  # paths
+        self._own: set[str] = set()
+
+    def enter(self, path: str, spelled: str, quoted: bool, includer: str | None, asked: bool) -> None:
+        """`path` is included. includer: None for the user's text, asked: that is nothing but directives."""
+        folder = os.path.dirname(path)
+        if includer is None:
+            own = asked or quoted
+        else:
+            beside = "/" in spelled and os.path.dirname(includer) == folder
+            # bits/: the C library's folder for parts of other headers
+            own = includer in self._own and (quoted or beside or spelled.startswith("bits/"))
+        own = own or any(path.startswith(os.path.join(each, "")) for each in self.folders)
+        if own:
+            self._own.add(path)
+        if path not in self._own:
+            self.foreign.add(path)
+        else:
+            self.foreign.discard(path)
+
+
+def lines_of(said: str, origins: Origins, asked: bool) -> Iterator[tuple[str, int, str]]:
+    """What expanded() took from headers, as (file, line, text); file "" has the compiler's own macros."""
+    stack: list[str] = []  # what is being read, the user's text left out
+    file, at = "", 0
+    spelled, quoted = "", False
+    for line in said.split("\n"):
+        mark = _MARK.match(line)
+        if mark is not None:
+            before, file, at = file, _unescaped(mark[2]), int(mark[1])
+            flags = mark[3].split()
+            if "1" in flags and file[:1] != "<":
+                includer = stack[-1] if stack else None if before == "<stdin>" else before
+                origins.enter(file, spelled, quoted, includer, asked)
+                stack.append(file)
+            elif "2" in flags and stack:
+                stack.pop()
+            continue
+        include = _SPELLED.match(line)
+        if include is not None:
+            quoted, spelled = bool(include[1]) or include[2] == '"', include[3]
+        elif stack:
+            yield file, at, line
+        elif file == "<built-in>":
+            yield "", at, line
+        at += 1
+
+
+def _unescaped(path: str) -> str:
+    return path.encode().decode("unicode_escape").encode("latin-1").decode(errors="replace")
+
+
+def system_folders() -> list[str]:
+    """Where headers are on a machine without a compiler. The last are ours, for those of the compiler."""
+    multiarch = sysconfig.get_config_var("MULTIARCH")
+    found = ["/usr/local/include", *([f"/usr/include/{multiarch}"] if multiarch else []), "/usr/include"]
+    return [*found, backend_files()[2]]

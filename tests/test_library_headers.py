@@ -1,0 +1,373 @@
+"""#include lines: by the preprocessor of the machine's C compiler, and by our own reader without one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import refuses
+
+import cwrapjit
+from cwrapjit.library import headers, types
+from cwrapjit.library.signatures import signature
+
+NO_COMPILER = "/nonexistent/cc"
+needs_compiler = pytest.mark.skipif(cwrapjit._cwrapjit.optimizer()["compiler"] is None, reason="no compiler")
+
+
+@pytest.fixture(
+    params=[pytest.param(None, marks=needs_compiler, id="cc"), pytest.param(NO_COMPILER, id="own")]
+)
+def reader(request, monkeypatch):
+    """Both ways to read headers."""
+    monkeypatch.setattr(cwrapjit.config, "compiler", request.param)
+    return request.param
+
+
+@pytest.fixture
+def own_reader(monkeypatch):
+    monkeypatch.setattr(cwrapjit.config, "compiler", NO_COMPILER)
+
+
+HEADERS = {
+    "shapes.h": """
+#ifndef SHAPES_H
+#define SHAPES_H
+#include <stddef.h>
+#include <stdint.h>
+#include <limits.h>
+#include "shapes/parts.h"
+#define SHAPES_MAX 16        /* a comment
+                                of two lines */
+#define SHAPES_NAME "shapes"
+#define SHAPES_TOLERANCE 1e-9
+#define SHAPES_TWICE(x) (2 * (x))
+#define SHAPES_BITS (CHAR_BIT * sizeof_nothing)
+#define SHAPES_FLAGS (SHAPES_TWICE(3) | 1u << 4)
+#define SHAPES_GONE 5
+#undef SHAPES_GONE
+#if INT_MAX < 2147483647 || !defined(__STDC__)
+int shapes_of_another_world(int x);
+#endif
+typedef struct shape {
+    size_t n;
+
+
+
+    /* ten
+
+
+
+
+
+       lines */
+    part first, rest[SHAPES_TWICE(2)];
+    const char *name;
+    uint8_t tag;
+} shape;
+SHAPES_API double shapes_area(const double x[SHAPES_MAX], size_t n) SHAPES_PURE;
+SHAPES_API int shapes_count(const shape *s);
+extern int shapes_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static inline int shapes_inline(int x) { return x; }
+SHAPES_API SHAPES_KIND shapes_kind(int32_t x);
+#pragma pack(push, 1)
+struct packed { char c; int i; };
+#pragma pack(pop)
+SHAPES_API struct packed shapes_packed(void);
+extern int shapes_level;
+#endif
+""",
+    "shapes/parts.h": """
+#pragma once
+#define SHAPES_API extern __attribute__((visibility("default")))
+#define SHAPES_PURE __attribute__ ((__pure__)) __attribute__ ((__nonnull__ (1)))
+typedef enum { SHAPES_ROUND = 1, SHAPES_FLAT = SHAPES_ROUND << 3 } SHAPES_KIND;
+typedef struct part { float weight; int64_t id; } part;
+#include "again.h"
+SHAPES_API long shapes_part(part p);
+""",
+    "shapes/again.h": '#include <stdint.h>\n#include "parts.h"\n',
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, text in HEADERS.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def tables(text: str, **options: Any) -> dict[str, Any]:
+    """All that a library knows after it has declared a text."""
+    lib = cwrapjit.library("c", **options)
+    core = lib._core
+    parsed = core._read(text, "declare", each=True)
+    tags = core.declarations.tags.values()
+    return {
+        "functions": {each.name: signature(each) for each in parsed.functions},
+        "private": {each.name for each in parsed.functions if each.private},
+        "variables": [each.name for each in parsed.variables],
+        "failed": [name for name, _ in parsed.failed],
+        "structs": {each.name: types.body(each) for each in tags if isinstance(each, types.Struct)},
+        "constants": {name: core.constant(name) for name in core.attributes()},
+    }
+
+
+def by_both(monkeypatch: pytest.MonkeyPatch, text: str, **options: Any) -> list[dict[str, Any]]:
+    found = []
+    for compiler in (None, NO_COMPILER):
+        monkeypatch.setattr(cwrapjit.config, "compiler", compiler)
+        found.append(tables(text, **options))
+    return found
+
+
+@needs_compiler
+def test_both_ways_read_the_same(folder, monkeypatch):
+    one, other = by_both(monkeypatch, "#include <shapes.h>", include_dirs=[folder])
+    assert one == other
+    assert one["functions"]["shapes_area"] == "double shapes_area(const double x[16], size_t n)"
+    assert one["structs"]["struct shape"] == (
+        "{ size_t n; part first; part rest[4]; const char *name; uint8_t tag; }"
+    )
+    names = "area count log inline kind packed part".split()
+    assert set(one["functions"]) == {f"shapes_{name}" for name in names}
+    assert one["private"] == {"shapes_inline"}
+    assert one["variables"] == ["shapes_level"]
+    assert one["failed"] == []
+    assert one["constants"] == {
+        "SHAPES_MAX": 16, "SHAPES_NAME": "shapes", "SHAPES_TOLERANCE": 1e-9, "SHAPES_FLAGS": 22,
+        "SHAPES_ROUND": 1, "SHAPES_FLAT": 8,
+    }  # fmt: skip
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["zlib.h", "png.h", "sqlite3.h", "gsl/gsl_rng.h", "bzlib.h", "expat.h"])
+def test_both_ways_read_the_same_of_real_headers(name, monkeypatch):
+    if not os.path.exists(f"/usr/include/{name}"):
+        pytest.skip(f"no {name}")
+    one, other = by_both(monkeypatch, f"#include <{name}>")
+    one["structs"] = {each: body for each, body in one["structs"].items() if each in other["structs"]}
+    for each in [each for each in one["structs"] if each[:8] in ("struct _", "struct t")]:
+        del one["structs"][each]  # the C library's own
+    other["structs"] = {each: other["structs"][each] for each in one["structs"]}
+    assert one == other
+    assert len(one["functions"]) > 20
+    assert one["failed"] == []
+
+
+def test_a_header_of_the_system(reader):
+    if not os.path.exists("/usr/include/zlib.h"):
+        pytest.skip("no zlib.h")
+    lib = cwrapjit.library("z", libraries=["z"])
+    lib.declare("#include <zlib.h>", options={"crc32": {"optional": "buf"}})
+    assert "deflate" in lib.unmapped
+    assert "compressBound" in lib.mapped
+    assert lib.compressBound(1000) > 1000
+    assert lib.Z_BEST_COMPRESSION == 9
+    assert not {"printf", "lseek", "read"} & {
+        *lib.mapped,
+        *lib.unmapped,
+    }  # what zlib.h includes is not zlib's
+    assert not {"SEEK_SET", "_SC_ARG_MAX", "__GNUC__", "linux"} & set(dir(lib))
+    assert lib.struct("z_stream")().avail_in == 0
+
+
+def test_types_of_an_included_header_are_known(reader):
+    lib = cwrapjit.library("c", libraries=["c"], header="#include <time.h>\n#include <stdlib.h>\nint x;")
+    assert lib.function("time_t time(time_t *t)", optional="t")() > 1e9
+    tm = lib.struct("struct tm", name="tm")
+    lib.function("time_t mktime(struct tm *t)")
+    assert lib.mktime(tm(tm_year=100, tm_mday=1)) == pytest.approx(946684800, abs=90000)
+    assert lib.mapped == ["mktime", "time"]
+
+
+def test_a_text_that_includes_declares_only_its_own(reader):
+    lib = cwrapjit.library("m", libraries=["m"])
+    lib.declare("#include <math.h>\n#include <stdio.h>\ndouble cos(double x);\nint isatty(int fd);\n")
+    assert lib.mapped == ["cos", "isatty"]
+    assert lib.function("#include <stddef.h>\n#include <math.h>\ndouble sin(double x);")(0.0) == 0.0
+    other = cwrapjit.library("m", libraries=["m"])
+    other.declare("#include <math.h>")
+    assert {"cbrt", "hypot", "cos"} <= set(other.mapped)
+
+
+def test_macros_go_to_headers_and_come_back(reader, tmp_path):
+    (tmp_path / "a.h").write_text(
+        "#ifdef WIDE\ntypedef long number;\n#else\ntypedef char number;\n#endif\n#define ADD(x, ...) x\n"
+    )
+    (tmp_path / "b.h").write_text("ADD(number, 1, 2) f(number x SECOND(y));\n#undef ADD\n#define LEFT 3\n")
+    for given, text in (([("WIDE", None)], ""), ((), "#define WIDE\n")):
+        lib = cwrapjit.library("a", include_dirs=[tmp_path], define_macros=given)
+        lib._core._read(text + '#define SECOND(n) , number n[4]\n#include "a.h"', "declare", each=True)
+        (found,) = lib._core._read('# include "b.h" // both', "declare", each=True).functions
+        assert signature(found) == "number f(number x, number y[4])"
+        assert found.result.spelling == "long"
+        assert "ADD" not in lib._core.declarations.preprocessor.macros
+        assert lib.LEFT == 3
+
+
+def test_faults_have_the_users_lines(reader, folder):
+    lib = cwrapjit.library("a", include_dirs=[folder])
+    text = '#include "shapes.h"\n#include <stdio.h>\n\nint f(int x,\n      foo y)'
+    error = refuses(cwrapjit.CompileError, lambda: lib.function(text), "foo is not a known type")
+    assert (error.lineno, error.offset, error.text) == (5, 7, "      foo y);")
+    (folder / "bad.h").write_text(
+        "int g(int x);\n\n/* 1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11 */\n\nint h(int ^x);\nint k(int x);\n"
+    )
+    lib.declare('int e(int x);\n#include "bad.h"\nint m(int);')
+    assert set(lib.unmapped) == set("eghkm")
+    parsed = cwrapjit.library("a", include_dirs=[folder])._core._read(
+        '#include "bad.h"', "declare", each=True
+    )
+    ((_, error),) = parsed.failed
+    assert (Path(error.filename).name, error.lineno) == ("bad.h", 15)
+    assert [(each.name, each.coord.line) for each in parsed.functions] == [("g", 1), ("k", 16)]
+
+
+def test_a_header_that_is_not_there_is_left_out(reader):
+    lib = cwrapjit.library("c", libraries=["c"])
+    lib.declare('#include <no/such/header.h>\n#include "neither"\nint abs(int x);')
+    assert lib.abs(-3) == 3
+    assert lib.mapped == ["abs"]
+    assert "headers read by cwrapjit: " in repr(lib)
+
+
+@needs_compiler
+def test_who_read_the_headers_can_be_seen(own_reader, monkeypatch):
+    lib = cwrapjit.library("c")
+    assert repr(lib) == "<library 'c': 0 mapped, 0 unmapped>"
+    lib.declare("#include <stddef.h>")
+    assert "headers read by cwrapjit: no compiler" in repr(lib)
+    monkeypatch.setattr(cwrapjit.config, "compiler", None)
+    lib.declare("#include <string.h>")
+    assert "headers read by the C compiler" in repr(lib)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "script, said",
+    [
+        ("echo 'x.c:1: error: no' >&2; exit 3", "error: no"),
+        ("exit 1", "it ended with 1"),
+        ("kill -9 $$", "it ended with -9"),
+        ("sleep 60", "did not end within"),
+        ("exit 0", ""),
+        ("head -c 100000 /dev/urandom", ""),
+        ("echo '# 1 \"x.h\" 1'; echo '# 99999999999 \"x.h\"'; echo '#define'; echo 'int f(int'", ""),
+    ],
+)
+def test_a_compiler_that_fails_is_done_without(script, said, tmp_path, monkeypatch):
+    path = tmp_path / "cc"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    (tmp_path / "my.h").write_text("int abs(int x);\n")
+    monkeypatch.setattr(cwrapjit.config, "compiler", str(path))
+    monkeypatch.setattr(headers, "_SECONDS", 1)
+    lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path])
+    lib.declare('#include "my.h"\nlong labs(long x);')
+    assert lib.labs(-3) == 3
+    if said:
+        assert said in repr(lib)
+        assert lib.abs(-3) == 3
+
+
+@pytest.mark.row("G07")
+@needs_compiler
+@pytest.mark.parametrize("struck", [KeyboardInterrupt, MemoryError, ZeroDivisionError])
+def test_what_strikes_while_the_compiler_runs_is_itself(struck, monkeypatch):
+    def strike(*args: Any, **kwargs: Any) -> Any:
+        raise struck
+
+    lib = cwrapjit.library("c", libraries=["c"])
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "run", strike)
+        with pytest.raises(struck):
+            lib.declare("#include <stddef.h>\nint abs(int x);")
+    lib.declare("#include <stddef.h>\nint abs(int x);")
+    assert lib.abs(-1) == 1
+
+
+@pytest.mark.row("G10")
+def test_no_process_without_an_include(monkeypatch):
+    def never(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(subprocess, "Popen", never)
+    lib = cwrapjit.library("c", libraries=["c"], header="#define N 3\ntypedef int number;\n")
+    lib.declare("#if N == 3\nnumber abs(number x);\n#endif")
+    assert lib.abs(-2) == 2
+
+
+def test_headers_of_iso_c(reader):
+    lib = cwrapjit.library("c", libraries=["c"])
+    lib.declare("#include <limits.h>\n#include <stdint.h>\n#include <stdlib.h>")
+    assert (lib.INT_MAX, lib.LONG_MIN, lib.CHAR_BIT, lib.INT16_MIN) == (2**31 - 1, -(2**63), 8, -(2**15))
+    assert lib.labs(-5) == 5
+
+
+@needs_compiler
+def test_values_that_only_the_compiler_knows(tmp_path):
+    (tmp_path / "k.h").write_text(
+        "#include <math.h>\n#include <float.h>\n#include <limits.h>\n"
+        "#define K_INF HUGE_VAL\n#define K_NEG (-INFINITY)\n#define K_MAX INT_MAX\n#define K_LONG LONG_MAX\n"
+    )
+    lib = cwrapjit.library("k", include_dirs=[tmp_path])
+    lib.declare('#include "k.h"')
+    assert (lib.K_INF, lib.K_NEG, lib.K_MAX, lib.K_LONG) == (
+        float("inf"),
+        -float("inf"),
+        2**31 - 1,
+        2**63 - 1,
+    )
+
+
+@needs_compiler
+def test_the_compilers_extensions(tmp_path):
+    (tmp_path / "gnu.h").write_text("""
+__extension__ typedef long long quad;
+typedef __float128 wide;
+extern quad f (quad __x) __asm__ ("" "f_other") __attribute__ ((__nothrow__ , __leaf__));
+extern __inline __attribute__ ((__gnu_inline__)) int g (const char *__restrict __s) { return *__s; }
+extern wide h (_Float64 x, _Float32 y);
+extern _Noreturn void k (__const int *x, __signed__ char c);
+struct odd { char c; int i; } __attribute__ ((__packed__));
+extern struct odd o (struct odd *x);
+#define SPLIT
+__attribute__ ((__aligned__ (64))) extern int aligned;
+#include "again.h"
+typedef float four __attribute__ ((__vector_size__ (16)));
+four v(void);
+""")
+    (tmp_path / "again.h").write_text("int between(void);\n")
+    found = tables('#include "gnu.h"', include_dirs=[tmp_path])
+    assert found["failed"] == []
+    assert found["functions"]["f"] == "quad f(quad __x)"
+    assert found["functions"]["h"] == "wide h(double x, float y)"
+    assert found["functions"]["k"] == "void k(const int *x, signed char c)"
+    lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path])
+    refuses(TypeError, lambda: lib.function('#include "gnu.h"\nwide labs(wide x)'), "_Float128")
+    refuses(TypeError, lambda: lib.struct("struct odd"), "attribute")
+
+
+@pytest.mark.skipif(shutil.which("clang") is None, reason="no clang")
+def test_clang_reads_them_as_well(folder, monkeypatch):
+    monkeypatch.setattr(cwrapjit.config, "compiler", "clang")
+    one = tables("#include <shapes.h>", include_dirs=[folder])
+    monkeypatch.setattr(cwrapjit.config, "compiler", NO_COMPILER)
+    assert tables("#include <shapes.h>", include_dirs=[folder]) == one
+
+
+def test_folders_of_any_name(reader, tmp_path):
+    folder = tmp_path / 'a "b" \\c\u00e4'
+    folder.mkdir()
+    (folder / "x.h").write_text("int f(int x);\nint g(bar x);\n")
+    parsed = cwrapjit.library("a", include_dirs=[folder])._core._read('#include "x.h"', "declare", each=True)
+    assert [each.name for each in parsed.functions] == ["f"]
+    ((_, error),) = parsed.failed
+    assert (error.filename, error.lineno) == (str(folder / "x.h"), 2)
