@@ -662,3 +662,35 @@ def test_bodies_that_are_no_text(value: Any) -> None:
                 type(value).__name__,
             )
         refuses(TypeError, lambda: cwrapjit.module("t", header=value), "header", type(value).__name__)
+
+
+# ---- what hangs libtcc, in two texts ---------------------------------------------------------------
+
+PASTES = "#define PASTE_(a, b) a##b\n#define PASTE(a, b) PASTE_(a, b)\n"
+TOGETHER = "'/' as a macro's argument together with ## is not supported"
+
+
+def test_a_macro_of_the_command_line_meets_the_text() -> None:
+    """libtcc reads `//` that ## makes without end."""
+    error = fails("item__output() = 4 PASTE(SLASH, SLASH) 2;", header=PASTES, define_macros=["SLASH=/"])
+    assert TOGETHER in str(error)
+
+
+def test_a_macro_of_the_command_line_meets_a_source(tmp_path: Any) -> None:
+    source = tmp_path / "paste.c"
+    source.write_text(PASTES + "int two(void) { return 4 PASTE(SLASH, SLASH) 2; }\n")
+    refuses(
+        Error,
+        lambda: cwrapjit.module("t", sources=[str(source)], define_macros=["SLASH=/"]),
+        TOGETHER,
+    )
+
+
+def test_a_macro_of_the_command_line_meets_another() -> None:
+    refuses(Error, lambda: cwrapjit.module("t", define_macros=["SLASH=/", "P=a ## b"]), TOGETHER)
+
+
+def test_a_macro_of_the_command_line_meets_a_library() -> None:
+    lib = cwrapjit.library("t", header=PASTES, define_macros=[("SLASH", "/")])
+    lib.declare("int abs(int);")
+    refuses(Error, lambda: lib.abs(-3), TOGETHER)

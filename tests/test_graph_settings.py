@@ -49,6 +49,13 @@ def test_headers_and_libraries(headers: Any, on_type: bool) -> None:
     assert k.source.count("#include <math.h>") == 1
 
 
+def test_macros_of_the_arguments_meet_the_texts() -> None:
+    """libtcc reads `//` that ## makes without end."""
+    support = "#define PASTE_(a, b) a##b\n#define PASTE(a, b) PASTE_(a, b)\n"
+    made = op("{z} = 4 PASTE(SLASH, SLASH) 2;", c_compile_args=["-DSLASH=/"], c_support_code=support)
+    refuses(cwrapjit.CompileError, lambda: run(made), "together with ## is not supported")
+
+
 @pytest.mark.row("A07", "A09")
 def test_own_headers_and_their_folders(tmp_path: pathlib.Path) -> None:
     (tmp_path / "my.h").write_text("#define MINE 42\n")

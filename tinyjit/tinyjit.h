@@ -126,15 +126,20 @@ void tj_messages_locate(tj_messages *messages, const tj_piece *pieces, size_t np
 
 /* ---- looking at C text without compiling it ---------------------------- */
 
+/* What a module's functions share. Owned parts are its own copies. */
+typedef struct tj_environment tj_environment;
+
 /* Refuses what libtcc must not see: NUL bytes, unbalanced brackets outside
  * directives, nesting deeper than TJ_MAX_NESTING brackets or 5000 operators and
  * statements without end, also as the text's own macros make it, macros that make more
  * than a million tokens of a small text, unterminated strings and comments, thread locals,
  * text over TJ_MAX_TEXT bytes, what C once took for int. Appends one error message per
- * fault (usually one) and returns TJ_OK or TJ_COMPILE_FAILED. */
+ * fault (usually one) and returns TJ_OK or TJ_COMPILE_FAILED. The environment's macros
+ * (NULL: none) stand in front of the text. */
 #define TJ_MAX_NESTING 256
 #define TJ_MAX_TEXT ((size_t)16 << 20)
-tj_status tj_scan_check(const tj_piece *piece, tj_messages *messages);
+tj_status tj_scan_check(const tj_environment *environment, const tj_piece *piece,
+                        tj_messages *messages);
 /* Only the part of it that refuses declarations without a type, at file level. All types
  * that the text uses are declared in it. */
 tj_status tj_check_types(const tj_piece *piece, tj_messages *messages);
@@ -323,9 +328,6 @@ typedef struct tj_symbol {
 
 /* Compiled code in memory; freeing it unmaps the code. */
 typedef struct tj_unit tj_unit;
-
-/* What a module's functions share. Owned parts are its own copies. */
-typedef struct tj_environment tj_environment;
 
 typedef struct tj_environment_options {
     const char *const *include_dirs; /* NULL-terminated lists, or NULL */
@@ -562,7 +564,8 @@ tj_standing tj_expression_standing(const tj_piece *expression, const tj_piece *b
  * names that the generated text keeps for itself (failure, label_N, cwj_state ...).
  * Macros of the support code are followed. TJ_BAD_SPEC: a header that is none, more
  * blocks than can be nested. */
-tj_status tj_graph_check(const tj_graph *graph, tj_messages *messages, tj_error *error);
+tj_status tj_graph_check(const tj_environment *environment, const tj_graph *graph,
+                         tj_messages *messages, tj_error *error);
 
 /* Appends the C text of a unit that defines "cwj_graph", a cwj_graph_decl of
  * cwj_graph.h. Needs the prelude in front. */

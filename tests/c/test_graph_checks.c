@@ -209,7 +209,7 @@ static tj_status check_text(place at, const char *support, const char *text, tj_
         graph.inits = &piece;
         node.struct_init = (tj_piece){0};
     }
-    tj_status status = tj_graph_check(&graph, messages, &error);
+    tj_status status = tj_graph_check(NULL, &graph, messages, &error);
     tj_error_clear(&error);
     return status;
 }
@@ -371,7 +371,7 @@ static tj_status check_header(const char *header)
     tj_messages messages = {0};
     tj_error error;
     tj_error_init(&error);
-    tj_status status = tj_graph_check(&graph, &messages, &error);
+    tj_status status = tj_graph_check(NULL, &graph, &messages, &error);
     CHECK(messages.count == 0);
     CHECK((error.text != NULL) == (status != TJ_OK));
     tj_error_clear(&error);
@@ -410,11 +410,11 @@ static void test_size(void)
     tj_messages messages = {0};
     tj_error error;
     tj_error_init(&error);
-    CHECK(tj_graph_check(&graph, &messages, &error) == TJ_BAD_SPEC);
+    CHECK(tj_graph_check(NULL, &graph, &messages, &error) == TJ_BAD_SPEC);
     CHECK_HAS(error.text, "50001 values and operations");
     tj_error_clear(&error);
     step.nnodes = MANY;
-    CHECK(tj_graph_check(&graph, &messages, &error) == TJ_OK);
+    CHECK(tj_graph_check(NULL, &graph, &messages, &error) == TJ_OK);
     free(order);
     tj_error_clear(&error);
 }

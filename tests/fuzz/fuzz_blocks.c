@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tj_text emitted = {0};
     tj_error error;
     tj_error_init(&error);
-    tj_status status = tj_graph_check(&graph, &messages, &error);
+    tj_status status = tj_graph_check(NULL, &graph, &messages, &error);
     if (status == TJ_OK)
         PROMISE(tj_emit_graph(&graph, &emitted) == TJ_OK && emitted.length > size);
     else

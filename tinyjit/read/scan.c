@@ -40,18 +40,6 @@ typedef struct scan {
     bool refused;
 } scan;
 
-tj_scanner *tj_scanner_new(void)
-{
-    tj_scanner *scanner = tj_alloc_zeroed(1, sizeof(tj_scanner));
-    if (!scanner)
-        return NULL;
-    scanner->expander = tj_expander_new();
-    if (scanner->expander)
-        return scanner;
-    tj_scanner_free(scanner);
-    return NULL;
-}
-
 void tj_scanner_free(tj_scanner *scanner)
 {
     if (!scanner)
@@ -277,49 +265,60 @@ tj_status tj_scanner_check(tj_scanner *scanner, const tj_piece *piece, tj_scope 
 }
 
 /* "NAME=VALUE" as a directive. */
-static bool add_definition(const char *macro, tj_text *text)
+static tj_status define(tj_scanner *scanner, const char *macro, tj_messages *messages)
 {
     size_t length = strcspn(macro, "=");
-    tj_text_puts(text, "#define ");
-    tj_text_add(text, macro, length);
-    tj_text_printf(text, " %s\n", macro[length] ? macro + length + 1 : "1");
-    return !text->failed;
-}
-
-tj_status tj_scanner_define(tj_scanner *scanner, char *const *macros)
-{
-    tj_text text = {0};
-    bool fine = true;
-    tj_expanded_clear(&scanner->text);
-    for (; macros && *macros && fine; macros++)
-        fine = add_definition(*macros, &text);
-    if (fine && text.length)
-        fine =
-            tj_expand(scanner->expander, &(tj_piece){"", text.data, text.length}, &scanner->text);
+    tj_text line = {0};
+    tj_status status = TJ_NO_MEMORY;
+    tj_text_printf(&line, "#define %.*s %s\n", (int)length, macro,
+                   macro[length] ? macro + length + 1 : "1");
+    if (!line.failed)
+        status = tj_scanner_check(scanner, &(tj_piece){"<define_macros>", line.data, line.length},
+                                  TJ_FILE_SCOPE, messages);
     tj_expanded_clear(&scanner->text); /* of a text that goes away */
-    tj_text_clear(&text);
-    return fine ? TJ_OK : TJ_NO_MEMORY;
+    tj_text_clear(&line);
+    return status;
 }
 
-tj_status tj_scan_check(const tj_piece *piece, tj_messages *messages)
+tj_scanner *tj_scanner_new(const tj_environment *environment, tj_messages *messages)
 {
-    tj_scanner *scanner = tj_scanner_new();
-    messages->failed |= !scanner;
-    tj_status status =
-        scanner ? tj_scanner_check(scanner, piece, TJ_FILE_SCOPE, messages) : TJ_NO_MEMORY;
+    tj_scanner *scanner = tj_alloc_zeroed(1, sizeof *scanner);
+    tj_status status = TJ_NO_MEMORY;
+    if (scanner)
+        scanner->expander = tj_expander_new();
+    if (scanner && scanner->expander)
+        status = TJ_OK;
+    for (char **macro = environment ? environment->define_macros : NULL; macro && *macro; macro++)
+        if (!status)
+            status = define(scanner, *macro, messages);
+    if (status != TJ_NO_MEMORY)
+        return scanner;
+    messages->failed = true;
     tj_scanner_free(scanner);
-    return status;
+    return NULL;
+}
+
+tj_status tj_scan_check(const tj_environment *environment, const tj_piece *piece,
+                        tj_messages *messages)
+{
+    size_t before = messages->count;
+    tj_scanner *scanner = tj_scanner_new(environment, messages);
+    if (scanner && messages->count == before)
+        tj_scanner_check(scanner, piece, TJ_FILE_SCOPE, messages);
+    tj_scanner_free(scanner);
+    return status_of(messages, before);
 }
 
 tj_status tj_check_types(const tj_piece *piece, tj_messages *messages)
 {
-    tj_scanner *scanner = tj_scanner_new();
-    scan this = {.shared = scanner, .piece = piece, .messages = messages};
     size_t before = messages->count;
-    if (scanner)
+    tj_scanner *scanner = tj_scanner_new(NULL, messages);
+    scan this = {.shared = scanner, .piece = piece, .messages = messages};
+    if (scanner) {
         scanner->declared.complete = true;
-    messages->failed |= !scanner || !tj_expand(scanner->expander, piece, &scanner->text) ||
-                        !check_declarations(&this, TJ_FILE_SCOPE);
+        messages->failed |= !tj_expand(scanner->expander, piece, &scanner->text) ||
+                            !check_declarations(&this, TJ_FILE_SCOPE);
+    }
     tj_scanner_free(scanner);
     return status_of(messages, before);
 }

@@ -42,39 +42,38 @@ static int part_at(int i)
 }
 
 /* Scans the pieces in the order of the unit: macros of the first count in the others. */
-static bool scan_with(tj_scanner *scanner, const tj_spec *spec, tj_messages *messages)
+static void scan_with(tj_scanner *scanner, const tj_spec *spec, tj_messages *messages)
 {
-    bool fine = true;
     for (int i = 0; i < count_pieces(spec); i++)
-        if (piece_at(spec, i)->text &&
+        if (piece_at(spec, i)->text)
             tj_scanner_check(scanner, piece_at(spec, i), i ? TJ_BLOCK_SCOPE : TJ_FILE_SCOPE,
-                             messages))
-            fine = false;
+                             messages);
     for (int i = 0; i < spec->nextras; i++) {
         const char *text = spec->extras[i].default_text;
         tj_text file = {0};
         tj_emit_default_file(spec, i, &file);
         if (file.failed)
             messages->failed = true;
-        else if (tj_scanner_check(scanner, &(tj_piece){file.data, text, strlen(text)},
-                                  TJ_BLOCK_SCOPE, messages))
-            fine = false;
+        else
+            tj_scanner_check(scanner, &(tj_piece){file.data, text, strlen(text)}, TJ_BLOCK_SCOPE,
+                             messages);
         tj_text_clear(&file);
     }
-    return fine;
 }
 
 static tj_status scan_pieces(const tj_environment *environment, const tj_spec *spec,
                              tj_messages *messages, tj_error *error)
 {
-    tj_scanner *scanner = tj_scanner_new();
-    bool known =
-        scanner && !tj_scanner_define(scanner, environment ? environment->define_macros : NULL);
-    bool fine = known && scan_with(scanner, spec, messages);
+    size_t before = messages->count;
+    tj_scanner *scanner = tj_scanner_new(environment, messages);
+    if (scanner)
+        scan_with(scanner, spec, messages);
     tj_scanner_free(scanner);
-    if (!known || messages->failed)
+    if (messages->failed)
         return tj_fail_no_memory(error);
-    return fine ? TJ_OK : tj_fail(error, TJ_COMPILE_FAILED, "the C text cannot be compiled");
+    return messages->count == before
+               ? TJ_OK
+               : tj_fail(error, TJ_COMPILE_FAILED, "the C text cannot be compiled");
 }
 
 static tj_names *collect_names(const tj_spec *spec)

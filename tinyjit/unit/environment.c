@@ -66,8 +66,7 @@ static size_t identifier_length(const char *text)
     return text[0] >= '0' && text[0] <= '9' ? 0 : length;
 }
 
-/* A macro is user text, too: what it expands to passes the scanner. */
-static tj_status check_macro(const char *macro, tj_messages *messages, tj_error *error)
+static tj_status check_macro_name(const char *macro, tj_error *error)
 {
     size_t length = identifier_length(macro);
     if (length == 0 || (macro[length] != '\0' && macro[length] != '='))
@@ -75,26 +74,23 @@ static tj_status check_macro(const char *macro, tj_messages *messages, tj_error 
     if (strchr(macro, '\n'))
         return tj_fail(error, TJ_BAD_SPEC, "define_macros: the value of %.*s holds a line break",
                        (int)(length < 1000 ? length : 1000), macro);
-    tj_text line = {0};
-    const char *value = macro[length] ? macro + length + 1 : "1";
-    tj_text_puts(&line, "#define ");
-    tj_text_add(&line, macro, length);
-    tj_text_printf(&line, " %s\n", value);
-    tj_status status = TJ_NO_MEMORY;
-    if (!line.failed)
-        status = tj_scan_check(&(tj_piece){"<define_macros>", line.data, line.length}, messages);
-    tj_text_clear(&line);
-    if (status == TJ_NO_MEMORY)
-        return tj_fail_no_memory(error);
-    return status ? tj_fail(error, status, "define_macros: see the messages") : TJ_OK;
+    return TJ_OK;
 }
 
-static tj_status check_macros(char **macros, tj_messages *messages, tj_error *error)
+/* Macros are user text, too. */
+static tj_status check_macros(const tj_environment *environment, tj_messages *messages,
+                              tj_error *error)
 {
     tj_status status = TJ_OK;
-    for (; macros && *macros && !status; macros++)
-        status = check_macro(*macros, messages, error);
-    return status;
+    for (char **macro = environment->define_macros; macro && *macro && !status; macro++)
+        status = check_macro_name(*macro, error);
+    if (status)
+        return status;
+    tj_scanner_free(tj_scanner_new(environment, messages));
+    if (messages->failed)
+        return tj_fail_no_memory(error);
+    return messages->count ? tj_fail(error, TJ_COMPILE_FAILED, "define_macros: see the messages")
+                           : TJ_OK;
 }
 
 /* ---- libraries ----------------------------------------------------------- */
@@ -139,24 +135,15 @@ tj_status tj_read_file(const char *path, tj_text *text, tj_error *error)
     return TJ_OK;
 }
 
-static tj_status check_source(const tj_piece *piece, char *const *macros, tj_messages *messages)
-{
-    tj_scanner *scanner = tj_scanner_new();
-    tj_status status = scanner ? tj_scanner_define(scanner, macros) : TJ_NO_MEMORY;
-    if (!status)
-        status = tj_scanner_check(scanner, piece, TJ_FILE_SCOPE, messages);
-    tj_scanner_free(scanner);
-    return status;
-}
-
-static tj_status scan_source(tj_text *text, tj_piece *piece, const char *path, char *const *macros,
-                             tj_names *names, tj_messages *messages, tj_error *error)
+static tj_status scan_source(const tj_environment *environment, tj_text *text, tj_piece *piece,
+                             const char *path, tj_names *names, tj_messages *messages,
+                             tj_error *error)
 {
     tj_status status = tj_read_file(path, text, error);
     if (status)
         return status;
     *piece = (tj_piece){path, text->data, text->length};
-    status = check_source(piece, macros, messages);
+    status = tj_scan_check(environment, piece, messages);
     if (!status && !tj_names_collect(names, text->data, text->length))
         status = TJ_NO_MEMORY;
     return status ? tj_fail(error, status, "source file '%s': see the messages", path) : TJ_OK;
@@ -197,8 +184,8 @@ static tj_status add_sources(tj_environment *environment, tj_messages *messages,
         goto done;
     }
     for (size_t i = 0; i < count && !status; i++)
-        status = scan_source(&texts[i], &pieces[i], environment->sources[i],
-                             environment->define_macros, names, messages, error);
+        status = scan_source(environment, &texts[i], &pieces[i], environment->sources[i], names,
+                             messages, error);
     if (!status)
         status =
             tj_compile_sources(environment, names, &environment->sources_unit, messages, error);
@@ -237,7 +224,7 @@ static tj_status fill(tj_environment *environment, const tj_environment_options 
     if (!status)
         status = check_folders(environment->include_dirs, error);
     if (!status)
-        status = check_macros(environment->define_macros, messages, error);
+        status = check_macros(environment, messages, error);
     if (!status)
         status = open_libraries(environment, options->libraries, error);
     if (!status && environment->sources && environment->sources[0])

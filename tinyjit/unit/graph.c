@@ -177,7 +177,7 @@ tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj
     *unit = NULL;
     if (source)
         *source = NULL;
-    tj_status status = tj_graph_check(graph, messages, error);
+    tj_status status = tj_graph_check(environment, graph, messages, error);
     if (status) {
         if (status == TJ_COMPILE_FAILED)
             look_for_foreign_texts(graph, messages);

@@ -151,14 +151,15 @@ static bool include_headers(checker *this, const tj_graph *graph)
     return fine;
 }
 
-tj_status tj_graph_check(const tj_graph *graph, tj_messages *messages, tj_error *error)
+tj_status tj_graph_check(const tj_environment *environment, const tj_graph *graph,
+                         tj_messages *messages, tj_error *error)
 {
     checker this = {.messages = messages};
     size_t before = messages->count;
     tj_status status = check_frame(graph, error);
     if (status)
         return status;
-    this.scanner = tj_scanner_new();
+    this.scanner = tj_scanner_new(environment, messages);
     if (this.scanner && include_headers(&this, graph))
         tj_graph_each_text(graph, check_text, &this);
     else

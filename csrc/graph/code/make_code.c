@@ -125,7 +125,7 @@ compile_there(cwj_module_state *state, const cwj_graph_request *request, cwj_gra
     tj_status status;
     tj_error_init(&error);
     Py_BEGIN_ALLOW_THREADS
-    status = tj_graph_check(request->graph, &messages, &error);
+    status = tj_graph_check(code->environment, request->graph, &messages, &error);
     if (status == TJ_OK) {
         status = tj_emit_graph(request->graph, &text);
     }
