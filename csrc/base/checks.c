@@ -82,17 +82,13 @@ own_header(const cwj_environment *environment, tj_text *text)
 /* ---- diagnose() ---------------------------------------------------------------- */
 
 static int
-append_warnings(PyObject *list, const cwj_module_state *state, const tj_messages *messages)
+append_warnings(PyObject *list, const tj_messages *messages)
 {
-    for (size_t i = 0; i < messages->count; i++) {
-        PyObject *warning = cwj_compile_warning(state, &messages->items[i], "");
-        int status = warning == NULL ? -1 : PyList_Append(list, warning);
-        Py_XDECREF(warning);
-        if (status < 0) {
-            return -1;
-        }
-    }
-    return 0;
+    PyObject *warnings = cwj_compile_warnings(messages);
+    Py_ssize_t end = PyList_GET_SIZE(list);
+    int status = warnings == NULL ? -1 : PyList_SetSlice(list, end, end, warnings);
+    Py_XDECREF(warnings);
+    return status;
 }
 
 /* Runs one job to its end. */
@@ -108,9 +104,9 @@ take_job(PyObject *list, cwj_module_state *state, tj_job *job, const char *who)
     if (!tj_job_messages(job, &messages)) {
         PyErr_NoMemory();
     } else if (good || tj_messages_have_error(&messages)) {
-        status = append_warnings(list, state, &messages);
+        status = append_warnings(list, &messages);
     } else {
-        cwj_job_raise(state, job, who);
+        cwj_job_raise(job, who);
     }
     tj_messages_clear(&messages);
     return status;
@@ -224,7 +220,7 @@ cwj_checks_look(cwj_module_state *state, cwj_environment *environment)
     environment->checks_told = true;
     int status = 0;
     for (int i = 0; i < environment->nchecks && status == 0; i++) {
-        status = cwj_job_warn(state, environment->checks[i]);
+        status = cwj_job_warn(environment->checks[i]);
     }
     return status;
 }
@@ -250,7 +246,7 @@ cwj_checks_error(cwj_module_state *state, cwj_environment *environment, const ch
         Py_RETURN_NONE;
     }
     for (int i = 0; i < environment->nchecks; i++) {
-        PyObject *error = cwj_job_error(state, environment->checks[i], who);
+        PyObject *error = cwj_job_error(environment->checks[i], who);
         if (error != Py_None) {
             return error;
         }

@@ -108,7 +108,6 @@ build_environment(cwj_environment *self, const cwj_module_state *state,
     tj_messages messages = {0};
     tj_error error;
     tj_status status;
-    int result = -1;
     if (cwj_symbols_offer(options) < 0 || cwj_config_limit(state->config) < 0) {
         return -1;
     }
@@ -118,14 +117,7 @@ build_environment(cwj_environment *self, const cwj_module_state *state,
     status = tj_environment_new(options, &self->tj, &messages, &error);
     Py_END_ALLOW_THREADS
 
-    if (status != TJ_OK) {
-        cwj_raise(state, who, &error, &messages);
-    } else {
-        result = cwj_warn(state, &messages);
-    }
-    tj_messages_clear(&messages);
-    tj_error_clear(&error);
-    return result;
+    return cwj_report(who, status, &messages, &error);
 }
 
 /* Returns 0, or -1 with an exception. */
@@ -223,7 +215,7 @@ cwj_backend_open(cwj_module_state *state)
     status = tj_backend_open(libtcc, lib_dir, include_dir, &error);
     Py_END_ALLOW_THREADS
     if (status != TJ_OK) {
-        cwj_raise(state, "cwrapjit", &error, NULL);
+        cwj_raise("cwrapjit", &error, NULL);
         goto done;
     }
     state->backend_open = true;

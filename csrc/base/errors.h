@@ -7,8 +7,9 @@
 /* In all of these `who` begins the message: "innerlib.inner()". */
 
 /* Raises what error and messages say. Always leaves an exception set. */
-void cwj_raise(const cwj_module_state *state, const char *who, const tj_error *error,
-               const tj_messages *messages);
+void cwj_raise(const char *who, const tj_error *error, const tj_messages *messages);
+/* What tinyjit said, as exception or as warnings. Clears both. Returns 0, or -1. */
+int cwj_report(const char *who, tj_status status, tj_messages *messages, tj_error *error);
 
 /* Raises the error of a signature string: its position and a caret line. */
 void cwj_raise_signature(const char *who, const tj_error *error, PyObject *signature);
@@ -35,20 +36,22 @@ bool cwj_clear_expected(PyObject *type, ...) __attribute__((sentinel));
 PyObject *cwj_refuse_pickle(PyObject *self, PyObject *unused);
 
 /* Raises CompileError for one fault in a C text that no compiler saw. */
-void cwj_raise_text(const cwj_module_state *state, const char *file, const char *message);
+void cwj_raise_text(const char *file, const char *message);
 
 /* New exceptions, not raised: a CompileError for the errors among messages (there is one),
- * and the CompileWarning for one message, with a text behind it. NULL with another
- * exception set. */
-PyObject *cwj_compile_error(const cwj_module_state *state, const tj_messages *messages);
-PyObject *cwj_compile_warning(const cwj_module_state *state, const tj_message *message,
-                              const char *behind);
+ * and a list with a CompileWarning for each message. NULL with another exception set. */
+PyObject *cwj_compile_error(const tj_messages *messages);
+PyObject *cwj_compile_warnings(const tj_messages *messages);
 
 /* Makes the warnings among messages Python warnings. Returns 0, or -1 when a
  * filter turned one into an exception. */
-int cwj_warn(const cwj_module_state *state, const tj_messages *messages);
+int cwj_warn(const tj_messages *messages);
 /* The same for the errors: the optimizing compiler's, of code that runs all the same. */
-int cwj_warn_errors(const cwj_module_state *state, const tj_messages *messages);
+int cwj_warn_errors(const tj_messages *messages);
+
+/* Calls a function of cwrapjit._errors with a tuple, as Py_BuildValue() makes it. A new reference,
+ * or NULL with an exception set. */
+PyObject *cwj_call_errors(const char *function, const char *format, ...);
 
 /* Adds the exceptions to the extension module. Returns 0, or -1 with an exception set. */
 int cwj_add_errors(PyObject *extension, cwj_module_state *state);

@@ -95,16 +95,16 @@ cwj_job_finish(const cwj_module_state *state, tj_job *job)
 }
 
 int
-cwj_job_raise(const cwj_module_state *state, tj_job *job, const char *who)
+cwj_job_raise(tj_job *job, const char *who)
 {
-    return cwj_raise_object(cwj_job_error(state, job, who));
+    return cwj_raise_object(cwj_job_error(job, who));
 }
 
 int
 cwj_job_run(const cwj_module_state *state, tj_job *job, const char *who)
 {
     int ready = cwj_job_finish(state, job);
-    return ready == 0 ? cwj_job_raise(state, job, who) : ready < 0 ? -1 : 0;
+    return ready == 0 ? cwj_job_raise(job, who) : ready < 0 ? -1 : 0;
 }
 
 /* ---- what became of it --------------------------------------------------- */
@@ -121,7 +121,7 @@ plain_error(tj_job *job, const char *who)
 }
 
 PyObject *
-cwj_job_error(const cwj_module_state *state, tj_job *job, const char *who)
+cwj_job_error(tj_job *job, const char *who)
 {
     tj_messages messages = {0};
     PyObject *error;
@@ -131,7 +131,7 @@ cwj_job_error(const cwj_module_state *state, tj_job *job, const char *who)
     if (!tj_job_messages(job, &messages)) {
         error = PyErr_NoMemory();
     } else if (tj_messages_have_error(&messages)) {
-        error = cwj_compile_error(state, &messages);
+        error = cwj_compile_error(&messages);
     } else {
         error = plain_error(job, who);
     }
@@ -140,7 +140,7 @@ cwj_job_error(const cwj_module_state *state, tj_job *job, const char *who)
 }
 
 int
-cwj_job_warn(const cwj_module_state *state, tj_job *job)
+cwj_job_warn(tj_job *job)
 {
     tj_messages messages = {0};
     int status = 0;
@@ -148,7 +148,7 @@ cwj_job_warn(const cwj_module_state *state, tj_job *job)
         return 0;
     }
     if (tj_job_messages(job, &messages)) {
-        status = cwj_warn_errors(state, &messages);
+        status = cwj_warn_errors(&messages);
     } else {
         PyErr_NoMemory();
         status = -1;
@@ -160,5 +160,5 @@ cwj_job_warn(const cwj_module_state *state, tj_job *job)
 PyObject *
 cwj_tier_error(cwj_module_state *state, tj_job *job, const char *who)
 {
-    return job != NULL ? cwj_job_error(state, job, who) : cwj_compiler_error(state, who);
+    return job != NULL ? cwj_job_error(job, who) : cwj_compiler_error(state, who);
 }

@@ -25,17 +25,17 @@ int cwj_wait_parse(double *seconds, PyObject *args, PyObject *kwargs);
 /* Starts a job and waits for its end, as above: 1, 0, or -1 with an exception set. */
 int cwj_job_finish(const cwj_module_state *state, tj_job *job);
 /* Raises why a job is not ready that has been waited for; returns -1. */
-int cwj_job_raise(const cwj_module_state *state, tj_job *job, const char *who);
+int cwj_job_raise(tj_job *job, const char *who);
 /* Both: 0 when the job is ready, -1 with an exception set. */
 int cwj_job_run(const cwj_module_state *state, tj_job *job, const char *who);
 
 /* Why the job failed, as an exception that is not raised: CompileError for what the compiler
  * refuses, RuntimeError for anything else. None where it has not. NULL with another one set. */
-PyObject *cwj_job_error(const cwj_module_state *state, tj_job *job, const char *who);
+PyObject *cwj_job_error(tj_job *job, const char *who);
 
 /* The same as warnings, of what the compiler refuses alone. Returns 0, or -1 with an exception
  * set: a warning, where a filter says so. */
-int cwj_job_warn(const cwj_module_state *state, tj_job *job);
+int cwj_job_warn(tj_job *job);
 
 /* The same for code that stays in its first tier: its job, or NULL where no compiler was asked. */
 PyObject *cwj_tier_error(cwj_module_state *state, tj_job *job, const char *who);

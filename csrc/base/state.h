@@ -15,8 +15,6 @@
     X(PyTypeObject, library_function_type) /* cwrapjit.LibraryFunction */            \
     X(PyTypeObject, config_type)           /* cwrapjit.Config */                     \
     X(PyObject, config)                    /* cwrapjit.config, the one instance */   \
-    X(PyObject, compile_error)             /* cwrapjit.CompileError */               \
-    X(PyObject, compile_warning)           /* cwrapjit.CompileWarning */             \
     X(PyObject, fault)                     /* cwrapjit.Fault */                      \
     X(PyObject, filter_names)              /* ("strict", "allow_downcast") */        \
     X(PyObject, graph_cache)               /* dict: see graph/code; NULL: nothing */ \

@@ -50,8 +50,7 @@ raise_fault(void *argument)
     cwj_function_object *function = running->function;
     cwj_checked *checked = function->checked;
     checked->faults++;
-    cwj_fault_raise(cwj_state_of((PyObject *)function), checked->who, &checked->guarded, fault,
-                    line_text, function);
+    cwj_fault_raise(checked->who, &checked->guarded, fault, line_text, function);
 }
 
 /* Returns false with an exception set when a fault ended it. */

@@ -137,9 +137,9 @@ compile(tj_function *code, const cwj_module_state *state, cwj_environment *envir
     Py_END_ALLOW_THREADS
 
     if (status != TJ_OK) {
-        cwj_raise(state, spec->who, &error, &messages);
+        cwj_raise(spec->who, &error, &messages);
     } else if (cwj_check_extras(spec, code->decl) == 0) {
-        result = cwj_warn(state, &messages);
+        result = cwj_warn(&messages);
     }
     if (result < 0) {
         tj_function_clear(code);
@@ -224,7 +224,7 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     if (parse_arguments(&arguments, args, kwargs) < 0) {
         goto done;
     }
-    spec = cwj_spec_new(state, module_name, environment->header, &arguments);
+    spec = cwj_spec_new(module_name, environment->header, &arguments);
     if (spec == NULL || take_options(spec, &options, state, &arguments.options) < 0 ||
         check_threads(spec, &options) < 0) {
         goto done;

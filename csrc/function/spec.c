@@ -10,8 +10,7 @@
 /* ---- pieces of C ------------------------------------------------------- */
 
 static int
-take_piece(cwj_spec *spec, const cwj_module_state *state, tj_piece *piece, PyObject *text,
-           const char *argument, const char *label)
+take_piece(cwj_spec *spec, tj_piece *piece, PyObject *text, const char *argument, const char *label)
 {
     if (text == NULL || text == Py_None) {
         return 0;
@@ -19,7 +18,7 @@ take_piece(cwj_spec *spec, const cwj_module_state *state, tj_piece *piece, PyObj
     if (!PyUnicode_Check(text)) {
         return cwj_refuse_type(spec->who, argument, "a str", text);
     }
-    return cwj_take_piece(spec, state, piece, text, label);
+    return cwj_take_piece(spec, piece, text, label);
 }
 
 /* A text of nothing but blanks is as good as none. */
@@ -35,8 +34,7 @@ drop_if_blank(tj_piece *piece)
 }
 
 static int
-take_pieces(cwj_spec *spec, const cwj_module_state *state, PyObject *header,
-            const cwj_arguments *arguments)
+take_pieces(cwj_spec *spec, PyObject *header, const cwj_arguments *arguments)
 {
     tj_spec *tj = &spec->tj;
     const struct {
@@ -50,7 +48,7 @@ take_pieces(cwj_spec *spec, const cwj_module_state *state, PyObject *header,
         {&tj->cleanup, arguments->Ccode_cookie_cleanup, "Ccode_cookie_cleanup", "cleanup"},
     };
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        if (take_piece(spec, state, all[i].piece, all[i].text, all[i].argument, all[i].label) < 0) {
+        if (take_piece(spec, all[i].piece, all[i].text, all[i].argument, all[i].label) < 0) {
             return -1;
         }
         drop_if_blank(all[i].piece);
@@ -94,21 +92,19 @@ take_names(cwj_spec *spec, PyObject *module, PyObject *name)
 }
 
 static int
-fill_spec(cwj_spec *spec, const cwj_module_state *state, PyObject *module, PyObject *header,
-          const cwj_arguments *arguments)
+fill_spec(cwj_spec *spec, PyObject *module, PyObject *header, const cwj_arguments *arguments)
 {
     return take_names(spec, module, arguments->name) < 0 ||
                    cwj_take_operands(spec, arguments) < 0 ||
-                   cwj_take_extras(spec, state, arguments->extra_args) < 0 ||
-                   cwj_take_typesets(spec, state, arguments->Ccode_slice_eval) < 0 ||
-                   take_pieces(spec, state, header, arguments) < 0
+                   cwj_take_extras(spec, arguments->extra_args) < 0 ||
+                   cwj_take_typesets(spec, arguments->Ccode_slice_eval) < 0 ||
+                   take_pieces(spec, header, arguments) < 0
                ? -1
                : 0;
 }
 
 cwj_spec *
-cwj_spec_new(const cwj_module_state *state, PyObject *module, PyObject *header,
-             const cwj_arguments *arguments)
+cwj_spec_new(PyObject *module, PyObject *header, const cwj_arguments *arguments)
 {
     cwj_spec *spec = PyMem_Calloc(1, sizeof(*spec));
     if (spec == NULL) {
@@ -118,7 +114,7 @@ cwj_spec_new(const cwj_module_state *state, PyObject *module, PyObject *header,
     spec->texts = PyList_New(0);
     spec->tuples = PyList_New(0);
     if (spec->texts == NULL || spec->tuples == NULL ||
-        fill_spec(spec, state, module, header, arguments) < 0) {
+        fill_spec(spec, module, header, arguments) < 0) {
         cwj_spec_free(spec);
         return NULL;
     }

@@ -46,8 +46,7 @@ typedef struct cwj_spec {
 
 /* module is NULL for a function without module. Returns NULL with TypeError,
  * ValueError, NotImplementedError or CompileError set. */
-cwj_spec *cwj_spec_new(const cwj_module_state *state, PyObject *module, PyObject *header,
-                       const cwj_arguments *arguments);
+cwj_spec *cwj_spec_new(PyObject *module, PyObject *header, const cwj_arguments *arguments);
 void cwj_spec_free(cwj_spec *spec); /* accepts NULL */
 
 /* After compiling: do the parse codes of extra arguments fit their C types? Returns 0, or -1

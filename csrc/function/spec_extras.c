@@ -27,7 +27,7 @@ take_string(cwj_spec *spec, PyObject *object, const char *what)
 }
 
 static int
-take_default(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObject *object)
+take_default(cwj_spec *spec, tj_extra *extra, PyObject *object)
 {
     tj_piece piece;
     if (!PyUnicode_Check(object)) {
@@ -38,11 +38,11 @@ take_default(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyO
                           Py_TYPE(object)->tp_name);
     }
     const char *label = cwj_arena_format(&spec->arena, "default of %s", extra->name);
-    if (label == NULL || cwj_take_piece(spec, state, &piece, object, label) < 0) {
+    if (label == NULL || cwj_take_piece(spec, &piece, object, label) < 0) {
         return -1;
     }
     if (strlen(piece.text) != piece.length) {
-        cwj_raise_text(state, piece.file, "the C text holds a NUL character");
+        cwj_raise_text(piece.file, "the C text holds a NUL character");
         return -1;
     }
     extra->default_text = piece.text;
@@ -72,8 +72,7 @@ take_parse_code(cwj_spec *spec, tj_extra *extra, PyObject *object)
 
 /* parts is a tuple of four. */
 static int
-take_parts(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObject *parts,
-           const char *what)
+take_parts(cwj_spec *spec, tj_extra *extra, PyObject *parts, const char *what)
 {
     const char *name_what = cwj_arena_format(&spec->arena, "%s: the name", what);
     const char *type_what = cwj_arena_format(&spec->arena, "%s: the C type", what);
@@ -85,15 +84,14 @@ take_parts(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObj
         return -1;
     }
     extra->c_type = take_string(spec, PyTuple_GET_ITEM(parts, 0), type_what);
-    if (extra->c_type == NULL || take_default(spec, state, extra, PyTuple_GET_ITEM(parts, 2)) < 0) {
+    if (extra->c_type == NULL || take_default(spec, extra, PyTuple_GET_ITEM(parts, 2)) < 0) {
         return -1;
     }
     return take_parse_code(spec, extra, PyTuple_GET_ITEM(parts, 3));
 }
 
 static int
-take_extra(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObject *item,
-           Py_ssize_t index)
+take_extra(cwj_spec *spec, tj_extra *extra, PyObject *item, Py_ssize_t index)
 {
     const char *what = cwj_arena_format(&spec->arena, "extra_args[%zd]", index);
     if (what == NULL) {
@@ -112,11 +110,11 @@ take_extra(cwj_spec *spec, const cwj_module_state *state, tj_extra *extra, PyObj
                           "%s must have 4 items (c_type, name, default, parse code), not %zd", what,
                           PyTuple_GET_SIZE(parts));
     }
-    return take_parts(spec, state, extra, parts, what);
+    return take_parts(spec, extra, parts, what);
 }
 
 int
-cwj_take_extras(cwj_spec *spec, const cwj_module_state *state, PyObject *extra_args)
+cwj_take_extras(cwj_spec *spec, PyObject *extra_args)
 {
     if (extra_args == NULL || extra_args == Py_None) {
         return 0;
@@ -129,7 +127,7 @@ cwj_take_extras(cwj_spec *spec, const cwj_module_state *state, PyObject *extra_a
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (take_extra(spec, state, &extras[i], PyTuple_GET_ITEM(list, i), i) < 0) {
+        if (take_extra(spec, &extras[i], PyTuple_GET_ITEM(list, i), i) < 0) {
             return -1;
         }
     }

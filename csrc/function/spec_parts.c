@@ -18,8 +18,7 @@ cwj_take_text(cwj_spec *spec, PyObject *text, size_t *length)
 }
 
 int
-cwj_take_piece(cwj_spec *spec, const cwj_module_state *state, tj_piece *piece, PyObject *text,
-               const char *label)
+cwj_take_piece(cwj_spec *spec, tj_piece *piece, PyObject *text, const char *label)
 {
     piece->file = cwj_arena_format(&spec->arena, "<cwrapjit %s %s>", spec->qualname, label);
     if (piece->file == NULL) {
@@ -27,7 +26,7 @@ cwj_take_piece(cwj_spec *spec, const cwj_module_state *state, tj_piece *piece, P
     }
     piece->text = cwj_take_text(spec, text, &piece->length);
     if (piece->text == NULL && cwj_clear_expected(PyExc_UnicodeEncodeError, NULL)) {
-        cwj_raise_text(state, piece->file,
+        cwj_raise_text(piece->file,
                        "the C text holds a lone surrogate, which UTF-8 cannot express");
     }
     return piece->text != NULL ? 0 : -1;

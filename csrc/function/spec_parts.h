@@ -11,9 +11,9 @@
 /* spec_operands.c: names, roles and dims */
 int cwj_take_operands(cwj_spec *spec, const cwj_arguments *arguments);
 /* spec_types.c: type sets and their bodies */
-int cwj_take_typesets(cwj_spec *spec, const cwj_module_state *state, PyObject *slice_eval);
+int cwj_take_typesets(cwj_spec *spec, PyObject *slice_eval);
 /* spec_extras.c: extra arguments */
-int cwj_take_extras(cwj_spec *spec, const cwj_module_state *state, PyObject *extra_args);
+int cwj_take_extras(cwj_spec *spec, PyObject *extra_args);
 
 /* ---- what they share (spec_parts.c) ------------------------------------ */
 
@@ -22,8 +22,7 @@ int cwj_take_extras(cwj_spec *spec, const cwj_module_state *state, PyObject *ext
 const char *cwj_take_text(cwj_spec *spec, PyObject *text, size_t *length);
 /* A piece of C from a str, whose faults are CompileErrors of "<cwrapjit QUALNAME LABEL>". Returns
  * 0, or -1 with an exception. */
-int cwj_take_piece(cwj_spec *spec, const cwj_module_state *state, tj_piece *piece, PyObject *text,
-                   const char *label);
+int cwj_take_piece(cwj_spec *spec, tj_piece *piece, PyObject *text, const char *label);
 /* The same for a name; `what` says whose: "args_input[1]". */
 const char *cwj_take_name(cwj_spec *spec, PyObject *name, const char *what);
 

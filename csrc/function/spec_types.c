@@ -216,8 +216,7 @@ key_label(cwj_spec *spec, const tj_type *types, PyObject *key)
 }
 
 static int
-take_typeset(cwj_spec *spec, const cwj_module_state *state, tj_typeset *set, PyObject *key,
-             PyObject *body)
+take_typeset(cwj_spec *spec, tj_typeset *set, PyObject *key, PyObject *body)
 {
     tj_type *types = cwj_arena_alloc(&spec->arena, (size_t)spec->tj.noperands, sizeof(tj_type));
     if (types == NULL || take_types(spec, types, key) < 0) {
@@ -233,7 +232,7 @@ take_typeset(cwj_spec *spec, const cwj_module_state *state, tj_typeset *set, PyO
                           "Ccode_slice_eval: the body for %s must be a str, not %s", label,
                           Py_TYPE(body)->tp_name);
     }
-    return cwj_take_piece(spec, state, &set->body, body, label);
+    return cwj_take_piece(spec, &set->body, body, label);
 }
 
 static int
@@ -252,7 +251,7 @@ refuse_repeated_set(const cwj_spec *spec, const tj_typeset *sets, Py_ssize_t ind
 /* ---- the dict ---------------------------------------------------------- */
 
 int
-cwj_take_typesets(cwj_spec *spec, const cwj_module_state *state, PyObject *slice_eval)
+cwj_take_typesets(cwj_spec *spec, PyObject *slice_eval)
 {
     int status = -1;
     if (slice_eval == NULL || !PyDict_Check(slice_eval)) {
@@ -277,7 +276,7 @@ cwj_take_typesets(cwj_spec *spec, const cwj_module_state *state, PyObject *slice
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *item = PyList_GET_ITEM(items, i);
         PyObject *key = PyTuple_GET_ITEM(item, 0);
-        if (take_typeset(spec, state, &sets[i], key, PyTuple_GET_ITEM(item, 1)) < 0 ||
+        if (take_typeset(spec, &sets[i], key, PyTuple_GET_ITEM(item, 1)) < 0 ||
             refuse_repeated_set(spec, sets, i, key) < 0) {
             goto done;
         }

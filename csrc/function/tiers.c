@@ -179,7 +179,7 @@ tell(cwj_function_object *self)
         return 0;
     }
     self->vectorcall = self->usual; /* first: a warning may run Python code */
-    return cwj_job_warn(state, job);
+    return cwj_job_warn(job);
 }
 
 /* A call while a job is out. */
@@ -277,8 +277,7 @@ PyObject *
 cwj_tiers_error(cwj_function_object *self)
 {
     if (self->tiers.checks && newest_job(self) != NULL) {
-        return cwj_job_error(cwj_state_of((PyObject *)self), newest_job(self),
-                             self->spec->qualname);
+        return cwj_job_error(newest_job(self), self->spec->qualname);
     }
     if (self->tiers.optimize == CWJ_OPTIMIZE_OFF || strcmp(cwj_tiers_name(self), "cc") == 0) {
         Py_RETURN_NONE;

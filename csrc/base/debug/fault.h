@@ -59,8 +59,8 @@ PyObject *cwj_place_text(const cwj_guarded *guarded, const void *at, const void 
                          cwj_line_text *text_of, void *owner, PyObject **place);
 
 /* Raises cwrapjit.Fault. who begins the message: "m.f()". */
-void cwj_fault_raise(const cwj_module_state *state, PyObject *who, const cwj_guarded *guarded,
-                     const cwj_fault *fault, cwj_line_text *text_of, void *owner);
+void cwj_fault_raise(PyObject *who, const cwj_guarded *guarded, const cwj_fault *fault,
+                     cwj_line_text *text_of, void *owner);
 
 /* Raises a Fault without signal: damage that was found afterwards. Steals text. Returns -1. */
 int cwj_damage_raise(const cwj_module_state *state, PyObject *who, PyObject *text);

@@ -38,37 +38,6 @@ cwj_guarded_lines(tj_lines **lines, tj_environment *environment, const char *tex
     return 0;
 }
 
-/* The line of a file on disk, by Python's linecache; None: there is none. NULL: something
- * struck meanwhile, like the exception of a signal's handler. */
-static PyObject *
-read_line(const char *file, int line)
-{
-    PyObject *linecache = cwj_import("linecache");
-    PyObject *name = PyUnicode_DecodeFSDefault(file);
-    PyObject *text = linecache == NULL || name == NULL
-                         ? NULL
-                         : PyObject_CallMethod(linecache, "getline", "Oi", name, line);
-    Py_XDECREF(linecache);
-    Py_XDECREF(name);
-    bool none = text == NULL ? cwj_clear_expected(PyExc_OSError, PyExc_ValueError,
-                                                  PyExc_SyntaxError, PyExc_ImportError, NULL)
-                             : !PyUnicode_Check(text) || PyUnicode_GET_LENGTH(text) == 0;
-    if (none) { /* a line less to show */
-        Py_XSETREF(text, Py_NewRef(Py_None));
-    }
-    return text;
-}
-
-/* Without the space around it; steals text. */
-static PyObject *
-strip(PyObject *text)
-{
-    if (text != NULL && text != Py_None) {
-        Py_SETREF(text, PyObject_CallMethod(text, "strip", NULL));
-    }
-    return text;
-}
-
 PyObject *
 cwj_place_text(const cwj_guarded *guarded, const void *at, const void *caller,
                cwj_line_text *text_of, void *owner, PyObject **place)
@@ -80,88 +49,23 @@ cwj_place_text(const cwj_guarded *guarded, const void *at, const void *caller,
         *place = PyTuple_Pack(3, Py_None, Py_None, Py_None);
         return *place == NULL ? NULL : PyUnicode_FromString("");
     }
-    PyObject *name = PyUnicode_DecodeFSDefault(file), *words = NULL;
-    PyObject *text = name == NULL ? NULL : text_of(owner, file, line);
-    if (text == Py_None && file[0] != '<') {
-        Py_SETREF(text, read_line(file, line));
+    PyObject *text = text_of(owner, file, line), *words = NULL;
+    PyObject *both = text == NULL ? NULL : cwj_call_errors("place_of", "(yiN)", file, line, text);
+    if (both != NULL && PyArg_ParseTuple(both, "UO", &words, place)) {
+        Py_INCREF(words);
+        Py_INCREF(*place);
     }
-    text = strip(text);
-    if (text != NULL) {
-        *place = Py_BuildValue("(OiO)", name, line, text);
-        words = text == Py_None ? PyUnicode_FromFormat(", in %U, line %d", name, line)
-                                : PyUnicode_FromFormat(", in %U, line %d: %U", name, line, text);
-    }
-    if (words == NULL || *place == NULL) {
-        Py_CLEAR(words);
-        Py_CLEAR(*place);
-    }
-    Py_XDECREF(name);
-    Py_XDECREF(text);
+    Py_XDECREF(both);
     return words;
 }
 
 /* ---- words ------------------------------------------------------------------------------- */
-
-static const char *
-name_of_signal(int number)
-{
-    switch (number) {
-    case SIGSEGV:
-        return "SIGSEGV";
-    case SIGBUS:
-        return "SIGBUS";
-    case SIGFPE:
-        return "SIGFPE";
-    case SIGILL:
-        return "SIGILL";
-    default:
-        return "SIGABRT";
-    }
-}
 
 /* The processor does not tell the address where it is none that could exist. */
 static bool
 has_address(const cwj_fault *fault)
 {
     return fault->code != SI_KERNEL;
-}
-
-static PyObject *
-what_happened(const cwj_fault *fault)
-{
-    uintptr_t address = (uintptr_t)fault->address;
-    if (fault->deep) {
-        return PyUnicode_FromString("the stack is exhausted");
-    }
-    if (fault->over) {
-        return PyUnicode_FromString(
-            "access behind the end of the stack, as by an index into a local "
-            "array");
-    }
-    if (fault->raised && fault->signal != SIGABRT) {
-        return PyUnicode_FromString("the code has raised the signal");
-    }
-    switch (fault->signal) {
-    case SIGFPE:
-        return PyUnicode_FromString(
-            fault->code == FPE_INTDIV
-                ? "integer division by zero, or of the most negative integer by -1"
-                : "arithmetic fault");
-    case SIGILL:
-        return PyUnicode_FromString("an instruction that traps, or is none");
-    case SIGABRT:
-        return PyUnicode_FromString("abort() was called");
-    default:
-        break;
-    }
-    if (!has_address(fault)) {
-        return PyUnicode_FromString("access by a pointer that is no address");
-    }
-    const char *what = address < 4096 ? "access by a null pointer"
-                                      : "access to memory that is not there, or not to be used so";
-    char digits[32]; /* of 8 bytes, at most 16 */
-    snprintf(digits, sizeof digits, "0x%zx", (size_t)address);
-    return PyUnicode_FromFormat("%s (address %s)", what, digits);
 }
 
 /* The name of the library that an address is in, without its folder; NULL: none. */
@@ -176,90 +80,45 @@ library_of(const void *address)
     return slash != NULL ? slash + 1 : info.dli_fname;
 }
 
-/* Whose code that was, where it was not the function's own, and what that means. */
-static PyObject *
+/* Whose code that was, where it was not the function's own and may have done harm; or NULL. */
+static const char *
 inside_of_what(const cwj_guarded *guarded, const cwj_fault *fault)
 {
     bool own =
         tj_lines_cover(guarded->lines, fault->at) || tj_lines_cover(guarded->sources, fault->at);
     bool harmless = own || fault->deep || (fault->raised && fault->signal != SIGABRT);
-    const char *library = harmless ? NULL : library_of(fault->at);
-    return library == NULL
-               ? PyUnicode_FromString("")
-               : PyUnicode_FromFormat(" inside of %s (what it was at work on may be damaged; if "
-                                      "that was the heap, nothing is promised)",
-                                      library);
+    return harmless ? NULL : library_of(fault->at);
 }
 
 /* ---- raising ------------------------------------------------------------------------------- */
 
-/* signal.SIGSEGV and its like, or the bare number. */
-static PyObject *
-signal_object(int number)
-{
-    PyObject *module = cwj_import("signal");
-    PyObject *object = module == NULL ? NULL : PyObject_CallMethod(module, "Signals", "i", number);
-    Py_XDECREF(module);
-    if (object == NULL && cwj_clear_expected(PyExc_ValueError, NULL)) {
-        object = PyLong_FromLong(number);
-    }
-    return object;
-}
-
-/* Raises it; all may be NULL, with an exception set. Steals text, signal and address. */
-static void
-raise_fault(const cwj_module_state *state, PyObject *text, PyObject *place, PyObject *number,
-            PyObject *address)
-{
-    static const char *const names[] = {"filename", "lineno", "text"};
-    PyObject *error = text == NULL || place == NULL || number == NULL || address == NULL
-                          ? NULL
-                          : PyObject_CallFunctionObjArgs(state->fault, text, NULL);
-    if (error != NULL && PyObject_SetAttrString(error, "signal", number) == 0 &&
-        PyObject_SetAttrString(error, "address", address) == 0) {
-        int failed = 0;
-        for (int i = 0; i < 3 && !failed; i++) {
-            failed = PyObject_SetAttrString(error, names[i], PyTuple_GET_ITEM(place, i)) < 0;
-        }
-        if (!failed) {
-            PyErr_SetObject(state->fault, error);
-        }
-    }
-    Py_XDECREF(error);
-    Py_XDECREF(text);
-    Py_XDECREF(number);
-    Py_XDECREF(address);
-}
-
 void
-cwj_fault_raise(const cwj_module_state *state, PyObject *who, const cwj_guarded *guarded,
-                const cwj_fault *fault, cwj_line_text *text_of, void *owner)
+cwj_fault_raise(PyObject *who, const cwj_guarded *guarded, const cwj_fault *fault,
+                cwj_line_text *text_of, void *owner)
 {
-    PyObject *place = NULL, *text = NULL;
-    PyObject *where = cwj_place_text(guarded, fault->at, fault->caller, text_of, owner, &place);
-    PyObject *what = where == NULL ? NULL : what_happened(fault);
-    PyObject *inside = what == NULL ? NULL : inside_of_what(guarded, fault);
-    if (inside != NULL) {
-        text = PyUnicode_FromFormat("%U: %s: %U%U%U", who, name_of_signal(fault->signal), what,
-                                    inside, where);
+    PyObject *place, *words, *address = NULL;
+    words = cwj_place_text(guarded, fault->at, fault->caller, text_of, owner, &place);
+    if (words != NULL) {
+        address =
+            has_address(fault) ? PyLong_FromVoidPtr((void *)fault->address) : Py_NewRef(Py_None);
     }
-    raise_fault(state, text, place, text == NULL ? NULL : signal_object(fault->signal),
-                has_address(fault) ? PyLong_FromVoidPtr((void *)fault->address)
-                                   : Py_NewRef(Py_None));
+    if (address != NULL) {
+        cwj_raise_object(cwj_call_errors("fault", "(OiN(iiii)yOO)", who, fault->signal, address,
+                                         fault->deep, fault->over, fault->raised,
+                                         fault->code == FPE_INTDIV, inside_of_what(guarded, fault),
+                                         words, place));
+    }
+    Py_XDECREF(words);
     Py_XDECREF(place);
-    Py_XDECREF(where);
-    Py_XDECREF(what);
-    Py_XDECREF(inside);
 }
 
 int
 cwj_damage_raise(const cwj_module_state *state, PyObject *who, PyObject *text)
 {
-    PyObject *place = PyTuple_Pack(3, Py_None, Py_None, Py_None);
-    PyObject *whole = text == NULL ? NULL : PyUnicode_FromFormat("%U: %U", who, text);
-    raise_fault(state, whole, place, Py_NewRef(Py_None), Py_NewRef(Py_None));
-    Py_XDECREF(place);
-    Py_XDECREF(text);
+    if (text != NULL) {
+        cwj_refuse_by(who, state->fault, "%U", text);
+        Py_DECREF(text);
+    }
     return -1;
 }
 

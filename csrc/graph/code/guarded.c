@@ -69,7 +69,7 @@ cwj_graph_call_guarded(const cwj_graph_code *code, cwj_graph_call call)
         return this.result;
     }
     PyErr_Clear(); /* what the code may have set before */
-    cwj_fault_raise(guard->module, guard->who, &guard->guarded, &fault, line_text, (void *)code);
+    cwj_fault_raise(guard->who, &guard->guarded, &fault, line_text, (void *)code);
     return CWJ_GRAPH_FAULT;
 }
 

@@ -46,22 +46,6 @@ new_code(const cwj_graph_request *request)
 
 /* ---- compiling ------------------------------------------------------------- */
 
-/* What tinyjit said, as exception or as warnings. Clears both. Returns 0, or -1. */
-static int
-report(const cwj_module_state *state, const char *who, tj_status status, tj_messages *messages,
-       tj_error *error)
-{
-    int result = -1;
-    if (status != TJ_OK) {
-        cwj_raise(state, who, error, messages);
-    } else {
-        result = cwj_warn(state, messages);
-    }
-    tj_messages_clear(messages);
-    tj_error_clear(error);
-    return result;
-}
-
 static int
 make_environment(cwj_module_state *state, const cwj_graph_request *request, cwj_graph_code *code)
 {
@@ -83,7 +67,7 @@ make_environment(cwj_module_state *state, const cwj_graph_request *request, cwj_
     Py_END_ALLOW_THREADS
     PyMem_Free((void *)options.libraries);
     Py_DECREF(files);
-    return report(state, request->who, status, &messages, &error);
+    return cwj_report(request->who, status, &messages, &error);
 }
 
 static int
@@ -95,7 +79,7 @@ keep_source(cwj_graph_code *code, const char *text)
 
 /* By libtcc: code->unit and code->source. */
 static int
-compile_here(cwj_module_state *state, const cwj_graph_request *request, cwj_graph_code *code)
+compile_here(const cwj_graph_request *request, cwj_graph_code *code)
 {
     char *source = NULL;
     tj_messages messages = {0};
@@ -106,7 +90,7 @@ compile_here(cwj_module_state *state, const cwj_graph_request *request, cwj_grap
     status =
         tj_graph_define(code->environment, request->graph, &code->unit, &source, &messages, &error);
     Py_END_ALLOW_THREADS
-    int result = report(state, request->who, status, &messages, &error);
+    int result = cwj_report(request->who, status, &messages, &error);
     if (result == 0) {
         result = keep_source(code, source == NULL ? "" : source);
         code->decl = tj_unit_symbol(code->unit, "cwj_graph");
@@ -133,7 +117,7 @@ compile_there(cwj_module_state *state, const cwj_graph_request *request, cwj_gra
     if (status == TJ_OK && text.failed) {
         status = tj_fail(&error, TJ_NO_MEMORY, "out of memory");
     }
-    int result = report(state, request->who, status, &messages, &error);
+    int result = cwj_report(request->who, status, &messages, &error);
     if (result == 0) {
         result = keep_source(code, text.data == NULL ? "" : text.data);
     }
@@ -189,7 +173,8 @@ make_code(cwj_module_state *state, const cwj_graph_request *request)
 {
     cwj_graph_code *code = new_code(request);
     if (code == NULL || make_environment(state, request, code) < 0 ||
-        (request->compiler == NULL ? compile_here : compile_there)(state, request, code) < 0) {
+        (request->compiler == NULL ? compile_here(request, code)
+                                   : compile_there(state, request, code)) < 0) {
         cwj_graph_code_unref(code);
         return NULL;
     }

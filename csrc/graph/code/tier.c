@@ -124,14 +124,14 @@ cwj_graph_tell(cwj_module_state *state, cwj_graph_code *code)
         return 0;
     }
     code->looks = false; /* first: a warning may run Python code, which may run the graph */
-    return cwj_job_warn(state, code->job);
+    return cwj_job_warn(code->job);
 }
 
 PyObject *
 cwj_graph_tier_error(cwj_module_state *state, cwj_graph_code *code, const char *who)
 {
     if (code->checks) {
-        return code->job != NULL ? cwj_job_error(state, code->job, who) : Py_NewRef(Py_None);
+        return code->job != NULL ? cwj_job_error(code->job, who) : Py_NewRef(Py_None);
     }
     if (!code->optimize || strcmp(cwj_graph_tier(code), "cc") == 0) {
         Py_RETURN_NONE;

@@ -27,14 +27,13 @@ cwj_draft_fail(cwj_draft *draft, int block, bool in_sync)
 }
 
 static void
-raise_fill(const cwj_draft *draft, const cwj_party *party, const char *method,
-           const tj_error *error)
+raise_fill(const cwj_party *party, const char *method, const tj_error *error)
 {
     if (error->status == TJ_BAD_SPEC) {
         cwj_refuse_answer(party, method, PyExc_ValueError, "is no template that can be filled: %s",
                           error->text != NULL ? error->text : error->brief);
     } else {
-        cwj_raise(draft->link->state, who, error, NULL);
+        cwj_raise(who, error, NULL);
     }
 }
 
@@ -50,7 +49,7 @@ cwj_draft_fill(cwj_draft *draft, const cwj_party *party, const char *method,
     int status = -1;
     tj_error_init(&error);
     if (tj_template_fill(piece->text, piece->length, bindings, nbindings, &text, &error) != TJ_OK) {
-        raise_fill(draft, party, method, &error);
+        raise_fill(party, method, &error);
     } else if (text.failed) {
         PyErr_NoMemory();
     } else {

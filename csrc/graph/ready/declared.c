@@ -19,7 +19,7 @@ list_names(const tj_declarations *declarations)
 }
 
 PyObject *
-cwj_declared_names(PyObject *extension, PyObject *args)
+cwj_declared_names(PyObject *Py_UNUSED(extension), PyObject *args)
 {
     const char *who, *text, *name;
     Py_ssize_t length;
@@ -32,7 +32,7 @@ cwj_declared_names(PyObject *extension, PyObject *args)
     }
     tj_piece piece = {.text = text, .length = (size_t)length, .file = who};
     if (tj_declarations_read(&piece, name, &declarations, &messages, &error) != TJ_OK) {
-        cwj_raise(PyModule_GetState(extension), who, &error, &messages);
+        cwj_raise(who, &error, &messages);
     } else if (declarations.typedefs != NULL && declarations.typedefs[0] != '\0' &&
                strspn(declarations.typedefs, " \t\n") != strlen(declarations.typedefs)) {
         cwj_refuse(who, PyExc_ValueError, "a typedef cannot be a member of a struct");
@@ -41,6 +41,7 @@ cwj_declared_names(PyObject *extension, PyObject *args)
     }
     tj_declarations_clear(&declarations);
     tj_messages_clear(&messages);
+    tj_error_clear(&error);
     return names;
 }
 

@@ -44,7 +44,7 @@ thunk_guarded(cwj_slot *slots)
         PyGILState_STATE state = PyGILState_Ensure();
         PyErr_Clear(); /* what the code may have set before */
         guard->faulted = true;
-        cwj_fault_raise(guard->state, function->who, &guard->guarded, &fault, no_text, NULL);
+        cwj_fault_raise(function->who, &guard->guarded, &fault, no_text, NULL);
         PyGILState_Release(state);
     }
 }

@@ -66,10 +66,10 @@ report(const thunk_request *request, tj_status status, tj_messages *messages, co
 {
     if (status != TJ_OK) {
         tj_messages_locate(messages, request->pieces, 2);
-        cwj_raise(request->state, request->who, error, messages);
+        cwj_raise(request->who, error, messages);
         return -1;
     }
-    return cwj_warn(request->state, messages);
+    return cwj_warn(messages);
 }
 
 static int
