@@ -282,8 +282,6 @@ struct tj_unit {
     bool speaks;
 };
 
-/* What a unit defines for others. */
-const tj_map *tj_unit_symbols(const tj_unit *unit);
 /* Compile lock held. */
 void tj_unit_free_locked(tj_unit *unit);
 

@@ -201,24 +201,15 @@ text_or_none(char *text)
 PyObject *
 cwj_compiler_describe(cwj_module_state *state)
 {
-    PyObject *words = NULL, *flags = NULL, *fast = NULL, *failure = NULL, *result = NULL;
     if (find_again(state) < 0) {
         return NULL;
     }
-    words = state->compiler.words == NULL ? Py_NewRef(Py_None) : list_of(state->compiler.words);
-    flags = text_or_none(tj_optimizer_flags(false));
-    fast = text_or_none(tj_optimizer_flags(true));
-    failure = text_or_none(tj_optimizer_last_failure());
-    if (words != NULL && flags != NULL && fast != NULL && failure != NULL) {
-        PyObject *problem = state->compiler.words != NULL || state->compiler_problem == NULL
-                                ? Py_None
-                                : state->compiler_problem;
-        result = Py_BuildValue("{sOsOsOsOsO}", "compiler", words, "problem", problem, "flags",
-                               flags, "fastmath flags", fast, "last failure", failure);
-    }
-    Py_XDECREF(words);
-    Py_XDECREF(flags);
-    Py_XDECREF(fast);
-    Py_XDECREF(failure);
-    return result;
+    bool none = state->compiler.words == NULL;
+    PyObject *words = none ? Py_NewRef(Py_None) : list_of(state->compiler.words);
+    PyObject *problem = none && state->compiler_problem != NULL ? state->compiler_problem : Py_None;
+    return words == NULL ? NULL
+                         : Py_BuildValue("{sNsOsNsNsN}", "compiler", words, "problem", problem,
+                                         "flags", text_or_none(tj_optimizer_flags(false)),
+                                         "fastmath flags", text_or_none(tj_optimizer_flags(true)),
+                                         "last failure", text_or_none(tj_optimizer_last_failure()));
 }

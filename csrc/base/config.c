@@ -24,8 +24,7 @@ typedef struct setting {
     PyObject *(*of_text)(PyObject *text, const char *variable);
     /* What it means in C, or -1 with an exception for what it cannot be. */
     int (*parse)(PyObject *value, const char *who);
-    PyObject *(*usual)(long number); /* what it is where nobody says anything */
-    long number;
+    const char *usual; /* the text that counts where nobody says anything; NULL: None is meant */
     const char *doc;
 } setting;
 
@@ -67,60 +66,38 @@ parse_compiler(PyObject *value, const char *who)
                : cwj_refuse_type(who, "compiler", "a str or None", value);
 }
 
-static PyObject *
-usual_optimize(long Py_UNUSED(number))
-{
-    return PyUnicode_FromString("auto");
-}
-
-static PyObject *
-usual_compiler(long Py_UNUSED(number))
-{
-    Py_RETURN_NONE;
-}
-
 static const setting settings[] = {
     [CWJ_SETTING_OPTIMIZE] = {"optimize", "CWRAPJIT_OPTIMIZE", text_itself, cwj_parse_optimize,
-                              usual_optimize, 0,
+                              "auto",
                               "'auto', 'eager' or 'off': the optimizing tier; "
                               "$CWRAPJIT_OPTIMIZE."},
     [CWJ_SETTING_THREADS] =
-        {"threads", "CWRAPJIT_THREADS", number_or_text, cwj_parse_threads, PyLong_FromLong, 1,
+        {"threads", "CWRAPJIT_THREADS", number_or_text, cwj_parse_threads, "1",
          "Threads of a call, or 'auto': as many as this process has processors; "
          "$CWRAPJIT_THREADS.\n\n"
          "A function that cannot run its slices side by side runs them in one thread: where "
          "slices\n"
          "may write to a cookie or to static data, may fail, print, or call into Python."},
-    [CWJ_SETTING_COMPILER] = {"compiler", "CWRAPJIT_CC", text_itself, parse_compiler,
-                              usual_compiler, 0,
+    [CWJ_SETTING_COMPILER] = {"compiler", "CWRAPJIT_CC", text_itself, parse_compiler, NULL,
                               "The optimizing compiler's command, or None: what there is; "
                               "$CWRAPJIT_CC."},
     [CWJ_SETTING_PROCESSES] = {"processes", "CWRAPJIT_PROCESSES", number_or_text,
-                               cwj_parse_processes, PyLong_FromLong, 1,
+                               cwj_parse_processes, "1",
                                "Compilers that may run at a time, 1 to 64; "
                                "$CWRAPJIT_PROCESSES."},
-    [CWJ_SETTING_DEBUG] = {"debug", "CWRAPJIT_DEBUG", zero_or_one, cwj_parse_debug, PyBool_FromLong,
-                           0,
+    [CWJ_SETTING_DEBUG] = {"debug", "CWRAPJIT_DEBUG", zero_or_one, cwj_parse_debug, "0",
                            "Whether functions, graphs and library functions are checked: see "
                            "debug=True;\n$CWRAPJIT_DEBUG."},
     [CWJ_SETTING_COMPILE_MEMORY] = {"compile_memory", "CWRAPJIT_COMPILE_MEMORY", number_or_text,
-                                    cwj_parse_compile_memory, PyLong_FromLong,
-                                    (long)TJ_COMPILE_MEMORY,
+                                    cwj_parse_compile_memory, "1073741824",
                                     "Bytes that compiling one text may hold, its data among them; "
                                     "$CWRAPJIT_COMPILE_MEMORY.\n\n"
                                     "What takes more is refused with MemoryError."},
 };
+_Static_assert(TJ_COMPILE_MEMORY == 1073741824, "the usual text above");
 _Static_assert(sizeof settings / sizeof *settings == CWJ_NSETTINGS, "one for each");
 
 /* ---- values in force --------------------------------------------------- */
-
-/* A new str, or NULL without exception when the variable is unset or empty. */
-static PyObject *
-environment_text(const char *variable)
-{
-    const char *text = getenv(variable);
-    return text == NULL || text[0] == '\0' ? NULL : PyUnicode_DecodeFSDefault(text);
-}
 
 /* What is set, else what the environment variable says, else what is usual. */
 PyObject *
@@ -131,12 +108,14 @@ cwj_config_value(PyObject *config, cwj_setting which)
     if (chosen != NULL) {
         return Py_NewRef(chosen);
     }
-    PyObject *text = environment_text(this->variable);
-    if (text == NULL) {
-        return PyErr_Occurred() ? NULL : this->usual(this->number);
+    const char *said = getenv(this->variable);
+    said = said == NULL || said[0] == '\0' ? this->usual : said;
+    if (said == NULL) {
+        Py_RETURN_NONE;
     }
-    PyObject *value = this->of_text(text, this->variable);
-    Py_DECREF(text);
+    PyObject *text = PyUnicode_DecodeFSDefault(said);
+    PyObject *value = text == NULL ? NULL : this->of_text(text, this->variable);
+    Py_XDECREF(text);
     if (value != NULL && this->parse(value, this->variable) < 0) {
         Py_CLEAR(value);
     }

@@ -464,20 +464,14 @@ void tj_state_free(tj_state *state)
     tj_free(state);
 }
 
-/* The limit as people write it. */
-static tj_status fail_by_limit(const tj_state *state, tj_error *error)
-{
-    return tj_fail(error, TJ_TOO_LARGE, "compiling takes more memory than the limit of %zu MiB",
-                   state->region.limit >> 20);
-}
-
 tj_status tj_state_judge(const tj_state *state, tj_error *error)
 {
     switch (state->region.refusal) {
     case TJ_REFUSED_MEMORY:
         return tj_fail_no_memory(error);
     case TJ_REFUSED_BY_LIMIT:
-        return fail_by_limit(state, error);
+        return tj_fail(error, TJ_TOO_LARGE, "compiling takes more memory than the limit of %zu MiB",
+                       state->region.limit >> 20);
     case TJ_REFUSED_PAGES:
         return tj_pages_fail(state->region.reason, error);
     case TJ_NOT_REFUSED:

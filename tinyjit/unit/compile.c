@@ -367,40 +367,37 @@ typedef struct unit_text {
     const tj_environment *environment;
     const char *text;
     const tj_names *names;
-    bool checks;      /* as an attempt's */
+    bool checks, writes; /* as an attempt's, as all of these */
+    int fd;
     bool blames;      /* a value that is no number is why it is refused */
     tj_stores stores; /* owned: values in the text */
 } unit_text;
 
-/* Compile lock held. */
-static tj_status check_with(const unit_text *this, size_t count, tj_messages *messages,
-                            tj_error *error)
-{
-    tj_text whole = {0};
-    tj_stores_write(&this->stores, this->text, count, &whole);
-    attempt once = {
-        .environment = this->environment, .text = whole.data, .checks = true, .builtins = true};
-    tj_status status = whole.failed ? tj_fail_no_memory(error) : try_once(&once, error);
-    tj_messages_move(messages, &once.diagnosis.messages);
-    clear_attempt(&once);
-    tj_text_clear(&whole);
-    return status;
-}
-
-/* Compile lock held. */
+/* With the first `count` values guarded. *unit is filled where code in memory is wanted. Compile
+ * lock held. */
 static tj_status compile_with(const unit_text *this, size_t count, tj_unit **unit,
                               tj_messages *messages, tj_error *error)
 {
-    if (this->checks)
-        return check_with(this, count, messages, error);
     tj_text whole = {0};
-    put_whole_text(this->text, &this->stores, count, &whole);
+    if (this->checks)
+        tj_stores_write(&this->stores, this->text, count, &whole);
+    else if (this->text)
+        put_whole_text(this->text, &this->stores, count, &whole);
     attempt once = {.environment = this->environment,
                     .text = whole.data,
-                    .builtins = strstr(this->text, builtin_prefix) != NULL,
-                    .names = this->names};
-    tj_status status =
-        whole.failed ? tj_fail_no_memory(error) : make_unit(&once, unit, messages, error);
+                    .names = this->names,
+                    .checks = this->checks,
+                    .writes = this->writes,
+                    .fd = this->fd,
+                    .builtins = this->checks || !this->text || strstr(this->text, builtin_prefix)};
+    tj_status status = TJ_NO_MEMORY;
+    if (whole.failed)
+        tj_fail_no_memory(error);
+    else if (this->checks || this->writes)
+        status = try_with_builtins(&once, error);
+    else
+        status = make_unit(&once, unit, messages, error);
+    tj_messages_move(messages, &once.diagnosis.messages);
     clear_attempt(&once);
     tj_text_clear(&whole);
     return status;
@@ -487,37 +484,25 @@ tj_status tj_compile(tj_environment *environment, const char *text, const tj_nam
     return status;
 }
 
-/* Compile lock held. */
-static tj_status write_with(const unit_text *this, size_t count, int fd, tj_error *error)
-{
-    tj_text whole = {0};
-    if (this->text)
-        put_whole_text(this->text, &this->stores, count, &whole);
-    attempt once = {.environment = this->environment,
-                    .text = whole.data,
-                    .builtins = !this->text || strstr(this->text, builtin_prefix),
-                    .writes = true,
-                    .fd = fd};
-    tj_status status = whole.failed ? tj_fail_no_memory(error) : try_with_builtins(&once, error);
-    clear_attempt(&once);
-    tj_text_clear(&whole);
-    return status;
-}
-
 tj_status tj_compile_to_file(const tj_environment *environment, const char *text, int fd,
                              tj_error *error)
 {
-    unit_text this = {.environment = environment ? environment : &no_environment, .text = text};
+    unit_text this = {.environment = environment ? environment : &no_environment,
+                      .text = text,
+                      .writes = true,
+                      .fd = fd};
+    tj_messages said = {0};
     bool found = !text || tj_stores_find(&this.stores, text);
     tj_compile_lock();
     tj_status status = found ? tj_backend_check(error) : tj_fail_no_memory(error);
     if (!status)
-        status = write_with(&this, this.stores.count, fd, error);
+        status = compile_with(&this, this.stores.count, NULL, &said, error);
     if (status == TJ_COMPILE_FAILED && this.stores.count) {
         tj_error_clear(error);
-        status = write_with(&this, 0, fd, error);
+        status = compile_with(&this, 0, NULL, &said, error);
     }
     tj_compile_unlock();
+    tj_messages_clear(&said);
     tj_stores_clear(&this.stores);
     return status;
 }

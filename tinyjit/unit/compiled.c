@@ -7,11 +7,6 @@ void *tj_unit_symbol(const tj_unit *unit, const char *name)
     return item ? (void *)item->address : NULL;
 }
 
-const tj_map *tj_unit_symbols(const tj_unit *unit)
-{
-    return &unit->symbols;
-}
-
 bool tj_unit_uses_host(const tj_unit *unit)
 {
     return unit->uses_host;

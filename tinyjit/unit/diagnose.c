@@ -152,8 +152,8 @@ static bool starts_like_host(const char *name)
 static bool is_about_host(const char *text)
 {
     static const char *const wordings[] = {"implicit declaration of function '",
-                                           "dereferencing incomplete type '", NULL};
-    for (size_t i = 0; wordings[i]; i++) {
+                                           "dereferencing incomplete type '"};
+    for (size_t i = 0; i < sizeof wordings / sizeof *wordings; i++) {
         const char *at = strstr(text, wordings[i]);
         if (!at)
             continue;
@@ -185,27 +185,18 @@ static void write_text(tj_text *out, const parts *found)
                           "include_dirs)");
 }
 
-/* The undefined name of a relocation, owned; NULL: another message. */
-static char *undefined_name(const char *text)
-{
-    static const char prefix[] = "undefined symbol '";
-    if (strncmp(text, prefix, sizeof prefix - 1) != 0)
-        return NULL;
-    const char *name = text + sizeof prefix - 1;
-    const char *end = strrchr(name, '\'');
-    return end ? tj_copy_bytes(name, (size_t)(end - name)) : NULL;
-}
-
 /* Handles what only relocation says. */
 static bool take_relocation(tj_diagnosis *diagnosis, const parts *found)
 {
+    static const char prefix[] = "undefined symbol '";
     if (has(found->text, "mprotect failed") || has(found->text, "mmap failed")) {
         diagnosis->denied = errno ? errno : EACCES; /* libtcc came from the system call */
         return true;
     }
-    if (strncmp(found->text, "undefined symbol '", 18) != 0)
+    if (strncmp(found->text, prefix, sizeof prefix - 1) != 0)
         return false;
-    char *name = undefined_name(found->text);
+    const char *start = found->text + sizeof prefix - 1, *end = strrchr(start, '\'');
+    char *name = end ? tj_copy_bytes(start, (size_t)(end - start)) : NULL;
     if (!name || !tj_map_set(&diagnosis->undefined, name, NULL, false))
         diagnosis->messages.failed = true;
     tj_free(name);

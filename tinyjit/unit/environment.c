@@ -279,7 +279,7 @@ const tj_lines *tj_environment_lines(tj_environment *environment)
     tj_error error;
     if (environment->lines_known || !environment->sources_unit)
         return environment->lines;
-    const tj_map *exports = tj_unit_symbols(environment->sources_unit);
+    const tj_map *exports = &environment->sources_unit->symbols;
     tj_anchor *anchors = tj_alloc_zeroed(exports->count + 1, sizeof *anchors);
     if (!anchors)
         return NULL;

@@ -18,11 +18,6 @@ static const char implied[] =
 
 /* ---- what is C++ ------------------------------------------------------------------ */
 
-static bool is_name(const tj_tokens *tokens, size_t i)
-{
-    return tj_token_is_name(tokens, i);
-}
-
 /* "#include <vector>": a header without .h, behind the word include at i. */
 static bool includes_foreign(const tj_tokens *tokens, size_t i)
 {
@@ -45,11 +40,11 @@ static bool is_foreign(const tj_tokens *tokens, size_t i)
     bool colons = tj_token_at(tokens, i, ":") && tj_token_at(tokens, i + 1, ":") &&
                   !tokens->items[i + 1].spaced && !tokens->items[i + 1].first;
     return colons || tj_token_among(tokens, i, words) || includes_foreign(tokens, i) ||
-           (tj_token_among(tokens, i, before_names) && is_name(tokens, i + 1)) ||
+           (tj_token_among(tokens, i, before_names) && tj_token_is_name(tokens, i + 1)) ||
            (tj_token_at(tokens, i, "template") && tj_token_at(tokens, i + 1, "<")) ||
            (tj_token_at(tokens, i, "extern") && i + 1 < tokens->count &&
             tokens->items[i + 1].kind == TJ_TOKEN_STRING) ||
-           (tj_token_at(tokens, i, "operator") && !is_name(tokens, i + 1));
+           (tj_token_at(tokens, i, "operator") && !tj_token_is_name(tokens, i + 1));
 }
 
 /* Behind the operands of an asm, whose colons may stand together. */
@@ -99,26 +94,14 @@ static void look_at_headers(const tj_graph *graph, tj_messages *messages)
     }
 }
 
-static void reverse(tj_message *items, size_t count)
-{
-    for (size_t i = 0; i < count / 2; i++) {
-        tj_message item = items[i];
-        items[i] = items[count - 1 - i];
-        items[count - 1 - i] = item;
-    }
-}
-
 /* Their messages go in front: what a C compiler stumbles on in C++ explains nothing. */
 static void look_for_foreign_texts(const tj_graph *graph, tj_messages *messages)
 {
-    size_t others = messages->count;
-    tj_graph_each_text(graph, look_for_foreign, messages);
-    look_at_headers(graph, messages);
-    if (messages->count > others) {
-        reverse(messages->items, messages->count);
-        reverse(messages->items, messages->count - others);
-        reverse(messages->items + (messages->count - others), others);
-    }
+    tj_messages all = {0};
+    tj_graph_each_text(graph, look_for_foreign, &all);
+    look_at_headers(graph, &all);
+    tj_messages_move(&all, messages);
+    *messages = all;
 }
 
 /* ---- messages ------------------------------------------------------------------------ */

@@ -18,7 +18,6 @@
 
 enum {
     CHUNK_PAGES = 256,
-    WORD_BITS = 64,
     DATA = PROT_READ | PROT_WRITE,
     CODE = PROT_READ | PROT_WRITE | PROT_EXEC
 };
@@ -28,7 +27,7 @@ typedef struct chunk {
     char *memory;       /* mapped */
     size_t pages;       /* CHUNK_PAGES, or those of the one large block */
     size_t used;
-    uint64_t map[CHUNK_PAGES / WORD_BITS]; /* a bit for each page that is used */
+    bool in_use[CHUNK_PAGES];
 } chunk;
 
 static chunk *chunks; /* owned; compile lock held */
@@ -74,20 +73,9 @@ static void drop_chunk(chunk **link)
     tj_free(old);
 }
 
-static bool is_used(const chunk *one, size_t page)
-{
-    return one->map[page / WORD_BITS] >> page % WORD_BITS & 1;
-}
-
 static void mark(chunk *one, size_t first, size_t pages, bool used)
 {
-    for (size_t page = first; page < first + pages; page++) {
-        uint64_t bit = (uint64_t)1 << page % WORD_BITS;
-        if (used)
-            one->map[page / WORD_BITS] |= bit;
-        else
-            one->map[page / WORD_BITS] &= ~bit;
-    }
+    memset(one->in_use + first, used, pages);
     one->used += used ? pages : -pages;
 }
 
@@ -98,7 +86,7 @@ static char *take(chunk *one, size_t pages)
     if (one->pages != CHUNK_PAGES || one->pages - one->used < pages)
         return NULL;
     for (size_t page = 0; page < CHUNK_PAGES; page++) {
-        row = is_used(one, page) ? 0 : row + 1;
+        row = one->in_use[page] ? 0 : row + 1;
         if (row == pages) {
             mark(one, page + 1 - pages, pages, true);
             return one->memory + (page + 1 - pages) * page_size();

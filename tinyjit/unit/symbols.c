@@ -206,31 +206,30 @@ static const void *library_symbol(const tj_environment *environment, const char 
     return global ? global : needed;
 }
 
+/* Not the embedding program's. */
+static const void *other_symbol(const tj_environment *environment, const char *name, bool again)
+{
+    const void *address = source_symbol(environment, name);
+    if (!address)
+        address = library_symbol(environment, name);
+    return address ? address : tj_process_symbol(name, again);
+}
+
 bool tj_environment_find(const tj_environment *environment, const char *name, bool again,
                          tj_symbol *found)
 {
     const tj_map_item *item = tj_map_get(tj_environment_symbols(environment), name);
-    if (item) {
+    if (item)
         *found = (tj_symbol){item->name, item->address, item->neutral};
-        return true;
-    }
-    const void *address = source_symbol(environment, name);
-    if (!address)
-        address = library_symbol(environment, name);
-    if (!address)
-        address = tj_process_symbol(name, again);
-    *found = (tj_symbol){name, address, false};
-    return address != NULL;
+    else
+        *found = (tj_symbol){name, other_symbol(environment, name, again), false};
+    return item || found->address;
 }
 
 const void *tj_environment_symbol(tj_environment *environment, const char *name)
 {
     tj_compile_lock(); /* guards what is known of the process */
-    const void *address = source_symbol(environment, name);
-    if (!address)
-        address = library_symbol(environment, name);
-    if (!address)
-        address = tj_process_symbol(name, true);
+    const void *address = other_symbol(environment, name, true);
     tj_compile_unlock();
     return address;
 }

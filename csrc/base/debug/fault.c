@@ -47,35 +47,16 @@ static IN_HANDLERS int chained; /* handlers of others that are running */
 
 /* ---- where the fault was --------------------------------------------------------------- */
 
-static const void *
-pc_of(const ucontext_t *context)
-{
+/* The instruction, the stack and the frame, by the names of the machine's registers. */
 #if defined(__x86_64__)
-    return (const void *)context->uc_mcontext.gregs[REG_RIP];
+#define PC(context) ((const void *)(context)->uc_mcontext.gregs[REG_RIP])
+#define SP(context) ((const void *)(context)->uc_mcontext.gregs[REG_RSP])
+#define FP(context) ((const void *)(context)->uc_mcontext.gregs[REG_RBP])
 #else
-    return (const void *)context->uc_mcontext.pc;
+#define PC(context) ((const void *)(context)->uc_mcontext.pc)
+#define SP(context) ((const void *)(context)->uc_mcontext.sp)
+#define FP(context) ((const void *)(context)->uc_mcontext.regs[29])
 #endif
-}
-
-static const char *
-sp_of(const ucontext_t *context)
-{
-#if defined(__x86_64__)
-    return (const char *)context->uc_mcontext.gregs[REG_RSP];
-#else
-    return (const char *)context->uc_mcontext.sp;
-#endif
-}
-
-static const char *
-fp_of(const ucontext_t *context)
-{
-#if defined(__x86_64__)
-    return (const char *)context->uc_mcontext.gregs[REG_RBP];
-#else
-    return (const char *)context->uc_mcontext.regs[29];
-#endif
-}
 
 /* Code of Python and of NumPy: that of the objects that these functions are in. */
 enum {
@@ -137,9 +118,9 @@ is_guarded(const cwj_guarded *guarded, const void *address)
 static const void *
 find_caller(const cwj_guarded *guarded, const ucontext_t *context, bool *foreign)
 {
-    const void *const *sp = (const void *const *)sp_of(context);
-    const void *const *fp = (const void *const *)fp_of(context);
-    const void *at = pc_of(context);
+    const void *const *sp = SP(context);
+    const void *const *fp = FP(context);
+    const void *at = PC(context);
     void *frames[MOST_FRAMES];
     if (at == inside->fault->address && is_return(guarded, *sp)) {
         return *sp; /* a wild pointer was called: nobody can look for a frame there */
@@ -179,7 +160,7 @@ is_own(int number, const siginfo_t *info)
 static bool
 take_fault(guard *this, int number, const siginfo_t *info, const ucontext_t *context)
 {
-    const char *sp = sp_of(context);
+    const char *sp = SP(context);
     bool foreign = false;
     cwj_fault *fault = this->fault;
     if (*this->entered != this->entered_before) {
@@ -190,7 +171,7 @@ take_fault(guard *this, int number, const siginfo_t *info, const ucontext_t *con
         return !this->guarded->hosted;
     }
     *fault = (cwj_fault){
-        .signal = number, .code = info->si_code, .raised = is_raised(info), .at = pc_of(context)};
+        .signal = number, .code = info->si_code, .raised = is_raised(info), .at = PC(context)};
     fault->address = fault->raised ? fault->at : info->si_addr;
     fault->deep = (number == SIGSEGV || number == SIGBUS) && !fault->raised &&
                   (const char *)fault->address + 4096 > sp &&
