@@ -89,7 +89,7 @@ def _listed_in_cache(name: str) -> list[str]:
         if not table.startswith(b"glibc-ld.so.cache1.1"):
             return []
         (count,) = struct.unpack_from("=I", table, 20)
-        # of certain processors only, where hwcap is not 0
+        # an entry whose hwcap is not 0 is for certain processors only
         entries = [*struct.iter_unpack("=iIIIQ", table[48 : 48 + 24 * count])]
     except (OSError, struct.error):
         return []

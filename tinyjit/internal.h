@@ -41,6 +41,8 @@ void tj_messages_locate_lines(tj_messages *messages, const char *text, size_t le
 
 /* ---- hints.c ----------------------------------------------------------- */
 
+/* Appends " (...)". Without memory the message stays as it is. */
+void tj_message_add_hint(tj_message *message, const tj_text *hint);
 /* Adds a hint to an error whose line is known, where it is not what it says. */
 void tj_message_hint(tj_message *message, const tj_piece *piece);
 /* The same of the errors in the snippets of a function. */

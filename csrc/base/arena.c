@@ -1,5 +1,5 @@
-/* arena.c: see arena.h. Chunks double as little bookkeeping as possible: each
- * piece is cut from the newest one, or gets a new one when it does not fit. */
+/* arena.c: see arena.h. Each piece is cut from the newest chunk, or gets a new
+ * chunk when it does not fit there. */
 #include "base/arena.h"
 
 enum {

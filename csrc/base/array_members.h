@@ -4,8 +4,8 @@
 
 #include "base/api.h"
 
-/* The macros to compile everything with, for tj_environment_options.host_macros: whose
- * members arrays have, or nothing where they are nobody's that is known. NULL with an
+/* The macros to compile everything with, for tj_environment_options.host_macros: they say
+ * which NumPy's members arrays have, and are none where that is not known. NULL with an
  * exception. Call with the GIL. */
 const char *const *cwj_layout_macros(void);
 

@@ -28,7 +28,7 @@ make_jobs(tj_job ***jobs, int *count, tj_environment *environment, const char *t
           tj_job_options options)
 {
     const char *const *sources = tj_environment_sources(environment);
-    size_t wanted = text != NULL, made = 0;
+    size_t wanted = text != NULL;
     for (const char *const *path = sources; *path != NULL; path++) {
         wanted++;
     }
@@ -37,22 +37,18 @@ make_jobs(tj_job ***jobs, int *count, tj_environment *environment, const char *t
         PyErr_NoMemory();
         return -1;
     }
-    if (text != NULL) {
-        list[made] = tj_job_new(environment, text, &options);
-        made += list[made] != NULL;
-    }
-    for (const char *const *path = sources; *path != NULL; path++) {
-        options.file = *path;
-        list[made] = tj_job_new(environment, "", &options);
-        made += list[made] != NULL;
-    }
-    if (made < wanted) {
-        free_jobs(list, (int)made);
-        PyErr_NoMemory();
-        return -1;
+    for (size_t i = 0; i < wanted; i++) {
+        bool of_text = text != NULL && i == 0;
+        options.file = of_text ? NULL : *sources++;
+        list[i] = tj_job_new(environment, of_text ? text : "", &options);
+        if (list[i] == NULL) {
+            free_jobs(list, (int)i);
+            PyErr_NoMemory();
+            return -1;
+        }
     }
     *jobs = list;
-    *count = (int)made;
+    *count = (int)wanted;
     return 0;
 }
 
@@ -158,7 +154,7 @@ cwj_checks_apply(const cwj_environment *environment)
            (environment->header_file != NULL && PyUnicode_GET_LENGTH(environment->header) > 0);
 }
 
-/* Where nothing can come of it, nothing begins. Returns 0, or -1 with an exception set. */
+/* Does nothing where there is no compiler to ask, or no text. Returns 0, or -1 with an exception set. */
 static int
 begin(cwj_module_state *state, cwj_environment *environment)
 {

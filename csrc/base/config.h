@@ -19,8 +19,8 @@ typedef enum cwj_setting {
 PyObject *cwj_config_value(PyObject *config, cwj_setting which);
 /* The same as choices.h has it: a number, or -1. */
 int cwj_config_number(PyObject *config, cwj_setting which);
-/* Before anything is compiled: tells tinyjit the limit in force, and refuses a number of
- * processes that nobody would hear of in the background. 0, or -1 as above. */
+/* Before anything is compiled: tells tinyjit the limit in force. A bad number of processes is
+ * refused here, too: in the background there is nobody to tell. 0, or -1 as above. */
 int cwj_config_limit(PyObject *config);
 
 /* Adds the type and its instance to the extension module. Returns 0, or -1 with an exception set. */

@@ -27,8 +27,8 @@ PyObject *cwj_refusal(const char *who, PyObject *type, const char *format, ...);
 int cwj_raise_object(PyObject *exception);
 
 /* Clears the exception that is set when it is of one of these types, NULL behind the last;
- * says whether it was. Any other, like what a signal's handler raised meanwhile, is no matter
- * of the caller's: it stays, and has to come out. */
+ * says whether it was. Any other, like what a signal's handler raised meanwhile, is not the
+ * caller's to handle: it stays set. */
 bool cwj_clear_expected(PyObject *type, ...) __attribute__((sentinel));
 
 /* Method __reduce__ of types that cannot be pickled: without it, pickle's oldest

@@ -41,8 +41,8 @@ static struct {
 #define MEMBER(name) __typeof__(name) *name;
     LIBTCC_FUNCTIONS(MEMBER)
 #undef MEMBER
-    /* What some builds do not export. Where to is set while libtcc compiles a text,
-     * failing leads to its error exit. */
+    /* Some builds do not export these. tcc_state is set while libtcc compiles a text:
+     * _tcc_error() then leads to its error exit. */
     void (*_tcc_error)(const char *format, ...);
     TCCState **tcc_state;
     bool lost;      /* libtcc was left while it held its own lock */
@@ -132,8 +132,8 @@ void tj_set_compile_memory(size_t bytes)
     __atomic_store_n(&compile_memory, bytes, __ATOMIC_RELAXED);
 }
 
-/* What this thread's libtcc works for; NULL: it is somebody else's, who has loaded the
- * same library and knows nothing of us. */
+/* The use of libtcc that this thread is in. NULL: somebody else has loaded the same library
+ * and calls it. */
 static _Thread_local tj_state *current;
 
 static bool holds_lock(const tj_state *state)
@@ -152,9 +152,9 @@ static void err(tj_state *state)
 }
 
 /* Memory was refused. libtcc cannot end while it sets up a text, and forgets a file that
- * it has just opened. So it goes on with the reserve, until it returns or comes to need
- * more than that: what grows ends first, new blocks are such a file's. The last of it is
- * for the error's message. */
+ * it has just opened. So it goes on with the reserve until it returns or
+ * needs more than that. Blocks that grow are refused first, since a new block can belong to
+ * such a file. The last part of the reserve is for the error's message. */
 static void *stop(tj_state *state, void *memory, size_t size)
 {
     enum {

@@ -158,7 +158,7 @@ static bool load_object(attempt *this)
 }
 
 /* Data without a first value takes no memory until relocation, which counts in 32
- * bits. How much there is shows where the last of it is in its section. */
+ * bits. The place of the last marker in its section tells how much there is. */
 static bool has_room_for_data(attempt *this)
 {
     size_t size = (size_t)tj_state_symbol(this->state, "cwj_bss_last");
@@ -351,7 +351,7 @@ static tj_status make_unit(attempt *this, tj_unit **unit, tj_messages *messages,
 
 static const tj_environment no_environment;
 
-/* What libtcc reads: the first `count` of the values as it refuses them if they are no
+/* The text that libtcc reads. It refuses those of the first `count` values that are no
  * numbers. */
 static void put_whole_text(const char *text, const tj_stores *stores, size_t count, tj_text *whole)
 {

@@ -222,7 +222,7 @@ static tj_status compile_whole(tj_environment *environment, const tj_spec *spec,
 
 /* Compiles in the first form that works. Where a loop cannot hold its slice, the
  * slice is a function; where a name may hide in a macro of an included file, all
- * names are there. What the last form's errors say, the user's text is to blame. */
+ * names are there. The errors of the last form are the fault of the user's text. */
 static tj_status compile_forms(tj_environment *environment, const tj_spec *spec,
                                const tj_names *names, tj_function *function, int *form,
                                tj_messages *messages, tj_error *error)
@@ -240,8 +240,8 @@ static tj_status compile_forms(tj_environment *environment, const tj_spec *spec,
     return status;
 }
 
-/* Text takes stack that only the end of its function gives back; where its loop holds
- * the slice itself, a macro of an included file hid that. */
+/* The text takes stack that only the end of a function gives back. A macro of an included
+ * file has hidden that where the slice was put into its loop. */
 static bool hides_stack(const tj_function *function)
 {
     return tj_unit_symbol(function->unit, "alloca") != NULL;

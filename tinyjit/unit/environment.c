@@ -149,7 +149,7 @@ static tj_status scan_source(const tj_environment *environment, tj_text *text, t
     return status ? tj_fail(error, status, "source file '%s': see the messages", path) : TJ_OK;
 }
 
-/* Where the C files are, should the process' folder change. */
+/* Where the C files are, in case the process changes its folder. */
 static bool keep_paths(tj_environment *environment)
 {
     char **sources = environment->sources;

@@ -9,8 +9,7 @@
 #include "emit/emit.h"
 #include "read/lexer.h"
 
-/* Appends " (...)". Without memory the message stands as it is. */
-static void add_hint(tj_message *message, const tj_text *hint)
+void tj_message_add_hint(tj_message *message, const tj_text *hint)
 {
     tj_text text = {0};
     tj_text_printf(&text, "%s (%s)", message->text, hint->data ? hint->data : "");
@@ -108,7 +107,7 @@ static bool hint_last_semicolon(const tj_message *message, const tj_piece *piece
     return hint->length > 0;
 }
 
-/* What is smaller than that meets the limit itself, while its memory is taken. */
+/* Smaller data meets the limit itself when its memory is taken. */
 static bool hint_size(const tj_message *message, tj_text *hint)
 {
     static const char *const too_large[] = {"constant exceeds 32 bit", "invalid array size",
@@ -145,7 +144,7 @@ void tj_message_hint(tj_message *message, const tj_piece *piece)
     tj_text hint = {0};
     if (hint_header(message, &hint) || hint_size(message, &hint) ||
         hint_last_semicolon(message, piece, &hint) || hint_semicolon(message, piece, &hint))
-        add_hint(message, &hint);
+        tj_message_add_hint(message, &hint);
     tj_text_clear(&hint);
 }
 
@@ -255,7 +254,7 @@ static void hint_snippet(const tj_spec *spec, tj_message *message)
     else
         hint_use(spec, message, &hint);
     if (hint.length)
-        add_hint(message, &hint);
+        tj_message_add_hint(message, &hint);
     tj_free(name);
     tj_free(used);
     tj_text_clear(&hint);

@@ -271,14 +271,10 @@ static void add_unsupported_hint(tj_message *message, span line)
         span word = {unsupported[i], strlen(unsupported[i])};
         if (find_token(line, word).count == 0)
             continue;
-        tj_text text = {0};
-        tj_text_printf(&text, "%s (libtcc does not support %s)", message->text, unsupported[i]);
-        if (text.failed) {
-            tj_text_clear(&text);
-            return; /* the message stands without it */
-        }
-        tj_free(message->text);
-        message->text = text.data;
+        tj_text hint = {0};
+        tj_text_printf(&hint, "libtcc does not support %s", unsupported[i]);
+        tj_message_add_hint(message, &hint);
+        tj_text_clear(&hint);
         return;
     }
 }

@@ -142,8 +142,8 @@ void tj_pages_free(void *memory, size_t size)
 
 /* ---- the end that libtcc does not use --------------------------------------------- */
 
-/* libtcc asks for a page more than it uses, to be free in where it begins. Whether that
- * is so here shows a pattern that no data is like. */
+/* libtcc asks for a page more than it uses, so that it can choose where it begins. A pattern
+ * that no data looks like shows whether the last page stayed unused. */
 static uint64_t next_of(uint64_t value)
 {
     return value * 6364136223846793005u + 1442695040888963407u;

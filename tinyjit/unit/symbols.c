@@ -190,8 +190,8 @@ static bool is_own(void *library, const void *address)
            dladdr1(address, &info, (void **)&found, RTLD_DL_LINKMAP) && found == wanted;
 }
 
-/* What the libraries mean by name. What they only need from others, the process' own
- * comes before, as the loader has it: with another malloc preloaded, free() is that one's. */
+/* What the libraries mean by name. A name that they only need from others is looked up in the
+ * process first, as the loader does it: with another malloc preloaded, free() is that one's. */
 static const void *library_symbol(const tj_environment *environment, const char *name)
 {
     const void *needed = NULL;

@@ -335,8 +335,8 @@ begin(guard *this)
     fegetenv(&this->numbers);
 }
 
-/* Nothing is believed here that is on the stack. What faults from now on is the outer guard's, or
- * ends the process. */
+/* Nothing on the stack is trusted here. A fault from now on belongs to the outer guard, or ends
+ * the process. */
 static void
 end(bool finished)
 {

@@ -1,8 +1,8 @@
 /* room.h: where guarded code runs: a stack of its own between memory that nobody may touch, and
  * memory for what must outlive it.
  *
- * What overruns an array on that stack destroys frames of the code itself, and then faults. The
- * frames of Python's are elsewhere.
+ * What overruns an array on that stack destroys frames of the code itself, and then faults. Python's
+ * frames are elsewhere.
  */
 #ifndef CWJ_BASE_DEBUG_ROOM_H
 #define CWJ_BASE_DEBUG_ROOM_H
