@@ -34,11 +34,6 @@ OUTER = """
     return true;
 """
 
-# Other versions are clean in the same tests; which part of it is CPython's is not known yet for all.
-not_on_312 = pytest.mark.skipif(
-    sys.version_info[:2] == (3, 12), reason="this CPython, 3.12, is not clean here"
-)
-
 _MODULE_OPTIONS = ("header", "sources", "include_dirs", "define_macros", "libraries", "library_dirs")
 
 

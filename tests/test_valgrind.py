@@ -13,11 +13,19 @@ import subprocess
 import sys
 
 import pytest
-from helpers import not_on_312
 
 TESTS = pathlib.Path(__file__).resolve().parent
-# Names that NumPy sets in dicts: since CPython 3.12 they are interned for good.
-FOR_GOOD = re.compile(r"definitely lost(.|\n)*PyDict_SetItemString")
+# What makes strings that are interned for good, whoever calls it: CPython 3.12 and 3.13 no longer count their
+# references, and leave them behind at the end, while the table of them goes (python/cpython#113190). Names
+# that we intern once too often count on other versions.
+INTERNING = {
+    (3, 12): "PyUnicode_InternFromString|PyDict_SetItemString",
+    (3, 13): "PyDict_SetItemString",
+}.get(sys.version_info[:2])
+# The string itself: nothing lies between it and what interns it but the making of strings.
+FOR_GOOD = re.compile(
+    rf"definitely lost.*\n(.*: (\w*[Mm]alloc|PyUnicode_\w+|\w*decode_\w+) \(.*\n)+.*: ({INTERNING}) \("
+)
 OURS = re.compile(r"_cwrapjit|libtcc|cwj_|tj_|: \?\?\?")
 
 BEGIN = """
@@ -97,17 +105,15 @@ def reports(code: str) -> list[str]:
     assert "ERROR SUMMARY" in done.stderr
     blocks = re.split(r"(?m)^==\d+== *\n", done.stderr)
     found = [block for block in blocks if "   at 0x" in block and OURS.search(block)]
-    return [block for block in found if not FOR_GOOD.search(block)]
+    return [block for block in found if not (INTERNING and FOR_GOOD.search(block))]
 
 
-@not_on_312
 @pytest.mark.plain("valgrind and sanitizers do not go together")
 @pytest.mark.row("G05", "G07")
 def test_definitions_calls_and_drops_are_clean() -> None:
     assert reports(CYCLES) == []
 
 
-@not_on_312
 @pytest.mark.plain("valgrind and sanitizers do not go together")
 @pytest.mark.row("A28")
 def test_allocated_values_of_graphs_are_freed_once() -> None:
