@@ -5,6 +5,7 @@ Expressions come as syntax trees of pycparser or, in #if, as text; both follow C
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,17 +14,9 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>\.?[0-9](?:[eEpP][+-]|[\w.])*)|(?P<char>'(?:\\.|[^'\\])+')|(?P<word>[A-Za-z_]\w*)"
     r"|(?P<op><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%()<>!~&|^?:]))"
 )
-_LEVELS: tuple[tuple[str, ...], ...] = (
-    ("||",),
-    ("&&",),
-    ("|",),
-    ("^",),
-    ("&",),
-    ("==", "!="),
-    ("<", ">", "<=", ">="),
-    ("<<", ">>"),
-)
-_LEVELS += (("+", "-"), ("*", "/", "%"))
+_LEVELS = [
+    level.split() for level in ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
+]
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _MAX_BITS = 128
 
@@ -79,21 +72,15 @@ def apply(op: str, a: int, b: int) -> int:
 
 
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "&": lambda a, b: a & b,
-    "|": lambda a, b: a | b,
-    "^": lambda a, b: a ^ b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "&&": lambda a, b: bool(a) and bool(b),
-    "||": lambda a, b: bool(a) or bool(b),
-}
+    "+": operator.add, "-": operator.sub, "*": operator.mul,
+    "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "==": operator.eq, "!=": operator.ne,
+    "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
+    "&&": lambda a, b: bool(a) and bool(b), "||": lambda a, b: bool(a) or bool(b),
+}  # fmt: skip
+_UNARY: dict[str, Callable[[int], int]] = {
+    "-": operator.neg, "+": operator.pos, "~": operator.invert, "!": operator.not_,
+}  # fmt: skip
 
 
 def of_tree(node: Any, names: Mapping[str, int]) -> int:
@@ -120,7 +107,7 @@ def _of_tree(node: Any, names: Mapping[str, int]) -> int:
         value = _of_tree(node.expr, names)
         if node.op in "-~" and _is_unsigned(node.expr):
             raise NotConstant("unsigned arithmetic")
-        return {"-": -value, "+": value, "~": ~value, "!": int(not value)}[node.op]
+        return int(_UNARY[node.op](value))
     if kind == "BinaryOp" and (node.op in _OPERATIONS or node.op in ("/", "%", "<<", ">>")):
         left, right = _of_tree(node.left, names), _of_tree(node.right, names)
         value = apply(node.op, left, right)
@@ -225,8 +212,7 @@ class _Reader:
             self.take(")")
             return value
         if text in "+-~!":
-            value = self.unary()
-            return {"-": -value, "+": value, "~": ~value, "!": int(not value)}[text]
+            return int(_UNARY[text](self.unary()))
         raise NotConstant(f"{text!r} is not expected")
 
 

@@ -70,7 +70,6 @@ class Parsed:
 
     functions: list[FunctionDeclaration] = dataclasses.field(default_factory=list)
     variables: list[VariableDeclaration] = dataclasses.field(default_factory=list)
-    structs: list[types.Struct] = dataclasses.field(default_factory=list)
     typedefs: dict[str, Any] = dataclasses.field(default_factory=dict)
     failed: list[tuple[str, CompileError]] = dataclasses.field(default_factory=list)
 
@@ -271,7 +270,7 @@ class Declarations:
     def _typedef(self, node: Any, parsed: Parsed) -> None:
         if self.in_foreign and node.name in types.KNOWN:
             return  # what we know of size_t and FILE is enough, whoever defines them
-        resolved = self.resolve(node.type, parsed)
+        resolved = self.resolve(node.type)
         if (
             self._altered
             and not isinstance(resolved, (types.Struct, types.Pointer))
@@ -303,11 +302,11 @@ class Declarations:
 
     def _declaration(self, node: Any, parsed: Parsed, old: bool = False) -> None:
         if type(node.type).__name__ == "FuncDecl":
-            parsed.functions.append(self._function(node, parsed, old))
+            parsed.functions.append(self._function(node, old))
         elif node.name is None:
-            self.resolve(node.type, parsed)  # a struct or an enum alone
+            self.resolve(node.type)  # a struct or an enum alone
         else:
-            resolved = self.resolve(node.type, parsed)
+            resolved = self.resolve(node.type)
             if self._altered == 2:
                 resolved = types.Unknown(attributes.REASON)
             const = "const" in (node.quals or []) and not isinstance(resolved, types.Pointer)
@@ -316,9 +315,9 @@ class Declarations:
                 const = "const" in (node.type.quals or [])
             parsed.variables.append(VariableDeclaration(node.name, resolved, const, private, node.coord))
 
-    def _function(self, node: Any, parsed: Parsed, old: bool) -> FunctionDeclaration:
+    def _function(self, node: Any, old: bool) -> FunctionDeclaration:
         declared = node.type
-        result = self.resolve(declared.type, parsed)
+        result = self.resolve(declared.type)
         if self._altered == 2:
             result = types.Unknown(attributes.REASON)
         made = FunctionDeclaration(node.name, result, [], coord=node.coord)
@@ -331,7 +330,7 @@ class Declarations:
             elif kind == "ID":
                 made.prototyped = False
             else:
-                resolved = self.resolve(each.type, parsed)
+                resolved = self.resolve(each.type)
                 made.parameters.append(ParameterDeclaration(each.name or "", resolved, each.coord))
         only = made.parameters[0] if len(made.parameters) == 1 else None
         if only is not None and isinstance(only.type, types.Void) and not only.name:
@@ -340,25 +339,23 @@ class Declarations:
 
     # ---- types -------------------------------------------------------------------------------------
 
-    def resolve(self, node: Any, parsed: Parsed | None = None) -> Any:
+    def resolve(self, node: Any) -> Any:
         """The type that a syntax tree says."""
         kind = type(node).__name__
         if kind in ("TypeDecl", "Typename"):
-            return self.resolve(node.type, parsed)
+            return self.resolve(node.type)
         if kind == "IdentifierType":
             return self._named(node)
+        if kind == "FuncDecl" or (kind == "PtrDecl" and type(node.type).__name__ == "FuncDecl"):
+            return types.Callable()
         if kind == "PtrDecl":
-            if type(node.type).__name__ == "FuncDecl":
-                return types.Callable()
-            return types.Pointer(self.resolve(node.type, parsed), "const" in _quals(node.type))
+            return types.Pointer(self.resolve(node.type), "const" in _quals(node.type))
         if kind == "ArrayDecl":
             dim = node.dim if type(node.dim).__name__ != "ID" or node.dim.name != "*" else None
-            item = self.resolve(node.type, parsed)
+            item = self.resolve(node.type)
             return types.Array(item, dim, _const_of_items(node.type))
-        if kind == "FuncDecl":
-            return types.Callable()
         if kind in ("Struct", "Union"):
-            return self._struct(node, parsed)
+            return self._struct(node)
         if kind == "Enum":
             return self._enum(node)
         return types.Unknown(f"C's {kind} is not mapped")
@@ -374,7 +371,7 @@ class Declarations:
             raise self.error(f"{shown} is not a known type", node.coord)
         return found
 
-    def _struct(self, node: Any, parsed: Parsed | None) -> types.Struct:
+    def _struct(self, node: Any) -> types.Struct:
         kind = type(node).__name__.lower()
         key = f"{kind} {node.name}"
         made = self.tags.get(key) if node.name else None
@@ -385,7 +382,7 @@ class Declarations:
         if node.decls is not None and (made.members is None or not self.in_header):
             # The very same definition may come again, from a header and from struct().
             members = [
-                types.Member(each.name or "", self.resolve(each.type, parsed), each.bitsize is not None)
+                types.Member(each.name or "", self.resolve(each.type), each.bitsize is not None)
                 for each in node.decls
                 if type(each).__name__ == "Decl"
             ]
@@ -397,8 +394,6 @@ class Declarations:
                 self._check_same(made, types.Struct(kind, made.tag, made.alias, members), node.coord)
             elif not made.altered:
                 made.members, made.in_header = members, self.in_header
-                if parsed is not None:
-                    parsed.structs.append(made)
         return made
 
     def _check_same(self, known: types.Struct, found: types.Struct, coord: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cwrapjit import _cwrapjit
 from cwrapjit._cwrapjit import CompileWarning
-from cwrapjit._imports import late
+from cwrapjit._imports import load
 from cwrapjit.library.library import RESERVED, Core
 
 
@@ -54,10 +54,7 @@ class Library:
         object.__setattr__(self, "__doc__", doc)
         object.__setattr__(self, "__name__", name)
         if exec is not None:
-            with late:
-                from cwrapjit.library import lifetime
-
-            lifetime.execute(self, core, exec)
+            load("cwrapjit.library.lifetime").execute(self, core, exec)
 
     def function(self, declaration: str, **options: Any) -> Any:
         """Declares one C function: a callable, which is an attribute of the library, too.
@@ -101,30 +98,20 @@ class Library:
 
     def interface(self, name: str, functions: Iterable[Any], *, doc: str | None = None) -> Any:
         """One name for several functions: the types of the arguments say which is called."""
-        with late:
-            from cwrapjit.library.interface import Interface
-
-        return self._core.keep(name, Interface(name, f"{self._core.name}.{name}", functions, doc))
+        make = load("cwrapjit.library.interface").Interface
+        return self._core.keep(name, make(name, f"{self._core.name}.{name}", functions, doc))
 
     def struct(self, declaration: str | type, **options: Any) -> Any:
         """A Python class for a C struct; the options: cwrapjit.library.structs.define_struct()."""
-        with late:
-            from cwrapjit.library import structs
-
-        return structs.define_struct(self._core, declaration, **options)
+        return load("cwrapjit.library.structs").define_struct(self._core, declaration, **options)
 
     def handle(self, declaration: str | type, **options: Any) -> Any:
         """A Python class for an opaque pointer; the options: cwrapjit.library.structs.define_handle()."""
-        with late:
-            from cwrapjit.library import structs
-
-        return structs.define_handle(self._core, declaration, **options)
+        return load("cwrapjit.library.structs").define_handle(self._core, declaration, **options)
 
     def fortran(self, declaration: str, **options: Any) -> Any:
         """Fortran routines from their interfaces, a module's variables and types; see fortran.define()."""
-        with late:
-            from cwrapjit.library import fortran
-
+        fortran = load("cwrapjit.library.fortran")
         known = fortran.define.__kwdefaults__ or {}
         for option in options:
             if option not in known:

@@ -323,7 +323,7 @@ def define(
         library.name, {"kinds": kinds or {}, "defaults": defaults or {}, "shapes": shapes or {}}, Mapping
     )
     guard = library.environment if library.debug else None
-    where = Where(library.name, guard=guard, **library.fortran_link())
+    where = Where(library.name, guard=guard, **library.link)
     if not isinstance(declaration, str):
         raise TypeError(f"{where.name}.fortran(): a declaration is a str, not {type(declaration).__name__}")
     unit = _Unit(

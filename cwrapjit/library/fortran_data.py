@@ -58,8 +58,7 @@ class Place:
         ]
 
     def text(self) -> str:
-        variable, kind = self.variable, self.variable.type
-        assert kind is not None
+        variable, kind = self.variable, self.variable.kind
         rank = len(variable.shape)
         sizes = [f"size_{axis}" for axis in range(1, rank + 1)]
         dummies = (["object"] if self.derived else []) + ["place", *sizes]
@@ -136,26 +135,24 @@ class Place:
 
 def lifetime(derived: Derived, make: str, end: str) -> str:
     """The procedures that make an object and end it."""
-    name = derived.name
-    return "\n".join(
-        "  " + line
-        for line in [
-            f'function {make}() bind(c, name="{make}") result(object)',
-            f"  use {derived.module}, only: type_whole => {name}",
-            "  type(c_ptr) :: object",
-            "  type(type_whole), pointer :: whole",
-            "  allocate(whole)",
-            "  object = c_loc(whole)",
-            f"end function {make}",
-            f'subroutine {end}(object) bind(c, name="{end}")',
-            f"  use {derived.module}, only: type_whole => {name}",
-            "  type(c_ptr), value :: object",
-            "  type(type_whole), pointer :: whole",
-            "  call c_f_pointer(object, whole)",
-            "  deallocate(whole)",
-            f"end subroutine {end}",
-        ]
-    )
+    return _LIFETIME.format(make=make, end=end, module=derived.module, name=derived.name)
+
+
+_LIFETIME = """\
+  function {make}() bind(c, name="{make}") result(object)
+    use {module}, only: type_whole => {name}
+    type(c_ptr) :: object
+    type(type_whole), pointer :: whole
+    allocate(whole)
+    object = c_loc(whole)
+  end function {make}
+  subroutine {end}(object) bind(c, name="{end}")
+    use {module}, only: type_whole => {name}
+    type(c_ptr), value :: object
+    type(type_whole), pointer :: whole
+    call c_f_pointer(object, whole)
+    deallocate(whole)
+  end subroutine {end}"""
 
 
 def new_class(

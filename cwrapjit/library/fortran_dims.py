@@ -16,11 +16,6 @@ _TOKEN = re.compile(r"\s*(?:(\d+)(?:_\w+)?|([a-z_]\w*)|(\*\*|.))", re.IGNORECASE
 Named = Callable[[str, "int | None"], Dim]
 
 
-def symbols(dim: Dim) -> set[str]:
-    """The symbols of a dim."""
-    return {part for part in dim if isinstance(part, str) and part not in ("+", "-", "*", "/", "%")}
-
-
 def rpn(text: str, named: Named) -> Dim:
     """The expression in reverse Polish notation; ValueError where it is not understood."""
     tokens = [match[1] or match[2] or match[3] for match in _TOKEN.finditer(text.strip()) if match[0].strip()]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from cwrapjit.library.description import Argument, Dim, Parameter, Result
-from cwrapjit.library.fortran_dims import Shapes, symbols
+from cwrapjit.library.expressions import symbols
+from cwrapjit.library.fortran_dims import Shapes
 from cwrapjit.library.fortran_text import (
     C_TYPE,
     INT64,
@@ -85,8 +86,7 @@ class Procedure(Shapes):
             )
 
     def _shown(self, variable: Variable) -> str:
-        kind = variable.type
-        assert kind is not None
+        kind = variable.kind
         if kind.base == "character":
             return "str"
         if kind.base in ("type", "class"):
@@ -97,8 +97,7 @@ class Procedure(Shapes):
         return SHOWN.get(name, name)
 
     def _dtype(self, variable: Variable) -> str:
-        kind = variable.type
-        assert kind is not None
+        kind = variable.kind
         if variable.shape and kind.base == "logical" and kind.kind != 1:
             self._no(variable, f"an array of logical({kind.kind}) has no NumPy type: want logical(c_bool)")
         return NUMPY[kind.base, kind.kind]
@@ -118,8 +117,7 @@ class Procedure(Shapes):
         return self._slot(name, "long long", "{}.i", f"{INT64}, value", parameter)
 
     def _argument(self, variable: Variable) -> None:
-        kind = variable.type
-        assert kind is not None
+        kind = variable.kind
         if "pointer" in variable.attributes:
             self._no(variable, "a pointer as argument has no mapping")
         if "allocatable" in variable.attributes:
@@ -145,8 +143,7 @@ class Procedure(Shapes):
             else ""
         )
         optional = "optional" in variable.attributes and name.lower() not in self.defaults
-        kind = variable.type
-        assert kind is not None
+        kind = variable.kind
         parameter = Parameter("value", dtype, self._index(variable), name=name, symbol=symbol)
         if name.lower() in self.hidden:
             parameter = Parameter("hidden", dtype, name=name, value=(name.lower(),))
@@ -166,8 +163,7 @@ class Procedure(Shapes):
         self.actual.append(bound)
 
     def _scalar_by_pointer(self, variable: Variable, parameter: Parameter) -> None:
-        kind = variable.type
-        assert kind is not None
+        kind = variable.kind
         bound = self._pointer(variable.name, parameter)
         if "value" in variable.attributes and parameter.optional:
             self.left_out[len(self.actual)] = bound
@@ -262,8 +258,7 @@ class Procedure(Shapes):
         self.actual.append(local)
 
     def _character(self, variable: Variable) -> None:
-        kind = variable.type
-        assert kind is not None
+        kind = variable.kind
         if variable.shape or variable.intent in ("out", "inout"):
             self._no(variable, "characters have a mapping only as a scalar with intent(in)")
         if kind.length != "*" and not kind.length.isdigit():
@@ -279,8 +274,7 @@ class Procedure(Shapes):
         self.actual.append(local)
 
     def _object(self, variable: Variable) -> None:
-        kind = variable.type
-        assert kind is not None
+        kind = variable.kind
         cls = self._class(variable)
         bound = self._pointer(
             variable.name,
@@ -299,8 +293,7 @@ class Procedure(Shapes):
 
     def _class(self, variable: Variable) -> str:
         """The name of its type: the class takes its place in the description once there is one."""
-        kind = variable.type
-        assert kind is not None
+        kind = variable.kind
         if variable.shape:
             self._no(variable, "an array of a derived type has no mapping")
         if kind.name not in self.types:
@@ -312,8 +305,7 @@ class Procedure(Shapes):
     # Results
 
     def _result(self, variable: Variable) -> None:
-        kind = variable.type
-        assert kind is not None
+        kind = variable.kind
         if kind.base == "character" or "pointer" in variable.attributes:
             self._no(variable, "characters and pointers as results have no mapping")
         if kind.base in ("type", "class"):
@@ -393,8 +385,7 @@ class Procedure(Shapes):
 
     def _object_result(self, variable: Variable) -> None:
         cls = self._class(variable)
-        assert variable.type is not None
-        kind = self.imports[variable.type.name]
+        kind = self.imports[variable.kind.name]
         self.returned = self._local(f"type({kind}), pointer :: ", variable.name)
         self.before.append(f"allocate({self.returned})")
         self.result = Result("handle", cls=cls, owner="callee")

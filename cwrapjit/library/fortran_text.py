@@ -9,34 +9,20 @@ from cwrapjit.library.description import Parameter
 from cwrapjit.library.fortran_words import Type, Variable
 
 NUMPY = {
-    **{("integer", 1): "int8", ("integer", 2): "int16", ("integer", 4): "intc", ("integer", 8): "int64"},
-    **{
-        ("real", 4): "float32",
-        ("real", 8): "float64",
-        ("complex", 4): "complex64",
-        ("complex", 8): "complex128",
-    },
+    ("integer", 1): "int8", ("integer", 2): "int16", ("integer", 4): "intc", ("integer", 8): "int64",
+    ("real", 4): "float32", ("real", 8): "float64", ("complex", 4): "complex64", ("complex", 8): "complex128",
     **{("logical", kind): "bool" for kind in (1, 2, 4, 8)},
-}
+}  # fmt: skip
 ISO = {
-    **{"int8": "integer(c_int8_t)", "int16": "integer(c_int16_t)", "intc": "integer(c_int)"},
-    **{"int64": "integer(c_int64_t)", "float32": "real(c_float)", "float64": "real(c_double)"},
-    **{
-        "complex64": "complex(c_float_complex)",
-        "complex128": "complex(c_double_complex)",
-        "bool": "logical(c_bool)",
-    },
-}
+    "int8": "integer(c_int8_t)", "int16": "integer(c_int16_t)", "intc": "integer(c_int)",
+    "int64": "integer(c_int64_t)", "float32": "real(c_float)", "float64": "real(c_double)",
+    "complex64": "complex(c_float_complex)", "complex128": "complex(c_double_complex)",
+    "bool": "logical(c_bool)",
+}  # fmt: skip
 C_TYPE = {
-    "int8": "signed char",
-    "int16": "short",
-    "intc": "int",
-    "int64": "long long",
-    "float32": "float",
-} | {
-    "float64": "double",
-    "bool": "signed char",
-}
+    "int8": "signed char", "int16": "short", "intc": "int", "int64": "long long",
+    "float32": "float", "float64": "double", "bool": "signed char",
+}  # fmt: skip
 MEMBER = {"float32": "f", "float64": "d"}
 SHOWN = {"intc": "int", "int64": "int", "float64": "float", "complex128": "complex"}
 INT64 = "integer(c_int64_t)"
@@ -77,8 +63,7 @@ class Slot:
 
 
 def item_size(variable: Variable) -> int:
-    assert variable.type is not None
-    return variable.type.kind * (2 if variable.type.base == "complex" else 1)
+    return variable.kind.kind * (2 if variable.kind.base == "complex" else 1)
 
 
 def declared(kind: Type) -> str:

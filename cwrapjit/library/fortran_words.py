@@ -23,10 +23,15 @@ class Variable:
     type: Type | None = None
     attributes: set[str] = dataclasses.field(default_factory=set)
     intent: str = ""
-    shape: tuple[
-        tuple[str, str], ...
-    ] = ()  # lower and upper bounds; ("", ":") where assumed, ("1", "*") last
+    # Lower and upper bounds; ("", ":") where assumed, ("1", "*") last.
+    shape: tuple[tuple[str, str], ...] = ()
     initial: str = ""
+
+    @property
+    def kind(self) -> Type:
+        """Its type, where that is known to be known."""
+        assert self.type is not None
+        return self.type
 
     @property
     def assumed_shape(self) -> bool:

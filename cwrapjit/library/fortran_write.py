@@ -29,8 +29,7 @@ def _interface(routine: Routine) -> list[str]:
 
 
 def _rebuilt(variable: Variable, constants: dict[str, int]) -> str:
-    kind = variable.type
-    assert kind is not None
+    kind = variable.kind
     text = f"character(len={kind.length})" if kind.base == "character" else declared(kind)
     if variable.intent:
         text += f", intent({variable.intent})"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cwrapjit import _cwrapjit
-from cwrapjit._imports import late
+from cwrapjit._imports import load
 
 
 def fill_members(self: Any, /, *args: Any, **kwargs: Any) -> None:
@@ -91,9 +91,7 @@ def make_init(function: Any, adopts: bool, keeps: Keeps) -> Any:
     parameters = function.__signature__.parameters.values()
     signature = function.__signature__
     if adopts:
-        with late:
-            import inspect
-
+        inspect = load("inspect")
         first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
         signature = signature.replace(parameters=[first, *parameters])
     __init__.__signature__ = signature.replace(return_annotation=None)  # type: ignore[attr-defined]

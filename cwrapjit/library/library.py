@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from cwrapjit import _cwrapjit
-from cwrapjit._imports import late
+from cwrapjit._imports import load
 from cwrapjit.library import constants, types
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed
 from cwrapjit.library.mapping import Callback, Mapped, Mapper, python_name, refuse
@@ -18,19 +18,7 @@ from cwrapjit.library.units import Pending, compile_together
 
 # Attributes of Library itself: a C name of these gets a "_" behind it.
 RESERVED = frozenset(
-    (
-        "declare",
-        "diagnose",
-        "fortran",
-        "function",
-        "handle",
-        "interface",
-        "mapped",
-        "struct",
-        "unmapped",
-        "variable",
-        "_core",
-    )
+    "declare diagnose fortran function handle interface mapped struct unmapped variable _core".split()
 )
 
 
@@ -68,13 +56,13 @@ class Core:
         self.unmapped: dict[str, str] = {}
         self._members: dict[str, Any] = {}
         self._pending: dict[str, Pending] = {}
-        self._variables: dict[str, Any] = {}
-        self._classes: dict[types.Struct, Any] = {}
+        self.variables: dict[str, Any] = {}  # with get() and set(value), by attribute
+        self.classes: dict[types.Struct, Any] = {}  # Python's, by what they stand for
         self.frees: dict[str, Any] = {}  # the classes, by the C functions that free their objects
         self.descriptors: dict[types.Struct, Any] = {}  # structs that describe arrays
         self._stubs: set[str] = set()  # functions that cannot be called
         self._gil = bool(gil)
-        self._link = {
+        self.link = {  # what the Fortran compiler needs to find this library
             "path": path, "libraries": libraries, "library_dirs": library_dirs, "include_dirs": include_dirs,
         }  # fmt: skip
         self._header = header
@@ -90,11 +78,8 @@ class Core:
         )
         # Its memory is nobody else's, and goes with its code.
         self.is_compiled = bool(sources) and not libraries
-        with late:
-            from cwrapjit.library import lifetime
-
-        self.lifetime: lifetime.Lifetime | None = None  # not yet: what begins a library is made without
-        self.lifetime = lifetime.begin(self, init, free)
+        self.lifetime: Any = None  # not yet: what begins a library is made without
+        self.lifetime = load("cwrapjit.library.lifetime").begin(self, init, free)
 
     # ---- what people call ----------------------------------------------------------------------------
 
@@ -110,11 +95,11 @@ class Core:
         found = parsed.functions[0]
         made = self._make_specially(found, read)
         if made is not None:
-            return self._keep(read.name or found.name, made)
+            return self.keep(read.name or found.name, made)
         try:
             return self.make(found, read)
         except Callback as reason:
-            made = self._keep(read.name or found.name, self._unsupported(found, read, str(reason)))
+            made = self.keep(read.name or found.name, self._unsupported(found, read, str(reason)))
             self._stubs.add(self._attribute(read.name or found.name))
             return made
         except Unmapped as reason:
@@ -179,8 +164,8 @@ class Core:
 
     def attribute(self, name: str) -> Any:
         """What the library's attribute `name` is now."""
-        if name in self._variables:
-            return self._variables[name].get()
+        if name in self.variables:
+            return self.variables[name].get()
         if name in self._members:
             return self._members[name]
         pending = self._pending.get(name)
@@ -205,7 +190,7 @@ class Core:
 
     def assign(self, name: str, value: Any) -> None:
         """Sets a variable."""
-        variable = self._variables.get(name)
+        variable = self.variables.get(name)
         if variable is None:
             raise AttributeError(f"library {self.name!r} has no variable {name!r}")
         variable.set(value)
@@ -214,7 +199,7 @@ class Core:
         """All names that attribute() knows."""
         macros = self.declarations.preprocessor.macros
         enumerators = self._enumerators().keys() - self.declarations.foreign_enumerators
-        found = {*self._members, *self._pending, *self._variables, *enumerators}
+        found = {*self._members, *self._pending, *self.variables, *enumerators}
         return found | {name for name in list(macros) if self.constant(name) is not None}
 
     def constant(self, name: str) -> int | float | str | None:
@@ -241,17 +226,15 @@ class Core:
 
     # ---- what other files of this package use --------------------------------------------------------
 
-    def class_of(self, struct: types.Struct) -> Any:
-        """The Python class of a struct or handle, or None."""
-        return self._classes.get(struct)
-
-    def add_class(self, struct: types.Struct, cls: Any) -> None:
-        """From now on `struct` is mapped to `cls`."""
-        self._classes[struct] = cls
-
     def keep(self, name: str, value: Any) -> Any:
         """Makes value the attribute `name`; returns it."""
-        return self._keep(name, value)
+        attribute = self._attribute(name)
+        self._pending.pop(attribute, None)
+        self.variables.pop(attribute, None)
+        self._members[attribute] = value
+        self._stubs.discard(attribute)
+        self.unmapped.pop(name, None)
+        return value
 
     def address(self, symbol: str, who: str) -> int:
         """The address of a symbol of C. AttributeError where there is none."""
@@ -287,26 +270,15 @@ class Core:
     def make(self, found: FunctionDeclaration, options: Options, keep: bool = True) -> Any:
         """The callable for a declaration; Unmapped with a reason."""
         mapped = self._map(found, options)
-        made = self._compile([mapped])[0]
-        return self._keep(mapped.function.name, made) if keep else made
+        made = compile_together(self, [mapped])[0]
+        return self.keep(mapped.function.name, made) if keep else made
 
     def add_variable(self, name: str, variable: Any) -> None:
         """Makes what variable.get() and variable.set(value) reach the attribute `name`."""
         attribute = self._attribute(name)
         self._members.pop(attribute, None)
         self._pending.pop(attribute, None)
-        self._variables[attribute] = variable
-
-    def fortran_link(self) -> dict[str, Any]:
-        """What the Fortran compiler needs to find this library: path, names, folders."""
-        return dict(self._link)
-
-    def checker(self, who: str, check: Any) -> Callable[[int], None]:
-        """What check= says as a function of the status."""
-        with late:
-            from cwrapjit.library.checks import checker
-
-        return checker(self, who, check)
+        self.variables[attribute] = variable
 
     # ---- steps ---------------------------------------------------------------------------------------
 
@@ -361,23 +333,14 @@ class Core:
     def _make_specially(self, found: FunctionDeclaration, options: Options) -> Any:
         """What frees objects of a class, each once; a broadcasting function; None: neither."""
         if found.name in self.frees:
-            with late:
-                from cwrapjit.library import structs
-
-            return structs.end(self, self.frees[found.name], found)
+            return load("cwrapjit.library.structs").end(self, self.frees[found.name], found)
         if options.broadcast or options.prototype is not None:
-            with late:
-                from cwrapjit.library import broadcast
-
-            return broadcast.define(self, found, options)
+            return load("cwrapjit.library.broadcast").define(self, found, options)
         return None
 
     def _map(self, found: FunctionDeclaration, options: Options) -> Mapped:
         if self.descriptors:
-            with late:
-                from cwrapjit.library import descriptors
-
-            found, options = descriptors.adapt(self, found, options)
+            found, options = load("cwrapjit.library.descriptors").adapt(self, found, options)
         mapped = Mapper(self, found, options).map()
         self.target(found)
         return mapped
@@ -394,7 +357,7 @@ class Core:
             read = self._read_options({"name": attribute, **own})
             made = self._make_specially(found, read)
             if made is not None:
-                self._keep(attribute, made)
+                self.keep(attribute, made)
                 return
             refuse(found)
             mapped = self._map(found, read)
@@ -403,13 +366,9 @@ class Core:
             return
         self.unmapped.pop(found.name, None)
         self._members.pop(attribute, None)
-        self._variables.pop(attribute, None)
+        self.variables.pop(attribute, None)
         pending.mapped[attribute] = mapped
         self._pending[attribute] = pending
-
-    def _compile(self, mapped: list[Mapped]) -> list[Any]:
-        """The callables, their thunks in one unit."""
-        return compile_together(self, mapped)
 
     def _attribute(self, name: str) -> str:
         """The attribute for a C name: one that Python can have and that the library itself does not use."""
@@ -417,15 +376,6 @@ class Core:
         while made in RESERVED or (made[:2] == "__" and made[-2:] == "__"):
             made += "_"
         return made
-
-    def _keep(self, name: str, value: Any) -> Any:
-        attribute = self._attribute(name)
-        self._pending.pop(attribute, None)
-        self._variables.pop(attribute, None)
-        self._members[attribute] = value
-        self._stubs.discard(attribute)
-        self.unmapped.pop(name, None)
-        return value
 
     def _refuse(self, found: FunctionDeclaration, reason: Unmapped) -> NoReturn:
         who = f"{self.name}.{found.name}()"
@@ -446,7 +396,5 @@ class Core:
         return unsupported
 
     def _add_variable(self, found: Any, name: str, shape: Any = None, readonly: bool = False) -> None:
-        with late:
-            from cwrapjit.library.variables import make
-
-        self.add_variable(name, make(self, found, shape, readonly))
+        made = load("cwrapjit.library.variables").make(self, found, shape, readonly)
+        self.add_variable(name, made)

@@ -12,6 +12,7 @@ import keyword
 from typing import Any
 
 from cwrapjit.library import expressions, types
+from cwrapjit.library.checks import checker
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
 from cwrapjit.library.options import Options
@@ -148,7 +149,7 @@ class Mapper:
         raise Unmapped(f"{slot.name}: {reason}")
 
     def _class(self, struct: types.Struct, name: str, how: str) -> Any:
-        found = self.library.class_of(struct)
+        found = self.library.classes.get(struct)
         if found is None:
             shown = types.show(struct)
             wanted = "struct()" if how == "by value" else "struct() or handle()"
@@ -426,7 +427,7 @@ class Mapper:
                 raise ValueError(f"{self.who}: check: {name} is no pointer to an integer")
             intent = "out" if name in self.options.out else "in"
             slot.parameter = Parameter("status", item.dtype, intent=intent, name=name)
-        self.options.check = self.library.checker(f"{self.called}()", check)
+        self.options.check = checker(self.library, f"{self.called}()", check)
         return name
 
     # ---- the thunk ---------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cwrapjit import _cwrapjit
-from cwrapjit._imports import late
+from cwrapjit._imports import load
 from cwrapjit.library import thunks, types
 
 ITSELF: Any = object()  # stands for the class that is being made
@@ -86,7 +86,7 @@ class Members:
         if isinstance(target, types.Scalar) and target.is_byte and target.spelling == "char":
             plan.update(kind="string")
         elif isinstance(target, types.Struct):
-            cls = ITSELF if target is self.ctype else self.library.class_of(target)
+            cls = ITSELF if target is self.ctype else self.library.classes.get(target)
             plan.update(kind="pointer" if cls else "refused", of=cls)
             plan["reason"] = (
                 "" if cls else f"{types.show(target)} has no class here: struct() or handle() first"
@@ -180,9 +180,7 @@ def _table(name: str, spelled: str, members: list[str]) -> str:
 
 
 def _numbers(address: int, count: int) -> list[int]:
-    with late:
-        import ctypes
-
+    ctypes = load("ctypes")
     return list((ctypes.c_longlong * count).from_address(address))
 
 

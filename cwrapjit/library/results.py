@@ -74,7 +74,7 @@ def map_result(mapper: Any, is_status: bool) -> Result:
             raise Unmapped(f"it returns {ctype.spelling}, which NumPy's types do not cover")
         made = Result("value", ctype.dtype)
     elif isinstance(ctype, types.Struct):
-        cls = mapper.library.class_of(ctype)
+        cls = mapper.library.classes.get(ctype)
         if cls is None:
             raise Unmapped(
                 f"it returns {types.show(ctype)} by value, which has no class: see struct() of the library"
@@ -93,7 +93,7 @@ def map_result(mapper: Any, is_status: bool) -> Result:
 def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     target = ctype.target
     if isinstance(target, types.Struct):
-        cls = mapper.library.class_of(target)
+        cls = mapper.library.classes.get(target)
         if cls is None:
             raise Unmapped(
                 f"it returns a pointer to {types.show(target)}, which has no class: see struct() and handle()"

@@ -14,13 +14,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from cwrapjit._cwrapjit import Field, Instance, Layout
-from cwrapjit._imports import late
+from cwrapjit._imports import load
 from cwrapjit.library import attributes, types
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.instances import Keeps, come_from_functions, fill_members, keeping, make_init
 from cwrapjit.library.members import ITSELF, Members, plan_text
 from cwrapjit.library.options import names_of
 from cwrapjit.library.thunks import Unmapped
+from cwrapjit.library.units import compile_together
 
 _RESERVED = frozenset({"referenced_objects", "__cwrapjit_layout__"})
 
@@ -63,11 +64,10 @@ def define_struct(
         declaration, name, init, methods, free, properties or {}, arrays or {}, doc
     )
     if array:
-        with late:
-            from cwrapjit.library import descriptors
-
         ctype = _STRUCTS[cls]
-        library.descriptors[ctype] = descriptors.read(f"{library.name}.struct()", ctype, array)
+        library.descriptors[ctype] = load("cwrapjit.library.descriptors").read(
+            f"{library.name}.struct()", ctype, array
+        )
     return cls
 
 
@@ -101,7 +101,7 @@ def take(library: Any, cls: type) -> type[Instance]:
     if ctype is None:
         raise TypeError(f"{library.name}: {cls!r} is no class that a library made")
     library.declarations.add(ctype)
-    library.add_class(ctype, cls)
+    library.classes[ctype] = cls
     free = getattr(cls, "__cwrapjit_layout__").free_name  # noqa: B009
     if free:  # here, too, it frees each object once
         library.frees[free] = cls
@@ -235,7 +235,7 @@ class _Maker:
 
     def _class_of(self, ctype: types.Struct) -> type[Instance]:
         """The class of a struct inside another, made where nobody asked for one yet."""
-        found = self.library.class_of(ctype)
+        found = self.library.classes.get(ctype)
         if found is None:
             if not ctype.tag and not ctype.alias:
                 raise TypeError(
@@ -258,8 +258,8 @@ class _Maker:
         free: str | None,
     ) -> Any:  # fmt: skip
         """Adds what C functions do for the class. A class that fails leaves none behind."""
-        before = self.library.class_of(ctype)
-        self.library.add_class(ctype, cls)
+        before = self.library.classes.get(ctype)
+        self.library.classes[ctype] = cls
         try:
             if init is not None:
                 cls.__init__ = self._initialiser(cls, init)
@@ -272,7 +272,7 @@ class _Maker:
                 setter = self._callable(cls, both[1], name, replaces=True) if len(both) > 1 else None
                 self._put(cls, name, property(getter, setter, doc=getter.__doc__))
         except BaseException:
-            self.library.add_class(ctype, before)
+            self.library.classes[ctype] = before
             raise
         if "close" not in vars(cls):
             cls.close = Instance._cwrapjit_close
@@ -351,7 +351,7 @@ class _Maker:
             mapped = library._map(found, read)
             by_value = [each.argument for each in mapped.function.parameters if each.role == "struct"]
             self.by_value = frozenset(mapped.function.arguments[k].name for k in by_value if k >= 0)
-            return library._compile([mapped])[0]
+            return compile_together(library, [mapped])[0]
         except Unmapped as reason:
             raise TypeError(f"{who}: {found.name}() has no mapping: {reason}") from None
 
@@ -379,7 +379,7 @@ class _Maker:
         result = parsed.functions[0].result if parsed.functions else None
         kind = "pointer" if isinstance(result, types.Pointer) else "value"
         result = result.target if isinstance(result, types.Pointer) else result
-        found = self.library.class_of(result) if isinstance(result, types.Struct) else None
+        found = self.library.classes.get(result) if isinstance(result, types.Struct) else None
         return kind if found is cls else ""
 
 
