@@ -30,7 +30,7 @@ def with_pragmas(text: str) -> str:
     if LAYOUT not in text and KIND not in text:
         return text
     out, begin = [], 0
-    for end in [*ends(text), len(text)]:
+    for end in [*(match.end() for match in ends(text)), len(text)]:
         piece = text[begin:end]
         level = 2 if KIND in piece else 1 if LAYOUT in piece else 0
         if level:

@@ -25,26 +25,15 @@ from cwrapjit.library.fortran_words import Derived, Routine
 from cwrapjit.library.thunks import PREAMBLE, Unmapped
 
 
-@dataclasses.dataclass
-class Where:
-    """What of a library the Fortran compiler is told."""
-
-    name: str
-    path: str | os.PathLike[str] | None = None
-    libraries: Sequence[str | os.PathLike[str]] = ()
-    library_dirs: Sequence[str | os.PathLike[str]] = ()
-    include_dirs: Sequence[str | os.PathLike[str]] = ()
-    guard: Any = None  # as in description.Function
-
-    def link(self) -> list[str]:
-        """The end of the command line."""
-        words = []
-        if self.path is not None:
-            full = os.path.abspath(self.path)
-            words += [full, f"-Wl,-rpath,{os.path.dirname(full)}"]
-        for folder in self.library_dirs:
-            words += [f"-L{os.path.abspath(folder)}", f"-Wl,-rpath,{os.path.abspath(folder)}"]
-        return words + [f"-l{name}" for name in self.libraries]
+def _linked(link: Mapping[str, Any]) -> list[str]:
+    """The end of the command line: what the library itself is linked to."""
+    words = []
+    if link["path"] is not None:
+        full = os.path.abspath(link["path"])
+        words += [full, f"-Wl,-rpath,{os.path.dirname(full)}"]
+    for folder in map(os.path.abspath, link["library_dirs"]):
+        words += [f"-L{folder}", f"-Wl,-rpath,{folder}"]
+    return words + [f"-l{name}" for name in link["libraries"]]
 
 
 @dataclasses.dataclass
@@ -61,8 +50,8 @@ class Made:
 class _Unit:
     """One wrapper module on its way from what was read to what can be called."""
 
-    def __init__(self, where: Where, options: Mapping[str, Any]) -> None:
-        self.where = where
+    def __init__(self, library: Any, options: Mapping[str, Any]) -> None:
+        self.library = library
         self.options = dict(options)
         self.made = Made()
         self.procedures: list[Procedure] = []
@@ -78,13 +67,13 @@ class _Unit:
         except Unmapped as error:
             self.made.unmapped[name] = str(error)
         except NotImplementedError as error:
-            message = f"{self.where.name}.{name}: {error}; callbacks are not supported"
+            message = f"{self.library.name}.{name}: {error}; callbacks are not supported"
             self.made.unmapped[name] = str(error)
             warnings.warn(message, stacklevel=5)
             self.made.functions[name] = _refusing(message)
 
     def read(self, declaration: str, module: str, kinds: Mapping[str, int]) -> None:
-        declared = parse(declaration, dict(kinds), f"<fortran of {self.where.name}>")
+        declared = parse(declaration, dict(kinds), f"<fortran of {self.library.name}>")
         types: dict[str, str] = {}
         for derived in declared.types:
             derived.module = derived.module or module
@@ -145,18 +134,20 @@ class _Unit:
     def compile(self, sources: Sequence[str], include_dirs: Sequence[str], flags: Sequence[str]) -> None:
         """Builds the shared object in a folder that is gone afterwards, and loads it."""
         self.made.text = self.text()
-        who = f"{self.where.name}.fortran()"
+        who = f"{self.library.name}.fortran()"
         with tempfile.TemporaryDirectory(prefix="cwrapjit-fortran-") as folder:
             path = build(
                 self.made.text,
                 pathlib.Path(folder),
                 who=who,
                 sources=[os.path.abspath(source) for source in sources],
-                include_dirs=[os.path.abspath(p) for p in (*include_dirs, *self.where.include_dirs)],
-                link=self.where.link(),
+                include_dirs=[
+                    os.path.abspath(p) for p in (*include_dirs, *self.library.link["include_dirs"])
+                ],
+                link=_linked(self.library.link),
                 flags=flags,
             )
-            environment = library_environment(self.where.name, libraries=[str(path)])
+            environment = library_environment(self.library.name, libraries=[str(path)])
         thunks = self._thunks()
         text = PREAMBLE + "".join(text for _, text in thunks)
         code, addresses = compile_thunks(environment, text, [f"cwj_thunk_{symbol}" for symbol, _ in thunks])
@@ -200,7 +191,7 @@ class _Unit:
         places = [place for place in self.places if place.derived is derived]
         holder: list[Any] = []
         cls = fortran_data.new_class(
-            derived, f"{self.where.name}.{derived.name}", layout, lambda: holder[0](), places
+            derived, f"{self.library.name}.{derived.name}", layout, lambda: holder[0](), places
         )
         self.made.classes[derived.name] = cls
         holder.append(
@@ -217,7 +208,7 @@ class _Unit:
             [slot.parameter for slot in procedure.slots],
             procedure.result,
             doc=self.options.get("doc") or _head(routine),
-            check=_strides_checked(f"{self.where.name}.{name}", procedure.refused)
+            check=_strides_checked(f"{self.library.name}.{name}", procedure.refused)
             if procedure.refused
             else None,
         )
@@ -244,7 +235,7 @@ class _Unit:
         return wrap_function(
             Function(
                 name=name,
-                qualname=f"{self.where.name}.{name}",
+                qualname=f"{self.library.name}.{name}",
                 doc=doc,
                 arguments=arguments,
                 parameters=parameters,
@@ -254,7 +245,7 @@ class _Unit:
                 owner=self.owner,
                 check=check,
                 keep_gil=bool(self.options.get("gil")),
-                guard=self.where.guard,
+                guard=self.library.environment if self.library.debug else None,
             )
         )
 
@@ -322,24 +313,22 @@ def define(
     _check_options(
         library.name, {"kinds": kinds or {}, "defaults": defaults or {}, "shapes": shapes or {}}, Mapping
     )
-    guard = library.environment if library.debug else None
-    where = Where(library.name, guard=guard, **library.link)
     if not isinstance(declaration, str):
-        raise TypeError(f"{where.name}.fortran(): a declaration is a str, not {type(declaration).__name__}")
+        raise TypeError(f"{library.name}.fortran(): a declaration is a str, not {type(declaration).__name__}")
     unit = _Unit(
-        where,
+        library,
         {"defaults": defaults, "shapes": shapes, "name": name, "doc": doc, "gil": gil, "unsafe": unsafe},
     )
     unit.read(declaration, module, kinds or {})
     if name is not None and len(unit.procedures) != 1:
-        raise TypeError(f"{where.name}.fortran(): name= is for the declaration of one routine")
+        raise TypeError(f"{library.name}.fortran(): name= is for the declaration of one routine")
     if unit.procedures or unit.places or unit.types:
         unit.compile([os.fspath(s) for s in sources], [os.fspath(p) for p in include_dirs], list(flags))
         unit.finish()
     made = unit.made
     if not (made.functions or made.classes or made.variables):
         reasons = "; ".join(f"{routine}: {reason}" for routine, reason in made.unmapped.items())
-        raise NotImplementedError(f"{where.name}.fortran(): {reasons}")
+        raise NotImplementedError(f"{library.name}.fortran(): {reasons}")
     for attribute, place in made.variables.items():
         library.add_variable(attribute, place)
     for attribute, value in (*made.classes.items(), *made.functions.items()):

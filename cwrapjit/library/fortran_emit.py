@@ -110,8 +110,8 @@ class Procedure(Shapes):
         self.slots.append(Slot(name, c, value, f"{fortran} :: {name}", parameter))
         return name
 
-    def _pointer(self, name: str, parameter: Parameter) -> str:
-        return self._slot(f"bound_{name}", "void *", "{}.p", "type(c_ptr), value", parameter)
+    def _pointer(self, name: str, parameter: Parameter, fortran: str = "type(c_ptr), value") -> str:
+        return self._slot(f"bound_{name}", "void *", "{}.p", fortran, parameter)
 
     def _hidden_int(self, name: str, parameter: Parameter) -> str:
         return self._slot(name, "long long", "{}.i", f"{INT64}, value", parameter)
@@ -137,11 +137,8 @@ class Procedure(Shapes):
 
     def _scalar(self, variable: Variable) -> None:
         name, dtype = variable.name, self._dtype(variable)
-        symbol = (
-            name.lower()
-            if any(name.lower() in symbols(d) for dims in self.dims.values() for d in dims)
-            else ""
-        )
+        dims = [dim for each in self.dims.values() for dim in each]
+        symbol = name.lower() if any(name.lower() in symbols(dim) for dim in dims) else ""
         optional = "optional" in variable.attributes and name.lower() not in self.defaults
         kind = variable.kind
         parameter = Parameter("value", dtype, self._index(variable), name=name, symbol=symbol)
@@ -276,17 +273,9 @@ class Procedure(Shapes):
     def _object(self, variable: Variable) -> None:
         kind = variable.kind
         cls = self._class(variable)
-        bound = self._pointer(
-            variable.name,
-            Parameter(
-                "handle",
-                "",
-                self._index(variable),
-                optional="optional" in variable.attributes,
-                cls=cls,
-                name=variable.name,
-            ),
-        )
+        parameter = Parameter("handle", "", self._index(variable), cls=cls, name=variable.name)
+        parameter.optional = "optional" in variable.attributes
+        bound = self._pointer(variable.name, parameter)
         local = self._local(f"type({self.imports[kind.name]}), pointer :: ", variable.name)
         self._associate(bound, f"call c_f_pointer({bound}, {local})", local)
         self.actual.append(local)
@@ -346,23 +335,11 @@ class Procedure(Shapes):
         name, dtype = variable.name, self._dtype(variable)
         rank = len(variable.shape)
         places = [f"{name.lower()}_shape_{axis}" for axis in range(1, rank + 1)]
-        data = self._slot(
-            f"bound_{name}",
-            "void *",
-            "{}.p",
-            "type(c_ptr), intent(out)",
-            Parameter(
-                "data", dtype, dims=tuple((p,) for p in places), order="F", intent="out", free=-1, name=name
-            ),
-        )
+        parameter = Parameter("data", dtype, intent="out", dims=tuple((p,) for p in places), order="F")
+        parameter.name, parameter.free = name, -1
+        data = self._pointer(name, parameter, "type(c_ptr), intent(out)")
         sizes = [
-            self._slot(
-                f"bound_{place}",
-                "void *",
-                "{}.p",
-                f"{INT64}, intent(out)",
-                Parameter("length", "int64", symbol=place),
-            )
+            self._pointer(place, Parameter("length", "int64", symbol=place), f"{INT64}, intent(out)")
             for place in places
         ]
         colons = ",".join(":" * rank)
@@ -391,12 +368,7 @@ class Procedure(Shapes):
         self.result = Result("handle", cls=cls, owner="callee")
 
     def _status(self) -> None:
-        self.status = self._slot(
-            "bound_status",
-            "void *",
-            "{}.p",
-            "integer(c_int), intent(out)",
-            Parameter("status", "intc", name="status"),
-        )
+        parameter = Parameter("status", "intc", name="status")
+        self.status = self._pointer("status", parameter, "integer(c_int), intent(out)")
         self.before[:0] = [f"{self.status} = 0"]
         self.before = [line.replace("@status", self.status) for line in self.before]

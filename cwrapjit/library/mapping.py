@@ -93,7 +93,7 @@ class Mapper:
             qualname=self.called,
             doc=options.doc if options.doc is not None else signature(declaration),
             arguments=arguments,
-            parameters=[slot.parameter for slot in self.slots if slot.parameter is not None],
+            parameters=[parameter for _, parameter in self.parameters()],
             result=result,
             thunk=0,
             address=0,
@@ -108,19 +108,20 @@ class Mapper:
         result.of = tuple(sorted({self._argument_of(name) for name in self.result_of}))
         return Mapped(declaration, function, self._thunk())
 
+    def parameters(self) -> list[tuple[Slot, Parameter]]:
+        """The slots, and what they have become."""
+        return [(slot, slot.parameter) for slot in self.slots if slot.parameter is not None]
+
     # ---- what each parameter is --------------------------------------------------------------------
 
     def _look(self, k: int, slot: Slot) -> None:
         """Finds item, dims and const of arrays and pointers."""
-        ctype = slot.type
-        while isinstance(ctype, types.Array):
-            slot.trees.append(ctype.dim)
-            slot.const = ctype.const
-            ctype = ctype.item
+        ctype, layers = types.peeled(slot.type)
+        slot.trees = [each.dim for each in layers]
         if slot.trees and any(tree is None for tree in slot.trees[1:]):
             raise Unmapped(f"{slot.name} is an array with an unknown inner dim")
         if slot.trees:
-            slot.item = ctype
+            slot.item, slot.const = ctype, layers[-1].const
             if slot.trees[0] is None:
                 if len(slot.trees) > 1:
                     raise Unmapped(f"{slot.name} is an array whose first dim is not known")
@@ -316,9 +317,7 @@ class Mapper:
         solved: set[str] = set()
         used: set[str] = set()
         before: set[str] = set()  # what must be known before the call
-        for slot in self.slots:
-            parameter = slot.parameter
-            assert parameter is not None
+        for _, parameter in self.parameters():
             for dim in parameter.dims:
                 used |= expressions.symbols(dim)
                 if _is_symbol(dim) and parameter.intent != "out" and parameter.role != "data":
@@ -334,9 +333,7 @@ class Mapper:
             )
         for dim in result.dims:
             used |= expressions.symbols(dim)
-        for slot in self.slots:
-            parameter = slot.parameter
-            assert parameter is not None
+        for slot, parameter in self.parameters():
             if parameter.role != "value" or slot.name not in used or slot.name in self.options.defaults:
                 if parameter.role == "value" and slot.name in used:
                     parameter.symbol = slot.name
@@ -351,9 +348,7 @@ class Mapper:
     def _check_uses(self, result: Result) -> None:
         """Options must say something about the parameter that they name."""
         options_container = () if self.options.all_containers else self.options.container
-        for slot in self.slots:
-            parameter = slot.parameter
-            assert parameter is not None
+        for slot, parameter in self.parameters():
             if slot.name in self.options.out and parameter.intent != "out":
                 raise ValueError(f"{self.who}: out= names {slot.name}, which is no pointer")
             if slot.name in self.options.inout and parameter.intent != "inout":
@@ -369,9 +364,7 @@ class Mapper:
         """Those that must be given first, those by keyword alone last."""
         made: list[tuple[tuple[int, bool], Argument, Parameter]] = []  # by kind, then the required ones
         taken = set(self.options.rename.values())
-        for slot in self.slots:
-            parameter = slot.parameter
-            assert parameter is not None
+        for slot, parameter in self.parameters():
             if (
                 parameter.role in ("hidden", "stride", "data", "length", "status")
                 or parameter.intent == "out"

@@ -41,13 +41,9 @@ class Members:
             "name": member.name, "offset": self.offsets[member.name], "kind": "refused", "dtype": None,
             "dims": (), "of": None, "readonly": False, "reason": "",
         }  # fmt: skip
-        ctype: Any = member.type
-        dims: list[int] = []
-        while isinstance(ctype, types.Array):
-            dims.append(thunks.array_length(ctype))
-            plan["readonly"] = plan["readonly"] or ctype.const
-            ctype = ctype.item
-        plan["dims"] = tuple(dims)
+        ctype, layers = types.peeled(member.type)
+        dims = plan["dims"] = tuple(map(thunks.array_length, layers))
+        plan["readonly"] = any(each.const for each in layers)
         if member.name in arrays:
             if dims or not isinstance(ctype, types.Pointer):
                 raise TypeError(f"{self.who}: arrays= names {member.name}, which is no pointer")
@@ -132,15 +128,12 @@ class Members:
         offsets, size, _ = measure(self.library, ctype, self.who)
         formats: list[Any] = []
         for member in flatten(ctype):
-            item: Any = member.type
-            dims: list[int] = []
-            while isinstance(item, types.Array):
-                dims.append(thunks.array_length(item))
-                item = item.item
+            item, layers = types.peeled(member.type)
+            dims = tuple(map(thunks.array_length, layers))
             inner = self._item_dtype(item)
             if inner is None:
                 return None
-            formats.append((inner, tuple(dims)) if dims else inner)
+            formats.append((inner, dims) if dims else inner)
         return numpy.dtype(
             {"names": list(offsets), "formats": formats, "offsets": list(offsets.values()), "itemsize": size}
         )

@@ -15,7 +15,7 @@ def pieces(text: str, file: str) -> Iterator[Piece]:
     """The outermost declarations of a preprocessed text, with the line and the file where they begin."""
     begin, origin, offset = 0, file, 0  # line in origin = line in text + offset
     line, counted = 1, 0
-    for match in _ends(text):
+    for match in ends(text):
         is_mark = match[0].startswith("#")
         piece = text[begin : match.start() if is_mark else match.end()]
         if piece:
@@ -42,12 +42,8 @@ def batches(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
         yield batch
 
 
-def ends(text: str) -> Iterator[int]:
-    """Where the outermost declarations of a preprocessed text end."""
-    return (match.end() for match in _ends(text))
-
-
-def _ends(text: str) -> Iterator[re.Match[str]]:
+def ends(text: str) -> Iterator[re.Match[str]]:
+    """What ends the outermost declarations of a preprocessed text, and marks of lines."""
     depth = begin = 0
     for match in _MARK.finditer(text):
         found = match[0]

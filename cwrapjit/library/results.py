@@ -167,9 +167,7 @@ def _targets(mapper: Any, detail: Any, target: Any) -> tuple[str, ...]:
         return names
     found = []
     for slot in mapper.slots:
-        ctype = slot.type
-        while isinstance(ctype, types.Array):
-            ctype = ctype.item
+        ctype, _ = types.peeled(slot.type)
         inner = ctype.target if isinstance(ctype, types.Pointer) else ctype
         if (
             inner == target

@@ -55,10 +55,8 @@ def _declared(ctype: Any, name: str) -> str:
     if not isinstance(ctype, types.Array):
         shown = types.show(ctype)
         return f"{shown}{'' if shown.endswith('*') or not name else ' '}{name}"
-    item, dims = ctype, ""
-    while isinstance(item, types.Array):
-        dims += f"[{'' if item.dim is None else text_of(item.dim)}]"
-        item = item.item
+    item, layers = types.peeled(ctype)
+    dims = "".join(f"[{'' if each.dim is None else text_of(each.dim)}]" for each in layers)
     shown = f"{'const ' if ctype.const else ''}{types.show(item)}"
     space = "" if shown.endswith("*") else " "
     return f"{shown}{space}{name}{dims}" if name else f"{shown}{space}*"

@@ -40,7 +40,7 @@ def define_struct(
     arrays: Mapping[str, Any] | None = None,
     array: Any = False,
     doc: str = "",
-) -> type[Instance]:
+) -> Any:
     """A class for a struct or union.
 
     declaration: its definition, or the name of a struct that a header or an earlier text defined; or another
@@ -60,11 +60,26 @@ def define_struct(
     if isinstance(declaration, type):
         return take(library, declaration)
     maker = _Maker(library)
-    cls: type[Instance] = maker.struct(
-        declaration, name, init, methods, free, properties or {}, arrays or {}, doc
-    )
+    ctype = maker.read(declaration, "struct()")
+    if ctype.altered:
+        raise TypeError(f"{library.name}.struct(): {types.show(ctype)} has no mapping: {attributes.REASON}")
+    if ctype.members is None:
+        raise TypeError(f"{library.name}.struct(): {types.show(ctype)} has no members here; use handle()")
+    name = maker.class_name(name, ctype)
+    members = Members(library, ctype, maker.class_of)
+    plans = members.plans(arrays or {})
+    text = "; ".join(plan_text(plan) for plan in plans)
+    layout = maker.layout(ctype, text, members.size, members.alignment, free, init is not None)
+    names = tuple(_python_name(plan["name"]) for plan in plans)
+    cls = maker.make(name, ctype, layout, doc, __match_args__=names)
+    for plan in plans:
+        if plan["of"] is ITSELF:
+            plan["of"] = cls
+        setattr(cls, _python_name(plan["name"]), Field(layout, **plan))
+    if init is None:
+        cls.__init__ = fill_members
+    maker.finish(cls, ctype, init, methods, properties or {}, free)
     if array:
-        ctype = _STRUCTS[cls]
         library.descriptors[ctype] = load("cwrapjit.library.descriptors").read(
             f"{library.name}.struct()", ctype, array
         )
@@ -81,7 +96,7 @@ def define_handle(
     free: str | None = None,
     properties: Mapping[str, Any] | None = None,
     doc: str = "",
-) -> type[Instance]:
+) -> Any:
     """A class for pointers to a type whose members are C's own business: "gsl_rng *".
 
     Options as for a struct. free: ends an instance that Python owns: one that init made, or that a function
@@ -89,9 +104,13 @@ def define_handle(
     """
     if isinstance(declaration, type):
         return take(library, declaration)
-    cls: type[Instance] = _Maker(library).handle(
-        declaration, name, init, methods, free, properties or {}, doc
-    )
+    maker = _Maker(library)
+    ctype = maker.read_opaque(declaration)
+    name = maker.class_name(name, ctype)
+    cls = maker.make(name, ctype, maker.layout(ctype, "", 0, 1, free, True), doc)
+    if init is None:
+        cls.__init__ = come_from_functions
+    maker.finish(cls, ctype, init, methods, properties or {}, free)
     return cls
 
 
@@ -122,44 +141,9 @@ class _Maker:
         self.free = ""
         self.by_value: frozenset[str] = frozenset()  # arguments of the last function: structs by value
 
-    def struct(
-        self, declaration: str, name: str | None, init: Method, methods: Any, free: str | None,
-        properties: Mapping[str, Any], arrays: Mapping[str, Any], doc: str,
-    ) -> Any:  # fmt: skip
-        ctype = self._read(declaration, "struct()")
-        if ctype.altered:
-            raise TypeError(f"{self.name}.struct(): {types.show(ctype)} has no mapping: {attributes.REASON}")
-        if ctype.members is None:
-            raise TypeError(f"{self.name}.struct(): {types.show(ctype)} has no members here; use handle()")
-        name = self._class_name(name, ctype)
-        members = Members(self.library, ctype, self._class_of)
-        plans = members.plans(arrays)
-        text = "; ".join(plan_text(plan) for plan in plans)
-        layout = self._layout(ctype, text, members.size, members.alignment, free, init is not None)
-        names = tuple(_python_name(plan["name"]) for plan in plans)
-        cls: Any = self._make(name, ctype, layout, doc, __match_args__=names)
-        for plan in plans:
-            if plan["of"] is ITSELF:
-                plan["of"] = cls
-            setattr(cls, _python_name(plan["name"]), Field(layout, **plan))
-        if init is None:
-            cls.__init__ = fill_members
-        return self._finish(cls, ctype, init, methods, properties, free)
-
-    def handle(
-        self, declaration: str, name: str | None, init: Method, methods: Any, free: str | None,
-        properties: Mapping[str, Any], doc: str,
-    ) -> Any:  # fmt: skip
-        ctype = self._read_opaque(declaration)
-        name = self._class_name(name, ctype)
-        cls: Any = self._make(name, ctype, self._layout(ctype, "", 0, 1, free, True), doc)
-        if init is None:
-            cls.__init__ = come_from_functions
-        return self._finish(cls, ctype, init, methods, properties, free)
-
     # ---- reading -----------------------------------------------------------------------------------
 
-    def _read(self, declaration: str, who: str) -> types.Struct:
+    def read(self, declaration: str, who: str) -> types.Struct:
         """The struct that a text defines or names."""
         self.library._read_header()
         text = declaration.strip()
@@ -183,7 +167,7 @@ class _Maker:
             raise TypeError(f"{self.name}.{who}: this declares no struct: {' '.join(declaration.split())}")
         return found
 
-    def _read_opaque(self, declaration: str) -> types.Struct:
+    def read_opaque(self, declaration: str) -> types.Struct:
         self.library._read_header()
         match = re.fullmatch(r"\s*(?:(struct|union)\s+)?([A-Za-z_]\w*)\s*\*?\s*;?\s*", declaration)
         if match is None or keyword.iskeyword(match[2]):
@@ -209,7 +193,7 @@ class _Maker:
             raise TypeError(f"{self.name}.handle(): {match[2]} is {types.show(found)}, no opaque type")
         return found
 
-    def _class_name(self, name: str | None, ctype: types.Struct) -> str:
+    def class_name(self, name: str | None, ctype: types.Struct) -> str:
         name = name or ctype.alias or ctype.tag
         if not name.isidentifier() or keyword.iskeyword(name):
             raise ValueError(f"{self.name}: {name!r} cannot be the name of a class; say name=")
@@ -217,7 +201,7 @@ class _Maker:
 
     # ---- classes -----------------------------------------------------------------------------------
 
-    def _layout(
+    def layout(
         self, ctype: types.Struct, fields: str, size: int, alignment: int, free: str | None, needs_init: bool
     ) -> Layout:
         library = self.library
@@ -233,7 +217,7 @@ class _Maker:
             free or "",
         )  # fmt: skip
 
-    def _class_of(self, ctype: types.Struct) -> type[Instance]:
+    def class_of(self, ctype: types.Struct) -> type[Instance]:
         """The class of a struct inside another, made where nobody asked for one yet."""
         found = self.library.classes.get(ctype)
         if found is None:
@@ -244,7 +228,7 @@ class _Maker:
             found = define_struct(self.library, ctype.name)
         return cast("type[Instance]", found)
 
-    def _make(self, name: str, ctype: types.Struct, layout: Layout, doc: str, **more: Any) -> Any:
+    def make(self, name: str, ctype: types.Struct, layout: Layout, doc: str, **more: Any) -> Any:
         namespace: dict[str, Any] = {
             "__slots__": (), "__doc__": doc or f"{ctype.name} of {self.name}.", "__module__": self.name,
             "__qualname__": name, "__cwrapjit_layout__": layout, **more,
@@ -253,10 +237,10 @@ class _Maker:
         _STRUCTS[cls] = ctype
         return cls
 
-    def _finish(
+    def finish(
         self, cls: Any, ctype: types.Struct, init: Method, methods: Any, properties: Mapping[str, Any],
         free: str | None,
-    ) -> Any:  # fmt: skip
+    ) -> None:  # fmt: skip
         """Adds what C functions do for the class. A class that fails leaves none behind."""
         before = self.library.classes.get(ctype)
         self.library.classes[ctype] = cls
@@ -279,7 +263,6 @@ class _Maker:
         if free is not None:
             self.library.frees[free] = cls
         self.library.keep(cls.__name__, cls)
-        return cls
 
     def _add_methods(self, cls: type[Instance], ctype: types.Struct, methods: Any) -> None:
         if isinstance(methods, Mapping):

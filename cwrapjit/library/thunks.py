@@ -106,14 +106,13 @@ class Writer:
         return " ".join(self._member(each) for each in struct.members or ())
 
     def _member(self, member: types.Member) -> str:
-        ctype, dims = member.type, ""
+        ctype = member.type
         if member.bits:
             raise Unmapped(f"its member {member.name} is a bit field")
         if not member.name and isinstance(ctype, types.Struct):  # its members are the outer struct's
             return f"{ctype.kind} {{ {self._members(ctype)} }};"
-        while isinstance(ctype, types.Array):
-            dims += f"[{array_length(ctype)}]"
-            ctype = ctype.item
+        ctype, layers = types.peeled(ctype)
+        dims = "".join(f"[{array_length(each)}]" for each in layers)
         unknown = isinstance(ctype, types.Scalar) and not ctype.dtype and ctype.spelling != "long double"
         if unknown or isinstance(ctype, types.Unknown):
             raise Unmapped(f"its member {member.name} has no type that is mapped")
@@ -156,10 +155,9 @@ def is_mixed(struct: types.Struct) -> bool:
 
 
 def _has_long_double(ctype: Any) -> bool:
+    ctype, _ = types.peeled(ctype)
     if isinstance(ctype, types.Struct):
         return any(_has_long_double(each.type) for each in ctype.members or ())
-    if isinstance(ctype, types.Array):
-        return _has_long_double(ctype.item)
     return isinstance(ctype, types.Scalar) and ctype.spelling == "long double"
 
 

@@ -200,14 +200,21 @@ def has_pointers(ctype: Any) -> bool:
     )
 
 
+def peeled(ctype: Any) -> tuple[Any, list[Array]]:
+    """What an array of arrays holds in the end, and its layers; of other types, itself."""
+    layers = []
+    while isinstance(ctype, Array):
+        layers.append(ctype)
+        ctype = ctype.item
+    return ctype, layers
+
+
 def _parts(ctype: Any) -> Iterator[Any]:
     """ctype, its members, and theirs."""
     seen: set[int] = set()
     left = [ctype]
     while left:
-        each = left.pop()
-        while isinstance(each, Array):
-            each = each.item
+        each, _ = peeled(left.pop())
         yield each
         if isinstance(each, Struct) and id(each) not in seen:
             seen.add(id(each))
@@ -248,10 +255,8 @@ def body(struct: Struct) -> str:
     """Its members as C has them."""
     shown = []
     for member in struct.members or ():
-        ctype, dims = member.type, ""
-        while isinstance(ctype, Array):
-            dims += f"[{_length(ctype)}]"
-            ctype = ctype.item
+        ctype, layers = peeled(member.type)
+        dims = "".join(f"[{_length(each)}]" for each in layers)
         shown.append(f"{show(ctype)} {member.name}{dims};".replace("* ", "*"))
     return f"{{ {' '.join(shown)} }}"
 

@@ -130,11 +130,9 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
             raise Unmapped(f"it is a {types.show(ctype)}, which has no class: see struct() of the library")
         return InstanceVariable(who, address, cls, False, library.lifetime)
     if isinstance(ctype, types.Array):
-        lengths = []
-        while isinstance(ctype, types.Array):
-            const = const or ctype.const
-            lengths.append(thunks.array_length(ctype))
-            ctype = ctype.item
+        ctype, layers = types.peeled(ctype)
+        const = const or any(each.const for each in layers)
+        lengths = list(map(thunks.array_length, layers))
         if isinstance(ctype, types.Scalar) and ctype.dtype:
             return ArrayVariable(who, address, ctype.dtype, lengths, const, library.lifetime)
     raise Unmapped(f"it is a {types.show(found.type)}, which has no mapping")
