@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cwrapjit import _cwrapjit
-from cwrapjit.library import types
+from cwrapjit.library import expressions, types
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.mapping import Mapper, python_name, refuse
 from cwrapjit.library.options import Options
@@ -156,14 +156,12 @@ class _Slice:
 
     def _value(self, dim: Any) -> str:
         """An expression of dims as C text."""
-        stack: list[str] = []
-        for each in dim:
-            if isinstance(each, str) and each in "+-*/%":
-                right = stack.pop()
-                stack.append(f"({stack.pop()} {each} {right})")
-            else:
-                stack.append(f"(npy_intp){each}" if isinstance(each, int) else self._symbol(each))
-        return stack[0]
+
+        def value(each: int | str) -> str:
+            return f"(npy_intp){each}" if isinstance(each, int) else self._symbol(each)
+
+        text: str = expressions.folded(dim, value, lambda op, left, right: f"({left} {op} {right})")
+        return text
 
     def _symbol(self, symbol: str) -> str:
         for slot in self.slots:

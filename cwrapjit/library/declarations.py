@@ -50,7 +50,6 @@ class FunctionDeclaration:
     prototyped: bool = True  # False: f(), and the names without types of old C
     private: bool = False  # static
     coord: Any = None
-    text: str = ""  # for docstrings: the declaration in one line
     address: int = 0  # of a function of our own in front of C's, which `code` keeps
     code: Any = None
 

@@ -78,6 +78,18 @@ def shape_of(shape: object, lookup: Lookup) -> tuple[Dim, ...]:
     return tuple(of_text(each, lookup) for each in parts)
 
 
+def folded(dim: Dim, value: Callable[[int | str], Any], combined: Callable[[str, Any, Any], Any]) -> Any:
+    """What a dim comes to: value() of its numbers and symbols, combined(op, left, right) of what is done."""
+    stack: list[Any] = []
+    for each in dim:
+        if isinstance(each, str) and each in "+-*/%":
+            right = stack.pop()
+            stack.append(combined(each, stack.pop(), right))
+        else:
+            stack.append(value(each))
+    return stack[0]
+
+
 def symbols(dim: Dim) -> set[str]:
     """The names in a dim."""
     return {each for each in dim if isinstance(each, str) and each not in "+-*/%"}

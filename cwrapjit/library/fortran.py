@@ -44,7 +44,6 @@ class Made:
     classes: dict[str, type] = dataclasses.field(default_factory=dict)
     variables: dict[str, fortran_data.Place] = dataclasses.field(default_factory=dict)
     unmapped: dict[str, str] = dataclasses.field(default_factory=dict)
-    text: str = ""  # of the wrapper module
 
 
 class _Unit:
@@ -133,11 +132,10 @@ class _Unit:
 
     def compile(self, sources: Sequence[str], include_dirs: Sequence[str], flags: Sequence[str]) -> None:
         """Builds the shared object in a folder that is gone afterwards, and loads it."""
-        self.made.text = self.text()
         who = f"{self.library.name}.fortran()"
         with tempfile.TemporaryDirectory(prefix="cwrapjit-fortran-") as folder:
             path = build(
-                self.made.text,
+                self.text(),
                 pathlib.Path(folder),
                 who=who,
                 sources=[os.path.abspath(source) for source in sources],

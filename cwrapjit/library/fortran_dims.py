@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -10,75 +11,49 @@ from cwrapjit.library.description import Dim
 from cwrapjit.library.fortran_words import Routine, Variable
 from cwrapjit.library.thunks import Unmapped
 
-_TOKEN = re.compile(r"\s*(?:(\d+)(?:_\w+)?|([a-z_]\w*)|(\*\*|.))", re.IGNORECASE)
-
 # The value of a name, or of size(name, axis): axis 0 is all of it, None the name itself.
 Named = Callable[[str, "int | None"], Dim]
 
 
 def rpn(text: str, named: Named) -> Dim:
-    """The expression in reverse Polish notation; ValueError where it is not understood."""
-    tokens = [match[1] or match[2] or match[3] for match in _TOKEN.finditer(text.strip()) if match[0].strip()]
-    dim, rest = _sum(tokens, named)
-    if rest:
-        raise ValueError(f"is not understood at {rest[0]!r}")
-    return dim
+    """The expression in reverse Polish notation; ValueError where it is not understood.
+
+    Python reads it. What the two languages write differently does not get there: 1_8, 007, a sign behind an
+    operator, and names such as `in`.
+    """
+    plain = re.sub(r"\b0*(\d+)(?:_\w+)?", r"\1", " ".join(text.lower().split()))
+    plain = re.sub(r"\b[a-z_]\w*", r"_\g<0>", plain)
+    try:
+        if re.search(r"[-+*/]\s*[-+]", plain):
+            raise SyntaxError
+        return _rpn(ast.parse(plain, mode="eval").body, named)
+    except (SyntaxError, RecursionError):
+        raise ValueError("is not understood") from None
 
 
-def _sum(tokens: list[str], named: Named) -> tuple[Dim, list[str]]:
-    if tokens[:1] == ["-"]:
-        first, tokens = _product(tokens[1:], named)
-        left: Dim = (0, *first, "-")
-    else:
-        left, tokens = _product(tokens, named)
-    while tokens and tokens[0] in "+-":
-        right, rest = _product(tokens[1:], named)
-        left, tokens = (*left, *right, tokens[0]), rest
-    return left, tokens
+def _rpn(node: ast.expr, named: Named) -> Dim:
+    match node:
+        case ast.Constant(int() as value):
+            return (value,)
+        case ast.Name(name):
+            return named(name[1:], None)
+        case ast.UnaryOp(ast.USub(), inner):
+            return (0, *_rpn(inner, named), "-")
+        case ast.BinOp(left, op, right) if type(op) in _OPERATORS:
+            return (*_rpn(left, named), *_rpn(right, named), _OPERATORS[type(op)])
+        case ast.Call(ast.Name("_mod"), [left, right], []):
+            return (*_rpn(left, named), *_rpn(right, named), "%")
+        case ast.Call(ast.Name("_int"), [inner], []):
+            return _rpn(inner, named)
+        case ast.Call(ast.Name("_size"), [ast.Name(name)], []):
+            return named(name[1:], 0)
+        case ast.Call(ast.Name("_size"), [ast.Name(name), ast.Constant(int() as axis)], []) if axis > 0:
+            return named(name[1:], axis)
+    shown = re.sub(r"\b_", "", ast.unparse(node))
+    raise ValueError(f"is not understood at {shown!r}")
 
 
-def _product(tokens: list[str], named: Named) -> tuple[Dim, list[str]]:
-    left, tokens = _atom(tokens, named)
-    while tokens and tokens[0] in ("*", "/"):
-        right, rest = _atom(tokens[1:], named)
-        left, tokens = (*left, *right, tokens[0]), rest
-    return left, tokens
-
-
-def _atom(tokens: list[str], named: Named) -> tuple[Dim, list[str]]:
-    if not tokens:
-        raise ValueError("ends too early")
-    first, rest = tokens[0], tokens[1:]
-    if first.isdigit():
-        return (int(first),), rest
-    if first == "(":
-        inner, rest = _sum(rest, named)
-        if rest[:1] != [")"]:
-            raise ValueError("lacks a parenthesis")
-        return inner, rest[1:]
-    name = first.lower()
-    if name in ("mod", "int") and rest[:1] == ["("]:
-        return _intrinsic(name, rest[1:], named)
-    if name == "size" and len(rest) > 2 and rest[0] == "(":
-        if rest[2] == ")":
-            return named(rest[1].lower(), 0), rest[3:]
-        if rest[2] == "," and len(rest) > 4 and rest[3].isdigit() and int(rest[3]) > 0 and rest[4] == ")":
-            return named(rest[1].lower(), int(rest[3])), rest[5:]
-    if re.fullmatch(r"[a-z_]\w*", name) and rest[:1] != ["("]:
-        return named(name, None), rest
-    raise ValueError(f"is not understood at {first!r}")
-
-
-def _intrinsic(name: str, tokens: list[str], named: Named) -> tuple[Dim, list[str]]:
-    left, tokens = _sum(tokens, named)
-    if name == "mod":
-        if tokens[:1] != [","]:
-            raise ValueError("is not understood at 'mod'")
-        right, tokens = _sum(tokens[1:], named)
-        left = (*left, *right, "%")
-    if tokens[:1] != [")"]:
-        raise ValueError("lacks a parenthesis")
-    return left, tokens[1:]
+_OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
 
 class Shapes:

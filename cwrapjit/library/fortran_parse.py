@@ -387,7 +387,7 @@ class Reader:
                 self.fail(f"{word} {variable.name} of {name} has no type", head, variable.name)
         constants = {key: value for key, value in scope.constants.items() if key not in KINDS}
         bind, elemental = _bound(head), "elemental" in str(prefix).lower()
-        made = Routine(str(name), arguments, result, module, bind, _line(head), elemental, constants)
+        made = Routine(str(name), arguments, result, module, bind, elemental, constants)
         self.declared.routines.append(made)
 
     def _assigned(self, executed: Any, names: list[str], scope: Scope) -> None:

@@ -47,7 +47,6 @@ class Routine:
     result: Variable | None = None
     module: str = ""
     bind: str | None = None  # C's name of it, where it has bind(c)
-    line: int = 0
     elemental: bool = False
     constants: dict[str, int] = dataclasses.field(default_factory=dict)  # by lower-case name
 

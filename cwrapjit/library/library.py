@@ -140,7 +140,6 @@ class Core:
         name: str | None = None,
         shape: Any = None,
         readonly: bool = False,
-        doc: str = "",
     ) -> None:
         """Declares a variable of the library: a live attribute. shape: of what a pointer points to."""
         parsed = self._read(declaration, "variable")

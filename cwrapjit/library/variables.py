@@ -70,18 +70,13 @@ class PointerVariable(_Variable):
         return _cwrapjit.array_at(pointer, self.dtype, shape, "C", self.lifetime, not self.const)
 
     def _length(self, dim: Any) -> int:
-        stack: list[int] = []
-        for each in dim:
-            if isinstance(each, int):
-                stack.append(each)
-            elif each in "+-*/%":
-                right = stack.pop()
-                stack.append(constants.apply(each, stack.pop(), right))
-            else:
-                stack.append(int(self.variables[each].get()))
-        if not 0 <= stack[0] < 2**60:
-            raise ValueError(f"{self.who} has length {stack[0]}")
-        return stack[0]
+        def value(each: int | str) -> int:
+            return each if isinstance(each, int) else int(self.variables[each].get())
+
+        found: int = expressions.folded(dim, value, constants.apply)
+        if not 0 <= found < 2**60:
+            raise ValueError(f"{self.who} has length {found}")
+        return found
 
 
 class TextVariable(_Variable):
