@@ -11,7 +11,7 @@ import re
 
 from cwrapjit.library.pieces import ends
 
-LAYOUT, KIND = "\1", "\2"  # marks: sizes and offsets change; the type or the call is another one
+LAYOUT, KIND = "\1", "\2"  # marks: the layout is another one; the type or the way to call is
 REASON = "an attribute or #pragma pack changes it in a way that is not mapped"
 
 _LAYOUT = re.compile(r"\b_*(?:packed|aligned|align|ms_struct)_*\b")
@@ -35,7 +35,7 @@ def with_pragmas(text: str) -> str:
         level = 2 if KIND in piece else 1 if LAYOUT in piece else 0
         if level:
             piece = piece.replace(LAYOUT, " ").replace(KIND, " ")
-            head = len(piece) - len(piece.lstrip())  # a line of the preprocessor's may end there
+            head = len(piece) - len(piece.lstrip())  # it may begin with the end of a `# line` mark
             piece = f'{piece[:head]}_Pragma("cwj_{level}"){piece[head:]}_Pragma("cwj_0")'
         out.append(piece)
         begin = end

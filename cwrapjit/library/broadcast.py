@@ -98,7 +98,7 @@ class _Slice:
             cast="safe",
             debug=self.library.debug,
         )
-        made.__dict__["_library"] = self.library.lifetime  # the code that it calls
+        made.__dict__["_library"] = self.library.lifetime  # keeps the code that it calls
         return made
 
     def _dims(self, slot: Any) -> tuple[int | str, ...]:

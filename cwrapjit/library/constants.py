@@ -192,7 +192,7 @@ class _Reader:
             self.at += 1
             right = self.binary(level + 1)
             if op in ("/", "%") and right == 0:
-                right = 1  # in a branch that && or ?: may leave out
+                right = 1  # && or ?: may leave this branch out
             value = apply(op, value, right)
         return value
 

@@ -19,7 +19,7 @@ from cwrapjit.library.preprocess import PreprocessError, Preprocessor
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _POSITION = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<text>.*)", re.DOTALL)
 _MAX_NESTING = 200
-# A word where a declaration begins or a parameter, followed by a name or a star.
+# A word at the beginning of a declaration or a parameter, in front of a name or a star.
 _TYPE_PLACE = re.compile(
     r"(?:^|[(,;{}])\s*(?:(?:const|volatile|extern|static|inline|restrict|register|typedef)\s+)*"
     r"([A-Za-z_]\w*)(?=\s+(?:const\s+)?[A-Za-z_]|\s*\*|\s*[,)]|\s+restrict)"
@@ -29,8 +29,8 @@ _DEFINES_TYPES = re.compile(r'\s*(?:_Pragma\("cwj_\d"\)\s*)*(?:typedef\b|(?:stru
 _DECLARED = re.compile(r"\b(?:struct|union|enum)\s+([A-Za-z_]\w*)\s*\{|\b([A-Za-z_]\w*)(?=\s*[;,()\[=}])")
 _POINTED_DIM = re.compile(r"\[\s*\*\s*([A-Za-z_]\w*)\s*\]")
 _COMPILERS_WORDS = ("_Float16", "_Float128")
-# What pycparser stumbles with over some texts that are no C. Nothing wider: an exception of a signal's
-# handler may strike inside the parser, and is no matter of the text.
+# What pycparser raises for some texts that are not C. No wider classes: a signal's handler may raise inside
+# the parser, and such an exception has nothing to do with the text.
 _STUMBLES = (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
@@ -50,7 +50,7 @@ class FunctionDeclaration:
     prototyped: bool = True  # False: f(), and the names without types of old C
     private: bool = False  # static
     coord: Any = None
-    address: int = 0  # of a function of our own in front of C's, which `code` keeps
+    address: int = 0  # of our own function that calls C's; `code` keeps it alive
     code: Any = None
 
 
@@ -83,8 +83,10 @@ class Declarations:
         self.enumerators: dict[str, int] = {}
         self._altered = 0  # the declaration has attributes that change a layout (1) or a type (2)
         self.in_header = False  # the text that is being read is the library's header
-        self.in_foreign = False  # it is a header that others include; see headers.Origins
-        self._foreign: dict[str, dict[Piece, bool]] = {}  # by what they may declare; was it the header?
+        self.in_foreign = False  # the text is a foreign header's; see headers.Origins
+        self._foreign: dict[
+            str, dict[Piece, bool]
+        ] = {}  # types not read yet, by names in them; True: of header=
         self.foreign_enumerators: set[str] = set()
 
     # ---- reading -----------------------------------------------------------------------------------
@@ -92,7 +94,7 @@ class Declarations:
     def read(self, text: str, file: str) -> Parsed:
         """All declarations of a text. CompileError with position and caret where it does not parse."""
         plain = self._plain(text, file)
-        if "\n# " in plain:  # included files: a fault in them is none of the text's
+        if "\n# " in plain:  # there are included files: faults in them are not the text's
             every = list(pieces(plain, file))
             self._read_pieces([each for each in every if each[2] != file], Parsed())
             plain = _at_their_lines([each for each in every if each[2] == file])
@@ -112,7 +114,7 @@ class Declarations:
             for batch in batches(self._without_foreign(found)):
                 whole = "".join(piece for piece, _, _ in batch)
                 _, line, origin = batch[0]
-                try:  # many at once, which is quicker
+                try:  # reading many at once is quicker
                     tree = self._tree(parser, whole, origin, line)
                 except CompileError:
                     for piece, line, origin in batch:
@@ -202,7 +204,7 @@ class Declarations:
                 f"{file}: this is no C declaration ({type(error).__name__}: {error})"
             ) from error
         del tree.ext[: len(names)]
-        if found := find_typeless(before + plain):  # pycparser takes it for int
+        if found := find_typeless(before + plain):  # pycparser would take it for int
             message, at, column = found
             raise self.error_at(message, file, line + at - 1 - len(names), column)
         return tree

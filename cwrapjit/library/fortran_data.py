@@ -107,7 +107,7 @@ class Place:
             return None
         if self.variable.shape:
             writeable = "protected" not in self.variable.attributes
-            base = owner if self.derived is not None else self.locate  # which keeps the library in memory
+            base = owner if self.derived is not None else self.locate  # it keeps the library in memory
             return array_at(address, self.type, shape, "F", base, writeable)
         if self.type_name:
             from cwrapjit._cwrapjit import instance_at

@@ -36,14 +36,16 @@ class Procedure(Shapes):
         self.types = types  # derived types that are known, with their modules
         self.names = Names()
         if not routine.module:
-            self.names.taken.add(routine.name.lower())  # its interface stands beside the local variables
+            self.names.taken.add(
+                routine.name.lower()
+            )  # local variables must not have the name of its interface
         self.target = self.names.fresh(f"target_{routine.name}")
         self.slots: list[Slot] = []
         self.locals: list[str] = []
         self.before: list[str] = []
         self.after: list[str] = []
         self.actual: list[str] = []
-        self.left_out: dict[int, str] = {}  # arguments that the call does not mention where these are NULL
+        self.left_out: dict[int, str] = {}  # arguments that the call leaves out where these are NULL
         self.arguments: list[Argument] = []
         self.result = Result()
         self.returned = ""  # what the bind(c) function returns, as Fortran
@@ -345,7 +347,9 @@ class Procedure(Shapes):
         colons = ",".join(":" * rank)
         local = self._local(f"{ISO[dtype]}, allocatable :: ", name, f"({colons})")
         copy = self._local(f"{ISO[dtype]}, pointer :: ", f"{name}_copy", f"({colons})")
-        self.before[:0] = [f"{data} = c_null_ptr"] + [f"{size} = 1" for size in sizes]  # no data: refused
+        self.before[:0] = [f"{data} = c_null_ptr"] + [
+            f"{size} = 1" for size in sizes
+        ]  # without data: an error of the call
         self.after.append(f"if (allocated({local})) then")
         self.after += [
             f"  {size} = size({local}, {axis}, kind=c_int64_t)" for axis, size in enumerate(sizes, 1)

@@ -97,7 +97,7 @@ class Scope:
         self.reader = reader
         self.table: dict[str, Variable] = {}
         self.constants: dict[str, int] = dict(outer.constants) if outer is not None else {}
-        # Types by first letter, where the text says or shows (it computes) that it means them; or None.
+        # Types by first letter: where the text has an implicit statement, or computes something. Else None.
         self.implicit: dict[str, Type] | None = None if outer is None else outer.implicit
         self.strict: bool = outer is not None and outer.strict  # implicit none
 
@@ -313,7 +313,7 @@ class Reader:
             return list(_tree(self.text).content)
         except wrong as error:
             match = _LINE.match(str(error))
-        cards = "\n".join(line[:72] for line in self.lines)  # the rest of a line are their numbers
+        cards = "\n".join(line[:72] for line in self.lines)  # columns 73 and later number the lines
         for text, free in (
             (self.text, False),
             (cards + "\n", False),

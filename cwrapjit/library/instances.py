@@ -57,8 +57,8 @@ class Keeps:
     """keeps=: arguments of a method that C points to afterwards; the instance keeps them alive."""
 
     names: tuple[str, ...]
-    copied: frozenset[str] = frozenset()  # structs by value: C has what they pointed to
-    replaces: bool = False  # a property's: what it kept before is no more
+    copied: frozenset[str] = frozenset()  # structs by value: C keeps a copy of their pointers
+    replaces: bool = False  # a property's setter: what was kept before is dropped
 
     def find(self, function: Any) -> list[tuple[str, int]]:
         """Names and positions."""

@@ -60,7 +60,7 @@ class Core:
         self.classes: dict[types.Struct, Any] = {}  # Python's, by what they stand for
         self.frees: dict[str, Any] = {}  # the classes, by the C functions that free their objects
         self.descriptors: dict[types.Struct, Any] = {}  # structs that describe arrays
-        self._stubs: set[str] = set()  # functions that cannot be called
+        self._stubs: set[str] = set()  # functions that only raise, because they take callbacks
         self._gil = bool(gil)
         self.link = {  # what the Fortran compiler needs to find this library
             "path": path, "libraries": libraries, "library_dirs": library_dirs, "include_dirs": include_dirs,
@@ -69,16 +69,18 @@ class Core:
         self._header_read = not header
         self._macro_values: dict[str, Any] = {}
         self._header_functions: dict[str, FunctionDeclaration] = {}
-        self.prototypes: dict[str, FunctionDeclaration] = {}  # all that declarations said so far
+        self.prototypes: dict[
+            str, FunctionDeclaration
+        ] = {}  # functions of all declarations so far, by C's name
         self.declarations = Declarations(include_dirs, define_macros)
         if path is not None and (libraries is None or isinstance(libraries, (tuple, list))):
             libraries = [path, *(libraries or ())]
         self.environment = _cwrapjit.library_environment(
             name, sources, libraries, include_dirs, define_macros, library_dirs, header, self.debug
         )
-        # Its memory is nobody else's, and goes with its code.
+        # No other library has its memory, which goes when its code goes.
         self.is_compiled = bool(sources) and not libraries
-        self.lifetime: Any = None  # not yet: what begins a library is made without
+        self.lifetime: Any = None  # init= and free= are looked up before there is one
         self.lifetime = load("cwrapjit.library.lifetime").begin(self, init, free)
 
     # ---- what people call ----------------------------------------------------------------------------
@@ -175,7 +177,7 @@ class Core:
                     del self._pending[each]
                     if each in made:
                         self._members[each] = made[each]
-            if name in self._members:  # another thread's, if that was quicker
+            if name in self._members:  # another thread may have made it
                 return self._members[name]
         value = self.constant(name)
         if value is not None:

@@ -15,7 +15,7 @@ from cwrapjit.library.options import Options
 from cwrapjit.library.thunks import Unmapped
 
 _LOCK = threading.Lock()
-_BEGUN: dict[int, int] = {}  # address of an init function -> libraries that it serves
+_BEGUN: dict[int, int] = {}  # address of an init function -> number of libraries that use it
 
 
 class Lifetime(Instance):

@@ -29,7 +29,7 @@ class Members:
         if unknown:
             raise ValueError(f"{self.who} has no member {', '.join(sorted(unknown))}")
         plans = [self._plan(each, arrays) for each in self.all]
-        # Who could write the length of an array could read all memory through it.
+        # Read-only: who changes the length of an array can read all memory through it.
         dims = [given if isinstance(given, (tuple, list)) else (given,) for given in arrays.values()]
         lengths = {dim for given in dims for dim in given}
         for plan in plans:

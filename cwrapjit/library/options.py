@@ -99,7 +99,9 @@ class Options:
 
     def _read_containers(self, who: str, parameters: Collection[str]) -> None:
         given = self.container
-        self.all_containers = not isinstance(given, Mapping)  # what cannot be one stays what it is
+        self.all_containers = not isinstance(
+            given, Mapping
+        )  # parameters that cannot be containers are left as they are
         if given is None:
             given = {}
         elif not isinstance(given, Mapping):

@@ -24,7 +24,7 @@ _COMPLEX = re.compile(r"\b(float|double)\s+complex\b|\bcomplex\s+(float|double)\
 _MAX_DEPTH = 100
 _MAX_EXPANSIONS = 20000  # replacements within one logical line
 
-# Words of compilers that declarations can do without.
+# Words of compilers that say nothing to us.
 _NOTHING = (
     "__extension__", "__restrict", "__restrict__", "__inline", "__inline__", "__volatile__", "__cdecl",
     "__stdcall", "_Noreturn", "__BEGIN_DECLS", "__END_DECLS", "__THROW", "_Thread_local",
@@ -85,13 +85,14 @@ class Preprocessor:
         self.macros = {name: Macro(body) for name, body in _PREDEFINED.items()} | spellings
         self.macros |= {name: Macro("1e999", []) for name in _INFINITIES}
         self._after_compiler = {**spellings, **{name: Macro(body) for name, body in _COMPILERS_TYPES.items()}}
-        self._given = set(self.macros)  # names that a compiler has by itself, or must not hear of
+        self._given = set(self.macros)  # names that are never given to a compiler
         self.own: set[str] = set(self.macros)  # names that are not constants of a library
         for name, value in define_macros:
             self.macros[name] = Macro("1" if value is None else str(value))
             self.own.add(name)
         self.origins = headers.Origins(self.include_dirs)
-        self.headers_by = ""  # what read the last #include line: a compiler, or why it was not one
+        self.headers_by = ""  # who read the last #include line, and why not the compiler
+        self._asks = False  # the user's text has nothing but directives
         self._table = self.macros
         self.once: set[str] = set()
         self.files: dict[str, str] = {}  # every text that was read, for messages
@@ -101,10 +102,6 @@ class Preprocessor:
     def run(self, text: str, file: str) -> str:
         """The text with its directives followed. Included files stand between `# line` marks."""
         out: list[str] = []
-        lines = without_comments(text).replace("\\\n", "").split("\n")
-        self._asks = all(
-            line.lstrip()[:1] in ("", "#") for line in lines
-        )  # it is there for its #include lines
         self._file(text, file, 0, out)
         return "".join(out)
 
@@ -226,6 +223,8 @@ class Preprocessor:
 
     def _include(self, includes: list[str], file: str, next_line: int, depth: int, out: list[str]) -> bool:
         """What #include lines that follow each other bring; whether that is anything."""
+        if not depth:
+            self._asks = _has_only_directives(self.files[file])
         wanted = []
         for rest in includes:
             match = _INCLUDE.match(rest) or _INCLUDE.match(self.expand(rest))
@@ -352,7 +351,7 @@ class Preprocessor:
             return self._expand(_pasted(macro.body), inside | {word}), end
         arguments, after = _arguments(text, end)
         if arguments is None:
-            self._left -= after - end  # read in vain, up to the end
+            self._left -= after - end  # all that was read is not used
             if self._left < 0:
                 raise PreprocessError("too many parentheses have no end", "", 0)
             return None, end
@@ -386,6 +385,11 @@ def without_comments(text: str) -> str:
         return found if found[0] != "/" else " " + "\n" * found.count("\n")
 
     return _COMMENT.sub(blank, text)
+
+
+def _has_only_directives(text: str) -> bool:
+    lines = without_comments(text.replace("\r\n", "\n")).replace("\\\n", "").split("\n")
+    return all(line.lstrip()[:1] in ("", "#") for line in lines)
 
 
 def _known_complex(match: re.Match[str]) -> str:

@@ -198,7 +198,7 @@ def free_address(mapper: Any, detail: Any, made: Result | None = None) -> int:
                 f'{mapper.who}: returns: "callee" gives the object away, but nothing could end it: '
                 f"{made.cls.__name__} has no free="
             )
-        return 0  # the class knows
+        return 0  # the class knows what frees it
     name = "free" if detail is None else getattr(detail, "__name__", detail)
     if not isinstance(name, str):
         raise TypeError(

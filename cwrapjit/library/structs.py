@@ -122,7 +122,7 @@ def take(library: Any, cls: type) -> type[Instance]:
     library.declarations.add(ctype)
     library.classes[ctype] = cls
     free = getattr(cls, "__cwrapjit_layout__").free_name  # noqa: B009
-    if free:  # here, too, it frees each object once
+    if free:  # then this library's function frees each object once, too
         library.frees[free] = cls
     library.keep(cls.__name__, cls)
     return cls
@@ -210,7 +210,7 @@ class _Maker:
             who = f"{self.name}: free= of {types.show(ctype)}"
             address = library.destructor(free, who)
             self.free = free
-        # The lifetime ends with the library's own free function: objects must be gone before.
+        # At the end of the lifetime the library's own free function runs: objects must be gone before that.
         owner = (library.environment, library.lifetime)
         return Layout(
             ctype.name, fields, size, alignment, owner, address, needs_init, types.has_pointers(ctype),

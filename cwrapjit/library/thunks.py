@@ -109,7 +109,7 @@ class Writer:
         ctype = member.type
         if member.bits:
             raise Unmapped(f"its member {member.name} is a bit field")
-        if not member.name and isinstance(ctype, types.Struct):  # its members are the outer struct's
+        if not member.name and isinstance(ctype, types.Struct):  # its members are members of the outer struct
             return f"{ctype.kind} {{ {self._members(ctype)} }};"
         ctype, layers = types.peeled(ctype)
         dims = "".join(f"[{array_length(each)}]" for each in layers)

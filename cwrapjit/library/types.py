@@ -183,7 +183,7 @@ def with_alias(ctype: Any, alias: str) -> Any:
             ctype.alias = alias
         return ctype
     if isinstance(ctype, Scalar) and ctype.alias in KNOWN:
-        return ctype  # what uint8_t is stays a number, whatever it is called next
+        return ctype  # a typedef of uint8_t is a number, too
     return dataclasses.replace(ctype, alias=alias)
 
 

@@ -42,7 +42,7 @@ def compile_together(library: Any, mapped: list[Mapped]) -> list[Any]:
     for each in mapped:
         trial = Writer()
         trial.add(each.thunk, "0")
-        # libtcc passes some structs in its own way, and so must whoever calls what it compiled.
+        # libtcc passes some structs in its own way. Who calls code of libtcc must do the same.
         own_way = _cwrapjit.library_compiled(library.environment, each.declaration.name)
         chosen = writers[trial.needs_compiler and not own_way]
         places.append((chosen, chosen.add(each.thunk, library.target(each.declaration))))
@@ -69,7 +69,9 @@ def _compile_unit(library: Any, writer: Writer, optimize: bool) -> tuple[object,
             library.environment, writer.text(), writer.names, optimize
         )
     except RuntimeError as error:
-        if not optimize or type(error) is not RuntimeError:  # what struck while it waited
+        if (
+            not optimize or type(error) is not RuntimeError
+        ):  # a subclass is an exception that struck while it waited
             raise
         raise Unmapped(
             "a struct of 16 bytes or less with floating and integer members, or arrays of floats, goes by "

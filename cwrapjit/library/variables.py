@@ -150,7 +150,7 @@ def _pointer(library: Any, found: Any, ctype: types.Pointer, address: int, shape
         except expressions.BadDim as error:
             raise ValueError(f"{who}: shape: {str(error).replace('parameter', 'variable')}") from None
         for symbol in {each for dim in dims for each in expressions.symbols(dim)}:
-            # Who could write the length of an array could read all memory through it.
+            # Read-only: who changes the length of an array can read all memory through it.
             library.variables[symbol].sizes = found.name
         const = ctype.const or readonly
         return PointerVariable(who, address, target.dtype, dims, const, library.lifetime, library.variables)
