@@ -87,14 +87,14 @@ class Library:
         options: those of function(), by C's name of a function; other keywords are options of all functions.
         The functions are compiled together, when the first of them is used.
         """
-        self._core.declare(text, strip_prefix=strip_prefix, options=options, **shared)
+        self._core.declare(text, strip_prefix, options, shared)
         return self
 
     def variable(
         self, declaration: str, *, name: str | None = None, shape: Any = None, readonly: bool = False
     ) -> None:
         """Declares a variable: a live attribute. shape: of what a pointer points to, "n" is a variable."""
-        self._core.variable(declaration, name=name, shape=shape, readonly=readonly)
+        self._core.variable(declaration, name, shape, readonly)
 
     def interface(self, name: str, functions: Iterable[Any], *, doc: str | None = None) -> Any:
         """One name for several functions: the types of the arguments say which is called."""

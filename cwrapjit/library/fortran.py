@@ -197,18 +197,13 @@ class _Unit:
         )
 
     def _function(self, procedure: Procedure) -> None:
-        routine = procedure.routine
-        name = self.options.get("name") or routine.name
+        name = self.options.get("name") or procedure.routine.name
+        parameters = [slot.parameter for slot in procedure.slots]
+        doc = self.options.get("doc") or _head(procedure.routine)
+        refused = procedure.refused
+        check = _strides_checked(f"{self.library.name}.{name}", refused) if refused else None
         self.made.functions[name] = self._wrap(
-            procedure.symbol,
-            name,
-            procedure.arguments,
-            [slot.parameter for slot in procedure.slots],
-            procedure.result,
-            doc=self.options.get("doc") or _head(routine),
-            check=_strides_checked(f"{self.library.name}.{name}", procedure.refused)
-            if procedure.refused
-            else None,
+            procedure.symbol, name, procedure.arguments, parameters, procedure.result, doc, check=check
         )
 
     def _wrap(
@@ -219,7 +214,7 @@ class _Unit:
         parameters: Any,
         result: Result,
         doc: str = "",
-        check: Any = None,
+        **more: Any,
     ) -> Any:
         for each in (*parameters, result):
             if isinstance(each.cls, str):
@@ -230,22 +225,13 @@ class _Unit:
         if result.role == "handle":
             result.free = self.ends[[t.name for t in self.types].index(result.cls.__name__)]
         thunk, address = self.addresses[symbol]
-        return wrap_function(
-            Function(
-                name=name,
-                qualname=f"{self.library.name}.{name}",
-                doc=doc,
-                arguments=arguments,
-                parameters=parameters,
-                result=result,
-                thunk=thunk,
-                address=address,
-                owner=self.owner,
-                check=check,
-                keep_gil=bool(self.options.get("gil")),
-                guard=self.library.environment if self.library.debug else None,
-            )
-        )
+        made = Function(
+            name, f"{self.library.name}.{name}", doc, arguments, parameters, result, thunk, address,
+            self.owner,
+            keep_gil=bool(self.options.get("gil")),
+            guard=self.library.environment if self.library.debug else None, **more,
+        )  # fmt: skip
+        return wrap_function(made)
 
 
 def _head(routine: Routine) -> str:

@@ -26,28 +26,15 @@ class Core:
     """Everything of one library. The other files of this package get this as `library`."""
 
     def __init__(
-        self,
-        name: str,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        sources: Any = (),
-        libraries: Any = (),
-        header: str = "",
-        include_dirs: Any = (),
-        define_macros: Any = (),
-        library_dirs: Any = (),
-        init: str | None = None,
-        free: str | None = None,
-        gil: bool = False,
-        doc: str = "",
-        debug: bool | None = None,
-    ) -> None:
+        self, name: str, path: str | os.PathLike[str] | None, *, sources: Any, libraries: Any, header: str,
+        include_dirs: Any, define_macros: Any, library_dirs: Any, init: str | None, free: str | None,
+        gil: bool, doc: str, debug: bool | None,
+    ) -> None:  # fmt: skip
         if not isinstance(name, str):
             raise TypeError(f"library(): name must be a str, not {type(name).__name__}")
-        if not isinstance(header, str):
-            raise TypeError(f"library({name!r}): header must be a str, not {type(header).__name__}")
-        if not isinstance(doc, str):
-            raise TypeError(f"library({name!r}): doc must be a str, not {type(doc).__name__}")
+        for option, text in (("header", header), ("doc", doc)):
+            if not isinstance(text, str):
+                raise TypeError(f"library({name!r}): {option} must be a str, not {type(text).__name__}")
         if debug is not None and not isinstance(debug, bool):
             raise TypeError(f"library({name!r}): debug must be True or False, not {debug!r}")
         self.name = name
@@ -107,18 +94,8 @@ class Core:
         except Unmapped as reason:
             self._refuse(found, reason)
 
-    def declare(
-        self,
-        text: str,
-        *,
-        strip_prefix: str = "",
-        options: Mapping[str, Mapping[str, Any]] | None = None,
-        **shared: Any,
-    ) -> None:
-        """Declares all that a header's text does. What has no mapping is in `unmapped`, with the reason.
-
-        options: those of function() by C's name of a function; other keywords are options of all functions.
-        """
+    def declare(self, text: str, strip_prefix: str, options: Any, shared: Mapping[str, Any]) -> None:
+        """Declares all that a header's text does. `options` are by function, `shared` is for all."""
         if options is not None and not isinstance(options, Mapping):
             raise TypeError(f"{self.name}.declare(): options must be a dict of dicts")
         parsed = self._read(text, "declare", each=True)
@@ -135,15 +112,8 @@ class Core:
             except (Unmapped, AttributeError) as reason:
                 self.unmapped[variable.name] = str(reason)
 
-    def variable(
-        self,
-        declaration: str,
-        *,
-        name: str | None = None,
-        shape: Any = None,
-        readonly: bool = False,
-    ) -> None:
-        """Declares a variable of the library: a live attribute. shape: of what a pointer points to."""
+    def variable(self, declaration: str, name: str | None, shape: Any, readonly: bool) -> None:
+        """Declares a variable of the library: a live attribute."""
         parsed = self._read(declaration, "variable")
         if len(parsed.variables) != 1 or parsed.functions:
             raise ValueError(f"{self.name}.variable(): the text should declare one variable")
