@@ -13,7 +13,7 @@ from cwrapjit._cwrapjit import CompileError, find_typeless
 from cwrapjit._imports import load
 from cwrapjit.library import attributes, constants, types
 from cwrapjit.library.parser import pycparser
-from cwrapjit.library.pieces import Piece, batches, declared_name, pieces
+from cwrapjit.library.pieces import Piece, batches, declared_name, defined_names, pieces
 from cwrapjit.library.preprocess import PreprocessError, Preprocessor
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -25,8 +25,6 @@ _TYPE_PLACE = re.compile(
     r"([A-Za-z_]\w*)(?=\s+(?:const\s+)?[A-Za-z_]|\s*\*|\s*[,)]|\s+restrict)"
 )
 _DEFINES_TYPES = re.compile(r'\s*(?:_Pragma\("cwj_\d"\)\s*)*(?:typedef\b|(?:struct|union|enum)\b[^;(]*\{)')
-# What a piece may declare: tags with a body, and whatever stands where a declarator or an enumerator ends.
-_DECLARED = re.compile(r"\b(?:struct|union|enum)\s+([A-Za-z_]\w*)\s*\{|\b([A-Za-z_]\w*)(?=\s*[;,()\[=}])")
 _POINTED_DIM = re.compile(r"\[\s*\*\s*([A-Za-z_]\w*)\s*\]")
 _COMPILERS_WORDS = ("_Float16", "_Float128")
 # What pycparser raises for some texts that are not C. No wider classes: a signal's handler may raise inside
@@ -128,8 +126,8 @@ class Declarations:
             if each[2] not in self.preprocessor.origins.foreign:
                 yield each
             elif _DEFINES_TYPES.match(each[0]):
-                for match in _DECLARED.finditer(each[0]):
-                    self._foreign.setdefault(match[1] or match[2], {})[each] = self.in_header
+                for name in defined_names(each[0]):
+                    self._foreign.setdefault(name, {})[each] = self.in_header
 
     def fetch(self, names: Iterable[str]) -> None:
         """Reads what defines these names in foreign headers, if something does."""

@@ -69,3 +69,15 @@ def declared_name(piece: str) -> str:
     piece = re.sub(r'_Pragma\("cwj_\d"\)', "", piece)
     match = re.search(r"([A-Za-z_]\w*)\s*\(", piece) or re.search(r"([A-Za-z_]\w*)[^A-Za-z_]*$", piece)
     return match[1] if match else " ".join(piece.split())[:40]
+
+
+def defined_names(piece: str) -> set[str]:
+    """What a piece with a typedef, a struct or an enum may define: tags, enumerators, and other names that
+    are not inside braces."""
+    names = set(re.findall(r"\b(?:struct|union|enum)\s+([A-Za-z_]\w*)\s*\{", piece))
+    for body in re.findall(r"\benum\b[^;{}]*\{([^{}]*)\}", piece):
+        names.update(re.findall(r"(?:^|,)\s*([A-Za-z_]\w*)", body))
+    inner = 1
+    while inner:
+        piece, inner = re.subn(r"\{[^{}]*\}", " ", piece)
+    return names.union(re.findall(r"([A-Za-z_]\w*)(?=\s*[;,()\[])", piece))

@@ -242,7 +242,9 @@ class Preprocessor:
 
     def _include_by_compiler(self, wanted: list[tuple[str, bool]], out: list[str]) -> bool:
         lines = [f'#include "{name}"' if quoted else f"#include <{name}>" for name, quoted in wanted]
-        macros = [macro.definition(name) for name, macro in self.macros.items() if name not in self._given]
+        macros = [
+            macro.definition(name) for name, macro in list(self.macros.items()) if name not in self._given
+        ]
         before = len(out)
         try:
             said = headers.expanded(lines, macros, self.include_dirs)
