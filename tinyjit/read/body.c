@@ -96,12 +96,11 @@ void tj_body_clear(tj_body *body)
  * the name, as macros of other libraries have it: g_alloca, strdupa, sigsetjmp. */
 static bool holds_stack(const tj_token *token)
 {
-    static const char *const parts[] = {"alloca", "strdupa", "strndupa", "setjmp"};
-    for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++)
-        for (size_t i = 0; i + strlen(parts[p]) <= token->length; i++)
-            if (!memcmp(token->text + i, parts[p], strlen(parts[p])))
-                return true;
-    return false;
+    static const char *const parts[] = {"alloca", "strdupa", "strndupa", "setjmp", NULL};
+    bool found = false;
+    for (size_t p = 0; parts[p] && !found; p++)
+        found = tj_bytes_hold(token->text, token->length, parts[p]);
+    return found;
 }
 
 /* Behind token i, && is a label's address rather than "and". */

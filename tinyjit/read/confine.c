@@ -71,23 +71,18 @@ static const char *fault_of_failing(const tj_graph_text *text, int block)
 /* Why a text must not do that, or NULL. */
 static const char *fault_of(const tj_graph_text *text, effect does, int block)
 {
-    switch (does) {
-    case RETURNS:
-        return text->place == TJ_REPEATS
-                   ? "'return' would skip the other elements and the rest of this one"
-                   : "'return' would skip the cleanup of this and all other blocks";
-    case JUMPS:
-        return "'goto' must not leave the text: it knows only its own labels";
-    case BREAKS:
-        return "'break' outside of a loop or switch of its own";
-    case CONTINUES:
-        return "'continue' outside of a loop of its own";
-    case MEDDLES:
-        return "this name belongs to the generated text";
-    case FAILS:
-        break;
-    }
-    return fault_of_failing(text, block);
+    static const char *const faults[] = {
+        [RETURNS] = "'return' would skip the cleanup of this and all other blocks",
+        [BREAKS] = "'break' outside of a loop or switch of its own",
+        [CONTINUES] = "'continue' outside of a loop of its own",
+        [JUMPS] = "'goto' must not leave the text: it knows only its own labels",
+        [MEDDLES] = "this name belongs to the generated text",
+    };
+    if (does == FAILS)
+        return fault_of_failing(text, block);
+    if (does == RETURNS && text->place == TJ_REPEATS)
+        return "'return' would skip the other elements and the rest of this one";
+    return faults[does];
 }
 
 /* What a macro makes is said once, and of the macro. */

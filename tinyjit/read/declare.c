@@ -22,12 +22,15 @@ typedef struct reader {
     bool failed; /* a message was added */
 } reader;
 
+/* Appends an error about the tokens [from, to). "%.*s" in the text stands for them, "%s"
+ * behind it for the name that names must hold. */
 static void refuse(reader *this, size_t from, size_t to, const char *text)
 {
-    const tj_token *last = &this->tokens.items[to > from ? to - 1 : from];
+    size_t start = this->tokens.items[from].start;
+    size_t end = this->tokens.items[to > from ? to - 1 : from].end;
     this->failed = true;
-    tj_messages_add_at(this->messages, this->piece, this->tokens.items[from].start, last->end, "%s",
-                       text);
+    tj_messages_add_at(this->messages, this->piece, start, end, text, (int)(end - start),
+                       this->piece->text + start, this->name);
 }
 
 static bool refuse_one(reader *this, size_t at, const char *text)
@@ -142,29 +145,16 @@ static specifiers read_specifiers(const reader *this, size_t at, size_t end)
 static bool check_name(reader *this, size_t at)
 {
     const tj_token *token = &this->tokens.items[at];
-    const char *name = this->name;
-    tj_text spelled = {0}, what = {0};
-    tj_text_add(&spelled, token->text, token->length);
-    if (!spelled.failed && name) {
-        const char *found = strstr(spelled.data, name);
-        bool taken = (!strncmp(spelled.data, "py_", 3) && !strcmp(spelled.data + 3, name)) ||
-                     (!strncmp(spelled.data, "storage_", 8) && !strcmp(spelled.data + 8, name));
-        if (!found)
-            tj_text_printf(&what, "'%s' must have the variable's name, '%s', in its name",
-                           spelled.data, name);
-        else if (taken)
-            tj_text_printf(&what, "'%s' is declared already: it is the %s", spelled.data,
-                           spelled.data[0] == 'p' ? "object in the variable's storage"
-                                                  : "variable's storage");
-    }
-    bool fine = !what.data;
-    if (spelled.failed || what.failed)
-        this->messages->failed = true;
-    else if (what.data)
-        refuse_one(this, at, what.data);
-    tj_text_clear(&spelled);
-    tj_text_clear(&what);
-    return fine;
+    if (!this->name)
+        return true;
+    if (!tj_bytes_hold(token->text, token->length, this->name))
+        return refuse_one(this, at, "'%.*s' must have the variable's name, '%s', in its name");
+    if (tj_token_is_joined(token, "py_", this->name))
+        return refuse_one(this, at,
+                          "'%.*s' is declared already: it is the object in the variable's storage");
+    if (tj_token_is_joined(token, "storage_", this->name))
+        return refuse_one(this, at, "'%.*s' is declared already: it is the variable's storage");
+    return true;
 }
 
 /* The enumerators of the group that opens at `open`. */
@@ -208,13 +198,10 @@ static bool check_size(reader *this, size_t open)
 {
     const tj_tokens *tokens = &this->tokens;
     for (size_t i = open + 1; i < tokens->mates[open]; i++) {
-        tj_text spelled = {0};
-        tj_text_add(&spelled, tokens->items[i].text, tokens->items[i].length);
-        bool fine = !tj_token_is_name(tokens, i) || !this->name || spelled.failed ||
-                    !strstr(spelled.data, this->name) || tj_token_at(tokens, i - 1, "sizeof") ||
-                    (tj_token_at(tokens, i - 1, "(") && tj_token_at(tokens, i - 2, "sizeof"));
-        tj_text_clear(&spelled);
-        if (!fine)
+        bool own = tj_token_is_name(tokens, i) && this->name &&
+                   tj_bytes_hold(tokens->items[i].text, tokens->items[i].length, this->name);
+        size_t before = tj_token_at(tokens, i - 1, "(") ? i - 2 : i - 1;
+        if (own && !tj_token_at(tokens, before, "sizeof"))
             return refuse_one(this, i, "the size of an array must be a constant here");
     }
     return true;
@@ -380,12 +367,9 @@ tj_status tj_declarations_read(const tj_piece *piece, const char *name,
         !tj_tokens_read(&this.tokens, text.text, text.length))
         goto done;
     read_all(&this);
-    tj_words_add(&this.names, "", 0); /* there is a list, even if it is empty */
     if (this.names.failed || messages->failed)
         goto done;
     status = this.failed ? TJ_COMPILE_FAILED : TJ_OK;
-    tj_free(this.names.items[--this.names.count]);
-    this.names.items[this.names.count] = NULL;
     declarations->names = this.names.items;
     declarations->nnames = this.names.count;
     this.names = (tj_words){0};

@@ -247,18 +247,24 @@ static void put_back(run *this, const tj_token *name, const arguments *given)
 
 static void expand_sources(run *this);
 
-static tj_tokens *expanded_argument(run *this, arguments *given, size_t k)
+/* The tokens [start, end) of a list, alone. */
+static void expand_list(expansion *whole, const tj_tokens *from, size_t start, size_t end,
+                        tj_tokens *out)
 {
-    argument *wanted = &given->items[k];
-    if (wanted->is_full)
-        return &wanted->full;
-    run inner = {.whole = this->whole, .out = &wanted->full};
+    run inner = {.whole = whole, .out = out};
     tj_tokens copy = {0};
-    for (size_t i = wanted->start; i < wanted->end && !this->whole->failed; i++)
-        add(this, &copy, &given->all.items[i]);
+    for (size_t i = start; i < end && !whole->failed; i++)
+        add(&inner, &copy, &from->items[i]);
     push(&inner, &copy, NULL);
     expand_sources(&inner);
     clear_run(&inner);
+}
+
+static tj_tokens *expanded_argument(run *this, arguments *given, size_t k)
+{
+    argument *wanted = &given->items[k];
+    if (!wanted->is_full)
+        expand_list(this->whole, &given->all, wanted->start, wanted->end, &wanted->full);
     wanted->is_full = true;
     return &wanted->full;
 }
@@ -476,14 +482,9 @@ static char value_of(const directive *this)
 /* The compiler reads the expression of #if by recursion, too. */
 static void check_expression(run *this, const directive *at)
 {
-    tj_tokens line = {0}, out = {0};
+    tj_tokens out = {0};
     tj_fault *fault = &this->whole->text->fault;
-    run inner = {.whole = this->whole, .out = &out};
-    for (size_t i = at->at + 2; i < at->end && !this->whole->failed; i++)
-        add(this, &line, &at->raw->items[i]);
-    push(&inner, &line, NULL);
-    expand_sources(&inner);
-    clear_run(&inner);
+    expand_list(this->whole, at->raw, at->at + 2, at->end, &out);
     if (!has_ended(this) && !tj_nesting_check(&out, true, fault))
         this->whole->failed = true;
     tj_tokens_clear(&out);

@@ -100,13 +100,11 @@ static bool check_bytes(scan *this)
 /* Directives of the assembler that make much of little. */
 static bool has_repeating_directive(const tj_token *token)
 {
-    static const char *const words[] = {"rept", "fill", "space", "skip", "org"};
-    for (size_t i = 0; i + 4 < token->length; i++)
-        for (size_t w = 0; token->text[i] == '.' && w < sizeof(words) / sizeof(*words); w++)
-            if (token->length - i - 1 >= strlen(words[w]) &&
-                !memcmp(token->text + i + 1, words[w], strlen(words[w])))
-                return true;
-    return false;
+    static const char *const words[] = {".rept", ".fill", ".space", ".skip", ".org", NULL};
+    bool found = false;
+    for (size_t w = 0; words[w] && !found; w++)
+        found = tj_bytes_hold(token->text, token->length, words[w]);
+    return found;
 }
 
 /* Token i is a / next to what ends an argument or a body: ## might make // of two. */

@@ -195,18 +195,16 @@ static bool take_tuple(parser *this)
 
 static tj_status parse_tuple(parser *this)
 {
-    tj_status status = parse_operand(this, true);
-    if (status == TJ_OK && !take(this, ","))
-        return fail_at(this, this->at, "expected ','");
-    while (status == TJ_OK && !take(this, ")")) {
-        status = parse_operand(this, true);
-        if (status == TJ_OK && !take(this, ",")) {
-            if (!take(this, ")"))
-                return fail_at(this, this->at, "expected ',' or ')'");
-            break;
-        }
+    for (bool first = true;; first = false) {
+        tj_status status = parse_operand(this, true);
+        if (status != TJ_OK)
+            return status;
+        bool goes_on = take(this, ",");
+        if (!(first && !goes_on) && take(this, ")"))
+            return TJ_OK;
+        if (!goes_on)
+            return fail_at(this, this->at, first ? "expected ','" : "expected ',' or ')'");
     }
-    return status;
 }
 
 static bool has_inout(const tj_signature *signature)

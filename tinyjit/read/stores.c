@@ -471,17 +471,11 @@ static void read_piece(reader *this, const char *start, size_t length)
 
 /* ---- the text ------------------------------------------------------------------------ */
 
-static bool starts_with(const char *line, size_t length, const char *word)
-{
-    size_t size = strlen(word);
-    return length >= size && !memcmp(line, word, size);
-}
-
 /* "#define ctype__X npy_float64" of the generated text. */
 static void take_definition(reader *this, const char *line, size_t length)
 {
     static const char word[] = "#define ctype__";
-    if (!starts_with(line, length, word))
+    if (strncmp(line, word, sizeof word - 1) != 0)
         return;
     const char *name = line + 8, *end = line + length;
     const char *blank = memchr(name, ' ', (size_t)(end - name));
@@ -498,16 +492,6 @@ static bool is_generated(const char *line, size_t length)
     return length > size && !memcmp(line + length - size, tail, size);
 }
 
-static bool has(const char *line, size_t length, const char *word)
-{
-    const char *end = line + length;
-    size_t size = strlen(word);
-    for (const char *at = line; (at = memchr(at, *word, (size_t)(end - at))); at++)
-        if ((size_t)(end - at) >= size && !memcmp(at, word, size))
-            return true;
-    return false;
-}
-
 bool tj_stores_find(tj_stores *stores, const char *text)
 {
     reader this = {.stores = stores, .text = text};
@@ -516,11 +500,11 @@ bool tj_stores_find(tj_stores *stores, const char *text)
     for (const char *line = text, *next; *line && !this.failed; line = next) {
         size_t length = strcspn(line, "\n");
         next = line + length + (line[length] == '\n');
-        if (starts_with(line, length, "#line ")) {
+        if (!strncmp(line, "#line ", 6)) {
             if (piece)
                 read_piece(&this, piece, (size_t)(line - piece));
             piece = is_generated(line, length) ? NULL : next;
-            this.declares = has(line, length, ".c_declare of ");
+            this.declares = tj_bytes_hold(line, length, ".c_declare of ");
         } else if (!piece) {
             take_definition(&this, line, length);
         }
@@ -591,7 +575,7 @@ static const char *kind_of(const char *message)
         return NULL;
     const char *type = message + sizeof before - 1, *end = strstr(type, "' and '");
     size_t length = end ? (size_t)(end - type) : 0;
-    if (has(type, length, "(*)"))
+    if (tj_bytes_hold(type, length, "(*)"))
         return "a function";
     return length && (end[-1] == '*' || end[-1] == ']') ? "a pointer or a text" : "a struct";
 }

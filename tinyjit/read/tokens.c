@@ -108,6 +108,16 @@ bool tj_token_is_joined(const tj_token *token, const char *prefix, const char *n
            !memcmp(token->text + length, name, token->length - length);
 }
 
+bool tj_bytes_hold(const char *bytes, size_t length, const char *part)
+{
+    size_t size = strlen(part);
+    const char *end = bytes + length, *at = bytes;
+    for (; (at = memchr(at, *part, (size_t)(end - at))) && (size_t)(end - at) >= size; at++)
+        if (!memcmp(at, part, size))
+            return true;
+    return false;
+}
+
 bool tj_token_directs(const tj_tokens *tokens, size_t i)
 {
     return i < tokens->count && tokens->items[i].first && tj_token_is(&tokens->items[i], "#");

@@ -56,6 +56,8 @@ bool tj_token_among(const tj_tokens *tokens, size_t i, const char *const *words)
 bool tj_token_is_name(const tj_tokens *tokens, size_t i);
 /* `prefix` and `name` joined. */
 bool tj_token_is_joined(const tj_token *token, const char *prefix, const char *name);
+/* `part` occurs in the bytes. */
+bool tj_bytes_hold(const char *bytes, size_t length, const char *part);
 /* The # of a directive. */
 bool tj_token_directs(const tj_tokens *tokens, size_t i);
 /* The index behind the directive that begins at i. */

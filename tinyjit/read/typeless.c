@@ -63,23 +63,20 @@ static size_t mate(const check *this, size_t i)
     return this->tokens->mates[i];
 }
 
-/* It has no lower-case letter: so are macros named. */
-static bool is_upper(const check *this, size_t i)
+/* It has a letter from `first` to `last`. */
+static bool has_letter(const check *this, size_t i, char first, char last)
 {
     const tj_token *token = &this->tokens->items[i];
     for (size_t k = 0; k < token->length; k++)
-        if (token->text[k] >= 'a' && token->text[k] <= 'z')
-            return false;
-    return true;
+        if (token->text[k] >= first && token->text[k] <= last)
+            return true;
+    return false;
 }
 
-static bool is_lower(const check *this, size_t i)
+/* So are macros named. */
+static bool is_upper(const check *this, size_t i)
 {
-    const tj_token *token = &this->tokens->items[i];
-    for (size_t k = 0; k < token->length; k++)
-        if (token->text[k] >= 'A' && token->text[k] <= 'Z')
-            return false;
-    return true;
+    return !has_letter(this, i, 'a', 'z');
 }
 
 /* A type of the text's own or of the prelude, as far as one can tell by its name. */
@@ -214,8 +211,8 @@ static void judge_function(check *this, size_t name, bool specified)
     bool typed = has_typed_parameter(this, open, defined);
     bool certain = !this->declared->includes && (defined || specified || typed); /* no macro */
     if (this->declared->includes && !is_upper(this, name))
-        certain =
-            defined ? typed || old || (specified && is_lower(this, name)) : typed && specified;
+        certain = defined ? typed || old || (specified && !has_letter(this, name, 'A', 'Z'))
+                          : typed && specified;
     if ((defined || declared) && certain)
         refuse(this, name, "the function");
 }
