@@ -11,16 +11,9 @@
 #include "read/expand.h"
 
 /* Words that mean something else in a loop than in a function, or may. */
-static const char *const unfit[] = {"static",
-                                    "goto",
-                                    "__func__",
-                                    "__FUNCTION__",
-                                    "__PRETTY_FUNCTION__",
-                                    "__label__",
-                                    "extern",
-                                    "__builtin_frame_address",
-                                    "__builtin_return_address",
-                                    NULL};
+static const char unfit[] =
+    "static goto __func__ __FUNCTION__ __PRETTY_FUNCTION__ __label__ extern "
+    "__builtin_frame_address __builtin_return_address";
 
 static bool is_unfit(const tj_tokens *tokens, size_t i)
 {
@@ -41,11 +34,12 @@ static bool add_return(tj_body *body, size_t start, size_t end)
  * semicolon. */
 static int read_truth(const tj_tokens *tokens, size_t *i)
 {
-    static const char *const yes[] = {"true", "1", NULL}, *const no[] = {"false", "0", NULL};
     size_t parentheses = 0;
     while (tj_token_at(tokens, ++*i, "("))
         parentheses++;
-    int truth = tj_token_among(tokens, *i, yes) ? 1 : tj_token_among(tokens, *i, no) ? 0 : -1;
+    int truth = tj_token_among(tokens, *i, "true 1")    ? 1
+                : tj_token_among(tokens, *i, "false 0") ? 0
+                                                        : -1;
     while (tj_token_at(tokens, ++*i, ")") && parentheses > 0)
         parentheses--;
     return tj_token_at(tokens, *i, ";") && !parentheses ? truth : -1;
@@ -54,14 +48,11 @@ static int read_truth(const tj_tokens *tokens, size_t *i)
 /* A statement of its own may begin at i. */
 static bool may_start(const tj_tokens *tokens, size_t i)
 {
-    static const char *const before[] = {";", "{", "}", NULL};
-    return i == 0 || tj_token_among(tokens, i - 1, before);
+    return i == 0 || tj_token_in(tokens, i - 1, ";{}");
 }
 
 bool tj_body_read(const tj_tokens *tokens, tj_body *body)
 {
-    static const char *const opening[] = {"(", "[", "{", NULL};
-    static const char *const closing[] = {")", "]", "}", NULL};
     bool fits = true, ended = false, fine = true;
     int depth = 0; /* of brackets of any kind */
     *body = (tj_body){.total = true};
@@ -76,7 +67,7 @@ bool tj_body_read(const tj_tokens *tokens, tj_body *body)
             body->total &= truth == 1;
             fine = !fits || add_return(body, tokens->items[start].start, tokens->items[i].end);
         } else {
-            depth += tj_token_among(tokens, i, opening) - tj_token_among(tokens, i, closing);
+            depth += tj_token_in(tokens, i, "([{") - tj_token_in(tokens, i, ")]}");
             fits = !is_unfit(tokens, i);
         }
     }
@@ -106,9 +97,8 @@ static bool holds_stack(const tj_token *token)
 /* Behind token i, && is a label's address rather than "and". */
 static bool wants_operand(const tj_tokens *tokens, size_t i)
 {
-    static const char *const closing[] = {")", "]", "}", NULL};
     return tj_token_at(tokens, i, "return") ||
-           (tokens->items[i].kind == TJ_TOKEN_PUNCTUATOR && !tj_token_among(tokens, i, closing));
+           (tokens->items[i].kind == TJ_TOKEN_PUNCTUATOR && !tj_token_in(tokens, i, ")]}"));
 }
 
 bool tj_body_wants_function(const tj_tokens *tokens)

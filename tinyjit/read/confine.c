@@ -450,7 +450,6 @@ static size_t count_choices(const tj_tokens *tokens, size_t at, size_t waiting)
 /* "name:" where a statement may begin. */
 static void find_labels(walk *this)
 {
-    static const char *const before[] = {"else", "do", NULL};
     const tj_tokens *tokens = this->tokens;
     size_t waiting = 0;
     for (size_t i = 0; i + 1 < tokens->count; i++) {
@@ -458,7 +457,7 @@ static void find_labels(walk *this)
         if (tj_token_is_name(tokens, i) && tj_token_at(tokens, i + 1, ":") && waiting == 0 &&
             !tj_token_at(tokens, i, "default") && !is_reserved(&tokens->items[i]) &&
             (i == 0 || tokens->items[i].first || tj_token_in(tokens, i - 1, ";{}:)") ||
-             tj_token_among(tokens, i - 1, before)) &&
+             tj_token_among(tokens, i - 1, "else do")) &&
             !is_own_label(this, &tokens->items[i]))
             tj_words_add(&this->labels, tokens->items[i].text, tokens->items[i].length);
     }

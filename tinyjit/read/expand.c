@@ -540,8 +540,7 @@ static void close_condition(run *this, const directive *at)
 /* One of #if ... #endif. False for other directives. */
 static bool read_condition(run *this, const directive *at)
 {
-    static const char *const opening[] = {"if", "ifdef", "ifndef", NULL};
-    bool opens = tj_token_among(at->raw, at->at + 1, opening);
+    bool opens = tj_token_among(at->raw, at->at + 1, "if ifdef ifndef");
     bool is_else = tj_token_is(at->word, "else"), is_elif = tj_token_is(at->word, "elif");
     if (is_elif || tj_token_is(at->word, "if"))
         check_expression(this, at);
@@ -566,17 +565,18 @@ static bool read_condition(run *this, const directive *at)
 /* "<math.h>" and its like: none of their macros makes a declaration. */
 static bool is_known_header(const tj_tokens *raw, size_t at, size_t end)
 {
-    static const char *const names[] = {
-        "alloca",  "assert", "complex", "ctype",  "errno",  "fenv",     "float",     "inttypes",
-        "iso646",  "limits", "locale",  "math",   "setjmp", "signal",   "stdalign",  "stdarg",
-        "stdbool", "stddef", "stdint",  "stdio",  "stdlib", "string",   "strings",   "tgmath",
-        "time",    "unistd", "wchar",   "wctype", "Python", "pyerrors", "stdatomic", NULL};
     bool bracket = end == at + 7 && tj_token_at(raw, at + 2, "<") && tj_token_at(raw, at + 6, ">");
     bool numpy = tj_token_at(raw, at + 2, "<") && tj_token_at(raw, at + 3, "numpy");
     bool own =
         bracket && raw->items[at + 3].length > 4 && !memcmp(raw->items[at + 3].text, "cwj_", 4);
     return numpy || own ||
-           (bracket && tj_token_among(raw, at + 3, names) && tj_token_at(raw, at + 4, "."));
+           (bracket &&
+            tj_token_among(
+                raw, at + 3,
+                "alloca assert complex ctype errno fenv float inttypes iso646 limits locale math "
+                "setjmp signal stdalign stdarg stdbool stddef stdint stdio stdlib string strings "
+                "tgmath time unistd wchar wctype Python pyerrors stdatomic") &&
+            tj_token_at(raw, at + 4, "."));
 }
 
 /* #define or #undef. */

@@ -148,13 +148,12 @@ static const char *close_level(measure *this, char closing, const tj_token *toke
 
 static void read_name(open_bracket *this, const tj_tokens *tokens, size_t i, bool after_end)
 {
-    static const char *const statements[] = {"if", "for", "do", "switch", NULL};
-    static const char *const others[] = {"return", "else", "case", "goto", NULL};
     bool statement = tj_token_word(tokens, i, TJ_STATEMENT);
-    bool begins = statement && (tj_token_among(tokens, i, statements) ||
+    bool begins = statement && (tj_token_among(tokens, i, "if for do switch") ||
                                 (!after_end && tj_token_at(tokens, i, "while")));
     bool waits = tj_token_word(tokens, i, TJ_MEASURE | TJ_EXTENSION | TJ_TYPEOF);
-    bool goes_on = begins || waits || (statement && tj_token_among(tokens, i, others));
+    bool goes_on =
+        begins || waits || (statement && tj_token_among(tokens, i, "return else case goto"));
     this->statements += begins;
     this->prefixes += waits;
     this->last = goes_on ? WANTS_OPERAND : OPERAND;
@@ -162,20 +161,15 @@ static void read_name(open_bracket *this, const tj_tokens *tokens, size_t i, boo
 
 static void read_operator(open_bracket *this, const tj_tokens *tokens, size_t i)
 {
-    static const char *const unary[] = {"-", "+", "*", "&", "&&", "!", "~", "++", "--", NULL};
-    static const char *const postfix[] = {"++", "--", NULL};
-    static const char *const assigning[] = {
-        "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", NULL};
-    static const char *const members[] = {".", "->", NULL};
     char first = *tokens->items[i].text;
     bool after_operand = this->last == OPERAND;
     this->may_be_cast = this->may_be_cast && (tj_token_at(tokens, i, "*") || first == ',');
-    if (after_operand && tj_token_among(tokens, i, postfix))
+    if (after_operand && tj_token_among(tokens, i, "++ --"))
         return;
     this->last = WANTS_OPERAND;
-    if (tj_token_among(tokens, i, members))
+    if (tj_token_among(tokens, i, ". ->"))
         return; /* still the same operand */
-    if (!after_operand && tj_token_among(tokens, i, unary)) {
+    if (!after_operand && tj_token_among(tokens, i, "- + * & && ! ~ ++ --")) {
         this->prefixes++;
         return;
     }
@@ -190,7 +184,7 @@ static void read_operator(open_bracket *this, const tj_tokens *tokens, size_t i)
     } else if (first == ':') {
         this->questions -= this->questions > 0;
     } else {
-        this->chain += tj_token_among(tokens, i, assigning);
+        this->chain += tj_token_among(tokens, i, "= += -= *= /= %= &= |= ^= <<= >>=");
     }
 }
 

@@ -123,15 +123,13 @@ static bool is_lone_slash(const tj_tokens *raw, size_t i)
  * token. */
 static int look_at_strings(const tj_tokens *raw, size_t i)
 {
-    static const char *const prefixes[] = {"L", "u", "U", "u8", NULL};
-    static const char *const stand_before[] = {"return", "sizeof", "else", "do", "include", NULL};
     if (raw->items[i - 1].kind == TJ_TOKEN_STRING)
         return tj_token_is_name(raw, i) || raw->items[i].kind == TJ_TOKEN_STRING ? JOINS : 0;
     if (raw->items[i].kind != TJ_TOKEN_STRING || !tj_token_is_name(raw, i - 1))
         return 0;
-    return tj_token_among(raw, i - 1, prefixes)       ? WIDENS
-           : tj_token_among(raw, i - 1, stand_before) ? 0
-                                                      : JOINS;
+    return tj_token_among(raw, i - 1, "L u U u8")                        ? WIDENS
+           : tj_token_among(raw, i - 1, "return sizeof else do include") ? 0
+                                                                         : JOINS;
 }
 
 /* What the token at i is of these. */

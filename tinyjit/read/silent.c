@@ -19,8 +19,8 @@ enum {
 /* "aligned(64)" or "_Alignas(64)" at i: how much is asked for. */
 static long alignment_at(const tj_tokens *tokens, size_t i)
 {
-    static const char *const words[] = {"_Alignas", "alignas", "aligned", "__aligned__", NULL};
-    if (!tj_token_is_name(tokens, i) || !tj_token_among(tokens, i, words) ||
+    if (!tj_token_is_name(tokens, i) ||
+        !tj_token_among(tokens, i, "_Alignas alignas aligned __aligned__") ||
         !tj_token_at(tokens, i + 1, "(") || !tj_token_at(tokens, i + 3, ")") ||
         tokens->items[i + 2].kind != TJ_TOKEN_NUMBER)
         return 0;
@@ -30,9 +30,8 @@ static long alignment_at(const tj_tokens *tokens, size_t i)
 /* The declaration that i is part of has static storage. */
 static bool is_static(const tj_tokens *tokens, size_t i)
 {
-    static const char *const words[] = {"static", "extern", NULL};
     while (i > 0 && !tj_token_in(tokens, i - 1, ";{}"))
-        if (tj_token_among(tokens, --i, words))
+        if (tj_token_among(tokens, --i, "static extern"))
             return true;
     return false;
 }
@@ -83,25 +82,22 @@ static bool is_constant(const tj_tokens *tokens, size_t first, size_t behind)
 /* The parentheses that end at i are those of a statement. */
 static bool ends_head(const tj_tokens *tokens, size_t i)
 {
-    static const char *const words[] = {"if", "while", "for", "switch", NULL};
     size_t open = tokens->mates[i];
-    return open > 0 && open < i && tj_token_among(tokens, open - 1, words);
+    return open > 0 && open < i && tj_token_among(tokens, open - 1, "if while for switch");
 }
 
 /* The last token of something that has a value, so that * behind it multiplies. */
 static bool ends_operand(const tj_tokens *tokens, size_t i)
 {
-    static const char *const words[] = {"return", "else", "do", "case", NULL};
     if (tj_token_at(tokens, i, ")"))
         return !ends_head(tokens, i);
     return tokens->items[i].kind == TJ_TOKEN_NUMBER || tj_token_at(tokens, i, "]") ||
-           (tj_token_is_name(tokens, i) && !tj_token_among(tokens, i, words));
+           (tj_token_is_name(tokens, i) && !tj_token_among(tokens, i, "return else do case"));
 }
 
 /* Takes what is behind. False: nothing of that kind is. */
 static bool grow_behind(place *this)
 {
-    static const char *const signs[] = {"+", "-", NULL};
     size_t next = this->behind;
     if (this->cast && tj_token_at(this->tokens, next, "[") &&
         is_constant(this->tokens, next + 1, this->tokens->mates[next])) {
@@ -112,7 +108,7 @@ static bool grow_behind(place *this)
                 (this->access && tj_token_at(this->tokens, next, ".")))) {
         this->behind = next + 2;
         this->access = true;
-    } else if (!this->access && tj_token_among(this->tokens, next, signs) &&
+    } else if (!this->access && tj_token_in(this->tokens, next, "+-") &&
                is_constant(this->tokens, next + 1, next + 2)) {
         this->behind = next + 2;
     } else {
@@ -304,12 +300,11 @@ static size_t behind_pointer(const tj_tokens *tokens, size_t i, size_t *name)
 /* The name at i is a parameter's of the list. */
 static bool is_parameter(const tj_tokens *tokens, size_t i, size_t open)
 {
-    static const char *const behind[] = {",", ")", "[", NULL};
     for (size_t k = open + 1; k < tokens->mates[open]; k++) {
         if (tj_token_at(tokens, k, "[") && tokens->mates[k] < tokens->count)
             k = tokens->mates[k];
         else if (tj_token_same(&tokens->items[i], &tokens->items[k]) &&
-                 tj_token_among(tokens, k + 1, behind))
+                 tj_token_in(tokens, k + 1, ",)["))
             return true;
     }
     return false;

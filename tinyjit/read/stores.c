@@ -31,12 +31,10 @@ static const struct {
     {"npy_float32", "float"}, {"npy_float", "float"},    {"npy_longdouble", "long double"}};
 
 /* Functions of floating point numbers alone, and their kin that end with f. */
-static const char *const functions[] = {
-    "acos",  "acosh", "asin",     "asinh", "atan",   "atan2", "atanh",     "cbrt",      "ceil",
-    "cos",   "cosh",  "copysign", "erf",   "erfc",   "exp",   "exp2",      "expm1",     "fabs",
-    "fdim",  "floor", "fma",      "fmax",  "fmin",   "fmod",  "hypot",     "lgamma",    "log",
-    "log10", "log1p", "log2",     "pow",   "rint",   "round", "nearbyint", "remainder", "sin",
-    "sinh",  "sqrt",  "tan",      "tanh",  "tgamma", "trunc", NULL};
+static const char functions[] =
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh copysign erf erfc exp exp2 "
+    "expm1 fabs fdim floor fma fmax fmin fmod hypot lgamma log log10 log1p log2 pow rint "
+    "round nearbyint remainder sin sinh sqrt tan tanh tgamma trunc";
 
 /* The value that begins at a token; type NULL: none does. */
 typedef struct beginning {
@@ -75,7 +73,7 @@ static bool is(const reader *this, size_t i, const char *spelling)
     return tj_token_at(&this->tokens, i, spelling);
 }
 
-static bool is_any(const reader *this, size_t i, const char *const *words)
+static bool is_any(const reader *this, size_t i, const char *words)
 {
     return tj_token_among(&this->tokens, i, words);
 }
@@ -83,9 +81,8 @@ static bool is_any(const reader *this, size_t i, const char *const *words)
 /* A name that is no keyword behind which an expression or a block follows. */
 static bool is_name(const reader *this, size_t i)
 {
-    static const char *const keywords[] = {"return", "else",     "goto", "case",
-                                           "sizeof", "_Alignof", "do",   NULL};
-    return tj_token_is_name(&this->tokens, i) && !is_any(this, i, keywords);
+    return tj_token_is_name(&this->tokens, i) &&
+           !is_any(this, i, "return else goto case sizeof _Alignof do");
 }
 
 /* The other bracket, or count. */
@@ -115,11 +112,9 @@ static const char *declared_type(const reader *this, const char *prefix, const c
 /* The type that the name at i is, NULL: none of these. */
 static const char *type_at(const reader *this, size_t i)
 {
-    static const char *const others[] = {"struct", "union",       "enum", "_Complex", "complex",
-                                         "->",     "__complex__", ".",    NULL};
     const tj_token *token = &this->tokens.items[i];
     const char *type = type_named(token->text, token->length);
-    if (i > 0 && is_any(this, i - 1, others))
+    if (i > 0 && is_any(this, i - 1, "struct union enum _Complex complex -> __complex__ ."))
         return NULL;
     if (!type && token->length > 7 && !memcmp(token->text, "ctype__", 7))
         return declared_type(this, "", token->text, token->length);
@@ -131,14 +126,12 @@ static const char *type_at(const reader *this, size_t i)
 /* The end of the value that begins at i; i: none that stays what it is. */
 static size_t behind_value(const reader *this, size_t start)
 {
-    static const char *const ends[] = {",", ";", ")", "]", "}", NULL};
-    static const char *const opens[] = {"(", "[", "{", NULL};
     size_t choices = 0, i = start, count = this->tokens.count;
-    for (; i < count && !is_any(this, i, ends); i++) {
+    for (; i < count && !tj_token_in(&this->tokens, i, ",;)]}"); i++) {
         choices += is(this, i, "?");
         if (is(this, i, ":") && choices-- == 0)
             return i;
-        size_t behind = is_any(this, i, opens) ? mate(this, i) : i;
+        size_t behind = tj_token_in(&this->tokens, i, "([{") ? mate(this, i) : i;
         if (behind >= count || this->tokens.items[i].kind > TJ_TOKEN_PUNCTUATOR)
             return start;
         for (; i < behind; i++)
@@ -167,10 +160,9 @@ static void note(reader *this, size_t at, const char *type, size_t name)
 /* The members of "{...}" at i, of an array. */
 static void note_members(reader *this, size_t i, const char *type, size_t name)
 {
-    static const char *const outside[] = {"{", "}", ",", "=", NULL};
     size_t end = is(this, i, "{") ? mate(this, i) : i;
     while (i < end && end < this->tokens.count) {
-        bool plain = !is_any(this, i, outside) && !is(this, i, "[");
+        bool plain = !tj_token_in(&this->tokens, i, "{},=[");
         size_t behind = is(this, i, "[") ? mate(this, i) + 1
                         : plain          ? behind_value(this, i)
                                          : i + 1;
@@ -237,11 +229,9 @@ static void enter_function(reader *this, size_t i, const char *type)
 /* The declarators that begin at i, of a type that may matter. */
 static void read_declarators(reader *this, size_t i, const char *type)
 {
-    static const char *const qualifiers[] = {"const", "volatile", "restrict", "__restrict", NULL};
-    static const char *const behind[] = {"=", ",", ";", ")", NULL};
     for (;; i++) {
         size_t depth = 0, pointers, name;
-        for (; is(this, i, "*") || is_any(this, i, qualifiers); i++)
+        for (; is(this, i, "*") || is_any(this, i, "const volatile restrict __restrict"); i++)
             depth += is(this, i, "*");
         name = i++;
         pointers = depth;
@@ -251,7 +241,7 @@ static void read_declarators(reader *this, size_t i, const char *type)
             enter_function(this, name, depth ? NULL : type);
         for (; is(this, i, "[") && mate(this, i) < this->tokens.count; i = mate(this, i) + 1)
             depth++;
-        if (!is_any(this, i, behind))
+        if (!tj_token_in(&this->tokens, i, "=,;)"))
             return;
         remember(this, name, type, depth, 0);
         if (is(this, i, "=")) {
@@ -268,12 +258,11 @@ static void read_declarators(reader *this, size_t i, const char *type)
 /* "T *name" where something begins: is it one of the variables, it is a product. */
 static bool declares_pointer(const reader *this, size_t i)
 {
-    static const char *const before[] = {";", "{", "}", "(", ",", NULL};
     size_t name = i + 1;
     while (is(this, name, "*"))
         name++;
     return name > i + 1 && is_name(this, name) && !find(this, i) &&
-           (i == 0 || is_any(this, i - 1, before) || is_name(this, i - 1));
+           (i == 0 || tj_token_in(&this->tokens, i - 1, ";{}(,") || is_name(this, i - 1));
 }
 
 /* "(*name)(" of a pointer to functions. */
@@ -286,8 +275,7 @@ static bool is_behind_parenthesis(const reader *this, size_t i)
 /* The name at i stands behind the members of a struct, or behind typeof(). */
 static bool follows_type(const reader *this, size_t i)
 {
-    static const char *const words[] = {"struct",   "union",         "typeof",      "__typeof__",
-                                        "__typeof", "__attribute__", "__attribute", NULL};
+    static const char words[] = "struct union typeof __typeof__ __typeof __attribute__ __attribute";
     size_t open = i > 0 && (is(this, i - 1, "}") || is(this, i - 1, ")")) ? mate(this, i - 1) : 0;
     return open > 0 && open < i &&
            (is_any(this, open - 1, words) || (open > 1 && is_any(this, open - 2, words)));
@@ -326,13 +314,11 @@ static void look_for_item(reader *this, size_t i)
 /* "name = value", "name[i] = value", "*name = value". */
 static void look_for_assignment(reader *this, size_t i)
 {
-    static const char *const others[] = {".", "->", NULL};
-    static const char *const before[] = {";", "{", "}", NULL};
     size_t depth = 0, behind = behind_indices(this, i, &depth);
-    if (!is(this, behind, "=") || (i > 0 && is_any(this, i - 1, others)))
+    if (!is(this, behind, "=") || (i > 0 && is_any(this, i - 1, ". ->")))
         return;
     if (i > 1 && is(this, i - 1, "*")) {
-        if (!is_any(this, i - 2, before))
+        if (!tj_token_in(&this->tokens, i - 2, ";{}"))
             return;
         depth++;
     }
@@ -346,27 +332,19 @@ static void look_for_assignment(reader *this, size_t i)
 
 static bool is_function(const reader *this, size_t i)
 {
-    if (!is_name(this, i))
-        return false;
     const tj_token *token = &this->tokens.items[i];
-    for (const char *const *name = functions; *name; name++) {
-        size_t length = strlen(*name);
-        if ((token->length == length ||
-             (token->length == length + 1 && token->text[length] == 'f')) &&
-            !memcmp(token->text, *name, length))
-            return true;
-    }
-    return false;
+    return is_name(this, i) && (tj_word_among(token->text, token->length, functions) ||
+                                (token->text[token->length - 1] == 'f' &&
+                                 tj_word_among(token->text, token->length - 1, functions)));
 }
 
 /* "sin(value)". A text may declare a function of its own by that name. */
 static void look_for_call(reader *this, size_t i)
 {
-    static const char *const others[] = {".", "->", NULL};
     size_t end = mate(this, i + 1);
     if (end >= this->tokens.count || this->redefines || !is_function(this, i))
         return;
-    if ((i > 0 && (is_name(this, i - 1) || is_any(this, i - 1, others))) || find(this, i))
+    if ((i > 0 && (is_name(this, i - 1) || is_any(this, i - 1, ". ->"))) || find(this, i))
         return;
     for (size_t at = i + 2; at < end; at = behind_value(this, at) + 1) {
         note(this, at, "double", i);

@@ -88,12 +88,20 @@ void tj_tokens_clear(tj_tokens *tokens)
     *tokens = (tj_tokens){0};
 }
 
-bool tj_token_among(const tj_tokens *tokens, size_t i, const char *const *words)
+bool tj_word_among(const char *word, size_t length, const char *words)
 {
-    for (; i < tokens->count && *words; words++)
-        if (tj_token_is(&tokens->items[i], *words))
+    const char *at = length > 0 ? strchr(words, *word) : NULL;
+    for (; at; at = strchr(at + 1, *word))
+        if ((at == words || at[-1] == ' ') && !strncmp(at, word, length) &&
+            (!at[length] || at[length] == ' '))
             return true;
     return false;
+}
+
+bool tj_token_among(const tj_tokens *tokens, size_t i, const char *words)
+{
+    return i < tokens->count &&
+           tj_word_among(tokens->items[i].text, tokens->items[i].length, words);
 }
 
 bool tj_token_is_name(const tj_tokens *tokens, size_t i)
@@ -132,16 +140,14 @@ size_t tj_tokens_behind_line(const tj_tokens *tokens, size_t i)
 
 size_t tj_tokens_behind_dead_lines(const tj_tokens *tokens, size_t at)
 {
-    static const char *const ifs[] = {"if", "ifdef", "ifndef", NULL};
-    static const char *const ends[] = {"else", "elif", "endif", NULL};
     int depth = 0;
     at = tj_tokens_behind_line(tokens, at);
     for (; at < tokens->count; at = tj_tokens_behind_line(tokens, at)) {
         if (!tj_token_directs(tokens, at))
             continue;
-        if (tj_token_among(tokens, at + 1, ifs))
+        if (tj_token_among(tokens, at + 1, "if ifdef ifndef"))
             depth++;
-        else if (depth == 0 && tj_token_among(tokens, at + 1, ends))
+        else if (depth == 0 && tj_token_among(tokens, at + 1, "else elif endif"))
             break;
         else if (tj_token_at(tokens, at + 1, "endif"))
             depth--;

@@ -51,8 +51,9 @@ static inline bool tj_token_in(const tj_tokens *tokens, size_t i, const char *by
     return i < tokens->count && tj_token_is_one(&tokens->items[i], bytes);
 }
 
-/* One of the words of a NULL-terminated list. */
-bool tj_token_among(const tj_tokens *tokens, size_t i, const char *const *words);
+/* One of these words, which have blanks between them. */
+bool tj_word_among(const char *word, size_t length, const char *words);
+bool tj_token_among(const tj_tokens *tokens, size_t i, const char *words);
 bool tj_token_is_name(const tj_tokens *tokens, size_t i);
 /* `prefix` and `name` joined. */
 bool tj_token_is_joined(const tj_token *token, const char *prefix, const char *name);

@@ -48,7 +48,7 @@ static bool is(const check *this, size_t i, const char *spelling)
     return tj_token_at(this->tokens, i, spelling);
 }
 
-static bool is_any(const check *this, size_t i, const char *const *spellings)
+static bool is_any(const check *this, size_t i, const char *spellings)
 {
     return tj_token_among(this->tokens, i, spellings);
 }
@@ -156,18 +156,14 @@ static size_t body_of(const check *this, size_t close)
 /* A value of that name is used between two tokens: no type could stand there. */
 static bool is_used(const check *this, const tj_token *name, size_t start, size_t end)
 {
-    static const char *const beside[] = {
-        "+",  "-",  "/",  "%",  "=",  "<",  ">",  "?",  "|", "&&", "||",
-        "==", "<=", ">=", "!=", "+=", "-=", "*=", "/=", "^", NULL};
-    static const char *const before[] = {"return", "[", "*", "!", "~", NULL};
-    static const char *const behind[] = {";", "]", "[", "++", "--", ".", "->", NULL};
+    static const char beside[] = "+ - / % = < > ? | && || == <= >= != += -= *= /= ^";
     for (size_t i = start; i < end; i++) {
         const tj_token *token = &this->tokens->items[i];
         bool argument =
             i > 1 && is(this, i - 1, "(") && is_own_name(this, i - 2) && !is_upper(this, i - 2);
         if (token->kind == TJ_TOKEN_NAME && tj_token_same(token, name) &&
             (argument || is_any(this, i - 1, beside) || is_any(this, i + 1, beside) ||
-             is_any(this, i - 1, before) || is_any(this, i + 1, behind)))
+             is_any(this, i - 1, "return [ * ! ~") || is_any(this, i + 1, "; ] [ ++ -- . ->")))
             return true;
     }
     return false;
@@ -204,10 +200,9 @@ static void judge_function(check *this, size_t name, bool specified)
     if (close >= count || is(this, open + 1, "*") || is(this, open + 1, "(") ||
         is_unknown(this, open + 1) || is_unknown(this, close + 1))
         return;
-    static const char *const ends[] = {";", ",", "=", "__attribute__", NULL};
     size_t body = body_of(this, close);
     bool defined = body < count, old = defined && body > close + 1;
-    bool declared = is_any(this, close + 1, ends) && !is_type_name(this, name);
+    bool declared = is_any(this, close + 1, "; , = __attribute__") && !is_type_name(this, name);
     bool typed = has_typed_parameter(this, open, defined);
     bool certain = !this->declared->includes && (defined || specified || typed); /* no macro */
     if (this->declared->includes && !is_upper(this, name))
@@ -222,11 +217,10 @@ static void judge_function(check *this, size_t name, bool specified)
 /* The `}` at i closes statements, not a type or a list. */
 static bool closes_block(const check *this, size_t i)
 {
-    static const char *const before[] = {"{", "}", ";", ":", "else", "do", NULL};
     size_t open = mate(this, i);
     if (open >= i)
         return false;
-    if (open == 0 || is_any(this, open - 1, before))
+    if (open == 0 || is_any(this, open - 1, "{ } ; : else do"))
         return true;
     if (!is(this, open - 1, ")"))
         return false;
@@ -237,10 +231,10 @@ static bool closes_block(const check *this, size_t i)
 /* A declaration can begin behind the token before i. */
 static bool may_begin(const check *this, size_t i)
 {
-    static const char *const before[] = {";", "{", "(", ",", ":", NULL};
     while (i > 0 && is_unknown(this, i - 1))
         i--;
-    return i == 0 || is_any(this, i - 1, before) || is_word(this, i - 1, TJ_EXTENSION) ||
+    return i == 0 || tj_token_in(this->tokens, i - 1, ";{(,:") ||
+           is_word(this, i - 1, TJ_EXTENSION) ||
            (is(this, i - 1, "}") && closes_block(this, i - 1));
 }
 
@@ -253,11 +247,10 @@ typedef enum setting {
 
 static setting setting_of(const check *this, size_t start)
 {
-    static const char *const statements[] = {";", "{", "}", ":", NULL};
     size_t i = start;
     while (i > 0 && !is(this, i - 1, "(")) {
         i--;
-        if (is_any(this, i, statements))
+        if (tj_token_in(this->tokens, i, ";{}:"))
             return IN_BLOCK;
         if ((is(this, i, ")") || is(this, i, "]")) && mate(this, i) < i)
             i = mate(this, i);
@@ -288,12 +281,11 @@ static void judge_parameter(check *this, size_t name)
 /* The name at i stands behind a run that says no type. */
 static void judge_name(check *this, size_t i, setting where)
 {
-    static const char *const ends[] = {"=", ";", ",", "[", NULL};
     if (is(this, i + 1, "(") && where == IN_BLOCK)
         judge_function(this, i, true);
     else if (where == IN_PARAMETERS && (is(this, i + 1, ",") || is(this, i + 1, ")")))
         judge_parameter(this, i);
-    else if (where == IN_BLOCK && is_any(this, i + 1, ends) &&
+    else if (where == IN_BLOCK && tj_token_in(this->tokens, i + 1, "=;,[") &&
              !(this->declared->includes && is_upper(this, i)) &&
              (is(this, i + 1, "=") || !is_type_name(this, i)))
         refuse(this, i, "the variable");
@@ -302,8 +294,7 @@ static void judge_name(check *this, size_t i, setting where)
 /* What stands behind a run that says no type is no name. */
 static void judge_rest(check *this, size_t i, setting where)
 {
-    static const char *const declarators[] = {"*", "(", "[", "=", ",", NULL};
-    bool declares = where == IN_BLOCK && is_any(this, i, declarators);
+    bool declares = where == IN_BLOCK && tj_token_in(this->tokens, i, "*([=,");
     if (declares || (where == IN_CAST && (is(this, i, ")") || is(this, i, "*"))))
         refuse(this, i, "");
 }

@@ -32,15 +32,15 @@ static bool includes_foreign(const tj_tokens *tokens, size_t i)
 
 static bool is_foreign(const tj_tokens *tokens, size_t i)
 {
-    static const char *const words[] = {"namespace",    "nullptr",          "static_cast",
-                                        "dynamic_cast", "reinterpret_cast", "const_cast",
-                                        "constexpr",    "noexcept",         NULL};
-    static const char *const before_names[] = {"class", "new",   "delete", "typename",
-                                               "throw", "using", NULL};
     bool colons = tj_token_at(tokens, i, ":") && tj_token_at(tokens, i + 1, ":") &&
                   !tokens->items[i + 1].spaced && !tokens->items[i + 1].first;
-    return colons || tj_token_among(tokens, i, words) || includes_foreign(tokens, i) ||
-           (tj_token_among(tokens, i, before_names) && tj_token_is_name(tokens, i + 1)) ||
+    return colons ||
+           tj_token_among(tokens, i,
+                          "namespace nullptr static_cast dynamic_cast reinterpret_cast const_cast "
+                          "constexpr noexcept") ||
+           includes_foreign(tokens, i) ||
+           (tj_token_among(tokens, i, "class new delete typename throw using") &&
+            tj_token_is_name(tokens, i + 1)) ||
            (tj_token_at(tokens, i, "template") && tj_token_at(tokens, i + 1, "<")) ||
            (tj_token_at(tokens, i, "extern") && i + 1 < tokens->count &&
             tokens->items[i + 1].kind == TJ_TOKEN_STRING) ||
@@ -50,12 +50,10 @@ static bool is_foreign(const tj_tokens *tokens, size_t i)
 /* Behind the operands of an asm, whose colons may stand together. */
 static size_t skip_asm(const tj_tokens *tokens, size_t i)
 {
-    static const char *const words[] = {"asm", "__asm", "__asm__", NULL};
-    static const char *const qualifiers[] = {"volatile", "__volatile__", "goto", "inline", NULL};
-    if (!tj_token_among(tokens, i, words))
+    if (!tj_token_among(tokens, i, "asm __asm __asm__"))
         return i;
     size_t open = i + 1;
-    while (tj_token_among(tokens, open, qualifiers))
+    while (tj_token_among(tokens, open, "volatile __volatile__ goto inline"))
         open++;
     return tj_token_at(tokens, open, "(") ? tokens->mates[open] : i;
 }
