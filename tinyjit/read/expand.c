@@ -9,7 +9,6 @@
  * Work is counted by tokens that are put somewhere; macros that make too much end it.
  */
 #include "read/expand.h"
-#include "read/nesting.h"
 
 /* An #if that is open. */
 typedef struct condition {

@@ -1,4 +1,9 @@
-/* nesting.c: brackets, and how deep a C parser descends (nesting.h).
+/* nesting.c: brackets, and how deep a C parser descends (tokens.h).
+ *
+ * libtcc is a recursive parser that ends the process when its stack is used up. So a text is
+ * measured before it sees it, behind its macros: brackets, unary operators, chains of `?:`,
+ * `=` and statements. The measure looks at the form of the text alone and errs on the large
+ * side.
  *
  * Depth is what is pending in each open bracket: operators that wait for an operand,
  * statements that wait for their end. Whether `-` is unary, or whether "(x)" is a cast,
@@ -9,7 +14,7 @@
  * that way of the two that leaves more of them open: text that is right for some
  * macros passes, text that closes too much for all of them does not.
  */
-#include "read/nesting.h"
+#include "read/tokens.h"
 
 /* What the last token leaves: an operator (an operand must come), an operand, or a
  * closing parenthesis that may have been a cast. */

@@ -12,8 +12,6 @@
 #include <stdio.h>
 
 #include "read/scan.h"
-#include "read/nesting.h"
-#include "read/typeless.h"
 
 struct tj_scanner {
     tj_expander *expander; /* owned */

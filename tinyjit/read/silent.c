@@ -1,4 +1,4 @@
-/* silent.c: what libtcc compiles in silence to something else (typeless.h).
+/* silent.c: what libtcc compiles in silence to something else (scan.h).
  *
  * One walk over the tokens looks for four constructs. Of each, the first that is found is
  * refused.
@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "read/typeless.h"
+#include "read/scan.h"
 
 /* ---- locals that ask for more alignment than libtcc gives ---------------------------- */
 

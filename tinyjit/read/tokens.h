@@ -66,6 +66,16 @@ size_t tj_tokens_behind_line(const tj_tokens *tokens, size_t i);
 /* Where the lines end that the condition at i, such as #if 0, takes out. */
 size_t tj_tokens_behind_dead_lines(const tj_tokens *tokens, size_t i);
 
+/* ---- nesting.c -------------------------------------------------------------------- */
+
+enum {
+    TJ_MAX_DEPTH = 5000 /* the parser survives 20,000 on TJ_COMPILE_STACK */
+};
+
+/* Looks for what is wrong with brackets and depth; is_expression: with depth alone, the
+ * compiler finds the brackets. Returns false without memory. */
+bool tj_nesting_check(const tj_tokens *tokens, bool is_expression, tj_fault *fault);
+
 /* ---- place.c ---------------------------------------------------------------------- */
 
 /* The place of an offset: both 1-based, columns in bytes. */

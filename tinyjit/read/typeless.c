@@ -1,4 +1,4 @@
-/* typeless.c: what has no type, where C once took int (typeless.h).
+/* typeless.c: what has no type, where C once took int (scan.h).
  *
  * libtcc still does, in silence, and numbers are cut: `const k = 2.5;` is 2. What is
  * looked for is a run of words such as `static const` with no type behind it, a function
@@ -9,7 +9,7 @@
  * macro of the text may be another one. What cannot be told is taken to be right: the
  * optimizing compiler has a look at it, too.
  */
-#include "read/typeless.h"
+#include "read/scan.h"
 
 /* The check of one text. */
 typedef struct check {

@@ -10,24 +10,8 @@
 
 static bool is_keyword(const char *name)
 {
-    static const char *const words[] = {
-        "auto",       "break",     "case",           "char",
-        "const",      "continue",  "default",        "do",
-        "double",     "else",      "enum",           "extern",
-        "float",      "for",       "goto",           "if",
-        "inline",     "int",       "long",           "register",
-        "restrict",   "return",    "short",          "signed",
-        "sizeof",     "static",    "struct",         "switch",
-        "typedef",    "union",     "unsigned",       "void",
-        "volatile",   "while",     "_Alignas",       "_Alignof",
-        "_Atomic",    "_Bool",     "_Complex",       "_Generic",
-        "_Imaginary", "_Noreturn", "_Static_assert", "_Thread_local",
-        "asm",        "typeof",    "bool",           "true",
-        "false",      "NULL"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(words[i], name))
-            return true;
-    return false;
+    size_t length = strlen(name);
+    return tj_word_of(name, length) || tj_word_among(name, length, "true false NULL");
 }
 
 /* "output", "output0", "output1", ... */
