@@ -1,16 +1,16 @@
 /* body.c: how a slice's text ends, seen without compiling it (body.h).
  *
  * A body that runs through to a last `return true;` can stand in the loop
- * itself: the last return goes away, `return false;` leaves the loop. Such a
- * body is called direct. Only what this file fully understands is: directives,
- * jumps, and what belongs to a function of its own (statics, its name, its
- * stack) are left to the compiler. Returns that macros hide are not seen here,
- * as those of headers could not be; the loop is written so that they do not compile.
+ * itself: the last return goes away, and `return false;` leaves the loop. Such a
+ * body is called direct. A body is direct only if this file understands all of it:
+ * directives, jumps, and what needs a function of its own (statics, its name, its
+ * stack) are left to the compiler. Returns that macros hide are not seen here; the
+ * loop is written so that they do not compile.
  */
 #include "read/body.h"
 #include "read/expand.h"
 
-/* Words that mean something else in a loop than in a function, or may. */
+/* Words that mean, or may mean, something else in a loop than in a function. */
 static const char unfit[] =
     "static goto __func__ __FUNCTION__ __PRETTY_FUNCTION__ __label__ extern "
     "__builtin_frame_address __builtin_return_address";
@@ -82,9 +82,9 @@ void tj_body_clear(tj_body *body)
     *body = (tj_body){0};
 }
 
-/* What takes stack until its function returns, or comes back to a function: in a loop
- * each slice would take more, and no compiler makes an inline function of it. Part of
- * the name, as macros of other libraries have it: g_alloca, strdupa, sigsetjmp. */
+/* The name of what takes stack until its function returns, or jumps back into a function. In
+ * a loop each slice would take more, and no compiler inlines a function that has it. Part of a
+ * name is enough, because macros of other libraries have such names: g_alloca, sigsetjmp. */
 static bool holds_stack(const tj_token *token)
 {
     static const char *const parts[] = {"alloca", "strdupa", "strndupa", "setjmp", NULL};
@@ -94,7 +94,7 @@ static bool holds_stack(const tj_token *token)
     return found;
 }
 
-/* Behind token i, && is a label's address rather than "and". */
+/* && after token i takes the address of a label: it cannot be "and". */
 static bool wants_operand(const tj_tokens *tokens, size_t i)
 {
     return tj_token_at(tokens, i, "return") ||

@@ -1,14 +1,14 @@
 /* confine.c: what a text must not do that stands in a block (confine.h).
  *
- * The way out of a block leads through its cleanup, and through those around it. So
- * `return` is not for such a text, nor are break, continue and goto that leave it,
- * and what begins may fail only by the failure code of its own block.
+ * The way out of a block leads through its cleanup, and through those around it. So such a
+ * text must not use `return`, nor break, continue and goto that leave it, and it may fail only
+ * by the failure code of its own block.
  *
- * To find that, the statements are walked through without compiling them: which loops a
- * `break` stands in, and which labels are the text's own. What cannot be told, because
- * macros of headers or conditions hide it, is taken to be right: in the generated text the
- * compiler has the last word, as no loop and no function that one could return from
- * surrounds it.
+ * To check that, this file walks through the statements without compiling them. It knows which
+ * loops a `break` stands in and which labels are the text's own. Macros of headers and
+ * conditions can hide such a statement; then the text is accepted here, and the compiler has
+ * the last word: in the generated text there is no loop around it, and no function that one
+ * could return from.
  */
 #include "read/confine.h"
 
@@ -31,14 +31,14 @@ typedef struct walk {
     tj_words labels;  /* owned: its own ones */
     size_t at;        /* the token at hand */
     size_t statement; /* the first token of the statement at hand */
-    size_t blamed;    /* where the macro's name ends that was the last to be blamed */
+    size_t blamed;    /* where the name of the macro ends that was blamed last */
     char *frames;     /* owned: brackets and statements without end, the innermost last */
     size_t count, capacity;
     bool starts;        /* a statement begins here */
     bool ended;         /* one has just ended: `else` and `while` may go on with it */
     bool header;        /* ( begins a header */
     bool labels_case;   /* : ends a case */
-    bool loose;         /* ways through conditions: loops cannot be told */
+    bool loose;         /* there were conditions: loops are not certain */
     bool failed_before; /* a failure code was met */
     bool failed;        /* no memory */
 } walk;
@@ -85,7 +85,7 @@ static const char *fault_of(const tj_graph_text *text, effect does, int block)
     return faults[does];
 }
 
-/* What a macro makes is said once, and of the macro. */
+/* A fault in what a macro makes is reported once, at the macro. */
 static void blame(walk *this, const tj_token *token, const char *fault)
 {
     const tj_piece *piece = this->text->piece;
@@ -179,7 +179,8 @@ static void end_statement(walk *this)
 
 /* ---- names that are not the text's own ------------------------------------------ */
 
-/* False where there is anything else. What is too large for a block's number stays so. */
+/* False where there is anything but digits. A number that is too large for a block stays too
+ * large. */
 static bool read_digits(const char *bytes, size_t length, long *number)
 {
     *number = 0;

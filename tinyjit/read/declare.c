@@ -1,10 +1,10 @@
 /* declare.c: reading a text that only declares variables and types.
  *
- * Such a text must be able to become locals of a function as well as members of
- * a struct with its typedefs in front. So every declaration is taken apart as far
- * as needed to know what it is and which names it declares; what has no place in
- * a struct is refused. Both halves keep the lines of the text: what belongs to
- * the other half becomes blanks.
+ * Such a text must be able to become local variables of a function, and also members of
+ * a struct with its typedefs in front. So every declaration is taken apart as far as needed
+ * to know what it is and which names it declares. What has no place in a struct is refused.
+ * Both halves, typedefs and members, keep the lines of the text: what belongs to the other
+ * half becomes blanks.
  */
 #include <string.h>
 
@@ -89,8 +89,8 @@ static size_t skip_definition(const reader *this, size_t at, size_t end)
     return at < end ? at : end;
 }
 
-/* A name that is no keyword, with no type before it: the type, perhaps a macro
- * with arguments. */
+/* A name that is no keyword, with no type before it, is the type. It may be a macro with
+ * arguments. */
 static size_t skip_type_name(const reader *this, size_t at, size_t end)
 {
     at++;
@@ -172,8 +172,8 @@ static bool check_enumerators(reader *this, size_t open)
     return fine;
 }
 
-/* Tags and enumerators are names of the whole block, those of types in types too. Tags
- * that are only used may be anybody's. `bare`: nothing is declared but a type. */
+/* Tags and enumerators are names of the whole block, also those of types within types. Tags
+ * that are only used may have any name. `bare`: only a type is declared. */
 static bool check_tags(reader *this, size_t at, size_t end, bool bare)
 {
     const tj_tokens *tokens = &this->tokens;
@@ -193,7 +193,7 @@ static bool check_tags(reader *this, size_t at, size_t end, bool bare)
     return fine;
 }
 
-/* Names in the size of an array: those of variables make it a variable one. */
+/* Checks the size of an array: names of variables would make its length variable. */
 static bool check_size(reader *this, size_t open)
 {
     const tj_tokens *tokens = &this->tokens;
@@ -272,8 +272,7 @@ static size_t declarator_end(const reader *this, size_t at, size_t end)
 
 /* ---- declarations ----------------------------------------------------------- */
 
-/* Copies the tokens [from, to) and what is between them to where they are in
- * the original. */
+/* Copies the tokens [from, to), and what is between them, to the same place in a half. */
 static void keep(reader *this, char *half, size_t from, size_t to)
 {
     size_t start = this->tokens.items[from].start, end = this->tokens.items[to - 1].end;
@@ -343,7 +342,7 @@ static void read_all(reader *this)
     }
 }
 
-/* As many bytes, blank but for the ends of lines. */
+/* A text of the same length that has only blanks and the ends of lines. */
 static char *blank_copy(const tj_piece *piece)
 {
     char *copy = tj_realloc(NULL, 0, piece->length + 1);

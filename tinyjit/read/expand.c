@@ -1,12 +1,12 @@
 /* expand.c: macros, put into effect (expand.h).
  *
- * As a preprocessor does it: arguments are expanded, put in place, and the result is
- * read again together with what follows; a macro's name in what it makes itself is
- * none. What a macro of an included file is stays a name. Where a definition stands in
- * a condition that is over, the last one counts, and what it makes is marked as
- * doubtful.
+ * This works as a preprocessor does: arguments are expanded and put in place, and the result
+ * is read again together with what follows. In what a macro makes, its own name is no macro.
+ * Macros of included files are not known: their names stay names. Where a macro was defined
+ * under a condition that has ended, the last definition counts, and what it makes is marked
+ * as doubtful.
  *
- * Work is counted by tokens that are put somewhere; macros that make too much end it.
+ * Each token that is put somewhere counts as work; macros that make too much work end it.
  */
 #include "read/expand.h"
 
@@ -63,7 +63,7 @@ typedef struct source {
 /* Tokens on their way into effect: of a text, an argument, the expression of a condition. */
 typedef struct run {
     expansion *whole;
-    bool reads_text; /* behind the sources */
+    bool reads_text; /* after the sources */
     source *sources; /* owned: the innermost last */
     size_t count, capacity;
     tj_tokens *out;
@@ -113,7 +113,7 @@ static void add(run *this, tj_tokens *to, const tj_token *token)
         this->whole->failed = true;
 }
 
-/* The same for what a macro has to do with. */
+/* The same for tokens that a macro makes or reads. */
 static void add_counted(run *this, tj_tokens *to, const tj_token *token)
 {
     if (++this->whole->work > this->whole->most_work)
@@ -128,7 +128,7 @@ static void put_mark(run *this, tj_token_kind kind, const tj_token *place)
         &(tj_token){.kind = kind, .text = "", .start = place->start, .end = place->end});
 }
 
-/* Takes the list over. */
+/* Takes over the list. */
 static void push(run *this, tj_tokens *tokens, tj_macro *from)
 {
     if (!tj_grow(&this->sources, this->count, &this->capacity, sizeof *this->sources)) {
@@ -235,7 +235,7 @@ static bool read_arguments(run *this, const tj_macro *to, arguments *given)
     return depth == 0;
 }
 
-/* What did not become an argument stands as it was written. */
+/* The parentheses did not end: what was read stays as it was written. */
 static void put_back(run *this, const tj_token *name, const arguments *given)
 {
     add(this, this->out, name);
@@ -289,7 +289,7 @@ static void add_made(filling *this, const tj_token *token)
     add_counted(this->run, &this->made, &made);
 }
 
-/* Of a body, not of an argument. */
+/* A token of the body: its place is that of the name. */
 static tj_token at_name(const filling *this, const tj_token *token)
 {
     tj_token made = *token;
@@ -300,7 +300,7 @@ static tj_token at_name(const filling *this, const tj_token *token)
     return made;
 }
 
-/* One token of the last one and this one; where there is none such, both. */
+/* Makes one token of the last one and this one. Where that is no token, both stay. */
 static void paste(filling *this, const tj_token *token)
 {
     expansion *whole = this->run->whole;
@@ -393,7 +393,7 @@ static size_t fill_token(filling *this, size_t i)
     return i + quotes;
 }
 
-/* The macro is in effect: its condition is open still. */
+/* The macro is certainly in effect: its condition is still open, or there is none. */
 static bool is_certain(const expansion *this, const tj_macro *macro)
 {
     bool certain = macro->branch == 0;
@@ -478,7 +478,7 @@ static char value_of(const directive *this)
                                                                    : '?';
 }
 
-/* The compiler reads the expression of #if by recursion, too. */
+/* The compiler reads the expression of #if by recursion, too: it must not be too deep. */
 static void check_expression(run *this, const directive *at)
 {
     tj_tokens out = {0};

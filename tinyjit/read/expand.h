@@ -14,9 +14,9 @@ enum {
 typedef struct tj_expander tj_expander;
 
 /* A text behind its macros, without directives. Conditions are not evaluated, except
- * `#if 0`, `#if 1` and `#ifdef __cplusplus`: what they take out is not there, all other
- * ways are, between tokens of kinds of their own. Tokens that macros make live as long
- * as the expander. */
+ * `#if 0`, `#if 1` and `#ifdef __cplusplus`: what they take out is left out. All other
+ * branches are there, between tokens of kinds of their own. Tokens that macros make live as
+ * long as the expander. */
 typedef struct tj_expanded {
     tj_tokens raw;    /* owned: as it was written */
     tj_tokens tokens; /* owned; spells nothing itself */
@@ -30,8 +30,8 @@ void tj_expander_free(tj_expander *expander);
  * memory; to be cleared in any case. */
 bool tj_expand(tj_expander *expander, const tj_piece *piece, tj_expanded *expanded);
 void tj_expanded_clear(tj_expanded *expanded);
-/* Something was included that may define any macro and type: not one of the headers
- * that C, POSIX, CPython and NumPy know. */
+/* A file was included that may define any macro and type: none of the headers of C, POSIX,
+ * CPython and NumPy. */
 bool tj_expander_includes(const tj_expander *expander);
 
 #endif

@@ -1,8 +1,7 @@
 /* lexer.c: C text as tokens (lexer.h).
  *
- * Bytes are read through `peek`, which steps over line continuations, so that
- * the rest need not know of them. Tokens point into the text; only one that
- * spans lines is copied.
+ * Bytes are read through `peek`, which skips line continuations, so that the rest need not
+ * know of them. Tokens point into the text; only those that span lines are copied.
  */
 #include <string.h>
 

@@ -23,10 +23,10 @@ typedef enum tj_token_kind {
     TJ_TOKEN_BAD,     /* the quote of a string or character constant without end */
     TJ_TOKEN_COMMENT, /* a comment without end; END comes next */
     /* behind macros (expand.h), without text */
-    TJ_TOKEN_DOUBT, /* what a macro makes that may be another one follows */
+    TJ_TOKEN_DOUBT, /* what follows is made by a macro that may have another definition */
     TJ_TOKEN_IF,    /* a condition begins ... */
-    TJ_TOKEN_ELSE,  /* ... one way ends and another begins ... */
-    TJ_TOKEN_WAY,   /* ... one way ends and none begins, or there is an empty one ... */
+    TJ_TOKEN_ELSE,  /* ... one branch ends and another begins ... */
+    TJ_TOKEN_WAY,   /* ... a branch ends and none begins, or there may be an empty one ... */
     TJ_TOKEN_ENDIF
 } tj_token_kind;
 
@@ -61,8 +61,8 @@ typedef struct tj_token {
     bool spaced : 1;   /* white space comes before it */
     /* behind macros: */
     bool made : 1;     /* of a macro's body: its place is the macro's name in the text */
-    bool plain : 1;    /* a macro's name in what it makes itself: no macro any more */
-    bool doubtful : 1; /* of a macro that may be another one */
+    bool plain : 1;    /* a macro's name in what that macro makes: no macro any more */
+    bool doubtful : 1; /* of a macro that may have another definition */
 } tj_token;
 
 typedef struct tj_lexer {

@@ -1,7 +1,7 @@
 /* macros.c: a table of macros (macros.h).
  *
- * Most names are no macros: a filter says so without looking for them. A macro's text is
- * read when it is used for the first time.
+ * Most names are no macros; for most of these, a filter shows it without a search. The text of
+ * a macro is read when it is used for the first time.
  */
 #include <stdint.h>
 
@@ -96,7 +96,7 @@ static void read_parameters(tj_macro *this)
     this->body = close + 1;
 }
 
-/* Has the macro's text read. False without memory. */
+/* Reads the macro's text unless that is done. Returns false without memory. */
 static bool prepare(tj_macro *this)
 {
     if (this->body > 0)
@@ -132,8 +132,8 @@ size_t tj_macro_parameter(const tj_macro *this, size_t i)
 
 /* ---- the prelude ------------------------------------------------------------------ */
 
-/* The macros with parameters that every unit begins with; the others are small. The
- * prelude has no comments and nothing in front of a #. */
+/* Defines the macros of the prelude that have parameters; the others make little text. The
+ * prelude has no comments, and nothing stands in front of a #. */
 static bool define_prelude(tj_macros *macros)
 {
     static const char directive[] = "\n#define ";

@@ -16,8 +16,8 @@ typedef struct tj_macro {
     bool busy;             /* in effect: its name is none */
 } tj_macro;
 
-/* The branch of the macros of the prelude: which of several is in effect depends on
- * conditions there. */
+/* The branch of all macros of the prelude: conditions there decide which of several
+ * definitions is in effect. */
 #define TJ_PRELUDE_BRANCH SIZE_MAX
 
 /* Macros by their names, with those of the prelude. Definitions live as long as the
@@ -30,7 +30,7 @@ void tj_macros_free(tj_macros *macros);
 bool tj_macros_define(tj_macros *macros, const char *text, size_t length, const tj_token *name,
                       size_t branch);
 bool tj_macros_undefine(tj_macros *macros, const tj_token *name);
-/* NULL: it is no macro. *fine becomes false without memory. */
+/* Returns NULL where it is no macro, and without memory: then *fine becomes false. */
 tj_macro *tj_macros_find(tj_macros *macros, const tj_token *name, bool *fine);
 /* The parameter that token i of the body is, or the number of parameters. */
 size_t tj_macro_parameter(const tj_macro *macro, size_t i);

@@ -5,14 +5,14 @@
  * `=` and statements. The measure looks at the form of the text alone and errs on the large
  * side.
  *
- * Depth is what is pending in each open bracket: operators that wait for an operand,
- * statements that wait for their end. Whether `-` is unary, or whether "(x)" is a cast,
- * is often not to be seen without knowing the types; in doubt the deeper reading counts.
- * What that refuses wrongly is a single expression of thousands of terms.
+ * Depth counts what is pending in each open bracket: operators that wait for an operand,
+ * statements that wait for their end. Without knowing the types one often cannot see whether
+ * `-` is unary, or whether "(x)" is a cast; in doubt the deeper reading counts. The only text
+ * that this refuses wrongly is a single expression of thousands of terms.
  *
- * After #else the brackets are as they were at #if, and behind #endif they are as after
- * that way of the two that leaves more of them open: text that is right for some
- * macros passes, text that closes too much for all of them does not.
+ * At #else the brackets are again as they were at #if. After #endif they are as at the end of
+ * the branch that leaves more of them open. So a text that is right for some macros passes,
+ * and a text that closes too much for all of them does not.
  */
 #include "read/tokens.h"
 
@@ -71,7 +71,7 @@ static void clear_levels(brackets *this)
     *this = (brackets){0};
 }
 
-/* What `to` held is freed. */
+/* Frees what `to` held. */
 static void copy_levels(measure *this, brackets *to, const brackets *from)
 {
     clear_levels(to);
@@ -202,7 +202,7 @@ static void join_level(open_bracket *this, const open_bracket *other)
     this->statements = larger(this->statements, other->statements);
 }
 
-/* Of two ways keeps the one with more open brackets, and the larger figures of both. */
+/* Keeps the branch with more open brackets, and the larger figures of both. */
 static void join_levels(measure *this, brackets *best)
 {
     brackets *now = &this->levels;
@@ -222,7 +222,7 @@ static void join_levels(measure *this, brackets *best)
     best->loose |= now->loose || now->count != best->count;
 }
 
-/* Conditions come in pairs: the expansion has seen to that. */
+/* Conditions come in pairs: expand.c has checked that. */
 static void read_condition(measure *this, tj_token_kind kind)
 {
     if (kind == TJ_TOKEN_IF) {

@@ -13,11 +13,11 @@ typedef enum tj_scope {
 /* What the texts of one unit share while they are scanned, in order. */
 typedef struct tj_scanner tj_scanner;
 
-/* It knows the macros of the environment (NULL: none). What is wrong with them becomes a
- * message. NULL without memory; messages say so, too. */
+/* The scanner knows the macros of the environment (NULL: none); faults in them become
+ * messages. Returns NULL without memory; messages->failed is set then. */
 tj_scanner *tj_scanner_new(const tj_environment *environment, tj_messages *messages);
 void tj_scanner_free(tj_scanner *scanner);
-/* tj_scan_check() for a text that stands behind those scanned before. */
+/* As tj_scan_check(), for a text that follows those scanned before. */
 tj_status tj_scanner_check(tj_scanner *scanner, const tj_piece *piece, tj_scope scope,
                            tj_messages *messages);
 /* The text that was scanned last, until the next one. */

@@ -44,10 +44,10 @@ static size_t find_aligned(const tj_tokens *tokens, size_t i, bool inside)
 
 /* ---- memory whose address is written as a number ------------------------------------- */
 
-/* libtcc cuts it to 32 bits and accesses another place: `*(double *)0x7f1234567890 = 1`. So
- * it does with some of what is read, as `1 + *(double *)0x7f1234567890`, and with no pointer
- * that is a variable. What is looked for is a number, with casts and constants around it, and
- * then an access. */
+/* libtcc cuts it to 32 bits and accesses another place: `*(double *)0x7f1234567890 = 1`. It
+ * does the same with some reads, such as `1 + *(double *)0x7f1234567890`, but not with pointers
+ * that are variables. We look for a number with casts and constants around it, and then an
+ * access. */
 
 /* An expression that grows around a number. */
 typedef struct place {
@@ -58,7 +58,7 @@ typedef struct place {
     bool access;  /* this is what lies there */
 } place;
 
-/* More than libtcc keeps, which extends the sign. */
+/* More than the 31 bits that libtcc keeps; it extends the sign. */
 static bool is_far(const tj_tokens *tokens, size_t i)
 {
     static const char digits[] = "0123456789abcdefABCDEFxXuUlL";
@@ -155,12 +155,12 @@ static size_t find_address(const tj_tokens *tokens, size_t i, bool inside)
 
 /* ---- arrays of 2 GiB and more -------------------------------------------------------- */
 
-/* libtcc counts their bytes in 32 bits: `char a[65536][65537]` gets 64 KiB. What is looked
- * for is two words in a row, as in `double a`, with brackets behind them; dims that name
- * something count as one. */
+/* libtcc counts their bytes in 32 bits: `char a[65536][65537]` gets 64 KiB. We look for two
+ * words in a row, as in `double a`, and brackets after them. A dim that names something counts
+ * as 1. */
 
-/* Bytes of an item; of a type that is not listed a guess, as a wrong size is worse than an
- * array on the heap. */
+/* Bytes of an item of a type that is not listed: a large guess. To refuse an array wrongly, so
+ * that it moves to the heap, is better than to let one pass with a wrong size. */
 enum {
     UNKNOWN = 16
 };
@@ -210,7 +210,7 @@ static double product(const tj_tokens *tokens, size_t *at, size_t end)
     return value;
 }
 
-/* Sums and shifts; what follows that is neither is left out. */
+/* Sums and shifts. It ends at any other operator. */
 static double sum(const tj_tokens *tokens, size_t *at, size_t end)
 {
     double value = product(tokens, at, end);
@@ -230,7 +230,7 @@ static double sum(const tj_tokens *tokens, size_t *at, size_t end)
     return value;
 }
 
-/* Items of what the brackets from `at` on declare; *at: behind them. */
+/* How many items the brackets from `at` on declare; *at moves behind them. */
 static double items_of(const tj_tokens *tokens, size_t *at)
 {
     double items = 1;
@@ -279,11 +279,11 @@ static size_t find_large(const tj_tokens *tokens, size_t i, bool inside)
     return two || pointer ? large_declarator(tokens, i + 1) : tokens->count;
 }
 
-/* ---- parameters that point to rows of a length that another one says ----------------- */
+/* ---- parameters that point to rows whose length is another parameter ----------------- */
 
-/* libtcc takes the length of `double (*a)[n]` from a place on the stack that nothing has
- * set, where a[][n], the same type, is right. Of a definition's own parameters only: a local
- * pointer is fine. */
+/* libtcc reads the length of `double (*a)[n]` from a place on the stack that nothing has set.
+ * For a[][n], which is the same type, it does not. Only parameters of a definition are
+ * concerned: a local pointer is fine. */
 
 /* The token behind the declarator `(*restrict a)` that begins at i, whose name is at *name;
  * 0: there is none. */
@@ -297,7 +297,7 @@ static size_t behind_pointer(const tj_tokens *tokens, size_t i, size_t *name)
     return tj_token_is_name(tokens, *name) && *name + 1 == end ? end + 1 : 0;
 }
 
-/* The name at i is a parameter's of the list. */
+/* The name at i is that of a parameter in the list. */
 static bool is_parameter(const tj_tokens *tokens, size_t i, size_t open)
 {
     for (size_t k = open + 1; k < tokens->mates[open]; k++) {
@@ -310,7 +310,7 @@ static bool is_parameter(const tj_tokens *tokens, size_t i, size_t open)
     return false;
 }
 
-/* Some dim from `at` on is said by a parameter. */
+/* Some dim from `at` on names a parameter. */
 static bool is_variable(const tj_tokens *tokens, size_t at, size_t open)
 {
     for (; tj_token_at(tokens, at, "["); at = tokens->mates[at] + 1)

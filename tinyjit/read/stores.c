@@ -1,15 +1,14 @@
 /* stores.c: where a text gives a value to what is a floating point number or a truth
  * (stores.h).
  *
- * One pass over the tokens of each piece of the user's text, directives left out, with
- * the variables that its declarations name. A declaration is known by two names in a row,
- * or by a name, asterisks and a name where a statement or a parameter begins; of what
- * could be one, nothing but the name is kept, so that it hides another of that name.
- * item__X is known by the #define of its type in the generated text.
+ * This is one pass over the tokens of each piece of the user's text, without its directives.
+ * It remembers the variables that declarations name. Two names in a row are a declaration, and
+ * so are a name, asterisks and a name where a statement or a parameter begins. Where this is
+ * not certain, only the name is kept, so that it hides another variable of that name. The type
+ * of item__X is known from a #define in the generated text.
  *
- * __builtin_choose_expr() in front takes exactly one value: a comma, or the end of a
- * statement, that a macro brings is an error there, upon which compile.c compiles the
- * text as it is.
+ * __builtin_choose_expr() takes exactly one value. If a macro brings a comma or the end of a
+ * statement, that is an error there, and compile.c then compiles the text as it is.
  */
 #include "read/stores.h"
 

@@ -29,13 +29,13 @@ typedef struct tj_stores {
  * memory; to be cleared in any case. */
 bool tj_stores_find(tj_stores *stores, const char *text);
 void tj_stores_clear(tj_stores *stores);
-/* Appends the text, the first `count` values as libtcc refuses them if they are no
- * numbers, in the same lines. */
+/* Appends the text on the same lines, with the first `count` values written so that libtcc
+ * refuses them if they are no numbers. */
 void tj_stores_write(const tj_stores *stores, const char *text, size_t count, tj_text *out);
 /* The line of the user's in which the value begins. */
 int tj_store_line(const tj_store *store, const char *text);
-/* What libtcc says of such a value in the user's words, owned; NULL: it is about something
- * else, or without memory. */
+/* Rewords what libtcc says of such a value for the user; owned. NULL where its message is
+ * about something else, and without memory. */
 char *tj_store_explain(const tj_store *store, const char *text, const char *message);
 
 #endif

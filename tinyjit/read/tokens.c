@@ -1,7 +1,7 @@
 /* tokens.c: a C text as an array of tokens (tokens.h).
  *
- * Brackets are paired by one stack, without regard to conditions; those of
- * directives are left alone: they are their own mates.
+ * Brackets are paired by one stack, whatever the conditions around them. Brackets in
+ * directives are not paired: they are their own mates.
  */
 #include "read/tokens.h"
 
@@ -44,7 +44,7 @@ bool tj_tokens_list(tj_tokens *this, const char *text, size_t length)
     return fine;
 }
 
-/* The open brackets are a list through mates: each holds the one around it. */
+/* Until a bracket is closed, its mate is the open bracket around it. */
 bool tj_tokens_pair(tj_tokens *this)
 {
     this->mates = tj_alloc_zeroed(this->count + 1, sizeof *this->mates);

@@ -7,14 +7,14 @@
 #include "read/lexer.h"
 
 enum {
-    TJ_MAX_CONDITIONS = 64 /* that are open, as in libtcc */
+    TJ_MAX_CONDITIONS = 64 /* open at a time, as in libtcc */
 };
 
 typedef struct tj_tokens {
     tj_token *items; /* owned; without NEWLINE and END: `first` says where lines begin */
     size_t *mates;   /* owned: of brackets, the index of the other one, or count */
     size_t count, capacity;
-    tj_words spelled; /* owned: those that span lines */
+    tj_words spelled; /* owned: the spellings of those that span lines */
 } tj_tokens;
 
 /* What is wrong with a text, and where. */
@@ -30,7 +30,7 @@ bool tj_tokens_list(tj_tokens *tokens, const char *text, size_t length);
 /* Appends a copy. Returns false without memory. */
 bool tj_tokens_add(tj_tokens *tokens, const tj_token *token);
 void tj_tokens_clear(tj_tokens *tokens);
-/* Finds the mates, of which there are none yet. Returns false without memory. */
+/* Finds the mates; there must be none yet. Returns false without memory. */
 bool tj_tokens_pair(tj_tokens *tokens);
 
 /* Token i exists and is spelled so. */
@@ -55,15 +55,15 @@ static inline bool tj_token_in(const tj_tokens *tokens, size_t i, const char *by
 bool tj_word_among(const char *word, size_t length, const char *words);
 bool tj_token_among(const tj_tokens *tokens, size_t i, const char *words);
 bool tj_token_is_name(const tj_tokens *tokens, size_t i);
-/* `prefix` and `name` joined. */
+/* It is `prefix` and `name` joined. */
 bool tj_token_is_joined(const tj_token *token, const char *prefix, const char *name);
 /* `part` occurs in the bytes. */
 bool tj_bytes_hold(const char *bytes, size_t length, const char *part);
-/* The # of a directive. */
+/* Token i is the # of a directive. */
 bool tj_token_directs(const tj_tokens *tokens, size_t i);
 /* The index behind the directive that begins at i. */
 size_t tj_tokens_behind_line(const tj_tokens *tokens, size_t i);
-/* Where the lines end that the condition at i, such as #if 0, takes out. */
+/* The index behind the lines that the condition at i, such as #if 0, takes out. */
 size_t tj_tokens_behind_dead_lines(const tj_tokens *tokens, size_t i);
 
 /* ---- nesting.c -------------------------------------------------------------------- */

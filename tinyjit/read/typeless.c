@@ -1,13 +1,12 @@
 /* typeless.c: what has no type, where C once took int (scan.h).
  *
- * libtcc still does, in silence, and numbers are cut: `const k = 2.5;` is 2. What is
- * looked for is a run of words such as `static const` with no type behind it, a function
- * whose head begins with its own name, and parameters of the old style that nothing
- * declares.
+ * libtcc still does, in silence, and numbers are cut: `const k = 2.5;` is 2. We look for
+ * words such as `static const` with no type after them, for functions whose head begins with
+ * their own name, and for parameters of the old style that nothing declares.
  *
- * A name may be a type or a macro of an included file, which nobody sees here, and a
- * macro of the text may be another one. What cannot be told is taken to be right: the
- * optimizing compiler has a look at it, too.
+ * A name may be a type or a macro of an included file, which is not read here, and a macro of
+ * the text may have another definition. Where it is not certain that a type is missing, the
+ * text is accepted: the optimizing compiler checks it, too.
  */
 #include "read/scan.h"
 
@@ -37,7 +36,7 @@ static bool is_typed(const check *this, size_t i)
            (tj_token_at(this->tokens, i, "_Atomic") && tj_token_at(this->tokens, i + 1, "("));
 }
 
-/* A name of the user's, or of what was included. */
+/* A name that is no keyword: the user's, or one of an included file. */
 static bool is_own_name(const check *this, size_t i)
 {
     return tj_token_is_name(this->tokens, i) && this->tokens->items[i].word == TJ_NO_WORD;
@@ -73,13 +72,13 @@ static bool has_letter(const check *this, size_t i, char first, char last)
     return false;
 }
 
-/* So are macros named. */
+/* Macros have such names. */
 static bool is_upper(const check *this, size_t i)
 {
     return !has_letter(this, i, 'a', 'z');
 }
 
-/* A type of the text's own or of the prelude, as far as one can tell by its name. */
+/* A type of the text or of the prelude, as far as its name tells. */
 static bool is_type_name(const check *this, size_t i)
 {
     const tj_token *token = &this->tokens->items[i];
@@ -153,7 +152,7 @@ static size_t body_of(const check *this, size_t close)
     return is(this, i, "{") && is(this, i - 1, ";") ? i : count;
 }
 
-/* A value of that name is used between two tokens: no type could stand there. */
+/* Between two tokens the name is used as a value, where no type could stand. */
 static bool is_used(const check *this, const tj_token *name, size_t start, size_t end)
 {
     static const char beside[] = "+ - / % = < > ? | && || == <= >= != += -= *= /= ^";
@@ -177,7 +176,7 @@ static bool is_among(const check *this, const tj_token *name, size_t start, size
     return false;
 }
 
-/* Parameters of an old definition, "(a, b)" at `open`, that no declaration names. */
+/* Refuses parameters of an old definition, "(a, b)" at `open`, that no declaration names. */
 static void check_old_parameters(check *this, size_t open, bool begins)
 {
     size_t close = mate(this, open), body = body_of(this, close);
@@ -192,8 +191,8 @@ static void check_old_parameters(check *this, size_t open, bool begins)
     }
 }
 
-/* "name(...)" with no type in front: is that the head of a function? `specified`: there
- * is `static` or its like in front. */
+/* Refuses "name(...)" with no type in front if it is the head of a function. `specified`:
+ * `static` or a similar word is in front. */
 static void judge_function(check *this, size_t name, bool specified)
 {
     size_t open = name + 1, close = mate(this, open), count = this->tokens->count;
@@ -238,7 +237,7 @@ static bool may_begin(const check *this, size_t i)
            (is(this, i - 1, "}") && closes_block(this, i - 1));
 }
 
-/* What a run stands in. */
+/* Where a run of specifiers stands. */
 typedef enum setting {
     IN_BLOCK,
     IN_PARAMETERS, /* or a macro's arguments */
@@ -278,7 +277,7 @@ static void judge_parameter(check *this, size_t name)
         refuse(this, name, "the parameter");
 }
 
-/* The name at i stands behind a run that says no type. */
+/* Before the name at i is a run without a type. */
 static void judge_name(check *this, size_t i, setting where)
 {
     if (is(this, i + 1, "(") && where == IN_BLOCK)
@@ -291,7 +290,7 @@ static void judge_name(check *this, size_t i, setting where)
         refuse(this, i, "the variable");
 }
 
-/* What stands behind a run that says no type is no name. */
+/* Before i is a run without a type, and at i is no name. */
 static void judge_rest(check *this, size_t i, setting where)
 {
     bool declares = where == IN_BLOCK && tj_token_in(this->tokens, i, "*([=,");
@@ -325,8 +324,8 @@ static size_t read_run(check *this, size_t i, bool *specifies)
 
 /* ---- the text ---------------------------------------------------------------------- */
 
-/* All names of a typedef, whose words are from i to end: more than it declares does no
- * harm. */
+/* Remembers all names of a typedef, whose words are from i to end. More names than it
+ * declares do no harm. */
 static void learn_types(check *this, size_t i, size_t end)
 {
     while (i < end && !is(this, i, "typedef"))
@@ -383,7 +382,7 @@ static void check_tokens(check *this, tj_scope scope)
     }
 }
 
-/* Without what may be different. Returns false without memory. */
+/* Copies all but doubtful tokens. Returns false without memory. */
 static bool copy_certain(const tj_tokens *from, tj_tokens *to)
 {
     bool fine = true;
