@@ -142,11 +142,11 @@ static bool collect_text(void *context, const tj_graph_text *text)
     return tj_names_collect(this->names, text->piece->text, text->piece->length);
 }
 
-static bool begin(tj_graph_emitter *this, tj_graph_survey *survey)
+static bool begin(tj_graph_emitter *this)
 {
     this->names = tj_names_new();
     this->expander = tj_expander_new();
-    bool fine = this->names && this->expander && tj_graph_look(this->graph, survey) &&
+    bool fine = this->names && this->expander && tj_graph_look(this) &&
                 tj_graph_each_text(this->graph, collect_text, this);
     this->has_state = this->graph->struct_form;
     for (int i = 0; i < this->graph->nnodes; i++)
@@ -156,15 +156,15 @@ static bool begin(tj_graph_emitter *this, tj_graph_survey *survey)
     return fine;
 }
 
-static void emit_unit(tj_graph_emitter *this, const tj_graph_survey *survey)
+static void emit_unit(tj_graph_emitter *this)
 {
     tj_emit_own_line(&this->lines);
     emit_legend(this);
     emit_includes(this);
     emit_support(this);
     emit_load(this);
-    tj_emit_graph_state(this, survey);
-    tj_emit_graph_lives(this, survey);
+    tj_emit_graph_state(this);
+    tj_emit_graph_lives(this);
     for (int i = 0; i < this->graph->nsteps; i++)
         tj_emit_graph_step(this, i);
     emit_descriptor(this);
@@ -172,19 +172,19 @@ static void emit_unit(tj_graph_emitter *this, const tj_graph_survey *survey)
 
 tj_status tj_emit_graph(const tj_graph *graph, tj_text *text)
 {
-    tj_graph_survey survey = {0};
     tj_text file = {0};
     tj_graph_emitter this = {.graph = graph, .out = text};
     tj_text_printf(&file, "<cwrapjit %s generated>", graph->name);
     this.lines = (tj_emitter){.out = text, .file = file.data};
-    if (!file.failed && begin(&this, &survey))
-        emit_unit(&this, &survey);
+    if (!file.failed && begin(&this))
+        emit_unit(&this);
     else
         text->failed = true;
     tj_text_clear(&file);
     tj_names_free(this.names);
     tj_expander_free(this.expander);
     tj_messages_clear(&this.unsaid);
-    tj_graph_survey_clear(&survey);
+    tj_free(this.stored);
+    tj_free(this.kept);
     return text->failed ? TJ_NO_MEMORY : TJ_OK;
 }

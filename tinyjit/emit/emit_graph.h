@@ -18,6 +18,9 @@ typedef struct tj_graph_emitter {
     bool has_state;
     bool begins, ends, renews; /* there is such a function: cwj_begin, cwj_end, cwj_renew */
     int depth; /* of indentation */
+    /* What each variable is in the whole of the graph: */
+    bool *stored;        /* owned: it has a storage */
+    tj_graph_role *kept; /* owned: the role in which it is kept, TJ_GRAPH_INPUT: it is not */
 } tj_graph_emitter;
 
 /* Reads a text of the graph behind those before. confined is NULL, or to be cleared in any
@@ -59,22 +62,15 @@ void tj_emit_graph_step(tj_graph_emitter *this, int number);
 
 /* ---- emit_graph_state.c ---------------------------------------------------- */
 
-/* What each variable is in the whole of the graph. */
-typedef struct tj_graph_survey {
-    bool *stored;        /* owned: it has a storage */
-    tj_graph_role *kept; /* owned: the role in which it is kept, TJ_GRAPH_INPUT: it is not */
-} tj_graph_survey;
-
 /* Lives in the state where it has this role. */
 bool tj_graph_keeps(const tj_graph *graph, int variable, tj_graph_role role);
-/* Returns false without memory; to be cleared in any case. */
-bool tj_graph_look(const tj_graph *graph, tj_graph_survey *survey);
-void tj_graph_survey_clear(tj_graph_survey *survey);
+/* Fills `stored` and `kept`. Returns false without memory. */
+bool tj_graph_look(tj_graph_emitter *this);
 
 /* The struct of the state, and how texts reach its members. */
-void tj_emit_graph_state(tj_graph_emitter *this, const tj_graph_survey *survey);
+void tj_emit_graph_state(tj_graph_emitter *this);
 /* Functions that begin and end what is kept. */
-void tj_emit_graph_lives(tj_graph_emitter *this, const tj_graph_survey *survey);
+void tj_emit_graph_lives(tj_graph_emitter *this);
 /* #define, or #undef, of a node's members around its texts. */
 void tj_graph_members(tj_graph_emitter *this, int node, bool define);
 /* #define, or #undef, of what a kept variable declares. */

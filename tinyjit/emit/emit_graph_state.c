@@ -16,30 +16,23 @@ bool tj_graph_keeps(const tj_graph *graph, int variable, tj_graph_role role)
            !graph->variables[variable].fetched;
 }
 
-bool tj_graph_look(const tj_graph *graph, tj_graph_survey *survey)
+bool tj_graph_look(tj_graph_emitter *this)
 {
+    const tj_graph *graph = this->graph;
     size_t count = (size_t)graph->nvariables + 1;
-    survey->stored = tj_alloc_zeroed(count, sizeof *survey->stored);
-    survey->kept = tj_alloc_zeroed(count, sizeof *survey->kept);
-    if (!survey->stored || !survey->kept)
+    this->stored = tj_alloc_zeroed(count, sizeof *this->stored);
+    this->kept = tj_alloc_zeroed(count, sizeof *this->kept);
+    if (!this->stored || !this->kept)
         return false;
     for (int s = 0; s < graph->nsteps; s++)
         for (int i = 0; i < graph->steps[s].nuses; i++) {
             const tj_graph_use *use = &graph->steps[s].uses[i];
-            survey->stored[use->variable] |= use->role != TJ_GRAPH_TEMPORARY;
-            if (!tj_graph_keeps(graph, use->variable, use->role))
-                continue;
-            if (use->role > survey->kept[use->variable])
-                survey->kept[use->variable] = use->role;
+            this->stored[use->variable] |= use->role != TJ_GRAPH_TEMPORARY;
+            if (tj_graph_keeps(graph, use->variable, use->role) &&
+                use->role > this->kept[use->variable])
+                this->kept[use->variable] = use->role;
         }
     return true;
-}
-
-void tj_graph_survey_clear(tj_graph_survey *survey)
-{
-    tj_free(survey->stored);
-    tj_free(survey->kept);
-    *survey = (tj_graph_survey){0};
 }
 
 /* ---- declarations ---------------------------------------------------------------- */
@@ -54,53 +47,38 @@ static tj_declarations read_piece(tj_graph_emitter *this, const tj_piece *piece)
     return found;
 }
 
-static void emit_half(tj_graph_emitter *this, const tj_piece *piece, const char *half)
+/* The typedefs of a piece, or the members that it declares. */
+static void emit_declared(tj_graph_emitter *this, const tj_piece *piece, bool typedefs)
 {
+    tj_declarations found = read_piece(this, piece);
+    const char *half = typedefs ? found.typedefs : found.members;
     if (half)
         tj_graph_piece(this, &(tj_piece){piece->file, half, piece->length});
-}
-
-static void emit_typedefs(tj_graph_emitter *this, const tj_piece *piece)
-{
-    tj_declarations found = read_piece(this, piece);
-    emit_half(this, piece, found.typedefs);
-    tj_declarations_clear(&found);
-}
-
-static void emit_members(tj_graph_emitter *this, const tj_piece *piece)
-{
-    tj_declarations found = read_piece(this, piece);
-    emit_half(this, piece, found.members);
     tj_declarations_clear(&found);
 }
 
 /* ---- the struct -------------------------------------------------------------------- */
 
-static bool has_members(const tj_graph_node *node)
-{
-    return !tj_piece_is_empty(&node->struct_declare);
-}
-
-static void emit_struct(tj_graph_emitter *this, const tj_graph_survey *survey)
+static void emit_struct(tj_graph_emitter *this)
 {
     const tj_graph *graph = this->graph;
     tj_text_puts(this->out, "typedef struct cwj_graph_state {\n");
     this->depth++;
     for (int i = 0; i < graph->nvariables; i++)
-        if (graph->struct_form && survey->stored[i])
+        if (graph->struct_form && this->stored[i])
             tj_graph_line(this, "PyObject *storage_%s;", graph->variables[i].name);
     for (int i = 0; i < graph->nvariables; i++) {
-        if (survey->kept[i] == TJ_GRAPH_CONSTANT)
+        if (this->kept[i] == TJ_GRAPH_CONSTANT)
             tj_graph_line(this, "PyObject *py_%s;", graph->variables[i].name);
-        if (survey->kept[i] != TJ_GRAPH_INPUT)
-            emit_members(this, &graph->variables[i].declare);
+        if (this->kept[i] != TJ_GRAPH_INPUT)
+            emit_declared(this, &graph->variables[i].declare, false);
     }
     for (int i = 0; i < graph->nnodes; i++) {
-        if (!has_members(&graph->nodes[i]))
+        if (tj_piece_is_empty(&graph->nodes[i].struct_declare))
             continue;
         tj_graph_line(this, "struct {");
         this->depth++;
-        emit_members(this, &graph->nodes[i].struct_declare);
+        emit_declared(this, &graph->nodes[i].struct_declare, false);
         this->depth--;
         tj_graph_line(this, "} %s;", graph->nodes[i].name);
     }
@@ -110,24 +88,24 @@ static void emit_struct(tj_graph_emitter *this, const tj_graph_survey *survey)
     tj_text_puts(this->out, "} cwj_graph_state;\n\n");
 }
 
-void tj_emit_graph_state(tj_graph_emitter *this, const tj_graph_survey *survey)
+void tj_emit_graph_state(tj_graph_emitter *this)
 {
     const tj_graph *graph = this->graph;
     if (!this->has_state)
         return;
     tj_text_puts(this->out, "/* ---- what is kept between runs ---- */\n\n");
     for (int i = 0; i < graph->nvariables; i++)
-        if (survey->kept[i] != TJ_GRAPH_INPUT)
-            emit_typedefs(this, &graph->variables[i].declare);
+        if (this->kept[i] != TJ_GRAPH_INPUT)
+            emit_declared(this, &graph->variables[i].declare, true);
     for (int i = 0; i < graph->nnodes; i++)
-        emit_typedefs(this, &graph->nodes[i].struct_declare);
-    emit_struct(this, survey);
+        emit_declared(this, &graph->nodes[i].struct_declare, true);
+    emit_struct(this);
     bool any = false;
     for (int i = 0; i < graph->nvariables; i++) {
-        any |= survey->kept[i] != TJ_GRAPH_INPUT;
-        if (survey->kept[i] != TJ_GRAPH_INPUT)
+        any |= this->kept[i] != TJ_GRAPH_INPUT;
+        if (this->kept[i] != TJ_GRAPH_INPUT)
             tj_graph_kept_names(this, i, true);
-        if (survey->kept[i] == TJ_GRAPH_CONSTANT)
+        if (this->kept[i] == TJ_GRAPH_CONSTANT)
             tj_text_printf(this->out, "#define py_%s (cwj_state->py_%s)\n",
                            graph->variables[i].name, graph->variables[i].name);
     }
@@ -135,33 +113,30 @@ void tj_emit_graph_state(tj_graph_emitter *this, const tj_graph_survey *survey)
         tj_text_puts(this->out, "\n");
 }
 
-void tj_graph_kept_names(tj_graph_emitter *this, int variable, bool define)
+/* #define, or #undef, of what a piece declares as members of the state, or of a part of it. */
+static void emit_names(tj_graph_emitter *this, const tj_piece *piece, const char *part, bool define)
 {
-    tj_declarations found = read_piece(this, &this->graph->variables[variable].declare);
+    tj_declarations found = read_piece(this, piece);
     for (size_t i = 0; i < found.nnames; i++) {
         const char *name = found.names[i];
         if (define)
-            tj_text_printf(this->out, "#define %s (cwj_state->%s)\n", name, name);
+            tj_text_printf(this->out, "#define %s (cwj_state->%s%s%s)\n", name, part,
+                           *part ? "." : "", name);
         else
             tj_text_printf(this->out, "#undef %s\n", name);
     }
     tj_declarations_clear(&found);
 }
 
+void tj_graph_kept_names(tj_graph_emitter *this, int variable, bool define)
+{
+    emit_names(this, &this->graph->variables[variable].declare, "", define);
+}
+
 void tj_graph_members(tj_graph_emitter *this, int node, bool define)
 {
     const tj_graph_node *of = &this->graph->nodes[node];
-    if (!has_members(of))
-        return;
-    tj_declarations found = read_piece(this, &of->struct_declare);
-    for (size_t i = 0; i < found.nnames; i++) {
-        const char *name = found.names[i];
-        if (define)
-            tj_text_printf(this->out, "#define %s (cwj_state->%s.%s)\n", name, of->name, name);
-        else
-            tj_text_printf(this->out, "#undef %s\n", name);
-    }
-    tj_declarations_clear(&found);
+    emit_names(this, &of->struct_declare, of->name, define);
 }
 
 /* ---- beginning and ending ------------------------------------------------------------ */
@@ -169,9 +144,10 @@ void tj_graph_members(tj_graph_emitter *this, int node, bool define)
 /* Something that is kept: a variable, or what an operation has for itself. */
 typedef struct keeper {
     const char *name, *label;
-    const char *begins, *ends; /* the methods' names */
+    const char *begins, *ends; /* the methods' names; NULL: there is nothing to do */
     int block;
     int node;     /* -1: a variable */
+    int output;   /* its number as a variable, or -1 */
     bool fetches; /* a constant: its object is kept, too */
     bool object;  /* the texts want one that is None */
     const tj_piece *begin, *end;
@@ -185,19 +161,25 @@ static bool wants_object(const tj_graph_emitter *this, const tj_graph_variable *
            tj_piece_names(&variable->cleanup, "py_", variable->name);
 }
 
-static keeper life_of_variable(const tj_graph_emitter *this, const tj_graph_survey *survey, int i)
+static keeper life_of_variable(const tj_graph_emitter *this, int i)
 {
     const tj_graph_variable *variable = &this->graph->variables[i];
-    bool constant = survey->kept[i] == TJ_GRAPH_CONSTANT;
+    bool constant = this->kept[i] == TJ_GRAPH_CONSTANT;
+    const tj_piece *begin = constant ? &variable->extract : &variable->init;
+    bool begins = constant || !tj_piece_is_empty(begin);
+    bool ends = constant || !tj_piece_is_empty(&variable->cleanup);
     return (keeper){.name = variable->name,
                     .label = variable->label,
-                    .begins = constant ? "c_extract" : "c_init",
-                    .ends = "c_cleanup",
+                    .begins = !begins    ? NULL
+                              : constant ? "c_extract"
+                                         : "c_init",
+                    .ends = ends ? "c_cleanup" : NULL,
                     .block = i + 1,
                     .node = -1,
+                    .output = this->kept[i] == TJ_GRAPH_OUTPUT ? i : -1,
                     .fetches = constant,
                     .object = !constant && wants_object(this, variable),
-                    .begin = constant ? &variable->extract : &variable->init,
+                    .begin = begin,
                     .end = &variable->cleanup};
 }
 
@@ -206,22 +188,14 @@ static keeper life_of_node(const tj_graph_emitter *this, int i)
     const tj_graph_node *node = &this->graph->nodes[i];
     return (keeper){.name = node->name,
                     .label = node->label,
-                    .begins = "c_init_code_struct",
-                    .ends = "c_cleanup_code_struct",
+                    .begins = tj_piece_is_empty(&node->struct_init) ? NULL : "c_init_code_struct",
+                    .ends =
+                        tj_piece_is_empty(&node->struct_cleanup) ? NULL : "c_cleanup_code_struct",
                     .block = node->code_block,
                     .node = i,
+                    .output = -1,
                     .begin = &node->struct_init,
                     .end = &node->struct_cleanup};
-}
-
-static bool begins(const keeper *life)
-{
-    return life->fetches || !tj_piece_is_empty(life->begin);
-}
-
-static bool ends(const keeper *life)
-{
-    return life->fetches || !tj_piece_is_empty(life->end);
 }
 
 static void emit_text(tj_graph_emitter *this, const keeper *life, const tj_graph_text *text)
@@ -239,7 +213,7 @@ static void emit_text(tj_graph_emitter *this, const keeper *life, const tj_graph
 
 static void emit_end(tj_graph_emitter *this, const keeper *life)
 {
-    if (!ends(life))
+    if (!life->ends)
         return;
     tj_graph_comment(this, life->block, life->label, life->ends);
     tj_text_printf(this->out, "static void cwj_end_%s(cwj_graph_state *cwj_state)\n{\n",
@@ -259,7 +233,7 @@ static void emit_end(tj_graph_emitter *this, const keeper *life)
 
 static void emit_begin(tj_graph_emitter *this, const keeper *life)
 {
-    if (!begins(life))
+    if (!life->begins)
         return;
     tj_graph_comment(this, life->block, life->label, life->begins);
     tj_text_printf(this->out, "static int cwj_begin_%s(cwj_graph_state *cwj_state)\n{\n",
@@ -278,7 +252,7 @@ static void emit_begin(tj_graph_emitter *this, const keeper *life)
     tj_text_printf(this->out, "label_%d:;\n", life->block);
     if (life->object)
         tj_graph_line(this, "Py_XDECREF(py_%s);", life->name);
-    if (ends(life))
+    if (life->ends)
         tj_graph_line(this, "if (failure) cwj_end_%s(cwj_state);", life->name);
     tj_graph_line(this, "return failure;");
     this->depth--;
@@ -287,49 +261,37 @@ static void emit_begin(tj_graph_emitter *this, const keeper *life)
 
 /* ---- all of them ------------------------------------------------------------------------ */
 
-typedef void life_visit(tj_graph_emitter *this, const keeper *life, int output);
+typedef void life_visit(tj_graph_emitter *this, const keeper *life);
 
 /* Returns how many there are. */
-static int each_life(tj_graph_emitter *this, const tj_graph_survey *survey, life_visit *visit)
+static int each_life(tj_graph_emitter *this, life_visit *visit)
 {
-    int count = 0;
-    for (int i = 0; i < this->graph->nvariables; i++) {
-        if (survey->kept[i] == TJ_GRAPH_INPUT)
+    int count = 0, nvariables = this->graph->nvariables;
+    for (int i = 0; i < nvariables + this->graph->nnodes; i++) {
+        if (i < nvariables && this->kept[i] == TJ_GRAPH_INPUT)
             continue;
-        keeper life = life_of_variable(this, survey, i);
-        if (!begins(&life) && !ends(&life))
+        keeper life =
+            i < nvariables ? life_of_variable(this, i) : life_of_node(this, i - nvariables);
+        if (!life.begins && !life.ends)
             continue;
-        visit(this, &life, survey->kept[i] == TJ_GRAPH_OUTPUT ? i : -1);
-        count++;
-    }
-    for (int i = 0; i < this->graph->nnodes; i++) {
-        keeper life = life_of_node(this, i);
-        if (!begins(&life) && !ends(&life))
-            continue;
-        visit(this, &life, -1);
+        visit(this, &life);
         count++;
     }
     return count;
 }
 
-static void emit_functions(tj_graph_emitter *this, const keeper *life, int output)
+static void emit_functions(tj_graph_emitter *this, const keeper *life)
 {
-    (void)output;
     emit_end(this, life);
     emit_begin(this, life);
 }
 
-static void emit_row(tj_graph_emitter *this, const keeper *life, int output)
+static void emit_row(tj_graph_emitter *this, const keeper *life)
 {
-    tj_text_printf(this->out, "    {%d, ", output);
-    if (begins(life))
-        tj_text_printf(this->out, "cwj_begin_%s, ", life->name);
-    else
-        tj_text_puts(this->out, "0, ");
-    if (ends(life))
-        tj_text_printf(this->out, "cwj_end_%s},\n", life->name);
-    else
-        tj_text_puts(this->out, "0},\n");
+    tj_text_printf(this->out, "    {%d, %s%s, ", life->output, life->begins ? "cwj_begin_" : "0",
+                   life->begins ? life->name : "");
+    tj_text_printf(this->out, "%s%s},\n", life->ends ? "cwj_end_" : "0",
+                   life->ends ? life->name : "");
 }
 
 /* What begins and ends them in their order; the same text for all graphs. */
@@ -370,47 +332,46 @@ static const char table_begin[] =
     "        cwj_end_one(state, begun);\n"
     "    return failure;\n";
 
-static void emit_table(tj_graph_emitter *this, const tj_graph_survey *survey)
+static void emit_table(tj_graph_emitter *this)
 {
     tj_text_puts(this->out, table_head);
-    int count = each_life(this, survey, emit_row);
+    int count = each_life(this, emit_row);
     tj_text_printf(this->out, "};\nenum { CWJ_NKEPT = %d };\n\n", count);
     tj_text_puts(this->out, table_functions);
     if (this->renews)
         tj_text_puts(this->out, table_renew);
 }
 
-static void emit_begin_of_state(tj_graph_emitter *this, const tj_graph_survey *survey)
+static void emit_begin_of_state(tj_graph_emitter *this)
 {
     const tj_graph *graph = this->graph;
     tj_text_puts(this->out, "static int cwj_begin(void *state, PyObject *const *storages)\n{\n");
     if (graph->struct_form)
         tj_text_puts(this->out, "    cwj_graph_state *cwj_state = state;\n");
     for (int i = 0; i < graph->nvariables && graph->struct_form; i++)
-        if (survey->stored[i])
+        if (this->stored[i])
             tj_text_printf(this->out, "    cwj_state->storage_%s = storages[%d];\n",
                            graph->variables[i].name, i);
     tj_text_puts(this->out, this->ends ? table_begin : "    return 0;\n");
     tj_text_puts(this->out, "}\n\n");
 }
 
-static void note_life(tj_graph_emitter *this, const keeper *life, int output)
+static void note_life(tj_graph_emitter *this, const keeper *life)
 {
-    (void)life;
     this->ends = true;
-    this->renews |= output >= 0;
+    this->renews |= life->output >= 0;
 }
 
-void tj_emit_graph_lives(tj_graph_emitter *this, const tj_graph_survey *survey)
+void tj_emit_graph_lives(tj_graph_emitter *this)
 {
     if (!this->has_state)
         return;
-    each_life(this, survey, note_life);
+    each_life(this, note_life);
     this->begins = this->ends || this->graph->struct_form;
     if (this->ends) {
-        each_life(this, survey, emit_functions);
-        emit_table(this, survey);
+        each_life(this, emit_functions);
+        emit_table(this);
     }
     if (this->begins)
-        emit_begin_of_state(this, survey);
+        emit_begin_of_state(this);
 }

@@ -6,7 +6,6 @@
  * (confine.c), for its labels and for arrays that a failure code must not jump over.
  */
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "emit/emit_graph.h"
@@ -28,25 +27,12 @@ void tj_graph_indent(tj_graph_emitter *this)
 
 void tj_graph_line(tj_graph_emitter *this, const char *format, ...)
 {
-    char few[256];
-    va_list arguments, again;
+    va_list arguments;
     va_start(arguments, format);
-    va_copy(again, arguments);
-    int length = vsnprintf(few, sizeof few, format, arguments);
-    va_end(arguments);
-    char *many = length >= (int)sizeof few ? tj_alloc_zeroed((size_t)length + 1, 1) : NULL;
-    if (many)
-        vsnprintf(many, (size_t)length + 1, format, again);
-    va_end(again);
-    if (length < 0 || (length >= (int)sizeof few && !many)) {
-        this->out->failed = true;
-        return;
-    }
-    if (length)
-        tj_graph_indent(this);
-    tj_text_add(this->out, many ? many : few, (size_t)length);
+    tj_graph_indent(this);
+    tj_text_vprintf(this->out, format, arguments);
     tj_text_puts(this->out, "\n");
-    tj_free(many);
+    va_end(arguments);
 }
 
 /* Words that come from outside must not end the comment. */
