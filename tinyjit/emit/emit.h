@@ -98,9 +98,8 @@ void tj_emit_fast_loops(tj_emitter *this, const tj_user_code *snippet, int t);
 /* One loop. */
 typedef struct tj_variant {
     const char *what; /* begins its name */
-    int operand;      /* is part of the name, too; -1: none */
-    int scalar;       /* an input that stays where it is, or -1 */
-    int same;         /* an input that is the output as well, or -1 */
+    int scalar;       /* the number, from 1, of an input that stays where it is; 0: none does */
+    int same;         /* that of an input that is the output as well; 0: none is */
     bool dense;       /* steps are the sizes of slices */
     bool contiguous;  /* strides follow from the dims */
     bool fixed;       /* named dims are those of the profile */
@@ -110,8 +109,6 @@ typedef struct tj_variant {
 
 /* What calls of type set t have in common, or NULL. */
 const tj_profile *tj_profile_of(const tj_emitter *this, int t);
-/* The profile's strides of operand k: its step, or those of its core dims. */
-const ptrdiff_t *tj_steady_strides(const tj_emitter *this, int t, int k, bool core);
 /* The length of a dim if it is a constant there, else -1. */
 ptrdiff_t tj_constant_dim(const tj_emitter *this, const tj_variant *variant, int t,
                           const tj_dim *dim);

@@ -17,8 +17,6 @@
 
 #include "emit/emit.h"
 
-#define VARIANT(name, ...) {.what = name, .operand = -1, .scalar = -1, .same = -1, __VA_ARGS__}
-
 enum {
     SMALL_SLICE = 16, /* elements */
     MAX_SPECIAL_INPUTS = 3 /* that have variants of their own: compiling takes time */
@@ -62,14 +60,24 @@ static void emit_vector_width(tj_text *out)
 
 /* ---- what is known of dims ----------------------------------------------------- */
 
-/* Every dim of operand k is a constant. */
-static bool all_constant(const loops *this, const tj_variant *variant, int k)
+/* The sizes of all types are known. */
+static bool has_sizes(const loops *this)
 {
-    const tj_operand *operand = &this->emitter->spec->operands[k];
-    for (int i = 0; i < operand->ndims; i++)
-        if (tj_constant_dim(this->emitter, variant, this->t, &operand->dims[i]) < 0)
+    for (int k = 0; k < this->emitter->spec->noperands; k++)
+        if (!this->snippet->types[k].itemsize)
             return false;
     return true;
+}
+
+/* All dims are constants. */
+static bool is_dense_possible(const loops *this, const tj_variant *variant)
+{
+    const tj_spec *spec = this->emitter->spec;
+    for (int k = 0; k < spec->noperands; k++)
+        for (int i = 0; i < spec->operands[k].ndims; i++)
+            if (tj_constant_dim(this->emitter, variant, this->t, &spec->operands[k].dims[i]) < 0)
+                return false;
+    return has_sizes(this);
 }
 
 /* The named dims that are not constant, as locals. In a variant for contiguous
@@ -99,11 +107,10 @@ static ptrdiff_t slice_size(const loops *this, const tj_variant *variant, int k)
 /* Of constant dims. */
 static bool has_small_slices(const loops *this, const tj_variant *variant)
 {
-    for (int k = 0; k < this->emitter->spec->noperands; k++) {
-        const tj_type *type = &this->snippet->types[k];
-        if (slice_size(this, variant, k) > SMALL_SLICE * (ptrdiff_t)type->itemsize)
+    for (int k = 0; k < this->emitter->spec->noperands; k++)
+        if (slice_size(this, variant, k) >
+            SMALL_SLICE * (ptrdiff_t)this->snippet->types[k].itemsize)
             return false;
-    }
     return true;
 }
 
@@ -113,15 +120,16 @@ static bool has_small_slices(const loops *this, const tj_variant *variant)
 static void emit_name(const loops *this, const tj_variant *variant)
 {
     tj_text *out = this->emitter->out;
+    int number = variant->scalar ? variant->scalar : variant->same;
     tj_text_printf(out, "cwj_%s", variant->what);
-    if (variant->operand >= 0)
-        tj_text_printf(out, "%d", variant->operand);
+    if (number)
+        tj_text_printf(out, "%d", number - 1);
     tj_text_printf(out, "_%d__%s", this->t, this->emitter->spec->name);
 }
 
 static bool is_parameter(const loops *this, const tj_variant *variant, int k)
 {
-    return wants_data(this, k) && k != variant->same;
+    return wants_data(this, k) && k + 1 != variant->same;
 }
 
 static bool has_step(const loops *this, const tj_variant *variant, int k)
@@ -151,7 +159,7 @@ static void emit_moves(const loops *this, const tj_variant *variant)
     const tj_spec *spec = this->emitter->spec;
     tj_text *out = this->emitter->out;
     for (int k = 0; k < spec->noperands; k++) {
-        if (!wants_data(this, k) || k == variant->scalar)
+        if (!wants_data(this, k) || k + 1 == variant->scalar)
             continue;
         tj_text_printf(out, "        cwj_at__%s += ", spec->operands[k].name);
         if (variant->dense || variant->steady)
@@ -173,9 +181,9 @@ static void emit_variant(const loops *this, const tj_variant *variant)
     emit_name(this, variant);
     emit_parameters(this, variant);
     tj_text_puts(out, "{\n");
-    if (variant->same >= 0)
+    if (variant->same)
         tj_text_printf(out, "    const char *cwj_at__%s = cwj_at__%s;\n",
-                       spec->operands[variant->same].name,
+                       spec->operands[variant->same - 1].name,
                        spec->operands[spec->noperands - 1].name);
     this->emitter->variant = variant;
     this->emitter->typeset = this->t;
@@ -224,7 +232,7 @@ static void emit_test_steps(const loops *this, const tj_variant *variant, bool *
             continue;
         emit_and(this, first);
         tj_text_printf(this->emitter->out, "cwj_steps[%d] == ", k);
-        if (k == variant->scalar)
+        if (k + 1 == variant->scalar)
             tj_text_puts(this->emitter->out, "0");
         else
             tj_emit_variant_stride(this->emitter, variant, this->t, k, -1);
@@ -278,13 +286,13 @@ static void emit_choice(const loops *this, const tj_variant *variant)
 {
     bool first = true;
     tj_text *out = this->emitter->out;
-    if (this->may_be_same && !variant->aliased && variant->same < 0) {
+    if (variant->same) {
+        emit_and(this, &first);
+        tj_text_printf(out, "cwj_same == 1 && cwj_data[%d] == cwj_data[%d]", variant->same - 1,
+                       this->emitter->spec->noperands - 1);
+    } else if (this->may_be_same && !variant->aliased) {
         emit_and(this, &first);
         tj_text_puts(out, "!cwj_same");
-    } else if (variant->same >= 0) {
-        emit_and(this, &first);
-        tj_text_printf(out, "cwj_same == 1 && cwj_data[%d] == cwj_data[%d]", variant->same,
-                       this->emitter->spec->noperands - 1);
     }
     if (variant->dense || variant->steady)
         emit_test_steps(this, variant, &first);
@@ -299,16 +307,7 @@ static void emit_choice(const loops *this, const tj_variant *variant)
 
 /* ---- the variants of a type set ---------------------------------------------------- */
 
-static bool is_dense_possible(const loops *this, const tj_variant *variant)
-{
-    const tj_spec *spec = this->emitter->spec;
-    for (int k = 0; k < spec->noperands; k++)
-        if (!all_constant(this, variant, k) || !this->snippet->types[k].itemsize)
-            return false;
-    return true;
-}
-
-static const tj_variant unit = VARIANT("unit", .dense = true);
+static const tj_variant unit = {"unit", .dense = true}, general = {.what = "general"};
 
 typedef void visitor(const loops *this, const tj_variant *variant);
 
@@ -321,7 +320,7 @@ static bool is_steady(const loops *this, const tj_variant *dense)
     if (!profile || !profile->strides)
         return false;
     for (int k = 0; k < this->emitter->spec->noperands; k++) {
-        ptrdiff_t step = *tj_steady_strides(this->emitter, this->t, k, false);
+        ptrdiff_t step = profile->strides[k];
         moves |= wants_data(this, k) && step != 0;
         differs |= wants_data(this, k) && step != slice_size(this, dense, k);
     }
@@ -335,19 +334,15 @@ static void visit_scalars(const loops *this, visitor *visit)
     int ninputs = spec->noperands - spec->noutputs;
     if (this->emitter->profiles || ninputs < 2 || ninputs > MAX_SPECIAL_INPUTS)
         return;
-    for (int k = 0; k < ninputs; k++) {
-        tj_variant scalar = {
-            .what = "scalar", .operand = k, .scalar = k, .same = -1, .dense = true};
+    for (int k = 0; k < ninputs; k++)
         if (wants_data(this, k) && spec->operands[k].role == TJ_IN)
-            visit(this, &scalar);
-    }
+            visit(this, &(tj_variant){"scalar", .scalar = k + 1, .dense = true});
 }
 
 static void visit_elementwise(const loops *this, visitor *visit)
 {
-    static const tj_variant steady = VARIANT("steady", .steady = true);
-    static const tj_variant same = {
-        .what = "same", .operand = 0, .scalar = -1, .same = 0, .dense = true};
+    static const tj_variant steady = {"steady", .steady = true};
+    static const tj_variant same = {"same", .same = 1, .dense = true};
     const tj_spec *spec = this->emitter->spec;
     int ninputs = spec->noperands - spec->noutputs;
     if (!is_dense_possible(this, &unit))
@@ -364,15 +359,13 @@ static void visit_elementwise(const loops *this, visitor *visit)
 
 static void visit_slices(const loops *this, visitor *visit)
 {
-    static const tj_variant dense =
-        VARIANT("dense", .dense = true, .contiguous = true, .fixed = true);
-    static const tj_variant steady = VARIANT("steady", .fixed = true, .steady = true);
-    static const tj_variant fixed = VARIANT("fixed", .contiguous = true, .fixed = true);
-    static const tj_variant contiguous = VARIANT("contiguous", .contiguous = true);
+    static const tj_variant dense = {"dense", .dense = true, .contiguous = true, .fixed = true};
+    static const tj_variant steady = {"steady", .fixed = true, .steady = true};
+    static const tj_variant fixed = {"fixed", .contiguous = true, .fixed = true};
+    static const tj_variant contiguous = {"contiguous", .contiguous = true};
     const tj_profile *profile = tj_profile_of(this->emitter, this->t);
-    for (int k = 0; k < this->emitter->spec->noperands; k++)
-        if (!this->snippet->types[k].itemsize)
-            return;
+    if (!has_sizes(this))
+        return;
     if (is_dense_possible(this, &dense) && (!profile || profile->contiguous))
         visit(this, &dense);
     if (profile && is_steady(this, &dense))
@@ -385,8 +378,7 @@ static void visit_slices(const loops *this, visitor *visit)
 static void visit_all(const loops *this, visitor *visit)
 {
     const tj_spec *spec = this->emitter->spec;
-    static const tj_variant general = VARIANT("general", .aliased = false);
-    static const tj_variant aliased = VARIANT("aliased", .aliased = true);
+    static const tj_variant aliased = {"aliased", .aliased = true};
     if (has_core_dims(spec))
         visit_slices(this, visit);
     else
@@ -415,16 +407,6 @@ static void emit_same(const loops *this)
     tj_text_puts(out, ";\n");
 }
 
-/* Dims that the choices compare with. */
-static void emit_choice_dims(const loops *this)
-{
-    static const tj_variant none = VARIANT("", .aliased = false);
-    for (int k = 0; k < this->emitter->spec->noperands; k++)
-        if (!this->snippet->types[k].itemsize)
-            return;
-    emit_dim_locals(this, &none);
-}
-
 void tj_emit_fast_loops(tj_emitter *emitter, const tj_user_code *snippet, int t)
 {
     loops this = {emitter, snippet, t, any_may_be_same(emitter->spec)};
@@ -438,7 +420,8 @@ void tj_emit_fast_loops(tj_emitter *emitter, const tj_user_code *snippet, int t)
     visit_all(&this, emit_variant);
     tj_emit_loop_head(emitter, t);
     emit_same(&this);
-    emit_choice_dims(&this);
+    if (has_sizes(&this))
+        emit_dim_locals(&this, &general); /* which the choices compare with */
     visit_all(&this, emit_choice);
     tj_text_puts(emitter->out, "}\n\n");
     tj_emit_undefs(emitter);

@@ -10,15 +10,13 @@ const tj_profile *tj_profile_of(const tj_emitter *emitter, int t)
     return profile && profile->known ? profile : NULL;
 }
 
-const ptrdiff_t *tj_steady_strides(const tj_emitter *emitter, int t, int k, bool core)
+/* The profile's stride of axis i of operand k's slice; i = -1: its step. */
+static ptrdiff_t steady_stride(const tj_emitter *emitter, int t, int k, int i)
 {
-    const ptrdiff_t *strides = tj_profile_of(emitter, t)->strides;
-    if (!core)
-        return strides + k;
-    strides += emitter->spec->noperands;
-    for (int i = 0; i < k; i++)
-        strides += emitter->spec->operands[i].ndims;
-    return strides;
+    int at = i < 0 ? k : emitter->spec->noperands + i;
+    for (int other = 0; i >= 0 && other < k; other++)
+        at += emitter->spec->operands[other].ndims;
+    return tj_profile_of(emitter, t)->strides[at];
 }
 
 ptrdiff_t tj_constant_dim(const tj_emitter *emitter, const tj_variant *variant, int t,
@@ -44,8 +42,7 @@ void tj_emit_variant_stride(tj_emitter *emitter, const tj_variant *variant, int 
 {
     const tj_operand *operand = &emitter->spec->operands[k];
     if (variant->steady) {
-        const ptrdiff_t *strides = tj_steady_strides(emitter, t, k, i >= 0);
-        tj_text_printf(emitter->out, "%td", i < 0 ? *strides : strides[i]);
+        tj_text_printf(emitter->out, "%td", steady_stride(emitter, t, k, i));
         return;
     }
     tj_text_printf(emitter->out, "%zu", emitter->spec->typesets[t].types[k].itemsize);
