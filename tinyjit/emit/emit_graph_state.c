@@ -37,7 +37,7 @@ bool tj_graph_look(tj_graph_emitter *this)
 
 /* ---- declarations ---------------------------------------------------------------- */
 
-/* Those of a piece; nothing in them where it was not checked. Cleared by the caller. */
+/* The declarations of a piece: none where the piece was refused. The caller clears them. */
 static tj_declarations read_piece(tj_graph_emitter *this, const tj_piece *piece)
 {
     tj_declarations found = {0};
@@ -153,7 +153,7 @@ typedef struct keeper {
     const tj_piece *begin, *end;
 } keeper;
 
-/* What begins or ends it names its object, which is None. */
+/* The texts that begin or end this variable name its object, which is None there. */
 static bool wants_object(const tj_graph_emitter *this, const tj_graph_variable *variable)
 {
     return tj_names_may_paste(this->names) ||

@@ -56,7 +56,7 @@ void tj_graph_comment(tj_graph_emitter *this, int block, const char *label, cons
 
 /* ---- the user's texts ---------------------------------------------------------- */
 
-/* Some token of the text is one that is looked for. */
+/* True if the test holds for some token of the text. */
 static bool has_token(const tj_piece *piece,
                       bool (*is_wanted)(const tj_token *token, const char *const *parts),
                       const char *const *parts)
@@ -166,9 +166,9 @@ void tj_graph_numbered(tj_graph_emitter *this, const tj_piece *piece)
     }
 }
 
-/* Its last token ends a statement or a declaration. Behind another one stands
- * something, still under the text's name, that neither goes on with `if (x)` nor
- * takes the place of a semicolon. */
+/* True if the last token of the text ends a statement or a declaration. If it does not,
+ * something is written behind it, still under the text's name, so that an unfinished
+ * `if (x)` or a missing semicolon is an error of the text itself. */
 static bool is_complete(const tj_piece *piece)
 {
     bool complete = true, directive = false;
@@ -266,7 +266,7 @@ void tj_graph_read(tj_graph_emitter *this, const tj_graph_text *text, tj_confine
     tj_expanded_clear(&expanded);
 }
 
-/* What must stand in front of a text: its labels are its own. */
+/* Declares the labels of a text as local ones, in front of it. */
 static void open_text(tj_graph_emitter *this, const tj_graph_text *text, tj_confined *confined)
 {
     tj_graph_read(this, text, confined);
@@ -274,8 +274,9 @@ static void open_text(tj_graph_emitter *this, const tj_graph_text *text, tj_conf
         tj_graph_line(this, "__label__ %s;", confined->labels.items[i]);
 }
 
-/* Arrays behind a failure code: jumping over one of variable length is no C, and
- * only the compiler knows which sizes are constant. Under the text's own lines. */
+/* Refuses arrays of variable length behind a failure code: C has no jump over their
+ * declarations. Only the compiler knows which sizes are constant, so it makes the test, under
+ * the line of the text. */
 static void test_arrays(tj_graph_emitter *this, const tj_graph_text *text,
                         const tj_confined *confined)
 {

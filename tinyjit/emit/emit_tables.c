@@ -77,17 +77,12 @@ static void emit_extras(const tj_spec *spec, tj_text *out)
     tj_text_printf(out, "static const cwj_extra cwj_extra_table__%s[] = {\n", spec->name);
     for (int i = 0; i < spec->nextras; i++) {
         const tj_extra *extra = &spec->extras[i];
-        tj_text type = {0};
-        tj_emit_extra_type(extra, &type);
-        if (type.failed)
-            out->failed = true;
-        else
-            tj_text_printf(out,
-                           "    {\"%s\", \"%s\", '%c', CWJ_KIND(%s), sizeof(%s),\n"
-                           "     offsetof(cwj_extras__%s, %s)},\n",
-                           extra->name, extra->c_type, extra->code, type.data, type.data,
-                           spec->name, extra->name);
-        tj_text_clear(&type);
+        tj_text_printf(out, "    {\"%s\", \"%s\", '%c', CWJ_KIND(", extra->name, extra->c_type,
+                       extra->code);
+        tj_emit_extra_type(extra, out);
+        tj_text_puts(out, "), sizeof(");
+        tj_emit_extra_type(extra, out);
+        tj_text_printf(out, "),\n     offsetof(cwj_extras__%s, %s)},\n", spec->name, extra->name);
     }
     tj_text_puts(out, "};\n\n");
 }

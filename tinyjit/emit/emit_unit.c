@@ -19,15 +19,15 @@
 
 static void emit_cookie(tj_emitter *this)
 {
-    tj_text end = {0};
-    if (!this->spec->cookie.length)
+    const tj_piece *cookie = &this->spec->cookie;
+    if (!cookie->length)
         return;
-    tj_text_printf(&end, "} cwj_cookie__%s;\n", this->spec->name);
-    this->out->failed |= end.failed;
     tj_text_puts(this->out, "/* ---- cookie ---- */\n\ntypedef struct {\n");
-    tj_emit_piece(this, &this->spec->cookie, end.failed ? "" : end.data);
+    tj_emit_piece_line(this, cookie, 1);
+    tj_text_add(this->out, cookie->text, cookie->length);
+    tj_text_printf(this->out, "\n} cwj_cookie__%s;\n", this->spec->name);
+    tj_emit_own_line(this);
     tj_text_puts(this->out, "\n");
-    tj_text_clear(&end);
 }
 
 static void emit_extras(tj_emitter *this)

@@ -308,7 +308,8 @@ static bool is_bool(const tj_user_code *snippet, int k)
     return ctype && !strcmp(ctype, TJ_BOOL_CTYPE);
 }
 
-/* Where accessors begin: at what the snippet may name and change, if it does. */
+/* The name of the address at which accessors start: the variable that the snippet itself may
+ * change, if it names that. */
 static const char *item_base(const tj_emitter *this, const tj_user_code *snippet, int k)
 {
     const char *name = this->spec->operands[k].name;

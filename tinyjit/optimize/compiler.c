@@ -247,8 +247,8 @@ static const char *const common_flags[] = {
     NULL,
 };
 
-/* What newer compilers refuse by themselves, as it computes something else. Warnings are
- * not asked for and not shown. */
+/* Newer compilers refuse these by default, since such code computes something else than it
+ * says. Other warnings are neither asked for nor shown. */
 static const char *const refused[] = {
     "-Werror=implicit-int", "-Werror=implicit-function-declaration", "-Werror=int-conversion",
     "-Werror=incompatible-pointer-types", NULL};

@@ -107,7 +107,8 @@ static void read_opcode(instruction *this)
     this->opcode = byte;
 }
 
-/* 1 and 0; -1: not known here. Without 0F these are what compilers emit. */
+/* Does a byte that names operands follow? 1: yes, 0: no, -1: the instruction is not known here.
+ * Of the opcodes without 0F, those are known that compilers emit. */
 static int has_operands(const instruction *this)
 {
     unsigned char op = this->opcode;

@@ -198,8 +198,8 @@ static bool is_known_relocation(uint32_t type)
 #endif
 }
 
-/* Those that lead to the address of a symbol, in a table of libtcc's. Their addend is not looked
- * at there. *taken: what libtcc counts in its place. */
+/* True for relocations that lead to an entry of libtcc's table of addresses. libtcc does not look
+ * at their addend: it takes *taken instead. */
 static bool is_by_table(uint32_t type, int64_t *taken)
 {
 #if defined(__x86_64__)
@@ -334,7 +334,7 @@ static tj_status check_section(const reader *this, size_t i, tj_object *object)
         object->fuses |= tj_code_fuses(this->bytes + section.sh_offset, section.sh_size);
     if (section.sh_flags & SHF_ALLOC)
         return check_loaded(this, &section, name);
-    /* Not for memory, yet libtcc merges sections by name. */
+    /* These do not go into memory, but libtcc merges sections of the same name. */
     bool table = section.sh_type == SHT_STRTAB || section.sh_type == SHT_SYMTAB ||
                  section.sh_type == SHT_GROUP;
     return table || section.sh_size == 0 || is_kind(name, ".comment") || is_kind(name, ".note") ||

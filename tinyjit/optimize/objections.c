@@ -100,7 +100,8 @@ static bool is_expansion(const objection *found)
            !memcmp(found->text, words, length);
 }
 
-/* The message before this note is about what a macro of ours became. */
+/* The message before this note is about a macro of the generated text: it moves to the place
+ * where the user's text uses the macro. */
 static void move_to_use(tj_messages *messages, const objection *note)
 {
     tj_message *last = messages->count ? &messages->items[messages->count - 1] : NULL;
@@ -134,7 +135,7 @@ static void add(tj_messages *messages, const objection *found)
     tj_free(text);
 }
 
-/* Of a header's function that a unit does not use. */
+/* A warning about a function of a header that the unit does not use. */
 static bool says_nothing(const tj_message *message)
 {
     return !message->is_error && strstr(message->text, "defined but not used");

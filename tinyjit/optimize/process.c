@@ -196,7 +196,7 @@ static const char *find_reason(const tj_pipework *files, double waited, double s
     return NULL;
 }
 
-/* Half a millisecond at first: a tenth of the time that it has been waited. */
+/* Sleeps a tenth of the time waited so far: half a millisecond at least, 20 at most. */
 static void nap(double waited)
 {
     double time = waited * 0.1;
@@ -206,8 +206,8 @@ static void nap(double waited)
 
 /* ---- what it said ------------------------------------------------------------ */
 
-/* What a message shows for the bytes at text: gcc's quotes are simple again,
- * whatever may not be UTF-8 is left out. Sets the length of what was read. */
+/* The character that a message shows for the bytes at `text`: gcc's typographic quotes become
+ * simple ones, other bytes that are not ASCII become '?'. Sets the number of bytes used. */
 static char show(const char *text, size_t length, size_t *used)
 {
     unsigned char byte = (unsigned char)text[0];
