@@ -153,11 +153,14 @@ static void close_variable(tj_graph_emitter *this, const tj_graph_use *use, bool
 
 /* ---- operations in a step ------------------------------------------------------------ */
 
-static void open_text_of_node(tj_graph_emitter *this, int node, bool validates)
+/* One of the two blocks of an operation: c_validate_update around c_code. */
+static void open_node(tj_graph_emitter *this, int node, bool validates)
 {
     const tj_graph_node *of = &this->graph->nodes[node];
     int block = validates ? of->validate_block : of->code_block;
     const tj_piece *piece = validates ? &of->validate : &of->code;
+    if (validates && !block)
+        return;
     tj_graph_indent(this);
     tj_text_puts(this->out, "{ ");
     tj_graph_comment(this, block, of->label, validates ? "c_validate_update" : "c_code");
@@ -168,30 +171,17 @@ static void open_text_of_node(tj_graph_emitter *this, int node, bool validates)
     tj_graph_members(this, node, false);
 }
 
-static void close_text_of_node(tj_graph_emitter *this, int node, bool validates)
+static void close_node(tj_graph_emitter *this, int node, bool validates)
 {
     const tj_graph_node *of = &this->graph->nodes[node];
-    const tj_piece *piece = validates ? &of->validate_cleanup : &of->code_cleanup;
     int block = validates ? of->validate_block : of->code_block;
+    if (validates && !block)
+        return;
     emit_label(this, block);
     tj_graph_members(this, node, true);
-    emit_cleanup(this, piece, block);
+    emit_cleanup(this, validates ? &of->validate_cleanup : &of->code_cleanup, block);
     tj_graph_members(this, node, false);
     close_block(this);
-}
-
-static void open_node(tj_graph_emitter *this, int node)
-{
-    if (this->graph->nodes[node].validate_block)
-        open_text_of_node(this, node, true);
-    open_text_of_node(this, node, false);
-}
-
-static void close_node(tj_graph_emitter *this, int node)
-{
-    close_text_of_node(this, node, false);
-    if (this->graph->nodes[node].validate_block)
-        close_text_of_node(this, node, true);
 }
 
 /* ---- a step ------------------------------------------------------------------------- */
@@ -228,10 +218,14 @@ static void emit_blocks(tj_graph_emitter *this, const tj_graph_step *step)
     for (int i = 0; i < step->nuses; i++)
         if (is_block(this, &step->uses[i]))
             open_variable(this, &step->uses[i]);
-    for (int i = 0; i < step->nnodes; i++)
-        open_node(this, step->nodes[i]);
-    for (int i = step->nnodes; i-- > 0;)
-        close_node(this, step->nodes[i]);
+    for (int i = 0; i < step->nnodes; i++) {
+        open_node(this, step->nodes[i], true);
+        open_node(this, step->nodes[i], false);
+    }
+    for (int i = step->nnodes; i-- > 0;) {
+        close_node(this, step->nodes[i], false);
+        close_node(this, step->nodes[i], true);
+    }
     for (int i = step->nuses; i-- > 0;)
         if (is_block(this, &step->uses[i]))
             close_variable(this, &step->uses[i], &synced);

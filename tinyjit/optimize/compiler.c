@@ -170,20 +170,17 @@ static tj_status find_wanted(const char *wanted, const char *path, tj_words *wor
 static tj_status find_any(const char *path, tj_words *words, tj_error *error)
 {
     static const char *const usual[] = {"cc", "gcc", "clang"};
-    tj_text found = {0};
-    tj_status status = TJ_NO_BACKEND;
-    for (size_t i = 0; i < sizeof usual / sizeof *usual && status; i++) {
-        if (!look_up(usual[i], path, &found))
-            continue;
-        if (!found.failed)
-            tj_words_add(words, found.data, found.length);
-        status = found.failed || words->failed ? tj_fail_no_memory(error) : TJ_OK;
-        break;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        tj_words_clear(words);
+        add(words, usual[i]);
+        if (words->failed)
+            return tj_fail_no_memory(error);
+        tj_status status = resolve(words, path, error);
+        if (status != TJ_NO_BACKEND)
+            return status;
+        tj_error_clear(error);
     }
-    tj_text_clear(&found);
-    if (status == TJ_NO_BACKEND)
-        tj_fail(error, status, "none of cc, gcc, clang is in PATH");
-    return status;
+    return tj_fail(error, TJ_NO_BACKEND, "none of cc, gcc, clang is in PATH");
 }
 
 tj_status tj_compiler_find(const char *wanted, const char *path, tj_compiler *compiler,
