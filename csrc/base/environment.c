@@ -12,31 +12,13 @@
 
 /* ---- arguments --------------------------------------------------------- */
 
-static int
-pop_argument(PyObject **member, PyObject *kwargs, const char *name)
-{
-    PyObject *key = PyUnicode_FromString(name);
-    if (key == NULL) {
-        return -1;
-    }
-    PyObject *value = PyDict_GetItemWithError(kwargs, key); /* borrowed */
-    int status = 0;
-    if (value != NULL) {
-        *member = Py_NewRef(value);
-        status = PyDict_DelItem(kwargs, key);
-    } else if (PyErr_Occurred()) {
-        status = -1;
-    }
-    Py_DECREF(key);
-    return status;
-}
-
 int
 cwj_build_pop(cwj_build *build, PyObject *kwargs)
 {
-#define POP(name)                                        \
-    if (pop_argument(&build->name, kwargs, #name) < 0) { \
-        return -1;                                       \
+#define POP(name)                                                           \
+    build->name = PyObject_CallMethod(kwargs, "pop", "sO", #name, Py_None); \
+    if (build->name == NULL) {                                              \
+        return -1;                                                          \
     }
     POP(header)
     CWJ_BUILD_LISTS(POP)

@@ -12,7 +12,7 @@
     X(libraries)           \
     X(library_dirs)
 
-/* Owned references; lists hold str or PathLike objects as they were given, NULL: not given. */
+/* Owned references; lists hold str or PathLike objects as they were given. NULL, None: not given. */
 typedef struct cwj_build {
     PyObject *header;
 #define CWJ_MEMBER(name) PyObject *name;
