@@ -35,12 +35,6 @@ get_shown(PyObject *op, void *Py_UNUSED(closure))
     return Py_NewRef(self->shown);
 }
 
-static PyObject *
-get_address(PyObject *op, void *Py_UNUSED(closure))
-{
-    return PyLong_FromVoidPtr(((cwj_library_function *)op)->address);
-}
-
 /* ---- the library's own C text ------------------------------------------------------- */
 
 static PyObject *
@@ -96,12 +90,8 @@ get_capsule(PyObject *op, void *Py_UNUSED(closure))
         return NULL;
     }
     PyObject *capsule = PyCapsule_New(self->address, name, end_capsule);
-    if (capsule == NULL) {
-        return NULL;
-    }
-    if (PyCapsule_SetContext(capsule, Py_NewRef(op)) < 0) {
-        Py_DECREF(op);
-        Py_CLEAR(capsule);
+    if (capsule != NULL) {
+        PyCapsule_SetContext(capsule, Py_NewRef(op)); /* never fails for a sound capsule */
     }
     return capsule;
 }
@@ -115,7 +105,6 @@ static PyGetSetDef function_getset[] = {
      "such\n"
      "text (code of shared libraries is as it is), or not asked yet: the first call does.",
      NULL},
-    {"address", get_address, NULL, "The C function's address.", NULL},
     {"capsule", get_capsule, NULL, "For scipy.LowLevelCallable: named by the C signature.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -239,6 +228,8 @@ static PyMemberDef function_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_library_function, weakrefs), READONLY, NULL},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(cwj_library_function, vectorcall), READONLY,
      NULL},
+    {"address", T_ULONGLONG, offsetof(cwj_library_function, address), READONLY,
+     "The C function's address."},
     {NULL, 0, 0, 0, NULL},
 };
 

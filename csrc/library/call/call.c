@@ -81,15 +81,14 @@ call_simple(const cwj_library_function *self, cwj_slot *slots)
 /* ---- the frame -------------------------------------------------------------------- */
 
 /* The parts of a frame, one behind the other; largest alignments first, so that there are no gaps. */
-#define FRAME_PARTS(PART, function)           \
-    PART(slots, (function)->nparameters + 1)  \
-    PART(targets, (function)->nparameters)    \
-    PART(views, (function)->nbuffers)         \
-    PART(given, (function)->narguments)       \
-    PART(made, (function)->nparameters + 1)   \
-    PART(memory, (function)->nparameters + 1) \
-    PART(lengths, (function)->nlengths)       \
-    PART(symbols, (function)->nsymbols)       \
+#define FRAME_PARTS(PART, function)          \
+    PART(slots, (function)->nparameters + 1) \
+    PART(targets, (function)->nparameters)   \
+    PART(views, (function)->nbuffers)        \
+    PART(given, (function)->narguments)      \
+    PART(made, (function)->nparameters + 1)  \
+    PART(lengths, (function)->nlengths)      \
+    PART(symbols, (function)->nsymbols)      \
     PART(sources, (function)->nsymbols)
 
 #define SIZE_OF_PART(part, count) +(size_t)(count) * sizeof(*((cwj_library_frame *)0)->part)
@@ -125,7 +124,6 @@ frame_close(cwj_library_frame *frame)
     const cwj_library_function *function = frame->function;
     for (int k = 0; k <= function->nparameters; k++) {
         Py_XDECREF(frame->made[k]);
-        PyMem_Free(frame->memory[k]);
     }
     for (int i = 0; i < frame->nviews; i++) {
         PyBuffer_Release(&frame->views[i]);

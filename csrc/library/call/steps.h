@@ -11,7 +11,6 @@ typedef struct cwj_library_frame {
     cwj_slot *targets;     /* nparameters: what goes by pointer */
     PyObject **given;      /* narguments: borrowed; NULL: absent */
     PyObject **made;       /* nparameters + 1, the last for the result: owned, or NULL */
-    void **memory;         /* nparameters: temporary arrays, owned, or NULL */
     npy_intp *lengths;     /* nlengths: of buffers and items */
     npy_int64 *symbols;    /* nsymbols */
     int *sources;          /* nsymbols: the parameter that gave it its value, or -1 */

@@ -5,18 +5,18 @@
 
 /* ---- how arrays lie -------------------------------------------------------------- */
 
-enum {
-    LIES_RIGHT,
-    LIES_IN_THE_OTHER_ORDER,
-    LIES_WITH_GAPS,
-    LIES_OVERLAPPED, /* a leading dimension that is below what it leads over, or negative */
-    LIES_BACKWARDS, /* along an axis of which C gets the stride, but nothing says what it means */
-    LIES_BETWEEN_ITEMS /* a stride that is no multiple of the item size */
-};
+/* What is wrong with how an array lies; NULL: nothing. */
+static const char IN_THE_OTHER_ORDER[] = "is in the other order";
+static const char WITH_GAPS[] = "is not contiguous";
+/* A leading dimension that is below what it leads over, or negative. */
+static const char OVERLAPPED[] = "has rows or columns that overlap or run backwards";
+/* Along an axis of which C gets the stride, but nothing says what a negative one means. */
+static const char BACKWARDS[] = "runs backwards";
+static const char BETWEEN_ITEMS[] = "has a stride that is no multiple of its items' size";
 
-/* True when the strides are those of the order, but for axes that have a stride parameter. */
-static int
-lie_of_axes(PyArrayObject *array, const cwj_parameter *parameter)
+/* Strides must be those of the order, but for axes that have a stride parameter. */
+static const char *
+fault_of_axes(PyArrayObject *array, const cwj_parameter *parameter)
 {
     int ndim = PyArray_NDIM(array);
     npy_intp itemsize = PyArray_ITEMSIZE(array), expected = itemsize;
@@ -30,39 +30,39 @@ lie_of_axes(PyArrayObject *array, const cwj_parameter *parameter)
             continue;
         }
         if (!strided && stride != expected) {
-            return LIES_WITH_GAPS;
+            return WITH_GAPS;
         }
         if (strided && inner_is_dense && stride < expected) {
-            return LIES_OVERLAPPED;
+            return OVERLAPPED;
         }
         if (stride < 0 && (parameter->backwards >> d & 1) == 0) {
-            return LIES_BACKWARDS;
+            return BACKWARDS;
         }
         if (stride % itemsize != 0) {
-            return LIES_BETWEEN_ITEMS;
+            return BETWEEN_ITEMS;
         }
         expected = stride * length;
     }
-    return LIES_RIGHT;
+    return NULL;
 }
 
-static int
-lie_of(PyArrayObject *array, const cwj_parameter *parameter)
+static bool
+is_in_order(PyArrayObject *array, cwj_order order)
 {
-    if (PyArray_NDIM(array) > 1 && parameter->strided == 0) {
-        bool c = PyArray_IS_C_CONTIGUOUS(array), f = PyArray_IS_F_CONTIGUOUS(array);
-        if (parameter->order == CWJ_ORDER_C ? c : f) {
-            return LIES_RIGHT;
-        }
-        if (parameter->order == CWJ_ORDER_C ? f : c) {
-            return LIES_IN_THE_OTHER_ORDER;
-        }
-        return LIES_WITH_GAPS;
+    return PyArray_CHKFLAGS(array,
+                            order == CWJ_ORDER_F ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS);
+}
+
+static const char *
+layout_fault(PyArrayObject *array, const cwj_parameter *parameter)
+{
+    cwj_order other = parameter->order == CWJ_ORDER_F ? CWJ_ORDER_C : CWJ_ORDER_F;
+    if (parameter->strided != 0) {
+        return PyArray_SIZE(array) == 0 ? NULL : fault_of_axes(array, parameter);
     }
-    if (PyArray_NDIM(array) == 1 && parameter->strided == 0) {
-        return PyArray_IS_C_CONTIGUOUS(array) ? LIES_RIGHT : LIES_WITH_GAPS;
-    }
-    return PyArray_SIZE(array) == 0 ? LIES_RIGHT : lie_of_axes(array, parameter);
+    return is_in_order(array, parameter->order) ? NULL
+           : is_in_order(array, other)          ? IN_THE_OTHER_ORDER
+                                                : WITH_GAPS;
 }
 
 /* ---- faults ------------------------------------------------------------------------ */
@@ -147,7 +147,7 @@ refuse_backwards(const cwj_library_frame *frame, int k, PyArrayObject *array)
                 function->parameters[k].name, stride->axis);
         }
     }
-    return refuse_layout(frame, k, array, "runs backwards");
+    return refuse_layout(frame, k, array, BACKWARDS);
 }
 
 /* ---- taking one ---------------------------------------------------------------------- */
@@ -188,27 +188,15 @@ check_array(cwj_library_frame *frame, int k, PyArrayObject *array)
     bool type = !has_type(array, parameter->type);
     bool rank = !unchecked && PyArray_NDIM(array) != parameter->ndim;
     bool comparable = !unchecked && PyArray_NDIM(array) > 1 && parameter->ndim > 1;
-    int lie = rank || unchecked ? LIES_RIGHT : lie_of(array, parameter);
-    bool order =
-        lie == LIES_IN_THE_OTHER_ORDER ||
-        (rank && comparable && parameter->strided == 0 &&
-         !PyArray_CHKFLAGS(array, parameter->order == CWJ_ORDER_F ? NPY_ARRAY_F_CONTIGUOUS
-                                                                  : NPY_ARRAY_C_CONTIGUOUS));
+    const char *fault = rank || unchecked ? NULL : layout_fault(array, parameter);
+    bool order = fault == IN_THE_OTHER_ORDER || (rank && comparable && parameter->strided == 0 &&
+                                                 !is_in_order(array, parameter->order));
     if (type || rank || order) {
         return refuse_array(frame, k, array, type, rank, order);
     }
-    if (lie == LIES_WITH_GAPS) {
-        return refuse_layout(frame, k, array, "is not contiguous");
-    }
-    if (lie == LIES_OVERLAPPED) {
-        return refuse_layout(frame, k, array, "has rows or columns that overlap or run backwards");
-    }
-    if (lie == LIES_BACKWARDS) {
-        return refuse_backwards(frame, k, array);
-    }
-    if (lie == LIES_BETWEEN_ITEMS) {
-        return refuse_layout(frame, k, array,
-                             "has a stride that is no multiple of its items' size");
+    if (fault != NULL) {
+        return fault == BACKWARDS ? refuse_backwards(frame, k, array)
+                                  : refuse_layout(frame, k, array, fault);
     }
     if (!PyArray_ISALIGNED(array)) {
         return cwj_library_refuse(frame, PyExc_ValueError, "argument %U is not aligned",

@@ -95,22 +95,21 @@ cwj_library_take_items(cwj_library_frame *frame, int k, PyObject *object)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
     filling this = {frame, k, parameter, frame->lengths + parameter->lengths_at, NULL};
-    size_t size = parameter->type->size;
+    Py_ssize_t size = (Py_ssize_t)parameter->type->size;
     if (measure(&this, object, 0, object) < 0) {
         return -1;
     }
     for (int d = 0; d < parameter->ndim; d++) {
-        if (__builtin_mul_overflow(size, (size_t)this.shape[d], &size)) {
+        if (__builtin_mul_overflow(size, this.shape[d], &size)) {
             PyErr_NoMemory();
             return -1;
         }
     }
-    frame->memory[k] = PyMem_Malloc(size); /* never NULL for 0 bytes */
-    if (frame->memory[k] == NULL) {
-        PyErr_NoMemory();
+    frame->made[k] = PyBytes_FromStringAndSize(NULL, size);
+    if (frame->made[k] == NULL) {
         return -1;
     }
-    this.next = frame->memory[k];
-    frame->slots[k + 1].p = frame->memory[k];
+    this.next = PyBytes_AS_STRING(frame->made[k]);
+    frame->slots[k + 1].p = this.next;
     return fill(&this, object, 0, object);
 }

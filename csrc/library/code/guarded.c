@@ -114,8 +114,8 @@ call_guarded(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
 int
 cwj_library_guard_init(cwj_library_function *self, const cwj_module_state *state, PyObject *unit)
 {
-    if (cwj_check_unit(state, unit, "wrap_function()") < 0) {
-        return -1;
+    if (Py_TYPE(unit) != state->library_unit_type) {
+        return cwj_refuse_type("wrap_function()", "guard", "a LibraryUnit", unit);
     }
     struct cwj_library_guard *guard = PyMem_Calloc(1, sizeof(*guard));
     if (guard == NULL) {

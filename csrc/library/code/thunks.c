@@ -31,7 +31,7 @@ typedef struct {
     cwj_environment *environment;
     const char *who;
     tj_piece pieces[2]; /* the header and the thunks */
-    const char *const *names; /* NULL-terminated */
+    PyObject *names; /* tuple of str */
     int optimize;
 } thunk_request;
 
@@ -110,8 +110,12 @@ compile_there(const thunk_request *request, library_code *code, tj_text *text)
                    : cwj_raise_object(cwj_compiler_error(request->state, request->who));
     }
     tj_text_puts(text, "const void *const cwj_thunk_table[] = {\n");
-    for (const char *const *name = request->names; *name != NULL; name++) {
-        tj_text_printf(text, "    (const void *)%s,\n", *name);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(request->names); i++) {
+        const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(request->names, i));
+        if (name == NULL) {
+            return -1;
+        }
+        tj_text_printf(text, "    (const void *)%s,\n", name);
     }
     tj_text_puts(text, "    0};\n");
     tj_job_options options = {.compiler = compiler,
@@ -157,50 +161,25 @@ compile_code(const thunk_request *request, library_code *code)
 
 /* [address of each name], or NULL with an exception set. */
 static PyObject *
-list_addresses(const thunk_request *request, const library_code *code, Py_ssize_t count)
+list_addresses(const thunk_request *request, const library_code *code)
 {
-    PyObject *list = PyList_New(count);
-    for (Py_ssize_t i = 0; i < count && list != NULL; i++) {
-        const void *address =
-            code->table != NULL ? code->table[i] : tj_unit_symbol(code->unit, request->names[i]);
-        PyObject *number = NULL;
-        if (address == NULL) {
-            cwj_refuse(request->who, PyExc_ValueError, "the text does not define %s",
-                       request->names[i]);
-        } else {
-            number = PyLong_FromVoidPtr((void *)address);
+    PyObject *list = PyList_New(PyTuple_GET_SIZE(request->names));
+    for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
+        const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(request->names, i));
+        const void *address = name == NULL          ? NULL
+                              : code->table != NULL ? code->table[i]
+                                                    : tj_unit_symbol(code->unit, name);
+        PyObject *number = address == NULL ? NULL : PyLong_FromVoidPtr((void *)address);
+        if (name != NULL && address == NULL) {
+            cwj_refuse(request->who, PyExc_ValueError, "the text does not define %s", name);
         }
         if (number == NULL) {
             Py_CLEAR(list);
-        } else {
-            PyList_SET_ITEM(list, i, number);
+            break;
         }
+        PyList_SET_ITEM(list, i, number);
     }
     return list;
-}
-
-/* Fills an array of C strings from a tuple of str, NULL-terminated, to be freed by PyMem_Free. */
-static const char **
-list_names(PyObject *tuple)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(tuple);
-    const char **names = PyMem_Calloc((size_t)count + 1, sizeof(*names));
-    if (names == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *name = PyTuple_GET_ITEM(tuple, i);
-        names[i] = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-        if (names[i] == NULL || !PyUnicode_IsIdentifier(name)) {
-            if (!PyErr_Occurred()) {
-                cwj_refuse("compile_thunks()", PyExc_ValueError, "%R is no name in C", name);
-            }
-            PyMem_Free((void *)names);
-            return NULL;
-        }
-    }
-    return names;
 }
 
 static library_code *
@@ -216,56 +195,47 @@ new_code(cwj_module_state *state, cwj_environment *environment)
     return code;
 }
 
+static int
+set_piece(tj_piece *piece, PyObject *file, PyObject *text)
+{
+    Py_ssize_t length = 0;
+    piece->file = file == NULL ? NULL : PyUnicode_AsUTF8(file);
+    piece->text = PyUnicode_AsUTF8AndSize(text, &length);
+    piece->length = (size_t)length;
+    return piece->file == NULL || piece->text == NULL ? -1 : 0;
+}
+
 static PyObject *
 compile_thunks(PyObject *extension, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"environment", "text", "names", "optimize", NULL};
     thunk_request request = {.state = PyModule_GetState(extension)};
-    PyObject *unit, *text, *given, *tuple = NULL, *label = NULL, *list = NULL, *result = NULL;
-    PyObject *files[2] = {NULL, NULL};
-    const char **names = NULL;
+    PyObject *text, *names, *file = NULL, *list = NULL, *result = NULL;
+    const cwj_library_unit *unit;
     library_code *code = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OUO|p:compile_thunks", keywords, &unit, &text,
-                                     &given, &request.optimize) ||
-        cwj_check_unit(request.state, unit, "compile_thunks()") < 0) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!UO|p:compile_thunks", keywords,
+                                     request.state->library_unit_type, &unit, &text, &names,
+                                     &request.optimize)) {
         return NULL;
     }
-    cwj_library_unit *library = (cwj_library_unit *)unit;
-    request.environment = library->environment;
-    label = PyUnicode_FromFormat("library(%R)", library->name);
-    files[0] = PyUnicode_FromFormat("<cwrapjit %U header>", library->name);
-    files[1] = PyUnicode_FromFormat("<cwrapjit %U>", library->name);
-    tuple = PySequence_Tuple(given);
-    names = tuple == NULL ? NULL : list_names(tuple);
-    request.names = names;
-    if (label == NULL || files[0] == NULL || files[1] == NULL || names == NULL) {
-        goto done;
+    request.environment = unit->environment;
+    request.who = PyUnicode_AsUTF8(unit->who);
+    request.names = PySequence_Tuple(names);
+    file = PyUnicode_FromFormat("<cwrapjit %U>", unit->name);
+    if (request.who != NULL && request.names != NULL &&
+        set_piece(&request.pieces[0], unit->environment->header_file, unit->environment->header) ==
+            0 &&
+        set_piece(&request.pieces[1], file, text) == 0) {
+        code = new_code(request.state, request.environment);
     }
-    PyObject *texts[2] = {request.environment->header, text};
-    for (int i = 0; i < 2; i++) {
-        Py_ssize_t length;
-        request.pieces[i].file = PyUnicode_AsUTF8(files[i]);
-        request.pieces[i].text = PyUnicode_AsUTF8AndSize(texts[i], &length);
-        if (request.pieces[i].file == NULL || request.pieces[i].text == NULL) {
-            goto done;
-        }
-        request.pieces[i].length = (size_t)length;
+    if (code != NULL && compile_code(&request, code) == 0) {
+        list = list_addresses(&request, code);
     }
-    request.who = PyUnicode_AsUTF8(label);
-    code = request.who == NULL ? NULL : new_code(request.state, request.environment);
-    if (code == NULL || compile_code(&request, code) < 0) {
-        goto done;
-    }
-    list = list_addresses(&request, code, PyTuple_GET_SIZE(tuple));
     result = list == NULL ? NULL : PyTuple_Pack(2, (PyObject *)code, list);
-done:
-    Py_XDECREF(label);
-    Py_XDECREF(files[0]);
-    Py_XDECREF(files[1]);
-    Py_XDECREF(tuple);
+    Py_XDECREF(request.names);
+    Py_XDECREF(file);
     Py_XDECREF(code);
     Py_XDECREF(list);
-    PyMem_Free((void *)names);
     return result;
 }
 

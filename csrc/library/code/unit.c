@@ -24,9 +24,7 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
                             "header",       "debug",         NULL};
     cwj_module_state *state = PyModule_GetState(extension);
     cwj_build build = {0}; /* borrowed here */
-    PyObject *name, *who_text = NULL;
-    cwj_library_unit *self = NULL;
-    const char *who;
+    PyObject *name;
     int debug = 0;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOp:library_environment", names, &name,
                                      &build.sources, &build.libraries, &build.include_dirs,
@@ -34,28 +32,25 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
                                      &debug)) {
         return NULL;
     }
-    who_text = PyUnicode_FromFormat("library(%R)", name);
-    who = who_text == NULL ? NULL : PyUnicode_AsUTF8(who_text);
-    cwj_environment *environment = who == NULL ? NULL : cwj_environment_new(state, &build, who);
-    if (environment == NULL) {
-        goto done;
-    }
-    self = PyObject_New(cwj_library_unit, state->library_unit_type);
+    cwj_library_unit *self = PyObject_New(cwj_library_unit, state->library_unit_type);
     if (self == NULL) {
-        cwj_environment_unref(environment);
-        goto done;
+        return NULL;
     }
-    self->environment = environment;
     self->name = Py_NewRef(name);
+    self->who = PyUnicode_FromFormat("library(%R)", name);
+    const char *who = self->who == NULL ? NULL : PyUnicode_AsUTF8(self->who);
+    cwj_environment *environment = who == NULL ? NULL : cwj_environment_new(state, &build, who);
+    self->environment = environment;
+    if (environment != NULL) {
+        environment->header_file = PyUnicode_FromFormat("<cwrapjit %U header>", name);
+    }
+    if (environment == NULL || environment->header_file == NULL) {
+        Py_DECREF(self);
+        return NULL;
+    }
     if (debug) { /* now: the files may go */
         tj_environment_lines(environment->tj);
     }
-    environment->header_file = PyUnicode_FromFormat("<cwrapjit %U header>", name);
-    if (environment->header_file == NULL) {
-        Py_CLEAR(self);
-    }
-done:
-    Py_XDECREF(who_text);
     return (PyObject *)self;
 }
 
@@ -65,7 +60,8 @@ unit_dealloc(PyObject *op)
     cwj_library_unit *self = (cwj_library_unit *)op;
     PyTypeObject *type = Py_TYPE(op);
     cwj_environment_unref(self->environment);
-    Py_XDECREF(self->name);
+    Py_DECREF(self->name);
+    Py_XDECREF(self->who);
     type->tp_free(op);
     Py_DECREF(type);
 }
@@ -76,16 +72,14 @@ unit_repr(PyObject *op)
     return PyUnicode_FromFormat("<LibraryUnit %R>", ((cwj_library_unit *)op)->name);
 }
 
-int
-cwj_check_unit(const cwj_module_state *state, PyObject *object, const char *who)
-{
-    if (Py_TYPE(object) == state->library_unit_type) {
-        return 0;
-    }
-    return cwj_refuse_type(who, "the environment", "a LibraryUnit", object);
-}
-
 /* ---- symbols ------------------------------------------------------------ */
+
+static bool
+parse_symbol(PyObject *extension, PyObject *args, cwj_library_unit **unit, const char **name)
+{
+    const cwj_module_state *state = PyModule_GetState(extension);
+    return PyArg_ParseTuple(args, "O!s", state->library_unit_type, unit, name);
+}
 
 PyDoc_STRVAR(library_symbol_doc,
              "library_symbol(environment, name, /)\n--\n\n"
@@ -94,14 +88,13 @@ PyDoc_STRVAR(library_symbol_doc,
 static PyObject *
 library_symbol(PyObject *extension, PyObject *args)
 {
-    PyObject *unit;
+    cwj_library_unit *unit;
     const char *name;
     const void *address;
-    if (!PyArg_ParseTuple(args, "Os:library_symbol", &unit, &name) ||
-        cwj_check_unit(PyModule_GetState(extension), unit, "library_symbol()") < 0) {
+    if (!parse_symbol(extension, args, &unit, &name)) {
         return NULL;
     }
-    tj_environment *environment = ((cwj_library_unit *)unit)->environment->tj;
+    tj_environment *environment = unit->environment->tj;
     Py_BEGIN_ALLOW_THREADS
     address = tj_environment_symbol(environment, name);
     Py_END_ALLOW_THREADS
@@ -114,16 +107,16 @@ PyDoc_STRVAR(
     "What the compiler's checks say of the header and of the sources; None without a compiler.");
 
 static PyObject *
-library_diagnose(PyObject *extension, PyObject *unit)
+library_diagnose(PyObject *extension, PyObject *args)
 {
     cwj_module_state *state = PyModule_GetState(extension);
-    if (cwj_check_unit(state, unit, "library_diagnose()") < 0) {
+    const cwj_library_unit *unit;
+    if (!PyArg_ParseTuple(args, "O!:library_diagnose", state->library_unit_type, &unit)) {
         return NULL;
     }
-    const cwj_library_unit *self = (cwj_library_unit *)unit;
-    PyObject *who = PyUnicode_FromFormat("%U.diagnose()", self->name);
+    PyObject *who = PyUnicode_FromFormat("%U.diagnose()", unit->name);
     const char *text = who == NULL ? NULL : PyUnicode_AsUTF8(who);
-    PyObject *found = text == NULL ? NULL : cwj_checks_diagnose_own(state, self->environment, text);
+    PyObject *found = text == NULL ? NULL : cwj_checks_diagnose_own(state, unit->environment, text);
     Py_XDECREF(who);
     return found;
 }
@@ -135,14 +128,12 @@ PyDoc_STRVAR(library_compiled_doc, "library_compiled(environment, name, /)\n--\n
 static PyObject *
 library_compiled(PyObject *extension, PyObject *args)
 {
-    PyObject *unit;
+    cwj_library_unit *unit;
     const char *name;
-    if (!PyArg_ParseTuple(args, "Os:library_compiled", &unit, &name) ||
-        cwj_check_unit(PyModule_GetState(extension), unit, "library_compiled()") < 0) {
+    if (!parse_symbol(extension, args, &unit, &name)) {
         return NULL;
     }
-    return PyBool_FromLong(
-        tj_environment_compiled(((cwj_library_unit *)unit)->environment->tj, name));
+    return PyBool_FromLong(tj_environment_compiled(unit->environment->tj, name));
 }
 
 PyDoc_STRVAR(find_typeless_doc,
@@ -200,7 +191,7 @@ PyMethodDef cwj_unit_functions[] = {
     {"library_environment", (PyCFunction)(void (*)(void))library_environment,
      METH_VARARGS | METH_KEYWORDS, library_environment_doc},
     {"library_symbol", library_symbol, METH_VARARGS, library_symbol_doc},
-    {"library_diagnose", library_diagnose, METH_O, library_diagnose_doc},
+    {"library_diagnose", library_diagnose, METH_VARARGS, library_diagnose_doc},
     {"library_compiled", library_compiled, METH_VARARGS, library_compiled_doc},
     {"find_typeless", find_typeless, METH_O, find_typeless_doc},
     {NULL, NULL, 0, NULL},

@@ -8,11 +8,10 @@
 typedef struct cwj_library_unit {
     PyObject_HEAD
     cwj_environment *environment; /* owned */
-    PyObject *name;                             /* owned str */
+    PyObject *name;               /* owned str */
+    PyObject *who;                /* owned str: "library('gsl')", for messages */
 } cwj_library_unit;
 
-/* Returns 0 when object is a LibraryUnit, or -1 with TypeError set. */
-int cwj_check_unit(const cwj_module_state *state, PyObject *object, const char *who);
 /* The environment of what a LibraryFunction keeps alive, (LibraryCode, ...); NULL: none. Borrowed. */
 cwj_environment *cwj_owner_environment(const cwj_module_state *state, PyObject *owner);
 /* For library.c: types, and functions of the extension module, which cwrapjit.library alone calls. */

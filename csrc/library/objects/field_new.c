@@ -1,23 +1,12 @@
 /* field_new.c: what cwrapjit.library says of a member, checked. */
 #include "library/objects/field.h"
 
+#include "base/choices.h"
+
 #include <stdint.h>
 
 #define WORD(name, word) word,
 static const char *const KINDS[] = {FIELD_KINDS(WORD)};
-
-static int
-parse_kind(field_object *self, const char *kind)
-{
-    for (size_t k = 0; k < sizeof(KINDS) / sizeof(KINDS[0]); k++) {
-        if (strcmp(kind, KINDS[k]) == 0) {
-            self->kind = (field_kind)k;
-            return 0;
-        }
-    }
-    PyErr_Format(PyExc_ValueError, "Field: there is no kind %s", kind);
-    return -1;
-}
 
 /* An integer member: (offset, type). */
 static int
@@ -140,12 +129,12 @@ cwj_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                             "dims",   "of",   "readonly", "reason", NULL};
     field_object *self = (field_object *)type->tp_alloc(type, 0);
     PyObject *layout, *name, *cls = Py_None, *dims = NULL, *reason = NULL, *dtype = Py_None;
-    const char *kind;
+    PyObject *given_kind;
     Py_ssize_t offset;
     int readonly = 0;
     if (self == NULL || !PyArg_ParseTupleAndKeywords(
-                            args, kwargs, "OUns|OO!OpU:Field", names, &layout, &name, &offset,
-                            &kind, &dtype, &PyTuple_Type, &dims, &cls, &readonly, &reason)) {
+                            args, kwargs, "OUnO|OO!OpU:Field", names, &layout, &name, &offset,
+                            &given_kind, &dtype, &PyTuple_Type, &dims, &cls, &readonly, &reason)) {
         goto failed;
     }
     if (!cwj_is_layout(layout)) {
@@ -158,7 +147,10 @@ cwj_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->offset = (size_t)offset;
     self->readonly = readonly;
     self->cls = cls == Py_None ? NULL : Py_NewRef(cls);
-    if (self->reason == NULL || parse_kind(self, kind) < 0 || parse_dtype(self, dtype) < 0 ||
+    int kind =
+        cwj_parse_choice(given_kind, KINDS, sizeof(KINDS) / sizeof(KINDS[0]), "Field", "kind");
+    self->kind = (field_kind)kind;
+    if (self->reason == NULL || kind < 0 || parse_dtype(self, dtype) < 0 ||
         (dims != NULL && parse_dims(self, dims) < 0) || check_extent(self) < 0) {
         goto failed;
     }

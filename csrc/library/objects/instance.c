@@ -295,21 +295,15 @@ get_references(PyObject *op, void *Py_UNUSED(closure))
     return cwj_references_list((cwj_instance *)op);
 }
 
-static PyObject *
-get_base(PyObject *op, void *Py_UNUSED(closure))
-{
-    const cwj_instance *self = (cwj_instance *)op;
-    return Py_NewRef(self->base == NULL ? Py_None : self->base);
-}
-
 static PyGetSetDef instance_getset[] = {
     {"referenced_objects", get_references, NULL,
      "A list of all that C may point to from here, kept alive as long.", NULL},
-    {"__cwrapjit_base__", get_base, NULL, "The object that this one lies in, or None.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMemberDef instance_members[] = {
+    {"__cwrapjit_base__", T_OBJECT, offsetof(cwj_instance, base), READONLY,
+     "The object that this one lies in, or None."},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_instance, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };

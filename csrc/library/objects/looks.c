@@ -100,9 +100,7 @@ cwj_looks_add(PyObject *array, PyObject *base, PyObject *through, const void *da
 bool
 cwj_looks_into(cwj_instance *owner)
 {
-    if (owner->nlooks > 0) {
-        prune(owner);
-    }
+    prune(owner);
     return owner->nlooks > 0;
 }
 
@@ -111,9 +109,7 @@ cwj_looks_into(cwj_instance *owner)
 static bool
 owner_looks_behind(cwj_instance *owner, const char *low, const char *high)
 {
-    if (owner->nlooks > 0) {
-        prune(owner);
-    }
+    prune(owner);
     for (Py_ssize_t k = 0; k < owner->nlooks; k++) {
         const cwj_look *look = &owner->looks[k];
         if (look->behind && (owner->listed || (look->through >= low && look->through < high))) {

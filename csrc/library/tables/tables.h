@@ -14,6 +14,10 @@
 
 /* Each list is an enum here, and in describe.c the words of descriptions. */
 #define CWJ_NAMED(name, word) CWJ_##name,
+#define CWJ_ENUM(type, LIST) \
+    typedef enum type {      \
+        LIST(CWJ_NAMED)      \
+    } type
 #define CWJ_WORD(name, word) word,
 
 #define CWJ_ROLES(ROLE)    \
@@ -31,27 +35,21 @@
     ROLE(STATUS, "status") \
     ROLE(NONE, "none") /* of results */
 
-typedef enum cwj_role {
-    CWJ_ROLES(CWJ_NAMED)
-} cwj_role;
+CWJ_ENUM(cwj_role, CWJ_ROLES);
 
 #define CWJ_INTENTS(INTENT)       \
     INTENT(INTENT_IN, "in")       \
     INTENT(INTENT_INOUT, "inout") \
     INTENT(INTENT_OUT, "out")
 
-typedef enum cwj_intent {
-    CWJ_INTENTS(CWJ_NAMED)
-} cwj_intent;
+CWJ_ENUM(cwj_intent, CWJ_INTENTS);
 
 #define CWJ_KINDS(KIND)            \
     KIND(ANY, "any")               \
     KIND(POSITIONAL, "positional") \
     KIND(KEYWORD, "keyword")
 
-typedef enum cwj_kind {
-    CWJ_KINDS(CWJ_NAMED)
-} cwj_kind;
+CWJ_ENUM(cwj_kind, CWJ_KINDS);
 
 #define CWJ_OWNERS(OWNER)             \
     OWNER(OWNER_NONE, "none")         \
@@ -59,17 +57,13 @@ typedef enum cwj_kind {
     OWNER(OWNER_ARGUMENT, "argument") \
     OWNER(OWNER_INSTANCE, "instance")
 
-typedef enum cwj_owner {
-    CWJ_OWNERS(CWJ_NAMED)
-} cwj_owner;
+CWJ_ENUM(cwj_owner, CWJ_OWNERS);
 
 #define CWJ_ORDERS(ORDER) \
     ORDER(ORDER_C, "C")   \
     ORDER(ORDER_F, "F")
 
-typedef enum cwj_order {
-    CWJ_ORDERS(CWJ_NAMED)
-} cwj_order;
+CWJ_ENUM(cwj_order, CWJ_ORDERS);
 
 /* What C gets when a stride is negative. */
 #define CWJ_NEGATIVES(NEGATIVE) \
@@ -77,9 +71,7 @@ typedef enum cwj_order {
     NEGATIVE(FIRST, "first")    \
     NEGATIVE(LOWEST, "lowest")
 
-typedef enum cwj_negative {
-    CWJ_NEGATIVES(CWJ_NAMED)
-} cwj_negative;
+CWJ_ENUM(cwj_negative, CWJ_NEGATIVES);
 
 typedef struct cwj_argument {
     PyObject *name; /* owned, interned str */

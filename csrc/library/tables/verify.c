@@ -10,21 +10,67 @@ is_integer(const cwj_library_type *type)
     return type != NULL && (type->kind == 'i' || type->kind == 'u');
 }
 
-/* NULL: nothing. Otherwise what is wrong with a parameter on its own. */
+/* What a role is about. */
+enum {
+    TYPED = 1,     /* it needs a type */
+    COUNT = 2,     /* it needs an integer type */
+    GIVEN = 4,     /* an argument gives it, unless it is an output */
+    INPUT = 8,     /* it cannot be an output */
+    RETURNED = 16, /* C functions return it, too */
+};
+
+static const int roles[] = {
+    [CWJ_VALUE] = TYPED | GIVEN | RETURNED,
+    [CWJ_ARRAY] = TYPED | GIVEN | RETURNED,
+    [CWJ_HIDDEN] = COUNT,
+    [CWJ_STRIDE] = COUNT,
+    [CWJ_STRING] = GIVEN | INPUT | RETURNED,
+    [CWJ_BUFFER] = GIVEN | INPUT,
+    [CWJ_HANDLE] = GIVEN | RETURNED,
+    [CWJ_STRUCT] = GIVEN | RETURNED,
+    [CWJ_ITEMS] = TYPED | GIVEN,
+    [CWJ_DATA] = TYPED,
+    [CWJ_LENGTH] = COUNT,
+    [CWJ_STATUS] = COUNT | RETURNED,
+    [CWJ_NONE] = RETURNED,
+};
+
+/* In these, NULL: nothing is wrong. */
+static const char *
+type_fault(const cwj_parameter *p)
+{
+    bool out = p->intent == CWJ_INTENT_OUT, is_array = p->role == CWJ_ARRAY;
+    if (((roles[p->role] & COUNT) != 0 || p->symbol >= 0) && !is_integer(p->type)) {
+        return "needs an integer type";
+    }
+    if ((roles[p->role] & TYPED) != 0 && p->type == NULL && (!is_array || out || p->ndim > 0)) {
+        return "needs a type";
+    }
+    for (int d = 0; is_array && out && d < p->ndim; d++) {
+        if (p->dims[d].count == 0) {
+            return "is an output and needs all of its dims";
+        }
+    }
+    return NULL;
+}
+
+/* What is wrong with a parameter on its own. */
 static const char *
 parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
 {
     bool has_argument = p->argument >= 0, out = p->intent == CWJ_INTENT_OUT;
-    bool optional_argument = has_argument && self->arguments[p->argument].preset != NULL;
-    bool is_count = p->role == CWJ_HIDDEN || p->role == CWJ_STRIDE || p->role == CWJ_LENGTH ||
-                    p->role == CWJ_STATUS || p->symbol >= 0;
-    if (is_count && !is_integer(p->type)) {
-        return "needs an integer type";
+    if (p->argument >= self->narguments) {
+        return "has an argument that is not there";
     }
-    if ((p->role == CWJ_VALUE || p->role == CWJ_ARRAY || p->role == CWJ_ITEMS ||
-         p->role == CWJ_DATA) &&
-        p->type == NULL && (p->role != CWJ_ARRAY || p->ndim > 0)) {
-        return "needs a type";
+    const char *fault = type_fault(p);
+    if (fault != NULL) {
+        return fault;
+    }
+    if (out && (roles[p->role] & INPUT) != 0) {
+        return "cannot be an output";
+    }
+    if (out && p->role == CWJ_ARRAY && p->ndim == 0) {
+        return "is an output and needs dims";
     }
     switch (p->role) {
     case CWJ_VALUE:
@@ -42,8 +88,8 @@ parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
         }
         break;
     case CWJ_BUFFER:
-        if (p->ndim != 1 || out) {
-            return out ? "cannot be an output" : "must have one dim";
+        if (p->ndim != 1) {
+            return "must have one dim";
         }
         break;
     case CWJ_STRIDE:
@@ -52,44 +98,18 @@ parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
             return "must be the stride along an axis of an array";
         }
         break;
-    case CWJ_STRING:
-        if (out) {
-            return "cannot be an output";
-        }
-        break;
     case CWJ_NONE:
         return "needs a role";
     default:
         break;
     }
-    bool wants_argument = p->role == CWJ_VALUE || p->role == CWJ_ARRAY || p->role == CWJ_STRING ||
-                          p->role == CWJ_BUFFER || p->role == CWJ_HANDLE || p->role == CWJ_STRUCT ||
-                          p->role == CWJ_ITEMS;
-    if (wants_argument && has_argument == out) {
+    if ((roles[p->role] & GIVEN) != 0 && has_argument == out) {
         return out ? "is an output, which no argument gives" : "needs an argument";
     }
-    if (optional_argument && !p->optional && !out &&
-        self->arguments[p->argument].preset == Py_None) {
+    if (has_argument && !p->optional && !out && self->arguments[p->argument].preset == Py_None) {
         return "is not optional, but has no default";
     }
     return NULL;
-}
-
-static int
-check_parameter(const cwj_library_function *self, int k, const char *who)
-{
-    const cwj_parameter *p = &self->parameters[k];
-    const char *fault = p->argument >= self->narguments ? "has an argument that is not there"
-                                                        : parameter_fault(self, p);
-    if (fault == NULL && p->intent == CWJ_INTENT_OUT && p->role == CWJ_ARRAY) {
-        fault = p->ndim == 0 ? "is an output and needs dims" : NULL;
-        for (int d = 0; d < p->ndim; d++) {
-            fault = p->dims[d].count == 0 ? "is an output and needs all of its dims" : fault;
-        }
-    }
-    return fault == NULL
-               ? 0
-               : cwj_refuse(who, PyExc_ValueError, "parameter %d (%U) %s", k + 1, p->name, fault);
 }
 
 static bool
@@ -196,35 +216,7 @@ check_symbols(const cwj_library_function *self, const char *who)
 
 /* ---- the result ---------------------------------------------------------------------- */
 
-static const char *
-result_fault(const cwj_parameter *result)
-{
-    switch (result->role) {
-    case CWJ_VALUE:
-        return result->type == NULL ? "needs a type" : NULL;
-    case CWJ_STATUS:
-        return is_integer(result->type) ? NULL : "needs an integer type";
-    case CWJ_ARRAY:
-        if (result->type == NULL) {
-            return "needs a type";
-        }
-        for (int d = 0; d < result->ndim; d++) {
-            if (result->dims[d].count == 0) {
-                return "needs all of its dims";
-            }
-        }
-        return NULL;
-    case CWJ_NONE:
-    case CWJ_STRING:
-    case CWJ_HANDLE:
-    case CWJ_STRUCT:
-        return NULL;
-    default:
-        return "has a role that only parameters have";
-    }
-}
-
-/* NULL: nothing. Memory that ends with the call cannot be what a result points into. */
+/* Memory that ends with the call cannot be what a result points into. */
 static const char *
 base_fault(const cwj_library_function *self)
 {
@@ -242,16 +234,26 @@ base_fault(const cwj_library_function *self)
     return NULL;
 }
 
+static const char *
+result_fault(const cwj_library_function *self)
+{
+    const char *fault = (roles[self->result.role] & RETURNED) != 0
+                            ? type_fault(&self->result)
+                            : "has a role that only parameters have";
+    return fault != NULL ? fault : base_fault(self);
+}
+
 int
 cwj_library_verify(const cwj_library_function *self, const char *who)
 {
-    const char *fault = result_fault(&self->result);
-    fault = fault == NULL ? base_fault(self) : fault;
     for (int k = 0; k < self->nparameters; k++) {
-        if (check_parameter(self, k, who) < 0) {
-            return -1;
+        const cwj_parameter *p = &self->parameters[k];
+        const char *fault = parameter_fault(self, p);
+        if (fault != NULL) {
+            return cwj_refuse(who, PyExc_ValueError, "parameter %d (%U) %s", k + 1, p->name, fault);
         }
     }
+    const char *fault = result_fault(self);
     if (fault != NULL) {
         return cwj_refuse(who, PyExc_ValueError, "the result %s", fault);
     }
