@@ -10,8 +10,6 @@
     X(PyTypeObject, function_type)         /* cwrapjit.Function */                   \
     X(PyTypeObject, graph_type)            /* cwrapjit.graph.Graph */                \
     X(PyTypeObject, bound_type)            /* cwrapjit.graph.BoundGraph */           \
-    X(PyTypeObject, library_unit_type)     /* library()'s arguments for C */         \
-    X(PyTypeObject, library_code_type)     /* compiled thunks */                     \
     X(PyTypeObject, library_function_type) /* cwrapjit.LibraryFunction */            \
     X(PyTypeObject, config_type)           /* cwrapjit.Config */                     \
     X(PyObject, config)                    /* cwrapjit.config, the one instance */   \

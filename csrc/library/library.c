@@ -9,33 +9,22 @@
 int
 cwj_add_library_types(PyObject *extension, cwj_module_state *state)
 {
-    PyTypeObject *unkept = NULL;
     PyMethodDef *functions[] = {cwj_unit_functions, cwj_thunk_functions, cwj_wrap_functions,
                                 cwj_instance_functions, cwj_variable_functions};
-    struct {
-        PyType_Spec *spec;
-        PyTypeObject **kept;
-    } types[] = {
-        {&cwj_library_unit_spec, &state->library_unit_type},
-        {&cwj_library_code_spec, &state->library_code_type},
-        {&cwj_library_function_spec, &state->library_function_type},
-        {&cwj_instance_spec, &unkept},
-        {&cwj_layout_spec, &unkept},
-        {&cwj_field_spec, &unkept},
-    };
+    PyType_Spec *specs[] = {&cwj_library_function_spec, &cwj_instance_spec, &cwj_layout_spec,
+                            &cwj_field_spec};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         if (PyModule_AddFunctions(extension, functions[i]) < 0) {
             return -1;
         }
     }
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        PyTypeObject *type =
-            (PyTypeObject *)PyType_FromModuleAndSpec(extension, types[i].spec, NULL);
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+        PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(extension, specs[i], NULL);
         int status = type == NULL ? -1 : PyModule_AddType(extension, type);
-        if (types[i].kept == &unkept) { /* the module has it */
+        if (specs[i] == &cwj_library_function_spec) {
+            state->library_function_type = type;
+        } else { /* the module has it */
             Py_XDECREF(type);
-        } else {
-            *types[i].kept = type;
         }
         if (status < 0) {
             return -1;

@@ -42,7 +42,7 @@ get_tier_error(PyObject *op, void *Py_UNUSED(closure))
 {
     cwj_module_state *state = cwj_state_of(op);
     cwj_library_function *self = (cwj_library_function *)op;
-    cwj_environment *environment = cwj_owner_environment(state, self->owner);
+    cwj_environment *environment = cwj_owner_environment(self->owner);
     const char *who = PyUnicode_AsUTF8(self->who);
     if (who == NULL) {
         return NULL;
@@ -58,7 +58,7 @@ call_and_look(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwna
     cwj_module_state *state = cwj_state_of(op);
     PyObject *result = NULL;
     Py_INCREF(op);
-    int more = cwj_checks_look(state, cwj_owner_environment(state, self->owner));
+    int more = cwj_checks_look(state, cwj_owner_environment(self->owner));
     if (more <= 0) {
         self->vectorcall = self->usual;
     }
@@ -138,7 +138,7 @@ function_repr(PyObject *op)
     PyObject *repr = NULL;
     if (name != NULL && shown != NULL) {
         repr = PyUnicode_FromFormat("<cwrapjit.LibraryFunction %U%S%s>", name, shown,
-                                    cwj_library_guard_text(self));
+                                    self->faulted ? "; has faulted" : "");
     }
     Py_XDECREF(name);
     Py_XDECREF(shown);
@@ -166,7 +166,7 @@ wrap_function(PyObject *extension, PyObject *description)
         Py_DECREF(self);
         return NULL;
     }
-    const cwj_environment *environment = cwj_owner_environment(state, self->owner);
+    const cwj_environment *environment = cwj_owner_environment(self->owner);
     self->frame_size = cwj_library_frame_size(self);
     self->usual = self->vectorcall;
     if (environment != NULL && cwj_checks_apply(environment)) {

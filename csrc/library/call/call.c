@@ -40,28 +40,18 @@ run_thunk(const cwj_library_function *function, cwj_slot *slots, bool keep_gil)
 /* ---- numbers alone ---------------------------------------------------------------- */
 
 /* Returns 0 where the long way has to look, -1 with an exception set. */
-static inline int
-take_simple(const cwj_parameter *parameter, PyObject *object, cwj_slot *slot)
-{
-    if (PyFloat_CheckExact(object) && parameter->type->typenum == NPY_FLOAT64) {
-        slot->d = PyFloat_AS_DOUBLE(object);
-        return 1;
-    }
-    if (object == Py_None) {
-        return 0;
-    }
-    cwj_fit fit = cwj_scalar_take(parameter->type, false, object, slot);
-    return fit == CWJ_FITS ? 1 : fit == CWJ_FIT_ERROR ? -1 : 0;
-}
-
-/* Returns 0 where the long way has to look, -1 with an exception set. */
 static int
-take_all_simple(const cwj_library_function *self, PyObject *const *args, cwj_slot *slots)
+take_simple(const cwj_library_function *self, PyObject *const *args, cwj_slot *slots)
 {
     for (int k = 0; k < self->nparameters; k++) {
-        int taken = take_simple(&self->parameters[k], args[k], &slots[k + 1]);
-        if (taken <= 0) {
-            return taken;
+        const cwj_library_type *type = self->parameters[k].type;
+        if (PyFloat_CheckExact(args[k]) && type->typenum == NPY_FLOAT64) {
+            slots[k + 1].d = PyFloat_AS_DOUBLE(args[k]);
+            continue;
+        }
+        cwj_fit fit = cwj_scalar_take(type, false, args[k], &slots[k + 1]);
+        if (fit != CWJ_FITS) {
+            return fit == CWJ_FIT_ERROR ? -1 : 0;
         }
     }
     return 1;
@@ -303,7 +293,7 @@ cwj_library_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *k
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     if (self->simple && kwnames == NULL && nargs == self->nparameters) {
         cwj_slot slots[CWJ_MOST_SIMPLE + 1];
-        int taken = take_all_simple(self, args, slots);
+        int taken = take_simple(self, args, slots);
         if (taken != 0) {
             return taken < 0 ? NULL : call_simple(self, slots);
         }

@@ -76,45 +76,28 @@ has_type(PyArrayObject *array, const cwj_library_type *type)
             PyArray_ISNOTSWAPPED(array));
 }
 
-/* Appends ", TEXT" where there is something already; steals neither. */
-static PyObject *
-append_fault(PyObject *text, PyObject *fault)
-{
-    PyObject *longer = NULL;
-    if (text != NULL && fault != NULL) {
-        longer = PyUnicode_GET_LENGTH(text) > 0 ? PyUnicode_FromFormat("%U; %U", text, fault)
-                                                : Py_NewRef(fault);
-    }
-    Py_XDECREF(text);
-    Py_XDECREF(fault);
-    return longer;
-}
-
 /* One TypeError that lists all: dtype, rank, ordering. */
 static int
 refuse_array(const cwj_library_frame *frame, int k, PyArrayObject *array, bool type, bool rank,
              bool order)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
-    PyObject *text = PyUnicode_FromString("");
-    if (type) {
-        text = append_fault(text, PyUnicode_FromFormat("dtype is %S, not %s", PyArray_DESCR(array),
-                                                       parameter->type->name));
+    const char *orders = !order                            ? ""
+                         : parameter->order == CWJ_ORDER_F ? "ordering is C, not F (order='F')"
+                                                           : "ordering is F, not C (order='C')";
+    PyObject *types = type ? PyUnicode_FromFormat("dtype is %S, not %s", PyArray_DESCR(array),
+                                                  parameter->type->name)
+                           : PyUnicode_FromString("");
+    PyObject *ranks =
+        rank ? PyUnicode_FromFormat("rank is %d, not %d", PyArray_NDIM(array), parameter->ndim)
+             : PyUnicode_FromString("");
+    if (types != NULL && ranks != NULL) {
+        cwj_library_refuse_type(frame, k, "an array whose %U%s%U%s%s", types,
+                                type && rank ? "; " : "", ranks,
+                                (type || rank) && order ? "; " : "", orders);
     }
-    if (rank) {
-        text = append_fault(
-            text, PyUnicode_FromFormat("rank is %d, not %d", PyArray_NDIM(array), parameter->ndim));
-    }
-    if (order) {
-        bool fortran = parameter->order == CWJ_ORDER_F;
-        text =
-            append_fault(text, PyUnicode_FromString(fortran ? "ordering is C, not F (order='F')"
-                                                            : "ordering is F, not C (order='C')"));
-    }
-    if (text != NULL) {
-        cwj_library_refuse_type(frame, k, "an array whose %U", text);
-    }
-    Py_XDECREF(text);
+    Py_XDECREF(types);
+    Py_XDECREF(ranks);
     return -1;
 }
 

@@ -13,7 +13,6 @@ struct cwj_library_guard {
     cwj_thunk *thunk; /* the function's own */
     PyObject *unit;   /* owned: the sources' lines */
     const cwj_module_state *state;
-    bool faulted;
 };
 
 /* The function whose call is under way in this thread. */
@@ -43,7 +42,7 @@ thunk_guarded(cwj_slot *slots)
     if (!cwj_guard(&guard->guarded, run_thunk, slots, &fault)) {
         PyGILState_STATE state = PyGILState_Ensure();
         PyErr_Clear(); /* what the code may have set before */
-        guard->faulted = true;
+        function->faulted = true;
         cwj_fault_raise(function->who, &guard->guarded, &fault, no_text, NULL);
         PyGILState_Release(state);
     }
@@ -54,7 +53,7 @@ thunk_guarded(cwj_slot *slots)
 /* Looks around an array that the call has made, or that is its base. Returns -1 with an
  * exception set. */
 static int
-check_array(const cwj_library_function *self, PyObject *object, Py_ssize_t place)
+check_array(cwj_library_function *self, PyObject *object, Py_ssize_t place)
 {
     ptrdiff_t offset;
     if (!PyArray_Check(object)) {
@@ -68,14 +67,14 @@ check_array(const cwj_library_function *self, PyObject *object, Py_ssize_t place
     if (!cwj_zones_damaged(PyArray_DATA(array), &offset)) {
         return 0;
     }
-    self->guard->faulted = true;
+    self->faulted = true;
     return cwj_damage_around(self->guard->state, self->who,
                              PyUnicode_FromFormat("result %zd", place), offset,
                              (size_t)PyArray_NBYTES(array));
 }
 
 static int
-check_result(const cwj_library_function *self, PyObject *result)
+check_result(cwj_library_function *self, PyObject *result)
 {
     if (!PyTuple_CheckExact(result)) {
         return check_array(self, result, 1);
@@ -114,15 +113,16 @@ call_guarded(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
 int
 cwj_library_guard_init(cwj_library_function *self, const cwj_module_state *state, PyObject *unit)
 {
-    if (Py_TYPE(unit) != state->library_unit_type) {
-        return cwj_refuse_type("wrap_function()", "guard", "a LibraryUnit", unit);
+    const cwj_library_unit *library;
+    if (!cwj_to_unit(unit, &library)) {
+        return -1;
     }
     struct cwj_library_guard *guard = PyMem_Calloc(1, sizeof(*guard));
     if (guard == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    const tj_lines *sources = tj_environment_lines(((cwj_library_unit *)unit)->environment->tj);
+    const tj_lines *sources = tj_environment_lines(library->environment->tj);
     guard->guarded = (cwj_guarded){NULL, sources, self->keep_gil};
     guard->thunk = self->thunk;
     guard->unit = Py_NewRef(unit);
@@ -140,10 +140,4 @@ cwj_library_guard_free(struct cwj_library_guard *guard)
         Py_DECREF(guard->unit);
         PyMem_Free(guard);
     }
-}
-
-const char *
-cwj_library_guard_text(const cwj_library_function *self)
-{
-    return self->guard != NULL && self->guard->faulted ? "; has faulted" : "";
 }

@@ -4,12 +4,9 @@
 
 #include "library/tables/tables.h"
 
-/* Makes a described function run its thunk guarded. unit: the LibraryUnit, whose sources have
- * lines. Returns 0, or -1 with an exception set. */
+/* Makes a described function run its thunk guarded. unit: the library's, whose sources have lines. Returns 0, or -1 with an exception set. */
 int cwj_library_guard_init(cwj_library_function *function, const cwj_module_state *state,
                            PyObject *unit);
 void cwj_library_guard_free(struct cwj_library_guard *guard); /* accepts NULL */
-/* "; has faulted", or nothing. */
-const char *cwj_library_guard_text(const cwj_library_function *function);
 
 #endif

@@ -1,6 +1,6 @@
 /* thunks.c: C text compiled for a library.
  *
- * A LibraryCode owns thunks, made by libtcc or, where libtcc would call wrongly, by the
+ * Code that Python has in a capsule owns thunks, made by libtcc or, where libtcc would call wrongly, by the
  * optimizing compiler; it keeps the environment, whose code the thunks call.
  */
 #include "base/compiler.h"
@@ -12,12 +12,13 @@
 #include <stdlib.h>
 
 typedef struct {
-    PyObject_HEAD
     cwj_environment *environment; /* owned: must outlive the code */
-    tj_unit *unit;                              /* owned, or NULL */
+    tj_unit *unit; /* owned, or NULL */
     tj_job *job; /* owned: the optimizing compiler's code, or NULL */
     const void *const *table; /* inside the job's code */
 } library_code;
+
+static const char CODE[] = "cwrapjit.code";
 
 PyDoc_STRVAR(
     compile_thunks_doc,
@@ -182,17 +183,41 @@ list_addresses(const thunk_request *request, const library_code *code)
     return list;
 }
 
-static library_code *
-new_code(cwj_module_state *state, cwj_environment *environment)
+static void
+code_free(library_code *code)
 {
-    library_code *code = PyObject_New(library_code, state->library_code_type);
-    if (code != NULL) {
-        code->environment = cwj_environment_ref(environment);
-        code->unit = NULL;
-        code->job = NULL;
-        code->table = NULL;
+    tj_job_free(code->job);
+    tj_unit_free(code->unit);
+    cwj_environment_unref(code->environment); /* after its units */
+    PyMem_Free(code);
+}
+
+static void
+end_code(PyObject *capsule)
+{
+    code_free(PyCapsule_GetPointer(capsule, CODE));
+}
+
+/* (owner, addresses), or NULL with an exception set. */
+static PyObject *
+make_code(const thunk_request *request)
+{
+    library_code *code = PyMem_Calloc(1, sizeof(*code));
+    if (code == NULL) {
+        return PyErr_NoMemory();
     }
-    return code;
+    code->environment = cwj_environment_ref(request->environment);
+    PyObject *capsule =
+        compile_code(request, code) < 0 ? NULL : PyCapsule_New(code, CODE, end_code);
+    if (capsule == NULL) {
+        code_free(code);
+        return NULL;
+    }
+    PyObject *list = list_addresses(request, code);
+    PyObject *result = list == NULL ? NULL : PyTuple_Pack(2, capsule, list);
+    Py_DECREF(capsule);
+    Py_XDECREF(list);
+    return result;
 }
 
 static int
@@ -210,12 +235,10 @@ compile_thunks(PyObject *extension, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"environment", "text", "names", "optimize", NULL};
     thunk_request request = {.state = PyModule_GetState(extension)};
-    PyObject *text, *names, *file = NULL, *list = NULL, *result = NULL;
+    PyObject *text, *names, *file = NULL, *result = NULL;
     const cwj_library_unit *unit;
-    library_code *code = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!UO|p:compile_thunks", keywords,
-                                     request.state->library_unit_type, &unit, &text, &names,
-                                     &request.optimize)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&UO|p:compile_thunks", keywords, cwj_to_unit,
+                                     &unit, &text, &names, &request.optimize)) {
         return NULL;
     }
     request.environment = unit->environment;
@@ -226,61 +249,22 @@ compile_thunks(PyObject *extension, PyObject *args, PyObject *kwargs)
         set_piece(&request.pieces[0], unit->environment->header_file, unit->environment->header) ==
             0 &&
         set_piece(&request.pieces[1], file, text) == 0) {
-        code = new_code(request.state, request.environment);
+        result = make_code(&request);
     }
-    if (code != NULL && compile_code(&request, code) == 0) {
-        list = list_addresses(&request, code);
-    }
-    result = list == NULL ? NULL : PyTuple_Pack(2, (PyObject *)code, list);
     Py_XDECREF(request.names);
     Py_XDECREF(file);
-    Py_XDECREF(code);
-    Py_XDECREF(list);
     return result;
 }
 
-static void
-code_dealloc(PyObject *op)
-{
-    library_code *self = (library_code *)op;
-    PyTypeObject *type = Py_TYPE(op);
-    tj_job_free(self->job);
-    tj_unit_free(self->unit);
-    cwj_environment_unref(self->environment); /* after its units */
-    type->tp_free(op);
-    Py_DECREF(type);
-}
-
 cwj_environment *
-cwj_owner_environment(const cwj_module_state *state, PyObject *owner)
+cwj_owner_environment(PyObject *owner)
 {
-    PyObject *code = owner != NULL && PyTuple_Check(owner) && PyTuple_GET_SIZE(owner) > 0
-                         ? PyTuple_GET_ITEM(owner, 0)
-                         : owner;
-    return code != NULL && Py_TYPE(code) == state->library_code_type
-               ? ((library_code *)code)->environment
+    bool several = owner != NULL && PyTuple_Check(owner) && PyTuple_GET_SIZE(owner) > 0;
+    PyObject *code = several ? PyTuple_GET_ITEM(owner, 0) : owner;
+    return PyCapsule_IsValid(code, CODE)
+               ? ((library_code *)PyCapsule_GetPointer(code, CODE))->environment
                : NULL;
 }
-
-/* ---- the type ------------------------------------------------------------ */
-
-static PyMethodDef code_methods[] = {
-    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyType_Slot code_slots[] = {
-    {Py_tp_dealloc, code_dealloc},
-    {Py_tp_methods, code_methods},
-    {0, NULL},
-};
-
-PyType_Spec cwj_library_code_spec = {
-    .name = "cwrapjit._cwrapjit.LibraryCode",
-    .basicsize = sizeof(library_code),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = code_slots,
-};
 
 /* ---- functions of the extension module --------------------------------------------- */
 

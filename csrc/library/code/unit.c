@@ -1,11 +1,34 @@
-/* unit.c: a library as C sees it: a LibraryUnit owns the environment, that is libraries,
- * compiled sources and header.
+/* unit.c: a library as C sees it: a unit owns the environment, that is libraries, compiled
+ * sources and header.
  */
 #include "library/code/unit.h"
 
 #include "base/checks.h"
 #include "base/errors.h"
-#include "library/library_function.h"
+
+static const char UNIT[] = "cwrapjit.library";
+
+int
+cwj_to_unit(PyObject *capsule, void *unit)
+{
+    *(void **)unit = PyCapsule_GetPointer(capsule, UNIT);
+    return *(void **)unit != NULL;
+}
+
+static void
+unit_free(cwj_library_unit *self)
+{
+    cwj_environment_unref(self->environment);
+    Py_DECREF(self->name);
+    Py_XDECREF(self->who);
+    PyMem_Free(self);
+}
+
+static void
+end_unit(PyObject *capsule)
+{
+    unit_free(PyCapsule_GetPointer(capsule, UNIT));
+}
 
 /* ---- the environment ---------------------------------------------------- */
 
@@ -14,7 +37,7 @@ PyDoc_STRVAR(
     "library_environment(name, sources=(), libraries=(), include_dirs=(), define_macros=(),\n"
     "                    library_dirs=(), header='', debug=False)\n"
     "--\n\n"
-    "Load libraries and compile sources: a LibraryUnit. debug: the sources' lines are wanted.");
+    "Load libraries and compile sources: a capsule. debug: the sources' lines are wanted.");
 
 static PyObject *
 library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
@@ -32,9 +55,9 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
                                      &debug)) {
         return NULL;
     }
-    cwj_library_unit *self = PyObject_New(cwj_library_unit, state->library_unit_type);
+    cwj_library_unit *self = PyMem_Calloc(1, sizeof(*self));
     if (self == NULL) {
-        return NULL;
+        return PyErr_NoMemory();
     }
     self->name = Py_NewRef(name);
     self->who = PyUnicode_FromFormat("library(%R)", name);
@@ -44,54 +67,30 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
     if (environment != NULL) {
         environment->header_file = PyUnicode_FromFormat("<cwrapjit %U header>", name);
     }
-    if (environment == NULL || environment->header_file == NULL) {
-        Py_DECREF(self);
-        return NULL;
-    }
-    if (debug) { /* now: the files may go */
+    PyObject *capsule = environment == NULL || environment->header_file == NULL
+                            ? NULL
+                            : PyCapsule_New(self, UNIT, end_unit);
+    if (capsule == NULL) {
+        unit_free(self);
+    } else if (debug) { /* now: the files may go */
         tj_environment_lines(environment->tj);
     }
-    return (PyObject *)self;
-}
-
-static void
-unit_dealloc(PyObject *op)
-{
-    cwj_library_unit *self = (cwj_library_unit *)op;
-    PyTypeObject *type = Py_TYPE(op);
-    cwj_environment_unref(self->environment);
-    Py_DECREF(self->name);
-    Py_XDECREF(self->who);
-    type->tp_free(op);
-    Py_DECREF(type);
-}
-
-static PyObject *
-unit_repr(PyObject *op)
-{
-    return PyUnicode_FromFormat("<LibraryUnit %R>", ((cwj_library_unit *)op)->name);
+    return capsule;
 }
 
 /* ---- symbols ------------------------------------------------------------ */
-
-static bool
-parse_symbol(PyObject *extension, PyObject *args, cwj_library_unit **unit, const char **name)
-{
-    const cwj_module_state *state = PyModule_GetState(extension);
-    return PyArg_ParseTuple(args, "O!s", state->library_unit_type, unit, name);
-}
 
 PyDoc_STRVAR(library_symbol_doc,
              "library_symbol(environment, name, /)\n--\n\n"
              "The address of a function or variable, or None where there is none.");
 
 static PyObject *
-library_symbol(PyObject *extension, PyObject *args)
+library_symbol(PyObject *Py_UNUSED(extension), PyObject *args)
 {
     cwj_library_unit *unit;
     const char *name;
     const void *address;
-    if (!parse_symbol(extension, args, &unit, &name)) {
+    if (!PyArg_ParseTuple(args, "O&s:library_symbol", cwj_to_unit, &unit, &name)) {
         return NULL;
     }
     tj_environment *environment = unit->environment->tj;
@@ -107,11 +106,11 @@ PyDoc_STRVAR(
     "What the compiler's checks say of the header and of the sources; None without a compiler.");
 
 static PyObject *
-library_diagnose(PyObject *extension, PyObject *args)
+library_diagnose(PyObject *extension, PyObject *capsule)
 {
     cwj_module_state *state = PyModule_GetState(extension);
     const cwj_library_unit *unit;
-    if (!PyArg_ParseTuple(args, "O!:library_diagnose", state->library_unit_type, &unit)) {
+    if (!cwj_to_unit(capsule, &unit)) {
         return NULL;
     }
     PyObject *who = PyUnicode_FromFormat("%U.diagnose()", unit->name);
@@ -126,11 +125,11 @@ PyDoc_STRVAR(library_compiled_doc, "library_compiled(environment, name, /)\n--\n
                                    "must compile its callers, too.");
 
 static PyObject *
-library_compiled(PyObject *extension, PyObject *args)
+library_compiled(PyObject *Py_UNUSED(extension), PyObject *args)
 {
     cwj_library_unit *unit;
     const char *name;
-    if (!parse_symbol(extension, args, &unit, &name)) {
+    if (!PyArg_ParseTuple(args, "O&s:library_compiled", cwj_to_unit, &unit, &name)) {
         return NULL;
     }
     return PyBool_FromLong(tj_environment_compiled(unit->environment->tj, name));
@@ -164,34 +163,13 @@ find_typeless(PyObject *Py_UNUSED(extension), PyObject *text)
     return found;
 }
 
-/* ---- the type ----------------------------------------------------------- */
-
-static PyMethodDef no_pickle[] = {
-    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyType_Slot unit_slots[] = {
-    {Py_tp_dealloc, unit_dealloc},
-    {Py_tp_repr, unit_repr},
-    {Py_tp_methods, no_pickle},
-    {0, NULL},
-};
-
-PyType_Spec cwj_library_unit_spec = {
-    .name = "cwrapjit._cwrapjit.LibraryUnit",
-    .basicsize = sizeof(cwj_library_unit),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = unit_slots,
-};
-
 /* ---- functions of the extension module --------------------------------------------- */
 
 PyMethodDef cwj_unit_functions[] = {
     {"library_environment", (PyCFunction)(void (*)(void))library_environment,
      METH_VARARGS | METH_KEYWORDS, library_environment_doc},
     {"library_symbol", library_symbol, METH_VARARGS, library_symbol_doc},
-    {"library_diagnose", library_diagnose, METH_VARARGS, library_diagnose_doc},
+    {"library_diagnose", library_diagnose, METH_O, library_diagnose_doc},
     {"library_compiled", library_compiled, METH_VARARGS, library_compiled_doc},
     {"find_typeless", find_typeless, METH_O, find_typeless_doc},
     {NULL, NULL, 0, NULL},

@@ -4,18 +4,18 @@
 
 #include "base/environment.h"
 
-/* What library() makes of its arguments for C. */
+/* What library() makes of its arguments for C; Python has it in a capsule. */
 typedef struct cwj_library_unit {
-    PyObject_HEAD
     cwj_environment *environment; /* owned */
     PyObject *name;               /* owned str */
     PyObject *who;                /* owned str: "library('gsl')", for messages */
 } cwj_library_unit;
 
-/* The environment of what a LibraryFunction keeps alive, (LibraryCode, ...); NULL: none. Borrowed. */
-cwj_environment *cwj_owner_environment(const cwj_module_state *state, PyObject *owner);
-/* For library.c: types, and functions of the extension module, which cwrapjit.library alone calls. */
-extern PyType_Spec cwj_library_unit_spec, cwj_library_code_spec;
+/* For PyArg_ParseTuple(), "O&": the unit in a capsule. */
+int cwj_to_unit(PyObject *capsule, void *unit);
+/* The environment of what a LibraryFunction keeps alive, (code, ...); NULL: none. Borrowed. */
+cwj_environment *cwj_owner_environment(PyObject *owner);
+/* For library.c: functions of the extension module, which cwrapjit.library alone calls. */
 extern PyMethodDef cwj_unit_functions[], cwj_thunk_functions[];
 
 #endif

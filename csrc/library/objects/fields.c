@@ -348,6 +348,7 @@ field_set(PyObject *op, PyObject *instance, PyObject *value)
 
 /* ---- the type ----------------------------------------------------------------------- */
 
+/* No tp_clear: cycles go through the classes' dicts. */
 static int
 field_traverse(PyObject *op, visitproc visit, void *arg)
 {
@@ -355,13 +356,6 @@ field_traverse(PyObject *op, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(op));
     Py_VISIT(self->layout);
     Py_VISIT(self->cls);
-    return 0;
-}
-
-static int
-field_clear(PyObject *op)
-{
-    (void)op; /* cycles go through the classes' dicts */
     return 0;
 }
 
@@ -394,9 +388,10 @@ static PyMemberDef field_members[] = {
 };
 
 static PyType_Slot field_slots[] = {
-    {Py_tp_new, cwj_field_new},   {Py_tp_dealloc, field_dealloc}, {Py_tp_traverse, field_traverse},
-    {Py_tp_clear, field_clear},   {Py_tp_repr, field_repr},       {Py_tp_descr_get, field_get},
-    {Py_tp_descr_set, field_set}, {Py_tp_members, field_members}, {0, NULL},
+    {Py_tp_new, cwj_field_new},       {Py_tp_dealloc, field_dealloc},
+    {Py_tp_traverse, field_traverse}, {Py_tp_repr, field_repr},
+    {Py_tp_descr_get, field_get},     {Py_tp_descr_set, field_set},
+    {Py_tp_members, field_members},   {0, NULL},
 };
 
 PyType_Spec cwj_field_spec = {

@@ -83,23 +83,6 @@ capsule_pointer(PyObject *capsule, const cwj_struct_layout *wanted, void **point
     return 1;
 }
 
-static int
-instance_pointer(PyObject *object, const cwj_struct_layout *wanted, void **pointer)
-{
-    if (!cwj_is_instance(object)) {
-        return PyCapsule_CheckExact(object) ? capsule_pointer(object, wanted, pointer) : 0;
-    }
-    cwj_instance *self = (cwj_instance *)object;
-    if (!cwj_layouts_agree(self->layout, wanted)) {
-        return 0;
-    }
-    if (cwj_instance_check(self) < 0) {
-        return -1;
-    }
-    *pointer = self->pointer;
-    return 1;
-}
-
 int
 cwj_instance_check(cwj_instance *self)
 {
@@ -124,7 +107,14 @@ int
 cwj_instance_pointer(PyObject *cls, PyObject *object, void **pointer)
 {
     cwj_struct_layout *wanted = cwj_layout_of(cls);
-    int answer = wanted == NULL ? -1 : instance_pointer(object, wanted, pointer);
+    cwj_instance *self = (cwj_instance *)object;
+    int answer = wanted == NULL ? -1 : 0;
+    if (answer == 0 && PyCapsule_CheckExact(object)) {
+        answer = capsule_pointer(object, wanted, pointer);
+    } else if (answer == 0 && cwj_is_instance(object) && cwj_layouts_agree(self->layout, wanted)) {
+        answer = cwj_instance_check(self) < 0 ? -1 : 1;
+        *pointer = self->pointer;
+    }
     Py_XDECREF(wanted);
     return answer;
 }

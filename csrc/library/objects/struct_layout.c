@@ -36,16 +36,6 @@ layout_traverse(PyObject *op, visitproc visit, void *arg)
     return 0;
 }
 
-static PyObject *
-layout_repr(PyObject *op)
-{
-    const cwj_struct_layout *self = (cwj_struct_layout *)op;
-    if (self->size == 0) {
-        return PyUnicode_FromFormat("<layout of %U, opaque>", self->name);
-    }
-    return PyUnicode_FromFormat("<layout of %U, %zu bytes>", self->name, self->size);
-}
-
 static int
 check_numbers(const cwj_struct_layout *self)
 {
@@ -153,7 +143,6 @@ static PyMemberDef layout_members[] = {
     {"free_name", T_OBJECT, offsetof(cwj_struct_layout, free_name), READONLY,
      "C's name of free, or ''."},
     {"size", T_ULONG, offsetof(cwj_struct_layout, size), READONLY, "In bytes; 0: opaque."},
-    {"alignment", T_ULONG, offsetof(cwj_struct_layout, alignment), READONLY, "In bytes."},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -162,13 +151,9 @@ PyDoc_STRVAR(layout_doc, "Layout(name, fields, size, alignment, owner, free=0, n
                          "A C type behind a class. free: the address of a C function.");
 
 static PyType_Slot layout_slots[] = {
-    {Py_tp_new, layout_new},
-    {Py_tp_dealloc, layout_dealloc},
-    {Py_tp_traverse, layout_traverse},
-    {Py_tp_repr, layout_repr},
-    {Py_tp_members, layout_members},
-    {Py_tp_doc, (void *)layout_doc},
-    {0, NULL},
+    {Py_tp_new, layout_new},           {Py_tp_dealloc, layout_dealloc},
+    {Py_tp_traverse, layout_traverse}, {Py_tp_members, layout_members},
+    {Py_tp_doc, (void *)layout_doc},   {0, NULL},
 };
 
 PyType_Spec cwj_layout_spec = {

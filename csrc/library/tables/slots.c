@@ -75,18 +75,12 @@ is_strictly(const cwj_library_type *type, PyObject *object)
         Py_XDECREF(descr);
         return same;
     }
-    switch (type->kind) {
-    case 'b':
-        return PyBool_Check(object);
-    case 'i':
-        return type->native && PyLong_Check(object) && !PyBool_Check(object);
-    case 'f':
-        return type->native && PyFloat_Check(object);
-    case 'c':
-        return type->native && PyComplex_Check(object);
-    default:
-        return false;
-    }
+    PyTypeObject *own = type->kind == 'b'   ? &PyBool_Type
+                        : type->kind == 'f' ? &PyFloat_Type
+                        : type->kind == 'c' ? &PyComplex_Type
+                                            : &PyLong_Type;
+    return type->native && PyObject_TypeCheck(object, own) &&
+           (type->kind == 'b' || !PyBool_Check(object));
 }
 
 /* What is taken most often, and fits. */

@@ -142,6 +142,7 @@ typedef struct cwj_library_function {
     PyObject *c_name; /* owned, interned str */
     void *address;
     struct cwj_library_guard *guard; /* owned: debug=True; NULL: without */
+    bool faulted; /* with a guard: once at least */
     PyObject *dict; /* owned: __name__, __doc__ ... */
     PyObject *shown; /* owned: inspect.Signature, made when asked for */
     PyObject *weakrefs;
