@@ -50,7 +50,7 @@ get_tier_error(PyObject *op, void *Py_UNUSED(closure))
     return environment == NULL ? Py_NewRef(Py_None) : cwj_checks_error(state, environment, who);
 }
 
-/* The calls until all that the compiler refuses in the library's text was told. */
+/* Calls go through here until all is reported that the compiler refuses in the library's text. */
 static PyObject *
 call_and_look(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -196,7 +196,7 @@ function_traverse(PyObject *op, visitproc visit, void *arg)
     return 0;
 }
 
-/* What a call needs stays until the end: only what may lie in a cycle with others goes. */
+/* Only what may lie in a cycle with others goes: a call may need the rest. */
 static int
 function_clear(PyObject *op)
 {

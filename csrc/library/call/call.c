@@ -7,8 +7,8 @@
  *     run    the thunk, without the GIL; the status
  *     pack   results
  *
- * Functions of numbers alone have a way of their own, without a frame. It gives up
- * without a trace, so that the long way words all faults.
+ * Functions of numbers alone have a short way of their own, without a frame. Where it cannot
+ * go on, it has changed nothing, and the long way raises what is wrong.
  */
 #include "base/errors.h"
 #include "library/objects/instance.h"
@@ -146,7 +146,8 @@ may_run_python(cwj_role role)
     return role == CWJ_VALUE || role == CWJ_ITEMS || role == CWJ_BUFFER;
 }
 
-/* Pointers last: Python code may resize an array, or free a C object, but not from there on. */
+/* Pointers last: the Python code that runs for other arguments may resize an array, or free a C
+ * object. */
 static int
 take_all(cwj_library_frame *frame)
 {

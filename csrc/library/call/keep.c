@@ -29,7 +29,7 @@ pin(PyObject *given)
     return capsule;
 }
 
-/* What has the memory of an argument: of an instance that lies in others, these. */
+/* What has the memory of an argument: itself or, where an instance lies in others, those. */
 static int
 append_base(PyObject *list, PyObject *given)
 {
@@ -85,18 +85,17 @@ cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made)
                          role == CWJ_HANDLE || role == CWJ_STRUCT;
         PyObject *given = is_memory ? cwj_library_given(frame, k) : NULL;
         PyObject *kept = given == NULL ? NULL : pin(given);
-        if (given != NULL &&
-            (kept == NULL || cwj_references_put(self, self->pointer, kept, kept) < 0)) {
-            Py_XDECREF(kept);
-            return -1;
-        }
-        if (kept != NULL && cwj_is_instance(kept) &&
-            cwj_references_copy(self, self->pointer, kept, frame->slots[k + 1].p,
-                                ((cwj_instance *)kept)->layout->size, true) < 0) {
-            Py_DECREF(kept);
-            return -1;
+        int status = given == NULL  ? 0
+                     : kept == NULL ? -1
+                                    : cwj_references_put(self, self->pointer, kept, kept);
+        if (status == 0 && kept != NULL && cwj_is_instance(kept)) {
+            status = cwj_references_copy(self, self->pointer, kept, frame->slots[k + 1].p,
+                                         ((cwj_instance *)kept)->layout->size, true);
         }
         Py_XDECREF(kept);
+        if (status < 0) {
+            return -1;
+        }
     }
     return 0;
 }

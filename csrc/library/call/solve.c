@@ -88,63 +88,47 @@ given_shape(const cwj_library_frame *frame, int k)
     }
 }
 
-/* "(k, n)" with names of symbols; expressions as they are kept. */
+/* "n 1 +, n is 3 by argument a": the expression as it is kept, and its symbols. */
 static PyObject *
 text_of_dim(const cwj_library_frame *frame, const cwj_dim *dim)
 {
-    PyObject *text = PyUnicode_FromString("");
-    for (int i = 0; i < dim->count && text != NULL; i++) {
+    PyObject *text = PyUnicode_FromString(""), *sources = PyUnicode_FromString("");
+    for (int i = 0; i < dim->count; i++) { /* without memory a text becomes NULL, and stays so */
         const cwj_operation *operation = &dim->operations[i];
         const char *space = i > 0 ? " " : "";
+        long long value = operation->value;
         if (operation->op == CWJ_NUMBER) {
-            Py_SETREF(text,
-                      PyUnicode_FromFormat("%U%s%lld", text, space, (long long)operation->value));
-        } else if (operation->op == CWJ_SYMBOL) {
-            Py_SETREF(text, PyUnicode_FromFormat(
-                                "%U%s%U", text, space,
-                                PyTuple_GET_ITEM(frame->function->symbols, operation->value)));
-        } else {
-            Py_SETREF(text, PyUnicode_FromFormat("%U%s%c", text, space,
-                                                 "+-*/%"[operation->op - CWJ_ADD]));
-        }
-    }
-    return text;
-}
-
-/* ", as n is 3 by argument a" for each symbol of the dim. */
-static PyObject *
-text_of_sources(const cwj_library_frame *frame, const cwj_dim *dim)
-{
-    PyObject *text = PyUnicode_FromString("");
-    for (int i = 0; i < dim->count && text != NULL; i++) {
-        const cwj_operation *operation = &dim->operations[i];
-        if (operation->op != CWJ_SYMBOL) {
+            PyUnicode_AppendAndDel(&text, PyUnicode_FromFormat("%s%lld", space, value));
             continue;
         }
-        int source = frame->sources[operation->value];
-        Py_SETREF(text,
-                  PyUnicode_FromFormat("%U, %U is %lld%s%U", text,
-                                       PyTuple_GET_ITEM(frame->function->symbols, operation->value),
-                                       (long long)frame->symbols[operation->value],
-                                       source < 0 ? "" : " by argument ",
-                                       source < 0 ? text : cwj_library_name(frame, source)));
+        if (operation->op != CWJ_SYMBOL) {
+            char sign = "+-*/%"[operation->op - CWJ_ADD];
+            PyUnicode_AppendAndDel(&text, PyUnicode_FromFormat("%s%c", space, sign));
+            continue;
+        }
+        PyObject *symbol = PyTuple_GET_ITEM(frame->function->symbols, value);
+        int source = frame->sources[value];
+        value = frame->symbols[value];
+        PyUnicode_AppendAndDel(&text, PyUnicode_FromFormat("%s%U", space, symbol));
+        PyUnicode_AppendAndDel(
+            &sources, source < 0 ? PyUnicode_FromFormat(", %U is %lld", symbol, value)
+                                 : PyUnicode_FromFormat(", %U is %lld by argument %U", symbol,
+                                                        value, cwj_library_name(frame, source)));
     }
+    PyUnicode_AppendAndDel(&text, sources);
     return text;
 }
 
 static int
 refuse_dim(const cwj_library_frame *frame, int k, int d, npy_intp got, npy_int64 wanted)
 {
-    const cwj_dim *dim = &frame->function->parameters[k].dims[d];
-    PyObject *text = text_of_dim(frame, dim);
-    PyObject *sources = text_of_sources(frame, dim);
-    if (text != NULL && sources != NULL) {
-        cwj_library_refuse(
-            frame, PyExc_ValueError, "dim %d of argument %U is %zd, but must be %lld (%U%U)", d,
-            cwj_library_name(frame, k), (Py_ssize_t)got, (long long)wanted, text, sources);
+    PyObject *text = text_of_dim(frame, &frame->function->parameters[k].dims[d]);
+    if (text != NULL) {
+        cwj_library_refuse(frame, PyExc_ValueError,
+                           "dim %d of argument %U is %zd, but must be %lld (%U)", d,
+                           cwj_library_name(frame, k), (Py_ssize_t)got, (long long)wanted, text);
+        Py_DECREF(text);
     }
-    Py_XDECREF(text);
-    Py_XDECREF(sources);
     return -1;
 }
 

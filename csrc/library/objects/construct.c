@@ -1,5 +1,4 @@
-/* construct.c: initialisers: how instances that Python code asks for begin.
- */
+/* construct.c: initialisers, which begin the instances that Python code asks for. */
 #include "library/objects/instance.h"
 #include "library/objects/looks.h"
 #include "library/objects/owners.h"
@@ -141,7 +140,7 @@ keep(PyObject *Py_UNUSED(extension), PyObject *args)
     if (behind < 0) {
         return NULL;
     }
-    /* A number for what arrays do not look at; they may lie in what it would replace. */
+    /* Arrays may look into what the number would replace: then both are kept. */
     const void *at = behind ? (const void *)object : (const void *)(uintptr_t)which;
     if (cwj_references_put(self, self->pointer, at, object == Py_None ? NULL : object) < 0) {
         return NULL;

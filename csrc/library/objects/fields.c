@@ -248,7 +248,7 @@ write_buffer(const field_object *self, char *at, PyObject *value)
     return 0;
 }
 
-/* An array may look into what only the pointers that were there kept alive. */
+/* Arrays may look into memory that only the old pointers kept alive. */
 static int
 refuse_looks(const field_object *self)
 {

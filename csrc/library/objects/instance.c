@@ -198,8 +198,8 @@ instance_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(
     return (PyObject *)self;
 }
 
-/* The base stays until the end: whoever counts on it finds it there. No cycle needs it, as
- * bases are older than what lies in them. */
+/* The base stays until instance_dealloc(), as others rely on it. No cycle goes through it: bases
+ * are older than what lies in them. */
 static int
 instance_clear(PyObject *op)
 {
@@ -264,7 +264,7 @@ instance_compare(PyObject *op, PyObject *other, int operation)
     return PyBool_FromLong(same == (operation == Py_EQ));
 }
 
-/* Of the address that it had first: a pointer may end while the object is in a dict. */
+/* Of the first address: the pointer may become NULL while the object is in a dict. */
 static Py_hash_t
 instance_hash(PyObject *op)
 {

@@ -31,8 +31,7 @@ typedef struct cwj_instance {
     Py_ssize_t nlooks, most_looks;
     cwj_instance_stage stage;
     unsigned long thread; /* the one that runs the initialiser */
-    PyObject
-        *base; /* kept alive: the object that this one lies in; a tuple: in one of these; NULL */
+    PyObject *base; /* owned: the object that this one lies in, a tuple of such, or NULL */
     PyObject *references; /* owned dict: see references.c; NULL: none */
     PyObject *weakrefs;
 } cwj_instance;

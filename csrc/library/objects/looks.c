@@ -104,8 +104,8 @@ cwj_looks_into(cwj_instance *owner)
     return owner->nlooks > 0;
 }
 
-/* Of a root whose memory is C's, with much else in it, only what was found through the struct
- * counts. */
+/* Where the memory is C's there may be other objects in it, too: only what was found through the
+ * struct counts. */
 static bool
 owner_looks_behind(cwj_instance *owner, const char *low, const char *high)
 {

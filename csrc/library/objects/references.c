@@ -23,7 +23,7 @@ drop(PyObject *entry)
         parked = PyList_New(0);
     }
     if (cwj_calls_running > 0 && (parked == NULL || PyList_Append(parked, entry) < 0)) {
-        PyErr_Clear(); /* no memory: rather never than too early */
+        PyErr_Clear(); /* no memory: better never freed than too early */
         return;
     }
     Py_DECREF(entry);
@@ -172,7 +172,7 @@ is_within(const char *address, const char *at, size_t size)
     return address >= at && address < at + size;
 }
 
-/* Nothing is left of what pointers in [at, at + size) pointed to. */
+/* Forgets what pointers in [at, at + size) pointed to. */
 static int
 forget(cwj_instance *owner, const char *at, size_t size)
 {
@@ -210,7 +210,7 @@ put_entries(cwj_instance *owner, const char *to, PyObject *entries, const char *
     return status;
 }
 
-/* What is at `from` may point to what only its owner's end frees, and to what nobody told us. */
+/* Its pointers may lead to memory that is freed with the owner alone, or that nobody named. */
 static bool
 owns_more(const cwj_instance *owner)
 {

@@ -145,29 +145,9 @@ cwj_is_capacity(const cwj_library_function *self, int symbol)
     return found;
 }
 
-static bool
-is_needed_before(const cwj_library_function *self, int symbol)
-{
-    for (int k = 0; k < self->nparameters; k++) {
-        const cwj_parameter *p = &self->parameters[k];
-        if ((p->role == CWJ_HIDDEN && dim_names(&p->value, symbol)) ||
-            (p->role != CWJ_DATA && has_dim(p, symbol))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* True when the symbols of dims may come from what is given. */
-static bool
-gives_symbols(const cwj_parameter *p)
-{
-    return (p->role == CWJ_ARRAY && p->intent != CWJ_INTENT_OUT) || p->role == CWJ_ITEMS ||
-           p->role == CWJ_BUFFER;
-}
-
 /* Who gives a symbol its value, and when. */
 typedef struct sources {
+    bool needed;  /* before the call */
     bool given;   /* by an argument: before the call */
     bool written; /* by C, that sees no value before */
     bool later;   /* C writes it */
@@ -176,15 +156,20 @@ typedef struct sources {
 static sources
 sources_of(const cwj_library_function *self, int symbol)
 {
-    sources found = {false, false, false};
+    sources found = {false, false, false, false};
     for (int k = 0; k < self->nparameters; k++) {
         const cwj_parameter *p = &self->parameters[k];
-        if (p->symbol == symbol && p->role == CWJ_VALUE) {
-            found.given |= p->intent != CWJ_INTENT_OUT;
-            found.written |= p->intent == CWJ_INTENT_OUT;
+        bool out = p->intent == CWJ_INTENT_OUT;
+        found.needed |= (p->role == CWJ_HIDDEN && dim_names(&p->value, symbol)) ||
+                        (p->role != CWJ_DATA && has_dim(p, symbol));
+        if (p->symbol == symbol) {
+            found.given |= p->role == CWJ_VALUE && !out;
+            found.written |= p->role == CWJ_VALUE && out;
+            found.later |= cwj_is_written_length(p);
         }
-        found.later |= p->symbol == symbol && cwj_is_written_length(p);
-        for (int d = 0; d < p->ndim && gives_symbols(p); d++) {
+        bool has_shape =
+            (p->role == CWJ_ARRAY && !out) || p->role == CWJ_ITEMS || p->role == CWJ_BUFFER;
+        for (int d = 0; has_shape && d < p->ndim; d++) {
             found.given |= cwj_dim_symbol(&p->dims[d]) == symbol;
         }
     }
@@ -196,16 +181,15 @@ check_symbols(const cwj_library_function *self, const char *who)
 {
     for (int s = 0; s < self->nsymbols; s++) {
         PyObject *name = PyTuple_GET_ITEM(self->symbols, s);
-        bool before = is_needed_before(self, s);
         sources found = sources_of(self, s);
-        if (before && found.written) {
+        if (found.needed && found.written) {
             return cwj_refuse(
                 who, PyExc_ValueError,
                 "%U is written by C, but a length before the call: inout= makes it the "
                 "capacity, which cuts the results after the call",
                 name);
         }
-        if (!found.given && (before || !found.later)) {
+        if (!found.given && (found.needed || !found.later)) {
             return cwj_refuse(who, PyExc_ValueError,
                               "nothing gives %U a value: no array has it as a dim of its own",
                               name);
