@@ -2,7 +2,6 @@
 #include "library/library.h"
 
 #include "library/code/unit.h"
-#include "library/library_function.h"
 #include "library/objects/field.h"
 #include "library/objects/instance.h"
 

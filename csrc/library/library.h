@@ -6,5 +6,8 @@
 
 /* Adds the types and functions to the extension module. Returns 0, or -1 with an exception set. */
 int cwj_add_library_types(PyObject *extension, cwj_module_state *state);
+/* library_function.c: type cwrapjit.LibraryFunction, a C function with checked arguments. */
+extern PyType_Spec cwj_library_function_spec;
+extern PyMethodDef cwj_wrap_functions[];
 
 #endif

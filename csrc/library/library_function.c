@@ -4,7 +4,7 @@
  * attribute of a class it binds as a method. It owns the compiled thunk, and through it
  * the library.
  */
-#include "library/library_function.h"
+#include "library/library.h"
 
 #include "base/checks.h"
 #include "base/errors.h"

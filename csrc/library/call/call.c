@@ -196,13 +196,6 @@ run(cwj_library_frame *frame)
     if (function->has_instances && cwj_library_refuse_looks(frame) < 0) {
         return -1;
     }
-    if (function->result.role == CWJ_STRUCT) {
-        PyObject **made = &frame->made[function->nparameters];
-        *made = cwj_instance_empty(function->result.cls, &frame->slots[0].p);
-        if (*made == NULL) {
-            return -1;
-        }
-    }
     if (function->has_instances) {
         cwj_library_use_instances(frame, 1);
     }

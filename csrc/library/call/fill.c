@@ -39,10 +39,11 @@ make_array(cwj_library_frame *frame, int k)
     return 0;
 }
 
+/* k: nparameters for what C returns. */
 static int
-make_struct(cwj_library_frame *frame, int k)
+make_struct(cwj_library_frame *frame, int k, PyObject *cls, cwj_slot *slot)
 {
-    frame->made[k] = cwj_instance_empty(frame->function->parameters[k].cls, &frame->slots[k + 1].p);
+    frame->made[k] = cwj_instance_empty(cls, &slot->p);
     return frame->made[k] == NULL ? -1 : 0;
 }
 
@@ -91,7 +92,7 @@ fill_one(cwj_library_frame *frame, int k)
     case CWJ_ARRAY:
         return out ? make_array(frame, k) : 0;
     case CWJ_STRUCT:
-        return out ? make_struct(frame, k) : 0;
+        return out ? make_struct(frame, k, parameter->cls, &frame->slots[k + 1]) : 0;
     case CWJ_LENGTH: /* where an array has this length, C finds it there before the call */
         if (parameter->symbol >= 0 && frame->sources[parameter->symbol] >= 0) {
             return put_integer(frame, k, frame->symbols[parameter->symbol]);
@@ -127,5 +128,8 @@ cwj_library_fill(cwj_library_frame *frame)
             return -1;
         }
     }
-    return 0;
+    const cwj_parameter *result = &function->result;
+    return result->role == CWJ_STRUCT
+               ? make_struct(frame, function->nparameters, result->cls, &frame->slots[0])
+               : 0;
 }

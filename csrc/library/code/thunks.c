@@ -9,8 +9,6 @@
 #include "base/jobs.h"
 #include "library/code/unit.h"
 
-#include <stdlib.h>
-
 typedef struct {
     cwj_environment *environment; /* owned: must outlive the code */
     tj_unit *unit; /* owned, or NULL */

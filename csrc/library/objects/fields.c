@@ -248,16 +248,6 @@ write_buffer(const field_object *self, char *at, PyObject *value)
     return 0;
 }
 
-/* Arrays may look into memory that only the old pointers kept alive. */
-static int
-refuse_looks(const field_object *self)
-{
-    PyErr_Format(PyExc_BufferError,
-                 "attribute %U of %U: an array looks into memory that its pointers lead to",
-                 self->name, self->layout->name);
-    return -1;
-}
-
 static int
 copy_struct(const field_object *self, char *at, PyObject *instance, PyObject *value,
             const cwj_struct_layout *layout, const char *from)
@@ -267,8 +257,13 @@ copy_struct(const field_object *self, char *at, PyObject *instance, PyObject *va
         return 0;
     }
     int behind = layout->has_pointers ? cwj_looks_behind(of) : 0;
+    if (behind > 0) { /* the old pointers alone keep alive what it looks into */
+        PyErr_Format(PyExc_BufferError,
+                     "attribute %U of %U: an array looks into memory that its pointers lead to",
+                     self->name, self->layout->name);
+    }
     if (behind != 0) {
-        return behind < 0 ? -1 : refuse_looks(self);
+        return -1;
     }
     if (layout->has_pointers && cwj_references_copy(of, at, value, from, layout->size, false) < 0) {
         return -1;

@@ -21,14 +21,10 @@ cwj_symbol_index(PyObject *symbols, PyObject *name)
 static int
 operator_of(PyObject *word)
 {
-    static const char ops_text[] = "+-*/%";
-    const char *found;
-    if (PyUnicode_GET_LENGTH(word) != 1) {
-        return -1;
-    }
-    Py_UCS4 character = PyUnicode_READ_CHAR(word, 0);
-    found = character == 0 || character > 127 ? NULL : strchr(ops_text, (int)character);
-    return found == NULL ? -1 : CWJ_ADD + (int)(found - ops_text);
+    static const char operators[] = "+-*/%";
+    Py_UCS4 character = PyUnicode_GET_LENGTH(word) == 1 ? PyUnicode_READ_CHAR(word, 0) : 0;
+    const char *found = character > 0 && character < 128 ? strchr(operators, (int)character) : NULL;
+    return found == NULL ? -1 : CWJ_ADD + (int)(found - operators);
 }
 
 static int
