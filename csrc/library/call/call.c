@@ -57,17 +57,6 @@ take_simple(const cwj_library_function *self, PyObject *const *args, cwj_slot *s
     return 1;
 }
 
-static PyObject *
-call_simple(const cwj_library_function *self, cwj_slot *slots)
-{
-    run_thunk(self, slots, self->keep_gil);
-    if (PyErr_Occurred()) { /* of code that calls PyErr_Format */
-        return NULL;
-    }
-    return self->result.role == CWJ_NONE ? Py_NewRef(Py_None)
-                                         : cwj_scalar_object(self->result.type, &slots[0]);
-}
-
 /* ---- the frame -------------------------------------------------------------------- */
 
 /* The parts of a frame, one behind the other; largest alignments first, so that there are no gaps. */
@@ -288,8 +277,15 @@ cwj_library_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *k
     if (self->simple && kwnames == NULL && nargs == self->nparameters) {
         cwj_slot slots[CWJ_MOST_SIMPLE + 1];
         int taken = take_simple(self, args, slots);
+        if (taken > 0) {
+            run_thunk(self, slots, self->keep_gil);
+        }
+        if (taken != 0 && PyErr_Occurred()) { /* also of code that calls PyErr_Format */
+            return NULL;
+        }
         if (taken != 0) {
-            return taken < 0 ? NULL : call_simple(self, slots);
+            return self->result.role == CWJ_NONE ? Py_NewRef(Py_None)
+                                                 : cwj_scalar_object(self->result.type, &slots[0]);
         }
     }
     return in_frame(call_long, self, args, nargs, kwnames);

@@ -78,14 +78,6 @@ pack_made(cwj_library_frame *frame, int k, const cwj_parameter *p)
     return made;
 }
 
-static PyObject *
-pack_number(const cwj_library_type *type, const cwj_slot *at)
-{
-    cwj_slot slot;
-    cwj_scalar_load(type, at, &slot);
-    return cwj_scalar_object(type, &slot);
-}
-
 /* nparameters for k: what C returned. */
 static PyObject *
 pack_one(cwj_library_frame *frame, int k)
@@ -94,7 +86,6 @@ pack_one(cwj_library_frame *frame, int k)
     bool returned = k == function->nparameters;
     const cwj_parameter *p = returned ? &function->result : &function->parameters[k];
     cwj_slot *at = returned ? &frame->slots[0] : &frame->targets[k];
-    bool absent = !returned && frame->slots[k + 1].p == NULL;
     switch (p->role) {
     case CWJ_STRING:
         return at->p == NULL ? Py_NewRef(Py_None)
@@ -109,8 +100,14 @@ pack_one(cwj_library_frame *frame, int k)
     case CWJ_STRUCT:
         return pack_made(frame, k, p);
     default:
-        return absent ? Py_NewRef(Py_None) : pack_number(p->type, at);
+        break;
     }
+    if (!returned && frame->slots[k + 1].p == NULL) {
+        return Py_NewRef(Py_None); /* absent */
+    }
+    cwj_slot slot;
+    cwj_scalar_load(p->type, at, &slot);
+    return cwj_scalar_object(p->type, &slot);
 }
 
 /* ---- the whole -------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ items_of(filling *this, PyObject *object, PyObject *whole)
     return PySequence_Tuple(object);
 }
 
-/* The shape, from the first item of each level. */
+/* The shape, from the first item of each level; 0 below a level without items. */
 static int
 measure(filling *this, PyObject *object, int level, PyObject *whole)
 {
@@ -42,14 +42,8 @@ measure(filling *this, PyObject *object, int level, PyObject *whole)
     }
     int status = 0;
     this->shape[level] = PyTuple_GET_SIZE(items);
-    if (level + 1 < this->parameter->ndim) {
-        if (this->shape[level] > 0) {
-            status = measure(this, PyTuple_GET_ITEM(items, 0), level + 1, whole);
-        } else {
-            for (int d = level + 1; d < this->parameter->ndim; d++) {
-                this->shape[d] = 0;
-            }
-        }
+    if (level + 1 < this->parameter->ndim && this->shape[level] > 0) {
+        status = measure(this, PyTuple_GET_ITEM(items, 0), level + 1, whole);
     }
     Py_DECREF(items);
     return status;

@@ -238,16 +238,12 @@ instance_repr(PyObject *op)
                         : !cwj_is_alive((cwj_instance *)op)   ? "freed"
                         : self->owned || self->memory != NULL ? "owned"
                                                               : "borrowed";
-    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(op), "__name__");
-    PyObject *text = NULL;
-    if (name != NULL) {
-        text = self->pointer == NULL
-                   ? PyUnicode_FromFormat("<%U: %U, %s>", name, self->layout->name, state)
-                   : PyUnicode_FromFormat("<%U: %U at %p, %s>", name, self->layout->name,
-                                          self->pointer, state);
-        Py_DECREF(name);
+    const char *name = Py_TYPE(op)->tp_name;
+    if (self->pointer == NULL) {
+        return PyUnicode_FromFormat("<%s: %U, %s>", name, self->layout->name, state);
     }
-    return text;
+    return PyUnicode_FromFormat("<%s: %U at %p, %s>", name, self->layout->name, self->pointer,
+                                state);
 }
 
 /* Two instances are the same when they are the same object of C. */

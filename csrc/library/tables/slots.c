@@ -138,14 +138,9 @@ cwj_scalar_refuse(cwj_fit fit, const cwj_library_type *type, PyObject *object, c
 static PyObject *
 numpy_scalar(const cwj_library_type *type, const cwj_slot *slot)
 {
-    cwj_slot memory;
     PyArray_Descr *descr = PyArray_DescrFromType(type->typenum);
-    if (descr == NULL) {
-        return NULL;
-    }
-    cwj_scalar_store(type, slot, &memory);
-    PyObject *scalar = PyArray_Scalar(&memory, descr, NULL);
-    Py_DECREF(descr);
+    PyObject *scalar = descr == NULL ? NULL : PyArray_Scalar((void *)slot, descr, NULL);
+    Py_XDECREF(descr);
     return scalar;
 }
 
