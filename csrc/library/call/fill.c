@@ -24,8 +24,7 @@ make_array(cwj_library_frame *frame, int k)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
     npy_intp shape[NPY_MAXDIMS];
-    if (cwj_library_shape(frame, parameter->dims, parameter->ndim, cwj_library_name(frame, k),
-                          shape) < 0) {
+    if (cwj_library_shape(frame, parameter, shape) < 0) {
         return -1;
     }
     /* Zeros: a routine may return early and write nothing, as BLAS does of matrices without columns. */

@@ -29,7 +29,7 @@ cut_output(cwj_library_frame *frame, int k)
     PyArrayObject *made = (PyArrayObject *)frame->made[k];
     npy_intp shape[NPY_MAXDIMS];
     bool changed = false;
-    if (cwj_library_shape(frame, parameter->dims, parameter->ndim, parameter->name, shape) < 0) {
+    if (cwj_library_shape(frame, parameter, shape) < 0) {
         return -1;
     }
     for (int d = 0; d < parameter->ndim; d++) {

@@ -38,7 +38,7 @@ pack_array(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
     PyObject *packed = NULL;
     PyObject *base = cwj_library_base(frame, p);
     int writeable = base != NULL ? cwj_library_may_write(frame, p) : -1;
-    if (writeable >= 0 && cwj_library_shape(frame, p->dims, p->ndim, p->name, shape) == 0) {
+    if (writeable >= 0 && cwj_library_shape(frame, p, shape) == 0) {
         void *data = at->p;
         at->p = NULL;
         packed = pack_memory(frame, p, shape, data, base, writeable > 0);

@@ -51,17 +51,16 @@ cwj_library_evaluate(const cwj_library_frame *frame, const cwj_dim *dim, PyObjec
 }
 
 int
-cwj_library_shape(const cwj_library_frame *frame, const cwj_dim *dims, int ndim, PyObject *what,
-                  npy_intp *shape)
+cwj_library_shape(const cwj_library_frame *frame, const cwj_parameter *p, npy_intp *shape)
 {
-    for (int d = 0; d < ndim; d++) {
+    for (int d = 0; d < p->ndim; d++) {
         npy_int64 value;
-        if (cwj_library_evaluate(frame, &dims[d], what, &value) < 0) {
+        if (cwj_library_evaluate(frame, &p->dims[d], p->name, &value) < 0) {
             return -1;
         }
         if (value < 0) {
             return cwj_library_refuse(frame, PyExc_ValueError, "dim %d of %U would be %lld", d,
-                                      what, (long long)value);
+                                      p->name, (long long)value);
         }
         shape[d] = (npy_intp)value;
     }

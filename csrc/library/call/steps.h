@@ -10,7 +10,8 @@ typedef struct cwj_library_frame {
     cwj_slot *slots;       /* nparameters + 1 */
     cwj_slot *targets;     /* nparameters: what goes by pointer */
     PyObject **given;      /* narguments: borrowed; NULL: absent */
-    PyObject **made;       /* nparameters + 1, the last for the result: owned, or NULL */
+    PyObject **made;       /* nparameters + 1, the last for the result: outputs, and the memory of
+                              items; owned, or NULL */
     npy_intp *lengths;     /* nlengths: of buffers and items */
     npy_int64 *symbols;    /* nsymbols */
     int *sources;          /* nsymbols: the parameter that gave it its value, or -1 */
@@ -75,9 +76,8 @@ int cwj_library_may_write(const cwj_library_frame *frame, const cwj_parameter *r
 /* solve.c: the value of a dim, with an exception when there is none. what: "n", for messages. */
 int cwj_library_evaluate(const cwj_library_frame *frame, const cwj_dim *dim, PyObject *what,
                          npy_int64 *value);
-/* Fills ndim dims, none of them negative. */
-int cwj_library_shape(const cwj_library_frame *frame, const cwj_dim *dims, int ndim, PyObject *what,
-                      npy_intp *shape);
+/* The shape of what C gives back: p->ndim dims, none of them negative. */
+int cwj_library_shape(const cwj_library_frame *frame, const cwj_parameter *p, npy_intp *shape);
 
 /* Raise, with "WHO: " in front; -1 for `return`. */
 int cwj_library_refuse(const cwj_library_frame *frame, PyObject *type, const char *format, ...);
