@@ -43,20 +43,10 @@ parse_init(PyObject *args, PyObject *kwargs, PyObject **name, PyObject **docstri
     return parsed ? 0 : -1;
 }
 
-/* What ModuleType.__init__ does. */
-static int
-init_base(PyObject *self, PyObject *name, PyObject *docstring)
-{
-    PyObject *args = PyTuple_Pack(2, name, docstring);
-    int status = args == NULL ? -1 : PyModule_Type.tp_init(self, args, NULL);
-    Py_XDECREF(args);
-    return status;
-}
-
 static int
 module_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    PyObject *name = NULL, *docstring = Py_None, *empty = NULL, *label = NULL;
+    PyObject *name = NULL, *docstring = Py_None, *label = NULL, *rest = NULL;
     cwj_build build = {0}; /* borrowed here */
     cwj_option_values values = {0};
     cwj_module_data *data = cwj_module_data_of(self);
@@ -77,11 +67,11 @@ module_init(PyObject *self, PyObject *args, PyObject *kwargs)
     if (cwj_options_update(&options, &values, "module()") < 0) {
         return -1;
     }
-    empty = PyUnicode_FromString("");
+    rest =
+        docstring == Py_None ? Py_BuildValue("(Os)", name, "") : PyTuple_Pack(2, name, docstring);
     label = PyUnicode_FromFormat("module %U", name);
     const char *who = label == NULL ? NULL : PyUnicode_AsUTF8(label);
-    if (empty == NULL || who == NULL ||
-        init_base(self, name, docstring == Py_None ? empty : docstring) < 0) {
+    if (rest == NULL || who == NULL || PyModule_Type.tp_init(self, rest, NULL) < 0) {
         goto done;
     }
     environment = cwj_environment_new(cwj_state_of(self), &build, who);
@@ -97,7 +87,7 @@ module_init(PyObject *self, PyObject *args, PyObject *kwargs)
     data->environment = environment;
     status = 0;
 done:
-    Py_XDECREF(empty);
+    Py_XDECREF(rest);
     Py_XDECREF(label);
     return status;
 }

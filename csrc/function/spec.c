@@ -1,7 +1,7 @@
 /* spec.c: from Python objects to a description that needs no Python.
  *
- * What is checked here is what takes Python to know: that things are of the
- * right kind and names are Python names. tj_spec_check() does the rest.
+ * Here is checked what only Python can tell: whether objects are of the right
+ * kind, and names are names in Python. tj_spec_check() does the rest.
  */
 #include "function/spec_parts.h"
 

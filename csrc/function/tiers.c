@@ -197,7 +197,7 @@ call_and_look(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwna
 
 /* ---- heat -------------------------------------------------------------- */
 
-/* Anything more to come from calls of this function? */
+/* True when there may be more to do here after later calls. */
 static int
 follow(cwj_function_object *self, int typeset)
 {

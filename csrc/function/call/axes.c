@@ -65,7 +65,7 @@ sink_axis(cwj_plan *plan, int from, int to)
     }
 }
 
-/* An axis that nobody goes up along is run from its other end. */
+/* Where no operand has a positive step along an axis, it is run from its other end. */
 static void
 turn_axis(cwj_plan *plan, int axis)
 {

@@ -210,7 +210,7 @@ convert_object(cwj_frame *frame, int k, PyObject *object)
     return take_array(frame, k, array); /* an __array__ may return a masked array */
 }
 
-/* Updated in place: only an array's own memory will do. */
+/* What is updated in place must be an array that may be written to. */
 static int
 refuse_unwritable(const cwj_frame *frame, int k, PyObject *object)
 {

@@ -10,8 +10,8 @@
 #define CWJ_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define CWJ_COLD __attribute__((cold, noinline))
 #define CWJ_APART __attribute__((noinline))
-/* In the body of a loop over a few items: one that compilers leave as it is, as
- * setting up vector code or calling memset() takes longer than the loop. */
+/* In the body of a loop over a few items: compilers leave such a loop as it is. To set up
+ * vector code or to call memset() would take longer than the loop. */
 #define CWJ_SHORT_LOOP() __asm__ volatile("")
 
 enum {
@@ -224,8 +224,8 @@ describe_operand(cwj_operand *operand, const cwj_state *state, int ncore)
                  state->data);
 }
 
-/* frame is uninitialised memory; frame_close() is legal whatever this returns.
- * Members one by one: clearing all of them takes longer than many a call has. */
+/* frame is uninitialised memory; frame_close() may be called whatever this returns.
+ * Members are set one by one: to clear the whole frame would take longer than many calls. */
 static inline int
 frame_open(cwj_frame *frame, cwj_runtime *runtime)
 {

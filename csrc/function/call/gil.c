@@ -8,7 +8,7 @@
  *     cwj_running   the call that released the GIL on this thread
  *     cwj_helping   this thread is one of the pool's, and helps a call
  *
- * With neither, the slices run with the GIL, or on a thread of the snippet's own.
+ * Where neither is set, the slices run with the GIL, or on a thread that the snippet started.
  */
 
 enum cwj_gil {

@@ -1,8 +1,8 @@
 /* number.c: single numbers between Python and C: the arguments that need no
  * array, and results of shape (). */
 
-/* Stores a number that has the type, or takes it. Returns 1, or 0 without exception where an
- * array has to be made of it, or nothing. */
+/* Stores a Python number that the type can hold, or a NumPy scalar of that type. Returns 1, or
+ * 0 without exception for any other object, which the steps have to look at. */
 static int
 store_number(char *target, PyObject *number, const cwj_type *type, const PyArray_Descr *descr)
 {

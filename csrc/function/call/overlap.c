@@ -38,8 +38,9 @@ fills_the_loop(const cwj_frame *frame, int k)
     return 1;
 }
 
-/* The one overlap with a meaning: x as input and as output, each slice reading
- * what it then overwrites. With core dims only the snippet can know. */
+/* The one overlap that makes sense: the same array as input and as output, so that each slice
+ * reads what it then overwrites. With core dims only the author of the snippet can know whether
+ * that works, and says so by inplace=True. */
 static int
 is_allowed_in_place(const cwj_frame *frame, int written, int other)
 {

@@ -3,9 +3,9 @@
  * What plain.c does in steps for any usual call is one pass here for those that
  * need the least: no snippets but slices, few operands of few dims that match the
  * type set tried first, slices that are along one axis or lie without gaps, and so
- * little work that neither a clock nor the GIL is worth a thought. Whatever else
- * comes, the call is not taken and nothing has been touched: the steps then see
- * it as if this file was not there, and every error but a slice's own is theirs.
+ * little work that neither a clock nor the GIL matters. Any other call is left to the
+ * steps, with nothing changed before. So all errors are raised there, but for those
+ * of slices.
  *
  * What slices see is copied, as in plain.c: they may print, which is Python code.
  * Most cannot (CWJ_SILENT), and then nobody can change an array meanwhile.
@@ -304,7 +304,7 @@ count_quick_slices(const cwj_pass *pass)
     return total;
 }
 
-/* The call, or nothing at all. */
+/* Makes the call, or leaves everything as it was. */
 static inline cwj_answer
 call_quickly(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames,
              PyObject **result)

@@ -84,7 +84,7 @@ name_argument(const cwj_frame *frame, const char *kind, const char *name)
     PyErr_NormalizeException(&type, &value, &traceback);
     text = PyObject_Str(value);
     if (text == NULL) {
-        PyErr_Clear(); /* a note's own trouble: what happened there is more */
+        PyErr_Clear(); /* the exception itself matters more than the argument's name */
         PyErr_Restore(type, value, traceback);
         return -1;
     }

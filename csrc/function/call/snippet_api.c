@@ -118,7 +118,7 @@ is_of_the_stream(void)
 
 /* Calls method of sys.stdout or sys.stderr, whatever that is now, with the text
  * or with nothing. What the stream raises is reported as unraisable: C's printf has
- * no way to raise. What else struck there, Ctrl-C above all, is the call's, as if
+ * no way to raise. Any other exception, Ctrl-C above all, becomes the call's, as if
  * the snippet had set it. */
 static int
 call_stream(const char *stream, const char *method, const char *bytes, size_t length)

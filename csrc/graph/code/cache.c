@@ -7,6 +7,7 @@
 #include "graph/code/cache.h"
 
 #include "base/errors.h"
+#include "base/tuples.h"
 
 enum {
     MOST = 64 /* units that are kept */
@@ -23,12 +24,7 @@ tuple_of(const char *const *words)
     }
     PyObject *tuple = PyTuple_New(count);
     for (Py_ssize_t i = 0; i < count && tuple != NULL; i++) {
-        PyObject *word = PyBytes_FromString(words[i]);
-        if (word == NULL) {
-            Py_CLEAR(tuple);
-        } else {
-            PyTuple_SET_ITEM(tuple, i, word);
-        }
+        cwj_tuple_fill(&tuple, i, PyBytes_FromString(words[i]));
     }
     return tuple;
 }

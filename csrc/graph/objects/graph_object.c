@@ -13,6 +13,7 @@
 #include "base/raised.h"
 #include "graph/run/storage.h"
 #include "graph/code/tier.h"
+#include "base/tuples.h"
 
 #include <structmember.h>
 
@@ -187,12 +188,7 @@ input_names(const cwj_graph_plan *plan)
 {
     PyObject *names = PyTuple_New(plan->ninputs);
     for (int i = 0; i < plan->ninputs && names != NULL; i++) {
-        PyObject *name = input_name(plan->variables[i].variable);
-        if (name == NULL) {
-            Py_CLEAR(names);
-        } else {
-            PyTuple_SET_ITEM(names, i, name);
-        }
+        cwj_tuple_fill(&names, i, input_name(plan->variables[i].variable));
     }
     return names;
 }

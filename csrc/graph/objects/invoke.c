@@ -9,6 +9,7 @@
 #include "base/errors.h"
 #include "base/raised.h"
 #include "graph/run/storage.h"
+#include "base/tuples.h"
 
 enum {
     FEW = 16 /* arguments that need no memory */
@@ -161,12 +162,7 @@ collect_results(const cwj_graph_object *self)
     }
     PyObject *results = PyTuple_New(plan->noutputs);
     for (int i = 0; i < plan->noutputs && results != NULL; i++) {
-        PyObject *value = cwj_storage_get(cells[i]);
-        if (value == NULL) {
-            Py_CLEAR(results);
-        } else {
-            PyTuple_SET_ITEM(results, i, value);
-        }
+        cwj_tuple_fill(&results, i, cwj_storage_get(cells[i]));
     }
     return results;
 }

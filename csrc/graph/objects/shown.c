@@ -4,6 +4,7 @@
 #include "graph/run/failure.h"
 #include "base/jobs.h"
 #include "graph/code/tier.h"
+#include "base/tuples.h"
 
 const cwj_graph_plan *
 cwj_graph_plan_of(PyObject *op)
@@ -85,12 +86,7 @@ get_blocks(PyObject *op, void *Py_UNUSED(closure))
     const cwj_graph_plan *plan = cwj_graph_plan_of(op);
     PyObject *blocks = plan == NULL ? NULL : PyTuple_New(plan->nblocks);
     for (int i = 0; blocks != NULL && i < plan->nblocks; i++) {
-        PyObject *text = cwj_block_text(plan, i + 1);
-        if (text == NULL) {
-            Py_CLEAR(blocks);
-        } else {
-            PyTuple_SET_ITEM(blocks, i, text);
-        }
+        cwj_tuple_fill(&blocks, i, cwj_block_text(plan, i + 1));
     }
     return blocks;
 }

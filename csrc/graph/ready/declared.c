@@ -2,18 +2,14 @@
  * where an expression can stand (elementwise ops). */
 #include "base/errors.h"
 #include "graph/ready/ready.h"
+#include "base/tuples.h"
 
 static PyObject *
 list_names(const tj_declarations *declarations)
 {
     PyObject *names = PyTuple_New((Py_ssize_t)declarations->nnames);
     for (size_t i = 0; i < declarations->nnames && names != NULL; i++) {
-        PyObject *name = PyUnicode_FromString(declarations->names[i]);
-        if (name == NULL) {
-            Py_CLEAR(names);
-        } else {
-            PyTuple_SET_ITEM(names, (Py_ssize_t)i, name);
-        }
+        cwj_tuple_fill(&names, (Py_ssize_t)i, PyUnicode_FromString(declarations->names[i]));
     }
     return names;
 }
