@@ -52,22 +52,22 @@ cwj_options_update(cwj_options *options, const cwj_option_values *values, const 
 
 /* ---- what is not ----------------------------------------------------------- */
 
+static int
+by_default(int *member, cwj_module_state *state, cwj_setting setting)
+{
+    if (*member == CWJ_UNSET) {
+        *member = cwj_config_number(state->config, setting);
+    }
+    return *member < 0 ? -1 : 0;
+}
+
 int
 cwj_options_finish(cwj_options *options, cwj_module_state *state)
 {
-    if (options->optimize == CWJ_UNSET &&
-        (options->optimize = cwj_config_number(state->config, CWJ_SETTING_OPTIMIZE)) < 0) {
-        return -1;
-    }
-    if (options->threads == CWJ_UNSET) {
-        options->threads = cwj_config_number(state->config, CWJ_SETTING_THREADS);
-        options->threads_by_default = 1;
-        if (options->threads < 0) {
-            return -1;
-        }
-    }
-    if (options->debug == CWJ_UNSET &&
-        (options->debug = cwj_config_number(state->config, CWJ_SETTING_DEBUG)) < 0) {
+    options->threads_by_default = options->threads == CWJ_UNSET;
+    if (by_default(&options->optimize, state, CWJ_SETTING_OPTIMIZE) < 0 ||
+        by_default(&options->threads, state, CWJ_SETTING_THREADS) < 0 ||
+        by_default(&options->debug, state, CWJ_SETTING_DEBUG) < 0) {
         return -1;
     }
     if (options->debug == 1) { /* what is checked is libtcc's code */

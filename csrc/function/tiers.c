@@ -53,15 +53,19 @@ is_worth_constants(const cwj_profile *profile, const cwj_function_decl *decl)
 static void
 take_profiles(cwj_function_object *self, tj_profile *profiles)
 {
-    for (int t = 0; t < self->runtime.decl->ntypesets; t++) {
+    const cwj_function_decl *decl = self->runtime.decl;
+    size_t bytes = ((size_t)decl->nnamed + cwj_profile_strides(decl)) * sizeof(npy_intp);
+    for (int t = 0; t < decl->ntypesets; t++) {
         const cwj_profile *seen = &self->runtime.profiles[t];
         cwj_profile *taken = &self->tiers.taken[t];
-        cwj_profile_copy(taken, seen, self->runtime.decl);
+        taken->time = seen->time;
+        taken->contiguous = seen->contiguous;
+        memcpy(taken->named, seen->named, bytes);
         profiles[t] =
-            (tj_profile){.known = is_worth_constants(taken, self->runtime.decl),
+            (tj_profile){.known = is_worth_constants(taken, decl),
                          .contiguous = taken->contiguous,
                          .named = taken->named,
-                         .strides = 2 * taken->steady > taken->time ? taken->strides : NULL};
+                         .strides = 2 * seen->steady > seen->time ? taken->strides : NULL};
     }
 }
 
@@ -70,12 +74,16 @@ take_profiles(cwj_function_object *self, tj_profile *profiles)
 static int
 has_new_constants(const cwj_function_object *self, int t)
 {
+    const cwj_function_decl *decl = self->runtime.decl;
     const cwj_profile *seen = &self->runtime.profiles[t], *taken = &self->tiers.taken[t];
     if (seen->time < CWJ_STEADY_TIME) {
         return 0;
     }
-    int same = cwj_profile_compare(seen, taken, self->runtime.decl);
-    return same == CWJ_OTHER_DIMS || (same == CWJ_OTHER_STRIDES && seen->steady >= CWJ_STEADY_TIME);
+    return seen->contiguous != taken->contiguous ||
+           memcmp(seen->named, taken->named, (size_t)decl->nnamed * sizeof(npy_intp)) != 0 ||
+           (seen->steady >= CWJ_STEADY_TIME &&
+            memcmp(seen->strides, taken->strides, cwj_profile_strides(decl) * sizeof(npy_intp)) !=
+                0);
 }
 
 /* ---- jobs -------------------------------------------------------------- */

@@ -61,18 +61,11 @@ typedef struct cwj_runtime {
     void (*hot)(struct cwj_runtime *runtime, int typeset);
 } cwj_runtime;
 
-typedef enum cwj_difference {
-    CWJ_THE_SAME,
-    CWJ_OTHER_STRIDES,
-    CWJ_OTHER_DIMS /* or contiguity */
-} cwj_difference;
-
 /* Profiles of nothing yet, one per type set, in one block (PyMem_Free); NULL with
  * MemoryError. */
 cwj_profile *cwj_profiles_new(const cwj_function_decl *decl);
-void cwj_profile_copy(cwj_profile *profile, const cwj_profile *from, const cwj_function_decl *decl);
-cwj_difference cwj_profile_compare(const cwj_profile *one, const cwj_profile *other,
-                                   const cwj_function_decl *decl);
+/* How many strides a profile has, which stand behind its named dims. */
+size_t cwj_profile_strides(const cwj_function_decl *decl);
 
 /* Fills runtime. Returns 0, or -1 with an exception set (MemoryError). */
 int cwj_runtime_init(cwj_runtime *runtime, const cwj_function_decl *decl);

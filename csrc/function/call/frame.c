@@ -22,8 +22,7 @@ enum {
 
 /* A heap block of the arena, freed with the frame. */
 typedef struct cwj_block {
-    struct cwj_block *next;
-    size_t unused; /* keeps the bytes behind it aligned to CWJ_ALIGN */
+    _Alignas(CWJ_ALIGN) struct cwj_block *next; /* and so are the bytes behind it */
 } cwj_block;
 
 /* An operand of the running call. ndim, dims, strides, data describe the

@@ -94,9 +94,8 @@ fill_types(cwj_runtime *runtime)
     return 0;
 }
 
-/* The steps and core strides of a profile. */
-static size_t
-count_strides(const cwj_function_decl *decl)
+size_t
+cwj_profile_strides(const cwj_function_decl *decl)
 {
     size_t count = 0;
     for (int k = 0; k < decl->ninputs + decl->noutputs; k++) {
@@ -109,7 +108,7 @@ cwj_profile *
 cwj_profiles_new(const cwj_function_decl *decl)
 {
     size_t ntypesets = (size_t)decl->ntypesets, nnamed = (size_t)decl->nnamed;
-    size_t ndims = nnamed + count_strides(decl);
+    size_t ndims = nnamed + cwj_profile_strides(decl);
     cwj_profile *profiles =
         PyMem_Calloc(ntypesets + 1, sizeof(cwj_profile) + ndims * sizeof(npy_intp));
     if (profiles == NULL) {
@@ -122,27 +121,6 @@ cwj_profiles_new(const cwj_function_decl *decl)
         profiles[t].strides = dims + t * ndims + nnamed;
     }
     return profiles;
-}
-
-void
-cwj_profile_copy(cwj_profile *profile, const cwj_profile *from, const cwj_function_decl *decl)
-{
-    size_t ndims = (size_t)decl->nnamed + count_strides(decl);
-    profile->time = from->time;
-    profile->steady = from->steady;
-    profile->contiguous = from->contiguous;
-    memcpy(profile->named, from->named, ndims * sizeof(npy_intp)); /* and the strides */
-}
-
-cwj_difference
-cwj_profile_compare(const cwj_profile *one, const cwj_profile *other, const cwj_function_decl *decl)
-{
-    size_t named = (size_t)decl->nnamed * sizeof(npy_intp);
-    if (one->contiguous != other->contiguous || memcmp(one->named, other->named, named) != 0) {
-        return CWJ_OTHER_DIMS;
-    }
-    size_t strides = count_strides(decl) * sizeof(npy_intp);
-    return memcmp(one->strides, other->strides, strides) != 0 ? CWJ_OTHER_STRIDES : CWJ_THE_SAME;
 }
 
 int
