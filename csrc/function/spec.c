@@ -67,27 +67,18 @@ take_pieces(cwj_spec *spec, PyObject *header, const cwj_arguments *arguments)
 static int
 take_names(cwj_spec *spec, PyObject *module, PyObject *name)
 {
-    if (module != NULL) {
-        spec->tj.module = cwj_take_text(spec, module, NULL);
-        if (spec->tj.module == NULL) {
-            return -1;
-        }
-    }
-    const char *dot = module != NULL ? "." : "";
-    const char *prefix = module != NULL ? spec->tj.module : "";
-    spec->who = cwj_arena_format(&spec->arena, "%s%sfunction()", prefix, dot);
-    if (spec->who == NULL) {
+    if (module != NULL && (spec->tj.module = cwj_take_text(spec, module, NULL)) == NULL) {
         return -1;
     }
-    spec->tj.name = cwj_take_name(spec, name, "name");
+    const char *prefix = module != NULL ? spec->tj.module : "", *dot = module != NULL ? "." : "";
+    spec->who = cwj_arena_format(&spec->arena, "%s%sfunction()", prefix, dot);
+    spec->tj.name = spec->who == NULL ? NULL : cwj_take_name(spec, name, "name");
     if (spec->tj.name == NULL) {
         return -1;
     }
     spec->qualname = cwj_arena_format(&spec->arena, "%s%s%s", prefix, dot, spec->tj.name);
-    if (spec->qualname == NULL) {
-        return -1;
-    }
-    spec->who = cwj_arena_format(&spec->arena, "%s()", spec->qualname);
+    spec->who =
+        spec->qualname == NULL ? NULL : cwj_arena_format(&spec->arena, "%s()", spec->qualname);
     return spec->who != NULL ? 0 : -1;
 }
 

@@ -80,10 +80,8 @@ take_parts(cwj_spec *spec, tj_extra *extra, PyObject *parts, const char *what)
         return -1;
     }
     extra->name = cwj_take_name(spec, PyTuple_GET_ITEM(parts, 1), name_what);
-    if (extra->name == NULL) {
-        return -1;
-    }
-    extra->c_type = take_string(spec, PyTuple_GET_ITEM(parts, 0), type_what);
+    extra->c_type =
+        extra->name == NULL ? NULL : take_string(spec, PyTuple_GET_ITEM(parts, 0), type_what);
     if (extra->c_type == NULL || take_default(spec, extra, PyTuple_GET_ITEM(parts, 2)) < 0) {
         return -1;
     }

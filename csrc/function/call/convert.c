@@ -57,33 +57,25 @@ attribute_of(PyObject *object, const char *name)
 static int
 refuse_override(const cwj_frame *frame, int k, PyObject *object)
 {
-    PyObject *ours = NULL;
-    int status = -1;
     PyObject *override = attribute_of((PyObject *)Py_TYPE(object), "__array_ufunc__");
     if (override == NULL) {
         return PyErr_Occurred() ? -1 : 0;
     }
-    ours = PyObject_GetAttrString((PyObject *)&PyArray_Type, "__array_ufunc__");
-    if (ours == NULL) {
-        goto done;
-    }
-    if (override == Py_None) {
+    PyObject *ours = PyObject_GetAttrString((PyObject *)&PyArray_Type, "__array_ufunc__");
+    if (ours != NULL && override == Py_None) {
         raise_about(frame, k, PyExc_TypeError,
                     ": %s sets __array_ufunc__ = None and takes no part in calls on arrays; wanted "
                     "a NumPy array",
                     Py_TYPE(object)->tp_name);
-    } else if (override != ours) {
+    } else if (ours != NULL && override != ours) {
         raise_about(frame, k, PyExc_TypeError,
                     ": %s has its own __array_ufunc__, which this function would bypass; wanted a "
                     "NumPy array, for instance np.asarray(%s)",
                     Py_TYPE(object)->tp_name, name_of(frame, k));
-    } else {
-        status = 0;
     }
-done:
     Py_DECREF(override);
     Py_XDECREF(ours);
-    return status;
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 static int
@@ -139,31 +131,25 @@ is_plain(PyObject *object)
     return PyList_CheckExact(object) || PyTuple_CheckExact(object) || PyArray_CheckScalar(object);
 }
 
-/* 1, 0, or -1 with an exception set. */
-static int
-has_attribute(PyObject *object, const char *name)
-{
-    PyObject *value = attribute_of(object, name);
-    Py_XDECREF(value);
-    return value != NULL ? 1 : PyErr_Occurred() ? -1 : 0;
-}
-
 /* 1 when object offers DLPack and none of the ways that np.asarray() takes, 0, or
  * -1 with an exception set. */
 static int
 offers_only_dlpack(PyObject *object)
 {
-    static const char *const others[] = {"__array__", "__array_interface__", "__array_struct__"};
-    if (PyObject_CheckBuffer(object)) {
-        return 0;
-    }
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        int has = has_attribute(object, others[i]);
-        if (has != 0) {
-            return has < 0 ? -1 : 0;
+    static const char *const ways[] = {"__array__", "__array_interface__", "__array_struct__",
+                                       "__dlpack__"};
+    const size_t count = sizeof(ways) / sizeof(ways[0]);
+    size_t i = 0;
+    bool has = PyObject_CheckBuffer(object);
+    while (!has && i < count) {
+        PyObject *value = attribute_of(object, ways[i++]);
+        has = value != NULL;
+        Py_XDECREF(value);
+        if (!has && PyErr_Occurred()) {
+            return -1;
         }
     }
-    return has_attribute(object, "__dlpack__");
+    return has && i == count;
 }
 
 /* A new reference to an array for any object that is not one. */
