@@ -46,8 +46,6 @@ optimizer(PyObject *extension, PyObject *Py_UNUSED(unused))
 static PyMethodDef extension_methods[] = {
     {"function", (PyCFunction)(void (*)(void))cwj_function, METH_VARARGS | METH_KEYWORDS,
      cwj_function_doc},
-    {"link", (PyCFunction)(void (*)(void))cwj_graph_link, METH_VARARGS | METH_KEYWORDS,
-     cwj_graph_link_doc},
     {"backend", backend, METH_NOARGS, backend_doc},
     {"optimizer", optimizer, METH_NOARGS, optimizer_doc},
     {NULL, NULL, 0, NULL},
@@ -65,7 +63,8 @@ extension_exec(PyObject *extension)
     if (_import_array() < 0 || cwj_add_errors(extension, state) < 0 ||
         cwj_add_config(extension, state) < 0 || cwj_add_function_type(extension, state) < 0 ||
         cwj_add_module_type(extension, state) < 0 || cwj_add_graph_types(extension, state) < 0 ||
-        cwj_add_library_types(extension, state) < 0 || cwj_add_filters(extension) < 0) {
+        cwj_add_library_types(extension, state) < 0 || cwj_add_filters(extension) < 0 ||
+        cwj_add_link(extension) < 0) {
         return -1;
     }
     return PyModule_AddStringConstant(extension, "__version__", TJ_VERSION);

@@ -3,7 +3,7 @@ from inspect import Signature
 from os import PathLike
 from signal import Signals
 from types import ModuleType
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, final, type_check_only
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, TypeAlias, final, type_check_only
 
 from typing_extensions import Self, disjoint_base
 
@@ -240,6 +240,11 @@ def make_filter(type: int, ndim: int, cls: type, slow: Callable[..., Any], /) ->
 def read_scalar(type: int, value: object, /) -> Any: ...
 def declared_names(who: str, text: str, name: str, /) -> tuple[str, ...]: ...
 def expression_standing(expression: str, before: str, /) -> str: ...
+def label_node(op: Any, inputs: tuple[Any, ...], /) -> str: ...
+def label_variable(variable: Any, /) -> str | None: ...
+def refuse_answer(
+    object: Any, about: str, is_op: bool, method: str, type: type[Exception], text: str, /
+) -> NoReturn: ...
 
 # The C side of cwrapjit.library; no part of the public interface.
 @final

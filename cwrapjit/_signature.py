@@ -1,11 +1,13 @@
-"""What inspect.signature() shows of a Function or a Graph. Imported when somebody asks."""
+"""What inspect.signature() shows of a Function or a Graph, and what it says of others' callables. Imported
+when somebody asks.
+"""
 
 from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cwrapjit.library.description import Argument
@@ -65,4 +67,23 @@ def build_library(arguments: Sequence[Argument]) -> inspect.Signature:
             for each in arguments
         ],
         __validate_parameters__=False,
+    )
+
+
+def taken(function: Callable[..., Any]) -> tuple[int, bool, bool, bool, bool]:
+    """How many positional arguments a callable takes; whether *args, **kwargs, check_input and c_compiler."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # nobody knows: then it gets what every method gets
+        return 2, False, False, False, False
+    parameter = inspect.Parameter
+    variadic = (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    kinds = [each.kind for each in parameters]
+    names = [each.name for each in parameters if each.kind not in variadic]
+    return (
+        sum(kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD) for kind in kinds),
+        parameter.VAR_POSITIONAL in kinds,
+        parameter.VAR_KEYWORD in kinds,
+        "check_input" in names,
+        "c_compiler" in names,
     )

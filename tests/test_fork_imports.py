@@ -108,6 +108,7 @@ LATE = {
     "cwrapjit.graph.ufuncs": "graph",
     "cwrapjit.graph.fusion": "graph",
     "cwrapjit.graph.order": "graph",
+    "cwrapjit.graph.words": "graph",
     "cwrapjit._signature": "shown",
     "traceback": "error",
     "cwrapjit._config": "settings",

@@ -57,3 +57,13 @@ cwj_raised_note(PyObject *exception, PyObject *text)
     Py_XDECREF(done);
     PyErr_Clear(); /* the note's own trouble: the exception that it is about is on its way */
 }
+
+void
+cwj_raised_again(PyObject *exception, PyObject *note)
+{
+    if (note != NULL) {
+        cwj_raised_note(exception, note);
+        Py_DECREF(note);
+    }
+    cwj_raised_set(exception); /* in place of what went wrong with the note */
+}

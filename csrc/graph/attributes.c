@@ -2,7 +2,7 @@
  * importing inspect; that comes in for callables of other kinds. */
 #include "graph/attributes.h"
 
-#include "base/errors.h"
+#include "base/state.h"
 
 enum {
     MOST_POSITIONAL = 1000
@@ -83,58 +83,23 @@ read_code(PyObject *function, int bound)
     return bits | positional << CWJ_POSITIONAL_SHIFT;
 }
 
-/* Adds what one inspect.Parameter means. */
-static int
-add_parameter(int bits, PyObject *parameter)
-{
-    PyObject *name = PyObject_GetAttrString(parameter, "name");
-    PyObject *kind_object = PyObject_GetAttrString(parameter, "kind");
-    long kind = kind_object == NULL ? -1 : PyLong_AsLong(kind_object);
-    if (name == NULL || !PyUnicode_Check(name) || kind < 0) {
-        bits = -1;
-    } else if (kind == 2) {
-        bits |= CWJ_TAKES_ANY;
-    } else if (kind == 4) {
-        bits |= CWJ_TAKES_KEYWORDS;
-    } else {
-        bits |= bits_of_name(name);
-        bits += kind < 2 && cwj_positional(bits) < MOST_POSITIONAL ? 1 << CWJ_POSITIONAL_SHIFT : 0;
-    }
-    Py_XDECREF(name);
-    Py_XDECREF(kind_object);
-    return bits;
-}
-
 /* Of any callable, by inspect.signature(). */
 static int
 inspect_callable(PyObject *callable)
 {
-    PyObject *signature = NULL, *parameters = NULL, *values = NULL;
+    PyObject *module = cwj_import("cwrapjit._signature");
+    PyObject *answer = module == NULL ? NULL : PyObject_CallMethod(module, "taken", "O", callable);
+    int positional, any, keywords, check_input, compiler;
     int bits = -1;
-    PyObject *inspect = cwj_import("inspect");
-    if (inspect == NULL) {
-        return -1;
+    if (answer != NULL &&
+        PyArg_ParseTuple(answer, "ipppp", &positional, &any, &keywords, &check_input, &compiler)) {
+        positional = positional < MOST_POSITIONAL ? positional : MOST_POSITIONAL;
+        bits = (any ? CWJ_TAKES_ANY : 0) | (keywords ? CWJ_TAKES_KEYWORDS : 0) |
+               (check_input ? CWJ_TAKES_CHECK_INPUT : 0) | (compiler ? CWJ_TAKES_COMPILER : 0) |
+               positional << CWJ_POSITIONAL_SHIFT;
     }
-    signature = PyObject_CallMethod(inspect, "signature", "O", callable);
-    if (signature == NULL && cwj_clear_expected(PyExc_TypeError, PyExc_ValueError, NULL)) {
-        /* nobody knows: then it gets what every method gets */
-        bits = 2 << CWJ_POSITIONAL_SHIFT;
-        goto done;
-    }
-    parameters = signature == NULL ? NULL : PyObject_GetAttrString(signature, "parameters");
-    values = parameters == NULL ? NULL : PyMapping_Values(parameters);
-    for (Py_ssize_t i = 0; values != NULL && i < PyList_GET_SIZE(values); i++) {
-        bits = add_parameter(i == 0 ? 0 : bits, PyList_GET_ITEM(values, i));
-        if (bits < 0) {
-            goto done;
-        }
-    }
-    bits = values == NULL ? -1 : PyList_GET_SIZE(values) == 0 ? 0 : bits;
-done:
-    Py_DECREF(inspect);
-    Py_XDECREF(signature);
-    Py_XDECREF(parameters);
-    Py_XDECREF(values);
+    Py_XDECREF(module);
+    Py_XDECREF(answer);
     return bits;
 }
 

@@ -13,7 +13,6 @@
  *           op_names.c    what template ops call their variables
  *           steps.c       which nodes run as one C function; what variables are there
  *           settings.c    headers, libraries, support code, compilers, versions of all parties
- *           words.c       what the words mean that they name
  *           linking.c     what all of these share
  *           identity.c    a table by identity
  *           labels.c      what messages and C call all that
@@ -34,10 +33,9 @@
  *           compare.c     perform() beside the C code
  *           failure.c     which block failed, in words
  *
- * objects/  graph_object.c  the Python type of what link() returns
+ * objects/  graph_object.c  the Python types of what link() returns, and of a binding of the caller's
  *           shown.c         what that says of itself
  *           invoke.c        calling it
- *           bound_object.c  the Python type of a binding of the caller's
  *
  * ready/    the C of the ready types and ops: see ready.h
  * plan.c    what a plan owns; attributes.c  what other people's objects have and take
@@ -56,8 +54,7 @@ typedef struct cwj_graph_plan_variable {
     PyObject *value;    /* owned: a constant's data; NULL: no constant */
     PyObject *filter;   /* owned, inputs: the bound method that a call applies; NULL: none */
     bool literal;       /* a constant that stands in the text itself */
-    bool
-        stored; /* has a storage: an input, a constant, an output, or what goes from step to step */
+    bool stored; /* has a storage: any input, constant or output, and what goes from step to step */
     bool is_output; /* of some C step */
     bool fetched; /* c_extract_out sees the object of the run before */
     bool kept; /* its C value lives in the state */
@@ -73,6 +70,7 @@ typedef struct cwj_graph_plan_node {
     int ninputs, noutputs;
     int *inputs, *outputs; /* owned, in one block at inputs: indexes of variables */
     int params; /* the variable whose value is what op.get_params() said, or -1 */
+    int nused; /* all of these: the outputs stand behind the inputs, the parameters come last */
 } cwj_graph_plan_node;
 
 /* One C function, or one node that runs in Python. */

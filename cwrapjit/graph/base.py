@@ -212,6 +212,12 @@ class _Settings:
         """Changes with the C text. (): compiled code is never used again for another graph."""
         return ()
 
+    def __str__(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return str(self)
+
 
 class CType(_Settings):
     """A type that says how its values become C variables and Python objects again: the filled protocol.
@@ -267,12 +273,6 @@ class CType(_Settings):
         """Are two values equal but for rounding?"""
         return self.values_eq(a, b)
 
-    def __str__(self) -> str:
-        return type(self).__name__
-
-    def __repr__(self) -> str:
-        return str(self)
-
 
 class ResultBase(_Settings):
     """A variable that is its own type: the template protocol.
@@ -325,9 +325,6 @@ class ResultBase(_Settings):
 
     def __str__(self) -> str:
         return self.name if self.name is not None else f"<{type(self).__name__}>"
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 # ---- ops -----------------------------------------------------------------------------------------
@@ -474,12 +471,6 @@ class COp(_Settings, metaclass=_OpClass):
 
     def __hash__(self) -> int:
         return object.__hash__(self) if self.__props__ is None else hash((type(self), self._props()))
-
-    def __str__(self) -> str:
-        return type(self).__name__
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 class Op(COp):

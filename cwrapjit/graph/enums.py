@@ -121,9 +121,6 @@ class EnumType(ByKey, CType, Mapping[str, Any]):
             raise ValueError(f"{self}.filter(): no constant is {value!r}")
         return value
 
-    def values_eq(self, a: Any, b: Any) -> bool:
-        return bool(a == b)
-
     # ---- C's side
 
     def c_is_simple(self) -> bool:

@@ -5,6 +5,7 @@ Operators mean what NumPy's ufuncs of those names mean: the same dtypes, Python 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from cwrapjit._imports import late
@@ -18,73 +19,36 @@ def _apply(name: str, *operands: Any) -> Any:
     return apply_ufunc(name, *operands)
 
 
+def _unary(name: str) -> Callable[[Any], Any]:
+    return lambda self: _apply(name, self)
+
+
+def _binary(name: str) -> Callable[[Any, Any], Any]:
+    return lambda self, other: _apply(name, self, other)
+
+
+def _both_ways(name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    return _binary(name), lambda self, other: _apply(name, other, self)
+
+
 class NumericVariable(Variable):
     """A number or an array of numbers. Operators make elementwise nodes; == and hash are by identity."""
 
     __array_ufunc__ = None  # NumPy's arrays leave operators to us
 
-    def __add__(self, other: Any) -> Any:
-        return _apply("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _apply("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _apply("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _apply("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _apply("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _apply("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _apply("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _apply("divide", other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _apply("floor_divide", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _apply("floor_divide", other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return _apply("remainder", self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _apply("remainder", other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return _apply("power", self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _apply("power", other, self)
-
-    def __neg__(self) -> Any:
-        return _apply("negative", self)
+    __add__, __radd__ = _both_ways("add")
+    __sub__, __rsub__ = _both_ways("subtract")
+    __mul__, __rmul__ = _both_ways("multiply")
+    __truediv__, __rtruediv__ = _both_ways("divide")
+    __floordiv__, __rfloordiv__ = _both_ways("floor_divide")
+    __mod__, __rmod__ = _both_ways("remainder")
+    __pow__, __rpow__ = _both_ways("power")
+    __neg__, __abs__ = _unary("negative"), _unary("absolute")
+    __lt__, __le__ = _binary("less"), _binary("less_equal")
+    __gt__, __ge__ = _binary("greater"), _binary("greater_equal")
 
     def __pos__(self) -> Any:
         return self
-
-    def __abs__(self) -> Any:
-        return _apply("absolute", self)
-
-    def __lt__(self, other: Any) -> Any:
-        return _apply("less", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _apply("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _apply("greater", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _apply("greater_equal", self, other)
 
     def __bool__(self) -> bool:
         raise TypeError(f"the variable {self} has no value yet, so it is neither true nor false")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,16 @@ def _hashable(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, value.tobytes()
     return value
+
+
+def _from_fields(method: str, *more: str) -> Callable[..., list[str]]:
+    """Return a method that says what the fields' types say, each thing once."""
+
+    def said(self: Any, c_compiler: Any = None) -> list[str]:
+        texts = [text for type in self.fields.values() for text in _listed(type, method)]
+        return list(dict.fromkeys([*more, *texts]))
+
+    return said
 
 
 class ParamsType(CType):
@@ -248,36 +258,16 @@ class ParamsType(CType):
         functions = [self._field_functions(field) for field in self.fields]
         return "\n".join([struct, *functions, self._fill_function(), self._empty_function()])
 
-    def _of_fields(self, method: str, *more: str) -> list[str]:
-        """What the fields' types say, each thing once."""
-        said = list(more)
-        for type in self.fields.values():
-            said += _listed(type, method)
-        return list(dict.fromkeys(said))
-
-    def c_headers(self, c_compiler: Any = None) -> list[str]:
-        return self._of_fields("c_headers", "<Python.h>")
-
-    def c_libraries(self, c_compiler: Any = None) -> list[str]:
-        return self._of_fields("c_libraries")
-
-    def c_header_dirs(self, c_compiler: Any = None) -> list[str]:
-        return self._of_fields("c_header_dirs")
-
-    def c_lib_dirs(self, c_compiler: Any = None) -> list[str]:
-        return self._of_fields("c_lib_dirs")
-
-    def c_compile_args(self, c_compiler: Any = None) -> list[str]:
-        return self._of_fields("c_compile_args")
-
-    def c_no_compile_args(self, c_compiler: Any = None) -> list[str]:
-        return self._of_fields("c_no_compile_args")
-
-    def c_init_code(self) -> list[str]:
-        return self._of_fields("c_init_code")
+    c_headers = _from_fields("c_headers", "<Python.h>")
+    c_libraries = _from_fields("c_libraries")
+    c_header_dirs = _from_fields("c_header_dirs")
+    c_lib_dirs = _from_fields("c_lib_dirs")
+    c_compile_args = _from_fields("c_compile_args")
+    c_no_compile_args = _from_fields("c_no_compile_args")
+    c_init_code = _from_fields("c_init_code")
 
     def c_support_code(self) -> list[str]:
-        return [*self._of_fields("c_support_code"), self._own_support_code()]
+        return [*_from_fields("c_support_code")(self), self._own_support_code()]
 
     def c_code_cache_version(self) -> tuple[Any, ...]:
         versions = tuple(type.c_code_cache_version() for type in self.fields.values())

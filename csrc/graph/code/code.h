@@ -30,10 +30,10 @@ typedef struct cwj_graph_request {
     const tj_graph *graph;
     const tj_environment_options *environment; /* the libraries and what csrc/ offers are
                                                   filled in by make_code.c */
-    PyObject *libraries, *library_dirs; /* dicts with names and folders as keys */
+    PyObject *libraries, *library_dirs; /* tuples of str: names and folders */
     PyObject *compiler; /* str or NULL: libtcc */
-    PyObject *
-        versions; /* a tuple of what all parties' c_code_cache_version() said; NULL: never cached */
+    PyObject *versions; /* a tuple: what all parties' c_code_cache_version() said, and what goes
+                           into the environment; NULL: never cached */
     const char *who; /* begins messages: "link()" */
     bool optimize, eager, fastmath, debug;
     bool checks; /* debug: the optimizing compiler only looks at the text */

@@ -157,14 +157,7 @@ load(cwj_graph_code *code, const cwj_graph_request *request)
         return -1;
     }
     PyObject *exception = cwj_raised_take();
-    PyObject *note = PyUnicode_FromFormat("in c_init_code of %s", request->graph->name);
-    if (note == NULL) {
-        PyErr_Clear(); /* the note's own trouble */
-    } else {
-        cwj_raised_note(exception, note);
-        Py_DECREF(note);
-    }
-    cwj_raised_set(exception);
+    cwj_raised_again(exception, PyUnicode_FromFormat("in c_init_code of %s", request->graph->name));
     return -1;
 }
 

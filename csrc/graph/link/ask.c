@@ -111,15 +111,25 @@ cwj_note_party(const cwj_party *party, const char *method)
     PyObject *exception = cwj_raised_take();
     PyObject *subject = subject_of(party, method);
     PyObject *place = subject == NULL ? NULL : place_of(party, method);
-    PyObject *note = place == NULL ? NULL : PyUnicode_FromFormat("in %U%U", subject, place);
-    if (note != NULL && exception != NULL) {
-        cwj_raised_note(exception, note);
-    }
-    PyErr_Clear(); /* what happened here is less than what happened there */
+    cwj_raised_again(exception,
+                     place == NULL ? NULL : PyUnicode_FromFormat("in %U%U", subject, place));
     Py_XDECREF(subject);
     Py_XDECREF(place);
-    Py_XDECREF(note);
-    cwj_raised_set(exception);
+}
+
+PyObject *
+cwj_refuse_answer_of(PyObject *Py_UNUSED(extension), PyObject *args)
+{
+    cwj_party party = {0};
+    const char *method;
+    PyObject *type, *text;
+    int is_op;
+    if (PyArg_ParseTuple(args, "OUpsOU:refuse_answer", &party.object, &party.about, &is_op, &method,
+                         &type, &text)) {
+        party.is_op = is_op != 0;
+        cwj_refuse_answer(&party, method, type, "%U", text);
+    }
+    return NULL;
 }
 
 /* ---- asking ------------------------------------------------------------ */
@@ -175,14 +185,10 @@ refuse_missing(const cwj_party *party, const cwj_question *question)
         return 0;
     }
     PyObject *name = cwj_class_of(party->object);
-    if (name != NULL) {
-        cwj_refuse("link()", PyExc_NotImplementedError,
-                   party->is_op ? "op %U has no %s, which %U needs"
-                                : "type %U has no %s, which variable %U needs",
-                   name, question->method, party->about);
-        Py_DECREF(name);
-    }
-    return -1;
+    return cwj_refuse_about(name, PyExc_NotImplementedError,
+                            party->is_op ? "op %U has no %s, which %U needs"
+                                         : "type %U has no %s, which variable %U needs",
+                            name, question->method, party->about);
 }
 
 /* After an exception inside the method. */
@@ -229,9 +235,8 @@ cwj_ask(cwj_linking *link, const cwj_party *party, const cwj_question *question,
     return found;
 }
 
-/* "<cwrapjit Add.c_code of z>" */
-static const char *
-piece_file(cwj_linking *link, const cwj_party *party, const char *method)
+const char *
+cwj_piece_file(cwj_linking *link, const cwj_party *party, const char *method)
 {
     PyObject *name = cwj_class_of(party->object);
     PyObject *file = NULL;
@@ -270,7 +275,7 @@ cwj_ask_text(cwj_linking *link, const cwj_party *party, const cwj_question *ques
             cwj_note_party(party, question->method);
             found = -1;
         } else {
-            piece->file = piece_file(link, party, question->method);
+            piece->file = cwj_piece_file(link, party, question->method);
             found = piece->file == NULL ? -1 : 1;
         }
     }

@@ -45,6 +45,8 @@ int cwj_ask(cwj_linking *link, const cwj_party *party, const cwj_question *quest
  * into memory of link, its file says who said it. Results as cwj_ask(). */
 int cwj_ask_text(cwj_linking *link, const cwj_party *party, const cwj_question *question,
                  tj_piece *piece);
+/* What a text is called: "<cwrapjit Add.c_code of z>"; alive as long as link. NULL with an exception. */
+const char *cwj_piece_file(cwj_linking *link, const cwj_party *party, const char *method);
 /* The answer must be a str, a sequence of str, or None; a new tuple of str. */
 int cwj_ask_list(cwj_linking *link, const cwj_party *party, const cwj_question *question,
                  PyObject **answer);
@@ -56,6 +58,8 @@ int cwj_takes_nothing(cwj_linking *link, PyObject *object, const char *method);
  * Returns -1. */
 int cwj_refuse_answer(const cwj_party *party, const char *method, PyObject *type,
                       const char *format, ...);
+/* The same for the halves in Python: refuse_answer(object, about, is_op, method, type, text). */
+PyObject *cwj_refuse_answer_of(PyObject *extension, PyObject *args);
 /* Adds the note to the exception that is set. */
 void cwj_note_party(const cwj_party *party, const char *method);
 

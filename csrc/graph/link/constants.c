@@ -78,49 +78,36 @@ meet_constant(cwj_numbering *self, PyObject *variable)
 
 /* ---- parameters of nodes ----------------------------------------------- */
 
-/* The position of equal parameters of the same type, -1 where there are none or where they
- * have no hash, -2 with an exception. */
-static int
-find_equal(const cwj_numbering *self, PyObject *key)
-{
-    if (PyObject_Hash(key) == -1) {
-        return cwj_clear_expected(PyExc_TypeError, NULL) ? -1 : -2;
-    }
-    PyObject *position = PyDict_GetItemWithError(self->by_value, key); /* borrowed */
-    return position != NULL ? (int)PyLong_AsLong(position) : PyErr_Occurred() ? -2 : -1;
-}
-
-static int
-remember(const cwj_numbering *self, PyObject *key, int at)
-{
-    if (PyObject_Hash(key) == -1) {
-        return cwj_clear_expected(PyExc_TypeError, NULL) ? 0 : -1;
-    }
-    PyObject *position = PyLong_FromLong(at);
-    int status = position == NULL ? -1 : PyDict_SetItem(self->by_value, key, position);
-    Py_XDECREF(position);
-    return status;
-}
-
-/* The position of the constant that holds these parameters, or -1. */
+/* The position of a constant that holds these parameters, new or equal; -1 with an exception.
+ * Those that have no hash are equal to none. */
 static int
 share_parameters(cwj_numbering *self, const cwj_walk_node *node, PyObject *type, PyObject *value)
 {
-    PyObject *key = PyTuple_Pack(2, type, value);
-    int at = key == NULL ? -2 : find_equal(self, key);
-    if (at == -1) {
-        PyObject *op = cwj_op_label(node->op);
-        PyObject *label = op == NULL ? NULL : PyUnicode_FromFormat("parameters of %U", op);
-        Py_XDECREF(op);
-        at = add_constant(self, NULL, cwj_linking_keep(self->draft->link, Py_NewRef(type)),
-                          cwj_linking_keep(self->draft->link, Py_NewRef(value)),
-                          cwj_linking_keep(self->draft->link, label));
-        if (at >= 0 && remember(self, key, at) < 0) {
-            at = -1;
-        }
+    cwj_linking *link = self->draft->link;
+    PyObject *key = PyTuple_Pack(2, type, value), *op = NULL, *label = NULL, *position = NULL;
+    bool has_hash = key != NULL && PyObject_Hash(key) != -1;
+    int at = -1;
+    if (key == NULL || (!has_hash && !cwj_clear_expected(PyExc_TypeError, NULL))) {
+        goto done;
     }
+    position = has_hash ? Py_XNewRef(PyDict_GetItemWithError(self->by_value, key)) : NULL;
+    if (position != NULL || PyErr_Occurred()) {
+        at = position == NULL ? -1 : (int)PyLong_AsLong(position);
+        goto done;
+    }
+    op = cwj_op_label(node->op);
+    label = op == NULL ? NULL : PyUnicode_FromFormat("parameters of %U", op);
+    at = add_constant(self, NULL, cwj_linking_keep(link, Py_NewRef(type)),
+                      cwj_linking_keep(link, Py_NewRef(value)), cwj_linking_keep(link, label));
+    position = at < 0 || !has_hash ? NULL : PyLong_FromLong(at);
+    if (has_hash && (position == NULL || PyDict_SetItem(self->by_value, key, position) < 0)) {
+        at = -1;
+    }
+done:
     Py_XDECREF(key);
-    return at < 0 ? -1 : at;
+    Py_XDECREF(op);
+    Py_XDECREF(position);
+    return at;
 }
 
 /* *at: the position of the node's parameters, or -1 where it has none. */

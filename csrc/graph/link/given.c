@@ -16,22 +16,24 @@ cwj_is_variable(PyObject *object)
     return found;
 }
 
-const char *
-cwj_kind_of(PyObject *object)
+/* What a message calls an object that is no variable: "int", "a class". */
+static const char *
+kind_of(PyObject *object)
 {
     return PyType_Check(object) ? "a class" : Py_TYPE(object)->tp_name;
 }
 
 int
-cwj_check_variables(PyObject *tuple, const char *argument)
+cwj_check_variables(PyObject *tuple, const char *argument, PyObject *op)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
         PyObject *item = PyTuple_GET_ITEM(tuple, i);
         int found = cwj_is_variable(item);
         if (found == 0) {
-            cwj_refuse(who, PyExc_TypeError,
-                       "%s[%zd] must be a variable, with an attribute 'type', not %s", argument, i,
-                       cwj_kind_of(item));
+            PyObject *whose = op == NULL ? PyUnicode_FromString("") : cwj_op_label(op);
+            cwj_refuse_about(whose, PyExc_TypeError,
+                             "%s[%zd]%s%U must be a variable, with an attribute 'type', not %s",
+                             argument, i, op == NULL ? "" : " of a node of ", whose, kind_of(item));
         }
         if (found <= 0) {
             return -1;
@@ -46,7 +48,7 @@ read_sequence(PyObject *given, const char *argument, const char *what)
 {
     if (PyUnicode_Check(given) || PyBytes_Check(given) || !PySequence_Check(given)) {
         cwj_refuse(who, PyExc_TypeError, "%s must be a sequence of variables%s, not %s", argument,
-                   what, cwj_kind_of(given));
+                   what, kind_of(given));
         return NULL;
     }
     return PySequence_Tuple(given);
@@ -100,10 +102,10 @@ cwj_walk_read_inputs(cwj_walk *walk, PyObject *given)
 {
     int single = cwj_is_variable(given);
     if (single != 0) {
-        return single < 0 ? -1
-                          : cwj_refuse(who, PyExc_TypeError,
-                                       "inputs must be a sequence of variables, not %s",
-                                       cwj_kind_of(given));
+        return single < 0
+                   ? -1
+                   : cwj_refuse(who, PyExc_TypeError,
+                                "inputs must be a sequence of variables, not %s", kind_of(given));
     }
     PyObject *items = read_sequence(given, "inputs", "");
     Py_ssize_t count = items == NULL ? 0 : PyTuple_GET_SIZE(items);
@@ -118,19 +120,7 @@ cwj_walk_read_inputs(cwj_walk *walk, PyObject *given)
         status = input == NULL ? -1 : PyTuple_SetItem(walk->inputs, i, input);
     }
     Py_XDECREF(items);
-    return status < 0 ? -1 : cwj_check_variables(walk->inputs, "inputs");
-}
-
-static int
-refuse_repeated(PyObject *input, Py_ssize_t i)
-{
-    PyObject *label = cwj_variable_label(input);
-    if (label != NULL) {
-        cwj_refuse(who, PyExc_ValueError, "inputs[%zd] is %U again: a variable is an input once", i,
-                   label);
-        Py_DECREF(label);
-    }
-    return -1;
+    return status < 0 ? -1 : cwj_check_variables(walk->inputs, "inputs", NULL);
 }
 
 int
@@ -139,7 +129,10 @@ cwj_walk_meet_inputs(cwj_walk *walk)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(walk->inputs); i++) {
         PyObject *input = PyTuple_GET_ITEM(walk->inputs, i);
         if (cwj_identity_get(&walk->known, input) != CWJ_ABSENT) {
-            return refuse_repeated(input, i);
+            PyObject *label = cwj_variable_label(input);
+            return cwj_refuse_about(label, PyExc_ValueError,
+                                    "inputs[%zd] is %U again: a variable is an input once", i,
+                                    label);
         }
         if (cwj_identity_put(&walk->known, input, CWJ_WALK_INPUT) < 0) {
             return -1;
@@ -159,7 +152,7 @@ read_outputs(PyObject *given)
         return single < 0 ? NULL : PyTuple_Pack(1, given);
     }
     PyObject *tuple = read_sequence(given, "outputs", " or a variable");
-    if (tuple != NULL && cwj_check_variables(tuple, "outputs") < 0) {
+    if (tuple != NULL && cwj_check_variables(tuple, "outputs", NULL) < 0) {
         Py_CLEAR(tuple);
     }
     return tuple;
@@ -175,11 +168,8 @@ check_update(const cwj_walk *walk, PyObject *input, PyObject *variable)
     }
     if (found > 0 && cwj_identity_get(&walk->known, input) != CWJ_WALK_INPUT) {
         PyObject *label = cwj_variable_label(input);
-        if (label != NULL) {
-            cwj_refuse(who, PyExc_ValueError, "updates: %U is not among the inputs", label);
-            Py_DECREF(label);
-        }
-        return -1;
+        return cwj_refuse_about(label, PyExc_ValueError, "updates: %U is not among the inputs",
+                                label);
     }
     return found > 0 ? 0 : -1;
 }

@@ -3,6 +3,7 @@
 #include "graph/link/labels.h"
 
 #include "base/errors.h"
+#include "base/tuples.h"
 
 enum {
     MOST_LETTERS = 60,  /* of a name in a label */
@@ -104,52 +105,64 @@ cwj_variable_label(PyObject *variable)
     return cwj_shorten(name);
 }
 
+PyObject *
+cwj_join(const char *between, PyObject *tuple)
+{
+    PyObject *separator = tuple == NULL ? NULL : PyUnicode_FromString(between);
+    PyObject *text = separator == NULL ? NULL : PyUnicode_Join(separator, tuple);
+    Py_XDECREF(separator);
+    Py_XDECREF(tuple);
+    return text;
+}
+
+int
+cwj_refuse_about(PyObject *label, PyObject *type, const char *format, ...)
+{
+    if (label != NULL) {
+        va_list arguments;
+        va_start(arguments, format);
+        PyObject *text = PyUnicode_FromFormatV(format, arguments);
+        va_end(arguments);
+        if (text != NULL) {
+            cwj_refuse("link()", type, "%U", text);
+            Py_DECREF(text);
+        }
+        Py_DECREF(label);
+    }
+    return -1;
+}
+
 /* ---- nodes ------------------------------------------------------------- */
 
 PyObject *
-cwj_call_label(PyObject *op_label, PyObject *arguments)
+cwj_call_label(PyObject *op, PyObject *arguments)
 {
-    PyObject *label = NULL, *joined = NULL;
-    PyObject *comma = PyUnicode_FromString(", ");
-    PyObject *some = PySequence_GetSlice(arguments, 0, MOST_ARGUMENTS);
-    if (comma != NULL && some != NULL) {
-        joined = PyUnicode_Join(comma, some);
-    }
+    PyObject *label = NULL, *op_label = arguments == NULL ? NULL : cwj_op_label(op);
+    PyObject *joined =
+        op_label == NULL ? NULL : cwj_join(", ", PyTuple_GetSlice(arguments, 0, MOST_ARGUMENTS));
     if (joined != NULL) {
-        bool all = PySequence_Size(arguments) <= MOST_ARGUMENTS;
+        bool all = PyTuple_GET_SIZE(arguments) <= MOST_ARGUMENTS;
         label = PyUnicode_FromFormat("%U(%U%s)", op_label, joined, all ? "" : ", ...");
     }
-    Py_XDECREF(comma);
-    Py_XDECREF(some);
+    Py_XDECREF(op_label);
     Py_XDECREF(joined);
+    Py_XDECREF(arguments);
     return label;
 }
 
 PyObject *
 cwj_node_label(PyObject *op, PyObject *inputs)
 {
-    PyObject *label = NULL;
-    PyObject *op_label = cwj_op_label(op);
     Py_ssize_t count = PyTuple_GET_SIZE(inputs);
-    PyObject *names = op_label == NULL ? NULL : PyList_New(count);
+    PyObject *names = PyTuple_New(count);
     for (Py_ssize_t i = 0; i < count && names != NULL; i++) {
         PyObject *name = cwj_name_of(PyTuple_GET_ITEM(inputs, i));
         if (name == Py_None) {
             Py_SETREF(name, PyUnicode_FromString("?"));
         }
-        name = cwj_shorten(name);
-        if (name == NULL) {
-            Py_CLEAR(names);
-        } else {
-            PyList_SET_ITEM(names, i, name);
-        }
+        cwj_tuple_fill(&names, i, cwj_shorten(name));
     }
-    if (names != NULL) {
-        label = cwj_call_label(op_label, names);
-    }
-    Py_XDECREF(op_label);
-    Py_XDECREF(names);
-    return label;
+    return cwj_call_label(op, names);
 }
 
 PyObject *
@@ -158,4 +171,22 @@ cwj_mangle(int number, PyObject *name)
     bool usable = name != Py_None && PyUnicode_IS_ASCII(name) && PyUnicode_IsIdentifier(name);
     return usable ? PyUnicode_FromFormat("V%d_%U", number, name)
                   : PyUnicode_FromFormat("V%d", number);
+}
+
+/* ---- for the halves in Python ------------------------------------------ */
+
+PyObject *
+cwj_label_node(PyObject *Py_UNUSED(extension), PyObject *args)
+{
+    PyObject *op, *inputs;
+    return PyArg_ParseTuple(args, "OO!:label_node", &op, &PyTuple_Type, &inputs)
+               ? cwj_node_label(op, inputs)
+               : NULL;
+}
+
+PyObject *
+cwj_label_variable(PyObject *Py_UNUSED(extension), PyObject *variable)
+{
+    PyObject *name = cwj_name_of(variable);
+    return name == Py_None ? name : cwj_shorten(name);
 }

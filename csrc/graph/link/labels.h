@@ -17,11 +17,21 @@ PyObject *cwj_class_of(PyObject *object);
 PyObject *cwj_op_label(PyObject *op);
 /* "x" or "a variable without name", for messages before variables have numbers. */
 PyObject *cwj_variable_label(PyObject *variable);
-/* "Add(x, y)": from a label of the op and a sequence of str. */
-PyObject *cwj_call_label(PyObject *op_label, PyObject *arguments);
+/* "Add(x, y)": from the op and a tuple of str, which it steals and which may be NULL. */
+PyObject *cwj_call_label(PyObject *op, PyObject *arguments);
 /* The same from a node's op and inputs, before variables have numbers. */
 PyObject *cwj_node_label(PyObject *op, PyObject *inputs);
+/* The texts of a tuple, which it steals and which may be NULL, in one. */
+PyObject *cwj_join(const char *between, PyObject *tuple);
+/* Raises type with "link(): " in front; the label is one of the arguments behind format, and is
+ * stolen. NULL: an exception is set. Returns -1. */
+int cwj_refuse_about(PyObject *label, PyObject *type, const char *format, ...);
 /* "V3_x" where the name can be part of a C name, "V3" elsewhere. */
 PyObject *cwj_mangle(int number, PyObject *name);
+
+/* For the halves in Python: label_node(op, inputs), and label_variable(variable), which is None
+ * where there is no name to show. */
+PyObject *cwj_label_node(PyObject *extension, PyObject *args);
+PyObject *cwj_label_variable(PyObject *extension, PyObject *variable);
 
 #endif

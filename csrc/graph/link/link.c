@@ -4,12 +4,15 @@
 #include "base/choices.h"
 #include "base/config.h"
 #include "base/errors.h"
+#include "graph/link/ask.h"
+#include "graph/link/labels.h"
 #include "graph/objects/graph_object.h"
 #include "graph/run/reference.h"
 
 static const char who[] = "link()";
 
-const char cwj_graph_link_doc[] =
+PyDoc_STRVAR(
+    link_doc,
     "link(inputs, outputs, *, mode='struct', per_op=False, validate=True, check=False,\n"
     "     name='graph', python=False, updates=None, optimize=None, fastmath=None, debug=None)\n"
     "--\n\n"
@@ -28,7 +31,7 @@ const char cwj_graph_link_doc[] =
     "is what messages call the graph. optimize, fastmath and debug are those of\n"
     "function().\n\n"
     "Raises CompileError for C that does not compile, NotImplementedError for ops and types\n"
-    "without C, TypeError and ValueError for graphs that are none.";
+    "without C, TypeError and ValueError for graphs that are none.");
 
 /* ---- options --------------------------------------------------------------------- */
 
@@ -143,8 +146,8 @@ link_graph(cwj_module_state *state, const cwj_link_options *options)
     return cwj_graph_new(state, plan);
 }
 
-PyObject *
-cwj_graph_link(PyObject *extension, PyObject *args, PyObject *kwargs)
+static PyObject *
+link_function(PyObject *extension, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"inputs", "outputs", KEYWORDS(CWJ_NAME) NULL};
     cwj_module_state *state = PyModule_GetState(extension);
@@ -166,4 +169,18 @@ cwj_graph_link(PyObject *extension, PyObject *args, PyObject *kwargs)
     }
     Py_XDECREF(name);
     return graph;
+}
+
+int
+cwj_add_link(PyObject *extension)
+{
+    static PyMethodDef functions[] = {
+        {"link", (PyCFunction)(void (*)(void))link_function, METH_VARARGS | METH_KEYWORDS,
+         link_doc},
+        {"label_node", cwj_label_node, METH_VARARGS, NULL},
+        {"label_variable", cwj_label_variable, METH_O, NULL},
+        {"refuse_answer", cwj_refuse_answer_of, METH_VARARGS, NULL},
+        {NULL, NULL, 0, NULL},
+    };
+    return PyModule_AddFunctions(extension, functions);
 }

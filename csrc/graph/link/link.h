@@ -5,9 +5,8 @@
 #include "graph/link/linking.h"
 #include "graph/plan.h"
 
-/* link(inputs, outputs, *, mode="struct", ...), a function of the extension module. */
-PyObject *cwj_graph_link(PyObject *extension, PyObject *args, PyObject *kwargs);
-extern const char cwj_graph_link_doc[];
+/* Adds link(), and what its halves in Python call, to the extension module. Returns 0, or -1. */
+int cwj_add_link(PyObject *extension);
 
 /* Walks, asks, describes, compiles (make_plan.c). NULL with an exception that names the type or
  * op, the method and the line. */

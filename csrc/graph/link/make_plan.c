@@ -152,16 +152,16 @@ compile(cwj_draft *draft)
     graph->nvariables = draft->nnumbered;
     graph->variables = draft->texts;
     graph->nodes = draft->node_texts;
-    PyObject *versions = cwj_settings_versions(&draft->settings);
-    if (graph->name == NULL || versions == NULL ||
-        cwj_settings_fill(draft->link, &draft->settings, graph, &environment) < 0) {
-        Py_XDECREF(versions);
+    PyObject *versions =
+        graph->name == NULL ? NULL
+                            : cwj_settings_fill(draft->link, &draft->settings, graph, &environment);
+    if (versions == NULL) {
         return -1;
     }
     cwj_graph_request request = {.graph = graph,
                                  .environment = &environment,
-                                 .libraries = draft->settings.sets[CWJ_LIBRARIES],
-                                 .library_dirs = draft->settings.sets[CWJ_LIBRARY_DIRS],
+                                 .libraries = draft->settings.libraries,
+                                 .library_dirs = draft->settings.library_dirs,
                                  .compiler = draft->settings.compiler,
                                  .versions = versions == Py_None ? NULL : versions,
                                  .who = who,

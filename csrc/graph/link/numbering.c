@@ -201,17 +201,11 @@ fill_outputs(cwj_numbering *self, int n, int *next)
 static PyObject *
 label_node(const cwj_graph_plan *plan, const cwj_graph_plan_node *node)
 {
-    PyObject *label = NULL, *op = cwj_op_label(node->op);
-    PyObject *names = PyList_New(node->ninputs);
+    PyObject *names = PyTuple_New(node->ninputs);
     for (int i = 0; names != NULL && i < node->ninputs; i++) {
-        PyList_SET_ITEM(names, i, Py_NewRef(plan->variables[node->inputs[i]].label));
+        PyTuple_SET_ITEM(names, i, Py_NewRef(plan->variables[node->inputs[i]].label));
     }
-    if (op != NULL && names != NULL) {
-        label = cwj_call_label(op, names);
-    }
-    Py_XDECREF(op);
-    Py_XDECREF(names);
-    return label;
+    return cwj_call_label(node->op, names);
 }
 
 static int
@@ -231,6 +225,8 @@ fill_node(cwj_numbering *self, int n, int params, int *next)
         return -1;
     }
     made->outputs = made->inputs + made->ninputs;
+    made->outputs[made->noutputs] = made->params;
+    made->nused = made->ninputs + made->noutputs + (made->params >= 0);
     for (int i = 0; i < made->ninputs; i++) {
         made->inputs[i] = number_of(self, PyTuple_GET_ITEM(from->inputs, i));
     }

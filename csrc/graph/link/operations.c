@@ -5,7 +5,6 @@
  * not depend on what has C. */
 #include "graph/link/draft.h"
 
-#include "base/errors.h"
 #include "graph/link/labels.h"
 
 /* A node, while its op is being asked. */
@@ -160,16 +159,14 @@ static int
 find_foreign(const asking *self)
 {
     const cwj_graph_plan_node *node = node_of(self);
-    for (int i = 0; i < node->ninputs + node->noutputs; i++) {
-        int variable = node->inputs[i]; /* the outputs stand behind */
+    for (int i = 0; i < node->nused; i++) {
+        int variable = node->inputs[i];
         if (!self->draft->plan->variables[variable].literal &&
             !self->draft->variables[variable].has_c) {
             return variable;
         }
     }
-    bool foreign = node->params >= 0 && !self->draft->plan->variables[node->params].literal &&
-                   !self->draft->variables[node->params].has_c;
-    return foreign ? node->params : -1;
+    return -1;
 }
 
 static PyObject *
@@ -189,15 +186,11 @@ make_sub(const asking *self, int block)
 static PyObject *
 label_outputs(const cwj_graph_plan *plan, const cwj_graph_plan_node *node)
 {
-    PyObject *comma = PyUnicode_FromString(", ");
-    PyObject *list = PyList_New(node->noutputs);
-    for (int i = 0; list != NULL && i < node->noutputs; i++) {
-        PyList_SET_ITEM(list, i, Py_NewRef(plan->variables[node->outputs[i]].label));
+    PyObject *labels = PyTuple_New(node->noutputs);
+    for (int i = 0; labels != NULL && i < node->noutputs; i++) {
+        PyTuple_SET_ITEM(labels, i, Py_NewRef(plan->variables[node->outputs[i]].label));
     }
-    PyObject *joined = comma == NULL || list == NULL ? NULL : PyUnicode_Join(comma, list);
-    Py_XDECREF(comma);
-    Py_XDECREF(list);
-    return joined;
+    return cwj_join(", ", labels);
 }
 
 /* Names the node, for C, for its pieces and for comments. */
@@ -266,12 +259,9 @@ check_perform(const asking *self)
     Py_XDECREF(perform);
     if (found == 0) {
         PyObject *name = cwj_op_label(self->party.object);
-        if (name != NULL) {
-            cwj_refuse("link()", PyExc_NotImplementedError,
-                       "op %U has neither c_code nor perform, one of which %U needs", name,
-                       self->party.about);
-            Py_DECREF(name);
-        }
+        cwj_refuse_about(name, PyExc_NotImplementedError,
+                         "op %U has neither c_code nor perform, one of which %U needs", name,
+                         self->party.about);
     }
     return found > 0 ? 0 : -1;
 }
@@ -350,7 +340,7 @@ cwj_draft_init_codes(cwj_draft *draft)
         self.name = PyUnicode_FromString(draft->nodes[n].name);
         self.party.piece = node->label;
         if (self.name == NULL || ask_own(&self, "c_init_code_apply", false, &piece) < 0 ||
-            cwj_settings_add_init(&draft->settings, &piece) < 0) {
+            cwj_settings_add_init(&draft->settings, &self.party, &piece) < 0) {
             status = -1;
         }
         Py_XDECREF(self.name);

@@ -3,7 +3,8 @@
 #include "graph/link/walk.h"
 
 #include "base/errors.h"
-#include "graph/link/labels.h"
+#include "graph/attributes.h"
+#include "base/tuples.h"
 
 /* ---- what Python is told -------------------------------------------------- */
 
@@ -22,21 +23,16 @@ has_maps(const cwj_walk *walk)
     return found;
 }
 
-/* A list of (op, inputs, outputs). */
+/* A tuple of (op, inputs, outputs). */
 static PyObject *
 list_nodes(const cwj_walk *walk)
 {
-    PyObject *list = PyList_New(walk->norder);
-    for (int n = 0; list != NULL && n < walk->norder; n++) {
+    PyObject *nodes = PyTuple_New(walk->norder);
+    for (int n = 0; nodes != NULL && n < walk->norder; n++) {
         const cwj_walk_node *node = &walk->nodes[walk->order[n]];
-        PyObject *item = PyTuple_Pack(3, node->op, node->inputs, node->outputs);
-        if (item == NULL) {
-            Py_CLEAR(list);
-        } else {
-            PyList_SET_ITEM(list, n, item);
-        }
+        cwj_tuple_fill(&nodes, n, PyTuple_Pack(3, node->op, node->inputs, node->outputs));
     }
-    return list;
+    return nodes;
 }
 
 /* Which inputs the caller lends. */
@@ -51,41 +47,17 @@ list_mutable(const cwj_walk *walk)
     return flags;
 }
 
-static PyObject *
-label_node(PyObject *Py_UNUSED(self), PyObject *args)
-{
-    PyObject *op, *inputs;
-    return PyArg_ParseTuple(args, "OO!:label_node", &op, &PyTuple_Type, &inputs)
-               ? cwj_node_label(op, inputs)
-               : NULL;
-}
-
-static PyObject *
-label_variable(PyObject *Py_UNUSED(self), PyObject *variable)
-{
-    PyObject *name = cwj_name_of(variable);
-    return name == Py_None ? name : cwj_shorten(name);
-}
-
-static PyMethodDef label_node_def = {"label_node", label_node, METH_VARARGS, NULL};
-static PyMethodDef label_variable_def = {"label_variable", label_variable, METH_O, NULL};
-
 /* What order_nodes() returns. */
 static PyObject *
 ask_order(const cwj_walk *walk)
 {
     PyObject *answer = NULL, *module = cwj_import("cwrapjit.graph.order");
-    PyObject *of_node = PyCFunction_New(&label_node_def, NULL);
-    PyObject *name = PyCFunction_New(&label_variable_def, NULL);
     PyObject *nodes = list_nodes(walk), *is_mutable = list_mutable(walk);
-    if (module != NULL && of_node != NULL && name != NULL && nodes != NULL && is_mutable != NULL) {
-        answer = PyObject_CallMethod(module, "order_nodes", "OOOOOOnO", of_node, name, nodes,
-                                     walk->inputs, is_mutable, walk->outputs, walk->nreturned,
-                                     walk->updated);
+    if (module != NULL && nodes != NULL && is_mutable != NULL) {
+        answer = PyObject_CallMethod(module, "order_nodes", "OOOOnO", nodes, walk->inputs,
+                                     is_mutable, walk->outputs, walk->nreturned, walk->updated);
     }
     Py_XDECREF(module);
-    Py_XDECREF(of_node);
-    Py_XDECREF(name);
     Py_XDECREF(nodes);
     Py_XDECREF(is_mutable);
     return answer;

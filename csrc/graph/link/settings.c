@@ -1,89 +1,68 @@
-/* settings.c: see settings.h. Everything is kept once, by its text: a hundred variables of
- * one type want one support code. Arguments are those of a compiler's command line; what
- * says how to optimize or to warn means nothing here and is accepted. */
+/* settings.c: see settings.h. Parties are asked here; what their words mean is the business of
+ * cwrapjit/graph/words.py. */
 #include "graph/link/settings.h"
 
 #include "base/errors.h"
 #include "graph/link/labels.h"
 
-static int
-make_sets(cwj_settings *settings)
-{
-    for (int i = 0; i < CWJ_NSETTINGS; i++) {
-        settings->sets[i] = PyDict_New();
-        if (settings->sets[i] == NULL) {
-            return -1;
-        }
-    }
-    settings->versions = PyList_New(0);
-    return settings->versions == NULL ? -1 : 0;
-}
-
 /* ---- words ------------------------------------------------------------- */
 
-/* Methods that return lists of words. */
-typedef struct {
-    const char *method;
-    cwj_setting setting;
-    bool with_compiler; /* they may want to know it */
-} word_method;
-
-static const word_method word_methods[] = {
-    {"c_headers", CWJ_HEADERS, true},        {"c_header_dirs", CWJ_INCLUDE_DIRS, true},
-    {"c_libraries", CWJ_LIBRARIES, true},    {"c_lib_dirs", CWJ_LIBRARY_DIRS, true},
-    {"c_support_code", CWJ_SUPPORTS, false}, {"c_init_code", CWJ_INITS, false},
-};
-static const word_method removing_method = {"c_no_compile_args", CWJ_REMOVED, true};
-
-/* A new tuple of words, which is empty where there is no such method. */
-static PyObject *
-ask_words(cwj_linking *link, const cwj_settings *settings, const cwj_party *party,
-          const char *method, bool with_compiler)
+static int
+begin(cwj_settings *settings)
 {
-    PyObject *answer = NULL;
+    settings->said = PyList_New(0);
+    settings->versions = PyList_New(0);
+    return settings->said == NULL || settings->versions == NULL ? -1 : 0;
+}
+
+/* Steals the entry, which may be NULL. */
+static int
+append(cwj_settings *settings, PyObject *entry)
+{
+    int status = entry == NULL ? -1 : PyList_Append(settings->said, entry);
+    Py_XDECREF(entry);
+    return status;
+}
+
+/* Says "" or nothing: the usual answer. */
+static bool
+is_silent(PyObject *words)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(words);
+    return count == 0 || (count == 1 && PyUnicode_GET_LENGTH(PyTuple_GET_ITEM(words, 0)) == 0);
+}
+
+static int
+ask_words(cwj_linking *link, cwj_settings *settings, const cwj_party *party, const char *method,
+          bool with_compiler)
+{
+    PyObject *words = NULL;
     PyObject *compiler =
         settings->compiler != NULL ? Py_NewRef(settings->compiler) : PyUnicode_FromString("tcc");
     cwj_question question = {.method = method,
                              .kind = with_compiler ? CWJ_ASK_COMPILER : CWJ_ASK_PLAIN,
                              .extra = compiler};
-    if (compiler != NULL && cwj_ask_list(link, party, &question, &answer) == 0) {
-        answer = PyTuple_New(0);
+    int status = compiler == NULL ? -1 : cwj_ask_list(link, party, &question, &words);
+    if (status > 0 && !is_silent(words)) {
+        const char *file = cwj_piece_file(link, party, method);
+        status = file == NULL
+                     ? -1
+                     : append(settings, Py_BuildValue("((OOis)sO)", party->object, party->about,
+                                                      (int)party->is_op, method, file, words));
     }
     Py_XDECREF(compiler);
-    return answer;
+    Py_XDECREF(words);
+    return status < 0 ? -1 : 0;
 }
 
-static int
-collect_words(cwj_linking *link, cwj_settings *settings, const cwj_party *party,
-              const word_method *asked)
+int
+cwj_settings_add_init(cwj_settings *settings, const cwj_party *party, const tj_piece *piece)
 {
-    PyObject *words = ask_words(link, settings, party, asked->method, asked->with_compiler);
-    int status = words == NULL ? -1 : 0;
-    for (Py_ssize_t i = 0; status == 0 && i < PyTuple_GET_SIZE(words); i++) {
-        status = cwj_settings_add(settings, asked->setting, party, asked->method,
-                                  PyTuple_GET_ITEM(words, i));
-    }
-    Py_XDECREF(words);
-    return status;
-}
-
-static int
-collect_arguments(cwj_linking *link, cwj_settings *settings, const cwj_party *party)
-{
-    PyObject *words = ask_words(link, settings, party, "c_compile_args", true);
-    PyObject *left = words == NULL ? NULL : PyList_New(0);
-    int status = left == NULL ? -1 : 0;
-    for (Py_ssize_t i = 0; status == 0 && i < PyTuple_GET_SIZE(words); i++) {
-        PyObject *word = PyTuple_GET_ITEM(words, i);
-        int removed = PyDict_Contains(settings->sets[CWJ_REMOVED], word);
-        status = removed == 0 ? PyList_Append(left, word) : removed < 0 ? -1 : 0;
-    }
-    if (status == 0) {
-        status = cwj_settings_add_arguments(settings, party, left);
-    }
-    Py_XDECREF(words);
-    Py_XDECREF(left);
-    return status;
+    return piece->length == 0
+               ? 0
+               : append(settings, Py_BuildValue("((OOis)s(s#))", party->object, party->about,
+                                                (int)party->is_op, "c_init_code_apply", piece->file,
+                                                piece->text, (Py_ssize_t)piece->length));
 }
 
 /* ---- the compiler ------------------------------------------------------ */
@@ -136,60 +115,34 @@ collect_compiler(cwj_linking *link, cwj_settings *settings, const cwj_party *par
 
 /* ---- all of them ------------------------------------------------------- */
 
+/* Asks for all words of one party. Most methods may want to know the compiler. */
 static int
 collect_party(cwj_linking *link, cwj_settings *settings, const cwj_party *party)
 {
-    for (size_t i = 0; i < sizeof word_methods / sizeof *word_methods; i++) {
-        if (collect_words(link, settings, party, &word_methods[i]) < 0) {
+    static const char *const told[] = {"c_headers",  "c_header_dirs",  "c_libraries",
+                                       "c_lib_dirs", "c_compile_args", "c_no_compile_args"};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        if (ask_words(link, settings, party, told[i], true) < 0) {
             return -1;
         }
     }
-    return collect_arguments(link, settings, party);
-}
-
-/* As for any extension module: an assert() that fails would end the interpreter, and
- * other people's ops are written for builds without. -UNDEBUG, or -DNDEBUG among what
- * c_no_compile_args() names, brings assert() back. */
-static int
-define_release(cwj_settings *settings)
-{
-    PyObject *word = PyUnicode_FromString("-DNDEBUG"), *name = PyUnicode_FromString("NDEBUG");
-    int status = -1;
-    if (word != NULL && name != NULL) {
-        int removed = PyDict_Contains(settings->sets[CWJ_REMOVED], word);
-        status = removed != 0 ? removed : PyDict_SetItem(settings->sets[CWJ_MACROS], name, name);
-    }
-    Py_XDECREF(word);
-    Py_XDECREF(name);
-    return status < 0 ? -1 : 0;
+    return ask_words(link, settings, party, "c_support_code", false) < 0
+               ? -1
+               : ask_words(link, settings, party, "c_init_code", false);
 }
 
 int
 cwj_settings_collect(cwj_linking *link, cwj_settings *settings, const cwj_party *parties,
                      size_t nparties)
 {
-    if (make_sets(settings) < 0) {
-        return -1;
+    int status = begin(settings);
+    for (size_t i = 0; i < nparties && status == 0; i++) {
+        status = collect_compiler(link, settings, &parties[i]);
     }
-    for (size_t i = 0; i < nparties; i++) {
-        if (collect_compiler(link, settings, &parties[i]) < 0) {
-            return -1;
-        }
+    for (size_t i = 0; i < nparties && status == 0; i++) {
+        status = collect_party(link, settings, &parties[i]);
     }
-    for (size_t i = 0; i < nparties; i++) { /* one party removes what another one adds */
-        if (collect_words(link, settings, &parties[i], &removing_method) < 0) {
-            return -1;
-        }
-    }
-    if (define_release(settings) < 0) {
-        return -1;
-    }
-    for (size_t i = 0; i < nparties; i++) {
-        if (collect_party(link, settings, &parties[i]) < 0) {
-            return -1;
-        }
-    }
-    return 0;
+    return status;
 }
 
 /* ---- versions ---------------------------------------------------------- */
@@ -229,77 +182,84 @@ cwj_settings_add_version(cwj_linking *link, cwj_settings *settings, const cwj_pa
     return status < 0 ? -1 : 0;
 }
 
-PyObject *
-cwj_settings_versions(const cwj_settings *settings)
-{
-    return settings->versions == NULL ? Py_NewRef(Py_None) : PyList_AsTuple(settings->versions);
-}
-
 /* ---- for tinyjit ------------------------------------------------------- */
 
-/* A NULL-terminated array of the texts in a dict: its keys, or its values. */
+/* A NULL-terminated array of the texts in a tuple of bytes. */
 static const char *const *
-list_texts(cwj_linking *link, PyObject *set, bool values, bool paths)
+list_texts(cwj_linking *link, PyObject *tuple)
 {
-    const char **list = cwj_arena_alloc(&link->arena, (size_t)PyDict_Size(set) + 1, sizeof(*list));
-    PyObject *key, *value;
-    Py_ssize_t position = 0, i = 0;
-    while (list != NULL && PyDict_Next(set, &position, &key, &value)) {
-        PyObject *text = values ? value : key;
-        if (paths) {
-            PyObject *bytes = PyUnicode_EncodeFSDefault(text);
-            int status = bytes == NULL ? -1 : PyList_Append(link->kept, bytes);
-            list[i] = status < 0 ? NULL : PyBytes_AS_STRING(bytes);
-            Py_XDECREF(bytes);
-        } else {
-            list[i] = cwj_linking_utf8(link, text, NULL);
-        }
-        if (list[i++] == NULL) {
+    Py_ssize_t count = PyTuple_GET_SIZE(tuple);
+    const char **list = cwj_arena_alloc(&link->arena, (size_t)count + 1, sizeof(*list));
+    for (Py_ssize_t i = 0; list != NULL && i < count; i++) {
+        list[i] = PyBytes_AsString(PyTuple_GET_ITEM(tuple, i));
+        if (list[i] == NULL) {
             return NULL;
         }
     }
     return list;
 }
 
+/* Of pairs of a text and its name. */
 static const tj_piece *
-list_pieces(cwj_linking *link, PyObject *set, int *count)
+list_pieces(cwj_linking *link, PyObject *tuple, int *count)
 {
-    tj_piece *list = cwj_arena_alloc(&link->arena, (size_t)PyDict_Size(set) + 1, sizeof(*list));
-    PyObject *text, *file;
-    Py_ssize_t position = 0;
-    *count = 0;
-    while (list != NULL && PyDict_Next(set, &position, &text, &file)) {
-        tj_piece *piece = &list[(*count)++];
-        piece->text = cwj_linking_utf8(link, text, &piece->length);
-        piece->file = cwj_linking_utf8(link, file, NULL);
-        if (piece->text == NULL || piece->file == NULL) {
+    *count = (int)PyTuple_GET_SIZE(tuple);
+    tj_piece *list = cwj_arena_alloc(&link->arena, (size_t)*count + 1, sizeof(*list));
+    for (int i = 0; list != NULL && i < *count; i++) {
+        Py_ssize_t length;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(tuple, i), "y#y", &list[i].text, &length,
+                              &list[i].file)) {
             return NULL;
         }
+        list[i].length = (size_t)length;
     }
     return list;
 }
 
-int
-cwj_settings_fill(cwj_linking *link, const cwj_settings *settings, tj_graph *graph,
+/* What the words mean, in all: seven tuples, alive as long as link; borrowed. */
+static PyObject *
+read_words(cwj_linking *link, const cwj_settings *settings)
+{
+    PyObject *module = cwj_import("cwrapjit.graph.words");
+    PyObject *found =
+        module == NULL ? NULL : PyObject_CallMethod(module, "read_words", "O", settings->said);
+    Py_XDECREF(module);
+    return cwj_linking_keep(link, found);
+}
+
+PyObject *
+cwj_settings_fill(cwj_linking *link, cwj_settings *settings, tj_graph *graph,
                   tj_environment_options *options)
 {
-    graph->headers = list_texts(link, settings->sets[CWJ_HEADERS], false, false);
-    graph->nheaders = (int)PyDict_Size(settings->sets[CWJ_HEADERS]);
-    graph->supports = list_pieces(link, settings->sets[CWJ_SUPPORTS], &graph->nsupports);
-    graph->inits = list_pieces(link, settings->sets[CWJ_INITS], &graph->ninits);
-    options->include_dirs = list_texts(link, settings->sets[CWJ_INCLUDE_DIRS], false, true);
-    options->define_macros = list_texts(link, settings->sets[CWJ_MACROS], true, false);
-    bool complete = graph->headers != NULL && graph->supports != NULL && graph->inits != NULL &&
-                    options->include_dirs != NULL && options->define_macros != NULL;
-    return complete ? 0 : -1;
+    PyObject *headers, *supports, *inits, *dirs, *macros, *tuple;
+    PyTypeObject *t = &PyTuple_Type;
+    PyObject *found = read_words(link, settings);
+    if (found == NULL ||
+        !PyArg_ParseTuple(found, "O!O!O!O!O!O!O!", t, &headers, t, &supports, t, &inits, t, &dirs,
+                          t, &settings->libraries, t, &settings->library_dirs, t, &macros)) {
+        return NULL;
+    }
+    graph->headers = list_texts(link, headers);
+    graph->nheaders = (int)PyTuple_GET_SIZE(headers);
+    graph->supports = list_pieces(link, supports, &graph->nsupports);
+    graph->inits = list_pieces(link, inits, &graph->ninits);
+    options->include_dirs = list_texts(link, dirs);
+    options->define_macros = list_texts(link, macros);
+    if (graph->headers == NULL || graph->supports == NULL || graph->inits == NULL ||
+        options->include_dirs == NULL || options->define_macros == NULL) {
+        return NULL;
+    }
+    if (settings->versions == NULL) {
+        return Py_NewRef(Py_None);
+    }
+    tuple = PyList_AsTuple(settings->versions);
+    return tuple == NULL ? NULL : Py_BuildValue("(NO)", tuple, found);
 }
 
 void
 cwj_settings_clear(cwj_settings *settings)
 {
-    for (int i = 0; i < CWJ_NSETTINGS; i++) {
-        Py_CLEAR(settings->sets[i]);
-    }
+    Py_CLEAR(settings->said);
     Py_CLEAR(settings->compiler);
     Py_CLEAR(settings->compiler_party);
     Py_CLEAR(settings->versions);

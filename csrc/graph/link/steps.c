@@ -58,15 +58,8 @@ static void
 mark_node(cwj_draft *draft, int n)
 {
     const cwj_graph_plan_node *node = &draft->plan->nodes[n];
-    int step = draft->nodes[n].step;
-    for (int i = 0; i < node->ninputs; i++) {
-        mark_use(draft, node->inputs[i], step);
-    }
-    for (int i = 0; i < node->noutputs; i++) {
-        mark_use(draft, node->outputs[i], step);
-    }
-    if (node->params >= 0) {
-        mark_use(draft, node->params, step);
+    for (int i = 0; i < node->nused; i++) {
+        mark_use(draft, node->inputs[i], draft->nodes[n].step);
     }
 }
 
@@ -120,14 +113,8 @@ static void
 add_node(uses *self, int n)
 {
     const cwj_graph_plan_node *node = &self->draft->plan->nodes[n];
-    for (int i = 0; i < node->ninputs; i++) {
+    for (int i = 0; i < node->nused; i++) {
         add_use(self, node->inputs[i]);
-    }
-    for (int i = 0; i < node->noutputs; i++) {
-        add_use(self, node->outputs[i]);
-    }
-    if (node->params >= 0) {
-        add_use(self, node->params);
     }
 }
 
@@ -156,8 +143,7 @@ count_uses(const cwj_draft *draft)
 {
     size_t count = (size_t)draft->plan->ninputs;
     for (int n = 0; n < draft->plan->nnodes; n++) {
-        const cwj_graph_plan_node *node = &draft->plan->nodes[n];
-        count += (size_t)node->ninputs + (size_t)node->noutputs + 1;
+        count += (size_t)draft->plan->nodes[n].nused;
     }
     return count;
 }
@@ -262,10 +248,7 @@ cwj_draft_steps(cwj_draft *draft)
         return -1;
     }
     find_stored(draft);
-    if (fill_steps(draft) < 0) {
-        return -1;
-    }
-    if (find_kept(draft) < 0) {
+    if (fill_steps(draft) < 0 || find_kept(draft) < 0) {
         return -1;
     }
     name_variable_blocks(draft);

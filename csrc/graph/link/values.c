@@ -64,15 +64,6 @@ cwj_draft_fill(cwj_draft *draft, const cwj_party *party, const char *method,
 
 /* ---- one text ---------------------------------------------------------- */
 
-/* Which text of which variable, and how to ask for it. */
-typedef struct {
-    int variable;
-    const char *method;
-    bool required;
-    int check_input; /* -1: the method knows nothing of it */
-    bool in_sync;
-} request;
-
 static cwj_party
 party_of(const cwj_draft *draft, int variable)
 {
@@ -80,13 +71,13 @@ party_of(const cwj_draft *draft, int variable)
     return (cwj_party){.object = from->type, .about = from->label, .piece = from->label};
 }
 
-/* The dict `sub`: the method's own to change. */
+/* The dict `sub`: the method's own to change. fail: NULL: the variable's. */
 static PyObject *
-sub_of(const cwj_draft *draft, const request *wanted, const char *fail)
+sub_of(const cwj_draft *draft, int i, const char *fail)
 {
-    PyObject *sub = PyDict_Copy(draft->variables[wanted->variable].sub);
-    PyObject *text = sub == NULL || !wanted->in_sync ? NULL : PyUnicode_FromString(fail);
-    if (sub != NULL && wanted->in_sync &&
+    PyObject *sub = PyDict_Copy(draft->variables[i].sub);
+    PyObject *text = sub == NULL || fail == NULL ? NULL : PyUnicode_FromString(fail);
+    if (sub != NULL && fail != NULL &&
         (text == NULL || PyDict_SetItemString(sub, "fail", text) < 0)) {
         Py_CLEAR(sub);
     }
@@ -94,42 +85,32 @@ sub_of(const cwj_draft *draft, const request *wanted, const char *fail)
     return sub;
 }
 
+/* Asks for one text of a variable. check_input: -1: the method knows nothing of it. 1 with the
+ * text, 0 where there is none and none is required, -1. */
 static int
-ask_template(cwj_draft *draft, const request *wanted, const char *fail, tj_piece *piece)
+ask_value(cwj_draft *draft, int i, const char *method, bool required, int check_input,
+          tj_piece *piece)
 {
-    cwj_party party = party_of(draft, wanted->variable);
-    cwj_question question = {.method = wanted->method, .required = wanted->required};
-    const char *name = draft->texts[wanted->variable].name;
-    tj_binding bindings[] = {{"name", name}, {"fail", fail}};
-    int found = cwj_ask_text(draft->link, &party, &question, piece);
-    if (found > 0 && cwj_draft_fill(draft, &party, wanted->method, bindings, 2, piece) < 0) {
-        return -1;
-    }
-    return found;
-}
-
-/* 1 with the text, 0 where there is none and none is required, -1. */
-static int
-ask_value(cwj_draft *draft, const request *wanted, tj_piece *piece)
-{
-    const cwj_draft_variable *variable = &draft->variables[wanted->variable];
-    const char *fail =
-        wanted->in_sync ? cwj_draft_fail(draft, wanted->variable + 1, true) : variable->fail;
+    const cwj_draft_variable *variable = &draft->variables[i];
+    bool in_sync = piece == &draft->texts[i].sync;
+    const char *fail = in_sync ? cwj_draft_fail(draft, i + 1, true) : variable->fail;
+    cwj_party party = party_of(draft, i);
+    cwj_question question = {.method = method, .required = required};
     if (fail == NULL) {
         return -1;
     }
     if (variable->is_template) {
-        return ask_template(draft, wanted, fail, piece);
+        tj_binding bindings[] = {{"name", draft->texts[i].name}, {"fail", fail}};
+        int found = cwj_ask_text(draft->link, &party, &question, piece);
+        bool bad = found > 0 && cwj_draft_fill(draft, &party, method, bindings, 2, piece) < 0;
+        return bad ? -1 : found;
     }
-    cwj_party party = party_of(draft, wanted->variable);
-    PyObject *sub = sub_of(draft, wanted, fail);
+    PyObject *sub = sub_of(draft, i, in_sync ? fail : NULL);
     PyObject *arguments[] = {variable->name, sub};
-    cwj_question question = {.method = wanted->method,
-                             .arguments = arguments,
-                             .narguments = 2,
-                             .kind = wanted->check_input < 0 ? CWJ_ASK_PLAIN : CWJ_ASK_CHECK_INPUT,
-                             .extra = wanted->check_input > 0 ? Py_True : Py_False,
-                             .required = wanted->required};
+    question.arguments = arguments;
+    question.narguments = 2;
+    question.kind = check_input < 0 ? CWJ_ASK_PLAIN : CWJ_ASK_CHECK_INPUT;
+    question.extra = check_input > 0 ? Py_True : Py_False;
     int found = sub == NULL ? -1 : cwj_ask_text(draft->link, &party, &question, piece);
     Py_XDECREF(sub);
     return found;
@@ -218,13 +199,9 @@ static int
 declare(cwj_draft *draft, int i, bool required)
 {
     const cwj_draft_variable *variable = &draft->variables[i];
-    bool by_clients =
-        variable->has_client ? variable->client_checks : draft->variables[i].owner < 0;
-    request wanted = {.variable = i,
-                      .method = "c_declare",
-                      .required = required,
-                      .check_input = by_clients || variable->owner_checks};
-    return ask_value(draft, &wanted, &draft->texts[i].declare);
+    bool by_clients = variable->has_client ? variable->client_checks : variable->owner < 0;
+    return ask_value(draft, i, "c_declare", required, by_clients || variable->owner_checks,
+                     &draft->texts[i].declare);
 }
 
 /* Which checks the ops around a variable want; each op says it for all its variables. */
@@ -237,16 +214,14 @@ read_checks(cwj_draft *draft)
         if (checks < 0) {
             return -1;
         }
-        for (int i = 0; i < node->ninputs; i++) {
-            draft->variables[node->inputs[i]].has_client = true;
-            draft->variables[node->inputs[i]].client_checks |= checks > 0;
-        }
-        for (int i = 0; i < node->noutputs; i++) {
-            draft->variables[node->outputs[i]].owner_checks = checks > 0;
-        }
-        if (node->params >= 0) {
-            draft->variables[node->params].has_client = true;
-            draft->variables[node->params].client_checks |= checks > 0;
+        for (int i = 0; i < node->nused; i++) {
+            cwj_draft_variable *variable = &draft->variables[node->inputs[i]];
+            if (i >= node->ninputs && i < node->ninputs + node->noutputs) {
+                variable->owner_checks = checks > 0;
+            } else {
+                variable->has_client = true;
+                variable->client_checks |= checks > 0;
+            }
         }
     }
     return 0;
@@ -280,41 +255,25 @@ cwj_draft_refuse_variable(cwj_draft *draft, int variable)
 
 /* ---- the other texts --------------------------------------------------- */
 
+/* The texts that the steps of variable i need. */
 static int
-ask_extract(cwj_draft *draft, int i)
+ask_texts(cwj_draft *draft, int i)
 {
     const cwj_draft_variable *variable = &draft->variables[i];
-    request wanted = {.variable = i,
-                      .method = "c_extract",
-                      .required = true,
-                      .check_input = variable->has_client ? variable->client_checks : true};
-    return ask_value(draft, &wanted, &draft->texts[i].extract);
-}
-
-static int
-ask_begin(cwj_draft *draft, int i)
-{
-    bool fetched = draft->plan->variables[i].fetched;
-    request wanted = {.variable = i,
-                      .method = fetched ? "c_extract_out" : "c_init",
-                      .required = true,
-                      .check_input = fetched ? draft->variables[i].owner_checks : -1};
-    return ask_value(draft, &wanted, &draft->texts[i].init);
-}
-
-static int
-ask_sync(cwj_draft *draft, int i)
-{
-    request wanted = {
-        .variable = i, .method = "c_sync", .required = true, .check_input = -1, .in_sync = true};
-    return ask_value(draft, &wanted, &draft->texts[i].sync);
-}
-
-static int
-ask_cleanup(cwj_draft *draft, int i)
-{
-    request wanted = {.variable = i, .method = "c_cleanup", .check_input = -1};
-    return ask_value(draft, &wanted, &draft->texts[i].cleanup);
+    const cwj_graph_plan_variable *planned = &draft->plan->variables[i];
+    tj_graph_variable *text = &draft->texts[i];
+    bool clients_check = !variable->has_client || variable->client_checks;
+    const char *begin = planned->fetched ? "c_extract_out" : "c_init";
+    int begin_checks = planned->fetched ? variable->owner_checks : -1;
+    return (variable->extracted &&
+            ask_value(draft, i, "c_extract", true, clients_check, &text->extract) < 0) ||
+                   (variable->begun &&
+                    ask_value(draft, i, begin, true, begin_checks, &text->init) < 0) ||
+                   (planned->is_output &&
+                    ask_value(draft, i, "c_sync", true, -1, &text->sync) < 0) ||
+                   ask_value(draft, i, "c_cleanup", false, -1, &text->cleanup) < 0
+               ? -1
+               : 0;
 }
 
 int
@@ -331,9 +290,7 @@ cwj_draft_values(cwj_draft *draft)
             text->declare = (tj_piece){0};
             continue;
         }
-        if ((variable->extracted && ask_extract(draft, i) < 0) ||
-            (variable->begun && ask_begin(draft, i) < 0) ||
-            (planned->is_output && ask_sync(draft, i) < 0) || ask_cleanup(draft, i) < 0) {
+        if (ask_texts(draft, i) < 0) {
             return -1;
         }
     }

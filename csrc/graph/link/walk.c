@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "graph/link/labels.h"
+#include "base/tuples.h"
 
 static const char who[] = "link()";
 
@@ -41,36 +42,16 @@ read_list(PyObject *node, const char *name)
 }
 
 static int
-check_parts(const cwj_walk_node *node, PyObject *tuple, const char *part)
-{
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-        PyObject *item = PyTuple_GET_ITEM(tuple, i);
-        int found = cwj_is_variable(item);
-        PyObject *label = found == 0 ? cwj_op_label(node->op) : NULL;
-        if (label != NULL) {
-            cwj_refuse(who, PyExc_TypeError,
-                       "%s[%zd] of a node of %U must be a variable, with an attribute 'type', "
-                       "not %s",
-                       part, i, label, cwj_kind_of(item));
-            Py_DECREF(label);
-        }
-        if (found <= 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static int
-refuse_about(const cwj_walk_node *node, PyObject *variable, PyObject *error, const char *format)
+refuse_pair(const cwj_walk_node *node, PyObject *variable, PyObject *error, const char *format)
 {
     PyObject *label = cwj_node_label(node->op, node->inputs);
     PyObject *name = cwj_variable_label(variable);
-    if (label != NULL && name != NULL) {
-        cwj_refuse(who, error, format, name, label);
+    if (name != NULL) {
+        cwj_refuse_about(label, error, format, name, label);
+        Py_DECREF(name);
+    } else {
+        Py_XDECREF(label);
     }
-    Py_XDECREF(label);
-    Py_XDECREF(name);
     return -1;
 }
 
@@ -93,12 +74,12 @@ claim_output(cwj_walk *walk, int index, PyObject *output)
         return 0;
     }
     if (before == index) {
-        return refuse_about(node, output, PyExc_ValueError, "%U is twice among the outputs of %U");
+        return refuse_pair(node, output, PyExc_ValueError, "%U is twice among the outputs of %U");
     }
     int own = is_own(node, output);
     if (own == 0) {
-        refuse_about(node, output, PyExc_ValueError,
-                     "%U is among the outputs of %U, but has another owner");
+        refuse_pair(node, output, PyExc_ValueError,
+                    "%U is among the outputs of %U, but has another owner");
     }
     return own <= 0 ? -1 : cwj_identity_put(&walk->known, output, index);
 }
@@ -153,8 +134,9 @@ add_node(cwj_walk *walk, PyObject *owner)
     node->op = read_part(owner, "op");
     node->inputs = node->op == NULL ? NULL : read_list(owner, "inputs");
     node->outputs = node->inputs == NULL ? NULL : read_list(owner, "outputs");
-    if (node->outputs == NULL || check_parts(node, node->inputs, "inputs") < 0 ||
-        check_parts(node, node->outputs, "outputs") < 0 || claim_outputs(walk, index) < 0) {
+    if (node->outputs == NULL || cwj_check_variables(node->inputs, "inputs", node->op) < 0 ||
+        cwj_check_variables(node->outputs, "outputs", node->op) < 0 ||
+        claim_outputs(walk, index) < 0) {
         return -1;
     }
     return index;
@@ -174,15 +156,12 @@ claim_constant(cwj_walk *walk, PyObject *variable, const cwj_walk_node *by)
         return cwj_identity_put(&walk->known, variable, CWJ_WALK_CONSTANT);
     }
     if (found == 0 && by != NULL) {
-        refuse_about(by, variable, PyExc_ValueError,
-                     "%U is needed by %U, but is not among the inputs");
+        refuse_pair(by, variable, PyExc_ValueError,
+                    "%U is needed by %U, but is not among the inputs");
     } else if (found == 0) {
         PyObject *label = cwj_variable_label(variable);
-        if (label != NULL) {
-            cwj_refuse(who, PyExc_ValueError,
-                       "%U is among the outputs, but neither computed nor an input", label);
-            Py_DECREF(label);
-        }
+        cwj_refuse_about(label, PyExc_ValueError,
+                         "%U is among the outputs, but neither computed nor an input", label);
     }
     return -1;
 }
@@ -191,13 +170,9 @@ static int
 refuse_owner(PyObject *variable, PyObject *owner)
 {
     PyObject *name = cwj_variable_label(variable);
-    if (name != NULL) {
-        cwj_refuse(who, PyExc_TypeError,
-                   "the owner of %U (a '%s' object) does not have it among its outputs", name,
-                   Py_TYPE(owner)->tp_name);
-        Py_DECREF(name);
-    }
-    return -1;
+    return cwj_refuse_about(name, PyExc_TypeError,
+                            "the owner of %U (a '%s' object) does not have it among its outputs",
+                            name, Py_TYPE(owner)->tp_name);
 }
 
 /* Makes variable known. */
@@ -209,11 +184,8 @@ meet(cwj_walk *walk, PyObject *variable, const cwj_walk_node *by)
     int status = -1;
     if (found == 0) {
         PyObject *name = cwj_variable_label(variable);
-        if (name != NULL) {
-            cwj_refuse(who, PyExc_TypeError, "%U (a '%s' object) has no attribute 'owner'", name,
-                       Py_TYPE(variable)->tp_name);
-            Py_DECREF(name);
-        }
+        cwj_refuse_about(name, PyExc_TypeError, "%U (a '%s' object) has no attribute 'owner'", name,
+                         Py_TYPE(variable)->tp_name);
     } else if (found > 0 && owner == Py_None) {
         status = claim_constant(walk, variable, by);
     } else if (found > 0) {
@@ -227,57 +199,29 @@ meet(cwj_walk *walk, PyObject *variable, const cwj_walk_node *by)
     return status;
 }
 
-static int
-append_label(const cwj_walk *walk, int node, PyObject *list)
-{
-    PyObject *label = cwj_node_label(walk->nodes[node].op, walk->nodes[node].inputs);
-    int status = label == NULL ? -1 : PyList_Append(list, label);
-    Py_XDECREF(label);
-    return status;
-}
-
-/* The labels of the nodes from `at` down to `last`, the last one first. NULL with an exception. */
-static PyObject *
-label_way(const cwj_walk *walk, int at, int last)
-{
-    PyObject *list = PyList_New(0);
-    int status = list == NULL ? -1 : append_label(walk, at, list);
-    while (status == 0 && at != last) {
-        at = walk->nodes[at].above;
-        status = append_label(walk, at, list);
-    }
-    if (status < 0 || PyList_Reverse(list) < 0) {
-        Py_CLEAR(list);
-    }
-    return list;
-}
-
 /* "Add(z, y) needs Mul(x, y) needs Add(z, y)"; of a long cycle, its beginning. top: the node that
  * needs `node`, which is waiting itself. */
 static int
 refuse_cycle(const cwj_walk *walk, int top, int node)
 {
     enum {
-        MOST = 10
+        MOST = 9 /* behind the first */
     };
-    int length = 1, end = top;
+    int shown[MOST], length = 0; /* the last ones on the way up, which is the way back */
     for (int at = top; at != node; at = walk->nodes[at].above) {
-        length++;
-        end = length > MOST ? walk->nodes[end].above : end;
+        shown[length++ % MOST] = at;
     }
-    PyObject *text = NULL, *list = label_way(walk, end, node);
-    PyObject *needs = PyUnicode_FromString(" needs ");
-    if (list != NULL && needs != NULL && (length > MOST || append_label(walk, node, list) == 0)) {
-        text = PyUnicode_Join(needs, list);
+    bool all = length <= MOST;
+    int count = all ? length + 2 : MOST + 1;
+    PyObject *labels = PyTuple_New(count);
+    for (int i = 0; labels != NULL && i < count; i++) {
+        int at = i == 0 || i > length ? node : shown[(length - i) % MOST];
+        const cwj_walk_node *each = &walk->nodes[at];
+        cwj_tuple_fill(&labels, i, cwj_node_label(each->op, each->inputs));
     }
-    if (text != NULL) {
-        cwj_refuse(who, PyExc_ValueError, "the graph has a cycle: %U%s", text,
-                   length <= MOST ? "" : " needs ...");
-    }
-    Py_XDECREF(list);
-    Py_XDECREF(text);
-    Py_XDECREF(needs);
-    return -1;
+    PyObject *text = cwj_join(" needs ", labels);
+    return cwj_refuse_about(text, PyExc_ValueError, "the graph has a cycle: %U%s", text,
+                            all ? "" : " needs ...");
 }
 
 /* Meets variable, which node `by` needs, or nobody (-1). *top becomes its node unless that is placed. */
@@ -362,7 +306,7 @@ clear_nodes(cwj_walk *walk)
 int
 cwj_walk_again(cwj_walk *walk, PyObject *outputs)
 {
-    if (cwj_check_variables(outputs, "outputs after fusion") < 0) {
+    if (cwj_check_variables(outputs, "outputs after fusion", NULL) < 0) {
         return -1;
     }
     clear_nodes(walk);

@@ -60,9 +60,7 @@ int cwj_walk_meet_inputs(cwj_walk *walk); /* makes them known */
 int cwj_walk_read_outputs(cwj_walk *walk, const cwj_link_options *options);
 /* 1: it has a type; 0: it is no variable, as a class of variables is none; -1. */
 int cwj_is_variable(PyObject *object);
-/* What a message calls an object that is no variable: "int", "a class". */
-const char *cwj_kind_of(PyObject *object);
-/* 0 when all of a tuple are. argument: what messages call it. */
-int cwj_check_variables(PyObject *tuple, const char *argument);
+/* 0 when all of a tuple are. argument: what messages call it; op: of whose node it is, or NULL. */
+int cwj_check_variables(PyObject *tuple, const char *argument, PyObject *op);
 
 #endif

@@ -1,7 +1,9 @@
-/* graph_object.c: type cwrapjit.graph.Graph: its methods and its life.
+/* graph_object.c: types cwrapjit.graph.Graph and BoundGraph: their methods and their life.
  *
- * A Graph owns its plan alone, and has cells and a state of its own. What it says of
- * itself is in shown.c, a call of it in invoke.c.
+ * A Graph alone owns its plan, so that the garbage collector finds cycles through what is in a
+ * plan; a BoundGraph holds its Graph. Both have cells and a state of their own, and hold the code,
+ * because their state needs that to its end. What they say of themselves is in shown.c, a call in
+ * invoke.c.
  */
 #include "graph/objects/graph_object.h"
 
@@ -26,15 +28,15 @@ PyDoc_STRVAR(run_doc,
              "error is its exception. -1: no block was at fault.");
 
 static PyObject *
-graph_run(PyObject *op, PyObject *Py_UNUSED(unused))
+run(PyObject *op, PyObject *Py_UNUSED(unused))
 {
-    cwj_graph_object *self = (cwj_graph_object *)op;
-    if (cwj_graph_plan_of(op) == NULL) {
+    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    int code, status;
+    if (plan == NULL) {
         return NULL;
     }
-    int code, status;
     Py_INCREF(op);
-    status = cwj_binding_run_in_turn(&self->own, cwj_state_of(op), self->plan, &code);
+    status = cwj_binding_run_in_turn(&((cwj_graph_object *)op)->own, cwj_state_of(op), plan, &code);
     Py_DECREF(op);
     return status < 0 ? NULL : PyLong_FromLong(code);
 }
@@ -69,6 +71,37 @@ graph_once(PyObject *op, PyObject *storages)
     return status < 0 ? NULL : PyLong_FromLong(code);
 }
 
+/* In struct form the state begins at once. */
+static int
+begin(cwj_graph_object *bound, const cwj_graph_plan *plan)
+{
+    if (!plan->struct_form) {
+        return 0;
+    }
+    if (cwj_binding_take_turn(&bound->own, plan) < 0) {
+        return -1;
+    }
+    int failure = cwj_binding_begin(&bound->own, plan);
+    cwj_turn_give(&bound->own.turn);
+    return failure == 0 ? 0 : -1;
+}
+
+static PyObject *
+new_bound(cwj_graph_object *graph, PyObject *storages)
+{
+    PyTypeObject *type = cwj_state_of((PyObject *)graph)->bound_type;
+    cwj_graph_object *self = (cwj_graph_object *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->graph = (cwj_graph_object *)Py_NewRef(graph);
+    if (cwj_binding_init(&self->own, graph->plan, storages, "bind()") < 0 ||
+        begin(self, graph->plan) < 0) {
+        Py_CLEAR(self);
+    }
+    return (PyObject *)self;
+}
+
 PyDoc_STRVAR(bind_doc,
              "bind($self, /, *storages)\n--\n\n"
              "The graph with storages of the caller's: a list of one object per input, then\n"
@@ -79,7 +112,7 @@ PyDoc_STRVAR(bind_doc,
 static PyObject *
 graph_bind(PyObject *op, PyObject *storages)
 {
-    return cwj_graph_plan_of(op) == NULL ? NULL : cwj_bound_new((cwj_graph_object *)op, storages);
+    return cwj_graph_plan_of(op) == NULL ? NULL : new_bound((cwj_graph_object *)op, storages);
 }
 
 PyDoc_STRVAR(wait_doc, CWJ_WAIT_DOC("every step runs"));
@@ -117,7 +150,7 @@ graph_diagnose(PyObject *op, PyObject *Py_UNUSED(unused))
 
 static PyMethodDef graph_methods[] = {
     {"diagnose", graph_diagnose, METH_NOARGS, diagnose_doc},
-    {"run", graph_run, METH_NOARGS, run_doc},
+    {"run", run, METH_NOARGS, run_doc},
     {"once", graph_once, METH_VARARGS, once_doc},
     {"bind", graph_bind, METH_VARARGS, bind_doc},
     {"wait", (PyCFunction)(void (*)(void))graph_wait, METH_VARARGS | METH_KEYWORDS, wait_doc},
@@ -125,13 +158,26 @@ static PyMethodDef graph_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* ---- the life of a Graph -------------------------------------------------------------- */
+PyDoc_STRVAR(bound_run_doc,
+             "run($self, /)\n--\n\n"
+             "Run the graph on the storages.\n\n"
+             "Returns 0, or the number of the block that failed; error is its exception "
+             "then.");
+
+static PyMethodDef bound_methods[] = {
+    {"run", run, METH_NOARGS, bound_run_doc},
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* ---- the life of both -------------------------------------------------------------- */
 
 static int
 graph_traverse(PyObject *op, visitproc visit, void *arg)
 {
     cwj_graph_object *self = (cwj_graph_object *)op;
     Py_VISIT(Py_TYPE(op));
+    Py_VISIT(self->graph);
     Py_VISIT(self->input_names);
     Py_VISIT(self->signature);
     int status = cwj_binding_traverse(&self->own, visit, arg);
@@ -146,9 +192,12 @@ graph_clear(PyObject *op)
 {
     cwj_graph_object *self = (cwj_graph_object *)op;
     cwj_graph_plan *plan = self->plan;
+    cwj_graph_object *graph = self->graph;
     self->plan = NULL; /* first: cleanups may be anybody's C, and call the graph */
+    self->graph = NULL;
     cwj_binding_clear(&self->own);
     cwj_graph_plan_free(plan);
+    Py_XDECREF(graph);
     Py_CLEAR(self->input_names);
     Py_CLEAR(self->signature);
     return 0;
@@ -212,7 +261,7 @@ cwj_graph_new(cwj_module_state *state, cwj_graph_plan *plan)
     return (PyObject *)self;
 }
 
-/* ---- the type ----------------------------------------------------------------------------- */
+/* ---- the types ---------------------------------------------------------------------------- */
 
 static PyMemberDef graph_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_graph_object, weakrefs), READONLY, NULL},
@@ -220,9 +269,17 @@ static PyMemberDef graph_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
+static PyMemberDef bound_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_graph_object, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
 PyDoc_STRVAR(graph_doc, "A graph of types and ops, compiled to one callable. Made by link().\n\n"
                         "Called with a value per input, by position or by name, it returns the "
                         "output's value,\nor a tuple of them.");
+
+PyDoc_STRVAR(bound_doc, "A linked graph with storages and a state of its own. Made by "
+                        "Graph.bind().");
 
 static PyType_Slot graph_slots[] = {
     {Py_tp_dealloc, graph_dealloc},  {Py_tp_traverse, graph_traverse},
@@ -232,24 +289,54 @@ static PyType_Slot graph_slots[] = {
     {Py_tp_doc, (void *)graph_doc},  {0, NULL},
 };
 
+static PyType_Slot bound_slots[] = {
+    {Py_tp_dealloc, graph_dealloc},
+    {Py_tp_traverse, graph_traverse},
+    {Py_tp_clear, graph_clear},
+    {Py_tp_repr, cwj_bound_repr},
+    {Py_tp_getset, cwj_bound_getset},
+    {Py_tp_members, bound_members},
+    {Py_tp_methods, bound_methods},
+    {Py_tp_doc, (void *)bound_doc},
+    {0, NULL},
+};
+
+enum {
+    FLAGS = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+        Py_TPFLAGS_IMMUTABLETYPE
+};
+
 static PyType_Spec graph_spec = {
     .name = "cwrapjit.graph.Graph",
     .basicsize = sizeof(cwj_graph_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .flags = FLAGS | Py_TPFLAGS_HAVE_VECTORCALL,
     .slots = graph_slots,
 };
+
+static PyType_Spec bound_spec = {
+    .name = "cwrapjit.graph.BoundGraph",
+    .basicsize = sizeof(cwj_graph_object),
+    .flags = FLAGS,
+    .slots = bound_slots,
+};
+
+static int
+add_type(PyObject *extension, PyType_Spec *spec, PyTypeObject **type)
+{
+    *type = (PyTypeObject *)PyType_FromModuleAndSpec(extension, spec, NULL);
+    return *type == NULL
+               ? -1
+               : PyModule_AddObjectRef(extension, strrchr(spec->name, '.') + 1, (PyObject *)*type);
+}
 
 int
 cwj_add_graph_types(PyObject *extension, cwj_module_state *state)
 {
     cwj_turn_prepare();
     state->filter_names = Py_BuildValue("(ss)", "strict", "allow_downcast");
-    state->graph_type = (PyTypeObject *)PyType_FromModuleAndSpec(extension, &graph_spec, NULL);
-    if (state->filter_names == NULL || state->graph_type == NULL) {
-        return -1;
-    }
-    return PyModule_AddObjectRef(extension, "Graph", (PyObject *)state->graph_type) < 0
+    return state->filter_names == NULL ||
+                   add_type(extension, &graph_spec, &state->graph_type) < 0 ||
+                   add_type(extension, &bound_spec, &state->bound_type) < 0
                ? -1
-               : cwj_add_bound_type(extension, state);
+               : 0;
 }

@@ -97,15 +97,8 @@ static void
 blame_argument(const cwj_graph_plan *plan, int i)
 {
     PyObject *exception = cwj_raised_take();
-    PyObject *note = PyUnicode_FromFormat("in argument %d of %U, '%S'", i + 1, plan->name,
-                                          plan->variables[i].label);
-    if (note != NULL) {
-        cwj_raised_note(exception, note);
-        Py_DECREF(note);
-    } else {
-        PyErr_Clear(); /* the note's own trouble */
-    }
-    cwj_raised_set(exception);
+    cwj_raised_again(exception, PyUnicode_FromFormat("in argument %d of %U, '%S'", i + 1,
+                                                     plan->name, plan->variables[i].label));
 }
 
 /* filter(value, strict=False, allow_downcast=None) */
@@ -193,8 +186,7 @@ cwj_graph_invoke(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *k
 {
     cwj_graph_object *self = (cwj_graph_object *)op;
     PyObject *few[FEW] = {NULL}, **values = few, *results = NULL;
-    if (self->plan == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "this Graph is gone: a finalizer revived it");
+    if (cwj_graph_plan_of(op) == NULL) {
         return NULL;
     }
     if (self->plan->ninputs > FEW) {

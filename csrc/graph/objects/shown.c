@@ -1,4 +1,4 @@
-/* shown.c: what a Graph says of itself. All of it is made when somebody asks. */
+/* shown.c: what a Graph or a BoundGraph says of itself. All of it is made when somebody asks. */
 #include "graph/objects/graph_object.h"
 
 #include "graph/run/failure.h"
@@ -9,43 +9,34 @@
 const cwj_graph_plan *
 cwj_graph_plan_of(PyObject *op)
 {
-    const cwj_graph_plan *plan = ((cwj_graph_object *)op)->plan;
+    const cwj_graph_object *self = (cwj_graph_object *)op;
+    const cwj_graph_plan *plan = self->graph == NULL ? self->plan : self->graph->plan;
     if (plan == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "this Graph is gone: a finalizer revived it");
+        PyErr_Format(PyExc_RuntimeError, "this %s is gone: a finalizer revived it",
+                     strrchr(Py_TYPE(op)->tp_name, '.') + 1);
     }
     return plan;
 }
 
 /* ---- attributes --------------------------------------------------------------- */
 
-static PyObject *
-get_source(PyObject *op, void *Py_UNUSED(closure))
-{
-    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
-    if (plan == NULL) {
-        return NULL;
-    }
-    return plan->code == NULL ? PyUnicode_FromString("") : Py_NewRef(plan->code->source);
-}
+static const char source[] = "source", compiler[] = "compiler", tier[] = "tier";
 
+/* One of these of the code; a graph without C has nothing but defaults. */
 static PyObject *
-get_compiler(PyObject *op, void *Py_UNUSED(closure))
+get_of_code(PyObject *op, void *which)
 {
     const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    const cwj_graph_code *code = plan == NULL ? NULL : plan->code;
     if (plan == NULL) {
         return NULL;
     }
-    return plan->code == NULL ? PyUnicode_FromString("tcc") : Py_NewRef(plan->code->compiler);
-}
-
-static PyObject *
-get_tier(PyObject *op, void *Py_UNUSED(closure))
-{
-    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
-    if (plan == NULL) {
-        return NULL;
+    if (code == NULL || which == tier) {
+        return PyUnicode_FromString(code != NULL      ? cwj_graph_tier(code)
+                                    : which == source ? ""
+                                                      : "tcc");
     }
-    return PyUnicode_FromString(plan->code == NULL ? "tcc" : cwj_graph_tier(plan->code));
+    return Py_NewRef(which == source ? code->source : code->compiler);
 }
 
 static PyObject *
@@ -91,13 +82,14 @@ get_blocks(PyObject *op, void *Py_UNUSED(closure))
     return blocks;
 }
 
-/* Those of some cells. */
+static const char inputs[] = "inputs", outputs[] = "outputs";
+
 static PyObject *
-variables_of(PyObject *op, bool inputs)
+get_variables(PyObject *op, void *which)
 {
     const cwj_graph_plan *plan = cwj_graph_plan_of(op);
-    int first = plan == NULL || inputs ? 0 : plan->ninputs;
-    int count = plan == NULL ? 0 : inputs ? plan->ninputs : plan->noutputs;
+    int first = plan == NULL || which == inputs ? 0 : plan->ninputs;
+    int count = plan == NULL ? 0 : which == inputs ? plan->ninputs : plan->noutputs;
     PyObject *variables = plan == NULL ? NULL : PyTuple_New(count);
     for (int i = 0; i < count && variables != NULL; i++) {
         int v = cwj_cell_variable(plan, first + i);
@@ -107,15 +99,9 @@ variables_of(PyObject *op, bool inputs)
 }
 
 static PyObject *
-get_inputs(PyObject *op, void *Py_UNUSED(closure))
+get_graph(PyObject *op, void *Py_UNUSED(closure))
 {
-    return variables_of(op, true);
-}
-
-static PyObject *
-get_outputs(PyObject *op, void *Py_UNUSED(closure))
-{
-    return variables_of(op, false);
+    return cwj_graph_plan_of(op) == NULL ? NULL : Py_NewRef(((cwj_graph_object *)op)->graph);
 }
 
 static PyObject *
@@ -142,16 +128,24 @@ get_python_signature(PyObject *op, void *Py_UNUSED(closure))
 PyGetSetDef cwj_graph_getset[] = {
     {"__signature__", get_python_signature, NULL, "What inspect.signature() shows.", NULL},
     {"name", get_name, NULL, "What messages call the graph.", NULL},
-    {"source", get_source, NULL, "The generated C text, without the prelude.", NULL},
-    {"compiler", get_compiler, NULL, "'tcc', or the command that a type or op insists on.", NULL},
-    {"tier", get_tier, NULL, "What compiled the code that runs: 'tcc' or 'cc'.", NULL},
+    {source, get_of_code, NULL, "The generated C text, without the prelude.", (void *)source},
+    {compiler, get_of_code, NULL, "'tcc', or the command that a type or op insists on.",
+     (void *)compiler},
+    {tier, get_of_code, NULL, "What compiled the code that runs: 'tcc' or 'cc'.", (void *)tier},
     {"tier_error", get_tier_error, NULL, CWJ_TIER_ERROR_DOC, NULL},
     {"cells", get_cells, NULL,
      "The graph's storages: a list of one object per input, then per output.", NULL},
     {"error", get_error, NULL, "The exception of the last run() or once(), or None.", NULL},
     {"blocks", get_blocks, NULL, "What each failure code means: blocks[code - 1].", NULL},
-    {"inputs", get_inputs, NULL, "The input variables.", NULL},
-    {"outputs", get_outputs, NULL, "The output variables.", NULL},
+    {inputs, get_variables, NULL, "The input variables.", (void *)inputs},
+    {outputs, get_variables, NULL, "The output variables.", (void *)outputs},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyGetSetDef cwj_bound_getset[] = {
+    {"cells", get_cells, NULL, "The storages: one list per input, then one per output.", NULL},
+    {"error", get_error, NULL, "The exception of the last run, or None.", NULL},
+    {"graph", get_graph, NULL, "The Graph that was bound.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -177,4 +171,13 @@ cwj_graph_repr(PyObject *op)
         plan->struct_form ? "struct" : "function", self->own.faulted ? "; has faulted" : "");
     Py_DECREF(names);
     return text;
+}
+
+PyObject *
+cwj_bound_repr(PyObject *op)
+{
+    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    return plan == NULL ? NULL
+                        : PyUnicode_FromFormat("<cwrapjit.graph.BoundGraph %U with %d storages>",
+                                               plan->name, plan->ninputs + plan->noutputs);
 }

@@ -107,14 +107,6 @@ make_storages(cwj_binding *self, const cwj_graph_plan *plan)
     }
     self->nstorages = plan->nvariables;
     take_cells(self, plan);
-    for (int i = 0; i < plan->ninputs + plan->noutputs;
-         i++) { /* those that need one of their own */
-        int v = cwj_cell_variable(plan, i);
-        if (self->storages[v] == NULL &&
-            (self->storages[v] = cwj_storage_new(plan->variables[v].value)) == NULL) {
-            return -1;
-        }
-    }
     for (int v = 0; v < plan->nvariables; v++) {
         const cwj_graph_plan_variable *variable = &plan->variables[v];
         if (self->storages[v] == NULL && variable->stored &&

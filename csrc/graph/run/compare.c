@@ -1,51 +1,20 @@
-/* compare.c: check=True: what C code computed, beside the Python reference.
- *
- * A type says what counts as equal: values_eq_approx, else values_eq. Two floats
- * that are the same need not be asked about: the approximations that people write
- * divide by zero there.
- */
+/* compare.c: check=True: what C code computed, beside the Python reference. What counts as equal
+ * is said in cwrapjit/_equal.py. */
 #include "graph/run/reference.h"
 
 #include "base/errors.h"
-#include "graph/attributes.h"
 #include "graph/run/storage.h"
-
-/* The method that the type compares values by, or ours. */
-static PyObject *
-find_comparison(PyObject *type)
-{
-    PyObject *method = NULL, *module = NULL;
-    int found = cwj_graph_attribute(type, "values_eq_approx", &method);
-    found = found != 0 ? found : cwj_graph_attribute(type, "values_eq", &method);
-    if (found == 0 && (module = cwj_import("cwrapjit._equal")) != NULL) {
-        method = PyObject_GetAttrString(module, "equal");
-        Py_DECREF(module);
-    }
-    return method;
-}
-
-static bool
-are_same_floats(PyObject *a, PyObject *b)
-{
-    if (!PyFloat_Check(a) || !PyFloat_Check(b)) {
-        return false;
-    }
-    double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
-    return x == y || (x != x && y != y);
-}
 
 /* 1, 0, or -1 with an exception. */
 static int
 are_equal(PyObject *type, PyObject *computed, PyObject *expected)
 {
-    if (computed == expected || are_same_floats(computed, expected)) {
-        return 1;
-    }
-    PyObject *compare = find_comparison(type);
-    PyObject *answer =
-        compare == NULL ? NULL : PyObject_CallFunctionObjArgs(compare, computed, expected, NULL);
+    PyObject *module = cwj_import("cwrapjit._equal");
+    PyObject *answer = module == NULL
+                           ? NULL
+                           : PyObject_CallMethod(module, "same", "OOO", type, computed, expected);
     int equal = answer == NULL ? -1 : PyObject_IsTrue(answer);
-    Py_XDECREF(compare);
+    Py_XDECREF(module);
     Py_XDECREF(answer);
     return equal;
 }

@@ -51,13 +51,6 @@ cwj_blame_block(const cwj_graph_plan *plan, int block, const char *method)
         Py_XDECREF(place);
         return;
     }
-    PyObject *note = place == NULL ? NULL : PyUnicode_FromFormat("in %U", place);
-    if (note != NULL) {
-        cwj_raised_note(exception, note);
-    } else {
-        PyErr_Clear(); /* the note's own trouble */
-    }
-    Py_XDECREF(note);
+    cwj_raised_again(exception, place == NULL ? NULL : PyUnicode_FromFormat("in %U", place));
     Py_XDECREF(place);
-    cwj_raised_set(exception);
 }

@@ -6,11 +6,8 @@
  */
 #include "graph/run/overwrite.h"
 
+#include "base/extent.h"
 #include "graph/run/storage.h"
-
-enum {
-    WORK = 100000 /* candidate solutions that NumPy may try */
-};
 
 /* Numbers, text and their like: what C does to the value it has taken changes no object. */
 bool
@@ -29,58 +26,12 @@ refuse(const cwj_graph_plan *plan, int v, const char *why)
     return -1;
 }
 
-/* ---- an array alone ------------------------------------------------------- */
-
-/* The axis with the smallest step that is not in `used` and has steps; -1: none is left. */
-static int
-smallest_axis(PyArrayObject *array, const bool *used)
-{
-    int found = -1;
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
-        npy_intp step = Py_ABS(PyArray_STRIDE(array, i));
-        if (!used[i] && PyArray_DIM(array, i) > 1 &&
-            (found < 0 || step < Py_ABS(PyArray_STRIDE(array, found)))) {
-            found = i;
-        }
-    }
-    return found;
-}
-
-/* From the smallest step up, each one steps over all that lies below it. What is false by
- * that and has its elements apart, only as_strided() makes. */
 static bool
 has_elements_apart(PyArrayObject *array)
 {
-    bool used[NPY_MAXDIMS] = {false};
-    npy_intp covered = PyArray_ITEMSIZE(array);
-    if (PyArray_ISONESEGMENT(array) || PyArray_SIZE(array) == 0) {
-        return true;
-    }
-    for (int axis; (axis = smallest_axis(array, used)) >= 0; used[axis] = true) {
-        npy_intp step = Py_ABS(PyArray_STRIDE(array, axis));
-        if (step < covered) {
-            return false;
-        }
-        covered += (PyArray_DIM(array, axis) - 1) * step;
-    }
-    return true;
-}
-
-/* ---- two of them ------------------------------------------------------------ */
-
-/* 1, 0, or -1 with an exception. What is too hard to tell counts as shared: so answers
- * may_share_memory, where shares_memory would raise. */
-static int
-shares_memory(PyObject *one, PyObject *other)
-{
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    PyObject *answer = numpy == NULL ? NULL
-                                     : PyObject_CallMethod(numpy, "may_share_memory", "OOi", one,
-                                                           other, (int)WORK);
-    int shared = answer == NULL ? -1 : PyObject_IsTrue(answer);
-    Py_XDECREF(numpy);
-    Py_XDECREF(answer);
-    return shared;
+    return PyArray_ISONESEGMENT(array) || PyArray_SIZE(array) == 0 ||
+           strides_are_nested(PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
+                              PyArray_ITEMSIZE(array));
 }
 
 /* Against another input, or a constant. */
@@ -89,7 +40,7 @@ check_pair(const cwj_graph_plan *plan, int v, PyObject *object, int other, PyObj
 {
     int shared = object == against;
     if (!shared && PyArray_Check(object) && PyArray_Check(against)) {
-        shared = shares_memory(object, against);
+        shared = shares_exactly((PyArrayObject *)object, (PyArrayObject *)against);
     }
     if (shared <= 0) {
         return shared;

@@ -188,18 +188,23 @@ run_all(cwj_binding *self, cwj_module_state *state, const cwj_graph_plan *plan)
 
 /* ---- debug=True: red zones around arrays, and what is in them ------------------------------------------------------ */
 
-/* Returns -1 with an exception set. */
-static int
-check_variable(const cwj_binding *self, const cwj_graph_plan *plan, int v)
+/* The array of a variable whose memory is in zones: borrowed, or NULL. */
+static PyArrayObject *
+zoned_array(const cwj_binding *self, int v)
 {
     PyObject *storage = self->storages[v];
+    PyObject *object = cwj_storage_is_sound(storage) ? PyList_GET_ITEM(storage, 0) : NULL;
+    bool zoned = object != NULL && PyArray_Check(object) && cwj_zones_have((PyArrayObject *)object);
+    return zoned ? (PyArrayObject *)object : NULL;
+}
+
+/* Returns -1 with an exception set. */
+static int
+check_bounds(const cwj_binding *self, const cwj_graph_plan *plan, int v)
+{
+    PyArrayObject *array = zoned_array(self, v);
     ptrdiff_t offset;
-    if (storage == NULL || !cwj_storage_is_sound(storage)) {
-        return 0;
-    }
-    PyObject *object = PyList_GET_ITEM(storage, 0);
-    if (!PyArray_Check(object) || !cwj_zones_have((PyArrayObject *)object) ||
-        !cwj_zones_damaged(PyArray_DATA((PyArrayObject *)object), &offset)) {
+    if (array == NULL || !cwj_zones_damaged(PyArray_DATA(array), &offset)) {
         return 0;
     }
     cwj_damage_raise(self->code->guard->module, plan->name,
@@ -208,7 +213,7 @@ check_variable(const cwj_binding *self, const cwj_graph_plan *plan, int v)
                                           "may be damaged, too",
                                           offset < 0 ? "in front of" : "behind",
                                           plan->variables[v].label, (Py_ssize_t)offset,
-                                          (Py_ssize_t)PyArray_NBYTES((PyArrayObject *)object)));
+                                          (Py_ssize_t)PyArray_NBYTES(array)));
     return -1;
 }
 
@@ -217,22 +222,16 @@ check_variable(const cwj_binding *self, const cwj_graph_plan *plan, int v)
 static int
 check_written(const cwj_binding *self, const cwj_graph_plan *plan, int v)
 {
-    PyObject *storage = self->storages[v];
+    PyArrayObject *array = zoned_array(self, v);
     npy_intp offset;
-    if (storage == NULL || !cwj_storage_is_sound(storage)) {
+    if (array == NULL || !cwj_zones_unwritten(array, &offset)) {
         return 0;
     }
-    PyObject *object = PyList_GET_ITEM(storage, 0);
-    if (!PyArray_Check(object) || !cwj_zones_have((PyArrayObject *)object) ||
-        !cwj_zones_unwritten((PyArrayObject *)object, &offset)) {
-        return 0;
-    }
-    cwj_damage_raise(
-        self->code->guard->module, plan->name,
-        PyUnicode_FromFormat("the code has not written all of the array of %U: element "
-                             "%zd in its memory was never written",
-                             plan->variables[v].label,
-                             offset / PyArray_ITEMSIZE((PyArrayObject *)object)));
+    cwj_damage_raise(self->code->guard->module, plan->name,
+                     PyUnicode_FromFormat("the code has not written all of the array of %U: "
+                                          "element %zd in its memory was never written",
+                                          plan->variables[v].label,
+                                          offset / PyArray_ITEMSIZE(array)));
     return -1;
 }
 
@@ -247,7 +246,7 @@ run_in_zones(cwj_binding *self, cwj_module_state *state, const cwj_graph_plan *p
     int failure = run_all(self, state, plan);
     cwj_zones_leave(before);
     for (int v = 0; v < plan->nvariables && failure == 0; v++) {
-        failure = check_variable(self, plan, v);
+        failure = check_bounds(self, plan, v);
     }
     for (int i = 0; i < plan->noutputs && failure == 0; i++) {
         failure = check_written(self, plan, plan->outputs[i]);
