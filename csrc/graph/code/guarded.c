@@ -33,7 +33,7 @@ line_text(void *owner, const char *file, int line)
     while (at != NULL && *at != '\0') {
         const char *end = at + strcspn(at, "\n");
         if (read_directive(at, &number, &name, &length)) {
-            number--; /* of this line itself, so to speak */
+            number--; /* it is the number of the next line */
         } else if (number == line && length == strlen(file) && strncmp(name, file, length) == 0) {
             return PyUnicode_DecodeUTF8(at, end - at, "replace");
         }

@@ -1,5 +1,4 @@
-/* ask.c: see ask.h. What a function takes is read off its code object, without
- * importing inspect; that comes in for callables of other kinds. */
+/* ask.c: see ask.h. */
 #include "graph/link/ask.h"
 
 #include "base/errors.h"
@@ -177,7 +176,7 @@ call(cwj_linking *link, PyObject *method, const cwj_question *question)
     return answer;
 }
 
-/* NotImplementedError for a method that is not there; says returns 0 or -1. */
+/* For a method that is not there: 0, or -1 with NotImplementedError where it is required. */
 static int
 refuse_missing(const cwj_party *party, const cwj_question *question)
 {
@@ -200,11 +199,11 @@ end_badly(const cwj_party *party, const cwj_question *question)
         return -1;
     }
     if (!question->required) {
-        PyErr_Clear(); /* which says that it is not there, and no more */
+        PyErr_Clear(); /* it says no more than that the method is not there */
         return 0;
     }
     if (!PyErr_ExceptionMatches(PyExc_NotImplementedError)) {
-        PyErr_Clear(); /* the same, in a class of the op's own */
+        PyErr_Clear(); /* a class of another library: ours is raised in its place */
         return refuse_missing(party, question);
     }
     cwj_note_party(party, question->method);

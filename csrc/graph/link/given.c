@@ -70,8 +70,8 @@ check_update_of(PyObject *item)
     return found < 0 ? -1 : 0;
 }
 
-/* The variable behind what stands among the inputs: itself, or that of an In(); a new
- * reference. NULL with an exception. */
+/* The variable that an item of inputs means: itself, or what an In() holds. A new reference;
+ * NULL with an exception. */
 static PyObject *
 read_input(PyObject *item, bool *is_mutable)
 {

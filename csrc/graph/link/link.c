@@ -72,15 +72,6 @@ parse_mode(PyObject *mode, bool *struct_form)
 }
 
 static int
-check_name(PyObject *name)
-{
-    if (!PyUnicode_Check(name)) {
-        return cwj_refuse_type(who, "name", "a str", name);
-    }
-    return 0;
-}
-
-static int
 parse_optimize(cwj_module_state *state, const keywords *given, cwj_link_options *options)
 {
     int optimize = is_given(given->optimize)
@@ -112,10 +103,11 @@ parse_options(cwj_module_state *state, const keywords *given, cwj_link_options *
     }
     FLAGS(PARSE)
 #undef PARSE
-    return parse_mode(given->mode, &options->struct_form) < 0 || check_name(options->name) < 0 ||
-                   parse_optimize(state, given, options) < 0
-               ? -1
-               : 0;
+    if (parse_mode(given->mode, &options->struct_form) < 0) {
+        return -1;
+    }
+    return PyUnicode_Check(options->name) ? parse_optimize(state, given, options)
+                                          : cwj_refuse_type(who, "name", "a str", options->name);
 }
 
 /* ---- link() ------------------------------------------------------------------------- */
@@ -136,10 +128,7 @@ static PyObject *
 link_graph(cwj_module_state *state, const cwj_link_options *options)
 {
     cwj_graph_plan *plan = cwj_make_plan(state, options);
-    if (plan == NULL) {
-        return NULL;
-    }
-    if (check_references(plan) < 0) {
+    if (plan == NULL || check_references(plan) < 0) {
         cwj_graph_plan_free(plan);
         return NULL;
     }

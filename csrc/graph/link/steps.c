@@ -185,9 +185,9 @@ fill_steps(cwj_draft *draft)
 
 /* ---- what stays from run to run ---------------------------------------- */
 
-/* What a view that the caller gets shows is not used again: escapes[v] says that variable
- * v, or something that shares memory with it, leaves C. Nodes stand in order, so what uses
- * a variable comes behind it. */
+/* Memory that the caller may see through a view must not be used again: escapes[v] says that
+ * variable v, or something that shares memory with it, leaves C. Nodes stand in order, so what
+ * uses a variable comes behind it. */
 static void
 find_escapes(const cwj_draft *draft, bool *escapes)
 {

@@ -33,7 +33,7 @@ typedef struct cwj_binding {
  * new ones. `who` begins messages. Returns 0, or -1 with TypeError or ValueError. */
 int cwj_binding_init(cwj_binding *binding, const cwj_graph_plan *plan, PyObject *cells,
                      const char *who);
-void cwj_binding_clear(cwj_binding *binding); /* ends the state; accepts what init left */
+void cwj_binding_clear(cwj_binding *binding); /* ends the state; also after a failed init */
 int cwj_binding_traverse(const cwj_binding *binding, visitproc visit, void *arg);
 
 /* Takes the turn of a binding; returns 0, or -1 with an exception. */

@@ -26,8 +26,8 @@ value_of(const cwj_graph_plan *plan, int v, PyObject *const *storages)
     return NULL;
 }
 
-static PyObject *
-inputs_of(const cwj_graph_plan *plan, int node, PyObject *const *storages, bool copy)
+PyObject *
+cwj_reference_inputs(const cwj_graph_plan *plan, int node, PyObject *const *storages, bool copy)
 {
     const cwj_graph_plan_node *known = &plan->nodes[node];
     PyObject *inputs = PyList_New(known->ninputs);
@@ -45,12 +45,6 @@ inputs_of(const cwj_graph_plan *plan, int node, PyObject *const *storages, bool 
     return inputs;
 }
 
-PyObject *
-cwj_reference_inputs(const cwj_graph_plan *plan, int node, PyObject *const *storages)
-{
-    return inputs_of(plan, node, storages, true);
-}
-
 static PyObject *
 new_outputs(int count)
 {
@@ -64,16 +58,6 @@ new_outputs(int count)
         }
     }
     return outputs;
-}
-
-/* ---- parameters ------------------------------------------------------------- */
-
-/* 1 when a Python function takes four arguments (self apart), 0 when not or unknown, -1. */
-static int
-takes_four(PyObject *perform)
-{
-    int bits = cwj_takes(perform);
-    return bits < 0 ? -1 : cwj_positional(bits) >= 4 || (bits & CWJ_TAKES_ANY) != 0;
 }
 
 /* ---- the call ------------------------------------------------------------------ */
@@ -101,11 +85,11 @@ find_parameters(const cwj_graph_plan *plan, const cwj_graph_plan_node *node, PyO
     if (node->params < 0) {
         return 0;
     }
-    int wanted = takes_four(perform);
-    if (wanted > 0) {
+    int bits = cwj_takes(perform);
+    if (bits >= 0 && (cwj_positional(bits) >= 4 || (bits & CWJ_TAKES_ANY))) {
         *parameters = plan->variables[node->params].value; /* borrowed */
     }
-    return wanted < 0 ? -1 : 0;
+    return bits < 0 ? -1 : 0;
 }
 
 static int
@@ -154,7 +138,7 @@ int
 cwj_reference_perform(const cwj_graph_plan *plan, int node, PyObject *const *storages)
 {
     const cwj_graph_plan_node *known = &plan->nodes[node];
-    PyObject *inputs = inputs_of(plan, node, storages, false);
+    PyObject *inputs = cwj_reference_inputs(plan, node, storages, false);
     PyObject *outputs = inputs == NULL ? NULL : cwj_reference_outputs(plan, node, inputs);
     int status = outputs == NULL ? -1 : 0;
     for (int i = 0; i < known->noutputs && status == 0; i++) {

@@ -11,8 +11,9 @@ int cwj_reference_exists(const cwj_graph_plan *plan, int node);
  * or -1 with an exception. */
 int cwj_reference_perform(const cwj_graph_plan *plan, int node, PyObject *const *storages);
 
-/* What a node's inputs are before its C code runs: a new list, with copies of arrays. */
-PyObject *cwj_reference_inputs(const cwj_graph_plan *plan, int node, PyObject *const *storages);
+/* A node's inputs as a new list; copy: of arrays, for what they are before its C code runs. */
+PyObject *cwj_reference_inputs(const cwj_graph_plan *plan, int node, PyObject *const *storages,
+                               bool copy);
 
 /* Runs perform() on these inputs and compares what C left in the storages (compare.c). Returns
  * 0, or -1 with ValueError that names the first output that differs, with both values. */

@@ -91,7 +91,7 @@ run_c_step(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_plan_s
 static int
 run_checked_step(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_plan_step *step)
 {
-    PyObject *inputs = cwj_reference_inputs(plan, step->node, self->storages);
+    PyObject *inputs = cwj_reference_inputs(plan, step->node, self->storages, true);
     int failure = inputs == NULL ? plan->nodes[step->node].code_block : 0;
     if (failure == 0) {
         failure = run_c_step(self, plan, step);

@@ -3,10 +3,10 @@
  * The GIL guards the turn itself. It does not keep threads apart for the length of
  * a run: Python code inside one (a filter, a perform, a finalizer) lets others in.
  * Those wait for news, which one condition of the whole process announces: turns
- * are rarely contended, and who is woken for nothing looks and waits again.
+ * are rarely contended, and a thread that is woken for nothing looks and waits again.
  *
- * Two graphs that call each other from two threads would wait for ever: who is about
- * to wait looks first whether the thread with the turn waits for him, by whatever way.
+ * Two graphs that call each other from two threads would wait for ever. So a thread looks
+ * before it waits: does the one that has the turn wait for it, directly or through others?
  */
 #include "graph/run/turn.h"
 
