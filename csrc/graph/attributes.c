@@ -26,17 +26,6 @@ cwj_graph_attribute(PyObject *object, const char *name, PyObject **value)
 }
 
 int
-cwj_graph_attribute_or_none(PyObject *object, const char *name, PyObject **value)
-{
-    int found = cwj_graph_attribute(object, name, value);
-    if (found > 0 && *value == Py_None) {
-        Py_CLEAR(*value);
-        found = 0;
-    }
-    return found;
-}
-
-int
 cwj_flag(PyObject *object, const char *name, int fallback)
 {
     PyObject *value = NULL;

@@ -6,8 +6,6 @@
 
 /* The attribute as a new reference: 1; it has none: 0 and NULL; another exception: -1. */
 int cwj_graph_attribute(PyObject *object, const char *name, PyObject **value);
-/* The same, where None says that there is none. */
-int cwj_graph_attribute_or_none(PyObject *object, const char *name, PyObject **value);
 /* Whether the attribute, or what it returns where it is a method, is true; fallback where
  * there is none. -1 with an exception. */
 int cwj_flag(PyObject *object, const char *name, int fallback);

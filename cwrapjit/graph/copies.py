@@ -33,9 +33,6 @@ class _TypedOp(COp):
                 return self._registry[cls]
         return None
 
-    def _more_names(self) -> dict[str, Any]:
-        return {}
-
     def c_code(
         self, node: Any, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]
     ) -> str:
@@ -45,7 +42,7 @@ class _TypedOp(COp):
                 f"{self}: no C code is registered for {type(node.inputs[0].type).__name__}"
             )
         code, check, _ = found
-        names = {"iname": inputs[0], "oname": outputs[0], "fail": sub["fail"], **self._more_names()}
+        names = {**vars(self), "iname": inputs[0], "oname": outputs[0], "fail": sub["fail"]}
         return (check + "\n" + code if check else code) % names
 
     def c_code_cache_version(self) -> tuple[Any, ...]:
@@ -162,9 +159,6 @@ class ShapeI(_TypedOp):
         if isinstance(i, bool) or not isinstance(i, int) or i < 0:
             raise ValueError(f"shape_i(): the axis must be an int from 0, not {i!r}")
         self.i = i
-
-    def _more_names(self) -> dict[str, Any]:
-        return {"i": self.i}
 
     def make_node(self, *inputs: Any) -> Apply:
         """One input, of any type whose values have a shape."""

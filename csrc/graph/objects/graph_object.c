@@ -221,7 +221,7 @@ static PyObject *
 input_name(PyObject *variable)
 {
     PyObject *name = NULL;
-    if (cwj_graph_attribute_or_none(variable, "name", &name) < 0) {
+    if (cwj_graph_attribute(variable, "name", &name) < 0) {
         return NULL;
     }
     if (name == NULL || !PyUnicode_CheckExact(name)) {

@@ -66,10 +66,10 @@ int
 cwj_reference_exists(const cwj_graph_plan *plan, int node)
 {
     PyObject *perform = NULL;
-    int found = cwj_graph_attribute_or_none(plan->nodes[node].op, "perform", &perform);
-    if (found == 0) {
-        cwj_refuse_by(plan->name, PyExc_NotImplementedError, "%S has no perform()",
-                      plan->nodes[node].label);
+    int found = cwj_graph_attribute(plan->nodes[node].op, "perform", &perform);
+    if (found == 0 || perform == Py_None) {
+        found = cwj_refuse_by(plan->name, PyExc_NotImplementedError, "%S has no perform()",
+                              plan->nodes[node].label);
     }
     Py_XDECREF(perform);
     return found > 0 ? 0 : -1;
