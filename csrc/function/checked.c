@@ -14,6 +14,7 @@ typedef struct call {
     cwj_function_object *function;
     bool makes_outputs; /* the caller gave none */
     npy_intp slices;    /* those that ran to their end */
+    int accepted;       /* what the validate snippet said */
     PyObject *raised;   /* owned: by the defaults of extra arguments, which cannot fail */
 } call;
 
@@ -250,23 +251,16 @@ loop_guarded(char **data, const npy_intp *dims, const npy_intp *steps, void *ctx
     return 1;
 }
 
-typedef struct once {
-    cwj_call *cwj;
-    int accepted;
-} once;
-
 static void
-run_validate(void *argument)
+run_validate(void *cwj)
 {
-    once *this = argument;
-    this->accepted = running->function->checked->own->validate(this->cwj);
+    running->accepted = running->function->checked->own->validate(cwj);
 }
 
 /* Runs behind the arguments and before the slices, also where there is no such snippet. */
 static int
 validate_guarded(cwj_call *cwj)
 {
-    once this = {cwj, 1};
     if (running->raised != NULL) {
         cwj_raised_set(running->raised);
         running->raised = NULL;
@@ -278,7 +272,7 @@ validate_guarded(cwj_call *cwj)
     if (running->function->checked->own->validate == NULL) {
         return 1;
     }
-    return run_guarded(run_validate, &this) && this.accepted;
+    return run_guarded(run_validate, cwj) && running->accepted;
 }
 
 static void

@@ -189,7 +189,7 @@ make_quick_output(cwj_quick *quick, const cwj_pass *pass, const cwj_runtime *run
     int nextra = pass->nextra, ndim = nextra + operand->ncore;
     npy_intp *dims = quick->axes[k];
     quick->made[k] = NULL;
-    if (ndim == 0 && PyTypeNum_ISNUMBER(type->type_num)) {
+    if (ndim == 0 && CWJ_LIKELY(PyTypeNum_ISNUMBER(type->type_num))) {
         memset(quick->scalars[k], 0, CWJ_SCALAR_BYTES);
         place_operand(quick, k, 0, 0, type->itemsize, quick->scalars[k], NULL, NULL);
         return 1;
