@@ -1,7 +1,8 @@
 """Builds cwrapjit._cwrapjit; everything else is in pyproject.toml.
 
-Two texts become part of the extension: the prelude in front of every compiled unit and the call path that
-module.write() emits. Both are real C files that tools/embed.py turns into C arrays in the build folder.
+Three texts become part of the extension: the prelude in front of every compiled unit, the functions that the
+optimizing tier puts in line, and the call path that module.write() emits. They are real C files that
+tools/embed.py turns into C arrays in the build folder.
 CWRAPJIT_WERROR=1 makes compiler warnings errors.
 """
 
@@ -24,6 +25,7 @@ CALL_PATH = "csrc/function/call"
 C_FLAGS = [
     "-std=c11",
     "-O3",
+    "-ffp-contract=off",
     "-fvisibility=hidden",
     "-Wall",
     "-Wextra",
@@ -75,10 +77,12 @@ class BuildWithTexts(build_ext):
         embed = load_embed()
         folder = pathlib.Path(self.build_temp, "embedded")
         folder.mkdir(parents=True, exist_ok=True)
-        embed.embed_prelude(ROOT, folder / "embedded_prelude.c")
-        embed.embed_call_path(ROOT, folder / "embedded_call_path.c")
         declared = ext.sources
-        ext.sources = [*declared, str(folder / "embedded_prelude.c"), str(folder / "embedded_call_path.c")]
+        ext.sources = [*declared]
+        for write in (embed.embed_prelude, embed.embed_mathematics, embed.embed_call_path):
+            written = folder / f"{write.__name__}.c"
+            write(ROOT, written)
+            ext.sources.append(str(written))
         try:
             super().build_extension(ext)
         finally:

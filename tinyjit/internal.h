@@ -135,6 +135,9 @@ tj_status tj_read_file(const char *path, tj_text *text, tj_error *error);
 /* ---- symbols.c --------------------------------------------------------- */
 
 /* Functions that generated machine code calls without being told to. */
+/* A function of mathematics.h by the name that the prelude gives it, "cwj_pow", or NULL. */
+const void *tj_mathematical_function(const char *name);
+
 extern const tj_symbol tj_helper_symbols[];
 extern const size_t tj_helper_count;
 /* Names of libc that texts use without naming them: copies of structs, and what
@@ -310,6 +313,7 @@ typedef struct tj_object {
     size_t capacity;
     bool fuses;         /* its code may multiply and add with one rounding */
     bool keeps_state;   /* set by the caller: data that it may write is accepted */
+    bool calls_fma;     /* set by the caller: it may have instructions for fma() */
 } tj_object;
 
 /* Loads an object that tj_object_check() accepted. Binds its symbols as a unit's,
@@ -333,8 +337,8 @@ void tj_object_clear(tj_object *object);
 /* ---- fused.c ----------------------------------------------------------- */
 
 /* False when it is certain that no instruction multiplies and adds with one
- * rounding. */
-bool tj_code_fuses(const unsigned char *code, size_t size);
+ * rounding, or with calls_fma, that none does but those that fma() becomes. */
+bool tj_code_fuses(const unsigned char *code, size_t size, bool calls_fma);
 /* Bytes of the instruction at code; 0: it is not one that compilers emit. */
 size_t tj_code_length(const unsigned char *code, size_t size);
 
@@ -362,6 +366,8 @@ void tj_compiler_command(const tj_compiler *compiler, const tj_environment *envi
  * standard input. */
 void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment *environment,
                                tj_job_kind kind, const char *file, tj_words *words);
+/* Does this text call fma() or fmaf()? Behind macros of included files: not known, so false. */
+bool tj_compiler_calls_fma(const char *text);
 /* Makes builtins that compilers fold or replace, __builtin_pow among them, calls of libm's
  * functions, as the same flags do it for their plain names. */
 void tj_compiler_hide_builtins(tj_text *text);

@@ -374,8 +374,9 @@ bool tj_unit_has_state(const tj_unit *unit);
 bool tj_unit_speaks(const tj_unit *unit);
 void tj_unit_free(tj_unit *unit);
 
-/* The prelude's text. Static. */
+/* The prelude's text, and that of mathematics.h. Static. */
 const char *tj_prelude(void);
+const char *tj_mathematics(void);
 
 /* ---- from code back to its text ------------------------------------------ */
 

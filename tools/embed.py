@@ -1,7 +1,8 @@
 """Turn a C file into a C string: build helper for setup.py, and a command line.
 
-Two texts are embedded in the extension: the prelude in front of every compiled unit, and the call path that
-m.write() copies into standalone modules. Both are kept as real C files. This tool inlines the headers they
+Three texts are embedded in the extension: the prelude in front of every compiled unit, the functions that the
+optimizing tier puts in line, and the call path that m.write() copies into standalone modules. All are kept as
+real C files. This tool inlines the headers they
 include, so that one self-contained text results, and writes that text as a C source file.
 
     python tools/embed.py -I cwrapjit/include --strip --function \\
@@ -146,6 +147,12 @@ def embed_prelude(root: Path | str, output: Path | str) -> list[str]:
         line_name="<cwrapjit prelude>",
     )
     return dependencies(source, search_dirs)
+
+
+def embed_mathematics(root: Path | str, output: Path | str) -> None:
+    """Write the C file that defines tj_mathematics()."""
+    source = Path(root, "tinyjit", "mathematics.h")
+    embed(source, output, "tj_mathematics", as_function=True, stripped=True)
 
 
 def embed_call_path(root: Path | str, output: Path | str) -> list[str]:

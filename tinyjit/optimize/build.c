@@ -85,6 +85,12 @@ static bool is_sound(const tj_unit *unit)
            shared == tj_unit_symbol(unit, "cwj_check_shared") && *shared == 0x600dc0deu;
 }
 
+/* <tgmath.h> says cwj_pow, which need not be exact here: the compiler knows better. */
+static const char usual_names[] =
+    "#define cwj_pow pow\n#define cwj_powf powf\n#define cwj_fmin fmin\n#define cwj_fminf fminf\n"
+    "#define cwj_fmax fmax\n#define cwj_fmaxf fmaxf\n#define cwj_fdim fdim\n#define cwj_fdimf "
+    "fdimf\n";
+
 void tj_build_write(const tj_build *build, tj_text *text)
 {
     tj_text_puts(text, tj_prelude());
@@ -93,6 +99,7 @@ void tj_build_write(const tj_build *build, tj_text *text)
         tj_compiler_declare_vectors(text);
     else
         tj_compiler_hide_builtins(text);
+    tj_text_puts(text, build->fastmath ? usual_names : tj_mathematics());
     tj_text_puts(text, build->text);
     if (build->kind == TJ_JOB_CODE)
         tj_text_puts(text, self_check);

@@ -253,8 +253,15 @@ static const char *const refused[] = {
 static const char *const exact_flags[] = {
     "-ffp-contract=off",
 #if defined(__x86_64__)
-    "-mno-fma",
     "-mno-fma4",
+#endif
+    NULL,
+};
+
+/* Unless the text calls fma(): then the code is looked at with that in mind (fused.c). */
+static const char *const no_fma[] = {
+#if defined(__x86_64__)
+    "-mno-fma",
 #endif
     NULL,
 };
@@ -276,9 +283,11 @@ static const char *const inexact_functions[] = {
 
 static const char *const suffixes[] = {"", "f", "l", NULL};
 
-static void add_exact_flags(tj_words *words)
+static void add_exact_flags(bool calls_fma, tj_words *words)
 {
     add_list(words, exact_flags);
+    if (!calls_fma)
+        add_list(words, no_fma);
     tj_text word = {0};
     for (const char *const *name = inexact_functions; *name; name++)
         for (const char *const *suffix = suffixes; *suffix; suffix++) {
@@ -298,20 +307,20 @@ void tj_compiler_hide_builtins(tj_text *text)
             tj_text_printf(text, "#define __builtin_%s%s %s%s\n", *name, *suffix, *name, *suffix);
 }
 
-static void add_flags(bool fastmath, tj_words *words)
+static void add_flags(bool fastmath, bool calls_fma, tj_words *words)
 {
     add_list(words, common_flags);
     if (fastmath)
         add_list(words, fast_flags);
     else
-        add_exact_flags(words);
+        add_exact_flags(calls_fma, words);
 }
 
 char *tj_optimizer_flags(bool fastmath)
 {
     tj_words words = {0};
     tj_text text = {0};
-    add_flags(fastmath, &words);
+    add_flags(fastmath, false, &words);
     for (size_t i = 0; i < words.count; i++)
         tj_text_printf(&text, "%s%s", i ? " " : "", words.items[i]);
     if (words.failed || text.failed)
@@ -325,6 +334,17 @@ static bool names_any(const char *text, const char *const *names)
     for (; *names; names++)
         if (strstr(text, *names))
             return true;
+    return false;
+}
+
+bool tj_compiler_calls_fma(const char *text)
+{
+    for (const char *at = text; (at = strstr(at, "fma")) != NULL; at += 3) {
+        const char *end = at + (at[3] == 'f' ? 4 : 3);
+        end += strspn(end, " \t");
+        if (*end == '(')
+            return true;
+    }
     return false;
 }
 
@@ -394,7 +414,7 @@ void tj_compiler_command(const tj_compiler *compiler, const tj_environment *envi
                          const char *text, bool fastmath, bool narrow, tj_words *words)
 {
     add_list(words, (const char *const *)compiler->words);
-    add_flags(fastmath, words);
+    add_flags(fastmath, !narrow && tj_compiler_calls_fma(text), words);
     if (narrow)
         add(words, "-mno-avx512f");
     if (!fastmath)

@@ -33,26 +33,29 @@ enum {
 
 /* ---- any byte may be the first ------------------------------------------------ */
 
-static bool is_fused_opcode(unsigned char opcode)
+/* Those that add and subtract in turn, 6 and 7 of each row, are what complex products become. A call of fma()
+ * becomes one of the others. */
+static bool is_fused_opcode(unsigned char opcode, bool calls_fma)
 {
-    return opcode >= 0x96 && opcode <= 0xbf && (opcode & 0x0f) >= 6;
+    unsigned last = opcode & 0x0f;
+    return opcode >= 0x96 && opcode <= 0xbf && last >= 6 && (!calls_fma || last <= 7);
 }
 
 /* Bytes from the first one of a prefix on, five at least. */
-static bool is_fused(const unsigned char *code)
+static bool is_fused(const unsigned char *code, bool calls_fma)
 {
     unsigned map = code[1] & 7u;
     if (code[0] == VEX3)
         return (code[1] & 0x1f) == MAP_0F38 && (code[2] & 3) == PREFIX_66 &&
-               is_fused_opcode(code[3]);
+               is_fused_opcode(code[3], calls_fma);
     return code[0] == EVEX && (map == MAP_0F38 || map == MAP_HALF) && (code[2] & 3) == PREFIX_66 &&
-           is_fused_opcode(code[4]);
+           is_fused_opcode(code[4], calls_fma);
 }
 
-static bool may_fuse(const unsigned char *code, size_t size)
+static bool may_fuse(const unsigned char *code, size_t size, bool calls_fma)
 {
     for (size_t i = 0; i + 5 <= size; i++)
-        if ((code[i] == VEX3 || code[i] == EVEX) && is_fused(code + i))
+        if ((code[i] == VEX3 || code[i] == EVEX) && is_fused(code + i, calls_fma))
             return true;
     return false;
 }
@@ -203,13 +206,13 @@ size_t tj_code_length(const unsigned char *code, size_t size)
     return this.at <= this.end ? (size_t)(this.at - code) : 0;
 }
 
-bool tj_code_fuses(const unsigned char *code, size_t size)
+bool tj_code_fuses(const unsigned char *code, size_t size, bool calls_fma)
 {
-    if (!may_fuse(code, size))
+    if (!may_fuse(code, size, calls_fma))
         return false;
     while (size > 0) {
         size_t length = tj_code_length(code, size);
-        if (length == 0 || (size >= 5 && is_fused(code)))
+        if (length == 0 || (size >= 5 && is_fused(code, calls_fma)))
             return true;
         code += length;
         size -= length;
@@ -226,10 +229,11 @@ size_t tj_code_length(const unsigned char *code, size_t size)
     return 0;
 }
 
-bool tj_code_fuses(const unsigned char *code, size_t size)
+bool tj_code_fuses(const unsigned char *code, size_t size, bool calls_fma)
 {
     (void)code;
     (void)size;
+    (void)calls_fma;
     return false;
 }
 

@@ -331,7 +331,8 @@ static tj_status check_section(const reader *this, size_t i, tj_object *object)
     if (section.sh_flags & SHF_COMPRESSED)
         return refuse(this, "a section is compressed");
     if ((section.sh_flags & SHF_EXECINSTR) && section.sh_type == SHT_PROGBITS)
-        object->fuses |= tj_code_fuses(this->bytes + section.sh_offset, section.sh_size);
+        object->fuses |=
+            tj_code_fuses(this->bytes + section.sh_offset, section.sh_size, object->calls_fma);
     if (section.sh_flags & SHF_ALLOC)
         return check_loaded(this, &section, name);
     /* These do not go into memory, but libtcc merges sections of the same name. */

@@ -98,10 +98,11 @@ static tj_status make_object(tj_worker *this, bool narrow, tj_object *object, tj
     tj_status status = run(this, narrow, outcome);
     object->fd = this->files.object;
     object->keeps_state = job->build.keeps_state;
+    object->calls_fma = !narrow && tj_compiler_calls_fma(job->build.text);
     return status ? status : tj_object_look(object, &outcome->error);
 }
 
-/* Same bits: what fuses is compiled once more without AVX-512. */
+/* Same bits: what fuses is compiled once more without AVX-512, and without instructions for fma(). */
 static tj_status make_exact(tj_worker *this, tj_object *object, tj_outcome *outcome)
 {
     tj_status status = make_object(this, false, object, outcome);

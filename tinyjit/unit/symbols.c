@@ -91,7 +91,9 @@ static void *open_libm(void)
 
 static const void *ask_loader(const char *name)
 {
-    const void *address = dlsym(RTLD_DEFAULT, name);
+    const void *address = tj_mathematical_function(name);
+    if (!address)
+        address = dlsym(RTLD_DEFAULT, name);
     if (!address && open_libm())
         address = dlsym(open_libm(), name);
     return address;

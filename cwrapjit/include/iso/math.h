@@ -116,6 +116,17 @@ enum {
     ({ long double cwj_x = (x), cwj_y = (y), cwj_z = (z); fmal(cwj_x, cwj_y, cwj_z); })
 #define remquol(x, y, quotient) \
     ({ long double cwj_x = (x), cwj_y = (y); remquol(cwj_x, cwj_y, quotient); })
+/* These are the same functions as the optimizing tier puts in line (tinyjit/mathematics.h). */
+cwj_d_dd cwj_pow, cwj_fmin, cwj_fmax, cwj_fdim;
+cwj_f_ff cwj_powf, cwj_fminf, cwj_fmaxf, cwj_fdimf;
+#define pow cwj_pow
+#define powf cwj_powf
+#define fmin cwj_fmin
+#define fminf cwj_fminf
+#define fmax cwj_fmax
+#define fmaxf cwj_fmaxf
+#define fdim cwj_fdim
+#define fdimf cwj_fdimf
 #define CWJ_REAL(x) __typeof__((x) + 0.0f)
 #define CWJ_LEAST_NORMAL(x) _Generic((x), float: FLT_MIN, long double: LDBL_MIN, default: DBL_MIN)
 #define fpclassify(x) \

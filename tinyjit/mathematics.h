@@ -1,0 +1,195 @@
+/* mathematics.h: functions of libm that compilers may put in line, for both tiers.
+ *
+ * A call of libm costs ten times what these operations do, and keeps a loop from being vectorised. What
+ * compilers put in its place by themselves has other bits than libm's, so they are told not to; these
+ * functions stand there instead. The extension is compiled with them, for the first tier
+ * (unit/mathematics.c), and their text is part of what the optimizing tier and m.write() compile. Each is
+ * exact, or rounds better than libm's, and treats zeros, infinities and what is not a number as libm does.
+ * They do not set errno.
+ *
+ * Wants <math.h>. Ends with the macros that give these functions the usual names.
+ */
+#ifndef CWJ_MATHEMATICS_H
+#define CWJ_MATHEMATICS_H
+
+#define CWJ_INLINE static inline __attribute__((always_inline, unused))
+
+/* ---- the smaller, the larger, the difference ------------------------------------------------ */
+
+/* Of two that compare equal (zeros of two signs) the second, as glibc's functions do on x86-64. */
+#define CWJ_EXTREMES(type, suffix)                   \
+    CWJ_INLINE type cwj_fmin##suffix(type x, type y) \
+    {                                                \
+        type least = x < y ? x : y;                  \
+        return y != y ? x : least;                   \
+    }                                                \
+    CWJ_INLINE type cwj_fmax##suffix(type x, type y) \
+    {                                                \
+        type most = x > y ? x : y;                   \
+        return y != y ? x : most;                    \
+    }                                                \
+    CWJ_INLINE type cwj_fdim##suffix(type x, type y) \
+    {                                                \
+        type difference = x - y;                     \
+        return x <= y ? 0 : difference;              \
+    }
+CWJ_EXTREMES(double, )
+CWJ_EXTREMES(float, f)
+#undef CWJ_EXTREMES
+
+/* ---- halves away from zero --------------------------------------------------------------------- */
+
+/* What is added is the largest number below a half: a half itself would round 0.49999999999999994 up. */
+#define CWJ_ROUND(type, suffix, nearly_half)                        \
+    CWJ_INLINE type cwj_round##suffix(type x)                       \
+    {                                                               \
+        return trunc##suffix(x + copysign##suffix(nearly_half, x)); \
+    }                                                               \
+    CWJ_INLINE long cwj_lround##suffix(type x)                      \
+    {                                                               \
+        return (long)cwj_round##suffix(x);                          \
+    }                                                               \
+    CWJ_INLINE long long cwj_llround##suffix(type x)                \
+    {                                                               \
+        return (long long)cwj_round##suffix(x);                     \
+    }
+CWJ_ROUND(double, , 0x1.fffffffffffffp-2)
+CWJ_ROUND(float, f, 0x1.fffffep-2f)
+#undef CWJ_ROUND
+
+/* ---- powers --------------------------------------------------------------------------------------- */
+
+enum {
+    CWJ_LARGEST_POWER = 8 /* of those that are products */
+};
+
+/* A number of twice the digits: the sum of both. */
+typedef struct {
+    double high, low;
+} cwj_pair;
+
+/* x * y - product, where product = x * y is rounded; exact but for overflow and underflow. Source: Dekker,
+ * A floating-point technique for extending the available precision, Numerische Mathematik 18, 1971. */
+CWJ_INLINE double cwj_rest_of_product(double x, double y, double product)
+{
+    double a = 0x1.0000002p27 * x, b = 0x1.0000002p27 * y;
+    double x_high = a - (a - x), y_high = b - (b - y);
+    double x_low = x - x_high, y_low = y - y_high;
+    return ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low;
+}
+
+CWJ_INLINE cwj_pair cwj_times(cwj_pair x, cwj_pair y)
+{
+    double high = x.high * y.high;
+    double low = cwj_rest_of_product(x.high, y.high, high) + (x.high * y.low + x.low * y.high);
+    return (cwj_pair){high, low};
+}
+
+CWJ_INLINE cwj_pair cwj_reciprocal(cwj_pair x)
+{
+    double high = 1 / x.high, product = high * x.high;
+    double rest = (1 - product) - cwj_rest_of_product(high, x.high, product) - high * x.low;
+    return (cwj_pair){high, high * rest};
+}
+
+/* 1 <= n <= CWJ_LARGEST_POWER, the same ladder for both. */
+#define CWJ_LADDER(type, times)                                                              \
+    type x2 = times(x, x), x4 = n < 4 ? x2 : times(x2, x2), x6 = n < 6 ? x4 : times(x4, x2); \
+    return n == 1   ? x                                                                      \
+           : n == 2 ? x2                                                                     \
+           : n == 3 ? times(x2, x)                                                           \
+           : n == 4 ? x4                                                                     \
+           : n == 5 ? times(x4, x)                                                           \
+           : n == 6 ? x6                                                                     \
+           : n == 7 ? times(x6, x)                                                           \
+                    : times(x4, x4)
+#define CWJ_PLAIN_TIMES(x, y) ((x) * (y))
+CWJ_INLINE cwj_pair cwj_pair_power(cwj_pair x, int n)
+{
+    CWJ_LADDER(cwj_pair, cwj_times);
+}
+CWJ_INLINE double cwj_plain_power(double x, int n)
+{
+    CWJ_LADDER(double, CWJ_PLAIN_TIMES);
+}
+#undef CWJ_PLAIN_TIMES
+#undef CWJ_LADDER
+
+/* 0 < |n| <= CWJ_LARGEST_POWER. Twice the digits on the way: rounded once, but for results below DBL_MIN.
+ * Very large and very small numbers are brought nearer to 1 by powers of 2 first, and the result back, so
+ * that nothing overflows or vanishes on the way that does not in the end. */
+CWJ_INLINE double cwj_whole_power(double x, int n)
+{
+    if (n == 1 || n == 2)
+        return n == 1 ? x : x * x;
+    if (n == -1)
+        return 1 / x;
+    double size = fabs(x);
+    double unit = size > 0x1p100 ? 0x1p100 : size < 0x1p-100 ? 0x1p-100 : 1;
+    double inverse = size > 0x1p100 ? 0x1p-100 : size < 0x1p-100 ? 0x1p100 : 1;
+    int k = n < 0 ? -n : n;
+    cwj_pair power = cwj_pair_power((cwj_pair){x * inverse, 0}, k);
+    if (n < 0)
+        power = cwj_reciprocal(power);
+    double sum = power.high + power.low;
+    /* The rest of an infinity is not a number. */
+    double result = (sum != sum ? power.high : sum) * cwj_plain_power(n < 0 ? inverse : unit, k);
+    return n % 2 ? copysign(result, x) : result; /* zeros */
+}
+
+CWJ_INLINE float cwj_whole_powerf(float x, int n)
+{
+    if (n == 1)
+        return x;
+    double power = cwj_plain_power(x, n < 0 ? -n : n);
+    return (float)(n < 0 ? 1 / power : power);
+}
+
+/* Not sqrt alone: of -0.0 it is 0.0, of -INFINITY it is INFINITY. */
+#define CWJ_POW(type, suffix)                                                                     \
+    CWJ_INLINE type cwj_half_power##suffix(type x)                                                \
+    {                                                                                             \
+        type root = sqrt##suffix(x + 0);                                                          \
+        return x == -INFINITY ? INFINITY : root;                                                  \
+    }                                                                                             \
+    CWJ_INLINE type cwj_quick_pow##suffix(type x, type y)                                         \
+    {                                                                                             \
+        if (y >= -CWJ_LARGEST_POWER && y <= CWJ_LARGEST_POWER) {                                  \
+            int n = (int)y;                                                                       \
+            if (n == y)                                                                           \
+                return n == 0 ? 1 : cwj_whole_power##suffix(x, n);                                \
+            if (y == 0.5f)                                                                        \
+                return cwj_half_power##suffix(x);                                                 \
+        }                                                                                         \
+        return pow##suffix(x, y);                                                                 \
+    }                                                                                             \
+    static __attribute__((noinline, unused)) type cwj_any_pow##suffix(type x, type y)             \
+    {                                                                                             \
+        return cwj_quick_pow##suffix(x, y);                                                       \
+    }                                                                                             \
+    /* The same numbers either way; in line only where most of the text goes away. */             \
+    CWJ_INLINE type cwj_pow##suffix(type x, type y)                                               \
+    {                                                                                             \
+        return __builtin_constant_p(y) ? cwj_quick_pow##suffix(x, y) : cwj_any_pow##suffix(x, y); \
+    }
+CWJ_POW(double, )
+CWJ_POW(float, f)
+#undef CWJ_POW
+#undef CWJ_INLINE
+
+#define fmin cwj_fmin
+#define fminf cwj_fminf
+#define fmax cwj_fmax
+#define fmaxf cwj_fmaxf
+#define fdim cwj_fdim
+#define fdimf cwj_fdimf
+#define round cwj_round
+#define roundf cwj_roundf
+#define lround cwj_lround
+#define lroundf cwj_lroundf
+#define llround cwj_llround
+#define llroundf cwj_llroundf
+#define pow cwj_pow
+#define powf cwj_powf
+
+#endif

@@ -1,0 +1,39 @@
+/* mathematics.c: the first tier's addresses of the functions in mathematics.h. */
+#include <math.h>
+
+#include "mathematics.h"
+
+#include "internal.h"
+
+#include <string.h>
+
+#define CALLABLE(type, name)                \
+    static type call_##name(type x, type y) \
+    {                                       \
+        return name(x, y);                  \
+    }
+CALLABLE(double, cwj_fmin)
+CALLABLE(double, cwj_fmax)
+CALLABLE(double, cwj_fdim)
+CALLABLE(float, cwj_fminf)
+CALLABLE(float, cwj_fmaxf)
+CALLABLE(float, cwj_fdimf)
+
+static const tj_symbol functions[] = {
+    {"cwj_pow", (const void *)cwj_any_pow, true},
+    {"cwj_powf", (const void *)cwj_any_powf, true},
+    {"cwj_fmin", (const void *)call_cwj_fmin, true},
+    {"cwj_fminf", (const void *)call_cwj_fminf, true},
+    {"cwj_fmax", (const void *)call_cwj_fmax, true},
+    {"cwj_fmaxf", (const void *)call_cwj_fmaxf, true},
+    {"cwj_fdim", (const void *)call_cwj_fdim, true},
+    {"cwj_fdimf", (const void *)call_cwj_fdimf, true},
+};
+
+const void *tj_mathematical_function(const char *name)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (!strcmp(functions[i].name, name))
+            return functions[i].address;
+    return NULL;
+}
