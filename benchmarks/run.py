@@ -18,6 +18,7 @@ import _common as common
 HERE = Path(__file__).parent
 NAMES = (
     "throughput",
+    "mathematics",
     "tiers",
     "call",
     "define",

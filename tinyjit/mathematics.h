@@ -37,25 +37,43 @@ CWJ_EXTREMES(double, )
 CWJ_EXTREMES(float, f)
 #undef CWJ_EXTREMES
 
-/* ---- halves away from zero --------------------------------------------------------------------- */
+/* ---- whole numbers ------------------------------------------------------------------------------ */
 
-/* What is added is the largest number below a half: a half itself would round 0.49999999999999994 up. */
-#define CWJ_ROUND(type, suffix, nearly_half)                        \
-    CWJ_INLINE type cwj_round##suffix(type x)                       \
-    {                                                               \
-        return trunc##suffix(x + copysign##suffix(nearly_half, x)); \
-    }                                                               \
-    CWJ_INLINE long cwj_lround##suffix(type x)                      \
-    {                                                               \
-        return (long)cwj_round##suffix(x);                          \
-    }                                                               \
-    CWJ_INLINE long long cwj_llround##suffix(type x)                \
-    {                                                               \
-        return (long long)cwj_round##suffix(x);                     \
+/* Compilers have instructions for these, but not for vectors, as those would raise exceptions that the functions
+ * do not. Adding and taking away `ones`, the first number that has no digits behind the point, leaves a whole
+ * number next to |x|. What is added for round() is the largest number below a half: a half itself would round
+ * 0.49999999999999994 up. */
+#define CWJ_WHOLE(type, suffix, ones, nearly_half)                      \
+    CWJ_INLINE type cwj_floor##suffix(type x)                           \
+    {                                                                   \
+        type size = fabs##suffix(x);                                    \
+        type whole = copysign##suffix((size + ones) - ones, x);         \
+        whole = copysign##suffix(whole > x ? whole - 1 : whole, x);     \
+        return size < ones ? whole : x;                                 \
+    }                                                                   \
+    CWJ_INLINE type cwj_ceil##suffix(type x)                            \
+    {                                                                   \
+        return -cwj_floor##suffix(-x);                                  \
+    }                                                                   \
+    CWJ_INLINE type cwj_trunc##suffix(type x)                           \
+    {                                                                   \
+        return copysign##suffix(cwj_floor##suffix(fabs##suffix(x)), x); \
+    }                                                                   \
+    CWJ_INLINE type cwj_round##suffix(type x)                           \
+    {                                                                   \
+        return cwj_trunc##suffix(x + copysign##suffix(nearly_half, x)); \
+    }                                                                   \
+    CWJ_INLINE long cwj_lround##suffix(type x)                          \
+    {                                                                   \
+        return (long)cwj_round##suffix(x);                              \
+    }                                                                   \
+    CWJ_INLINE long long cwj_llround##suffix(type x)                    \
+    {                                                                   \
+        return (long long)cwj_round##suffix(x);                         \
     }
-CWJ_ROUND(double, , 0x1.fffffffffffffp-2)
-CWJ_ROUND(float, f, 0x1.fffffep-2f)
-#undef CWJ_ROUND
+CWJ_WHOLE(double, , 0x1p52, 0x1.fffffffffffffp-2)
+CWJ_WHOLE(float, f, 0x1p23f, 0x1.fffffep-2f)
+#undef CWJ_WHOLE
 
 /* ---- powers --------------------------------------------------------------------------------------- */
 
@@ -183,6 +201,12 @@ CWJ_POW(float, f)
 #define fmaxf cwj_fmaxf
 #define fdim cwj_fdim
 #define fdimf cwj_fdimf
+#define floor cwj_floor
+#define floorf cwj_floorf
+#define ceil cwj_ceil
+#define ceilf cwj_ceilf
+#define trunc cwj_trunc
+#define truncf cwj_truncf
 #define round cwj_round
 #define roundf cwj_roundf
 #define lround cwj_lround

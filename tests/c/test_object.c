@@ -271,11 +271,13 @@ static void test_fused(void)
     CHECK(tj_code_fuses(evex, sizeof evex, false));
     CHECK(!tj_code_fuses(apart, sizeof apart, false));
     CHECK(tj_code_fuses(unknown, sizeof unknown, false));
+    static const unsigned char in_turn[] = {0xc4, 0xe2, 0xf1, 0x96, 0xc2}; /* vfmaddsub132pd */
+    CHECK(tj_code_fuses(in_turn, sizeof in_turn, true) && !tj_code_fuses(vex, sizeof vex, true));
     for (size_t size = 0; size < sizeof vex; size++)
         CHECK(!tj_code_fuses(vex, size, false));
     for (size_t size = 12; size < sizeof apart; size++)
         tj_code_fuses(apart, size, false); /* reads nothing behind the end, says the sanitizer */
-    CHECK(tj_code_length(apart, sizeof apart, false) == 5 && tj_code_length(apart + 5, 10) == 10);
+    CHECK(tj_code_length(apart, sizeof apart) == 5 && tj_code_length(apart + 5, 10) == 10);
     CHECK(tj_code_length(apart + 5, 9) == 0 && tj_code_length(unknown, 1) == 0);
 #endif
 }

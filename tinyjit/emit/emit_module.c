@@ -218,7 +218,9 @@ tj_status tj_emit_module(const char *name, const char *doc, const char *comment,
     tj_text_puts(text, top);
     tj_text_puts(text, call_path);
     tj_text_puts(text, redirect);
+    tj_text_puts(text, "\n#if defined __GNUC__ && !defined __FAST_MATH__\n");
     tj_text_puts(text, tj_mathematics());
+    tj_text_puts(text, "#endif\n\n");
     if (nspecs > 0)
         emit_header(&specs[0]->header, text);
     for (int i = 0; i < nspecs && status == TJ_OK && !file.failed; i++) {
