@@ -321,7 +321,7 @@ def test_link_takes_no_nonsense() -> None:
         ({"updates": {z: x}}, ValueError, unnamed),
         ({"optimize": "never"}, ValueError, "optimize must be 'auto' or 'off' or 'eager', not 'never'"),
         ({"name": 5}, TypeError, "name must be a str, not int"),
-        ({"nothing": 1}, TypeError, "'nothing' is an invalid keyword"),
+        ({"nothing": 1}, TypeError, "'nothing'"),
     ):
         refuses(error, lambda options=options: cwrapjit.link([x, y], z, **options), word)
     refuses(TypeError, lambda: cwrapjit.link(), "missing required argument", "inputs")

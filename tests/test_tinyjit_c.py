@@ -62,7 +62,18 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     embed += ["--line", "<cwrapjit prelude>", "--name", "tj_prelude", "-o", prelude, TINYJIT / "prelude.h"]
     run(embed)
     mathematics = folder / "embedded_mathematics.c"
-    run([*embed[:2], "--strip", "--function", "--name", "tj_mathematics", "-o", mathematics, TINYJIT / "mathematics.h"])
+    run(
+        [
+            *embed[:2],
+            "--strip",
+            "--function",
+            "--name",
+            "tj_mathematics",
+            "-o",
+            mathematics,
+            TINYJIT / "mathematics.h",
+        ]
+    )
     sources = [*sorted(TINYJIT.rglob("*.c")), prelude, mathematics]
     run([*compiler(), *FLAGS, "-c", *sources], cwd=folder)
     return sorted(folder.glob("*.o"))
