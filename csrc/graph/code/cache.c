@@ -7,7 +7,6 @@
 #include "graph/code/cache.h"
 
 #include "base/errors.h"
-#include "base/tuples.h"
 
 enum {
     MOST = 64 /* units that are kept */
@@ -15,34 +14,16 @@ enum {
 
 /* ---- keys ------------------------------------------------------------------ */
 
-static PyObject *
-tuple_of(const char *const *words)
-{
-    Py_ssize_t count = 0;
-    while (words != NULL && words[count] != NULL) {
-        count++;
-    }
-    PyObject *tuple = PyTuple_New(count);
-    for (Py_ssize_t i = 0; i < count && tuple != NULL; i++) {
-        cwj_tuple_fill(&tuple, i, PyBytes_FromString(words[i]));
-    }
-    return tuple;
-}
-
 PyObject *
 cwj_graph_cache_key(const cwj_graph_request *request, PyObject *text)
 {
-    const tj_environment_options *options = request->environment;
-    return Py_BuildValue("(OOOOOONNNNN)", request->versions, text,
+    return Py_BuildValue("(OOOOOO)", request->versions, text,
                          request->compiler == NULL ? Py_None : request->compiler,
                          request->optimize ? Py_True
                          : request->checks ? Py_None
                                            : Py_False,
                          request->fastmath ? Py_True : Py_False,
-                         request->debug ? Py_True : Py_False, tuple_of(options->include_dirs),
-                         tuple_of(options->define_macros), tuple_of(options->sources),
-                         PySequence_Tuple(request->libraries),
-                         PySequence_Tuple(request->library_dirs));
+                         request->debug ? Py_True : Py_False);
 }
 
 /* ---- what is kept --------------------------------------------------------------- */
