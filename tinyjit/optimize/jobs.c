@@ -1,17 +1,440 @@
-/* jobs.c: jobs for the optimizing compiler, for those who want something done: queue.c has the
- * queue, threads.c the threads, work.c what they do.
+/* jobs.c: jobs for the optimizing compiler, their queue and the threads that do them; build.c
+ * has the steps of a compilation.
+ *
+ * One lock guards all jobs and the pool; it is never held while something is
+ * compiled, loaded, freed or waited for, and never together with the lock around
+ * libtcc. A job has two shares at most, its owner's and, from its start to its
+ * end, the pool's; the last one frees it.
+ *
+ * Threads start when there is work and end when there was none for a while: a program that
+ * forks then has one thread less. fork() takes the lock, and the child begins with an empty
+ * queue and without threads.
  */
-#include "optimize/jobs.h"
+#define _GNU_SOURCE 1 /* SCHED_BATCH, clocks of conditions */
+#include "internal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    MOST_THREADS = 64,
+    STACK_BYTES = 512 << 10 /* libtcc has a stack of its own */
+};
+#define IDLE_SECONDS 1.0
+#define USUAL_SECONDS 60.0 /* what a compilation may take */
+
+struct tj_job {
+    tj_build build; /* owned */
+    void (*ready)(void *context, const void *address);
+    void *context;
+
+    /* Guarded by the lock. */
+    int shares;
+    bool given_up; /* the owner has gone */
+    tj_job_state state;
+    bool unstarted;       /* it has failed for want of a thread: it may start again */
+    char *failure;        /* owned */
+    tj_messages messages; /* owned: what the compiler said of the text */
+    tj_unit *unit;        /* owned; the code of a job that is ready */
+    tj_job *next;         /* in the queue */
+};
+
+typedef struct worker {
+    pthread_t thread;
+    bool used;
+    tj_job *job;       /* what it does now */
+    tj_pipework files; /* of the running compiler */
+} worker;
+
+static struct {
+    pthread_cond_t work;   /* something is queued, or it is time to stop */
+    pthread_cond_t news;   /* a job is ready or failed */
+    tj_job *first, **last; /* the queue */
+    int queued;            /* its length */
+    worker workers[MOST_THREADS];
+    int threads, idle; /* all, and those that wait for work */
+    int coming;        /* those that have not looked for work yet */
+    int processes;
+    double seconds;
+    bool stopping;
+    char *failure;   /* owned: the last one of any job */
+    tj_job *orphans; /* of the process that this one was forked from, to be freed */
+} pool;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t set_up = PTHREAD_ONCE_INIT;
+
+/* ---- the lock and fork ------------------------------------------------------- */
+
+/* Without threads and queue. */
+static void begin_anew(void)
+{
+    pthread_condattr_t attributes;
+    for (int i = 0; i < MOST_THREADS; i++)
+        pool.workers[i] = (worker){.files = {-1, -1, -1, 0}};
+    pool.first = NULL;
+    pool.last = &pool.first;
+    pool.queued = pool.threads = pool.idle = pool.coming = 0;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool.work, &attributes);
+    pthread_cond_init(&pool.news, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+static void unlock(void)
+{
+    pthread_mutex_unlock(&mutex);
+}
+
+/* Gives the pool's share of a job back, which starts anew. */
+static void take_back(tj_job *job)
+{
+    job->state = TJ_JOB_NEW;
+    job->next = NULL;
+    if (--job->shares == 0) { /* not freed here: the lock around libtcc may be taken */
+        job->next = pool.orphans;
+        pool.orphans = job;
+    }
+}
+
+/* The parent's threads and processes are the parent's. */
+static void after_fork_in_child(void)
+{
+    for (int i = 0; i < MOST_THREADS; i++) {
+        if (!pool.workers[i].used)
+            continue;
+        tj_pipework_close(&pool.workers[i].files);
+        if (pool.workers[i].job)
+            take_back(pool.workers[i].job);
+    }
+    for (tj_job *job = pool.first, *next; job; job = next) {
+        next = job->next;
+        take_back(job);
+    }
+    begin_anew();
+    unlock();
+}
+
+static void set_up_pool(void)
+{
+    begin_anew();
+    pool.processes = 1;
+    pool.seconds = USUAL_SECONDS;
+    pthread_atfork(before_fork, unlock, after_fork_in_child);
+}
+
+static void lock(void)
+{
+    pthread_once(&set_up, set_up_pool);
+    pthread_mutex_lock(&mutex);
+}
+
+/* So many seconds from now, for wait_until(). */
+static struct timespec time_in(double seconds)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    double whole = seconds < 1e9 ? seconds : 1e9;
+    long nanoseconds = time.tv_nsec + (long)((whole - (double)(long)whole) * 1e9);
+    time.tv_sec += (time_t)whole + nanoseconds / 1000000000;
+    time.tv_nsec = nanoseconds % 1000000000;
+    return time;
+}
+
+/* Lock held, but not while it waits for `condition`, one of the pool's: until `end` at most
+ * (NULL: no limit). Returns false at that time. May return for no reason. */
+static bool wait_until(pthread_cond_t *condition, const struct timespec *end)
+{
+    return end ? pthread_cond_timedwait(condition, &mutex, end) != ETIMEDOUT
+               : pthread_cond_wait(condition, &mutex) == 0;
+}
+
+/* ---- jobs ---------------------------------------------------------------------- */
+
+/* For who gives the last share back; lock not held. */
+static void destroy(tj_job *job)
+{
+    tj_unit_free(job->unit);
+    tj_build_clear(&job->build);
+    tj_free(job->failure);
+    tj_messages_clear(&job->messages);
+    tj_free(job);
+}
+
+/* Lock held. Keeps the reason, also for tj_optimizer_last_failure() unless that stops. */
+static void fail(tj_job *job, const char *reason)
+{
+    tj_free(job->failure);
+    job->failure = tj_copy_string(reason);
+    job->state = TJ_JOB_FAILED;
+    if (!pool.stopping) {
+        tj_free(pool.failure);
+        pool.failure = tj_copy_string(reason);
+    }
+    pthread_cond_broadcast(&pool.news);
+}
+
+/* Lock held. True when the job was in the queue and is no more: the pool's share is given back. */
+static bool leave_queue(tj_job *job)
+{
+    for (tj_job **at = &pool.first; *at; at = &(*at)->next) {
+        if (*at != job)
+            continue;
+        *at = job->next;
+        if (pool.last == &job->next)
+            pool.last = at;
+        job->next = NULL;
+        job->shares--;
+        pool.queued--;
+        return true;
+    }
+    return false;
+}
+
+/* ---- doing one: in a thread of the pool, lock not held ----------------------------- */
+
+/* What a worker makes of its job. */
+typedef struct tj_outcome {
+    tj_unit *unit; /* owned */
+    const void *address;
+    tj_messages messages; /* owned */
+    tj_error error;
+} tj_outcome;
+
+static bool must_stop(void *context)
+{
+    const tj_job *job = context;
+    return __atomic_load_n(&job->given_up, __ATOMIC_ACQUIRE) ||
+           __atomic_load_n(&pool.stopping, __ATOMIC_ACQUIRE);
+}
+
+/* The files are made, known and closed under the lock: a forked child closes its
+ * copies. */
+static tj_status open_files(worker *this, const tj_text *text, double *seconds, tj_error *error)
+{
+    lock();
+    tj_status status = text->failed
+                           ? tj_fail_no_memory(error)
+                           : tj_pipework_open(&this->files, text->data, text->length, error);
+    this->files.number = tj_compiler_object_number(&this->job->build.compiler);
+    *seconds = pool.seconds;
+    unlock();
+    return status;
+}
+
+static void close_files(worker *this)
+{
+    lock();
+    tj_pipework_close(&this->files);
+    unlock();
+}
+
+/* Runs the compiler. */
+static tj_status run(worker *this, bool narrow, tj_outcome *outcome)
+{
+    const tj_build *build = &this->job->build;
+    tj_text text = {0};
+    double seconds;
+    tj_build_write(build, &text);
+    tj_status status = open_files(this, &text, &seconds, &outcome->error);
+    bool opened = !status;
+    if (opened)
+        status = tj_build_compile(build, narrow, &this->files, seconds, must_stop, this->job,
+                                  &outcome->error);
+    if (opened && (status == TJ_COMPILE_FAILED || build->kind != TJ_JOB_CODE))
+        tj_objections_read(this->files.said, &text, build->kind, &outcome->messages);
+    tj_text_clear(&text);
+    return status;
+}
+
+/* Runs the compiler and looks at its object. */
+static tj_status make_object(worker *this, bool narrow, tj_object *object, tj_outcome *outcome)
+{
+    tj_status status = run(this, narrow, outcome);
+    object->fd = this->files.object;
+    object->keeps_state = this->job->build.keeps_state;
+    object->calls_fma = !narrow && tj_compiler_calls_fma(this->job->build.text);
+    return status ? status : tj_object_look(object, &outcome->error);
+}
+
+/* Same bits: what fuses is compiled once more without AVX-512, and without instructions for
+ * fma(). */
+static tj_status make_code(worker *this, tj_outcome *outcome)
+{
+    const tj_build *build = &this->job->build;
+    tj_object object = {0};
+    tj_status status = make_object(this, false, &object, outcome);
+    if (!status && !build->fastmath && object.fuses) {
+        tj_object_clear(&object);
+        close_files(this);
+        status = make_object(this, true, &object, outcome);
+    }
+    if (!status)
+        status = tj_build_load(build, &object, &outcome->unit, &outcome->address, &outcome->error);
+    tj_object_clear(&object);
+    return status;
+}
+
+/* Lock held: ready() must not come after the owner has gone. */
+static void publish(tj_job *job, tj_status status, tj_outcome *outcome)
+{
+    const tj_error *error = &outcome->error;
+    if (job->given_up)
+        return;
+    tj_messages_move(&job->messages, &outcome->messages);
+    if (status) {
+        const char *reason = error->text ? error->text : error->brief;
+        fail(job, pool.stopping ? "stopping" : reason);
+        return;
+    }
+    job->unit = outcome->unit;
+    outcome->unit = NULL;
+    if (job->ready)
+        job->ready(job->context, outcome->address);
+    job->state = TJ_JOB_READY;
+    pthread_cond_broadcast(&pool.news);
+}
+
+/* Does this->job and gives the pool's share of it back. */
+static void do_job(worker *this)
+{
+    tj_job *job = this->job;
+    tj_outcome outcome = {0};
+    tj_error_init(&outcome.error);
+    tj_status status =
+        job->build.kind == TJ_JOB_CODE ? make_code(this, &outcome) : run(this, false, &outcome);
+    lock();
+    tj_pipework_close(&this->files);
+    publish(job, status, &outcome);
+    this->job = NULL;
+    bool last = --job->shares == 0;
+    unlock();
+    tj_unit_free(outcome.unit);
+    tj_messages_clear(&outcome.messages);
+    tj_error_clear(&outcome.error);
+    if (last)
+        destroy(job);
+}
+
+/* ---- threads ------------------------------------------------------------------- */
+
+/* Lock held. The next job, or NULL: the thread should end. */
+static tj_job *wait_for_work(void)
+{
+    struct timespec end = time_in(IDLE_SECONDS);
+    bool late = false;
+    pool.idle++;
+    while (!pool.first && !pool.stopping && !late && pool.threads <= pool.processes)
+        late = !wait_until(&pool.work, &end);
+    pool.idle--;
+    tj_job *job = pool.stopping || pool.threads > pool.processes ? NULL : pool.first;
+    if (job) {
+        leave_queue(job);
+        job->shares++; /* the thread has it now */
+    }
+    return job;
+}
+
+static void *work(void *argument)
+{
+    worker *this = argument;
+    /* Neither it nor the compiler takes the processor from who asked for them. */
+    sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
+    lock();
+    pool.coming--;
+    while ((this->job = wait_for_work())) {
+        unlock();
+        do_job(this);
+        lock();
+    }
+    pool.threads--;
+    if (!pool.stopping) { /* else tj_optimizer_stop() waits for the thread */
+        this->used = false;
+        pthread_detach(pthread_self());
+    }
+    unlock();
+    return NULL;
+}
+
+/* Lock held. Returns 0, or why the system gives no thread. No signal of the program's is
+ * handled there. */
+static int start_thread(void)
+{
+    worker *this = pool.workers;
+    while (this->used)
+        this ++; /* threads < processes <= MOST_THREADS: one is free */
+    sigset_t all, old;
+    pthread_attr_t attributes;
+    int failed = pthread_attr_init(&attributes);
+    if (failed)
+        return failed;
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    failed = pthread_create(&this->thread, &attributes, work, this);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+    if (!failed) {
+        this->used = true;
+        pool.threads++;
+        pool.coming++;
+    }
+    return failed;
+}
+
+/* Lock held. As many as have something to do. Returns 0, or why there are not so many. */
+static int start_threads(void)
+{
+    int failed = 0;
+    while (!failed && pool.queued > pool.idle + pool.coming && pool.threads < pool.processes)
+        failed = start_thread();
+    return failed;
+}
+
+/* Lock held. Queues a job, with a share of it for the pool, and sees to a thread.
+ * Returns false when the system gives no thread: the job has failed then, and may start again. */
+static bool enqueue(tj_job *job)
+{
+    *pool.last = job;
+    pool.last = &job->next;
+    job->shares++;
+    job->state = TJ_JOB_STARTED;
+    pool.queued++;
+    int failed = start_threads();
+    if (pool.threads > 0) {
+        pthread_cond_signal(&pool.work);
+        return true;
+    }
+    tj_text reason = {0};
+    tj_text_printf(&reason, "no thread for the optimizing compiler: %s", strerror(failed));
+    leave_queue(job);
+    fail(job, reason.failed ? "no thread for the optimizing compiler" : reason.data);
+    tj_text_clear(&reason);
+    job->unstarted = true;
+    return false;
+}
+
+/* ---- for those who want something done ---------------------------------------------- */
 
 static void destroy_orphans(void)
 {
-    tj_pool_lock();
-    tj_job *job = tj_pool.orphans;
-    tj_pool.orphans = NULL;
-    tj_pool_unlock();
+    lock();
+    tj_job *job = pool.orphans;
+    pool.orphans = NULL;
+    unlock();
     for (tj_job *next; job; job = next) {
         next = job->next;
-        tj_job_destroy(job);
+        destroy(job);
     }
 }
 
@@ -35,42 +458,41 @@ void tj_job_free(tj_job *job)
 {
     if (!job)
         return;
-    tj_pool_lock();
+    lock();
     __atomic_store_n(&job->given_up, true, __ATOMIC_RELEASE); /* a running compiler is ended */
-    if (tj_pool_remove(job))
-        job->shares--;
+    leave_queue(job);
     bool last = --job->shares == 0;
-    tj_pool_unlock();
+    unlock();
     if (last)
-        tj_job_destroy(job);
+        destroy(job);
 }
 
 tj_job_state tj_job_look(tj_job *job)
 {
-    tj_pool_lock();
+    lock();
     tj_job_state state = job->state;
-    tj_pool_unlock();
+    unlock();
     return state;
 }
 
 char *tj_job_failure(tj_job *job)
 {
-    tj_pool_lock();
+    lock();
     char *failure = tj_copy_string(job->failure);
-    tj_pool_unlock();
+    unlock();
     return failure;
 }
 
 bool tj_job_messages(tj_job *job, tj_messages *messages)
 {
-    tj_pool_lock();
+    lock();
     bool copied = tj_messages_copy(messages, &job->messages);
-    tj_pool_unlock();
+    unlock();
     return copied;
 }
 
 /* Lock held. */
-static bool start_locked(tj_job *job)
+static bool start(tj_job *job)
 {
     if (job->unstarted) {
         job->unstarted = false;
@@ -78,37 +500,69 @@ static bool start_locked(tj_job *job)
     }
     if (job->state != TJ_JOB_NEW)
         return true;
-    if (tj_pool.stopping) {
-        tj_job_fail(job, "stopping");
+    if (pool.stopping) {
+        fail(job, "stopping");
         return false;
     }
-    return tj_pool_add(job);
+    return enqueue(job);
 }
 
 bool tj_job_start(tj_job *job)
 {
-    tj_pool_lock();
-    bool started = start_locked(job);
-    tj_pool_unlock();
+    lock();
+    bool started = start(job);
+    unlock();
     return started;
 }
 
 tj_job_state tj_job_wait(tj_job *job, double seconds)
 {
-    struct timespec end = tj_time_in(seconds < 0 ? 0 : seconds);
-    tj_pool_lock();
-    bool late = !start_locked(job);
+    struct timespec end = time_in(seconds < 0 ? 0 : seconds);
+    lock();
+    bool late = !start(job);
     while (!late && job->state == TJ_JOB_STARTED)
-        late = !tj_pool_wait(&tj_pool.news, seconds < 0 ? NULL : &end);
+        late = !wait_until(&pool.news, seconds < 0 ? NULL : &end);
     tj_job_state state = job->state;
-    tj_pool_unlock();
+    unlock();
     return state;
 }
 
 char *tj_optimizer_last_failure(void)
 {
-    tj_pool_lock();
-    char *failure = tj_copy_string(tj_pool.failure);
-    tj_pool_unlock();
+    lock();
+    char *failure = tj_copy_string(pool.failure);
+    unlock();
     return failure;
+}
+
+void tj_optimizer_set_limits(int processes, double seconds)
+{
+    lock();
+    pool.processes = processes < 1 ? 1 : processes > MOST_THREADS ? MOST_THREADS : processes;
+    pool.seconds = seconds > 0 ? seconds : USUAL_SECONDS;
+    if (!pool.stopping)
+        start_threads();
+    pthread_cond_broadcast(&pool.work);
+    unlock();
+}
+
+void tj_optimizer_stop(void)
+{
+    lock();
+    __atomic_store_n(&pool.stopping, true, __ATOMIC_RELEASE);
+    for (tj_job *job; (job = pool.first);) { /* which nobody will do: its owner's share is left */
+        leave_queue(job);
+        fail(job, "stopping");
+    }
+    pthread_cond_broadcast(&pool.work);
+    for (int i = 0; i < MOST_THREADS; i++) {
+        if (!pool.workers[i].used)
+            continue;
+        pool.workers[i].used = false;
+        pthread_t thread = pool.workers[i].thread;
+        unlock();
+        pthread_join(thread, NULL);
+        lock();
+    }
+    unlock();
 }
