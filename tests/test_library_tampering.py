@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from library_tools import from_c
+
+from cwrapjit import _cwrapjit
 
 TEXT = r"""
 typedef struct small { double x; } small;
@@ -139,3 +144,66 @@ def test_numbers_beyond_double_do_not_become_infinite(lib):
     for number in "1e4000", "inf", "0.5":
         with pytest.raises(TypeError, match="which does not cast safely to float64: give float"):
             f(np.longdouble(number))
+
+
+class Text(tuple[str, ...]):
+    """Of parts that nobody has joined yet."""
+
+
+class Shown:
+    """Its attributes are new objects at each look, which nobody else keeps."""
+
+    __slots__ = ("attributes",)
+
+    def __init__(self, **attributes: Any) -> None:
+        self.attributes = attributes
+
+    @property
+    def __dict__(self) -> dict[str, Any]:
+        return {
+            key: "".join(value) if isinstance(value, Text) else value
+            for key, value in self.attributes.items()
+        }
+
+
+class Clearing:
+    """A flag that takes all other attributes away when it is read."""
+
+    def __init__(self) -> None:
+        self.attributes: dict[str, Any] = {}
+
+    def __bool__(self) -> bool:
+        self.attributes.clear()
+        return False
+
+
+def test_descriptions_that_change_while_they_are_read():
+    environment = _cwrapjit.library_environment("x")
+    code, (address,) = _cwrapjit.compile_thunks(environment, "void t(void *slots) {}", ("t",))
+    result = {"role": "none", "type": "", "dims": (), "order": "C", "readonly": False, "owner": "none"}
+    result |= {"of": (), "free": 0, "cls": None, "library": None}
+    argument = {"kind": "any", "required": True, "default": None, "annotation": ""}
+    whole = {
+        "address": address,
+        "owner": code,
+        "check": None,
+        "guard": None,
+        "signature": "",
+        "thunk": address,
+    }
+    whole |= dict.fromkeys(("keep_gil", "may_overlap", "stable"), False)
+    for i in range(100):
+        word = Text((f"{i} ", "of" * 40))  # a text that is made when it is asked for
+        texts = dict.fromkeys(("name", "qualname", "doc", "c_name"), word)
+        arguments = [Shown(**argument, name=word)]
+        described = Shown(**whole, **texts, arguments=arguments, parameters=[], result=Shown(**result))
+        f = _cwrapjit.wrap_function(described)
+        assert f.__name__ == "".join(word)
+        assert f(1) is None
+        flag = Clearing()
+        texts = {key: "".join(word) for key in texts}
+        gone = SimpleNamespace(**whole | texts, arguments=[], parameters=[], result=SimpleNamespace(**result))
+        gone.stable, flag.attributes = flag, gone.__dict__
+        f = _cwrapjit.wrap_function(gone)
+        assert f.__doc__ == "".join(word)
+        assert f() is None

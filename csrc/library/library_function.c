@@ -11,6 +11,7 @@
 #include "library/call/steps.h"
 #include "library/code/guarded.h"
 #include "library/code/unit.h"
+#include "library/tables/read.h"
 
 #include <structmember.h>
 
@@ -155,14 +156,18 @@ wrap_function(PyObject *extension, PyObject *description)
 {
     cwj_module_state *state = PyModule_GetState(extension);
     PyTypeObject *type = state->library_function_type;
-    cwj_library_function *self = (cwj_library_function *)type->tp_alloc(type, 0);
-    PyObject *guard;
+    PyObject *attributes = cwj_read_attributes(description), *guard;
+    cwj_library_function *self =
+        attributes == NULL ? NULL : (cwj_library_function *)type->tp_alloc(type, 0);
     if (self == NULL) {
+        Py_XDECREF(attributes);
         return NULL;
     }
     self->vectorcall = cwj_library_call;
-    if (cwj_library_describe(self, description, &guard) < 0 ||
-        (guard != Py_None && cwj_library_guard_init(self, state, guard) < 0)) {
+    bool fine = cwj_library_describe(self, attributes, &guard) == 0 &&
+                (guard == Py_None || cwj_library_guard_init(self, state, guard) == 0);
+    Py_DECREF(attributes);
+    if (!fine) {
         Py_DECREF(self);
         return NULL;
     }

@@ -257,19 +257,23 @@ static int
 describe_lists(cwj_library_function *self, PyObject *arguments, PyObject *parameters,
                PyObject *result, const char *who)
 {
-    PyObject *symbols = PyList_New(0), *list = NULL;
+    PyObject *symbols = PyList_New(0), *given = NULL, *listed = NULL, *returned = NULL;
     int status = -1;
-    self->described = symbols == NULL ? NULL : cwj_read_list(arguments, "arguments", who);
-    list = self->described == NULL ? NULL : cwj_read_list(parameters, "parameters", who);
-    if (list != NULL && describe_arguments(self, self->described, who) == 0 &&
-        describe_parameters(self, list, symbols, who) == 0 &&
-        describe_result(self, result, symbols, who) == 0) {
+    if (symbols != NULL && (self->described = PySequence_List(arguments)) != NULL &&
+        (given = cwj_read_list(self->described, "arguments", who)) != NULL &&
+        (listed = cwj_read_list(parameters, "parameters", who)) != NULL &&
+        (returned = cwj_read_attributes(result)) != NULL &&
+        describe_arguments(self, given, who) == 0 &&
+        describe_parameters(self, listed, symbols, who) == 0 &&
+        describe_result(self, returned, symbols, who) == 0) {
         self->symbols = PyList_AsTuple(symbols);
         self->nsymbols = (int)PyList_GET_SIZE(symbols);
         status = self->symbols == NULL ? -1 : cwj_library_verify(self, who);
     }
     Py_XDECREF(symbols);
-    Py_XDECREF(list);
+    Py_XDECREF(given);
+    Py_XDECREF(listed);
+    Py_XDECREF(returned);
     return status;
 }
 

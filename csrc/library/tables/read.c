@@ -3,20 +3,16 @@
 
 #include "base/errors.h"
 
-int
-cwj_read(PyObject *given, const char *format, char **names, ...)
+PyObject *
+cwj_read_attributes(PyObject *given)
 {
-    PyObject *none = PyTuple_New(0), *attributes = PyObject_GetAttrString(given, "__dict__");
-    int status = -1;
-    if (none != NULL && attributes != NULL) {
-        va_list targets;
-        va_start(targets, names);
-        status = PyArg_VaParseTupleAndKeywords(none, attributes, format, names, targets) ? 0 : -1;
-        va_end(targets);
+    PyObject *attributes = PyObject_GetAttrString(given, "__dict__");
+    PyObject *own = attributes == NULL ? NULL : PyDict_New();
+    if (own != NULL && PyDict_Update(own, attributes) < 0) {
+        Py_CLEAR(own);
     }
-    Py_XDECREF(none);
     Py_XDECREF(attributes);
-    return status;
+    return own;
 }
 
 PyObject *
@@ -27,7 +23,28 @@ cwj_read_list(PyObject *given, const char *name, const char *who)
         cwj_refuse(who, PyExc_ValueError, "more than 4096 %s", name);
         Py_CLEAR(list);
     }
+    for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
+        PyObject *attributes = cwj_read_attributes(PyList_GET_ITEM(list, i));
+        if (attributes == NULL) {
+            Py_CLEAR(list);
+        } else {
+            PyList_SetItem(list, i, attributes);
+        }
+    }
     return list;
+}
+
+int
+cwj_read(PyObject *attributes, const char *format, char **names, ...)
+{
+    PyObject *none = PyTuple_New(0);
+    va_list targets;
+    va_start(targets, names);
+    bool fine =
+        none != NULL && PyArg_VaParseTupleAndKeywords(none, attributes, format, names, targets);
+    va_end(targets);
+    Py_XDECREF(none);
+    return fine ? 0 : -1;
 }
 
 /* Texts and handles may have types of their own, which the call path does not need. */

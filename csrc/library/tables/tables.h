@@ -148,9 +148,9 @@ typedef struct cwj_library_function {
     PyObject *weakrefs;
 } cwj_library_function;
 
-/* Fills a zeroed function from a description. *guard: what the description says of it, borrowed.
- * Returns 0, or -1 with an exception set. */
-int cwj_library_describe(cwj_library_function *self, PyObject *description, PyObject **guard);
+/* Fills a zeroed function from a description's attributes, as of cwj_read_attributes(). *guard: what
+ * they say of it, borrowed. Returns 0, or -1 with an exception set. */
+int cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **guard);
 /* The last step of that: see verify.c. */
 int cwj_library_verify(const cwj_library_function *self, const char *who);
 /* True when arrays that C writes, or returns a part of, are as long as the symbol says. */
