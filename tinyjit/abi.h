@@ -38,7 +38,7 @@ typedef struct cwj_operand {
 typedef struct cwj_call {
     const cwj_operand *operands; /* inputs, then outputs */
     void *cookie;                /* the user's struct, zeroed for each call */
-    void *extras;                /* cwj_extras_NAME: one member per extra arg */
+    void *extras;                /* cwj_extras__NAME: one member per extra arg */
 } cwj_call;
 
 /* Runs dims[0] slices. data[k] is operand k's first slice and steps[k] the

@@ -28,6 +28,19 @@ tj_status tj_fail_no_memory(tj_error *error);
 
 void tj_text_vprintf(tj_text *text, const char *format, va_list arguments);
 
+/* ---- words.c ----------------------------------------------------------- */
+
+/* A growing NULL-terminated list of owned words. A failed allocation is sticky. */
+typedef struct tj_words {
+    char **items; /* owned */
+    size_t count;
+    size_t capacity;
+    bool failed;
+} tj_words;
+
+void tj_words_add(tj_words *words, const char *bytes, size_t length);
+void tj_words_clear(tj_words *words);
+
 /* ---- messages.c -------------------------------------------------------- */
 
 /* Appends all of `from` to `to` and leaves `from` empty. */
@@ -135,9 +148,6 @@ tj_status tj_read_file(const char *path, tj_text *text, tj_error *error);
 /* ---- symbols.c --------------------------------------------------------- */
 
 /* Functions that generated machine code calls without being told to. */
-/* A function of mathematics.h by the name that the prelude gives it, "cwj_pow", or NULL. */
-const void *tj_mathematical_function(const char *name);
-
 extern const tj_symbol tj_helper_symbols[];
 extern const size_t tj_helper_count;
 /* Names of libc that texts use without naming them: copies of structs, and what
@@ -167,6 +177,11 @@ bool tj_environment_is_host(const tj_environment *environment, const tj_symbol *
  * embedding program offers, other than looking at the call, libraries that the
  * user named, and libc's generators of random numbers and their like. */
 bool tj_environment_speaks(const tj_environment *environment, const tj_symbol *symbol);
+
+/* ---- mathematics.c ----------------------------------------------------- */
+
+/* A function of mathematics.h by the name that the prelude gives it, "cwj_pow", or NULL. */
+const void *tj_mathematical_function(const char *name);
 
 /* ---- pages.c ----------------------------------------------------------- */
 
@@ -343,17 +358,6 @@ bool tj_code_fuses(const unsigned char *code, size_t size, bool calls_fma);
 size_t tj_code_length(const unsigned char *code, size_t size);
 
 /* ---- compiler.c -------------------------------------------------------- */
-
-/* A growing NULL-terminated list of owned words. A failed allocation is sticky. */
-typedef struct tj_words {
-    char **items; /* owned */
-    size_t count;
-    size_t capacity;
-    bool failed;
-} tj_words;
-
-void tj_words_add(tj_words *words, const char *bytes, size_t length);
-void tj_words_clear(tj_words *words);
 
 tj_status tj_compiler_copy(const tj_compiler *compiler, tj_compiler *copy, tj_error *error);
 /* The number by which its process knows the object's file: 3, or 1 for what does

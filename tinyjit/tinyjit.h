@@ -596,8 +596,8 @@ void tj_compiler_clear(tj_compiler *compiler);
 /* One text on its way through the optimizing compiler: queued, compiled by a
  * process to an object in memory, loaded, bound. Background threads serve all
  * jobs in the order of their start, as many at a time as tj_optimizer_set_limits()
- * says. A job is shared by its owner and that thread; nothing ever waits for the
- * thread but tj_job_wait(). A forked child has no such thread: what was queued
+ * says. A job is shared by its owner and the thread that does it; nothing ever waits
+ * for that but tj_job_wait(). A forked child has no such threads: what was queued
  * or running starts again there when somebody starts or waits for a job. */
 typedef struct tj_job tj_job;
 
@@ -605,7 +605,7 @@ typedef enum tj_job_state {
     TJ_JOB_NEW,
     TJ_JOB_STARTED, /* queued or running */
     TJ_JOB_READY,   /* the code is loaded, ready() was called */
-    TJ_JOB_FAILED   /* for good: tj_job_failure() */
+    TJ_JOB_FAILED   /* tj_job_failure() says why; for good, unless it was for want of a thread */
 } tj_job_state;
 
 typedef enum tj_job_kind {
@@ -621,7 +621,7 @@ typedef struct tj_job_options {
     bool fastmath;
     bool keeps_state;   /* the object may have data that it writes: no other tier of it runs */
     const char *symbol; /* copied: what the owner wants of the object; NULL where none is made */
-    /* Called once, in the background thread, when the code is there, with the
+    /* Called once, in a background thread, when the code is there, with the
      * symbol's address; never after tj_job_free(). It must not call tinyjit. */
     void (*ready)(void *context, const void *address);
     void *context;
@@ -630,8 +630,9 @@ typedef struct tj_job_options {
 /* text is copied; the prelude goes in front. environment is kept by a count of
  * its own. NULL without memory. */
 tj_job *tj_job_new(tj_environment *environment, const char *text, const tj_job_options *options);
-bool tj_job_start(
-    tj_job *job); /* false: it has failed, for want of a thread; starting twice does nothing */
+/* False: it has failed, for want of a thread, and may be started again. Starting twice does
+ * nothing. */
+bool tj_job_start(tj_job *job);
 tj_job_state tj_job_look(tj_job *job);
 /* Starts a job that is new and waits until it is ready or failed, `seconds` at
  * most (< 0: no limit). */
@@ -656,7 +657,7 @@ char *tj_optimizer_flags(bool fastmath);
 void tj_optimizer_set_limits(int processes, double seconds);
 /* The last failure of any job: an owned text (tj_free), or NULL: none. */
 char *tj_optimizer_last_failure(void);
-/* Ends running compilers and the thread, before the process exits. */
+/* Ends running compilers and the threads, before the process exits. */
 void tj_optimizer_stop(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* tiers.c: see tiers.h.
  *
  * The call path counts and calls hot(); tinyjit's background thread compiles and
- * calls use_loops(). Between the two stands a tj_job, whose lock makes sure that
- * use_loops() and the end of the function exclude each other.
+ * calls use_loops(). Between the two stands a tj_job; the lock of all jobs makes sure
+ * that use_loops() and the end of the function exclude each other.
  */
 #include "function/tiers.h"
 

@@ -4,7 +4,7 @@
  * compiler gets to work on it:
  *
  *   "auto"   when its loops have run for CWJ_HOT_TIME; while calls keep coming,
- *            again for core dims that stayed the same for CWJ_STEADY_TIME
+ *            again for dims or strides that stayed the same for CWJ_STEADY_TIME
  *   "eager"  at the definition, which waits
  *   "off"    never
  *
@@ -23,11 +23,11 @@
 #include "function/call/call.h"
 
 enum {
-    CWJ_MAX_JOBS = 4, /* per function: the first, and three for other core dims */
+    CWJ_MAX_JOBS = 4, /* per function: the first, and three for other dims or strides */
     CWJ_LONG_DIM = 32 /* elements: longer ones are no constants in contiguous slices */
 };
 
-#define CWJ_STEADY_TIME 10000000ull /* nanoseconds that loops ran with the same core dims */
+#define CWJ_STEADY_TIME 10000000ull /* nanoseconds that loops ran with the same dims or strides */
 
 struct cwj_function_object;
 

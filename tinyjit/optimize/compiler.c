@@ -20,26 +20,6 @@
 
 /* ---- lists of words --------------------------------------------------------- */
 
-static bool make_room(tj_words *words)
-{
-    return !words->failed &&
-           tj_grow(&words->items, words->count, &words->capacity, sizeof *words->items);
-}
-
-void tj_words_add(tj_words *words, const char *bytes, size_t length)
-{
-    char *copy = make_room(words) ? tj_copy_bytes(bytes, length) : NULL;
-    if (!copy) {
-        words->failed = true;
-        return;
-    }
-    words->items[words->count++] = copy;
-    if (make_room(words))
-        words->items[words->count] = NULL;
-    else
-        words->failed = true;
-}
-
 static void add(tj_words *words, const char *word)
 {
     tj_words_add(words, word, strlen(word));
@@ -61,14 +41,6 @@ static void add_joined(tj_words *words, const char *flag, const char *value)
     else
         tj_words_add(words, word.data, word.length);
     tj_text_clear(&word);
-}
-
-void tj_words_clear(tj_words *words)
-{
-    for (size_t i = 0; i < words->count; i++)
-        tj_free(words->items[i]);
-    tj_free(words->items);
-    *words = (tj_words){0};
 }
 
 /* Splits a command line. Returns false at a quote without end. */
