@@ -30,7 +30,9 @@ def needs_a_compiler() -> None:
     compiler()
 
 
-def in_both_tiers(expression: str, dtype: Any, *arrays: Any, header: str = "", output: Any = None) -> Any:
+def in_both_tiers(
+    expression: str, dtype: Any, *arrays: Any, header: str = "", output: Any = None, include_dirs: Any = ()
+) -> Any:
     """The values of a C expression of x, y, ..., after a look at both tiers' bits."""
     names = "xyz"[: len(arrays)]
     types = tuple(np.dtype(dtype).type for _ in arrays)
@@ -45,6 +47,7 @@ def in_both_tiers(expression: str, dtype: Any, *arrays: Any, header: str = "", o
             signature=", ".join(f"{name}()" for name in names) + " -> output()",
             Ccode_slice_eval={(*types, result): text},
             header=header,
+            include_dirs=include_dirs,
             optimize=tier,
         )
         given = [np.asarray(array, dtype) for array in arrays]
@@ -127,6 +130,38 @@ def test_questions_about_numbers(name: str) -> None:
     x = spread(F8)
     got = in_both_tiers(f"{name}(x) != 0", F8, x, output=np.bool_)
     np.testing.assert_array_equal(got, getattr(np, name)(x))
+
+
+MODES = ["FE_TONEAREST", "FE_DOWNWARD", "FE_UPWARD", "FE_TOWARDZERO"]
+HIDDEN = "#include <fenv.h>\nstatic inline void direct(int mode) { fesetround(mode); }\n"
+
+
+@pytest.mark.row("K19")
+@pytest.mark.parametrize("header", [HIDDEN, '#include "hidden.h"'], ids=["seen", "hidden"])
+@pytest.mark.parametrize("dtype", [F4, F8])
+@pytest.mark.parametrize("name", ["round", "trunc", "floor", "ceil", "lround", "llround"])
+def test_directions_of_rounding_do_not_matter(
+    name: str, dtype: Any, header: str, tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "hidden.h").write_text(HIDDEN)
+    x = spread(dtype, 300)
+    whole = name.startswith("l")
+    x = x[np.abs(x) < 2.0**62] if whole else x
+    wanted = of_libm(name.lstrip("l"), dtype, x)
+    suffix = "f" if dtype == F4 else ""
+    for mode in MODES:
+        call = f"({{ direct({mode}); x = {name}{suffix}(x); direct(FE_TONEAREST); x; }})"
+        got = in_both_tiers(call, dtype, x, header=header, include_dirs=[tmp_path])
+        equal(got, wanted + 0 if whole else wanted)
+
+
+@pytest.mark.row("K19")
+@pytest.mark.parametrize("name", ["round", "trunc", "floor", "ceil"])
+def test_exceptions_of_numbers_are_the_same_in_both_tiers(name: str) -> None:
+    call = f"""({{ feclearexcept(FE_ALL_EXCEPT);
+                   volatile double z = {name}(x);
+                   z = fetestexcept(FE_ALL_EXCEPT); }})"""
+    in_both_tiers(call, F8, SPECIAL, header="#include <fenv.h>")
 
 
 # ---- powers -----------------------------------------------------------------------------------------

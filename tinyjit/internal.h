@@ -372,6 +372,8 @@ void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment
                                tj_job_kind kind, const char *file, tj_words *words);
 /* Does this text call fma() or fmaf()? Behind macros of included files: not known, so false. */
 bool tj_compiler_calls_fma(const char *text);
+/* May it set how numbers are rounded, or ask for exceptions of numbers? */
+bool tj_compiler_sees_environment(const char *text);
 /* Makes builtins that compilers fold or replace, __builtin_pow among them, calls of libm's
  * functions, as the same flags do it for their plain names. */
 void tj_compiler_hide_builtins(tj_text *text);

@@ -40,39 +40,40 @@ CWJ_EXTREMES(float, f)
 /* ---- whole numbers ------------------------------------------------------------------------------ */
 
 /* Compilers have instructions for these, but not for vectors, as those would raise exceptions that the functions
- * do not. Adding and taking away `ones`, the first number that has no digits behind the point, leaves a whole
- * number next to |x|. What is added for round() is the largest number below a half: a half itself would round
- * 0.49999999999999994 up. */
-#define CWJ_WHOLE(type, suffix, ones, nearly_half)                      \
-    CWJ_INLINE type cwj_floor##suffix(type x)                           \
-    {                                                                   \
-        type size = fabs##suffix(x);                                    \
-        type whole = copysign##suffix((size + ones) - ones, x);         \
-        whole = copysign##suffix(whole > x ? whole - 1 : whole, x);     \
-        return size < ones ? whole : x;                                 \
-    }                                                                   \
-    CWJ_INLINE type cwj_ceil##suffix(type x)                            \
-    {                                                                   \
-        return -cwj_floor##suffix(-x);                                  \
-    }                                                                   \
-    CWJ_INLINE type cwj_trunc##suffix(type x)                           \
-    {                                                                   \
-        return copysign##suffix(cwj_floor##suffix(fabs##suffix(x)), x); \
-    }                                                                   \
-    CWJ_INLINE type cwj_round##suffix(type x)                           \
-    {                                                                   \
-        return cwj_trunc##suffix(x + copysign##suffix(nearly_half, x)); \
-    }                                                                   \
-    CWJ_INLINE long cwj_lround##suffix(type x)                          \
-    {                                                                   \
-        return (long)cwj_round##suffix(x);                              \
-    }                                                                   \
-    CWJ_INLINE long long cwj_llround##suffix(type x)                    \
-    {                                                                   \
-        return (long long)cwj_round##suffix(x);                         \
+ * do not; so will these, and a text that asks for exceptions goes without them. Adding and taking away `ones`, the
+ * first number that has no digits behind the point, leaves a whole number next to |x|. All of this is exact, in
+ * whatever direction the processor rounds. */
+#define CWJ_WHOLE(type, suffix, ones)                                         \
+    CWJ_INLINE type cwj_floor##suffix(type x)                                 \
+    {                                                                         \
+        type size = fabs##suffix(x);                                          \
+        type whole = copysign##suffix((size + ones) - ones, x);               \
+        whole = copysign##suffix(whole > x ? whole - 1 : whole, x);           \
+        return size < ones ? whole : x;                                       \
+    }                                                                         \
+    CWJ_INLINE type cwj_ceil##suffix(type x)                                  \
+    {                                                                         \
+        return -cwj_floor##suffix(-x);                                        \
+    }                                                                         \
+    CWJ_INLINE type cwj_trunc##suffix(type x)                                 \
+    {                                                                         \
+        return copysign##suffix(cwj_floor##suffix(fabs##suffix(x)), x);       \
+    }                                                                         \
+    CWJ_INLINE type cwj_round##suffix(type x)                                 \
+    {                                                                         \
+        type size = fabs##suffix(x), whole = cwj_floor##suffix(size);         \
+        return copysign##suffix(size - whole >= 0.5f ? whole + 1 : whole, x); \
+    }                                                                         \
+    CWJ_INLINE long cwj_lround##suffix(type x)                                \
+    {                                                                         \
+        return (long)cwj_round##suffix(x);                                    \
+    }                                                                         \
+    CWJ_INLINE long long cwj_llround##suffix(type x)                          \
+    {                                                                         \
+        return (long long)cwj_round##suffix(x);                               \
     }
-CWJ_WHOLE(double, , 0x1p52, 0x1.fffffffffffffp-2)
-CWJ_WHOLE(float, f, 0x1p23f, 0x1.fffffep-2f)
+CWJ_WHOLE(double, , 0x1p52)
+CWJ_WHOLE(float, f, 0x1p23f)
 #undef CWJ_WHOLE
 
 /* ---- powers --------------------------------------------------------------------------------------- */
@@ -201,6 +202,7 @@ CWJ_POW(float, f)
 #define fmaxf cwj_fmaxf
 #define fdim cwj_fdim
 #define fdimf cwj_fdimf
+#ifndef CWJ_SEES_EXCEPTIONS
 #define floor cwj_floor
 #define floorf cwj_floorf
 #define ceil cwj_ceil
@@ -213,6 +215,7 @@ CWJ_POW(float, f)
 #define lroundf cwj_lroundf
 #define llround cwj_llround
 #define llroundf cwj_llroundf
+#endif
 #define pow cwj_pow
 #define powf cwj_powf
 

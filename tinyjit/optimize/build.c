@@ -99,6 +99,8 @@ void tj_build_write(const tj_build *build, tj_text *text)
         tj_compiler_declare_vectors(text);
     else
         tj_compiler_hide_builtins(text);
+    if (tj_compiler_sees_environment(build->text))
+        tj_text_puts(text, "#define CWJ_SEES_EXCEPTIONS\n");
     tj_text_puts(text, build->fastmath ? usual_names : tj_mathematics());
     tj_text_puts(text, build->text);
     if (build->kind == TJ_JOB_CODE)

@@ -320,16 +320,21 @@ bool tj_compiler_calls_fma(const char *text)
     return false;
 }
 
+bool tj_compiler_sees_environment(const char *text)
+{
+    static const char *const words[] = {
+        "fenv",       "fetestexcept", "feclearexcept", "feraise", "feenable",
+        "fesetround", "fegetround",   "_MM_SET_",      "##",      NULL};
+    return names_any(text, words);
+}
+
 /* What the text cannot see need not be kept. */
 static void add_blind_flags(const char *text, tj_words *words)
 {
     static const char *const errors[] = {"errno", "##", NULL};
-    static const char *const environment[] = {
-        "fenv",       "fetestexcept", "feclearexcept", "feraise", "feenable",
-        "fesetround", "fegetround",   "_MM_SET_",      "##",      NULL};
     if (!names_any(text, errors))
         add(words, "-fno-math-errno");
-    if (names_any(text, environment))
+    if (tj_compiler_sees_environment(text))
         add(words, "-frounding-math");
 }
 
