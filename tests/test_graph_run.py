@@ -7,6 +7,7 @@ import itertools
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import traceback
@@ -392,6 +393,22 @@ class Failing(Type):
 
     def c_cleanup(self, name: str, sub: dict[str, str]) -> str:
         return f"Py_XDECREF({name});"
+
+
+@pytest.mark.row("T02i")
+@forms
+def test_ctrl_c_is_not_lost_beside_an_exception(mode: str) -> None:
+    """What words the exception's note runs Python code, and with it the handler of the signal."""
+    text = '{z} = {x}; int raise(int); raise(2); PyErr_SetString(PyExc_ValueError, "no"); {fail}'
+    x = double("x")
+    k = cwrapjit.link([x], FilledOp(text)(x), mode=mode)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            k(1.0)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert isinstance(caught.value.__context__, ValueError)
 
 
 @pytest.mark.row("T02i")

@@ -51,19 +51,16 @@ cwj_raised_set(PyObject *exception)
 #endif
 
 void
-cwj_raised_note(PyObject *exception, PyObject *text)
-{
-    PyObject *done = cwj_call_errors("add_note", "(OO)", exception, text);
-    Py_XDECREF(done);
-    PyErr_Clear(); /* the note's own trouble: the exception that it is about is on its way */
-}
-
-void
 cwj_raised_again(PyObject *exception, PyObject *note)
 {
-    if (note != NULL) {
-        cwj_raised_note(exception, note);
-        Py_DECREF(note);
+    PyObject *done = note == NULL ? NULL : cwj_call_errors("add_note", "(ON)", exception, note);
+    Py_XDECREF(done);
+    PyObject *other = cwj_raised_take();
+    if (other == NULL || PyErr_GivenExceptionMatches(other, PyExc_Exception)) {
+        Py_XDECREF(other); /* the note's own trouble */
+        cwj_raised_set(exception);
+    } else { /* Ctrl-C, which nobody would hear of again */
+        PyException_SetContext(other, exception);
+        cwj_raised_set(other);
     }
-    cwj_raised_set(exception); /* in place of what went wrong with the note */
 }

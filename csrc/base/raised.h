@@ -9,10 +9,10 @@
 PyObject *cwj_raised_take(void);
 /* Sets it again; steals the reference. NULL: clears. */
 void cwj_raised_set(PyObject *exception);
-/* Sets it again, with a note unless that is NULL, whose own trouble is forgotten; steals both. */
+/* Sets it (not NULL) again, with a note unless that is NULL: before Python 3.11, behind the
+ * message, where that is a str. Steals both. What goes wrong with the note, or is set since the
+ * exception was taken, is forgotten, but for Ctrl-C and its like: that is set, with the exception
+ * as its context. */
 void cwj_raised_again(PyObject *exception, PyObject *note);
-/* Adds text (not NULL) as a note; before Python 3.11, behind the message, where that is a
- * str. What goes wrong with that is forgotten. */
-void cwj_raised_note(PyObject *exception, PyObject *text);
 
 #endif
