@@ -8,6 +8,7 @@
 # make fuzz    random input, FUZZ_SECONDS=60 for each C target (libFuzzer), and EXPLORE=1 times the test
 #              suite's number of new random cases in Python
 # make trust   what was tried and how much of it, as a table: hours; TRUST_FLAGS=--quick some minutes
+# make test-all-pythons  the test suite with every Python of the machine, NumPy 1.26 and 2
 # make lint    ruff and clang-format; `make format` applies both
 # make clean   remove everything that these made
 #

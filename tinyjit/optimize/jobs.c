@@ -372,7 +372,7 @@ static int start_thread(void)
 {
     worker *this = pool.workers;
     while (this->used)
-        this ++; /* threads < processes <= MOST_THREADS: one is free */
+        this += 1; /* threads < processes <= MOST_THREADS: one is free */
     sigset_t all, old;
     pthread_attr_t attributes;
     int failed = pthread_attr_init(&attributes);

@@ -187,8 +187,8 @@ forget(cwj_instance *owner, const char *at, size_t size)
     return entries == NULL ? -1 : 0;
 }
 
-/* Those of [from, from + size), by the keys that they have at `to`. by_object: as what is kept
- * for the struct at `to`. */
+/* Gives the owner those entries that are about [from, from + size), which is copied to `to`: under
+ * the keys that belong there or, by_object, as what a method keeps for the struct at `to`. */
 static int
 put_entries(cwj_instance *owner, const char *to, PyObject *entries, const char *from, size_t size,
             bool by_object)
