@@ -413,3 +413,74 @@ def test_an_exception_that_strikes_inside_the_parser_is_itself() -> None:
     finally:
         sys.setprofile(before)
     assert lib.function("double sin(double x)")(0.0) == 0.0
+
+
+POINTS = """
+typedef struct point { double x, y; } point;
+typedef struct stack stack;
+struct size { int n; };
+double norm1(const point *p);
+point *moved(point *p, double by);
+point middle(point a, point b);
+int both(const point *p, stack *s);
+stack *stack_new(void);
+void stack_free(stack *s);
+int stack_depth(const stack *s);
+int size(struct size s);
+"""
+POINTS_CODE = """
+#include <stdlib.h>
+typedef struct point { double x, y; } point;
+typedef struct stack { int depth; } stack;
+struct size { int n; };
+double norm1(const point *p) { return p->x + p->y; }
+point *moved(point *p, double by) { p->x += by; return p; }
+point middle(point a, point b) { point m = {(a.x + b.x) / 2, (a.y + b.y) / 2}; return m; }
+int both(const point *p, stack *s) { return p->x + s->depth; }
+stack *stack_new(void) { return calloc(1, sizeof(stack)); }
+void stack_free(stack *s) { free(s); }
+int stack_depth(const stack *s) { return s->depth; }
+int size(struct size s) { return s.n; }
+"""
+
+
+def test_a_class_that_comes_after_declare_maps_what_waited_for_it():
+    lib = from_c(POINTS_CODE)
+    lib.declare(POINTS, options={"stack_new": {"returns": "callee"}, "moved": {"out": "by"}})
+    assert lib.mapped == []
+    point = lib.struct("point")
+    assert lib.norm1(point(1.0, 2.0)) == 3
+    middle = lib.middle(point(0.0, 2.0), point(2.0, 4.0))
+    assert (middle.x, middle.y) == (1, 3)
+    assert "by" in lib.unmapped["moved"]  # an option is wrong: struct() itself does not fail for that
+    assert "stack" in lib.unmapped["both"]  # it waits for the other class now
+    assert "stack_depth" in lib.unmapped
+    lib.handle("stack", free="stack_free")
+    made = lib.stack_new()
+    assert lib.stack_depth(made) == 0
+    assert lib.both(point(3.0, 0.0), made) == 3
+    lib.stack_free(made)
+    lib.stack_free(made)  # each object is freed once
+    with pytest.raises(ValueError):
+        lib.stack_depth(made)
+
+
+def test_what_waits_displaces_nothing_that_was_made_since():
+    lib = from_c(POINTS_CODE)
+    lib.declare(POINTS)
+    size = lib.struct("struct size { int n; }")
+    assert lib.size is size  # and not the function of the same name
+    point = lib.struct("struct point")
+    mine = lib.function("double norm1(const point *p)", doc="mine")
+    assert lib.norm1 is mine
+    lib.struct("struct point", name="other")
+    assert lib.norm1 is mine
+    assert lib.moved(lib.other(1.0, 1.0), 2.0).x == 3
+    assert lib.point is point
+
+
+def test_a_function_of_header_alone_says_so():
+    lib = from_c(TEXT, header="double add(double a, double b);")
+    with pytest.raises(AttributeError, match="of header= only types, enums and macros are used"):
+        _ = lib.add
+    assert not hasattr(lib, "subtract")

@@ -13,7 +13,7 @@ from cwrapjit.library import constants, types
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed
 from cwrapjit.library.mapping import Callback, Mapped, Mapper, python_name, refuse
 from cwrapjit.library.options import Options
-from cwrapjit.library.thunks import Unmapped
+from cwrapjit.library.thunks import Classless, Unmapped
 from cwrapjit.library.units import Pending, compile_together
 
 # Attributes of Library itself: a C name of these gets a "_" behind it.
@@ -47,6 +47,8 @@ class Core:
         self.classes: dict[types.Struct, Any] = {}  # Python's, by what they stand for
         self.frees: dict[str, Any] = {}  # the classes, by the C functions that free their objects
         self.descriptors: dict[types.Struct, Any] = {}  # structs that describe arrays
+        # What declare() could not map because a struct has no class yet: functions, options, names.
+        self._waiting: dict[types.Struct, list[tuple[FunctionDeclaration, dict[str, Any], str]]] = {}
         self._stubs: set[str] = set()  # functions that only raise, because they take callbacks
         self._gil = bool(gil)
         self.link = {  # what the Fortran compiler needs to find this library
@@ -155,6 +157,11 @@ class Core:
         reason = self.unmapped.get(name)
         if reason is not None:
             raise AttributeError(f"library {self.name!r}: {name} has no mapping: {reason}")
+        if self.header_function(name) is not None:
+            raise AttributeError(
+                f"library {self.name!r} has no attribute {name!r}: of header= only types, enums and macros "
+                "are used; give its text to declare() instead, or this declaration to function()"
+            )
         raise AttributeError(
             f"library {self.name!r} has no attribute {name!r}; nothing of this name is declared"
         )
@@ -243,6 +250,19 @@ class Core:
         mapped = self._map(found, options)
         made = compile_together(self, [mapped])[0]
         return self.keep(mapped.function.name, made) if keep else made
+
+    def class_made(self, struct: types.Struct) -> None:
+        """Maps the functions that declare() left out because this struct had no class yet."""
+        pending = Pending(self)
+        for found, own, name in self._waiting.pop(struct, ()):
+            attribute = self._attribute(own.get("name") or name)
+            taken = attribute in self._members or attribute in self._pending or attribute in self.variables
+            if taken or found.name not in self.unmapped:  # function() has made it, or the class has this name
+                continue
+            try:
+                self._declare_function(found, own, name, pending)
+            except (TypeError, ValueError) as error:  # an option's: declare() has raised these for the others
+                self.unmapped[found.name] = str(error)
 
     def add_variable(self, name: str, variable: Any) -> None:
         """Makes what variable.get() and variable.set(value) reach the attribute `name`."""
@@ -333,6 +353,8 @@ class Core:
             refuse(found)
             mapped = self._map(found, read)
         except (Unmapped, AttributeError, _cwrapjit.CompileError) as reason:
+            if isinstance(reason, Classless):
+                self._waiting.setdefault(reason.struct, []).append((found, own, name))
             self.unmapped[found.name] = str(reason)
             return
         self.unmapped.pop(found.name, None)

@@ -18,7 +18,7 @@ from cwrapjit.library.description import Argument, Dim, Function, Parameter, Res
 from cwrapjit.library.options import Options
 from cwrapjit.library.results import map_result, map_returned_data
 from cwrapjit.library.signatures import annotation, signature
-from cwrapjit.library.thunks import Thunk, Unmapped
+from cwrapjit.library.thunks import Classless, Thunk, Unmapped
 
 _POINTER_REASON = (
     "{name} is a pointer without dims: {type}{name}[n] says its size, out= or inout= that it is one number, "
@@ -154,7 +154,9 @@ class Mapper:
         if found is None:
             shown = types.show(struct)
             wanted = "struct()" if how == "by value" else "struct() or handle()"
-            raise Unmapped(f"{name} is {shown} {how}, which has no class: see {wanted} of the library")
+            raise Classless(
+                struct, f"{name} is {shown} {how}, which has no class: see {wanted} of the library"
+            )
         return found
 
     def _scalar(self, slot: Slot) -> Parameter:

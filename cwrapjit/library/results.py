@@ -15,7 +15,7 @@ from typing import Any
 
 from cwrapjit.library import expressions, types
 from cwrapjit.library.description import Dim, Parameter, Result
-from cwrapjit.library.thunks import Unmapped
+from cwrapjit.library.thunks import Classless, Unmapped
 
 OWNERS = ("callee", "argument", "instance", "none", "static")
 
@@ -76,8 +76,9 @@ def map_result(mapper: Any, is_status: bool) -> Result:
     elif isinstance(ctype, types.Struct):
         cls = mapper.library.classes.get(ctype)
         if cls is None:
-            raise Unmapped(
-                f"it returns {types.show(ctype)} by value, which has no class: see struct() of the library"
+            raise Classless(
+                ctype,
+                f"it returns {types.show(ctype)} by value, which has no class: see struct() of the library",
             )
         made = Result("struct", cls=cls)
     elif isinstance(ctype, types.Pointer):
@@ -95,8 +96,10 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     if isinstance(target, types.Struct):
         cls = mapper.library.classes.get(target)
         if cls is None:
-            raise Unmapped(
-                f"it returns a pointer to {types.show(target)}, which has no class: see struct() and handle()"
+            raise Classless(
+                target,
+                f"it returns a pointer to {types.show(target)}, "
+                "which has no class: see struct() and handle()",
             )
         made = Result("handle", cls=cls)
         if not returned.owner:  # it may point into any memory that the caller gives

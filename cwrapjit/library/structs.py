@@ -83,6 +83,7 @@ def define_struct(
         library.descriptors[ctype] = load("cwrapjit.library.descriptors").read(
             f"{library.name}.struct()", ctype, array
         )
+    library.class_made(ctype)
     return cls
 
 
@@ -111,6 +112,7 @@ def define_handle(
     if init is None:
         cls.__init__ = come_from_functions
     maker.finish(cls, ctype, init, methods, properties or {}, free)
+    library.class_made(ctype)
     return cls
 
 
@@ -125,6 +127,7 @@ def take(library: Any, cls: type) -> type[Instance]:
     if free:  # then this library's function frees each object once, too
         library.frees[free] = cls
     library.keep(cls.__name__, cls)
+    library.class_made(ctype)
     return cls
 
 

@@ -28,6 +28,14 @@ class Unmapped(Exception):
     """Why a declaration has no mapping."""
 
 
+class Classless(Unmapped):
+    """A struct has no Python class yet: struct() or handle() may still make one."""
+
+    def __init__(self, struct: Any, reason: str) -> None:
+        super().__init__(reason)
+        self.struct = struct
+
+
 @dataclasses.dataclass
 class Thunk:
     """The call of one function: the types, and the parameters (1 is the first) whose slot has an integer
