@@ -177,6 +177,12 @@ class Clearing:
         return False
 
 
+def test_a_text_without_thunks():
+    environment = _cwrapjit.library_environment("x")
+    with pytest.raises(ValueError, match="does not define t"):
+        _cwrapjit.compile_thunks(environment, "", ("t",))
+
+
 def test_descriptions_that_change_while_they_are_read():
     environment = _cwrapjit.library_environment("x")
     code, (address,) = _cwrapjit.compile_thunks(environment, "void t(void *slots) {}", ("t",))

@@ -148,8 +148,9 @@ compile_code(const thunk_request *request, library_code *code)
     }
     int result = report(request, status, &messages, &error);
     if (result == 0) {
-        result = request->optimize ? compile_there(request, code, &text)
-                                   : compile_here(request, code, text.data, names);
+        result = request->optimize
+                     ? compile_there(request, code, &text)
+                     : compile_here(request, code, text.data == NULL ? "" : text.data, names);
     }
     tj_names_free(names);
     tj_text_clear(&text);
