@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -260,13 +263,17 @@ def test_who_read_the_headers_can_be_seen(own_reader, monkeypatch):
         ("exit 0", ""),
         ("head -c 100000 /dev/urandom", ""),
         ("echo '# 1 \"x.h\" 1'; echo '# 99999999999 \"x.h\"'; echo '#define'; echo 'int f(int'", ""),
+        ("echo '# 1 \"x.h\" 1'; echo 'int f(int);'; echo '# 900000000 \"x.h\"'; echo 'int g(int);'", ""),
+        (r"""echo '# 1 "\xg\U0001F600\777" 1'""", ""),
+        ("printf '# %05000d \"x.h\" 1' 1", ""),
+        ("echo '#pragma pack(1)'; echo '# 1 \"x.h\" 1'; echo '#define MY_H'; echo '#define'", "needs a name"),
     ],
 )
 def test_a_compiler_that_fails_is_done_without(script, said, tmp_path, monkeypatch):
     path = tmp_path / "cc"
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
-    (tmp_path / "my.h").write_text("int abs(int x);\n")
+    (tmp_path / "my.h").write_text("#ifndef MY_H\n#define MY_H\nint abs(int x);\n#endif\n")
     monkeypatch.setattr(cwrapjit.config, "compiler", str(path))
     monkeypatch.setattr(headers, "_SECONDS", 1)
     lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path])
@@ -275,6 +282,78 @@ def test_a_compiler_that_fails_is_done_without(script, said, tmp_path, monkeypat
     if said:
         assert said in repr(lib)
         assert lib.abs(-3) == 3
+
+
+@pytest.mark.row("G07")
+def test_a_header_that_includes_itself_twice(reader, tmp_path):
+    (tmp_path / "twice.h").write_text('#include "twice.h"\n#include "twice.h"\nint abs(int x);\n')
+    lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path])
+    begin = time.monotonic()
+    refuses(cwrapjit.CompileError, lambda: lib.declare('#include "twice.h"'), "nested too deeply")
+    assert time.monotonic() - begin < 20  # not 2**200 messages of the compiler's
+
+
+def test_pragma_pack_ends_with_a_text_that_fails(reader):
+    lib = cwrapjit.library("a")
+    refuses(cwrapjit.CompileError, lambda: lib.declare("#pragma pack(push, 1)\n#error too bad"), "too bad")
+    assert lib.struct("struct s { char a; int b; };")(b=2).b == 2
+
+
+@needs_compiler
+def test_one_thread_at_a_time_reads(tmp_path, monkeypatch):
+    def lines_of(*args: Any) -> Any:
+        other.start()
+        other.join(0.2)
+        yield from given(*args)
+
+    (tmp_path / "my.h").write_text("int abs(int x);\n")
+    lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path])
+    other = threading.Thread(target=lib.declare, args=("#define LONG long\nLONG labs(LONG x);",))
+    given = headers.lines_of
+    monkeypatch.setattr(headers, "lines_of", lines_of)
+    lib.declare('#include "my.h"')
+    other.join()
+    assert (lib.abs(-2), lib.labs(-3)) == (2, 3)
+
+
+@needs_compiler
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_does_not_wait_for_a_thread_that_reads(tmp_path, monkeypatch):
+    def child() -> None:
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(20)
+            lib.declare("long labs(long x);")
+            os._exit(lib.labs(-3))
+        ended.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+    def lines_of(*args: Any) -> Any:
+        other.start()
+        other.join()
+        yield from given(*args)
+
+    (tmp_path / "my.h").write_text("int abs(int x);\n")
+    lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path])
+    ended: list[int] = []
+    other = threading.Thread(target=child)
+    given = headers.lines_of
+    monkeypatch.setattr(headers, "lines_of", lines_of)
+    lib.declare('#include "my.h"')
+    assert (ended, lib.abs(-2)) == ([3], 2)
+
+
+@needs_compiler
+def test_a_header_that_was_interrupted_is_read_again(monkeypatch):
+    def strike(*args: Any, **kwargs: Any) -> Any:
+        raise KeyboardInterrupt
+
+    lib = cwrapjit.library("c", libraries=["c"], header="#include <stddef.h>\ntypedef long number;")
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "run", strike)
+        with pytest.raises(KeyboardInterrupt):
+            lib.declare("number labs(number x);")
+    lib.declare("number labs(number x);")
+    assert lib.labs(-1) == 1
 
 
 @pytest.mark.row("G07")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
+import os
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -86,24 +88,32 @@ class Declarations:
             str, dict[Piece, bool]
         ] = {}  # types not read yet, by names in them; True: of header=
         self.foreign_enumerators: set[str] = set()
+        self._turns: dict[int, threading.RLock] = {}
+
+    @property
+    def turn(self) -> threading.RLock:
+        """The lock of whoever reads, by process: a forked child does not wait for threads that it has not."""
+        return self._turns.setdefault(os.getpid(), threading.RLock())
 
     # ---- reading -----------------------------------------------------------------------------------
 
     def read(self, text: str, file: str) -> Parsed:
         """All declarations of a text. CompileError with position and caret where it does not parse."""
-        plain = self._plain(text, file)
-        if "\n# " in plain:  # there are included files: faults in them are not the text's
-            every = list(pieces(plain, file))
-            self._read_pieces([each for each in every if each[2] != file], Parsed())
-            plain = _at_their_lines([each for each in every if each[2] == file])
         parsed = Parsed()
-        self._take(self._tree(pycparser().CParser(), plain, file, 1), parsed)
+        with self.turn:
+            plain = self._plain(text, file)
+            if "\n# " in plain:  # there are included files: faults in them are not the text's
+                every = list(pieces(plain, file))
+                self._read_pieces([each for each in every if each[2] != file], Parsed())
+                plain = _at_their_lines([each for each in every if each[2] == file])
+            self._take(self._tree(pycparser().CParser(), plain, file, 1), parsed)
         return parsed
 
     def read_each(self, text: str, file: str) -> Parsed:
         """As read(), but what does not parse ends in `failed`, and what stands around it is read."""
         parsed = Parsed()
-        self._read_pieces(pieces(self._plain(text, file), file), parsed)
+        with self.turn:
+            self._read_pieces(pieces(self._plain(text, file), file), parsed)
         return parsed
 
     def _read_pieces(self, found: Iterable[Piece], parsed: Parsed) -> None:
@@ -131,6 +141,10 @@ class Declarations:
 
     def fetch(self, names: Iterable[str]) -> None:
         """Reads what defines these names in foreign headers, if something does."""
+        with self.turn:
+            self._fetch(names)
+
+    def _fetch(self, names: Iterable[str]) -> None:
         wanted = [self._foreign.pop(name) for name in self._foreign.keys() & set(names)]
         before = self.in_foreign, self.in_header
         parser = pycparser().CParser() if wanted else None

@@ -17,7 +17,8 @@ from cwrapjit import _cwrapjit
 from cwrapjit._paths import backend_files
 
 _SECONDS = 60
-_MARK = re.compile(r'# (\d+) "((?:\\.|[^"\\])*)"(.*)')
+_MARK = re.compile(r'# (\d{1,9}) "((?:\\.|[^"\\])*)"(.*)')
+_ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _SPELLED = re.compile(r'#include(_next)?\s*(["<])([^">]*)')
 
 
@@ -30,11 +31,12 @@ def expanded(includes: Sequence[str], macros: Iterable[str], folders: Sequence[s
     found = _cwrapjit.optimizer()
     if not found["compiler"]:
         raise Failed(f"no compiler: {found['problem']}")
-    command = [*found["compiler"], "-E", "-dD", "-dI", "-w", "-x", "c", *(f"-I{each}" for each in folders)]
+    # Fatal: a header that includes itself twice would be refused 2**200 times otherwise.
+    command = [*found["compiler"], "-E", "-dD", "-dI", "-w", "-Wfatal-errors", "-x", "c"]
     name = os.path.basename(command[0])
     try:
         done = subprocess.run(
-            [*command, "-"],
+            [*command, *(f"-I{each}" for each in folders), "-"],
             input="\n".join([*macros, *includes, ""]).encode(errors="replace"),
             capture_output=True,
             timeout=_SECONDS,
@@ -108,7 +110,12 @@ def lines_of(said: str, origins: Origins, asked: bool) -> Iterator[tuple[str, in
 
 
 def _unescaped(path: str) -> str:
-    return path.encode().decode("unicode_escape").encode("latin-1").decode(errors="replace")
+    """Quotes and backslashes have a backslash in front, other bytes may be octal."""
+
+    def character(match: re.Match[bytes]) -> bytes:
+        return bytes([int(match[1], 8) & 0xFF]) if len(match[1]) == 3 else match[1]
+
+    return _ESCAPED.sub(character, path.encode()).decode(errors="replace")
 
 
 def system_folders() -> list[str]:

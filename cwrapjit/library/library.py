@@ -137,18 +137,18 @@ class Core:
 
     def attribute(self, name: str) -> Any:
         """What the library's attribute `name` is now."""
+        pending = self._pending.get(name)  # first: another thread may take it from there to _members
         if name in self.variables:
             return self.variables[name].get()
         if name in self._members:
             return self._members[name]
-        pending = self._pending.get(name)
         if pending is not None:
             made = pending.finish()
             for each in pending.mapped:
                 if self._pending.get(each) is pending:
-                    del self._pending[each]
                     if each in made:
                         self._members[each] = made[each]
+                    del self._pending[each]
             if name in self._members:  # another thread may have made it
                 return self._members[name]
         value = self.constant(name)
@@ -193,7 +193,8 @@ class Core:
             return None
         kept = self._macro_values.get(name)
         if kept is None or kept[0] is not macro:
-            value = constants.of_macro(preprocessor.expand(name), enumerators)
+            with self.declarations.turn:
+                value = constants.of_macro(preprocessor.expand(name), enumerators)
             kept = self._macro_values[name] = (macro, value)
         found: int | float | str | None = kept[1]
         return found
@@ -275,12 +276,19 @@ class Core:
 
     def _read_header(self) -> None:
         """Types, enums and macros of header= are known to all declarations."""
-        if not self._header_read:
-            object.__setattr__(self, "_header_read", True)
+        with self.declarations.turn:
+            if self._header_read:
+                return
+            self._header_read = True  # first: a header with an error is read once
             self.declarations.in_header = True
             try:
                 parsed = self.declarations.read_each(self._header, f"<{self.name} header>")
                 self._header_functions.update({each.name: each for each in parsed.functions})
+            except _cwrapjit.CompileError:
+                raise
+            except BaseException:  # such as Ctrl-C, while the compiler runs
+                self._header_read = False
+                raise
             finally:
                 self.declarations.in_header = False
 

@@ -23,6 +23,7 @@ _INCLUDE = re.compile(r'\s*(?:<([^<>"]+)>|"([^"]+)")')
 _COMPLEX = re.compile(r"\b(float|double)\s+complex\b|\bcomplex\s+(float|double)\b")
 _MAX_DEPTH = 100
 _MAX_EXPANSIONS = 20000  # replacements within one logical line
+_MOST_BLANK_LINES = 100_000  # in a header: more is a #line that skips some
 
 # Words of compilers that say nothing to us.
 _NOTHING = (
@@ -102,7 +103,12 @@ class Preprocessor:
     def run(self, text: str, file: str) -> str:
         """The text with its directives followed. Included files stand between `# line` marks."""
         out: list[str] = []
-        self._file(text, file, 0, out)
+        packed = self._packed
+        try:
+            self._file(text, file, 0, out)
+        except BaseException:
+            self._packed = packed
+            raise
         return "".join(out)
 
     def _file(self, text: str, file: str, depth: int, out: list[str]) -> None:
@@ -215,11 +221,11 @@ class Preprocessor:
     def _pack(self, words: list[str]) -> None:
         """#pragma pack(...)"""
         if words[0] == "push":
-            self._packed.append(self._packed[-1] or len(words) > 1)
+            self._packed = [*self._packed, self._packed[-1] or len(words) > 1]
         elif words[0] == "pop":
             self._packed = self._packed[:-1] or [False]
         else:
-            self._packed[-1] = bool(words[0])
+            self._packed = [*self._packed[:-1], bool(words[0])]
 
     def _include(self, includes: list[str], file: str, next_line: int, depth: int, out: list[str]) -> bool:
         """What #include lines that follow each other bring; whether that is anything."""
@@ -245,14 +251,15 @@ class Preprocessor:
         macros = [
             macro.definition(name) for name, macro in list(self.macros.items()) if name not in self._given
         ]
-        before = len(out)
+        end, before = len(out), (self.macros.copy(), self._given.copy(), self.own.copy(), self._packed)
         try:
             said = headers.expanded(lines, macros, self.include_dirs)
             self._table = self._after_compiler
             self._take_expanded(said, out)
         except (headers.Failed, PreprocessError) as reason:
             self.headers_by = f"cwrapjit: {reason}"
-            del out[before:]
+            del out[end:]
+            self.macros, self._given, self.own, self._packed = before
             return False
         finally:
             self._table = self.macros
@@ -271,7 +278,7 @@ class Preprocessor:
                     block = []
                 self._directive(directive[1] or "", directive[2], file, line)
             elif file and text.strip():
-                if file != current or line < next_line:
+                if file != current or not 0 <= line - next_line < _MOST_BLANK_LINES:
                     out.append(self._expand_block(block, current, next_line))
                     out.append(f'\n# {line} "{file}"\n')
                     block, current, next_line = [], file, line
@@ -290,14 +297,15 @@ class Preprocessor:
             if path not in self.once:
                 with open(path, encoding="utf-8", errors="replace") as stream:
                     text = stream.read()
-                before = len(out)
+                end, packed = len(out), self._packed
                 out.append(f'\n# 1 "{path}"\n')
                 try:
                     self._file(text, path, depth + 1, out)
                 except PreprocessError:
                     if folder not in system:
                         raise
-                    del out[before:]
+                    del out[end:]
+                    self._packed = packed
             return
 
     # ---- macros ------------------------------------------------------------------------------------
