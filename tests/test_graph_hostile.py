@@ -130,6 +130,50 @@ def test_attributes_that_are_new_at_each_look(mode: str) -> None:
     )
 
 
+@pytest.mark.parametrize("fault", ["twice", "another owner", "not an input", "a cycle"])
+def test_what_strikes_while_a_message_is_made_is_itself(fault: str) -> None:
+    class Struck(type(add)):  # type: ignore[misc]
+        def __str__(self) -> str:
+            raise KeyboardInterrupt
+
+    class Nameless(Variable):
+        @property
+        def name(self) -> Any:
+            return None
+
+        @name.setter
+        def name(self, value: Any) -> None:
+            pass
+
+    x, node = double("x"), Apply(Struck(), [double("x"), double("y")], [double])
+    z = Nameless(double, owner=node)
+    others = {"twice": [z], "another owner": [Nameless(double, owner=object())]}
+    node.outputs = [z, *others.get(fault, [])]
+    node.inputs = [x, {"not an input": Nameless(double), "a cycle": z}.get(fault, x)]
+    with pytest.raises(KeyboardInterrupt):
+        cwrapjit.link([x], z)
+
+
+@pytest.mark.parametrize("look", [1, 2])
+def test_names_of_a_template_that_go_away(look: int) -> None:
+    class Going(FilledOp):
+        looks = 0
+
+        @property
+        def c_var_names(self) -> Any:
+            Going.looks += 1
+            if Going.looks >= look:
+                raise AttributeError
+            return [["a", "b"], ["c"]]
+
+        def c_code(self, *args: Any) -> str:
+            return "%(c)s = %(a)s;"
+
+    x, y = double("x"), double("y")
+    with pytest.raises((cwrapjit.CompileError, NotImplementedError)):
+        cwrapjit.link([x, y], Going()(x, y))
+
+
 @pytest.mark.parametrize("depth", [300, 3000])
 @both_forms
 def test_deep_graphs(depth: int, mode: str) -> None:

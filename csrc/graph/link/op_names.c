@@ -8,8 +8,8 @@ static PyObject *
 ask_names(cwj_linking *link, const cwj_party *party)
 {
     PyObject *answer = NULL;
-    if (cwj_graph_attribute(party->object, "c_var_names", &answer) > 0 &&
-        PyCallable_Check(answer)) {
+    int found = cwj_graph_attribute(party->object, "c_var_names", &answer);
+    if (found == 0 || (found > 0 && PyCallable_Check(answer))) { /* 0: it has gone meanwhile */
         cwj_question question = {.method = "c_var_names", .required = true};
         Py_CLEAR(answer);
         cwj_ask(link, party, &question, &answer);

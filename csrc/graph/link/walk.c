@@ -45,7 +45,7 @@ static int
 refuse_pair(const cwj_walk_node *node, PyObject *variable, PyObject *error, const char *format)
 {
     PyObject *label = cwj_node_label(node->op, node->inputs);
-    PyObject *name = cwj_variable_label(variable);
+    PyObject *name = label == NULL ? NULL : cwj_variable_label(variable);
     if (name != NULL) {
         cwj_refuse_about(label, error, format, name, label);
         Py_DECREF(name);
