@@ -65,12 +65,14 @@ def _read_map(node: Node, name: str) -> Pairs:
 
 def _reach(start: Sequence[Any], *ways: Ways) -> list[Any]:
     """Return the variables at the start, and all that these ways lead to."""
-    found, pending = list(start), list(start)
+    found: list[Any] = [*start]
+    pending: list[Any] = [*start]
     seen = {id(v) for v in start}
     while pending:
         key = id(pending.pop())
         for way in ways:
-            for other in reversed(way.get(key, ())):
+            others: list[Any] = way.get(key, [])
+            for other in reversed(others):
                 if id(other) not in seen:
                     seen.add(id(other))
                     found.append(other)
