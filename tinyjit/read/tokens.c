@@ -90,7 +90,8 @@ void tj_tokens_clear(tj_tokens *tokens)
 
 bool tj_word_among(const char *word, size_t length, const char *words)
 {
-    bool has_text = length > 0 && !memchr(word, 0, length); /* a NUL stands in no list, but ends it */
+    bool has_text =
+        length > 0 && !memchr(word, 0, length); /* a NUL stands in no list, but ends it */
     const char *at = has_text ? strchr(words, *word) : NULL;
     for (; at; at = strchr(at + 1, *word))
         if ((at == words || at[-1] == ' ') && !strncmp(at, word, length) &&
