@@ -38,7 +38,8 @@
  *           invoke.c        calling it
  *
  * ready/    the C of the ready types and ops: see ready.h
- * plan.c    what a plan owns; attributes.c  what other people's objects have and take
+ * plan.c    what a plan owns; attributes.c  what other people's objects have and take;
+ * entries.c what compiled code calls of all this
  */
 #ifndef CWJ_GRAPH_PLAN_H
 #define CWJ_GRAPH_PLAN_H
