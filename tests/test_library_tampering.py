@@ -213,3 +213,32 @@ def test_descriptions_that_change_while_they_are_read():
         f = _cwrapjit.wrap_function(gone)
         assert f.__doc__ == "".join(word)
         assert f() is None
+
+
+def test_no_metaclass_is_asked_in_the_middle(lib):
+    small, big = lib.struct("small"), lib.struct("big")
+    asked = []
+
+    class Meta(type(small)):  # type: ignore[misc]
+        def __getattribute__(cls, name: str) -> Any:
+            asked.append(name)
+            return type.__getattribute__(cls, name)
+
+    class Derived(small, metaclass=Meta):
+        pass
+
+    value, holder = Derived(x=3.0), big()
+    for kind in "inside", "pointer":
+        member = _cwrapjit.Field(big.__cwrapjit_layout__, "member", 0, kind, of=Derived)
+        asked.clear()
+        member.__set__(holder, value)
+        assert member.__get__(holder).x == 3.0
+        assert "__cwrapjit_layout__" not in asked
+
+
+def test_memory_of_a_struct_holds_no_objects(lib):
+    layout = lib.struct("big").__cwrapjit_layout__
+    for dtype in "O", [("a", "i8"), ("b", "O")]:
+        for kind in "array", "data":
+            with pytest.raises(ValueError, match="no Python objects"):
+                _cwrapjit.Field(layout, "member", 0, kind, dtype, (1,))

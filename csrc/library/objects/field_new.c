@@ -119,7 +119,14 @@ parse_dtype(field_object *self, PyObject *dtype)
         return 0;
     }
     self->type = PyUnicode_Check(dtype) ? cwj_library_type_find(dtype) : NULL;
-    return PyArray_DescrConverter(dtype, &self->descr) ? 0 : -1;
+    if (!PyArray_DescrConverter(dtype, &self->descr)) {
+        return -1;
+    }
+    if (PyDataType_REFCHK(self->descr)) {
+        PyErr_Format(PyExc_ValueError, "Field: %R: C's memory has no Python objects", dtype);
+        return -1;
+    }
+    return 0;
 }
 
 PyObject *

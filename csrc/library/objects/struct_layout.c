@@ -95,17 +95,22 @@ cwj_layouts_agree(const cwj_struct_layout *a, const cwj_struct_layout *b)
                       PyUnicode_Compare(a->fields, b->fields) == 0);
 }
 
-/* New reference, or NULL, perhaps with an exception. Most classes have it themselves. */
+/* What the class or a base of it has; new reference, or NULL, perhaps with an exception. No metaclass
+ * is asked: its Python code could end what a call has taken already. */
 static PyObject *
-layout_attribute(PyObject *cls)
+layout_attribute(PyTypeObject *cls)
 {
     static PyObject *name; /* interned: for good */
+    PyObject *layout = NULL, *bases = cls->tp_mro;
     if (name == NULL && (name = PyUnicode_InternFromString("__cwrapjit_layout__")) == NULL) {
         return NULL;
     }
-    PyObject *own = ((PyTypeObject *)cls)->tp_dict;
-    PyObject *layout = own == NULL ? NULL : PyDict_GetItemWithError(own, name);
-    return layout != NULL ? Py_NewRef(layout) : PyObject_GetAttr(cls, name);
+    Py_ssize_t count = bases == NULL ? 0 : PyTuple_GET_SIZE(bases);
+    for (Py_ssize_t i = 0; i < count && layout == NULL && !PyErr_Occurred(); i++) {
+        PyObject *own = ((PyTypeObject *)PyTuple_GET_ITEM(bases, i))->tp_dict;
+        layout = own == NULL ? NULL : PyDict_GetItemWithError(own, name);
+    }
+    return Py_XNewRef(layout);
 }
 
 /* False for a class that was given the layout of another: what calls rely on must not be
@@ -122,17 +127,16 @@ is_for(cwj_struct_layout *layout, PyObject *cls)
 cwj_struct_layout *
 cwj_layout_of(PyObject *cls)
 {
-    PyObject *layout = PyType_Check(cls) ? layout_attribute(cls) : NULL;
+    PyObject *layout = PyType_Check(cls) ? layout_attribute((PyTypeObject *)cls) : NULL;
     if (layout != NULL && cwj_is_layout(layout) && cwj_is_instance_type((PyTypeObject *)cls) &&
         is_for((cwj_struct_layout *)layout, cls)) {
         return (cwj_struct_layout *)layout;
     }
     Py_XDECREF(layout);
-    if (PyErr_Occurred() && !cwj_clear_expected(PyExc_AttributeError, NULL)) {
-        return NULL;
+    if (!PyErr_Occurred()) {
+        PyErr_Format(PyExc_TypeError, "%R is no class that struct() or handle() of a library made",
+                     cls);
     }
-    PyErr_Format(PyExc_TypeError, "%R is no class that struct() or handle() of a library made",
-                 cls);
     return NULL;
 }
 
