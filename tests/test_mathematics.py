@@ -31,7 +31,7 @@ def needs_a_compiler() -> None:
 
 
 def in_both_tiers(
-    expression: str, dtype: Any, *arrays: Any, header: str = "", output: Any = None, include_dirs: Any = ()
+    expression: str, dtype: Any, *arrays: Any, header: str = "", output: Any = None, **options: Any
 ) -> Any:
     """The values of a C expression of x, y, ..., after a look at both tiers' bits."""
     names = "xyz"[: len(arrays)]
@@ -47,8 +47,8 @@ def in_both_tiers(
             signature=", ".join(f"{name}()" for name in names) + " -> output()",
             Ccode_slice_eval={(*types, result): text},
             header=header,
-            include_dirs=include_dirs,
             optimize=tier,
+            **options,
         )
         given = [np.asarray(array, dtype) for array in arrays]
         f(*given)
@@ -301,6 +301,40 @@ def test_however_they_are_called(header: str, expression: str) -> None:
     rng = np.random.default_rng(8)
     x, y = rng.normal(size=(2, 5000)) * 4
     in_both_tiers(expression, F8, x, y, header=header)
+
+
+@pytest.mark.row("K19")
+def test_a_library_with_functions_of_its_own(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "own.c").write_text("double pow(double x, double y) { return 42 + 0 * x * y; }")
+    library = tmp_path / "libown.so"
+    subprocess.run(
+        [compiler(), "-shared", "-fPIC", "-fno-builtin", "-o", library, tmp_path / "own.c"], check=True
+    )
+    x = np.array([1.5, 2.5])
+    for call in ("pow(x, 3)", "pow(x, 2.2)", "pow(x, y)", "__builtin_pow(x, 2)"):
+        assert in_both_tiers(call, F8, x, x, libraries=[library]).tolist() == [42, 42]
+    powers = in_both_tiers("powf(x, 3)", F4, x, libraries=[library])
+    equal(powers, of_libm("pow", F4, x, [3, 3]))
+
+
+@pytest.mark.row("K19")
+def test_libm_among_the_libraries_changes_nothing() -> None:
+    text = "({ errno = 0; volatile double z = pow(x, 2); z = errno; })"  # these functions do not set it
+    assert in_both_tiers(text, F8, [1e300], header="#include <errno.h>", libraries=["m"]) == 0
+
+
+@pytest.mark.row("K19")
+def test_messages_have_the_usual_names() -> None:
+    def define(text: str) -> Any:
+        return cwrapjit.function("f", signature="x() -> y()", Ccode_slice_eval={F8: text})
+
+    with pytest.raises(cwrapjit.CompileError, match="got 'pow'") as caught:
+        define("item__y() = 2 pow(item__x(), 2); return true;")
+    assert caught.value.offset == 15
+    with pytest.raises(cwrapjit.CompileError, match="is a ';' missing at the end of line 1"):
+        define("double z = 1\npow(z, 2); return true;")
+    found = define("int floor; item__y() = 2; return true;").diagnose()
+    assert not any("cwj_" in warning.msg for warning in found)
 
 
 @pytest.mark.row("K19")

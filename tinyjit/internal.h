@@ -137,6 +137,7 @@ struct tj_environment {
     void **libraries; /* owned: handles of dlopen */
     size_t nlibraries;
     tj_unit *sources_unit;            /* owned, or NULL */
+    bool own_mathematics; /* see tj_environment_has_mathematics() */
     tj_lines *lines; /* owned: the sources', or NULL */
     bool lines_known; /* they have been asked for */
     const char *const *host_prefixes; /* borrowed, NULL-terminated, or NULL */
@@ -180,8 +181,13 @@ bool tj_environment_speaks(const tj_environment *environment, const tj_symbol *s
 
 /* ---- mathematics.c ----------------------------------------------------- */
 
-/* A function of mathematics.h by the name that the prelude gives it, "cwj_pow", or NULL. */
-const void *tj_mathematical_function(const char *name);
+/* A function of mathematics.h by the name that <math.h> gives it, "cwj_pow", or NULL. */
+const void *tj_mathematical_function(const char *name, size_t length);
+/* The usual name of function i of these, "pow"; NULL behind the last. */
+const char *tj_mathematical_name(size_t i);
+/* Do the sources or the libraries have one of these functions of their own? Then no function of
+ * mathematics.h is used. Compile lock held. */
+bool tj_environment_has_mathematics(const tj_environment *environment);
 
 /* ---- pages.c ----------------------------------------------------------- */
 

@@ -85,7 +85,7 @@ static bool is_sound(const tj_unit *unit)
            shared == tj_unit_symbol(unit, "cwj_check_shared") && *shared == 0x600dc0deu;
 }
 
-/* <tgmath.h> says cwj_pow, which need not be exact here: the compiler knows better. */
+/* <tgmath.h> says cwj_pow. */
 static const char usual_names[] =
     "#define cwj_pow pow\n#define cwj_powf powf\n#define cwj_fmin fmin\n#define cwj_fminf fminf\n"
     "#define cwj_fmax fmax\n#define cwj_fmaxf fmaxf\n#define cwj_fdim fdim\n#define cwj_fdimf "
@@ -101,7 +101,10 @@ void tj_build_write(const tj_build *build, tj_text *text)
         tj_compiler_hide_builtins(text);
     if (tj_compiler_sees_environment(build->text))
         tj_text_puts(text, "#define CWJ_SEES_EXCEPTIONS\n");
-    tj_text_puts(text, build->fastmath ? usual_names : tj_mathematics());
+    /* Checks speak of the text as it is; with fastmath the compiler knows better. */
+    bool usual =
+        build->kind != TJ_JOB_CODE || build->fastmath || environment_of(build)->own_mathematics;
+    tj_text_puts(text, usual ? usual_names : tj_mathematics());
     tj_text_puts(text, build->text);
     if (build->kind == TJ_JOB_CODE)
         tj_text_puts(text, self_check);

@@ -166,13 +166,25 @@ static bool is_about_host(const char *text)
     return text[0] == '\'' && has(text, "' undeclared") && starts_like_host(text + 1);
 }
 
+/* The functions that <math.h> of this package renames have their usual names again. */
+static void put_usual_names(tj_text *out, const char *text)
+{
+    static const char prefix[] = "'cwj_";
+    const size_t length = sizeof prefix - 1;
+    for (const char *at; (at = strstr(text, prefix)); text = at + length) {
+        bool renamed = tj_mathematical_function(at + 1, strcspn(at + 1, "'"));
+        tj_text_add(out, text, (size_t)(at - text) + (renamed ? 1 : length));
+    }
+    tj_text_puts(out, text);
+}
+
 static void write_text(tj_text *out, const parts *found)
 {
     static const char missing_return[] = "function might return no value: 'cwj_";
     if (!strncmp(found->text, missing_return, sizeof missing_return - 1))
         tj_text_puts(out, "this code can end without a return statement");
     else
-        tj_text_puts(out, found->text);
+        put_usual_names(out, found->text);
     if (found->including) {
         tj_text_puts(out, " (in a file included from ");
         tj_text_add(out, found->including, found->including_length);

@@ -217,6 +217,13 @@ static tj_status copy_options(tj_environment *environment, const tj_environment_
     return environment->offer ? TJ_OK : tj_fail_no_memory(error);
 }
 
+static void look_for_mathematics(tj_environment *environment)
+{
+    tj_compile_lock();
+    environment->own_mathematics = tj_environment_has_mathematics(environment);
+    tj_compile_unlock();
+}
+
 static tj_status fill(tj_environment *environment, const tj_environment_options *options,
                       tj_messages *messages, tj_error *error)
 {
@@ -227,8 +234,10 @@ static tj_status fill(tj_environment *environment, const tj_environment_options 
         status = check_macros(environment, messages, error);
     if (!status)
         status = open_libraries(environment, options->libraries, error);
+    look_for_mathematics(environment);
     if (!status && environment->sources && environment->sources[0])
         status = add_sources(environment, messages, error);
+    look_for_mathematics(environment);
     return status;
 }
 

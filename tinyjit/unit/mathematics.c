@@ -30,10 +30,19 @@ static const tj_symbol functions[] = {
     {"cwj_fdimf", (const void *)call_cwj_fdimf, true},
 };
 
-const void *tj_mathematical_function(const char *name)
+enum {
+    COUNT = sizeof functions / sizeof *functions
+};
+
+const void *tj_mathematical_function(const char *name, size_t length)
 {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (!strcmp(functions[i].name, name))
+    for (size_t i = 0; i < COUNT; i++)
+        if (!strncmp(functions[i].name, name, length) && !functions[i].name[length])
             return functions[i].address;
     return NULL;
+}
+
+const char *tj_mathematical_name(size_t i)
+{
+    return i < COUNT ? functions[i].name + strlen("cwj_") : NULL;
 }

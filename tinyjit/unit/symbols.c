@@ -91,7 +91,7 @@ static void *open_libm(void)
 
 static const void *ask_loader(const char *name)
 {
-    const void *address = tj_mathematical_function(name);
+    const void *address = tj_mathematical_function(name, strlen(name));
     if (!address)
         address = dlsym(RTLD_DEFAULT, name);
     if (!address && open_libm())
@@ -211,10 +211,26 @@ static const void *library_symbol(const tj_environment *environment, const char 
 /* Not the embedding program's. */
 static const void *other_symbol(const tj_environment *environment, const char *name, bool again)
 {
+    if (environment->own_mathematics && tj_mathematical_function(name, strlen(name)))
+        name += strlen("cwj_");
     const void *address = source_symbol(environment, name);
     if (!address)
         address = library_symbol(environment, name);
     return address ? address : tj_process_symbol(name, again);
+}
+
+bool tj_environment_has_mathematics(const tj_environment *environment)
+{
+    const char *name;
+    for (size_t i = 0; (name = tj_mathematical_name(i)); i++) {
+        const void *address = source_symbol(environment, name);
+        if (!address)
+            address = library_symbol(environment, name);
+        if (address &&
+            address != tj_process_symbol(name, true)) /* libm may be one of the libraries */
+            return true;
+    }
+    return false;
 }
 
 bool tj_environment_find(const tj_environment *environment, const char *name, bool again,
