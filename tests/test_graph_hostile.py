@@ -13,6 +13,7 @@ from helpers import refuses
 
 import cwrapjit
 import cwrapjit.graph as cg
+from cwrapjit import _cwrapjit
 
 MODES = ("struct", "function")
 both_forms = pytest.mark.parametrize("mode", MODES)
@@ -370,3 +371,11 @@ def test_link_takes_no_nonsense() -> None:
         refuses(error, lambda options=options: cwrapjit.link([x, y], z, **options), word)
     refuses(TypeError, lambda: cwrapjit.link(), "missing required argument", "inputs")
     refuses(ValueError, lambda: cwrapjit.link([x, y], []), "no outputs")
+
+
+@pytest.mark.parametrize("number", [-1, 13, 16, 17, 18, 21, 24, 256, 2**31 - 1])
+def test_filters_of_types_that_are_no_scalars(number: int) -> None:
+    """What a filter makes of a number has room for a complex128: not for clongdouble, nor for objects."""
+    refuses(ValueError, lambda: _cwrapjit.make_filter(number, -1, int, str), f"not for type {number}")
+    refuses(ValueError, lambda: _cwrapjit.read_scalar(number, 1), f"not for type {number}")
+    assert _cwrapjit.make_filter(number, 1, list, str)(1) == "1"

@@ -104,12 +104,25 @@ PyDoc_STRVAR(
     "filter(value, strict, allow_downcast) for arrays of a NumPy type number and rank, or\n"
     "(ndim -1) for numbers of class cls; slow takes what has to be converted.");
 
+/* Is it a type number of what a npy_cdouble has room for? If not: an exception. */
+static bool
+is_scalar_type(int type, const char *who)
+{
+    bool fits =
+        type >= 0 && PyTypeNum_ISNUMBER(type) && type != NPY_LONGDOUBLE && type != NPY_CLONGDOUBLE;
+    if (!fits) {
+        PyErr_Format(PyExc_ValueError, "%s: not for type %d", who, type);
+    }
+    return fits;
+}
+
 static PyObject *
 make_filter(PyObject *Py_UNUSED(extension), PyObject *args)
 {
     int type, ndim;
     PyObject *cls, *slow;
-    if (!PyArg_ParseTuple(args, "iiOO:make_filter", &type, &ndim, &cls, &slow)) {
+    if (!PyArg_ParseTuple(args, "iiOO:make_filter", &type, &ndim, &cls, &slow) ||
+        (ndim < 0 && !is_scalar_type(type, "make_filter()"))) {
         return NULL;
     }
     _Static_assert(TYPE == 0 && NDIM == 1 && CLASS == 2 && SLOW == 3, "the order of the tuple");
@@ -132,10 +145,9 @@ read_scalar(PyObject *Py_UNUSED(extension), PyObject *args)
     if (!PyArg_ParseTuple(args, "iO:read_scalar", &type, &object)) {
         return NULL;
     }
-    if (!PyTypeNum_ISNUMBER(type) || type == NPY_LONGDOUBLE || type == NPY_CLONGDOUBLE) {
-        return PyErr_Format(PyExc_ValueError, "read_scalar(): not for type %d", type);
-    }
-    return cwj_scalar_read(object, type, &value) < 0 ? NULL : cwj_scalar_make(type, &value);
+    return !is_scalar_type(type, "read_scalar()") || cwj_scalar_read(object, type, &value) < 0
+               ? NULL
+               : cwj_scalar_make(type, &value);
 }
 
 PyDoc_STRVAR(declared_names_doc, "declared_names(who, text, name, /)\n--\n\n"
