@@ -484,3 +484,42 @@ def test_a_function_of_header_alone_says_so():
     with pytest.raises(AttributeError, match="of header= only types, enums and macros are used"):
         _ = lib.add
     assert not hasattr(lib, "subtract")
+
+
+CONSTANTS = [
+    "1<<31", "(1<<31)>>3", "(1<<31)/2", "(1<<31)-1", "(1<<31)|1", "(1<<30)*2-1", "2147483647*2",
+    "-2147483647-1", "~0", "-7/2", "-7%2", "0x80000000", "-0x80000000", "~0xFFFFFFFF", "0xFFFFFFFF&~1",
+    "1L<<40", "1u<<31", "0xFFFFFFFFu+1", "0u-1", "-1U", "0777", "'a'", "'\\377'", "(1<<31)<0",
+]  # fmt: skip
+FLOATS = ["0.1f", "1.5f", "-3.3F", "0.1", "1e39f", "16777217.0f"]
+
+
+def test_constants_have_the_values_that_c_gives_them():
+    wanted = from_c(
+        "".join(f"long long i{k}(void) {{ return {each}; }}\n" for k, each in enumerate(CONSTANTS))
+        + "".join(f"double f{k}(void) {{ return {each}; }}\n" for k, each in enumerate(FLOATS))
+    )
+    lib = from_c(TEXT)
+    lib.declare("".join(f"#define I{k} ({each})\n" for k, each in enumerate(CONSTANTS)))
+    lib.declare("".join(f"#define F{k} {each}\n" for k, each in enumerate(FLOATS)))
+    for k, each in enumerate(CONSTANTS):
+        assert (each, getattr(lib, f"I{k}")) == (each, wanted.function(f"long long i{k}(void)")())
+    for k, each in enumerate(FLOATS):
+        assert (each, getattr(lib, f"F{k}")) == (each, wanted.function(f"double f{k}(void)")())
+    lib.declare("enum { HIGH = 1 << 31, SHIFTED = (1 << 31) >> 3, LOW = HIGH - 1, HEX = 0x80000000 };")
+    assert (lib.HIGH, lib.SHIFTED, lib.LOW, lib.HEX) == (-(2**31), -(2**28), 2**31 - 1, 2**31)
+
+
+@pytest.mark.parametrize(
+    "text", ["1/0", "7%0", "1/0+3", "1<<40", "1<<-1", "18446744073709551616", "9223372036854775807+1"]
+)
+def test_what_c_gives_no_value_is_no_constant(text):
+    lib = from_c(TEXT)
+    lib.declare(f"#define NUMBER ({text})\n")
+    assert not hasattr(lib, "NUMBER")
+
+
+def test_conditions_are_computed_in_64_bits():
+    lib = from_c(TEXT)
+    lib.declare("#if (1 << 40) > 0 && (1 || 1 / 0)\ndouble add(double a, double b);\n#endif\n")
+    assert lib.mapped == ["add"]

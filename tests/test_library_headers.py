@@ -241,6 +241,16 @@ def test_a_header_that_is_not_there_is_left_out(reader):
     assert "headers read by cwrapjit: " in repr(lib)
 
 
+@pytest.mark.parametrize("text", ["#include <no/such.h>", "\n#define A 1\n#include <no/such.h>\n"])
+def test_a_header_that_is_all_one_asks_for_must_be_there(text, reader):
+    lib = cwrapjit.library("c", libraries=["c"])
+    with pytest.raises(cwrapjit.CompileError, match=r"include file 'no/such\.h' not found") as caught:
+        lib.declare(text)
+    assert caught.value.lineno == text.rstrip().count("\n") + 1
+    lib.declare("#include <stddef.h>")  # and the next text is read as ever
+    assert lib.function("int abs(int x)")(-3) == 3
+
+
 @needs_compiler
 def test_who_read_the_headers_can_be_seen(own_reader, monkeypatch):
     lib = cwrapjit.library("c")

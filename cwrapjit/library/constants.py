@@ -5,6 +5,7 @@ Expressions come as syntax trees of pycparser or, in #if, as text; both follow C
 
 from __future__ import annotations
 
+import ctypes
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ _LEVELS = [
     level.split() for level in ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
 ]
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_SUFFIXED = re.compile(r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)([uUlL]*)(?![\w.])")
 _MAX_BITS = 128
 
 
@@ -71,6 +73,17 @@ def apply(op: str, a: int, b: int) -> int:
     return int(value)
 
 
+def is_in_int(value: int) -> bool:
+    return -(2**31) <= value < 2**31
+
+
+def apply_to_ints(op: str, a: int, b: int) -> int:
+    """a op b of two numbers that are `int` in C, where 1 << 31 is the most negative one."""
+    if op in ("<<", ">>") and not 0 <= b < 32:
+        raise NotConstant(f"a shift of an int by {b}")
+    return ctypes.c_int32(apply(op, a, b)).value
+
+
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul,
     "&": operator.and_, "|": operator.or_, "^": operator.xor,
@@ -107,10 +120,13 @@ def _of_tree(node: Any, names: Mapping[str, int]) -> int:
         value = _of_tree(node.expr, names)
         if node.op in "-~" and _is_unsigned(node.expr):
             raise NotConstant("unsigned arithmetic")
-        return int(_UNARY[node.op](value))
+        value = int(_UNARY[node.op](value))
+        return value if is_in_int(value) or not _is_int(node, names) else ctypes.c_int32(value).value
     if kind == "BinaryOp" and (node.op in _OPERATIONS or node.op in ("/", "%", "<<", ">>")):
         left, right = _of_tree(node.left, names), _of_tree(node.right, names)
         value = apply(node.op, left, right)
+        if not is_in_int(value) and _is_int(node, names):
+            return apply_to_ints(node.op, left, right)
         if (min(left, right, value) < 0 or value >= 2**32) and _is_unsigned(node):
             raise NotConstant("unsigned arithmetic")
         return value
@@ -120,6 +136,16 @@ def _of_tree(node: Any, names: Mapping[str, int]) -> int:
     if kind == "Cast":
         return _cast(node.to_type, _of_tree(node.expr, names))
     raise NotConstant("the expression is not one of integers and + - * / %")
+
+
+def _is_int(node: Any, names: Mapping[str, int]) -> bool:
+    """Whether all numbers in it are of the type int, so that what is too large for that wraps around."""
+    kind = type(node).__name__
+    if kind == "Constant":
+        return "char" in node.type or (node.value[-1] not in "uUlL" and integer(node.value) < 2**31)
+    if kind == "ID":
+        return is_in_int(names[node.name])
+    return kind != "Cast" and all(_is_int(each, names) for _, each in node.children())
 
 
 def _is_unsigned(node: Any) -> bool:
@@ -143,9 +169,15 @@ def _cast(node: Any, value: int) -> int:
 
 
 class _Reader:
-    """Reads an expression in text; unknown names are 0, as in #if."""
+    """Reads an expression in text; unknown names are 0, as in #if.
 
-    def __init__(self, text: str) -> None:
+    in_if: all of it is computed in 64 bits, and what stands behind && and ?: may divide by zero.
+    ints: all of it is of the type int.
+    """
+
+    def __init__(self, text: str, *, in_if: bool = False, ints: bool = False) -> None:
+        self.in_if = in_if
+        self.apply = apply_to_ints if ints else apply
         self.tokens: list[tuple[str, str]] = []
         at = 0
         text = text.strip()
@@ -191,9 +223,9 @@ class _Reader:
             op = self.peek()
             self.at += 1
             right = self.binary(level + 1)
-            if op in ("/", "%") and right == 0:
+            if self.in_if and op in ("/", "%") and right == 0:
                 right = 1  # && or ?: may leave this branch out
-            value = apply(op, value, right)
+            value = self.apply(op, value, right)
         return value
 
     def unary(self) -> int:
@@ -212,21 +244,22 @@ class _Reader:
             self.take(")")
             return value
         if text in "+-~!":
-            return int(_UNARY[text](self.unary()))
+            value = int(_UNARY[text](self.unary()))
+            return self.apply("+", value, 0)
         raise NotConstant(f"{text!r} is not expected")
 
 
 def evaluate_condition(text: str) -> bool:
     """The value of what stands behind #if, its macros replaced."""
     try:
-        return bool(_Reader(text).whole())
+        return bool(_Reader(text, in_if=True).whole())
     except RecursionError:
         raise NotConstant("the expression is nested too deeply") from None
 
 
 # 1.5f, -(1e999), (double)2.5L
 _DOUBLE = re.compile(
-    r"(?:\(\s*double\s*\)\s*)?([-+])?\s*(\()?\s*((?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?)[fFlL]*\s*(?(2)\))"
+    r"(?:\(\s*double\s*\)\s*)?([-+])?\s*(\()?\s*((?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?)([fFlL]*)\s*(?(2)\))"
 )
 _STRING = re.compile(r'\s*(?:u8)?"((?:\\.|[^"\\])*)"')
 
@@ -243,21 +276,23 @@ def of_macro(body: str, names: Mapping[str, int]) -> int | float | str | None:
         return found
     number = _DOUBLE.fullmatch(text)
     if number is not None and not number[3].isdigit():
-        return float((number[1] or "") + number[3])
+        value = float((number[1] or "") + number[3])
+        return ctypes.c_float(value).value if number[4] in ("f", "F") else value
     try:
-        reader = _Reader(
-            re.sub(r"[A-Za-z_]\w*", lambda match: _value_of(match[0], names), _no_suffixes(text))
+        plain = re.sub(r"[A-Za-z_]\w*", lambda match: _value_of(match[0], names), _no_suffixes(text))
+        ints = not any(match[2] for match in _SUFFIXED.finditer(text)) and all(
+            int(each) < 2**31 for each in re.findall(r"\d+", plain)
         )
-        return _wrapped(reader.whole(), text)
+        return _wrapped(_Reader(plain, ints=ints).whole(), text)
     except (ValueError, RecursionError):
         return None
 
 
 def _wrapped(value: int, text: str) -> int | None:
     """The value of an expression with unsigned numbers, which wrap around; None where that is not clear."""
-    suffixes = [each.lower() for each in re.findall(r"(?<![\w.])(?:0[xX][0-9a-fA-F]+|\d+)([uUlL]+)", text)]
+    suffixes = [match[2].lower() for match in _SUFFIXED.finditer(text) if match[2]]
     if not any("u" in each for each in suffixes):
-        return value
+        return _of_plain_numbers(value, text)
     bits = 64 if any("l" in each for each in suffixes) else 32
     if 0 <= value < (1 << bits) and not re.search(r"[-~]", text):
         return value
@@ -266,6 +301,20 @@ def _wrapped(value: int, text: str) -> int | None:
     ):
         return None
     return value % (1 << bits)
+
+
+def _of_plain_numbers(value: int, text: str) -> int | None:
+    """The same where no number says that it is unsigned: large ones in hexadecimal are."""
+    bits = 0
+    for digits, _ in _SUFFIXED.findall(text):
+        number = integer(digits)
+        if number >= 2**64:
+            return None
+        if digits[0] == "0" and (number >= 2**63 or 2**31 <= number < 2**32):
+            bits = max(bits, 64 if number >= 2**63 else 32)
+    if bits and value < 0:
+        value %= 1 << bits
+    return value if value < 2 ** (64 if bits == 64 else 63) and value >= -(2**63) else None
 
 
 def _value_of(word: str, names: Mapping[str, int]) -> str:

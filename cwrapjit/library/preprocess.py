@@ -240,7 +240,11 @@ class Preprocessor:
         before = len(out)
         if depth or not self._include_by_compiler(wanted, out):
             for name, quoted in wanted:
-                self._include_by_ourselves(name, quoted, file, depth, out)
+                found = self._include_by_ourselves(name, quoted, file, depth, out)
+                if not found and not depth and self._asks:  # it is all that the user wants
+                    lines = self.files[file].split("\n")
+                    line = next((at for at, each in enumerate(lines, 1) if name in each), next_line)
+                    raise PreprocessError(f"include file {name!r} not found", file, line)
         if len(out) == before:
             return False
         out.append(f'\n# {next_line + 1} "{file}"\n')
@@ -286,8 +290,8 @@ class Preprocessor:
                 next_line = line + 1
         out.append(self._expand_block(block, current, next_line))
 
-    def _include_by_ourselves(self, name: str, quoted: bool, file: str, depth: int, out: list[str]) -> None:
-        """A file that is not found is left out, and so is one of the system's that is too much for us."""
+    def _include_by_ourselves(self, name: str, quoted: bool, file: str, depth: int, out: list[str]) -> bool:
+        """Whether the file is found. One of the system's that is too much for us is left out."""
         system = headers.system_folders()
         for folder in [os.path.dirname(file)] * quoted + self.include_dirs + system:
             path = os.path.join(folder, name)
@@ -306,7 +310,8 @@ class Preprocessor:
                         raise
                     del out[end:]
                     self._packed = packed
-            return
+            return True
+        return False
 
     # ---- macros ------------------------------------------------------------------------------------
 
