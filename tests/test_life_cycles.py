@@ -94,6 +94,27 @@ def test_a_function_dropped_during_its_call_ends_it(optimize: str) -> None:
     assert alive() is None
 
 
+AT_THE_END = """
+import builtins
+import cwrapjit
+
+class Late:
+    def __del__(self):
+        print(repr(self.function))
+
+builtins.late = Late()
+builtins.late.function = cwrapjit.function("f", signature="x() -> y()",
+                                           Ccode_slice_eval={float: "item__y() = 1; return true;"})
+"""
+
+
+@pytest.mark.row("G05")
+def test_a_function_shows_itself_at_the_end_of_the_process() -> None:
+    """Nothing can be imported any more then; what words the parameters usually is imported late."""
+    done = python(AT_THE_END)
+    assert "<cwrapjit.Function f(" in done.stdout and not done.stderr
+
+
 @pytest.mark.row("G05")
 def test_a_function_is_redefined_during_its_call() -> None:
     m = cwrapjit.module("t", header="int usleep(unsigned int);\n")

@@ -96,7 +96,10 @@ function_repr(PyObject *op)
 {
     cwj_function_object *self = (cwj_function_object *)op;
     PyObject *signature = get_python_signature(op, NULL), *repr = NULL;
-    PyObject *text = signature == NULL ? NULL : PyObject_Str(signature);
+    PyObject *text = signature != NULL ? PyObject_Str(signature)
+                     : cwj_clear_expected(PyExc_ImportError, NULL) /* at the end of the process */
+                         ? PyUnicode_FromString("(...)")
+                         : NULL;
     PyObject *space = text == NULL ? NULL : PyUnicode_FromString(" ");
     PyObject *words = space == NULL ? NULL : PyUnicode_Split(text, NULL, -1);
     PyObject *line =
