@@ -309,6 +309,21 @@ def test_pragma_pack_ends_with_a_text_that_fails(reader):
     assert lib.struct("struct s { char a; int b; };")(b=2).b == 2
 
 
+def test_a_failure_is_seen_where_nobody_waits_for_children(tmp_path, monkeypatch):
+    path = tmp_path / "cc"
+    path.write_text("#!/bin/sh\necho 'x.c:1: error: no' >&2; exit 3\n")
+    path.chmod(0o755)
+    (tmp_path / "my.h").write_text("int abs(int x);\n")
+    monkeypatch.setattr(cwrapjit.config, "compiler", str(path))
+    lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path])
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        lib.declare('#include "my.h"')
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert lib.abs(-3) == 3
+
+
 @needs_compiler
 def test_one_thread_at_a_time_reads(tmp_path, monkeypatch):
     def lines_of(*args: Any) -> Any:

@@ -46,8 +46,8 @@ def expanded(includes: Sequence[str], macros: Iterable[str], folders: Sequence[s
         raise Failed(f"{name} did not end within {_SECONDS} s") from None
     except (OSError, ValueError) as error:  # ValueError: a folder's name has a NUL
         raise Failed(f"{name} cannot be run: {error}") from None
-    if done.returncode:
-        said = re.search(r"error: .*", done.stderr.decode(errors="replace"))
+    said = re.search(r"error: .*", done.stderr.decode(errors="replace"))
+    if done.returncode or said:  # where SIGCHLD is ignored, all processes seem to end well
         raise Failed(f"{name}: {said[0] if said else f'it ended with {done.returncode}'}")
     return done.stdout.decode(errors="replace").replace("\r\n", "\n")
 
