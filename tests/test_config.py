@@ -275,3 +275,13 @@ def test_show_config(capsys: pytest.CaptureFixture[str]) -> None:
         assert word in shown
     paths = re.findall(r"(/\S+libtcc\S*\.so\S*)", shown)
     assert paths and os.path.exists(paths[0])
+
+
+def test_repr_shows_each_setting() -> None:
+    shown = repr(cwrapjit.config)
+    names = [name for name in vars(type(cwrapjit.config)) if not name.startswith("_")]
+    settings = [
+        name for name in names if name != "compiled_graphs" and not callable(getattr(cwrapjit.config, name))
+    ]
+    assert {"optimize", "threads", "compiler", "processes", "debug", "compile_memory"} <= {*settings}
+    assert all(f" {name}={getattr(cwrapjit.config, name)!r}" in shown for name in settings)

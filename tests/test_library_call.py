@@ -746,3 +746,10 @@ def test_units(unit):
     with pytest.raises(cwrapjit.CompileError) as info:
         _cwrapjit.compile_thunks(unit, "int t(void) {\n return x; }", ["t"])
     assert info.value.filename == "<cwrapjit wrapped>" and info.value.lineno == 2
+
+
+def test_the_package_that_is_called_shows_what_it_takes() -> None:
+    """cwrapjit.library is a package that makes a Library when it is called."""
+    shown = inspect.signature(cwrapjit.library)
+    assert shown == inspect.signature(cwrapjit.library.Library)
+    assert {"name", "libraries", "sources", "header", "debug"} <= set(shown.parameters)

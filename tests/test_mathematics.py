@@ -367,6 +367,22 @@ def test_a_written_module_has_the_same_numbers(tmp_path: pathlib.Path) -> None:
     np.testing.assert_array_equal(built.f(x, y), f(x, y))
 
 
+@pytest.mark.row("K19", "U09")
+def test_a_written_module_that_sees_exceptions() -> None:
+    """Its floor() is libm's, as in memory: it raises none."""
+    m = cwrapjit.module("exceptions", "", "#include <fenv.h>")
+    m.function(
+        "f",
+        signature="x() -> output()",
+        Ccode_slice_eval={F8: "item__output() = floor(item__x()); return true;"},
+    )
+    source = io.StringIO()
+    m.write(source)
+    assert source.getvalue().index("#define CWJ_SEES_EXCEPTIONS") < source.getvalue().index(
+        "#define CWJ_INLINE"
+    )
+
+
 # ---- vectors ------------------------------------------------------------------------------------------
 
 

@@ -200,21 +200,28 @@ fill_getset(void)
 
 /* ---- the type ---------------------------------------------------------- */
 
+/* Adds " name=value" to the text, which it takes. */
+static PyObject *
+add_setting(PyObject *text, PyObject *self, cwj_setting which)
+{
+    PyObject *value = text == NULL ? NULL : cwj_config_value(self, which);
+    PyObject *longer =
+        value == NULL ? NULL : PyUnicode_FromFormat("%U %s=%R", text, settings[which].name, value);
+    Py_XDECREF(value);
+    Py_XDECREF(text);
+    return longer;
+}
+
 static PyObject *
 config_repr(PyObject *self)
 {
-    PyObject *text = NULL;
-    PyObject *optimize = cwj_config_value(self, CWJ_SETTING_OPTIMIZE);
-    PyObject *threads = optimize == NULL ? NULL : cwj_config_value(self, CWJ_SETTING_THREADS);
-    PyObject *compiler = threads == NULL ? NULL : cwj_config_value(self, CWJ_SETTING_COMPILER);
-    if (compiler != NULL) {
-        text = PyUnicode_FromFormat("<cwrapjit.config optimize=%R threads=%R compiler=%R>",
-                                    optimize, threads, compiler);
+    PyObject *text = PyUnicode_FromString("<cwrapjit.config");
+    for (int i = 0; i < CWJ_NSETTINGS; i++) {
+        text = add_setting(text, self, (cwj_setting)i);
     }
-    Py_XDECREF(optimize);
-    Py_XDECREF(threads);
-    Py_XDECREF(compiler);
-    return text;
+    PyObject *whole = text == NULL ? NULL : PyUnicode_FromFormat("%U>", text);
+    Py_XDECREF(text);
+    return whole;
 }
 
 static void

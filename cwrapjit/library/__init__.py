@@ -1,4 +1,4 @@
-"""C and Fortran libraries as Python functions; see cwrapjit.library().
+"""C and Fortran libraries as Python functions: help(cwrapjit.library.Library) is the manual.
 
 The package is what `cwrapjit.library` names, so it can be called: that makes a Library.
 """
@@ -20,6 +20,12 @@ __all__ = ["Library"]
 class _Package(ModuleType):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.Library(*args, **kwargs)
+
+    @property
+    def __signature__(self) -> Any:
+        import inspect
+
+        return inspect.signature(self.Library)
 
     def __getattr__(self, name: str) -> Any:
         if name != "Library":

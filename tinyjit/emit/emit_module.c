@@ -207,6 +207,16 @@ static bool has_include(const tj_piece *header)
     return header->text && strstr(header->text, "include");
 }
 
+/* Functions of the header get them, too. */
+static void emit_mathematics(const char *header, tj_text *text)
+{
+    tj_text_puts(text, "\n#if defined __GNUC__ && !defined __FAST_MATH__\n");
+    if (header && strstr(header, "fenv"))
+        tj_text_puts(text, "#define CWJ_SEES_EXCEPTIONS\n");
+    tj_text_puts(text, tj_mathematics());
+    tj_text_puts(text, "#endif\n\n");
+}
+
 tj_status tj_emit_module(const char *name, const char *doc, const char *comment,
                          const char *call_path, int nspecs, const tj_spec *const *specs,
                          const char *const *docs, tj_text *text)
@@ -218,9 +228,7 @@ tj_status tj_emit_module(const char *name, const char *doc, const char *comment,
     tj_text_puts(text, top);
     tj_text_puts(text, call_path);
     tj_text_puts(text, redirect);
-    tj_text_puts(text, "\n#if defined __GNUC__ && !defined __FAST_MATH__\n");
-    tj_text_puts(text, tj_mathematics());
-    tj_text_puts(text, "#endif\n\n");
+    emit_mathematics(nspecs > 0 ? specs[0]->header.text : NULL, text);
     if (nspecs > 0)
         emit_header(&specs[0]->header, text);
     for (int i = 0; i < nspecs && status == TJ_OK && !file.failed; i++) {
