@@ -585,3 +585,11 @@ def test_nor_by_the_macro_of_a_file(macro: str, word: str, hidden: str) -> None:
     y = cg.elementwise("v", f"({{ {macro}; v; }})", support_code=hidden)(v)
     for result in (y, y + v):
         refuses(cj.CompileError, lambda result=result: cj.link([v], result, optimize="off"), word)
+
+
+@pytest.mark.parametrize("text", ['"x"', "&a", "sin", "&sin", 'a > 1 ? "x" : "y"', "(struct {int x;}){1}"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int32"])
+def test_an_expression_that_is_no_number_is_refused(text: str, dtype: str) -> None:
+    op = cg.elementwise("a", text, dtype, headers=["<math.h>"])
+    for v in (cg.float64("v"), cg.ndarray("float64", 1)("v")):
+        refuses(cj.CompileError, lambda v=v: cj.link([v], op(v), optimize="off"), "Elementwise")

@@ -92,6 +92,9 @@ def _result(expression: str, dtype: str) -> str:
     inner = f"({expression}\n)" if "//" in expression else f"({expression})"
     if dtype == "bool":
         return f"{inner} != 0"
+    if not dtype.startswith("complex"):
+        # libtcc casts a pointer to a double. To `+` it is none, and in ?: a function is a pointer.
+        inner = f"(+(1 ? {inner} : 1))"
     if dtype == "float16":
         return f"npy_half_to_float(npy_float_to_half((float){inner}))"
     return inner if dtype.startswith("complex") else f"({c_type(dtype)}){inner}"
@@ -115,7 +118,9 @@ def _body(steps: Sequence[Step], operands: dict[int, _Value], target: str) -> li
     last = steps[-1]
     if last.dtype == "float16":
         expression = last.expression + ("\n" if "//" in last.expression else "")
-        return lines + _step_lines(last, values, f"{target} = npy_float_to_half((float)({expression}))")
+        return lines + _step_lines(
+            last, values, f"{target} = npy_float_to_half((float)(+(1 ? ({expression}) : 1)))"
+        )
     return lines + _step_lines(last, values, f"{target} = {_result(last.expression, last.dtype)}")
 
 
