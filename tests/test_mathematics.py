@@ -315,6 +315,10 @@ def test_a_library_with_functions_of_its_own(tmp_path: pathlib.Path) -> None:
         assert in_both_tiers(call, F8, x, x, libraries=[library]).tolist() == [42, 42]
     powers = in_both_tiers("powf(x, 3)", F4, x, libraries=[library])
     equal(powers, of_libm("pow", F4, x, [3, 3]))
+    for libraries, number in (([library], 0), (["m"], 1)):  # a written module calls them, too
+        source = io.StringIO()
+        cwrapjit.module("m", libraries=libraries).write(source)
+        assert source.getvalue().count("#define pow ") == number
 
 
 @pytest.mark.row("K19")

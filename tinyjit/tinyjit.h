@@ -292,10 +292,10 @@ tj_status tj_emit_loops(const tj_spec *spec, const tj_profile *profiles, bool al
 /* Appends the source of a standalone extension module for these functions,
  * which share one header (the first spec's). call_path is the text of the call
  * path (NUL-terminated); docs[i] may be NULL; comment is plain text for the
- * top of the file (how to build) or NULL. */
-tj_status tj_emit_module(const char *name, const char *doc, const char *comment,
-                         const char *call_path, int nspecs, const tj_spec *const *specs,
-                         const char *const *docs, tj_text *text);
+ * top of the file (how to build) or NULL; environment is the functions', or NULL. */
+tj_status tj_emit_module(const tj_environment *environment, const char *name, const char *doc,
+                         const char *comment, const char *call_path, int nspecs,
+                         const tj_spec *const *specs, const char *const *docs, tj_text *text);
 
 /* ---- compiling --------------------------------------------------------- */
 

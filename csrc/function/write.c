@@ -106,8 +106,8 @@ emit(PyObject *self, PyObject *held, size_t count, const tj_spec **specs, const 
     if (comment_text == NULL || name_text == NULL) {
         goto done;
     }
-    if (tj_emit_module(name_text, docs[count], comment_text, cwj_call_path_text, (int)count, specs,
-                       docs, &text) != TJ_OK) {
+    if (tj_emit_module(cwj_module_data_of(self)->environment->tj, name_text, docs[count],
+                       comment_text, cwj_call_path_text, (int)count, specs, docs, &text) != TJ_OK) {
         PyErr_NoMemory();
         goto done;
     }

@@ -522,8 +522,8 @@ static void test_module(void)
     const tj_spec *specs[] = {&spec};
     const char *docs[] = {"says \"inner\""};
     tj_text text = {0};
-    CHECK(tj_emit_module("m", "doc", "a comment */ that goes on", "/* call path */\n", 1, specs,
-                         docs, &text) == TJ_OK);
+    CHECK(tj_emit_module(NULL, "m", "doc", "a comment */ that goes on", "/* call path */\n", 1,
+                         specs, docs, &text) == TJ_OK);
     CHECK_HAS(text.data, "* / that goes on");
     CHECK_HAS(text.data, "inner(a, b, *, out=None, scale=1, text=None, count=...)\\n--\\n\\nsays");
     CHECK_HAS(text.data, "PyMODINIT_FUNC PyInit_m(void)");

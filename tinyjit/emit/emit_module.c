@@ -217,9 +217,9 @@ static void emit_mathematics(const char *header, tj_text *text)
     tj_text_puts(text, "#endif\n\n");
 }
 
-tj_status tj_emit_module(const char *name, const char *doc, const char *comment,
-                         const char *call_path, int nspecs, const tj_spec *const *specs,
-                         const char *const *docs, tj_text *text)
+tj_status tj_emit_module(const tj_environment *environment, const char *name, const char *doc,
+                         const char *comment, const char *call_path, int nspecs,
+                         const tj_spec *const *specs, const char *const *docs, tj_text *text)
 {
     tj_status status = TJ_OK;
     tj_text file = {0};
@@ -228,7 +228,8 @@ tj_status tj_emit_module(const char *name, const char *doc, const char *comment,
     tj_text_puts(text, top);
     tj_text_puts(text, call_path);
     tj_text_puts(text, redirect);
-    emit_mathematics(nspecs > 0 ? specs[0]->header.text : NULL, text);
+    if (!environment || !environment->own_mathematics)
+        emit_mathematics(nspecs > 0 ? specs[0]->header.text : NULL, text);
     if (nspecs > 0)
         emit_header(&specs[0]->header, text);
     for (int i = 0; i < nspecs && status == TJ_OK && !file.failed; i++) {
