@@ -8,6 +8,7 @@ import itertools
 import math
 import pathlib
 import subprocess
+import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -443,3 +444,21 @@ void loop(double *restrict out, const double *restrict in, const double *restric
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "loop.c:5:" in done.stderr and "loop vectorized" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("optimize", ["off", "eager"])
+@pytest.mark.parametrize("name", ["pow", "fmin", "fdim", "round"])
+def test_a_macro_of_the_users_takes_the_place_of_a_function(name, optimize):
+    def define(header):
+        code = {np.float64: f"item__y() = {name}(item__x(), 2); return true;"}
+        function = cwrapjit.function(
+            "f", signature="x() -> y()", header=header, Ccode_slice_eval=code, optimize=optimize
+        )
+        assert function(5.0) == 12
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # none, as from any other <math.h>, where it is no macro
+        define(f"#define {name}(a, b) ((a) + (b) + 5)")
+    if optimize == "off":
+        with pytest.warns(cwrapjit.CompileWarning, match="MINE redefined"):
+            define(f"#define MINE 1\n#define MINE 2\n#define {name}(a, b) ((a) + (b) + 5)")

@@ -96,9 +96,23 @@ static bool has(const char *text, const char *part)
 
 /* ---- which kind it is --------------------------------------------------- */
 
+/* "pow redefined": in the <math.h> of others it is no macro that could be. */
+static bool redefines_function(const char *text)
+{
+    static const char wording[] = " redefined";
+    size_t length = strcspn(text, " ");
+    if (strcmp(text + length, wording) != 0)
+        return false;
+    const char *name;
+    for (size_t i = 0; (name = tj_mathematical_name(i)); i++)
+        if (!strncmp(name, text, length) && !name[length])
+            return true;
+    return false;
+}
+
 static bool says_nothing(const char *text)
 {
-    return has(text, "static storage ignored for redefinition") ||
+    return redefines_function(text) || has(text, "static storage ignored for redefinition") ||
            has(text, "implicit-function-declaration");
 }
 
