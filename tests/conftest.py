@@ -12,6 +12,8 @@ import leaks
 import pytest
 from helpers import compiler
 
+import cwrapjit
+
 # hypothesis keeps files of its own; they do not belong into the checkout.
 os.environ.setdefault(
     "HYPOTHESIS_STORAGE_DIRECTORY", os.path.join(tempfile.gettempdir(), "cwrapjit-hypothesis")
@@ -106,6 +108,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 @pytest.fixture(autouse=True)
 def _leak_tests_are_marked(request: pytest.FixtureRequest) -> None:
     leaks.in_leak_test = request.node.get_closest_marker("leak") is not None
+
+
+@pytest.fixture(autouse=True)
+def _settings_go_back() -> Iterator[None]:
+    """What a test sets in cwrapjit.config follows its environment variable again: monkeypatch would write down
+    what that said."""
+    yield
+    for name in ("optimize", "threads", "compiler", "processes", "debug", "compile_memory"):
+        setattr(cwrapjit.config, name, None)
 
 
 @pytest.fixture

@@ -24,10 +24,8 @@ OVER = (MemoryError, "limit of 64 MiB", "cwrapjit.config.compile_memory", "$CWRA
 
 
 @pytest.fixture
-def limited() -> Any:
+def limited() -> None:
     cwrapjit.config.compile_memory = LIMIT
-    yield
-    cwrapjit.config.compile_memory = None
 
 
 def open_descriptors() -> set[str]:

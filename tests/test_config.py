@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -107,10 +106,8 @@ def test_none_is_the_outer_default() -> None:
 
 
 @pytest.fixture
-def config() -> Iterator[Any]:
-    yield cwrapjit.config
-    for name in ("optimize", "threads", "compiler", "processes", "debug"):
-        setattr(cwrapjit.config, name, None)
+def config() -> Any:
+    return cwrapjit.config
 
 
 @pytest.mark.row("N25i")
