@@ -112,8 +112,8 @@ def _leak_tests_are_marked(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(autouse=True)
 def _settings_go_back() -> Iterator[None]:
-    """What a test sets in cwrapjit.config follows its environment variable again: monkeypatch would write down
-    what that said."""
+    """What a test sets in cwrapjit.config follows its environment variable again: monkeypatch would write
+    down what that said."""
     yield
     for name in ("optimize", "threads", "compiler", "processes", "debug", "compile_memory"):
         setattr(cwrapjit.config, name, None)
