@@ -193,15 +193,6 @@ def the_class_of_an_array_for_a_library(strike: Strike) -> Any:
     return LIB.sum(ar(3).view(subclass(np.ndarray, __class__=property(lambda _: strike(np.ndarray)))))
 
 
-@case
-def the_layout_of_a_subclass(strike: Strike) -> Any:
-    def look(cls: Any, name: str) -> Any:
-        found = type.__getattribute__(cls, name)
-        return strike(found) if name == "__cwrapjit_layout__" else found
-
-    return subclass(type(PAIR), __getattribute__=look)("Sub", (PAIR,), {})(x=1, y=2.0)
-
-
 # ---- graphs ----------------------------------------------------------------------------------------
 
 
