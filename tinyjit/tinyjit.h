@@ -465,7 +465,7 @@ tj_status tj_template_fill(const char *text, size_t length, const tj_binding *bi
 typedef struct tj_declarations {
     char *typedefs; /* owned: the typedefs and definitions of structs, unions, enums */
     char *members;  /* owned: the variables, as a struct could have them */
-    char **names;   /* owned: the variables */
+    char **names;   /* owned: the variables; NULL where there are none */
     size_t nnames;
 } tj_declarations;
 

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         PROMISE(strlen(found.typedefs) == size && strlen(found.members) == size);
         for (size_t i = 0; i < found.nnames; i++)
             PROMISE(strstr(text, found.names[i]));
-        PROMISE(found.names[found.nnames] == NULL);
+        PROMISE((found.names != NULL) == (found.nnames > 0));
     } else {
         PROMISE(messages.count > 0);
     }
