@@ -19,7 +19,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from helpers import refuses
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from leaks import keeps_nothing
 
 import cwrapjit
@@ -846,6 +846,9 @@ WORDS = (
 
 @settings(max_examples=150)
 @given(st.lists(st.sampled_from([*WORDS, "\n", "\n"]), max_size=14))
+@example(["integer", "(", "real(8)"])
+@example(["type", ":", "\n", "n", "\n", "x", "subroutine", "type"])
+@example(["n", ":", "end", "module", "type"])
 def test_no_text_surprises_the_reader(words):
     try:
         fortran_parse.parse(" ".join(words), {})

@@ -67,12 +67,22 @@ def _line(node: Any) -> int:
     return int(item.span[0]) if item is not None else 0
 
 
+def _say_nothing(message: str, item: object = None) -> None:
+    pass
+
+
 def _tree(text: str, free: bool | None = None) -> Any:
     """fparser's tree of a text in free or fixed form; None: as it looks. Its tables of symbols are in one
     place for all texts: one at a time."""
     reader = load("fparser.common.readfortran").FortranStringReader(text, ignore_comments=True)
     if free is not None:
         reader.set_format(load("fparser.common.sourceinfo").FortranFormat(free, False))
+
+    def refuse(message: str, item: object = None) -> None:
+        raise load("fparser.two.utils").FortranSyntaxError(reader, message)
+
+    # What its own methods log they look up beyond the text's last line, and after errors they exit.
+    reader.error, reader.info, reader.warning = refuse, _say_nothing, _say_nothing
     return load("fparser.two.parser").ParserFactory().create(std="f2008")(reader)
 
 
@@ -308,7 +318,7 @@ class Reader:
 
     def _units(self) -> list[Any]:
         """The program units of the text; parts of a module may stand alone."""
-        wrong = load("fparser.two.utils").FortranSyntaxError
+        wrong = load("fparser.two.utils").FparserException  # an InternalError for "integer(", too
         try:
             return list(_tree(self.text).content)
         except wrong as error:
