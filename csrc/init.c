@@ -18,6 +18,7 @@
 #include "graph/link/link.h"
 #include "graph/objects/graph_object.h"
 #include "graph/ready/ready.h"
+#include "kernel/kernel.h"
 #include "library/library.h"
 
 /* ---- functions of the extension module --------------------------------- */
@@ -63,8 +64,8 @@ extension_exec(PyObject *extension)
     if (_import_array() < 0 || cwj_add_errors(extension, state) < 0 ||
         cwj_add_config(extension, state) < 0 || cwj_add_function_type(extension, state) < 0 ||
         cwj_add_module_type(extension, state) < 0 || cwj_add_graph_types(extension, state) < 0 ||
-        cwj_add_library_types(extension, state) < 0 || cwj_add_filters(extension) < 0 ||
-        cwj_add_link(extension) < 0) {
+        cwj_add_library_types(extension, state) < 0 || cwj_add_kernel_types(extension) < 0 ||
+        cwj_add_filters(extension) < 0 || cwj_add_link(extension) < 0) {
         return -1;
     }
     return PyModule_AddStringConstant(extension, "__version__", TJ_VERSION);

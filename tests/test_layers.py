@@ -1,7 +1,8 @@
 """The plan of the C code: who may include and call whom, in csrc/ and tinyjit/.
 
-Arrows point down: the front ends (function, graph, library) stand side by side on csrc/base, and all of csrc/
-stands on tinyjit's two public headers. What two files need of each other belongs into a third one below both.
+Arrows point down: the front ends (function, graph, library, kernel) stand side by side on csrc/base, and all
+of csrc/ stands on tinyjit's two public headers. What two files need of each other belongs into a third one
+below both.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-FRONT_ENDS = ("function", "graph", "library")
+FRONT_ENDS = ("function", "graph", "library", "kernel")
 # Headers that ship with the package, for what compiled code and csrc/ agree on.
 SHIPPED = re.compile(r"(\.\./)+cwrapjit/include/cwj_\w+\.h")
 

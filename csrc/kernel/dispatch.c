@@ -1,0 +1,517 @@
+/* dispatch.c: type cwrapjit._cwrapjit.Dispatch, one callable for many: which one, the types of the
+ * arguments say.
+ *
+ * A call looks at each argument for its type number (arrays, NumPy's scalars) or its kind
+ * (Python's numbers, None), and finds the callable that was made for these in a short list.
+ * Where there is none, `resolve` makes it. What it calls gets the very arguments of the call, so a
+ * compiled function costs some ten nanoseconds more behind a Dispatch than alone.
+ *
+ * The GIL guards the list. A call holds what it calls, and the entries' memory is never
+ * looked at once Python code may have run.
+ */
+#include "kernel/kernel.h"
+
+#include "base/errors.h"
+
+#include <structmember.h>
+
+enum {
+    MOST_ARGUMENTS = 32, /* of a call that is kept */
+    MOST_ENTRIES = 128   /* then the list begins anew at its oldest entry */
+};
+
+/* What one argument is. Numeric types alone are told by their number. */
+enum {
+    KEY_OTHER, /* anything else: such a call is resolved each time */
+    KEY_NONE,
+    KEY_BOOL, /* Python's numbers */
+    KEY_INT,
+    KEY_FLOAT,
+    KEY_COMPLEX,
+    KEY_ARRAY = 32, /* + type number */
+    KEY_SCALAR = 64 /* + type number: a scalar of NumPy's */
+};
+
+typedef struct {
+    PyObject *target;  /* owned */
+    PyObject *kwnames; /* owned tuple, or NULL */
+    Py_ssize_t npositional;
+    Py_ssize_t nkeys; /* positional, then keywords */
+    unsigned char keys[MOST_ARGUMENTS];
+} dispatch_entry;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *resolve;        /* owned; NULL: the method of a subclass */
+    dispatch_entry **entries; /* owned, each of them too; the usual ones come forward */
+    int nentries;
+    int capacity;
+    int oldest; /* what goes next when the list is full */
+    PyObject *dict; /* owned: __name__, __doc__, and what a subclass has */
+    PyObject *weakrefs;
+} dispatch_object;
+
+/* ---- types of arguments ------------------------------------------------- */
+
+static PyTypeObject *scalar_types[NPY_HALF + 1]; /* NumPy's own, which never go */
+
+static int
+is_numeric(int type_num)
+{
+    return (type_num >= NPY_BOOL && type_num <= NPY_CLONGDOUBLE) || type_num == NPY_HALF;
+}
+
+static int
+key_of_scalar(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    for (int t = NPY_HALF; t >= 0; t--) { /* doubles are met before integers */
+        if (scalar_types[t] == type) {
+            return KEY_SCALAR + t;
+        }
+    }
+    return KEY_OTHER;
+}
+
+static int
+key_of_other(PyObject *object)
+{
+    if (object == Py_None) {
+        return KEY_NONE;
+    }
+    if (PyArray_IsScalar(object, Generic)) {
+        return key_of_scalar(object);
+    }
+    if (PyBool_Check(object)) {
+        return KEY_BOOL;
+    }
+    return PyLong_Check(object)      ? KEY_INT
+           : PyFloat_Check(object)   ? KEY_FLOAT
+           : PyComplex_Check(object) ? KEY_COMPLEX
+                                     : KEY_OTHER;
+}
+
+static inline int
+key_of(PyObject *object)
+{
+    if (PyArray_Check(object)) {
+        const PyArrayObject *array = (PyArrayObject *)object;
+        int type_num = PyArray_TYPE(array);
+        return is_numeric(type_num) && PyArray_ISNOTSWAPPED(array) ? KEY_ARRAY + type_num
+                                                                   : KEY_OTHER;
+    }
+    if (PyFloat_CheckExact(object)) {
+        return KEY_FLOAT;
+    }
+    return PyLong_CheckExact(object) ? KEY_INT : key_of_other(object);
+}
+
+/* Fills keys. Returns 0 where the call is none that can be kept. */
+static inline int
+read_keys(unsigned char *keys, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs > MOST_ARGUMENTS) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < nargs; i++) {
+        int key = key_of(args[i]);
+        if (key == KEY_OTHER) {
+            return 0;
+        }
+        keys[i] = (unsigned char)key;
+    }
+    return 1;
+}
+
+/* ---- the list ----------------------------------------------------------- */
+
+/* Names of keywords are interned where Python code calls by name; others are only resolved again. */
+static int
+same_names(PyObject *one, PyObject *other)
+{
+    if (one == other) {
+        return 1;
+    }
+    if (one == NULL || other == NULL || PyTuple_GET_SIZE(one) != PyTuple_GET_SIZE(other)) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(one); i++) {
+        if (PyTuple_GET_ITEM(one, i) != PyTuple_GET_ITEM(other, i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static inline int
+fits(const dispatch_entry *entry, const unsigned char *keys, Py_ssize_t npositional,
+     Py_ssize_t nkeys, PyObject *kwnames)
+{
+    return entry->npositional == npositional && entry->nkeys == nkeys &&
+           memcmp(entry->keys, keys, (size_t)nkeys) == 0 && same_names(entry->kwnames, kwnames);
+}
+
+/* Borrowed, or NULL: nothing was made for these. */
+static inline PyObject *
+find_target(dispatch_object *self, const unsigned char *keys, Py_ssize_t npositional,
+            Py_ssize_t nkeys, PyObject *kwnames)
+{
+    for (int i = 0; i < self->nentries; i++) {
+        dispatch_entry *entry = self->entries[i];
+        if (fits(entry, keys, npositional, nkeys, kwnames)) {
+            if (i > 0) {
+                self->entries[i] = self->entries[i - 1];
+                self->entries[i - 1] = entry;
+            }
+            return entry->target;
+        }
+    }
+    return NULL;
+}
+
+static void
+free_entry(dispatch_entry *entry)
+{
+    if (entry != NULL) {
+        PyObject *target = entry->target, *kwnames = entry->kwnames;
+        PyMem_Free(entry);
+        Py_XDECREF(kwnames);
+        Py_XDECREF(target);
+    }
+}
+
+static int
+make_room(dispatch_object *self)
+{
+    if (self->nentries < self->capacity) {
+        return 0;
+    }
+    int capacity = self->capacity == 0 ? 4 : 2 * self->capacity;
+    dispatch_entry **entries =
+        PyMem_Realloc(self->entries, (size_t)capacity * sizeof(dispatch_entry *));
+    if (entries == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->entries = entries;
+    self->capacity = capacity;
+    return 0;
+}
+
+/* Keeps target. Returns 0, or -1 with MemoryError. */
+static int
+keep(dispatch_object *self, PyObject *target, const unsigned char *keys, Py_ssize_t npositional,
+     Py_ssize_t nkeys, PyObject *kwnames)
+{
+    dispatch_entry *dropped = NULL;
+    dispatch_entry *entry = PyMem_Malloc(sizeof(*entry));
+    if (entry == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    *entry = (dispatch_entry){Py_NewRef(target), Py_XNewRef(kwnames), npositional, nkeys, {0}};
+    memcpy(entry->keys, keys, (size_t)nkeys);
+    if (self->nentries == MOST_ENTRIES) {
+        dropped = self->entries[self->oldest];
+        self->entries[self->oldest] = entry;
+        self->oldest = (self->oldest + 1) % MOST_ENTRIES;
+    } else if (make_room(self) == 0) {
+        self->entries[self->nentries++] = entry;
+    } else {
+        free_entry(entry);
+        return -1;
+    }
+    free_entry(dropped); /* may run Python code, so it comes last */
+    return 0;
+}
+
+/* All that is kept goes; no entry is seen by whoever frees an object of theirs. */
+static void
+drop_entries(dispatch_object *self)
+{
+    dispatch_entry **entries = self->entries;
+    int nentries = self->nentries;
+    self->entries = NULL;
+    self->nentries = self->capacity = self->oldest = 0;
+    for (int i = 0; i < nentries; i++) {
+        free_entry(entries[i]);
+    }
+    PyMem_Free(entries);
+}
+
+/* ---- calls -------------------------------------------------------------- */
+
+static PyObject *
+call_resolve(dispatch_object *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *resolve = self->resolve != NULL ? Py_NewRef(self->resolve)
+                                              : PyObject_GetAttrString((PyObject *)self, "resolve");
+    PyObject *target =
+        resolve == NULL ? NULL : PyObject_CallFunctionObjArgs(resolve, args, kwargs, NULL);
+    Py_XDECREF(resolve);
+    if (target != NULL && !PyCallable_Check(target)) {
+        PyErr_Format(PyExc_TypeError, "resolve() must return a callable, not %s",
+                     Py_TYPE(target)->tp_name);
+        Py_CLEAR(target);
+    }
+    return target;
+}
+
+/* Asks for what these arguments need: a new reference. */
+static PyObject *
+ask(dispatch_object *self, PyObject *const *args, Py_ssize_t npositional, PyObject *kwnames)
+{
+    PyObject *target = NULL, *kwargs = PyDict_New(), *positional = PyTuple_New(npositional);
+    if (positional == NULL || kwargs == NULL) {
+        goto done;
+    }
+    for (Py_ssize_t i = 0; i < npositional; i++) {
+        PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
+    }
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
+        if (PyDict_SetItem(kwargs, PyTuple_GET_ITEM(kwnames, i), args[npositional + i]) < 0) {
+            goto done;
+        }
+    }
+    target = call_resolve(self, positional, kwargs);
+done:
+    Py_XDECREF(positional);
+    Py_XDECREF(kwargs);
+    return target;
+}
+
+static PyObject *
+dispatch_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    dispatch_object *self = (dispatch_object *)op;
+    unsigned char keys[MOST_ARGUMENTS];
+    Py_ssize_t npositional = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t nargs = npositional + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    int known = read_keys(keys, args, nargs);
+    PyObject *target = known ? find_target(self, keys, npositional, nargs, kwnames) : NULL;
+    if (target != NULL) {
+        Py_INCREF(target);
+    } else {
+        target = ask(self, args, npositional, kwnames);
+        if (target == NULL ||
+            (known && keep(self, target, keys, npositional, nargs, kwnames) < 0)) {
+            Py_XDECREF(target);
+            return NULL;
+        }
+    }
+    PyObject *result = PyObject_Vectorcall(target, args, nargsf, kwnames);
+    Py_DECREF(target);
+    return result;
+}
+
+/* ---- attributes --------------------------------------------------------- */
+
+static PyObject *
+get_combinations(PyObject *op, void *Py_UNUSED(closure))
+{
+    dispatch_object *self = (dispatch_object *)op;
+    int count = self->nentries;
+    PyObject *targets = PyTuple_New(count);
+    for (int i = 0; i < count && targets != NULL; i++) {
+        if (i >= self->nentries) { /* the garbage collector ran Python code */
+            Py_CLEAR(targets);
+            PyErr_SetString(PyExc_RuntimeError, "the list changed meanwhile");
+            break;
+        }
+        PyTuple_SET_ITEM(targets, i, Py_NewRef(self->entries[i]->target));
+    }
+    return targets;
+}
+
+static PyObject *
+dispatch_forget(PyObject *op, PyObject *Py_UNUSED(unused))
+{
+    drop_entries((dispatch_object *)op);
+    Py_RETURN_NONE;
+}
+
+/* Python passes this on to subclasses from 3.12 on. */
+static PyObject *
+dispatch_init_subclass(PyObject *cls, PyObject *Py_UNUSED(args))
+{
+    PyTypeObject *type = (PyTypeObject *)cls;
+    if (type->tp_call == PyVectorcall_Call &&
+        type->tp_vectorcall_offset == offsetof(dispatch_object, vectorcall)) {
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+dispatch_repr(PyObject *op)
+{
+    PyObject *name = PyObject_GetAttrString(op, "__name__");
+    if (name == NULL && !cwj_clear_expected(PyExc_AttributeError, NULL)) {
+        return NULL;
+    }
+    PyObject *repr = name == NULL ? PyUnicode_FromFormat("<%s>", Py_TYPE(op)->tp_name)
+                                  : PyUnicode_FromFormat("<%s %S>", Py_TYPE(op)->tp_name, name);
+    Py_XDECREF(name);
+    return repr;
+}
+
+static PyGetSetDef dispatch_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {"combinations", get_combinations, NULL,
+     "What resolve() returned and is kept, the usual ones first: a tuple.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef dispatch_methods[] = {
+    {"forget", dispatch_forget, METH_NOARGS,
+     "forget($self, /)\n--\n\nLet go of all that resolve() returned: later calls ask again."},
+    {"__init_subclass__", (PyCFunction)(void (*)(void))dispatch_init_subclass,
+     METH_CLASS | METH_NOARGS, NULL},
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* ---- the type ----------------------------------------------------------- */
+
+static PyObject *
+dispatch_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+{
+    dispatch_object *self = (dispatch_object *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->vectorcall = dispatch_call;
+    }
+    return (PyObject *)self;
+}
+
+/* Sets an attribute of the instance, where there is a value. */
+static int
+set_text(PyObject *op, const char *attribute, PyObject *text)
+{
+    if (text == NULL || text == Py_None) {
+        return 0;
+    }
+    if (!PyUnicode_Check(text)) {
+        return cwj_refuse_type("Dispatch()", strcmp(attribute, "__doc__") == 0 ? "doc" : "name",
+                               "a str", text);
+    }
+    return PyObject_SetAttrString(op, attribute, text);
+}
+
+static int
+dispatch_init(PyObject *op, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"resolve", "name", "doc", NULL};
+    dispatch_object *self = (dispatch_object *)op;
+    PyObject *resolve = Py_None, *name = NULL, *doc = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OO:Dispatch", names, &resolve, &name,
+                                     &doc)) {
+        return -1;
+    }
+    if (resolve == Py_None ? !PyObject_HasAttrString(op, "resolve") : !PyCallable_Check(resolve)) {
+        return cwj_refuse_type("Dispatch()", "resolve", "a callable", resolve);
+    }
+    drop_entries(self); /* a second __init__() */
+    Py_XSETREF(self->resolve, resolve == Py_None ? NULL : Py_NewRef(resolve));
+    return set_text(op, "__name__", name) < 0 || set_text(op, "__qualname__", name) < 0 ||
+                   set_text(op, "__doc__", doc) < 0
+               ? -1
+               : 0;
+}
+
+static int
+dispatch_traverse(PyObject *op, visitproc visit, void *arg)
+{
+    dispatch_object *self = (dispatch_object *)op;
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(self->resolve);
+    Py_VISIT(self->dict);
+    for (int i = 0; i < self->nentries; i++) {
+        Py_VISIT(self->entries[i]->target);
+    }
+    return 0;
+}
+
+static int
+dispatch_clear(PyObject *op)
+{
+    dispatch_object *self = (dispatch_object *)op;
+    drop_entries(self);
+    Py_CLEAR(self->resolve);
+    Py_CLEAR(self->dict);
+    return 0;
+}
+
+static void
+dispatch_dealloc(PyObject *op)
+{
+    dispatch_object *self = (dispatch_object *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    if (self->weakrefs != NULL) {
+        PyObject_ClearWeakRefs(op);
+    }
+    dispatch_clear(op);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+static PyMemberDef dispatch_members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(dispatch_object, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(dispatch_object, weakrefs), READONLY, NULL},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(dispatch_object, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(
+    dispatch_doc,
+    "Dispatch(resolve=None, *, name=None, doc=None)\n--\n\n"
+    "One callable for many. The types of a call's arguments say which one is called, with the\n"
+    "call's own arguments. resolve(args, kwargs), or a method of this name in a subclass, makes\n"
+    "it when types come for the first time: arrays of a numeric dtype, NumPy's scalars of one,\n"
+    "Python's bool, int, float and complex, None. With any other argument it is asked each time.");
+
+static PyType_Slot dispatch_slots[] = {
+    {Py_tp_new, dispatch_new},         {Py_tp_init, dispatch_init},
+    {Py_tp_dealloc, dispatch_dealloc}, {Py_tp_traverse, dispatch_traverse},
+    {Py_tp_clear, dispatch_clear},     {Py_tp_repr, dispatch_repr},
+    {Py_tp_call, PyVectorcall_Call},   {Py_tp_getset, dispatch_getset},
+    {Py_tp_members, dispatch_members}, {Py_tp_methods, dispatch_methods},
+    {Py_tp_doc, (void *)dispatch_doc}, {0, NULL},
+};
+
+static PyType_Spec dispatch_spec = {
+    .name = "cwrapjit._cwrapjit.Dispatch",
+    .basicsize = sizeof(dispatch_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = dispatch_slots,
+};
+
+static int
+find_scalar_types(void)
+{
+    for (int t = 0; t <= NPY_HALF; t++) {
+        if (is_numeric(t)) {
+            PyObject *type = PyArray_TypeObjectFromType(t);
+            if (type == NULL) {
+                return -1;
+            }
+            scalar_types[t] = (PyTypeObject *)type;
+            Py_DECREF(type);
+        }
+    }
+    return 0;
+}
+
+int
+cwj_add_kernel_types(PyObject *extension)
+{
+    if (find_scalar_types() < 0) {
+        return -1;
+    }
+    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(extension, &dispatch_spec, NULL);
+    int status = type == NULL ? -1 : PyModule_AddType(extension, type);
+    Py_XDECREF(type);
+    return status;
+}

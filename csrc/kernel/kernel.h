@@ -1,0 +1,10 @@
+/* kernel.h: what the extension module gets for the kernels of cwrapjit/kernels/. */
+#ifndef CWJ_KERNEL_KERNEL_H
+#define CWJ_KERNEL_KERNEL_H
+
+#include "base/state.h"
+
+/* Adds the types to the extension module. Returns 0, or -1 with an exception set. */
+int cwj_add_kernel_types(PyObject *extension);
+
+#endif
