@@ -51,6 +51,18 @@ get_tier_error(PyObject *op, void *Py_UNUSED(closure))
     return cwj_tiers_error((cwj_function_object *)op);
 }
 
+static PyObject *
+get_address(PyObject *op, void *Py_UNUSED(closure))
+{
+    return cwj_address_number((cwj_function_object *)op);
+}
+
+static PyObject *
+get_capsule(PyObject *op, void *Py_UNUSED(closure))
+{
+    return cwj_address_capsule((cwj_function_object *)op);
+}
+
 /* (names of inputs), ((extra, default), ...), has outputs */
 static PyObject *
 call_signature_builder(const cwj_function_object *self, PyObject *builder)
@@ -126,6 +138,13 @@ static PyGetSetDef function_getset[] = {
     {"types", get_types, NULL, "The type sets, in the order in which they are tried.", NULL},
     {"tier", get_tier, NULL, "What compiled the code that runs: 'tcc' or 'cc'.", NULL},
     {"tier_error", get_tier_error, NULL, CWJ_TIER_ERROR_DOC, NULL},
+    {"address", get_address, NULL,
+     "The address of the loop, for ctypes, cffi, numba and other compiled "
+     "code:\n" CWJ_LOOP_SIGNATURE ", as the loops of NumPy's generalized ufuncs;\n"
+     "the last one is the struct of the extra arguments, or NULL for their defaults.",
+     NULL},
+    {"capsule", get_capsule, NULL,
+     "The loop's address for scipy.LowLevelCallable, which keeps the function alive.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -203,6 +222,7 @@ function_dealloc(PyObject *op)
     function_clear(op);
     cwj_tiers_clear(self);
     cwj_runtime_clear(&self->runtime); /* reads the descriptor, which is in checked or in code */
+    cwj_address_clear(&self->address);
     cwj_checked_free(self->checked);
     tj_function_clear(&self->code);
     cwj_environment_unref(self->environment); /* after its unit */

@@ -2,6 +2,7 @@
 #ifndef CWJ_FUNCTION_FUNCTION_H
 #define CWJ_FUNCTION_FUNCTION_H
 
+#include "function/address.h"
 #include "function/checked.h"
 #include "base/environment.h"
 #include "function/spec.h"
@@ -19,6 +20,7 @@ typedef struct cwj_function_object {
     cwj_spec *spec;               /* owned */
     cwj_tiers tiers;              /* what may run instead of code's own loops */
     cwj_checked *checked;         /* owned: debug=True; NULL: without */
+    cwj_address address;          /* f.address: for other compiled code */
     PyObject *dict;               /* owned: __name__, __doc__, __module__, ... */
     PyObject *signature;          /* owned: inspect.Signature, made when asked for */
     PyObject *weakrefs;

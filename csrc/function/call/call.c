@@ -61,6 +61,7 @@
 #include "function/call/share.c"
 #include "function/call/run.c"
 #include "function/call/quick.c"
+#include "function/call/entry.c"
 
 /* Inputs, given outputs and the type set of any call, step by step. */
 static CWJ_APART int

@@ -78,6 +78,25 @@ void cwj_runtime_clear(cwj_runtime *runtime);
  * whatever a snippet raised. */
 PyObject *cwj_invoke(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 
+/* A function's loop for other compiled code, which calls it without a call. */
+typedef struct cwj_loop_entry {
+    cwj_runtime *runtime; /* borrowed */
+    int typeset;
+    int may_raise; /* its slices may leave an exception behind */
+    size_t bytes;  /* what a run needs on the stack, or of the heap */
+    int index[];   /* per core dim of all operands: which of the distinct ones it is */
+} cwj_loop_entry;
+
+/* One block (PyMem_Free), or NULL with MemoryError. */
+cwj_loop_entry *cwj_loop_entry_new(cwj_runtime *runtime, int typeset, int may_raise);
+/* Runs dims[0] slices, in whatever loop is in place: dims[1...] are the distinct core dims, in
+ * the order of their appearance, and behind one step per operand stand the core strides of all
+ * of them. extras: the extra arguments' struct, or NULL for their defaults. With or without the
+ * GIL, from any thread. Returns 1, or 0 where a slice returned false, raised something (which is
+ * reported as unraisable), or there was no memory. The function has neither cookie nor validate. */
+int cwj_loop_entry_run(const cwj_loop_entry *entry, char **data, const npy_intp *dims,
+                       const npy_intp *steps, void *extras);
+
 /* For code that stands between the call path and a function's snippets. */
 
 /* The type set of a running call. */

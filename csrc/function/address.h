@@ -1,0 +1,27 @@
+/* address.h: a function as other compiled code sees it. */
+#ifndef CWJ_FUNCTION_ADDRESS_H
+#define CWJ_FUNCTION_ADDRESS_H
+
+#include "function/spec.h"
+
+#include "function/call/call.h"
+
+struct cwj_function_object;
+
+/* The signature of what f.address is the address of: that of the loops of NumPy's ufuncs, but for
+ * the answer. */
+#define CWJ_LOOP_SIGNATURE "int (char **, npy_intp *, npy_intp *, void *)"
+
+/* A C function that runs one function's loop. */
+typedef struct cwj_address {
+    cwj_loop_entry *entry; /* owned (PyMem_Free) */
+    tj_unit *unit;         /* owned: the C function */
+    void *address;         /* in unit; NULL: nobody has asked yet */
+} cwj_address;
+
+/* f.address and f.capsule. */
+PyObject *cwj_address_number(struct cwj_function_object *function);
+PyObject *cwj_address_capsule(struct cwj_function_object *function);
+void cwj_address_clear(cwj_address *address);
+
+#endif

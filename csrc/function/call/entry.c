@@ -1,0 +1,163 @@
+/* entry.c: running a function's loop without a call, for other compiled code.
+ *
+ * Who has the address of a loop gives data, dims and steps as NumPy gives them to the loops
+ * of its generalized ufuncs. Slices see what they see in a call: here that the arrays have one
+ * axis in front of the slice's. Modules that are emitted have no such addresses.
+ */
+#ifndef CWJ_STANDALONE
+
+/* ---- where core dims stand ------------------------------------------------------ */
+
+/* Dims count once, in the order of their first appearance; lengths as names do. */
+static int
+number_core_dims(const cwj_function_decl *decl, npy_intp *seen, int *index)
+{
+    int count = 0;
+    for (int k = 0; k < decl->ninputs + decl->noutputs; k++) {
+        for (int i = 0; i < decl->operands[k].ncore; i++) {
+            int at = 0;
+            while (at < count && seen[at] != decl->operands[k].core[i]) {
+                at++;
+            }
+            if (at == count) {
+                seen[count++] = decl->operands[k].core[i];
+            }
+            *index++ = at;
+        }
+    }
+    return count;
+}
+
+cwj_loop_entry *
+cwj_loop_entry_new(cwj_runtime *runtime, int typeset, int may_raise)
+{
+    const cwj_function_decl *decl = runtime->decl;
+    size_t noperands = (size_t)(decl->ninputs + decl->noutputs);
+    size_t ncore = cwj_profile_strides(decl) - noperands; /* of all operands */
+    cwj_loop_entry *entry = PyMem_Calloc(1, sizeof(*entry) + ncore * sizeof(int));
+    npy_intp *seen = PyMem_Calloc(ncore + 1, sizeof(*seen));
+    if (entry == NULL || seen == NULL) {
+        PyMem_Free(entry);
+        entry = NULL;
+        PyErr_NoMemory();
+        goto done;
+    }
+    entry->runtime = runtime;
+    entry->typeset = typeset;
+    entry->may_raise = may_raise;
+    entry->bytes = noperands * (sizeof(cwj_operand) + 2 * sizeof(npy_intp)) +
+                   2 * ncore * sizeof(npy_intp) + decl->extras_size + 2 * CWJ_ALIGN;
+    number_core_dims(decl, seen, entry->index);
+done:
+    PyMem_Free(seen);
+    return entry;
+}
+
+/* ---- running --------------------------------------------------------------------- */
+
+/* A run: a frame without states, and what is to be run. */
+typedef struct cwj_entry_run {
+    cwj_frame frame; /* its arena is not used: that may take the heap, and so the GIL */
+    const cwj_loop_entry *entry;
+    char **data;
+    const npy_intp *dims, *steps;
+    int accepted;
+} cwj_entry_run;
+
+/* One axis in front of the slice's dims; numbers has room for both lists. */
+static npy_intp *
+describe_entry_operand(const cwj_entry_run *run, int k, const int **index, npy_intp **strides,
+                       npy_intp *numbers)
+{
+    const cwj_function_decl *decl = run->frame.decl;
+    const cwj_operand_decl *operand = &decl->operands[k];
+    int ncore = operand->ncore;
+    npy_intp *dims = numbers, *steps = numbers + 1 + ncore;
+    dims[0] = run->dims[0];
+    steps[0] = run->steps[k];
+    for (int i = 0; i < ncore; i++) {
+        dims[1 + i] = operand->core[i] >= 0 ? operand->core[i] : run->dims[1 + *(*index)];
+        steps[1 + i] = *(*strides)++;
+        *index += 1;
+    }
+    fill_operand(&run->frame.operands[k], 1 + ncore, ncore, dims, steps,
+                 decl->typesets[run->entry->typeset].types[k].itemsize, run->data[k]);
+    return numbers + 2 * (1 + ncore);
+}
+
+static void
+describe_entry_operands(cwj_entry_run *run, char *memory, void *extras)
+{
+    cwj_frame *frame = &run->frame;
+    const cwj_function_decl *decl = frame->decl;
+    const int *index = run->entry->index;
+    npy_intp *strides = (npy_intp *)run->steps + frame->noperands;
+    if (decl->extras_size > 0 && extras == NULL) {
+        extras = memory;
+        memset(extras, 0, decl->extras_size);
+        decl->defaults(extras);
+        memory += (decl->extras_size + CWJ_ALIGN - 1) / CWJ_ALIGN * CWJ_ALIGN;
+    }
+    frame->operands = (cwj_operand *)memory;
+    frame->call = (cwj_call){.operands = frame->operands, .extras = extras};
+    npy_intp *numbers = (npy_intp *)(frame->operands + frame->noperands);
+    for (int k = 0; k < frame->noperands; k++) {
+        numbers = describe_entry_operand(run, k, &index, &strides, numbers);
+    }
+}
+
+/* The caller is C, which knows nothing of exceptions: they are reported, as those of other
+ * callbacks are. */
+static void
+report_raised(void *argument)
+{
+    cwj_entry_run *run = argument;
+    if (PyErr_Occurred() != NULL) {
+        PyErr_WriteUnraisable(NULL);
+        run->accepted = 0;
+    }
+}
+
+static void
+run_entry(void *argument)
+{
+    cwj_entry_run *run = argument;
+    run->accepted = loop_of(&run->frame)(run->data, run->dims, run->steps, &run->frame.call);
+}
+
+int
+cwj_loop_entry_run(const cwj_loop_entry *entry, char **data, const npy_intp *dims,
+                   const npy_intp *steps, void *extras)
+{
+    _Alignas(CWJ_ALIGN) char usual[1024];
+    cwj_entry_run run;
+    char *memory = entry->bytes <= sizeof usual ? usual : malloc(entry->bytes);
+    if (memory == NULL) {
+        return 0;
+    }
+    /* Nothing else of a frame is looked at here. */
+    run.frame.runtime = entry->runtime;
+    run.frame.decl = entry->runtime->decl;
+    run.frame.noperands = run.frame.decl->ninputs + run.frame.decl->noutputs;
+    run.frame.typeset_index = entry->typeset;
+    run.frame.released = NULL;
+    run.entry = entry;
+    run.data = data;
+    run.dims = dims;
+    run.steps = steps;
+    describe_entry_operands(&run, memory, extras);
+    if (entry->runtime->flags & CWJ_RELEASE_GIL) {
+        run_entry(&run);
+    } else {
+        cwj_in_python(run_entry, &run);
+    }
+    if (entry->may_raise) {
+        cwj_in_python(report_raised, &run);
+    }
+    if (memory != usual) {
+        free(memory);
+    }
+    return run.accepted;
+}
+
+#endif
