@@ -43,7 +43,8 @@ for minor in 10 11 12 13; do
     "$venv/bin/python" -m pip --disable-pip-version-check install --quiet '.[test]' "$numpy"
     # From another folder, so that neither tests nor the processes that they start import the checkout.
     # test_versions.py looks whether it runs on what this says.
-    if (cd "$venv" && CWRAPJIT_TEST_PYTHON="3.$minor $numpy" bin/pytest -c ../pyproject.toml --rootdir .. ${PYTEST_FLAGS:-} ../tests "$@"); then
+    if (cd "$venv" && CWRAPJIT_TEST_PYTHON="3.$minor $numpy" bin/pytest -c ../pyproject.toml --rootdir .. \
+        -o cache_dir="$PWD/cache" --cache-clear ${PYTEST_FLAGS:-} ../tests "$@"); then
         passed="$passed 3.$minor"
     else
         failed="$failed 3.$minor"
@@ -52,6 +53,9 @@ for minor in 10 11 12 13; do
 done
 
 if [ -n "$failed" ]; then
+    for version in $failed; do # again, because other versions have been tested since
+        cat ".venv-$version/cache/v/cache/lastfailed" || :
+    done
     echo "failed on Python$failed" >&2
     exit 1
 fi
