@@ -87,6 +87,8 @@ class Function:
     @property
     def signature(self) -> str: ...
     @property
+    def output_dims(self) -> dict[str, str]: ...
+    @property
     def types(self) -> tuple[str, ...]: ...
     @property
     def tier(self) -> str: ...
@@ -138,6 +140,7 @@ class module(ModuleType):
         *,
         signature: str | None = None,
         args_inout: Sequence[str] = (),
+        output_dims: dict[str, str] | None = None,
         optimize: _Optimize | None = None,
         fastmath: bool | None = None,
         debug: bool | None = None,
@@ -171,6 +174,7 @@ def function(
     library_dirs: _List = (),
     signature: str | None = None,
     args_inout: Sequence[str] = (),
+    output_dims: dict[str, str] | None = None,
     optimize: _Optimize | None = None,
     fastmath: bool | None = None,
     debug: bool | None = None,

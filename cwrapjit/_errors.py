@@ -136,12 +136,12 @@ def warn_of_errors(messages: Sequence[_Message]) -> None:
     warn(messages, " (an error to the optimizing compiler; libtcc took it, and what it made of it runs)")
 
 
-def signature_error(who: str, text: str, signature: str, position: int) -> ValueError:
-    """With a caret under a position, which counts bytes."""
+def place_error(who: str, what: str, reason: str, text: str, position: int) -> ValueError:
+    """What is wrong in a text, with a caret under a position, which counts bytes."""
     if position < 0:
-        return ValueError(f"{who}: signature: {text}")
-    place = len(signature.encode()[:position].decode(errors="replace"))
-    return ValueError(f"{who}: signature: {text} at position {place}\n    {signature}\n    {' ' * place}^")
+        return ValueError(f"{who}: {what}: {reason}")
+    place = len(text.encode()[:position].decode(errors="replace"))
+    return ValueError(f"{who}: {what}: {reason} at position {place}\n    {text}\n    {' ' * place}^")
 
 
 def add_note(exception: BaseException, text: str) -> None:

@@ -66,6 +66,47 @@ typedef struct cwj_operand_decl {
     const npy_intp *core; /* >= 0: that length; < 0: named dim number -1 - core[i] */
 } cwj_operand_decl;
 
+enum { /* cwj_dim_step.op: what a step of a dim's expression does with a stack of numbers */
+    CWJ_DIM_NUMBER,       /* pushes value */
+    CWJ_DIM_NAMED,        /* pushes named dim number value */
+    CWJ_DIM_JUMP,         /* goes on with step number value */
+    CWJ_DIM_JUMP_IF_ZERO, /* pops a number, and does so if that is 0 */
+    CWJ_DIM_MINUS,
+    CWJ_DIM_NOT,
+    CWJ_DIM_MULTIPLY, /* from here on: of two numbers */
+    CWJ_DIM_DIVIDE,
+    CWJ_DIM_REMAINDER,
+    CWJ_DIM_ADD,
+    CWJ_DIM_SUBTRACT,
+    CWJ_DIM_SHIFT_LEFT,
+    CWJ_DIM_SHIFT_RIGHT,
+    CWJ_DIM_LESS,
+    CWJ_DIM_LESS_EQUAL,
+    CWJ_DIM_GREATER,
+    CWJ_DIM_GREATER_EQUAL,
+    CWJ_DIM_EQUAL,
+    CWJ_DIM_UNEQUAL,
+    CWJ_DIM_MIN,
+    CWJ_DIM_MAX
+};
+
+enum {
+    CWJ_DIM_STACK = 32 /* numbers that an expression may need at once */
+};
+
+typedef struct cwj_dim_step {
+    int op;
+    npy_intp value;
+} cwj_dim_step;
+
+/* A dim that no input has: its length is computed from those of inputs. */
+typedef struct cwj_output_dim {
+    int named;        /* its number */
+    const char *text; /* "n*(n-1)/2" */
+    int nsteps;
+    const cwj_dim_step *steps; /* what is left on the stack is the length */
+} cwj_output_dim;
+
 typedef struct cwj_type {
     int type_num;      /* NumPy's number */
     npy_intp itemsize; /* bytes; 0: any (np.bytes_, np.str_, np.void) */
@@ -143,6 +184,8 @@ typedef struct cwj_function_decl {
     const cwj_operand_decl *operands; /* ninputs, then noutputs */
     int nnamed;
     const char *const *named; /* the named dims, in order of appearance */
+    int noutput_dims;
+    const cwj_output_dim *output_dims;
     int ntypesets;
     const cwj_typeset *typesets;
     int nextras;

@@ -191,6 +191,21 @@ typedef struct tj_typeset {
     tj_piece body;        /* Ccode_slice_eval's value */
 } tj_typeset;
 
+/* One step of an expression: cwj_dim_step of abi.h, before named dims have numbers. */
+typedef struct tj_dim_step {
+    int op;
+    ptrdiff_t value;
+    const char *name; /* CWJ_DIM_NAMED: borrowed from the operand that has the dim */
+} tj_dim_step;
+
+/* A dim of outputs whose length follows from the dims of inputs. */
+typedef struct tj_output_dim {
+    const char *name;
+    const char *text; /* "n*(n-1)/2" */
+    int nsteps;
+    tj_dim_step *steps; /* owned: tj_output_dim_clear() */
+} tj_output_dim;
+
 typedef struct tj_extra {
     const char *c_type;
     const char *name;
@@ -205,6 +220,8 @@ typedef struct tj_spec {
     int noperands; /* inputs first, outputs behind */
     int noutputs;
     const tj_operand *operands;
+    int noutput_dims;
+    const tj_output_dim *output_dims;
     int ntypesets;
     const tj_typeset *typesets;
     int nextras;
@@ -242,6 +259,15 @@ typedef struct tj_signature {
 tj_status tj_signature_parse(const char *text, size_t length, tj_signature *signature,
                              tj_error *error);
 void tj_signature_clear(tj_signature *signature);
+
+/* ---- dims that are computed -------------------------------------------- */
+
+/* Reads a C integer expression over the named dims of the spec's inputs: constants,
+ * ?: || && == != < <= > >= << >> + - * / % ! brackets, min(a, b) and max(a, b). Fills steps
+ * and nsteps; TJ_BAD_SIGNATURE with the position of what is wrong. */
+tj_status tj_output_dim_parse(const tj_spec *spec, const char *text, size_t length,
+                              tj_output_dim *dim, tj_error *error);
+void tj_output_dim_clear(tj_output_dim *dim);
 
 /* ---- emitting ---------------------------------------------------------- */
 

@@ -181,13 +181,13 @@ cwj_report(const char *who, tj_status status, tj_messages *messages, tj_error *e
 }
 
 void
-cwj_raise_signature(const char *who, const tj_error *error, PyObject *signature)
+cwj_raise_at(const char *who, const char *what, const tj_error *error, PyObject *text)
 {
     if (error->status == TJ_NO_MEMORY) {
         PyErr_NoMemory();
     } else {
-        const char *text = error->text != NULL ? error->text : error->brief;
-        cwj_raise_object(cwj_call_errors("signature_error", "(ssOn)", who, text, signature,
+        const char *reason = error->text != NULL ? error->text : error->brief;
+        cwj_raise_object(cwj_call_errors("place_error", "(sssOn)", who, what, reason, text,
                                          (Py_ssize_t)error->position));
     }
 }

@@ -11,8 +11,8 @@ void cwj_raise(const char *who, const tj_error *error, const tj_messages *messag
 /* What tinyjit said, as exception or as warnings. Clears both. Returns 0, or -1. */
 int cwj_report(const char *who, tj_status status, tj_messages *messages, tj_error *error);
 
-/* Raises the error of a signature string: its position and a caret line. */
-void cwj_raise_signature(const char *who, const tj_error *error, PyObject *signature);
+/* Raises the error of a text that was read, called `what`: its position and a caret line. */
+void cwj_raise_at(const char *who, const char *what, const tj_error *error, PyObject *text);
 
 /* Raises type with "WHO: " in front of the text; returns -1 for `return`. */
 int cwj_refuse(const char *who, PyObject *type, const char *format, ...);

@@ -40,6 +40,21 @@ get_types(PyObject *op, void *Py_UNUSED(closure))
 }
 
 static PyObject *
+get_output_dims(PyObject *op, void *Py_UNUSED(closure))
+{
+    const tj_spec *spec = &((cwj_function_object *)op)->spec->tj;
+    PyObject *dims = PyDict_New();
+    for (int i = 0; i < spec->noutput_dims && dims != NULL; i++) {
+        PyObject *text = PyUnicode_FromString(spec->output_dims[i].text);
+        if (text == NULL || PyDict_SetItemString(dims, spec->output_dims[i].name, text) < 0) {
+            Py_CLEAR(dims);
+        }
+        Py_XDECREF(text);
+    }
+    return dims;
+}
+
+static PyObject *
 get_tier(PyObject *op, void *Py_UNUSED(closure))
 {
     return PyUnicode_FromString(cwj_tiers_name((cwj_function_object *)op));
@@ -135,6 +150,8 @@ static PyGetSetDef function_getset[] = {
     {"__signature__", get_python_signature, NULL, "What inspect.signature() shows.", NULL},
     {"source", get_source, NULL, "The C text in use, without the prelude.", NULL},
     {"signature", get_signature, NULL, "The prototype: 'a(n), b(n) -> output()'.", NULL},
+    {"output_dims", get_output_dims, NULL, "Dims of outputs that are computed: {'m': 'n*(n-1)/2'}.",
+     NULL},
     {"types", get_types, NULL, "The type sets, in the order in which they are tried.", NULL},
     {"tier", get_tier, NULL, "What compiled the code that runs: 'tcc' or 'cc'.", NULL},
     {"tier_error", get_tier_error, NULL, CWJ_TIER_ERROR_DOC, NULL},

@@ -87,6 +87,7 @@ fill_spec(cwj_spec *spec, PyObject *module, PyObject *header, const cwj_argument
 {
     return take_names(spec, module, arguments->name) < 0 ||
                    cwj_take_operands(spec, arguments) < 0 ||
+                   cwj_take_output_dims(spec, arguments->output_dims) < 0 ||
                    cwj_take_extras(spec, arguments->extra_args) < 0 ||
                    cwj_take_typesets(spec, arguments->Ccode_slice_eval) < 0 ||
                    take_pieces(spec, header, arguments) < 0
@@ -117,6 +118,7 @@ void
 cwj_spec_free(cwj_spec *spec)
 {
     if (spec != NULL) {
+        cwj_clear_output_dims(spec); /* they borrow names of the signature */
         tj_signature_clear(&spec->signature);
         cwj_arena_clear(&spec->arena);
         Py_XDECREF(spec->texts);

@@ -20,7 +20,8 @@
     X(extra_args)
 #define CWJ_BY_KEYWORD(X) \
     X(signature)          \
-    X(args_inout)
+    X(args_inout)         \
+    X(output_dims)
 
 /* All of them, borrowed; NULL: not given. */
 typedef struct cwj_arguments {

@@ -350,7 +350,7 @@ take_signature(cwj_spec *spec, const cwj_arguments *arguments)
     tj_error error;
     tj_error_init(&error);
     if (tj_signature_parse(utf8, length, &spec->signature, &error) != TJ_OK) {
-        cwj_raise_signature(spec->who, &error, text);
+        cwj_raise_at(spec->who, "signature", &error, text);
         tj_error_clear(&error);
         return -1;
     }

@@ -10,6 +10,9 @@
 
 /* spec_operands.c: names, roles and dims */
 int cwj_take_operands(cwj_spec *spec, const cwj_arguments *arguments);
+/* spec_dims.c: dims of outputs that are computed, behind the operands */
+int cwj_take_output_dims(cwj_spec *spec, PyObject *output_dims);
+void cwj_clear_output_dims(cwj_spec *spec);
 /* spec_types.c: type sets and their bodies */
 int cwj_take_typesets(cwj_spec *spec, PyObject *slice_eval);
 /* spec_extras.c: extra arguments */

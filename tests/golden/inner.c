@@ -234,7 +234,7 @@ CWJ_DESCRIPTOR const cwj_function_decl cwj_function__inner = {
     /* flags      */ CWJ_ONE_OUTPUT,
     /* threads    */ 1,
     /* operands   */ 2, 1, cwj_operands__inner,
-    /* named dims */ 1, cwj_named__inner,
+    /* named dims */ 1, cwj_named__inner, 0, NULL,
     /* type sets  */ 3, cwj_typesets__inner,
     /* extras     */ 0, NULL, 0, NULL,
     /* cookie     */ 0,

@@ -3,6 +3,8 @@
  * Members are given by position, not by name: the text stands behind the user's
  * header, whose macros may well be called `name` or `flags`.
  */
+#include <string.h>
+
 #include "emit/emit.h"
 
 static void emit_named(const tj_emitter *this)
@@ -44,6 +46,36 @@ static void emit_operands(const tj_emitter *this)
         tj_text_printf(out, "    {\"%s\", %s, %d, ", operand->name, roles[operand->role],
                        operand->ndims);
         emit_core(this, operand);
+        tj_text_puts(out, "},\n");
+    }
+    tj_text_puts(out, "};\n\n");
+}
+
+static void emit_dim_steps(const tj_emitter *this, const tj_output_dim *dim)
+{
+    tj_text *out = this->out;
+    tj_text_puts(out, "(const cwj_dim_step[]){");
+    for (int i = 0; i < dim->nsteps; i++) {
+        const tj_dim_step *step = &dim->steps[i];
+        ptrdiff_t value = step->name ? tj_named_dim(this, step->name) : step->value;
+        tj_text_printf(out, "%s{%d, %td}", i ? ", " : "", step->op, value);
+    }
+    tj_text_puts(out, "}");
+}
+
+static void emit_output_dims(const tj_emitter *this)
+{
+    const tj_spec *spec = this->spec;
+    tj_text *out = this->out;
+    if (!spec->noutput_dims)
+        return;
+    tj_text_printf(out, "static const cwj_output_dim cwj_output_dims__%s[] = {\n", spec->name);
+    for (int i = 0; i < spec->noutput_dims; i++) {
+        const tj_output_dim *dim = &spec->output_dims[i];
+        tj_text_printf(out, "    {%d, ", tj_named_dim(this, dim->name));
+        tj_text_quote(out, dim->text, strlen(dim->text));
+        tj_text_printf(out, ", %d,\n     ", dim->nsteps);
+        emit_dim_steps(this, dim);
         tj_text_puts(out, "},\n");
     }
     tj_text_puts(out, "};\n\n");
@@ -135,6 +167,8 @@ static void emit_descriptor(const tj_emitter *this)
                    spec->noperands - spec->noutputs, spec->noutputs, spec->name);
     tj_text_printf(out, "    /* named dims */ %d, ", this->nnamed);
     emit_pointer(spec, this->nnamed > 0, "named", out);
+    tj_text_printf(out, ", %d, ", spec->noutput_dims);
+    emit_pointer(spec, spec->noutput_dims > 0, "output_dims", out);
     tj_text_printf(out, ",\n    /* type sets  */ %d, cwj_typesets__%s,\n", spec->ntypesets,
                    spec->name);
     tj_text_printf(out, "    /* extras     */ %d, ", spec->nextras);
@@ -156,6 +190,7 @@ void tj_emit_tables(tj_emitter *this)
     tj_text_puts(this->out, "/* ---- what the call path knows of the function ---- */\n\n");
     emit_named(this);
     emit_operands(this);
+    emit_output_dims(this);
     emit_typesets(this->spec, this->out);
     emit_extras(this->spec, this->out);
     emit_descriptor(this);

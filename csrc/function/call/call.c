@@ -29,6 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arithmetic.h"
 #include "base/numbers.h"
 #include "base/tuples.h"
 #include "function/call/call.h"
@@ -45,6 +46,7 @@
 #include "function/call/convert.c"
 #include "function/call/number.c"
 #include "function/call/match.c"
+#include "function/call/output_dims.c"
 #include "function/call/plain.c"
 #include "function/call/new_layout.c"
 #include "function/call/outputs.c"

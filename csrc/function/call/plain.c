@@ -235,6 +235,9 @@ take_plain_operands(cwj_frame *frame, int index, int is_guess, PyObject *const *
     if (frame->runtime->has_inout) {
         fits = fits && plain_inouts_fit(frame);
     }
+    if (frame->decl->noutput_dims > 0) {
+        fits = fits && output_dims_fit(frame->decl, frame->named);
+    }
     return fits ? CWJ_TAKEN_ALL : CWJ_TAKEN_TYPES;
 }
 

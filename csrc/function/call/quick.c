@@ -327,7 +327,8 @@ call_quickly(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObjec
     }
     int flags = ngiven > 0 ? NPY_ARRAY_CARRAY_RO : NPY_ARRAY_ALIGNED;
     if (!take_quick_inputs(&quick, &pass, runtime, index, args, flags) ||
-        !take_quick_outputs(&quick, &pass, runtime, index, given, ngiven)) {
+        !take_quick_outputs(&quick, &pass, runtime, index, given, ngiven) ||
+        (decl->noutput_dims > 0 && !output_dims_fit(decl, quick.named))) {
         return CWJ_NOT_QUICK;
     }
     npy_intp total = count_quick_slices(&pass);

@@ -3,6 +3,18 @@
 
 static int may_be_quick(const cwj_runtime *runtime); /* quick.c */
 
+/* True when core dim `dim` of an output is computed. */
+static int
+is_output_dim(const cwj_function_decl *decl, npy_intp dim)
+{
+    for (int i = 0; i < decl->noutput_dims; i++) {
+        if (decl->output_dims[i].named == -1 - dim) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* What each call would otherwise look up in the descriptor. */
 static void
 fill_facts(cwj_runtime *runtime)
@@ -15,7 +27,8 @@ fill_facts(cwj_runtime *runtime)
         runtime->has_core |= operand->ncore > 0;
         runtime->has_inout |= operand->role == CWJ_INOUT;
         for (int i = 0; i < operand->ncore; i++) {
-            runtime->has_output_dims |= k >= decl->ninputs && operand->core[i] < last;
+            runtime->has_output_dims |= k >= decl->ninputs && operand->core[i] < last &&
+                                        !is_output_dim(decl, operand->core[i]);
             last = k < decl->ninputs && operand->core[i] < last ? operand->core[i] : last;
         }
     }

@@ -27,6 +27,9 @@ refuse_core(const cwj_frame *frame, int k, int axis, npy_intp got)
                            (Py_ssize_t)want, (Py_ssize_t)got);
     }
     int by = frame->named_by[-1 - want];
+    if (by < 0) {
+        return refuse_given_dim(frame, k, from_end, -1 - want, got);
+    }
     return raise_shape(frame, k, "dimension '%s' (axis %zd) must be %zd, as in %s'%s', got %zd",
                        frame->decl->named[-1 - want], from_end, (Py_ssize_t)frame->named[-1 - want],
                        by == k ? "another axis of " : "", name_of(frame, by), (Py_ssize_t)got);
@@ -196,8 +199,8 @@ resolve_shapes(cwj_frame *frame)
     for (int i = 0; i < frame->decl->nnamed; i++) {
         frame->named[i] = -1;
     }
-    if (count_extra(frame) < 0 || resolve_inputs(frame) < 0 || resolve_given_outputs(frame) < 0 ||
-        resolve_inouts(frame) < 0) {
+    if (count_extra(frame) < 0 || resolve_inputs(frame) < 0 || resolve_output_dims(frame) < 0 ||
+        resolve_given_outputs(frame) < 0 || resolve_inouts(frame) < 0) {
         return -1;
     }
     return check_named_known(frame);

@@ -1,35 +1,15 @@
 /* solve.c: the values of symbols and dims in a call. Arithmetic never overflows in silence. */
 #include "library/call/steps.h"
 
-/* ---- evaluating --------------------------------------------------------------- */
+#include "base/arithmetic.h"
 
-static bool
-operate(cwj_operator op, npy_int64 *left, npy_int64 right)
-{
-    switch (op) {
-    case CWJ_ADD:
-        return !__builtin_add_overflow(*left, right, left);
-    case CWJ_SUBTRACT:
-        return !__builtin_sub_overflow(*left, right, left);
-    case CWJ_MULTIPLY:
-        return !__builtin_mul_overflow(*left, right, left);
-    case CWJ_DIVIDE:
-    case CWJ_REMAINDER:
-        if (right == 0 || (right == -1 && *left == INT64_MIN)) {
-            return false;
-        }
-        *left = op == CWJ_DIVIDE ? *left / right : *left % right;
-        return true;
-    default:
-        return false;
-    }
-}
+/* ---- evaluating --------------------------------------------------------------- */
 
 int
 cwj_library_evaluate(const cwj_library_frame *frame, const cwj_dim *dim, PyObject *what,
                      npy_int64 *value)
 {
-    npy_int64 stack[CWJ_MAX_DEPTH];
+    npy_intp stack[CWJ_MAX_DEPTH];
     int depth = 0;
     for (int i = 0; i < dim->count; i++) {
         const cwj_operation *operation = &dim->operations[i];
@@ -39,7 +19,7 @@ cwj_library_evaluate(const cwj_library_frame *frame, const cwj_dim *dim, PyObjec
             stack[depth++] = frame->symbols[operation->value];
         } else {
             depth--;
-            if (!operate(operation->op, &stack[depth - 1], stack[depth])) {
+            if (!cwj_compute("+-*/%"[operation->op - CWJ_ADD], &stack[depth - 1], stack[depth])) {
                 return cwj_library_refuse(frame, PyExc_ValueError,
                                           "computing %U: a division by zero, or a number too large",
                                           what);

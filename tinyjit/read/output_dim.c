@@ -1,0 +1,366 @@
+/* output_dim.c: the length of an output's dim as an expression, "n*(n-1)/2".
+ *
+ *     choice  = binary ["?" choice ":" choice]
+ *     binary  = unary {operator unary}            by C's precedence
+ *     unary   = {"-" | "+" | "!"} primary
+ *     primary = digits | name | ("min" | "max") "(" choice "," choice ")" | "(" choice ")"
+ *
+ * What is read becomes steps for a stack of numbers, which the call path runs
+ * (csrc/function/call/shape.c). As in C, what && || ?: pass over is not computed. The first
+ * fault stops the reader, with the offset at which another character would have helped.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "internal.h"
+
+typedef ptrdiff_t npy_intp; /* as NumPy's; abi.h wants it declared */
+#include "abi.h"
+
+enum {
+    MAX_NESTING = 100, /* brackets and signs: each takes some of the C stack */
+    MAX_STEPS = 10000
+};
+
+typedef struct parser {
+    const tj_spec *spec;
+    const char *text;
+    size_t length;
+    size_t at;
+    size_t capacity; /* of dim->steps */
+    int stack;       /* numbers that the steps so far leave */
+    int nesting;
+    tj_output_dim *dim;
+    tj_error *error;
+} parser;
+
+static tj_status fail_at(parser *this, size_t at, const char *format, const char *word,
+                         size_t length)
+{
+    tj_status status = tj_fail(this->error, TJ_BAD_SIGNATURE, format, (int)length, word);
+    if (this->error && status == TJ_BAD_SIGNATURE)
+        this->error->position = (ptrdiff_t)at;
+    return status;
+}
+
+/* "expected ..." where the reader stands. */
+static tj_status expected(parser *this, const char *what)
+{
+    return fail_at(this, this->at, "expected %.*s", what, strlen(what));
+}
+
+/* ---- words ------------------------------------------------------------------ */
+
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static bool is_name_byte(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_' ||
+           is_digit(byte) || (unsigned char)byte >= 0x80;
+}
+
+static void skip_blanks(parser *this)
+{
+    while (this->at < this->length && memchr(" \t\r\n", this->text[this->at], 4))
+        this->at++;
+}
+
+static bool is_next(parser *this, const char *word)
+{
+    size_t length = strlen(word);
+    skip_blanks(this);
+    return this->length - this->at >= length && !memcmp(this->text + this->at, word, length);
+}
+
+static bool take(parser *this, const char *word)
+{
+    bool taken = is_next(this, word);
+    if (taken)
+        this->at += strlen(word);
+    return taken;
+}
+
+static size_t word_ahead(const parser *this)
+{
+    size_t end = this->at;
+    while (end < this->length && is_name_byte(this->text[end]))
+        end++;
+    return end - this->at;
+}
+
+/* ---- steps ------------------------------------------------------------------ */
+
+/* Appends a step that leaves `more` numbers more on the stack. */
+static tj_status add_step(parser *this, int op, ptrdiff_t value, int more)
+{
+    tj_output_dim *dim = this->dim;
+    this->stack += more;
+    if (this->stack > CWJ_DIM_STACK || dim->nsteps == MAX_STEPS)
+        return fail_at(this, this->at, "this expression is too large%.*s", "", 0);
+    if (!tj_grow(&dim->steps, (size_t)dim->nsteps, &this->capacity, sizeof *dim->steps))
+        return tj_fail_no_memory(this->error);
+    dim->steps[dim->nsteps++] = (tj_dim_step){.op = op, .value = value};
+    return TJ_OK;
+}
+
+/* A jump that does not know yet where to; -1: it could not be added. */
+static int add_jump(parser *this, int op, tj_status *status)
+{
+    *status = add_step(this, op, 0, op == CWJ_DIM_JUMP ? 0 : -1);
+    return this->dim->nsteps - 1;
+}
+
+/* It goes on with the step that comes next. */
+static void land(parser *this, int jump)
+{
+    this->dim->steps[jump].value = this->dim->nsteps;
+}
+
+/* ---- numbers and names -------------------------------------------------------- */
+
+static int digit_of(char byte)
+{
+    return is_digit(byte)               ? byte - '0'
+           : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
+           : byte >= 'A' && byte <= 'F' ? byte - 'A' + 10
+                                        : 16;
+}
+
+/* As in C: 0x1f is hexadecimal, 017 octal. */
+static tj_status parse_number(parser *this)
+{
+    size_t start = this->at, end = start + word_ahead(this);
+    int base = 10;
+    ptrdiff_t value = 0;
+    if (end - start > 1 && this->text[start] == '0') {
+        base = this->text[start + 1] == 'x' || this->text[start + 1] == 'X' ? 16 : 8;
+        this->at += base == 16 ? 2 : 1;
+    }
+    if (this->at == end)
+        return expected(this, "a digit");
+    for (; this->at < end; this->at++) {
+        int digit = digit_of(this->text[this->at]);
+        if (digit >= base)
+            return expected(this, base == 8 ? "a digit of an octal number" : "a digit");
+        if (__builtin_mul_overflow(value, base, &value) ||
+            __builtin_add_overflow(value, digit, &value))
+            return fail_at(this, start, "this number is too large%.*s", "", 0);
+    }
+    return add_step(this, CWJ_DIM_NUMBER, value, 1);
+}
+
+/* A dim of the inputs by its name, or NULL. */
+static const char *find_dim(const tj_spec *spec, const char *name, size_t length)
+{
+    for (int k = 0; k < spec->noperands - spec->noutputs; k++)
+        for (int i = 0; i < spec->operands[k].ndims; i++) {
+            const char *dim = spec->operands[k].dims[i].name;
+            if (dim && strlen(dim) == length && !memcmp(dim, name, length))
+                return dim;
+        }
+    return NULL;
+}
+
+static tj_status parse_name(parser *this, size_t length)
+{
+    const char *name = find_dim(this->spec, this->text + this->at, length);
+    if (!name)
+        return fail_at(this, this->at, "no input has a dimension '%.*s'", this->text + this->at,
+                       length);
+    this->at += length;
+    tj_status status = add_step(this, CWJ_DIM_NAMED, 0, 1);
+    if (status == TJ_OK)
+        this->dim->steps[this->dim->nsteps - 1].name = name;
+    return status;
+}
+
+/* ---- expressions --------------------------------------------------------------- */
+
+static tj_status parse_choice(parser *this);
+
+/* What stands in brackets, and ")". */
+static tj_status parse_bracket(parser *this)
+{
+    tj_status status = parse_choice(this);
+    return status ? status : take(this, ")") ? TJ_OK : expected(this, "an operator or ')'");
+}
+
+static tj_status parse_extreme(parser *this, int op)
+{
+    if (!take(this, "("))
+        return expected(this, "'('");
+    tj_status status = parse_choice(this);
+    if (status == TJ_OK && !take(this, ","))
+        return expected(this, "an operator or ','");
+    if (status == TJ_OK)
+        status = parse_bracket(this);
+    return status ? status : add_step(this, op, 0, -1);
+}
+
+static tj_status parse_primary(parser *this)
+{
+    skip_blanks(this);
+    size_t length = word_ahead(this);
+    const char *word = this->text + this->at;
+    if (length && is_digit(*word))
+        return parse_number(this);
+    bool is_min = length == 3 && !memcmp(word, "min", 3);
+    bool is_max = length == 3 && !memcmp(word, "max", 3);
+    if ((is_min || is_max) && !find_dim(this->spec, word, length)) {
+        this->at += length;
+        return parse_extreme(this, is_min ? CWJ_DIM_MIN : CWJ_DIM_MAX);
+    }
+    if (length)
+        return parse_name(this, length);
+    return take(this, "(") ? parse_bracket(this)
+                           : expected(this, "a number, a dimension of an input, or '('");
+}
+
+static tj_status parse_operand(parser *this)
+{
+    int op = is_next(this, "-") ? CWJ_DIM_MINUS : is_next(this, "!") ? CWJ_DIM_NOT : -1;
+    if (op < 0 && !is_next(this, "+"))
+        return parse_primary(this);
+    this->at++;
+    tj_status status = this->nesting++ < MAX_NESTING
+                           ? parse_operand(this)
+                           : fail_at(this, this->at, "too deeply nested%.*s", "", 0);
+    this->nesting--;
+    return status || op < 0 ? status : add_step(this, op, 0, 0);
+}
+
+typedef struct operation {
+    const char *word;
+    int precedence;
+    int op; /* CWJ_DIM_JUMP: || and && */
+} operation;
+
+enum {
+    OR = 1, /* the weakest precedence */
+    AND
+};
+
+/* The longer words first. */
+static const operation operations[] = {
+    {"||", OR, CWJ_DIM_JUMP},      {"&&", AND, CWJ_DIM_JUMP},
+    {"==", 3, CWJ_DIM_EQUAL},      {"!=", 3, CWJ_DIM_UNEQUAL},
+    {"<<", 5, CWJ_DIM_SHIFT_LEFT}, {">>", 5, CWJ_DIM_SHIFT_RIGHT},
+    {"<=", 4, CWJ_DIM_LESS_EQUAL}, {">=", 4, CWJ_DIM_GREATER_EQUAL},
+    {"<", 4, CWJ_DIM_LESS},        {">", 4, CWJ_DIM_GREATER},
+    {"+", 6, CWJ_DIM_ADD},         {"-", 6, CWJ_DIM_SUBTRACT},
+    {"*", 7, CWJ_DIM_MULTIPLY},    {"/", 7, CWJ_DIM_DIVIDE},
+    {"%", 7, CWJ_DIM_REMAINDER}};
+
+static const operation *next_operation(parser *this)
+{
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+        if (is_next(this, operations[i].word))
+            return &operations[i];
+    return NULL;
+}
+
+static tj_status parse_binary(parser *this, int weakest);
+
+/* Behind "a ||" or "a &&": the right side is computed only where it decides. */
+static tj_status parse_logical(parser *this, bool is_or)
+{
+    tj_status status;
+    int jump = add_jump(this, CWJ_DIM_JUMP_IF_ZERO, &status), end;
+    if (status != TJ_OK)
+        return status;
+    if (is_or) {
+        status = add_step(this, CWJ_DIM_NUMBER, 1, 1);
+    } else {
+        status = parse_binary(this, AND + 1);
+        status = status ? status : add_step(this, CWJ_DIM_NOT, 0, 0);
+        status = status ? status : add_step(this, CWJ_DIM_NOT, 0, 0);
+    }
+    if (status != TJ_OK)
+        return status;
+    end = add_jump(this, CWJ_DIM_JUMP, &status);
+    if (status != TJ_OK)
+        return status;
+    land(this, jump);
+    this->stack--;
+    if (is_or) {
+        status = parse_binary(this, OR + 1);
+        status = status ? status : add_step(this, CWJ_DIM_NOT, 0, 0);
+        status = status ? status : add_step(this, CWJ_DIM_NOT, 0, 0);
+    } else {
+        status = add_step(this, CWJ_DIM_NUMBER, 0, 1);
+    }
+    land(this, end);
+    return status;
+}
+
+/* Operands, and operators of this precedence or of a stronger one between them. */
+static tj_status parse_binary(parser *this, int weakest)
+{
+    tj_status status = parse_operand(this);
+    while (status == TJ_OK) {
+        const operation *found = next_operation(this);
+        if (!found || found->precedence < weakest)
+            break;
+        this->at += strlen(found->word);
+        if (found->op == CWJ_DIM_JUMP) {
+            status = parse_logical(this, found->precedence == OR);
+        } else {
+            status = parse_binary(this, found->precedence + 1);
+            status = status ? status : add_step(this, found->op, 0, -1);
+        }
+    }
+    return status;
+}
+
+/* Behind "a ?". */
+static tj_status parse_branches(parser *this)
+{
+    tj_status status;
+    int jump = add_jump(this, CWJ_DIM_JUMP_IF_ZERO, &status);
+    status = status ? status : parse_choice(this);
+    if (status == TJ_OK && !take(this, ":"))
+        return expected(this, "an operator or ':'");
+    int end = status ? 0 : add_jump(this, CWJ_DIM_JUMP, &status);
+    if (status != TJ_OK)
+        return status;
+    land(this, jump);
+    this->stack--;
+    status = parse_choice(this);
+    land(this, end);
+    return status;
+}
+
+static tj_status parse_choice(parser *this)
+{
+    if (this->nesting >= MAX_NESTING)
+        return fail_at(this, this->at, "too deeply nested%.*s", "", 0);
+    this->nesting++;
+    tj_status status = parse_binary(this, OR);
+    if (status == TJ_OK && take(this, "?"))
+        status = parse_branches(this);
+    this->nesting--;
+    return status;
+}
+
+tj_status tj_output_dim_parse(const tj_spec *spec, const char *text, size_t length,
+                              tj_output_dim *dim, tj_error *error)
+{
+    parser this = {.spec = spec, .text = text, .length = length, .dim = dim, .error = error};
+    tj_status status = parse_choice(&this);
+    skip_blanks(&this);
+    if (status == TJ_OK && this.at < length)
+        status = expected(&this, "an operator or the end");
+    if (status != TJ_OK)
+        tj_output_dim_clear(dim);
+    return status;
+}
+
+void tj_output_dim_clear(tj_output_dim *dim)
+{
+    tj_free(dim->steps);
+    dim->steps = NULL;
+    dim->nsteps = 0;
+}
