@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 NAMES = (
     "throughput",
     "mathematics",
+    "vectorize",
     "tiers",
     "call",
     "define",

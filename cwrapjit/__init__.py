@@ -43,6 +43,7 @@ from cwrapjit._cwrapjit import (
 )
 
 if TYPE_CHECKING:
+    from cwrapjit.kernels.vectorize import vectorize as vectorize
     from cwrapjit.library.face import Library as library
 
 __all__ = [
@@ -58,8 +59,12 @@ __all__ = [
     "link",
     "module",
     "show_config",
+    "vectorize",
 ]
 
+
+# What is in cwrapjit.kernels, and in which of its files.
+_KERNELS = {"vectorize": "vectorize"}
 
 if not TYPE_CHECKING:  # to a type checker, any name would be there
 
@@ -67,6 +72,9 @@ if not TYPE_CHECKING:  # to a type checker, any name would be there
         """What is loaded when somebody asks for it, so that importing this package takes no longer."""
         if name in ("graph", "library"):  # importing one sets the attribute; library can be called
             return _imports.load(f"cwrapjit.{name}")
+        if name in _KERNELS:
+            made = globals()[name] = getattr(_imports.load(f"cwrapjit.kernels.{_KERNELS[name]}"), name)
+            return made
         place = ""
         if not name.startswith("_") and name in _imports.load("cwrapjit.graph").__all__:
             place = f"; cwrapjit.graph.{name} is there"

@@ -42,6 +42,7 @@ cj.show_config()
 x, y = cg.float64("x"), cg.ndarray("float64", 1)("y")
 k: cg.Graph = cj.link([x, cg.In(y, mutable=True)], cg.elementwise("a", "sqrt(a)")(x * y + 1))
 bound: cg.BoundGraph = k.bind()
+larger = cj.vectorize("T larger(T x, T y) { return x > y ? x : y; }", T=("f4", np.float64), threads=2)
 """
 
 

@@ -2,7 +2,8 @@
  *
  * Type sets are tried in the order of the definition. An array fits its own
  * type only; an output that is not there yet fits any; a Python number fits
- * the types that NumPy would give it beside arrays (NEP 50). With cast="safe"
+ * the types that NumPy would give it beside arrays (NEP 50), and where there are only such numbers
+ * the types come first that it would give them alone. With cast="safe"
  * a second round takes the first set that all inputs convert to safely.
  */
 
@@ -60,6 +61,15 @@ weak_default(PyObject *value, const cwj_type *type)
               : PyFloat_Check(value) ? NPY_DOUBLE
                                      : NPY_CDOUBLE;
     return type->type_num == num && weak_fits(value, type);
+}
+
+/* True when type is the one that np.asarray() of some Python number would have, and value fits. */
+static int
+weak_among_defaults(PyObject *value, const cwj_type *type)
+{
+    int num = type->type_num;
+    return (num == NPY_BOOL || num == NPY_LONG || num == NPY_DOUBLE || num == NPY_CDOUBLE) &&
+           weak_fits(value, type);
 }
 
 typedef int weak_rule(PyObject *value, const cwj_type *type);
@@ -123,7 +133,11 @@ find_set_by(const cwj_frame *frame, weak_rule *rule)
 static int
 find_set(const cwj_frame *frame)
 {
-    int index = has_strong_operand(frame) ? -1 : first_set(frame, weak_default, 0);
+    int index = -1;
+    if (!has_strong_operand(frame)) {
+        index = first_set(frame, weak_default, 0);
+        index = index >= 0 ? index : first_set(frame, weak_among_defaults, 0); /* f(1.5, 2) */
+    }
     return index >= 0 ? index : find_set_by(frame, weak_fits);
 }
 

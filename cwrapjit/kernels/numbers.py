@@ -1,0 +1,92 @@
+"""C's number types, by the words of a declaration, and NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cwrapjit.library import types
+
+# What T stands for: the C type of each dtype.
+SPELLED = {
+    "bool": "_Bool",
+    "int8": "signed char", "int16": "short", "int32": "int", "int64": "long",
+    "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long",
+    "float32": "float", "float64": "double", "longdouble": "long double",
+    "complex64": "npy_complex64", "complex128": "npy_complex128",
+}  # fmt: skip
+
+# NumPy's names of C types, as <numpy/npy_types.h> has them.
+NUMPY = {
+    "npy_bool": "bool", "npy_byte": "int8", "npy_ubyte": "uint8", "npy_short": "int16",
+    "npy_ushort": "uint16", "npy_int": "int32", "npy_uint": "uint32",
+    "npy_long": "int64", "npy_ulong": "uint64", "npy_longlong": "int64", "npy_ulonglong": "uint64",
+    "npy_intp": "int64", "npy_uintp": "uint64",
+    "npy_float": "float32", "npy_double": "float64", "npy_longdouble": "longdouble",
+    "npy_cfloat": "complex64", "npy_cdouble": "complex128",
+    **{f"npy_{name}": name for name in SPELLED if name not in ("bool", "longdouble")},
+}  # fmt: skip
+
+
+def dtype_of(words: Sequence[str]) -> str | None:
+    """The dtype of what words such as ["unsigned", "long"] or ["npy_intp"] name. None: NumPy has none."""
+    if len(words) == 1 and words[0] in NUMPY:
+        return NUMPY[words[0]]
+    if words and words[0] == "enum":
+        return "int32"
+    if sorted(words) == ["double", "long"]:
+        return "longdouble"
+    if "_Complex" in words or "complex" in words:
+        return None  # libtcc has none
+    known = types.KNOWN.get(words[0]) if len(words) == 1 else None
+    found = known if known is not None else types.basic(list(words))
+    dtype = getattr(found, "dtype", "")
+    return dtype.replace("intc", "int32") or None
+
+
+def name_of(dtype: np.dtype) -> str | None:
+    """The name that SPELLED has for it; None: there is no C type."""
+    name = {"g": "longdouble", "q": "int64", "Q": "uint64"}.get(dtype.char, dtype.name)
+    return name if name in SPELLED and dtype.isnative else None
+
+
+_RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+_WEAK = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+
+
+def deduced(who: str, values: Sequence[tuple[str, object]]) -> str:
+    """What T is for arguments of that type: what NumPy would promote them to. Python's numbers are weak."""
+    strong: list[np.dtype] = []
+    weak: list[str] = []
+    for name, value in values:
+        kind = next((made for each, made in _WEAK.items() if isinstance(value, each)), None)
+        if kind is not None and not isinstance(value, np.generic):
+            weak.append(kind)
+            continue
+        dtype = value.dtype if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value).dtype
+        if name_of(dtype.newbyteorder("=")) is None:
+            raise TypeError(
+                f"{who}: T cannot be deduced: argument {name!r} has dtype {dtype}, for which C has no type"
+            )
+        strong.append(dtype)
+    return _promoted(who, strong, weak)
+
+
+def _promoted(who: str, strong: Sequence[np.dtype], weak: Sequence[str]) -> str:
+    if not strong:
+        return str(np.result_type(*weak))
+    found = np.result_type(*strong)
+    for each in map(np.dtype, weak):
+        if _RANKS[each.kind] <= _RANKS[found.kind]:
+            continue
+        if found.kind == "f":  # a complex beside floats has their precision
+            found = np.result_type(found, np.complex64)
+        else:
+            found = each
+    name = name_of(found)
+    if name is None:
+        raise TypeError(
+            f"{who}: T cannot be deduced: the arguments' common type is {found}, for which C has no type"
+        )
+    return name

@@ -1,0 +1,351 @@
+"""Plain C text: which functions it defines, and what they take.
+
+Neither a preprocessor nor a parser: a few regular expressions, quick enough for something that a session does
+with every line it tries. What it does not see (functions that macros make), vectorize() cannot map; library()
+asks pycparser, and takes from here only what C cannot say, OUT and INOUT.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+from cwrapjit._cwrapjit import CompileError
+
+_TOKEN = re.compile(
+    r"""(?P<comment>/\*.*?\*/|//(?:\\\n|[^\n])*)
+    |(?P<directive>^[ \t]*\#(?:\\\n|/\*.*?\*/|[^\n])*)
+    |(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+    |(?P<word>[A-Za-z_]\w*)
+    |(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)
+    |(?P<mark>\.\.\.|\S)""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_MARKS = {"/*out*/": "OUT", "/*inout*/": "INOUT"}
+_DEFINE = re.compile(r"\s*#\s*define\s+([A-Za-z_]\w*)(\()?(.*)", re.DOTALL)
+_STORAGE = frozenset("extern inline __inline __inline__ _Noreturn register auto __extension__".split())
+_QUALIFIERS = frozenset("const volatile restrict __restrict __restrict__ __const".split())
+_ATTRIBUTES = frozenset("__attribute__ __attribute __asm__ asm __asm _Alignas".split())
+_TAGS = ("struct", "union", "enum")
+_TYPE_WORDS = frozenset("char short int long float double signed unsigned void _Bool bool _Complex".split())
+_NO_NAMES = _TYPE_WORDS | _QUALIFIERS | _STORAGE | {"static", *_TAGS}
+
+
+@dataclasses.dataclass(frozen=True)
+class Token:
+    kind: str
+    text: str
+    at: int  # where it begins in the source
+
+
+@dataclasses.dataclass
+class Parameter:
+    name: str
+    at: int
+    words: list[str]  # the type's, without qualifiers
+    const: bool
+    stars: int
+    dims: list[list[Token]]
+    intent: str  # "", "out" or "inout", as it is marked
+    odd: str = ""  # what cannot be read: "a function"
+    type_at: int = 0
+
+
+@dataclasses.dataclass
+class TextFunction:
+    name: str
+    at: int
+    words: list[str]  # of the result's type
+    stars: int
+    parameters: list[Parameter]
+    private: bool  # static
+    variadic: bool = False
+    result_at: int = 0
+
+
+class Text:
+    """What a text of C defines in its outermost level."""
+
+    def __init__(self, source: str, file: str) -> None:
+        self.source = source
+        self.file = file
+        self.functions: list[TextFunction] = []
+        self.typedefs: dict[str, list[str]] = {}  # names of numbers, and the words that they stand for
+        self.macros: dict[str, list[str]] = {}  # those without parameters, by their words
+        self.names: set[str] = set()  # what would be defined twice if the text stood there twice
+        self.words: set[str] = set()
+        if "\0" in source:
+            raise CompileError(f"{file}: the text has a NUL character")
+        for item in self._items(self._tokens()):
+            self._take(item)
+
+    @property
+    def public(self) -> list[TextFunction]:
+        return [each for each in self.functions if not each.private]
+
+    def line(self, at: int) -> int:
+        """Counted from 1."""
+        return self.source.count("\n", 0, at) + 1
+
+    def fail(self, message: str, at: int, length: int = 1) -> NoReturn:
+        """Raises a CompileError that points at a place of the text."""
+        line = self.line(at)
+        begin = self.source.rfind("\n", 0, at) + 1
+        whole = self.source[begin:].split("\n", 1)[0]
+        column = at - begin + 1
+        error = CompileError(message, (self.file, line, column, whole, line, column + max(length, 1)))
+        error.errors = [error]
+        raise error
+
+    # ---- from characters to the outermost declarations -----------------------------------------------
+
+    def _tokens(self) -> Iterator[Token]:
+        for match in _TOKEN.finditer(self.source):
+            kind, text = match.lastgroup or "", match[0]
+            if kind == "comment":
+                mark = _MARKS.get("".join(text.split()).lower())
+                if mark:
+                    yield Token("word", mark, match.start())
+            elif kind == "directive":
+                self._directive(text)
+            else:
+                if kind == "word":
+                    self.words.add(text)
+                yield Token(kind, text, match.start())
+
+    def _directive(self, text: str) -> None:
+        match = _DEFINE.match(text)
+        if match:
+            self.words.add(match[1])
+            body = re.sub(r"/\*.*?\*/|//.*", " ", match[3].replace("\\\n", " "), flags=re.DOTALL)
+            self.words.update(re.findall(r"[A-Za-z_]\w*", body))
+            if not match[2]:
+                self.macros[match[1]] = body.split()
+
+    def _items(self, tokens: Iterator[Token]) -> Iterator[list[Token]]:
+        """The outermost declarations: what stands in braces is left out of them, but for enumerators."""
+        item: list[Token] = []
+        stack: list[str] = []
+        keeps = 0  # depth below which braces are of an enum
+        for token in tokens:
+            text = token.text if token.kind == "mark" else ""
+            if text and text in "({[":
+                stack.append(text)
+                if text == "{" and "{" not in stack[:-1]:
+                    keeps = len(stack) if any(each.text == "enum" for each in item[-2:]) else 0
+                    item.append(token)
+                    continue
+            elif text and text in ")}]":
+                if stack:
+                    stack.pop()
+                if text == "}" and "{" not in stack:
+                    keeps = 0
+                    item.append(token)
+                    if _is_function(item):
+                        yield item
+                        item = []
+                    continue
+            elif text == ";" and not stack:
+                if item:
+                    yield item
+                item = []
+                continue
+            if "{" not in stack or keeps:
+                item.append(token)
+
+    # ---- one declaration -------------------------------------------------------------------------------
+
+    def _take(self, item: list[Token]) -> None:
+        if _is_function(item):
+            self._function(_without_attributes(item[:-2]))
+            return
+        texts = [token.text for token in item]
+        for k, text in enumerate(texts[:-2]):
+            if text in _TAGS and item[k + 1].kind == "word" and texts[k + 2] == "{":
+                self.names.add(texts[k + 1])
+        self._enumerators(item)
+        if texts[0] == "extern":
+            return
+        rest = _without_braces(item)
+        if texts[0] == "typedef":
+            self._typedef(rest[1:])
+        elif not any(token.text == "(" for token in _until(rest, "=")) or "=" in texts:
+            self.names.update(_declared(rest))
+
+    def _enumerators(self, item: list[Token]) -> None:
+        inside = False
+        for k, token in enumerate(item):
+            if token.text == "{":
+                inside = "enum" in [each.text for each in item[max(k - 2, 0) : k]]
+            elif token.text == "}":
+                inside = False
+            elif inside and token.kind == "word" and item[k - 1].text in "{,":
+                self.names.add(token.text)
+
+    def _typedef(self, rest: list[Token]) -> None:
+        names = _declared(rest)
+        self.names.update(names)
+        words = [token.text for token in rest if token.kind == "word" and token.text not in _QUALIFIERS]
+        if len(names) == 1 and all(token.kind == "word" for token in rest):
+            self.typedefs[names[0]] = words[:-1]
+
+    def _function(self, head: list[Token]) -> None:
+        opens = next((k for k, token in enumerate(head) if token.text == "("), 0)
+        if opens == 0 or head[opens - 1].kind != "word" or _closes(head, opens) + 1 != len(head):
+            return  # a function that returns one, or parameters of old C: nothing that can be mapped
+        before = head[: opens - 1]
+        words = [token.text for token in before if token.kind == "word"]
+        name = head[opens - 1]
+        made = TextFunction(
+            name=name.text,
+            at=name.at,
+            words=[word for word in words if word not in _STORAGE | _QUALIFIERS and word != "static"],
+            stars=sum(token.text == "*" for token in before),
+            parameters=[],
+            private="static" in words,
+            result_at=next((t.at for t in before if t.text not in _STORAGE | _QUALIFIERS), name.at),
+        )
+        for part in _split(head[opens + 1 : -1]):
+            texts = [token.text for token in part]
+            if texts == ["..."]:
+                made.variadic = True
+            elif texts and texts != ["void"]:
+                made.parameters.append(_parameter(part, len(made.parameters)))
+        earlier = next((each for each in self.functions if each.name == made.name), None)
+        if earlier is not None:
+            self.fail(
+                f"two functions are called {made.name}: the other one is in line {self.line(earlier.at)}",
+                made.at,
+                len(made.name),
+            )
+        self.functions.append(made)
+        self.names.add(made.name)
+
+
+def _is_function(item: Sequence[Token]) -> bool:
+    """Whether an item that ends with braces is a function with its body."""
+    if len(item) < 5 or item[-1].text != "}" or item[-2].text != "{":
+        return False
+    head = _without_attributes(item[:-2])
+    return (
+        bool(head)
+        and head[-1].text == ")"
+        and head[-1].kind == "mark"
+        and not any(t.text == "=" for t in head)
+    )
+
+
+def _without_attributes(tokens: Sequence[Token]) -> list[Token]:
+    kept: list[Token] = []
+    k = 0
+    while k < len(tokens):
+        if tokens[k].text in _ATTRIBUTES and k + 1 < len(tokens) and tokens[k + 1].text == "(":
+            k = _closes(tokens, k + 1) + 1
+        else:
+            kept.append(tokens[k])
+            k += 1
+    return kept
+
+
+def _without_braces(tokens: Sequence[Token]) -> list[Token]:
+    kept, depth = [], 0
+    for token in tokens:
+        depth += (token.text == "{") - (token.text == "}")
+        if not depth and token.text != "}":
+            kept.append(token)
+    return kept
+
+
+def _until(tokens: Sequence[Token], text: str) -> Iterator[Token]:
+    for token in tokens:
+        if token.text == text:
+            return
+        yield token
+
+
+def _closes(tokens: Sequence[Token], opens: int) -> int:
+    """Where the bracket at `opens` is closed."""
+    depth = 0
+    for k in range(opens, len(tokens)):
+        if tokens[k].kind == "mark":
+            depth += (tokens[k].text in "([{") - (tokens[k].text in ")]}")
+        if not depth:
+            return k
+    return len(tokens)
+
+
+def _split(tokens: Sequence[Token]) -> list[list[Token]]:
+    """At the commas outside of brackets."""
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens:
+        if token.kind == "mark":
+            depth += (token.text in "([{") - (token.text in ")]}")
+        if token.text == "," and not depth:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts if parts != [[]] else []
+
+
+def _declared(rest: Sequence[Token]) -> list[str]:
+    """The names that a declaration of types or variables gives."""
+    names = []
+    for part in _split(rest):
+        name, depth = "", 0
+        for token in _until(part, "="):
+            if token.kind == "mark":
+                depth += (token.text == "[") - (token.text == "]")
+            elif token.kind == "word" and not depth and token.text not in _NO_NAMES:
+                name = token.text
+            if token.text == ")" and name:
+                break
+        if name:
+            names.append(name)
+    return names
+
+
+def _parameter(part: list[Token], k: int) -> Parameter:
+    intent, kept = "", []
+    for token in part:
+        if token.kind == "word" and token.text in ("OUT", "INOUT"):
+            intent = token.text.lower()
+        else:
+            kept.append(token)
+    dims: list[list[Token]] = []
+    flat: list[Token] = []
+    odd = ""
+    i = 0
+    while i < len(kept):
+        if kept[i].text == "[":
+            end = _closes(kept, i)
+            dims.append([t for t in kept[i + 1 : end] if t.text not in _QUALIFIERS and t.text != "static"])
+            i = end + 1
+            continue
+        if kept[i].text == "(":
+            odd = "a function"
+        flat.append(kept[i])
+        i += 1
+    words = [token for token in flat if token.kind == "word"]
+    stars = [i for i, token in enumerate(flat) if token.text == "*"]
+    plain = [token for token in words if token.text not in _QUALIFIERS | _STORAGE]
+    after_star = bool(stars and plain) and plain[-1].at > flat[stars[-1]].at
+    named = (after_star or len(plain) > 1) and plain[-1].text not in _TYPE_WORDS
+    if len(plain) == 2 and plain[0].text in _TAGS and not after_star:
+        named = False
+    name = plain[-1] if named else None
+    inner = flat[: stars[0]] if stars else flat
+    at = part[0].at if part else 0
+    return Parameter(
+        name=name.text if name else f"arg{k + 1}",
+        at=name.at if name else at,
+        words=[token.text for token in plain if token is not name],
+        const=any(token.text in ("const", "__const") for token in inner),
+        stars=len(stars),
+        dims=dims,
+        intent=intent,
+        odd=odd,
+        type_at=plain[0].at if plain else at,
+    )

@@ -1,0 +1,354 @@
+"""vectorize(): a C function of numbers becomes a function of arrays.
+
+The text is the header of a function(), whose slice is one call. For several types the header has the text
+several times, each with another T and, by macros, with other names for all that it defines.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import keyword
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cwrapjit import _cwrapjit
+from cwrapjit.kernels import numbers
+from cwrapjit.kernels.text import Parameter, Text, TextFunction
+
+_OURS = frozenset(
+    "docstring args_input prototype_input prototype_output Ccode_slice_eval Ccode_validate "
+    "Ccode_cookie_struct Ccode_cookie_cleanup extra_args signature args_inout output_dims header".split()
+)
+_TAKEN = ("output", "cookie")  # names that operands cannot have
+
+
+def vectorize(
+    source: str, *, T: Any = None, name: str | None = None, doc: str | None = None, **options: Any
+) -> Any:
+    """The one function of a C text, for arrays: it broadcasts, and casts its inputs safely, as ufuncs do.
+
+    >>> import numpy as np
+    >>> import cwrapjit
+    >>> smaller = cwrapjit.vectorize("double smaller(double x, double y) { return x < y ? x : y; }")
+    >>> smaller([1.0, 4.0], [[2], [3]]).tolist()
+    [[1.0, 2.0], [1.0, 3.0]]
+
+    Where the text has T for a type, T=("f4", "f8") says for which ones; without T= those of a call decide.
+    OUT in front of a pointer makes it a result, INOUT what is updated in place. Other functions of the text
+    must be static. name is the function's name in Python, doc its docstring; options are those of function().
+    """
+    _check(source, name, doc, options)
+    text = Text(source, "<cwrapjit vectorize header>")
+    found = _only_function(text)
+    made_name = name if name is not None else _python_name(found.name)
+    text.file = f"<cwrapjit {made_name} header>"
+    shared = _Definition(text, found, made_name, doc, options)
+    if not shared.generic:
+        if T is not None:
+            raise ValueError(f"{shared.who}: T={T!r}, but no type in the text is T")
+        return shared.define([None])
+    if T is not None:
+        return shared.define(_given_types(T, shared.who))
+    return Deduced(shared)
+
+
+def _check(source: Any, name: Any, doc: Any, options: dict[str, Any]) -> None:
+    for what, value in (("source", source), ("name", name), ("doc", doc)):
+        if not isinstance(value, str) and (value is not None or what == "source"):
+            raise TypeError(f"vectorize(): {what} must be a str, not {type(value).__name__}")
+    if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
+        raise ValueError(f"vectorize(): name={name!r} is no name in Python")
+    for option in options:
+        if option in _OURS:
+            raise TypeError(f"vectorize() has no option {option}: the text says that; see function()")
+
+
+def _only_function(text: Text) -> TextFunction:
+    found = text.public
+    if not found:
+        static = f"; {text.functions[0].name}() is static" if text.functions else ""
+        raise ValueError(f"vectorize(): the text defines no function{static}: {_shortened(text.source)}")
+    if len(found) > 1:
+        names = ", ".join(each.name for each in found)
+        text.fail(
+            f"vectorize() makes one function, and the text has {len(found)}: {names}. Those that only help "
+            'should be static; library(name, source="...") maps all of them',
+            found[1].at,
+            len(found[1].name),
+        )
+    return found[0]
+
+
+def _shortened(source: str) -> str:
+    return repr(source if len(source) < 60 else f"{source[:57]}...")
+
+
+def _python_name(name: str) -> str:
+    return name + "_" if keyword.iskeyword(name) or name in _TAKEN else name
+
+
+def _given_types(T: Any, who: str) -> list[str]:
+    """Names of dtypes, each once."""
+    given = list(T) if isinstance(T, (tuple, list)) else [T]
+    if not given:
+        raise ValueError(f"{who}: T=() leaves no type")
+    names: list[str] = []
+    for each in given:
+        try:
+            dtype = np.dtype(each)
+        except TypeError:
+            raise TypeError(f"{who}: T has {each!r}, which is no type of NumPy's") from None
+        name = numbers.name_of(dtype)
+        if name is None:
+            raise TypeError(
+                f"{who}: T has {dtype.str!r}, for which C has no type: {', '.join(numbers.SPELLED)}"
+            )
+        if name not in names:
+            names.append(name)
+    return names
+
+
+@dataclasses.dataclass
+class _Operand:
+    parameter: Parameter | None  # None: what the function returns
+    words: list[str]
+    name: str  # in Python and in the slice
+    role: str  # "in", "out", "inout"
+
+
+class Deduced(_cwrapjit.Dispatch):
+    """A function whose T the arguments of each call say. `functions` has the one for each T, once made."""
+
+    functions: dict[str, _cwrapjit.Function]
+
+    def __init__(self, shared: _Definition) -> None:
+        super().__init__(name=shared.name, doc=shared.doc)
+        self._shared = shared
+        self._inputs = [each for each in shared.ordered() if each.role != "out"]
+        self.functions = {}
+        if not any(each.words == ["T"] for each in self._inputs):
+            shared.text.fail(
+                f"T cannot be deduced: no input of {shared.found.name}() is a T; T=(...) says which types it "
+                "stands for",
+                shared.found.at,
+                len(shared.found.name),
+            )
+        for each in shared.operands:  # what no T could save is told now
+            shared.dtype(each, "float64")
+
+    @property
+    def signature(self) -> str:
+        """As that of a Function."""
+        return self._shared.signature()
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The type sets that calls have wanted so far."""
+        return tuple(types for each in self.functions.values() for types in each.types)
+
+    def wait(self, *args: Any, **kwargs: Any) -> bool:
+        """wait() of all functions made so far."""
+        done = [each.wait(*args, **kwargs) for each in list(self.functions.values())]
+        return all(done)
+
+    def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _cwrapjit.Function:
+        """The Function for the types of these arguments."""
+        given = {each.name: value for each, value in zip(self._inputs, args, strict=False)} | kwargs
+        values = [
+            (each.name, given[each.name])
+            for each in self._inputs
+            if each.words == ["T"] and each.name in given
+        ]
+        if not values:
+            missing = next(each.name for each in self._inputs if each.words == ["T"])
+            raise TypeError(f"{self._shared.name}(): argument '{missing}' is missing, which says what T is")
+        T = numbers.deduced(f"{self._shared.name}()", values)
+        found = self.functions.get(T)
+        return found if found is not None else self.functions.setdefault(T, self._shared.define([T]))
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__signature__":
+            return _parameters(self._inputs)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def _parameters(inputs: Sequence[_Operand]) -> Any:
+    import inspect
+
+    kinds = inspect.Parameter
+    made = [kinds(each.name, kinds.POSITIONAL_OR_KEYWORD) for each in inputs]
+    return inspect.Signature([*made, kinds("out", kinds.KEYWORD_ONLY, default=None)])
+
+
+class _Definition:
+    """What the texts for all T have in common."""
+
+    def __init__(
+        self, text: Text, found: TextFunction, name: str, doc: str | None, options: dict[str, Any]
+    ) -> None:
+        self.text, self.found, self.name, self.options = text, found, name, options
+        self.who = f"vectorize() of {found.name}"
+        self.doc = doc if doc is not None else declaration(text, found)
+        known = text.names | text.macros.keys() | text.typedefs.keys()
+        used = [found.words, *(each.words for each in found.parameters), *text.typedefs.values()]
+        self.generic = "T" not in known and any("T" in words for words in used)
+        self.operands = self._operands()
+
+    # ---- what the parameters are ------------------------------------------------------------------------
+
+    def _operands(self) -> list[_Operand]:
+        found = self.found
+        if found.variadic:
+            self.text.fail(
+                f"{found.name}() takes a variable number of arguments (...)", found.at, len(found.name)
+            )
+        made = [self._operand(each) for each in found.parameters]
+        for k, each in enumerate(made):
+            if each.parameter is not None and any(other.name == each.name for other in made[:k]):
+                self.text.fail(f"two parameters are called {each.name}", each.parameter.at, len(each.name))
+        words = self._resolved(found.words)
+        if found.stars:
+            self.text.fail(f"{found.name}() returns a pointer, which is no number", found.result_at)
+        outputs = [each for each in made if each.role != "in"]
+        if words != ["void"]:
+            taken = {each.name for each in made}
+            result = "output" if "output" not in taken else "output_"
+            made.append(_Operand(None, words, result, "out"))
+        elif not outputs:
+            self.text.fail(
+                f"{found.name}() has no result: a type in front of it, or OUT in front of a pointer, says "
+                "what it gives",
+                found.result_at,
+                4,
+            )
+        return made
+
+    def _operand(self, parameter: Parameter) -> _Operand:
+        words = self._resolved(parameter.words)
+        name, at, length = parameter.name, parameter.at, len(parameter.name)
+        if parameter.odd:
+            self.text.fail(f"{name} is {parameter.odd}: callbacks have no mapping", at, length)
+        if parameter.intent and parameter.const:
+            self.text.fail(f"{name} points to const: {parameter.intent.upper()} cannot be", at, length)
+        if parameter.intent and parameter.stars != 1:
+            self.text.fail(
+                f"{name} is no pointer: {parameter.intent.upper()} stands in front of one, as in "
+                f"`{parameter.intent.upper()} {' '.join(parameter.words)} *{name}`",
+                at,
+                length,
+            )
+        if parameter.stars and not parameter.intent:
+            self.text.fail(
+                f"{name} is a pointer: OUT in front of it makes it a result, INOUT what is updated in place, "
+                f"and {name}[n] an array",
+                at,
+                length,
+            )
+        return _Operand(parameter, words, _python_name(name), parameter.intent or "in")
+
+    def _resolved(self, words: list[str]) -> list[str]:
+        """Words of a type, with the text's own typedefs and macros put in."""
+        for _ in range(20):
+            found = [word for word in words if word in self.text.typedefs or word in self.text.macros]
+            if not found:
+                break
+            words = [
+                part
+                for word in words
+                for part in self.text.typedefs.get(word) or self.text.macros.get(word) or [word]
+            ]
+        return [word for word in words if word != "const"]
+
+    def dtype(self, operand: _Operand, T: str | None) -> str:
+        if operand.words == ["T"] and T is not None:
+            return T
+        dtype = numbers.dtype_of(operand.words)
+        if dtype is not None:
+            return dtype
+        shown = " ".join(operand.words) or "nothing"
+        what, at = "the result", self.found.result_at
+        if operand.parameter is not None:
+            what, at = operand.name, operand.parameter.type_at
+        more = "; T alone stands for a type" if "T" in operand.words else ""
+        if "complex" in shown.lower():
+            more = ": libtcc has no _Complex, but the structs npy_complex128 and npy_complex64 {real, imag}"
+        self.text.fail(f"{what} is a {shown}, which is no number that NumPy knows{more}", at, len(shown))
+
+    # ---- the function -----------------------------------------------------------------------------------
+
+    def define(self, types: Sequence[str | None]) -> Any:
+        """A Function with a type set for each T."""
+        dtypes = [[np.dtype(self.dtype(each, T)) for each in self.ordered()] for T in types]
+        options = {"cast": "safe", **self.options}
+        options["define_macros"] = self._macros(types[0], options.get("define_macros"))
+        slices = {
+            tuple(each): self._slice(self._instance_name(k), T)
+            for k, (each, T) in enumerate(zip(dtypes, types, strict=True))
+        }
+        return _cwrapjit.function(
+            self.name,
+            self.doc,
+            signature=self.signature(),
+            Ccode_slice_eval=slices,
+            header=self._header(types),
+            **options,
+        )
+
+    def ordered(self) -> list[_Operand]:
+        """As type sets list them: inputs, what is updated among them, then new outputs."""
+        inputs = [each for each in self.operands if each.role != "out"]
+        returned = [each for each in self.operands if each.parameter is None]
+        return inputs + returned + [each for each in self.operands if each.role == "out" and each.parameter]
+
+    def signature(self) -> str:
+        ordered = self.ordered()
+        inputs = [
+            f"{'inout ' * (each.role == 'inout')}{each.name}()" for each in ordered if each.role != "out"
+        ]
+        outputs = [f"{each.name}()" for each in ordered if each.role == "out"]
+        return f"{', '.join(inputs)} -> {', '.join(outputs)}"
+
+    def _slice(self, called: str, T: str | None) -> str:
+        given = []
+        for each in self.operands:
+            if each.parameter is None:
+                continue
+            if each.role == "in":
+                given.append(f"item__{each.name}()")
+            else:
+                ctype = numbers.SPELLED[T] if T is not None and each.words == ["T"] else " ".join(each.words)
+                given.append(f"({ctype} *)&item__{each.name}()")
+        call = f"{called}({', '.join(given)})"
+        result = next((each.name for each in self.operands if each.parameter is None), None)
+        return f"{f'item__{result}() = ' if result else ''}{call};\nreturn true;"
+
+    def _instance_name(self, k: int) -> str:
+        return self.found.name if k == 0 else f"{self.found.name}__{k}"
+
+    def _macros(self, T: str | None, given: Any) -> Any:
+        """Those that the text needs, behind the user's."""
+        made = [f"{word}=" for word in ("OUT", "INOUT") if word in self.text.words]
+        if T is not None:
+            made.append(f"T={numbers.SPELLED[T]}")
+        return [*given, *made] if isinstance(given, (list, tuple)) else made if given is None else given
+
+    def _header(self, types: Sequence[str | None]) -> str:
+        """The text, and once more for each further T. Its lines are always the user's."""
+        parts = [self.text.source]
+        names = sorted(self.text.names & self.text.words)
+        for k, T in enumerate(types[1:], 1):
+            parts.append(f"\n#undef T\n#define T {numbers.SPELLED[T or '']}\n")
+            parts += [f"#define {name} {name}__{k}\n" for name in names]
+            parts.append(f'#line 1 "{self.text.file}"\n{self.text.source}\n')
+            parts += [f"#undef {name}\n" for name in names]
+        if len(types) > 1:
+            parts.append("#undef T\n")
+        return "".join(parts)
+
+
+def declaration(text: Text, found: TextFunction) -> str:
+    """The function's head as the text has it, in one line."""
+    end = text.source.find("{", found.at)
+    return " ".join(text.source[found.result_at : end].split())
