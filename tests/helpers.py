@@ -106,7 +106,7 @@ def says(error: type[BaseException], call: Callable[[], Any], text: str) -> Any:
 
 
 def same(got: Any, wanted: Any) -> bool:
-    """Equal in value, shape and dtype; NaNs are equal."""
+    """Equal in value, shape and dtype; NaNs are equal, and so are NaTs."""
     got, wanted = np.asarray(got), np.asarray(wanted)
     return (
         got.shape == wanted.shape
@@ -116,7 +116,7 @@ def same(got: Any, wanted: Any) -> bool:
 
 
 def _may_nan(array: Any) -> bool:
-    return array.dtype.kind in "fc"
+    return array.dtype.kind in "fcmM"
 
 
 def compiler() -> str:

@@ -184,6 +184,7 @@ typedef struct tj_type {
     size_t itemsize;   /* bytes; 0: any */
     const char *ctype; /* "npy_float64", TJ_BOOL_CTYPE; NULL: raw pointers only */
     const char *label; /* "float64" */
+    const char *dtype; /* as cwj_type.dtype */
 } tj_type;
 
 typedef struct tj_typeset {

@@ -34,6 +34,8 @@ static const basic_type basic_types[] = {
     {NPY_CFLOAT, "complex64", "npy_complex64"},
     {NPY_CDOUBLE, "complex128", "npy_complex128"},
     {NPY_CLONGDOUBLE, NULL, "npy_clongdouble"},
+    {NPY_DATETIME, "datetime64", "npy_int64"},
+    {NPY_TIMEDELTA, "timedelta64", "npy_int64"},
     {NPY_OBJECT, "object", NULL},
     {NPY_STRING, "bytes", NULL},
     {NPY_UNICODE, "str", NULL},
@@ -79,6 +81,59 @@ label_of(cwj_spec *spec, const basic_type *basic, size_t itemsize)
     return basic->label;
 }
 
+/* ---- datetimes --------------------------------------------------------- */
+
+static int
+is_any_unit(const tj_type *type)
+{
+    return PyTypeNum_ISDATETIME(type->type_num) && type->dtype == NULL;
+}
+
+/* "datetime64[ns]" and, for NumPy, "M8[ns]", unless the dtype has no unit of its own. */
+static int
+take_unit(cwj_spec *spec, tj_type *type, PyArray_Descr *descr)
+{
+    int status = -1;
+    PyObject *text = PyObject_GetAttrString((PyObject *)descr, "str"); /* "<M8[ns]" */
+    const char *utf8 = text == NULL ? NULL : PyUnicode_AsUTF8(text);
+    const char *unit = utf8 == NULL ? NULL : strchr(utf8, '[');
+    if (unit != NULL) {
+        type->dtype = cwj_arena_format(&spec->arena, "%s", utf8 + 1);
+        type->label = cwj_arena_format(&spec->arena, "%s%s", type->label, unit);
+        status = type->dtype != NULL && type->label != NULL ? 0 : -1;
+    } else if (utf8 != NULL) {
+        status = 0;
+    }
+    Py_XDECREF(text);
+    return status;
+}
+
+/* Of one set, either all datetimes say their unit or none does; then an input tells it. */
+static int
+check_units(const cwj_spec *spec, const tj_type *types, PyObject *key)
+{
+    int nany = 0, nown = 0, ninputs = 0;
+    for (int k = 0; k < spec->tj.noperands; k++) {
+        int any = is_any_unit(&types[k]);
+        nany += any;
+        nown += !any && PyTypeNum_ISDATETIME(types[k].type_num);
+        ninputs += any && spec->tj.operands[k].role != TJ_OUT;
+    }
+    if (nany > 0 && nown > 0) {
+        return cwj_refuse(spec->who, PyExc_ValueError,
+                          "Ccode_slice_eval: of the key %R either all datetimes must have a unit, "
+                          "such as \"M8[ns]\", or none of them",
+                          key);
+    }
+    if (nany > 0 && ninputs == 0) {
+        return cwj_refuse(spec->who, PyExc_ValueError,
+                          "Ccode_slice_eval: no input of the key %R tells the unit of an output; "
+                          "wanted one, such as \"M8[ns]\"",
+                          key);
+    }
+    return 0;
+}
+
 /* ---- one type ---------------------------------------------------------- */
 
 /* Refuses what compiled code could not read. */
@@ -89,12 +144,6 @@ check_descr(const cwj_spec *spec, PyArray_Descr *descr, PyObject *key)
         return cwj_refuse(spec->who, PyExc_NotImplementedError,
                           "Ccode_slice_eval: %R is a structured dtype, which does not work in this "
                           "version yet (np.void matches any structured array by raw pointer)",
-                          key);
-    }
-    if (descr->type_num == NPY_DATETIME || descr->type_num == NPY_TIMEDELTA) {
-        return cwj_refuse(spec->who, PyExc_NotImplementedError,
-                          "Ccode_slice_eval: %R does not work in this version yet (a view as int64 "
-                          "does: x.view(np.int64))",
                           key);
     }
     if (!PyArray_ISNBO(descr->byteorder)) {
@@ -148,6 +197,19 @@ descr_of(const cwj_spec *spec, PyObject *key)
 }
 
 static int
+fill_type(cwj_spec *spec, tj_type *type, const basic_type *basic, PyArray_Descr *descr)
+{
+    type->type_num = basic->type_num;
+    type->itemsize = (size_t)PyDataType_ELSIZE(descr);
+    type->ctype = basic->ctype;
+    type->label = label_of(spec, basic, type->itemsize);
+    if (type->label == NULL) {
+        return -1;
+    }
+    return PyTypeNum_ISDATETIME(type->type_num) ? take_unit(spec, type, descr) : 0;
+}
+
+static int
 take_type(cwj_spec *spec, tj_type *type, PyObject *key)
 {
     PyArray_Descr *descr = descr_of(spec, key);
@@ -156,17 +218,15 @@ take_type(cwj_spec *spec, tj_type *type, PyObject *key)
         return -1;
     }
     const basic_type *basic = find_basic_type(canonical_number(descr->type_num));
-    size_t itemsize = (size_t)PyDataType_ELSIZE(descr);
-    Py_DECREF(descr);
+    int status = -1;
     if (basic == NULL) {
-        return cwj_refuse(spec->who, PyExc_TypeError,
-                          "Ccode_slice_eval: no C code can work on dtype %R", key);
+        cwj_refuse(spec->who, PyExc_TypeError, "Ccode_slice_eval: no C code can work on dtype %R",
+                   key);
+    } else {
+        status = fill_type(spec, type, basic, descr);
     }
-    type->type_num = basic->type_num;
-    type->itemsize = itemsize;
-    type->ctype = basic->ctype;
-    type->label = label_of(spec, basic, type->itemsize);
-    return type->label != NULL ? 0 : -1;
+    Py_DECREF(descr);
+    return status;
 }
 
 /* ---- one type set ------------------------------------------------------ */
@@ -190,14 +250,22 @@ take_types(cwj_spec *spec, tj_type *types, PyObject *key)
             return -1;
         }
     }
-    return 0;
+    return check_units(spec, types, key);
+}
+
+/* The same text, or both none. */
+static int
+same_dtype(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
 static int
 same_types(const tj_type *a, const tj_type *b, int count)
 {
     for (int k = 0; k < count; k++) {
-        if (a[k].type_num != b[k].type_num || a[k].itemsize != b[k].itemsize) {
+        if (a[k].type_num != b[k].type_num || a[k].itemsize != b[k].itemsize ||
+            !same_dtype(a[k].dtype, b[k].dtype)) {
             return 0;
         }
     }

@@ -222,11 +222,11 @@ static const cwj_operand_decl cwj_operands__inner[] = {
 
 static const cwj_typeset cwj_typesets__inner[] = {
     {"float64, float64 -> float64",
-     (const cwj_type[]){{12, 8}, {12, 8}, {12, 8}}, cwj_loop_0__inner},
+     (const cwj_type[]){{12, 8, NULL}, {12, 8, NULL}, {12, 8, NULL}}, cwj_loop_0__inner},
     {"float32, float32 -> float32",
-     (const cwj_type[]){{11, 4}, {11, 4}, {11, 4}}, cwj_loop_1__inner},
+     (const cwj_type[]){{11, 4, NULL}, {11, 4, NULL}, {11, 4, NULL}}, cwj_loop_1__inner},
     {"float64, float64 -> int32",
-     (const cwj_type[]){{12, 8}, {12, 8}, {5, 4}}, cwj_loop_2__inner},
+     (const cwj_type[]){{12, 8, NULL}, {12, 8, NULL}, {5, 4, NULL}}, cwj_loop_2__inner},
 };
 
 CWJ_DESCRIPTOR const cwj_function_decl cwj_function__inner = {

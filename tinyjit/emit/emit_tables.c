@@ -84,8 +84,15 @@ static void emit_output_dims(const tj_emitter *this)
 static void emit_types(const tj_spec *spec, const tj_type *types, tj_text *out)
 {
     tj_text_puts(out, "(const cwj_type[]){");
-    for (int k = 0; k < spec->noperands; k++)
-        tj_text_printf(out, "%s{%d, %zu}", k ? ", " : "", types[k].type_num, types[k].itemsize);
+    for (int k = 0; k < spec->noperands; k++) {
+        const tj_type *type = &types[k];
+        tj_text_printf(out, "%s{%d, %zu, ", k ? ", " : "", type->type_num, type->itemsize);
+        if (type->dtype)
+            tj_text_quote(out, type->dtype, strlen(type->dtype));
+        else
+            tj_text_puts(out, "NULL");
+        tj_text_puts(out, "}");
+    }
     tj_text_puts(out, "}");
 }
 

@@ -45,6 +45,7 @@
 #include "base/masked.h"
 #include "function/call/convert.c"
 #include "function/call/number.c"
+#include "function/call/units.c"
 #include "function/call/match.c"
 #include "function/call/output_dims.c"
 #include "function/call/plain.c"

@@ -37,6 +37,7 @@ typedef struct cwj_runtime {
     int has_core;                  /* some operand has core dims */
     int has_inout;                 /* some input is updated in place */
     int has_output_dims;           /* outputs name dims that nothing but out= tells */
+    int has_units;                 /* some type set takes datetimes of any unit */
     int has_plain_types;           /* each type is one object, descrs[i], in all of NumPy */
     int may_be_quick;              /* short calls may take the way of quick.c */
     int guess;                     /* the type set to try first */

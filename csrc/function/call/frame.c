@@ -41,6 +41,14 @@ typedef struct cwj_state {
     _Alignas(CWJ_ALIGN) char scalar[CWJ_SCALAR_BYTES];
 } cwj_state;
 
+/* The unit of all datetimes of a call (units.c). */
+typedef struct cwj_unit {
+    PyArray_DatetimeMetaData meta;
+    PyArray_Descr *descrs[2]; /* owned: datetime64 and timedelta64 of this unit; NULL without one */
+    int mixed; /* arrays have different units, and convert to this one */
+    int none; /* no array has a unit, or they convert to no common one */
+} cwj_unit;
+
 typedef struct cwj_frame {
     cwj_call call; /* first: compiled code gets a pointer to it as ctx */
     cwj_runtime *runtime;
@@ -48,18 +56,19 @@ typedef struct cwj_frame {
     PyThreadState *released; /* not NULL: this call has released the GIL */
 
     PyObject *const *inputs; /* [ninputs] borrowed arguments */
-    PyObject **slots;     /* borrowed: inputs, out, extras; NULL: no extras given */
-    PyObject *out;        /* borrowed: the out argument, NULL when absent */
-    int noperands;        /* inputs, then outputs */
+    PyObject **slots; /* borrowed: inputs, out, extras; NULL: no extras given */
+    PyObject *out; /* borrowed: the out argument, NULL when absent */
+    int noperands; /* inputs, then outputs */
     int owned_from, owned_to; /* operands whose state.owned is filled, the last excluded */
-    cwj_state *states;    /* [noperands] */
+    cwj_state *states; /* [noperands] */
     cwj_operand *operands; /* [noperands], what snippets see */
-    int typeset_index;    /* the one that matched */
+    int typeset_index; /* the one that matched */
+    cwj_unit unit; /* only where runtime->has_units; else not set */
 
-    npy_intp *named;  /* [nnamed] values of named dims, -1: unknown */
-    int *named_by;    /* [nnamed] operand that set them */
-    int nextra;       /* broadcast dims of inputs and given outputs */
-    npy_intp *extra;  /* [nextra]; may be the dims of an operand: not written to then */
+    npy_intp *named; /* [nnamed] values of named dims, -1: unknown */
+    int *named_by; /* [nnamed] operand that set them */
+    int nextra; /* broadcast dims of inputs and given outputs */
+    npy_intp *extra; /* [nextra]; may be the dims of an operand: not written to then */
     npy_intp *result; /* [nextra] what the inputs alone broadcast to */
 
     size_t used; /* bytes of the arena */
@@ -245,6 +254,9 @@ frame_open(cwj_frame *frame, cwj_runtime *runtime)
     frame->blocks = NULL;
     frame->call.cookie = NULL;
     frame->call.extras = NULL;
+    if (CWJ_UNLIKELY(runtime->has_units)) {
+        memset(&frame->unit, 0, sizeof(frame->unit));
+    }
     if (frame_alloc_operands(frame) < 0) {
         return -1;
     }
@@ -257,6 +269,10 @@ frame_close(cwj_frame *frame)
 {
     for (int k = frame->owned_from; k < frame->owned_to; k++) {
         Py_XDECREF(frame->states[k].owned);
+    }
+    if (CWJ_UNLIKELY(frame->runtime->has_units)) {
+        Py_XDECREF(frame->unit.descrs[0]);
+        Py_XDECREF(frame->unit.descrs[1]);
     }
     while (CWJ_UNLIKELY(frame->blocks != NULL)) {
         cwj_block *next = frame->blocks->next;

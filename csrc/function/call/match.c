@@ -22,11 +22,21 @@ canonical_type(int type_num)
     return type_num;
 }
 
+/* descr is the type's dtype, NULL where it has any itemsize. */
 static int
-type_equals(const cwj_state *state, const cwj_type *type)
+type_equals(const cwj_state *state, const cwj_type *type, PyArray_Descr *descr)
 {
-    return canonical_type(PyArray_TYPE(state->array)) == type->type_num &&
-           (type->itemsize == 0 || type->itemsize == state->itemsize);
+    PyArray_Descr *own = PyArray_DESCR(state->array);
+    if (canonical_type(own->type_num) != type->type_num) {
+        return 0;
+    }
+    if (type->dtype != NULL) {
+        return PyArray_EquivTypes(own, descr);
+    }
+    if (is_any_unit(type)) {
+        return descr != NULL && same_unit(unit_of(own), unit_of(descr));
+    }
+    return type->itemsize == 0 || type->itemsize == state->itemsize;
 }
 
 /* What a Python number is to a type. An object holds any. */
@@ -86,12 +96,12 @@ static int
 set_fits(const cwj_frame *frame, int index, weak_rule *rule, int by_cast)
 {
     const cwj_type *types = frame->decl->typesets[index].types;
-    PyArray_Descr *const *descrs = descrs_of(frame->runtime, index);
     for (int k = 0; k < frame->noperands; k++) {
         const cwj_state *state = &frame->states[k];
+        PyArray_Descr *descr = descr_in_set(frame, index, k);
         if (state->weak != NULL ? !rule(state->weak, &types[k])
-                                : state->array != NULL && !type_equals(state, &types[k]) &&
-                                      !(by_cast && casts_safely(frame, k, descrs[k]))) {
+                                : state->array != NULL && !type_equals(state, &types[k], descr) &&
+                                      !(by_cast && casts_safely(frame, k, descr))) {
             return 0;
         }
     }
@@ -218,7 +228,9 @@ refuse_types(const cwj_frame *frame)
     PyObject *got = text_of_types(frame);
     PyObject *known = text_of_known_sets(frame);
     if (got != NULL && known != NULL) {
-        raise_in_call(frame, PyExc_TypeError, "no type set fits: %U; wanted %U%s", got, known,
+        int mixed = frame->runtime->has_units && frame->unit.mixed;
+        raise_in_call(frame, PyExc_TypeError, "no type set fits: %U; wanted %U%s%s", got, known,
+                      mixed ? " of equal units" : "",
                       a_cast_fits(frame) ? " (cast=\"safe\" converts it)" : "");
     }
     Py_XDECREF(got);
@@ -322,7 +334,7 @@ static int
 convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
 {
     cwj_state *state = &frame->states[k];
-    if (PyArray_ISBEHAVED_RO(state->array) && type_equals(state, type_of(frame, k))) {
+    if (PyArray_ISBEHAVED_RO(state->array) && type_equals(state, type_of(frame, k), descr)) {
         return 0;
     }
     if (descr == NULL) {
@@ -363,7 +375,8 @@ take_shapes(cwj_frame *frame)
 static int
 match_types(cwj_frame *frame)
 {
-    if (check_layout(frame) < 0 || take_shapes(frame) < 0) {
+    if (check_layout(frame) < 0 || take_shapes(frame) < 0 ||
+        (frame->runtime->has_units && settle_unit(frame) < 0)) {
         return -1;
     }
     frame->typeset_index = find_set(frame);
@@ -374,13 +387,13 @@ match_types(cwj_frame *frame)
 static int
 convert_to_set(cwj_frame *frame)
 {
-    PyArray_Descr *const *descrs = descrs_of(frame->runtime, frame->typeset_index);
     for (int k = 0; k < frame->decl->ninputs; k++) {
+        PyArray_Descr *descr = descr_in_set(frame, frame->typeset_index, k);
         if (frame->states[k].weak != NULL) {
-            if (convert_weak(frame, k, descrs[k]) < 0) {
+            if (convert_weak(frame, k, descr) < 0) {
                 return -1;
             }
-        } else if (may_convert(frame, k) && convert_by_cast(frame, k, descrs[k]) < 0) {
+        } else if (may_convert(frame, k) && convert_by_cast(frame, k, descr) < 0) {
             return -1;
         }
     }

@@ -75,7 +75,7 @@ allocate_output(cwj_frame *frame, int k, npy_intp *dims, int ndim)
 {
     cwj_state *state = &frame->states[k];
     const cwj_type *type = type_of(frame, k);
-    PyArray_Descr *descr = descrs_of(frame->runtime, frame->typeset_index)[k];
+    PyArray_Descr *descr = descr_in_set(frame, frame->typeset_index, k);
     if (descr == NULL) {
         return raise_about(frame, k, PyExc_ValueError,
                            " is of a type of any itemsize: out is required");

@@ -72,6 +72,27 @@ flexible_descr(const cwj_type *type)
     return descr;
 }
 
+/* The dtype that cwj_type.dtype says; new reference. */
+static PyArray_Descr *
+named_descr(const char *dtype)
+{
+    PyArray_Descr *descr = NULL;
+    PyObject *name = PyUnicode_FromString(dtype);
+    if (name != NULL && !PyArray_DescrConverter(name, &descr)) {
+        descr = NULL;
+    }
+    Py_XDECREF(name);
+    return descr;
+}
+
+static PyArray_Descr *
+descr_of_type(const cwj_type *type)
+{
+    return type->dtype != NULL                    ? named_descr(type->dtype)
+           : PyTypeNum_ISFLEXIBLE(type->type_num) ? flexible_descr(type)
+                                                  : PyArray_DescrFromType(type->type_num);
+}
+
 static int
 fill_types(cwj_runtime *runtime)
 {
@@ -89,15 +110,16 @@ fill_types(cwj_runtime *runtime)
         runtime->loops[t] = decl->typesets[t].loop;
         for (size_t k = 0; k < noperands; k++) {
             const cwj_type *type = &decl->typesets[t].types[k];
-            if (PyTypeNum_ISFLEXIBLE(type->type_num)) {
+            if (PyTypeNum_ISFLEXIBLE(type->type_num) || PyTypeNum_ISDATETIME(type->type_num)) {
                 runtime->has_plain_types = 0;
+            }
+            if (PyTypeNum_ISDATETIME(type->type_num) && type->dtype == NULL) {
+                runtime->has_units = 1;
             }
             if (type->itemsize == 0) {
                 continue; /* any itemsize: no dtype of its own */
             }
-            PyArray_Descr *descr = PyTypeNum_ISFLEXIBLE(type->type_num)
-                                       ? flexible_descr(type)
-                                       : PyArray_DescrFromType(type->type_num);
+            PyArray_Descr *descr = descr_of_type(type);
             if (descr == NULL) {
                 return -1;
             }

@@ -73,4 +73,7 @@ enum NPY_TYPES {
     NPY_COMPLEX128 = NPY_CDOUBLE
 };
 
+/* "Not a time", in what datetime64 and timedelta64 are to C. */
+#define NPY_DATETIME_NAT (-0x7fffffffffffffffL - 1)
+
 #endif

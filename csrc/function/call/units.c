@@ -1,0 +1,119 @@
+/* units.c: the unit of a call's datetime64 and timedelta64 arrays.
+ *
+ * A type set that says "M8" or "m8" takes any unit, but one and the same for all: C adds and
+ * compares the integers, which mean nothing beside those of another unit. New outputs have that
+ * unit. With cast="safe" it is the one that NumPy promotes the units to.
+ */
+
+/* A type that takes any unit. */
+static int
+is_any_unit(const cwj_type *type)
+{
+    return PyTypeNum_ISDATETIME(type->type_num) && type->dtype == NULL;
+}
+
+#if NPY_ABI_VERSION < 0x02000000
+#define PyDataType_C_METADATA(descr) ((descr)->c_metadata)
+#endif
+
+static PyArray_DatetimeMetaData *
+unit_of(const PyArray_Descr *descr)
+{
+    return &((PyArray_DatetimeDTypeMetaData *)PyDataType_C_METADATA(descr))->meta;
+}
+
+static int
+same_unit(const PyArray_DatetimeMetaData *a, const PyArray_DatetimeMetaData *b)
+{
+    return a->base == b->base && a->num == b->num;
+}
+
+/* The dtype of this number and unit; new reference. */
+static PyArray_Descr *
+descr_with_unit(int type_num, const PyArray_DatetimeMetaData *unit)
+{
+    PyArray_Descr *descr = PyArray_DescrNewFromType(type_num);
+    if (descr != NULL) {
+        *unit_of(descr) = *unit;
+    }
+    return descr;
+}
+
+/* The dtype that values of both units convert to, of type_num; new reference. Where there is none, NULL
+ * without exception. */
+static PyArray_Descr *
+promoted_unit(int type_num, const PyArray_DatetimeMetaData *a, const PyArray_DatetimeMetaData *b)
+{
+    PyArray_Descr *one = descr_with_unit(type_num, a), *other = descr_with_unit(type_num, b);
+    PyArray_Descr *both = one == NULL || other == NULL ? NULL : PyArray_PromoteTypes(one, other);
+    if (one != NULL && other != NULL && both == NULL &&
+        (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_OverflowError))) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(one);
+    Py_XDECREF(other);
+    return both;
+}
+
+/* Finds the unit of all arrays that have one. Spans of time lose more by conversion than points in
+ * time, as months have no length: where there are any, they decide what can be promoted. */
+static int
+find_unit(const cwj_frame *frame, cwj_unit *unit)
+{
+    int known = 0, type_num = NPY_DATETIME;
+    for (int k = 0; k < frame->noperands; k++) {
+        const PyArrayObject *array = frame->states[k].array;
+        if (array != NULL && PyArray_TYPE(array) == NPY_TIMEDELTA) {
+            type_num = NPY_TIMEDELTA;
+        }
+    }
+    for (int k = 0; k < frame->noperands && !unit->none; k++) {
+        const PyArrayObject *array = frame->states[k].array;
+        if (array == NULL || !PyTypeNum_ISDATETIME(PyArray_TYPE(array))) {
+            continue;
+        }
+        const PyArray_DatetimeMetaData *own = unit_of(PyArray_DESCR(array));
+        if (known && !same_unit(own, &unit->meta)) {
+            PyArray_Descr *both = promoted_unit(type_num, own, &unit->meta);
+            if (both == NULL && PyErr_Occurred()) {
+                return -1;
+            }
+            unit->mixed = 1;
+            unit->none = both == NULL;
+            unit->meta = both == NULL ? unit->meta : *unit_of(both);
+            Py_XDECREF(both);
+        } else {
+            unit->meta = *own;
+            known = 1;
+        }
+    }
+    unit->none |= !known;
+    return 0;
+}
+
+/* Before the type set is chosen, for functions with type sets of any unit. */
+static CWJ_APART int
+settle_unit(cwj_frame *frame)
+{
+    cwj_unit *unit = &frame->unit;
+    if (find_unit(frame, unit) < 0) {
+        return -1;
+    }
+    if (unit->none) {
+        return 0;
+    }
+    unit->descrs[0] = descr_with_unit(NPY_DATETIME, &unit->meta);
+    unit->descrs[1] = unit->descrs[0] == NULL ? NULL : descr_with_unit(NPY_TIMEDELTA, &unit->meta);
+    return unit->descrs[1] == NULL ? -1 : 0;
+}
+
+/* The dtype of operand k in a type set; NULL: any itemsize, or no unit is known. */
+static PyArray_Descr *
+descr_in_set(const cwj_frame *frame, int index, int k)
+{
+    const cwj_type *type = &frame->decl->typesets[index].types[k];
+    if (is_any_unit(type)) {
+        return frame->unit.descrs[type->type_num == NPY_TIMEDELTA];
+    }
+    return descrs_of(frame->runtime, index)[k];
+}
