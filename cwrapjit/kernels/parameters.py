@@ -1,0 +1,209 @@
+"""Parameter lists of kernels, and the types that their letters stand for.
+
+A list is CuPy's: "raw T x, float32 y". Each item is a type and a name, with `raw` in front of those that are
+indexed rather than broadcast. A type of one letter is a placeholder, which each call resolves; any other is a
+dtype's name.
+
+    parameters = parse("T x, T y", "f()", "in_params")   # [Parameter(name="x", word="T", ...), ...]
+    check_names([*inputs, *outputs], "f()")              # reserved and repeated names are refused
+    types = resolve("f()", inputs, outputs, dtypes)      # {"T": dtype("float64")}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+KEYWORDS = frozenset(
+    "asm auto bool break case char const continue default do double else enum extern false float for goto if "
+    "inline int long register restrict return short signed sizeof static static_assert struct switch "
+    "thread_local true typedef typeof union unsigned void volatile while NULL".split()
+)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
+_WORD = re.compile(r"\S+")
+_NUMBERS = "biufc"  # kinds of the dtypes that C computes with
+
+
+class Parameter(NamedTuple):
+    """One item of a list."""
+
+    name: str
+    word: str  # its type as it is written
+    dtype: np.dtype[Any] | None  # None: the word is a placeholder
+    raw: bool
+    position: int  # of the name, in characters
+
+    @property
+    def placeholder(self) -> bool:
+        return self.dtype is None
+
+    def type_in(self, types: Mapping[str, np.dtype[Any]]) -> np.dtype[Any]:
+        """What it is where letters stand for these."""
+        return types[self.word] if self.dtype is None else self.dtype
+
+
+def refuse_at(text: str, position: int, who: str, what: str, problem: str) -> NoReturn:
+    """Raise ValueError with the place in a text."""
+    line = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
+    shown = text[line : end if end >= 0 else len(text)].replace("\t", " ")
+    raise ValueError(
+        f"{who}: {what}: {problem} at position {position}\n    {shown}\n    {' ' * (position - line)}^"
+    )
+
+
+def _dtype(word: str) -> np.dtype[Any] | None:
+    """The dtype that a word names, or None."""
+    try:
+        return np.dtype(word)
+    except (TypeError, ValueError, SyntaxError):  # what NumPy says of words that it does not know
+        return None
+
+
+def _item(text: str, words: list[re.Match[str]], who: str, what: str) -> Parameter:
+    """The parameter that the words of an item declare."""
+    if len(words) < 2:
+        refuse_at(text, words[0].start(), who, what, f"{words[0][0]!r} is alone; wanted a type and a name")
+    *front, type_word, name = words
+    for word in front:
+        if word[0] != "raw":
+            problem = f"{word[0]!r} is not known; wanted 'raw', a type and a name"
+            refuse_at(text, word.start(), who, what, problem)
+    if len(front) > 1:
+        refuse_at(text, front[1].start(), who, what, "'raw' is there twice")
+    if not _NAME.match(name[0]):
+        refuse_at(text, name.start(), who, what, f"{name[0]!r} is no name")
+    word, dtype = type_word[0], None
+    if len(word) > 1:
+        dtype = _dtype(word)
+        if dtype is None:
+            problem = f"{word!r} is no dtype; wanted one such as float64, or a letter that stands for any"
+            refuse_at(text, type_word.start(), who, what, problem)
+        if dtype.kind not in _NUMBERS or not dtype.isnative:
+            refuse_at(text, type_word.start(), who, what, f"{word!r} is no number to C")
+    elif not (word.isascii() and word.isalpha()):
+        refuse_at(text, type_word.start(), who, what, f"{word!r} is no type")
+    return Parameter(name[0], word, dtype, bool(front), name.start())
+
+
+def parse(text: str, who: str, what: str) -> list[Parameter]:
+    """Read a parameter list. `who` and `what` begin messages: "f(): in_params: ...".
+
+    ValueError gives the position of what is wrong, with a caret below it; TypeError when text is no str.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"{who}: {what} must be a str, not {type(text).__name__}")
+    if not text.strip():
+        return []
+    parameters, start = [], 0
+    for item in text.split(","):
+        words = list(_WORD.finditer(text, start, start + len(item)))
+        if not words:
+            refuse_at(text, start, who, what, "nothing is between two commas, or beside one")
+        parameters.append(_item(text, words, who, what))
+        start += len(item) + 1
+    return parameters
+
+
+def check_names(
+    parameters: Sequence[Parameter], who: str, reserved: Sequence[str] = ("i", "n"), more: str = ""
+) -> None:
+    """Refuse names that generated text has, words of C, names that are there twice, and letters as names."""
+    seen: set[str] = set()
+    letters = {each.word for each in parameters if each.placeholder}
+    for name in (each.name for each in parameters):
+        reason = None
+        if name in seen:
+            reason = "is there twice"
+        elif name in reserved or name.startswith("_"):
+            words = ", ".join(repr(each) for each in reserved)
+            reason = f"is reserved, as are {words} and all that begin with an underscore{more}"
+        elif name in KEYWORDS:
+            reason = "is a word of C"
+        elif name.startswith("cwj_") or "__" in name:
+            reason = "is reserved, as are all that begin with cwj_ or have two underscores"
+        elif name in letters:
+            reason = "is the letter of a type, too"
+        if reason:
+            raise ValueError(f"{who}: the name {name!r} {reason}")
+        seen.add(name)
+
+
+class _Bound(NamedTuple):
+    dtype: np.dtype[Any]
+    by: list[str]  # who says so
+
+
+def _name_of(dtype: np.dtype[Any]) -> str:
+    return str(dtype) if dtype.isnative else f"{dtype} (of the other byte order)"
+
+
+def _table(bound: Mapping[str, _Bound]) -> str:
+    """What was deduced: "T = float64 ('x', 'y'), U = int32 ('k')"."""
+    return ", ".join(f"{letter} = {_name_of(b.dtype)} ({', '.join(b.by)})" for letter, b in bound.items())
+
+
+def resolve(
+    who: str,
+    inputs: Sequence[Parameter],
+    outputs: Sequence[Parameter],
+    given: Sequence[np.dtype[Any] | None],
+    chosen: Mapping[str, Any] | None = None,
+) -> dict[str, np.dtype[Any]]:
+    """Say what each letter stands for in a call.
+
+    `given` has the dtypes of the arrays, one for each input and output; None is a scalar, or an output that
+    the call has to make. Both never decide. Outputs are looked at first, then inputs; all that have one letter
+    must be of one dtype, since nothing is cast. `chosen` is the caller's own choice, {"T": "float32"}. A letter
+    that nothing says, and dtypes that contradict each other, are a TypeError that shows the deduced table.
+    """
+    parameters = [*inputs, *outputs]
+    bound: dict[str, _Bound] = {}
+    for letter, dtype in (chosen or {}).items():
+        if not any(each.placeholder and each.word == letter for each in parameters):
+            raise TypeError(f"{who}: dtype: no parameter is of a type {letter!r}")
+        bound[letter] = _Bound(_check(np.dtype(dtype), who, "dtype"), ["dtype="])
+    order = [*range(len(inputs), len(parameters)), *range(len(inputs))]
+    for k in order:
+        dtype = given[k]
+        if dtype is not None:
+            _bind(bound, parameters[k], _check(dtype, who, f"'{parameters[k].name}'"), who)
+    for each in parameters:
+        if each.placeholder and each.word not in bound:
+            names = ", ".join(repr(p.name) for p in parameters if p.word == each.word)
+            table = f"; deduced: {_table(bound)}" if bound else ""
+            raise TypeError(
+                f"{who}: nothing says what {each.word} is: no array is given for {names}, and scalars do not "
+                f'decide; pass an array, the output, or dtype={{"{each.word}": ...}}{table}'
+            )
+    return {letter: b.dtype for letter, b in bound.items()}
+
+
+def _check(dtype: np.dtype[Any], who: str, what: str) -> np.dtype[Any]:
+    if dtype.kind not in _NUMBERS or not dtype.isnative:
+        raise TypeError(f"{who}: {what} is {_name_of(dtype)}; wanted numbers of this machine's byte order")
+    return dtype
+
+
+def _bind(bound: dict[str, _Bound], parameter: Parameter, dtype: np.dtype[Any], who: str) -> None:
+    name = repr(parameter.name)
+    if parameter.dtype is not None:
+        if parameter.dtype != dtype:
+            declared = _name_of(parameter.dtype)
+            raise TypeError(
+                f"{who}: {name} is {_name_of(dtype)}, but it is declared as {declared}; nothing is cast"
+            )
+        return
+    before = bound.get(parameter.word)
+    if before is None:
+        bound[parameter.word] = _Bound(dtype, [name])
+    elif before.dtype == dtype:
+        before.by.append(name)
+    else:
+        raise TypeError(
+            f"{who}: {name} is {_name_of(dtype)}, but {parameter.word} is {_name_of(before.dtype)} by "
+            f"{before.by[0]}; nothing is cast; deduced: {_table(bound)}"
+        )
