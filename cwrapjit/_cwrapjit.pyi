@@ -141,6 +141,7 @@ class module(ModuleType):
         signature: str | None = None,
         args_inout: Sequence[str] = (),
         output_dims: dict[str, str] | None = None,
+        args_shared: Sequence[str] = (),
         optimize: _Optimize | None = None,
         fastmath: bool | None = None,
         debug: bool | None = None,
@@ -175,6 +176,7 @@ def function(
     signature: str | None = None,
     args_inout: Sequence[str] = (),
     output_dims: dict[str, str] | None = None,
+    args_shared: Sequence[str] = (),
     optimize: _Optimize | None = None,
     fastmath: bool | None = None,
     debug: bool | None = None,
@@ -381,6 +383,7 @@ class Dispatch:
         *,
         name: str | None = None,
         doc: str | None = None,
+        ranks: Iterable[int] = (),
     ) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     @property

@@ -109,7 +109,7 @@ def test_letters() -> None:
         ),
         ("T x, float32 y", "T z", ["f4", "f8", None], "'y' is float64, but it is declared as float32"),
         ("T x", "T z", [None, None], "nothing says what T is: no array is given for 'x', 'z'"),
-        ("T x", "Z z", ["f4", None], r"nothing says what Z is.*dtype=\{\"Z\": .*; deduced: T = float32 \('x'\)"),
+        ("T x", "Z z", ["f4", None], r"nothing says what Z is.*dtype=\{\"Z\": .*; deduced: T = float32"),
         ("T x", "T z", ["U3", None], "'x' is <U3; wanted numbers"),
         ("T x", "T z", [">f8", None], "other byte order"),
     ],

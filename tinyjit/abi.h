@@ -56,7 +56,8 @@ typedef void cwj_defaults(void *extras);
 enum {
     CWJ_IN,
     CWJ_INOUT,
-    CWJ_OUT
+    CWJ_OUT,
+    CWJ_SHARED /* as CWJ_INOUT, and every slice has the whole of it */
 }; /* cwj_operand_decl.role */
 
 typedef struct cwj_operand_decl {

@@ -161,7 +161,8 @@ void tj_names_each(const tj_names *names, void (*visit)(void *ctx, const char *n
 typedef enum tj_role {
     TJ_IN,
     TJ_INOUT,
-    TJ_OUT
+    TJ_OUT,
+    TJ_SHARED
 } tj_role; /* as CWJ_IN ... in abi.h */
 
 /* One core dim. */

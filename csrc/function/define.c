@@ -83,6 +83,13 @@ decline_threads(cwj_spec *spec, const cwj_options *options, const char *why)
 static int
 check_threads(cwj_spec *spec, const cwj_options *options)
 {
+    for (int k = 0; k < spec->tj.noperands && spec->tj.threads != 1; k++) {
+        if (spec->tj.operands[k].role == TJ_SHARED && options->unordered != 1) {
+            return decline_threads(spec, options,
+                                   "they share an argument that each of them may write to; "
+                                   "unordered=True says that this is safe");
+        }
+    }
     if (spec->tj.threads == 1 || spec->tj.cookie.length == 0 || spec->tj.cookie_readonly) {
         return 0;
     }
@@ -251,8 +258,8 @@ const char cwj_function_doc[] =
     "         Ccode_slice_eval=..., Ccode_validate=None, Ccode_cookie_struct='',\n"
     "         Ccode_cookie_cleanup='', extra_args=(), *, header='', sources=(), include_dirs=(),\n"
     "         define_macros=(), libraries=(), library_dirs=(), signature=None, args_inout=(),\n"
-    "         output_dims=None, optimize=None, fastmath=None, debug=None, threads=None,\n"
-    "         unordered=None, inplace=None, gil=None, cast=None, cookie=None)\n"
+    "         args_shared=(), output_dims=None, optimize=None, fastmath=None, debug=None,\n"
+    "         threads=None, unordered=None, inplace=None, gil=None, cast=None, cookie=None)\n"
     "--\n\n"
     "Compile a broadcasting function that belongs to no module.\n\n"
     "Takes what module.function() takes, and what module() takes for the C side: header, sources,\n"

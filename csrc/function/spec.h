@@ -21,7 +21,8 @@
 #define CWJ_BY_KEYWORD(X) \
     X(signature)          \
     X(args_inout)         \
-    X(output_dims)
+    X(output_dims)        \
+    X(args_shared)
 
 /* All of them, borrowed; NULL: not given. */
 typedef struct cwj_arguments {

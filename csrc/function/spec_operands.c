@@ -138,20 +138,21 @@ take_input_shapes(cwj_spec *spec, tj_operand *operands, PyObject *shapes, Py_ssi
     return 0;
 }
 
-/* Marks the inputs that args_inout names. */
+/* Marks the inputs that an argument (args_inout, args_shared) names. */
 static int
-take_inouts(cwj_spec *spec, tj_operand *operands, Py_ssize_t ninputs, PyObject *args_inout)
+take_updated(cwj_spec *spec, tj_operand *operands, Py_ssize_t ninputs, PyObject *argument,
+             const char *called, tj_role role)
 {
-    if (!given(args_inout)) {
+    if (!given(argument)) {
         return 0;
     }
-    PyObject *names = cwj_take_tuple(spec, args_inout, "args_inout");
+    PyObject *names = cwj_take_tuple(spec, argument, called);
     if (names == NULL) {
         return -1;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
         char what[40];
-        PyOS_snprintf(what, sizeof(what), "args_inout[%zd]", i);
+        PyOS_snprintf(what, sizeof(what), "%s[%zd]", called, i);
         const char *name = cwj_take_name(spec, PyTuple_GET_ITEM(names, i), what);
         if (name == NULL) {
             return -1;
@@ -161,10 +162,16 @@ take_inouts(cwj_spec *spec, tj_operand *operands, Py_ssize_t ninputs, PyObject *
             return cwj_refuse(spec->who, PyExc_ValueError, "%s is '%s', which is not in args_input",
                               what, name);
         }
-        if (operands[k].role == TJ_INOUT) {
-            return cwj_refuse(spec->who, PyExc_ValueError, "args_inout has '%s' twice", name);
+        if (operands[k].role == role) {
+            return cwj_refuse(spec->who, PyExc_ValueError, "%s has '%s' twice", called, name);
         }
-        operands[k].role = TJ_INOUT;
+        if (operands[k].role != TJ_IN) {
+            return cwj_refuse(spec->who, PyExc_ValueError,
+                              "'%s' is in args_inout and in args_shared; what is shared is "
+                              "updated, too",
+                              name);
+        }
+        operands[k].role = role;
     }
     return 0;
 }
@@ -228,14 +235,15 @@ count_outputs(cwj_spec *spec, PyObject *prototype)
 static int
 find_output_prototype(cwj_spec *spec, const cwj_arguments *arguments, PyObject **prototype)
 {
-    PyObject *shapes = arguments->prototype_output, *inout = arguments->args_inout;
-    Py_ssize_t ninout = inout != NULL && cwj_is_sequence(inout) ? PySequence_Size(inout) : 0;
+    PyObject *shapes = arguments->prototype_output;
+    PyObject *updated[] = {arguments->args_inout, arguments->args_shared};
     *prototype = NULL;
-    if (ninout < 0) {
-        return -1;
-    }
-    if (!given(shapes) && ninout > 0) {
-        return 0;
+    for (int i = 0; i < 2 && !given(shapes); i++) {
+        Py_ssize_t count =
+            updated[i] != NULL && cwj_is_sequence(updated[i]) ? PySequence_Size(updated[i]) : 0;
+        if (count != 0) {
+            return count < 0 ? -1 : 0;
+        }
     }
     if (!given(shapes)) {
         return cwj_refuse(spec->who, PyExc_TypeError,
@@ -249,7 +257,7 @@ find_output_prototype(cwj_spec *spec, const cwj_arguments *arguments, PyObject *
 
 static int
 fill_operands(cwj_spec *spec, PyObject *names, PyObject *shapes, PyObject *outputs,
-              PyObject *args_inout)
+              const cwj_arguments *arguments)
 {
     Py_ssize_t ninputs = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     Py_ssize_t nshapes = shapes == NULL ? 0 : PyTuple_GET_SIZE(shapes);
@@ -275,7 +283,9 @@ fill_operands(cwj_spec *spec, PyObject *names, PyObject *shapes, PyObject *outpu
     spec->tj.noperands = (int)(ninputs + noutputs);
     spec->tj.noutputs = (int)noutputs;
     if (take_input_shapes(spec, operands, shapes, nshapes) < 0 ||
-        take_inouts(spec, operands, ninputs, args_inout) < 0) {
+        take_updated(spec, operands, ninputs, arguments->args_inout, "args_inout", TJ_INOUT) < 0 ||
+        take_updated(spec, operands, ninputs, arguments->args_shared, "args_shared", TJ_SHARED) <
+            0) {
         return -1;
     }
     return take_outputs(spec, operands + ninputs, outputs);
@@ -290,7 +300,7 @@ take_prototypes(cwj_spec *spec, const cwj_arguments *arguments)
         find_output_prototype(spec, arguments, &outputs) < 0) {
         return -1;
     }
-    return fill_operands(spec, names, shapes, outputs, arguments->args_inout);
+    return fill_operands(spec, names, shapes, outputs, arguments);
 }
 
 /* ---- from a signature string ------------------------------------------- */
@@ -303,6 +313,7 @@ replaced_argument(const cwj_arguments *arguments)
            : given(arguments->prototype_input)  ? "prototype_input"
            : given(arguments->prototype_output) ? "prototype_output"
            : given(arguments->args_inout)       ? "args_inout"
+           : given(arguments->args_shared)      ? "args_shared"
                                                 : NULL;
 }
 

@@ -6,6 +6,9 @@
  * Where there is none, `resolve` makes it. What it calls gets the very arguments of the call, so a
  * compiled function costs some ten nanoseconds more behind a Dispatch than alone.
  *
+ * Where that matters to whoever resolves (ranks=), arrays of other numbers of dims are other types, and
+ * so are those that are not C-contiguous.
+ *
  * The GIL guards the list. A call holds what it calls, and the entries' memory is never
  * looked at once Python code may have run.
  */
@@ -36,14 +39,15 @@ typedef struct {
     PyObject *target;  /* owned */
     PyObject *kwnames; /* owned tuple, or NULL */
     Py_ssize_t npositional;
-    Py_ssize_t nkeys; /* positional, then keywords */
-    unsigned char keys[MOST_ARGUMENTS];
+    Py_ssize_t nkeys; /* positional, then keywords, then ranks */
+    unsigned char keys[2 * MOST_ARGUMENTS];
 } dispatch_entry;
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *resolve;        /* owned; NULL: the method of a subclass */
+    uint32_t ranks;           /* a bit for each positional argument whose rank is looked at */
     dispatch_entry **entries; /* owned, each of them too; the usual ones come forward */
     int nentries;
     int capacity;
@@ -107,21 +111,38 @@ key_of(PyObject *object)
     return PyLong_CheckExact(object) ? KEY_INT : key_of_other(object);
 }
 
-/* Fills keys. Returns 0 where the call is none that can be kept. */
-static inline int
-read_keys(unsigned char *keys, PyObject *const *args, Py_ssize_t nargs)
+/* Appends the ranks of arrays; keywords have them all. Returns the number of keys. */
+static __attribute__((noinline)) Py_ssize_t
+read_ranks(unsigned char *keys, uint32_t ranks, PyObject *const *args, Py_ssize_t npositional,
+           Py_ssize_t nargs)
+{
+    Py_ssize_t count = nargs;
+    for (Py_ssize_t i = 0; i < nargs; i++) {
+        if (keys[i] >= KEY_ARRAY && keys[i] < KEY_SCALAR && (i >= npositional || ranks >> i & 1)) {
+            PyArrayObject *array = (PyArrayObject *)args[i];
+            keys[count++] =
+                (unsigned char)(2 * PyArray_NDIM(array) + !PyArray_IS_C_CONTIGUOUS(array));
+        }
+    }
+    return count;
+}
+
+/* Fills keys. Returns how many there are; -1 where the call is none that can be kept. */
+static inline Py_ssize_t
+read_keys(unsigned char *keys, uint32_t ranks, PyObject *const *args, Py_ssize_t npositional,
+          Py_ssize_t nargs)
 {
     if (nargs > MOST_ARGUMENTS) {
-        return 0;
+        return -1;
     }
     for (Py_ssize_t i = 0; i < nargs; i++) {
         int key = key_of(args[i]);
         if (key == KEY_OTHER) {
-            return 0;
+            return -1;
         }
         keys[i] = (unsigned char)key;
     }
-    return 1;
+    return ranks == 0 ? nargs : read_ranks(keys, ranks, args, npositional, nargs);
 }
 
 /* ---- the list ----------------------------------------------------------- */
@@ -285,17 +306,17 @@ static PyObject *
 dispatch_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     dispatch_object *self = (dispatch_object *)op;
-    unsigned char keys[MOST_ARGUMENTS];
+    unsigned char keys[2 * MOST_ARGUMENTS];
     Py_ssize_t npositional = PyVectorcall_NARGS(nargsf);
     Py_ssize_t nargs = npositional + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
-    int known = read_keys(keys, args, nargs);
-    PyObject *target = known ? find_target(self, keys, npositional, nargs, kwnames) : NULL;
+    Py_ssize_t nkeys = read_keys(keys, self->ranks, args, npositional, nargs);
+    PyObject *target = nkeys < 0 ? NULL : find_target(self, keys, npositional, nkeys, kwnames);
     if (target != NULL) {
         Py_INCREF(target);
     } else {
         target = ask(self, args, npositional, kwnames);
         if (target == NULL ||
-            (known && keep(self, target, keys, npositional, nargs, kwnames) < 0)) {
+            (nkeys >= 0 && keep(self, target, keys, npositional, nkeys, kwnames) < 0)) {
             Py_XDECREF(target);
             return NULL;
         }
@@ -398,20 +419,44 @@ set_text(PyObject *op, const char *attribute, PyObject *text)
     return PyObject_SetAttrString(op, attribute, text);
 }
 
+/* The positions whose ranks are looked at, as bits. Returns 0, or -1 with an exception set. */
+static int
+read_positions(PyObject *positions, uint32_t *bits)
+{
+    PyObject *tuple = PySequence_Tuple(positions);
+    *bits = 0;
+    for (Py_ssize_t i = 0; tuple != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
+        Py_ssize_t at = PyNumber_AsSsize_t(PyTuple_GET_ITEM(tuple, i), PyExc_ValueError);
+        if (at < 0 || at >= MOST_ARGUMENTS) {
+            if (!PyErr_Occurred()) {
+                PyErr_Format(PyExc_ValueError, "Dispatch(): ranks: %zd is no position", at);
+            }
+            Py_CLEAR(tuple);
+        } else {
+            *bits |= (uint32_t)1 << at;
+        }
+    }
+    Py_XDECREF(tuple);
+    return tuple == NULL ? -1 : 0;
+}
+
 static int
 dispatch_init(PyObject *op, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"resolve", "name", "doc", NULL};
+    static char *names[] = {"resolve", "name", "doc", "ranks", NULL};
     dispatch_object *self = (dispatch_object *)op;
-    PyObject *resolve = Py_None, *name = NULL, *doc = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OO:Dispatch", names, &resolve, &name,
-                                     &doc)) {
+    PyObject *resolve = Py_None, *name = NULL, *doc = NULL, *positions = NULL;
+    uint32_t ranks = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OOO:Dispatch", names, &resolve, &name, &doc,
+                                     &positions) ||
+        (positions != NULL && read_positions(positions, &ranks) < 0)) {
         return -1;
     }
     if (resolve == Py_None ? !PyObject_HasAttrString(op, "resolve") : !PyCallable_Check(resolve)) {
         return cwj_refuse_type("Dispatch()", "resolve", "a callable", resolve);
     }
     drop_entries(self); /* a second __init__() */
+    self->ranks = ranks;
     Py_XSETREF(self->resolve, resolve == Py_None ? NULL : Py_NewRef(resolve));
     return set_text(op, "__name__", name) < 0 || set_text(op, "__qualname__", name) < 0 ||
                    set_text(op, "__doc__", doc) < 0
@@ -465,11 +510,13 @@ static PyMemberDef dispatch_members[] = {
 
 PyDoc_STRVAR(
     dispatch_doc,
-    "Dispatch(resolve=None, *, name=None, doc=None)\n--\n\n"
+    "Dispatch(resolve=None, *, name=None, doc=None, ranks=())\n--\n\n"
     "One callable for many. The types of a call's arguments say which one is called, with the\n"
     "call's own arguments. resolve(args, kwargs), or a method of this name in a subclass, makes\n"
     "it when types come for the first time: arrays of a numeric dtype, NumPy's scalars of one,\n"
-    "Python's bool, int, float and complex, None. With any other argument it is asked each time.");
+    "Python's bool, int, float and complex, None. With any other argument it is asked each time.\n"
+    "Of positional arguments whose numbers are in ranks, and of keywords then, the number of dims\n"
+    "and whether an array is C-contiguous are part of the type.");
 
 static PyType_Slot dispatch_slots[] = {
     {Py_tp_new, dispatch_new},         {Py_tp_init, dispatch_init},

@@ -156,9 +156,10 @@ def resolve(
     """Say what each letter stands for in a call.
 
     `given` has the dtypes of the arrays, one for each input and output; None is a scalar, or an output that
-    the call has to make. Both never decide. Outputs are looked at first, then inputs; all that have one letter
-    must be of one dtype, since nothing is cast. `chosen` is the caller's own choice, {"T": "float32"}. A letter
-    that nothing says, and dtypes that contradict each other, are a TypeError that shows the deduced table.
+    the call has to make. Both never decide. Outputs are looked at first, then inputs; all that have one
+    letter must be of one dtype, since nothing is cast. `chosen` is the caller's own choice,
+    {"T": "float32"}. A letter that nothing says, and dtypes that contradict each other, are a TypeError that
+    shows the deduced table.
     """
     parameters = [*inputs, *outputs]
     bound: dict[str, _Bound] = {}

@@ -38,8 +38,10 @@ static void emit_operands(const tj_emitter *this)
 {
     const tj_spec *spec = this->spec;
     tj_text *out = this->out;
-    static const char *const roles[] = {
-        [TJ_IN] = "CWJ_IN", [TJ_INOUT] = "CWJ_INOUT", [TJ_OUT] = "CWJ_OUT"};
+    static const char *const roles[] = {[TJ_IN] = "CWJ_IN",
+                                        [TJ_INOUT] = "CWJ_INOUT",
+                                        [TJ_OUT] = "CWJ_OUT",
+                                        [TJ_SHARED] = "CWJ_SHARED"};
     tj_text_printf(out, "static const cwj_operand_decl cwj_operands__%s[] = {\n", spec->name);
     for (int k = 0; k < spec->noperands; k++) {
         const tj_operand *operand = &spec->operands[k];

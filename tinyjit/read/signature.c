@@ -135,14 +135,19 @@ static tj_operand *add_operand(parser *this, tj_role role)
     return operand;
 }
 
-/* "inout" in front of another name: an argument may have that name itself. */
-static bool take_inout(parser *this)
+/* A role in front of another name: an argument may have that name itself. */
+static bool take_role(parser *this, const char *role)
 {
     size_t start = this->at;
-    if (name_ahead(this) == 5 && take(this, "inout") && name_ahead(this))
+    if (name_ahead(this) == strlen(role) && take(this, role) && name_ahead(this))
         return true;
     this->at = start;
     return false;
+}
+
+static tj_role parse_role(parser *this)
+{
+    return take_role(this, "inout") ? TJ_INOUT : take_role(this, "shared") ? TJ_SHARED : TJ_IN;
 }
 
 /* By one of the first operands. */
@@ -156,8 +161,7 @@ static bool is_taken(const tj_signature *signature, int count, const char *name)
 
 static tj_status parse_operand(parser *this, bool is_output)
 {
-    bool inout = !is_output && take_inout(this);
-    tj_operand *operand = add_operand(this, is_output ? TJ_OUT : inout ? TJ_INOUT : TJ_IN);
+    tj_operand *operand = add_operand(this, is_output ? TJ_OUT : parse_role(this));
     if (!operand)
         return tj_fail_no_memory(this->error);
     size_t length = name_ahead(this);
@@ -207,10 +211,10 @@ static tj_status parse_tuple(parser *this)
     }
 }
 
-static bool has_inout(const tj_signature *signature)
+static bool updates(const tj_signature *signature)
 {
     for (int k = 0; k < signature->noperands; k++)
-        if (signature->operands[k].role == TJ_INOUT)
+        if (signature->operands[k].role != TJ_IN)
             return true;
     return false;
 }
@@ -219,7 +223,7 @@ static tj_status parse_outputs(parser *this)
 {
     tj_status status;
     skip_blanks(this);
-    if (this->at == this->length && has_inout(this->signature))
+    if (this->at == this->length && updates(this->signature))
         return TJ_OK;
     if (take_tuple(this))
         return parse_tuple(this);

@@ -259,6 +259,8 @@ static bool has_checks_that_raise(const tj_function *function)
 static bool is_orderless(const tj_spec *spec, const tj_function *function, int form)
 {
     bool total = !(form & TJ_APART) && (!spec->cookie.length || spec->cookie_readonly);
+    for (int k = 0; k < spec->noperands; k++)
+        total = total && spec->operands[k].role != TJ_SHARED;
     for (int t = 0; total && t < spec->ntypesets; t++) {
         const tj_piece *piece = &spec->typesets[t].body;
         tj_tokens tokens;

@@ -276,7 +276,10 @@ tj_status tj_spec_check(const tj_spec *spec, tj_messages *messages, tj_error *er
 
 static void add_operand(const tj_operand *operand, tj_text *text)
 {
-    tj_text_printf(text, "%s%s(", operand->role == TJ_INOUT ? "inout " : "", operand->name);
+    const char *role = operand->role == TJ_INOUT    ? "inout "
+                       : operand->role == TJ_SHARED ? "shared "
+                                                    : "";
+    tj_text_printf(text, "%s%s(", role, operand->name);
     for (int i = 0; i < operand->ndims; i++) {
         if (operand->dims[i].name)
             tj_text_printf(text, "%s%s", i ? ", " : "", operand->dims[i].name);

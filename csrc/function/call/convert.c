@@ -215,7 +215,7 @@ refuse_unwritable(const cwj_frame *frame, int k, PyObject *object)
 static int
 convert_input(cwj_frame *frame, int k, PyObject *object)
 {
-    if (frame->decl->operands[k].role == CWJ_INOUT && refuse_unwritable(frame, k, object) < 0) {
+    if (frame->decl->operands[k].role != CWJ_IN && refuse_unwritable(frame, k, object) < 0) {
         return -1;
     }
     if (PyArray_Check(object)) {

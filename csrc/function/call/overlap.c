@@ -118,7 +118,7 @@ static int
 check_inouts(const cwj_frame *frame)
 {
     for (int k = 0; k < frame->decl->ninputs; k++) {
-        if (frame->decl->operands[k].role == CWJ_INOUT && check_written(frame, k) < 0) {
+        if (frame->decl->operands[k].role != CWJ_IN && check_written(frame, k) < 0) {
             return -1;
         }
     }

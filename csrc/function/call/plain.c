@@ -124,7 +124,7 @@ plain_extra_fits(cwj_pass *pass, npy_intp *dims, int nextra, int role)
         pass->extra = dims;
         return 1;
     }
-    return nextra == 0 && role == CWJ_IN;
+    return nextra == 0 && (role == CWJ_IN || role == CWJ_SHARED);
 }
 
 static inline cwj_taken
@@ -164,13 +164,13 @@ take_plain_number(cwj_state *state, const cwj_operand_decl *operand, const cwj_t
     return fits ? CWJ_TAKEN_BY_STEPS : CWJ_TAKEN_NOT;
 }
 
-/* An argument updated in place must have all broadcast dims. */
+/* An argument updated in place must have all broadcast dims, or none where slices share it. */
 static int
 plain_inouts_fit(const cwj_frame *frame)
 {
     for (int k = 0; k < frame->decl->ninputs; k++) {
-        if (frame->decl->operands[k].role == CWJ_INOUT &&
-            frame->states[k].nextra != frame->nextra) {
+        int role = frame->decl->operands[k].role;
+        if (role != CWJ_IN && frame->states[k].nextra != (role == CWJ_INOUT ? frame->nextra : 0)) {
             return 0;
         }
     }

@@ -25,7 +25,7 @@ fill_facts(cwj_runtime *runtime)
     for (int k = 0; k < decl->ninputs + decl->noutputs; k++) {
         const cwj_operand_decl *operand = &decl->operands[k];
         runtime->has_core |= operand->ncore > 0;
-        runtime->has_inout |= operand->role == CWJ_INOUT;
+        runtime->has_inout |= operand->role == CWJ_INOUT || operand->role == CWJ_SHARED;
         for (int i = 0; i < operand->ncore; i++) {
             runtime->has_output_dims |= k >= decl->ninputs && operand->core[i] < last &&
                                         !is_output_dim(decl, operand->core[i]);

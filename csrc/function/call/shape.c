@@ -135,11 +135,24 @@ check_room(const cwj_frame *frame, int k, const npy_intp *wanted, int exactly)
     return 0;
 }
 
+/* What slices share has no dims but those of its prototype. */
+static int
+check_shared(const cwj_frame *frame, int k)
+{
+    const cwj_operand_decl *operand = &frame->decl->operands[k];
+    if (operand->role == CWJ_SHARED && frame->states[k].nextra > 0) {
+        return raise_shape(frame, k, "wanted %d dims, as all slices share it, got %d",
+                           operand->ncore, frame->states[k].ndim);
+    }
+    return 0;
+}
+
 static int
 resolve_inputs(cwj_frame *frame)
 {
     for (int k = 0; k < frame->decl->ninputs; k++) {
-        if (match_core(frame, k) < 0 || broadcast_extra(frame, k, frame->result) < 0) {
+        if (match_core(frame, k) < 0 || check_shared(frame, k) < 0 ||
+            broadcast_extra(frame, k, frame->result) < 0) {
             return -1;
         }
     }
