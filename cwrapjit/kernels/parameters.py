@@ -67,16 +67,16 @@ def _item(text: str, words: list[re.Match[str]], who: str, what: str) -> Paramet
     """The parameter that the words of an item declare."""
     if len(words) < 2:
         refuse_at(text, words[0].start(), who, what, f"{words[0][0]!r} is alone; wanted a type and a name")
-    *front, type_word, name = words
-    for word in front:
-        if word[0] != "raw":
-            problem = f"{word[0]!r} is not known; wanted 'raw', a type and a name"
-            refuse_at(text, word.start(), who, what, problem)
+    *front, type_word, name_word = words
+    for each in front:
+        if each[0] != "raw":
+            problem = f"{each[0]!r} is not known; wanted 'raw', a type and a name"
+            refuse_at(text, each.start(), who, what, problem)
     if len(front) > 1:
         refuse_at(text, front[1].start(), who, what, "'raw' is there twice")
-    if not _NAME.match(name[0]):
-        refuse_at(text, name.start(), who, what, f"{name[0]!r} is no name")
-    word, dtype = type_word[0], None
+    name, word, dtype = name_word[0], type_word[0], None
+    if not _NAME.match(name):
+        refuse_at(text, name_word.start(), who, what, f"{name!r} is no name")
     if len(word) > 1:
         dtype = _dtype(word)
         if dtype is None:
@@ -86,7 +86,7 @@ def _item(text: str, words: list[re.Match[str]], who: str, what: str) -> Paramet
             refuse_at(text, type_word.start(), who, what, f"{word!r} is no number to C")
     elif not (word.isascii() and word.isalpha()):
         refuse_at(text, type_word.start(), who, what, f"{word!r} is no type")
-    return Parameter(name[0], word, dtype, bool(front), name.start())
+    return Parameter(name, word, dtype, bool(front), name_word.start())
 
 
 def parse(text: str, who: str, what: str) -> list[Parameter]:
