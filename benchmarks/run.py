@@ -20,6 +20,7 @@ NAMES = (
     "throughput",
     "mathematics",
     "vectorize",
+    "windows",
     "tiers",
     "call",
     "define",

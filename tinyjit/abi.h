@@ -108,6 +108,29 @@ typedef struct cwj_output_dim {
     const cwj_dim_step *steps; /* what is left on the stack is the length */
 } cwj_output_dim;
 
+enum {
+    CWJ_REFLECT,  /* d c b a | a b c d | d c b a */
+    CWJ_NEAREST,  /* a a a a | a b c d | d d d d */
+    CWJ_WRAP,     /* a b c d | a b c d | a b c d */
+    CWJ_MIRROR,   /* d c b | a b c d | c b a */
+    CWJ_CONSTANT, /* . . . . | a b c d | . . . . */
+    CWJ_NBORDERS
+}; /* cwj_window.border: what lies outside of an array, as SciPy names it */
+
+enum {
+    CWJ_FILL_BYTES = 32
+}; /* room for any number */
+
+/* An input of which a slice sees a window that moves over the array: the window's shape are
+ * the core dims, its centre is at half of each (rounded down). */
+typedef struct cwj_window {
+    int border;
+    const int *axes;            /* one per core dim, of the array; negative: from its end. NULL:
+                                   the input is none */
+    const npy_intp *steps;      /* elements from one window to the next */
+    const unsigned char *fills; /* CWJ_CONSTANT: CWJ_FILL_BYTES per type set; NULL: zeros */
+} cwj_window;
+
 typedef struct cwj_type {
     int type_num;      /* NumPy's number */
     npy_intp itemsize; /* bytes; 0: any (np.bytes_, np.str_, np.void) */
@@ -198,6 +221,7 @@ typedef struct cwj_function_decl {
     size_t cookie_size;     /* bytes */
     cwj_validate *validate; /* NULL when not given */
     cwj_cleanup *cleanup;   /* NULL when not given */
+    const cwj_window *windows; /* one per operand, or NULL */
 } cwj_function_decl;
 
 /* Entry points of the call path that snippets reach by macros. operand is an

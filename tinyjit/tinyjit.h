@@ -216,6 +216,14 @@ typedef struct tj_extra {
 } tj_extra;
 #define TJ_PARSE_CODES "bhilLnkKIHBfdpcszyO"
 
+/* As cwj_window of abi.h. */
+typedef struct tj_window {
+    int border;
+    const int *axes;        /* one per core dim; NULL: the operand is no window */
+    const ptrdiff_t *steps; /* one per core dim, in elements */
+    const unsigned char *fills;
+} tj_window;
+
 typedef struct tj_spec {
     const char *module; /* NULL: a function without module */
     const char *name;
@@ -224,6 +232,7 @@ typedef struct tj_spec {
     const tj_operand *operands;
     int noutput_dims;
     const tj_output_dim *output_dims;
+    const tj_window *windows; /* one per operand, or NULL */
     int ntypesets;
     const tj_typeset *typesets;
     int nextras;

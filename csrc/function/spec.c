@@ -90,7 +90,7 @@ fill_spec(cwj_spec *spec, PyObject *module, PyObject *header, const cwj_argument
                    cwj_take_output_dims(spec, arguments->output_dims) < 0 ||
                    cwj_take_extras(spec, arguments->extra_args) < 0 ||
                    cwj_take_typesets(spec, arguments->Ccode_slice_eval) < 0 ||
-                   take_pieces(spec, header, arguments) < 0
+                   cwj_take_windows(spec, arguments) < 0 || take_pieces(spec, header, arguments) < 0
                ? -1
                : 0;
 }

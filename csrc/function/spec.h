@@ -22,7 +22,12 @@
     X(signature)          \
     X(args_inout)         \
     X(output_dims)        \
-    X(args_shared)
+    X(args_shared)        \
+    X(windows)            \
+    X(border)             \
+    X(cval)               \
+    X(axes)               \
+    X(window_steps)
 
 /* All of them, borrowed; NULL: not given. */
 typedef struct cwj_arguments {

@@ -61,9 +61,8 @@ take_dim(cwj_spec *spec, tj_dim *dim, PyObject *object, const char *what, Py_ssi
                       what, axis, Py_TYPE(object)->tp_name);
 }
 
-/* Fills an operand's dims; `what` is "prototype_input for 'a'". */
-static int
-take_shape(cwj_spec *spec, tj_operand *operand, PyObject *shape, const char *what)
+int
+cwj_take_shape(cwj_spec *spec, tj_operand *operand, PyObject *shape, const char *what)
 {
     if (!cwj_is_sequence(shape)) {
         return cwj_refuse(spec->who, PyExc_TypeError,
@@ -131,7 +130,8 @@ take_input_shapes(cwj_spec *spec, tj_operand *operands, PyObject *shapes, Py_ssi
     for (Py_ssize_t i = 0; i < count; i++) {
         const char *what =
             cwj_arena_format(&spec->arena, "prototype_input for '%s'", operands[i].name);
-        if (what == NULL || take_shape(spec, &operands[i], PyTuple_GET_ITEM(shapes, i), what) < 0) {
+        if (what == NULL ||
+            cwj_take_shape(spec, &operands[i], PyTuple_GET_ITEM(shapes, i), what) < 0) {
             return -1;
         }
     }
@@ -187,7 +187,7 @@ take_output(cwj_spec *spec, tj_operand *operand, PyObject *shape, Py_ssize_t ind
         return -1;
     }
     const char *what = cwj_arena_format(&spec->arena, "prototype_output for '%s'", operand->name);
-    return what == NULL ? -1 : take_shape(spec, operand, shape, what);
+    return what == NULL ? -1 : cwj_take_shape(spec, operand, shape, what);
 }
 
 static int

@@ -13,8 +13,12 @@ int cwj_take_operands(cwj_spec *spec, const cwj_arguments *arguments);
 /* spec_dims.c: dims of outputs that are computed, behind the operands */
 int cwj_take_output_dims(cwj_spec *spec, PyObject *output_dims);
 void cwj_clear_output_dims(cwj_spec *spec);
+/* The same for one operand's dims; `what` says whose: "prototype_input for 'a'". */
+int cwj_take_shape(cwj_spec *spec, tj_operand *operand, PyObject *shape, const char *what);
 /* spec_types.c: type sets and their bodies */
 int cwj_take_typesets(cwj_spec *spec, PyObject *slice_eval);
+/* spec_windows.c: inputs that are windows; behind operands and type sets */
+int cwj_take_windows(cwj_spec *spec, const cwj_arguments *arguments);
 /* spec_extras.c: extra arguments */
 int cwj_take_extras(cwj_spec *spec, PyObject *extra_args);
 

@@ -104,6 +104,16 @@ static ptrdiff_t slice_size(const loops *this, const tj_variant *variant, int k)
     return size;
 }
 
+/* The step from slice to slice of the variant for dense slices. */
+static ptrdiff_t dense_step(const loops *this, const tj_variant *variant, int k)
+{
+    const tj_spec *spec = this->emitter->spec;
+    if (!spec->windows || !spec->windows[k].axes)
+        return slice_size(this, variant, k);
+    return (ptrdiff_t)this->snippet->types[k].itemsize *
+           spec->windows[k].steps[spec->operands[k].ndims - 1];
+}
+
 /* Of constant dims. */
 static bool has_small_slices(const loops *this, const tj_variant *variant)
 {
@@ -260,6 +270,8 @@ static void emit_test_strides(const loops *this, const tj_variant *variant, bool
         if (!tj_snippet_wants_strides(this->emitter, this->snippet, k))
             continue;
         for (int i = 0; i < spec->operands[k].ndims; i++) {
+            if (tj_is_free_stride(this->emitter, k, i))
+                continue;
             emit_and(this, first);
             tj_text_printf(this->emitter->out, "cwj->operands[%d].strides_slice[%d] == ", k, i);
             tj_emit_variant_stride(this->emitter, variant, this->t, k, i);
@@ -322,7 +334,7 @@ static bool is_steady(const loops *this, const tj_variant *dense)
     for (int k = 0; k < this->emitter->spec->noperands; k++) {
         ptrdiff_t step = profile->strides[k];
         moves |= wants_data(this, k) && step != 0;
-        differs |= wants_data(this, k) && step != slice_size(this, dense, k);
+        differs |= wants_data(this, k) && step != dense_step(this, dense, k);
     }
     return moves && differs;
 }

@@ -111,6 +111,48 @@ static void emit_typesets(const tj_spec *spec, tj_text *out)
     tj_text_puts(out, "};\n\n");
 }
 
+static void emit_fills(const unsigned char *fills, size_t count, tj_text *out)
+{
+    tj_text_puts(out, "(const unsigned char[]){");
+    for (size_t i = 0; i < count; i++)
+        tj_text_printf(out, "%s%d", i ? "," : "", fills[i]);
+    tj_text_puts(out, "}");
+}
+
+static void emit_window(const tj_window *window, int ndims, size_t ntypesets, tj_text *out)
+{
+    static const char *const borders[] = {[CWJ_REFLECT] = "CWJ_REFLECT",
+                                          [CWJ_NEAREST] = "CWJ_NEAREST",
+                                          [CWJ_WRAP] = "CWJ_WRAP",
+                                          [CWJ_MIRROR] = "CWJ_MIRROR",
+                                          [CWJ_CONSTANT] = "CWJ_CONSTANT"};
+    tj_text_printf(out, "    {%s, (const int[]){", borders[window->border]);
+    for (int i = 0; i < ndims; i++)
+        tj_text_printf(out, "%s%d", i ? ", " : "", window->axes[i]);
+    tj_text_puts(out, "}, (const npy_intp[]){");
+    for (int i = 0; i < ndims; i++)
+        tj_text_printf(out, "%s%td", i ? ", " : "", window->steps[i]);
+    tj_text_puts(out, "}, ");
+    if (window->fills)
+        emit_fills(window->fills, ntypesets * CWJ_FILL_BYTES, out);
+    else
+        tj_text_puts(out, "NULL");
+    tj_text_puts(out, "},\n");
+}
+
+static void emit_windows(const tj_spec *spec, tj_text *out)
+{
+    if (!spec->windows)
+        return;
+    tj_text_printf(out, "static const cwj_window cwj_windows__%s[] = {\n", spec->name);
+    for (int k = 0; k < spec->noperands; k++)
+        if (spec->windows[k].axes)
+            emit_window(&spec->windows[k], spec->operands[k].ndims, (size_t)spec->ntypesets, out);
+        else
+            tj_text_puts(out, "    {0, NULL, NULL, NULL},\n");
+    tj_text_puts(out, "};\n\n");
+}
+
 static void emit_extras(const tj_spec *spec, tj_text *out)
 {
     if (!spec->nextras)
@@ -190,6 +232,8 @@ static void emit_descriptor(const tj_emitter *this)
     emit_pointer(spec, spec->validate.text, "validate", out);
     tj_text_puts(out, ",\n    /* cleanup    */ ");
     emit_pointer(spec, spec->cleanup.text, "cleanup", out);
+    tj_text_puts(out, ",\n    /* windows    */ ");
+    emit_pointer(spec, spec->windows, "windows", out);
     tj_text_puts(out, ",\n};\n");
     tj_free(signature);
 }
@@ -202,5 +246,6 @@ void tj_emit_tables(tj_emitter *this)
     emit_output_dims(this);
     emit_typesets(this->spec, this->out);
     emit_extras(this->spec, this->out);
+    emit_windows(this->spec, this->out);
     emit_descriptor(this);
 }

@@ -38,11 +38,39 @@ static void emit_dim(tj_emitter *emitter, const tj_variant *variant, int t, cons
         tj_text_printf(emitter->out, "cwj_dim_%d", tj_named_dim(emitter, dim->name));
 }
 
+static bool is_window(const tj_emitter *emitter, int k)
+{
+    return emitter->spec->windows && emitter->spec->windows[k].axes;
+}
+
+bool tj_is_free_stride(const tj_emitter *emitter, int k, int i)
+{
+    return is_window(emitter, k) && i >= 0 && i + 1 < emitter->spec->operands[k].ndims;
+}
+
+/* Neighbouring windows share memory. */
+static void emit_window_stride(tj_emitter *emitter, int t, int k, int i)
+{
+    int last = emitter->spec->operands[k].ndims - 1;
+    size_t itemsize = emitter->spec->typesets[t].types[k].itemsize;
+    tj_text_printf(emitter->out, "%zu", itemsize);
+    if (i < 0)
+        tj_text_printf(emitter->out, " * %td", emitter->spec->windows[k].steps[last]);
+}
+
 void tj_emit_variant_stride(tj_emitter *emitter, const tj_variant *variant, int t, int k, int i)
 {
     const tj_operand *operand = &emitter->spec->operands[k];
+    if (tj_is_free_stride(emitter, k, i)) {
+        tj_text_printf(emitter->out, "cwj->operands[%d].strides_slice[%d]", k, i);
+        return;
+    }
     if (variant->steady) {
         tj_text_printf(emitter->out, "%td", steady_stride(emitter, t, k, i));
+        return;
+    }
+    if (is_window(emitter, k)) {
+        emit_window_stride(emitter, t, k, i);
         return;
     }
     tj_text_printf(emitter->out, "%zu", emitter->spec->typesets[t].types[k].itemsize);

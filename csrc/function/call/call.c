@@ -17,6 +17,7 @@
 #include <numpy/arrayscalars.h>
 
 #include <float.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -51,6 +52,7 @@
 #include "function/call/plain.c"
 #include "function/call/new_layout.c"
 #include "function/call/outputs.c"
+#include "function/call/windows.c"
 #include "function/call/shape.c"
 #include "base/extent.h"
 #include "function/call/overlap.c"
@@ -63,6 +65,7 @@
 #include "function/call/chunks.c"
 #include "function/call/share.c"
 #include "function/call/run.c"
+#include "function/call/borders.c"
 #include "function/call/quick.c"
 #include "function/call/entry.c"
 
@@ -92,7 +95,7 @@ run_call(cwj_frame *frame, PyObject *const *args, size_t nargsf, PyObject *kwnam
         validate(frame) < 0) {
         return -1;
     }
-    return run_slices(frame);
+    return frame->views != NULL ? run_windows(frame) : run_slices(frame);
 }
 
 /* Any call. */

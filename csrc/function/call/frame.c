@@ -49,6 +49,20 @@ typedef struct cwj_unit {
     int none; /* no array has a unit, or they convert to no common one */
 } cwj_unit;
 
+/* The array of an input that is a window. Its state describes windows in its place: as many as
+ * there are along its axes, then those of one window. */
+typedef struct cwj_view {
+    const cwj_window *window; /* borrowed; NULL: the operand is none */
+    int ndim; /* the array's own */
+    npy_intp *dims;
+    npy_intp *strides;
+    int *moves; /* [ndim] the core dim that moves along an axis, or -1 */
+    npy_intp *direct; /* [ndim + ncore] strides of windows in the array itself */
+    npy_intp *gathered; /* the same in `buffer` */
+    char *buffer; /* owned (PyMem): windows that reach beyond the array */
+    size_t room; /* bytes of it */
+} cwj_view;
+
 typedef struct cwj_frame {
     cwj_call call; /* first: compiled code gets a pointer to it as ctx */
     cwj_runtime *runtime;
@@ -70,6 +84,9 @@ typedef struct cwj_frame {
     int nextra; /* broadcast dims of inputs and given outputs */
     npy_intp *extra; /* [nextra]; may be the dims of an operand: not written to then */
     npy_intp *result; /* [nextra] what the inputs alone broadcast to */
+
+    cwj_view *views; /* [noperands], or NULL: no input is a window */
+    int at_border; /* the slices that run are not the ones that calls are known by */
 
     size_t used; /* bytes of the arena */
     cwj_block *blocks;
@@ -154,6 +171,13 @@ step_of(const cwj_frame *frame, int k, int axis)
     const cwj_state *state = &frame->states[k];
     int at = axis - frame->nextra + state->nextra;
     return at < 0 || state->dims[at] == 1 ? 0 : state->strides[at];
+}
+
+/* Operand k's array when the operand is a window, else NULL. */
+static inline const cwj_view *
+view_of(const cwj_frame *frame, int k)
+{
+    return frame->views != NULL && frame->views[k].window != NULL ? &frame->views[k] : NULL;
 }
 
 /* Operands that nothing is known about yet. */
@@ -250,6 +274,8 @@ frame_open(cwj_frame *frame, cwj_runtime *runtime)
     frame->nextra = 0;
     frame->extra = NULL;
     frame->result = NULL;
+    frame->views = NULL;
+    frame->at_border = 0;
     frame->used = 0;
     frame->blocks = NULL;
     frame->call.cookie = NULL;
@@ -264,6 +290,25 @@ frame_open(cwj_frame *frame, cwj_runtime *runtime)
     return runtime->has_user_data ? frame_alloc_user_data(frame) : 0;
 }
 
+/* Frees what was allocated since `oldest` was the newest block. */
+static inline void
+frame_free_blocks(cwj_frame *frame, const cwj_block *oldest)
+{
+    while (CWJ_UNLIKELY(frame->blocks != oldest)) {
+        cwj_block *next = frame->blocks->next;
+        PyMem_Free(frame->blocks);
+        frame->blocks = next;
+    }
+}
+
+/* Frees what was allocated since the frame had used so much, and these blocks. */
+static void
+frame_rewind(cwj_frame *frame, size_t used, const cwj_block *blocks)
+{
+    frame->used = used;
+    frame_free_blocks(frame, blocks);
+}
+
 static inline void
 frame_close(cwj_frame *frame)
 {
@@ -274,11 +319,7 @@ frame_close(cwj_frame *frame)
         Py_XDECREF(frame->unit.descrs[0]);
         Py_XDECREF(frame->unit.descrs[1]);
     }
-    while (CWJ_UNLIKELY(frame->blocks != NULL)) {
-        cwj_block *next = frame->blocks->next;
-        PyMem_Free(frame->blocks);
-        frame->blocks = next;
-    }
+    frame_free_blocks(frame, NULL);
 }
 
 int

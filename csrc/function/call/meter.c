@@ -39,9 +39,38 @@ static void
 note_cost(const cwj_frame *frame, npy_intp slices, unsigned long long ns)
 {
     cwj_runtime *runtime = frame->runtime;
+    if (frame->at_border) {
+        return;
+    }
     double work = (double)slices * work_of_slice(frame->decl, frame->named);
     double cost = (double)(ns > 0 ? ns : 1) / work;
     runtime->cost = cost >= runtime->cost ? cost : (cost + runtime->cost) / 2;
+}
+
+/* A stride that loops do not take for a constant: see tj_is_free_stride() of tinyjit. */
+static int
+is_free_stride(const cwj_frame *frame, int k, npy_intp i)
+{
+    return view_of(frame, k) != NULL && i + 1 < frame->decl->operands[k].ncore;
+}
+
+/* True when the slices of all operands lie as loops have a variant for: contiguous, of a window
+ * its last axis. */
+static int
+lie_closely(const cwj_frame *frame)
+{
+    if (frame->views == NULL) {
+        return cwj_contiguous_all(&frame->call);
+    }
+    for (int k = 0; k < frame->noperands; k++) {
+        const cwj_operand *operand = &frame->operands[k];
+        if (view_of(frame, k) == NULL
+                ? !cwj_contiguous(&frame->call, k)
+                : operand->strides_slice[operand->ndims_slice - 1] != operand->sizeof_element) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 /* Writes this call's strides over the profile's. Returns 1 when they are others. */
@@ -57,8 +86,9 @@ replace_strides(const cwj_frame *frame, const cwj_plan *plan, npy_intp *strides)
     for (int k = 0; k < frame->noperands; k++) {
         const cwj_operand *operand = &frame->operands[k];
         for (npy_intp i = 0; i < operand->ndims_slice; i++) {
-            changes |= *strides ^ operand->strides_slice[i];
-            *strides++ = operand->strides_slice[i];
+            npy_intp stride = is_free_stride(frame, k, i) ? 0 : operand->strides_slice[i];
+            changes |= *strides ^ stride;
+            *strides++ = stride;
         }
     }
     return changes != 0;
@@ -69,7 +99,7 @@ static int
 replace_dims(const cwj_frame *frame, cwj_profile *profile)
 {
     size_t bytes = (size_t)frame->decl->nnamed * sizeof(npy_intp);
-    int contiguous = cwj_contiguous_all(&frame->call);
+    int contiguous = lie_closely(frame);
     int changed = profile->contiguous != contiguous ||
                   (bytes > 0 && memcmp(profile->named, frame->named, bytes) != 0);
     profile->contiguous = contiguous;
@@ -97,7 +127,9 @@ note_heat(const cwj_frame *frame, const cwj_plan *plan, unsigned long long ns)
 {
     cwj_runtime *runtime = frame->runtime;
     runtime->heat += ns;
-    note_profile(frame, plan, ns);
+    if (!frame->at_border) {
+        note_profile(frame, plan, ns);
+    }
     if (runtime->hot != NULL && runtime->heat >= runtime->hot_at) {
         runtime->hot(runtime, frame->typeset_index);
     }

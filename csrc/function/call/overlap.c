@@ -6,8 +6,14 @@
  */
 
 static inline cwj_extent
-extent_of(const cwj_state *state)
+extent_of(const cwj_frame *frame, int k)
 {
+    const cwj_state *state = &frame->states[k];
+    const cwj_view *view = view_of(frame, k);
+    if (CWJ_UNLIKELY(view != NULL)) {
+        return extent_of_memory(state->data, view->ndim, view->dims, view->strides,
+                                state->itemsize);
+    }
     return extent_of_memory(state->data, state->ndim, state->dims, state->strides, state->itemsize);
 }
 
@@ -45,7 +51,7 @@ static int
 is_allowed_in_place(const cwj_frame *frame, int written, int other)
 {
     const cwj_function_decl *decl = frame->decl;
-    if (decl->operands[other].role != CWJ_IN ||
+    if (decl->operands[other].role != CWJ_IN || view_of(frame, other) != NULL ||
         !same_view(&frame->states[written], &frame->states[other]) ||
         !fills_the_loop(frame, other)) {
         return 0;
@@ -67,8 +73,9 @@ check_closely(const cwj_frame *frame, int written, int other)
         raise_about(frame, written, PyExc_ValueError,
                     " shares memory with %s '%s'; wanted separate arrays%s", kind_of(frame, other),
                     name_of(frame, other),
-                    same_view(one, state) ? " (inplace=True allows the exact same view of an input)"
-                                          : "");
+                    view_of(frame, other) == NULL && same_view(one, state)
+                        ? " (inplace=True allows the exact same view of an input)"
+                        : "");
     }
     return shared != 0 ? -1 : 0;
 }
@@ -80,7 +87,7 @@ check_pair(const cwj_frame *frame, int written, cwj_extent extent, int other)
     if (state->array == NULL) {
         return 0;
     }
-    cwj_extent against = extent_of(state);
+    cwj_extent against = extent_of(frame, other);
     if (CWJ_LIKELY(extent.high <= against.low || against.high <= extent.low ||
                    against.low == against.high)) {
         return 0;
@@ -95,7 +102,7 @@ check_written(const cwj_frame *frame, int k)
     const cwj_state *state = &frame->states[k];
     const cwj_operand_decl *operands = frame->decl->operands;
     int noperands = frame->noperands;
-    cwj_extent extent = extent_of(state);
+    cwj_extent extent = extent_of(frame, k);
     if (extent.low == extent.high) {
         return 0;
     }

@@ -265,7 +265,7 @@ take_plain(cwj_frame *frame)
     const cwj_function_decl *decl = frame->decl;
     PyObject *const *given;
     int ngiven;
-    if (CWJ_UNLIKELY(!runtime->has_plain_types ||
+    if (CWJ_UNLIKELY(!runtime->has_plain_types || decl->windows != NULL ||
                      !find_given(decl, &frame->out, &given, &ngiven))) {
         return CWJ_TAKEN_NOT;
     }

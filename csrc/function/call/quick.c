@@ -40,8 +40,9 @@ may_be_quick(const cwj_runtime *runtime)
 {
     const cwj_function_decl *decl = runtime->decl;
     return runtime->has_plain_types && !runtime->has_user_data && !runtime->has_inout &&
-           decl->validate == NULL && decl->cleanup == NULL && decl->ntypesets > 0 &&
-           decl->ninputs + decl->noutputs <= CWJ_QUICK_OPERANDS && decl->nnamed <= CWJ_QUICK_NAMED;
+           decl->validate == NULL && decl->cleanup == NULL && decl->windows == NULL &&
+           decl->ntypesets > 0 && decl->ninputs + decl->noutputs <= CWJ_QUICK_OPERANDS &&
+           decl->nnamed <= CWJ_QUICK_NAMED;
 }
 
 /* Says how an operand's slices lie, which have all other axes in front of them.

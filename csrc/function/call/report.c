@@ -52,7 +52,9 @@ static CWJ_COLD int
 raise_shape(const cwj_frame *frame, int k, const char *format, ...)
 {
     const cwj_state *state = &frame->states[k];
-    PyObject *shape = PyArray_IntTupleFromIntp(state->ndim, state->dims);
+    const cwj_view *view = view_of(frame, k);
+    PyObject *shape = view != NULL ? PyArray_IntTupleFromIntp(view->ndim, view->dims)
+                                   : PyArray_IntTupleFromIntp(state->ndim, state->dims);
     va_list arguments;
     va_start(arguments, format);
     PyObject *text = PyUnicode_FromFormatV(format, arguments);

@@ -103,7 +103,7 @@ run_sample(cwj_frame *frame, const cwj_plan *plan)
 static inline int
 run_short(cwj_frame *frame, const cwj_plan *plan)
 {
-    if (--frame->runtime->until_sample > 0) {
+    if (frame->at_border || --frame->runtime->until_sample > 0) {
         return run_all(frame, plan);
     }
     frame->runtime->until_sample = CWJ_SAMPLE;

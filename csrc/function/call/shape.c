@@ -86,7 +86,8 @@ count_extra(cwj_frame *frame)
 static int
 axis_of(const cwj_frame *frame, int k, int axis)
 {
-    return axis - frame->nextra - frame->decl->operands[k].ncore;
+    int ncore = view_of(frame, k) != NULL ? 0 : frame->decl->operands[k].ncore;
+    return axis - frame->nextra - ncore;
 }
 
 /* The first operand before k that has more than one element along a broadcast
@@ -206,14 +207,31 @@ check_named_known(const cwj_frame *frame)
     return 0;
 }
 
+/* Windows, whose lengths other inputs may tell. */
+static int
+resolve_windows(cwj_frame *frame)
+{
+    const cwj_window *windows = frame->decl->windows;
+    if (windows == NULL) {
+        return 0;
+    }
+    for (int k = 0; k < frame->decl->ninputs; k++) {
+        if (windows[k].axes == NULL && match_core(frame, k) < 0) {
+            return -1;
+        }
+    }
+    return open_views(frame);
+}
+
 static int
 resolve_shapes(cwj_frame *frame)
 {
     for (int i = 0; i < frame->decl->nnamed; i++) {
         frame->named[i] = -1;
     }
-    if (count_extra(frame) < 0 || resolve_inputs(frame) < 0 || resolve_output_dims(frame) < 0 ||
-        resolve_given_outputs(frame) < 0 || resolve_inouts(frame) < 0) {
+    if (resolve_windows(frame) < 0 || count_extra(frame) < 0 || resolve_inputs(frame) < 0 ||
+        resolve_output_dims(frame) < 0 || resolve_given_outputs(frame) < 0 ||
+        resolve_inouts(frame) < 0) {
         return -1;
     }
     return check_named_known(frame);
@@ -253,6 +271,12 @@ describe_operands(cwj_frame *frame)
             return -1;
         }
         describe_operand(&frame->operands[k], state, ncore);
+        const cwj_view *view = view_of(frame, k);
+        if (view != NULL) {
+            frame->operands[k].ndims_full = view->ndim;
+            frame->operands[k].dims_full = view->dims;
+            frame->operands[k].strides_full = view->strides;
+        }
     }
     return 0;
 }

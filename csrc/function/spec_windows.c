@@ -1,0 +1,471 @@
+/* spec_windows.c: inputs that are windows, from windows=, border=, cval=, axes= and
+ * window_steps=.
+ *
+ * Each is a dict by the names of inputs; border and cval may be one value for all of them. The
+ * prototype of such an input is either the window's shape or (), which the window's takes the
+ * place of.
+ */
+#include "function/spec_parts.h"
+
+#include "base/errors.h"
+#include "base/numbers.h"
+
+#include <limits.h>
+
+/* What is being filled: copies that the spec gets when all is well. */
+typedef struct windows {
+    cwj_spec *spec;
+    tj_operand *operands; /* [noperands] */
+    tj_window *windows;   /* [noperands] */
+} windows;
+
+/* Takes the value that an argument has for input k; `what` is "axes for 'x'". */
+typedef int taker(windows *this, int k, PyObject *value, const char *what);
+
+static int
+given(PyObject *argument)
+{
+    return argument != NULL && argument != Py_None;
+}
+
+/* ---- the window itself ------------------------------------------------- */
+
+static int
+same_dim(const tj_dim *one, const tj_dim *other)
+{
+    return one->name == NULL || other->name == NULL
+               ? one->name == other->name && one->size == other->size
+               : strcmp(one->name, other->name) == 0;
+}
+
+/* A prototype that was written is the window's shape. */
+static int
+check_prototype(const cwj_spec *spec, const tj_operand *written, const tj_operand *window,
+                const char *what)
+{
+    int same = written->ndims == 0 || written->ndims == window->ndims;
+    for (int i = 0; i < written->ndims && same; i++) {
+        same = same_dim(&written->dims[i], &window->dims[i]);
+    }
+    return same ? 0
+                : cwj_refuse(spec->who, PyExc_ValueError,
+                             "%s: the prototype of '%s' has another shape; wanted () or the "
+                             "window's, and a slice sees nothing beside its window",
+                             what, written->name);
+}
+
+/* Some input that is no window names the dim. */
+static int
+is_told(const windows *this, const char *name)
+{
+    for (int k = 0; k < this->spec->tj.noperands - this->spec->tj.noutputs; k++) {
+        const tj_operand *operand = &this->operands[k];
+        for (int i = 0; i < operand->ndims && this->windows[k].axes == NULL; i++) {
+            if (operand->dims[i].name != NULL && strcmp(operand->dims[i].name, name) == 0) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int
+check_lengths(const cwj_spec *spec, const tj_operand *operand, const char *what)
+{
+    if (operand->ndims == 0) {
+        return cwj_refuse(spec->who, PyExc_ValueError, "%s is empty; wanted a length per axis",
+                          what);
+    }
+    for (int i = 0; i < operand->ndims; i++) {
+        const tj_dim *dim = &operand->dims[i];
+        if (dim->name == NULL && (dim->size < 1 || dim->size > INT_MAX)) {
+            return cwj_refuse(spec->who, PyExc_ValueError,
+                              "%s: dim %d must be from 1 to %d, got %zd", what, i, INT_MAX,
+                              (Py_ssize_t)dim->size);
+        }
+    }
+    return 0;
+}
+
+/* Without axes= and window_steps=: the last axes, step by step. */
+static int
+take_defaults(windows *this, int k)
+{
+    cwj_arena *arena = &this->spec->arena;
+    int ndims = this->operands[k].ndims;
+    int *axes = cwj_arena_alloc(arena, (size_t)ndims, sizeof(int));
+    ptrdiff_t *steps = cwj_arena_alloc(arena, (size_t)ndims, sizeof(ptrdiff_t));
+    if (axes == NULL || steps == NULL) {
+        return -1;
+    }
+    for (int i = 0; i < ndims; i++) {
+        axes[i] = i - ndims;
+        steps[i] = 1;
+    }
+    this->windows[k] = (tj_window){.border = CWJ_REFLECT, .axes = axes, .steps = steps};
+    return 0;
+}
+
+static int
+take_window(windows *this, int k, PyObject *value, const char *what)
+{
+    cwj_spec *spec = this->spec;
+    tj_operand *operand = &this->operands[k], written = *operand;
+    if (operand->role != TJ_IN) {
+        return cwj_refuse(spec->who, PyExc_ValueError,
+                          "%s: it is %s; windows move over inputs that are only read", what,
+                          operand->role == TJ_OUT ? "an output" : "updated in place");
+    }
+    return cwj_take_shape(spec, operand, value, what) < 0 ||
+                   check_lengths(spec, operand, what) < 0 ||
+                   check_prototype(spec, &written, operand, what) < 0
+               ? -1
+               : take_defaults(this, k);
+}
+
+/* Lengths by name are those that other inputs have. */
+static int
+check_names(const windows *this)
+{
+    for (int k = 0; k < this->spec->tj.noperands; k++) {
+        const tj_operand *operand = &this->operands[k];
+        for (int i = 0; i < operand->ndims && this->windows[k].axes != NULL; i++) {
+            const char *name = operand->dims[i].name;
+            if (name != NULL && !is_told(this, name)) {
+                return cwj_refuse(this->spec->who, PyExc_ValueError,
+                                  "windows for '%s': no other input sets dimension '%s'",
+                                  operand->name, name);
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- how it moves -------------------------------------------------------- */
+
+/* As many ints as the window has axes; NULL with an exception. */
+static PyObject *
+take_ints(windows *this, int k, PyObject *value, const char *what)
+{
+    const cwj_spec *spec = this->spec;
+    PyObject *tuple = cwj_take_tuple(this->spec, value, what);
+    if (tuple == NULL) {
+        return NULL;
+    }
+    if (PyTuple_GET_SIZE(tuple) != this->operands[k].ndims) {
+        cwj_refuse(spec->who, PyExc_ValueError, "%s: the window has %d axes, got %zd ints", what,
+                   this->operands[k].ndims, PyTuple_GET_SIZE(tuple));
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        if (!PyIndex_Check(item) || PyBool_Check(item) || PyArray_Check(item)) {
+            cwj_refuse(spec->who, PyExc_TypeError, "%s[%zd] must be an int, not %s", what, i,
+                       Py_TYPE(item)->tp_name);
+            return NULL;
+        }
+    }
+    return tuple;
+}
+
+/* One of them, within bounds. Returns 0, or -1 with an exception. */
+static int
+take_int(const windows *this, PyObject *item, Py_ssize_t least, Py_ssize_t most, const char *what,
+         Py_ssize_t i, Py_ssize_t *value)
+{
+    *value = PyNumber_AsSsize_t(item, NULL); /* clipped */
+    if (*value == -1 && PyErr_Occurred()) {
+        return -1;
+    }
+    return *value >= least && *value <= most
+               ? 0
+               : cwj_refuse(this->spec->who, PyExc_ValueError,
+                            "%s[%zd] must be from %zd to %zd, got %R", what, i, least, most, item);
+}
+
+static int
+take_axes(windows *this, int k, PyObject *value, const char *what)
+{
+    enum {
+        MOST = 64 /* dims of any NumPy's arrays */
+    };
+    int ndims = this->operands[k].ndims;
+    PyObject *tuple = take_ints(this, k, value, what);
+    int *axes =
+        tuple == NULL ? NULL : cwj_arena_alloc(&this->spec->arena, (size_t)ndims, sizeof(int));
+    if (axes == NULL) {
+        return -1;
+    }
+    for (int i = 0; i < ndims; i++) {
+        Py_ssize_t axis;
+        if (take_int(this, PyTuple_GET_ITEM(tuple, i), -MOST, MOST - 1, what, i, &axis) < 0) {
+            return -1;
+        }
+        for (int j = 0; j < i; j++) {
+            if (axes[j] == (int)axis) {
+                return cwj_refuse(this->spec->who, PyExc_ValueError, "%s has axis %zd twice", what,
+                                  axis);
+            }
+        }
+        axes[i] = (int)axis;
+    }
+    this->windows[k].axes = axes;
+    return 0;
+}
+
+static int
+take_steps(windows *this, int k, PyObject *value, const char *what)
+{
+    int ndims = this->operands[k].ndims;
+    PyObject *tuple = take_ints(this, k, value, what);
+    ptrdiff_t *steps = tuple == NULL
+                           ? NULL
+                           : cwj_arena_alloc(&this->spec->arena, (size_t)ndims, sizeof(ptrdiff_t));
+    if (steps == NULL) {
+        return -1;
+    }
+    for (int i = 0; i < ndims; i++) {
+        Py_ssize_t step;
+        if (take_int(this, PyTuple_GET_ITEM(tuple, i), 1, INT_MAX, what, i, &step) < 0) {
+            return -1;
+        }
+        steps[i] = step;
+    }
+    this->windows[k].steps = steps;
+    return 0;
+}
+
+/* ---- what lies outside ------------------------------------------------------ */
+
+static int
+take_border(windows *this, int k, PyObject *value, const char *what)
+{
+    static const struct {
+        const char *name;
+        int border;
+    } all[] = {{"reflect", CWJ_REFLECT},   {"nearest", CWJ_NEAREST},
+               {"wrap", CWJ_WRAP},         {"mirror", CWJ_MIRROR},
+               {"constant", CWJ_CONSTANT}, {"grid-mirror", CWJ_REFLECT},
+               {"grid-wrap", CWJ_WRAP},    {"grid-constant", CWJ_CONSTANT}};
+    if (!PyUnicode_Check(value)) {
+        return cwj_refuse_type(this->spec->who, what, "a str", value);
+    }
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (PyUnicode_CompareWithASCIIString(value, all[i].name) == 0) {
+            this->windows[k].border = all[i].border;
+            return 0;
+        }
+    }
+    return cwj_refuse(this->spec->who, PyExc_ValueError,
+                      "%s must be 'reflect', 'nearest', 'wrap', 'mirror' or 'constant', not %R",
+                      what, value);
+}
+
+/* A number of NumPy's stands for its value. New reference. */
+static PyObject *
+python_number(PyObject *value)
+{
+    if (PyArray_IsScalar(value, Generic)) {
+        return PyObject_CallMethod(value, "item", NULL);
+    }
+    return Py_NewRef(value);
+}
+
+/* cval as a type has it. */
+static int
+store_fill(const windows *this, PyObject *number, const tj_type *type, const char *what,
+           unsigned char *fill)
+{
+    _Alignas(16) char bytes[CWJ_FILL_BYTES] = {0};
+    _Static_assert((int)CWJ_FILL_BYTES >= (int)CWJ_NUMBER_BYTES, "room for any number");
+    cwj_fit fit = cwj_store_weak(number, type->type_num, bytes);
+    if (fit == CWJ_FITS_BY_NUMPY) {
+        fit = cwj_store_by_numpy(number, type->type_num, bytes);
+    }
+    if (fit == CWJ_FIT_ERROR) {
+        return -1;
+    }
+    if (fit != CWJ_FITS && fit != CWJ_FITS_BY_NUMPY) {
+        return cwj_refuse(this->spec->who,
+                          fit == CWJ_NO_SUCH_VALUE ? PyExc_OverflowError : PyExc_TypeError,
+                          "%s: %R is no value of %s", what, number, type->label);
+    }
+    memcpy(fill, bytes, sizeof(bytes));
+    return 0;
+}
+
+static int
+is_zero(PyObject *number)
+{
+    return PyLong_Check(number) && !PyBool_Check(number) && PyObject_Not(number) == 1;
+}
+
+/* Each type set's element outside of window k; 0 is what all types have. */
+static int
+take_fill(windows *this, int k, PyObject *value, const char *what)
+{
+    const tj_spec *tj = &this->spec->tj;
+    int status = -1;
+    if (this->windows[k].border != CWJ_CONSTANT) {
+        return 0;
+    }
+    PyObject *number = python_number(value);
+    if (number == NULL) {
+        return -1;
+    }
+    if (is_zero(number)) {
+        status = 0;
+        goto done;
+    }
+    unsigned char *fills =
+        cwj_arena_alloc(&this->spec->arena, (size_t)tj->ntypesets, CWJ_FILL_BYTES);
+    if (fills == NULL) {
+        goto done;
+    }
+    for (int t = 0; t < tj->ntypesets; t++) {
+        if (store_fill(this, number, &tj->typesets[t].types[k], what,
+                       fills + (size_t)t * CWJ_FILL_BYTES) < 0) {
+            goto done;
+        }
+    }
+    this->windows[k].fills = fills;
+    status = 0;
+done:
+    Py_DECREF(number);
+    return status;
+}
+
+/* There is no object outside. */
+static int
+check_objects(const windows *this)
+{
+    const tj_spec *tj = &this->spec->tj;
+    for (int k = 0; k < tj->noperands; k++) {
+        for (int t = 0; t < tj->ntypesets && this->windows[k].axes != NULL; t++) {
+            if (this->windows[k].border == CWJ_CONSTANT &&
+                tj->typesets[t].types[k].type_num == NPY_OBJECT) {
+                return cwj_refuse(this->spec->who, PyExc_ValueError,
+                                  "border for '%s': 'constant' needs numbers, not objects",
+                                  tj->operands[k].name);
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- the arguments ------------------------------------------------------------ */
+
+/* The operand of that name, or -1 with ValueError. */
+static int
+find_input(const windows *this, PyObject *name, const char *argument)
+{
+    const tj_spec *tj = &this->spec->tj;
+    if (!PyUnicode_Check(name)) {
+        return cwj_refuse(this->spec->who, PyExc_TypeError, "%s: %R must be the name of an input",
+                          argument, name);
+    }
+    for (int k = 0; k < tj->noperands; k++) {
+        if (PyUnicode_CompareWithASCIIString(name, tj->operands[k].name) == 0) {
+            return k;
+        }
+    }
+    return cwj_refuse(this->spec->who, PyExc_ValueError, "%s: there is no input %R", argument,
+                      name);
+}
+
+static int
+take_one(windows *this, PyObject *name, PyObject *value, const char *argument, taker *take)
+{
+    int k = find_input(this, name, argument);
+    if (k < 0) {
+        return -1;
+    }
+    if (take != take_window && this->windows[k].axes == NULL) {
+        return cwj_refuse(this->spec->who, PyExc_ValueError, "%s: %R is not in windows", argument,
+                          name);
+    }
+    const char *what =
+        cwj_arena_format(&this->spec->arena, "%s for '%s'", argument, this->operands[k].name);
+    return what == NULL ? -1 : take(this, k, value, what);
+}
+
+/* A dict by name. */
+static int
+take_each(windows *this, PyObject *values, const char *argument, taker *take)
+{
+    int status = 0;
+    if (!PyDict_Check(values)) {
+        return cwj_refuse(this->spec->who, PyExc_TypeError,
+                          "%s must be a dict by the names of inputs, such as {'x': (3, 3)}, not %s",
+                          argument, Py_TYPE(values)->tp_name);
+    }
+    PyObject *items = PyDict_Items(values); /* a copy: an item's __index__ may change the dict */
+    if (items == NULL) {
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items) && status == 0; i++) {
+        PyObject *item = PyList_GET_ITEM(items, i);
+        status =
+            take_one(this, PyTuple_GET_ITEM(item, 0), PyTuple_GET_ITEM(item, 1), argument, take);
+    }
+    Py_DECREF(items);
+    return status;
+}
+
+/* A dict by name, or one value for all windows. */
+static int
+take_for_all(windows *this, PyObject *value, const char *argument, taker *take)
+{
+    if (!given(value)) {
+        return 0;
+    }
+    if (PyDict_Check(value)) {
+        return take_each(this, value, argument, take);
+    }
+    for (int k = 0; k < this->spec->tj.noperands; k++) {
+        if (this->windows[k].axes != NULL && take(this, k, value, argument) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* What means nothing without windows. */
+static int
+refuse_alone(const cwj_spec *spec, const cwj_arguments *arguments)
+{
+    const char *alone = given(arguments->border)         ? "border"
+                        : given(arguments->cval)         ? "cval"
+                        : given(arguments->axes)         ? "axes"
+                        : given(arguments->window_steps) ? "window_steps"
+                                                         : NULL;
+    return alone == NULL ? 0 : cwj_refuse(spec->who, PyExc_ValueError, "%s needs windows", alone);
+}
+
+int
+cwj_take_windows(cwj_spec *spec, const cwj_arguments *arguments)
+{
+    size_t count = (size_t)spec->tj.noperands;
+    windows this = {.spec = spec};
+    if (!given(arguments->windows)) {
+        return refuse_alone(spec, arguments);
+    }
+    this.operands = cwj_arena_alloc(&spec->arena, count, sizeof(tj_operand));
+    this.windows = cwj_arena_alloc(&spec->arena, count, sizeof(tj_window));
+    if (this.operands == NULL || this.windows == NULL) {
+        return -1;
+    }
+    memcpy(this.operands, spec->tj.operands, count * sizeof(tj_operand));
+    if (take_each(&this, arguments->windows, "windows", take_window) < 0 ||
+        check_names(&this) < 0 ||
+        (given(arguments->axes) && take_each(&this, arguments->axes, "axes", take_axes) < 0) ||
+        (given(arguments->window_steps) &&
+         take_each(&this, arguments->window_steps, "window_steps", take_steps) < 0) ||
+        take_for_all(&this, arguments->border, "border", take_border) < 0 ||
+        take_for_all(&this, arguments->cval, "cval", take_fill) < 0 || check_objects(&this) < 0) {
+        return -1;
+    }
+    spec->tj.operands = this.operands;
+    spec->tj.windows = this.windows;
+    return 0;
+}
