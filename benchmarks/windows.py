@@ -1,9 +1,9 @@
 """Moving windows over images, beside plain C, numba.stencil and scipy.ndimage.
 
-The bound is the plain loop in C over the windows that lie inside, with the flags of cwrapjit's optimizing tier: it
-knows nothing of borders, which cwrapjit's time has in it, and neither checks nor allocates anything. numba's stencils
-fill the border with zeros. What scipy.ndimage has of its own is a correlation with any weights; for other functions
-of a window it calls Python, or a C function by a pointer, which is not shown here.
+The bound is the plain loop in C over the windows that lie inside, with the flags of cwrapjit's optimizing
+tier: it knows nothing of borders, which cwrapjit's time has in it, and neither checks nor allocates anything.
+numba's stencils fill the border with zeros. What scipy.ndimage has of its own is a correlation with any
+weights; for other functions of a window it calls Python, or a C function by a pointer, which is not shown.
 """
 
 import sys
@@ -142,7 +142,9 @@ def measure(title: str, folder: Path, numba: Any, ndimage: Any, quick: bool) -> 
     for name, action in actions.items():
         got = action()
         got = got if name == NUMBA else out
-        np.testing.assert_allclose(got[inside], wanted[inside], rtol=1e-4, atol=1e-4, err_msg=f"{title}: {name}")
+        np.testing.assert_allclose(
+            got[inside], wanted[inside], rtol=1e-4, atol=1e-4, err_msg=f"{title}: {name}"
+        )
     return race.medians(race.race(actions, BUDGET_S, quick))
 
 

@@ -19,6 +19,9 @@ _Optimize: TypeAlias = Literal["auto", "off", "eager"]
 _Threads: TypeAlias = int | Literal["auto"]
 _Cast: TypeAlias = Literal["no", "safe"]
 _Cookie: TypeAlias = Literal["readwrite", "readonly"]
+_Border: TypeAlias = Literal[
+    "reflect", "nearest", "wrap", "mirror", "constant", "grid-mirror", "grid-wrap", "grid-constant"
+]
 
 @type_check_only
 class _Writable(Protocol):
@@ -142,6 +145,11 @@ class module(ModuleType):
         args_inout: Sequence[str] = (),
         output_dims: dict[str, str] | None = None,
         args_shared: Sequence[str] = (),
+        windows: dict[str, _Shape] | None = None,
+        border: _Border | dict[str, _Border] | None = None,
+        cval: complex | dict[str, complex] | None = None,
+        axes: dict[str, Sequence[int]] | None = None,
+        window_steps: dict[str, Sequence[int]] | None = None,
         optimize: _Optimize | None = None,
         fastmath: bool | None = None,
         debug: bool | None = None,
@@ -177,6 +185,11 @@ def function(
     args_inout: Sequence[str] = (),
     output_dims: dict[str, str] | None = None,
     args_shared: Sequence[str] = (),
+    windows: dict[str, _Shape] | None = None,
+    border: _Border | dict[str, _Border] | None = None,
+    cval: complex | dict[str, complex] | None = None,
+    axes: dict[str, Sequence[int]] | None = None,
+    window_steps: dict[str, Sequence[int]] | None = None,
     optimize: _Optimize | None = None,
     fastmath: bool | None = None,
     debug: bool | None = None,

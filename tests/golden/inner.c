@@ -240,4 +240,5 @@ CWJ_DESCRIPTOR const cwj_function_decl cwj_function__inner = {
     /* cookie     */ 0,
     /* validate   */ NULL,
     /* cleanup    */ NULL,
+    /* windows    */ NULL,
 };
