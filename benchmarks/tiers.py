@@ -2,15 +2,19 @@
 
 one long call    text to result: a polynomial of degree 20 over 2e7 float64, a new text each time, against
                  numba's compile + run in the same process
-define to hot    from the definition to f.wait()'s return, a new text each time
+define to hot    from the definition to f.wait()'s return, a new text each time; by calls: until the loop
+                 that the calls take is there; beside the compiler alone, over the plain loop as a file
 the swap         calls of about 0.5 ms from the definition on, until the optimized code is in place: is
                  any of them longer than the others?
 """
 
 import itertools
+import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import _common as common
@@ -21,6 +25,7 @@ import cwrapjit
 
 DEGREE = 20
 HOT_MS = 100.0
+TIMES_PLAIN = 1.3
 SEEDS = itertools.count(1)
 
 
@@ -117,11 +122,42 @@ def new_small() -> Any:
     return cwrapjit.function("f", signature="x() -> y()", Ccode_slice_eval={np.float64: text})
 
 
+def by_calls(x: np.ndarray, out: np.ndarray) -> None:
+    function, end = new_small(), time.perf_counter() + race.WAIT_S
+    while function.tier != "cc" and time.perf_counter() < end:
+        function(x, out=out)
+
+
+def plain_loop(folder: Path, *flags: str) -> None:
+    text = f"y[i] = x[i]*x[i] + {next(SEEDS)};"
+    source = folder / "plain.c"
+    source.write_text(
+        "void f(double *restrict y, const double *restrict x, long n)\n"
+        f"{{ for (long i = 0; i < n; i++) {text} }}\n"
+    )
+    command = [shutil.which("cc") or "cc", "-O3", *flags, "-c", str(source), "-o", str(folder / "plain.o")]
+    subprocess.run(command, check=True)
+
+
+PLAIN = ("cc -O3 -c, a file with the plain loop", "cc -O3 -march=native -c")
+BY_CALLS = "elementwise, by calls of 1e5 float64"
+
+
 def define_to_hot(quick: bool) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     there = new_small().wait(race.WAIT_S)
     kinds = {"elementwise, one type set": new_small, "inner product, three type sets": new_inner}
-    actions = {name: (lambda m=make: m().wait(race.WAIT_S)) for name, make in kinds.items()}
-    times = common.interleaved(actions, 2 if quick else 25)
+    actions: dict[str, Callable[[], Any]] = {
+        name: (lambda m=make: m().wait(race.WAIT_S)) for name, make in kinds.items()
+    }
+    x = np.random.default_rng(0).random(100_000)
+    out = np.empty_like(x)
+    with common.scratch() as folder:
+        if there:
+            actions[BY_CALLS] = lambda: by_calls(x, out)
+        if there and shutil.which("cc"):
+            actions[PLAIN[0]] = lambda: plain_loop(Path(folder))
+            actions[PLAIN[1]] = lambda: plain_loop(Path(folder), "-march=native")
+        times = common.interleaved(actions, 2 if quick else 25)
     medians = race.medians(times)
     common.table(
         "from the definition to the optimized code in place, ms" + ("" if there else " (THERE IS NONE)"),
@@ -136,7 +172,16 @@ def define_to_hot(quick: bool) -> tuple[dict[str, Any], list[dict[str, Any]]]:
             f"define to hot, ms: {name}", f"< {HOT_MS:.0f}", 1e3 * m, 1e3 * m < HOT_MS if there else None
         )
         for name, m in medians.items()
+        if name not in PLAIN
     ]
+    for name in PLAIN:
+        if name in medians:
+            ratio = medians[BY_CALLS] / medians[name]
+            rows.append(
+                common.target(
+                    f"define to hot by calls / {name}", f"<= {TIMES_PLAIN}", ratio, ratio <= TIMES_PLAIN
+                )
+            )
     return {"median_s": medians, "fastest_s": race.fastest(times), "optimizing tier": there}, rows
 
 

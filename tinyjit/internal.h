@@ -369,9 +369,15 @@ tj_status tj_compiler_copy(const tj_compiler *compiler, tj_compiler *copy, tj_er
 /* The number by which its process knows the object's file: 3, or 1 for what does
  * not pass descriptors on to its own processes (zig). */
 int tj_compiler_object_number(const tj_compiler *compiler);
-/* The whole command line, `narrow` without AVX-512: text from standard input, the object to that file. */
+/* How a text is compiled to code. */
+typedef struct tj_code_flags {
+    bool fastmath;
+    bool narrow; /* without AVX-512 */
+    bool urgent; /* as in tj_job_options */
+} tj_code_flags;
+/* The whole command line: text from standard input, the object to that file. */
 void tj_compiler_command(const tj_compiler *compiler, const tj_environment *environment,
-                         const char *text, bool fastmath, bool narrow, tj_words *words);
+                         const char *text, tj_code_flags flags, tj_words *words);
 /* The same for what is not wanted as code: TJ_JOB_SYNTAX, TJ_JOB_CHECK. file: NULL for
  * standard input. */
 void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment *environment,
@@ -429,6 +435,7 @@ typedef struct tj_build {
     tj_job_kind kind;
     bool fastmath;
     bool keeps_state; /* as in tj_job_options */
+    bool urgent;
 } tj_build;
 
 /* Copies all, in a thread in which nobody changes the environment meanwhile. Returns false without memory. */

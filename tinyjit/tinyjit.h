@@ -318,13 +318,22 @@ typedef struct tj_profile {
     const ptrdiff_t *strides;
 } tj_profile;
 
+/* A call that waits for better code. */
+typedef struct tj_running {
+    int typeset;
+    const ptrdiff_t *named;   /* the named dims, in elements */
+    const ptrdiff_t *strides; /* as those of a profile */
+    const void *const *loops; /* the loops in place, one per type set: all other calls' */
+} tj_running;
+
 /* Appends the C text of a function's loops alone, for an optimizing compiler:
  * header, cookie, extras, slice snippets and loops in variants for unit strides,
  * scalars and what the profiles say (one per type set, or NULL). Needs the
  * prelude in front and defines "cwj_loops__NAME", an array of one cwj_loop* per
- * type set. all_names: in the form TJ_ALL_NAMES. */
-tj_status tj_emit_loops(const tj_spec *spec, const tj_profile *profiles, bool all_names,
-                        tj_text *text);
+ * type set. all_names: in the form TJ_ALL_NAMES. running: the variant that this call takes, and
+ * nothing else of the function; NULL: everything. */
+tj_status tj_emit_loops(const tj_spec *spec, const tj_profile *profiles, const tj_running *running,
+                        bool all_names, tj_text *text);
 
 /* Appends the source of a standalone extension module for these functions,
  * which share one header (the first spec's). call_path is the text of the call
@@ -657,6 +666,8 @@ typedef struct tj_job_options {
     const char *file; /* copied: a C file in the place of the text, for checks; or NULL */
     bool fastmath;
     bool keeps_state;   /* the object may have data that it writes: no other tier of it runs */
+    bool urgent;        /* code that another job's replaces soon: it goes in front of those that
+                           are not, and no time is taken for unrolling */
     const char *symbol; /* copied: what the owner wants of the object; NULL where none is made */
     /* Called once, in a background thread, when the code is there, with the
      * symbol's address; never after tj_job_free(). It must not call tinyjit. */

@@ -32,6 +32,19 @@ use_loops(void *context, const void *address)
     }
 }
 
+/* The same for the running call's alone, unless all of them have come before. */
+static void
+use_urgent_loops(void *context, const void *address)
+{
+    cwj_runtime *runtime = context;
+    cwj_loop *const *loops = address;
+    for (int t = 0; t < runtime->decl->ntypesets; t++) {
+        if (runtime->loops[t] == runtime->decl->typesets[t].loop) {
+            __atomic_store_n(&runtime->loops[t], loops[t], __ATOMIC_RELEASE);
+        }
+    }
+}
+
 /* ---- what to take for constant ----------------------------------------- */
 
 /* True when the profile is worth a variant: not where slices are contiguous and
@@ -94,37 +107,57 @@ newest_job(const cwj_function_object *self)
     return self->tiers.njobs == 0 ? NULL : self->tiers.jobs[self->tiers.njobs - 1];
 }
 
-/* The C text of the loops, to be cleared by the caller. False without memory. */
+/* The C text of the loops, to be cleared by the caller. running: NULL, or the type set of the
+ * call that waits. False without memory. */
 static bool
-emit_loops(cwj_function_object *self, tj_text *text)
+emit_loops(cwj_function_object *self, const int *running, tj_text *text)
 {
-    size_t ntypesets = (size_t)self->runtime.decl->ntypesets;
+    const cwj_function_decl *decl = self->runtime.decl;
+    size_t ntypesets = (size_t)decl->ntypesets;
+    const cwj_profile *seen = running == NULL ? NULL : &self->runtime.profiles[*running];
     tj_profile *profiles = tj_alloc_zeroed(ntypesets + 1, sizeof(*profiles));
-    if (profiles == NULL) {
-        return false;
+    const void **loops = tj_alloc_zeroed(ntypesets + 1, sizeof(*loops));
+    tj_status status = TJ_NO_MEMORY;
+    if (profiles == NULL || loops == NULL) {
+        goto done;
+    }
+    for (size_t t = 0; t < ntypesets; t++) {
+        loops[t] = (const void *)decl->typesets[t].loop;
     }
     if (!self->tiers.checks) {
         take_profiles(self, profiles);
     }
-    tj_status status = tj_emit_loops(&self->spec->tj, profiles, self->code.all_names, text);
+    tj_running call = {.loops = loops};
+    if (seen != NULL) {
+        call.typeset = *running;
+        call.named = seen->named;
+        call.strides = seen->strides;
+    }
+    status = tj_emit_loops(&self->spec->tj, profiles, seen != NULL ? &call : NULL,
+                           self->code.all_names, text);
+done:
     tj_free(profiles);
+    tj_free(loops);
     return status == TJ_OK;
 }
 
-/* A job for the function as it is used now; NULL where there is no compiler, or
- * no memory: the code that is there stays. */
+/* A job for the function as it is used now, or for the running call alone; NULL where there is no
+ * memory: the code that is there stays. */
 static tj_job *
-make_job(cwj_function_object *self, const tj_compiler *compiler)
+make_job(cwj_function_object *self, const tj_compiler *compiler, const int *running)
 {
     tj_text text = {0}, symbol = {0};
     tj_job *job = NULL;
     tj_text_printf(&symbol, "cwj_loops__%s", self->spec->tj.name);
-    if (!symbol.failed && emit_loops(self, &text)) {
+    if (!symbol.failed && emit_loops(self, running, &text)) {
         tj_job_options options = {.compiler = compiler,
                                   .kind = self->tiers.checks ? TJ_JOB_SYNTAX : TJ_JOB_CODE,
                                   .fastmath = self->tiers.fastmath,
+                                  .urgent = running != NULL,
                                   .symbol = symbol.data,
-                                  .ready = self->tiers.checks ? NULL : use_loops,
+                                  .ready = self->tiers.checks ? NULL
+                                           : running != NULL  ? use_urgent_loops
+                                                              : use_loops,
                                   .context = &self->runtime};
         job = tj_job_new(self->environment->tj, text.data, &options);
     }
@@ -157,13 +190,27 @@ start_job(cwj_function_object *self)
     if (compiler == NULL || self->tiers.njobs == CWJ_MAX_JOBS) {
         return 0;
     }
-    tj_job *job = make_job(self, compiler);
+    tj_job *job = make_job(self, compiler, NULL);
     if (job == NULL) {
         return 0;
     }
     self->tiers.jobs[self->tiers.njobs++] = job; /* it says why, should it not start */
     self->vectorcall = call_and_look;
     return cwj_job_start(cwj_state_of((PyObject *)self), job);
+}
+
+/* For the running call, of this type set. The next one looks, and starts the job for all. */
+static int
+start_urgent_job(cwj_function_object *self, int typeset)
+{
+    const tj_compiler *compiler = cwj_compiler_find(cwj_state_of((PyObject *)self));
+    if (compiler == NULL || self->tiers.urgent != NULL || newest_job(self) != NULL) {
+        return compiler != NULL; /* that may have run Python code, which called f */
+    }
+    self->tiers.urgent = make_job(self, compiler, &typeset);
+    self->vectorcall = call_and_look;
+    return self->tiers.urgent != NULL &&
+           cwj_job_start(cwj_state_of((PyObject *)self), self->tiers.urgent);
 }
 
 /* What the compiler refuses, of the function or of its module's sources, is told before the
@@ -210,8 +257,12 @@ static int
 follow(cwj_function_object *self, int typeset)
 {
     tj_job *job = newest_job(self);
-    if (job == NULL) {
-        return start_job(self);
+    if (job == NULL && self->tiers.urgent == NULL) {
+        return start_urgent_job(self, typeset);
+    }
+    if (job == NULL) { /* a long call, or one that Python code made without looking */
+        return tj_job_look(self->tiers.urgent) == TJ_JOB_FAILED ? start_job(self)
+                                                                : tj_job_start(self->tiers.urgent);
     }
     switch (tj_job_look(job)) {
     case TJ_JOB_FAILED:
@@ -265,6 +316,8 @@ cwj_tiers_clear(cwj_function_object *self)
         tj_job_free(self->tiers.jobs[i]);
     }
     self->tiers.njobs = 0;
+    tj_job_free(self->tiers.urgent);
+    self->tiers.urgent = NULL;
     PyMem_Free(self->tiers.taken);
     self->tiers.taken = NULL;
 }

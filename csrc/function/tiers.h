@@ -10,6 +10,10 @@
  *
  * With debug=True it only looks at the text, once, from the first call on.
  *
+ * The call that makes a function hot waits for one loop in one variant: this comes first, alone
+ * and at once. The next call starts the job for everything, which stands for the tier in all that
+ * is said of it; a program that calls once is spared it.
+ *
  * f.wait() asks for it at once. Loops are replaced between chunks of slices; code
  * that was replaced stays until the function dies, as calls may be inside.
  */
@@ -23,7 +27,8 @@
 #include "function/call/call.h"
 
 enum {
-    CWJ_MAX_JOBS = 4, /* per function: the first, and three for other dims or strides */
+    CWJ_MAX_JOBS =
+        5, /* per function: the running call's, all of it, three for other dims or strides */
     CWJ_LONG_DIM = 32 /* elements: longer ones are no constants in contiguous slices */
 };
 
@@ -35,6 +40,7 @@ typedef struct cwj_tiers {
     int optimize; /* a cwj_optimize */
     int fastmath;
     int checks; /* debug=True: the one job brings no code */
+    tj_job *urgent; /* owned: what the call that got hot takes, and no more; or NULL */
     int njobs;
     tj_job *jobs[CWJ_MAX_JOBS]; /* owned, in the order of their start */
     cwj_profile *taken;         /* owned: what the newest job took for constant, per type set */

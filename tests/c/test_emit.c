@@ -348,7 +348,7 @@ static void *build_loops(const tj_spec *spec, const tj_profile *profile, const c
 {
     tj_text path = {0}, command = {0}, text = {0};
     void *library = NULL;
-    CHECK(tj_emit_loops(spec, profile, false, &text) == TJ_OK);
+    CHECK(tj_emit_loops(spec, profile, NULL, false, &text) == TJ_OK);
     tj_text_printf(&path, "%s/%s.c", getenv("TJ_TEST_TMP"), name);
     FILE *file = fopen(path.data, "w");
     CHECK(file != NULL);

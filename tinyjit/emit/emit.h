@@ -43,6 +43,7 @@ typedef struct tj_emitter {
     const char *file; /* what #line calls the generated text */
     int form; /* TJ_ALL_NAMES ... */
     const tj_profile *profiles;          /* TJ_FAST: one per type set, or NULL */
+    const tj_running *running;           /* TJ_FAST: only what this call takes; or NULL */
     const struct tj_variant *variant;    /* the loop that is being emitted, or NULL */
     int typeset;                         /* and what it is of */
     tj_names *header;  /* owned: the identifiers of the header */
@@ -92,6 +93,8 @@ void tj_emit_loop_head(tj_emitter *this, int t);
 
 /* The slice's function and its loops, with the accessors. */
 void tj_emit_fast_loops(tj_emitter *this, const tj_user_code *snippet, int t);
+/* The loop that runs where no variant of this text does, as an expression. */
+void tj_emit_loop_in_place(tj_emitter *this, int t);
 
 /* ---- emit_variants.c: what is constant in one of them ------------------------------- */
 
@@ -118,6 +121,9 @@ void tj_emit_variant_stride(tj_emitter *this, const tj_variant *variant, int t, 
 /* A stride that no variant takes for a constant: of a window only its last axis' is one, as the
  * others change with each size of image. */
 bool tj_is_free_stride(const tj_emitter *this, int k, int i);
+/* The same as a number, in a call with these named dims. */
+ptrdiff_t tj_variant_stride(const tj_emitter *this, const tj_variant *variant, int t, int k, int i,
+                            const ptrdiff_t *named);
 /* The locals dims_slice__X or strides_slice__X of a loop. */
 void tj_emit_variant_geometry(tj_emitter *this, int k, bool strides);
 

@@ -12,7 +12,11 @@
  * output where that is allowed. Then the addresses are equal, and the loop takes a
  * "same" variant, in which both are one pointer, or "aliased". A cookie may keep the
  * address of an output, through which a slice then reads: nothing is restrict there.
+ *
+ * A text for a call that is running has the one variant that this call takes. For all others
+ * its loop calls the one that is in place, the first tier's, which is a constant there.
  */
+#include <stdint.h>
 #include <string.h>
 
 #include "emit/emit.h"
@@ -27,7 +31,8 @@ typedef struct loops {
     tj_emitter *emitter;
     const tj_user_code *snippet;
     int t;
-    bool may_be_same; /* some input and some output can be the exact same view */
+    bool may_be_same;  /* some input and some output can be the exact same view */
+    tj_variant *found; /* for a running call: the first one that it takes */
 } loops;
 
 static bool wants_data(const loops *this, int k)
@@ -402,6 +407,70 @@ static void visit_all(const loops *this, visitor *visit)
         visit(this, &aliased);
 }
 
+/* ---- the variant of a running call --------------------------------------------------- */
+
+static bool has_steps(const loops *this, const tj_variant *variant)
+{
+    const tj_running *running = this->emitter->running;
+    for (int k = 0; k < this->emitter->spec->noperands; k++) {
+        ptrdiff_t step =
+            k + 1 == variant->scalar
+                ? 0
+                : tj_variant_stride(this->emitter, variant, this->t, k, -1, running->named);
+        if (wants_data(this, k) && running->strides[k] != step)
+            return false;
+    }
+    return true;
+}
+
+static bool has_dims(const loops *this, const tj_variant *variant)
+{
+    const tj_emitter *emitter = this->emitter;
+    for (int n = 0; n < emitter->nnamed; n++) {
+        ptrdiff_t size = tj_constant_dim(emitter, variant, this->t, emitter->named[n].dim);
+        ptrdiff_t given = emitter->running->named[n];
+        if (size >= 0 ? given != size : given > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool has_strides(const loops *this, const tj_variant *variant)
+{
+    const tj_spec *spec = this->emitter->spec;
+    const tj_running *running = this->emitter->running;
+    const ptrdiff_t *given = running->strides + spec->noperands;
+    for (int k = 0; k < spec->noperands; k++) {
+        bool wanted = tj_snippet_wants_strides(this->emitter, this->snippet, k);
+        for (int i = 0; i < spec->operands[k].ndims; i++, given++)
+            if (wanted &&
+                *given != tj_variant_stride(this->emitter, variant, this->t, k, i, running->named))
+                return false;
+    }
+    return true;
+}
+
+/* As emit_choice() lets the loop decide, for a call whose operands share no memory. */
+static bool takes(const loops *this, const tj_variant *variant)
+{
+    bool moves = variant->dense || variant->steady;
+    bool lies = variant->contiguous || variant->steady;
+    return !variant->same && (!moves || has_steps(this, variant)) &&
+           (!lies || (has_dims(this, variant) && has_strides(this, variant)));
+}
+
+static void find(const loops *this, const tj_variant *variant)
+{
+    if (!this->found->what && takes(this, variant))
+        *this->found = *variant;
+}
+
+void tj_emit_loop_in_place(tj_emitter *emitter, int t)
+{
+    tj_text_printf(emitter->out, "((cwj_loop *)%zuull)",
+                   (size_t)(uintptr_t)emitter->running->loops[t]);
+}
+
 /* How many pairs of an input and an output are one and the same view. */
 static void emit_same(const loops *this)
 {
@@ -419,9 +488,21 @@ static void emit_same(const loops *this)
     tj_text_puts(out, ";\n");
 }
 
+/* All variants, or the one of the running call. */
+static void visit_wanted(const loops *this, visitor *visit)
+{
+    if (!this->emitter->running) {
+        visit_all(this, visit);
+        return;
+    }
+    visit_all(this, find);
+    visit(this, this->found);
+}
+
 void tj_emit_fast_loops(tj_emitter *emitter, const tj_user_code *snippet, int t)
 {
-    loops this = {emitter, snippet, t, any_may_be_same(emitter->spec)};
+    tj_variant found = {0};
+    loops this = {emitter, snippet, t, any_may_be_same(emitter->spec), &found};
     tj_emit_macros(emitter, snippet);
     tj_text_printf(
         emitter->out, "static %s bool cwj_slice_%d",
@@ -429,12 +510,17 @@ void tj_emit_fast_loops(tj_emitter *emitter, const tj_user_code *snippet, int t)
     tj_emit_snippet_function(emitter, snippet);
     if (has_core_dims(emitter->spec))
         emit_vector_width(emitter->out);
-    visit_all(&this, emit_variant);
+    visit_wanted(&this, emit_variant);
     tj_emit_loop_head(emitter, t);
     emit_same(&this);
     if (has_sizes(&this))
         emit_dim_locals(&this, &general); /* which the choices compare with */
-    visit_all(&this, emit_choice);
+    visit_wanted(&this, emit_choice);
+    if (emitter->running) {
+        tj_text_puts(emitter->out, "    return ");
+        tj_emit_loop_in_place(emitter, t);
+        tj_text_puts(emitter->out, "(cwj_data, cwj_dims, cwj_steps, cwj_ctx);\n");
+    }
     tj_text_puts(emitter->out, "}\n\n");
     tj_emit_undefs(emitter);
 }

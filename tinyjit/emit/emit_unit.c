@@ -229,8 +229,13 @@ static void emit_loop_table(tj_emitter *this)
 {
     const tj_spec *spec = this->spec;
     tj_text_printf(this->out, "cwj_loop *const cwj_loops__%s[] = {", spec->name);
-    for (int t = 0; t < spec->ntypesets; t++)
-        tj_text_printf(this->out, "%scwj_loop_%d__%s", t ? ", " : "", t, spec->name);
+    for (int t = 0; t < spec->ntypesets; t++) {
+        tj_text_puts(this->out, t ? ", " : "");
+        if (this->running && t != this->running->typeset)
+            tj_emit_loop_in_place(this, t);
+        else
+            tj_text_printf(this->out, "cwj_loop_%d__%s", t, spec->name);
+    }
     tj_text_puts(this->out, "};\n");
 }
 
@@ -272,12 +277,12 @@ tj_status tj_emit_function(const tj_spec *spec, int part, int form, tj_text *tex
 
 /* Nobody calls the defaults and the snippets beside slices here, but the compiler says what it
  * refuses in them. */
-tj_status tj_emit_loops(const tj_spec *spec, const tj_profile *profiles, bool all_names,
-                        tj_text *text)
+tj_status tj_emit_loops(const tj_spec *spec, const tj_profile *profiles, const tj_running *running,
+                        bool all_names, tj_text *text)
 {
-    int form = TJ_FAST | (all_names ? TJ_ALL_NAMES : 0);
-    return emit_text(&(tj_emitter){.spec = spec, .out = text, .profiles = profiles, .form = form},
-                     TJ_ALL);
+    tj_emitter this = {.spec = spec, .out = text, .profiles = profiles, .running = running};
+    this.form = TJ_FAST | (all_names ? TJ_ALL_NAMES : 0);
+    return emit_text(&this, running ? TJ_BODY + running->typeset : TJ_ALL);
 }
 
 tj_status tj_emit_for_module(const tj_spec *spec, bool all_names, const char *file, tj_text *text)

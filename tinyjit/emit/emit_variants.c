@@ -80,6 +80,20 @@ void tj_emit_variant_stride(tj_emitter *emitter, const tj_variant *variant, int 
     }
 }
 
+ptrdiff_t tj_variant_stride(const tj_emitter *emitter, const tj_variant *variant, int t, int k,
+                            int i, const ptrdiff_t *named)
+{
+    const tj_operand *operand = &emitter->spec->operands[k];
+    if (variant->steady)
+        return steady_stride(emitter, t, k, i);
+    ptrdiff_t stride = (ptrdiff_t)emitter->spec->typesets[t].types[k].itemsize;
+    for (int axis = i + 1; axis < operand->ndims; axis++) {
+        ptrdiff_t size = tj_constant_dim(emitter, variant, t, &operand->dims[axis]);
+        stride *= size >= 0 ? size : named[tj_named_dim(emitter, operand->dims[axis].name)];
+    }
+    return stride;
+}
+
 void tj_emit_variant_geometry(tj_emitter *emitter, int k, bool strides)
 {
     const tj_operand *operand = &emitter->spec->operands[k];

@@ -36,8 +36,10 @@ static void copy_variables(tj_words *variables)
 bool tj_build_init(tj_build *build, tj_environment *environment, const char *text,
                    const tj_job_options *options)
 {
-    *build = (tj_build){
-        .kind = options->kind, .fastmath = options->fastmath, .keeps_state = options->keeps_state};
+    *build = (tj_build){.kind = options->kind,
+                        .fastmath = options->fastmath,
+                        .keeps_state = options->keeps_state,
+                        .urgent = options->urgent};
     build->text = tj_copy_string(text);
     build->symbol = tj_copy_string(options->symbol ? options->symbol : "");
     build->file = options->file ? tj_copy_string(options->file) : NULL;
@@ -116,8 +118,8 @@ tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework
 {
     tj_words words = {0};
     if (build->kind == TJ_JOB_CODE)
-        tj_compiler_command(&build->compiler, environment_of(build), build->text, build->fastmath,
-                            narrow, &words);
+        tj_compiler_command(&build->compiler, environment_of(build), build->text,
+                            (tj_code_flags){build->fastmath, narrow, build->urgent}, &words);
     else
         tj_compiler_check_command(&build->compiler, environment_of(build), build->kind, build->file,
                                   &words);

@@ -199,8 +199,6 @@ static const char deep_brackets[] = "-fbracket-depth=100000"; /* graphs are bloc
 static const char *const common_flags[] = {
     "-std=gnu11",
     "-O3",
-    "-funroll-loops",
-    "--param=max-unroll-times=4", /* 8 times compile longer and run no faster */
     "-march=native",
     "-fPIC", /* libtcc reads wrong addresses from other code, in silence */
     "-fno-semantic-interposition",
@@ -213,6 +211,12 @@ static const char *const common_flags[] = {
     "-g0", /* libtcc would relocate debug data, too */
     "-U_FORTIFY_SOURCE", /* its functions would pass by the entry points of ours */
     "-pipe",
+    NULL,
+};
+
+static const char *const unrolling_flags[] = {
+    "-funroll-loops",
+    "--param=max-unroll-times=4", /* 8 times compile longer and run no faster */
     NULL,
 };
 
@@ -279,9 +283,11 @@ void tj_compiler_hide_builtins(tj_text *text)
             tj_text_printf(text, "#define __builtin_%s%s %s%s\n", *name, *suffix, *name, *suffix);
 }
 
-static void add_flags(bool fastmath, bool calls_fma, tj_words *words)
+static void add_flags(bool fastmath, bool calls_fma, bool unrolls, tj_words *words)
 {
     add_list(words, common_flags);
+    if (unrolls)
+        add_list(words, unrolling_flags);
     if (fastmath)
         add_list(words, fast_flags);
     else
@@ -292,7 +298,7 @@ char *tj_optimizer_flags(bool fastmath)
 {
     tj_words words = {0};
     tj_text text = {0};
-    add_flags(fastmath, false, &words);
+    add_flags(fastmath, false, true, &words);
     for (size_t i = 0; i < words.count; i++)
         tj_text_printf(&text, "%s%s", i ? " " : "", words.items[i]);
     if (words.failed || text.failed)
@@ -388,18 +394,18 @@ static void add_environment(const tj_environment *environment, tj_words *words)
 }
 
 void tj_compiler_command(const tj_compiler *compiler, const tj_environment *environment,
-                         const char *text, bool fastmath, bool narrow, tj_words *words)
+                         const char *text, tj_code_flags flags, tj_words *words)
 {
     add_list(words, (const char *const *)compiler->words);
-    add_flags(fastmath, !narrow && tj_compiler_calls_fma(text), words);
-    if (narrow)
+    add_flags(flags.fastmath, !flags.narrow && tj_compiler_calls_fma(text), !flags.urgent, words);
+    if (flags.narrow)
         add(words, "-mno-avx512f");
-    if (!fastmath)
+    if (!flags.fastmath)
         add_blind_flags(text, words);
     add_refused(compiler, words);
     if (is_clang(compiler))
         add(words, deep_brackets);
-    if (is_clang(compiler) && fastmath)
+    if (is_clang(compiler) && flags.fastmath)
         add(words, "-fveclib=libmvec");
     add_environment(environment, words);
     add(words, "-c");

@@ -405,8 +405,13 @@ static int start_threads(void)
  * Returns false when the system gives no thread: the job has failed then, and may start again. */
 static bool enqueue(tj_job *job)
 {
-    *pool.last = job;
-    pool.last = &job->next;
+    tj_job **at = job->build.urgent ? &pool.first : pool.last;
+    while (*at && (*at)->build.urgent)
+        at = &(*at)->next;
+    job->next = *at;
+    *at = job;
+    if (!job->next)
+        pool.last = &job->next;
     job->shares++;
     job->state = TJ_JOB_STARTED;
     pool.queued++;

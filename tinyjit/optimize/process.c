@@ -14,11 +14,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -196,12 +198,25 @@ static const char *find_reason(const tj_pipework *files, double waited, double s
     return NULL;
 }
 
-/* Sleeps a tenth of the time waited so far: half a millisecond at least, 20 at most. */
-static void nap(double waited)
+/* A descriptor that tells when the process ends; -1: the system has none (Linux 5.3 has). */
+static int open_process(pid_t pid)
+{
+#ifdef SYS_pidfd_open
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+#else
+    (void)pid;
+    return -1;
+#endif
+}
+
+/* Sleeps a tenth of the time waited so far: half a millisecond at least, 20 at most; or until
+ * the process ends. */
+static void nap(int process, double waited)
 {
     double time = waited * 0.1;
     time = time < 0.0005 ? 0.0005 : time > 0.02 ? 0.02 : time;
-    nanosleep(&(struct timespec){0, (long)(time * 1e9)}, NULL);
+    struct timespec most = {0, (long)(time * 1e9)};
+    ppoll(&(struct pollfd){.fd = process, .events = POLLIN}, process >= 0, &most, NULL);
 }
 
 /* ---- what it said ------------------------------------------------------------ */
@@ -263,6 +278,7 @@ tj_status tj_process_run(char *const *words, char *const *variables, const tj_pi
         return tj_fail(error, TJ_NO_BACKEND, "%s cannot be started: %s", words[0],
                        strerror(failed));
     double begin = now();
+    int process = open_process(pid);
     const char *reason = NULL;
     fate state;
     while ((state = look(pid)) == RUNS) {
@@ -270,8 +286,10 @@ tj_status tj_process_run(char *const *words, char *const *variables, const tj_pi
         reason = find_reason(files, waited, seconds, given_up, context);
         if (reason)
             break;
-        nap(waited);
+        nap(process, waited);
     }
+    if (process >= 0)
+        close(process);
     int status = state == UNKNOWN ? -1 : end_group(pid);
     if (reason)
         return fail(words, files, reason, 0, error);

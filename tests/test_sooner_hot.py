@@ -1,0 +1,228 @@
+"""The first job of a function that got hot: the variant that the running call takes, alone. Then all."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import compiler, same, wrap, wrap_signature
+
+import cwrapjit
+
+# Which compiler's code ran a slice: 1 is libtcc's, 2 the optimizing one's.
+WHO = """
+#ifdef __TINYC__
+#define WHO 1
+#else
+#define WHO 2
+#endif
+"""
+VARIANT = re.compile(r"^static __attribute__.*\bint cwj_([a-z]+\d?)_(\d)__f\(", re.MULTILINE)
+
+
+@pytest.fixture(autouse=True)
+def needs_a_compiler() -> None:
+    compiler()
+
+
+class Texts:
+    """What the compiler got, in order; texts of more than one variant wait until they may go on."""
+
+    def __init__(self, folder: pathlib.Path, cc: Callable[[str], pathlib.Path]) -> None:
+        self.folder = folder
+        cc(f"""n=$(ls '{folder}' | grep -c '^text')
+cat > '{folder}/part'
+mv '{folder}/part' '{folder}/text'$n
+if [ $(grep -c '^static __attribute__.*int cwj_[a-z0-9]*_[0-9]__f(' '{folder}/text'$n) != 1 ]; then
+    while [ ! -e '{folder}/go' ]; do sleep 0.01; done
+fi
+exec REAL "$@" < '{folder}/text'$n""")
+
+    def go_on(self) -> None:
+        (self.folder / "go").touch()
+
+    def variants(self) -> list[list[str]]:
+        found = sorted(self.folder.glob("text*"), key=lambda path: int(path.name[4:]))
+        return [[f"{a}_{b}" for a, b in VARIANT.findall(path.read_text())] for path in found]
+
+
+@pytest.fixture
+def texts(cc: Callable[[str], pathlib.Path], tmp_path: pathlib.Path) -> Texts:
+    (tmp_path / "texts").mkdir()
+    return Texts(tmp_path / "texts", cc)
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
+    """Waits for something that is sure to come; only a failing test waits long."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.005)
+    return condition()
+
+
+def who(**options: Any) -> Any:
+    return wrap(((),), (), "item__output() = WHO + 0 * item__a(); return true;", header=WHO, **options)
+
+
+def test_the_running_calls_variant_comes_first_and_alone(texts: Texts) -> None:
+    f, data = who(), np.zeros(100_000)
+    assert eventually(lambda: f(data)[-1] == 2)
+    assert f.tier == "cc" and f.wait(0) is True, "every type set has it"
+    assert set(f(data[::2]).tolist()) == {1}, "other calls run what there was"
+    assert eventually(lambda: len(texts.variants()) == 2)
+    assert texts.variants() == [["unit_0"], ["unit_0", "same0_0", "aliased_0"]]
+    texts.go_on()
+    assert f.wait()
+    assert eventually(lambda: set(f(data[::2]).tolist()) == {2})
+    assert len(texts.variants()) == 2
+
+
+def test_a_call_under_way_takes_it(texts: Texts) -> None:
+    f = wrap(((),), (), """
+        double x = item__a();
+        for (int i = 0; i < 2000; i++)
+            x = x * 0.5 + 1;
+        item__output() = x < 0 ? 0 : WHO;
+        return true;""", header=WHO)  # fmt: skip
+    got = f(np.zeros(400_000))
+    assert got[0] == 1 and got[-1] == 2
+    assert texts.variants()[0] == ["unit_0"]
+    texts.go_on()
+    assert f.wait()
+
+
+INNER = (
+    "item__y() = WHO; for (int i = 0; i < dims_slice__a[0]; i++) item__y() += 0 * item__a(i); return true;"
+)
+IMAGE = np.zeros((3000, 64))
+CALLS: dict[str, tuple[str, str, Callable[[Any], Any], list[str]]] = {
+    "unit": ("a() -> y()", "item__y() = WHO + 0 * item__a(); return true;", lambda f: f(IMAGE), ["unit_0"]),
+    "steps": (
+        "a() -> y()",
+        "item__y() = WHO + 0 * item__a(); return true;",
+        lambda f: f(IMAGE[:, ::2].copy("F")[:, 0::3]),
+        ["unit_0"],  # the output lies as the input does
+    ),
+    "reversed": (
+        "a(), b() -> y()",
+        "item__y() = WHO + 0 * item__a() * item__b(); return true;",
+        lambda f: f(IMAGE, IMAGE[:, ::-1]),
+        ["steady_0"],
+    ),
+    "scalar": (
+        "a(), b() -> y()",
+        "item__y() = WHO + 0 * item__a() * item__b(); return true;",
+        lambda f: f(IMAGE, 2.0),
+        ["steady_0"],
+    ),
+    "contiguous slices": ("a(n) -> y()", INNER, lambda f: f(IMAGE), ["contiguous_0"]),
+    "columns": ("a(n) -> y()", INNER, lambda f: f(IMAGE.T), ["steady_0"]),
+    "dense": ("a(64) -> y()", INNER, lambda f: f(IMAGE), ["dense_0"]),
+}
+
+
+@pytest.mark.parametrize("kind", CALLS)
+def test_it_is_the_one_that_fits(kind: str, texts: Texts) -> None:
+    signature, text, call, wanted = CALLS[kind]
+    f = wrap_signature(signature, text, header=WHO)
+    assert eventually(lambda: call(f).flat[-1] == 2)
+    texts.go_on()
+    assert f.wait()
+    assert len(texts.variants()[0]) == 1
+    if kind not in ("steps", "scalar"):
+        assert texts.variants()[0] == wanted
+    assert (call(f) == 2).all()
+
+
+def test_only_the_running_type_set_is_in_it(texts: Texts) -> None:
+    body = "item__output() = WHO + 0 * item__a(); return true;"
+    f = wrap(((),), (), dict.fromkeys((np.float64, np.float32), body), header=WHO)
+    data = np.zeros(100_000, np.float32)
+    assert eventually(lambda: f(data)[-1] == 2)
+    assert f.tier == "tcc" and f(0.0) == 1 and f.tier_error is None
+    assert texts.variants()[0] == ["unit_1"]
+    texts.go_on()
+    assert f.wait() and f.tier == "cc" and f(0.0) == 2
+
+
+def test_wait_and_eager_make_all_of_it_at_once(texts: Texts) -> None:
+    texts.go_on()
+    f = who()
+    assert f.wait() and f.tier == "cc"
+    g = who(optimize="eager")
+    assert g.tier == "cc"
+    assert texts.variants() == [["unit_0", "same0_0", "aliased_0"]] * 2
+
+
+def test_what_is_refused_elsewhere_is_still_told() -> None:
+    good = "item__output() = 2 * item__a(); return true;"
+    text = "item__output() = __builtin_ia32_nothing(item__a()); return true;"
+    header = "#ifdef __TINYC__\n#define __builtin_ia32_nothing(x) (x)\n#endif\n"
+    f = wrap(((),), (), {np.float64: good, np.int64: text}, header=header)
+    data = np.ones(200_000)
+    with pytest.warns(cwrapjit.CompileWarning, match="__builtin_ia32_nothing"):
+        assert eventually(lambda: f(data)[0] == 2 and f.tier_error is not None)
+        f(data)
+    assert isinstance(f.tier_error, cwrapjit.CompileError)
+    np.testing.assert_array_equal(f(data), 2 * data)
+    assert f(np.ones(3, np.int64)).tolist() == [1, 1, 1]
+
+
+def test_calls_of_every_kind_give_the_same_beside_it(texts: Texts) -> None:
+    text = """
+        double sum = 0;
+        for (int i = 0; i < dims_slice__a[0]; i++)
+            sum += item__a(i) * item__b(i) + k[0];
+        item__y() = sum;
+        return true;"""
+    extras = (("double", "k", "0.25", "d"),)
+    f, slow = (
+        wrap_signature("a(n), b(n) -> y()", text, extra_args=extras, optimize=how) for how in ("auto", "off")
+    )
+    rng = np.random.default_rng(3)
+    x = rng.random((500, 500))
+    assert eventually(lambda: (f(x, x), f.tier)[1] == "cc")
+    assert len(texts.variants()[0]) == 1
+    for a, b in (
+        (x, x),
+        (x.T, x),
+        (x[::2, ::-3], x[1::2, ::3]),
+        (x, x[0]),
+        (x[:, :7], x[:, 7:14]),
+        (x[:0], x[:0]),
+    ):
+        assert same(f(a, b), slow(a, b))
+        assert same(f(a, b, k=3.0), slow(a, b, k=3.0))
+    texts.go_on()
+    assert f.wait()
+
+
+def test_it_goes_in_front_of_what_is_not_urgent(texts: Texts) -> None:
+    f, g, data = who(), who(), np.zeros(100_000)
+    assert eventually(lambda: f(data)[-1] == 2)
+    for _ in range(200):
+        g(data)  # hot, while all of f is with the compiler
+    texts.go_on()
+    assert f.wait() and g.wait()
+    assert [len(each) for each in texts.variants()] == [1, 3, 1, 3]
+
+
+def test_a_function_may_go_in_between(texts: Texts) -> None:
+    data = np.zeros(100_000)
+
+    def until_hot() -> None:
+        f = who()
+        assert eventually(lambda: f(data)[-1] == 2)
+
+    until_hot()  # all of it is with the compiler when it goes
+    g = who()
+    assert eventually(lambda: g(data)[-1] == 2)
+    texts.go_on()
+    assert g.wait()
