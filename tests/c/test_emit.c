@@ -13,8 +13,9 @@ typedef ptrdiff_t npy_intp;
 static const tj_dim n_dim[] = {{"n", 0}};
 static const tj_operand operands[] = {
     {"a", TJ_IN, 1, n_dim}, {"b", TJ_IN, 1, n_dim}, {"output", TJ_OUT, 0, NULL}};
-static const tj_type f8[] = {
-    {12, 8, "double", "float64"}, {12, 8, "double", "float64"}, {12, 8, "double", "float64"}};
+static const tj_type f8[] = {{12, 8, "double", "float64", NULL},
+                             {12, 8, "double", "float64", NULL},
+                             {12, 8, "double", "float64", NULL}};
 static const char inner[] = "item__output() = 0;\n"
                             "for (int i = 0; i < dims_slice__a[0]; i++)\n"
                             "    item__output() += item__a(i) * item__b(i) * *scale;\n"

@@ -443,7 +443,7 @@ static bool has_strides(const loops *this, const tj_variant *variant)
     for (int k = 0; k < spec->noperands; k++) {
         bool wanted = tj_snippet_wants_strides(this->emitter, this->snippet, k);
         for (int i = 0; i < spec->operands[k].ndims; i++, given++)
-            if (wanted &&
+            if (wanted && !tj_is_free_stride(this->emitter, k, i) &&
                 *given != tj_variant_stride(this->emitter, variant, this->t, k, i, running->named))
                 return false;
     }

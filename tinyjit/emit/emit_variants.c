@@ -87,6 +87,8 @@ ptrdiff_t tj_variant_stride(const tj_emitter *emitter, const tj_variant *variant
     if (variant->steady)
         return steady_stride(emitter, t, k, i);
     ptrdiff_t stride = (ptrdiff_t)emitter->spec->typesets[t].types[k].itemsize;
+    if (is_window(emitter, k))
+        return i < 0 ? stride * emitter->spec->windows[k].steps[operand->ndims - 1] : stride;
     for (int axis = i + 1; axis < operand->ndims; axis++) {
         ptrdiff_t size = tj_constant_dim(emitter, variant, t, &operand->dims[axis]);
         stride *= size >= 0 ? size : named[tj_named_dim(emitter, operand->dims[axis].name)];
