@@ -5,6 +5,7 @@ from signal import Signals
 from types import ModuleType
 from typing import Any, ClassVar, Literal, NoReturn, Protocol, TypeAlias, final, type_check_only
 
+import numpy as np
 from typing_extensions import Self, disjoint_base
 
 __version__: str
@@ -98,9 +99,13 @@ class Function:
     @property
     def tier_error(self) -> CompileError | RuntimeError | None: ...
     @property
+<<<<<<< HEAD
     def address(self) -> int: ...
     @property
     def capsule(self) -> object: ...
+=======
+    def ufunc(self) -> np.ufunc: ...
+>>>>>>> 14fda07 (f.ufunc: a numpy.ufunc over the loops of a function)
     def wait(self, timeout: float | None = None) -> bool: ...
     def diagnose(self) -> list[CompileWarning] | None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -159,6 +164,8 @@ class module(ModuleType):
         gil: bool | None = None,
         cast: _Cast | None = None,
         cookie: _Cookie | None = None,
+        identity: complex | np.number[Any] | np.bool_ | None = None,
+        associative: bool | None = None,
     ) -> Function: ...
     def write(self, file: _Writable | None = None) -> None: ...
     def register(self) -> None: ...
@@ -199,6 +206,8 @@ def function(
     gil: bool | None = None,
     cast: _Cast | None = None,
     cookie: _Cookie | None = None,
+    identity: complex | np.number[Any] | np.bool_ | None = None,
+    associative: bool | None = None,
 ) -> Function: ...
 
 @final

@@ -175,10 +175,10 @@ make_dict(const cwj_spec *spec, PyObject *module_name, PyObject *docstring)
     return dict;
 }
 
-/* Takes over code, spec and dict, which it frees on failure. */
+/* Takes over code, spec and dict, which it frees on failure, and what is in reduction. */
 static PyObject *
 make_function(const cwj_module_state *state, cwj_environment *environment, tj_function *code,
-              cwj_spec *spec, PyObject *dict, const cwj_options *options)
+              cwj_spec *spec, PyObject *dict, const cwj_options *options, cwj_reduction *reduction)
 {
     PyTypeObject *type = state->function_type;
     cwj_function_object *self = (cwj_function_object *)type->tp_alloc(type, 0);
@@ -193,6 +193,8 @@ make_function(const cwj_module_state *state, cwj_environment *environment, tj_fu
     self->code = *code;
     self->spec = spec;
     self->dict = dict;
+    self->reduction = *reduction;
+    *reduction = (cwj_reduction){0};
     if (options->gil == CWJ_UNSET && !tj_unit_uses_host(self->code.unit)) {
         spec->tj.flags |= CWJ_RELEASE_GIL; /* m.write() emits what was found out here */
     }
@@ -226,6 +228,7 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     cwj_options options = *defaults;
     tj_function code = {0};
     cwj_spec *spec = NULL;
+    cwj_reduction reduction = {0};
     PyObject *docstring = NULL, *dict = NULL, *function = NULL;
 
     if (parse_arguments(&arguments, args, kwargs) < 0) {
@@ -233,7 +236,7 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     }
     spec = cwj_spec_new(module_name, environment->header, &arguments);
     if (spec == NULL || take_options(spec, &options, state, &arguments.options) < 0 ||
-        check_threads(spec, &options) < 0) {
+        check_threads(spec, &options) < 0 || cwj_reduction_take(&reduction, spec, &arguments) < 0) {
         goto done;
     }
     docstring = take_docstring(spec, arguments.docstring);
@@ -241,11 +244,12 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     if (dict == NULL || compile(&code, state, environment, spec) < 0) {
         goto done;
     }
-    function = make_function(state, environment, &code, spec, dict, &options);
+    function = make_function(state, environment, &code, spec, dict, &options, &reduction);
     spec = NULL; /* taken over */
     dict = NULL;
 done:
     cwj_spec_free(spec);
+    Py_XDECREF(reduction.identity);
     Py_XDECREF(docstring);
     Py_XDECREF(dict);
     return function;
@@ -260,7 +264,8 @@ const char cwj_function_doc[] =
     "         define_macros=(), libraries=(), library_dirs=(), signature=None, args_inout=(),\n"
     "         args_shared=(), output_dims=None, windows=None, border=None, cval=None,\n"
     "         axes=None, window_steps=None, optimize=None, fastmath=None, debug=None,\n"
-    "         threads=None, unordered=None, inplace=None, gil=None, cast=None, cookie=None)\n"
+    "         threads=None, unordered=None, inplace=None, gil=None, cast=None, cookie=None,\n"
+    "         identity=None, associative=None)\n"
     "--\n\n"
     "Compile a broadcasting function that belongs to no module.\n\n"
     "Takes what module.function() takes, and what module() takes for the C side: header, sources,\n"

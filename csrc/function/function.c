@@ -145,6 +145,12 @@ function_repr(PyObject *op)
     return repr;
 }
 
+static PyObject *
+get_ufunc(PyObject *op, void *Py_UNUSED(closure))
+{
+    return cwj_function_ufunc((cwj_function_object *)op);
+}
+
 static PyGetSetDef function_getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {"__signature__", get_python_signature, NULL, "What inspect.signature() shows.", NULL},
@@ -162,6 +168,7 @@ static PyGetSetDef function_getset[] = {
      NULL},
     {"capsule", get_capsule, NULL,
      "The loop's address for scipy.LowLevelCallable, which keeps the function alive.", NULL},
+    {"ufunc", get_ufunc, NULL, "A numpy.ufunc over the same loops.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -215,6 +222,8 @@ function_traverse(PyObject *op, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(op));
     Py_VISIT(self->dict);
     Py_VISIT(self->signature);
+    Py_VISIT(self->ufunc);
+    Py_VISIT(self->reduction.identity);
     return 0;
 }
 
@@ -224,6 +233,8 @@ function_clear(PyObject *op)
     cwj_function_object *self = (cwj_function_object *)op;
     Py_CLEAR(self->dict);
     Py_CLEAR(self->signature);
+    Py_CLEAR(self->ufunc);
+    Py_CLEAR(self->reduction.identity);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/environment.h"
 #include "function/spec.h"
 #include "function/tiers.h"
+#include "function/ufunc.h"
 
 #include "function/call/call.h"
 
@@ -21,6 +22,8 @@ typedef struct cwj_function_object {
     cwj_tiers tiers;              /* what may run instead of code's own loops */
     cwj_checked *checked;         /* owned: debug=True; NULL: without */
     cwj_address address;          /* f.address: for other compiled code */
+    cwj_reduction reduction;      /* owned: what reductions by the ufunc may assume */
+    PyObject *ufunc;              /* owned: made when asked for */
     PyObject *dict;               /* owned: __name__, __doc__, __module__, ... */
     PyObject *signature;          /* owned: inspect.Signature, made when asked for */
     PyObject *weakrefs;

@@ -27,7 +27,9 @@
     X(border)             \
     X(cval)               \
     X(axes)               \
-    X(window_steps)
+    X(window_steps) \
+    X(identity)           \
+    X(associative)
 
 /* All of them, borrowed; NULL: not given. */
 typedef struct cwj_arguments {

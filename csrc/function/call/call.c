@@ -61,6 +61,7 @@
 #include "function/call/axes.c"
 #include "base/heat.h"
 #include "function/call/meter.c"
+#include "function/call/lent.c"
 #include "function/call/pool.c"
 #include "function/call/chunks.c"
 #include "function/call/share.c"

@@ -98,6 +98,11 @@ cwj_loop_entry *cwj_loop_entry_new(cwj_runtime *runtime, int typeset, int may_ra
 int cwj_loop_entry_run(const cwj_loop_entry *entry, char **data, const npy_intp *dims,
                        const npy_intp *steps, void *extras);
 
+/* Which of the distinct core dims each core dim of all operands is, from 0: they count once, in the
+ * order of their first appearance; lengths as names do. index and seen have room for all of them.
+ * Returns how many there are. */
+int cwj_number_core_dims(const cwj_function_decl *decl, npy_intp *seen, int *index);
+
 /* For code that stands between the call path and a function's snippets. */
 
 /* The type set of a running call. */
@@ -106,6 +111,18 @@ int cwj_typeset_index(const cwj_call *cwj);
 void cwj_in_python(void (*task)(void *), void *argument);
 /* How deep this thread is inside of what snippets call to get there; the address stays. */
 const int *cwj_entered_python(void);
+
+/* For slices that somebody else's loop runs, as NumPy does for a ufunc, with the GIL or without
+ * it. cwj_lend() runs the task, which gets what compiled code sees of a call, unless an exception
+ * is pending; one of the slices' is set behind it, as after a call. operands have the geometry of
+ * slices. */
+typedef int cwj_lent_task(void *argument, const cwj_call *call); /* 0: a slice returned false */
+void cwj_lend(cwj_runtime *runtime, int typeset, const cwj_operand *operands, cwj_lent_task *task,
+              void *argument);
+/* In such a task, with the GIL held and no exception set: slices took so much time, lately with
+ * these named dims and strides, which are as in cwj_profile. May run Python code. */
+void cwj_note_lent(const cwj_call *call, const npy_intp *named, const npy_intp *strides,
+                   unsigned long long ns);
 
 /* What snippets call instead of CPython's and libc's own: these take the GIL
  * where the running call has released it, and write through sys.stdout and

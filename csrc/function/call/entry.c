@@ -8,9 +8,8 @@
 
 /* ---- where core dims stand ------------------------------------------------------ */
 
-/* Dims count once, in the order of their first appearance; lengths as names do. */
-static int
-number_core_dims(const cwj_function_decl *decl, npy_intp *seen, int *index)
+int
+cwj_number_core_dims(const cwj_function_decl *decl, npy_intp *seen, int *index)
 {
     int count = 0;
     for (int k = 0; k < decl->ninputs + decl->noutputs; k++) {
@@ -47,7 +46,7 @@ cwj_loop_entry_new(cwj_runtime *runtime, int typeset, int may_raise)
     entry->may_raise = may_raise;
     entry->bytes = noperands * (sizeof(cwj_operand) + 2 * sizeof(npy_intp)) +
                    2 * ncore * sizeof(npy_intp) + decl->extras_size + 2 * CWJ_ALIGN;
-    number_core_dims(decl, seen, entry->index);
+    cwj_number_core_dims(decl, seen, entry->index);
 done:
     PyMem_Free(seen);
     return entry;

@@ -2,13 +2,15 @@
  *
  * A call releases the GIL around its slices where that pays. What snippets call
  * of Python's (snippet_api.c) goes through enter_python() and leave_python(),
- * which find out on which kind of thread they are by two thread locals, as C's
+ * which find out on which kind of thread they are by thread locals, as C's
  * PyErr_Format has no parameter for it:
  *
  *     cwj_running   the call that released the GIL on this thread
  *     cwj_helping   this thread is one of the pool's, and helps a call
  *
- * Where neither is set, the slices run with the GIL, or on a thread that the snippet started.
+ *     cwj_lending   NumPy's loop runs slices on this thread, with or without the GIL (lent.c)
+ *
+ * Where none is set, the slices run with the GIL, or on a thread that the snippet started.
  */
 
 enum cwj_gil {
@@ -27,8 +29,12 @@ typedef struct cwj_helper {
 
 static _Thread_local cwj_helper *cwj_helping;
 
+static _Thread_local int cwj_lending;
+
 /* How many of the entry points this thread is in: frames of Python's may be on its stack. */
 static _Thread_local int cwj_entered;
+/* How often it was. */
+static _Thread_local unsigned cwj_entries;
 
 const int *
 cwj_entered_python(void)
@@ -82,6 +88,10 @@ holds_gil(void)
         return state != NULL &&
                (state == cwj_helping->state || state == PyGILState_GetThisThreadState());
     }
+    if (cwj_lending) {
+        PyThreadState *state = current_state();
+        return state != NULL && state == PyGILState_GetThisThreadState();
+    }
     return PyGILState_Check();
 }
 
@@ -104,6 +114,7 @@ enter_python(void)
 {
     cwj_entry entry = {CWJ_GIL_HELD, PyGILState_UNLOCKED, cwj_running};
     cwj_entered++;
+    cwj_entries++;
     if (holds_gil()) {
         return entry; /* never released, or the snippet took it itself */
     }

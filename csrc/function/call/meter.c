@@ -109,30 +109,36 @@ replace_dims(const cwj_frame *frame, cwj_profile *profile)
     return changed;
 }
 
-/* Adds time to the profile of this call's kind; another kind than the one
- * before takes its place. */
+/* Adds time to the profile of a call's kind, which was noted; another kind than the one before has
+ * taken its place. */
 static void
-note_profile(const cwj_frame *frame, const cwj_plan *plan, unsigned long long ns)
+add_to_profile(cwj_profile *profile, unsigned long long ns, int other_dims, int other_strides)
 {
-    cwj_profile *profile = &frame->runtime->profiles[frame->typeset_index];
-    int other_strides = replace_strides(frame, plan, profile->strides);
-    int other_dims = replace_dims(frame, profile);
     profile->time = (other_dims ? 0 : profile->time) + (ns > 0 ? ns : 1);
     profile->steady = (other_dims || other_strides ? 0 : profile->steady) + (ns > 0 ? ns : 1);
 }
 
 /* With the GIL held and no exception set: tells that loops took so much time. */
 static void
+add_heat(cwj_runtime *runtime, int typeset, unsigned long long ns)
+{
+    runtime->heat += ns;
+    if (runtime->hot != NULL && runtime->heat >= runtime->hot_at) {
+        runtime->hot(runtime, typeset);
+    }
+}
+
+/* The same for a call. */
+static void
 note_heat(const cwj_frame *frame, const cwj_plan *plan, unsigned long long ns)
 {
-    cwj_runtime *runtime = frame->runtime;
-    runtime->heat += ns;
     if (!frame->at_border) {
-        note_profile(frame, plan, ns);
+        cwj_profile *profile = &frame->runtime->profiles[frame->typeset_index];
+        int other_strides = replace_strides(frame, plan, profile->strides);
+        int other_dims = replace_dims(frame, profile);
+        add_to_profile(profile, ns, other_dims, other_strides);
     }
-    if (runtime->hot != NULL && runtime->heat >= runtime->hot_at) {
-        runtime->hot(runtime, frame->typeset_index);
-    }
+    add_heat(frame->runtime, frame->typeset_index, ns);
 }
 
 /* One short call, timed; a clock's own time does not count. An unusual one, such

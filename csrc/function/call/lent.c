@@ -1,0 +1,103 @@
+/* lent.c: slices that somebody else's loop runs: NumPy's, of a ufunc.
+ *
+ * Arguments, shapes and outputs were NumPy's work; there is a frame for what snippets call, and
+ * nothing else of a call. NumPy may have released the GIL, and does not stop for an exception
+ * before its whole loop has run: slices must not run while one is pending. To ask Python for
+ * that takes the GIL, so a thread remembers whether it may have left one. Modules that are emitted
+ * have no ufuncs.
+ */
+#ifndef CWJ_STANDALONE
+
+typedef struct cwj_lent {
+    cwj_frame *frame;
+    cwj_lent_task *task;
+    void *argument;
+    int accepted;
+} cwj_lent;
+
+/* Slices that ran for NumPy on this thread have left an exception, which may still be set. */
+static _Thread_local int cwj_left_exception;
+
+static int
+is_exception_pending(void)
+{
+    cwj_left_exception = cwj_left_exception && cwj_PyErr_Occurred() != NULL;
+    return cwj_left_exception;
+}
+
+/* With the GIL: as a call of the function ends. */
+static void
+settle_lent(void *argument)
+{
+    const cwj_lent *this = argument;
+    cwj_left_exception = check_answer(this->frame, this->accepted, CWJ_SLICE_CODE) < 0;
+}
+
+/* Slices that call nothing of Python's but the entry points of snippet_api.c. */
+static void
+run_lent(cwj_lent *this)
+{
+    if (is_exception_pending()) {
+        return;
+    }
+    unsigned before = cwj_entries;
+    this->accepted = this->task(this->argument, &this->frame->call);
+    if (!this->accepted || cwj_entries != before) {
+        cwj_in_python(settle_lent, this);
+    }
+}
+
+/* Slices that may call all of Python, with the GIL. */
+static void
+run_lent_in_python(void *argument)
+{
+    cwj_lent *this = argument;
+    if (PyErr_Occurred() == NULL) {
+        this->accepted = this->task(this->argument, &this->frame->call);
+        settle_lent(this);
+    }
+}
+
+void
+cwj_lend(cwj_runtime *runtime, int typeset, const cwj_operand *operands, cwj_lent_task *task,
+         void *argument)
+{
+    cwj_frame frame; /* what snippet_api.c reads of it is set */
+    frame.call = (cwj_call){.operands = operands};
+    frame.runtime = runtime;
+    frame.decl = runtime->decl;
+    frame.released = NULL;
+    frame.noperands = runtime->decl->ninputs + runtime->decl->noutputs;
+    frame.typeset_index = typeset;
+    cwj_lent this = {&frame, task, argument, 1};
+    cwj_lending++;
+    if (!(runtime->flags & CWJ_RELEASE_GIL)) {
+        cwj_in_python(run_lent_in_python, &this);
+    } else if (runtime->flags & CWJ_SILENT) {
+        task(argument, &frame.call);
+    } else {
+        run_lent(&this);
+    }
+    cwj_lending--;
+}
+
+void
+cwj_note_lent(const cwj_call *call, const npy_intp *named, const npy_intp *strides,
+              unsigned long long ns)
+{
+    cwj_runtime *runtime = ((const cwj_frame *)call)->runtime;
+    int typeset = cwj_typeset_index(call);
+    cwj_profile *profile = &runtime->profiles[typeset];
+    size_t dims = (size_t)runtime->decl->nnamed * sizeof(npy_intp);
+    size_t steps = cwj_profile_strides(runtime->decl) * sizeof(npy_intp);
+    int contiguous = cwj_contiguous_all(call);
+    int other_dims = profile->contiguous != contiguous || memcmp(profile->named, named, dims) != 0;
+    int other_strides = memcmp(profile->strides, strides, steps) != 0;
+    profile->contiguous = contiguous;
+    memcpy(profile->named, named, dims);
+    memcpy(profile->strides, strides, steps);
+    add_to_profile(profile, ns, other_dims, other_strides);
+    add_heat(runtime, typeset, ns);
+}
+
+#endif

@@ -1,0 +1,457 @@
+/* ufunc.c: see ufunc.h.
+ *
+ * NumPy never frees what a ufunc is made of but its member ptr, so all of that lies in one block
+ * there: tables, loops' data, texts. Its member obj is the function, which owns the code. Function
+ * and ufunc hold each other, and the garbage collector frees both: it sees the one in obj, once
+ * it is told to look.
+ */
+#include "function/ufunc.h"
+
+#include "base/errors.h"
+#include "function/function.h"
+#include "function/ufunc_loop.h"
+
+#include <numpy/ufuncobject.h>
+
+/* ---- reductions ----------------------------------------------------------- */
+
+/* Two inputs and an output, and no dims of their own. */
+static bool
+is_binary(const tj_spec *spec)
+{
+    bool binary = spec->noperands == 3 && spec->noutputs == 1;
+    for (int k = 0; k < spec->noperands; k++) {
+        binary = binary && spec->operands[k].ndims == 0;
+    }
+    return binary;
+}
+
+static int
+check_reduction(const cwj_spec *spec, const char *option)
+{
+    if (!is_binary(&spec->tj)) {
+        return cwj_refuse(spec->who, PyExc_ValueError,
+                          "%s= is about reductions, which need two inputs and one output without "
+                          "core dims",
+                          option);
+    }
+    return 0;
+}
+
+int
+cwj_reduction_take(cwj_reduction *reduction, const cwj_spec *spec, const cwj_arguments *arguments)
+{
+    PyObject *identity = arguments->identity, *associative = arguments->associative;
+    if (associative != NULL && associative != Py_None) {
+        reduction->associative = cwj_parse_bool(associative, spec->who, "associative");
+        if (reduction->associative < 0 ||
+            (reduction->associative && check_reduction(spec, "associative") < 0)) {
+            return -1;
+        }
+    }
+    if (identity == NULL || identity == Py_None) {
+        return 0;
+    }
+    if (!PyLong_Check(identity) && !PyFloat_Check(identity) && !PyComplex_Check(identity) &&
+        !PyArray_IsScalar(identity, Number) && !PyArray_IsScalar(identity, Bool)) {
+        return cwj_refuse_type(spec->who, "identity", "a number", identity);
+    }
+    if (check_reduction(spec, "identity") < 0) {
+        return -1;
+    }
+    reduction->identity = Py_NewRef(identity);
+    return 0;
+}
+
+/* ---- what cannot be one ----------------------------------------------------- */
+
+static int
+refuse(const cwj_function_object *self, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    PyObject *why = PyUnicode_FromFormatV(format, arguments);
+    va_end(arguments);
+    if (why != NULL) {
+        cwj_refuse(self->spec->who, PyExc_AttributeError, "it has no .ufunc: %U", why);
+        Py_DECREF(why);
+    }
+    return -1;
+}
+
+static int
+check_parts(const cwj_function_object *self)
+{
+    const tj_spec *spec = &self->spec->tj;
+    return self->checked != NULL ? refuse(self, "debug=True checks calls of the function alone")
+           : spec->nextras > 0
+               ? refuse(self, "ufuncs have no extra arguments such as '%s'", spec->extras[0].name)
+           : spec->cookie.length > 0 ? refuse(self, "NumPy's calls have no cookie struct")
+           : spec->validate.text     ? refuse(self, "NumPy's calls run no Ccode_validate")
+           : spec->cleanup.text      ? refuse(self, "NumPy's calls run no Ccode_cookie_cleanup")
+           : spec->windows != NULL ? refuse(self, "NumPy's calls have no windows")
+           : spec->noperands == spec->noutputs ? refuse(self, "ufuncs have at least one input")
+           : spec->noutputs == 0               ? refuse(self, "ufuncs have at least one output")
+           : spec->noperands > CWJ_UFUNC_OPERANDS
+               ? refuse(self, "ufuncs have at most %d arguments", CWJ_UFUNC_OPERANDS)
+               : 0;
+}
+
+static int
+check_operands(const cwj_function_object *self)
+{
+    const tj_spec *spec = &self->spec->tj;
+    int ndims = 0;
+    for (int k = 0; k < spec->noperands; k++) {
+        const tj_operand *operand = &spec->operands[k];
+        if (operand->role == TJ_INOUT) {
+            return refuse(self, "it updates argument '%s' in place", operand->name);
+        }
+        if (operand->role == TJ_SHARED) {
+            return refuse(self, "all of its slices share argument '%s'", operand->name);
+        }
+        for (int i = 0; i < operand->ndims; i++) {
+            if (operand->dims[i].name == NULL && operand->dims[i].size == 0) {
+                return refuse(self, "ufuncs have no core dims of length 0, as '%s' has",
+                              operand->name);
+            }
+        }
+        ndims += operand->ndims;
+    }
+    if (spec->noutput_dims > 0) {
+        return refuse(self, "the length '%s' of an output is computed (output_dims=)",
+                      spec->output_dims[0].name);
+    }
+    return ndims > CWJ_UFUNC_DIMS
+               ? refuse(self, "its arguments have more than %d core dims in all", CWJ_UFUNC_DIMS)
+               : 0;
+}
+
+static int
+check_types(const cwj_function_object *self)
+{
+    const cwj_function_decl *decl = self->runtime.decl;
+    for (int t = 0; t < decl->ntypesets; t++) {
+        const cwj_typeset *set = &decl->typesets[t];
+        for (int k = 0; k < decl->ninputs + decl->noutputs; k++) {
+            int type = set->types[k].type_num;
+            if (!PyTypeNum_ISNUMBER(type) && !PyTypeNum_ISBOOL(type)) {
+                return refuse(self, "its loops would be of bools and numbers alone, not of '%s'",
+                              set->name);
+            }
+        }
+    }
+    return 0;
+}
+
+/* The name by which the text may read the whole arrays of the caller; *found: how that begins, or
+ * NULL. Returns 0, or -1 without memory. */
+static int
+find_full_geometry(const tj_spec *spec, const tj_names *names, const char **found, int *operand)
+{
+    static const char *const prefixes[] = {"Ndims_full__", "dims_full__", "strides_full__"};
+    tj_text name = {0};
+    *found = NULL;
+    for (int k = 0; k < spec->noperands && *found == NULL; k++) {
+        for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes) && *found == NULL; i++) {
+            name.length = 0;
+            tj_text_printf(&name, "%s%s", prefixes[i], spec->operands[k].name);
+            if (!name.failed && tj_names_have(names, name.data)) {
+                *found = prefixes[i];
+                *operand = k;
+            }
+        }
+    }
+    int status = name.failed ? -1 : 0;
+    tj_text_clear(&name);
+    return status;
+}
+
+/* A slice's text may name the geometry of whole arrays, of which NumPy's loops know nothing. */
+static int
+check_geometry(const cwj_function_object *self)
+{
+    const tj_spec *spec = &self->spec->tj;
+    const char *found = NULL;
+    int operand = 0, status = -1;
+    tj_names *names = tj_names_new();
+    bool complete =
+        names != NULL && tj_names_collect(names, spec->header.text, spec->header.length);
+    for (int t = 0; t < spec->ntypesets && complete; t++) {
+        const tj_piece *body = &spec->typesets[t].body;
+        complete = tj_names_collect(names, body->text, body->length);
+    }
+    if (!complete || find_full_geometry(spec, names, &found, &operand) < 0) {
+        PyErr_NoMemory();
+    } else if (found != NULL) {
+        refuse(self, "its text reads %s%s, and NumPy's loops have slices, not whole arrays", found,
+               spec->operands[operand].name);
+    } else if (self->code.all_names || tj_names_may_paste(names)) {
+        refuse(self, "macros of its text may hide that it reads the geometry of whole arrays, "
+                     "which NumPy's loops do not have");
+    } else {
+        status = 0;
+    }
+    tj_names_free(names);
+    return status;
+}
+
+static int
+check_interpreter(const cwj_function_object *self)
+{
+    return PyInterpreterState_Get() == PyInterpreterState_Main()
+               ? 0
+               : refuse(self, "NumPy's ufuncs belong to the main interpreter");
+}
+
+/* ---- the signature of a gufunc ------------------------------------------------ */
+
+/* "(n,3),(n)->()" for a function with core dims; nothing for others. */
+static void
+write_signature(const cwj_spec *spec, tj_text *text)
+{
+    const tj_spec *tj = &spec->tj;
+    int ninputs = tj->noperands - tj->noutputs;
+    for (int k = 0; k < tj->noperands; k++) {
+        const tj_operand *operand = &tj->operands[k];
+        tj_text_puts(text, k == 0 ? "(" : k == ninputs ? "->(" : ",(");
+        for (int i = 0; i < operand->ndims; i++) {
+            const tj_dim *dim = &operand->dims[i];
+            tj_text_puts(text, i == 0 ? "" : ",");
+            if (dim->name != NULL) {
+                tj_text_puts(text, dim->name);
+            } else {
+                tj_text_printf(text, "%td", dim->size);
+            }
+        }
+        tj_text_puts(text, ")");
+    }
+}
+
+/* ---- the order of loops --------------------------------------------------------- */
+
+/* NumPy takes the first loop to which it can cast the inputs safely. */
+static bool
+takes_inputs_of(const cwj_function_decl *decl, int t, int other)
+{
+    for (int k = 0; k < decl->ninputs; k++) {
+        if (!PyArray_CanCastSafely(decl->typesets[other].types[k].type_num,
+                                   decl->typesets[t].types[k].type_num)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Its inputs cast to those of t, but not the other way round. */
+static bool
+is_narrower(const cwj_function_decl *decl, int other, int t)
+{
+    return takes_inputs_of(decl, t, other) && !takes_inputs_of(decl, other, t);
+}
+
+/* So narrower type sets stand in front of wider ones: then what has the very types of a type set
+ * gets it, and others the least that holds them. Where neither is, the function's order counts.
+ * A wider set has all the sets in front of it that a narrower one has, and that one: their number
+ * is the order. ranks has room for as many ints. */
+static void
+sort_typesets(const cwj_function_decl *decl, int *order, int *ranks)
+{
+    int n = 0;
+    for (int t = 0; t < decl->ntypesets; t++) {
+        ranks[t] = 0;
+        for (int other = 0; other < decl->ntypesets; other++) {
+            ranks[t] += is_narrower(decl, other, t);
+        }
+    }
+    for (int rank = 0; n < decl->ntypesets; rank++) {
+        for (int t = 0; t < decl->ntypesets; t++) {
+            if (ranks[t] == rank) {
+                order[n++] = t;
+            }
+        }
+    }
+}
+
+/* ---- the block that the ufunc owns ---------------------------------------------- */
+
+/* Its parts point into it, behind each other in order of their alignment. */
+typedef struct parts {
+    PyUFuncGenericFunction *functions; /* [ntypes], all the same */
+    void **data;                       /* [ntypes]: of loops */
+    cwj_ufunc_loop *loops;             /* [ntypes] */
+    cwj_operand *operands;             /* [ntypes][noperands] */
+    npy_intp *seen;                    /* [core dims] */
+    int *order, *ranks;                /* [ntypes] */
+    int *sizes;                        /* [core dims] */
+    char *types;                       /* [ntypes][noperands] */
+    char *name, *doc;
+} parts;
+
+/* A pointer to the next `bytes`; NULL memory: only counts. */
+static void *
+cut(char *memory, size_t *used, size_t bytes)
+{
+    void *part = memory == NULL ? NULL : memory + *used;
+    *used += bytes;
+    return part;
+}
+
+/* Returns how many bytes it takes. */
+static size_t
+lay_out(parts *block, char *memory, const cwj_function_decl *decl, size_t name, size_t doc)
+{
+    size_t ntypes = (size_t)decl->ntypesets;
+    size_t noperands = (size_t)(decl->ninputs + decl->noutputs);
+    size_t ndims = cwj_profile_strides(decl) - noperands, used = 0;
+    block->functions = cut(memory, &used, ntypes * sizeof(*block->functions));
+    block->data = cut(memory, &used, ntypes * sizeof(*block->data));
+    block->loops = cut(memory, &used, ntypes * sizeof(*block->loops));
+    block->operands = cut(memory, &used, ntypes * noperands * sizeof(*block->operands));
+    block->seen = cut(memory, &used, ndims * sizeof(*block->seen));
+    block->order = cut(memory, &used, ntypes * sizeof(*block->order));
+    block->ranks = cut(memory, &used, ntypes * sizeof(*block->ranks));
+    block->sizes = cut(memory, &used, ndims * sizeof(*block->sizes));
+    block->types = cut(memory, &used, ntypes * noperands);
+    block->name = cut(memory, &used, name + 1);
+    block->doc = cut(memory, &used, doc + 1);
+    return used;
+}
+
+/* Partial results are of the output's type, and must be what elements are. */
+static bool
+has_one_type(const cwj_typeset *set)
+{
+    return set->types[0].type_num == set->types[1].type_num &&
+           set->types[0].type_num == set->types[2].type_num;
+}
+
+static void
+fill_loops(cwj_function_object *self, const parts *block)
+{
+    const cwj_function_decl *decl = self->runtime.decl;
+    int noperands = decl->ninputs + decl->noutputs;
+    bool binary = is_binary(&self->spec->tj);
+    cwj_number_core_dims(decl, block->seen, block->sizes);
+    sort_typesets(decl, block->order, block->ranks);
+    for (int n = 0; n < decl->ntypesets; n++) {
+        const cwj_typeset *set = &decl->typesets[block->order[n]];
+        block->loops[n] = (cwj_ufunc_loop){
+            .runtime = &self->runtime,
+            .typeset = block->order[n],
+            .is_binary = binary,
+            .is_associative = binary && self->reduction.associative && has_one_type(set),
+            .operands = self->runtime.has_core ? NULL : block->operands + n * noperands,
+            .sizes = block->sizes,
+            .until_sample = 1,
+            .report_at = CWJ_UFUNC_REPORT_TIME,
+        };
+        block->functions[n] = cwj_ufunc_run;
+        block->data[n] = &block->loops[n];
+        for (int k = 0; k < noperands; k++) {
+            block->types[n * noperands + k] = (char)set->types[k].type_num;
+            block->operands[n * noperands + k] =
+                (cwj_operand){.sizeof_element = set->types[k].itemsize};
+        }
+    }
+}
+
+/* The memory of a block, filled. NULL with MemoryError. */
+static char *
+make_block(cwj_function_object *self, parts *block, PyObject *doc)
+{
+    const cwj_function_decl *decl = self->runtime.decl;
+    size_t name_length = strlen(decl->name), doc_length = (size_t)PyBytes_GET_SIZE(doc);
+    char *memory = PyArray_malloc(lay_out(block, NULL, decl, name_length, doc_length));
+    if (memory == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    lay_out(block, memory, decl, name_length, doc_length);
+    fill_loops(self, block);
+    memcpy(block->name, decl->name, name_length + 1);
+    memcpy(block->doc, PyBytes_AS_STRING(doc), doc_length + 1);
+    return memory;
+}
+
+/* ---- making it -------------------------------------------------------------------- */
+
+/* The function's docstring as it is now, as UTF-8; a new reference to bytes. */
+static PyObject *
+take_doc(PyObject *self)
+{
+    PyObject *doc = PyObject_GetAttrString(self, "__doc__"), *bytes = NULL;
+    if (doc == NULL && !cwj_clear_expected(PyExc_AttributeError, NULL)) {
+        return NULL;
+    }
+    bytes = doc != NULL && PyUnicode_Check(doc) ? PyUnicode_AsEncodedString(doc, "utf-8", "replace")
+                                                : PyBytes_FromString("");
+    Py_XDECREF(doc);
+    return bytes;
+}
+
+static int
+identity_of(const cwj_reduction *reduction)
+{
+    return reduction->identity != NULL   ? PyUFunc_IdentityValue
+           : reduction->associative == 1 ? PyUFunc_ReorderableNone
+                                         : PyUFunc_None;
+}
+
+/* Takes over the block's memory. */
+static PyObject *
+make_ufunc(cwj_function_object *self, const parts *block, char *memory, const char *signature)
+{
+    const cwj_function_decl *decl = self->runtime.decl;
+    PyObject *ufunc = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
+        block->functions, block->data, block->types, decl->ntypesets, decl->ninputs, decl->noutputs,
+        identity_of(&self->reduction), block->name, block->doc, 0, signature,
+        self->reduction.identity);
+    if (ufunc == NULL) {
+        PyArray_free(memory);
+        return NULL;
+    }
+    ((PyUFuncObject *)ufunc)->ptr = memory;
+    ((PyUFuncObject *)ufunc)->obj = Py_NewRef(self);
+    if (!PyObject_GC_IsTracked(ufunc)) {
+        PyObject_GC_Track(ufunc);
+    }
+    return ufunc;
+}
+
+static PyObject *
+build(cwj_function_object *self)
+{
+    PyObject *ufunc = NULL, *doc = take_doc((PyObject *)self);
+    parts block;
+    tj_text signature = {0};
+    if (self->runtime.has_core) {
+        write_signature(self->spec, &signature);
+    }
+    if (signature.failed) {
+        PyErr_NoMemory();
+    } else if (doc != NULL) {
+        char *memory = make_block(self, &block, doc);
+        ufunc = memory == NULL ? NULL : make_ufunc(self, &block, memory, signature.data);
+    }
+    tj_text_clear(&signature);
+    Py_XDECREF(doc);
+    return ufunc;
+}
+
+PyObject *
+cwj_function_ufunc(cwj_function_object *self)
+{
+    if (self->ufunc != NULL) {
+        return Py_NewRef(self->ufunc);
+    }
+    if (check_interpreter(self) < 0 || check_parts(self) < 0 || check_operands(self) < 0 ||
+        check_types(self) < 0 || check_geometry(self) < 0 || _import_umath() < 0) {
+        return NULL;
+    }
+    PyObject *ufunc = build(self);
+    if (ufunc != NULL && self->ufunc == NULL) {
+        self->ufunc = Py_NewRef(ufunc);
+    }
+    return ufunc;
+}

@@ -1,0 +1,24 @@
+/* ufunc.h: f.ufunc, a numpy.ufunc over the loops of a function. */
+#ifndef CWJ_FUNCTION_UFUNC_H
+#define CWJ_FUNCTION_UFUNC_H
+
+#include "function/spec.h"
+
+struct cwj_function_object;
+
+/* What a definition says of reductions by the ufunc. Zeroed: nothing. */
+typedef struct cwj_reduction {
+    PyObject *identity;  /* owned; NULL: there is none */
+    int associative;     /* operands may be grouped and ordered in any way */
+} cwj_reduction;
+
+/* Reads the arguments identity and associative of a definition. Returns 0, or -1 with TypeError
+ * or ValueError set. */
+int cwj_reduction_take(cwj_reduction *reduction, const cwj_spec *spec,
+                       const cwj_arguments *arguments);
+
+/* The ufunc, made when asked for first; a new reference. NULL with AttributeError, which says why
+ * the function cannot be one, or another exception. The ufunc holds the function. */
+PyObject *cwj_function_ufunc(struct cwj_function_object *function);
+
+#endif
