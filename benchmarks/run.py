@@ -23,6 +23,7 @@ NAMES = (
     "windows",
     "tiers",
     "call",
+    "ufunc",
     "define",
     "threads",
     "scaling",

@@ -61,7 +61,7 @@ extension_exec(PyObject *extension)
     cwj_module_state *state = PyModule_GetState(extension);
     cwj_symbols_set(offered);
     cwj_guard_set_depth(cwj_entered_python);
-    if (_import_array() < 0 || cwj_add_errors(extension, state) < 0 ||
+    if (_import_array() < 0 || cwj_import_ufuncs() < 0 || cwj_add_errors(extension, state) < 0 ||
         cwj_add_config(extension, state) < 0 || cwj_add_function_type(extension, state) < 0 ||
         cwj_add_module_type(extension, state) < 0 || cwj_add_graph_types(extension, state) < 0 ||
         cwj_add_library_types(extension, state) < 0 || cwj_add_kernel_types(extension) < 0 ||

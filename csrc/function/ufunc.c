@@ -13,6 +13,13 @@
 
 #include <numpy/ufuncobject.h>
 
+/* A ufunc's loops are of these. */
+static bool
+is_number_type(int type_num)
+{
+    return PyTypeNum_ISNUMBER(type_num) || PyTypeNum_ISBOOL(type_num);
+}
+
 /* ---- reductions ----------------------------------------------------------- */
 
 /* Two inputs and an output, and no dims of their own. */
@@ -38,6 +45,44 @@ check_reduction(const cwj_spec *spec, const char *option)
     return 0;
 }
 
+/* 1 when a type has this very number, 0 when not, -1 with an exception set. */
+static int
+has_number(int type_num, PyObject *number)
+{
+    PyObject *array = PyArray_SimpleNew(0, NULL, type_num), *back = NULL;
+    int same = -1;
+    if (array != NULL &&
+        PyArray_SETITEM((PyArrayObject *)array, PyArray_DATA((PyArrayObject *)array), number) < 0) {
+        same = cwj_clear_expected(PyExc_OverflowError, PyExc_TypeError, PyExc_ValueError, NULL)
+                   ? 0
+                   : -1;
+    } else if (array != NULL) {
+        back = PyArray_ToScalar(PyArray_DATA((PyArrayObject *)array), (PyArrayObject *)array);
+        same = back == NULL ? -1 : PyObject_RichCompareBool(back, number, Py_EQ);
+    }
+    Py_XDECREF(array);
+    Py_XDECREF(back);
+    return same;
+}
+
+/* NumPy's reductions begin with the identity, as a number of their type. */
+static int
+check_identity(const cwj_spec *spec, PyObject *identity)
+{
+    for (int t = 0; t < spec->tj.ntypesets; t++) {
+        const tj_type *type = &spec->tj.typesets[t].types[2];
+        int fits = is_number_type(type->type_num) ? has_number(type->type_num, identity) : 1;
+        if (fits == 0) {
+            cwj_refuse(spec->who, PyExc_ValueError, "identity %R is no value of %s", identity,
+                       type->label);
+        }
+        if (fits <= 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int
 cwj_reduction_take(cwj_reduction *reduction, const cwj_spec *spec, const cwj_arguments *arguments)
 {
@@ -56,7 +101,7 @@ cwj_reduction_take(cwj_reduction *reduction, const cwj_spec *spec, const cwj_arg
         !PyArray_IsScalar(identity, Number) && !PyArray_IsScalar(identity, Bool)) {
         return cwj_refuse_type(spec->who, "identity", "a number", identity);
     }
-    if (check_reduction(spec, "identity") < 0) {
+    if (check_reduction(spec, "identity") < 0 || check_identity(spec, identity) < 0) {
         return -1;
     }
     reduction->identity = Py_NewRef(identity);
@@ -134,8 +179,7 @@ check_types(const cwj_function_object *self)
     for (int t = 0; t < decl->ntypesets; t++) {
         const cwj_typeset *set = &decl->typesets[t];
         for (int k = 0; k < decl->ninputs + decl->noutputs; k++) {
-            int type = set->types[k].type_num;
-            if (!PyTypeNum_ISNUMBER(type) && !PyTypeNum_ISBOOL(type)) {
+            if (!is_number_type(set->types[k].type_num)) {
                 return refuse(self, "its loops would be of bools and numbers alone, not of '%s'",
                               set->name);
             }
@@ -446,7 +490,7 @@ cwj_function_ufunc(cwj_function_object *self)
         return Py_NewRef(self->ufunc);
     }
     if (check_interpreter(self) < 0 || check_parts(self) < 0 || check_operands(self) < 0 ||
-        check_types(self) < 0 || check_geometry(self) < 0 || _import_umath() < 0) {
+        check_types(self) < 0 || check_geometry(self) < 0) {
         return NULL;
     }
     PyObject *ufunc = build(self);
@@ -454,4 +498,10 @@ cwj_function_ufunc(cwj_function_object *self)
         self->ufunc = Py_NewRef(ufunc);
     }
     return ufunc;
+}
+
+int
+cwj_import_ufuncs(void)
+{
+    return _import_umath();
 }

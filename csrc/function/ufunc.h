@@ -21,4 +21,7 @@ int cwj_reduction_take(cwj_reduction *reduction, const cwj_spec *spec,
  * the function cannot be one, or another exception. The ufunc holds the function. */
 PyObject *cwj_function_ufunc(struct cwj_function_object *function);
 
+/* When the extension module is made: NumPy's API of ufuncs. Returns 0, or -1 with an exception. */
+int cwj_import_ufuncs(void);
+
 #endif
