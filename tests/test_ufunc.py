@@ -491,6 +491,7 @@ NAMES = [f"a{i}" for i in range(70)]
 LONG = ",".join(NAMES[:25])
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "inout": ("inout a() -> output()", {}, "updates argument 'a' in place"),
+    "shared": ("shared a() -> output()", {}, "all of its slices share argument 'a'"),
     "extras": (UNARY, {"extra_args": (("int", "k", "1", "i"),)}, "no extra arguments such as 'k'"),
     "cookie": (UNARY, {"Ccode_cookie_struct": "int n;"}, "no cookie struct"),
     "validate": (UNARY, {"Ccode_validate": "return true;"}, "run no Ccode_validate"),
