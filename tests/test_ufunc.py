@@ -499,6 +499,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "no input": ("-> output()", {}, "at least one input"),
     "length 0": ("a(0) -> output()", {}, "no core dims of length 0, as 'a' has"),
     "output_dims": ("a(n) -> output(m)", {"output_dims": {"m": "n + 1"}}, "length 'm' of an output is"),
+    "windows": (UNARY, {"windows": {"a": (3,)}}, "have no windows"),
     "types": (UNARY, {"code": {"S5": "return true;"}}, "bools and numbers alone, not of 'S5 -> S5'"),
     "full geometry": (UNARY, {"code": "return Ndims_full__a;"}, "reads Ndims_full__a"),
     "full strides": (UNARY, {"code": "return strides_full__output[0];"}, "reads strides_full__output"),

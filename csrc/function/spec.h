@@ -27,7 +27,7 @@
     X(border)             \
     X(cval)               \
     X(axes)               \
-    X(window_steps) \
+    X(window_steps)       \
     X(identity)           \
     X(associative)
 

@@ -134,7 +134,7 @@ check_parts(const cwj_function_object *self)
            : spec->cookie.length > 0 ? refuse(self, "NumPy's calls have no cookie struct")
            : spec->validate.text     ? refuse(self, "NumPy's calls run no Ccode_validate")
            : spec->cleanup.text      ? refuse(self, "NumPy's calls run no Ccode_cookie_cleanup")
-           : spec->windows != NULL ? refuse(self, "NumPy's calls have no windows")
+           : spec->windows != NULL   ? refuse(self, "NumPy's calls have no windows")
            : spec->noperands == spec->noutputs ? refuse(self, "ufuncs have at least one input")
            : spec->noutputs == 0               ? refuse(self, "ufuncs have at least one output")
            : spec->noperands > CWJ_UFUNC_OPERANDS
