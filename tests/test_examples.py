@@ -77,6 +77,18 @@ def test_hillshade_agrees_with_numpy_and_draws(run: Run) -> None:
     assert Path(picture[1]).read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.row("U10", "K17")
+def test_windows_agree_with_numpy_and_draw(run: Run) -> None:
+    pytest.importorskip("matplotlib", reason="the demo extra is not installed")
+    printed = run("windows.py")
+    differences = re.findall(r"^(\w+) .*largest difference +(\S+)$", printed, re.MULTILINE)
+    assert [name for name, _ in differences] == ["hillshade", "heat", "bilateral", "life"]
+    assert max(float(difference) for _, difference in differences) <= 1e-5
+    picture = re.search(r"picture +(\S.*)$", printed, re.MULTILINE)
+    assert picture is not None
+    assert Path(picture[1]).read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.row("U10")
 def test_the_graph_agrees_with_numpy(run: Run) -> None:
     printed = run("graph.py")

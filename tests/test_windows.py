@@ -467,6 +467,19 @@ except KeyboardInterrupt:
     assert python(code).stdout == "interrupted\n"
 
 
+@pytest.mark.filterwarnings("error")
+def test_loops_may_be_unrolled_by_pragma():
+    """libtcc does not know it, and says nothing of it."""
+    code = MEAN3.replace("    for", "#pragma GCC unroll 3\n    for").replace("item__y()", "sum")
+    f = wrap_signature(
+        "x() -> y()",
+        f"double sum; {code.replace('return', 'item__y() = sum; return')}",
+        windows={"x": (3, 3)},
+    )
+    x = RANDOM.normal(size=(7, 6))
+    assert np.allclose(f(x), expected(x, (3, 3), "reflect").mean((-1, -2)))
+
+
 # ---- what is refused ---------------------------------------------------------------------------------------
 
 
