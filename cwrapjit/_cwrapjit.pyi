@@ -371,7 +371,9 @@ def library_environment(
     library_dirs: _List = (),
     header: str = "",
     debug: bool = False,
+    text: str | None = None,
 ) -> object: ...
+def library_has_state(environment: object, /) -> bool: ...
 def find_typeless(text: str, /) -> tuple[str, int, int] | None: ...
 def compile_thunks(
     environment: object, text: str, names: Sequence[str], optimize: bool = False

@@ -6,6 +6,7 @@ import gc
 import inspect
 import pickle
 import threading
+import warnings
 import weakref
 from typing import Any
 
@@ -451,7 +452,9 @@ def test_bad_arguments() -> None:
 @given(st.text("(){}[];,*=#\"'/\\ \nTOUT double int x f . static enum typedef struct 1", max_size=60))
 def test_any_text_is_taken_or_refused(text: str) -> None:
     try:
-        vectorize(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cwrapjit.CompileWarning)
+            vectorize(text)
     except (ValueError, cwrapjit.CompileError):
         pass
 
@@ -463,3 +466,74 @@ def test_debug_shows_the_line() -> None:
         f(1, 0)
     assert caught.value.lineno == 3 and "x / y" in (caught.value.text or "")
     assert f(6, np.array([2, 3], "i4")).tolist() == [3, 2]
+
+
+# ---- arrays -------------------------------------------------------------------------------------------
+
+DOT = """T dot(int n, const T x[n], const T y[n], T by)
+{
+    T sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum * by;
+}"""
+
+
+@pytest.mark.row("K15")
+def test_a_function_of_arrays() -> None:
+    f = vectorize(
+        "static double mean(double a, double b) { return (a + b) / 2; }\n"
+        "void folded(OUT double y[n], const double x[n], int n)\n"
+        "{ for (int i = 0; i < n; i++) y[i] = mean(x[i], x[n - 1 - i]); }"
+    )
+    assert type(f) is cwrapjit.Function and f.signature == "x(n) -> y(n)"
+    x = np.arange(24.0).reshape(2, 3, 4) ** 2
+    np.testing.assert_array_equal(f(x), (x + x[..., ::-1]) / 2)
+    f.wait()
+    np.testing.assert_array_equal(f(x), (x + x[..., ::-1]) / 2)
+    with pytest.raises(TypeError):
+        f(np.arange(4))  # arrays are never copied
+    with pytest.raises(ValueError, match="contiguous"):
+        f(x[..., ::2])
+
+
+@pytest.mark.row("K16")
+def test_arrays_of_t() -> None:
+    f, g = vectorize(DOT), vectorize(DOT, T=("f4", "f8", "i8"))
+    assert f.signature == g.signature == "x(n), y(n), by() -> output()"
+    assert list(inspect.signature(f).parameters) == ["x", "y", "by", "out"]
+    for dtype in ("f4", "f8", "i8"):
+        x = np.arange(6, dtype=dtype).reshape(2, 3)
+        for each in (f, g):
+            assert each(x, x[0], 2).tolist() == [10, 28] and each(x, x, 2).dtype == dtype
+    assert list(f.functions) == ["float32", "float64", "int64"]
+    with pytest.raises(TypeError, match="no type set fits"):
+        f(np.ones(3, "f4"), np.ones(3), 1)
+    three = vectorize("#define N 3\nvoid twice(INOUT T x[N], OUT T *first) { *first = x[0]; x[1] *= 2; }")
+    x = np.arange(6, dtype="i2").reshape(2, 3)
+    assert three(x).tolist() == [0, 3] and x.tolist() == [[0, 2, 2], [3, 8, 5]]
+
+
+@pytest.mark.row("K15")
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        ("double f(const double x[n]) { return 0; }", "n in a dim is no integer parameter", 1),
+        ("void f(const double x[n], int n) { }", "takes or gives nothing", 1),
+        ("\ndouble f(const double x[n + 1], int n) { return x[n]; }", "a dim of x is computed", 2),
+        ("void f(int n, OUT double x[n]) { }", "no argument has the dim n of x", 1),
+        ("double f(int n,\n const foo x[n]) { return 0; }", "foo is not a known type", 2),
+        (
+            "double f(const double x[n],\n const double *y, int n) { return 0; }",
+            "y is a pointer without dims",
+            1,
+        ),
+        ("double f(int n, OUT const double x[n]) { return 0; }", "points to const", 1),
+        ("double f(const double a[n][m], int n, int m) { return 0; }", "m stands behind a", 1),
+        ("double f(int n, const double x[n])\n{\n    return z;\n}", "'z' undeclared", 3),
+        ("T f(int n, const double x[n]) { return 0; }", "T cannot be deduced", 1),
+    ],
+)
+def test_faults_of_arrays_have_places(text: str, message: str, line: int) -> None:
+    error = refused(text, message)
+    assert error.lineno == line

@@ -133,6 +133,7 @@ struct tj_environment {
     char **define_macros;
     char **sources;
     char **source_paths; /* absolute */
+    char *text;          /* owned: what is compiled in the place of files, or NULL */
     tj_offer *offer;  /* a share: the symbols of the embedding program, or NULL */
     void **libraries; /* owned: handles of dlopen */
     size_t nlibraries;

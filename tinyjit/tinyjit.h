@@ -379,6 +379,7 @@ typedef struct tj_environment_options {
     const char *const *include_dirs; /* NULL-terminated lists, or NULL */
     const char *const *define_macros; /* "NAME" or "NAME=VALUE" */
     const char *const *sources;      /* paths of C files, compiled once, together */
+    const tj_piece *text;            /* C text in their place, behind the prelude; or NULL */
     const char *const *libraries;    /* as dlopen() takes them */
     const tj_symbol *symbols; /* entry points offered by the embedding program, */
     size_t nsymbols;          /* searched first; borrowed for the process' life */
@@ -398,6 +399,10 @@ void tj_environment_free(tj_environment *environment); /* gives one share back *
 const void *tj_environment_symbol(tj_environment *environment, const char *name);
 /* The paths of the C files. NULL-terminated, borrowed. */
 const char *const *tj_environment_sources(const tj_environment *environment);
+/* The text in their place, behind a #line; NULL: there is none. Borrowed. */
+const char *tj_environment_text(const tj_environment *environment);
+/* True when sources or text hold data that they may write. */
+bool tj_environment_has_state(const tj_environment *environment);
 /* True when libtcc compiled it, from the sources: code of libtcc's must call it, because
  * libtcc passes some structs by value in its own way. */
 bool tj_environment_compiled(const tj_environment *environment, const char *name);

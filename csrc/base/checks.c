@@ -28,7 +28,8 @@ make_jobs(tj_job ***jobs, int *count, tj_environment *environment, const char *t
           tj_job_options options)
 {
     const char *const *sources = tj_environment_sources(environment);
-    size_t wanted = text != NULL;
+    const char *texts[] = {text, tj_environment_text(environment)};
+    size_t wanted = (texts[0] != NULL) + (texts[1] != NULL), of_text = wanted;
     for (const char *const *path = sources; *path != NULL; path++) {
         wanted++;
     }
@@ -38,9 +39,9 @@ make_jobs(tj_job ***jobs, int *count, tj_environment *environment, const char *t
         return -1;
     }
     for (size_t i = 0; i < wanted; i++) {
-        bool of_text = text != NULL && i == 0;
-        options.file = of_text ? NULL : *sources++;
-        list[i] = tj_job_new(environment, of_text ? text : "", &options);
+        const char *next = i >= of_text ? "" : texts[i == 0 && texts[0] == NULL ? 1 : i];
+        options.file = i < of_text ? NULL : *sources++;
+        list[i] = tj_job_new(environment, next, &options);
         if (list[i] == NULL) {
             free_jobs(list, (int)i);
             PyErr_NoMemory();
@@ -151,6 +152,7 @@ bool
 cwj_checks_apply(const cwj_environment *environment)
 {
     return *tj_environment_sources(environment->tj) != NULL ||
+           tj_environment_text(environment->tj) != NULL ||
            (environment->header_file != NULL && PyUnicode_GET_LENGTH(environment->header) > 0);
 }
 

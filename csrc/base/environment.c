@@ -102,12 +102,30 @@ build_environment(cwj_environment *self, const cwj_module_state *state,
     return cwj_report(who, status, &messages, &error);
 }
 
+/* text: the memory for options->text. Returns 0, or -1 with an exception. */
+static int
+take_text(const cwj_build *build, tj_environment_options *options, tj_piece *text)
+{
+    Py_ssize_t length;
+    if (build->text == NULL) {
+        return 0;
+    }
+    const char *bytes = PyUnicode_AsUTF8AndSize(build->text, &length);
+    if (bytes == NULL) {
+        return -1;
+    }
+    *text = (tj_piece){build->text_file, bytes, (size_t)length};
+    options->text = text;
+    return 0;
+}
+
 /* Returns 0, or -1 with an exception. */
 static int
 fill(cwj_environment *self, cwj_module_state *state, const cwj_build *build, const char *who)
 {
     PyObject *sources, *include_dirs, *define_macros, *libraries;
     tj_environment_options options = {0};
+    tj_piece text;
     int status = -1;
     bool has_header = build->header != NULL && build->header != Py_None;
     if (has_header && !PyUnicode_Check(build->header)) {
@@ -115,7 +133,7 @@ fill(cwj_environment *self, cwj_module_state *state, const cwj_build *build, con
     }
     self->header = has_header ? Py_NewRef(build->header) : PyUnicode_FromString("");
     PyObject *lists = self->header == NULL ? NULL : encode_lists(build, who);
-    if (lists != NULL &&
+    if (lists != NULL && take_text(build, &options, &text) == 0 &&
         PyArg_ParseTuple(lists, "O!O!O!O!O", &PyTuple_Type, &sources, &PyTuple_Type, &include_dirs,
                          &PyTuple_Type, &define_macros, &PyTuple_Type, &libraries,
                          &self->build_args) &&

@@ -15,6 +15,8 @@
 /* Owned references; lists hold str or PathLike objects as they were given. NULL, None: not given. */
 typedef struct cwj_build {
     PyObject *header;
+    PyObject *text; /* a library's source=: C text in the place of sources; borrowed str */
+    const char *text_file; /* what messages call it; borrowed */
 #define CWJ_MEMBER(name) PyObject *name;
     CWJ_BUILD_LISTS(CWJ_MEMBER)
 #undef CWJ_MEMBER

@@ -75,6 +75,7 @@ class Text:
         self.typedefs: dict[str, list[str]] = {}  # names of numbers, and the words that they stand for
         self.macros: dict[str, list[str]] = {}  # those without parameters, by their words
         self.names: set[str] = set()  # what would be defined twice if the text stood there twice
+        self.externs: set[str] = set()  # variables that are declared and not defined
         self.words: set[str] = set()
         if "\0" in source:
             raise CompileError(f"{file}: the text has a NUL character")
@@ -167,6 +168,7 @@ class Text:
                 self.names.add(texts[k + 1])
         self._enumerators(item)
         if texts[0] == "extern":
+            self.externs.update(_declared(item))
             return
         rest = _without_braces(item)
         if texts[0] == "typedef":

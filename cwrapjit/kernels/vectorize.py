@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from cwrapjit import _cwrapjit
+from cwrapjit._imports import load
 from cwrapjit.kernels import numbers
 from cwrapjit.kernels.text import Parameter, Text, TextFunction
 
@@ -27,7 +28,7 @@ _TAKEN = ("output", "cookie")  # names that operands cannot have
 def vectorize(
     source: str, *, T: Any = None, name: str | None = None, doc: str | None = None, **options: Any
 ) -> Any:
-    """The one function of a C text, for arrays: it broadcasts, and casts its inputs safely, as ufuncs do.
+    """The one function of a C text, for arrays: it broadcasts.
 
     >>> import numpy as np
     >>> import cwrapjit
@@ -37,14 +38,18 @@ def vectorize(
 
     Where the text has T for a type, T=("f4", "f8") says for which ones; without T= those of a call decide.
     OUT in front of a pointer makes it a result, INOUT what is updated in place. Other functions of the text
-    must be static. name is the function's name in Python, doc its docstring; options are those of function().
+    must be static. Numbers are cast safely, as by ufuncs; parameters that are arrays, x[n], are not, and the
+    leading dims broadcast. name is its name in Python, doc its docstring, options are function()'s.
     """
     _check(source, name, doc, options)
     text = Text(source, "<cwrapjit vectorize header>")
     found = _only_function(text)
     made_name = name if name is not None else _python_name(found.name)
     text.file = f"<cwrapjit {made_name} header>"
-    shared = _Definition(text, found, made_name, doc, options)
+    kind = OfNumbers
+    if any(each.dims for each in found.parameters):
+        kind = load("cwrapjit.kernels.arrays").OfArrays
+    shared = kind(text, found, made_name, doc, options)
     if not shared.generic:
         if T is not None:
             raise ValueError(f"{shared.who}: T={T!r}, but no type in the text is T")
@@ -110,33 +115,24 @@ def _given_types(T: Any, who: str) -> list[str]:
     return names
 
 
-@dataclasses.dataclass
-class _Operand:
-    parameter: Parameter | None  # None: what the function returns
-    words: list[str]
-    name: str  # in Python and in the slice
-    role: str  # "in", "out", "inout"
-
-
 class Deduced(_cwrapjit.Dispatch):
     """A function whose T the arguments of each call say. `functions` has the one for each T, once made."""
 
     functions: dict[str, _cwrapjit.Function]
 
-    def __init__(self, shared: _Definition) -> None:
+    def __init__(self, shared: Definition) -> None:
         super().__init__(name=shared.name, doc=shared.doc)
         self._shared = shared
-        self._inputs = [each for each in shared.ordered() if each.role != "out"]
+        self._inputs = shared.inputs()  # and which of them are a T
         self.functions = {}
-        if not any(each.words == ["T"] for each in self._inputs):
+        if not any(is_T for _, is_T in self._inputs):
             shared.text.fail(
                 f"T cannot be deduced: no input of {shared.found.name}() is a T; T=(...) says which types it "
                 "stands for",
                 shared.found.at,
                 len(shared.found.name),
             )
-        for each in shared.operands:  # what no T could save is told now
-            shared.dtype(each, "float64")
+        shared.dtypes("float64")  # what no T could save is told now
 
     @property
     def signature(self) -> str:
@@ -155,14 +151,10 @@ class Deduced(_cwrapjit.Dispatch):
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _cwrapjit.Function:
         """The Function for the types of these arguments."""
-        given = {each.name: value for each, value in zip(self._inputs, args, strict=False)} | kwargs
-        values = [
-            (each.name, given[each.name])
-            for each in self._inputs
-            if each.words == ["T"] and each.name in given
-        ]
+        given = {name: value for (name, _), value in zip(self._inputs, args, strict=False)} | kwargs
+        values = [(name, given[name]) for name, is_T in self._inputs if is_T and name in given]
         if not values:
-            missing = next(each.name for each in self._inputs if each.words == ["T"])
+            missing = next(name for name, is_T in self._inputs if is_T)
             raise TypeError(f"{self._shared.name}(): argument '{missing}' is missing, which says what T is")
         T = numbers.deduced(f"{self._shared.name}()", values)
         found = self.functions.get(T)
@@ -174,16 +166,15 @@ class Deduced(_cwrapjit.Dispatch):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-def _parameters(inputs: Sequence[_Operand]) -> Any:
-    import inspect
-
+def _parameters(inputs: Sequence[tuple[str, bool]]) -> Any:
+    inspect = load("inspect")
     kinds = inspect.Parameter
-    made = [kinds(each.name, kinds.POSITIONAL_OR_KEYWORD) for each in inputs]
+    made = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name, _ in inputs]
     return inspect.Signature([*made, kinds("out", kinds.KEYWORD_ONLY, default=None)])
 
 
-class _Definition:
-    """What the texts for all T have in common."""
+class Definition:
+    """What the texts for all T have in common. Subclasses say what operands there are."""
 
     def __init__(
         self, text: Text, found: TextFunction, name: str, doc: str | None, options: dict[str, Any]
@@ -194,6 +185,85 @@ class _Definition:
         known = text.names | text.macros.keys() | text.typedefs.keys()
         used = [found.words, *(each.words for each in found.parameters), *text.typedefs.values()]
         self.generic = "T" not in known and any("T" in words for words in used)
+
+    def signature(self) -> str:
+        """That of function()."""
+        raise NotImplementedError
+
+    def inputs(self) -> list[tuple[str, bool]]:
+        """Names of the inputs, and which of them are a T."""
+        raise NotImplementedError
+
+    def dtypes(self, T: str | None) -> tuple[np.dtype, ...]:
+        """One for each operand."""
+        raise NotImplementedError
+
+    def slice(self, called: str, T: str | None) -> str:
+        """The text of a slice, which calls the function by that name."""
+        raise NotImplementedError
+
+    def defaults(self) -> dict[str, Any]:
+        """Arguments of function() unless the caller gives them."""
+        return {"cast": "safe"}
+
+    def source(self) -> str:
+        """The text for C."""
+        return self.text.source
+
+    def define(self, types: Sequence[str | None]) -> Any:
+        """A Function with a type set for each T."""
+        options = {**self.defaults(), **self.options}
+        options["define_macros"] = self._macros(types[0], options.get("define_macros"))
+        slices = {self.dtypes(T): self.slice(self._instance_name(k), T) for k, T in enumerate(types)}
+        if len(slices) < len(types):
+            raise ValueError(f"{self.who}: T has several types, but no parameter and no result is a T")
+        return _cwrapjit.function(
+            self.name,
+            self.doc,
+            signature=self.signature(),
+            Ccode_slice_eval=slices,
+            header=self._header(types),
+            **options,
+        )
+
+    def _instance_name(self, k: int) -> str:
+        return self.found.name if k == 0 else f"{self.found.name}__{k}"
+
+    def _macros(self, T: str | None, given: Any) -> Any:
+        """Those that the text needs, behind the user's."""
+        made = [f"{word}=" for word in ("OUT", "INOUT") if word in self.text.words]
+        if T is not None:
+            made.append(f"T={numbers.SPELLED[T]}")
+        return [*given, *made] if isinstance(given, (list, tuple)) else made if given is None else given
+
+    def _header(self, types: Sequence[str | None]) -> str:
+        """The text, and once more for each further T. Its lines are always the user's."""
+        source = self.source()
+        parts = [source]
+        names = sorted(self.text.names & self.text.words)
+        for k, T in enumerate(types[1:], 1):
+            parts.append(f"\n#undef T\n#define T {numbers.SPELLED[T or '']}\n")
+            parts += [f"#define {name} {name}__{k}\n" for name in names]
+            parts.append(f'#line 1 "{self.text.file}"\n{source}\n')
+            parts += [f"#undef {name}\n" for name in names]
+        if len(types) > 1:
+            parts.append("#undef T\n")
+        return "".join(parts)
+
+
+@dataclasses.dataclass
+class _Operand:
+    parameter: Parameter | None  # None: what the function returns
+    words: list[str]
+    name: str  # in Python and in the slice
+    role: str  # "in", "out", "inout"
+
+
+class OfNumbers(Definition):
+    """A function of numbers alone."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self.operands = self._operands()
 
     # ---- what the parameters are ------------------------------------------------------------------------
@@ -261,7 +331,7 @@ class _Definition:
             ]
         return [word for word in words if word != "const"]
 
-    def dtype(self, operand: _Operand, T: str | None) -> str:
+    def _dtype(self, operand: _Operand, T: str | None) -> str:
         if operand.words == ["T"] and T is not None:
             return T
         dtype = numbers.dtype_of(operand.words)
@@ -278,39 +348,27 @@ class _Definition:
 
     # ---- the function -----------------------------------------------------------------------------------
 
-    def define(self, types: Sequence[str | None]) -> Any:
-        """A Function with a type set for each T."""
-        dtypes = [[np.dtype(self.dtype(each, T)) for each in self.ordered()] for T in types]
-        options = {"cast": "safe", **self.options}
-        options["define_macros"] = self._macros(types[0], options.get("define_macros"))
-        slices = {
-            tuple(each): self._slice(self._instance_name(k), T)
-            for k, (each, T) in enumerate(zip(dtypes, types, strict=True))
-        }
-        return _cwrapjit.function(
-            self.name,
-            self.doc,
-            signature=self.signature(),
-            Ccode_slice_eval=slices,
-            header=self._header(types),
-            **options,
-        )
+    def dtypes(self, T: str | None) -> tuple[np.dtype, ...]:
+        return tuple(np.dtype(self._dtype(each, T)) for each in self._ordered())
 
-    def ordered(self) -> list[_Operand]:
+    def inputs(self) -> list[tuple[str, bool]]:
+        return [(each.name, each.words == ["T"]) for each in self._ordered() if each.role != "out"]
+
+    def _ordered(self) -> list[_Operand]:
         """As type sets list them: inputs, what is updated among them, then new outputs."""
         inputs = [each for each in self.operands if each.role != "out"]
         returned = [each for each in self.operands if each.parameter is None]
         return inputs + returned + [each for each in self.operands if each.role == "out" and each.parameter]
 
     def signature(self) -> str:
-        ordered = self.ordered()
+        ordered = self._ordered()
         inputs = [
             f"{'inout ' * (each.role == 'inout')}{each.name}()" for each in ordered if each.role != "out"
         ]
         outputs = [f"{each.name}()" for each in ordered if each.role == "out"]
         return f"{', '.join(inputs)} -> {', '.join(outputs)}"
 
-    def _slice(self, called: str, T: str | None) -> str:
+    def slice(self, called: str, T: str | None) -> str:
         given = []
         for each in self.operands:
             if each.parameter is None:
@@ -323,29 +381,6 @@ class _Definition:
         call = f"{called}({', '.join(given)})"
         result = next((each.name for each in self.operands if each.parameter is None), None)
         return f"{f'item__{result}() = ' if result else ''}{call};\nreturn true;"
-
-    def _instance_name(self, k: int) -> str:
-        return self.found.name if k == 0 else f"{self.found.name}__{k}"
-
-    def _macros(self, T: str | None, given: Any) -> Any:
-        """Those that the text needs, behind the user's."""
-        made = [f"{word}=" for word in ("OUT", "INOUT") if word in self.text.words]
-        if T is not None:
-            made.append(f"T={numbers.SPELLED[T]}")
-        return [*given, *made] if isinstance(given, (list, tuple)) else made if given is None else given
-
-    def _header(self, types: Sequence[str | None]) -> str:
-        """The text, and once more for each further T. Its lines are always the user's."""
-        parts = [self.text.source]
-        names = sorted(self.text.names & self.text.words)
-        for k, T in enumerate(types[1:], 1):
-            parts.append(f"\n#undef T\n#define T {numbers.SPELLED[T or '']}\n")
-            parts += [f"#define {name} {name}__{k}\n" for name in names]
-            parts.append(f'#line 1 "{self.text.file}"\n{self.text.source}\n')
-            parts += [f"#undef {name}\n" for name in names]
-        if len(types) > 1:
-            parts.append("#undef T\n")
-        return "".join(parts)
 
 
 def declaration(text: Text, found: TextFunction) -> str:

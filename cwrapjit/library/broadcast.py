@@ -21,12 +21,14 @@ def define(library: Any, found: FunctionDeclaration, options: Options) -> Any:
     who = f"{library.name}.{found.name}()"
     try:
         refuse(found)
-        return _Slice(library, found, options).define()
+        return Slice(library, found, options).define()
     except Unmapped as reason:
         raise TypeError(f"{who} cannot be broadcast: {reason}") from None
 
 
-class _Slice:
+class Slice:
+    """What becomes of a declaration and its options: the arguments of function()."""
+
     def __init__(self, library: Any, found: FunctionDeclaration, options: Options) -> None:
         self.library, self.found, self.options = library, found, options
         self.mapper = Mapper(library, found, options)

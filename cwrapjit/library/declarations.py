@@ -15,7 +15,14 @@ from cwrapjit._cwrapjit import CompileError, find_typeless
 from cwrapjit._imports import load
 from cwrapjit.library import attributes, constants, types
 from cwrapjit.library.parser import pycparser
-from cwrapjit.library.pieces import Piece, batches, declared_name, defined_names, pieces
+from cwrapjit.library.pieces import (
+    Piece,
+    batches,
+    declared_name,
+    defined_names,
+    is_definition,
+    pieces,
+)
 from cwrapjit.library.preprocess import PreprocessError, Preprocessor
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -115,6 +122,22 @@ class Declarations:
         with self.turn:
             self._read_pieces(pieces(self._plain(text, file), file), parsed)
         return parsed
+
+    def read_definitions(self, text: str, file: str) -> tuple[Parsed, set[str]]:
+        """As read_each(), of a text with functions, whose bodies are left out; and these functions' names."""
+        parsed = Parsed()
+        defined: set[str] = set()
+
+        def heads() -> Iterator[Piece]:
+            for piece, line, origin in pieces(self._plain(text, file), file):
+                head = piece[: piece.find("{")] if is_definition(piece) else ""
+                if head and origin == file:
+                    defined.add(declared_name(head))
+                yield f"{head};" if head else piece, line, origin
+
+        with self.turn:
+            self._read_pieces(heads(), parsed)
+        return parsed, defined
 
     def _read_pieces(self, found: Iterable[Piece], parsed: Parsed) -> None:
         parser = pycparser().CParser()

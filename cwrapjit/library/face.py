@@ -16,6 +16,7 @@ class Library:
     """A library of C or Fortran: shared ones by path or name, or compiled from C sources.
 
     path: the library's file; libraries: names as linkers have them ("m", "openblas"); sources: C files.
+    source: C text, each function of which that is not static becomes an attribute, without a declaration.
     header: C text whose types, enums and macros declarations may use. init, free: C functions that run once,
     before the first and after the last use; exec: one that returns 0 unless it fails, or a Python function of
     the library, that runs after init. gil=True keeps the GIL in all calls. debug=True makes faults in calls a
@@ -44,11 +45,12 @@ class Library:
         gil: bool = False,
         doc: str = "",
         debug: bool | None = None,
+        source: str | None = None,
     ) -> None:
         core = Core(
             name, path, sources=sources, libraries=libraries, header=header, include_dirs=include_dirs,
             define_macros=define_macros, library_dirs=library_dirs, init=init, free=free, gil=gil, doc=doc,
-            debug=debug,
+            debug=debug, source=source,
         )  # fmt: skip
         object.__setattr__(self, "_core", core)
         object.__setattr__(self, "__doc__", doc)

@@ -28,13 +28,19 @@ class Core:
     def __init__(
         self, name: str, path: str | os.PathLike[str] | None, *, sources: Any, libraries: Any, header: str,
         include_dirs: Any, define_macros: Any, library_dirs: Any, init: str | None, free: str | None,
-        gil: bool, doc: str, debug: bool | None,
+        gil: bool, doc: str, debug: bool | None, source: str | None = None,
     ) -> None:  # fmt: skip
         if not isinstance(name, str):
             raise TypeError(f"library(): name must be a str, not {type(name).__name__}")
         for option, text in (("header", header), ("doc", doc)):
             if not isinstance(text, str):
                 raise TypeError(f"library({name!r}): {option} must be a str, not {type(text).__name__}")
+        if source is not None and not isinstance(source, str):
+            raise TypeError(f"library({name!r}): source must be a str, C text, not {type(source).__name__}")
+        if source is not None and sources:
+            raise ValueError(
+                f"library({name!r}): source= and sources= do not go together: #include the files in the text"
+            )
         if debug is not None and not isinstance(debug, bool):
             raise TypeError(f"library({name!r}): debug must be True or False, not {debug!r}")
         self.name = name
@@ -42,7 +48,7 @@ class Core:
         self.debug = _cwrapjit.config.debug if debug is None else debug
         self.unmapped: dict[str, str] = {}
         self._members: dict[str, Any] = {}
-        self._pending: dict[str, Pending] = {}
+        self._pending: dict[str, Any] = {}  # Pending, and its like in source.py
         self.variables: dict[str, Any] = {}  # with get() and set(value), by attribute
         self.classes: dict[types.Struct, Any] = {}  # Python's, by what they stand for
         self.frees: dict[str, Any] = {}  # the classes, by the C functions that free their objects
@@ -50,7 +56,7 @@ class Core:
         # What declare() could not map because a struct has no class yet: functions, options, names.
         self._waiting: dict[types.Struct, list[tuple[FunctionDeclaration, dict[str, Any], str]]] = {}
         self._stubs: set[str] = set()  # functions that only raise, because they take callbacks
-        self._gil = bool(gil)
+        self.keeps_gil = bool(gil)
         self.link = {  # what the Fortran compiler needs to find this library
             "path": path, "libraries": libraries, "library_dirs": library_dirs, "include_dirs": include_dirs,
         }  # fmt: skip
@@ -61,16 +67,28 @@ class Core:
         self.prototypes: dict[
             str, FunctionDeclaration
         ] = {}  # functions of all declarations so far, by C's name
+        given: Any = None
+        if source is not None:
+            own = load("cwrapjit.library.source")
+            given = own.read(source, f"<cwrapjit {name} source>")
+            define_macros = [*(define_macros or ()), *own.macros(given)]
         self.declarations = Declarations(include_dirs, define_macros)
         if path is not None and (libraries is None or isinstance(libraries, (tuple, list))):
             libraries = [path, *(libraries or ())]
+        self.build = {
+            "libraries": libraries, "library_dirs": library_dirs, "include_dirs": include_dirs,
+            "define_macros": define_macros,
+        }  # fmt: skip
         self.environment = _cwrapjit.library_environment(
-            name, sources, libraries, include_dirs, define_macros, library_dirs, header, self.debug
-        )
+            name, sources, libraries, include_dirs, define_macros, library_dirs, header, self.debug,
+            given and own.compiled(given),
+        )  # fmt: skip
         # No other library has its memory, which goes when its code goes.
-        self.is_compiled = bool(sources) and not libraries
+        self.is_compiled = (bool(sources) or source is not None) and not libraries
         self.lifetime: Any = None  # init= and free= are looked up before there is one
         self.lifetime = load("cwrapjit.library.lifetime").begin(self, init, free)
+        if given is not None:
+            own.declare(self, given)
 
     # ---- what people call ----------------------------------------------------------------------------
 
@@ -91,7 +109,7 @@ class Core:
             return self.make(found, read)
         except Callback as reason:
             made = self.keep(read.name or found.name, self._unsupported(found, read, str(reason)))
-            self._stubs.add(self._attribute(read.name or found.name))
+            self._stubs.add(self.attribute_name(read.name or found.name))
             return made
         except Unmapped as reason:
             self._refuse(found, reason)
@@ -107,10 +125,10 @@ class Core:
         for found in parsed.functions:
             own = {**shared, **(options or {}).get(found.name, {})}
             name = found.name.removeprefix(strip_prefix) if strip_prefix else found.name
-            self._declare_function(found, own, name, pending)
+            self.declare_function(found, own, name, pending)
         for variable in parsed.variables:
             try:
-                self._add_variable(variable, variable.name.removeprefix(strip_prefix))
+                self.add_declared(variable, variable.name.removeprefix(strip_prefix))
             except (Unmapped, AttributeError) as reason:
                 self.unmapped[variable.name] = str(reason)
 
@@ -121,7 +139,7 @@ class Core:
             raise ValueError(f"{self.name}.variable(): the text should declare one variable")
         found = parsed.variables[0]
         try:
-            self._add_variable(found, name or found.name, shape, readonly)
+            self.add_declared(found, name or found.name, shape, readonly)
         except Unmapped as reason:
             if found.private:
                 raise NotImplementedError(f"{self.name}.{found.name}: {reason}") from None
@@ -207,7 +225,7 @@ class Core:
 
     def keep(self, name: str, value: Any) -> Any:
         """Makes value the attribute `name`; returns it."""
-        attribute = self._attribute(name)
+        attribute = self.attribute_name(name)
         self._pending.pop(attribute, None)
         self.variables.pop(attribute, None)
         self._members[attribute] = value
@@ -256,18 +274,23 @@ class Core:
         """Maps the functions that declare() left out because this struct had no class yet."""
         pending = Pending(self)
         for found, own, name in self._waiting.pop(struct, ()):
-            attribute = self._attribute(own.get("name") or name)
+            attribute = self.attribute_name(own.get("name") or name)
             taken = attribute in self._members or attribute in self._pending or attribute in self.variables
             if taken or found.name not in self.unmapped:  # function() has made it, or the class has this name
                 continue
             try:
-                self._declare_function(found, own, name, pending)
+                self.declare_function(found, own, name, pending)
             except (TypeError, ValueError) as error:  # an option's: declare() has raised these for the others
                 self.unmapped[found.name] = str(error)
 
+    def keep_pending(self, name: str, pending: Any) -> None:
+        """Makes what pending.finish() makes the attribute `name`, when somebody asks for it."""
+        self.unmapped.pop(name, None)
+        self._pending[self.attribute_name(name)] = pending
+
     def add_variable(self, name: str, variable: Any) -> None:
         """Makes what variable.get() and variable.set(value) reach the attribute `name`."""
-        attribute = self._attribute(name)
+        attribute = self.attribute_name(name)
         self._members.pop(attribute, None)
         self._pending.pop(attribute, None)
         self.variables[attribute] = variable
@@ -326,7 +349,7 @@ class Core:
             raise TypeError(
                 f"{self.name}.function() has no option {unknown[0]!r}; they are: {', '.join(known)}"
             ) from None
-        made.gil = bool(made.gil or self._gil)
+        made.gil = bool(made.gil or self.keeps_gil)
         return made
 
     def _make_specially(self, found: FunctionDeclaration, options: Options) -> Any:
@@ -348,10 +371,10 @@ class Core:
         """The C function in a thunk's text: its address."""
         return str(found.address or self.address(found.name, f"{self.name}.{found.name}()"))
 
-    def _declare_function(
+    def declare_function(
         self, found: FunctionDeclaration, own: dict[str, Any], name: str, pending: Pending
     ) -> None:
-        attribute = self._attribute(own.get("name") or name)
+        attribute = self.attribute_name(own.get("name") or name)
         try:
             read = self._read_options({"name": attribute, **own})
             made = self._make_specially(found, read)
@@ -371,7 +394,7 @@ class Core:
         pending.mapped[attribute] = mapped
         self._pending[attribute] = pending
 
-    def _attribute(self, name: str) -> str:
+    def attribute_name(self, name: str) -> str:
         """The attribute for a C name: one that Python can have and that the library itself does not use."""
         made = python_name(name)
         while made in RESERVED or (made[:2] == "__" and made[-2:] == "__"):
@@ -396,6 +419,6 @@ class Core:
         unsupported.__doc__ = options.doc
         return unsupported
 
-    def _add_variable(self, found: Any, name: str, shape: Any = None, readonly: bool = False) -> None:
+    def add_declared(self, found: Any, name: str, shape: Any = None, readonly: bool = False) -> None:
         made = load("cwrapjit.library.variables").make(self, found, shape, readonly)
         self.add_variable(name, made)

@@ -64,6 +64,12 @@ def _is_body(text: str, begin: int, end: int) -> bool:
     return head.rstrip().endswith(")") and text[end : end + 200].lstrip()[:1] not in (";", ",")
 
 
+def is_definition(piece: str) -> bool:
+    """Whether a piece is a function with its body."""
+    text = piece.rstrip()
+    return text.endswith("}") and _is_body(text, 0, len(text))
+
+
 def declared_name(piece: str) -> str:
     """The name that a declaration seems to declare, for reports."""
     piece = re.sub(r'_Pragma\("cwj_\d"\)', "", piece)

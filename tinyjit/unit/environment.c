@@ -203,6 +203,49 @@ done:
     return status;
 }
 
+/* ---- a text in their place ------------------------------------------------ */
+
+static tj_status compile_text(tj_environment *environment, const tj_piece *piece, tj_names *names,
+                              tj_messages *messages, tj_error *error)
+{
+    tj_text whole = {0};
+    tj_status status = tj_scan_check(environment, piece, messages);
+    if (status)
+        return tj_fail(error, status, "the C text cannot be compiled");
+    tj_text_puts(&whole, "#line 1 ");
+    tj_text_quote(&whole, piece->file, strlen(piece->file));
+    tj_text_puts(&whole, "\n");
+    tj_text_add(&whole, piece->text, piece->length);
+    tj_text_puts(&whole, "\n");
+    if (whole.failed || !tj_names_collect(names, piece->text, piece->length)) {
+        tj_text_clear(&whole);
+        return tj_fail_no_memory(error);
+    }
+    environment->text = whole.data;
+    return tj_compile(environment, whole.data, names, &environment->sources_unit, messages, error);
+}
+
+static tj_status add_text(tj_environment *environment, const tj_piece *piece, tj_messages *messages,
+                          tj_error *error)
+{
+    tj_names *names = tj_names_new();
+    tj_status status =
+        names ? compile_text(environment, piece, names, messages, error) : tj_fail_no_memory(error);
+    tj_messages_locate(messages, piece, 1);
+    tj_names_free(names);
+    return status;
+}
+
+const char *tj_environment_text(const tj_environment *environment)
+{
+    return environment->text;
+}
+
+bool tj_environment_has_state(const tj_environment *environment)
+{
+    return environment->sources_unit && tj_unit_has_state(environment->sources_unit);
+}
+
 /* ---- making one ---------------------------------------------------------- */
 
 static tj_status copy_options(tj_environment *environment, const tj_environment_options *options,
@@ -237,6 +280,8 @@ static tj_status fill(tj_environment *environment, const tj_environment_options 
     look_for_mathematics(environment);
     if (!status && environment->sources && environment->sources[0])
         status = add_sources(environment, messages, error);
+    if (!status && options->text)
+        status = add_text(environment, options->text, messages, error);
     look_for_mathematics(environment);
     return status;
 }
@@ -277,6 +322,7 @@ void tj_environment_free(tj_environment *environment)
     free_list(environment->define_macros);
     free_list(environment->sources);
     free_list(environment->source_paths);
+    tj_free(environment->text);
     tj_offer_free(environment->offer);
     tj_free(environment);
 }
@@ -296,7 +342,7 @@ const tj_lines *tj_environment_lines(tj_environment *environment)
         if (exports->items[i].name)
             anchors[n++] = (tj_anchor){exports->items[i].name, exports->items[i].address};
     tj_error_init(&error);
-    tj_lines_new(environment, NULL, anchors, &environment->lines, &error);
+    tj_lines_new(environment, environment->text, anchors, &environment->lines, &error);
     environment->lines_known = error.status != TJ_NO_MEMORY;
     tj_error_clear(&error);
     tj_free(anchors);

@@ -8,22 +8,36 @@
 #include "library/call/steps.h"
 #include "library/code/unit.h"
 
-struct cwj_library_guard {
+typedef struct cwj_library_guard {
     cwj_guarded guarded;
     cwj_thunk *thunk; /* the function's own */
     PyObject *unit;   /* owned: the sources' lines */
+    const tj_environment *environment; /* the unit's */
     const cwj_module_state *state;
-};
+} cwj_library_guard;
 
 /* The function whose call is under way in this thread. */
 static _Thread_local cwj_library_function *running;
 
 /* ---- the thunk --------------------------------------------------------------------------- */
 
+/* A line of the library's text, which is no file that could be read. */
 static PyObject *
-no_text(void *Py_UNUSED(owner), const char *Py_UNUSED(file), int Py_UNUSED(line))
+line_of_text(void *owner, const char *file, int line)
 {
-    return Py_NewRef(Py_None); /* sources are files, which can be read */
+    const tj_environment *environment = ((cwj_library_guard *)owner)->environment;
+    const char *text = tj_environment_text(environment);
+    if (text == NULL || file[0] != '<') {
+        Py_RETURN_NONE;
+    }
+    for (; line > 0; line--) { /* in front of the text there is one line more */
+        text += strcspn(text, "\n");
+        if (*text == '\0') {
+            Py_RETURN_NONE;
+        }
+        text++;
+    }
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strcspn(text, "\n"), "replace");
 }
 
 static void
@@ -43,7 +57,7 @@ thunk_guarded(cwj_slot *slots)
         PyGILState_STATE state = PyGILState_Ensure();
         PyErr_Clear(); /* what the code may have set before */
         function->faulted = true;
-        cwj_fault_raise(function->who, &guard->guarded, &fault, no_text, NULL);
+        cwj_fault_raise(function->who, &guard->guarded, &fault, line_of_text, function->guard);
         PyGILState_Release(state);
     }
 }
@@ -126,6 +140,7 @@ cwj_library_guard_init(cwj_library_function *self, const cwj_module_state *state
     guard->guarded = (cwj_guarded){NULL, sources, self->keep_gil};
     guard->thunk = self->thunk;
     guard->unit = Py_NewRef(unit);
+    guard->environment = library->environment->tj;
     guard->state = state;
     self->guard = guard;
     self->thunk = thunk_guarded;

@@ -35,24 +35,23 @@ end_unit(PyObject *capsule)
 PyDoc_STRVAR(
     library_environment_doc,
     "library_environment(name, sources=(), libraries=(), include_dirs=(), define_macros=(),\n"
-    "                    library_dirs=(), header='', debug=False)\n"
+    "                    library_dirs=(), header='', debug=False, text=None)\n"
     "--\n\n"
-    "Load libraries and compile sources: a capsule. debug: the sources' lines are wanted.");
+    "Load libraries and compile sources, or text: a capsule. debug: their lines are wanted.");
 
 static PyObject *
 library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"name",         "sources",       "libraries",
-                            "include_dirs", "define_macros", "library_dirs",
-                            "header",       "debug",         NULL};
+    static char *names[] = {"name",         "sources", "libraries", "include_dirs", "define_macros",
+                            "library_dirs", "header",  "debug",     "text",         NULL};
     cwj_module_state *state = PyModule_GetState(extension);
     cwj_build build = {0}; /* borrowed here */
-    PyObject *name;
+    PyObject *name, *text = Py_None;
     int debug = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOp:library_environment", names, &name,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOpO:library_environment", names, &name,
                                      &build.sources, &build.libraries, &build.include_dirs,
                                      &build.define_macros, &build.library_dirs, &build.header,
-                                     &debug)) {
+                                     &debug, &text)) {
         return NULL;
     }
     cwj_library_unit *self = PyMem_Calloc(1, sizeof(*self));
@@ -62,7 +61,12 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
     self->name = Py_NewRef(name);
     self->who = PyUnicode_FromFormat("library(%R)", name);
     const char *who = self->who == NULL ? NULL : PyUnicode_AsUTF8(self->who);
+    PyObject *file = PyUnicode_FromFormat("<cwrapjit %U source>", name);
+    build.text = text == Py_None ? NULL : text;
+    build.text_file = file == NULL ? NULL : PyUnicode_AsUTF8(file);
+    who = build.text_file == NULL ? NULL : who;
     cwj_environment *environment = who == NULL ? NULL : cwj_environment_new(state, &build, who);
+    Py_XDECREF(file);
     self->environment = environment;
     if (environment != NULL) {
         environment->header_file = PyUnicode_FromFormat("<cwrapjit %U header>", name);
@@ -135,6 +139,19 @@ library_compiled(PyObject *Py_UNUSED(extension), PyObject *args)
     return PyBool_FromLong(tj_environment_compiled(unit->environment->tj, name));
 }
 
+PyDoc_STRVAR(library_has_state_doc,
+             "library_has_state(environment, /)\n--\n\n"
+             "Whether what libtcc compiled for the library has data that it may write.");
+
+static PyObject *
+library_has_state(PyObject *Py_UNUSED(extension), PyObject *capsule)
+{
+    const cwj_library_unit *unit;
+    return cwj_to_unit(capsule, &unit)
+               ? PyBool_FromLong(tj_environment_has_state(unit->environment->tj))
+               : NULL;
+}
+
 PyDoc_STRVAR(find_typeless_doc,
              "find_typeless(text, /)\n--\n\n"
              "What has no type in a text of declarations: (message, line, column), or None.");
@@ -171,6 +188,7 @@ PyMethodDef cwj_unit_functions[] = {
     {"library_symbol", library_symbol, METH_VARARGS, library_symbol_doc},
     {"library_diagnose", library_diagnose, METH_O, library_diagnose_doc},
     {"library_compiled", library_compiled, METH_VARARGS, library_compiled_doc},
+    {"library_has_state", library_has_state, METH_O, library_has_state_doc},
     {"find_typeless", find_typeless, METH_O, find_typeless_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -1,0 +1,77 @@
+"""vectorize() of a function with arrays, which library(source=) maps: once for each T."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cwrapjit.kernels.vectorize import Definition
+from cwrapjit.library import source
+from cwrapjit.library.library import Core
+from cwrapjit.library.thunks import Unmapped
+
+
+class OfArrays(Definition):
+    """A function whose arrays have dims."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        source.check(self.text)
+        self._slices: dict[str | None, source.TextSlice] = {}
+        if not self.generic:
+            self._of(None)
+
+    def _of(self, T: str | None) -> source.TextSlice:
+        if T not in self._slices:
+            self._slices[T] = self._mapped(T)
+        return self._slices[T]
+
+    def _mapped(self, T: str | None) -> source.TextSlice:
+        """The function as library(source=) would map it."""
+        found, text, options = self.found, self.text, self.options
+        core = Core(
+            found.name, None, sources=(), libraries=None, header="",
+            include_dirs=options.get("include_dirs") or (),
+            define_macros=[*(options.get("define_macros") or ()), *source.macros(text)],
+            library_dirs=None, init=None, free=None, gil=False, doc="", debug=False,
+        )  # fmt: skip
+        source.teach(core.declarations)
+        if T is not None:
+            core.declarations.typedefs["T"] = source.number(T, "T")
+        parsed, _ = core.declarations.read_definitions(text.source, text.file)
+        for name, error in parsed.failed:
+            if name == found.name:
+                raise error
+        declared = next((each for each in parsed.functions if each.name == found.name), None)
+        if declared is None:
+            text.fail(f"{found.name}() is not seen: is it behind an #if?", found.at, len(found.name))
+        try:
+            made = source.TextSlice(core, declared, source.marks_of(text, declared), found.name)
+            made.check_uses()
+        except Unmapped as reason:
+            text.fail(f"{found.name}(): {reason}", found.at, len(found.name))
+        return made
+
+    def signature(self) -> str:
+        return self._of("float64" if self.generic else None).signature()
+
+    def inputs(self) -> list[tuple[str, bool]]:
+        one, other = self._of("float64"), self._of("int16")
+        pairs = zip(one.input_names(), one.dtypes(), other.dtypes(), strict=False)
+        return [(name, a != b) for name, a, b in pairs]
+
+    def dtypes(self, T: str | None) -> tuple[np.dtype, ...]:
+        return self._of(T).dtypes()
+
+    def slice(self, called: str, T: str | None) -> str:
+        made = self._of(T)
+        made.called = called
+        return made.text()
+
+    def defaults(self) -> dict[str, Any]:
+        made = self._of("float64" if self.generic else None)
+        return {"cast": made.cast(), "Ccode_validate": made.validate()}
+
+    def source(self) -> str:
+        return source.compiled(self.text)

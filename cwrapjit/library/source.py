@@ -1,0 +1,260 @@
+"""library(source=): every function of a C text, as the text declares it.
+
+OUT and INOUT say what C cannot: what is allocated and returned, and what is updated. They are macros of such
+text. Functions of numbers, and of arrays whose dims all have names, broadcast: slices of a function() call
+them. Where the text has no data that it may write, these have the text itself as their header, for the
+optimizing tier; otherwise all of them call the code that the library has compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cwrapjit import _cwrapjit
+from cwrapjit.kernels.numbers import NUMPY, SPELLED
+from cwrapjit.kernels.text import Parameter, Text
+from cwrapjit.library import types
+from cwrapjit.library.broadcast import Slice
+from cwrapjit.library.declarations import FunctionDeclaration
+from cwrapjit.library.mapping import python_name, refuse
+from cwrapjit.library.options import Options
+from cwrapjit.library.signatures import signature
+from cwrapjit.library.thunks import Unmapped
+from cwrapjit.library.units import Pending
+
+MARKS = (("OUT", ""), ("INOUT", ""))
+
+
+def read(source: str, file: str) -> Text:
+    """The text, with marks that make sense."""
+    text = Text(source, file)
+    check(text)
+    return text
+
+
+def check(text: Text) -> None:
+    """Refuses marks and dims that cannot be."""
+    for function in text.functions:
+        names = [each.name for each in function.parameters]
+        for k, each in enumerate(function.parameters):
+            _check_mark(text, each)
+            for token in (token for dim in each.dims[1:] for token in dim):
+                if token.text in names[k + 1 :]:
+                    text.fail(
+                        f"{token.text} stands behind {each.name}, whose dim it is: C wants it in front, "
+                        "unless it is the first dim",
+                        token.at,
+                        len(token.text),
+                    )
+
+
+def _check_mark(text: Text, parameter: Parameter) -> None:
+    word, length = parameter.intent.upper(), len(parameter.name)
+    if word and parameter.const:
+        text.fail(f"{parameter.name} points to const: {word} cannot be", parameter.at, length)
+    if word and not parameter.stars and not parameter.dims:
+        text.fail(f"{parameter.name} is no pointer: {word} stands in front of one", parameter.at, length)
+
+
+def compiled(text: Text) -> str:
+    """The text for C: the first dim of an array, which C does not look at, may name a parameter behind it."""
+    parts, end = [], 0
+    for function in text.functions:
+        names = [each.name for each in function.parameters]
+        for k, each in enumerate(function.parameters):
+            first = each.dims[0] if each.dims else []
+            if any(token.text in names[k + 1 :] for token in first):
+                begin = first[0].at
+                parts.append(text.source[end:begin])
+                end = first[-1].at + len(first[-1].text)
+                parts.append("".join(c if c == "\n" else " " for c in text.source[begin:end]))
+    return "".join([*parts, text.source[end:]])
+
+
+def macros(text: Text) -> list[tuple[str, str]]:
+    """Those that the text needs."""
+    return [mark for mark in MARKS if mark[0] in text.words]
+
+
+def teach(declarations: Any) -> None:
+    """NumPy's names of C types are known in such text."""
+    for name, dtype in NUMPY.items():
+        declarations.typedefs.setdefault(name, number(dtype, name))
+
+
+def number(dtype: str, name: str) -> types.Scalar:
+    """The C type of a dtype, under this name."""
+    spelled = {"complex128": "double _Complex", "complex64": "float _Complex"}.get(dtype, SPELLED[dtype])
+    return types.Scalar(spelled, dtype.replace("longdouble", ""), name)
+
+
+def declare(library: Any, text: Text) -> None:
+    """Maps what the text defines."""
+    teach(library.declarations)
+    parsed, defined = library.declarations.read_definitions(text.source, text.file)
+    for name, error in parsed.failed:
+        library.unmapped[name] = str(error)
+    library.prototypes.update((found.name, found) for found in parsed.functions)
+    pending = Pending(library)
+    for found in parsed.functions:
+        if found.name in defined and not found.private:
+            own = marks_of(text, found)
+            try:
+                library.keep_pending(found.name, Broadcasting(library, text, found, own))
+            except (Unmapped, AttributeError, _cwrapjit.CompileError):
+                library.declare_function(found, own, found.name, pending)
+    for variable in parsed.variables:
+        if not variable.private and variable.name not in text.externs:
+            try:
+                library.add_declared(variable, variable.name)
+            except (Unmapped, AttributeError) as reason:
+                library.unmapped[variable.name] = str(reason)
+
+
+def marks_of(text: Text, found: FunctionDeclaration) -> dict[str, Any]:
+    """out= and inout= of function(), from the marks; by place, as names may be macros."""
+    parameters = next((each.parameters for each in text.functions if each.name == found.name), [])
+    pairs = list(zip(found.parameters, parameters, strict=False))
+    return {
+        intent: tuple(each.name for each, marked in pairs if marked.intent == intent)
+        for intent in ("out", "inout")
+    }
+
+
+class TextSlice(Slice):
+    """A function of a text. called: its name there; "": its address is called."""
+
+    def __init__(
+        self, library: Any, found: FunctionDeclaration, own: dict[str, Any], called: str = "", name: str = ""
+    ) -> None:
+        super().__init__(library, found, Options(name=name or None, **own))
+        self.called = called
+        refuse(found)
+        self.result = self.mapper.map().function.result
+        self._sort()
+
+    def _sort(self) -> None:
+        """Into inputs and outputs, in the order of the caller's; those that are updated are inputs."""
+        slots = [slot for slot in self.slots if slot.parameter is not None]
+        self.inputs = [slot for slot in slots if slot.parameter.argument >= 0]
+        self.inputs.sort(key=lambda slot: slot.parameter.argument)
+        self.outputs = [slot for slot in slots if slot.parameter.intent == "out"]
+        arguments = self.mapper.arguments
+        for slot in self.inputs:
+            if slot.parameter.role not in ("value", "array"):
+                raise Unmapped(f"{slot.name} is neither a number nor an array of numbers")
+            self.c_names[slot.name] = _operand_name(arguments[slot.parameter.argument].name)
+        for slot in self.outputs:
+            self.c_names[slot.name] = _operand_name(slot.name)
+        if self.result.role == "value":
+            taken = self.c_names.values()
+            self.c_names["return"] = "output_" if "output" in taken else "output"
+        elif self.result.role != "none":
+            raise Unmapped(f"it returns {types.show(self.found.result)}")
+        known = {dim for slot in self.inputs for dim in self._dims(slot)}
+        for slot in self.outputs:
+            for dim in self._dims(slot):
+                if isinstance(dim, str) and dim not in known:
+                    raise Unmapped(f"no argument has the dim {dim} of {slot.name}")
+
+    @property
+    def has_arrays(self) -> bool:
+        return any(slot.parameter.dims for slot in [*self.inputs, *self.outputs])
+
+    def signature(self) -> str:
+        """That of function()."""
+        inputs = [
+            f"{'inout ' * (slot.parameter.intent == 'inout')}{self._shown(slot)}" for slot in self.inputs
+        ]
+        returned = [f"{self.c_names['return']}()"] if self.result.role == "value" else []
+        outputs = returned + [self._shown(slot) for slot in self.outputs]
+        return f"{', '.join(inputs)} -> {', '.join(outputs)}"
+
+    def _shown(self, slot: Any) -> str:
+        return f"{self.c_names[slot.name]}({', '.join(map(str, self._dims(slot)))})"
+
+    def dtypes(self) -> tuple[np.dtype, ...]:
+        """One for each operand."""
+        names = [slot.parameter.type for slot in self.inputs]
+        names += [self.result.type] if self.result.role == "value" else []
+        return tuple(np.dtype(name) for name in [*names, *(slot.parameter.type for slot in self.outputs)])
+
+    def text(self) -> str:
+        """The slice."""
+        if not self.called:
+            return self._call(self.result)
+        call = f"{self.called}({', '.join(self._given(slot) for slot in self.slots)})"
+        target = f"item__{self.c_names['return']}() = " if self.result.role == "value" else ""
+        return f"{target}{call};\nreturn true;"
+
+    def _given(self, slot: Any) -> str:
+        if self.called and slot.parameter.role == "value" and not slot.parameter.by_pointer:
+            return f"item__{self.c_names[slot.name]}()"
+        return super()._given(slot)
+
+    def validate(self) -> str | None:
+        """Slices of arrays are contiguous, as C takes them; lengths fit."""
+        return self._validate([*self.inputs, *self.outputs]) if self.has_arrays else None
+
+    def cast(self) -> str:
+        """Arrays are never copied, numbers are."""
+        return "no" if self.has_arrays else "safe"
+
+    def input_names(self) -> list[str]:
+        return [self.c_names[slot.name] for slot in self.inputs]
+
+    def check_uses(self) -> None:
+        """Raises Unmapped for what neither takes nor gives anything."""
+        read = {slot.name for slot in self.inputs if slot.parameter.intent == "in"}
+        if not self.inputs or not self.c_names.keys() - read:
+            raise Unmapped("it takes or gives nothing that could broadcast")
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of function() that do not depend on the types."""
+        return {
+            "docstring": signature(self.found),
+            "signature": self.signature(),
+            "Ccode_validate": self.validate(),
+            "cast": self.cast(),
+        }
+
+    def define(self, header: str = "") -> Any:
+        made = _cwrapjit.function(
+            self.options.name or python_name(self.found.name),
+            Ccode_slice_eval={self.dtypes(): self.text()},
+            header=header,
+            debug=self.library.debug,
+            gil=True if self.library.keeps_gil else None,
+            **self.arguments(),
+            **(self.library.build if header else {}),
+        )
+        made.__dict__["_library"] = self.library.lifetime  # keeps the code that it calls
+        return made
+
+
+def _operand_name(name: str) -> str:
+    return f"{name}_" if name in ("output", "cookie") else name
+
+
+class Broadcasting:
+    """A function that is made when it is used for the first time. Unmapped where no slice can call it."""
+
+    def __init__(self, library: Any, text: Text, found: FunctionDeclaration, own: dict[str, Any]) -> None:
+        self.library, self.text, self.found, self.own = library, text, found, own
+        self.mapped = (library.attribute_name(found.name),)
+        TextSlice(library, found, own).check_uses()
+
+    def finish(self) -> dict[str, Any]:
+        (name,) = self.mapped
+        return {name: self._made(name)}
+
+    def _made(self, name: str) -> Any:
+        if not _cwrapjit.library_has_state(self.library.environment):
+            try:
+                by_name = TextSlice(self.library, self.found, self.own, self.found.name, name)
+                return by_name.define(compiled(self.text))
+            except _cwrapjit.CompileError:  # something that the text defines is in the way: its code is there
+                pass
+        return TextSlice(self.library, self.found, self.own, "", name).define()
