@@ -53,7 +53,8 @@ has_number(int type_num, PyObject *number)
     int same = -1;
     if (array != NULL &&
         PyArray_SETITEM((PyArrayObject *)array, PyArray_DATA((PyArrayObject *)array), number) < 0) {
-        same = cwj_clear_expected(PyExc_OverflowError, PyExc_TypeError, PyExc_ValueError, NULL)
+        same = cwj_clear_expected(PyExc_OverflowError, PyExc_TypeError, PyExc_ValueError,
+                                  PyExc_DeprecationWarning, NULL)
                    ? 0
                    : -1;
     } else if (array != NULL) {
