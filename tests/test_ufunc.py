@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import math
 import pickle
 import threading
@@ -138,6 +139,15 @@ def test_outputs_of_several_types_for_the_same_inputs():
     ).ufunc
     assert u(1.5) == 1.5
     identical(u(1.5, signature="d->i"), np.int32(7))
+
+
+def test_names_that_numpy_knows():
+    u = operation("item__a() + item__b()", np.int16, name="add").ufunc
+    small = np.ones(5, np.int16)
+    with pytest.raises(TypeError, match="add"):
+        u.reduce(small)
+    identical(u.reduce(small, dtype=np.int16), np.int16(5))
+    identical(operation("item__a() + item__b()", np.int16).ufunc.reduce(small), np.int16(5))
 
 
 def test_bools():
@@ -592,6 +602,14 @@ def test_calls_that_raise_keep_nothing(way):
             pass
 
     keeps_nothing(work, 100)
+
+
+def test_written_modules_have_none():
+    m, text = cwrapjit.module("m"), io.StringIO()
+    body = {np.float64: "item__output() = item__a() + item__b(); return true;"}
+    m.function("f", signature=BINARY, Ccode_slice_eval=body, identity=0, associative=True)
+    m.write(text)
+    assert "item__a() + item__b()" in text.getvalue()
 
 
 def test_it_is_not_pickled():
