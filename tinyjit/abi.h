@@ -134,8 +134,8 @@ typedef struct cwj_window {
 typedef struct cwj_type {
     int type_num;      /* NumPy's number */
     npy_intp itemsize; /* bytes; 0: any (np.bytes_, np.str_, np.void) */
-    const char *dtype; /* what np.dtype() makes it of, "M8[ns]"; NULL: the number says it all,
-                          and datetimes have any unit */
+    const char *dtype; /* what np.dtype() makes it of, "M8[ns]", or a call of it, "dtype(...)";
+                          NULL: the number says it all, and datetimes have any unit */
 } cwj_type;
 
 typedef struct cwj_typeset {

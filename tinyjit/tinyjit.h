@@ -237,6 +237,7 @@ typedef struct tj_spec {
     const tj_typeset *typesets;
     int nextras;
     const tj_extra *extras;
+    const char *records; /* definitions of structs that are ctypes; NULL: none */
     tj_piece header; /* the module's */
     tj_piece cookie; /* struct members */
     tj_piece validate;

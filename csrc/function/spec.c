@@ -123,6 +123,7 @@ cwj_spec_free(cwj_spec *spec)
         cwj_arena_clear(&spec->arena);
         Py_XDECREF(spec->texts);
         Py_XDECREF(spec->tuples);
+        Py_XDECREF(spec->records);
         PyMem_Free(spec);
     }
 }

@@ -48,6 +48,7 @@ typedef struct cwj_spec {
     cwj_arena arena;        /* arrays, file names */
     PyObject *texts;        /* owned list of the str objects whose UTF-8 is borrowed */
     PyObject *tuples;       /* owned list of tuples that are being read; NULL: all is read */
+    PyObject *records;      /* owned: the structs of dtypes while they are read; NULL: none */
     tj_signature signature; /* names and dims, when a signature string gave them */
     const char *qualname;   /* "innerlib.inner" */
     const char *who;        /* "innerlib.inner()", how messages begin */

@@ -17,6 +17,9 @@ void cwj_clear_output_dims(cwj_spec *spec);
 int cwj_take_shape(cwj_spec *spec, tj_operand *operand, PyObject *shape, const char *what);
 /* spec_types.c: type sets and their bodies */
 int cwj_take_typesets(cwj_spec *spec, PyObject *slice_eval);
+/* spec_records.c: a type that is a structured dtype, and, behind all of them, their structs */
+int cwj_take_record(cwj_spec *spec, tj_type *type, PyArray_Descr *descr, PyObject *key);
+int cwj_finish_records(cwj_spec *spec);
 /* spec_windows.c: inputs that are windows; behind operands and type sets */
 int cwj_take_windows(cwj_spec *spec, const cwj_arguments *arguments);
 /* spec_extras.c: extra arguments */

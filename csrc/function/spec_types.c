@@ -140,12 +140,6 @@ check_units(const cwj_spec *spec, const tj_type *types, PyObject *key)
 static int
 check_descr(const cwj_spec *spec, PyArray_Descr *descr, PyObject *key)
 {
-    if (PyDataType_HASFIELDS(descr) || PyDataType_HASSUBARRAY(descr)) {
-        return cwj_refuse(spec->who, PyExc_NotImplementedError,
-                          "Ccode_slice_eval: %R is a structured dtype, which does not work in this "
-                          "version yet (np.void matches any structured array by raw pointer)",
-                          key);
-    }
     if (!PyArray_ISNBO(descr->byteorder)) {
         return cwj_refuse(spec->who, PyExc_TypeError,
                           "Ccode_slice_eval: %R has the other byte order than this machine; C code "
@@ -219,7 +213,9 @@ take_type(cwj_spec *spec, tj_type *type, PyObject *key)
     }
     const basic_type *basic = find_basic_type(canonical_number(descr->type_num));
     int status = -1;
-    if (basic == NULL) {
+    if (PyDataType_HASFIELDS(descr) || PyDataType_HASSUBARRAY(descr)) {
+        status = cwj_take_record(spec, type, descr, key);
+    } else if (basic == NULL) {
         cwj_refuse(spec->who, PyExc_TypeError, "Ccode_slice_eval: no C code can work on dtype %R",
                    key);
     } else {
@@ -351,7 +347,7 @@ cwj_take_typesets(cwj_spec *spec, PyObject *slice_eval)
     }
     spec->tj.typesets = sets;
     spec->tj.ntypesets = (int)count;
-    status = 0;
+    status = cwj_finish_records(spec);
 done:
     Py_DECREF(items);
     return status;

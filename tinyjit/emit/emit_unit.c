@@ -15,6 +15,14 @@
 
 #include "emit/emit.h"
 
+/* ---- structured dtypes ------------------------------------------------------- */
+
+static void emit_records(tj_emitter *this)
+{
+    if (this->spec->records)
+        tj_text_printf(this->out, "/* ---- structured dtypes ---- */\n\n%s\n", this->spec->records);
+}
+
 /* ---- cookie and extras ----------------------------------------------------- */
 
 static void emit_cookie(tj_emitter *this)
@@ -199,6 +207,7 @@ static void emit_body(tj_emitter *this, int part)
     tj_tokens_clear(&tokens);
     if (this->out->failed)
         return;
+    emit_records(this);
     emit_cookie(this);
     emit_extras(this);
     if (has_part(part, TJ_COOKIE))

@@ -78,7 +78,7 @@ take_any(cwj_frame *frame)
     if (convert_inputs(frame) < 0 || take_outputs(frame) < 0 || match_types(frame) < 0) {
         return -1;
     }
-    return convert_to_set(frame);
+    return convert_to_set(frame) < 0 ? -1 : check_records(frame);
 }
 
 /* Everything between the arguments and the result. Returns 0, or -1 with an

@@ -31,7 +31,7 @@ type_equals(const cwj_state *state, const cwj_type *type, PyArray_Descr *descr)
         return 0;
     }
     if (type->dtype != NULL) {
-        return PyArray_EquivTypes(own, descr);
+        return own == descr || PyArray_EquivTypes(own, descr);
     }
     if (is_any_unit(type)) {
         return descr != NULL && same_unit(unit_of(own), unit_of(descr));
@@ -270,6 +270,35 @@ check_layout(const cwj_frame *frame)
     for (int k = 0; k < frame->noperands; k++) {
         const cwj_state *state = &frame->states[k];
         if (state->array != NULL && !PyArray_ISBEHAVED_RO(state->array) && !may_convert(frame, k)) {
+            return refuse_layout(frame, k);
+        }
+    }
+    return 0;
+}
+
+#if NPY_ABI_VERSION < 0x02000000
+#define PyDataType_ALIGNMENT(descr) ((descr)->alignment)
+#endif
+
+static int
+is_aligned_to(const cwj_state *state, npy_intp alignment)
+{
+    npy_uintp places = (npy_uintp)state->data;
+    for (int i = 0; i < state->ndim; i++) {
+        places |= state->dims[i] > 1 ? (npy_uintp)state->strides[i] : 0;
+    }
+    return places % (npy_uintp)alignment == 0 || PyArray_SIZE(state->array) == 0;
+}
+
+/* A structured dtype is equal to one that wants less of its arrays' memory than the struct in C. */
+static int
+check_records(const cwj_frame *frame)
+{
+    for (int k = 0; k < frame->noperands; k++) {
+        const cwj_state *state = &frame->states[k];
+        const PyArray_Descr *descr = descrs_of(frame->runtime, frame->typeset_index)[k];
+        if (state->array != NULL && descr != NULL && descr->type_num == NPY_VOID &&
+            !is_aligned_to(state, PyDataType_ALIGNMENT(descr))) {
             return refuse_layout(frame, k);
         }
     }

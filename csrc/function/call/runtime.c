@@ -72,12 +72,26 @@ flexible_descr(const cwj_type *type)
     return descr;
 }
 
+static const char call_of_dtype[] = "dtype(";
+
+/* What "dtype({'names': ['x'], ...})" evaluates to; new reference. */
+static PyObject *
+evaluate(const char *expression)
+{
+    PyObject *names =
+        Py_BuildValue("{ss,sO}", "__name__", "dtypes", "dtype", (PyObject *)&PyArrayDescr_Type);
+    PyObject *value = names == NULL ? NULL : PyRun_String(expression, Py_eval_input, names, names);
+    Py_XDECREF(names);
+    return value;
+}
+
 /* The dtype that cwj_type.dtype says; new reference. */
 static PyArray_Descr *
 named_descr(const char *dtype)
 {
     PyArray_Descr *descr = NULL;
-    PyObject *name = PyUnicode_FromString(dtype);
+    int is_call = strncmp(dtype, call_of_dtype, sizeof(call_of_dtype) - 1) == 0;
+    PyObject *name = is_call ? evaluate(dtype) : PyUnicode_FromString(dtype);
     if (name != NULL && !PyArray_DescrConverter(name, &descr)) {
         descr = NULL;
     }

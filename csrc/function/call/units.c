@@ -62,13 +62,13 @@ find_unit(const cwj_frame *frame, cwj_unit *unit)
 {
     int known = 0, type_num = NPY_DATETIME;
     for (int k = 0; k < frame->noperands; k++) {
-        const PyArrayObject *array = frame->states[k].array;
+        PyArrayObject *array = frame->states[k].array;
         if (array != NULL && PyArray_TYPE(array) == NPY_TIMEDELTA) {
             type_num = NPY_TIMEDELTA;
         }
     }
     for (int k = 0; k < frame->noperands && !unit->none; k++) {
-        const PyArrayObject *array = frame->states[k].array;
+        PyArrayObject *array = frame->states[k].array;
         if (array == NULL || !PyTypeNum_ISDATETIME(PyArray_TYPE(array))) {
             continue;
         }

@@ -1,0 +1,191 @@
+"""Structured dtypes as C structs: what a key of a function's type sets needs, once per definition."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NoReturn
+
+import numpy as np
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# The words of C and GNU C, and what <stdbool.h> and <stddef.h> make of others.
+_WORDS = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if inline int "
+    "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
+    "volatile while asm typeof bool true false NULL offsetof".split()
+)
+# Python's parser takes some 200 brackets inside each other.
+_DEEPEST = 32
+# What a label must not hold, as it stands in comments, strings and file names of C text.
+_UNSAFE = re.compile(r'[^ -~]|["\\*?]')
+# Numbers by kind and bytes; _leaf() has what else there is.
+_NUMBERS = {
+    **{f"i{n}": f"npy_int{8 * n}" for n in (1, 2, 4, 8)},
+    **{f"u{n}": f"npy_uint{8 * n}" for n in (1, 2, 4, 8)},
+    **{"b1": "_Bool", "f2": "npy_half", "f4": "npy_float32", "f8": "npy_float64"},
+    **{"c8": "npy_complex64", "c16": "npy_complex128", "m8": "npy_int64", "M8": "npy_int64"},
+    f"f{np.dtype('g').itemsize}": "npy_longdouble",
+    f"c{np.dtype('G').itemsize}": "npy_clongdouble",
+}
+
+
+class Records:
+    """The structs of one function. `who` begins messages, `name` is the function's."""
+
+    def __init__(self, who: str, name: str) -> None:
+        self.text = ""  # their definitions
+        self._who = who
+        self._name = name
+        self._key: object = None
+        self._structs: dict[str, tuple[str, int]] = {}  # by what makes the dtype: name and alignment in C
+
+    def take(self, dtype: np.dtype[Any], key: object) -> tuple[str, str, str]:
+        """What makes NumPy the dtype again, a label, and the name of the struct."""
+        self._key = key
+        if dtype.subdtype is not None:
+            self._refuse("no array has a subarray as its dtype: its dims belong into the prototype")
+        try:
+            written = _written(dtype)
+        except _NotWritten as error:
+            self._refuse(str(error))
+        ctype, _ = self._struct(dtype, "")
+        if eval(written, {"__name__": __name__, "dtype": np.dtype}) != dtype:
+            self._refuse(f"as {written} it is another one")
+        return written, _UNSAFE.sub("_", str(dtype)), ctype
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise TypeError(f"{self._who}: Ccode_slice_eval: {self._key!r} has no struct in C: {why}")
+
+    def _struct(self, dtype: np.dtype[Any], place: str) -> tuple[str, int]:
+        """Its name and alignment; it is defined by now."""
+        written = _written(dtype)
+        if written not in self._structs:
+            members = self._members(dtype, place)
+            name = f"cwj_record_{len(self._structs)}__{self._name}"
+            text, alignment = _definition(dtype, members, name)
+            self.text += text
+            self._structs[written] = name, alignment
+        return self._structs[written]
+
+    def _members(self, dtype: np.dtype[Any], place: str) -> list[_Member]:
+        """In the order of their offsets."""
+        if not dtype.itemsize:
+            self._refuse(f"{_the_field(place)}has no bytes")
+        fields: Any = dtype.fields
+        names = sorted(dtype.names or (), key=lambda name: fields[name][1])
+        return [self._member(name, fields[name][0], fields[name][1], place) for name in names]
+
+    def _member(self, name: str, dtype: np.dtype[Any], offset: int, place: str) -> _Member:
+        path = f"{place}.{name}" if place else name
+        if not _IDENTIFIER.fullmatch(name):
+            self._refuse(f"{_the_field(path)}has no name that C can use")
+        if name in _WORDS or name.startswith(("cwj_", "__")) or re.match("_[A-Z]", name):
+            self._refuse(f"{_the_field(path)}has a name that is reserved in C")
+        shape: tuple[int, ...] = ()
+        while dtype.subdtype is not None:
+            dtype, more = dtype.subdtype
+            shape += more
+        if 0 in (dtype.itemsize, *shape):
+            self._refuse(f"{_the_field(path)}has no bytes")
+        size = dtype.itemsize * int(np.prod(shape, dtype=object))
+        ctype, dims, alignment = self._leaf(dtype, path)
+        return _Member(name, offset, size, alignment, ctype, "".join(f"[{n}]" for n in shape + dims))
+
+    def _leaf(self, dtype: np.dtype[Any], path: str) -> tuple[str, tuple[int, ...], int]:
+        """The C type of a field, dims that it brings, and its alignment."""
+        if dtype.names is not None:
+            ctype, alignment = self._struct(dtype, path)
+            return ctype, (), alignment
+        if dtype.hasobject:
+            self._refuse(f"{_the_field(path)}is {dtype}: C would have to count references")
+        if not dtype.isnative:
+            self._refuse(f"{_the_field(path)}has the other byte order than this machine")
+        if dtype.kind in "SV":
+            return ("char" if dtype.kind == "S" else "unsigned char"), (dtype.itemsize,), 1
+        if dtype.kind == "U":
+            return "npy_uint32", (dtype.itemsize // 4,), dtype.alignment
+        ctype_of_number = _NUMBERS.get(f"{dtype.kind}{dtype.itemsize}")
+        if ctype_of_number is None:
+            self._refuse(f"{_the_field(path)}is {dtype}, which C has no type for")
+        return ctype_of_number, (), dtype.alignment
+
+
+class _Member:
+    """One of a struct's; size in bytes; ctype, its name and dims declare it."""
+
+    def __init__(self, name: str, offset: int, size: int, alignment: int, ctype: str, dims: str) -> None:
+        self.name, self.offset, self.end, self.alignment = name, offset, offset + size, alignment
+        self.declaration = f"{ctype} {name}{dims};"
+
+
+def _the_field(path: str) -> str:
+    return f"field '{path}' " if path else "it "
+
+
+def _definition(dtype: np.dtype[Any], members: list[_Member], name: str) -> tuple[str, int]:
+    """A struct of these members at these places, and its alignment.
+
+    Where C would put them there by itself, the struct is an ordinary one. Else it is packed; and a union,
+    where members overlap. Bytes between them are members, too.
+    """
+    ends = [0, *(member.end for member in members)]
+    overlap = any(member.offset < max(ends[: i + 1]) for i, member in enumerate(members))
+    alignment = max((member.alignment for member in members), default=1)
+    natural = (
+        not overlap
+        and dtype.alignment >= alignment
+        and all(member.offset % member.alignment == 0 for member in members)
+        and dtype.itemsize % alignment == 0
+    )
+    packed = "" if natural else "__attribute__((packed)) "
+    lines = []
+    for i, member in enumerate(members):
+        gap = member.offset - (0 if overlap else ends[i])
+        before = f"unsigned char cwj_gap_{i}[{gap}]; " if gap else ""
+        line = f"{before}{member.declaration}"
+        lines.append(f"struct {packed}{{ {line} }};" if overlap else line)
+    rest = dtype.itemsize if overlap else dtype.itemsize - ends[-1]
+    if rest:
+        lines.append(f"unsigned char cwj_gap[{rest}];")
+    asserts = [f"sizeof({name}) == {dtype.itemsize}"]
+    asserts += [f"offsetof({name}, {member.name}) == {member.offset}" for member in members]
+    text = f"typedef {'union' if overlap else 'struct'} {packed}{{\n"
+    text += "".join(f"    {line}\n" for line in lines) + f"}} {name};\n"
+    text += "".join(f'_Static_assert({each}, "laid out as in NumPy");\n' for each in asserts)
+    return text, alignment if natural else 1
+
+
+class _NotWritten(ValueError):
+    """Why a dtype is no expression."""
+
+
+def _written(dtype: np.dtype[Any], depth: int = 0) -> str:
+    """An expression that makes an equal dtype, where `dtype` is NumPy's class."""
+    if depth > _DEEPEST:
+        raise _NotWritten("its fields are nested too deeply")
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return f"({_written(base, depth)}, {shape})"
+    if dtype.names is None:
+        return repr(dtype.str)
+    fields: Any = dtype.fields
+    parts = [fields[name] for name in dtype.names]
+    written = {
+        "names": "".join(f"{name!r}, " for name in dtype.names),
+        "formats": "".join(f"{_written(part[0], depth + 1)}, " for part in parts),
+        "offsets": "".join(f"{part[1]}, " for part in parts),
+    }
+    if any(len(part) > 2 for part in parts):
+        written["titles"] = "".join(f"{_title(part[2:])}, " for part in parts)
+    lists = "".join(f"{key!r}: [{text[:-2]}], " for key, text in written.items())
+    # In a dtype that is aligned, a dict would stand for one that is aligned, too: each is a call.
+    align = ", align=True" if dtype.isalignedstruct else ""
+    return f"dtype({{{lists}'itemsize': {dtype.itemsize}}}{align})"
+
+
+def _title(title: tuple[object, ...]) -> str:
+    if not title or title[0] is None:
+        return "None"
+    if not isinstance(title[0], str):
+        raise _NotWritten(f"{title[0]!r} is a title and no text")
+    return ascii(str(title[0])).replace("?", "\\x3f")  # C has trigraphs
