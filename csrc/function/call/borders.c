@@ -2,9 +2,9 @@
  *
  * Where no window reaches beyond its array, slices run on the array itself, as those of any
  * other call. The rest is peeled off in boxes, two along each axis: for these the elements that
- * their windows see are gathered in a small array, by a table of offsets for each axis which
- * has the rule for what lies outside, and the same loop runs on that. What is
- * measured of a call is its inner box.
+ * their windows see are gathered in a small array, and the same loop runs on that; what lies
+ * outside is found by a table of offsets for each axis, which the border's rule has filled. What
+ * is measured of a call is its inner box.
  */
 
 enum {
@@ -115,81 +115,142 @@ bytes_to_gather(const cwj_frame *frame, int k, const cwj_box *box)
 
 /* ---- gathering ------------------------------------------------------------- */
 
+/* One axis of what is copied: count elements, of which first..end are inside. */
+typedef struct cwj_gather_axis {
+    cwj_reach reach;
+    npy_intp first, end;
+    npy_intp step;     /* bytes from one element to the next in the array */
+    npy_intp stride;   /* the same in the buffer */
+    npy_intp
+        *offsets; /* where in the array the others are, in bytes: before first, then from end on */
+} cwj_gather_axis;
+
 typedef struct cwj_gather {
     int ndim;
-    int *order;         /* [ndim] axes, outermost first */
-    npy_intp *counts;   /* [ndim] */
-    npy_intp *strides;  /* [ndim] bytes, in the buffer */
-    npy_intp **offsets; /* [ndim] [counts] bytes from the array's first element */
-    npy_intp itemsize;
+    cwj_gather_axis *axes; /* [ndim] */
+    int *order; /* [ndim] of axes, outermost first */
+    size_t itemsize;
     const char *fill; /* CWJ_CONSTANT: one element */
 } cwj_gather;
 
-#define CWJ_GATHER_ROW(size)                                                                  \
-    for (npy_intp i = 0; i < count; i++) {                                                    \
-        memcpy(to + i * (size),                                                               \
-               from == NULL || offsets[i] == CWJ_OUTSIDE ? fill : from + offsets[i], (size)); \
+static npy_intp
+offset_of(const cwj_gather_axis *axis, npy_intp i)
+{
+    if (i >= axis->first && i < axis->end) {
+        return (axis->reach.start + i) * axis->step;
     }
+    return axis->offsets[i < axis->first ? i : i - (axis->end - axis->first)];
+}
+
+static inline __attribute__((always_inline)) void
+copy_evenly(char *to, npy_intp stride, const char *from, npy_intp step, npy_intp count, size_t size)
+{
+    for (npy_intp i = 0; i < count; i++) {
+        memcpy(to + i * stride, from + i * step, size);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+copy_listed(char *to, npy_intp stride, const char *from, const npy_intp *offsets, npy_intp count,
+            const char *fill, size_t size)
+{
+    for (npy_intp i = 0; i < count; i++) {
+        memcpy(to + i * stride, offsets[i] == CWJ_OUTSIDE ? fill : from + offsets[i], size);
+    }
+}
+
+/* For compilers, which make one instruction of the copy of a known size. */
+#define CWJ_OF_SIZE(size, copy, ...)     \
+    switch (size) {                      \
+    case 1:                              \
+        copy(__VA_ARGS__, 1);            \
+        break;                           \
+    case 2:                              \
+        copy(__VA_ARGS__, 2);            \
+        break;                           \
+    case 4:                              \
+        copy(__VA_ARGS__, 4);            \
+        break;                           \
+    case 8:                              \
+        copy(__VA_ARGS__, 8);            \
+        break;                           \
+    case 16:                             \
+        copy(__VA_ARGS__, 16);           \
+        break;                           \
+    default:                             \
+        copy(__VA_ARGS__, (size_t)size); \
+    }
+
+static void
+copy_run(char *to, npy_intp stride, const char *from, npy_intp step, npy_intp count, size_t size)
+{
+    if (step == (npy_intp)size && stride == step) {
+        memcpy(to, from, (size_t)count * size);
+        return;
+    }
+    CWJ_OF_SIZE(size, copy_evenly, to, stride, from, step, count)
+}
+
+static void
+copy_outside(const cwj_gather *gather, const cwj_gather_axis *axis, npy_intp i, npy_intp end,
+             const char *from, char *to)
+{
+    const npy_intp *offsets = axis->offsets + (i < axis->first ? i : axis->first);
+    size_t size = gather->itemsize;
+    CWJ_OF_SIZE(size, copy_listed, to + i * axis->stride, axis->stride, from, offsets, end - i,
+                gather->fill)
+}
+#undef CWJ_OF_SIZE
 
 /* The innermost axis; from is NULL outside. */
 static void
-gather_row(const cwj_gather *gather, int axis, const char *from, char *to)
+gather_row(const cwj_gather *gather, const cwj_gather_axis *axis, const char *from, char *to)
 {
-    npy_intp count = gather->counts[axis], itemsize = gather->itemsize;
-    const npy_intp *offsets = gather->offsets[axis];
-    const char *fill = gather->fill;
-    switch (itemsize) {
-    case 1:
-        CWJ_GATHER_ROW(1)
-        break;
-    case 2:
-        CWJ_GATHER_ROW(2)
-        break;
-    case 4:
-        CWJ_GATHER_ROW(4)
-        break;
-    case 8:
-        CWJ_GATHER_ROW(8)
-        break;
-    case 16:
-        CWJ_GATHER_ROW(16)
-        break;
-    default:
-        CWJ_GATHER_ROW(itemsize)
+    npy_intp first = axis->first, end = axis->end, count = axis->reach.count;
+    size_t size = gather->itemsize;
+    if (from == NULL) {
+        copy_run(to, axis->stride, gather->fill, 0, count, size);
+        return;
     }
+    copy_outside(gather, axis, 0, first, from, to);
+    if (first < end) {
+        copy_run(to + first * axis->stride, axis->stride, from + offset_of(axis, first), axis->step,
+                 end - first, size);
+    }
+    copy_outside(gather, axis, end, count, from, to);
 }
-#undef CWJ_GATHER_ROW
 
 static void
-gather_axis(const cwj_gather *gather, int level, const char *from, char *to)
+gather_axes_from(const cwj_gather *gather, int level, const char *from, char *to)
 {
-    int axis = gather->order[level];
+    const cwj_gather_axis *axis = &gather->axes[gather->order[level]];
     if (level == gather->ndim - 1) {
         gather_row(gather, axis, from, to);
         return;
     }
-    for (npy_intp i = 0; i < gather->counts[axis]; i++) {
-        npy_intp offset = gather->offsets[axis][i];
-        gather_axis(gather, level + 1, from == NULL || offset == CWJ_OUTSIDE ? NULL : from + offset,
-                    to);
-        to += gather->strides[axis];
+    for (npy_intp i = 0; i < axis->reach.count; i++) {
+        npy_intp offset = offset_of(axis, i);
+        gather_axes_from(gather, level + 1,
+                         from == NULL || offset == CWJ_OUTSIDE ? NULL : from + offset, to);
+        to += axis->stride;
     }
 }
 
 static npy_uintp
-size_of_stride(const cwj_view *view, int axis)
+size_of_step(const cwj_gather *gather, int axis)
 {
-    npy_intp stride = view->strides[axis];
-    return stride < 0 ? 0 - (npy_uintp)stride : (npy_uintp)stride;
+    npy_intp step = gather->axes[axis].step;
+    return step < 0 ? 0 - (npy_uintp)step : (npy_uintp)step;
 }
 
-/* Axes by their strides in the array, the closest neighbours last. */
+/* Axes as they lie in the array, the closest neighbours last. */
 static void
-order_axes(const cwj_view *view, int *order)
+order_axes(cwj_gather *gather)
 {
-    for (int axis = 0; axis < view->ndim; axis++) {
+    int *order = gather->order;
+    for (int axis = 0; axis < gather->ndim; axis++) {
         int to = axis;
-        while (to > 0 && size_of_stride(view, order[to - 1]) < size_of_stride(view, axis)) {
+        while (to > 0 && size_of_step(gather, order[to - 1]) < size_of_step(gather, axis)) {
             order[to] = order[to - 1];
             to--;
         }
@@ -197,117 +258,115 @@ order_axes(const cwj_view *view, int *order)
     }
 }
 
-/* The table of one axis. */
+/* A short axis that is copied along costs more than its elements: then it is the longest one. */
 static void
-fill_offsets(const cwj_view *view, int own, cwj_reach reach, npy_intp *offsets)
+copy_along_long_axis(cwj_gather *gather)
 {
-    npy_intp n = view->dims[own], stride = view->strides[own];
-    for (npy_intp i = 0; i < reach.count; i++) {
-        npy_intp at = find_element(reach.start + i, n, view->window->border);
-        offsets[i] = at == CWJ_OUTSIDE ? at : at * stride;
+    int last = gather->ndim - 1, longest = last;
+    int *order = gather->order;
+    for (int level = 0; level < last; level++) {
+        if (gather->axes[order[level]].reach.count > gather->axes[order[longest]].reach.count) {
+            longest = level;
+        }
     }
+    int axis = order[longest];
+    if (gather->axes[order[last]].reach.count < CWJ_SHORT_AXIS) {
+        order[longest] = order[last];
+        order[last] = axis;
+    }
+}
+
+/* Lists where the elements i..end of an axis of n are found. Returns what is behind the list. */
+static npy_intp *
+list_offsets(const cwj_gather_axis *axis, npy_intp n, int border, npy_intp i, npy_intp end,
+             npy_intp *list)
+{
+    for (; i < end; i++) {
+        npy_intp at = find_element(axis->reach.start + i, n, border);
+        *list++ = at == CWJ_OUTSIDE ? at : at * axis->step;
+    }
+    return list;
+}
+
+/* Fills in which elements of an axis of n are inside, and where the others are. */
+static int
+open_axis(cwj_frame *frame, cwj_gather_axis *axis, npy_intp n, int border)
+{
+    npy_intp start = axis->reach.start, count = axis->reach.count;
+    axis->first = start >= 0 ? 0 : -start < count ? -start : count;
+    axis->end = n - start < count ? n - start : count;
+    npy_intp outside = count - (axis->end - axis->first);
+    axis->offsets = frame_alloc(frame, (size_t)outside, sizeof(npy_intp));
+    if (axis->offsets == NULL) {
+        return -1;
+    }
+    npy_intp *list = list_offsets(axis, n, border, 0, axis->first, axis->offsets);
+    list_offsets(axis, n, border, axis->end, count, list);
+    return 0;
 }
 
 /* Strides of the buffer, and of the windows in it. Returns its bytes, or -1 with MemoryError. */
 static npy_intp
 place_gathered(cwj_view *view, const cwj_gather *gather)
 {
-    npy_intp bytes = gather->itemsize;
+    npy_intp bytes = (npy_intp)gather->itemsize;
     for (int level = gather->ndim - 1; level >= 0; level--) {
         int axis = gather->order[level], i = view->moves[axis];
-        gather->strides[axis] = view->gathered[axis] = bytes;
+        npy_intp count = gather->axes[axis].reach.count;
+        gather->axes[axis].stride = view->gathered[axis] = bytes;
         if (i >= 0) {
             view->gathered[axis] = (npy_intp)((npy_uintp)bytes * (npy_uintp)view->window->steps[i]);
             view->gathered[gather->ndim + i] = bytes;
         }
-        if (gather->counts[axis] > NPY_MAX_INTP / bytes) {
+        if (bytes > 0 && count > NPY_MAX_INTP / bytes) {
             PyErr_NoMemory();
             return -1;
         }
-        bytes *= gather->counts[axis];
+        bytes *= count;
     }
     return bytes;
 }
 
-static int
-reserve_buffer(cwj_view *view, size_t bytes)
+/* One element as the border "constant" has it, or NULL with MemoryError. */
+static const char *
+fill_of(cwj_frame *frame, const cwj_view *view, size_t itemsize)
 {
-    if (bytes > view->room) {
-        PyMem_Free(view->buffer);
-        view->room = 0;
-        view->buffer = PyMem_Malloc(bytes);
-        if (view->buffer == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        view->room = bytes;
+    if (view->window->fills != NULL) {
+        return (const char *)view->window->fills + (size_t)frame->typeset_index * CWJ_FILL_BYTES;
     }
-    return 0;
+    return frame_alloc_zeroed(frame, 1, itemsize);
 }
 
-/* Copies what the windows of a box see of operand k. Its elements are in `data`. */
-static int
+/* Copies what the windows of a box see of operand k, whose elements are in `data`, to memory that
+ * lives until the frame is rewound. Returns it, or NULL with MemoryError. */
+static char *
 gather_operand(cwj_frame *frame, int k, const cwj_box *box, const char *data)
 {
-    static const char zeros[CWJ_FILL_BYTES] = {0};
     cwj_view *view = &frame->views[k];
-    size_t ndim = (size_t)view->ndim, total = 0;
-    int status = -1;
-    npy_intp *next;
-    cwj_gather gather = {.ndim = view->ndim, .itemsize = frame->states[k].itemsize};
-    char *memory = PyMem_Malloc(ndim * (sizeof(int) + 2 * sizeof(npy_intp) + sizeof(npy_intp *)));
-    npy_intp *offsets = NULL;
-    char *wide = NULL;
-    if (memory == NULL) {
-        PyErr_NoMemory();
-        return -1;
+    size_t ndim = (size_t)view->ndim;
+    cwj_gather gather = {.ndim = view->ndim, .itemsize = (size_t)frame->states[k].itemsize};
+    gather.axes = frame_alloc(frame, ndim, sizeof(cwj_gather_axis));
+    gather.order = frame_alloc(frame, ndim, sizeof(int));
+    gather.fill = fill_of(frame, view, gather.itemsize);
+    if (gather.axes == NULL || gather.order == NULL || gather.fill == NULL) {
+        return NULL;
     }
-    gather.offsets = (npy_intp **)memory;
-    gather.counts = (npy_intp *)(gather.offsets + ndim);
-    gather.strides = gather.counts + ndim;
-    gather.order = (int *)(gather.strides + ndim);
-    order_axes(view, gather.order);
-    for (int own = 0; own < view->ndim; own++) {
-        gather.counts[own] = reach_along(frame, k, box, own).count;
-        total += (size_t)gather.counts[own]; /* each is below NPY_MAX_INTP / 2 */
-        if (total > PY_SSIZE_T_MAX / (2 * sizeof(npy_intp))) {
-            PyErr_NoMemory();
-            goto done;
+    for (int own = 0; own < gather.ndim; own++) {
+        cwj_gather_axis *axis = &gather.axes[own];
+        axis->reach = reach_along(frame, k, box, own);
+        axis->step = view->strides[own];
+        if (open_axis(frame, axis, view->dims[own], view->window->border) < 0) {
+            return NULL;
         }
     }
+    order_axes(&gather);
     npy_intp bytes = place_gathered(view, &gather);
-    next = offsets = bytes < 0 ? NULL : PyMem_Malloc(total * sizeof(npy_intp));
-    if (offsets == NULL) {
-        PyErr_NoMemory();
-        goto done;
+    char *buffer = bytes < 0 ? NULL : frame_alloc(frame, 1, (size_t)bytes);
+    if (buffer != NULL) {
+        copy_along_long_axis(&gather);
+        gather_axes_from(&gather, 0, data, buffer);
     }
-    if (reserve_buffer(view, (size_t)bytes) < 0) {
-        goto done;
-    }
-    for (int own = 0; own < view->ndim; own++) {
-        gather.offsets[own] = next;
-        fill_offsets(view, own, reach_along(frame, k, box, own), next);
-        next += gather.counts[own];
-    }
-    gather.fill = zeros;
-    if (view->window->fills != NULL) {
-        gather.fill =
-            (const char *)view->window->fills + (size_t)frame->typeset_index * CWJ_FILL_BYTES;
-    } else if (gather.itemsize > CWJ_FILL_BYTES) {
-        wide = PyMem_Calloc(1, (size_t)gather.itemsize);
-        if (wide == NULL) {
-            PyErr_NoMemory();
-            goto done;
-        }
-        gather.fill = wide;
-    }
-    gather_axis(&gather, 0, data, view->buffer);
-    status = 0;
-done:
-    PyMem_Free(wide);
-    PyMem_Free(offsets);
-    PyMem_Free(memory);
-    return status;
+    return buffer;
 }
 
 /* ---- running boxes ----------------------------------------------------------- */
@@ -356,8 +415,8 @@ run_box(cwj_frame *frame, const cwj_box *box, int gathered)
         if (view_of(frame, k) == NULL) {
             state->data = first_of_box(frame, k, box);
         } else if (gathered) {
-            status = gather_operand(frame, k, box, box->data[k]);
-            state->data = frame->views[k].buffer;
+            state->data = gather_operand(frame, k, box, box->data[k]);
+            status = state->data != NULL ? 0 : -1;
             use_strides(frame, k, frame->views[k].gathered);
         } else {
             state->data = first_of_box(frame, k, box) + first_of_window(frame, k);
@@ -384,12 +443,13 @@ is_worth_cutting(const cwj_frame *frame, const cwj_box *box, int axis)
 {
     for (int k = 0; k < frame->decl->ninputs; k++) {
         const cwj_view *view = view_of(frame, k);
-        int own = own_axis(frame, k, axis);
-        if (view == NULL || own < 0 || view->moves[own] < 0) {
+        const npy_intp *dims = frame->states[k].dims;
+        if (view == NULL) {
             continue;
         }
-        int i = view->moves[own];
-        if (box->dims[axis] < 4 * frame->states[k].dims[view->ndim + i] / view->window->steps[i]) {
+        int own = own_axis(frame, k, axis), i = own < 0 ? -1 : view->moves[own];
+        if (own < 0 || dims[own] == 1 ||
+            (i >= 0 && box->dims[axis] < 4 * dims[view->ndim + i] / view->window->steps[i])) {
             return 0;
         }
     }
@@ -487,10 +547,5 @@ run_windows(cwj_frame *frame)
     for (size_t k = 0; k < noperands; k++) {
         box.data[k] = frame->states[k].data;
     }
-    int status = has_slices(frame) ? run_boxes(frame, &box) : 0;
-    for (size_t k = 0; k < noperands; k++) {
-        PyMem_Free(frame->views[k].buffer);
-        frame->views[k].buffer = NULL;
-    }
-    return status;
+    return has_slices(frame) ? run_boxes(frame, &box) : 0;
 }

@@ -58,9 +58,7 @@ typedef struct cwj_view {
     npy_intp *strides;
     int *moves; /* [ndim] the core dim that moves along an axis, or -1 */
     npy_intp *direct; /* [ndim + ncore] strides of windows in the array itself */
-    npy_intp *gathered; /* the same in `buffer` */
-    char *buffer; /* owned (PyMem): windows that reach beyond the array */
-    size_t room; /* bytes of it */
+    npy_intp *gathered; /* the same where those are copied to that reach beyond it */
 } cwj_view;
 
 typedef struct cwj_frame {

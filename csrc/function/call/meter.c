@@ -132,8 +132,8 @@ add_heat(cwj_runtime *runtime, int typeset, unsigned long long ns)
 static void
 note_heat(const cwj_frame *frame, const cwj_plan *plan, unsigned long long ns)
 {
-    if (!frame->at_border) {
-        cwj_profile *profile = &frame->runtime->profiles[frame->typeset_index];
+    cwj_profile *profile = &frame->runtime->profiles[frame->typeset_index];
+    if (!frame->at_border || profile->time == 0) {
         int other_strides = replace_strides(frame, plan, profile->strides);
         int other_dims = replace_dims(frame, profile);
         add_to_profile(profile, ns, other_dims, other_strides);
