@@ -21,6 +21,7 @@ NAMES = (
     "mathematics",
     "vectorize",
     "windows",
+    "elementwise",
     "tiers",
     "call",
     "ufunc",

@@ -43,6 +43,7 @@ from cwrapjit._cwrapjit import (
 )
 
 if TYPE_CHECKING:
+    from cwrapjit.kernels.elementwise import ElementwiseKernel as ElementwiseKernel
     from cwrapjit.kernels.vectorize import vectorize as vectorize
     from cwrapjit.library.face import Library as library
 
@@ -50,6 +51,7 @@ __all__ = [
     "CompileError",
     "CompileWarning",
     "Config",
+    "ElementwiseKernel",
     "Fault",
     "Function",
     "__version__",
@@ -64,7 +66,7 @@ __all__ = [
 
 
 # What is in cwrapjit.kernels, and in which of its files.
-_KERNELS = {"vectorize": "vectorize"}
+_KERNELS = {"ElementwiseKernel": "elementwise", "vectorize": "vectorize"}
 
 if not TYPE_CHECKING:  # to a type checker, any name would be there
 

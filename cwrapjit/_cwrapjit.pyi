@@ -413,3 +413,25 @@ class Dispatch:
     def forget(self) -> None: ...
     def __init_subclass__(cls) -> None: ...
     def __reduce__(self) -> NoReturn: ...
+
+@final
+class Adapted:
+    @property
+    def target(self) -> Any: ...
+    def __new__(
+        cls,
+        target: Callable[..., Any],
+        name: str,
+        nargs: int,
+        inputs: tuple[int, ...],
+        casts: tuple[Any, ...],
+        given: tuple[int, ...],
+        shared: tuple[bool, ...],
+        dtypes: tuple[Any, ...],
+        spread: tuple[int, ...],
+        size: int,
+        tuple_out: bool,
+        form: int,
+    ) -> Self: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __reduce__(self) -> NoReturn: ...

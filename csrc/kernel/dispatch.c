@@ -557,8 +557,14 @@ cwj_add_kernel_types(PyObject *extension)
     if (find_scalar_types() < 0) {
         return -1;
     }
-    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(extension, &dispatch_spec, NULL);
-    int status = type == NULL ? -1 : PyModule_AddType(extension, type);
-    Py_XDECREF(type);
-    return status;
+    PyType_Spec *specs[] = {&dispatch_spec, &cwj_adapted_spec};
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+        PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(extension, specs[i], NULL);
+        int status = type == NULL ? -1 : PyModule_AddType(extension, type);
+        Py_XDECREF(type);
+        if (status < 0) {
+            return -1;
+        }
+    }
+    return 0;
 }

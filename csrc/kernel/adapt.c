@@ -1,0 +1,501 @@
+/* adapt.c: type cwrapjit._cwrapjit.Adapted, a call of an elementwise kernel as a call of its function.
+ *
+ * A kernel's function takes all arguments by position, and knows neither size= nor the index of
+ * an element. An Adapted is made for one combination of types (dispatch.c), so that it knows
+ * beforehand which argument of a call goes where:
+ *
+ *     inputs   sources of the function's arguments, in order
+ *     given    the arguments that are the kernel's outputs
+ *
+ * A source is the number of an argument of the call, positional ones first, then keywords; INDEX is the
+ * index, and output j of the kernel, which the function shares among all slices, is OUTPUT - j.
+ *
+ * The index of an element is an operand without memory: bytes in C order, one for each element, from an
+ * address on where the system has none. Nothing reads them: the address of a slice's byte says which it
+ * is, whatever the order in which slices run. size= gives this operand its shape.
+ */
+#include "kernel/kernel.h"
+
+#include "base/errors.h"
+
+#include <structmember.h>
+
+enum {
+    MOST_ARGUMENTS = 64, /* of a function, or of a call */
+    MOST_DIMS = 64, /* of an array, in NumPy 2 */
+    INDEX = -1,
+    OUTPUT = -2 /* - the kernel's output */
+};
+
+/* Pointers of user code are below this on all systems of 64 bits that Linux runs on. */
+#define FIRST_BYTE ((uintptr_t)0xFFFF800000000000u)
+
+typedef enum {
+    RETURNS_NONE,
+    RETURNS_ONE,
+    RETURNS_TUPLE
+} returned;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *target; /* owned */
+    PyObject *name; /* owned str: "kernel()", how messages begin */
+    PyObject *casts; /* owned tuple, one item per input: a dtype, bool, int, or None */
+    PyObject *dtypes; /* owned tuple, one per output of the kernel */
+    PyObject *outword; /* owned: ("out",) */
+    int nargs; /* of a call, keywords among them */
+    int ninputs, noutputs, nspread;
+    int nown; /* outputs that are not shared */
+    int inputs[MOST_ARGUMENTS];
+    int given[MOST_ARGUMENTS]; /* sources of the kernel's outputs, -1: the call makes them */
+    int shared[MOST_ARGUMENTS]; /* the output is an argument of the function */
+    int spread[MOST_ARGUMENTS]; /* arguments that have a part in broadcasting */
+    int size; /* source of size=, or -1 */
+    int tuple_out; /* the function's outputs are a tuple */
+    returned form;
+    PyArrayObject *index; /* owned: that of the call before, or NULL */
+} adapted_object;
+
+/* What one call owns. */
+typedef struct {
+    PyObject *items[MOST_ARGUMENTS + 1]; /* the function's arguments */
+    PyObject *made[MOST_ARGUMENTS]; /* new outputs that are arguments; NULL: none */
+    PyObject *out;
+} call_parts;
+
+/* ---- the index ------------------------------------------------------------ */
+
+static int
+same_shape(const PyArrayObject *array, int ndim, const npy_intp *dims)
+{
+    return PyArray_NDIM(array) == ndim &&
+           (ndim == 0 || memcmp(PyArray_DIMS(array), dims, (size_t)ndim * sizeof(npy_intp)) == 0);
+}
+
+/* A new reference. */
+static PyObject *
+index_of_shape(adapted_object *self, int ndim, npy_intp *dims)
+{
+    if (self->index != NULL && same_shape(self->index, ndim, dims)) {
+        return Py_NewRef((PyObject *)self->index);
+    }
+    PyArray_Descr *bytes = PyArray_DescrFromType(NPY_INT8); /* stolen below */
+    PyObject *index =
+        PyArray_NewFromDescr(&PyArray_Type, bytes, ndim, dims, NULL, (void *)FIRST_BYTE, 0, NULL);
+    if (index != NULL) {
+        PyArrayObject *before = self->index;
+        self->index = (PyArrayObject *)Py_NewRef(index);
+        Py_XDECREF((PyObject *)before);
+    }
+    return index;
+}
+
+/* Broadcasts an array into dims, which stand at the end of `shape`. Returns 0 where it does not fit. */
+static int
+spread_into(npy_intp *shape, int *ndim, const PyArrayObject *array)
+{
+    int count = PyArray_NDIM(array);
+    for (; *ndim < count; ++*ndim) {
+        shape[MOST_DIMS - 1 - *ndim] = 1;
+    }
+    for (int i = 0; i < count; i++) {
+        npy_intp *at = &shape[MOST_DIMS - 1 - i], dim = PyArray_DIM(array, count - 1 - i);
+        if (*at == 1) {
+            *at = dim;
+        } else if (dim != 1 && dim != *at) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* How many elements size= asks for; -1 with an exception set. */
+static npy_intp
+read_size(const adapted_object *self, PyObject *object)
+{
+    if (PyBool_Check(object) || !PyIndex_Check(object) || PyArray_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "%U: size must be an int, not %s", self->name,
+                     Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    Py_ssize_t size = PyNumber_AsSsize_t(object, PyExc_OverflowError);
+    if (size < 0 && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_ValueError, "%U: size must not be negative: %zd", self->name, size);
+    }
+    return size;
+}
+
+/* The index operand of this call: a new reference. Where the arguments do not broadcast, anything: the
+ * function will say so. */
+static PyObject *
+index_of_call(adapted_object *self, PyObject *const *args, npy_intp size)
+{
+    npy_intp shape[MOST_DIMS];
+    int ndim = 0;
+    if (self->size >= 0) {
+        return index_of_shape(self, 1, &size);
+    }
+    for (int i = 0; i < self->nspread; i++) {
+        PyObject *array = args[self->spread[i]];
+        if (PyArray_Check(array) && !spread_into(shape, &ndim, (PyArrayObject *)array)) {
+            ndim = 0;
+            break;
+        }
+    }
+    return index_of_shape(self, ndim, shape + MOST_DIMS - ndim);
+}
+
+/* ---- arguments of the function --------------------------------------------- */
+
+/* A scalar as its parameter's type: a new reference. */
+static PyObject *
+cast_scalar(PyObject *value, PyObject *cast)
+{
+    if (cast == (PyObject *)&PyLong_Type) {
+        return PyNumber_Long(value);
+    }
+    if (cast == (PyObject *)&PyBool_Type) {
+        int truth = PyObject_IsTrue(value);
+        return truth < 0 ? NULL : PyBool_FromLong(truth);
+    }
+    if (!PyArray_IsScalar(value, Generic)) {
+        PyErr_Format(PyExc_TypeError, "wanted a scalar of NumPy's, got %s",
+                     Py_TYPE(value)->tp_name);
+        return NULL;
+    }
+    Py_INCREF(cast); /* stolen */
+    return PyArray_FromScalar(value, (PyArray_Descr *)cast);
+}
+
+/* New outputs of `size` elements, for those that the function takes as arguments. */
+static int
+make_outputs(const adapted_object *self, call_parts *parts, npy_intp size)
+{
+    for (int j = 0; j < self->noutputs; j++) {
+        if (!self->shared[j] || self->given[j] >= 0) {
+            continue;
+        }
+        PyObject *descr = PyTuple_GET_ITEM(self->dtypes, j);
+        Py_INCREF(descr); /* stolen */
+        parts->made[j] = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)descr, 1, &size, NULL,
+                                              NULL, 0, NULL);
+        if (parts->made[j] == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+fill_inputs(adapted_object *self, call_parts *parts, PyObject *const *args, npy_intp size)
+{
+    for (int k = 0; k < self->ninputs; k++) {
+        int from = self->inputs[k];
+        PyObject *cast = PyTuple_GET_ITEM(self->casts, k);
+        if (from == INDEX) {
+            parts->items[k] = index_of_call(self, args, size);
+        } else if (from <= OUTPUT) {
+            int j = OUTPUT - from;
+            parts->items[k] =
+                Py_NewRef(self->given[j] >= 0 ? args[self->given[j]] : parts->made[j]);
+        } else {
+            parts->items[k] =
+                cast == Py_None ? Py_NewRef(args[from]) : cast_scalar(args[from], cast);
+        }
+        if (parts->items[k] == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* What the function gets as out=, if the outputs are given. */
+static int
+fill_out(const adapted_object *self, call_parts *parts, PyObject *const *args)
+{
+    int count = 0, first = -1;
+    for (int j = 0; j < self->noutputs; j++) {
+        if (!self->shared[j] && self->given[j] >= 0) {
+            first = first < 0 ? self->given[j] : first;
+            count++;
+        }
+    }
+    if (count == 0) {
+        return 0;
+    }
+    if (!self->tuple_out) {
+        parts->out = Py_NewRef(args[first]);
+        return 0;
+    }
+    parts->out = PyTuple_New(count);
+    for (int j = 0, at = 0; j < self->noutputs && parts->out != NULL; j++) {
+        if (!self->shared[j]) {
+            PyTuple_SET_ITEM(parts->out, at++, Py_NewRef(args[self->given[j]]));
+        }
+    }
+    return parts->out == NULL ? -1 : 0;
+}
+
+/* ---- the result ------------------------------------------------------------- */
+
+/* Output j of the kernel: a new reference. `at` counts those of the function. */
+static PyObject *
+output_of(const adapted_object *self, const call_parts *parts, PyObject *const *args,
+          PyObject *result, int j, int *at)
+{
+    if (self->shared[j]) {
+        return Py_NewRef(self->given[j] >= 0 ? args[self->given[j]] : parts->made[j]);
+    }
+    return Py_NewRef(self->tuple_out ? PyTuple_GET_ITEM(result, (*at)++) : result);
+}
+
+static PyObject *
+take_result(const adapted_object *self, const call_parts *parts, PyObject *const *args,
+            PyObject *result)
+{
+    int at = 0;
+    if (self->form == RETURNS_NONE) {
+        Py_RETURN_NONE;
+    }
+    if (self->tuple_out && self->nown > 0 &&
+        (!PyTuple_Check(result) || PyTuple_GET_SIZE(result) != self->nown)) {
+        PyErr_Format(PyExc_TypeError, "%U: the function did not return %d outputs", self->name,
+                     self->nown);
+        return NULL;
+    }
+    if (self->form == RETURNS_ONE) {
+        return output_of(self, parts, args, result, 0, &at);
+    }
+    PyObject *tuple = PyTuple_New(self->noutputs);
+    for (int j = 0; j < self->noutputs && tuple != NULL; j++) {
+        PyTuple_SET_ITEM(tuple, j, output_of(self, parts, args, result, j, &at));
+    }
+    return tuple;
+}
+
+/* ---- the call ---------------------------------------------------------------- */
+
+static PyObject *
+adapted_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    adapted_object *self = (adapted_object *)op;
+    PyObject *found = NULL, *result = NULL;
+    npy_intp size = -1;
+    call_parts parts;
+    memset(parts.items, 0, (size_t)(self->ninputs + 1) * sizeof(PyObject *));
+    memset(parts.made, 0, (size_t)self->noutputs * sizeof(PyObject *));
+    parts.out = NULL;
+    if (PyVectorcall_NARGS(nargsf) + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)) !=
+        self->nargs) { /* somebody else calls than the Dispatch that it was made for */
+        PyErr_Format(PyExc_TypeError, "%U: wanted %d arguments", self->name, self->nargs);
+        return NULL;
+    }
+    if (self->size >= 0 && (size = read_size(self, args[self->size])) < 0) {
+        return NULL;
+    }
+    if (make_outputs(self, &parts, size) < 0 || fill_inputs(self, &parts, args, size) < 0 ||
+        fill_out(self, &parts, args) < 0) {
+        goto done;
+    }
+    parts.items[self->ninputs] = parts.out;
+    found = PyObject_Vectorcall(self->target, parts.items, (size_t)self->ninputs,
+                                parts.out != NULL ? self->outword : NULL);
+    if (found != NULL) {
+        result = take_result(self, &parts, args, found);
+    }
+done:
+    Py_XDECREF(found);
+    for (int k = 0; k < self->ninputs; k++) {
+        Py_XDECREF(parts.items[k]);
+    }
+    for (int j = 0; j < self->noutputs; j++) {
+        Py_XDECREF(parts.made[j]);
+    }
+    Py_XDECREF(parts.out);
+    return result;
+}
+
+/* ---- making one ---------------------------------------------------------------- */
+
+/* A tuple of ints, each below `below`. Returns how many, or -1 with an exception set. */
+static int
+read_numbers(PyObject *tuple, int *numbers, int least, int below)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(tuple);
+    if (count > MOST_ARGUMENTS) {
+        PyErr_Format(PyExc_ValueError, "a kernel has at most %d arguments", MOST_ARGUMENTS);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_ssize_t number = PyNumber_AsSsize_t(PyTuple_GET_ITEM(tuple, i), PyExc_ValueError);
+        if (number < least || number >= below) {
+            if (!PyErr_Occurred()) {
+                PyErr_Format(PyExc_ValueError, "Adapted(): %zd is no source", number);
+            }
+            return -1;
+        }
+        numbers[i] = (int)number;
+    }
+    return (int)count;
+}
+
+/* Of each input a way to cast it, and of each output a dtype. */
+static int
+check_types(const adapted_object *self)
+{
+    for (int k = 0; k < self->ninputs; k++) {
+        PyObject *cast = PyTuple_GET_ITEM(self->casts, k);
+        if (cast != Py_None && cast != (PyObject *)&PyLong_Type &&
+            cast != (PyObject *)&PyBool_Type && !PyArray_DescrCheck(cast)) {
+            return cwj_refuse_type("Adapted()", "an item of casts", "a dtype, bool, int or None",
+                                   cast);
+        }
+    }
+    for (int j = 0; j < self->noutputs; j++) {
+        if (!PyArray_DescrCheck(PyTuple_GET_ITEM(self->dtypes, j))) {
+            return cwj_refuse_type("Adapted()", "an item of dtypes", "a dtype",
+                                   PyTuple_GET_ITEM(self->dtypes, j));
+        }
+    }
+    return 0;
+}
+
+/* Sources that do not agree with each other would lead out of arrays: they are refused. */
+static int
+check_sources(adapted_object *self)
+{
+    int nown = 0, ngiven = 0, wrong = 0;
+    for (int j = 0; j < self->noutputs; j++) {
+        nown += !self->shared[j];
+        ngiven += !self->shared[j] && self->given[j] >= 0;
+        wrong |= self->shared[j] && self->given[j] < 0 && self->size < 0;
+    }
+    for (int k = 0; k < self->ninputs; k++) {
+        wrong |= self->inputs[k] <= OUTPUT && (OUTPUT - self->inputs[k] >= self->noutputs ||
+                                               !self->shared[OUTPUT - self->inputs[k]]);
+    }
+    self->nown = nown;
+    wrong |= (ngiven != 0 && ngiven != nown) || (nown > 1 && !self->tuple_out) ||
+             (self->form == RETURNS_ONE && self->noutputs != 1);
+    if (wrong) {
+        PyErr_SetString(PyExc_ValueError, "Adapted(): these sources are of no call");
+        return -1;
+    }
+    return 0;
+}
+
+static int
+fill(adapted_object *self, int nargs, PyObject *inputs, PyObject *given, PyObject *shared,
+     PyObject *spread)
+{
+    self->ninputs = read_numbers(inputs, self->inputs, OUTPUT - MOST_ARGUMENTS, nargs);
+    self->noutputs = self->ninputs < 0 ? -1 : read_numbers(given, self->given, -1, nargs);
+    self->nspread = self->noutputs < 0 ? -1 : read_numbers(spread, self->spread, 0, nargs);
+    if (self->nspread < 0) {
+        return -1;
+    }
+    int nshared = read_numbers(shared, self->shared, 0, 2);
+    if (nshared < 0) {
+        return -1;
+    }
+    if (nshared != self->noutputs || PyTuple_GET_SIZE(self->dtypes) != self->noutputs ||
+        PyTuple_GET_SIZE(self->casts) != self->ninputs || self->size >= nargs) {
+        PyErr_SetString(PyExc_ValueError, "Adapted(): tuples of other lengths");
+        return -1;
+    }
+    return check_types(self) < 0 ? -1 : check_sources(self);
+}
+
+static PyObject *
+adapted_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"target", "name",   "nargs", "inputs",    "casts", "given", "shared",
+                            "dtypes", "spread", "size",  "tuple_out", "form",  NULL};
+    PyObject *target, *name, *inputs, *casts, *given, *shared, *dtypes, *spread;
+    int nargs, size, tuple_out, form;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OUiO!O!O!O!O!O!ipi:Adapted", names, &target,
+                                     &name, &nargs, &PyTuple_Type, &inputs, &PyTuple_Type, &casts,
+                                     &PyTuple_Type, &given, &PyTuple_Type, &shared, &PyTuple_Type,
+                                     &dtypes, &PyTuple_Type, &spread, &size, &tuple_out, &form)) {
+        return NULL;
+    }
+    adapted_object *self = (adapted_object *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->vectorcall = adapted_call;
+    self->target = Py_NewRef(target);
+    self->name = Py_NewRef(name);
+    self->casts = Py_NewRef(casts);
+    self->dtypes = Py_NewRef(dtypes);
+    self->outword = Py_BuildValue("(N)", PyUnicode_InternFromString("out"));
+    self->nargs = nargs;
+    self->size = size < 0 ? -1 : size;
+    self->tuple_out = tuple_out;
+    self->form = form == RETURNS_NONE || form == RETURNS_ONE ? (returned)form : RETURNS_TUPLE;
+    if (self->outword == NULL || fill(self, nargs, inputs, given, shared, spread) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static int
+adapted_traverse(PyObject *op, visitproc visit, void *arg)
+{
+    adapted_object *self = (adapted_object *)op;
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(self->target);
+    Py_VISIT(self->casts);
+    Py_VISIT(self->dtypes);
+    return 0;
+}
+
+static void
+adapted_dealloc(PyObject *op)
+{
+    adapted_object *self = (adapted_object *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    Py_XDECREF(self->target);
+    Py_XDECREF(self->name);
+    Py_XDECREF(self->casts);
+    Py_XDECREF(self->dtypes);
+    Py_XDECREF(self->outword);
+    Py_XDECREF((PyObject *)self->index);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+static PyMemberDef adapted_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(adapted_object, vectorcall), READONLY, NULL},
+    {"target", T_OBJECT_EX, offsetof(adapted_object, target), READONLY, "The function."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(adapted_doc,
+             "Adapted(target, name, nargs, inputs, casts, given, shared, dtypes, spread, size,\n"
+             "        tuple_out, form)\n--\n\n"
+             "A call of a kernel with arguments of certain types, as a call of its function.\n"
+             "Made by cwrapjit/kernels/elementwise.py.");
+
+static PyMethodDef adapted_methods[] = {
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot adapted_slots[] = {
+    {Py_tp_new, adapted_new},           {Py_tp_dealloc, adapted_dealloc},
+    {Py_tp_traverse, adapted_traverse}, {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_members, adapted_members},   {Py_tp_methods, adapted_methods},
+    {Py_tp_doc, (void *)adapted_doc},   {0, NULL},
+};
+
+PyType_Spec cwj_adapted_spec = {
+    .name = "cwrapjit._cwrapjit.Adapted",
+    .basicsize = sizeof(adapted_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = adapted_slots,
+};
