@@ -1,6 +1,12 @@
 """C snippets become broadcasting NumPy functions in the running session, without a build.
 
 >>> import numpy as np, cwrapjit as cj
+>>> excess = cj.vectorize("double excess(double x, double limit) { return x > limit ? x - limit : 0; }")
+>>> excess([18.5, 21.0, 25.5], 20)
+array([0. , 1. , 5.5])
+
+Slices that are vectors or matrices have a prototype.
+
 >>> m = cj.module("innerlib", "An inner product module in C")
 >>> inner = m.function(
 ...     "inner", "Inner product",

@@ -162,12 +162,33 @@ def test_helpers_statics_and_directives() -> None:
 
 
 @pytest.mark.row("K13")
-def test_names_that_python_cannot_have() -> None:
+def test_conditions() -> None:
     f = vectorize(
-        "double lambda(double in, double output, double cookie) { return in + 10 * output + cookie; }"
+        """
+        #if 0
+        double g(double x) { return x; }
+        double f(double x) { return 5; }
+        # define TWO 3
+        #elif 0
+        }}}
+        #else
+        # define TWO 2
+        #endif
+        #ifdef THRICE
+        double f(double x) { return 3 * x; }
+        #else
+        double f(double x) { return TWO * x; }
+        #endif
+        """
     )
+    assert f(2) == 4
+
+
+@pytest.mark.row("K13")
+def test_names_that_python_cannot_have() -> None:
+    f = vectorize("double lambda(double in, double output, double out) { return in + 10 * output + out; }")
     assert f.__name__ == "lambda_"
-    assert f(in_=1.0, output_=2.0, cookie_=0.5) == 21.5
+    assert f(in_=1.0, output_=2.0, out_=0.5) == 21.5
     assert vectorize("int f(unsigned int, int *);\nint g(long x) { return 3; }").__name__ == "g"
 
 
@@ -191,6 +212,13 @@ def test_hot_and_fast_as_function() -> None:
     cold = f(x, x[::-1])
     assert f.wait() and f.tier == "cc"
     np.testing.assert_array_equal(f(x, x[::-1]), cold)
+
+
+@pytest.mark.row("K13")
+def test_the_rest_of_function_is_there() -> None:
+    f = vectorize("double plus(double x, double y) { return x + y; }", identity=0, associative=True)
+    assert f.ufunc.reduce(np.ones((3, 4))).tolist() == [3] * 4
+    assert "plus" in f.source and f.address and f.diagnose() in ([], None)
 
 
 @pytest.mark.row("K13")
@@ -393,6 +421,7 @@ def ends() -> bool:
         ("double f(double x, double x) { return 0; }", "two parameters are called x", 1, 27),
         ("unsigned T f(T x) { return 0; }", "T alone stands for a type", 1, 1),
         ("void *f(double x) { return 0; }", "returns a pointer", 1, 1),
+        ("f(double x) { return x; }", "f.. has no type in front", 1, 1),
         ("double f(double x)\n{\n    return y;\n}", "'y' undeclared", 3, None),
         ("double f(double x)\n{\n    return undeclared(x);\n}", "undeclared", 3, None),
     ],

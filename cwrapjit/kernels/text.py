@@ -24,6 +24,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _MARKS = {"/*out*/": "OUT", "/*inout*/": "INOUT"}
+_CONDITION = re.compile(r"\s*#\s*(ifdef|ifndef|if|elif|else|endif)\b\s*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"\s*#\s*define\s+([A-Za-z_]\w*)(\()?(.*)", re.DOTALL)
 _STORAGE = frozenset("extern inline __inline __inline__ _Noreturn register auto __extension__".split())
 _QUALIFIERS = frozenset("const volatile restrict __restrict __restrict__ __const".split())
@@ -77,6 +78,8 @@ class Text:
         self.names: set[str] = set()  # what would be defined twice if the text stood there twice
         self.externs: set[str] = set()  # variables that are declared and not defined
         self.words: set[str] = set()
+        self._conditions: list[bool] = []  # the #ifs around what is read; True: nobody reads this branch
+        self._alternatives: set[int] = set()  # where functions begin that stand behind an #if
         if "\0" in source:
             raise CompileError(f"{file}: the text has a NUL character")
         for item in self._items(self._tokens()):
@@ -105,25 +108,41 @@ class Text:
     def _tokens(self) -> Iterator[Token]:
         for match in _TOKEN.finditer(self.source):
             kind, text = match.lastgroup or "", match[0]
-            if kind == "comment":
+            if kind == "directive":
+                self._directive(text)
+            elif True in self._conditions:
+                continue
+            elif kind == "comment":
                 mark = _MARKS.get("".join(text.split()).lower())
                 if mark:
                     yield Token("word", mark, match.start())
-            elif kind == "directive":
-                self._directive(text)
             else:
                 if kind == "word":
                     self.words.add(text)
+                    if self._conditions:
+                        self._alternatives.add(match.start())
                 yield Token(kind, text, match.start())
 
     def _directive(self, text: str) -> None:
-        match = _DEFINE.match(text)
+        condition = _CONDITION.match(text)
+        if condition:
+            self._branch(condition[1], condition[2].strip())
+        match = None if True in self._conditions else _DEFINE.match(text)
         if match:
             self.words.add(match[1])
             body = re.sub(r"/\*.*?\*/|//.*", " ", match[3].replace("\\\n", " "), flags=re.DOTALL)
             self.words.update(re.findall(r"[A-Za-z_]\w*", body))
             if not match[2]:
                 self.macros[match[1]] = body.split()
+
+    def _branch(self, word: str, condition: str) -> None:
+        """Of conditions, `0` alone is understood: the compiler knows which other branches it takes."""
+        if word in ("if", "ifdef", "ifndef"):
+            self._conditions.append(word == "if" and condition == "0")
+        elif self._conditions:
+            self._conditions.pop()
+            if word != "endif":
+                self._conditions.append(word == "elif" and condition == "0")
 
     def _items(self, tokens: Iterator[Token]) -> Iterator[list[Token]]:
         """The outermost declarations: what stands in braces is left out of them, but for enumerators."""
@@ -216,6 +235,8 @@ class Text:
             elif texts and texts != ["void"]:
                 made.parameters.append(_parameter(part, len(made.parameters)))
         earlier = next((each for each in self.functions if each.name == made.name), None)
+        if earlier is not None and {earlier.at, made.at} <= self._alternatives:
+            return
         if earlier is not None:
             self.fail(
                 f"two functions are called {made.name}: the other one is in line {self.line(earlier.at)}",

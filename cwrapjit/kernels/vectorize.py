@@ -20,9 +20,10 @@ from cwrapjit.kernels.text import Parameter, Text, TextFunction
 
 _OURS = frozenset(
     "docstring args_input prototype_input prototype_output Ccode_slice_eval Ccode_validate "
-    "Ccode_cookie_struct Ccode_cookie_cleanup extra_args signature args_inout output_dims header".split()
+    "Ccode_cookie_struct Ccode_cookie_cleanup extra_args signature args_inout args_shared "
+    "output_dims windows border cval axes window_steps header".split()
 )
-_TAKEN = ("output", "cookie")  # names that operands cannot have
+_TAKEN = ("output", "out", "cookie")  # names that operands cannot have
 
 
 def vectorize(
@@ -143,6 +144,12 @@ class Deduced(_cwrapjit.Dispatch):
     def types(self) -> tuple[str, ...]:
         """The type sets that calls have wanted so far."""
         return tuple(types for each in self.functions.values() for types in each.types)
+
+    @property
+    def tier(self) -> str:
+        """ "cc" when all functions made so far have the optimizing tier's loops."""
+        made = list(self.functions.values())
+        return "cc" if made and all(each.tier == "cc" for each in made) else "tcc"
 
     def wait(self, *args: Any, **kwargs: Any) -> bool:
         """wait() of all functions made so far."""
@@ -337,7 +344,11 @@ class OfNumbers(Definition):
         dtype = numbers.dtype_of(operand.words)
         if dtype is not None:
             return dtype
-        shown = " ".join(operand.words) or "nothing"
+        shown = " ".join(operand.words)
+        if not shown:
+            self.text.fail(
+                f"{self.found.name}() has no type in front of it", self.found.at, len(self.found.name)
+            )
         what, at = "the result", self.found.result_at
         if operand.parameter is not None:
             what, at = operand.name, operand.parameter.type_at

@@ -235,7 +235,7 @@ class TextSlice(Slice):
 
 
 def _operand_name(name: str) -> str:
-    return f"{name}_" if name in ("output", "cookie") else name
+    return f"{name}_" if name in ("output", "out", "cookie") else name
 
 
 class Broadcasting:
