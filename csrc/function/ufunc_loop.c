@@ -199,7 +199,7 @@ tell_runtime(void *argument)
 }
 
 /* Long calls are timed, and one of CWJ_SAMPLE short ones, which stands for the others. */
-static int
+static __attribute__((noinline)) int
 run_timed(const run *this, const cwj_call *call)
 {
     cwj_ufunc_loop *loop = this->loop;
@@ -211,7 +211,7 @@ run_timed(const run *this, const cwj_call *call)
     ns *= is_short ? CWJ_SAMPLE : 1;
     unsigned long long spent = __atomic_add_fetch(&loop->spent, ns, __ATOMIC_RELAXED);
     if (accepted && spent >= __atomic_load_n(&loop->report_at, __ATOMIC_RELAXED)) {
-        cwj_in_python(tell_runtime, &(report){this, call});
+        cwj_lent_in_python(tell_runtime, &(report){this, call});
     }
     return accepted;
 }

@@ -119,6 +119,8 @@ const int *cwj_entered_python(void);
 typedef int cwj_lent_task(void *argument, const cwj_call *call); /* 0: a slice returned false */
 void cwj_lend(cwj_runtime *runtime, int typeset, const cwj_operand *operands, cwj_lent_task *task,
               void *argument);
+/* As cwj_in_python(), in such a task. */
+void cwj_lent_in_python(void (*task)(void *), void *argument);
 /* In such a task, with the GIL held and no exception set: slices took so much time, lately with
  * these named dims and strides, which are as in cwj_profile. May run Python code. */
 void cwj_note_lent(const cwj_call *call, const npy_intp *named, const npy_intp *strides,

@@ -69,15 +69,25 @@ cwj_lend(cwj_runtime *runtime, int typeset, const cwj_operand *operands, cwj_len
     frame.released = NULL;
     frame.noperands = runtime->decl->ninputs + runtime->decl->noutputs;
     frame.typeset_index = typeset;
+    if ((runtime->flags & CWJ_SILENT) && (runtime->flags & CWJ_RELEASE_GIL)) {
+        task(argument, &frame.call); /* thread locals would take as long as a short loop */
+        return;
+    }
     cwj_lent this = {&frame, task, argument, 1};
     cwj_lending++;
-    if (!(runtime->flags & CWJ_RELEASE_GIL)) {
-        cwj_in_python(run_lent_in_python, &this);
-    } else if (runtime->flags & CWJ_SILENT) {
-        task(argument, &frame.call);
-    } else {
+    if (runtime->flags & CWJ_RELEASE_GIL) {
         run_lent(&this);
+    } else {
+        cwj_in_python(run_lent_in_python, &this);
     }
+    cwj_lending--;
+}
+
+void
+cwj_lent_in_python(void (*task)(void *), void *argument)
+{
+    cwj_lending++;
+    cwj_in_python(task, argument);
     cwj_lending--;
 }
 
