@@ -217,3 +217,14 @@ def test_calls_keep_nothing():
         with pytest.raises(TypeError):
             f(x, np.zeros(3))
     assert (sys.getrefcount(x.dtype), sys.getrefcount(y.dtype)) == before
+
+
+@pytest.mark.row("K12")
+def test_units_that_change_from_call_to_call():
+    f = difference()
+    units = ["M8[s]", "M8[ms]", "M8[25s]", "M8[D]", "M8[s]"]
+    made = []
+    for unit in units * 3:
+        x = np.arange(3).astype(unit)
+        made.append((f(x, x[0]), x - x[0]))
+    assert all(same(got, wanted) for got, wanted in made)

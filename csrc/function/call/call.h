@@ -40,6 +40,8 @@ typedef struct cwj_runtime {
     int has_units;                 /* some type set takes datetimes of any unit */
     int has_plain_types;           /* each type is one object, descrs[i], in all of NumPy */
     int may_be_quick;              /* short calls may take the way of quick.c */
+    PyArray_Descr *unit_descrs[2]; /* owned: datetime64 and timedelta64 of the unit that a call
+                                      had last, NULL before; the GIL guards them */
     int guess;                     /* the type set to try first */
     int nnames;
     PyObject **names;       /* owned, interned: inputs, "out", extras */

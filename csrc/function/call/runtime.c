@@ -205,6 +205,8 @@ cwj_runtime_clear(cwj_runtime *runtime)
             Py_XDECREF(runtime->descrs[i]);
         }
     }
+    Py_XDECREF(runtime->unit_descrs[0]);
+    Py_XDECREF(runtime->unit_descrs[1]);
     PyMem_Free(runtime->names);
     PyMem_Free(runtime->descrs);
     PyMem_Free(runtime->loops);

@@ -91,6 +91,30 @@ find_unit(const cwj_frame *frame, cwj_unit *unit)
     return 0;
 }
 
+/* The dtypes of a call before with the same unit, if that was the last one. */
+static int
+take_last_descrs(const cwj_runtime *runtime, cwj_unit *unit)
+{
+    PyArray_Descr *const *last = runtime->unit_descrs;
+    if (last[1] == NULL || !same_unit(unit_of(last[1]), &unit->meta)) {
+        return 0;
+    }
+    for (int i = 0; i < 2; i++) {
+        Py_INCREF(last[i]);
+        unit->descrs[i] = last[i];
+    }
+    return 1;
+}
+
+static void
+keep_descrs(cwj_runtime *runtime, const cwj_unit *unit)
+{
+    for (int i = 0; i < 2; i++) {
+        Py_INCREF(unit->descrs[i]);
+        Py_XSETREF(runtime->unit_descrs[i], unit->descrs[i]);
+    }
+}
+
 /* Before the type set is chosen, for functions with type sets of any unit. */
 static CWJ_APART int
 settle_unit(cwj_frame *frame)
@@ -99,12 +123,16 @@ settle_unit(cwj_frame *frame)
     if (find_unit(frame, unit) < 0) {
         return -1;
     }
-    if (unit->none) {
+    if (unit->none || take_last_descrs(frame->runtime, unit)) {
         return 0;
     }
     unit->descrs[0] = descr_with_unit(NPY_DATETIME, &unit->meta);
     unit->descrs[1] = unit->descrs[0] == NULL ? NULL : descr_with_unit(NPY_TIMEDELTA, &unit->meta);
-    return unit->descrs[1] == NULL ? -1 : 0;
+    if (unit->descrs[1] == NULL) {
+        return -1;
+    }
+    keep_descrs(frame->runtime, unit);
+    return 0;
 }
 
 /* The dtype of operand k in a type set; NULL: any itemsize, or no unit is known. */
