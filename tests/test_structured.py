@@ -410,6 +410,16 @@ def test_a_written_module_has_the_structs(tmp_path):
     assert got.dtype == titled and got["k"][:, 1, 0].tolist() == [2, 2, 2]
 
 
+@pytest.mark.row("K10")
+def test_names_that_are_changed_in_place_are_those_of_one_array():
+    f = wrap(((),), (), {PACKED: "item__output() = item__a(); return true;"})
+    p = particles(PACKED, 3)
+    first = f(p)
+    first.dtype.names = ("y", "j")
+    assert same(f(p), p) and f(p).dtype == PACKED
+    refuses(TypeError, lambda: f(first), "'a' is [('y', '<f8'), ('j', '<i4')]")
+
+
 def test_definitions_and_calls_keep_nothing():
     p = particles(SPREAD, 10)
     gc.collect()

@@ -1,4 +1,4 @@
-/* test_signature.c: signature strings, read and written. */
+/* test_signature.c: signature strings, read and written, and lengths that are computed. */
 #include "check.h"
 #include "tinyjit.h"
 
@@ -112,10 +112,36 @@ static void test_memory(void)
     CHECK(k > 8);
 }
 
+static void test_memory_of_lengths(void)
+{
+    static const char text[] =
+        "n > 1 && n < 1000 || n == 5 ? min(n * (n - 1) / 2, 0x7fff) : !n + 1";
+    tj_dim n = {"n", 0};
+    tj_operand operand = {"a", TJ_IN, 1, &n};
+    tj_spec spec = {.noperands = 1, .operands = &operand};
+    tj_status status = TJ_NO_MEMORY;
+    int k;
+    for (k = 0; status == TJ_NO_MEMORY && k < 100; k++) {
+        tj_output_dim dim = {.name = "m", .text = text};
+        tj_error error;
+        tj_error_init(&error);
+        allowed = k;
+        tj_set_allocator(stingy);
+        status = tj_output_dim_parse(&spec, text, strlen(text), &dim, &error);
+        tj_set_allocator(NULL);
+        CHECK((dim.steps != NULL) == (status == TJ_OK));
+        tj_output_dim_clear(&dim);
+        tj_error_clear(&error);
+    }
+    CHECK(status == TJ_OK);
+    CHECK(k > 2);
+}
+
 int main(void)
 {
     RUN(test_reading);
     RUN(test_faults);
     RUN(test_memory);
+    RUN(test_memory_of_lengths);
     return check_report();
 }

@@ -70,6 +70,18 @@ take_outputs(cwj_frame *frame)
 
 /* ---- new outputs ------------------------------------------------------- */
 
+/* What a new array gets; new reference. The names of a structured dtype can be changed in place:
+ * each array has one of its own. */
+static PyArray_Descr *
+descr_to_give(PyArray_Descr *descr)
+{
+    if (descr->type_num == NPY_VOID) {
+        return PyArray_DescrNew(descr);
+    }
+    Py_INCREF(descr);
+    return descr;
+}
+
 static int
 allocate_output(cwj_frame *frame, int k, npy_intp *dims, int ndim)
 {
@@ -91,9 +103,10 @@ allocate_output(cwj_frame *frame, int k, npy_intp *dims, int ndim)
     if (choose_strides(frame, type->itemsize, &strides) < 0) {
         return -1;
     }
-    Py_INCREF(descr); /* stolen */
-    PyObject *array =
-        PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims, strides, NULL, 0, NULL);
+    descr = descr_to_give(descr); /* stolen */
+    PyObject *array = descr == NULL ? NULL
+                                    : PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims,
+                                                           strides, NULL, 0, NULL);
     if (array == NULL) {
         return name_operand(frame, k);
     }
