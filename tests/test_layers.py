@@ -37,6 +37,7 @@ SAME_NAME = {
     "guarded.c": "debug=True of a front end",
     "run.c": "running what was compiled: a function's loop, a graph's steps",
     "compiler.c": "the optimizing compiler, in csrc/base and in tinyjit",
+    "explain.c": "f.explain(), and what tinyjit finds for it",
     "define.c": "a definition, in csrc/function and in tinyjit",
     "environment.c": "what functions share, in csrc/base and in tinyjit",
     "jobs.c": "jobs of the optimizing compiler, in csrc/base and in tinyjit",

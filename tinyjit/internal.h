@@ -354,6 +354,8 @@ tj_status tj_object_check(const unsigned char *bytes, size_t size, tj_object *ob
 void tj_object_settle(unsigned char *bytes, size_t size);
 /* Both, of the file object->fd, which is made unchangeable first. */
 tj_status tj_object_look(tj_object *object, tj_error *error);
+/* Appends "cwrapjit size NAME BYTES" for the functions in a file that was looked at. */
+tj_status tj_object_sizes(const tj_object *object, tj_text *told, tj_error *error);
 void tj_object_clear(tj_object *object);
 
 /* ---- fused.c ----------------------------------------------------------- */
@@ -375,6 +377,7 @@ typedef struct tj_code_flags {
     bool fastmath;
     bool narrow; /* without AVX-512 */
     bool urgent; /* as in tj_job_options */
+    bool explains; /* it says what becomes of loops */
 } tj_code_flags;
 /* The whole command line: text from standard input, the object to that file. */
 void tj_compiler_command(const tj_compiler *compiler, const tj_environment *environment,
@@ -422,6 +425,15 @@ tj_status tj_process_run(char *const *words, char *const *variables, const tj_pi
  * generated text, nor that something is not used. */
 void tj_objections_read(int fd, const tj_text *compiled, tj_job_kind job, tj_messages *messages);
 
+/* Appends what the compiler said, a megabyte at the most. */
+void tj_said_read(int fd, tj_text *said);
+
+/* ---- explain.c ----------------------------------------------------------- */
+
+/* Appends what tj_job_told() promises, of an object that was looked at. */
+tj_status tj_explain(const tj_environment *environment, int said, const tj_object *object,
+                     tj_text *told, tj_error *error);
+
 /* ---- build.c ------------------------------------------------------------- */
 
 /* A text for the optimizing compiler, and what is wanted of it. */
@@ -443,6 +455,8 @@ typedef struct tj_build {
 bool tj_build_init(tj_build *build, tj_environment *environment, const char *text,
                    const tj_job_options *options);
 void tj_build_clear(tj_build *build);
+/* It makes an object. */
+bool tj_build_makes_code(const tj_build *build);
 /* Appends what the compiler reads. */
 void tj_build_write(const tj_build *build, tj_text *text);
 /* Runs the compiler on files, which hold that text; `narrow` without AVX-512. As

@@ -319,7 +319,7 @@ typedef struct tj_profile {
     const ptrdiff_t *strides;
 } tj_profile;
 
-/* A call that waits for better code. */
+/* A call that waits for better code; named and strides NULL: of usual arrays. */
 typedef struct tj_running {
     int typeset;
     const ptrdiff_t *named;   /* the named dims, in elements */
@@ -663,7 +663,8 @@ typedef enum tj_job_state {
 typedef enum tj_job_kind {
     TJ_JOB_CODE,   /* the object, as code in memory */
     TJ_JOB_SYNTAX, /* no code: only what the compiler refuses */
-    TJ_JOB_CHECK   /* no code: all that it warns of, too */
+    TJ_JOB_CHECK,  /* no code: all that it warns of, too */
+    TJ_JOB_EXPLAIN /* no code: what became of its loops; it must keep state */
 } tj_job_kind;
 
 typedef struct tj_job_options {
@@ -697,6 +698,10 @@ char *tj_job_failure(tj_job *job);
  * job that failed for them, all of a check's but what is about generated text. Returns
  * false without memory. */
 bool tj_job_messages(tj_job *job, tj_messages *messages);
+/* What a job that explains has to tell: what the compiler said of loops, as it said it, then lines
+ * of our own about the object, "cwrapjit size FUNCTION BYTES" and "cwrapjit calls NAME FILE", where
+ * FILE is the library that has the function, or empty. An owned text (tj_free), or NULL. */
+char *tj_job_told(tj_job *job);
 /* Gives the owner's share back: a job that is not ready is given up (a running
  * compiler is ended), the code of one that is ready is freed. */
 void tj_job_free(tj_job *job);

@@ -11,6 +11,7 @@
 #include "base/errors.h"
 #include "base/jobs.h"
 #include "base/tuples.h"
+#include "function/explain.h"
 
 #include <structmember.h>
 
@@ -206,7 +207,21 @@ function_diagnose(PyObject *op, PyObject *Py_UNUSED(unused))
     return found;
 }
 
+PyDoc_STRVAR(
+    explain_doc,
+    "explain($self, /)\n--\n\n"
+    "What the optimizing compiler does to the loops that calls take: which are vectorised,\n"
+    "with which width, what prevents the others, what is called, and how large the code\n"
+    "is. str() shows it, .loops and .functions have it as data. None without a compiler.");
+
+static PyObject *
+function_explain(PyObject *op, PyObject *Py_UNUSED(unused))
+{
+    return cwj_function_explain((cwj_function_object *)op);
+}
+
 static PyMethodDef function_methods[] = {
+    {"explain", function_explain, METH_NOARGS, explain_doc},
     {"diagnose", function_diagnose, METH_NOARGS, diagnose_doc},
     {"wait", (PyCFunction)(void (*)(void))function_wait, METH_VARARGS | METH_KEYWORDS, wait_doc},
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},

@@ -60,11 +60,20 @@ is_worth_constants(const cwj_profile *profile, const cwj_function_decl *decl)
     return profile->time > 0 && !(profile->contiguous && has_long_dim);
 }
 
-/* Remembers the profiles of now, and fills what a job takes of them: one per
- * type set. What calls of these dims have in common counts for all of them;
- * strides, where most of the time was spent with the same. */
+/* What a job takes of a profile, which it borrows. What calls of these dims have in common counts
+ * for all of them; strides, where most of the time was spent with the same. */
+static tj_profile
+constants_of(const cwj_profile *seen, const cwj_function_decl *decl)
+{
+    return (tj_profile){.known = is_worth_constants(seen, decl),
+                        .contiguous = seen->contiguous,
+                        .named = seen->named,
+                        .strides = 2 * seen->steady > seen->time ? seen->strides : NULL};
+}
+
+/* The profiles of now are those of the newest job. */
 static void
-take_profiles(cwj_function_object *self, tj_profile *profiles)
+remember_profiles(cwj_function_object *self)
 {
     const cwj_function_decl *decl = self->runtime.decl;
     size_t bytes = ((size_t)decl->nnamed + cwj_profile_strides(decl)) * sizeof(npy_intp);
@@ -74,11 +83,6 @@ take_profiles(cwj_function_object *self, tj_profile *profiles)
         taken->time = seen->time;
         taken->contiguous = seen->contiguous;
         memcpy(taken->named, seen->named, bytes);
-        profiles[t] =
-            (tj_profile){.known = is_worth_constants(taken, decl),
-                         .contiguous = taken->contiguous,
-                         .named = taken->named,
-                         .strides = 2 * seen->steady > seen->time ? taken->strides : NULL};
     }
 }
 
@@ -107,10 +111,8 @@ newest_job(const cwj_function_object *self)
     return self->tiers.njobs == 0 ? NULL : self->tiers.jobs[self->tiers.njobs - 1];
 }
 
-/* The C text of the loops, to be cleared by the caller. running: NULL, or the type set of the
- * call that waits. False without memory. */
-static bool
-emit_loops(cwj_function_object *self, const int *running, tj_text *text)
+bool
+cwj_tiers_emit(const cwj_function_object *self, const int *running, tj_text *text)
 {
     const cwj_function_decl *decl = self->runtime.decl;
     size_t ntypesets = (size_t)decl->ntypesets;
@@ -123,13 +125,11 @@ emit_loops(cwj_function_object *self, const int *running, tj_text *text)
     }
     for (size_t t = 0; t < ntypesets; t++) {
         loops[t] = (const void *)decl->typesets[t].loop;
+        profiles[t] = self->tiers.checks ? (tj_profile){.known = false}
+                                         : constants_of(&self->runtime.profiles[t], decl);
     }
-    if (!self->tiers.checks) {
-        take_profiles(self, profiles);
-    }
-    tj_running call = {.loops = loops};
-    if (seen != NULL) {
-        call.typeset = *running;
+    tj_running call = {.typeset = running == NULL ? 0 : *running, .loops = loops};
+    if (seen != NULL && seen->time > 0) {
         call.named = seen->named;
         call.strides = seen->strides;
     }
@@ -149,7 +149,8 @@ make_job(cwj_function_object *self, const tj_compiler *compiler, const int *runn
     tj_text text = {0}, symbol = {0};
     tj_job *job = NULL;
     tj_text_printf(&symbol, "cwj_loops__%s", self->spec->tj.name);
-    if (!symbol.failed && emit_loops(self, running, &text)) {
+    if (!symbol.failed && cwj_tiers_emit(self, running, &text)) {
+        remember_profiles(self);
         tj_job_options options = {.compiler = compiler,
                                   .kind = self->tiers.checks ? TJ_JOB_SYNTAX : TJ_JOB_CODE,
                                   .fastmath = self->tiers.fastmath,

@@ -55,6 +55,10 @@ int cwj_tiers_init(struct cwj_function_object *function, const cwj_options *opti
 /* Before the runtime is cleared: no code is replaced any more, and code is freed. */
 void cwj_tiers_clear(struct cwj_function_object *function);
 
+/* Appends the C text of the loops. running: NULL, or a type set, of which only the variant is
+ * wanted that its calls took last. Returns false without memory. */
+bool cwj_tiers_emit(const struct cwj_function_object *function, const int *running, tj_text *text);
+
 /* "cc" when every type set runs the optimizing compiler's code, else "tcc". */
 const char *cwj_tiers_name(const struct cwj_function_object *function);
 

@@ -455,6 +455,8 @@ static bool takes(const loops *this, const tj_variant *variant)
 {
     bool moves = variant->dense || variant->steady;
     bool lies = variant->contiguous || variant->steady;
+    if (!this->emitter->running->strides)
+        return !variant->same && !variant->scalar && !variant->steady;
     return !variant->same && (!moves || has_steps(this, variant)) &&
            (!lies || (has_dims(this, variant) && has_strides(this, variant)));
 }

@@ -93,6 +93,11 @@ static const char usual_names[] =
     "#define cwj_fmax fmax\n#define cwj_fmaxf fmaxf\n#define cwj_fdim fdim\n#define cwj_fdimf "
     "fdimf\n";
 
+bool tj_build_makes_code(const tj_build *build)
+{
+    return build->kind == TJ_JOB_CODE || build->kind == TJ_JOB_EXPLAIN;
+}
+
 void tj_build_write(const tj_build *build, tj_text *text)
 {
     tj_text_puts(text, tj_prelude());
@@ -105,7 +110,7 @@ void tj_build_write(const tj_build *build, tj_text *text)
         tj_text_puts(text, "#define CWJ_SEES_EXCEPTIONS\n");
     /* Checks speak of the text as it is; with fastmath the compiler knows better. */
     bool usual =
-        build->kind != TJ_JOB_CODE || build->fastmath || environment_of(build)->own_mathematics;
+        !tj_build_makes_code(build) || build->fastmath || environment_of(build)->own_mathematics;
     tj_text_puts(text, usual ? usual_names : tj_mathematics());
     tj_text_puts(text, build->text);
     if (build->kind == TJ_JOB_CODE)
@@ -117,9 +122,11 @@ tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework
                            tj_error *error)
 {
     tj_words words = {0};
-    if (build->kind == TJ_JOB_CODE)
-        tj_compiler_command(&build->compiler, environment_of(build), build->text,
-                            (tj_code_flags){build->fastmath, narrow, build->urgent}, &words);
+    if (tj_build_makes_code(build))
+        tj_compiler_command(
+            &build->compiler, environment_of(build), build->text,
+            (tj_code_flags){build->fastmath, narrow, build->urgent, build->kind == TJ_JOB_EXPLAIN},
+            &words);
     else
         tj_compiler_check_command(&build->compiler, environment_of(build), build->kind, build->file,
                                   &words);

@@ -393,6 +393,13 @@ static void add_environment(const tj_environment *environment, tj_words *words)
     }
 }
 
+/* What compilers say of loops, on standard error. clang's remarks have no places in text that is no
+ * file; its records have, if there are lines for a debugger. */
+static const char *const gcc_explains[] = {"-fopt-info-vec-optimized-missed", NULL};
+static const char *const clang_explains[] = {"-gline-tables-only",
+                                             "-foptimization-record-file=/proc/self/fd/2",
+                                             "-foptimization-record-passes=loop-vectorize", NULL};
+
 void tj_compiler_command(const tj_compiler *compiler, const tj_environment *environment,
                          const char *text, tj_code_flags flags, tj_words *words)
 {
@@ -405,6 +412,8 @@ void tj_compiler_command(const tj_compiler *compiler, const tj_environment *envi
     add_refused(compiler, words);
     if (is_clang(compiler))
         add(words, deep_brackets);
+    if (flags.explains)
+        add_list(words, is_clang(compiler) ? clang_explains : gcc_explains);
     if (is_clang(compiler) && flags.fastmath)
         add(words, "-fveclib=libmvec");
     add_environment(environment, words);

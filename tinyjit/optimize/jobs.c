@@ -40,6 +40,7 @@ struct tj_job {
     char *failure;        /* owned */
     tj_messages messages; /* owned: what the compiler said of the text */
     tj_unit *unit;        /* owned; the code of a job that is ready */
+    char *told;           /* owned: what one that explains has to tell */
     tj_job *next;         /* in the queue */
 };
 
@@ -168,6 +169,7 @@ static void destroy(tj_job *job)
     tj_build_clear(&job->build);
     tj_free(job->failure);
     tj_messages_clear(&job->messages);
+    tj_free(job->told);
     tj_free(job);
 }
 
@@ -207,6 +209,7 @@ static bool leave_queue(tj_job *job)
 typedef struct tj_outcome {
     tj_unit *unit; /* owned */
     const void *address;
+    tj_text told;         /* owned */
     tj_messages messages; /* owned */
     tj_error error;
 } tj_outcome;
@@ -251,7 +254,7 @@ static tj_status run(worker *this, bool narrow, tj_outcome *outcome)
     if (opened)
         status = tj_build_compile(build, narrow, &this->files, seconds, must_stop, this->job,
                                   &outcome->error);
-    if (opened && (status == TJ_COMPILE_FAILED || build->kind != TJ_JOB_CODE))
+    if (opened && (status == TJ_COMPILE_FAILED || !tj_build_makes_code(build)))
         tj_objections_read(this->files.said, &text, build->kind, &outcome->messages);
     tj_text_clear(&text);
     return status;
@@ -264,7 +267,15 @@ static tj_status make_object(worker *this, bool narrow, tj_object *object, tj_ou
     object->fd = this->files.object;
     object->keeps_state = this->job->build.keeps_state;
     object->calls_fma = !narrow && tj_compiler_calls_fma(this->job->build.text);
-    return status ? status : tj_object_look(object, &outcome->error);
+    if (status)
+        return status;
+    status = tj_object_look(object, &outcome->error);
+    if (status == TJ_COMPILE_FAILED && this->job->build.kind == TJ_JOB_EXPLAIN) {
+        tj_error_clear(&outcome->error); /* it may have lines, as it is not to be loaded */
+        tj_error_init(&outcome->error);
+        status = TJ_OK;
+    }
+    return status;
 }
 
 /* Same bits: what fuses is compiled once more without AVX-512, and without instructions for
@@ -279,7 +290,10 @@ static tj_status make_code(worker *this, tj_outcome *outcome)
         close_files(this);
         status = make_object(this, true, &object, outcome);
     }
-    if (!status)
+    if (!status && build->kind == TJ_JOB_EXPLAIN)
+        status = tj_explain(build->environment, this->files.said, &object, &outcome->told,
+                            &outcome->error);
+    else if (!status)
         status = tj_build_load(build, &object, &outcome->unit, &outcome->address, &outcome->error);
     tj_object_clear(&object);
     return status;
@@ -299,6 +313,7 @@ static void publish(tj_job *job, tj_status status, tj_outcome *outcome)
     }
     job->unit = outcome->unit;
     outcome->unit = NULL;
+    job->told = tj_text_take(&outcome->told);
     if (job->ready)
         job->ready(job->context, outcome->address);
     job->state = TJ_JOB_READY;
@@ -312,7 +327,7 @@ static void do_job(worker *this)
     tj_outcome outcome = {0};
     tj_error_init(&outcome.error);
     tj_status status =
-        job->build.kind == TJ_JOB_CODE ? make_code(this, &outcome) : run(this, false, &outcome);
+        tj_build_makes_code(&job->build) ? make_code(this, &outcome) : run(this, false, &outcome);
     lock();
     tj_pipework_close(&this->files);
     publish(job, status, &outcome);
@@ -321,6 +336,7 @@ static void do_job(worker *this)
     unlock();
     tj_unit_free(outcome.unit);
     tj_messages_clear(&outcome.messages);
+    tj_text_clear(&outcome.told);
     tj_error_clear(&outcome.error);
     if (last)
         destroy(job);
@@ -494,6 +510,14 @@ bool tj_job_messages(tj_job *job, tj_messages *messages)
     bool copied = tj_messages_copy(messages, &job->messages);
     unlock();
     return copied;
+}
+
+char *tj_job_told(tj_job *job)
+{
+    lock();
+    char *told = tj_copy_string(job->told);
+    unlock();
+    return told;
 }
 
 /* Lock held. */

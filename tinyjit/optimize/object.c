@@ -448,6 +448,33 @@ tj_status tj_object_look(tj_object *object, tj_error *error)
     return status ? status : check_file(object, size, error);
 }
 
+static void add_size(const reader *this, size_t i, tj_text *told)
+{
+    Elf64_Sym symbol = symbol_at(this, i);
+    const char *name = string_at(this, &this->strings, symbol.st_name);
+    if (name && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF)
+        tj_text_printf(told, "cwrapjit size %s %zu\n", name, (size_t)symbol.st_size);
+}
+
+tj_status tj_object_sizes(const tj_object *object, tj_text *told, tj_error *error)
+{
+    struct stat about;
+    if (fstat(object->fd, &about))
+        return tj_fail(error, TJ_COMPILE_FAILED, "the compiler's object has gone");
+    size_t size = (size_t)about.st_size;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, object->fd, 0);
+    if (bytes == MAP_FAILED)
+        return tj_fail_no_memory(error);
+    reader this = {.bytes = bytes, .size = size, .error = error};
+    tj_status status = check_header(&this);
+    if (!status)
+        status = find_symbols(&this);
+    for (size_t i = 1; !status && i < symbol_count(&this); i++)
+        add_size(&this, i, told);
+    munmap(bytes, size);
+    return status;
+}
+
 void tj_object_clear(tj_object *object)
 {
     for (size_t i = 0; i < object->nundefined; i++)

@@ -157,7 +157,8 @@ static void choose(tj_messages *all, tj_job_kind job, tj_messages *messages)
 {
     for (size_t i = 0; i < all->count; i++) {
         tj_message *one = &all->items[i];
-        bool foreign = job != TJ_JOB_CODE && (is_generated(one->file) || says_nothing(one));
+        bool checks = job == TJ_JOB_SYNTAX || job == TJ_JOB_CHECK;
+        bool foreign = checks && (is_generated(one->file) || says_nothing(one));
         if (foreign || (!one->is_error && job != TJ_JOB_CHECK) || is_known(messages, one))
             continue;
         tj_messages_add(messages, one->is_error, one->file, one->line, one->text);
@@ -169,7 +170,7 @@ static void choose(tj_messages *all, tj_job_kind job, tj_messages *messages)
 
 /* ---- reading ---------------------------------------------------------------------- */
 
-static void read_file(int fd, tj_text *said)
+void tj_said_read(int fd, tj_text *said)
 {
     char part[4096];
     ssize_t length;
@@ -197,7 +198,7 @@ void tj_objections_read(int fd, const tj_text *compiled, tj_job_kind job, tj_mes
     tj_text said = {0};
     tj_messages all = {0};
     tj_text_puts(&said, "");
-    read_file(fd, &said);
+    tj_said_read(fd, &said);
     const char *line = said.data, *end = said.failed ? NULL : line + said.length;
     while (end && line < end && all.count < MOST_MESSAGES) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));

@@ -1,0 +1,114 @@
+/* explain.c: f.explain(): what the optimizing compiler does to the loops that calls take.
+ *
+ * For each type set the text of one variant goes through the compiler as that of a running call
+ * does, and nothing comes of its object but figures; cwrapjit/_explain.py reads what was said.
+ */
+#include "function/explain.h"
+
+#include "base/compiler.h"
+#include "base/errors.h"
+#include "base/jobs.h"
+#include "base/tuples.h"
+#include "function/function.h"
+
+/* What the compiler tells of one type set: a str, or NULL with an exception set. */
+static PyObject *
+told_of(cwj_function_object *self, const tj_compiler *compiler, int typeset)
+{
+    cwj_module_state *state = cwj_state_of((PyObject *)self);
+    tj_text text = {0};
+    tj_job *job = NULL;
+    char *told = NULL;
+    PyObject *result = NULL;
+    if (cwj_tiers_emit(self, &typeset, &text)) {
+        tj_job_options options = {.compiler = compiler,
+                                  .kind = TJ_JOB_EXPLAIN,
+                                  .fastmath = self->tiers.fastmath,
+                                  .keeps_state = true};
+        job = tj_job_new(self->environment->tj, text.data, &options);
+    }
+    if (job == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    if (cwj_job_run(state, job, self->spec->who) < 0) {
+        goto done;
+    }
+    told = tj_job_told(job);
+    result = told == NULL ? PyErr_NoMemory()
+                          : PyUnicode_DecodeUTF8(told, (Py_ssize_t)strlen(told), "replace");
+done:
+    tj_free(told);
+    tj_job_free(job);
+    tj_text_clear(&text);
+    return result;
+}
+
+static PyObject *
+text_of(const tj_piece *piece)
+{
+    return Py_BuildValue("(ss#)", piece->file != NULL ? piece->file : "",
+                         piece->text != NULL ? piece->text : "", (Py_ssize_t)piece->length);
+}
+
+/* (types, what was told, ((file, text of the user), ...)) */
+static PyObject *
+explain_typeset(cwj_function_object *self, const tj_compiler *compiler, int t)
+{
+    const tj_spec *spec = &self->spec->tj;
+    PyObject *told = told_of(self, compiler, t);
+    PyObject *header = told == NULL ? NULL : text_of(&spec->header);
+    PyObject *body = header == NULL ? NULL : text_of(&spec->typesets[t].body);
+    PyObject *part = body == NULL ? NULL
+                                  : Py_BuildValue("(sO(OO))", self->runtime.decl->typesets[t].name,
+                                                  told, header, body);
+    Py_XDECREF(told);
+    Py_XDECREF(header);
+    Py_XDECREF(body);
+    return part;
+}
+
+static PyObject *
+words_of(const tj_compiler *compiler)
+{
+    tj_text text = {0};
+    for (char **word = compiler->words; *word != NULL; word++) {
+        tj_text_printf(&text, "%s%s", word == compiler->words ? "" : " ", *word);
+    }
+    PyObject *words = text.failed ? PyErr_NoMemory() : PyUnicode_DecodeFSDefault(text.data);
+    tj_text_clear(&text);
+    return words;
+}
+
+PyObject *
+cwj_function_explain(cwj_function_object *self)
+{
+    const tj_compiler *found = cwj_compiler_find(cwj_state_of((PyObject *)self));
+    int ntypesets = self->runtime.decl->ntypesets;
+    PyObject *words = NULL, *parts = NULL, *builder = NULL, *result = NULL;
+    if (found == NULL) {
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    }
+    words = words_of(found);
+    parts = words == NULL ? NULL : PyTuple_New(ntypesets);
+    for (int t = 0; t < ntypesets && parts != NULL; t++) {
+        const tj_compiler *compiler = cwj_compiler_find(cwj_state_of((PyObject *)self));
+        if (compiler == NULL) { /* meanwhile */
+            Py_CLEAR(parts);
+            if (!PyErr_Occurred()) {
+                Py_DECREF(words);
+                return Py_NewRef(Py_None);
+            }
+            break;
+        }
+        cwj_tuple_fill(&parts, t, explain_typeset(self, compiler, t));
+    }
+    builder = parts == NULL ? NULL : cwj_import("cwrapjit._explain");
+    if (builder != NULL) {
+        result = PyObject_CallMethod(builder, "build", "sOO", self->spec->qualname, words, parts);
+    }
+    Py_XDECREF(words);
+    Py_XDECREF(parts);
+    Py_XDECREF(builder);
+    return result;
+}

@@ -1,0 +1,13 @@
+/* explain.h: f.explain(). */
+#ifndef CWJ_FUNCTION_EXPLAIN_H
+#define CWJ_FUNCTION_EXPLAIN_H
+
+#include "base/state.h"
+
+struct cwj_function_object;
+
+/* An Explanation; None without a compiler; NULL with an exception set, RuntimeError or CompileError
+ * where the compiler fails. */
+PyObject *cwj_function_explain(struct cwj_function_object *function);
+
+#endif

@@ -1,0 +1,218 @@
+"""What f.explain() returns: the vectoriser's messages, read and put beside the user's lines.
+
+gcc (-fopt-info-vec) writes lines such as
+
+    <cwrapjit m.f float64>:2:19: missed: couldn't vectorize loop
+    <cwrapjit m.f float64>:3:10: missed: not vectorized: unsupported use in stmt.
+    <cwrapjit m.f float64>:6:19: optimized: loop vectorized using 32 byte vectors
+
+where a loop's reason for staying scalar follows it and has the place of a statement inside. clang writes
+records in YAML: !Analysis with a reason, then !Missed with the loop; or !Passed. Behind them stand our own
+lines about the object: "cwrapjit size NAME BYTES" and "cwrapjit calls NAME FILE". The text that was compiled
+has one loop over slices, in generated text: it has no line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+PLACE = re.compile(
+    r"(?P<file>[^\n]*?):(?P<line>\d{1,9}):(?P<column>\d{1,9}): (?P<kind>optimized|missed): (?P<text>.*)"
+)
+SIZE = re.compile(r"cwrapjit size (?P<name>\S+) (?P<bytes>\d{1,9})$")
+CALL = re.compile(r"cwrapjit calls (?P<name>\S+) (?P<file>.*)")
+WIDTH = re.compile(r"loop vectorized using (?P<bytes>\d{1,9}) byte vectors")
+RECORD = re.compile(r"^--- !(?P<kind>\w+)\n(?P<text>.*?)^\.\.\.$", re.MULTILINE | re.DOTALL)
+RECORD_PLACE = re.compile(
+    r"DebugLoc: +\{ File: '?(?P<file>.*?)'?, Line: (?P<line>\d{1,9}), Column: (?P<column>\d{1,9})"
+)
+RECORD_WORDS = re.compile(r"^  - (\w+): +(?:'((?:[^']|'')*)'|(.*))$", re.MULTILINE)
+SLICES = "the loop over slices"
+
+
+class Explanation:
+    """Which loops of a function are vectorised, with which width, and what prevented the others.
+
+    `loops` is a list of dicts, one per loop: 'types', 'variant', 'file', 'line' (None: the loop over slices),
+    'column', 'text' (the line), 'vectorized', 'bytes' or 'lanes' (gcc says the bytes of a vector, clang the
+    numbers in it), 'reasons' (what prevented it, each with 'line' and 'text').
+    `functions` is one per type set: 'types', 'variant', 'size' (bytes of machine code), 'calls' ((name,
+    library), ...), 'loops'.
+    """
+
+    def __init__(self, name: str, compiler: str, functions: list[dict[str, Any]]) -> None:
+        self.name = name
+        self.compiler = compiler
+        self.functions = functions
+
+    @property
+    def loops(self) -> list[dict[str, Any]]:
+        return [loop for each in self.functions for loop in each["loops"]]
+
+    def __repr__(self) -> str:
+        done = sum(loop["vectorized"] for loop in self.loops)
+        return f"<cwrapjit explanation of {self.name}: {done} of {len(self.loops)} loops vectorized>"
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [f"{self.name}, by {self.compiler}", *(line for each in self.functions for line in shown(each))]
+        )
+
+
+# ---- shown -----------------------------------------------------------------------------------------
+
+
+def width_of(loop: dict[str, Any]) -> str:
+    if loop["bytes"]:
+        return f"vectorized, {loop['bytes']} bytes at a time"
+    return f"vectorized, {loop['lanes']} at a time" if loop["lanes"] else "vectorized"
+
+
+def shown(function: dict[str, Any]) -> Iterator[str]:
+    size = "" if function["size"] is None else f", {function['size']} bytes of code"
+    yield f"{function['types']}: variant '{function['variant']}'{size}"
+    for loop in function["loops"]:
+        place = SLICES if loop["line"] is None else f"line {loop['line']}: {loop['text'].strip()}"
+        yield f"  {place}"
+        yield f"      {width_of(loop) if loop['vectorized'] else 'not vectorized'}"
+        for reason in loop["reasons"]:
+            where = f"line {reason['line']}: " if reason["line"] not in (None, loop["line"]) else ""
+            yield f"      {where}{reason['text']}"
+    if function["calls"]:
+        yield "  calls " + ", ".join(
+            f"{name} ({where})" if where else name for name, where in function["calls"]
+        )
+
+
+# ---- reading ---------------------------------------------------------------------------------------
+
+
+def reason_of(text: str) -> str:
+    """gcc's reason. "statement clobbers memory: y_3 = expf (x_2);" is said of calls."""
+    call = re.match(r"statement clobbers memory: (?:\S+ = )?([A-Za-z]\w*) \(", text)
+    return f"{call[1]}() is called" if call else text.removeprefix("not vectorized: ")
+
+
+def library_of(path: str) -> str:
+    """libm for /lib/x86_64-linux-gnu/libm.so.6; what is in the package is called cwrapjit."""
+    name = path.rpartition("/")[2].partition(".")[0]
+    return "cwrapjit" if name == "_cwrapjit" else name
+
+
+class Reader:
+    """Reads the lines of one text."""
+
+    def __init__(self, types: str, texts: dict[str, str]) -> None:
+        self.types = types
+        self.lines = {file: text.split("\n") for file, text in texts.items()}
+        self.found: dict[tuple[str, int, int], dict[str, Any]] = {}
+        self.last: dict[str, Any] | None = None
+        self.sizes: dict[str, int] = {}
+        self.calls: list[tuple[str, str]] = []
+
+    def place(self, file: str, line: int) -> tuple[int | None, str]:
+        """The line of the user's text, which is no line at all in generated text."""
+        if file.endswith(" generated>") or file == "<cwrapjit prelude>":
+            return None, ""
+        known = self.lines.get(file, [])
+        return line, known[line - 1] if 0 < line <= len(known) else ""
+
+    def loop(self, match: re.Match[str]) -> dict[str, Any]:
+        """The loop at this place, found before or new."""
+        file, line, column = match["file"], int(match["line"]), int(match["column"])
+        if (file, line, column) not in self.found:
+            at, text = self.place(file, line)
+            self.found[file, line, column] = {
+                "types": self.types, "variant": "", "file": file, "line": at, "column": column, "text": text,
+                "vectorized": False, "bytes": None, "lanes": None, "reasons": [],
+            }  # fmt: skip
+        return self.found[file, line, column]
+
+    def vectorized(self, match: re.Match[str], size: int | None, lanes: int | None) -> None:
+        """What is left over of a loop is vectorised again, with less: the first one counts."""
+        loop = self.loop(match)
+        if not loop["vectorized"]:
+            loop.update(vectorized=True, bytes=size, lanes=lanes, reasons=[])
+
+    def missed(self, loop: dict[str, Any] | None, match: re.Match[str], text: str) -> None:
+        line, _ = self.place(match["file"], int(match["line"]))
+        reason = {"line": line, "text": text.rstrip(".")}
+        if loop is not None and not loop["vectorized"] and reason not in loop["reasons"]:
+            loop["reasons"].append(reason)
+
+    def read_gcc(self, match: re.Match[str]) -> None:
+        text = match["text"]
+        width = WIDTH.match(text)
+        if width:
+            self.vectorized(match, int(width["bytes"]), None)
+        elif text == "couldn't vectorize loop":
+            self.last = self.loop(match)
+        elif self.last is not None and match["kind"] == "missed":
+            self.missed(self.last, match, reason_of(text))
+            self.last = None
+
+    def read_clang(self, told: str) -> None:
+        reasons: list[tuple[re.Match[str], str]] = []
+        for record in RECORD.finditer(told):
+            place = RECORD_PLACE.search(record["text"])
+            words = [
+                (key, quoted.replace("''", "'") or plain)
+                for key, quoted, plain in RECORD_WORDS.findall(record["text"])
+            ]
+            text = "".join(word for _, word in words)
+            if place is None:
+                continue
+            if record["kind"] == "Passed":
+                lanes = dict(words).get("VectorizationFactor", "").split()[-1:]
+                self.vectorized(
+                    place, None, int(lanes[0]) if lanes and re.fullmatch(r"[0-9]{1,9}", lanes[0]) else None
+                )
+                reasons = []
+            elif record["kind"] == "Missed":
+                loop = self.loop(place)
+                for at, reason in reasons:
+                    self.missed(loop, at, reason)
+                reasons = []
+            elif text.startswith("loop not vectorized: "):
+                reasons.append((place, text.removeprefix("loop not vectorized: ").partition("; allow")[0]))
+
+    def read(self, told: str) -> None:
+        self.read_clang(told)
+        for line in told.split("\n"):
+            if match := PLACE.match(line):
+                self.read_gcc(match)
+            elif match := SIZE.match(line):
+                self.sizes[match["name"]] = int(match["bytes"])
+            elif match := CALL.match(line):
+                self.calls.append((match["name"], library_of(match["file"])))
+
+    def function(self) -> dict[str, Any]:
+        variant, size = "", None
+        for name, number in self.sizes.items():
+            match = re.match(r"cwj_([a-z]+)\d*_\d+__", name)
+            if match and match[1] != "loop" and match[1] != "slice":
+                variant, size = match[1], number
+        loops = sorted(self.found.values(), key=lambda loop: (loop["line"] or 0, loop["column"]))
+        for loop in loops:
+            loop["variant"] = variant
+        return {
+            "types": self.types,
+            "variant": variant,
+            "size": size,
+            "calls": sorted(self.calls),
+            "loops": loops,
+        }
+
+
+def build(
+    name: str, compiler: str, parts: Iterable[tuple[str, str, tuple[tuple[str, str], ...]]]
+) -> Explanation:
+    """Each part is a type set's name, what was told of it, and the texts of the user by their names."""
+    functions = []
+    for types, told, texts in parts:
+        reader = Reader(types, dict(texts))
+        reader.read(told)
+        functions.append(reader.function())
+    return Explanation(name, compiler, functions)

@@ -1,0 +1,36 @@
+/* explain.c: what became of a text's loops: what the compiler said of them, how large they are, and
+ * what they call.
+ */
+#define _GNU_SOURCE 1 /* dladdr */
+#include "internal.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+static const tj_environment no_environment;
+
+/* The file that has a function, as the loader finds it; "" where nobody has it, or code in memory. */
+static const char *file_of(const tj_environment *environment, const char *name)
+{
+    tj_symbol symbol = {0};
+    Dl_info info;
+    tj_compile_lock(); /* guards what is known of the process */
+    bool found = tj_environment_find(environment, name, true, &symbol);
+    tj_compile_unlock();
+    const void *address = found ? symbol.address : tj_compiler_symbol(name);
+    return address && dladdr(address, &info) && info.dli_fname ? info.dli_fname : "";
+}
+
+tj_status tj_explain(const tj_environment *environment, int said, const tj_object *object,
+                     tj_text *told, tj_error *error)
+{
+    tj_said_read(said, told);
+    for (size_t i = 0; i < told->length; i++) /* clang writes by two ways into one file */
+        told->data[i] = told->data[i] ? told->data[i] : '\n';
+    tj_text_puts(told, "\n");
+    tj_status status = tj_object_sizes(object, told, error);
+    for (size_t i = 0; i < object->nundefined; i++)
+        tj_text_printf(told, "cwrapjit calls %s %s\n", object->undefined[i],
+                       file_of(environment ? environment : &no_environment, object->undefined[i]));
+    return status ? status : told->failed ? tj_fail_no_memory(error) : TJ_OK;
+}
