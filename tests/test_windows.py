@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from typing import Any
@@ -429,6 +430,32 @@ def test_a_written_module_has_them(tmp_path):
 
 
 @pytest.mark.row("K17")
+def test_loops_know_the_stride_of_a_windows_last_axis(tmp_path):
+    """And nothing of its others: vector code is for images of any size. One argument may be a single number."""
+    m = cwrapjit.module("written_heat", "")
+    code = "item__y() = item__x(1, 1) + item__k() * (item__x(0, 1) + item__x(1, 2)); return true;"
+    f = m.function(
+        "heat",
+        signature="x(), k() -> y()",
+        windows={"x": (3, 3)},
+        window_steps={"x": (1, 2)},
+        Ccode_slice_eval={np.float64: code},
+    )
+    with open(tmp_path / "text.c", "w") as file:
+        m.write(file)
+    text = (tmp_path / "text.c").read_text()
+    for step in ("8", "0"):
+        choice = rf"cwj_steps\[0\] == 8 \* 2 &&\s+cwj_steps\[1\] == {step} &&[^;]*;"
+        found = re.search(choice, text)
+        assert found and "cwj->operands[0].strides_slice[1] == 8" in found[0]
+        assert "cwj->operands[0].strides_slice[0]" not in found[0]
+    written = build_extension(tmp_path, "written_heat", text, "-Wall", "-Wextra", "-Werror", "-O3")
+    x = RANDOM.normal(size=(31, 40))
+    for k in (0.5, RANDOM.normal(size=(31, 20)), RANDOM.normal(size=(31, 1))):
+        assert same(written.heat(x, k), f(x, k))
+
+
+@pytest.mark.row("K17")
 def test_debug_checks_the_indices():
     f = wrap_signature(
         "x(), k() -> y()",
@@ -561,6 +588,13 @@ def test_other_bad_definitions():
     wrap_signature("x() -> y()", "return true;", windows={"x": (3,)}, cval=None)
     wrap_signature("x() -> y()", "return true;", windows=None, border=None, axes=None)
     wrap_signature("x() -> y()", "item__y() = 1; return true;", windows={})(3.0)
+
+    class Zero(int):
+        def __bool__(self) -> bool:
+            raise ZeroDivisionError("struck")
+
+    wrap_signature("x() -> y()", "return true;", windows={"x": (3,)}, border="constant", cval=Zero())
+    wrap_signature("x() -> y()", "return true;", windows={"x": (3,)}, border="constant", cval=Zero(3))
 
     class Struck:
         def __index__(self) -> int:

@@ -297,7 +297,9 @@ store_fill(const windows *this, PyObject *number, const tj_type *type, const cha
 static int
 is_zero(PyObject *number)
 {
-    return PyLong_Check(number) && !PyBool_Check(number) && PyObject_Not(number) == 1;
+    int overflow = 0; /* no Python code runs for an int, not a subclass' either */
+    return PyLong_Check(number) && !PyBool_Check(number) &&
+           PyLong_AsLongAndOverflow(number, &overflow) == 0 && overflow == 0;
 }
 
 /* Each type set's element outside of window k; 0 is what all types have. */

@@ -118,6 +118,8 @@ ptrdiff_t tj_constant_dim(const tj_emitter *this, const tj_variant *variant, int
 /* The bytes from one index to the next of axis i of a slice; i = -1: from slice to
  * slice. They are those of the profile, or of slices that are contiguous. */
 void tj_emit_variant_stride(tj_emitter *this, const tj_variant *variant, int t, int k, int i);
+/* Operand k is a window. */
+bool tj_is_window(const tj_emitter *this, int k);
 /* A stride that no variant takes for a constant: of a window only its last axis' is one, as the
  * others change with each size of image. */
 bool tj_is_free_stride(const tj_emitter *this, int k, int i);

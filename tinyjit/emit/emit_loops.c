@@ -113,7 +113,7 @@ static ptrdiff_t slice_size(const loops *this, const tj_variant *variant, int k)
 static ptrdiff_t dense_step(const loops *this, const tj_variant *variant, int k)
 {
     const tj_spec *spec = this->emitter->spec;
-    if (!spec->windows || !spec->windows[k].axes)
+    if (!tj_is_window(this->emitter, k))
         return slice_size(this, variant, k);
     return (ptrdiff_t)this->snippet->types[k].itemsize *
            spec->windows[k].steps[spec->operands[k].ndims - 1];
@@ -352,8 +352,10 @@ static void visit_scalars(const loops *this, visitor *visit)
     if (this->emitter->profiles || ninputs < 2 || ninputs > MAX_SPECIAL_INPUTS)
         return;
     for (int k = 0; k < ninputs; k++)
-        if (wants_data(this, k) && spec->operands[k].role == TJ_IN)
-            visit(this, &(tj_variant){"scalar", .scalar = k + 1, .dense = true});
+        if (wants_data(this, k) && spec->operands[k].role == TJ_IN &&
+            !tj_is_window(this->emitter, k))
+            visit(this, &(tj_variant){"scalar", .scalar = k + 1, .dense = true,
+                                      .contiguous = has_core_dims(spec)});
 }
 
 static void visit_elementwise(const loops *this, visitor *visit)
@@ -385,6 +387,8 @@ static void visit_slices(const loops *this, visitor *visit)
         return;
     if (is_dense_possible(this, &dense) && (!profile || profile->contiguous))
         visit(this, &dense);
+    if (this->emitter->spec->windows && is_dense_possible(this, &dense))
+        visit_scalars(this, visit);
     if (profile && is_steady(this, &dense))
         visit(this, &steady);
     if (profile && profile->contiguous)

@@ -38,14 +38,14 @@ static void emit_dim(tj_emitter *emitter, const tj_variant *variant, int t, cons
         tj_text_printf(emitter->out, "cwj_dim_%d", tj_named_dim(emitter, dim->name));
 }
 
-static bool is_window(const tj_emitter *emitter, int k)
+bool tj_is_window(const tj_emitter *emitter, int k)
 {
     return emitter->spec->windows && emitter->spec->windows[k].axes;
 }
 
 bool tj_is_free_stride(const tj_emitter *emitter, int k, int i)
 {
-    return is_window(emitter, k) && i >= 0 && i + 1 < emitter->spec->operands[k].ndims;
+    return tj_is_window(emitter, k) && i >= 0 && i + 1 < emitter->spec->operands[k].ndims;
 }
 
 /* Neighbouring windows share memory. */
@@ -69,7 +69,7 @@ void tj_emit_variant_stride(tj_emitter *emitter, const tj_variant *variant, int 
         tj_text_printf(emitter->out, "%td", steady_stride(emitter, t, k, i));
         return;
     }
-    if (is_window(emitter, k)) {
+    if (tj_is_window(emitter, k)) {
         emit_window_stride(emitter, t, k, i);
         return;
     }
@@ -87,7 +87,7 @@ ptrdiff_t tj_variant_stride(const tj_emitter *emitter, const tj_variant *variant
     if (variant->steady)
         return steady_stride(emitter, t, k, i);
     ptrdiff_t stride = (ptrdiff_t)emitter->spec->typesets[t].types[k].itemsize;
-    if (is_window(emitter, k))
+    if (tj_is_window(emitter, k))
         return i < 0 ? stride * emitter->spec->windows[k].steps[operand->ndims - 1] : stride;
     for (int axis = i + 1; axis < operand->ndims; axis++) {
         ptrdiff_t size = tj_constant_dim(emitter, variant, t, &operand->dims[axis]);
