@@ -431,7 +431,7 @@ def test_a_written_module_has_them(tmp_path):
 
 @pytest.mark.row("K17")
 def test_loops_know_the_stride_of_a_windows_last_axis(tmp_path):
-    """And nothing of its others: vector code is for images of any size. One argument may be a single number."""
+    """And nothing of its others: vector code is for images of any size. One argument may be a number."""
     m = cwrapjit.module("written_heat", "")
     code = "item__y() = item__x(1, 1) + item__k() * (item__x(0, 1) + item__x(1, 2)); return true;"
     f = m.function(
