@@ -309,6 +309,23 @@ def test_libraries_options_hold_for_the_text() -> None:
 
 
 @pytest.mark.row("K14")
+def test_a_declaration_gives_the_c_function_itself() -> None:
+    lib = library("static double more(double x) { return x + 1; }\ndouble f(double x) { return more(x); }")
+    assert lib.f([1.0, 2.0]).tolist() == [2, 3]
+    f = lib.function("double f(double x)")
+    assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(f.address)(1.5) == 2.5
+    assert "double (double)" in repr(f.capsule)
+
+
+@pytest.mark.row("K14")
+def test_an_inline_function_is_no_symbol() -> None:
+    text = "inline double twice(double x) { return 2 * x; }\ndouble f(double x) { return twice(x); }"
+    assert library(text).twice([1.0, 2.0]).tolist() == [2, 4]
+    lib = library(f"int state;\n{text}")
+    assert lib.mapped == ["f"] and "no symbol twice" in lib.unmapped["twice"] and lib.f(2.0) == 4
+
+
+@pytest.mark.row("K14")
 def test_functions_outlive_the_library() -> None:
     lib = library(
         "int calls; double f(double x) { return x + ++calls; }\n"

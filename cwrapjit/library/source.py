@@ -245,13 +245,16 @@ class Broadcasting:
         self.library, self.text, self.found, self.own = library, text, found, own
         self.mapped = (library.attribute_name(found.name),)
         TextSlice(library, found, own).check_uses()
+        self.by_name = not _cwrapjit.library_has_state(library.environment)
+        if not self.by_name:
+            library.address(found.name, f"{library.name}.{found.name}()")  # an inline function has none
 
     def finish(self) -> dict[str, Any]:
         (name,) = self.mapped
         return {name: self._made(name)}
 
     def _made(self, name: str) -> Any:
-        if not _cwrapjit.library_has_state(self.library.environment):
+        if self.by_name:
             try:
                 by_name = TextSlice(self.library, self.found, self.own, self.found.name, name)
                 return by_name.define(compiled(self.text))
