@@ -1,8 +1,8 @@
 """Builds cwrapjit._cwrapjit; everything else is in pyproject.toml.
 
-Three texts become part of the extension: the prelude in front of every compiled unit, the functions that the
-optimizing tier puts in line, and the call path that module.write() emits. They are real C files that
-tools/embed.py turns into C arrays in the build folder.
+A few texts become part of the extension: the prelude in front of every compiled unit, the functions that the
+optimizing tier puts in line, those of complex numbers and float16, and the call path that module.write() emits.
+They are real C files that tools/embed.py turns into C arrays in the build folder.
 CWRAPJIT_WERROR=1 makes compiler warnings errors.
 """
 
@@ -79,7 +79,8 @@ class BuildWithTexts(build_ext):
         folder.mkdir(parents=True, exist_ok=True)
         declared = ext.sources
         ext.sources = [*declared]
-        for write in (embed.embed_prelude, embed.embed_mathematics, embed.embed_call_path):
+        numbers = (embed.embed_mathematics, embed.embed_complex, embed.embed_half)
+        for write in (embed.embed_prelude, *numbers, embed.embed_call_path):
             written = folder / f"{write.__name__}.c"
             write(ROOT, written)
             ext.sources.append(str(written))

@@ -17,7 +17,7 @@ import cwrapjit
 INCLUDE = pathlib.Path(cwrapjit.__file__).parent / "include"
 
 ISO = (
-    "assert ctype errno float inttypes limits math stdarg stdbool stddef stdint stdio stdlib string tgmath"
+    "assert complex ctype errno float inttypes limits math stdarg stdbool stddef stdint stdio stdlib string tgmath"
     " time"
 ).split()
 PYTHON = [
@@ -26,6 +26,7 @@ PYTHON = [
     "numpy/ndarrayobject.h",
     "numpy/npy_common.h",
     "numpy/npy_math.h",
+    "numpy/halffloat.h",
 ]
 
 
@@ -297,9 +298,8 @@ def test_the_other_iso_headers_work() -> None:
 
 
 @pytest.mark.row("N02")
-@pytest.mark.parametrize("name, word", [("complex.h", "npy_complex128"), ("numpy/ufuncobject.h", "ufunc")])
-def test_a_header_that_cannot_be_says_why(name: str, word: str) -> None:
-    refuses(cwrapjit.CompileError, lambda: values(["1"], header=f"#include <{name}>"), word)
+def test_a_header_that_cannot_be_says_why() -> None:
+    refuses(cwrapjit.CompileError, lambda: values(["1"], header="#include <numpy/ufuncobject.h>"), "ufunc")
 
 
 @pytest.mark.row("N02")

@@ -61,20 +61,15 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     ]
     embed += ["--line", "<cwrapjit prelude>", "--name", "tj_prelude", "-o", prelude, TINYJIT / "prelude.h"]
     run(embed)
-    mathematics = folder / "embedded_mathematics.c"
-    run(
-        [
-            *embed[:2],
-            "--strip",
-            "--function",
-            "--name",
-            "tj_mathematics",
-            "-o",
-            mathematics,
-            TINYJIT / "mathematics.h",
-        ]
-    )
-    sources = [*sorted(TINYJIT.rglob("*.c")), prelude, mathematics]
+    texts = {
+        "mathematics": TINYJIT / "mathematics.h",
+        "complex": HEADERS / "complex.h",
+        "half": HEADERS / "cwj_half.h",
+    }
+    written = [folder / f"embedded_{name}.c" for name in texts]
+    for (name, source), target in zip(texts.items(), written, strict=True):
+        run([*embed[:2], "--strip", "--function", "--name", f"tj_{name}", "-o", target, source])
+    sources = [*sorted(TINYJIT.rglob("*.c")), prelude, *written]
     run([*compiler(), *FLAGS, "-c", *sources], cwd=folder)
     return sorted(folder.glob("*.o"))
 

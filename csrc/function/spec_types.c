@@ -27,7 +27,7 @@ static const basic_type basic_types[] = {
     {NPY_UINT32, "uint32", "npy_uint32"},
     {NPY_INT64, "int64", "npy_int64"},
     {NPY_UINT64, "uint64", "npy_uint64"},
-    {NPY_HALF, "float16", NULL},
+    {NPY_HALF, "float16", "cwj_half"},
     {NPY_FLOAT, "float32", "npy_float32"},
     {NPY_DOUBLE, "float64", "npy_float64"},
     {NPY_LONGDOUBLE, NULL, "npy_longdouble"},

@@ -1,5 +1,5 @@
 /* entries.c: the table of what compiled code calls of csrc/graph: storages, and the entry points
- * of cwj_arrays.h and numpy/halffloat.h.
+ * of cwj_arrays.h.
  *
  * Storages count as neutral, as steps of graphs hold the GIL in any case.
  */
@@ -23,10 +23,6 @@ static const tj_symbol symbols[] = {
     ENTRY(cwj_elementwise, false),
     {"PyCapsule_New", (const void *)cwj_capsule_new_plain, false},
     {"PyCapsule_SetDestructor", (const void *)cwj_capsule_set_destructor, false},
-    {"npy_half_to_float", (const void *)cwj_half_to_float, true},
-    {"npy_half_to_double", (const void *)cwj_half_to_double, true},
-    {"npy_float_to_half", (const void *)cwj_float_to_half, true},
-    {"npy_double_to_half", (const void *)cwj_double_to_half, true},
 };
 
 const cwj_symbols cwj_graph_symbols = {symbols, sizeof symbols / sizeof *symbols};

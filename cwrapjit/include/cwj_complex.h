@@ -1,61 +1,189 @@
-/* cwj_complex.h: arithmetic on NumPy's complex structs, which libtcc has no type for.
+/* cwj_complex.h: NumPy's complex numbers, in structs, which libtcc has no type for.
  *
- * The formulas are those of NumPy's ufuncs: the plain product, Smith's division. */
+ * Sums, products, quotients and powers are those of NumPy's ufuncs: the plain product, Smith's division,
+ * whole powers by products. Nothing branches but in powers, so that loops are vectorised. The functions
+ * of <complex.h> are libm's: structs of two are passed as complex numbers are.
+ *
+ * Wants <math.h> and numpy/npy_types.h. These names are for generated text; <complex.h> has the usual ones.
+ */
 #ifndef CWJ_COMPLEX_H
 #define CWJ_COMPLEX_H
 
-#define CWJ_COMPLEX_ARITHMETIC(type, part, absolute, hypotenuse)                       \
-    static inline type cwj_make_##type(part real, part imag)                           \
-    {                                                                                  \
-        type z;                                                                        \
-        z.real = real;                                                                 \
-        z.imag = imag;                                                                 \
-        return z;                                                                      \
-    }                                                                                  \
-    static inline type cwj_add_##type(type a, type b)                                  \
-    {                                                                                  \
-        return cwj_make_##type(a.real + b.real, a.imag + b.imag);                      \
-    }                                                                                  \
-    static inline type cwj_subtract_##type(type a, type b)                             \
-    {                                                                                  \
-        return cwj_make_##type(a.real - b.real, a.imag - b.imag);                      \
-    }                                                                                  \
-    static inline type cwj_multiply_##type(type a, type b)                             \
-    {                                                                                  \
-        return cwj_make_##type(a.real * b.real - a.imag * b.imag,                      \
-                               a.real * b.imag + a.imag * b.real);                     \
-    }                                                                                  \
-    static inline type cwj_divide_##type(type a, type b)                               \
-    {                                                                                  \
-        part real = absolute(b.real), imag = absolute(b.imag);                         \
-        if (real >= imag) {                                                            \
-            if (real == 0 && imag == 0) {                                              \
-                return cwj_make_##type(a.real / real, a.imag / real);                  \
-            }                                                                          \
-            part ratio = b.imag / b.real, scale = (part)1 / (b.real + b.imag * ratio); \
-            return cwj_make_##type((a.real + a.imag * ratio) * scale,                  \
-                                   (a.imag - a.real * ratio) * scale);                 \
-        }                                                                              \
-        part ratio = b.real / b.imag, scale = (part)1 / (b.imag + b.real * ratio);     \
-        return cwj_make_##type((a.real * ratio + a.imag) * scale,                      \
-                               (a.imag * ratio - a.real) * scale);                     \
-    }                                                                                  \
-    static inline type cwj_negative_##type(type a)                                     \
-    {                                                                                  \
-        return cwj_make_##type(-a.real, -a.imag);                                      \
-    }                                                                                  \
-    static inline part cwj_absolute_##type(type a)                                     \
-    {                                                                                  \
-        return hypotenuse(a.real, a.imag);                                             \
-    }                                                                                  \
-    static inline int cwj_equal_##type(type a, type b)                                 \
-    {                                                                                  \
-        return a.real == b.real && a.imag == b.imag;                                   \
+/* By NumPy's order: by real parts, then by imaginary ones; nothing is less than what is not a number. */
+#define CWJ_COMPLEX_ORDER(type, name, operator)                                 \
+    static inline int cwj_##name##_##type(type a, type b)                       \
+    {                                                                           \
+        int known = !isnan(a.imag) && !isnan(b.imag);                           \
+        int within = a.real == b.real && a.imag operator b.imag;                \
+        return within || (known && a.real != b.real && a.real operator b.real); \
     }
 
-CWJ_COMPLEX_ARITHMETIC(npy_complex64, float, fabsf, hypotf)
-CWJ_COMPLEX_ARITHMETIC(npy_complex128, double, fabs, hypot)
+#define CWJ_COMPLEX_ARITHMETIC(type, part, f)                                              \
+    static inline type cwj_make_##type(part real, part imag)                               \
+    {                                                                                      \
+        type z;                                                                            \
+        z.real = real;                                                                     \
+        z.imag = imag;                                                                     \
+        return z;                                                                          \
+    }                                                                                      \
+    static inline part cwj_real_##type(type a)                                             \
+    {                                                                                      \
+        return a.real;                                                                     \
+    }                                                                                      \
+    static inline part cwj_imag_##type(type a)                                             \
+    {                                                                                      \
+        return a.imag;                                                                     \
+    }                                                                                      \
+    static inline type cwj_add_##type(type a, type b)                                      \
+    {                                                                                      \
+        return cwj_make_##type(a.real + b.real, a.imag + b.imag);                          \
+    }                                                                                      \
+    static inline type cwj_subtract_##type(type a, type b)                                 \
+    {                                                                                      \
+        return cwj_make_##type(a.real - b.real, a.imag - b.imag);                          \
+    }                                                                                      \
+    static inline type cwj_multiply_##type(type a, type b)                                 \
+    {                                                                                      \
+        return cwj_make_##type(a.real * b.real - a.imag * b.imag,                          \
+                               a.real * b.imag + a.imag * b.real);                         \
+    }                                                                                      \
+    static inline type cwj_scale_##type(type a, part x)                                    \
+    {                                                                                      \
+        return cwj_make_##type(a.real * x, a.imag * x);                                    \
+    }                                                                                      \
+    /* By 0 the parts of a are divided by 0. */                                            \
+    static inline type cwj_divide_##type(type a, type b)                                   \
+    {                                                                                      \
+        part size = fabs##f(b.real);                                                       \
+        int wide = size >= fabs##f(b.imag), zero = b.real == 0 && b.imag == 0;             \
+        part large = wide ? b.real : b.imag, small = wide ? b.imag : b.real;               \
+        part ratio = small / (zero ? (part)1 : large), whole = large + small * ratio;      \
+        part scale = (part)1 / (zero ? size : whole);                                      \
+        part first = wide ? a.real : a.imag, second = wide ? a.imag : a.real;              \
+        part along = zero ? first : first + second * ratio, across = first * ratio;        \
+        part before = wide ? second : across, behind = wide ? across : second;             \
+        part beside = before - behind;                                                     \
+        return cwj_make_##type(along * scale, (zero ? second : beside) * scale);           \
+    }                                                                                      \
+    static inline type cwj_negative_##type(type a)                                         \
+    {                                                                                      \
+        return cwj_make_##type(-a.real, -a.imag);                                          \
+    }                                                                                      \
+    static inline type cwj_conjugate_##type(type a)                                        \
+    {                                                                                      \
+        return cwj_make_##type(a.real, -a.imag);                                           \
+    }                                                                                      \
+    static inline part cwj_arg_##type(type a)                                              \
+    {                                                                                      \
+        return atan2##f(a.imag, a.real);                                                   \
+    }                                                                                      \
+    static inline int cwj_equal_##type(type a, type b)                                     \
+    {                                                                                      \
+        return a.real == b.real && a.imag == b.imag;                                       \
+    }                                                                                      \
+    static inline int cwj_not_equal_##type(type a, type b)                                 \
+    {                                                                                      \
+        return a.real != b.real || a.imag != b.imag;                                       \
+    }                                                                                      \
+    CWJ_COMPLEX_ORDER(type, less, <)                                                       \
+    CWJ_COMPLEX_ORDER(type, less_equal, <=)                                                \
+    CWJ_COMPLEX_ORDER(type, greater, >)                                                    \
+    CWJ_COMPLEX_ORDER(type, greater_equal, >=)                                             \
+    static inline int cwj_isnan_##type(type a)                                             \
+    {                                                                                      \
+        return isnan(a.real) || isnan(a.imag);                                             \
+    }                                                                                      \
+    static inline int cwj_isinf_##type(type a)                                             \
+    {                                                                                      \
+        return fabs##f(a.real) == INFINITY || fabs##f(a.imag) == INFINITY;                 \
+    }                                                                                      \
+    static inline int cwj_isfinite_##type(type a)                                          \
+    {                                                                                      \
+        return fabs##f(a.real) < INFINITY && fabs##f(a.imag) < INFINITY;                   \
+    }                                                                                      \
+    static inline type cwj_proj_##type(type a)                                             \
+    {                                                                                      \
+        int infinite = cwj_isinf_##type(a);                                                \
+        part nothing = copysign##f(0, a.imag);                                             \
+        return cwj_make_##type(infinite ? INFINITY : a.real, infinite ? nothing : a.imag); \
+    }                                                                                      \
+    type cwj_libm_pow_##type(type, type) __asm__("cpow" #f);                               \
+    static inline type cwj_whole_power_##type(type a, int n)                               \
+    {                                                                                      \
+        if (n == 1)                                                                        \
+            return a;                                                                      \
+        if (n == 2)                                                                        \
+            return cwj_multiply_##type(a, a);                                              \
+        if (n == 3)                                                                        \
+            return cwj_multiply_##type(a, cwj_multiply_##type(a, a));                      \
+        type one = cwj_make_##type(1, 0), power = one;                                     \
+        for (int left = n < 0 ? -n : n; left; left >>= 1, a = cwj_multiply_##type(a, a))   \
+            if (left & 1)                                                                  \
+                power = cwj_multiply_##type(power, a);                                     \
+        return n < 0 ? cwj_divide_##type(one, power) : power;                              \
+    }                                                                                      \
+    static inline type cwj_power_##type(type a, type b)                                    \
+    {                                                                                      \
+        if (b.real == 0 && b.imag == 0)                                                    \
+            return cwj_make_##type(1, 0);                                                  \
+        if (a.real == 0 && a.imag == 0) {                                                  \
+            part result = b.real > 0 ? 0 : NAN;                                            \
+            return cwj_make_##type(result, result);                                        \
+        }                                                                                  \
+        if (b.imag == 0 && b.real > -100 && b.real < 100 && (int)b.real == b.real)         \
+            return cwj_whole_power_##type(a, (int)b.real);                                 \
+        return cwj_libm_pow_##type(a, b);                                                  \
+    }
 
+CWJ_COMPLEX_ARITHMETIC(npy_complex64, float, f)
+CWJ_COMPLEX_ARITHMETIC(npy_complex128, double, )
+
+/* Squares of a float are exact in a double, and neither overflow nor vanish. */
+static inline float cwj_absolute_npy_complex64(npy_complex64 a)
+{
+    double real = a.real, imag = a.imag;
+    float size = (float)sqrt(real * real + imag * imag);
+    return cwj_isinf_npy_complex64(a) ? INFINITY : size;
+}
+
+/* The root, corrected once by what its square is off, without cancellation. Source: C. F. Borges,
+ * An improved algorithm for hypot(a, b), ACM Transactions on Mathematical Software 47, 2021. */
+static inline double cwj_absolute_npy_complex128(npy_complex128 a)
+{
+    double real = fabs(a.real), imag = fabs(a.imag);
+    double large = real < imag ? imag : real, small = real < imag ? real : imag;
+    double unit = large > 0x1p500 ? 0x1p-600 : large < 0x1p-400 ? 0x1p600 : 1;
+    double back = large > 0x1p500 ? 0x1p600 : large < 0x1p-400 ? 0x1p-600 : 1;
+    double x = large * unit, y = small * unit;
+    double root = sqrt(x * x + y * y), over_y = root - y, over_x = root - x;
+    double both = x * (2 * over_y - x) + (over_y - 2 * (x - y)) * over_y;
+    double flat = 2 * over_x * (x - 2 * y) + ((4 * over_x - y) * y + over_x * over_x);
+    double off = root <= 2 * y ? both : flat;
+    double size = (root - off / (root == 0 ? 1 : 2 * root)) * back;
+    return cwj_isinf_npy_complex128(a) ? INFINITY : size;
+}
+
+#define CWJ_COMPLEX_FUNCTION(name)                                                 \
+    npy_complex128 cwj_##name##_npy_complex128(npy_complex128) __asm__("c" #name); \
+    npy_complex64 cwj_##name##_npy_complex64(npy_complex64) __asm__("c" #name "f");
+CWJ_COMPLEX_FUNCTION(exp)
+CWJ_COMPLEX_FUNCTION(log)
+CWJ_COMPLEX_FUNCTION(sqrt)
+CWJ_COMPLEX_FUNCTION(sin)
+CWJ_COMPLEX_FUNCTION(cos)
+CWJ_COMPLEX_FUNCTION(tan)
+CWJ_COMPLEX_FUNCTION(asin)
+CWJ_COMPLEX_FUNCTION(acos)
+CWJ_COMPLEX_FUNCTION(atan)
+CWJ_COMPLEX_FUNCTION(sinh)
+CWJ_COMPLEX_FUNCTION(cosh)
+CWJ_COMPLEX_FUNCTION(tanh)
+CWJ_COMPLEX_FUNCTION(asinh)
+CWJ_COMPLEX_FUNCTION(acosh)
+CWJ_COMPLEX_FUNCTION(atanh)
+
+#undef CWJ_COMPLEX_FUNCTION
 #undef CWJ_COMPLEX_ARITHMETIC
+#undef CWJ_COMPLEX_ORDER
 
 #endif

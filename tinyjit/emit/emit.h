@@ -164,6 +164,23 @@ int tj_named_dim(const tj_emitter *this, const char *name);
  * what the generated text itself is called in #line. */
 tj_status tj_emit_for_module(const tj_spec *spec, bool all_names, const char *file, tj_text *text);
 
+/* ---- emit_implied.c ---------------------------------------------------------------- */
+
+enum {
+    TJ_COMPLEX_HEADER,
+    TJ_HALF_HEADER,
+    TJ_IMPLIED_HEADERS /* how many there are */
+};
+
+/* Bit by bit: the function gets this header without asking. *failed: there is no memory. */
+int tj_implied_headers(const tj_spec *spec, bool *failed);
+/* Its name between < and >. */
+const char *tj_implied_header(int header);
+/* It has a function of that name. */
+bool tj_implied_header_has(int header, const char *name);
+/* Some operand has a type that the header is for. */
+bool tj_implied_header_fits(int header, const tj_spec *spec);
+
 /* ---- emit_tables.c ------------------------------------------------------------ */
 
 /* Appends the constant tables and the descriptor. */

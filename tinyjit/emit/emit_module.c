@@ -52,6 +52,7 @@ static const char redirect[] =
     "typedef struct { float real, imag; } cwj_complex64;\n"
     "typedef struct { double real, imag; } cwj_complex128;\n"
     "typedef struct { long double real, imag; } cwj_clongdouble;\n"
+    "typedef struct { npy_half bits; } cwj_half;\n"
     "#define npy_complex64 cwj_complex64\n"
     "#define npy_cfloat cwj_complex64\n"
     "#define npy_complex128 cwj_complex128\n"
@@ -217,6 +218,40 @@ static void emit_mathematics(const char *header, tj_text *text)
     tj_text_puts(text, "#endif\n\n");
 }
 
+/* Some function gets the header without asking. */
+static bool is_implied(int nspecs, const tj_spec *const *specs, int header, bool *failed)
+{
+    for (int i = 0; i < nspecs; i++)
+        if (tj_implied_headers(specs[i], failed) & 1 << header)
+            return true;
+    return false;
+}
+
+/* The module's header includes it. */
+static bool is_asked(int nspecs, const tj_spec *const *specs, int header)
+{
+    const char *text = nspecs > 0 ? specs[0]->header.text : NULL;
+    return text && strstr(text, tj_implied_header(header));
+}
+
+/* What the package's <complex.h> and <numpy/halffloat.h> know beyond the system's and NumPy's. In front
+ * of the module's header if that includes them, so that the system's <complex.h> finds none of our
+ * macros later; else behind it, for functions that get them without asking. */
+static void emit_number_helpers(int nspecs, const tj_spec *const *specs, bool in_front,
+                                tj_text *text)
+{
+    for (int k = 0; k < TJ_IMPLIED_HEADERS; k++) {
+        bool asked = is_asked(nspecs, specs, k);
+        if (in_front ? !asked : asked || !is_implied(nspecs, specs, k, &text->failed))
+            continue;
+        if (k == TJ_COMPLEX_HEADER)
+            tj_text_puts(text, "\n#define CWJ_NPY_TYPES_H\n#include <complex.h>\n#undef I\n"
+                               "#undef CMPLX\n#undef CMPLXF\n");
+        tj_text_puts(text, k == TJ_COMPLEX_HEADER ? tj_complex() : tj_half());
+        tj_text_puts(text, "\n");
+    }
+}
+
 tj_status tj_emit_module(const tj_environment *environment, const char *name, const char *doc,
                          const char *comment, const char *call_path, int nspecs,
                          const tj_spec *const *specs, const char *const *docs, tj_text *text)
@@ -227,11 +262,15 @@ tj_status tj_emit_module(const tj_environment *environment, const char *name, co
     emit_comment(comment, text);
     tj_text_puts(text, top);
     tj_text_puts(text, call_path);
+    if (is_asked(nspecs, specs, TJ_HALF_HEADER)) /* it means NumPy's own complex types */
+        tj_text_puts(text, "#include <numpy/halffloat.h>\n");
     tj_text_puts(text, redirect);
     if (!environment || !environment->own_mathematics)
         emit_mathematics(nspecs > 0 ? specs[0]->header.text : NULL, text);
+    emit_number_helpers(nspecs, specs, true, text);
     if (nspecs > 0)
         emit_header(&specs[0]->header, text);
+    emit_number_helpers(nspecs, specs, false, text);
     for (int i = 0; i < nspecs && status == TJ_OK && !file.failed; i++) {
         status = tj_emit_for_module(specs[i], has_include(&specs[i]->header), file.data, text);
         emit_wrapper(specs[i], text);

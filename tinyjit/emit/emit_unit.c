@@ -233,6 +233,14 @@ static void emit_header(tj_emitter *this)
     tj_text_puts(this->out, "\n");
 }
 
+static void emit_implied_headers(tj_emitter *this)
+{
+    int headers = tj_implied_headers(this->spec, &this->out->failed);
+    for (int header = 0; header < TJ_IMPLIED_HEADERS; header++)
+        if (headers & 1 << header)
+            tj_text_printf(this->out, "#include <%s>\n\n", tj_implied_header(header));
+}
+
 /* "cwj_loops__NAME", the loops of all type sets. */
 static void emit_loop_table(tj_emitter *this)
 {
@@ -258,6 +266,7 @@ static void emit_top(tj_emitter *this)
         tj_text_puts(this->out, "npy_intp cwj_checked_index(const cwj_call *cwj, int operand, int "
                                 "axis, const char *index);\n\n");
     emit_header(this);
+    emit_implied_headers(this);
 }
 
 /* A text that is compiled in memory: a unit, or in the form TJ_FAST the loops alone. */

@@ -29,6 +29,11 @@ static const struct {
     {"bool", "bool"},         {"npy_float64", "double"}, {"npy_double", "double"},
     {"npy_float32", "float"}, {"npy_float", "float"},    {"npy_longdouble", "long double"}};
 
+/* Structs of the size of a number, and what they are made of or stand for. */
+static const struct {
+    const char *name, *part;
+} structs[] = {{"npy_complex64", "float"}, {"npy_complex128", "double"}, {"cwj_half", "float"}};
+
 /* Functions of floating point numbers alone, and their kin that end with f. */
 static const char functions[] =
     "acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh copysign erf erfc exp exp2 "
@@ -62,6 +67,7 @@ typedef struct reader {
     const char *returns; /* what the function returns, ... */
     size_t returns_name, returns_end; /* ... its name and its last token */
     tj_map declared;     /* owned: "ctype__X" to the name of a type, V1_x of a graph */
+    tj_map parts;        /* owned: "ctype__X" of a struct to that of its parts */
     bool declares;       /* the piece is a declaration of a graph's variable */
     bool redefines;      /* one of the functions may be another here */
     bool failed;
@@ -175,9 +181,9 @@ static void note_members(reader *this, size_t i, const char *type, size_t name)
 
 /* ---- variables -------------------------------------------------------------------- */
 
-static void declare(reader *this, const char *name, size_t length, const char *type)
+static void declare(reader *this, tj_map *map, const char *name, size_t length, const char *type)
 {
-    tj_map_item *item = tj_map_add(&this->declared, name, length);
+    tj_map_item *item = tj_map_add(map, name, length);
     if (item)
         item->address = type;
     this->failed |= !item;
@@ -195,7 +201,7 @@ static void remember(reader *this, size_t token, const char *type, size_t depth,
     if (!this->declares || !type || depth)
         return;
     const tj_token *name = &this->tokens.items[token];
-    declare(this, name->text, name->length, type);
+    declare(this, &this->declared, name->text, name->length, type);
 }
 
 static void forget(reader *this)
@@ -301,6 +307,29 @@ static size_t behind_indices(const reader *this, size_t i, size_t *depth)
     return i;
 }
 
+/* "(float)" in front of i. */
+static bool is_cast(const reader *this, size_t i)
+{
+    return i > 2 && is(this, i - 1, ")") && mate(this, i - 1) < i - 2 &&
+           type_named(this->tokens.items[i - 2].text, this->tokens.items[i - 2].length);
+}
+
+/* "item__X().real = value"; "(float)item__X()", which libtcc takes for the bits of a struct. */
+static void look_for_parts(reader *this, size_t i)
+{
+    const tj_token *token = &this->tokens.items[i];
+    const tj_map_item *item =
+        tj_map_find(&this->parts, "ctype__", 7, token->text + 6, token->length - 6);
+    size_t behind = mate(this, i + 1) + 1;
+    if (!item || behind > this->tokens.count)
+        return;
+    bool member = is(this, behind, ".");
+    if (member && is_any(this, behind + 1, "real imag") && is(this, behind + 2, "="))
+        note(this, behind + 3, item->address, i);
+    else if (!member && is_cast(this, i))
+        note(this, i, item->address, i);
+}
+
 static void look_for_item(reader *this, size_t i)
 {
     const tj_token *token = &this->tokens.items[i];
@@ -308,6 +337,7 @@ static void look_for_item(reader *this, size_t i)
     size_t behind = mate(this, i + 1);
     if (type && behind < this->tokens.count && is(this, behind + 1, "="))
         note(this, behind + 2, type, i);
+    look_for_parts(this, i);
 }
 
 /* "name = value", "name[i] = value", "*name = value". */
@@ -456,9 +486,13 @@ static void take_definition(reader *this, const char *line, size_t length)
         return;
     const char *name = line + 8, *end = line + length;
     const char *blank = memchr(name, ' ', (size_t)(end - name));
-    if (blank)
-        declare(this, name, (size_t)(blank - name),
-                type_named(blank + 1, (size_t)(end - blank - 1)));
+    if (!blank)
+        return;
+    size_t size = (size_t)(end - blank - 1);
+    declare(this, &this->declared, name, (size_t)(blank - name), type_named(blank + 1, size));
+    for (size_t i = 0; i < sizeof structs / sizeof *structs; i++)
+        if (strlen(structs[i].name) == size && !memcmp(structs[i].name, blank + 1, size))
+            declare(this, &this->parts, name, (size_t)(blank - name), structs[i].part);
 }
 
 /* The #line directive says that generated text follows. */
@@ -490,6 +524,7 @@ bool tj_stores_find(tj_stores *stores, const char *text)
         read_piece(&this, piece, strlen(piece));
     tj_free(this.items);
     tj_map_clear(&this.declared);
+    tj_map_clear(&this.parts);
     return !this.failed;
 }
 

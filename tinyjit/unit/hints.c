@@ -61,6 +61,8 @@ static const char *const headers[][2] = {
     {"wchar.h", " wcslen wcscpy wcscmp mbstowcs "},
 };
 
+static const char must_include[] = "it is declared in <%s>: the text must include that";
+
 static bool hint_header(const tj_message *message, tj_text *hint)
 {
     char *name = name_behind(message->text, "implicit declaration of function '");
@@ -68,8 +70,10 @@ static bool hint_header(const tj_message *message, tj_text *hint)
     tj_text_printf(&word, " %s ", name ? name : "");
     for (size_t i = 0; name && !word.failed && i < sizeof headers / sizeof *headers; i++)
         if (!hint->length && strstr(headers[i][1], word.data))
-            tj_text_printf(hint, "it is declared in <%s>: the text must include that",
-                           headers[i][0]);
+            tj_text_printf(hint, must_include, headers[i][0]);
+    for (int i = 0; name && !hint->length && i < TJ_IMPLIED_HEADERS; i++)
+        if (tj_implied_header_has(i, name))
+            tj_text_printf(hint, must_include, tj_implied_header(i));
     tj_text_clear(&word);
     tj_free(name);
     return hint->length > 0;
@@ -239,6 +243,30 @@ static void hint_use(const tj_spec *spec, const tj_message *message, tj_text *hi
     }
 }
 
+/* Computing with complex numbers and float16, which are structs, as if C had operators for them. */
+static void hint_numbers(const tj_spec *spec, const tj_message *message, tj_text *hint)
+{
+    static const char *const about[] = {"invalid operand types",
+                                        "cannot convert",
+                                        "aggregate type",
+                                        "a struct stands",
+                                        "does not match any association",
+                                        "type mismatch in conditional"};
+    static const char *const ways[] = {
+        "complex numbers are structs here: cadd, csub, cmul, cdiv and the functions of <complex.h> "
+        "compute with them, .real and .imag are their parts",
+        "a float16 is a struct here: half_to_float(item__x()) is its value, and "
+        "float_to_half(value) "
+        "makes one"};
+    _Static_assert(sizeof ways / sizeof *ways == TJ_IMPLIED_HEADERS, "one for each");
+    bool is_about = false;
+    for (size_t i = 0; i < sizeof about / sizeof *about; i++)
+        is_about |= strstr(message->text, about[i]) != NULL;
+    for (int i = 0; i < TJ_IMPLIED_HEADERS && is_about; i++)
+        if (tj_implied_header_fits(i, spec))
+            tj_text_printf(hint, "%s%s", hint->length ? "; " : "", ways[i]);
+}
+
 static void hint_snippet(const tj_spec *spec, tj_message *message)
 {
     static const char *const macro = "macro 'item__";
@@ -253,6 +281,8 @@ static void hint_snippet(const tj_spec *spec, tj_message *message)
         hint_indices(find_operand(spec, used), &hint);
     else
         hint_use(spec, message, &hint);
+    if (!hint.length)
+        hint_numbers(spec, message, &hint);
     if (hint.length)
         tj_message_add_hint(message, &hint);
     tj_free(name);

@@ -265,14 +265,29 @@ static const char *const unsupported[] = {
     "__m256",     "__m256d",    "__m256i",     NULL,
 };
 
+static bool has_word(span line, const char *word)
+{
+    return find_token(line, (span){word, strlen(word)}).count > 0;
+}
+
+/* What stands for it here, or "". */
+static const char *instead_of(const char *word)
+{
+    return strstr(word, "omplex") ? ": complex numbers are npy_complex64 and npy_complex128, with "
+                                    "the functions of <complex.h>"
+           : !strcmp(word, "_Float16") ? ": float16 is cwj_half, with those of <numpy/halffloat.h>"
+                                       : "";
+}
+
 static void add_unsupported_hint(tj_message *message, span line)
 {
+    bool macro = has_word(line, "complex") && (has_word(line, "double") || has_word(line, "float"));
     for (size_t i = 0; unsupported[i]; i++) {
-        span word = {unsupported[i], strlen(unsupported[i])};
-        if (find_token(line, word).count == 0)
+        if (!has_word(line, unsupported[i]) && !(macro && !strcmp(unsupported[i], "_Complex")))
             continue;
         tj_text hint = {0};
-        tj_text_printf(&hint, "libtcc does not support %s", unsupported[i]);
+        tj_text_printf(&hint, "libtcc does not support %s%s", unsupported[i],
+                       instead_of(unsupported[i]));
         tj_message_add_hint(message, &hint);
         tj_text_clear(&hint);
         return;

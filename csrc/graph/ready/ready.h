@@ -1,7 +1,6 @@
 /* ready.h: the native half of the ready types and ops of graphs.
  *
  *     scalars.c      numbers: Python's to C's, as base/numbers.h says, and back
- *     half.c         float16
  *     arrays.c       arrays: what is accepted, what may be overwritten
  *     capsule.c      C pointers that results own
  *     elementwise.c  broadcasting
@@ -14,11 +13,6 @@
 #include "base/state.h"
 
 #include "../../../cwrapjit/include/cwj_arrays.h"
-
-float cwj_half_to_float(npy_half half);
-double cwj_half_to_double(npy_half half);
-npy_half cwj_float_to_half(float value);
-npy_half cwj_double_to_half(double value);
 
 /* PyCapsule_New() and PyCapsule_SetDestructor() as compiled code has them. */
 PyObject *cwj_capsule_new_plain(void *pointer, const char *name, PyCapsule_Destructor ender);

@@ -1,4 +1,4 @@
-/* numpy/halffloat.h: IEEE half precision, as NumPy stores float16. */
+/* numpy/halffloat.h: IEEE half precision, as NumPy stores float16, on the bits and on cwj_half. */
 #ifndef CWJ_NUMPY_HALFFLOAT_H
 #define CWJ_NUMPY_HALFFLOAT_H
 
@@ -6,9 +6,12 @@
 #include "npy_types.h"
 #endif
 
-float npy_half_to_float(npy_half);
-double npy_half_to_double(npy_half);
-npy_half npy_float_to_half(float), npy_double_to_half(double); /* to the nearest, ties to even */
+#include "../cwj_half.h"
+
+#define npy_half_to_float(half) cwj_half_bits_to_float(half)
+#define npy_half_to_double(half) ((double)cwj_half_bits_to_float(half))
+#define npy_float_to_half(value) cwj_float_to_half_bits(value)
+#define npy_double_to_half(value) cwj_double_to_half_bits(value)
 
 #define NPY_HALF_ZERO 0x0000u
 #define NPY_HALF_PZERO 0x0000u

@@ -27,6 +27,9 @@ typedef struct {
 typedef struct {
     long double real, imag;
 } npy_clongdouble;
+typedef struct {
+    npy_half bits;
+} cwj_half; /* C would compute with a npy_half as if its bits were a number */
 
 #define NPY_FALSE 0
 #define NPY_TRUE 1

@@ -1,0 +1,105 @@
+/* emit_implied.c: headers of the package that a function gets without asking.
+ *
+ * C has no operators for complex numbers and float16 here, so that functions with such operands compute by
+ * calls. Snippets that name one get the header, behind the function's own header. Who has a function or
+ * macro of that name, or files that may have one, keeps it.
+ */
+#include <string.h>
+
+#include "emit/emit.h"
+#include "read/tokens.h"
+
+static const struct {
+    const char *ctypes, *names, *include;
+} implied[] = {
+    {"npy_complex64 npy_complex128",
+     "CMPLX CMPLXF cadd caddf csub csubf cmul cmulf cscale cscalef cdiv cdivf cpow cpowf cneg "
+     "cnegf conj "
+     "conjf creal crealf cimag cimagf cabs cabsf carg cargf cproj cprojf ceq ceqf cne cnef clt "
+     "cltf cle "
+     "clef cgt cgtf cge cgef cisnan cisnanf cisinf cisinff cisfinite cisfinitef cexp cexpf clog "
+     "clogf csqrt "
+     "csqrtf csin csinf ccos ccosf ctan ctanf casin casinf cacos cacosf catan catanf csinh csinhf "
+     "ccosh "
+     "ccoshf ctanh ctanhf casinh casinhf cacosh cacoshf catanh catanhf",
+     "complex.h"},
+    {"cwj_half", "half_to_float half_to_double float_to_half double_to_half", "numpy/halffloat.h"},
+};
+_Static_assert(sizeof implied / sizeof *implied == TJ_IMPLIED_HEADERS, "one for each bit");
+
+static bool is_for(int header, const char *ctype)
+{
+    return ctype && tj_word_among(ctype, strlen(ctype), implied[header].ctypes);
+}
+
+bool tj_implied_header_fits(int header, const tj_spec *spec)
+{
+    for (int t = 0; t < spec->ntypesets; t++)
+        for (int k = 0; k < spec->noperands; k++)
+            if (is_for(header, spec->typesets[t].types[k].ctype))
+                return true;
+    return false;
+}
+
+/* What texts do with the names of a header. */
+typedef struct use {
+    const char *names;
+    bool calls, own, failed;
+} use;
+
+/* `double cabs(...)`, `#define cabs(...)` and `return cabs(...)` begin with a name. */
+static bool is_declared(const tj_tokens *tokens, size_t i)
+{
+    return i > 0 && tokens->items[i - 1].kind == TJ_TOKEN_NAME &&
+           !tj_token_among(tokens, i - 1, "return else do");
+}
+
+static void look(use *this, const tj_piece *piece, bool is_header)
+{
+    tj_tokens tokens = {0};
+    if (!piece->length || this->failed)
+        return;
+    this->failed = !tj_tokens_list(&tokens, piece->text, piece->length);
+    for (size_t i = 0; i < tokens.count && !this->failed; i++) {
+        bool named = tokens.items[i].kind == TJ_TOKEN_NAME && tj_token_in(&tokens, i + 1, "(") &&
+                     tj_token_among(&tokens, i, this->names);
+        bool files = is_header && tj_token_at(&tokens, i, "include") && i + 1 < tokens.count &&
+                     tokens.items[i + 1].kind == TJ_TOKEN_STRING;
+        this->own |= files || (named && (is_header || is_declared(&tokens, i)));
+        this->calls |= named;
+    }
+    tj_tokens_clear(&tokens);
+}
+
+static bool is_implied(const tj_spec *spec, int header, bool *failed)
+{
+    use this = {.names = implied[header].names};
+    if (!tj_implied_header_fits(header, spec))
+        return false;
+    look(&this, &spec->header, true);
+    look(&this, &spec->validate, false);
+    look(&this, &spec->cleanup, false);
+    for (int t = 0; t < spec->ntypesets; t++)
+        look(&this, &spec->typesets[t].body, false);
+    *failed |= this.failed;
+    return this.calls && !this.own;
+}
+
+int tj_implied_headers(const tj_spec *spec, bool *failed)
+{
+    int found = 0;
+    for (int header = 0; header < TJ_IMPLIED_HEADERS; header++)
+        if (is_implied(spec, header, failed))
+            found |= 1 << header;
+    return found;
+}
+
+const char *tj_implied_header(int header)
+{
+    return implied[header].include;
+}
+
+bool tj_implied_header_has(int header, const char *name)
+{
+    return tj_word_among(name, strlen(name), implied[header].names);
+}
