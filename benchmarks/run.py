@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 NAMES = (
     "throughput",
     "mathematics",
+    "complex",
     "vectorize",
     "windows",
     "elementwise",

@@ -17,8 +17,8 @@ import cwrapjit
 INCLUDE = pathlib.Path(cwrapjit.__file__).parent / "include"
 
 ISO = (
-    "assert complex ctype errno float inttypes limits math stdarg stdbool stddef stdint stdio stdlib string tgmath"
-    " time"
+    "assert complex ctype errno float inttypes limits math stdarg stdbool stddef stdint stdio stdlib string"
+    " tgmath time"
 ).split()
 PYTHON = [
     "Python.h",

@@ -138,30 +138,20 @@
 CWJ_COMPLEX_ARITHMETIC(npy_complex64, float, f)
 CWJ_COMPLEX_ARITHMETIC(npy_complex128, double, )
 
-/* Squares of a float are exact in a double, and neither overflow nor vanish. */
-static inline float cwj_absolute_npy_complex64(npy_complex64 a)
-{
-    double real = a.real, imag = a.imag;
-    float size = (float)sqrt(real * real + imag * imag);
-    return cwj_isinf_npy_complex64(a) ? INFINITY : size;
-}
-
-/* The root, corrected once by what its square is off, without cancellation. Source: C. F. Borges,
- * An improved algorithm for hypot(a, b), ACM Transactions on Mathematical Software 47, 2021. */
-static inline double cwj_absolute_npy_complex128(npy_complex128 a)
-{
-    double real = fabs(a.real), imag = fabs(a.imag);
-    double large = real < imag ? imag : real, small = real < imag ? real : imag;
-    double unit = large > 0x1p500 ? 0x1p-600 : large < 0x1p-400 ? 0x1p600 : 1;
-    double back = large > 0x1p500 ? 0x1p600 : large < 0x1p-400 ? 0x1p-600 : 1;
-    double x = large * unit, y = small * unit;
-    double root = sqrt(x * x + y * y), over_y = root - y, over_x = root - x;
-    double both = x * (2 * over_y - x) + (over_y - 2 * (x - y)) * over_y;
-    double flat = 2 * over_x * (x - 2 * y) + ((4 * over_x - y) * y + over_x * over_x);
-    double off = root <= 2 * y ? both : flat;
-    double size = (root - off / (root == 0 ? 1 : 2 * root)) * back;
-    return cwj_isinf_npy_complex128(a) ? INFINITY : size;
-}
+/* Within 1.2 units in the last place. Very large and very small numbers are brought nearer to 1 by powers of 2,
+ * so that their squares neither overflow nor vanish. */
+#define CWJ_COMPLEX_ABSOLUTE(type, part, f, most, least, up, down)                   \
+    static inline part cwj_absolute_##type(type a)                                   \
+    {                                                                                \
+        part real = fabs##f(a.real), imag = fabs##f(a.imag);                         \
+        part large = real < imag ? imag : real;                                      \
+        part unit = large > most ? down : large < least ? up : 1;                    \
+        part back = large > most ? up : large < least ? down : 1;                    \
+        part x = real * unit, y = imag * unit, size = sqrt##f(x * x + y * y) * back; \
+        return real == INFINITY || imag == INFINITY ? INFINITY : size;               \
+    }
+CWJ_COMPLEX_ABSOLUTE(npy_complex64, float, f, 0x1p60f, 0x1p-40f, 0x1p80f, 0x1p-80f)
+CWJ_COMPLEX_ABSOLUTE(npy_complex128, double, , 0x1p500, 0x1p-400, 0x1p600, 0x1p-600)
 
 #define CWJ_COMPLEX_FUNCTION(name)                                                 \
     npy_complex128 cwj_##name##_npy_complex128(npy_complex128) __asm__("c" #name); \
@@ -183,6 +173,7 @@ CWJ_COMPLEX_FUNCTION(acosh)
 CWJ_COMPLEX_FUNCTION(atanh)
 
 #undef CWJ_COMPLEX_FUNCTION
+#undef CWJ_COMPLEX_ABSOLUTE
 #undef CWJ_COMPLEX_ARITHMETIC
 #undef CWJ_COMPLEX_ORDER
 
