@@ -164,9 +164,7 @@ def embed_complex(root: Path | str, output: Path | str) -> None:
 
 def embed_half(root: Path | str, output: Path | str) -> None:
     """Write the C file that defines tj_half()."""
-    embed(
-        Path(root, "cwrapjit", "include", "cwj_half.h"), output, "tj_half", as_function=True, stripped=True
-    )
+    embed(Path(root, "cwrapjit", "include", "cwj_half.h"), output, "tj_half", as_function=True, stripped=True)
 
 
 def embed_call_path(root: Path | str, output: Path | str) -> list[str]:
