@@ -22,7 +22,7 @@ _UNSAFE = re.compile(r'[^ -~]|["\\*?]')
 _NUMBERS = {
     **{f"i{n}": f"npy_int{8 * n}" for n in (1, 2, 4, 8)},
     **{f"u{n}": f"npy_uint{8 * n}" for n in (1, 2, 4, 8)},
-    **{"b1": "_Bool", "f2": "npy_half", "f4": "npy_float32", "f8": "npy_float64"},
+    **{"b1": "_Bool", "f2": "cwj_half", "f4": "npy_float32", "f8": "npy_float64"},
     **{"c8": "npy_complex64", "c16": "npy_complex128", "m8": "npy_int64", "M8": "npy_int64"},
     f"f{np.dtype('g').itemsize}": "npy_longdouble",
     f"c{np.dtype('G').itemsize}": "npy_clongdouble",

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import cwrapjit
+import cwrapjit.graph as cg
 
 C8, C16 = np.complex64, np.complex128
 TYPES = pytest.mark.parametrize("dtype", [C8, C16])
@@ -466,3 +467,55 @@ def test_written_modules_have_them(header: str, tmp_path: pathlib.Path) -> None:
     equal(built.size(x), m.size(x))
     assert built.plain(1.0) == math.sin(1)
     assert not header or built.again(1 + 2j) == 2 + 4j
+
+
+# ---- other ways in ---------------------------------------------------------------------------------
+
+
+@pytest.mark.row("K11", "K16")
+def test_vectorize_by_type() -> None:
+    f = cwrapjit.vectorize("#include <complex.h>\nT f(T x, T y) { return cmul(cexp(x), y); }")
+    for dtype in (C8, C16):
+        x = np.array([0.5j, 1 - 1j], dtype)
+        got = f(x, dtype(2))
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, np.exp(x) * 2, rtol=1e-6)
+
+
+@pytest.mark.row("K11", "K14")
+def test_libraries_of_c_text() -> None:
+    text = "#include <complex.h>\nnpy_complex128 turned(npy_complex128 z) { return cmul(z, CMPLX(0, 1)); }"
+    lib = cwrapjit.library("l", source=text)
+    assert lib.turned(2 + 3j) == -3 + 2j
+
+
+@pytest.mark.row("K11", "K10")
+def test_fields_of_structured_dtypes() -> None:
+    dtype = np.dtype([("z", C16), ("w", C8), ("h", np.float16)])
+    text = """
+        item__y() = item__x();
+        item__y().z = cmul(item__x().z, CMPLX(0, 1));
+        item__y().w.real = cabs(item__x().w);
+        item__y().h = float_to_half(2 * half_to_float(item__x().h));
+        return true;"""
+    x = np.array([(1 + 2j, 3 + 4j, 1.5)], dtype)
+    for tier in ("off", "eager"):
+        f = cwrapjit.function("f", signature="x() -> y()", Ccode_slice_eval={dtype: text}, optimize=tier)
+        assert f(x).tolist() == [(-2 + 1j, 5 + 4j, 3.0)]
+    refuses(
+        cwrapjit.CompileError,
+        lambda: cwrapjit.function(
+            "f",
+            signature="x() -> y()",
+            Ccode_slice_eval={dtype: "item__y().h = item__x().h * 2; return true;"},
+        ),
+        "half_to_float",
+    )
+
+
+@pytest.mark.row("K11", "A42")
+def test_elementwise_ops_of_graphs() -> None:
+    z = np.array([0.5j, 1 - 1j])
+    op = cg.elementwise("z", "cexp(csqrt(z))", headers=["<complex.h>"])
+    x = cg.ndarray("complex128", 1)("z")
+    np.testing.assert_allclose(cwrapjit.link([x], op(x))(z), np.exp(np.sqrt(z)), rtol=1e-14)

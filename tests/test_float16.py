@@ -236,3 +236,11 @@ def test_written_modules_have_them(header: str, tmp_path: pathlib.Path) -> None:
     flags = ("-ffp-contract=off", "-Wall", "-Werror")
     built = build_extension(tmp_path, "written_half", source.getvalue(), *flags)
     np.testing.assert_array_equal(built.f(HALVES).view("u2"), m.f(HALVES).view("u2"))
+
+
+@pytest.mark.row("K11", "K16")
+def test_vectorize_by_type() -> None:
+    text = "#include <numpy/halffloat.h>\nT f(T x) { return float_to_half(2 * half_to_float(x)); }"
+    assert cwrapjit.vectorize(text, T="f2")(F2(1.5)) == 3 and cwrapjit.vectorize(text)(F2([1.5])) == [3]
+    plain = cwrapjit.vectorize("T f(T x) { return 2 * x; }")
+    refuses(cwrapjit.CompileError, lambda: plain(F2([1.5])), "half_to_float")

@@ -13,7 +13,7 @@ SPELLED = {
     "bool": "_Bool",
     "int8": "signed char", "int16": "short", "int32": "int", "int64": "long",
     "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long",
-    "float32": "float", "float64": "double", "longdouble": "long double",
+    "float16": "cwj_half", "float32": "float", "float64": "double", "longdouble": "long double",
     "complex64": "npy_complex64", "complex128": "npy_complex128",
 }  # fmt: skip
 
@@ -25,7 +25,8 @@ NUMPY = {
     "npy_intp": "int64", "npy_uintp": "uint64",
     "npy_float": "float32", "npy_double": "float64", "npy_longdouble": "longdouble",
     "npy_cfloat": "complex64", "npy_cdouble": "complex128",
-    **{f"npy_{name}": name for name in SPELLED if name not in ("bool", "longdouble")},
+    "cwj_half": "float16",
+    **{f"npy_{name}": name for name in SPELLED if name not in ("bool", "float16", "longdouble")},
 }  # fmt: skip
 
 

@@ -32,8 +32,18 @@ static bool is_for(int header, const char *ctype)
     return ctype && tj_word_among(ctype, strlen(ctype), implied[header].ctypes);
 }
 
+/* Fields of structured dtypes have one of the types. */
+static bool records_have(const tj_spec *spec, int header)
+{
+    return spec->records &&
+           (header == TJ_HALF_HEADER ? strstr(spec->records, "cwj_half") != NULL
+                                     : strstr(spec->records, "npy_complex") != NULL);
+}
+
 bool tj_implied_header_fits(int header, const tj_spec *spec)
 {
+    if (records_have(spec, header))
+        return true;
     for (int t = 0; t < spec->ntypesets; t++)
         for (int k = 0; k < spec->noperands; k++)
             if (is_for(header, spec->typesets[t].types[k].ctype))
