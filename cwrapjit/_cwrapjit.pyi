@@ -167,6 +167,7 @@ class module(ModuleType):
         cookie: _Cookie | None = None,
         identity: complex | np.number[Any] | np.bool_ | None = None,
         associative: bool | None = None,
+        c_function: str | None = None,
     ) -> Function: ...
     def write(self, file: _Writable | None = None) -> None: ...
     def register(self) -> None: ...
@@ -209,6 +210,7 @@ def function(
     cookie: _Cookie | None = None,
     identity: complex | np.number[Any] | np.bool_ | None = None,
     associative: bool | None = None,
+    c_function: str | None = None,
 ) -> Function: ...
 
 @final

@@ -14,6 +14,8 @@ import pytest
 from helpers import INNER, wrap, wrap_signature
 from library_tools import from_c
 
+import cwrapjit
+
 SIGNATURE = b"int (char **, npy_intp *, npy_intp *, void *)"
 LOOP = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -222,6 +224,69 @@ def test_several_type_sets_have_no_address():
     with pytest.raises(AttributeError, match="several type sets"):
         _ = f.address
     assert not hasattr(f, "capsule")
+
+
+# ---- a function of the header --------------------------------------------------------------------
+
+
+def capsule_name(f: Any) -> str:
+    name = ctypes.pythonapi.PyCapsule_GetName
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    return name(f.capsule).decode()
+
+
+@pytest.mark.row("K21")
+def test_a_function_of_the_header_stands_for_the_loop():
+    header = "static double two = 2;\ndouble twice(double x, int n) { return n * two * x; }"
+    text = "item__y() = twice(item__x(), 1); return true;"
+    declared = "double twice (double, int)"
+    f = wrap_signature("x() -> y()", text, header=header, c_function=declared)
+    assert capsule_name(f) == "double (double, int)"
+    call = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_int)(f.address)
+    assert call(1.5, 2) == 6 and f(1.5) == 3
+    gone, capsule = weakref.ref(f), f.capsule
+    del f
+    gc.collect()
+    assert gone() is not None and call(1.5, 2) == 6
+    del capsule
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.row("K21")
+def test_vectorize_gives_the_function_of_the_text():
+    f = cwrapjit.vectorize("double f(double x) { return 3 * x * x; }")
+    assert capsule_name(f) == "double (double)"
+    assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(f.address)(2.0) == 12
+    integrate = pytest.importorskip("scipy.integrate")
+    scipy = pytest.importorskip("scipy")
+    assert integrate.quad(scipy.LowLevelCallable(f.capsule), 0, 2)[0] == pytest.approx(8)
+
+
+def test_vectorize_of_one_T_spells_it():
+    f = cwrapjit.vectorize("T f(T x, OUT T *y) { *y = x; return 2 * x; }", T="f4")
+    assert capsule_name(f) == "float (float, float *)"
+    several = cwrapjit.vectorize("T f(T x) { return 2 * x; }", T=("f4", "f8"))
+    with pytest.raises(AttributeError, match="several type sets"):
+        _ = several.address
+
+
+@pytest.mark.parametrize(
+    "declared", ["", "f", "f(double)", "double f", "double f(int", "double 2f(int)", "x (*f)(int)"]
+)
+def test_what_is_no_declaration(declared: str):
+    with pytest.raises(ValueError, match=r"t\.f\(\): c_function .* is no declaration such as"):
+        square(c_function=declared)
+    with pytest.raises(TypeError, match="c_function"):
+        square(c_function=3)
+
+
+def test_a_function_that_is_not_there():
+    f = square(c_function="double nothing(double)")
+    with pytest.raises(AttributeError, match="no such function that is not static"):
+        _ = f.capsule
+    f = square(c_function="double g(double)", header="static double g(double x) { return x; }")
+    assert f(2.0) == 4 and not hasattr(f, "address")
 
 
 # ---- lifetime --------------------------------------------------------------------------------------

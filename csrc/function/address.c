@@ -7,6 +7,7 @@
 #include "function/address.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/config.h"
 #include "base/errors.h"
@@ -34,6 +35,74 @@ find_reason(const cwj_function_object *self)
     }
     return NULL;
 }
+
+/* ---- a function of the header ----------------------------------------------------- */
+
+static bool
+is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Where the name in a declaration begins, its length, and where what is in front of it ends; 0 where
+ * that is no declaration of a function. */
+static size_t
+find_name(const char *text, size_t *length, size_t *before)
+{
+    const char *open = strchr(text, '(');
+    size_t end = open == NULL ? 0 : (size_t)(open - text), whole = strlen(text);
+    while (end > 0 && text[end - 1] == ' ') {
+        end--;
+    }
+    size_t begin = end;
+    while (begin > 0 && is_word(text[begin - 1])) {
+        begin--;
+    }
+    *length = end - begin;
+    *before = begin;
+    while (*before > 0 && text[*before - 1] == ' ') {
+        *before -= 1;
+    }
+    bool named = *length > 0 && !(text[begin] >= '0' && text[begin] <= '9');
+    return named && *before > 0 && text[whole - 1] == ')' ? begin : 0;
+}
+
+int
+cwj_address_take(cwj_function_object *self, PyObject *given)
+{
+    tj_text name = {0};
+    size_t length, before;
+    if (given == NULL || given == Py_None) {
+        return 0;
+    }
+    if (!PyUnicode_Check(given)) {
+        return cwj_refuse_type(self->spec->who, "c_function", "a str such as 'double f(double)'",
+                               given);
+    }
+    const char *text = PyUnicode_AsUTF8(given);
+    if (text == NULL) {
+        return -1;
+    }
+    size_t begin = find_name(text, &length, &before);
+    if (begin == 0 || strlen(text) != (size_t)PyUnicode_GET_LENGTH(given)) {
+        return cwj_refuse(self->spec->who, PyExc_ValueError,
+                          "c_function %R is no declaration such as 'double f(double, int)'", given);
+    }
+    tj_text_add(&name, text + begin, length);
+    if (name.failed) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->address.address = tj_unit_symbol(self->code.unit, name.data);
+    tj_text_clear(&name);
+    PyObject *result = PyUnicode_FromStringAndSize(text, (Py_ssize_t)before);
+    self->address.signature =
+        result == NULL ? NULL : PyUnicode_FromFormat("%U %s", result, strchr(text, '('));
+    Py_XDECREF(result);
+    return self->address.signature == NULL ? -1 : 0;
+}
+
+/* ---- the loop ------------------------------------------------------------------------ */
 
 static bool
 emit_entry(const cwj_loop_entry *entry, tj_text *text)
@@ -80,7 +149,10 @@ compile_entry(cwj_function_object *self, cwj_address *made)
 static void *
 address_of(cwj_function_object *self)
 {
-    const char *reason = find_reason(self);
+    const char *reason = self->address.signature == NULL ? find_reason(self)
+                         : self->address.address == NULL
+                             ? "the header has no such function that is not static"
+                             : NULL;
     cwj_address made = {0};
     if (reason != NULL) {
         cwj_refuse(self->spec->who, PyExc_AttributeError, "there is no address: %s", reason);
@@ -97,7 +169,7 @@ address_of(cwj_function_object *self)
     if (self->address.address != NULL) {
         cwj_address_clear(&made); /* a warning's filter has asked, too */
     } else {
-        self->address = made;
+        self->address = made; /* there is no signature */
     }
     return self->address.address;
 }
@@ -120,8 +192,10 @@ PyObject *
 cwj_address_capsule(cwj_function_object *self)
 {
     void *address = address_of(self);
+    PyObject *signature = self->address.signature;
+    const char *name = signature == NULL ? CWJ_LOOP_SIGNATURE : PyUnicode_AsUTF8(signature);
     PyObject *capsule =
-        address == NULL ? NULL : PyCapsule_New(address, CWJ_LOOP_SIGNATURE, end_capsule);
+        address == NULL || name == NULL ? NULL : PyCapsule_New(address, name, end_capsule);
     if (capsule != NULL) {
         PyCapsule_SetContext(capsule, Py_NewRef((PyObject *)self)); /* never fails here */
     }
@@ -133,5 +207,6 @@ cwj_address_clear(cwj_address *address)
 {
     tj_unit_free(address->unit);
     PyMem_Free(address->entry);
+    Py_XDECREF(address->signature);
     *address = (cwj_address){0};
 }

@@ -247,6 +247,10 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     function = make_function(state, environment, &code, spec, dict, &options, &reduction);
     spec = NULL; /* taken over */
     dict = NULL;
+    if (function != NULL &&
+        cwj_address_take((cwj_function_object *)function, arguments.c_function) < 0) {
+        Py_CLEAR(function);
+    }
 done:
     cwj_spec_free(spec);
     Py_XDECREF(reduction.identity);
@@ -265,7 +269,7 @@ const char cwj_function_doc[] =
     "         args_shared=(), output_dims=None, windows=None, border=None, cval=None,\n"
     "         axes=None, window_steps=None, optimize=None, fastmath=None, debug=None,\n"
     "         threads=None, unordered=None, inplace=None, gil=None, cast=None, cookie=None,\n"
-    "         identity=None, associative=None)\n"
+    "         identity=None, associative=None, c_function=None)\n"
     "--\n\n"
     "Compile a broadcasting function that belongs to no module.\n\n"
     "Takes what module.function() takes, and what module() takes for the C side: header, sources,\n"

@@ -140,7 +140,7 @@ PyDoc_STRVAR(
     "         cval=None, axes=None, window_steps=None, optimize=None, fastmath=None,\n"
     "         debug=None, threads=None, unordered=None, inplace=None, gil=None, cast=None,\n"
     "         cookie=None,\n"
-    "         identity=None, associative=None)\n"
+    "         identity=None, associative=None, c_function=None)\n"
     "--\n\n"
     "Compile a broadcasting function and make it an attribute of the module.\n\n"
     "args_input, prototype_input and prototype_output (required) say which arguments there are "

@@ -29,7 +29,8 @@
     X(axes)               \
     X(window_steps)       \
     X(identity)           \
-    X(associative)
+    X(associative)        \
+    X(c_function)
 
 /* All of them, borrowed; NULL: not given. */
 typedef struct cwj_arguments {

@@ -221,6 +221,8 @@ class Definition:
         """A Function with a type set for each T."""
         options = {**self.defaults(), **self.options}
         options["define_macros"] = self._macros(types[0], options.get("define_macros"))
+        if len(types) == 1:
+            options.setdefault("c_function", self._c_function(types[0]))
         slices = {self.dtypes(T): self.slice(self._instance_name(k), T) for k, T in enumerate(types)}
         if len(slices) < len(types):
             raise ValueError(f"{self.who}: T has several types, but no parameter and no result is a T")
@@ -232,6 +234,16 @@ class Definition:
             header=self._header(types),
             **options,
         )
+
+    def _c_function(self, T: str | None) -> str:
+        """The function as it is declared, without names of parameters, as SciPy's capsules are called."""
+
+        def spelled(words: Sequence[str], stars: int) -> str:
+            shown = " ".join(numbers.SPELLED[T] if T is not None and word == "T" else word for word in words)
+            return f"{shown} {'*' * stars}".rstrip()
+
+        parts = [spelled(each.words, each.stars + (len(each.dims) > 0)) for each in self.found.parameters]
+        return f"{spelled(self.found.words, self.found.stars)} {self.found.name}({', '.join(parts)})"
 
     def _instance_name(self, k: int) -> str:
         return self.found.name if k == 0 else f"{self.found.name}__{k}"
