@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import INNER, wrap, wrap_signature
+from leaks import keeps_nothing
 from library_tools import from_c
 
 import cwrapjit
@@ -407,3 +408,38 @@ def test_scipy_takes_the_capsule_of_a_function():
     del f
     gc.collect()
     assert gone() is not None
+
+
+@pytest.mark.leak
+def test_addresses_and_capsules_keep_nothing():
+    f = square()
+    keeps_nothing(lambda: (f.address, f.capsule), 300, (f,))
+
+    def of_the_header() -> None:
+        text = "item__y() = g(item__x()); return true;"
+        header = "double g(double x) { return x; }"
+        made = wrap_signature("x() -> y()", text, header=header, c_function="double g(double)")
+        assert made.capsule is not None
+
+    keeps_nothing(lambda: square().capsule, 64)
+    keeps_nothing(of_the_header, 64)
+
+
+def test_no_memory_is_an_exception():
+    testcapi = pytest.importorskip("_testcapi")
+    failures = 0
+    for k in range(1, 400):
+        f = square()
+        testcapi.set_nomemory(k, k + 1)
+        try:
+            capsule = f.capsule
+        except MemoryError:
+            failures += 1
+        else:
+            if failures and k > 40:
+                break
+            del capsule
+        finally:
+            testcapi.remove_mem_hooks()
+        assert f.address
+    assert failures > 2

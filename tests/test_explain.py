@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import compiler, refuses, wrap, wrap_signature
+from leaks import keeps_nothing
 
 import cwrapjit
 
@@ -156,3 +157,9 @@ def test_a_compiler_that_says_anything(cc: Callable[[str], pathlib.Path], tmp_pa
     found = square().explain()
     assert "the loop over slices" in str(found)
     assert any(loop["file"] == "x" and not loop["vectorized"] for loop in found.loops)
+
+
+@pytest.mark.leak
+def test_it_keeps_nothing() -> None:
+    f = square()
+    keeps_nothing(f.explain, 2, (f,))
