@@ -149,7 +149,7 @@ def _definition(dtype: np.dtype[Any], members: list[_Member], name: str) -> tupl
         lines.append(f"unsigned char cwj_gap[{rest}];")
     asserts = [f"sizeof({name}) == {dtype.itemsize}"]
     asserts += [f"offsetof({name}, {member.name}) == {member.offset}" for member in members]
-    text = f"typedef {'union' if overlap else 'struct'} {packed}{{\n"
+    text = f"typedef {'union' if overlap else 'struct'} {packed}{name} {{\n"
     text += "".join(f"    {line}\n" for line in lines) + f"}} {name};\n"
     text += "".join(f'_Static_assert({each}, "laid out as in NumPy");\n' for each in asserts)
     return text, alignment if natural else 1

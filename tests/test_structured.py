@@ -375,6 +375,10 @@ def test_with_other_options(dtype, options):
 def test_inputs_are_const_and_inouts_are_not():
     with pytest.raises(cwrapjit.CompileError, match=r"const|read-only"):
         wrap(((),), (), {PACKED: "item__a().x = 1; return true;"})
+    with pytest.raises(cwrapjit.CompileError, match=r"field .*\bz\b|no member"):
+        wrap(((),), (), {PACKED: "item__output().z = 1; return true;"})
+    with pytest.raises(cwrapjit.CompileError, match="struct cwj_record_0__f"):
+        wrap(((),), (), {PACKED: "item__output() = 1.5; return true;"})
     f = wrap_signature("inout p(n) ->", {PACKED: "item__p(0).x = 5; item__p(0).k--; return true;"})
     p = particles(PACKED, 4)
     f(p)
