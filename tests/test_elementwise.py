@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import python
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+from leaks import keeps_nothing
 
 import cwrapjit
 from cwrapjit import CompileError, ElementwiseKernel
+from cwrapjit._cwrapjit import Adapted
 
 INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
 NUMBERS = ["?", *INTEGERS, "f4", "f8"]
@@ -625,3 +628,101 @@ def test_no_warnings_on_the_usual_way() -> None:
 
 def test_the_name_is_public() -> None:
     assert cwrapjit.ElementwiseKernel is ElementwiseKernel and "ElementwiseKernel" in dir(cwrapjit)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (2, (0, 5), (None, None), (-1,), (0,), 1, -1, True, 2),
+        (2, (0, -5), (None, None), (-1,), (0,), 1, -1, False, 1),
+        (2, (0, -2), (None, None), (-1,), (1,), 1, -1, False, 1),
+        (2, (0,), (None, None), (-1,), (0,), 1, -1, False, 1),
+        (2, (0, 1), (3, None), (-1,), (0,), 1, -1, False, 1),
+        (2, (0, -1), (None, None), (-1,), (0,), 1, -1, False, 1),
+        (2, (0, 1), (None, None), (-1,), (0,), 1, 2, False, 1),
+        (2, (0, 1), (None, None), (-1, -1), (0, 0), 2, -1, False, 2),
+        (2, (0, 1), (None, None), (-1, 0), (0, 0), 2, -1, True, 2),
+        (2, (0,) * 65, (None,) * 65, (-1,), (0,), 1, -1, True, 2),
+    ],
+)
+def test_calls_that_no_kernel_makes(arguments: tuple[Any, ...]) -> None:
+    """What is private refuses as well what would lead out of its memory."""
+    nargs, inputs, casts, outputs, shared, count, size, tuple_out, form = arguments
+    dtypes = (np.dtype("f8"),) * count
+    with pytest.raises((TypeError, ValueError), match=r"Adapted|at most 64"):
+        Adapted(max, "f()", nargs, inputs, casts, outputs, shared, dtypes, (0,), size, tuple_out, form)
+
+
+def test_a_call_by_hand_is_checked() -> None:
+    f = Adapted(
+        pow, "f()", 2, (0, 1), (np.dtype("i8"), None), (-1,), (0,), (np.dtype("f8"),), (), -1, False, 1
+    )
+    assert f(np.int8(3), 2) == 9 and f.target is pow
+    with pytest.raises(TypeError, match="wanted 2 arguments"):
+        f(np.int8(3))
+    with pytest.raises(TypeError, match="wanted a scalar of NumPy's, got int"):
+        f(3, 2)
+    with pytest.raises(TypeError):
+        pickle.dumps(f)
+
+
+def test_without_memory() -> None:
+    """Each allocation of a call, and of a definition, fails in turn."""
+    pytest.importorskip("_testcapi")
+    python(
+        """
+import _testcapi, numpy as np
+from cwrapjit import ElementwiseKernel as E
+x, z = np.arange(3.0), np.empty(3)
+reverse = E("T x, raw T y", "T z", "z = x + y[_ind.size() - i - 1]", "reverse", optimize="off")
+two = E("T x, T y", "T z, T w", "w = z = x - y", "two", optimize="off")
+shift = E("raw T x", "raw T y", "y[(i + 1) % _ind.size()] = x[i]", "shift", optimize="off")
+
+def call():
+    reverse(x, x); two(x, x, z, x.copy()); two(x, np.float32(3)); two(x, x, out=(z, x.copy()))
+    assert shift(x, size=3).tolist() == [2, 0, 1]
+
+def define():
+    E("T x, raw T y", "T z", "z = x + min(y[i], y[0])", "made", optimize="off")(x, x)
+
+for work, least in (call, 20), (define, 200):
+    work()
+    failed = fine = k = 0
+    while fine < 20:
+        k += 1
+        try:
+            _testcapi.set_nomemory(k, k + 1)
+            work()
+        except MemoryError:
+            failed += 1
+        else:
+            fine += 1
+        finally:
+            _testcapi.remove_mem_hooks()
+    assert failed > least, (work, failed)
+call()
+"""
+    )
+
+
+@pytest.mark.leak
+def test_nothing_is_kept() -> None:
+    x, z = np.arange(4.0), np.empty(4)
+
+    def calls() -> None:
+        REVERSE(x, x)
+        SHIFT(x, size=4)
+        DIFF(x, np.float32(2), z)
+        DIFF(x, x, out=(z,))
+        for bad in (lambda: DIFF(x, x, z[:2]), lambda: SHIFT(x, size=-1)):
+            with pytest.raises(ValueError, match="must"):
+                bad()
+
+    def define() -> None:
+        kernel = ElementwiseKernel("T x, raw T y", "T z", "z = x + y[i]", "kept", optimize="off")
+        kernel(x, x)
+        with pytest.raises(TypeError):
+            kernel(1, 2)
+
+    keeps_nothing(calls)
+    keeps_nothing(define, rounds=20)

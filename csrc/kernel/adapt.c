@@ -53,6 +53,7 @@ typedef struct {
     int spread[MOST_ARGUMENTS]; /* arguments that have a part in broadcasting */
     int size; /* source of size=, or -1 */
     int tuple_out; /* the function's outputs are a tuple */
+    int passes; /* its arguments are the function's, with out= behind them */
     returned form;
     PyArrayObject *index; /* owned: that of the call before, or NULL */
 } adapted_object;
@@ -291,6 +292,9 @@ adapted_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
         PyErr_Format(PyExc_TypeError, "%U: wanted %d arguments", self->name, self->nargs);
         return NULL;
     }
+    if (self->passes) {
+        return PyObject_Vectorcall(self->target, args, (size_t)self->ninputs, self->outword);
+    }
     if (self->size >= 0 && (size = read_size(self, args[self->size])) < 0) {
         return NULL;
     }
@@ -407,6 +411,31 @@ fill(adapted_object *self, int nargs, PyObject *inputs, PyObject *given, PyObjec
     return check_types(self) < 0 ? -1 : check_sources(self);
 }
 
+/* Nobody but a compiled function may get an operand that has no memory. */
+static int
+check_target(const adapted_object *self, const cwj_module_state *state)
+{
+    for (int k = 0; k < self->ninputs; k++) {
+        if (self->inputs[k] == INDEX && !Py_IS_TYPE(self->target, state->function_type)) {
+            return cwj_refuse_type("Adapted()", "target", "a Function", self->target);
+        }
+    }
+    return 0;
+}
+
+/* kernel(x, y, z), and nothing to be cast or made: z is the function's out=. */
+static int
+passes_all(const adapted_object *self)
+{
+    int fits = self->noutputs == 1 && !self->shared[0] && !self->tuple_out &&
+               self->form == RETURNS_ONE && self->given[0] == self->ninputs &&
+               self->nargs == self->ninputs + 1;
+    for (int k = 0; k < self->ninputs; k++) {
+        fits = fits && self->inputs[k] == k && PyTuple_GET_ITEM(self->casts, k) == Py_None;
+    }
+    return fits;
+}
+
 static PyObject *
 adapted_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -434,10 +463,12 @@ adapted_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->size = size < 0 ? -1 : size;
     self->tuple_out = tuple_out;
     self->form = form == RETURNS_NONE || form == RETURNS_ONE ? (returned)form : RETURNS_TUPLE;
-    if (self->outword == NULL || fill(self, nargs, inputs, given, shared, spread) < 0) {
+    if (self->outword == NULL || fill(self, nargs, inputs, given, shared, spread) < 0 ||
+        check_target(self, PyType_GetModuleState(type)) < 0) {
         Py_DECREF(self);
         return NULL;
     }
+    self->passes = passes_all(self);
     return (PyObject *)self;
 }
 

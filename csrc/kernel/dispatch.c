@@ -440,6 +440,18 @@ read_positions(PyObject *positions, uint32_t *bits)
     return tuple == NULL ? -1 : 0;
 }
 
+/* A subclass has the method. Returns -1 with an exception set. */
+static int
+has_resolve(PyObject *op)
+{
+    PyObject *method = PyObject_GetAttrString(op, "resolve");
+    if (method == NULL) {
+        return cwj_clear_expected(PyExc_AttributeError, NULL) ? 0 : -1;
+    }
+    Py_DECREF(method);
+    return 1;
+}
+
 static int
 dispatch_init(PyObject *op, PyObject *args, PyObject *kwargs)
 {
@@ -452,8 +464,9 @@ dispatch_init(PyObject *op, PyObject *args, PyObject *kwargs)
         (positions != NULL && read_positions(positions, &ranks) < 0)) {
         return -1;
     }
-    if (resolve == Py_None ? !PyObject_HasAttrString(op, "resolve") : !PyCallable_Check(resolve)) {
-        return cwj_refuse_type("Dispatch()", "resolve", "a callable", resolve);
+    int resolves = resolve == Py_None ? has_resolve(op) : PyCallable_Check(resolve);
+    if (resolves <= 0) {
+        return resolves < 0 ? -1 : cwj_refuse_type("Dispatch()", "resolve", "a callable", resolve);
     }
     drop_entries(self); /* a second __init__() */
     self->ranks = ranks;

@@ -20,41 +20,28 @@ _TOKEN = re.compile(
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _BLANK = re.compile(r"\s+\Z|//|/\*")
 
-# What float32 has functions of its own for.
-_BY_TYPE = frozenset(
+# What float32 has functions of its own for. Those of the second list are macros already, or take several
+# arguments: <tgmath.h> knows them, but takes half a millisecond.
+_PLAIN = frozenset(
     "acos asin atan acosh asinh atanh cos sin tan cosh sinh tanh exp exp2 expm1 log log10 log1p log2 logb "
-    "cbrt fabs sqrt erf erfc lgamma tgamma ceil floor nearbyint rint round trunc pow hypot atan2 fmod "
-    "remainder copysign nextafter fdim fmax fmin fma".split()
+    "cbrt fabs sqrt erf erfc lgamma tgamma".split()
 )
-_INTEGERS = {
-    "i": "int", "u": "unsigned int", "l": "long", "m": "unsigned long",
-    "q": "long long", "w": "unsigned long long",
-}  # fmt: skip
+_BY_TYPE = _PLAIN | set(
+    "ceil floor nearbyint rint round trunc pow hypot atan2 fmod remainder copysign nextafter fdim fmax fmin "
+    "fma".split()
+)
+_DEFINITION = r"#\s*define\s+%s\b|\b%s\s*\([^;{}]*\)\s*\{"  # of a name
 
-
-def _choice(name: str, argument: str, floats: str) -> str:
-    """A _Generic over arithmetic types."""
-    integers = ", ".join(f"{c_type}: cwj_{name}_{key}" for key, c_type in _INTEGERS.items())
-    return f"_Generic({argument}, float: {floats}f, double: {floats}, long double: {floats}l, {integers})"
-
-
-def _extreme(name: str, sign: str) -> str:
-    functions = "".join(
-        f"static inline {t} cwj_{name}_{key}({t} a, {t} b) {{ return b {sign} a ? b : a; }}\n"
-        for key, t in _INTEGERS.items()
-    )
-    return f"{functions}#define {name}(a, b) {_choice(name, '(a) + (b)', 'f' + name)}((a), (b))\n"
-
-
-def _absolute() -> str:
-    functions = "".join(
-        f"static inline {t} cwj_abs_{key}({t} a) {{ return {'a' if key in 'umw' else 'a < 0 ? -a : a'}; }}\n"
-        for key, t in _INTEGERS.items()
-    )
-    return f"{functions}#define abs(a) {_choice('abs', '(a) + 0', 'fabs')}(a)\n"
-
-
-_HELPERS = {"min": _extreme("min", "<"), "max": _extreme("max", ">"), "abs": _absolute()}
+# What C++ has for any type: the smaller, the larger (a number beside what is none), the absolute value. Calls
+# of fmin() and its like would take longer to compile.
+_EXTREME = """#define {name}(a, b) ({{ const __typeof__((a) + (b)) cwj_a = (a), cwj_b = (b); \\
+    (cwj_b {sign} cwj_a) | (cwj_a != cwj_a) ? cwj_b : cwj_a; }})
+"""
+_HELPERS = {
+    "min": _EXTREME.format(name="min", sign="<"),
+    "max": _EXTREME.format(name="max", sign=">"),
+    "abs": "#define abs(a) ({ const __typeof__((a) + 0) cwj_a = (a); cwj_a < 0 ? -cwj_a : cwj_a + 0; })\n",
+}
 
 
 class Raw(NamedTuple):
@@ -220,15 +207,17 @@ def raw_accessor(raw: Raw, checked: bool) -> str:
 
 def helpers(preamble: str, used: set[str], has_float: bool) -> tuple[str, str]:
     """What stands before and behind the preamble: functions that C has one of for each type."""
-    own = {
-        name for name in (*_HELPERS, *_BY_TYPE)
-        if re.search(rf"#\s*define\s+{name}\b|\b{name}\s*\([^;{{}}]*\)\s*\{{", preamble)
-    }  # fmt: skip
-    wanted = used - own
-    text = ""
-    if has_float and wanted & _BY_TYPE:
+    wanted = used & (_HELPERS.keys() | _BY_TYPE)
+    wanted -= {name for name in wanted & words(preamble) if re.search(_DEFINITION % (name, name), preamble)}
+    early = bool(wanted & words(preamble))
+    text = "#include <math.h>\n" if early and "include" in preamble else ""
+    typed = wanted & _BY_TYPE if has_float else frozenset()
+    if typed <= _PLAIN and "tgmath" not in preamble:
+        for name in sorted(typed):
+            text += (
+                f"#define {name}(x) _Generic((x), float: {name}f, long double: {name}l, default: {name})(x)\n"
+            )
+    else:
         text += "#include <tgmath.h>\n"
     text += "".join(helper for name, helper in _HELPERS.items() if name in wanted)
-    in_preamble = words(preamble)
-    early = bool(in_preamble & wanted & (_HELPERS.keys() | _BY_TYPE))
     return (text, "") if early else ("", text)
