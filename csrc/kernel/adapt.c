@@ -165,8 +165,11 @@ cast_scalar(PyObject *value, PyObject *cast)
                      Py_TYPE(value)->tp_name);
         return NULL;
     }
-    Py_INCREF(cast); /* stolen */
-    return PyArray_FromScalar(value, (PyArray_Descr *)cast);
+    _Alignas(16) char number[sizeof(npy_clongdouble)]; /* the widest */
+    if (PyArray_CastScalarToCtype(value, number, (PyArray_Descr *)cast) < 0) {
+        return NULL;
+    }
+    return PyArray_Scalar(number, (PyArray_Descr *)cast, NULL);
 }
 
 /* New outputs of `size` elements, for those that the function takes as arguments. */
@@ -344,6 +347,17 @@ read_numbers(PyObject *tuple, int *numbers, int least, int below)
     return (int)count;
 }
 
+/* A dtype of numbers or bools. */
+static int
+is_number(PyObject *object)
+{
+    if (!PyArray_DescrCheck(object)) {
+        return 0;
+    }
+    int type_num = ((PyArray_Descr *)object)->type_num;
+    return PyTypeNum_ISNUMBER(type_num) || PyTypeNum_ISBOOL(type_num);
+}
+
 /* Of each input a way to cast it, and of each output a dtype. */
 static int
 check_types(const adapted_object *self)
@@ -351,7 +365,7 @@ check_types(const adapted_object *self)
     for (int k = 0; k < self->ninputs; k++) {
         PyObject *cast = PyTuple_GET_ITEM(self->casts, k);
         if (cast != Py_None && cast != (PyObject *)&PyLong_Type &&
-            cast != (PyObject *)&PyBool_Type && !PyArray_DescrCheck(cast)) {
+            cast != (PyObject *)&PyBool_Type && !is_number(cast)) {
             return cwj_refuse_type("Adapted()", "an item of casts", "a dtype, bool, int or None",
                                    cast);
         }
