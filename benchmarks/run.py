@@ -21,6 +21,7 @@ NAMES = (
     "mathematics",
     "complex",
     "vectorize",
+    "reduction",
     "windows",
     "elementwise",
     "tiers",

@@ -50,6 +50,7 @@ from cwrapjit._cwrapjit import (
 
 if TYPE_CHECKING:
     from cwrapjit.kernels.elementwise import ElementwiseKernel as ElementwiseKernel
+    from cwrapjit.kernels.reduction import ReductionKernel as ReductionKernel
     from cwrapjit.kernels.vectorize import vectorize as vectorize
     from cwrapjit.library.face import Library as library
 
@@ -60,6 +61,7 @@ __all__ = [
     "ElementwiseKernel",
     "Fault",
     "Function",
+    "ReductionKernel",
     "__version__",
     "config",
     "function",
@@ -72,7 +74,7 @@ __all__ = [
 
 
 # What is in cwrapjit.kernels, and in which of its files.
-_KERNELS = {"ElementwiseKernel": "elementwise", "vectorize": "vectorize"}
+_KERNELS = {"ElementwiseKernel": "elementwise", "ReductionKernel": "reduction", "vectorize": "vectorize"}
 
 if not TYPE_CHECKING:  # to a type checker, any name would be there
 

@@ -1,0 +1,468 @@
+"""How a reduction runs: which functions, on which views of its arrays.
+
+What decides the order of operations looks at the shape alone (`_row`): the reduced axes, taken from the last
+one until they have 256 items, make up rows; rows longer than 16384 items are cut. Each piece is reduced by
+the tree of tree.py; if there are several, their results, in C order, are the items of another such reduction.
+All else here looks at strides, too, and decides nothing but the form of the loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from cwrapjit.kernels import tree
+
+_SHORT_ROW = 256
+_BLOCK = 512  # outputs side by side in one slice, so that there are slices to be shared
+_LONG = 8  # items in one line within a row of several axes, which are then read one after the other
+
+
+class Task:
+    """The geometry of a call. Reduced axes of one item are left out of `shape`, which numbers axes."""
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        axes: tuple[int, ...],
+        keepdims: bool,
+        scalars: tuple[bool, ...],
+        values: Sequence[np.ndarray],
+    ) -> None:
+        self.given_shape, self.scalars = shape, scalars
+        kept = [axis for axis in range(len(shape)) if axis not in axes]
+        self.out_shape = tuple(shape[axis] for axis in kept)
+        self.result_shape = self.out_shape
+        if keepdims:
+            self.result_shape = tuple(1 if axis in axes else length for axis, length in enumerate(shape))
+        self.nout_items, self.nred_items = prod(self.out_shape), prod(shape[axis] for axis in axes)
+        left = [axis for axis in range(len(shape)) if axis not in axes or shape[axis] != 1]
+        self.shape = tuple(shape[axis] for axis in left)
+        self.kept = [k for k, axis in enumerate(left) if axis not in axes]
+        self.reduced = [k for k, axis in enumerate(left) if axis in axes]
+        self.strides: list[list[int]] = []  # of the inputs that are arrays
+        for scalar, value in zip(scalars, values, strict=True):
+            if not scalar:
+                strides = _broadcast_strides(value, shape)
+                self.strides.append([strides[axis] for axis in left])
+        self.broadcast = any(
+            not scalar and value.shape != shape for scalar, value in zip(scalars, values, strict=True)
+        )
+
+    def aligned(self, inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """The inputs, broadcast to `shape` unless they are scalars."""
+        if self.broadcast:
+            shape = self.given_shape
+            pairs = zip(inputs, self.scalars, strict=True)
+            inputs = [each if scalar else np.broadcast_to(each, shape) for each, scalar in pairs]
+        if self.given_shape != self.shape:
+            pairs = zip(inputs, self.scalars, strict=True)
+            inputs = [each if scalar else each.reshape(self.shape) for each, scalar in pairs]
+        return inputs
+
+
+def _broadcast_strides(value: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
+    missing = len(shape) - value.ndim
+    own = (0 if length == 1 else stride for length, stride in zip(value.shape, value.strides, strict=True))
+    return (0,) * missing + tuple(own)
+
+
+def _row(lengths: Sequence[int]) -> tuple[int, int, int]:
+    """The rule: the axis with which rows begin, the items behind a step of it, how far it goes in a piece."""
+    axis, inner, items = len(lengths), 1, 1
+    while axis and (items < _SHORT_ROW):
+        axis -= 1
+        inner, items = items, items * lengths[axis]
+    return axis, inner, max(1, tree.ROW // inner)
+
+
+class _View:
+    """Part of an array, its axes in another order, joined and split: never a copy."""
+
+    __slots__ = ("_cut", "_order", "_reorder", "_shape")
+
+    def __init__(
+        self, ndim: int, cut: Any, order: Sequence[int], shape: Sequence[int], reorder: Sequence[int]
+    ):
+        self._cut = cut
+        self._order = None if list(order) == list(range(ndim)) else tuple(order)
+        self._shape = tuple(shape)
+        self._reorder = None if list(reorder) == list(range(len(shape))) else tuple(reorder)
+
+    def __call__(self, array: np.ndarray) -> np.ndarray:
+        if self._cut is not None:
+            array = array[self._cut]
+        if self._order is not None:
+            array = array.transpose(self._order)
+        if array.shape != self._shape:
+            array = array.reshape(self._shape)
+        if self._reorder is not None:
+            array = array.transpose(self._reorder)
+        return array
+
+    def is_whole(self, shape: tuple[int, ...]) -> bool:
+        return self._cut is None and self._order is None and self._reorder is None and self._shape == shape
+
+
+class _Layout:
+    """New arrays of a shape whose axes lie as those of the inputs do."""
+
+    def __init__(self, shape: Sequence[int], distances: Sequence[int]) -> None:
+        order = sorted(range(len(shape)), key=lambda axis: -distances[axis])
+        self._order, self._lengths = order, tuple(shape[axis] for axis in order)
+        self._back = None if order == list(range(len(shape))) else np.argsort(order).tolist()
+
+    def strides(self, size: int) -> list[int]:
+        steps = _c_strides(self._lengths, size)
+        return steps if self._back is None else [steps[k] for k in self._back]
+
+    def numbered(self, dtype: Any, out_shape: tuple[int, ...]) -> np.ndarray:
+        """A new array as the next level sees it."""
+        return self.new(dtype).reshape(-1, *out_shape)
+
+    def new(self, dtype: Any) -> np.ndarray:
+        array = np.empty(self._lengths, dtype)
+        return array if self._back is None else array.transpose(self._back)
+
+
+class _Stage:
+    """One level of the tree: items by position, in; results, or partial results, out.
+
+    Axes are numbered as in `shape`. `strides` and `sizes` belong to the inputs that are arrays, `results` are
+    the strides of the outputs, by axis of `shape`; `numbered` texts go by item and not by memory.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        strides: Sequence[Sequence[int]],
+        sizes: Sequence[int],
+        reduced: Sequence[int],
+        width: int,
+        numbered: bool,
+    ) -> None:
+        self.shape, self.strides, self.sizes, self.numbered, self.width = (
+            shape,
+            strides,
+            sizes,
+            numbered,
+            width,
+        )
+        first, self.inner, self.step = _row([shape[axis] for axis in reduced])
+        self.row, self.outer = list(reduced[first:]), list(reduced[:first])
+        self.kept = [axis for axis in range(len(shape)) if axis not in reduced]
+        length = shape[self.row[0]] if self.row else 1
+        self.pieces = -(-length // self.step) if self.row else 1
+        self.parts = prod(shape[axis] for axis in self.outer) * self.pieces
+
+    @property
+    def part_layout(self) -> _Layout:
+        """How partial results lie: outer axes, pieces, kept axes."""
+        axes = [*self.outer, *self.row[:1], *self.kept]
+        lengths = [self.shape[axis] for axis in axes]
+        distances = [self.distance(axis) for axis in axes]
+        if self.row:
+            at = len(self.outer)
+            lengths[at], distances[at] = self.pieces, distances[at] * self.step
+        return _Layout(lengths, distances)
+
+    def boxes(self) -> list[tuple[int, int, int, int]]:
+        """What is done at once: which part of the row's first axis, how many pieces of which length."""
+        if not self.row:
+            return [(0, 1, 1, 1)]
+        length = self.shape[self.row[0]]
+        whole = length // self.step
+        if self.pieces == 1:
+            return [(0, length, 1, length)]
+        boxes = [(0, whole * self.step, whole, self.step)]
+        return boxes + (
+            [(whole * self.step, length, 1, length - whole * self.step)] if whole < self.pieces else []
+        )
+
+    def joined_row(self, first_length: int) -> list[int]:
+        """Lengths of the row's axes, where those that lie in one line in all inputs are one."""
+        lengths: list[int] = []
+        ends: list[list[int]] = []  # the strides of each joined axis
+        for k, axis in enumerate(self.row):
+            length = first_length if k == 0 else self.shape[axis]
+            if length == 1 and len(self.row) > 1:
+                continue
+            steps = [strides[axis] for strides in self.strides]
+            if lengths and all(end == step * length for end, step in zip(ends[-1], steps, strict=True)):
+                lengths[-1] *= length
+                ends[-1] = steps
+            else:
+                lengths.append(length)
+                ends.append(steps)
+        self.row_steps = ends[-1] if ends else [0] * len(self.strides)
+        self.row_strides = ends or [[0] * len(self.strides)]
+        return lengths or [1]
+
+    def places(self, lengths: Sequence[int]) -> list[np.ndarray]:
+        """Where each item of a row of several axes lies, in bytes, for each input."""
+        tables = []
+        for k in range(len(self.strides)):
+            table = np.zeros(1, np.int64)
+            for length, strides in zip(lengths, self.row_strides, strict=True):
+                table = (table[:, None] + np.arange(length) * strides[k]).ravel()
+            tables.append(table)
+        return tables
+
+    def distance(self, axis: int) -> int:
+        return sum(abs(strides[axis]) for strides in self.strides)
+
+    def side(self, results: Sequence[Sequence[int]], row: list[int]) -> list[int]:
+        """Axes whose outputs are worked on side by side, as one: outer to inner."""
+        others = [axis for axis in (*self.outer, *self.kept) if self.shape[axis] > 1]
+        if not others:
+            return []
+        best = min(others, key=self.distance)
+        steps = [(sum(map(abs, steps)), length) for steps, length in zip(self.row_strides, row, strict=True)]
+        closest, length = min(steps)
+        if closest <= self.distance(best) and (len(row) == 1 or length >= _LONG):
+            return []
+        return self._run(best, others, results)
+
+    def _run(self, best: int, others: Sequence[int], results: Sequence[Sequence[int]]) -> list[int]:
+        """The axes that lie in one line with this one, in all arrays."""
+        run, all_strides = [best], [*self.strides, *results]
+        while True:
+            following = [
+                axis
+                for axis in others
+                if axis not in run and all(s[axis] == s[run[-1]] * self.shape[run[-1]] for s in all_strides)
+            ]
+            if not following:
+                return run[::-1]
+            run.append(following[0])
+
+    def form(self, row: Sequence[int], run: Sequence[int]) -> str:
+        if not run:
+            return "one"
+        unit = all(strides[run[-1]] == size for strides, size in zip(self.strides, self.sizes, strict=True))
+        if self.numbered or not unit:
+            return "any"
+        length = prod(self.shape[axis] for axis in run)
+        dense = all(step == length * size for step, size in zip(self.row_steps, self.sizes, strict=True))
+        flat = dense and len(row) == 1 and length <= tree.width(self.width, "flat")
+        return "flat" if flat else "rows"
+
+    def views(
+        self, box: tuple[int, int, int, int], row: list[int], run: list[int], form: str, of_bytes: bool
+    ) -> tuple[_View, _View, _View]:
+        """Of the inputs; of the outputs, which have the kept axes, partial ones outer axes and pieces before;
+        of tables, which have the outputs' axes."""
+        begin, end, pieces, _ = box
+        ndim, partial = len(self.shape), self.parts > 1
+        outer = self.outer if partial else []
+        slices = [axis for axis in (*outer, *self.kept) if axis not in run]
+        lengths = [self.shape[axis] for axis in slices]
+        side = _split(prod(self.shape[axis] for axis in run)) if form != "one" else []
+        trail = [ndim] if of_bytes else []  # an axis of bytes, behind
+        sizes = [self.width] if trail else []
+        cut = None
+        if self.row and (begin, end) != (0, self.shape[self.row[0]]):
+            cut = tuple(slice(begin, end) if axis == self.row[0] else slice(None) for axis in range(ndim))
+        number = [pieces] if partial else []
+        n, p, r, s = len(slices), len(number), len(row), len(side)
+        reading = _View(
+            ndim + len(trail),
+            cut,
+            [*slices, *self.row, *run, *trail],
+            [*lengths, *number, *row, *side, *sizes],
+            [*range(n + p), *range(n + p + r, n + p + r + s - 1), *range(n + p, n + p + r),
+             *([n + p + r + s - 1] if s else []), *range(n + p + r + s, n + p + r + s + len(sizes))],
+        )  # fmt: skip
+        # Outputs: outer axes, pieces, kept ones.
+        if partial:
+            at = {axis: k for k, axis in enumerate(self.outer)}
+            at |= {axis: len(self.outer) + 1 + k for k, axis in enumerate(self.kept)}
+            piece = [len(self.outer)]
+            first = begin // self.step
+            pick = None
+            if pieces != self.pieces:
+                pick = (*[slice(None)] * len(self.outer), slice(first, first + pieces))
+        else:
+            at, piece, pick = {axis: k for k, axis in enumerate(self.kept)}, [], None
+        wide = len(at) + len(piece)
+        order = [*(at[axis] for axis in slices), *piece, *(at[axis] for axis in run)]
+        shape = [*lengths, *number, *side]
+        table = _View(wide, pick, order, shape, range(len(shape)))
+        if not partial:
+            return reading, table, table
+        shape.append(self.width)
+        return reading, _View(wide + 1, pick, [*order, wide], shape, range(len(shape))), table
+
+
+def _split(length: int) -> list[int]:
+    """Outputs side by side, in blocks if a length for them divides the whole."""
+    if length > _BLOCK:
+        for block in range(_BLOCK, _BLOCK // 8, -1):
+            if length % block == 0:
+                return [length // block, block]
+    return [length]
+
+
+def _c_strides(shape: Sequence[int], size: int) -> list[int]:
+    strides, step = [], size
+    for length in reversed(shape):
+        strides.append(step)
+        step *= length
+    return strides[::-1]
+
+
+class _Step:
+    """A function, and the views that it gets."""
+
+    __slots__ = ("_function", "_reading", "_scalars", "_tables", "_writing")
+
+    def __init__(
+        self,
+        function: Any,
+        views: tuple[_View, _View],
+        scalars: tuple[bool, ...],
+        tables: Sequence[np.ndarray],
+    ) -> None:
+        self._function, self._scalars, self._tables = function, scalars, tuple(tables)
+        self._reading, self._writing = views
+
+    def __call__(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        pairs = zip(inputs, self._scalars, strict=True)
+        sources = [each if scalar else self._reading(each) for each, scalar in pairs]
+        targets = [self._writing(each) for each in outputs]
+        self._function(*sources, *self._tables, out=targets[0] if len(targets) == 1 else tuple(targets))
+
+    def alone(self, out_shape: tuple[int, ...]) -> Callable[[np.ndarray], Any] | None:
+        """How a call with one array is done at once: the function makes the new outputs as they must be."""
+        if self._tables or self._scalars != (False,) or not self._writing.is_whole(out_shape):
+            return None
+        function, reading = self._function, self._reading
+        return lambda array: function(reading(array))
+
+
+class _Level:
+    """Steps that read the same arrays, and how what they make for the next level lies."""
+
+    def __init__(self, steps: list[_Step], layout: _Layout) -> None:
+        self.steps, self.layout = steps, layout
+
+
+def _level(
+    family: Any, task: Task, stage: _Stage, results: Sequence[Sequence[int]], scalars: tuple[bool, ...] | None
+) -> _Level:
+    texts, partial = family.texts, stage.parts > 1
+    steps: list[_Step] = []
+    for box in stage.boxes():
+        row = stage.joined_row(box[3])
+        run = stage.side(results, row)
+        form = stage.form(row, run)
+        reading, writing, table = stage.views(box, row, run, form, scalars is None)
+        function = family.function(form, len(row), scalars, partial, bool(steps))
+        tables = stage.places(row) if len(row) > 1 else []
+        tables += [] if scalars is None else _tables(texts, stage, task, table)
+        if texts.sized and not (scalars is None and partial):
+            tables.append(np.array([task.nred_items * task.nout_items, task.nout_items]))
+        steps.append(_Step(function, (reading, writing), scalars or (False,), tables))
+    return _Level(steps, stage.part_layout)
+
+
+def _levels(family: Any, task: Task, out_strides: Sequence[Sequence[int]]) -> list[_Level]:
+    levels: list[_Level] = []
+    scalars: tuple[bool, ...] | None = task.scalars
+    pairs = zip(family.dtypes_in, task.scalars, strict=True)
+    sizes = [dtype.itemsize for dtype, scalar in pairs if not scalar]
+    stage = _Stage(task.shape, task.strides, sizes, task.reduced, family.size, family.texts.numbered)
+    while stage.parts > 1:
+        steps = stage.part_layout.strides(family.size)
+        del steps[len(stage.outer)]  # from piece to piece
+        results = [_at([*stage.outer, *stage.kept], steps, len(stage.shape))]
+        levels.append(_level(family, task, stage, results, scalars))
+        made = stage.part_layout.numbered(family.unit, task.out_shape)
+        scalars = None
+        stage = _Stage(made.shape, [made.strides], [family.size], [0], family.size, False)
+    results = [_at(stage.kept, each, len(stage.shape)) for each in out_strides]
+    return [*levels, _level(family, task, stage, results, scalars)]
+
+
+def _at(axes: Sequence[int], values: Sequence[int], ndim: int) -> list[int]:
+    """Values by axis, 0 where there is none."""
+    made = [0] * ndim
+    for axis, value in zip(axes, values, strict=True):
+        made[axis] = value
+    return made
+
+
+def _tables(texts: Any, stage: _Stage, task: Task, view: _View) -> list[np.ndarray]:
+    """Numbers of the first items, and of the outputs, as the views of the outputs lie."""
+    if not texts.numbered:
+        return []
+    outer, kept = ([stage.shape[axis] for axis in axes] for axes in (stage.outer, stage.kept))
+    pieces = [stage.pieces] if stage.parts > 1 else []
+    whole = (*(outer if pieces else ()), *pieces, *kept)
+    first = np.zeros((), np.int64)
+    if pieces:
+        items = prod(stage.shape[axis] for axis in stage.row)
+        starts = np.arange(prod(outer))[:, None] * items + np.arange(stage.pieces) * (
+            stage.step * stage.inner
+        )
+        first = starts.reshape(*outer, stage.pieces, *(1 for _ in kept))
+    tables = [first]
+    if texts.placed:
+        tables.append(np.arange(task.nout_items).reshape(kept))
+    return [view(np.broadcast_to(each, whole)) for each in tables]
+
+
+def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., Any]:
+    """What runs calls of this geometry: run(*inputs, outs=[...]), new outputs if none are given."""
+    if not task.nred_items:
+        return _over_nothing(family, task)
+    out_shape, dtypes = task.out_shape, family.dtypes_out
+    first = [sum(abs(strides[axis]) for strides in task.strides) for axis in task.kept]
+    layout = _Layout(out_shape, first)
+    strides = [each.reshape(out_shape).strides for each in outs]
+    levels = _levels(family, task, strides or [layout.strides(dtype.itemsize) for dtype in dtypes])
+    last = levels[-1].steps[0]
+    if len(levels) == 1 and not outs and task.result_shape == out_shape and task.shape == task.given_shape:
+        alone = last.alone(out_shape)
+        if alone:
+            return alone
+
+    def run(*inputs: np.ndarray, outs: Sequence[np.ndarray] = ()) -> Any:
+        sources = task.aligned(inputs)
+        for level in levels[:-1]:
+            partial = level.layout.new(family.unit)
+            for step in level.steps:
+                step(sources, [partial[..., None].view(np.uint8)])
+            sources = [partial.reshape(-1, *out_shape)[..., None].view(np.uint8)]
+        results = [each.reshape(out_shape) for each in outs] or [layout.new(each) for each in dtypes]
+        last(sources, results)
+        return _returned(results, outs, task)
+
+    return run
+
+
+def _over_nothing(family: Any, task: Task) -> Callable[..., Any]:
+    function = family.empty()
+    sizes = [np.array([0, task.nout_items])] if family.texts.sized else []
+
+    def run(*inputs: np.ndarray, outs: Sequence[np.ndarray] = ()) -> Any:
+        results = [each.reshape(task.out_shape) for each in outs]
+        results = results or [np.empty(task.out_shape, dtype) for dtype in family.dtypes_out]
+        function(*sizes, out=results[0] if len(results) == 1 else tuple(results))
+        return _returned(results, outs, task)
+
+    return run
+
+
+def _returned(results: Sequence[np.ndarray], outs: Sequence[np.ndarray], task: Task) -> Any:
+    """The arrays that were given, or new ones in the shape that was asked for; numbers where that is ()."""
+    if outs:
+        results = outs
+    elif not task.result_shape:
+        results = [each[()] for each in results]
+    elif task.result_shape != task.out_shape:
+        results = [each.reshape(task.result_shape) for each in results]
+    return results[0] if len(results) == 1 else tuple(results)

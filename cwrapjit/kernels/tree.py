@@ -1,0 +1,200 @@
+"""The C text of a reduction: one fixed tree over numbered items, in forms for layouts that they may have.
+
+A row of n items is cut into leaves of 128. In a leaf, item k belongs to lane k % 16: each lane adds up its
+items in order, and the lanes are folded, the second half onto the first, until one is left. What is left of a
+row at its end, if it has less than 16 items, is one lane. Leaves are combined as a binary counter counts, so
+that operations join results of about the same number of items. All forms below do these operations for each
+output, in no other order: results have the same bits whatever the layout, the tier and the number of threads.
+
+"one" makes one output from the items of an axis, the others several that lie side by side: "flat" where
+memory has no gaps, "rows" where that holds for each row of items, "any" whatever the strides. Where several
+axes make one row, a table has the place of each item ("tabled").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+LANES, LEAF, LEVELS = 16, 128, 8
+ROW = LEAF << (LEVELS - 1)  # what one call of a function takes at the most
+_BYTES = {"flat": 512, "rows": 512, "any": 2048}  # of accumulators side by side
+MOST_BYTES = 1024  # of an accumulator
+
+
+@dataclass(frozen=True)
+class Input:
+    """An operand that the tree reads: its name, its type in C, and what it takes for dims."""
+
+    name: str
+    ctype: str
+    scalar: bool = False  # the same for all items
+    partial: bool = False  # accumulators, as bytes: results of another level
+
+
+def width(size: int, form: str) -> int:
+    """How many outputs are worked on at once, of accumulators of that many bytes."""
+    if form == "one":
+        return 1
+    return max(1, _BYTES[form] // size)
+
+
+def dims(form: str, axes: int) -> tuple[str, ...]:
+    """Names of the core dims of an input: those of the row, then the outputs side by side."""
+    row = tuple(f"n{axis}" for axis in range(axes)) if axes > 1 else ("n",)
+    return row if form == "one" else (*row, "m")
+
+
+def _item(operand: Input, form: str, axes: int, row: str, column: str) -> str:
+    """An item of an input in C; in "flat" and "one", the row is part of the column's number."""
+    name = operand.name
+    if operand.scalar:
+        return f"item__{name}()"
+    if axes == 1 and form in ("one", "any"):
+        place = column if form == "one" else f"{row}, {column}"
+        return (
+            f"(*(const cwr_acc *)&item__{name}({place}, 0))" if operand.partial else f"item__{name}({place})"
+        )
+    # A byte of a bool may be any.
+    ctype, is_true = ("npy_uint8", " != 0") if operand.ctype == "_Bool" else (operand.ctype, "")
+    start = f"data_slice__{name}"
+    if axes > 1:
+        start = f"((const char *){start} + item__cwr_at_{name}({column if form == 'one' else row}))"
+    elif form == "rows":
+        start = f"((const char *){start} + ({row}) * strides_slice__{name}[0])"
+    if form == "any":
+        start, column = f"({start} + ({column}) * strides_slice__{name}[{axes}])", "0"
+    elif form == "one":
+        column = "0"
+    return f"(((const {ctype} *){start})[{column}]{is_true})"
+
+
+class Body:
+    """The text of a slice: reads the inputs, leaves the results in cwr_v[0] to cwr_v[cwr_m - 1]."""
+
+    def __init__(self, form: str, size: int, inputs: Iterable[Input], extra: str, axes: int = 1) -> None:
+        self._form, self._inputs, self._extra, self._axes = form, tuple(inputs), extra, axes
+        self._width = width(size, form)
+
+    def _mapped(self, row: str, column: str, number: str) -> str:
+        """The mapped value of an item."""
+        items = [_item(operand, self._form, self._axes, row, column) for operand in self._inputs]
+        if self._inputs[0].partial:
+            return items[0]
+        return f"cwr_map({', '.join(items)}{self._extra.format(number=number, column=column)})"
+
+    def _value(self, row: str, column: str = "cwr_t") -> str:
+        """A mapped value of the leaf that is under way: item number row in it, and column items on."""
+        if self._form in ("flat", "one"):
+            number = f"cwr_base + {row} + {column} / cwr_m"
+            return self._mapped("", f"(cwr_base + {row}) * cwr_m + {column}", number)
+        row = f"cwr_base + {row} + cwr_j"
+        return self._mapped(row, f"cwr_k + {column}", row)
+
+    def _over(self, rows: str, statement: str) -> Iterator[str]:
+        """Loops over all items of so many rows, that is, of so many lanes."""
+        if self._form in ("rows", "any"):
+            yield f"for (npy_intp cwr_j = 0; cwr_j < {rows}; cwr_j++)"
+            yield "    for (npy_intp cwr_t = 0; cwr_t < cwr_m; cwr_t++)"
+            statement = statement.replace("cwr_v[cwr_t]", "cwr_v[cwr_j * cwr_m + cwr_t]")
+            yield f"        {statement}"
+        else:
+            yield f"for (npy_intp cwr_t = 0; cwr_t < ({rows}) * cwr_m; cwr_t++)"
+            yield f"    {statement}"
+
+    def _chain(self) -> Iterator[str]:
+        """Less than 16 items, one after the other."""
+        if self._form in ("rows", "any"):
+            first = self._mapped("cwr_base", "cwr_k + cwr_t", "cwr_base")
+            more = self._mapped("cwr_base + cwr_i", "cwr_k + cwr_t", "cwr_base + cwr_i")
+        else:
+            first = self._mapped("", "cwr_base * cwr_m + cwr_t", "cwr_base")
+            more = self._mapped("", "(cwr_base + cwr_i) * cwr_m + cwr_t", "cwr_base + cwr_i")
+        yield "for (npy_intp cwr_t = 0; cwr_t < cwr_m; cwr_t++) {"
+        yield f"    cwr_acc cwr_s = {first};"
+        yield "    for (npy_intp cwr_i = 1; cwr_i < cwr_r; cwr_i++)"
+        yield f"        cwr_s = cwr_reduce(cwr_s, {more});"
+        yield "    cwr_v[cwr_t] = cwr_s;"
+        yield "}"
+
+    def _whole_leaf(self) -> Iterator[str]:
+        groups = LEAF // LANES
+        yield from self._over(str(LANES), "{")
+        yield f"    cwr_acc cwr_s = {self._value('0')};"
+        for group in range(1, groups):
+            yield f"    cwr_s = cwr_reduce(cwr_s, {self._value(str(group * LANES))});"
+        target = "cwr_j * cwr_m + cwr_t" if self._form in ("rows", "any") else "cwr_t"
+        yield f"    cwr_v[{target}] = cwr_s;"
+        yield "}"
+
+    def _part_of_a_leaf(self) -> Iterator[str]:
+        yield "npy_intp cwr_g = 0;"
+        yield from self._over(str(LANES), f"cwr_v[cwr_t] = {self._value('0')};")
+        more = f"cwr_v[cwr_t] = cwr_reduce(cwr_v[cwr_t], {self._value('cwr_g')});"
+        yield f"for (cwr_g = {LANES}; cwr_g + {LANES} <= cwr_r; cwr_g += {LANES})"
+        yield from ("    " + line for line in self._over(str(LANES), more))
+        yield from self._over("cwr_r - cwr_g", more)
+
+    def _fold(self) -> Iterator[str]:
+        half = LANES // 2
+        while half:
+            yield f"for (npy_intp cwr_t = 0; cwr_t < {half} * cwr_m; cwr_t++)"
+            yield f"    cwr_v[cwr_t] = cwr_reduce(cwr_v[cwr_t], cwr_v[cwr_t + {half} * cwr_m]);"
+            half //= 2
+
+    def _leaves(self) -> Iterator[str]:
+        """All leaves of a row that has more than one lane."""
+        yield f"cwr_acc cwr_stack[{LEVELS * self._width}];"
+        yield "npy_intp cwr_top = 0, cwr_leaf = 0;"
+        yield f"for (npy_intp cwr_base = 0; cwr_base < cwr_n; cwr_base += {LEAF}, cwr_leaf++) {{"
+        inner = [f"npy_intp cwr_r = cwr_n - cwr_base < {LEAF} ? cwr_n - cwr_base : {LEAF};"]
+        inner += [f"if (cwr_r < {LANES}) {{", *self._chain(), "} else {"]
+        inner += [f"if (cwr_r == {LEAF}) {{", *self._whole_leaf(), "} else {", *self._part_of_a_leaf(), "}"]
+        inner += [*self._fold(), "}"]
+        inner += [
+            "for (npy_intp cwr_c = cwr_leaf; cwr_c & 1; cwr_c >>= 1) {",
+            "cwr_top--;",
+            *self._pop(),
+            "}",
+        ]
+        inner += ["if (cwr_base + cwr_r < cwr_n) {"]
+        inner += ["    for (npy_intp cwr_t = 0; cwr_t < cwr_m; cwr_t++)"]
+        inner += ["        cwr_stack[cwr_top * cwr_m + cwr_t] = cwr_v[cwr_t];"]
+        inner += ["    cwr_top++;", "}"]
+        yield from ("    " + line for line in inner)
+        yield "}"
+        yield "while (cwr_top) {"
+        yield "    cwr_top--;"
+        yield from ("    " + line for line in self._pop())
+        yield "}"
+
+    @staticmethod
+    def _pop() -> Iterator[str]:
+        yield "for (npy_intp cwr_t = 0; cwr_t < cwr_m; cwr_t++)"
+        yield "    cwr_v[cwr_t] = cwr_reduce(cwr_stack[cwr_top * cwr_m + cwr_t], cwr_v[cwr_t]);"
+
+    def lines(self, main: str, end: str) -> Iterator[str]:
+        """The slice; main is an input that has all dims, end takes cwr_v[cwr_t] as output number {column}."""
+        rows = f"cwr_at_{main}" if self._axes > 1 else main
+        yield f"const npy_intp cwr_n = dims_slice__{rows}[0];"
+        yield f"cwr_acc cwr_v[{LANES * self._width}];"
+        blocks = self._form not in ("one", "flat")
+        if self._form == "one":
+            yield "enum { cwr_m = 1 };"
+        elif self._form == "flat":
+            yield f"const npy_intp cwr_m = dims_slice__{main}[1];"
+        else:
+            yield f"const npy_intp cwr_all = dims_slice__{main}[{self._axes}];"
+            yield f"for (npy_intp cwr_k = 0; cwr_k < cwr_all; cwr_k += {self._width}) {{"
+            yield f"const npy_intp cwr_m = cwr_all - cwr_k < {self._width} ? cwr_all - cwr_k : {self._width};"
+        yield f"if (cwr_n < {LANES}) {{"
+        yield "    enum { cwr_base = 0 };"
+        yield "    const npy_intp cwr_r = cwr_n;"
+        yield from ("    " + line for line in self._chain())
+        yield "} else {"
+        yield from ("    " + line for line in self._leaves())
+        yield "}"
+        yield "for (npy_intp cwr_t = 0; cwr_t < cwr_m; cwr_t++)"
+        yield "    " + end.format(column="cwr_k + cwr_t" if blocks else "cwr_t")
+        yield "}" if blocks else ""
+        yield "return true;"
