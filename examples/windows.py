@@ -99,8 +99,8 @@ life = m.function(
     border="wrap",
     Ccode_slice_eval={
         np.uint8: r"""
-            const int near = item__x(0,0) + item__x(0,1) + item__x(0,2) + item__x(1,0)
-                           + item__x(1,2) + item__x(2,0) + item__x(2,1) + item__x(2,2);
+            const npy_uint8 near = item__x(0,0) + item__x(0,1) + item__x(0,2) + item__x(1,0)
+                                 + item__x(1,2) + item__x(2,0) + item__x(2,1) + item__x(2,2);
             item__y() = (near == 3) | ((near == 2) & item__x(1,1));
             return true;"""
     },
