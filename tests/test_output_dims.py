@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 from helpers import ar, build_extension, refuses, same, wrap, wrap_signature
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from leaks import keeps_nothing
 
 import cwrapjit
 
@@ -323,20 +322,19 @@ def test_a_written_module_computes_them_too(tmp_path):
     refuses(ValueError, lambda: written.pairs(x, out=np.empty((4, 11))), says)
 
 
-def test_definitions_that_fail_keep_nothing():
-    code = """
-import gc, tracemalloc, numpy as np, cwrapjit
-def fail(text):
-    try:
-        cwrapjit.function("f", signature="a(n) -> b(m)", Ccode_slice_eval={float: "return true;"},
-                          output_dims={"m": text})
-    except ValueError:
-        return
-    raise SystemExit("taken")
-import resource
-for _ in range(3000): fail("n + n * n - " * 20)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-for _ in range(20000): fail("n + n * n - " * 20)
-assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2000
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+@pytest.mark.leak
+@pytest.mark.parametrize("text", ["n*(n-1)/2 + min(n, 3)", "n + n * " * 20, "n * q"])
+def test_definitions_and_calls_keep_nothing(text):
+    def define() -> None:
+        f = wrap_signature("a(n) -> output(m)", COUNT, output_dims={"m": text}, optimize="off")
+        f(np.zeros(4))
+        with pytest.raises(ValueError, match="must be 9"):
+            f(np.zeros(4), out=np.zeros(8))
+
+    def attempt() -> None:
+        try:
+            define()
+        except ValueError as error:
+            assert "output_dims" in str(error)
+
+    keeps_nothing(attempt, 50)

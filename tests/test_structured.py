@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from typing import Any
 
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 from helpers import build_extension, refuses, same, wrap, wrap_signature
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from leaks import keeps_nothing
 
 import cwrapjit
 
@@ -424,17 +423,20 @@ def test_names_that_are_changed_in_place_are_those_of_one_array():
     refuses(TypeError, lambda: f(first), "'a' is [('y', '<f8'), ('j', '<i4')]")
 
 
-def test_definitions_and_calls_keep_nothing():
-    p = particles(SPREAD, 10)
-    gc.collect()
-    before = sys.getrefcount(SPREAD), sys.getrefcount(p.dtype)
-    for _ in range(50):
-        f = move(SPREAD)
-        f(p, 1.0)
-        with pytest.raises(TypeError):
-            wrap(((),), (), {np.dtype([("x", "f8"), ("int", "f8")]): "return true;"})
-        with pytest.raises(TypeError):
-            f(np.zeros(3), 1.0)
-    del f
-    gc.collect()
-    assert (sys.getrefcount(SPREAD), sys.getrefcount(p.dtype)) == before
+def refused(error: type[Exception], call: Any) -> None:
+    with pytest.raises(error):
+        call()
+
+
+@pytest.mark.leak
+def test_calls_keep_nothing():
+    f, p = move(SPREAD), particles(SPREAD, 10)
+    keeps_nothing(lambda: f(p, 1.0), 300, (SPREAD, p.dtype))
+    keeps_nothing(lambda: refused(TypeError, lambda: f(np.zeros(3), 1.0)), 100, (SPREAD, p.dtype))
+
+
+@pytest.mark.leak
+def test_definitions_keep_nothing():
+    bad = np.dtype([("x", "f8"), ("int", "f8")])
+    keeps_nothing(lambda: move(SPREAD, optimize="off"), 50, (SPREAD,))
+    keeps_nothing(lambda: refused(TypeError, lambda: move(bad)), 50, (bad,))
