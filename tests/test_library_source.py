@@ -309,6 +309,23 @@ def test_libraries_options_hold_for_the_text() -> None:
 
 
 @pytest.mark.row("K14")
+@pytest.mark.parametrize("state", ["", "int calls;\n"])
+def test_addresses_are_those_of_the_c_functions(state: str) -> None:
+    lib = library(
+        state + "static double more(double x) { return x + 1; }\ndouble f(double x) { return more(x); }\n"
+        "double sum(const double x[n], int n) { return n > 1 ? x[0] + x[1] : 0; }\n"
+        "npy_complex128 turn(npy_complex128 z) { npy_complex128 r = {-z.imag, z.real}; return r; }"
+    )
+    double, pointer = ctypes.c_double, ctypes.POINTER(ctypes.c_double)
+    assert ctypes.CFUNCTYPE(double, double)(lib.f.address)(1.5) == 2.5
+    assert "double (double)" in repr(lib.f.capsule)
+    x = np.arange(3.0) + 1
+    assert ctypes.CFUNCTYPE(double, pointer, ctypes.c_int)(lib.sum.address)(x.ctypes.data_as(pointer), 3) == 3
+    assert "double (const double *, int)" in repr(lib.sum.capsule)
+    assert lib.turn(1 + 2j) == -2 + 1j and lib.turn.address and lib.f(2) == 3 and lib.sum(x) == 3
+
+
+@pytest.mark.row("K14")
 def test_a_declaration_gives_the_c_function_itself() -> None:
     lib = library("static double more(double x) { return x + 1; }\ndouble f(double x) { return more(x); }")
     assert lib.f([1.0, 2.0]).tolist() == [2, 3]

@@ -13,7 +13,7 @@ from cwrapjit.library.mapping import Mapper, python_name, refuse
 from cwrapjit.library.options import Options
 from cwrapjit.library.parser import pycparser
 from cwrapjit.library.signatures import signature
-from cwrapjit.library.thunks import Unmapped, Writer
+from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer
 
 
 def define(library: Any, found: FunctionDeclaration, options: Options) -> Any:
@@ -123,8 +123,7 @@ class Slice:
         if result.role == "value":
             target = self.c_names["return"]
             call = f"*({returns} *)data_slice__{target} = {call}"
-        declared = "typedef struct { double re, im; } cwj_z; typedef struct { float re, im; } cwj_c;\n"
-        return f"{declared if 'cwj_' in call else ''}{call};\nreturn true;"
+        return f"{COMPLEX if 'cwj_' in call else ''}{call};\nreturn true;"
 
     def _given(self, slot: Any) -> str:
         """What stands in the call for a parameter."""

@@ -21,7 +21,7 @@ from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.mapping import python_name, refuse
 from cwrapjit.library.options import Options
 from cwrapjit.library.signatures import signature
-from cwrapjit.library.thunks import Unmapped
+from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer
 from cwrapjit.library.units import Pending
 
 MARKS = (("OUT", ""), ("INOUT", ""))
@@ -220,11 +220,32 @@ class TextSlice(Slice):
             "cast": self.cast(),
         }
 
+    def _c_function(self, called: str) -> str:
+        """What f.address is: the C function as it is declared."""
+        result, _, inner = signature(self.found, names=False).partition(" (")
+        return f"{result} {called}({inner}"
+
+    def _forwarding(self, called: str) -> str:
+        """A C function of the library's types that calls the compiled one."""
+        spell = Writer().spell
+        kinds = [spell(slot.type) for slot in self.slots]
+        returns = spell(self.found.result)
+        taken = ", ".join(f"{kind} a{k}" for k, kind in enumerate(kinds)) or "void"
+        given = ", ".join(f"a{k}" for k in range(len(kinds)))
+        address = self.library.address(self.found.name, self.who)
+        call = f"(({returns} (*)({', '.join(kinds) or 'void'})){address})({given})"
+        text = (
+            f"{returns} {called}({taken}) {{ {'return ' if self.result.role == 'value' else ''}{call}; }}\n"
+        )
+        return f"{COMPLEX if 'cwj_' in text else ''}{text}"
+
     def define(self, header: str = "") -> Any:
+        called = self.found.name if header else f"{self.found.name}__c"
         made = _cwrapjit.function(
             self.options.name or python_name(self.found.name),
             Ccode_slice_eval={self.dtypes(): self.text()},
-            header=header,
+            header=header or self._forwarding(called),
+            c_function=self._c_function(called),
             debug=self.library.debug,
             gil=True if self.library.keeps_gil else None,
             **self.arguments(),

@@ -15,12 +15,12 @@ import numpy as np
 
 from cwrapjit.library import types
 
-PREAMBLE = """\
-typedef struct { double re, im; } cwj_z;
-typedef struct { float re, im; } cwj_c;
-typedef union cwj_slot {
+COMPLEX = "typedef struct { double re, im; } cwj_z;\ntypedef struct { float re, im; } cwj_c;\n"
+PREAMBLE = f"""\
+{COMPLEX}\
+typedef union cwj_slot {{
     long long i; unsigned long long u; double d; float f; void *p; cwj_z z; cwj_c c;
-} cwj_slot;
+}} cwj_slot;
 """
 
 
