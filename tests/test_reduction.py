@@ -479,6 +479,28 @@ def test_options() -> None:
         summing(nothing=1)
 
 
+def test_functions_of_any_type() -> None:
+    """min, max and abs, and functions of <math.h>, are those of the operands' types."""
+    largest = ReductionKernel("T x", "T y", "abs(x)", "max(a, b)", "y = a", None, "largest")
+    for dtype in ("i1", "u4", "i8", "f4", "f8"):
+        x = np.arange(-100, 100).astype(dtype).reshape(10, 20)
+        assert (largest(x, axis=1) == np.abs(x).max(axis=1)).all()
+    assert largest(np.array([-(2**62) - 1])) == 2**62 + 1
+
+
+def test_flags_of_compilers() -> None:
+    flags = ("-DTWO=2", "--std=c++11")
+    kernel = ReductionKernel("T x", "T y", "x * TWO", "a + b", "y = a", "0", options=flags)
+    assert kernel(np.ones(3)) == 6
+
+
+def test_axes_of_any_kind() -> None:
+    x = np.ones((2, 3))
+    for axis in (np.int64(1), np.array(1), (np.int64(1),), True):
+        for _ in range(2):
+            assert TOTAL(x, axis=axis).tolist() == [3, 3]
+
+
 def test_signed_zeros_and_nans() -> None:
     largest = ReductionKernel("T x", "T y", "x", "a > b || isnan(a) ? a : b", "y = a", None)
     x = np.ones((3, 200))

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from cwrapjit._cwrapjit import CompileError, Function, function
-from cwrapjit.kernels import parameters, plan, tree
+from cwrapjit._cwrapjit import CompileError, Function, module
+from cwrapjit.kernels import ctext, parameters, plan, tree
+from cwrapjit.kernels.elementwise import _flags
 
 _MOST_PLANS = 128
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
@@ -156,6 +157,12 @@ class _Family:
         self.dtypes_in = [each.type_in(types) for each in texts.inputs]
         self.dtypes_out = [each.type_in(types) for each in texts.outputs]
         self._header = self._write_header(types)
+        shared = {key: value for key, value in texts.options.items() if key in _MODULES}
+        try:  # one module, so that sources are compiled once
+            self._define = module(texts.name, "", self._header.text, **shared).function
+        except CompileError as error:
+            self._header.restore(error)
+            raise
         self._functions: dict[Any, Function] = {}
         used = ["cwr_map", "cwr_reduce", "cwr_post", *(["cwr_identity"] if texts.identity else [])]
         pointers = ", ".join(f"(const void *)&{each}" for each in used)  # libtcc compiles what is used
@@ -176,7 +183,12 @@ class _Family:
         texts, header = self.texts, _Header(self.texts.name)
         for letter, dtype in types.items():
             header.own(f"typedef {_ctype(dtype, texts.who)} {letter};")
+        dtypes = (*self.dtypes_in, *self.dtypes_out)
+        used = ctext.words(texts.map, texts.reduce, texts.post, texts.identity, texts.preamble)
+        before, behind = ctext.helpers(texts.preamble, used, any(each.char in "fg" for each in dtypes))
+        header.own(*before.splitlines())
         header.users("preamble", texts.preamble)
+        header.own(*behind.splitlines())
         header.own("typedef")
         if texts.reduce_type is None:
             header.own(self._ctypes_out[0])
@@ -231,12 +243,10 @@ class _Family:
         if optimize:
             options["optimize"] = optimize
             options["threads"] = 1
-        own = {key: options.pop(key) for key in list(options) if key in _MODULES}
-        make: Callable[..., Function] = function if not own else _module(self.texts.name, own)
+        options = {key: value for key, value in options.items() if key not in _MODULES}
         try:
-            return make(
+            return self._define(
                 self.texts.name,
-                header=self._header.text,
                 signature=signature,
                 unordered=True,
                 Ccode_slice_eval={tuple(types): text},
@@ -335,15 +345,6 @@ class _Family:
 _MODULES = frozenset(("include_dirs", "define_macros", "libraries", "library_dirs", "sources"))
 
 
-def _module(name: str, options: dict[str, Any]) -> Callable[..., Function]:
-    from cwrapjit import module
-
-    def make(*args: Any, header: str, **more: Any) -> Function:
-        return module(name, "", header, **options).function(*args, **more)
-
-    return make
-
-
 def _axes_of(axis: Any, ndim: int, who: str) -> tuple[int, ...]:
     """The axes that are meant, in rising order."""
     if axis is None:
@@ -395,16 +396,15 @@ class ReductionKernel:
         unknown = sorted(set(keywords) - _OPTIONS)
         if unknown:
             raise TypeError(f"ReductionKernel() got an unexpected keyword argument {unknown[0]!r}")
-        if isinstance(options, str) or list(options):
-            raise ValueError(
-                f"{name}(): options: flags of compilers are not taken; see fastmath= and optimize="
-            )
+        flags = _flags(options, f"{name}()")
+        for each in flags.keys() & keywords.keys() & {"define_macros", "include_dirs"}:
+            flags[each] = [*flags[each], *keywords.pop(each)]
         given = {
             "in_params": in_params, "out_params": out_params, "map_expr": map_expr,
             "reduce_expr": reduce_expr, "post_map_expr": post_map_expr, "identity": identity,
             "reduce_type": reduce_type, "preamble": preamble,
         }  # fmt: skip
-        self._texts = texts = _Texts(given, name, keywords)
+        self._texts = texts = _Texts(given, name, {**flags, **keywords})
         self.__name__ = self.name = name
         self._who = texts.who
         self._families: dict[Any, _Family] = {}
@@ -480,10 +480,11 @@ class ReductionKernel:
             )
         run = plan.make(family, task, outs)
         if len(args) == 1 and not outs and dtype is None and type(args[0]) is np.ndarray:
-            while len(self._plans) >= _MOST_PLANS:
-                self._plans.pop(next(iter(self._plans)), None)
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()
             x = args[0]
-            self._plans[x.dtype.num, x.shape, x.strides, axis, keepdims] = run
+            if axis is None or type(axis) is int or (type(axis) is tuple and set(map(type, axis)) <= {int}):
+                self._plans[x.dtype.num, x.shape, x.strides, axis, keepdims] = run
         return run(*values, outs=outs) if outs else run(*values)
 
     def _given_outputs(self, args: tuple[Any, ...], out: Any) -> list[Any]:
