@@ -104,6 +104,26 @@ def test_the_geometry_of_the_whole_is_that_of_the_run():
     assert y.tolist() == [56.0] * 4
 
 
+def test_what_slices_share_is_one_array():
+    f = wrap_signature(
+        "x(), shared t(n) -> y()",
+        "item__t((int)item__x()) += 1; item__y() = dims_full__t[0] * 10 + dims_full__x[0]; return true;",
+    )
+    x, t, y = np.array([1.0, 2, 1, 0]), np.zeros(3), np.zeros(4)
+    data = (ctypes.c_void_p * 3)(x.ctypes.data, t.ctypes.data, y.ctypes.data)
+    assert LOOP(f.address)(data, numbers(4, 3), numbers(8, 0, 8, 8), None) == 1
+    assert t.tolist() == [1, 2, 1] and y.tolist() == [34] * 4
+
+
+def test_a_window_is_a_slice():
+    text = "item__y() = item__x(0) + item__x(1) + item__x(2); return true;"
+    f = wrap_signature("x() -> y()", text, windows={"x": (3,)})
+    x, y = np.arange(6.0), np.zeros(4)
+    data = (ctypes.c_void_p * 2)(x.ctypes.data, y.ctypes.data)
+    assert LOOP(f.address)(data, numbers(4, 3), numbers(8, 8, 8), None) == 1
+    np.testing.assert_array_equal(y, f(x)[1:-1])
+
+
 class Extras(ctypes.Structure):
     _fields_ = (("k", ctypes.c_double), ("n", ctypes.c_int))
 

@@ -63,14 +63,15 @@ typedef struct cwj_entry_run {
     int accepted;
 } cwj_entry_run;
 
-/* One axis in front of the slice's dims; numbers has room for both lists. */
+/* One axis in front of the slice's dims, but for what all slices share; numbers has room for both
+ * lists. */
 static npy_intp *
 describe_entry_operand(const cwj_entry_run *run, int k, const int **index, npy_intp **strides,
                        npy_intp *numbers)
 {
     const cwj_function_decl *decl = run->frame.decl;
     const cwj_operand_decl *operand = &decl->operands[k];
-    int ncore = operand->ncore;
+    int ncore = operand->ncore, alone = operand->role == CWJ_SHARED;
     npy_intp *dims = numbers, *steps = numbers + 1 + ncore;
     dims[0] = run->dims[0];
     steps[0] = run->steps[k];
@@ -79,7 +80,7 @@ describe_entry_operand(const cwj_entry_run *run, int k, const int **index, npy_i
         steps[1 + i] = *(*strides)++;
         *index += 1;
     }
-    fill_operand(&run->frame.operands[k], 1 + ncore, ncore, dims, steps,
+    fill_operand(&run->frame.operands[k], 1 + ncore - alone, ncore, dims + alone, steps + alone,
                  decl->typesets[run->entry->typeset].types[k].itemsize, run->data[k]);
     return numbers + 2 * (1 + ncore);
 }
