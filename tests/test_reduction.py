@@ -220,6 +220,36 @@ def test_out() -> None:
         TOTAL(x, axis=1, out=np.empty(2, np.float32))
 
 
+def test_outputs_of_subclasses() -> None:
+    """Their memory is filled, and they are returned."""
+
+    class Sub(np.ndarray):
+        pass
+
+    x, out = np.arange(6.0).reshape(2, 3), np.empty((2, 1)).view(Sub)
+    for _ in range(2):
+        assert TOTAL(x, axis=1, keepdims=True, out=out) is out and out.tolist() == [[3], [12]]
+    with refusing(TypeError, "MaskedArray"):
+        TOTAL(x, axis=1, out=np.ma.masked_array(np.empty(2)))
+
+
+def test_calls_that_are_known() -> None:
+    """What was planned is used again for the same geometry, and for no other."""
+    dot = ReductionKernel("T x, T y", "T z", "x * y", "a + b", "z = a", "0", "dot", optimize="off")
+    x, out = np.arange(6.0).reshape(2, 3), np.empty(2)
+    for k in range(3):
+        assert dot(x + k, k, axis=1).tolist() == (k * (x + k).sum(1)).tolist()
+        assert dot(k, x, axis=1).tolist() == (k * x.sum(1)).tolist()
+        assert dot(x, x, axis=0).tolist() == (x * x).sum(0).tolist()
+        assert dot(x.T, x.T, axis=0).tolist() == (x * x).sum(1).tolist()
+        assert dot(x, x + k, out, axis=1) is out and out.tolist() == (x * (x + k)).sum(1).tolist()
+        assert dot(x[:0], 2.0, axis=1).shape == (0,) and dot(x[:0], 2.0) == 0
+        with refusing(TypeError, ">f8"):
+            dot(x, x.astype(">f8"), axis=1)
+        with refusing(TypeError, "float32"):
+            dot(x.astype(np.float32), x, axis=1)
+
+
 def test_an_output_may_be_updated() -> None:
     more = ReductionKernel("T x", "T y", "x", "a + b", "y += a", "0")
     out = np.array([100.0, 200.0])

@@ -417,6 +417,8 @@ def _tables(texts: Any, stage: _Stage, task: Task, view: _View) -> list[np.ndarr
 
 def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., Any]:
     """What runs calls of this geometry: run(*inputs, outs=[...]), new outputs if none are given."""
+    if not task.nout_items:
+        return _of_nothing(family, task)
     if not task.nred_items:
         return _over_nothing(family, task)
     out_shape, dtypes = task.out_shape, family.dtypes_out
@@ -440,6 +442,15 @@ def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., A
         results = [each.reshape(out_shape) for each in outs] or [layout.new(each) for each in dtypes]
         last(sources, results)
         return _returned(results, outs, task)
+
+    return run
+
+
+def _of_nothing(family: Any, task: Task) -> Callable[..., Any]:
+    """Calls whose outputs have no items."""
+
+    def run(*inputs: np.ndarray, outs: Sequence[np.ndarray] = ()) -> Any:
+        return _returned(outs or [np.empty(task.out_shape, each) for each in family.dtypes_out], outs, task)
 
     return run
 

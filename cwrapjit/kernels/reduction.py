@@ -368,6 +368,15 @@ def _scalar(value: Any) -> bool:
     return isinstance(value, (bool, int, float, complex, np.generic))
 
 
+def _key(inputs: list[Any], outs: list[np.ndarray], axis: Any, keepdims: bool) -> tuple[Any, ...] | None:
+    """What decides how a call runs; None: such a call is planned each time."""
+    if not (axis is None or type(axis) is int or (type(axis) is tuple and set(map(type, axis)) <= {int})):
+        return None
+    places = [None if _scalar(each) else (each.dtype.num, each.shape, each.strides) for each in inputs]
+    key = (axis, keepdims, *places)
+    return (*key, *((each.dtype.num, each.shape, each.strides) for each in outs)) if outs else key
+
+
 class ReductionKernel:
     """Map the items of arrays, reduce them along axes, and make outputs of what is left, by C expressions.
 
@@ -408,7 +417,8 @@ class ReductionKernel:
         self.__name__ = self.name = name
         self._who = texts.who
         self._families: dict[Any, _Family] = {}
-        self._plans: dict[Any, Callable[..., Any]] = {}
+        self._known: dict[Any, tuple[Callable[..., Any], list[np.dtype[Any]]]] = {}
+        self._plans: dict[Any, Callable[..., Any]] = {}  # those of calls with one array, and new outputs
         if all(not each.placeholder for each in (*texts.inputs, *texts.outputs)):
             self._family({})  # what does not compile is refused now
 
@@ -453,39 +463,48 @@ class ReductionKernel:
     # ---- a call that is not usual yet ------------------------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], axis: Any, keepdims: bool, out: Any, dtype: Any) -> Any:
-        texts, who = self._texts, self._who
         given = self._given_outputs(args, out)
+        arrays = [each for each in given if each is not None]
         inputs = [each if _scalar(each) else self._array(each, k) for k, each in enumerate(args[: self.nin])]
-        arrays = [each for each in inputs if isinstance(each, np.ndarray)]
+        key = _key(inputs, arrays, axis, keepdims) if dtype is None else None
+        found = self._known.get(key) if key is not None else None
+        if found is None:
+            found = self._planned(inputs, given, axis, keepdims, dtype)
+            if key is not None:
+                if len(self._known) >= _MOST_PLANS:
+                    self._known.clear()
+                    self._plans.clear()
+                self._known[key] = found
+                if len(inputs) == 1 and not arrays:  # as __call__ asks for it
+                    self._plans[(*key[2], axis, keepdims)] = found[0]
+        run, dtypes = found
+        values = [
+            self._number(each, k, dtypes[k]) if _scalar(each) else each for k, each in enumerate(inputs)
+        ]
+        if not arrays:
+            return run(*values)
+        run(*values, outs=[np.asarray(each) for each in arrays])
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    def _planned(
+        self, inputs: list[Any], given: list[Any], axis: Any, keepdims: bool, dtype: Any
+    ) -> tuple[Callable[..., Any], list[np.dtype[Any]]]:
+        """How calls of these types and this geometry run, and the dtypes of their inputs."""
+        texts, who = self._texts, self._who
+        arrays = [each for each in inputs if not _scalar(each)]
         if not arrays:
             raise ValueError(f"{who}: at least one input must be an array")
-        known = [each.dtype if isinstance(each, np.ndarray) else None for each in (*inputs, *given)]
-        types = parameters.resolve(who, texts.inputs, texts.outputs, known, dtype)
-        family = self._family(types)
-        values = [
-            each if isinstance(each, np.ndarray) else self._number(each, k, family.dtypes_in[k])
-            for k, each in enumerate(inputs)
-        ]
-        scalars = tuple(not isinstance(each, np.ndarray) for each in inputs)
+        known = [None if each is None or _scalar(each) else each.dtype for each in (*inputs, *given)]
+        family = self._family(parameters.resolve(who, texts.inputs, texts.outputs, known, dtype))
+        scalars = tuple(map(_scalar, inputs))
         shape = self._shape(arrays)
-        axes = _axes_of(axis, len(shape), who)
-        task = plan.Task(shape, axes, keepdims, scalars, values)
+        task = plan.Task(shape, _axes_of(axis, len(shape), who), keepdims, scalars, inputs)
         outs = self._check_outputs(given, task)
-        if not task.nout_items:
-            results = outs or [np.empty(task.result_shape, each) for each in family.dtypes_out]
-            return results[0] if self.nout == 1 else tuple(results)
-        if not task.nred_items and not texts.identity:
+        if task.nout_items and not task.nred_items and not texts.identity:
             raise ValueError(
                 f"{who}: zero-size array to reduction operation {self.name} which has no identity"
             )
-        run = plan.make(family, task, outs)
-        if len(args) == 1 and not outs and dtype is None and type(args[0]) is np.ndarray:
-            if len(self._plans) >= _MOST_PLANS:
-                self._plans.clear()
-            x = args[0]
-            if axis is None or type(axis) is int or (type(axis) is tuple and set(map(type, axis)) <= {int}):
-                self._plans[x.dtype.num, x.shape, x.strides, axis, keepdims] = run
-        return run(*values, outs=outs) if outs else run(*values)
+        return plan.make(family, task, outs), family.dtypes_in
 
     def _given_outputs(self, args: tuple[Any, ...], out: Any) -> list[Any]:
         nin, nout, who = self.nin, self.nout, self._who
@@ -500,7 +519,7 @@ class ReductionKernel:
             if len(given) != nout:
                 raise ValueError(f"{who}: out has {len(given)} arrays; wanted {nout}")
         for each, parameter in zip(given, self._texts.outputs, strict=False):  # none, or all
-            if not isinstance(each, np.ndarray):
+            if not isinstance(each, np.ndarray) or isinstance(each, np.ma.MaskedArray):
                 raise TypeError(
                     f"{who}: output {parameter.name!r} must be an array, not {type(each).__name__}"
                 )
@@ -538,4 +557,4 @@ class ReductionKernel:
                 raise ValueError(
                     f"{self._who}: output {parameter.name!r} has shape {each.shape}; wanted {wanted}"
                 )
-        return given
+        return [np.asarray(each) for each in given]
