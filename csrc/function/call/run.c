@@ -64,7 +64,12 @@ run_long(cwj_frame *frame, cwj_plan *plan)
         release_gil(frame);
     }
     run.looked = cwj_now_ns();
-    int finished = run_chunks(&run, &cursor, known ? CWJ_WARM_CHUNK : CWJ_FIRST_CHUNK);
+    npy_intp first = CWJ_FIRST_CHUNK;
+    if (known) { /* no more than a chunk's time, or nothing is left to share */
+        first = next_chunk(plan, CWJ_WARM_CHUNK, estimate / (double)plan->total, CWJ_CHUNK_NS);
+        first = first < CWJ_WARM_CHUNK ? first : CWJ_WARM_CHUNK;
+    }
+    int finished = run_chunks(&run, &cursor, first);
     if (frame->released != NULL) {
         take_gil(frame);
     }
