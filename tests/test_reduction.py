@@ -132,6 +132,19 @@ def test_bools() -> None:
     assert count(raw) == 2
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "f8", "D"])
+def test_outputs_side_by_side(dtype: str) -> None:
+    """As many as are worked on at once, some less, and some more, whatever an accumulator's size."""
+    text = "((npy_complex128){a.real + b.real, a.imag + b.imag})" if dtype == "D" else "a + b"
+    zero = "{0, 0}" if dtype == "D" else "0"
+    total = ReductionKernel("T x", "T y", "x", text, "y = a", zero, optimize="off")
+    for m in (2, 16, 31, 63, 64, 65, 96, 127, 128, 300, 512, 600, 1031):
+        x = (np.arange(20 * m) % 7).astype(dtype).reshape(20, m)
+        assert (total(x, axis=0) == x.sum(axis=0, dtype=dtype)).all()
+        assert (total(x[:4], axis=0) == x[:4].sum(axis=0, dtype=dtype)).all()
+        assert (total(np.asfortranarray(x.T), axis=1) == x.sum(axis=0, dtype=dtype)).all()
+
+
 def test_reduce_type() -> None:
     x = np.full(1000, 100, np.int8)
     plain = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0")

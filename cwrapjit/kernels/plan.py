@@ -17,7 +17,7 @@ import numpy as np
 from cwrapjit.kernels import tree
 
 _SHORT_ROW = 256
-_BLOCK = 512  # outputs side by side in one slice, so that there are slices to be shared
+_BLOCK = 64  # outputs side by side in one slice, so that there are slices to be shared
 _LONG = 8  # items in one line within a row of several axes, which are then read one after the other
 
 
@@ -260,7 +260,8 @@ class _Stage:
         outer = self.outer if partial else []
         slices = [axis for axis in (*outer, *self.kept) if axis not in run]
         lengths = [self.shape[axis] for axis in slices]
-        side = _split(prod(self.shape[axis] for axis in run)) if form != "one" else []
+        length = prod(self.shape[axis] for axis in run)
+        side = [] if form == "one" else [length] if form == "flat" else _split(length)  # flat: without gaps
         trail = [ndim] if of_bytes else []  # an axis of bytes, behind
         sizes = [self.width] if trail else []
         cut = None
@@ -300,7 +301,7 @@ class _Stage:
 def _split(length: int) -> list[int]:
     """Outputs side by side, in blocks if a length for them divides the whole."""
     if length > _BLOCK:
-        for block in range(_BLOCK, _BLOCK // 8, -1):
+        for block in range(_BLOCK, _BLOCK // 4, -1):
             if length % block == 0:
                 return [length // block, block]
     return [length]
