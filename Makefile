@@ -39,6 +39,8 @@ PYTHON_FILES = setup.py cwrapjit tests examples benchmarks tools
 demo: $(VENV)/.demo
 	@echo "== examples/hillshade.py"
 	@$(PY) examples/hillshade.py
+	@echo "== examples/kernels.py"
+	@$(PY) examples/kernels.py
 	@echo "== examples/windows.py"
 	@$(PY) examples/windows.py
 	@echo "== examples/inner.py"

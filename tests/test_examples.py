@@ -89,6 +89,24 @@ def test_windows_agree_with_numpy_and_draw(run: Run) -> None:
     assert Path(picture[1]).read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.row("U10", "K01", "K04", "K13", "K14")
+def test_kernels_agree_with_numpy_and_draw(run: Run) -> None:
+    pytest.importorskip("matplotlib", reason="the demo extra is not installed")
+    printed = run("kernels.py")
+    differences = re.findall(r"^(\S+) .*largest difference +(\S+)$", printed, re.MULTILINE)
+    assert [name for name, _ in differences] == [
+        "vectorize",
+        "ElementwiseKernel",
+        "ReductionKernel",
+        "library",
+        "f.ufunc",
+    ]
+    assert max(float(difference) for _, difference in differences) <= 2e-3
+    picture = re.search(r"picture +(\S.*)$", printed, re.MULTILINE)
+    assert picture is not None
+    assert Path(picture[1]).read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.row("U10")
 def test_the_graph_agrees_with_numpy(run: Run) -> None:
     printed = run("graph.py")
