@@ -710,7 +710,15 @@ def test_importing_loads_nothing_of_this() -> None:
 
 
 def test_the_package_shows_the_ways_in_and_graph_what_graphs_are_made_of() -> None:
-    ways = {"module", "function", "library", "link"}
+    ways = {
+        "module",
+        "function",
+        "library",
+        "link",
+        "vectorize",
+        "ElementwiseKernel",
+        "ReductionKernel",
+    }
     around = {
         "CompileError",
         "CompileWarning",
