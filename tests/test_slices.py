@@ -530,7 +530,7 @@ def test_flexible_outputs_need_out(key: Any, x: Any) -> None:
 
 
 @pytest.mark.row("N67")
-@pytest.mark.parametrize("key", [object, np.bytes_, np.str_, np.void, np.float16], ids=str)
+@pytest.mark.parametrize("key", [object, np.bytes_, np.str_, np.void], ids=str)
 def test_types_without_a_c_type_have_no_accessors(key: Any) -> None:
     for text in ("item__a()", "ctype__a"):
         refuses(
@@ -540,7 +540,7 @@ def test_types_without_a_c_type_have_no_accessors(key: Any) -> None:
             "type that C",
         )
     f = wrap(((),), (), {(key, np.int64): "item__output() = data_slice__a != NULL; return true;"})
-    assert f(np.zeros((), np.dtype(key) if key in (object, np.float16) else np.dtype(key).str[:2] + "3")) == 1
+    assert f(np.zeros((), np.dtype(key) if key is object else np.dtype(key).str[:2] + "3")) == 1
 
 
 @pytest.mark.row("N67")

@@ -421,7 +421,10 @@ class ElementwiseKernel(Dispatch):
         skips = "continue" in ctext.words(self.operation)
         wraps = skips or bool(texts["after_loop"].strip())
         prefix += ("do { " if skips else "{ ") if wraps else ""
-        end = ("\n;} while (0);" if skips else "\n;}") if wraps else "\n;"
+        # On the operation's last line where that can be: compilers find some faults at the next word.
+        last = texts["operation"].rpartition("\n")[2]
+        end = "\n;" if "//" in last or "#" in last else " ;"
+        end += ("\n} while (0);" if skips else "\n}") if wraps else ""
         return f"{prefix}{texts['operation']}{end}{texts['after_loop']}\n;return true;", len(prefix)
 
     def _locate(self, error: CompileError, prefix: int, early: int) -> None:
@@ -432,7 +435,9 @@ class ElementwiseKernel(Dispatch):
                 continue
             if file.endswith(" header>"):
                 each.lineno = max(line - early, 1)
-            elif prefix and line == 1:
+                continue
+            each.text = each.text.removesuffix(" ;") if each.text else each.text  # ours
+            if prefix and line == 1:
                 each.text = each.text[prefix:] if each.text else each.text
                 if each.offset and each.offset > prefix:
                     each.offset -= prefix
