@@ -476,7 +476,8 @@ class ReductionKernel:
                     self._plans.clear()
                 self._known[key] = found
                 if len(inputs) == 1 and not arrays:  # as __call__ asks for it
-                    self._plans[(*key[2], axis, keepdims)] = found[0]
+                    place = (*key[2], axis, keepdims)
+                    self._plans[place] = found[0]
         run, dtypes = found
         values = [
             self._number(each, k, dtypes[k]) if _scalar(each) else each for k, each in enumerate(inputs)
