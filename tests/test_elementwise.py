@@ -694,7 +694,7 @@ def test_without_memory() -> None:
     pytest.importorskip("_testcapi")
     python(
         """
-import _testcapi, numpy as np
+import _testcapi, sys, numpy as np
 from cwrapjit import ElementwiseKernel as E
 x, z = np.arange(3.0), np.empty(3)
 reverse = E("T x, raw T y", "T z", "z = x + y[_ind.size() - i - 1]", "reverse", optimize="off")
@@ -708,7 +708,10 @@ def call():
 def define():
     E("T x, raw T y", "T z", "z = x + min(y[i], y[0])", "made", optimize="off")(x, x)
 
-for work, least in (call, 20), (define, 200):
+# CPython 3.12 and 3.13 drop a reference to the code of a function that a running one makes where there is no
+# memory for it (python/cpython#122752), and a definition makes some.
+works = ((call, 20),) if (3, 12) <= sys.version_info < (3, 14) else ((call, 20), (define, 200))
+for work, least in works:
     work()
     failed = fine = k = 0
     while fine < 20:
