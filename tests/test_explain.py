@@ -77,6 +77,7 @@ def test_lines_and_reasons_are_the_users(cc: str, monkeypatch: pytest.MonkeyPatc
     assert "  line 2: for (int i" in str(found)
 
 
+@pytest.mark.plain("kernels with checks of a sanitizer are other loops")
 def test_a_call_is_what_prevents_it() -> None:
     found = wrap_signature("x() -> y()", "item__y() = atan(item__x());\nreturn true;").explain()
     assert only_loop(found)["vectorized"] is False
@@ -84,6 +85,7 @@ def test_a_call_is_what_prevents_it() -> None:
 
 
 @on_x86
+@pytest.mark.plain("kernels with checks of a sanitizer are other loops")
 @pytest.mark.row("K20")
 def test_functions_for_vectors_are_named() -> None:
     found = wrap_signature("x() -> y()", "item__y() = exp(item__x()); return true;", fastmath=True).explain()
@@ -92,6 +94,7 @@ def test_functions_for_vectors_are_named() -> None:
     assert only_loop(found)["vectorized"] is True
 
 
+@pytest.mark.plain("kernels with checks of a sanitizer are other loops")
 def test_it_is_the_variant_that_calls_take() -> None:
     text = "for (int i = 0; i < dims_slice__x[0]; i++)\n    item__y(i) = 2 * item__x(i);\nreturn true;"
     f = wrap_signature("x(n) -> y(n)", text)
