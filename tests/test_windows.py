@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import threading
 from typing import Any
 
@@ -666,7 +665,6 @@ def test_calls_and_definitions_keep_nothing():
     assert leaks.what_grows(work, 30, (x,)) == []
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="this Python has no _testcapi")
 def test_without_memory_calls_fail_and_nothing_else():
     pytest.importorskip("_testcapi")
     code = """
