@@ -80,6 +80,20 @@ def test_what_has_no_mapping_is_listed_with_the_reason():
 
 
 @pytest.mark.row("P03")
+def test_what_is_said_of_void_pointers_works():
+    lib = cwrapjit.library("bytes", source="void f(const void *seen, void *made, int n) {}")
+    refuses(AttributeError, lambda: lib.f, "const void seen[n]")
+    for made in ("void *made", "void made[n]"):
+        text = f"void f(const void seen[n], {made}, int n)"
+        refuses(TypeError, lambda text=text: lib.function(text, out="made"), "uint8_t made[n]")
+    refuses(
+        TypeError, lambda: lib.function("void f(const void seen[3], void *made, int n)"), "uint8_t seen[n]"
+    )
+    f = lib.function("void f(const void seen[n], uint8_t made[n], int n)", out="made")
+    assert f(b"123").dtype == np.uint8
+
+
+@pytest.mark.row("P03")
 def test_an_unknown_type_is_a_definition_error_that_names_it():
     lib = from_c(TEXT)
     error = refuses(cwrapjit.CompileError, lambda: lib.function("int unknown(int a, what_t x)"), "what_t")

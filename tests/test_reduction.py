@@ -384,8 +384,8 @@ def test_refused_calls() -> None:
         TOTAL(x.astype(">f8"))
     with refusing(TypeError, "object"):
         TOTAL(np.array([None]))
-    with refusing(TypeError, "stream"):
-        TOTAL(x, stream=None)
+    with refusing(TypeError, "block_size"):
+        TOTAL(x, block_size=128)  # type: ignore[call-arg]
     with refusing(TypeError, "what Z is", "'y'"):
         ReductionKernel("T x", "Z y", "x", "a + b", "y = a", "0")(x)
     assert ReductionKernel("T x", "Z y", "x", "a + b", "y = a", "0")(x, dtype={"Z": "i4"}).dtype == np.int32
@@ -552,3 +552,16 @@ def test_signed_zeros_and_nans() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isnan(TOTAL(x))
+
+
+@pytest.mark.row("K05")
+def test_messages_name_a_kernel_once_and_a_stream_is_of_no_use() -> None:
+    x = np.ones((2, 3))
+    kernel = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total", threads=1)
+    assert kernel(x, stream=None) == 6
+    np.testing.assert_array_equal(kernel(x, axis=0, stream=object()), [2, 2, 2])
+    out = np.zeros(3)
+    out.flags.writeable = False
+    for bad in (out, x[0]):
+        with pytest.raises(ValueError, match=r"^total\(\): output 'y'"):
+            kernel(x, axis=0, out=bad)

@@ -1,23 +1,21 @@
 """ElementwiseKernel: one statement of C for each element, CuPy's arguments and rules.
 
-A kernel is a Dispatch: the types of a call choose a function() that was made for them. Its parameters are the
-operands of that function, its operation the slice, and macros behind the preamble give elements their names.
-A raw parameter is an operand all of whose dims are the slice's, so that each slice has the whole of it; one
-that is written to is shared. The index is an operand without memory (csrc/kernel/adapt.c).
+A kernel is a Dispatch: the types of a call choose a function() that statement.py made for them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cwrapjit import _cwrapjit
-from cwrapjit._cwrapjit import Adapted, CompileError, Dispatch, Function
+from cwrapjit._cwrapjit import Adapted, Dispatch, Function
 from cwrapjit.kernels import ctext
+from cwrapjit.kernels import options as kernel_options
 from cwrapjit.kernels.parameters import Parameter, check_names, parse, resolve
+from cwrapjit.kernels.scalars import cast, check_type, is_scalar
+from cwrapjit.kernels.statement import Shape, Statement
 
 _OPTIONS = frozenset(
     "sources include_dirs define_macros libraries library_dirs optimize fastmath debug threads unordered "
@@ -30,16 +28,7 @@ _TAKEN = frozenset(
     "operands dims_slice strides_slice ndims_slice dims_full strides_full ndims_full sizeof_element bool "
     "cookie npy_intp".split()
 )
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
 _MOST_FUNCTIONS = 256
-_FIRST_BYTE = 0xFFFF800000000000  # see adapt.c
-
-
-class _Shape(NamedTuple):
-    """What is known of an array beside its type where it is raw."""
-
-    ndim: int
-    dense: bool
 
 
 class _Given(NamedTuple):
@@ -49,10 +38,6 @@ class _Given(NamedTuple):
     sources: Sequence[int]  # of each parameter, its value's number; -1: an output that is not given
     size: int  # the number of size='s value, or -1
     npositional: int
-
-
-def _is_scalar(value: object) -> bool:
-    return isinstance(value, (bool, int, float, complex, np.generic))
 
 
 class ElementwiseKernel(Dispatch):
@@ -90,20 +75,13 @@ class ElementwiseKernel(Dispatch):
         doc: str | None = None,
         **more: Any,
     ) -> None:
-        if not isinstance(name, str):
-            raise TypeError(f"ElementwiseKernel(): name must be a str, not {type(name).__name__}")
-        if not _NAME.match(name):
-            raise ValueError(f"Invalid kernel name: {name!r}")
+        kernel_options.check_name(name, "ElementwiseKernel")
         who = self._who = f"{name}()"
-        for text, value in (
-            ("operation", operation), ("preamble", preamble),
-            ("loop_prep", loop_prep), ("after_loop", after_loop),
-        ):  # fmt: skip
-            if not isinstance(value, str):
-                raise TypeError(f"{who}: {text} must be a str, not {type(value).__name__}")
-        for option in more:
-            if option not in _OPTIONS:
-                raise TypeError(f"ElementwiseKernel() got an unexpected keyword argument {option!r}")
+        texts = {
+            "operation": operation, "preamble": preamble, "loop_prep": loop_prep, "after_loop": after_loop
+        }  # fmt: skip
+        kernel_options.check_texts(who, texts)
+        read = kernel_options.read(options, more, _OPTIONS, "ElementwiseKernel", who)
         self.in_params = tuple(parse(in_params, who, "in_params"))
         self.out_params = tuple(parse(out_params, who, "out_params"))
         self._texts = (in_params, out_params, operation)
@@ -122,20 +100,14 @@ class ElementwiseKernel(Dispatch):
             bool(return_tuple),
         )
         self._check()
-        flags = _flags(options, who)
-        self._options = {**flags, **more}
-        for each in flags.keys() & more.keys() & {"define_macros", "include_dirs"}:
-            self._options[each] = [*flags[each], *more[each]]
-        self._operands = self._operand_names()
-        self._words = ctext.words(operation, loop_prep, after_loop)
-        self._needs_index = bool(self._words & {"i", "_ind"})
+        self._statement = Statement(name, self.in_params, self.out_params, texts, self.return_tuple, read)
         self._functions: dict[Any, Function] = {}
         ranks = [k for k, each in enumerate(self.params) if each.raw]
         super().__init__(name=name, doc=doc if doc is not None else self.__class__.__doc__, ranks=ranks)
         if not any(each.placeholder for each in self.params):  # so faults are found now
             dtypes = [np.dtype(each.dtype) for each in self.params]
-            shapes = tuple(_Shape(1, True) if each.raw else None for each in self.params)
-            self._function(dtypes, {}, shapes, self._needs_index)
+            shapes = tuple(Shape(1, True) if each.raw else None for each in self.params)
+            self._function(dtypes, {}, shapes, self._statement.needs_index)
 
     def _check(self) -> None:
         who = self._who
@@ -148,20 +120,9 @@ class ElementwiseKernel(Dispatch):
             if each.name in _TAKEN or each.name.startswith("npy_"):
                 raise ValueError(f"{who}: the name {each.name!r} is reserved: generated text has it")
             if each.dtype is not None:
-                _check_type(each.dtype, who, repr(each.name))
+                check_type(each.dtype, who, repr(each.name))
         for what in ("operation", "loop_prep", "after_loop"):
             ctext.check_words(getattr(self, what), who, what)
-
-    def _operand_names(self) -> list[str]:
-        """Names in the function, which keeps a few for itself."""
-        taken = {each.name for each in self.params}
-        names = []
-        for each in self.params:
-            name = each.name
-            while name == "out" or re.fullmatch(r"output\d*", name) or (name in taken and name != each.name):
-                name += "_"
-            names.append(name)
-        return names
 
     def __reduce__(self) -> Any:
         return _rebuild, (type(self), self._texts, self._settings)
@@ -230,13 +191,13 @@ class ElementwiseKernel(Dispatch):
     def _choose(self, call: _Given, chosen: Mapping[str, Any] | None) -> Any:
         """What is called: find out what is known of the arguments, then what their types are."""
         given: list[np.dtype[Any] | None] = []
-        shapes: list[_Shape | None] = []
+        shapes: list[Shape | None] = []
         spread: list[int] = []
         for k, (each, source) in enumerate(zip(self.params, call.sources, strict=True)):
             array = self._array(call.values[source], each, k >= self.nin) if source >= 0 else None
             given.append(None if array is None else array.dtype)
             shapes.append(
-                _Shape(array.ndim, array.flags.c_contiguous) if array is not None and each.raw else None
+                Shape(array.ndim, array.flags.c_contiguous) if array is not None and each.raw else None
             )
             if array is not None and not each.raw:
                 spread.append(source)
@@ -245,12 +206,12 @@ class ElementwiseKernel(Dispatch):
             g if g is not None else each.type_in(types) for each, g in zip(self.params, given, strict=True)
         ]
         for each, dtype in zip(self.params, dtypes, strict=True):
-            _check_type(dtype, self._who, repr(each.name))
+            check_type(dtype, self._who, repr(each.name))
         self._check_size(call, bool(spread))
         for k in range(self.nin, self.nargs):
             if self.params[k].raw and shapes[k] is None:
-                shapes[k] = _Shape(1, True)  # made by the call
-        indexed = self._needs_index or call.size >= 0
+                shapes[k] = Shape(1, True)  # made by the call
+        indexed = self._statement.needs_index or call.size >= 0
         function = self._function(dtypes, types, tuple(shapes), indexed)
         return self._adapted(call, function, dtypes, spread, indexed)
 
@@ -262,7 +223,7 @@ class ElementwiseKernel(Dispatch):
             )
         if value is None:
             raise TypeError(f"{self._who}: {parameter.name!r} is None")
-        if _is_scalar(value):
+        if is_scalar(value):
             return None
         return value if isinstance(value, np.ndarray) else np.asarray(value)
 
@@ -287,7 +248,7 @@ class ElementwiseKernel(Dispatch):
     ) -> Any:
         """The function, where it takes the arguments as they are; else what brings them there."""
         casts = [
-            _cast(call.values[source], dtype, self._who, each.name)
+            cast(call.values[source], dtype, self._who, each.name)
             for each, source, dtype in zip(self.in_params, call.sources, dtypes, strict=False)
         ]
         shared = [each.raw for each in self.out_params]
@@ -322,129 +283,17 @@ class ElementwiseKernel(Dispatch):
         self,
         dtypes: Sequence[np.dtype[Any]],
         types: Mapping[str, np.dtype[Any]],
-        shapes: tuple[_Shape | None, ...],
+        shapes: tuple[Shape | None, ...],
         indexed: bool,
     ) -> Function:
         key = (tuple(dtype.char for dtype in dtypes), tuple(types.items()), shapes, indexed)
         made = self._functions.get(key)
         if made is None:
-            made = self._define(dtypes, types, shapes, indexed)
+            made = self._statement.function(dtypes, types, shapes, indexed)
             if len(self._functions) >= _MOST_FUNCTIONS:
                 del self._functions[next(iter(self._functions))]
             self._functions[key] = made
         return made
-
-    def _define(
-        self,
-        dtypes: Sequence[np.dtype[Any]],
-        types: Mapping[str, np.dtype[Any]],
-        shapes: Sequence[_Shape | None],
-        indexed: bool,
-    ) -> Function:
-        every = zip(self.params, self._operands, dtypes, shapes, strict=True)
-        raws = []
-        for k, (each, operand, dtype, shape) in enumerate(every):
-            if each.raw:
-                ndim, dense = (shape.ndim, shape.dense) if shape is not None else (None, False)
-                raws.append(ctext.Raw(each.name, operand, ndim, dense, k >= self.nin, _c_type(dtype)))
-        header, early = self._header(dtypes, types, raws)
-        body, prefix = self._body(raws, indexed)
-        own = [k for k in range(self.nin, self.nargs) if not self.params[k].raw]
-        shared = [k for k in range(self.nin, self.nargs) if self.params[k].raw]
-        order = [*range(self.nin), *([-1] if indexed else []), *shared, *own]
-        key = tuple(np.dtype(np.int8) if k < 0 else dtypes[k] for k in order)
-        try:
-            return _cwrapjit.function(
-                self.name,
-                signature=self._signature(shapes, indexed, shared, own),
-                header=header,
-                Ccode_slice_eval={key: body},
-                **self._options,
-            )
-        except CompileError as error:
-            self._locate(error, prefix, early)
-            raise
-
-    def _signature(
-        self, shapes: Sequence[_Shape | None], indexed: bool, shared: Sequence[int], own: Sequence[int]
-    ) -> str:
-        def shown(k: int) -> str:
-            name, shape = self._operands[k], shapes[k]
-            dims = range(shape.ndim) if shape is not None else ()
-            return f"{name}({', '.join(f'{name}_{axis}' for axis in dims)})"
-
-        inputs = [shown(k) for k in range(self.nin)]
-        inputs += ["i()"] if indexed else []
-        inputs += [f"shared {shown(k)}" for k in shared]
-        outputs = ", ".join(shown(k) for k in own)
-        if len(own) == 1 and self.return_tuple and not shared:
-            outputs = f"({outputs},)"
-        return f"{', '.join(inputs)} -> {outputs}"
-
-    def _header(
-        self, dtypes: Sequence[np.dtype[Any]], types: Mapping[str, np.dtype[Any]], raws: Sequence[ctext.Raw]
-    ) -> tuple[str, int]:
-        """The text in front of the slice, and the lines in front of the preamble."""
-        checked = self._options.get("debug") is not None and self._options["debug"] is not False
-        checked = checked or ("debug" not in self._options and bool(_cwrapjit.config.debug))
-        has_float = any(dtype.char in "fg" for dtype in (*dtypes, *types.values()))
-        used = self._words | ctext.words(self.preamble)
-        before, behind = ctext.helpers(self.preamble, used, has_float)
-        typedefs = "".join(f"typedef {_c_type(dtype)} {letter}; " for letter, dtype in types.items())
-        if "#" in self.preamble.lstrip()[:1]:
-            typedefs += "\n"
-        names = "".join(
-            f"#define {each.name} item__{operand}()\n"
-            for each, operand, dtype in zip(self.params, self._operands, dtypes, strict=True)
-            if not each.raw or any(raw.name == each.name and raw.ndim is None for raw in raws)
-        )
-        names += "".join(ctext.raw_accessor(raw, checked) for raw in raws if raw.ndim is not None)
-        if "_ind" in self._words:
-            names += "#define cwj_index_along(axis) (i / strides_full__i[axis] % dims_full__i[axis])\n"
-        front = before + typedefs
-        return f"{front}{self.preamble}\n{behind}{names}", front.count("\n")
-
-    def _body(self, raws: Sequence[ctext.Raw], indexed: bool) -> tuple[str, int]:
-        """The slice, and how many characters stand in front of the operation in its first line."""
-        texts = {
-            what: ctext.rewrite(getattr(self, what), raws, self._who, what)
-            for what in ("loop_prep", "operation", "after_loop")
-        }
-        prefix = ""
-        if self._needs_index and indexed:
-            prefix = f"const npy_intp i = (npy_intp)((npy_uintp)data_slice__i - {_FIRST_BYTE:#x}u); (void)i; "
-        prep = texts["loop_prep"]
-        if prep.strip():
-            if not re.search(r"//|#", prep):
-                prep = prep.replace("\n", " ")
-            prefix += f"{prep}{chr(10) if '//' in prep or '#' in prep else ''}; "
-        skips = "continue" in ctext.words(self.operation)
-        wraps = skips or bool(texts["after_loop"].strip())
-        prefix += ("do { " if skips else "{ ") if wraps else ""
-        # On the operation's last line where that can be: compilers find some faults at the next word.
-        last = texts["operation"].rpartition("\n")[2]
-        end = "\n;" if "//" in last or "#" in last else " ;"
-        end += ("\n} while (0);" if skips else "\n}") if wraps else ""
-        return f"{prefix}{texts['operation']}{end}{texts['after_loop']}\n;return true;", len(prefix)
-
-    def _locate(self, error: CompileError, prefix: int, early: int) -> None:
-        """Say where in the user's own texts the faults are."""
-        for each in {id(e): e for e in (error, *error.errors)}.values():
-            file, line = each.filename or "", each.lineno
-            if line is None:
-                continue
-            if file.endswith(" header>"):
-                each.lineno = max(line - early, 1)
-                continue
-            each.text = each.text.removesuffix(" ;") if each.text else each.text  # ours
-            if prefix and line == 1:
-                each.text = each.text[prefix:] if each.text else each.text
-                if each.offset and each.offset > prefix:
-                    each.offset -= prefix
-                    if each.end_offset and each.end_offset > prefix:
-                        each.end_offset -= prefix
-                elif each.offset:
-                    each.offset = each.end_offset = None
 
 
 class _Without:
@@ -481,55 +330,3 @@ class _WithTypes(_Without):
 
 def _rebuild(cls: type[ElementwiseKernel], texts: tuple[str, str, str], settings: dict[str, Any]) -> Any:
     return cls(*texts, **settings)
-
-
-def _c_type(dtype: np.dtype[Any]) -> str:
-    """The C type of a dtype, as generated text calls it."""
-    named = {"?": "_Bool", "q": "npy_longlong", "Q": "npy_ulonglong", "g": "npy_longdouble"}
-    return named.get(dtype.char) or f"npy_{dtype.name}"
-
-
-def _check_type(dtype: np.dtype[Any], who: str, what: str) -> None:
-    if dtype.char in "eG":
-        raise TypeError(
-            f"{who}: {what} is {dtype}, which C text cannot compute with; convert it with astype()"
-        )
-
-
-def _cast(value: Any, dtype: np.dtype[Any], who: str, name: str) -> Any:
-    """How a scalar becomes a number of that type; None: the function does that, or it is no scalar."""
-    if isinstance(value, np.generic):
-        if value.dtype.kind not in "biufc":
-            raise TypeError(f"{who}: {name!r} is a scalar of {value.dtype}; wanted a number")
-        if value.dtype.kind == "c" and dtype.kind != "c":
-            raise TypeError(f"{who}: {name!r} is complex, but its type is {dtype}")
-        return None if value.dtype.char == dtype.char else dtype
-    if isinstance(value, complex) and dtype.kind != "c":
-        raise TypeError(f"{who}: {name!r} is complex, but its type is {dtype}")
-    if dtype.kind == "b" and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return bool
-    if dtype.kind in "iu" and isinstance(value, float):
-        return int
-    return None
-
-
-def _flags(options: Sequence[str], who: str) -> dict[str, Any]:
-    """Flags of a compiler as options of function()."""
-    if isinstance(options, str) or not all(isinstance(each, str) for each in options):
-        raise TypeError(f"{who}: options must be a tuple of flags such as '-DN=3'")
-    macros: list[str] = []
-    folders: list[str] = []
-    made: dict[str, Any] = {}
-    for flag in options:
-        if flag.startswith("-D") and len(flag) > 2:
-            macros.append(flag[2:])
-        elif flag.startswith("-I") and len(flag) > 2:
-            folders.append(flag[2:])
-        elif flag in ("-ffast-math", "--use_fast_math", "-use_fast_math"):
-            made["fastmath"] = True
-        elif not re.match(r"--?std=|-O\d$", flag):
-            raise ValueError(
-                f"{who}: options: {flag!r} is not known; wanted -DNAME=VALUE, -IFOLDER, -ffast-math"
-            )
-    made |= {"define_macros": macros} if macros else {}
-    return made | ({"include_dirs": folders} if folders else {})

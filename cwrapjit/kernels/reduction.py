@@ -6,343 +6,22 @@ call may lie in memory; plan.py says which ones a call takes, and which views of
 
 from __future__ import annotations
 
-import math
 import operator
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from cwrapjit._cwrapjit import CompileError, Function, module
-from cwrapjit.kernels import ctext, parameters, plan, tree
-from cwrapjit.kernels.elementwise import _flags
+from cwrapjit._cwrapjit import Function
+from cwrapjit.kernels import options as kernel_options
+from cwrapjit.kernels import parameters, plan
+from cwrapjit.kernels.expressions import Family, Texts
+from cwrapjit.kernels.scalars import check_type, is_scalar
 
 _MOST_PLANS = 128
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
-_CTYPES = {
-    "?": "_Bool", "b": "npy_int8", "B": "npy_uint8", "h": "npy_int16", "H": "npy_uint16", "i": "npy_int32",
-    "I": "npy_uint32", "l": "npy_int64", "L": "npy_uint64", "q": "npy_int64", "Q": "npy_uint64",
-    "f": "npy_float32", "d": "npy_float64", "g": "long double", "F": "npy_complex64", "D": "npy_complex128",
-}  # fmt: skip
-_SIZES = ("_in_ind.size()", "_out_ind.size()")
 _OPTIONS = frozenset(
     "optimize fastmath debug threads include_dirs define_macros libraries library_dirs sources".split()
 )
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[A-Za-z_]\w*", text))
-
-
-def _ctype(dtype: np.dtype[Any], who: str) -> str:
-    try:
-        return _CTYPES[dtype.char]
-    except KeyError:
-        raise TypeError(f"{who}: {dtype} is no type that C computes with here") from None
-
-
-class _Header:
-    """The C text in front of all functions of a type set, which knows what each of its lines was."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._lines: list[str] = []
-        self._parts: list[tuple[int, int, str, str]] = []  # first line, lines, which text, the text
-
-    def own(self, *lines: str) -> None:
-        self._lines.extend(lines)
-
-    def users(self, what: str, text: str) -> None:
-        lines = text.splitlines() or [""]
-        self._parts.append((len(self._lines) + 1, len(lines), what, text))
-        self._lines.extend(lines)
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self._lines) + "\n"
-
-    def restore(self, error: CompileError) -> None:
-        """Make an error in this text one of the user's texts."""
-        for each in {id(e): e for e in (error, *error.errors)}.values():
-            line = each.lineno or 0
-            if each.filename != f"<cwrapjit {self._name} header>":
-                continue
-            for first, count, what, text in self._parts:
-                if (
-                    first <= line <= first + count
-                ):  # where a text ends too early, that is said of the next line
-                    at = min(line - first, count - 1)
-                    place = (text.splitlines() or [""])[at]
-                    each.filename = f"<cwrapjit {self._name} {what}>"
-                    each.lineno, each.text = at + 1, place
-                    each.offset, each.end_offset = min(each.offset or 1, len(place) + 1), None
-                    each.args = (each.msg, (each.filename, each.lineno, each.offset, place))
-
-
-class _Texts:
-    """What the user wrote, once it was checked, and what is the same for all types."""
-
-    def __init__(self, given: dict[str, Any], name: str, options: dict[str, Any]) -> None:
-        who = f"{name}()"
-        self.name, self.who, self.options = name, who, options
-        self.inputs = parameters.parse(given["in_params"], who, "in_params")
-        self.outputs = parameters.parse(given["out_params"], who, "out_params")
-        both = [*self.inputs, *self.outputs]
-        parameters.check_names(both, who)
-        for each in both:
-            if each.name.startswith("cwr_"):
-                raise ValueError(
-                    f"{who}: the name {each.name!r} is reserved, as are all that begin with cwr_"
-                )
-            if each.raw:
-                raise ValueError(
-                    f"{who}: {each.name!r} is raw; raw parameters of a reduction are not supported"
-                )
-        if not self.inputs or not self.outputs:
-            raise ValueError(f"{who}: at least one input and one output are needed")
-        if any(each.name == "a" for each in self.outputs):
-            raise ValueError(
-                f"{who}: no output can be named 'a', which is the reduced value in post_map_expr"
-            )
-        for what in ("map_expr", "reduce_expr", "post_map_expr", "preamble"):
-            if not isinstance(given[what], str):
-                raise TypeError(f"{who}: {what} must be a str, not {type(given[what]).__name__}")
-            if what != "preamble" and "return" in _words(given[what]):
-                raise ValueError(f"{who}: {what} cannot return; what it computes is taken from it")
-        for what in ("map_expr", "reduce_expr"):
-            if not given[what].strip():
-                raise ValueError(f"{who}: {what} is empty; wanted a C expression")
-        self.map, self.reduce, self.post = given["map_expr"], given["reduce_expr"], given["post_map_expr"]
-        self.preamble = given["preamble"]
-        self.identity = _identity(given["identity"], who)
-        self.reduce_type = given["reduce_type"]
-        if self.reduce_type is not None and not (
-            isinstance(self.reduce_type, str) and self.reduce_type.strip()
-        ):
-            raise TypeError(f"{who}: reduce_type must be the name of a C type, not {self.reduce_type!r}")
-        for text in (self.map, self.post):
-            if re.search(r"\b_(in|out)_ind\b(?!\s*\.\s*size\s*\(\s*\))", text):
-                raise ValueError(f"{who}: of _in_ind and _out_ind C has .size() alone")
-        words = _words(self.map)
-        self.numbered = "_J" in words or "_j" in words
-        self.placed = "_j" in words
-        self.sized = self.placed or any("_ind" in w for w in words | _words(self.post))
-
-    def with_sizes(self, text: str) -> str:
-        return re.sub(r"\b_(in|out)_ind\s*\.\s*size\s*\(\s*\)", r"cwr_\1_size", text)
-
-
-def _identity(given: Any, who: str) -> str:
-    """The identity in C; "": there is none."""
-    if given is None:
-        return ""
-    if isinstance(given, str):
-        return given.strip()
-    if isinstance(given, (int, float)) or (isinstance(given, np.generic) and given.dtype.kind in "biuf"):
-        value = given.item() if isinstance(given, np.generic) else given
-        if isinstance(value, float) and not math.isfinite(value):
-            return "NAN" if math.isnan(value) else "INFINITY" if value > 0 else "(-INFINITY)"
-        return f"({value!r})" if not isinstance(value, bool) else str(int(value))
-    raise TypeError(f"{who}: identity must be a C expression, a number or None, not {type(given).__name__}")
-
-
-class _Family:
-    """The functions of one type set."""
-
-    def __init__(self, texts: _Texts, types: dict[str, np.dtype[Any]]) -> None:
-        self.texts = texts
-        self._ctypes_in = [_ctype(each.type_in(types), texts.who) for each in texts.inputs]
-        self._ctypes_out = [_ctype(each.type_in(types), texts.who) for each in texts.outputs]
-        self.dtypes_in = [each.type_in(types) for each in texts.inputs]
-        self.dtypes_out = [each.type_in(types) for each in texts.outputs]
-        self._header = self._write_header(types)
-        shared = {key: value for key, value in texts.options.items() if key in _MODULES}
-        try:  # one module, so that sources are compiled once
-            self._define = module(texts.name, "", self._header.text, **shared).function
-        except CompileError as error:
-            self._header.restore(error)
-            raise
-        self._functions: dict[Any, Function] = {}
-        used = ["cwr_map", "cwr_reduce", "cwr_post", *(["cwr_identity"] if texts.identity else [])]
-        pointers = ", ".join(f"(const void *)&{each}" for each in used)  # libtcc compiles what is used
-        probe = f"""
-            const void *const cwr_used[] = {{{pointers}}};
-            item__size() = cwr_used[0] ? (npy_int64)sizeof(cwr_acc) : 0;
-            return true;"""
-        self.size = int(self._compile("-> size()", probe, (np.int64,), "off")())
-        if self.size > tree.MOST_BYTES or self.size < 1:
-            raise ValueError(f"{texts.who}: reduce_type has {self.size} bytes; wanted 1 to {tree.MOST_BYTES}")
-
-        size = self.size
-        self.unit = np.dtype(
-            f"u{size}" if size in (1, 2, 4, 8) else f"V{size}"
-        )  # of partial results, to NumPy
-
-    def _write_header(self, types: dict[str, np.dtype[Any]]) -> _Header:
-        texts, header = self.texts, _Header(self.texts.name)
-        for letter, dtype in types.items():
-            header.own(f"typedef {_ctype(dtype, texts.who)} {letter};")
-        dtypes = (*self.dtypes_in, *self.dtypes_out)
-        used = ctext.words(texts.map, texts.reduce, texts.post, texts.identity, texts.preamble)
-        before, behind = ctext.helpers(texts.preamble, used, any(each.char in "fg" for each in dtypes))
-        header.own(*before.splitlines())
-        header.users("preamble", texts.preamble)
-        header.own(*behind.splitlines())
-        header.own("typedef")
-        if texts.reduce_type is None:
-            header.own(self._ctypes_out[0])
-        else:
-            known = re.fullmatch(
-                r"bool|u?int(8|16|32|64)|float(32|64)|complex(64|128)", texts.reduce_type.strip()
-            )
-            if known:
-                header.own("_Bool" if known[0] == "bool" else f"npy_{known[0]}")
-            else:
-                header.users("reduce_type", texts.reduce_type)
-        header.own("cwr_acc;")
-        self._write_map(header)
-        header.own("static inline cwr_acc cwr_reduce(const cwr_acc a, const cwr_acc b)", "{", "return")
-        header.users("reduce_expr", texts.reduce)
-        header.own(";", "}")
-        self._write_post(header)
-        return header
-
-    def _sizes(self) -> list[str]:
-        return ["const npy_intp cwr_in_size", "const npy_intp cwr_out_size"] if self.texts.sized else []
-
-    def _write_map(self, header: _Header) -> None:
-        texts = self.texts
-        pairs = zip(self._ctypes_in, texts.inputs, strict=True)
-        arguments = [f"const {ctype} {each.name}" for ctype, each in pairs]
-        arguments += ["const npy_intp _J"] if texts.numbered else []
-        arguments += ["const npy_intp cwr_place"] if texts.placed else []
-        header.own(f"static inline cwr_acc cwr_map({', '.join(arguments + self._sizes())})", "{")
-        if texts.placed:
-            header.own("const npy_intp _j = _J * cwr_out_size + cwr_place;")
-        header.own("return")
-        header.users("map_expr", texts.with_sizes(texts.map))
-        header.own(";", "}")
-
-    def _write_post(self, header: _Header) -> None:
-        texts, pairs = self.texts, list(zip(self._ctypes_out, self.texts.outputs, strict=True))
-        arguments = ["const cwr_acc a", *(f"{ctype} *const cwr_to_{each.name}" for ctype, each in pairs)]
-        header.own(f"static inline void cwr_post({', '.join(arguments + self._sizes())})", "{")
-        header.own(*(f"{ctype} {each.name} = *cwr_to_{each.name};" for ctype, each in pairs), "{")
-        header.users("post_map_expr", texts.with_sizes(texts.post))
-        header.own(";", "}", *(f"*cwr_to_{each.name} = {each.name};" for _, each in pairs), "}")
-        if texts.identity:
-            header.own("static inline cwr_acc cwr_identity(void)", "{", "const cwr_acc cwr_value =")
-            header.users("identity", texts.identity)
-            header.own(";", "return cwr_value;", "}")
-
-    def _compile(
-        self, signature: str, text: str, types: Sequence[Any], optimize: str | None = None
-    ) -> Function:
-        options = dict(self.texts.options)
-        if optimize:
-            options["optimize"] = optimize
-            options["threads"] = 1
-        options = {key: value for key, value in options.items() if key not in _MODULES}
-        try:
-            return self._define(
-                self.texts.name,
-                signature=signature,
-                unordered=True,
-                Ccode_slice_eval={tuple(types): text},
-                **options,
-            )
-        except CompileError as error:
-            self._header.restore(error)
-            raise
-
-    def _end(self, form: str, partial: bool) -> tuple[str, list[str], list[Any]]:
-        """What becomes of results: C, the outputs of the signature, their types."""
-        one = form == "one"
-        if partial:
-            target = "0" if one else "{column}, 0"
-            dims = "" if one else "m, "
-            output = f"cwr_q({dims}{self.size})"
-            return f"*(cwr_acc *)&item__cwr_q({target}) = cwr_v[cwr_t];", [output], [np.uint8]
-        texts = self.texts
-        value = "cwr_reduce(cwr_identity(), cwr_v[cwr_t])" if texts.identity else "cwr_v[cwr_t]"
-        places = [f"&item__{each.name}({'' if one else '{column}'})" for each in texts.outputs]
-        outputs = [f"{each.name}({'' if one else 'm'})" for each in texts.outputs]
-        return f"cwr_post({', '.join([value, *places, *self._size_items()])});", outputs, self.dtypes_out
-
-    def _size_items(self) -> list[str]:
-        return ["item__cwr_sizes(0)", "item__cwr_sizes(1)"] if self.texts.sized else []
-
-    def function(
-        self, form: str, axes: int, scalars: tuple[bool, ...] | None, partial: bool, rest: bool
-    ) -> Function:
-        """The function of a form; scalars: which inputs have one value, None: reads partial results.
-
-        A call that ends with less than a whole piece has another function for it, since what each sees of
-        dims and strides then stays the same from call to call: the optimizing tier makes constants of it.
-        """
-        key = (form, axes, scalars, partial, rest)
-        found = self._functions.get(key)
-        if found is None:
-            found = self._functions[key] = self._make(form, axes, scalars, partial)
-        return found
-
-    def _make(self, form: str, axes: int, scalars: tuple[bool, ...] | None, partial: bool) -> Function:
-        texts, dims = self.texts, tree.dims(form, axes)
-        end, outputs, types = self._end(form, partial)
-        front: list[Any]
-        if scalars is None:
-            inputs = [f"cwr_p({', '.join(dims)}, {self.size})"]
-            body = tree.Body(form, self.size, [tree.Input("cwr_p", "cwr_acc", partial=True)], "", axes)
-            main, front = "cwr_p", [np.uint8]
-        else:
-            pairs = list(zip(texts.inputs, scalars, strict=True))
-            inputs = [f"{each.name}({'' if scalar else ', '.join(dims)})" for each, scalar in pairs]
-            operands = [
-                tree.Input(each.name, ctype, scalar)
-                for (each, scalar), ctype in zip(pairs, self._ctypes_in, strict=True)
-            ]
-            side = "" if form == "one" else "{column}"
-            extra = ""
-            front = list(self.dtypes_in)
-            side_dim = "" if form == "one" else "m"
-            if axes > 1:
-                tables = [f"cwr_at_{each.name}(n)" for each, scalar in pairs if not scalar]
-                inputs += tables
-                front += [np.int64] * len(tables)
-            if texts.numbered:
-                extra += f", item__cwr_first({side}) + {{number}}"
-                inputs.append(f"cwr_first({side_dim})")
-                front.append(np.int64)
-            if texts.placed:
-                extra += f", item__cwr_place({side})"
-                inputs.append(f"cwr_place({side_dim})")
-                front.append(np.int64)
-            extra += "".join(f", {item}" for item in self._size_items())
-            main = next(each.name for each, scalar in pairs if not scalar)
-            body = tree.Body(form, self.size, operands, extra, axes)
-        if texts.sized and not (scalars is None and partial):
-            inputs.append("cwr_sizes(2)")
-            front.append(np.int64)
-        signature = f"{', '.join(inputs)} -> {', '.join(outputs)}"
-        return self._compile(signature, "\n".join(body.lines(main, end)), [*front, *types])
-
-    def empty(self) -> Function:
-        """Outputs of reductions over nothing."""
-        key = "empty"
-        found = self._functions.get(key)
-        if found is None:
-            texts = self.texts
-            places = [f"&item__{each.name}()" for each in texts.outputs]
-            text = f"cwr_post({', '.join(['cwr_identity()', *places, *self._size_items()])}); return true;"
-            outputs = ", ".join(f"{each.name}()" for each in texts.outputs)
-            types = [*([np.int64] if texts.sized else []), *self.dtypes_out]
-            sizes = "cwr_sizes(2) " if texts.sized else ""
-            found = self._functions[key] = self._compile(f"{sizes}-> {outputs}", text, types)
-        return found
-
-
-_MODULES = frozenset(("include_dirs", "define_macros", "libraries", "library_dirs", "sources"))
 
 
 def _axes_of(axis: Any, ndim: int, who: str) -> tuple[int, ...]:
@@ -364,15 +43,11 @@ def _axes_of(axis: Any, ndim: int, who: str) -> tuple[int, ...]:
     return tuple(sorted(axes))
 
 
-def _scalar(value: Any) -> bool:
-    return isinstance(value, (bool, int, float, complex, np.generic))
-
-
 def _key(inputs: list[Any], outs: list[np.ndarray], axis: Any, keepdims: bool) -> tuple[Any, ...] | None:
     """What decides how a call runs; None: such a call is planned each time."""
     if not (axis is None or type(axis) is int or (type(axis) is tuple and set(map(type, axis)) <= {int})):
         return None
-    places = [None if _scalar(each) else (each.dtype.num, each.shape, each.strides) for each in inputs]
+    places = [None if is_scalar(each) else (each.dtype.num, each.shape, each.strides) for each in inputs]
     key = (axis, keepdims, *places)
     return (*key, *((each.dtype.num, each.shape, each.strides) for each in outs)) if outs else key
 
@@ -400,23 +75,17 @@ class ReductionKernel:
         options: Sequence[str] = (),
         **keywords: Any,
     ) -> None:
-        if not isinstance(name, str) or not _NAME.match(name):
-            raise ValueError(f"Invalid kernel name {name!r}: wanted a name of C")
-        unknown = sorted(set(keywords) - _OPTIONS)
-        if unknown:
-            raise TypeError(f"ReductionKernel() got an unexpected keyword argument {unknown[0]!r}")
-        flags = _flags(options, f"{name}()")
-        for each in flags.keys() & keywords.keys() & {"define_macros", "include_dirs"}:
-            flags[each] = [*flags[each], *keywords.pop(each)]
+        kernel_options.check_name(name, "ReductionKernel")
+        read = kernel_options.read(options, keywords, _OPTIONS, "ReductionKernel", f"{name}()")
         given = {
             "in_params": in_params, "out_params": out_params, "map_expr": map_expr,
             "reduce_expr": reduce_expr, "post_map_expr": post_map_expr, "identity": identity,
             "reduce_type": reduce_type, "preamble": preamble,
         }  # fmt: skip
-        self._texts = texts = _Texts(given, name, {**flags, **keywords})
+        self._texts = texts = Texts(given, name, read)
         self.__name__ = self.name = name
         self._who = texts.who
-        self._families: dict[Any, _Family] = {}
+        self._families: dict[Any, Family] = {}
         self._known: dict[Any, tuple[Callable[..., Any], list[np.dtype[Any]]]] = {}
         self._plans: dict[Any, Callable[..., Any]] = {}  # those of calls with one array, and new outputs
         if all(not each.placeholder for each in (*texts.inputs, *texts.outputs)):
@@ -438,17 +107,28 @@ class ReductionKernel:
         """The compiled functions that calls have made so far."""
         return tuple(f for family in self._families.values() for f in family._functions.values())
 
-    def _family(self, types: dict[str, np.dtype[Any]]) -> _Family:
+    def _family(self, types: dict[str, np.dtype[Any]]) -> Family:
         key = tuple((letter, dtype.num) for letter, dtype in types.items())
         found = self._families.get(key)
         if found is None:
-            found = self._families[key] = _Family(self._texts, types)
+            for each in (*self._texts.inputs, *self._texts.outputs):
+                check_type(each.type_in(types), self._who, repr(each.name))
+            found = self._families[key] = Family(self._texts, types)
         return found
 
     def __call__(
-        self, *args: Any, axis: Any = None, keepdims: bool = False, out: Any = None, dtype: Any = None
+        self,
+        *args: Any,
+        axis: Any = None,
+        keepdims: bool = False,
+        out: Any = None,
+        dtype: Any = None,
+        stream: Any = None,
     ) -> Any:
-        """Reduce along the axes; new outputs, or those of `out`, a tuple of them where there are several."""
+        """Reduce along the axes; new outputs, or those of `out`, a tuple of them where there are several.
+
+        `stream` is of a device, and ignored.
+        """
         if len(args) == 1 and out is None and dtype is None:
             x = args[0]
             if type(x) is np.ndarray:  # the usual call, as short as it can be
@@ -465,7 +145,9 @@ class ReductionKernel:
     def _call(self, args: tuple[Any, ...], axis: Any, keepdims: bool, out: Any, dtype: Any) -> Any:
         given = self._given_outputs(args, out)
         arrays = [each for each in given if each is not None]
-        inputs = [each if _scalar(each) else self._array(each, k) for k, each in enumerate(args[: self.nin])]
+        inputs = [
+            each if is_scalar(each) else self._array(each, k) for k, each in enumerate(args[: self.nin])
+        ]
         key = _key(inputs, arrays, axis, keepdims) if dtype is None else None
         found = self._known.get(key) if key is not None else None
         if found is None:
@@ -480,7 +162,7 @@ class ReductionKernel:
                     self._plans[place] = found[0]
         run, dtypes = found
         values = [
-            self._number(each, k, dtypes[k]) if _scalar(each) else each for k, each in enumerate(inputs)
+            self._number(each, k, dtypes[k]) if is_scalar(each) else each for k, each in enumerate(inputs)
         ]
         if not arrays:
             return run(*values)
@@ -492,12 +174,12 @@ class ReductionKernel:
     ) -> tuple[Callable[..., Any], list[np.dtype[Any]]]:
         """How calls of these types and this geometry run, and the dtypes of their inputs."""
         texts, who = self._texts, self._who
-        arrays = [each for each in inputs if not _scalar(each)]
+        arrays = [each for each in inputs if not is_scalar(each)]
         if not arrays:
             raise ValueError(f"{who}: at least one input must be an array")
-        known = [None if each is None or _scalar(each) else each.dtype for each in (*inputs, *given)]
+        known = [None if each is None or is_scalar(each) else each.dtype for each in (*inputs, *given)]
         family = self._family(parameters.resolve(who, texts.inputs, texts.outputs, known, dtype))
-        scalars = tuple(map(_scalar, inputs))
+        scalars = tuple(map(is_scalar, inputs))
         shape = self._shape(arrays)
         task = plan.Task(shape, _axes_of(axis, len(shape), who), keepdims, scalars, inputs)
         outs = self._check_outputs(given, task)

@@ -26,6 +26,12 @@ _POINTER_REASON = (
 )
 
 
+def _bytes_reason(slot: Slot, what: str) -> str:
+    """Why void is no item here, and what is."""
+    const = "const " if slot.const else ""
+    return f"{slot.name} is {what}: declared as {const}uint8_t {slot.name}[n] it is an array of bytes"
+
+
 @dataclasses.dataclass
 class Mapped:
     """A function before it is compiled: the description lacks addresses."""
@@ -183,6 +189,8 @@ class Mapper:
             return Parameter("buffer", "uint8", intent=intent, dims=dims, optional=optional)
         if isinstance(item, types.Pointer):
             raise Unmapped(f"{slot.name} is an array of pointers")
+        if isinstance(item, types.Void):  # no buffer
+            raise Unmapped(_bytes_reason(slot, "an array of void"))
         if not isinstance(item, types.Scalar) or not item.dtype:
             raise Unmapped(f"{slot.name} is an array of {types.show(item)}, which NumPy's types do not cover")
         if container is not None:
@@ -233,7 +241,13 @@ class Mapper:
             if name in options.unsafe:
                 intent = "in" if slot.const else "inout"
                 return Parameter("buffer", "uint8", intent=intent, dims=((),), optional=optional)
-            raise Unmapped(f"{name} is a void pointer: void {name}[n] says its size in bytes")
+            if name in options.out:
+                raise Unmapped(_bytes_reason(slot, "a void pointer"))
+            const = "const " if slot.const else ""
+            raise Unmapped(
+                f"{name} is a void pointer: function() of a declaration with {const}void {name}[n] knows its "
+                "size in bytes"
+            )
         if isinstance(item, types.Unknown):
             raise Unmapped(f"{name}: {item.reason}")
         raise Unmapped(

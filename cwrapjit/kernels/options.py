@@ -1,0 +1,58 @@
+"""What the definitions of all kernels take alike: a name, flags of a compiler, options of function()."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
+
+
+def check_name(name: Any, kind: str) -> None:
+    """Refuse what is no name of a kernel."""
+    if not isinstance(name, str):
+        raise TypeError(f"{kind}(): name must be a str, not {type(name).__name__}")
+    if not _NAME.match(name):
+        raise ValueError(f"Invalid kernel name: {name!r}")
+
+
+def check_texts(who: str, texts: Mapping[str, Any]) -> None:
+    for what, text in texts.items():
+        if not isinstance(text, str):
+            raise TypeError(f"{who}: {what} must be a str, not {type(text).__name__}")
+
+
+def read(
+    flags: Sequence[str], named: Mapping[str, Any], known: frozenset[str], kind: str, who: str
+) -> dict[str, Any]:
+    """Options of function(): those that are given by name, and what flags such as -DN=3 mean."""
+    for option in named:
+        if option not in known:
+            raise TypeError(f"{kind}() got an unexpected keyword argument {option!r}")
+    meant = _meant(flags, who)
+    made = {**meant, **named}
+    for each in meant.keys() & named.keys() & {"define_macros", "include_dirs"}:
+        made[each] = [*meant[each], *named[each]]
+    return made
+
+
+def _meant(flags: Sequence[str], who: str) -> dict[str, Any]:
+    if isinstance(flags, str) or not all(isinstance(each, str) for each in flags):
+        raise TypeError(f"{who}: options must be a tuple of flags such as '-DN=3'")
+    macros: list[str] = []
+    folders: list[str] = []
+    made: dict[str, Any] = {}
+    for flag in flags:
+        if flag.startswith("-D") and len(flag) > 2:
+            macros.append(flag[2:])
+        elif flag.startswith("-I") and len(flag) > 2:
+            folders.append(flag[2:])
+        elif flag in ("-ffast-math", "--use_fast_math", "-use_fast_math"):
+            made["fastmath"] = True
+        elif not re.match(r"--?std=|-O\d$", flag):
+            raise ValueError(
+                f"{who}: options: {flag!r} is not known; wanted -DNAME=VALUE, -IFOLDER, -ffast-math"
+            )
+    made |= {"define_macros": macros} if macros else {}
+    return made | ({"include_dirs": folders} if folders else {})
