@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
-import os
-import pathlib
-import shutil
 import signal
-import subprocess
 import sys
 import traceback
 import weakref
@@ -207,54 +203,6 @@ def test_sync_gives_ownership_away() -> None:
     k = cwrapjit.link([x, y], TemplateOp(type=heap, code=code)(x, y), mode="function")
     assert run(k, -1.0, 2.0) == 4
     assert freed.value == 1
-
-
-VALGRIND = f"""
-import sys
-sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
-import cwrapjit
-from graph_types import DBL, Template, TemplateOp
-
-take = "Py_XDECREF(py_%(name)s); py_%(name)s = PyFloat_FromDouble(*%(name)s);"
-heap = dict(declare="double *%(name)s;", init="%(name)s = NULL;", cleanup="free(%(name)s);")
-giving = Template(sync=take + "free(%(name)s); %(name)s = NULL;", **heap)
-keeping = Template(sync=take, **heap)
-x, y = DBL("x"), DBL("y")
-code = "free(%(z)s); %(z)s = malloc(sizeof(double)); *%(z)s = %(x)s + %(y)s; if (%(x)s < 0) %(fail)s"
-for type in giving, keeping:
-    for mode in "function", "struct":
-        k = cwrapjit.link([x, y], TemplateOp(type=type, code=code)(x, y), mode=mode, optimize="off")
-        k.cells[1][0] = 2.0
-        for k.cells[0][0], wanted in (1.0, 0), (-1.0, 4), (3.0, 0):
-            assert k.run() == wanted
-        assert k.cells[2] == [5.0]
-        del k
-"""
-KNOWN = """{
-   the loader's own strings
-   Memcheck:Addr8
-   fun:strncmp
-   fun:is_dst
-   ...
-}"""
-
-
-@pytest.mark.plain("valgrind and sanitizers do not go together")
-@pytest.mark.row("A28")
-def test_valgrind_finds_no_fault_in_owned_memory(tmp_path: pathlib.Path) -> None:
-    if shutil.which("valgrind") is None:
-        pytest.skip("valgrind is not installed")
-    known = tmp_path / "known.supp"
-    known.write_text(KNOWN)
-    options = ["-q", "--undef-value-errors=no", "--error-exitcode=99", f"--suppressions={known}"]
-    done = subprocess.run(
-        ["valgrind", *options, sys.executable, "-c", VALGRIND],
-        env={**os.environ, "PYTHONMALLOC": "malloc"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.row("T14", "T36")

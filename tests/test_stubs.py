@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -43,6 +44,18 @@ x, y = cg.float64("x"), cg.ndarray("float64", 1)("y")
 k: cg.Graph = cj.link([x, cg.In(y, mutable=True)], cg.elementwise("a", "sqrt(a)")(x * y + 1))
 bound: cg.BoundGraph = k.bind()
 larger = cj.vectorize("T larger(T x, T y) { return x > y ? x : y; }", T=("f4", np.float64), threads=2)
+above = cj.ElementwiseKernel("T x, T y", "T z", "z = x > y", "above", options=("-DN=3",), threads=1)
+compiled: tuple[cj.Function, ...] = above.functions
+norm = cj.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", 0, "norm", reduce_type="double")
+norm(np.ones((2, 4)), axis=1, keepdims=True, out=np.empty((2, 1)))
+blur = cj.function("blur", windows={"x": (3, 3)}, border="constant", cval=0.5, axes={"x": (0, 1)})
+pairs = cj.function("pairs", signature="a(n) -> d(m)", output_dims={"m": "n * (n - 1) / 2"})
+ufunc: np.ufunc = pairs.ufunc
+where: int = pairs.address
+explained = pairs.explain()
+if explained is not None:
+    vectorized: list[bool] = [loop["vectorized"] for loop in explained.loops]
+own: object = cj.library("own", source="int one(void) { return 1; }").one
 """
 
 
@@ -58,28 +71,37 @@ def run(folder: pathlib.Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Where mypy keeps what it has read of NumPy, too."""
+    return tmp_path_factory.mktemp("mypy")
+
+
 def check(folder: pathlib.Path, program: str) -> str:
     (folder / "program.py").write_text(program)
     return run(folder, "mypy", "--strict", "--cache-dir", str(folder / "cache"), "program.py")
 
 
-def test_stubs_agree_with_the_package(tmp_path: pathlib.Path) -> None:
-    assert "no issues found" in run(tmp_path, "mypy.stubtest", "cwrapjit")
+def test_stubs_agree_with_the_package(folder: pathlib.Path) -> None:
+    assert "no issues found" in run(folder, "mypy.stubtest", "cwrapjit")
 
 
-def test_a_program_passes_strict_checks(tmp_path: pathlib.Path) -> None:
-    assert "no issues found" in check(tmp_path, PROGRAM)
+def test_a_program_passes_strict_checks(folder: pathlib.Path) -> None:
+    assert "no issues found" in check(folder, PROGRAM)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_what_cannot_work_does_not_pass(folder: pathlib.Path) -> None:
+    wrong = (
         "cj.module(3)",
         "cj.module('m', threads='many')",
         "cj.config.colour = 1",
         "cj.function('f', Ccode_slice_eval={float: 3})",
-    ],
-)
-def test_what_cannot_work_does_not_pass(tmp_path: pathlib.Path, line: str) -> None:
-    with pytest.raises(AssertionError, match=r"program\.py:2: error"):
-        check(tmp_path, f"import cwrapjit as cj\n{line}\n")
+        "cj.vectorize(3)",
+        "cj.ElementwiseKernel('T x', 'T y')",
+        "cj.ReductionKernel('T x', 'T y', 'x', 'a + b', 'y = a', [])",
+        "cj.function('f', windows={'x': 'wide'}, border='mirrored')",
+    )
+    with pytest.raises(AssertionError) as caught:
+        check(folder, "\n".join(["import cwrapjit as cj", *wrong]))
+    refused = {int(line) for line in re.findall(r"\bprogram\.py:(\d+): error", str(caught.value))}
+    assert refused == {*range(2, 2 + len(wrong))}
