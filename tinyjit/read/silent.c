@@ -270,10 +270,11 @@ static size_t large_declarator(const tj_tokens *tokens, size_t first)
     return tokens->count;
 }
 
+/* Of several names in a row, the last one is declared: each of them would look to the end of the list. */
 static size_t find_large(const tj_tokens *tokens, size_t i, bool inside)
 {
-    bool two =
-        tj_token_is_name(tokens, i + 1) && !tj_token_word(tokens, i, TJ_STATEMENT | TJ_MEASURE);
+    bool two = tj_token_is_name(tokens, i + 1) && !tj_token_is_name(tokens, i + 2) &&
+               !tj_token_word(tokens, i, TJ_STATEMENT | TJ_MEASURE);
     bool pointer = tj_token_word(tokens, i, TJ_TYPE) && tj_token_at(tokens, i + 1, "*");
     (void)inside;
     return two || pointer ? large_declarator(tokens, i + 1) : tokens->count;
