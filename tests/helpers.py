@@ -144,8 +144,9 @@ def build_shared(folder: pathlib.Path, file: str, text: str, *flags: str) -> pat
 
 
 def build_extension(folder: pathlib.Path, name: str, text: str, *flags: str) -> Any:
-    """Compiles the C source of an extension module (with NumPy's headers) and loads it."""
-    includes = [f"-I{sysconfig.get_paths()['include']}", f"-I{np.get_include()}"]
+    """Compiles the C source of an extension module (with NumPy's headers) and loads it. In a third of the
+    time without optimisation, unless the flags have one."""
+    includes = ["-O0", f"-I{sysconfig.get_paths()['include']}", f"-I{np.get_include()}"]
     path = build_shared(
         folder, name + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"), text, *includes, *flags
     )

@@ -8,7 +8,8 @@ import pathlib
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -120,35 +121,33 @@ def test_clean_work_is_acquitted() -> None:
     keeps_nothing(fills_a_cache, 100, (x,))
 
 
-def test_every_leak_test_fails_when_a_leak_is_put_in(tmp_path: pathlib.Path) -> None:
-    others = [path for path in sorted(TESTS.glob("test_*.py")) if path.name != pathlib.Path(__file__).name]
-    which = [str(path) for path in others if "mark.leak" in path.read_text()]
+def run_with_a_leak(files: Sequence[pathlib.Path], folder: pathlib.Path) -> str:
+    """What pytest prints of the leak tests in these files, when a leak is put into each."""
+    options = ["-q", "-m", "leak", "--tb=line", "-p", "no:cacheprovider"]
     where = ["-c", str(TESTS.parent / "pyproject.toml"), "--rootdir", str(TESTS.parent)]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-m",
-            "leak",
-            "--tb=line",
-            "-p",
-            "no:cacheprovider",
-            *where,
-            *which,
-        ],
-        cwd=tmp_path,  # not the checkout, whose package is not the one that is tested
+        [sys.executable, "-m", "pytest", *options, *where, *map(str, files)],
+        cwd=folder,  # not the checkout, whose package is not the one that is tested
         env={**os.environ, "CWRAPJIT_TEST_LEAK": "1"},
         capture_output=True,
         text=True,
         timeout=600,
     )
-    last = done.stdout.splitlines()[-1]
-    failed = re.match(r"(\d+) failed, (?:\d+ skipped, )?\d+ deselected in", last)
-    assert failed, done.stdout
-    assert int(failed[1]) > 100
-    assert done.stdout.count("AssertionError: work leaks: ") >= int(failed[1]), "and for no other reason"
+    return done.stdout
+
+
+def test_every_leak_test_fails_when_a_leak_is_put_in(tmp_path: pathlib.Path) -> None:
+    others = [path for path in sorted(TESTS.glob("test_*.py")) if path.name != pathlib.Path(__file__).name]
+    which = [path for path in others if "mark.leak" in path.read_text()]
+    with ThreadPoolExecutor() as pool:
+        said = list(pool.map(run_with_a_leak, (which[::2], which[1::2]), (tmp_path, tmp_path)))
+    count = 0
+    for each in said:
+        failed = re.match(r"(\d+) failed, (?:\d+ skipped, )?\d+ deselected in", each.splitlines()[-1])
+        assert failed, each
+        assert each.count("AssertionError: work leaks: ") >= int(failed[1]), "and for no other reason"
+        count += int(failed[1])
+    assert count > 100
 
 
 def test_every_measure_has_a_leak() -> None:

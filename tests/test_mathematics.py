@@ -31,26 +31,35 @@ def needs_a_compiler() -> None:
     compiler()
 
 
-def in_both_tiers(
-    expression: str, dtype: Any, *arrays: Any, header: str = "", output: Any = None, **options: Any
-) -> Any:
-    """The values of a C expression of x, y, ..., after a look at both tiers' bits."""
-    names = "xyz"[: len(arrays)]
-    types = tuple(np.dtype(dtype).type for _ in arrays)
-    result = np.dtype(output or dtype).type
+_made: dict[str, Any] = {}  # by all that makes it
+
+
+def in_tier(tier: str, expression: str, dtype: Any, count: int, output: Any = None, **options: Any) -> Any:
+    """The function of x, y, ... in one tier."""
+    key = repr((tier, expression, dtype, count, output, options))
+    if key in _made:
+        return _made[key]
+    names = "xyz"[:count]
+    types = tuple(np.dtype(dtype).type for _ in names)
     ctype = {"f": "float", "d": "double"}[np.dtype(dtype).char]
     values = " ".join(f"{ctype} {name} = item__{name}();" for name in names)
-    text = f"{values} item__output() = {expression}; return true;"
+    f = _made[key] = cwrapjit.function(
+        "f",
+        signature=", ".join(f"{name}()" for name in names) + " -> output()",
+        Ccode_slice_eval={
+            (*types, np.dtype(output or dtype).type): f"{values} item__output() = {expression}; return true;"
+        },
+        optimize=tier,
+        **options,
+    )
+    return f
+
+
+def in_both_tiers(expression: str, dtype: Any, *arrays: Any, **options: Any) -> Any:
+    """The values of a C expression of x, y, ..., after a look at both tiers' bits."""
     results = []
     for tier in ("off", "eager"):
-        f = cwrapjit.function(
-            "f",
-            signature=", ".join(f"{name}()" for name in names) + " -> output()",
-            Ccode_slice_eval={(*types, result): text},
-            header=header,
-            optimize=tier,
-            **options,
-        )
+        f = in_tier(tier, expression, dtype, len(arrays), **options)
         given = [np.asarray(array, dtype) for array in arrays]
         f(*given)
         assert tier == "off" or f.wait(), f.tier_error
