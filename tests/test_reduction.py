@@ -544,6 +544,52 @@ def test_axes_of_any_kind() -> None:
             assert TOTAL(x, axis=axis).tolist() == [3, 3]
 
 
+def test_what_calls_of_the_same_geometry_must_not_share() -> None:
+    """A call whose plan is known is refused, or done another way, when its arguments are others."""
+    x, w = np.arange(6.0).reshape(2, 3), np.full((2, 3), 2.0)
+    dot = ReductionKernel("T x, T w", "T y", "x * w", "a + b", "y = a", "0", "dot", optimize="off")
+    ends = ReductionKernel(
+        "T x", "T lo, T hi", "(pair){x, x}", "(pair){min(a.lo, b.lo), max(a.hi, b.hi)}",
+        "lo = a.lo; hi = a.hi", None, "ends", "pair", preamble="typedef struct { double lo, hi; } pair;",
+        optimize="off",
+    )  # fmt: skip
+    for _ in range(2):
+        assert TOTAL(x, axis=1).tolist() == [3, 12] and TOTAL(x, axis=(1,)).tolist() == [3, 12]
+        assert dot(x, w, axis=1).tolist() == [6, 24] and dot(x, 2, axis=1).tolist() == [6, 24]
+        assert dot(2.0, x, axis=1).tolist() == [6, 24] and dot(x, w[0], axis=1).tolist() == [6, 24]
+        for keepdims in (False, True):
+            out, lo, hi = (np.empty((2, 1) if keepdims else 2) for _ in range(3))
+            for found in (
+                TOTAL(x, axis=1, out=out, keepdims=keepdims),
+                TOTAL(x, out, axis=1, keepdims=keepdims),
+                TOTAL(x, axis=1, out=(out,), keepdims=keepdims),
+                dot(x, w, axis=1, out=out, keepdims=keepdims),
+                dot(x, w[:1], out, axis=1, keepdims=keepdims),
+                dot(x, 2, out, axis=1, keepdims=keepdims),
+            ):
+                assert found is out and out.ravel().tolist() in ([3, 12], [6, 24])
+            for both in (
+                ends(x, lo, hi, axis=1, keepdims=keepdims),
+                ends(x, axis=1, out=(lo, hi), keepdims=keepdims),
+            ):
+                assert both[0] is lo and both[1] is hi and lo.ravel().tolist() == [0, 3]
+            assert ends(x, axis=1, keepdims=keepdims)[1].shape == out.shape
+        assert TOTAL(x, axis=1, keepdims=True).shape == (2, 1) and TOTAL(x, keepdims=True).shape == (1, 1)
+    for wrong in (1.0, (1.0,), (True, 1.0)):
+        with refusing(TypeError, "axis must be None, an int or a tuple of ints"):
+            TOTAL(x, axis=wrong)
+    with refusing(TypeError, "takes 2 or 3 positional arguments, not 1"):
+        dot(x, axis=1, out=w)
+    with refusing(TypeError, "takes 1 or 3 positional arguments, not 2"):
+        ends(x, lo, axis=1, out=hi)
+    with refusing(ValueError, "outputs are given both by position and as out"):
+        ends(x, lo, hi, axis=1, out=(lo, hi))
+    with refusing(ValueError, "out has 1 arrays; wanted 2"):
+        ends(x, axis=1, out=lo)
+    with refusing(TypeError, "must be an array, not float"):
+        TOTAL(x, 2.0, axis=1)
+
+
 def test_signed_zeros_and_nans() -> None:
     largest = ReductionKernel("T x", "T y", "x", "a > b || isnan(a) ? a : b", "y = a", None)
     x = np.ones((3, 200))

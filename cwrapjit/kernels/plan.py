@@ -32,7 +32,7 @@ class Task:
         scalars: tuple[bool, ...],
         values: Sequence[np.ndarray],
     ) -> None:
-        self.given_shape, self.scalars = shape, scalars
+        self.scalars = scalars
         kept = [axis for axis in range(len(shape)) if axis not in axes]
         self.out_shape = tuple(shape[axis] for axis in kept)
         self.result_shape = self.out_shape
@@ -48,20 +48,32 @@ class Task:
             if not scalar:
                 strides = _broadcast_strides(value, shape)
                 self.strides.append([strides[axis] for axis in left])
-        self.broadcast = any(
-            not scalar and value.shape != shape for scalar, value in zip(scalars, values, strict=True)
-        )
+        # What makes an input an array of `shape`; None: it is one, or the same for all items.
+        self.ready = [
+            None if scalar or value.shape == self.shape else _Aligned(shape, self.shape)
+            for scalar, value in zip(scalars, values, strict=True)
+        ]
 
-    def aligned(self, inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-        """The inputs, broadcast to `shape` unless they are scalars."""
-        if self.broadcast:
-            shape = self.given_shape
-            pairs = zip(inputs, self.scalars, strict=True)
-            inputs = [each if scalar else np.broadcast_to(each, shape) for each, scalar in pairs]
-        if self.given_shape != self.shape:
-            pairs = zip(inputs, self.scalars, strict=True)
-            inputs = [each if scalar else each.reshape(self.shape) for each, scalar in pairs]
-        return inputs
+
+class _Aligned:
+    """An input, broadcast to the shape of all, without the reduced axes of one item."""
+
+    __slots__ = ("_left", "_shape")
+
+    def __init__(self, shape: tuple[int, ...], left: tuple[int, ...]) -> None:
+        self._shape, self._left = shape, left
+
+    def __call__(self, array: np.ndarray) -> np.ndarray:
+        if array.shape != self._shape:
+            array = _broadcast(array, self._shape)
+        return array if self._left == self._shape else array.reshape(self._left)
+
+
+def _broadcast(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """As np.broadcast_to, whose checks take longer than a short call."""
+    return np.nditer(array, ["multi_index", "zerosize_ok"], ["readonly"], itershape=shape, order="C").itviews[
+        0
+    ]
 
 
 def _broadcast_strides(value: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -104,6 +116,7 @@ class _View:
         return array
 
     def is_whole(self, shape: tuple[int, ...]) -> bool:
+        """Is it an array of this shape as it is?"""
         return self._cut is None and self._order is None and self._reorder is None and self._shape == shape
 
 
@@ -315,33 +328,68 @@ def _c_strides(shape: Sequence[int], size: int) -> list[int]:
     return strides[::-1]
 
 
+_Reading = Callable[[np.ndarray], np.ndarray] | None  # None: the array itself
+
+
 class _Step:
     """A function, and the views that it gets."""
 
-    __slots__ = ("_function", "_reading", "_scalars", "_tables", "_writing")
+    __slots__ = ("_function", "_readings", "_tables", "_writing")
 
     def __init__(
         self,
         function: Any,
-        views: tuple[_View, _View],
-        scalars: tuple[bool, ...],
+        readings: Sequence[_Reading],
+        writing: _View | None,
         tables: Sequence[np.ndarray],
     ) -> None:
-        self._function, self._scalars, self._tables = function, scalars, tuple(tables)
-        self._reading, self._writing = views
+        self._function, self._tables = function, tuple(tables)
+        self._readings, self._writing = readings, writing
 
-    def __call__(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        pairs = zip(inputs, self._scalars, strict=True)
-        sources = [each if scalar else self._reading(each) for each, scalar in pairs]
-        targets = [self._writing(each) for each in outputs]
-        self._function(*sources, *self._tables, out=targets[0] if len(targets) == 1 else tuple(targets))
+    @property
+    def has_whole_outputs(self) -> bool:
+        """Are outputs what the function fills? Then it can make new ones."""
+        return self._writing is None
 
-    def alone(self, out_shape: tuple[int, ...]) -> Callable[[np.ndarray], Any] | None:
-        """How a call with one array is done at once: the function makes the new outputs as they must be."""
-        if self._tables or self._scalars != (False,) or not self._writing.is_whole(out_shape):
-            return None
-        function, reading = self._function, self._reading
-        return lambda array: function(reading(array))
+    @property
+    def new(self) -> Callable[..., Any]:
+        """From inputs to new outputs."""
+        function, readings, tables = self._function, self._readings, self._tables
+        if len(readings) > 1 or tables:
+            return lambda *inputs: function(*self._sources(inputs), *tables)
+        reading = readings[0]  # the usual call, as short as it can be
+        return function if reading is None else lambda array: function(reading(array))
+
+    @property
+    def into(self) -> Callable[..., Any]:
+        """From inputs and whole outputs to these outputs."""
+        function, readings, tables = self._function, self._readings, self._tables
+        nin, reading = len(readings), readings[0]
+        if nin == 1 and not tables and reading is None:
+            return lambda array, *outs: function(array, out=outs[0] if len(outs) == 1 else outs)
+
+        def fill(*arrays: np.ndarray) -> Any:
+            out = arrays[nin] if len(arrays) == nin + 1 else arrays[nin:]
+            return function(*self._sources(arrays[:nin]), *tables, out=out)
+
+        return fill
+
+    def fill(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        writing = self._writing
+        targets = outputs if writing is None else [writing(each) for each in outputs]
+        out = targets[0] if len(targets) == 1 else tuple(targets)
+        self._function(*self._sources(inputs), *self._tables, out=out)
+
+    def _sources(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        pairs = zip(self._readings, inputs, strict=True)
+        return [each if view is None else view(each) for view, each in pairs]
+
+
+def _reading(ready: _Reading, view: _View, shape: tuple[int, ...]) -> _Reading:
+    """One after the other; the view gets an array of this shape."""
+    if view.is_whole(shape):
+        return ready
+    return view if ready is None else lambda array: view(ready(array))
 
 
 class _Level:
@@ -354,6 +402,7 @@ class _Level:
 def _level(
     family: Any, task: Task, stage: _Stage, results: Sequence[Sequence[int]], scalars: tuple[bool, ...] | None
 ) -> _Level:
+    """scalars: as of _Family.function()."""
     texts, partial = family.texts, stage.parts > 1
     steps: list[_Step] = []
     for box in stage.boxes():
@@ -366,7 +415,12 @@ def _level(
         tables += [] if scalars is None else _tables(texts, stage, task, table)
         if texts.sized and not (scalars is None and partial):
             tables.append(np.array([task.nred_items * task.nout_items, task.nout_items]))
-        steps.append(_Step(function, (reading, writing), scalars or (False,), tables))
+        readings: list[_Reading] = [reading]
+        if scalars is not None:
+            pairs = zip(task.ready, scalars, strict=True)
+            readings = [None if scalar else _reading(ready, reading, task.shape) for ready, scalar in pairs]
+        whole = not partial and writing.is_whole(task.out_shape)
+        steps.append(_Step(function, readings, None if whole else writing, tables))
     return _Level(steps, stage.part_layout)
 
 
@@ -417,64 +471,61 @@ def _tables(texts: Any, stage: _Stage, task: Task, view: _View) -> list[np.ndarr
 
 
 def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., Any]:
-    """What runs calls of this geometry: run(*inputs, outs=[...]), new outputs if none are given."""
-    if not task.nout_items:
-        return _of_nothing(family, task)
-    if not task.nred_items:
-        return _over_nothing(family, task)
-    out_shape, dtypes = task.out_shape, family.dtypes_out
+    """What runs calls of this geometry: inputs, then outputs where these are given; returns the outputs."""
+    nin, out_shape, result_shape = len(task.scalars), task.out_shape, task.result_shape
+    dtypes = family.dtypes_out
     first = [sum(abs(strides[axis]) for strides in task.strides) for axis in task.kept]
     layout = _Layout(out_shape, first)
-    strides = [each.reshape(out_shape).strides for each in outs]
-    levels = _levels(family, task, strides or [layout.strides(dtype.itemsize) for dtype in dtypes])
-    last = levels[-1].steps[0]
-    if len(levels) == 1 and not outs and task.result_shape == out_shape and task.shape == task.given_shape:
-        alone = last.alone(out_shape)
-        if alone:
-            return alone
+    if not task.nout_items:
+        fill: _Filling = lambda inputs, outputs: None  # noqa: E731
+    elif not task.nred_items:
+        fill = _filling_over_nothing(family, task)
+    else:
+        strides = [each.reshape(out_shape).strides for each in outs]
+        levels = _levels(family, task, strides or [layout.strides(dtype.itemsize) for dtype in dtypes])
+        last = levels[-1].steps[0]
+        if len(levels) == 1 and last.has_whole_outputs and (result_shape == out_shape or not outs):
+            if outs:
+                return last.into
+            if result_shape == out_shape:
+                return last.new
+            if len(dtypes) == 1:
+                new = last.new
+                return lambda *arrays: new(*arrays).reshape(result_shape)
+        fill = last.fill if len(levels) == 1 else _filling_by_levels(family, levels, out_shape)
 
-    def run(*inputs: np.ndarray, outs: Sequence[np.ndarray] = ()) -> Any:
-        sources = task.aligned(inputs)
+    def run(*arrays: np.ndarray) -> Any:
+        """New outputs."""
+        results = [layout.new(each) for each in dtypes]
+        fill(arrays, results)
+        results = [each.reshape(result_shape)[()] for each in results]  # numbers where the shape is ()
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run_into(*arrays: np.ndarray) -> Any:
+        given = arrays[nin:]
+        reshaped = given if result_shape == out_shape else [each.reshape(out_shape) for each in given]
+        fill(arrays[:nin], reshaped)
+        return given[0] if len(given) == 1 else given
+
+    return run_into if outs else run
+
+
+_Filling = Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], None]  # of outputs, from inputs
+
+
+def _filling_by_levels(family: Any, levels: Sequence[_Level], out_shape: tuple[int, ...]) -> _Filling:
+    def fill(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         for level in levels[:-1]:
             partial = level.layout.new(family.unit)
             for step in level.steps:
-                step(sources, [partial[..., None].view(np.uint8)])
-            sources = [partial.reshape(-1, *out_shape)[..., None].view(np.uint8)]
-        results = [each.reshape(out_shape) for each in outs] or [layout.new(each) for each in dtypes]
-        last(sources, results)
-        return _returned(results, outs, task)
+                step.fill(inputs, [partial[..., None].view(np.uint8)])
+            inputs = [partial.reshape(-1, *out_shape)[..., None].view(np.uint8)]
+        levels[-1].steps[0].fill(inputs, outputs)
 
-    return run
+    return fill
 
 
-def _of_nothing(family: Any, task: Task) -> Callable[..., Any]:
-    """Calls whose outputs have no items."""
-
-    def run(*inputs: np.ndarray, outs: Sequence[np.ndarray] = ()) -> Any:
-        return _returned(outs or [np.empty(task.out_shape, each) for each in family.dtypes_out], outs, task)
-
-    return run
-
-
-def _over_nothing(family: Any, task: Task) -> Callable[..., Any]:
-    function = family.empty()
-    sizes = [np.array([0, task.nout_items])] if family.texts.sized else []
-
-    def run(*inputs: np.ndarray, outs: Sequence[np.ndarray] = ()) -> Any:
-        results = [each.reshape(task.out_shape) for each in outs]
-        results = results or [np.empty(task.out_shape, dtype) for dtype in family.dtypes_out]
-        function(*sizes, out=results[0] if len(results) == 1 else tuple(results))
-        return _returned(results, outs, task)
-
-    return run
-
-
-def _returned(results: Sequence[np.ndarray], outs: Sequence[np.ndarray], task: Task) -> Any:
-    """The arrays that were given, or new ones in the shape that was asked for; numbers where that is ()."""
-    if outs:
-        results = outs
-    elif not task.result_shape:
-        results = [each[()] for each in results]
-    elif task.result_shape != task.out_shape:
-        results = [each.reshape(task.result_shape) for each in results]
-    return results[0] if len(results) == 1 else tuple(results)
+def _filling_over_nothing(family: Any, task: Task) -> _Filling:
+    tables = [np.array([0, task.nout_items])] if family.texts.sized else []
+    step = _Step(family.empty(), (), None, tables)
+    return lambda inputs, outputs: step.fill((), outputs)

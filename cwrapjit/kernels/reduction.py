@@ -43,13 +43,29 @@ def _axes_of(axis: Any, ndim: int, who: str) -> tuple[int, ...]:
     return tuple(sorted(axes))
 
 
-def _key(inputs: list[Any], outs: list[np.ndarray], axis: Any, keepdims: bool) -> tuple[Any, ...] | None:
-    """What decides how a call runs; None: such a call is planned each time."""
-    if not (axis is None or type(axis) is int or (type(axis) is tuple and set(map(type, axis)) <= {int})):
+def _key(arrays: Sequence[Any], nargs: int, axis: Any, keepdims: bool) -> Any:
+    """What decides how a call runs, of which the first nargs arrays are by position; None: what it is must be
+    seen first. Axes of other types may be equal to ints, but are refused."""
+    if not (axis is None or type(axis) is int or (type(axis) is tuple and all(type(k) is int for k in axis))):
         return None
-    places = [None if is_scalar(each) else (each.dtype.num, each.shape, each.strides) for each in inputs]
-    key = (axis, keepdims, *places)
-    return (*key, *((each.dtype.num, each.shape, each.strides) for each in outs)) if outs else key
+    key: tuple[Any, ...] = (axis, bool(keepdims), nargs)
+    for each in arrays:
+        if type(each) is np.ndarray:
+            key += (each.dtype.num, each.shape, each.strides)
+        elif is_scalar(each):
+            key += (None,)
+        else:
+            return None
+    return key
+
+
+def _number(value: Any, what: str, dtype: np.dtype[Any]) -> np.ndarray:
+    made = np.empty((), dtype)
+    try:
+        made[()] = value
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{what}: {error}") from None
+    return made
 
 
 class ReductionKernel:
@@ -86,8 +102,7 @@ class ReductionKernel:
         self.__name__ = self.name = name
         self._who = texts.who
         self._families: dict[Any, Family] = {}
-        self._known: dict[Any, tuple[Callable[..., Any], list[np.dtype[Any]]]] = {}
-        self._plans: dict[Any, Callable[..., Any]] = {}  # those of calls with one array, and new outputs
+        self._plans: dict[Any, Callable[..., Any]] = {}
         if all(not each.placeholder for each in (*texts.inputs, *texts.outputs)):
             self._family({})  # what does not compile is refused now
 
@@ -129,55 +144,43 @@ class ReductionKernel:
 
         `stream` is of a device, and ignored.
         """
-        if len(args) == 1 and out is None and dtype is None:
-            x = args[0]
-            if type(x) is np.ndarray:  # the usual call, as short as it can be
-                try:
-                    run = self._plans.get((x.dtype.num, x.shape, x.strides, axis, keepdims))
-                except TypeError:
-                    run = None
-                if run is not None:
-                    return run(x)
+        if dtype is None:
+            arrays = args if out is None else (*args, out)
+            run = self._plans.get(_key(arrays, len(args), axis, keepdims))
+            if run is not None:
+                return run(*arrays)
         return self._call(args, axis, bool(keepdims), out, dtype)
 
     # ---- a call that is not usual yet ------------------------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], axis: Any, keepdims: bool, out: Any, dtype: Any) -> Any:
         given = self._given_outputs(args, out)
-        arrays = [each for each in given if each is not None]
         inputs = [
-            each if is_scalar(each) else self._array(each, k) for k, each in enumerate(args[: self.nin])
+            each if type(each) is np.ndarray or is_scalar(each) else self._array(each, k)
+            for k, each in enumerate(args[: self.nin])
         ]
-        key = _key(inputs, arrays, axis, keepdims) if dtype is None else None
-        found = self._known.get(key) if key is not None else None
-        if found is None:
-            found = self._planned(inputs, given, axis, keepdims, dtype)
+        arrays = (*inputs, *(np.asarray(each) for each in given))
+        key = _key(arrays, len(args), axis, keepdims) if dtype is None else None
+        run = self._plans.get(key)
+        if run is None:
+            run = self._planned(inputs, given, axis, keepdims, dtype)
             if key is not None:
-                if len(self._known) >= _MOST_PLANS:
-                    self._known.clear()
+                if len(self._plans) >= _MOST_PLANS:
                     self._plans.clear()
-                self._known[key] = found
-                if len(inputs) == 1 and not arrays:  # as __call__ asks for it
-                    place = (*key[2], axis, keepdims)
-                    self._plans[place] = found[0]
-        run, dtypes = found
-        values = [
-            self._number(each, k, dtypes[k]) if is_scalar(each) else each for k, each in enumerate(inputs)
-        ]
-        if not arrays:
-            return run(*values)
-        run(*values, outs=[np.asarray(each) for each in arrays])
-        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+                self._plans[key] = run
+        results = run(*arrays)
+        return results if not given else given[0] if len(given) == 1 else tuple(given)
 
     def _planned(
-        self, inputs: list[Any], given: list[Any], axis: Any, keepdims: bool, dtype: Any
-    ) -> tuple[Callable[..., Any], list[np.dtype[Any]]]:
-        """How calls of these types and this geometry run, and the dtypes of their inputs."""
+        self, inputs: list[Any], given: Sequence[np.ndarray], axis: Any, keepdims: bool, dtype: Any
+    ) -> Callable[..., Any]:
+        """How calls of these types and this geometry run."""
         texts, who = self._texts, self._who
         arrays = [each for each in inputs if not is_scalar(each)]
         if not arrays:
             raise ValueError(f"{who}: at least one input must be an array")
-        known = [None if each is None or is_scalar(each) else each.dtype for each in (*inputs, *given)]
+        known = [None if is_scalar(each) else each.dtype for each in (*inputs, *given)]
+        known += [None] * (len(inputs) + self.nout - len(known))
         family = self._family(parameters.resolve(who, texts.inputs, texts.outputs, known, dtype))
         scalars = tuple(map(is_scalar, inputs))
         shape = self._shape(arrays)
@@ -187,10 +190,28 @@ class ReductionKernel:
             raise ValueError(
                 f"{who}: zero-size array to reduction operation {self.name} which has no identity"
             )
-        return plan.make(family, task, outs), family.dtypes_in
+        run = plan.make(family, task, outs)
+        if not any(scalars):
+            return run
+        numbers = [
+            (k, parameter.name, each)
+            for k, (parameter, each) in enumerate(zip(texts.inputs, family.dtypes_in, strict=True))
+            if scalars[k]
+        ]
 
-    def _given_outputs(self, args: tuple[Any, ...], out: Any) -> list[Any]:
+        def run_with_numbers(*values: Any) -> Any:
+            arrays = list(values)
+            for k, name, each in numbers:
+                arrays[k] = _number(values[k], f"{who}: {name!r}", each)
+            return run(*arrays)
+
+        return run_with_numbers
+
+    def _given_outputs(self, args: tuple[Any, ...], out: Any) -> Sequence[np.ndarray]:
+        """None, or all of them."""
         nin, nout, who = self.nin, self.nout, self._who
+        if len(args) == nin and (out is None or (type(out) is np.ndarray and nout == 1)):
+            return () if out is None else (out,)
         if len(args) not in (nin, nin + nout):
             raise TypeError(f"{who}: takes {nin} or {nin + nout} positional arguments, not {len(args)}")
         if out is None:
@@ -201,26 +222,18 @@ class ReductionKernel:
             given = list(out) if isinstance(out, (tuple, list)) else [out]
             if len(given) != nout:
                 raise ValueError(f"{who}: out has {len(given)} arrays; wanted {nout}")
-        for each, parameter in zip(given, self._texts.outputs, strict=False):  # none, or all
+        for each, parameter in zip(given, self._texts.outputs, strict=bool(given)):
             if not isinstance(each, np.ndarray) or isinstance(each, np.ma.MaskedArray):
                 raise TypeError(
                     f"{who}: output {parameter.name!r} must be an array, not {type(each).__name__}"
                 )
-        return given or [None] * nout
+        return given
 
     def _array(self, value: Any, k: int) -> np.ndarray:
         if isinstance(value, np.ma.MaskedArray):
             name = self._texts.inputs[k].name
             raise TypeError(f"{self._who}: {name!r} is a masked array; pass .data or .filled()")
         return np.asarray(value)
-
-    def _number(self, value: Any, k: int, dtype: np.dtype[Any]) -> np.ndarray:
-        made = np.empty((), dtype)
-        try:
-            made[()] = value
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"{self._who}: {self._texts.inputs[k].name!r}: {error}") from None
-        return made
 
     def _shape(self, arrays: list[np.ndarray]) -> tuple[int, ...]:
         if len(arrays) == 1:
@@ -231,10 +244,8 @@ class ReductionKernel:
             shapes = ", ".join(str(each.shape) for each in arrays)
             raise ValueError(f"{self._who}: inputs of shapes {shapes} do not broadcast together") from None
 
-    def _check_outputs(self, given: list[Any], task: plan.Task) -> list[np.ndarray]:
-        if given[0] is None:
-            return []
-        for each, parameter in zip(given, self._texts.outputs, strict=True):
+    def _check_outputs(self, given: Sequence[np.ndarray], task: plan.Task) -> list[np.ndarray]:
+        for each, parameter in zip(given, self._texts.outputs, strict=bool(given)):
             if each.shape != task.result_shape:
                 wanted = task.result_shape
                 raise ValueError(
