@@ -192,6 +192,28 @@ def test_resolving_inside_of_resolve() -> None:
     assert set(d.combinations) == {int, float}
 
 
+def test_calls_that_never_end_in_c_are_refused() -> None:
+    itself: Dispatch = Dispatch(lambda args, kwargs: itself)
+    resolved: Dispatch = Dispatch(max)
+    resolved.__init__(resolved)  # type: ignore[misc]
+    one: Dispatch = Dispatch(lambda args, kwargs: other)
+    other: Dispatch = Dispatch(lambda args, kwargs: one)
+    for d in itself, resolved, one:
+        for _ in range(2):
+            with pytest.raises(RecursionError):
+                d(1)
+    assert Dispatch(lambda args, kwargs: max)(1, 2) == 2
+
+
+def test_a_long_chain_of_them() -> None:
+    d: Any = max
+    for _ in range(100_000):
+        d = Dispatch(d)
+    with pytest.raises(RecursionError):
+        d(1)
+    del d  # one by one, not each inside of the one before
+
+
 def test_threads() -> None:
     d = Counted()
     wrong: list[Any] = []

@@ -302,10 +302,9 @@ done:
     return target;
 }
 
-static PyObject *
-dispatch_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+static inline PyObject *
+call_target(dispatch_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    dispatch_object *self = (dispatch_object *)op;
     unsigned char keys[2 * MOST_ARGUMENTS];
     Py_ssize_t npositional = PyVectorcall_NARGS(nargsf);
     Py_ssize_t nargs = npositional + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
@@ -323,6 +322,28 @@ dispatch_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwna
     }
     PyObject *result = PyObject_Vectorcall(target, args, nargsf, kwnames);
     Py_DECREF(target);
+    return result;
+}
+
+/* Calls that run, on all threads; the GIL guards it. */
+static int running_calls;
+
+/* What is called, and resolve(), may be this Dispatch or end up there without a line of Python. A call
+ * that is in no other one saves the time to count how deep it is. */
+static PyObject *
+dispatch_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyObject *result = NULL;
+    int may_be_nested = running_calls > 0;
+    if (may_be_nested && Py_EnterRecursiveCall(" in a Dispatch")) {
+        return NULL;
+    }
+    running_calls++;
+    result = call_target((dispatch_object *)op, args, nargsf, kwnames);
+    running_calls--;
+    if (may_be_nested) {
+        Py_LeaveRecursiveCall();
+    }
     return result;
 }
 
@@ -506,12 +527,14 @@ dispatch_dealloc(PyObject *op)
     dispatch_object *self = (dispatch_object *)op;
     PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
+    Py_TRASHCAN_BEGIN(op, dispatch_dealloc); /* one may hold the next, and so on */
     if (self->weakrefs != NULL) {
         PyObject_ClearWeakRefs(op);
     }
     dispatch_clear(op);
     type->tp_free(op);
     Py_DECREF(type);
+    Py_TRASHCAN_END;
 }
 
 static PyMemberDef dispatch_members[] = {
