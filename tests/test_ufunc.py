@@ -303,6 +303,11 @@ def test_identities():
     assert u.reduce([]) == -np.inf
     for identity in (True, 2, 2.5, np.inf, np.float32(2), np.int8(3), np.bool_(True)):
         assert operation("item__a()", identity=identity).ufunc.identity == identity
+    u = operation("fmax(item__a(), item__b())", identity=np.nan).ufunc
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(u.identity) and np.isnan(u.reduce(np.zeros(0))) and u.reduce([1.0, 3.0, np.nan]) == 3
+    for identity in (np.nan, np.float32(np.nan), complex(1, np.nan)):
+        assert operation("item__a()", np.complex64, identity=identity).ufunc.identity is identity
     assert operation("item__a()", np.complex128, identity=1j).ufunc.reduce(np.zeros(0, complex)) == 1j
 
 

@@ -45,6 +45,27 @@ check_reduction(const cwj_spec *spec, const char *option)
     return 0;
 }
 
+/* 1 for what is not a number: it differs from itself. -1 with an exception set. */
+static int
+is_nan(PyObject *number)
+{
+    PyObject *differs = PyObject_RichCompare(number, number, Py_NE);
+    int nan = differs == NULL ? -1 : PyObject_IsTrue(differs);
+    Py_XDECREF(differs);
+    return nan;
+}
+
+/* 1 for numbers that are equal, or are none. */
+static int
+is_same_number(PyObject *one, PyObject *other)
+{
+    int same = PyObject_RichCompareBool(one, other, Py_EQ);
+    if (same == 0 && (same = is_nan(one)) == 1) {
+        same = is_nan(other);
+    }
+    return same;
+}
+
 /* 1 when a type has this very number, 0 when not, -1 with an exception set. */
 static int
 has_number(int type_num, PyObject *number)
@@ -59,7 +80,7 @@ has_number(int type_num, PyObject *number)
                    : -1;
     } else if (array != NULL) {
         back = PyArray_ToScalar(PyArray_DATA((PyArrayObject *)array), (PyArrayObject *)array);
-        same = back == NULL ? -1 : PyObject_RichCompareBool(back, number, Py_EQ);
+        same = back == NULL ? -1 : is_same_number(back, number);
     }
     Py_XDECREF(array);
     Py_XDECREF(back);
