@@ -196,6 +196,13 @@ def test_constant_tables_are_no_state() -> None:
     assert f(x).tolist() == [1 + 98 + 2, 2 + 98 + 2, 4 + 98 + 2, 8 + 98 + 2]
 
 
+@pytest.mark.row("N05")
+def test_names_that_compilers_take_for_the_system() -> None:
+    code = "double unix = item__a(), linux = unix + 1; item__output() = linux; return true;"
+    f = wrap(((),), (), code, optimize="eager")
+    assert (f.tier, f.tier_error, f(1.0)) == ("cc", None, 2)
+
+
 def test_errors_extras_cookie_and_cleanup_work_in_both_tiers() -> None:
     f = wrap_signature(
         "a(n) -> total(), who()",

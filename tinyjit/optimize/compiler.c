@@ -210,6 +210,8 @@ static const char *const common_flags[] = {
     "-fno-stack-protector",
     "-g0", /* libtcc would relocate debug data, too */
     "-U_FORTIFY_SOURCE", /* its functions would pass by the entry points of ours */
+    "-Uunix", /* names like others to libtcc */
+    "-Ulinux",
     "-pipe",
     NULL,
 };
