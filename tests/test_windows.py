@@ -506,6 +506,57 @@ def test_loops_may_be_unrolled_by_pragma():
     assert np.allclose(f(x), expected(x, (3, 3), "reflect").mean((-1, -2)))
 
 
+@pytest.mark.row("K17")
+def test_a_function_says_what_was_asked_for():
+    options: dict[str, Any] = {"windows": {"x": (3, "n"), "z": (2,)}, "window_steps": {"x": (1, 2)}}
+    f = wrap_signature(
+        "x(), w(n), z() -> y()",
+        {np.float32: "item__y() = 1; return true;", np.float64: "item__y() = 1; return true;"},
+        border={"x": "grid-wrap", "z": "constant"},
+        cval={"z": np.float32(0.5)},
+        axes={"z": (0,)},
+        **options,
+    )
+    assert f.windows == {
+        "x": {"window": (3, "n"), "border": "wrap", "axes": (-2, -1), "window_steps": (1, 2)},
+        "z": {"window": (2,), "border": "constant", "cval": 0.5, "axes": (0,), "window_steps": (1,)},
+    }
+    assert type(f.windows["z"]["cval"]) is float
+    f.windows.clear()
+    assert list(f.windows) == ["x", "z"]
+    nothing = copier((2,), border="constant")
+    assert nothing.windows["x"]["cval"] == 0
+    assert [copier((2,), border=border).windows["x"]["border"] for border in BORDERS] == list(BORDERS)
+    assert wrap_signature("x() -> y()", "return true;").windows == {}
+
+
+@pytest.mark.row("K12", "K17")
+def test_dates_outside_are_dates_of_numpys():
+    def first(dtype: str, cval: Any) -> Any:
+        code = {np.dtype(dtype): "item__y() = item__x(0); return true;"}
+        return wrap_signature("x() -> y()", code, windows={"x": (3,)}, border="constant", cval=cval)
+
+    days = np.array(["2001-01-01", "2002-01-01"], "M8[D]")
+    seconds = days.astype("M8[s]")
+    nat = first("M8[D]", np.datetime64("NaT"))
+    assert np.isnat(nat(days)[0]) and nat(days)[1] == days[0]
+    assert np.isnat(nat.windows["x"]["cval"])
+    assert np.isnat(first("M8", np.datetime64("NaT"))(seconds)[0])
+    assert first("M8[s]", days[1])(seconds).tolist() == seconds[::-1].tolist()
+    assert first("m8[D]", np.timedelta64(3))(days - days[0]).tolist()[0].days == 3
+    for dtype, cval in [
+        ("M8[D]", np.datetime64("2001-01-01T01", "h")),
+        ("M8[D]", np.timedelta64(3)),
+        ("M8[D]", 3),
+        ("M8", days[0]),  # in which unit, each call says
+        ("m8[D]", 1.5),
+        ("f8", np.datetime64("NaT")),
+        ("i8", np.timedelta64(3)),
+    ]:
+        words = f"cval: {cval!r} is no value of {np.dtype(dtype).name}"
+        refuses(TypeError, lambda d=dtype, c=cval: first(d, c), "t.f()", words)
+
+
 # ---- what is refused ---------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@
 #include "base/jobs.h"
 #include "base/tuples.h"
 #include "function/explain.h"
+#include "function/spec_parts.h"
 
 #include <structmember.h>
 
@@ -53,6 +54,12 @@ get_output_dims(PyObject *op, void *Py_UNUSED(closure))
         Py_XDECREF(text);
     }
     return dims;
+}
+
+static PyObject *
+get_windows(PyObject *op, void *Py_UNUSED(closure))
+{
+    return cwj_describe_windows(((cwj_function_object *)op)->spec);
 }
 
 static PyObject *
@@ -159,6 +166,7 @@ static PyGetSetDef function_getset[] = {
     {"signature", get_signature, NULL, "The prototype: 'a(n), b(n) -> output()'.", NULL},
     {"output_dims", get_output_dims, NULL, "Dims of outputs that are computed: {'m': 'n*(n-1)/2'}.",
      NULL},
+    {"windows", get_windows, NULL, "Inputs that are windows, by name: what was asked for.", NULL},
     {"types", get_types, NULL, "The type sets, in the order in which they are tried.", NULL},
     {"tier", get_tier, NULL, "What compiled the code that runs: 'tcc' or 'cc'.", NULL},
     {"tier_error", get_tier_error, NULL, CWJ_TIER_ERROR_DOC, NULL},

@@ -22,6 +22,15 @@ int cwj_take_record(cwj_spec *spec, tj_type *type, PyArray_Descr *descr, PyObjec
 int cwj_finish_records(cwj_spec *spec);
 /* spec_windows.c: inputs that are windows; behind operands and type sets */
 int cwj_take_windows(cwj_spec *spec, const cwj_arguments *arguments);
+/* As Function.windows has them; new reference. */
+PyObject *cwj_describe_windows(const cwj_spec *spec);
+/* spec_borders.c: what lies outside of an array, for a window over operand k; `what` as below */
+int cwj_take_border(cwj_spec *spec, tj_window *window, PyObject *value, const char *what);
+int cwj_take_fill(cwj_spec *spec, int k, tj_window *window, PyObject *value, const char *what);
+int cwj_check_border(const cwj_spec *spec, int k, const tj_window *window);
+const char *cwj_border_name(int border);
+/* cval as the first type set has it; new reference. */
+PyObject *cwj_fill_value(const cwj_spec *spec, int k);
 /* spec_extras.c: extra arguments */
 int cwj_take_extras(cwj_spec *spec, PyObject *extra_args);
 

@@ -1,5 +1,5 @@
-/* spec_windows.c: inputs that are windows, from windows=, border=, cval=, axes= and
- * window_steps=.
+/* spec_windows.c: inputs that are windows, from windows=, axes= and window_steps=; what lies
+ * outside, from border= and cval=, is read by spec_borders.c.
  *
  * Each is a dict by the names of inputs; border and cval may be one value for all of them. The
  * prototype of such an input is either the window's shape or (), which the window's takes the
@@ -8,7 +8,7 @@
 #include "function/spec_parts.h"
 
 #include "base/errors.h"
-#include "base/numbers.h"
+#include "base/tuples.h"
 
 #include <limits.h>
 
@@ -240,116 +240,22 @@ take_steps(windows *this, int k, PyObject *value, const char *what)
 static int
 take_border(windows *this, int k, PyObject *value, const char *what)
 {
-    static const struct {
-        const char *name;
-        int border;
-    } all[] = {{"reflect", CWJ_REFLECT},   {"nearest", CWJ_NEAREST},
-               {"wrap", CWJ_WRAP},         {"mirror", CWJ_MIRROR},
-               {"constant", CWJ_CONSTANT}, {"grid-mirror", CWJ_REFLECT},
-               {"grid-wrap", CWJ_WRAP},    {"grid-constant", CWJ_CONSTANT}};
-    if (!PyUnicode_Check(value)) {
-        return cwj_refuse_type(this->spec->who, what, "a str", value);
-    }
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        if (PyUnicode_CompareWithASCIIString(value, all[i].name) == 0) {
-            this->windows[k].border = all[i].border;
-            return 0;
-        }
-    }
-    return cwj_refuse(this->spec->who, PyExc_ValueError,
-                      "%s must be 'reflect', 'nearest', 'wrap', 'mirror' or 'constant', not %R",
-                      what, value);
+    return cwj_take_border(this->spec, &this->windows[k], value, what);
 }
 
-/* A number of NumPy's stands for its value. New reference. */
-static PyObject *
-python_number(PyObject *value)
-{
-    if (PyArray_IsScalar(value, Generic)) {
-        return PyObject_CallMethod(value, "item", NULL);
-    }
-    return Py_NewRef(value);
-}
-
-/* cval as a type has it. */
-static int
-store_fill(const windows *this, PyObject *number, const tj_type *type, const char *what,
-           unsigned char *fill)
-{
-    _Alignas(16) char bytes[CWJ_FILL_BYTES] = {0};
-    _Static_assert((int)CWJ_FILL_BYTES >= (int)CWJ_NUMBER_BYTES, "room for any number");
-    cwj_fit fit = cwj_store_weak(number, type->type_num, bytes);
-    if (fit == CWJ_FITS_BY_NUMPY) {
-        fit = cwj_store_by_numpy(number, type->type_num, bytes);
-    }
-    if (fit == CWJ_FIT_ERROR) {
-        return -1;
-    }
-    if (fit != CWJ_FITS && fit != CWJ_FITS_BY_NUMPY) {
-        return cwj_refuse(this->spec->who,
-                          fit == CWJ_NO_SUCH_VALUE ? PyExc_OverflowError : PyExc_TypeError,
-                          "%s: %R is no value of %s", what, number, type->label);
-    }
-    memcpy(fill, bytes, sizeof(bytes));
-    return 0;
-}
-
-static int
-is_zero(PyObject *number)
-{
-    int overflow = 0; /* no Python code runs for an int, not a subclass' either */
-    return PyLong_Check(number) && !PyBool_Check(number) &&
-           PyLong_AsLongAndOverflow(number, &overflow) == 0 && overflow == 0;
-}
-
-/* Each type set's element outside of window k; 0 is what all types have. */
 static int
 take_fill(windows *this, int k, PyObject *value, const char *what)
 {
-    const tj_spec *tj = &this->spec->tj;
-    int status = -1;
-    if (this->windows[k].border != CWJ_CONSTANT) {
-        return 0;
-    }
-    PyObject *number = python_number(value);
-    if (number == NULL) {
-        return -1;
-    }
-    if (is_zero(number)) {
-        status = 0;
-        goto done;
-    }
-    unsigned char *fills =
-        cwj_arena_alloc(&this->spec->arena, (size_t)tj->ntypesets, CWJ_FILL_BYTES);
-    if (fills == NULL) {
-        goto done;
-    }
-    for (int t = 0; t < tj->ntypesets; t++) {
-        if (store_fill(this, number, &tj->typesets[t].types[k], what,
-                       fills + (size_t)t * CWJ_FILL_BYTES) < 0) {
-            goto done;
-        }
-    }
-    this->windows[k].fills = fills;
-    status = 0;
-done:
-    Py_DECREF(number);
-    return status;
+    return cwj_take_fill(this->spec, k, &this->windows[k], value, what);
 }
 
-/* There is no object outside. */
 static int
-check_objects(const windows *this)
+check_borders(const windows *this)
 {
-    const tj_spec *tj = &this->spec->tj;
-    for (int k = 0; k < tj->noperands; k++) {
-        for (int t = 0; t < tj->ntypesets && this->windows[k].axes != NULL; t++) {
-            if (this->windows[k].border == CWJ_CONSTANT &&
-                tj->typesets[t].types[k].type_num == NPY_OBJECT) {
-                return cwj_refuse(this->spec->who, PyExc_ValueError,
-                                  "border for '%s': 'constant' needs numbers, not objects",
-                                  tj->operands[k].name);
-            }
+    for (int k = 0; k < this->spec->tj.noperands; k++) {
+        if (this->windows[k].axes != NULL &&
+            cwj_check_border(this->spec, k, &this->windows[k]) < 0) {
+            return -1;
         }
     }
     return 0;
@@ -464,10 +370,78 @@ cwj_take_windows(cwj_spec *spec, const cwj_arguments *arguments)
         (given(arguments->window_steps) &&
          take_each(&this, arguments->window_steps, "window_steps", take_steps) < 0) ||
         take_for_all(&this, arguments->border, "border", take_border) < 0 ||
-        take_for_all(&this, arguments->cval, "cval", take_fill) < 0 || check_objects(&this) < 0) {
+        take_for_all(&this, arguments->cval, "cval", take_fill) < 0 || check_borders(&this) < 0) {
         return -1;
     }
     spec->tj.operands = this.operands;
     spec->tj.windows = this.windows;
     return 0;
+}
+
+/* ---- what the function says of them --------------------------------------------- */
+
+/* A length or its name for each axis. */
+static PyObject *
+shape_of(const tj_operand *operand)
+{
+    PyObject *shape = PyTuple_New(operand->ndims);
+    for (int i = 0; i < operand->ndims && shape != NULL; i++) {
+        const tj_dim *dim = &operand->dims[i];
+        cwj_tuple_fill(&shape, i,
+                       dim->name != NULL ? PyUnicode_FromString(dim->name)
+                                         : PyLong_FromSsize_t((Py_ssize_t)dim->size));
+    }
+    return shape;
+}
+
+/* Along which axes it moves or, with `steps`, how far. */
+static PyObject *
+moves_of(const tj_window *window, int ndims, int steps)
+{
+    PyObject *moves = PyTuple_New(ndims);
+    for (int i = 0; i < ndims && moves != NULL; i++) {
+        cwj_tuple_fill(&moves, i, PyLong_FromSsize_t(steps ? window->steps[i] : window->axes[i]));
+    }
+    return moves;
+}
+
+/* Takes over the value. Returns 0, or -1 with an exception. */
+static int
+put(PyObject *dict, const char *key, PyObject *value)
+{
+    int status = value == NULL ? -1 : PyDict_SetItemString(dict, key, value);
+    Py_XDECREF(value);
+    return status;
+}
+
+static PyObject *
+describe_window(const cwj_spec *spec, int k)
+{
+    const tj_window *window = &spec->tj.windows[k];
+    const tj_operand *operand = &spec->tj.operands[k];
+    PyObject *dict = PyDict_New();
+    if (dict == NULL) {
+        return NULL;
+    }
+    if (put(dict, "window", shape_of(operand)) < 0 ||
+        put(dict, "border", PyUnicode_FromString(cwj_border_name(window->border))) < 0 ||
+        (window->border == CWJ_CONSTANT && put(dict, "cval", cwj_fill_value(spec, k)) < 0) ||
+        put(dict, "axes", moves_of(window, operand->ndims, 0)) < 0 ||
+        put(dict, "window_steps", moves_of(window, operand->ndims, 1)) < 0) {
+        Py_CLEAR(dict);
+    }
+    return dict;
+}
+
+PyObject *
+cwj_describe_windows(const cwj_spec *spec)
+{
+    PyObject *dict = PyDict_New();
+    for (int k = 0; k < spec->tj.noperands && spec->tj.windows != NULL && dict != NULL; k++) {
+        if (spec->tj.windows[k].axes != NULL &&
+            put(dict, spec->tj.operands[k].name, describe_window(spec, k)) < 0) {
+            Py_CLEAR(dict);
+        }
+    }
+    return dict;
 }

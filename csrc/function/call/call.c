@@ -66,6 +66,7 @@
 #include "function/call/chunks.c"
 #include "function/call/share.c"
 #include "function/call/run.c"
+#include "function/call/gather.c"
 #include "function/call/borders.c"
 #include "function/call/quick.c"
 #include "function/call/entry.c"

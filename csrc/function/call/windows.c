@@ -4,7 +4,7 @@
  * as many as there are, and behind all axes those of one window. These are strides in the
  * array's own memory, where neighbouring windows share elements, so that shapes broadcast as
  * those of any input. Windows that reach beyond the array are gathered from it before they run
- * (borders.c).
+ * (gather.c).
  */
 
 /* As many windows as there are every `step` elements of n. */
