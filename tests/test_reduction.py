@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
+import pickle
 import threading
 import warnings
 from collections.abc import Iterator
@@ -307,6 +309,23 @@ def test_identities_may_be_numbers() -> None:
         ReductionKernel("T x", "T y", "x", "a + b", "y = a", [])
 
 
+@pytest.mark.parametrize("dtype", ["f8", "i8", "u8", "g"])
+@pytest.mark.parametrize(
+    "identity",
+    [0, -7, -(2**31), 2**32, -(2**63), 2**63, 2**64 - 1, 2**64, 2**70, -(2**70), 0.1, -0.0, 1e-320, 1e308]
+    + [np.int64(-(2**63)), np.uint64(2**64 - 1), np.longdouble("0.1"), np.float16(-0.5), np.True_],
+)  # fmt: skip
+def test_any_number_is_an_identity(identity: object, dtype: str) -> None:
+    if dtype in ("i8", "u8"):
+        info, whole = np.iinfo(dtype), int(identity)
+        if identity != whole or not info.min <= whole <= info.max:
+            return  # C would convert it as it likes
+        identity = whole
+    f = ReductionKernel("T x", "T y", "x", "a + b", "y = a", identity, "f", optimize="off")
+    got, wanted = f(np.zeros(0, dtype)), np.dtype(dtype).type(identity)
+    assert got == wanted and np.signbit(got) == np.signbit(wanted)
+
+
 # ---- names ---------------------------------------------------------------------------------------------
 
 
@@ -417,6 +436,34 @@ def test_faults_have_the_users_lines(what: str, arguments: dict[str, str]) -> No
     error = caught.value
     assert error.filename == f"<cwrapjit kernel {what}>" and error.lineno == 2
     assert error.text is not None and "nowhere" in error.text
+
+
+def test_lines_of_c_alone_are_lines() -> None:
+    """Python counts form feeds and more; a preamble may say what its lines are called, and texts CRLF."""
+    preamble = '\f#define ONE 1\x0b\n#line 100 "own.h"\nstatic const char text[] = "a\u2028b";\r\n'
+    given = {"in_params": "float64 x", "out_params": "float64 y", "reduce_expr": "a +\r\nb", "identity": 0}
+    given |= {"post_map_expr": "y = a; // return", "preamble": preamble + "#define TWO \\\r\n 2"}
+    f = ReductionKernel(map_expr="x + TWO *\r\nONE + sizeof text", **given)
+    assert f(np.ones(3)) == 3 * (3 + 6)
+    with pytest.raises(cwrapjit.CompileError) as caught:
+        ReductionKernel(map_expr="x +\r\nnowhere", **given)
+    error = caught.value
+    assert (error.filename, error.lineno) == ("<cwrapjit reduce_kernel map_expr>", 2)
+    with pytest.raises(cwrapjit.CompileError) as caught:
+        ReductionKernel(map_expr="x", **given | {"preamble": '#line 100 "own.h"\nint i = nowhere;'})
+    assert (caught.value.filename, caught.value.lineno) == ("own.h", 100)
+
+
+def test_kernels_are_pickled_as_their_texts() -> None:
+    f = ReductionKernel(
+        "T x", "T y", "x * N", "a + b", "y = a", 1, "scaled", reduce_type="double", options=("-DN=3",),
+        preamble="// nothing", optimize="off",
+    )  # fmt: skip
+    x = np.arange(6.0).reshape(2, 3)
+    f(x)
+    for again in (pickle.loads(pickle.dumps(f)), copy.copy(f), copy.deepcopy(f)):
+        assert type(again) is ReductionKernel and again.name == "scaled" and again.functions == ()
+        assert again(x, axis=1).tolist() == [10, 37]
 
 
 # ---- the tree ------------------------------------------------------------------------------------------

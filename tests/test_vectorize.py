@@ -185,6 +185,27 @@ def test_conditions() -> None:
 
 
 @pytest.mark.row("K13")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '#ifdef __cplusplus\nextern "C" {\n#endif\nTWICE\n#ifdef __cplusplus\n}\n#endif\n',
+        '#if defined(__cplusplus) // no\nextern "C" {\n#endif\nTWICE',
+        "#if 0 /* no */\ndouble twice(double x) { return x; }\n#endif\nTWICE",
+        "#ifndef __cplusplus\nTWICE\n#endif",
+        '#define BEGIN "/*"\nTWICE /* end */',
+        "#define QUOTE '\"'\n#define A 'a' // don't \"\nTWICE /* \" */",
+        "#define A 1 // begins /* here\nTWICE // ends */ here",
+        "#define DO(x) \\\r\n (2 * (x))\r\ndouble twice(double x)\r\n{\r\n    return DO(x);\r\n}\r\n",
+        "// a comment \\\r\n double once(double x) {\r\nTWICE",
+        "/* größe */ TWICE // \u2028 double once(double x) { return x; }",
+    ],
+)
+def test_comments_quotes_and_directives_end_where_c_has_it(text: str) -> None:
+    f = vectorize(text.replace("TWICE", "double twice(double x) { return 2 * x; }"))
+    assert f.__name__ == "twice" and f(4) == 8
+
+
+@pytest.mark.row("K13")
 def test_names_that_python_cannot_have() -> None:
     f = vectorize("double lambda(double in, double output, double out) { return in + 10 * output + out; }")
     assert f.__name__ == "lambda_"
@@ -422,6 +443,7 @@ def ends() -> bool:
         ("unsigned T f(T x) { return 0; }", "T alone stands for a type", 1, 1),
         ("void *f(double x) { return 0; }", "returns a pointer", 1, 1),
         ("f(double x) { return x; }", "f.. has no type in front", 1, 1),
+        ("double größe(double x) { return x; }", "größe is not ASCII.*name=", 1, 8),
         ("double f(double x)\n{\n    return y;\n}", "'y' undeclared", 3, None),
         ("double f(double x)\n{\n    return undeclared(x);\n}", "undeclared", 3, None),
     ],

@@ -125,7 +125,7 @@ class ElementwiseKernel(Dispatch):
             ctext.check_words(getattr(self, what), who, what)
 
     def __reduce__(self) -> Any:
-        return _rebuild, (type(self), self._texts, self._settings)
+        return kernel_options.rebuild, (type(self), self._texts, self._settings)
 
     @property
     def functions(self) -> tuple[Function, ...]:
@@ -326,7 +326,3 @@ class _WithTypes(_Without):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self.taken(args, kwargs)
         return self.kernel.resolved(args, kwargs, self.types)(*args, **kwargs)
-
-
-def _rebuild(cls: type[ElementwiseKernel], texts: tuple[str, str, str], settings: dict[str, Any]) -> Any:
-    return cls(*texts, **settings)

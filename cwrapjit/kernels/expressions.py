@@ -5,7 +5,6 @@ that call these.
 from __future__ import annotations
 
 import functools
-import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +18,7 @@ from cwrapjit.kernels.options import check_texts
 from cwrapjit.kernels.scalars import c_type
 
 _MODULES = frozenset(("include_dirs", "define_macros", "libraries", "library_dirs", "sources"))
+_LINE = re.compile(r"^[ \t]*#[ \t]*(line\b|\d)", re.MULTILINE)
 _PLACES = ("map_expr", "reduce_expr", "post_map_expr")
 
 
@@ -26,7 +26,7 @@ class Header:
     """The C text in front of all functions of a type set, which knows what each of its lines was."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self._name, self._file = name, f"<cwrapjit {name} header>"
         self._lines: list[str] = []
         self._parts: list[tuple[int, int, str, str]] = []  # first line, lines, which text, the text
 
@@ -34,9 +34,11 @@ class Header:
         self._lines.extend(lines)
 
     def users(self, what: str, text: str) -> None:
-        lines = text.splitlines() or [""]
+        lines = text.split("\n")  # what else Python takes for the end of a line is none to C
         self._parts.append((len(self._lines) + 1, len(lines), what, text))
         self._lines.extend(lines)
+        if _LINE.search(text):
+            self.own(f'#line {len(self._lines) + 2} "{self._file}"')
 
     @property
     def text(self) -> str:
@@ -46,14 +48,14 @@ class Header:
         """Make an error in this text one of the user's texts."""
         for each in {id(e): e for e in (error, *error.errors)}.values():
             line = each.lineno or 0
-            if each.filename != f"<cwrapjit {self._name} header>":
+            if each.filename != self._file:
                 continue
             for first, count, what, text in self._parts:
                 if (
                     first <= line <= first + count
                 ):  # where a text ends too early, that is said of the next line
                     at = min(line - first, count - 1)
-                    place = (text.splitlines() or [""])[at]
+                    place = text.split("\n")[at].rstrip("\r")
                     each.filename = f"<cwrapjit {self._name} {what}>"
                     each.lineno, each.text = at + 1, place
                     each.offset, each.end_offset = min(each.offset or 1, len(place) + 1), None
@@ -118,12 +120,24 @@ def _identity(given: Any, who: str) -> str:
         return ""
     if isinstance(given, str):
         return given.strip()
-    if isinstance(given, (int, float)) or (isinstance(given, np.generic) and given.dtype.kind in "biuf"):
-        value = given.item() if isinstance(given, np.generic) else given
-        if isinstance(value, float) and not math.isfinite(value):
-            return "NAN" if math.isnan(value) else "INFINITY" if value > 0 else "(-INFINITY)"
-        return f"({value!r})" if not isinstance(value, bool) else str(int(value))
+    if isinstance(given, (bool, np.bool_)):
+        return str(int(given))
+    if isinstance(given, (int, np.integer)):
+        return _whole(int(given))
+    if isinstance(given, (float, np.floating)):
+        if not np.isfinite(given):
+            return "NAN" if np.isnan(given) else "INFINITY" if given > 0 else "(-INFINITY)"
+        return f"({given}L)" if isinstance(given, np.longdouble) else f"({float(given)!r})"
     raise TypeError(f"{who}: identity must be a C expression, a number or None, not {type(given).__name__}")
+
+
+def _whole(value: int) -> str:
+    """A whole number in C, which has no negative literals, and none of more than 64 bits."""
+    if not -(2**63) <= value < 2**64:
+        return f"({float(value)!r})"
+    if value >= 2**63:
+        return f"{value}u"
+    return f"({value})" if value > -(2**63) else f"({value + 1} - 1)"
 
 
 class Family:

@@ -38,6 +38,7 @@ def read(
 
 
 def _meant(flags: Sequence[str], who: str) -> dict[str, Any]:
+    flags = flags if isinstance(flags, str) else tuple(flags)
     if isinstance(flags, str) or not all(isinstance(each, str) for each in flags):
         raise TypeError(f"{who}: options must be a tuple of flags such as '-DN=3'")
     macros: list[str] = []
@@ -56,3 +57,8 @@ def _meant(flags: Sequence[str], who: str) -> dict[str, Any]:
             )
     made |= {"define_macros": macros} if macros else {}
     return made | ({"include_dirs": folders} if folders else {})
+
+
+def rebuild(kernel: Any, texts: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    """The kernel that was pickled: it is compiled where it comes to life."""
+    return kernel(*texts, **settings)

@@ -99,12 +99,16 @@ class ReductionKernel:
             "reduce_type": reduce_type, "preamble": preamble,
         }  # fmt: skip
         self._texts = texts = Texts(given, name, read)
+        self._settings = {**given, "name": name, "reduce_dims": reduce_dims, "options": options, **keywords}
         self.__name__ = self.name = name
         self._who = texts.who
         self._families: dict[Any, Family] = {}
         self._plans: dict[Any, Callable[..., Any]] = {}
         if all(not each.placeholder for each in (*texts.inputs, *texts.outputs)):
             self._family({})  # what does not compile is refused now
+
+    def __reduce__(self) -> Any:
+        return kernel_options.rebuild, (type(self), (), self._settings)
 
     def __repr__(self) -> str:
         return f"<ReductionKernel {self.name}>"

@@ -15,8 +15,9 @@ from typing import NoReturn
 from cwrapjit._cwrapjit import CompileError
 
 _TOKEN = re.compile(
-    r"""(?P<comment>/\*.*?\*/|//(?:\\\n|[^\n])*)
-    |(?P<directive>^[ \t]*\#(?:\\\n|/\*.*?\*/|[^\n])*)
+    r"""(?P<comment>/\*.*?\*/|//(?:\\\r?\n|[^\n])*)
+    |(?P<directive>^[ \t]*\#(?:
+        \\\r?\n|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/|//(?:\\\r?\n|[^\n])*|[^\n])*)
     |(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
     |(?P<word>[A-Za-z_]\w*)
     |(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)
@@ -25,6 +26,7 @@ _TOKEN = re.compile(
 )
 _MARKS = {"/*out*/": "OUT", "/*inout*/": "INOUT"}
 _CONDITION = re.compile(r"\s*#\s*(ifdef|ifndef|if|elif|else|endif)\b\s*(.*)", re.DOTALL)
+_NEVER = re.compile(r"(0|__cplusplus|defined *\(? *__cplusplus *\)?)\s*(/[/*].*)?\Z", re.DOTALL)
 _DEFINE = re.compile(r"\s*#\s*define\s+([A-Za-z_]\w*)(\()?(.*)", re.DOTALL)
 _STORAGE = frozenset("extern inline __inline __inline__ _Noreturn register auto __extension__".split())
 _QUALIFIERS = frozenset("const volatile restrict __restrict __restrict__ __const".split())
@@ -130,19 +132,20 @@ class Text:
         match = None if True in self._conditions else _DEFINE.match(text)
         if match:
             self.words.add(match[1])
-            body = re.sub(r"/\*.*?\*/|//.*", " ", match[3].replace("\\\n", " "), flags=re.DOTALL)
+            body = re.sub(r"\\\r?\n", " ", match[3])
+            body = re.sub(r"/\*.*?\*/|//.*", " ", body, flags=re.DOTALL)
             self.words.update(re.findall(r"[A-Za-z_]\w*", body))
             if not match[2]:
                 self.macros[match[1]] = body.split()
 
     def _branch(self, word: str, condition: str) -> None:
-        """Of conditions, `0` alone is understood: the compiler knows which other branches it takes."""
+        """Of conditions, `0` and C++ are understood: the compiler knows which other branches it takes."""
         if word in ("if", "ifdef", "ifndef"):
-            self._conditions.append(word == "if" and condition == "0")
+            self._conditions.append(word != "ifndef" and _NEVER.match(condition) is not None)
         elif self._conditions:
             self._conditions.pop()
             if word != "endif":
-                self._conditions.append(word == "elif" and condition == "0")
+                self._conditions.append(word == "elif" and _NEVER.match(condition) is not None)
 
     def _items(self, tokens: Iterator[Token]) -> Iterator[list[Token]]:
         """The outermost declarations: what stands in braces is left out of them, but for enumerators."""

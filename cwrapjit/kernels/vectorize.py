@@ -84,6 +84,9 @@ def _only_function(text: Text) -> TextFunction:
             found[1].at,
             len(found[1].name),
         )
+    name, at = found[0].name, found[0].at
+    if not name.isascii():
+        text.fail(f"{name} is not ASCII, as names of C functions are; name= can be", at, len(name))
     return found[0]
 
 
