@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import pickle
 import sys
@@ -179,6 +180,41 @@ def test_a_target_that_is_dropped_while_it_runs() -> None:
 
     d = Dispatch(resolve)
     assert [d(5), d(6)] == [5, 6]
+
+
+def test_one_that_is_dropped_while_it_resolves() -> None:
+    def resolve(args: Any, kwargs: Any) -> Any:
+        partial.__setstate__((max, (), {}, {}))  # type: ignore[attr-defined]
+        gc.collect()
+        assert gone() is not None
+        return min
+
+    d = Dispatch(resolve)
+    partial, gone = functools.partial(d), weakref.ref(d)
+    del d
+    assert (partial(1, 2), gone(), partial(1, 2)) == (1, None, 2)
+
+
+def test_names_that_are_not_interned() -> None:
+    d = Counted()
+    for _ in range(3):
+        d(**{"".join(["a", "b"]): 1})
+    assert len(d.combinations) == len(d.asked) == 1
+    d(**{"".join(["a", "c"]): 1})
+    assert len(d.combinations) == 2
+
+
+def test_what_was_resolved_meanwhile_is_kept_once() -> None:
+    def resolve(args: Any, kwargs: Any) -> Any:
+        made.append(lambda x: made[0])
+        if len(made) < 4:
+            d(args[0])
+        return made[-1] if len(made) == 4 else None
+
+    made: list[Any] = []
+    d = Dispatch(resolve)
+    d(1)
+    assert len(made) == 4 and len(d.combinations) == 1
 
 
 def test_resolving_inside_of_resolve() -> None:

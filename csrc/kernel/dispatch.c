@@ -147,7 +147,7 @@ read_keys(unsigned char *keys, uint32_t ranks, PyObject *const *args, Py_ssize_t
 
 /* ---- the list ----------------------------------------------------------- */
 
-/* Names of keywords are interned where Python code calls by name; others are only resolved again. */
+/* Names of keywords are interned where Python code calls by name; **json.loads(text) has others. */
 static int
 same_names(PyObject *one, PyObject *other)
 {
@@ -158,7 +158,8 @@ same_names(PyObject *one, PyObject *other)
         return 0;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(one); i++) {
-        if (PyTuple_GET_ITEM(one, i) != PyTuple_GET_ITEM(other, i)) {
+        PyObject *name = PyTuple_GET_ITEM(one, i), *another = PyTuple_GET_ITEM(other, i);
+        if (name != another && PyUnicode_Compare(name, another) != 0) {
             return 0;
         }
     }
@@ -302,6 +303,25 @@ done:
     return target;
 }
 
+/* Resolves a call, and keeps what comes of it: a new reference. */
+static __attribute__((noinline)) PyObject *
+make_target(dispatch_object *self, const unsigned char *keys, Py_ssize_t nkeys,
+            PyObject *const *args, Py_ssize_t npositional, PyObject *kwnames)
+{
+    Py_INCREF(self); /* resolve() may take the last reference out of its caller's hands */
+    PyObject *target = ask(self, args, npositional, kwnames);
+    PyObject *kept =
+        target == NULL || nkeys < 0 ? NULL : find_target(self, keys, npositional, nkeys, kwnames);
+    if (kept != NULL) { /* resolve() or another thread has made the same call meanwhile */
+        Py_SETREF(target, Py_NewRef(kept));
+    } else if (target != NULL && nkeys >= 0 &&
+               keep(self, target, keys, npositional, nkeys, kwnames) < 0) {
+        Py_CLEAR(target);
+    }
+    Py_DECREF(self);
+    return target;
+}
+
 static inline PyObject *
 call_target(dispatch_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -310,15 +330,10 @@ call_target(dispatch_object *self, PyObject *const *args, size_t nargsf, PyObjec
     Py_ssize_t nargs = npositional + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     Py_ssize_t nkeys = read_keys(keys, self->ranks, args, npositional, nargs);
     PyObject *target = nkeys < 0 ? NULL : find_target(self, keys, npositional, nkeys, kwnames);
-    if (target != NULL) {
-        Py_INCREF(target);
-    } else {
-        target = ask(self, args, npositional, kwnames);
-        if (target == NULL ||
-            (nkeys >= 0 && keep(self, target, keys, npositional, nkeys, kwnames) < 0)) {
-            Py_XDECREF(target);
-            return NULL;
-        }
+    target = target != NULL ? Py_NewRef(target)
+                            : make_target(self, keys, nkeys, args, npositional, kwnames);
+    if (target == NULL) {
+        return NULL;
     }
     PyObject *result = PyObject_Vectorcall(target, args, nargsf, kwnames);
     Py_DECREF(target);
