@@ -35,6 +35,8 @@ CALLS: dict[str, tuple[int, Work]] = {
     "u(x, y) of 1": (1, lambda u, x, y: u(x, y)),
     "u(x, y) of 100": (100, lambda u, x, y: u(x, y)),
     "u(x, x, out=y) of 1e4": (10_000, lambda u, x, y: u(x, x, out=y)),
+    "u(x, y, out=y) of 1e4": (10_000, lambda u, x, y: u(x, y, out=y)),
+    "u(x, y, out=y) of 1e6": (1_000_000, lambda u, x, y: u(x, y, out=y)),
     "u(y, x, out=y) of 1e4": (10_000, lambda u, x, y: u(y, x, out=y)),
     "u(y, x, out=y) of 1e6": (1_000_000, lambda u, x, y: u(y, x, out=y)),
 }

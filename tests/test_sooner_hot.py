@@ -161,6 +161,22 @@ def test_wait_and_eager_make_all_of_it_at_once(texts: Texts) -> None:
     assert texts.variants() == [["unit_0", "same0_0", "aliased_0"]] * 2
 
 
+@pytest.mark.parametrize("ninputs", [2, 3])
+def test_each_input_may_be_the_output(texts: Texts, ninputs: int) -> None:
+    names = ("a", "b", "c")[:ninputs]
+    expression = " - 3 * ".join(f"item__{name}()" for name in names)
+    f = wrap(((),) * ninputs, (), f"item__output() = {expression}; return true;", optimize="eager")
+    assert [each for each in texts.variants()[-1] if "same" in each] == [f"same{k}_0" for k in range(ninputs)]
+    given = np.random.default_rng(3).normal(size=(ninputs, 1001))
+    wanted = f(*given)
+    for k in range(ninputs):
+        arrays = given.copy()
+        assert np.array_equal(f(*arrays, out=arrays[k]), wanted)
+        assert np.array_equal(np.delete(arrays, k, 0), np.delete(given, k, 0))
+    twice = given[0].copy()
+    assert np.array_equal(f(twice, twice, *given[2:], out=twice), f(given[0], given[0], *given[2:]))
+
+
 def test_what_is_refused_elsewhere_is_still_told() -> None:
     good = "item__output() = 2 * item__a(); return true;"
     text = "item__output() = __builtin_ia32_nothing(item__a()); return true;"

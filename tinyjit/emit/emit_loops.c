@@ -358,22 +358,29 @@ static void visit_scalars(const loops *this, visitor *visit)
                                       .contiguous = has_core_dims(spec)});
 }
 
+/* Variants in which one input is the output, too: an operation on arrays in place. */
+static void visit_same(const loops *this, visitor *visit)
+{
+    const tj_spec *spec = this->emitter->spec;
+    int ninputs = spec->noperands - spec->noutputs;
+    if (spec->noutputs != 1 || ninputs > MAX_SPECIAL_INPUTS || !wants_data(this, ninputs))
+        return;
+    for (int k = 0; k < ninputs; k++)
+        if (wants_data(this, k) && spec->operands[k].role == TJ_IN &&
+            this->snippet->types[k].itemsize == this->snippet->types[ninputs].itemsize)
+            visit(this, &(tj_variant){"same", .same = k + 1, .dense = true});
+}
+
 static void visit_elementwise(const loops *this, visitor *visit)
 {
     static const tj_variant steady = {"steady", .steady = true};
-    static const tj_variant same = {"same", .same = 1, .dense = true};
-    const tj_spec *spec = this->emitter->spec;
-    int ninputs = spec->noperands - spec->noutputs;
     if (!is_dense_possible(this, &unit))
         return;
     visit(this, &unit);
     if (is_steady(this, &unit))
         visit(this, &steady);
     visit_scalars(this, visit);
-    if (ninputs > 0 && ninputs <= MAX_SPECIAL_INPUTS && spec->noutputs == 1 &&
-        wants_data(this, 0) && wants_data(this, ninputs) && spec->operands[0].role == TJ_IN &&
-        this->snippet->types[0].itemsize == this->snippet->types[ninputs].itemsize)
-        visit(this, &same);
+    visit_same(this, visit);
 }
 
 static void visit_slices(const loops *this, visitor *visit)
