@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import python
 
 from cwrapjit._cwrapjit import Dispatch
 
@@ -110,6 +111,20 @@ def test_many_arguments_are_resolved_each_time() -> None:
     assert [d(*range(32))[0] for _ in range(2)] == [3, 3]
 
 
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 16, 17, 32])
+def test_every_argument_counts(count: int) -> None:
+    """However many there are, and wherever the one that differs stands."""
+    d = Counted()
+    args: list[Any] = [0] * count
+    assert d(*args)[0] == 1
+    for k in range(count):
+        assert d(*args[:k], 0.5, *args[k + 1 :])[0] == k + 2
+    for k in range(count):
+        assert d(*args[:k], 2.5, *args[k + 1 :])[0] == k + 2
+        assert d(*args[:k])[0] == count + 2 + k, "fewer are others"
+    assert d(*args)[0] == 1
+
+
 def test_a_callable_in_place_of_a_method() -> None:
     d = Dispatch(lambda args, kwargs: max, name="most", doc="The most.")
     assert d(3, 5) == 5
@@ -155,6 +170,64 @@ def test_bad_definitions() -> None:
     unready = Dispatch.__new__(Dispatch)
     with pytest.raises(AttributeError, match="resolve"):
         unready(1)
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt, RecursionError, TypeError])
+def test_what_looking_for_the_method_raises_comes_out(error: type[BaseException]) -> None:
+    class Raises(Dispatch):
+        @property
+        def resolve(self) -> Any:
+            raise error("from the property")
+
+    class Hooked(Dispatch):
+        def __getattr__(self, name: str) -> Any:
+            raise error(f"from the property {name}")
+
+    for cls in (Raises, Hooked):
+        with pytest.raises(error, match="from the property"):
+            cls()
+
+
+def test_definitions_and_calls_without_memory() -> None:
+    """Each allocation fails in turn, MemoryError, and nothing else."""
+    pytest.importorskip("_testcapi")
+    python(
+        """
+import _testcapi, sys
+from cwrapjit._cwrapjit import Dispatch
+
+class Method(Dispatch):
+    def resolve(self, args, kwargs):
+        return max
+
+def resolve(args, kwargs):
+    return max
+
+works = [
+    lambda: Method(name="method", doc="It has one."),
+    lambda: Method(),
+    lambda: Dispatch(resolve, name="resolve", ranks=(0, 1)),
+    lambda: Method()(1, 2),
+    lambda: Dispatch(resolve)(3, 2),
+]
+for work in works:
+    work()
+    failed = fine = k = 0
+    while fine < 20:
+        k += 1
+        sys._clear_type_cache() if hasattr(sys, "_clear_type_cache") else None
+        try:
+            _testcapi.set_nomemory(k, k + 1)
+            work()
+        except MemoryError:
+            failed += 1
+        else:
+            fine += 1
+        finally:
+            _testcapi.remove_mem_hooks()
+    assert failed, work
+"""
+    )
 
 
 def test_it_is_let_go_with_what_it_holds() -> None:

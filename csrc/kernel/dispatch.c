@@ -20,7 +20,8 @@
 
 enum {
     MOST_ARGUMENTS = 32, /* of a call that is kept */
-    MOST_ENTRIES = 128   /* then the list begins anew at its oldest entry */
+    MOST_ENTRIES = 128,  /* then the list begins anew at its oldest entry */
+    WORD = sizeof(uint64_t)
 };
 
 /* What one argument is. Numeric types alone are told by their number. */
@@ -40,7 +41,7 @@ typedef struct {
     PyObject *kwnames; /* owned tuple, or NULL */
     Py_ssize_t npositional;
     Py_ssize_t nkeys; /* positional, then keywords, then ranks */
-    unsigned char keys[2 * MOST_ARGUMENTS];
+    unsigned char keys[2 * MOST_ARGUMENTS]; /* 0 behind the last one */
 } dispatch_entry;
 
 typedef struct {
@@ -127,7 +128,7 @@ read_ranks(unsigned char *keys, uint32_t ranks, PyObject *const *args, Py_ssize_
     return count;
 }
 
-/* Fills keys. Returns how many there are; -1 where the call is none that can be kept. */
+/* Fills keys, at least a word of them. Returns how many there are; -1 where the call is none that can be kept. */
 static inline Py_ssize_t
 read_keys(unsigned char *keys, uint32_t ranks, PyObject *const *args, Py_ssize_t npositional,
           Py_ssize_t nargs)
@@ -135,6 +136,7 @@ read_keys(unsigned char *keys, uint32_t ranks, PyObject *const *args, Py_ssize_t
     if (nargs > MOST_ARGUMENTS) {
         return -1;
     }
+    memset(keys, 0, WORD);
     for (Py_ssize_t i = 0; i < nargs; i++) {
         int key = key_of(args[i]);
         if (key == KEY_OTHER) {
@@ -166,12 +168,23 @@ same_names(PyObject *one, PyObject *other)
     return 1;
 }
 
+/* Most calls have no more keys than a word has bytes. */
+static inline int
+same_keys(const unsigned char *one, const unsigned char *other, Py_ssize_t nkeys)
+{
+    uint64_t word, other_word;
+    memcpy(&word, one, WORD);
+    memcpy(&other_word, other, WORD);
+    return word == other_word &&
+           (nkeys <= WORD || memcmp(one + WORD, other + WORD, (size_t)nkeys - WORD) == 0);
+}
+
 static inline int
 fits(const dispatch_entry *entry, const unsigned char *keys, Py_ssize_t npositional,
      Py_ssize_t nkeys, PyObject *kwnames)
 {
     return entry->npositional == npositional && entry->nkeys == nkeys &&
-           memcmp(entry->keys, keys, (size_t)nkeys) == 0 && same_names(entry->kwnames, kwnames);
+           same_keys(entry->keys, keys, nkeys) && same_names(entry->kwnames, kwnames);
 }
 
 /* Borrowed, or NULL: nothing was made for these. */
