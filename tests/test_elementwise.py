@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import enum
+import functools
 import gc
 import pickle
 import threading
@@ -687,6 +688,22 @@ def test_a_call_by_hand_is_checked() -> None:
         f(3, 2)
     with pytest.raises(TypeError):
         pickle.dumps(f)
+
+
+def test_one_that_is_dropped_while_it_is_called() -> None:
+    class Last:
+        def __int__(self) -> int:
+            partial.__setstate__((max, (), {}, {}))  # type: ignore[attr-defined]
+            kernel.forget()
+            assert any(isinstance(one, Adapted) and one.target is target for one in gc.get_objects())
+            return 3
+
+    kernel = ElementwiseKernel("T x, int32 m", "T z, T w", "z = x * m; w = i", "f")
+    kernel(np.ones(2), 2.5)
+    partial = functools.partial(kernel.combinations[0])
+    target = kernel.combinations[0].target
+    z, w = partial(np.ones(2), Last())
+    assert (z.tolist(), w.tolist()) == ([3, 3], [0, 1])
 
 
 def test_without_memory() -> None:

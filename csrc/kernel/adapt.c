@@ -298,8 +298,9 @@ adapted_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
     if (self->passes) {
         return PyObject_Vectorcall(self->target, args, (size_t)self->ninputs, self->outword);
     }
+    Py_INCREF(op); /* what scalars run may take the last reference out of its caller's hands */
     if (self->size >= 0 && (size = read_size(self, args[self->size])) < 0) {
-        return NULL;
+        goto done;
     }
     if (make_outputs(self, &parts, size) < 0 || fill_inputs(self, &parts, args, size) < 0 ||
         fill_out(self, &parts, args) < 0) {
@@ -320,6 +321,7 @@ done:
         Py_XDECREF(parts.made[j]);
     }
     Py_XDECREF(parts.out);
+    Py_DECREF(op);
     return result;
 }
 
