@@ -218,7 +218,7 @@ def test_functions_of_float32_are_those_of_float() -> None:
         assert np.allclose(kernel(x), np.sqrt(x) + np.exp(x)) and kernel(x).dtype == sort
 
 
-@pytest.mark.parametrize("sort", ["f2", "G", "O", "U3", "M8[s]", ">f8"])
+@pytest.mark.parametrize("sort", ["G", "O", "U3", "M8[s]", ">f8"])
 def test_types_that_c_cannot_compute_with(sort: str) -> None:
     with pytest.raises(TypeError, match=r"diff\(\): "):
         DIFF(np.zeros(2, sort), np.zeros(2, sort))
@@ -502,7 +502,11 @@ def test_faults_in_c_name_the_users_lines() -> None:
         (("T x", "T x", "y = x"), ValueError, "'x' is there twice"),
         (("T i", "T x", "y = x"), ValueError, "'i' is reserved"),
         (("T x", "T operands", "y = x"), ValueError, "'operands' is reserved"),
-        (("float16 x", "T y", "y = x"), TypeError, "'x' is float16, which C text cannot compute with"),
+        (
+            ("longdouble x, clongdouble z", "T y", "y = x"),
+            TypeError,
+            "'z' is complex256, which C text cannot",
+        ),
         (
             ("T x", "T y", "y = x; return;"),
             ValueError,

@@ -372,7 +372,11 @@ def test_numbers_of_items(shape: tuple[int, ...]) -> None:
         ({"name": "a b"}, ("Invalid kernel name",)),
         ({"map_expr": " "}, ("map_expr", "empty")),
         ({"post_map_expr": "y = a; return"}, ("post_map_expr", "return")),
-        ({"map_expr": "_in_ind.get()[0]"}, (".size()",)),
+        ({"map_expr": "_in_ind.get()"}, ("map_expr", "_in_ind.size() or _in_ind.get()[axis]")),
+        ({"map_expr": "_out_ind.get()[0]"}, ("map_expr", "_out_ind.size()")),
+        ({"post_map_expr": "y = a + _in_ind.get()[0]"}, ("post_map_expr", "_in_ind.size()")),
+        ({"map_expr": "_raw_z[0]"}, ("no input for _raw_z",)),
+        ({"out_params": "raw T y"}, ("'y' is raw", "axis=")),
         ({"options": ("--what",)}, ("options",)),
     ],
 )
@@ -658,3 +662,91 @@ def test_messages_name_a_kernel_once_and_a_stream_is_of_no_use() -> None:
     for bad in (out, x[0]):
         with pytest.raises(ValueError, match=r"^total\(\): output 'y'"):
             kernel(x, axis=0, out=bad)
+
+
+# ---- raw inputs, and where items are ---------------------------------------------------------------------
+
+
+@pytest.mark.row("K05")
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 1), (0, 2), (1, 2), (-1, 0), ()])
+@pytest.mark.parametrize("shape", [(3, 4, 5), (1, 7, 1), (300, 2, 3), (2, 3, 40000)])
+def test_places_and_raw_inputs(shape: tuple[int, ...], axis: int | tuple[int, ...] | None) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.integers(-9, 9, shape)
+    wanted_axis = tuple(range(3)) if axis is None else axis
+    place = ReductionKernel(
+        "T x, raw T w", "T y", "x * w[_in_ind.get()] + _in_ind.get()[2]", "a + b", "y = a", "0", "place"
+    )
+    numbers = np.arange(shape[2])
+    for w in (x[::-1], np.ascontiguousarray(x[::-1]), np.broadcast_to(rng.integers(9, size=shape[2]), shape)):
+        np.testing.assert_array_equal(place(x, w, axis=axis), (x * w + numbers).sum(axis=wanted_axis))
+    # _j counts outputs fastest, and reduced axes before them.
+    axes = range(3) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    reduced = sorted(each % 3 for each in axes)
+    kept = [each for each in range(3) if each not in reduced]
+    moved = np.arange(x.size).reshape([shape[k] for k in (*reduced, *kept)])
+    at = ReductionKernel("T x, raw T w", "T y", "x * w[_j]", "a + b", "y = a", "0", "at")
+    w = rng.integers(-9, 9, x.size)
+    by_number = w[moved.transpose(np.argsort([*reduced, *kept]))]
+    np.testing.assert_array_equal(at(x, w, axis=axis), (x * by_number).sum(axis=wanted_axis))
+    np.testing.assert_array_equal(at(x.T.copy().T, w, axis=axis), (x * by_number).sum(axis=wanted_axis))
+
+
+@pytest.mark.row("K05")
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
+@pytest.mark.parametrize("shape", [(3, 4), (20000, 3), (3, 20000)])
+def test_the_end_of_a_reduction_sees_raw_inputs_and_its_place(
+    shape: tuple[int, ...], axis: int | tuple[int, ...] | None
+) -> None:
+    kernel = ReductionKernel(
+        "T x, raw U w, raw int32 k",
+        "T y",
+        "x",
+        "a + b",
+        "y = a * w[_out_ind.get()[0] % w.size()] + w.ndim + w.shape()[0] + k",
+        "0",
+        "ends",
+    )
+    x, w = np.arange(float(np.prod(shape))).reshape(shape), np.array([2.0, 3, 5])
+    sums = x.sum(axis=axis)
+    factors = w[np.arange(sums.shape[0]) % 3] if sums.ndim else w[0]
+    np.testing.assert_allclose(kernel(x, w, 7, axis=axis), sums * factors + 1 + 3 + 7)
+    if axis == 0:
+        nothing = kernel(np.empty((0, 4)), w, 7, axis=0)
+        np.testing.assert_array_equal(nothing, np.full(4, 11.0))
+
+
+@pytest.mark.row("K05")
+def test_raw_inputs_of_all_kinds() -> None:
+    flags = np.array([1, 0, 255], np.uint8).view(bool)
+    count = ReductionKernel("T x, raw bool w", "int64 y", "w[_J]", "a + b", "y = a", "0", "count")
+    for w in (flags, np.stack([flags, flags], 1)[:, 0]):
+        assert count(np.zeros(3), w) == 2
+    whole = ReductionKernel(
+        "T x, T z", "T y", "_raw_x[_in_ind.get()] * z", "a + b", "y = a + 0 * _raw_z.size()", "0", "whole"
+    )
+    x, z = np.arange(6.0).reshape(2, 3), np.array([[2.0], [3.0]])
+    np.testing.assert_array_equal(whole(x[:, ::-1], z, axis=1), (x * z).sum(axis=1))
+    np.testing.assert_array_equal(whole(x[0], z, axis=1), (x[0] * z).sum(axis=1))
+    with refusing(ValueError, "Loop size is undecided", "raw"):
+        ReductionKernel("raw T x", "T y", "x[_J]", "a + b", "y = a", "0")(x)
+    with refusing(TypeError, "'w' is raw and a scalar here", "map_expr"):
+        ReductionKernel("T x, raw T w", "T y", "x * w[0]", "a + b", "y = a", "0")(x, 2.0)
+    scaled = ReductionKernel("T x, raw T w", "T y", "x * w", "a + b", "y = a", "0")
+    assert scaled(x, 2.0) == 30
+    with refusing(ValueError, "w is raw: only an element of it"):
+        scaled(x, x)
+
+
+@pytest.mark.row("K05")
+def test_raw_indices_are_checked_with_debug() -> None:
+    text = ("T x, raw T w", "T y", "x * w[_J + 1]", "a + b", "y = a", "0", "next")
+    x = np.arange(6.0).reshape(2, 3)
+    checked = ReductionKernel(*text, debug=True)
+    for w in (np.ones(3), np.ones((3, 2))[:, 0], np.ones(1), np.ones(0)):
+        with refusing(IndexError, "next(): w[", "is out of range", f"w has {w.size} elements"):
+            checked(x, w, axis=1)
+    np.testing.assert_array_equal(checked(x, np.arange(4.0), axis=1), [8, 26])
+    place = ReductionKernel("T x, raw T w", "T y", "w[_in_ind.get()]", "a + b", "y = a", "0", debug=True)
+    with refusing(IndexError, "is out of range: w has 3 elements"):
+        place(x, x[:1])

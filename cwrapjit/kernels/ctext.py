@@ -7,10 +7,13 @@ kin. Everything else stands as the user wrote it, on its own line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from cwrapjit.kernels.parameters import refuse_at
+from cwrapjit.kernels.scalars import includes, value_type
 
 # Comments and literals, names, numbers, and single characters.
 _TOKEN = re.compile(
@@ -44,6 +47,28 @@ _HELPERS = {
 }
 
 
+# What takes complex numbers as it takes others, by C++'s names, and what is complex numbers' alone.
+_OF_ANY = frozenset("acos asin atan acosh asinh atanh cos sin tan cosh sinh tanh exp log sqrt".split())
+_COMPLEX_CALL = """#undef {name}
+#define {name}(x) _Generic((x), npy_complex64: cwj_{made}_npy_complex64, \\
+    npy_complex128: cwj_{made}_npy_complex128, {others})(x)
+"""
+_COMPLEX_ALONE = {
+    "real": "#define real(z) ((z).real)\n",
+    "imag": "#define imag(z) ((z).imag)\n",
+    "arg": "#define arg(z) carg(z)\n",
+    "norm": "#define norm(z) ({ const __typeof__(z) cwj_z = (z); "
+    "cwj_z.real * cwj_z.real + cwj_z.imag * cwj_z.imag; })\n",
+}
+
+
+class Index(NamedTuple):
+    """What C writes for what has the methods of an index."""
+
+    facts: Mapping[str, str]
+    along: str = ""  # the macro of an axis that takes the place of .get()[axis]; "": it has no .get()
+
+
 class Raw(NamedTuple):
     """How a raw parameter is reached in one combination of types."""
 
@@ -52,7 +77,7 @@ class Raw(NamedTuple):
     ndim: int | None  # None: a scalar
     dense: bool  # C-contiguous: a C array
     written: bool
-    c_type: str
+    c_type: str  # in memory
 
 
 def tokens(text: str) -> list[str]:
@@ -95,7 +120,7 @@ def _follows(parts: Sequence[str], at: int, wanted: Sequence[str]) -> int | None
     return at
 
 
-def _replaced(parts: Sequence[str], at: int, facts: dict[str, str]) -> tuple[str, int] | None:
+def _replaced(parts: Sequence[str], at: int, facts: Mapping[str, str]) -> tuple[str, int] | None:
     """What takes the place of `.size()` behind a name, and the last token of it."""
     for fact, text in facts.items():
         wanted = [".", "ndim"] if fact == "ndim" else [".", fact, "(", ")"]
@@ -105,9 +130,11 @@ def _replaced(parts: Sequence[str], at: int, facts: dict[str, str]) -> tuple[str
     return None
 
 
-_INDEX_FACTS = {
-    "size": "(Ndims_full__i ? dims_full__i[0] * strides_full__i[0] : 1)",
-    "ndim": "Ndims_full__i",
+ELEMENT = {
+    "_ind": Index(
+        {"size": "(Ndims_full__i ? dims_full__i[0] * strides_full__i[0] : 1)", "ndim": "Ndims_full__i"},
+        "cwj_index_along",
+    )
 }
 
 
@@ -122,38 +149,59 @@ def _raw_facts(raw: Raw) -> dict[str, str]:
     }
 
 
-def rewrite(text: str, raws: Iterable[Raw], who: str, what: str) -> str:
+def _indexed(
+    parts: Sequence[str], at: int, raw: Raw, indices: Mapping[str, Index]
+) -> tuple[str, int, bool] | None:
+    """What takes the place of `x[` behind a raw parameter, or of all of `x[_ind.get()]`, the last token of
+    it, and whether a bracket stays open."""
+    opened = _follows(parts, at, ["["])
+    if opened is None:
+        return None
+    place = _next(parts, opened)
+    index = indices.get(parts[place]) if place < len(parts) else None
+    whole = None if index is None else _follows(parts, place, [".", "get", "(", ")", "]"])
+    if index is not None and whole is not None and index.along:
+        return f"raw_at__{raw.operand}({index.along})", whole, False
+    return f"raw__{raw.operand}(", opened, True
+
+
+def rewrite(
+    text: str, raws: Iterable[Raw], who: str, what: str, indices: Mapping[str, Index] = ELEMENT
+) -> str:
     """Put C in the place of `_ind.size()`, `_ind.get()[axis]`, and of what is done to raw parameters."""
     by_name = {raw.name: raw for raw in raws}
     parts = tokens(text)
-    closing: list[
-        tuple[str, str]
-    ] = []  # of each bracket that is open, what closes it, and what stands there then
+    # Of each bracket that is open, what closes it, and what stands there then.
+    closing: list[tuple[str, str]] = []
     made: list[str] = []
     at = position = 0
     while at < len(parts):
         token, end = parts[at], at
-        raw = by_name.get(token)
+        raw, index = by_name.get(token), indices.get(token)
         found = None
-        if token == "_ind":
-            found = _replaced(parts, at, _INDEX_FACTS)
-            opened = _follows(parts, at, [".", "get", "(", ")", "["])
+        if index is not None:
+            found = _replaced(parts, at, index.facts)
+            opened = _follows(parts, at, [".", "get", "(", ")", "["]) if index.along else None
             if found is None and opened is not None:
-                found = "cwj_index_along(", opened
+                found = f"{index.along}(", opened
                 closing.append(("]", ")"))
             elif found is None:
-                refuse_at(text, position, who, what, "wanted _ind.size(), _ind.get()[axis] or _ind.ndim")
+                refuse_at(text, position, who, what, f"wanted {_forms(token, index)}")
         elif raw is not None and not _is_member(parts, at):
             found = _replaced(parts, at, _raw_facts(raw))
-            opened = _follows(parts, at, ["["])
-            if found is None and opened is not None:
+            item = _indexed(parts, at, raw, indices) if found is None else None
+            if item is not None:
                 if raw.ndim is None:
                     raise TypeError(f"{who}: {raw.name!r} is raw and a scalar here, but {what} indexes it")
-                found = f"raw__{raw.operand}(", opened
-                closing.append(("]", ")"))
+                found = item[:2]
+                if item[2]:
+                    closing.append(("]", ")"))
             elif found is None and raw.ndim is not None:
                 problem = f"{token} is raw: only an element of it, {token}[k], is a value; {token} alone"
                 refuse_at(text, position, who, what, problem)
+        elif token in ("real", "imag") and _is_member(parts, at):
+            called = _follows(parts, at, ["(", ")"])  # C++'s methods of complex numbers
+            found = None if called is None else (token, called)
         elif token in "([{":
             closing.append((")]}"["([{".index(token)],) * 2)
         elif closing and token == closing[-1][0]:
@@ -167,12 +215,30 @@ def rewrite(text: str, raws: Iterable[Raw], who: str, what: str) -> str:
     return "".join(made)
 
 
+def _forms(name: str, index: Index) -> str:
+    """What an index has, for messages: "_ind.size(), _ind.get()[axis] or _ind.ndim"."""
+    forms = [f"{name}.{fact}" + "()" * (fact != "ndim") for fact in index.facts]
+    if index.along:
+        forms.insert(1, f"{name}.get()[axis]")
+    return " or ".join([", ".join(forms[:-1]), forms[-1]] if len(forms) > 1 else forms)
+
+
 def _is_member(parts: Sequence[str], at: int) -> bool:
     """True for the name of a struct's member."""
     before = at - 1
     while before >= 0 and _BLANK.match(parts[before]):
         before -= 1
     return before >= 0 and (parts[before] == "." or (parts[before] == ">" and parts[before - 1] == "-"))
+
+
+def loaded(item: str, dtype: np.dtype[Any]) -> str:
+    """An item of memory as texts compute with it."""
+    return f"half_to_float({item})" if dtype.char == "e" else item
+
+
+def stored(value: str, dtype: np.dtype[Any]) -> str:
+    """The reverse of it."""
+    return f"float_to_half({value})" if dtype.char == "e" else value
 
 
 def raw_accessor(raw: Raw, checked: bool) -> str:
@@ -202,16 +268,35 @@ def raw_accessor(raw: Raw, checked: bool) -> str:
             item = f"({{ const npy_intp cwj_k = (k); {value}; }})"
     if ndim == 0 and raw.written:
         item = f"(*(&item__{name}() + 0 * (k)))"
-    return f"#define raw__{name}(k) {item}\n"
+    along = ", ".join(f"along({axis})" for axis in range(ndim))
+    at = f"item__{name}({along})"
+    if c_type == "cwj_half":
+        item, at = f"half_to_float({item})", f"half_to_float({at})"
+    return f"#define raw__{name}(k) {item}\n#define raw_at__{name}(along) {at}\n"
 
 
-def helpers(preamble: str, used: set[str], has_float: bool) -> tuple[str, str]:
+def letter_types(types: Mapping[str, np.dtype[Any]]) -> str:
+    """What the letters of types are in C; T(0) is a cast, as in C++."""
+    text = ""
+    for letter, dtype in types.items():
+        name = value_type(dtype)
+        made = f"(({name})(__VA_ARGS__))"
+        if dtype.kind == "c":
+            made = f"cwj_parts(cwj_make_{name}, __VA_ARGS__, 0, 0)"
+        text += f"typedef {name} {letter};\n#define {letter}(...) {made}\n"
+    return text
+
+
+def helpers(preamble: str, used: set[str], dtypes: Iterable[np.dtype[Any]]) -> tuple[str, str]:
     """What stands before and behind the preamble: functions that C has one of for each type."""
-    wanted = used & (_HELPERS.keys() | _BY_TYPE)
-    wanted -= {name for name in wanted & words(preamble) if re.search(_DEFINITION % (name, name), preamble)}
-    early = bool(wanted & words(preamble))
-    text = "#include <math.h>\n" if early and "include" in preamble else ""
-    typed = wanted & _BY_TYPE if has_float else frozenset()
+    chars = {each.char for each in dtypes}
+    own = {name for name in words(preamble) if re.search(_DEFINITION % (name, name), preamble)}
+    wanted = (used & (_HELPERS.keys() | _BY_TYPE)) - own
+    early = bool(wanted & words(preamble)) or not chars.isdisjoint("eFD")
+    text = "#include <numpy/halffloat.h>\n" if "e" in chars else ""
+    if early and "include" in preamble:
+        text += "#include <math.h>\n"
+    typed = frozenset() if chars.isdisjoint("efgF") else wanted & _BY_TYPE
     if typed <= _PLAIN and "tgmath" not in preamble:
         for name in sorted(typed):
             text += (
@@ -220,4 +305,21 @@ def helpers(preamble: str, used: set[str], has_float: bool) -> tuple[str, str]:
     else:
         text += "#include <tgmath.h>\n"
     text += "".join(helper for name, helper in _HELPERS.items() if name in wanted)
+    if not chars.isdisjoint("FD"):
+        text += _complex_helpers(used - own, own)
     return (text, "") if early else ("", text)
+
+
+def _complex_helpers(used: set[str], own: set[str]) -> str:
+    """<complex.h>, and functions that take complex numbers beside others, as in C++."""
+    text = includes(used | {"CMPLX"}, own)
+    text += "#include <math.h>\n#include <cwj_complex.h>\n"
+    text += "#define cwj_parts(make, real, imag, ...) make(real, imag)\n"
+    for name in sorted(used & _OF_ANY):
+        others = f"float: {name}f, long double: {name}l, default: {name}"
+        text += _COMPLEX_CALL.format(name=name, made=name, others=others)
+    if "abs" in used:
+        text += "static inline long long cwj_whole_abs(long long x) { return x < 0 ? -x : x; }\n"
+        others = "float: fabsf, double: fabs, long double: fabsl, default: cwj_whole_abs"
+        text += _COMPLEX_CALL.format(name="abs", made="absolute", others=others)
+    return text + "".join(helper for name, helper in _COMPLEX_ALONE.items() if name in used)

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,11 +15,19 @@ from cwrapjit import _cwrapjit
 from cwrapjit._cwrapjit import CompileError, Function
 from cwrapjit.kernels import ctext, parameters, tree
 from cwrapjit.kernels.options import check_texts
-from cwrapjit.kernels.scalars import c_type
+from cwrapjit.kernels.scalars import c_type, value_type
+from cwrapjit.kernels.statement import Shape, is_checked
 
 _MODULES = frozenset(("include_dirs", "define_macros", "libraries", "library_dirs", "sources"))
 _LINE = re.compile(r"^[ \t]*#[ \t]*(line\b|\d)", re.MULTILINE)
 _PLACES = ("map_expr", "reduce_expr", "post_map_expr")
+
+
+class _Operand(NamedTuple):
+    """An input of a form: as its signature has it, and its type."""
+
+    declared: str
+    dtype: Any
 
 
 class Header:
@@ -33,8 +41,10 @@ class Header:
     def own(self, *lines: str) -> None:
         self._lines.extend(lines)
 
-    def users(self, what: str, text: str) -> None:
-        lines = text.split("\n")  # what else Python takes for the end of a line is none to C
+    def users(self, what: str, text: str, compiled: str | None = None) -> None:
+        """What the user wrote, and what C gets for it, of as many lines."""
+        # What else Python takes for the end of a line is none to C.
+        lines = (text if compiled is None else compiled).split("\n")
         self._parts.append((len(self._lines) + 1, len(lines), what, text))
         self._lines.extend(lines)
         if _LINE.search(text):
@@ -77,9 +87,11 @@ class Texts:
                 raise ValueError(
                     f"{who}: the name {each.name!r} is reserved, as are all that begin with cwr_"
                 )
+        for each in self.outputs:
             if each.raw:
                 raise ValueError(
-                    f"{who}: {each.name!r} is raw; raw parameters of a reduction are not supported"
+                    f"{who}: {each.name!r} is raw; outputs of a reduction cannot be: axis= says which "
+                    "items are whose"
                 )
         if not self.inputs or not self.outputs:
             raise ValueError(f"{who}: at least one input and one output are needed")
@@ -102,16 +114,83 @@ class Texts:
             isinstance(self.reduce_type, str) and self.reduce_type.strip()
         ):
             raise TypeError(f"{who}: reduce_type must be the name of a C type, not {self.reduce_type!r}")
-        for text in (self.map, self.post):
-            if re.search(r"\b_(in|out)_ind\b(?!\s*\.\s*size\s*\(\s*\))", text):
-                raise ValueError(f"{who}: of _in_ind and _out_ind C has .size() alone")
-        words = ctext.words(self.map)
-        self.numbered = "_J" in words or "_j" in words
-        self.placed = "_j" in words
-        self.sized = self.placed or any("_ind" in w for w in words | ctext.words(self.post))
+        for what, text, indices in (("map_expr", self.map, _IN_MAP), ("post_map_expr", self.post, _IN_POST)):
+            alone = re.sub(r"\[\s*_\w+_ind\s*\.\s*get\s*\(\s*\)\s*\]", lambda all: " " * len(all[0]), text)
+            ctext.rewrite(alone, (), who, what, indices)  # what indices do not have is refused now
+        self._look()
 
-    def with_sizes(self, text: str) -> str:
-        return re.sub(r"\b_(in|out)_ind\s*\.\s*size\s*\(\s*\)", r"cwr_\1_size", text)
+    def _look(self) -> None:
+        """Which of the names that are not the user's own his texts have."""
+        in_map, in_post = ctext.words(self.map), ctext.words(self.post)
+        both = in_map | in_post
+        self.located = bool(re.search(r"\b_in_ind\s*\.\s*get\b", self.map))
+        self.ends_located = bool(re.search(r"\b_out_ind\s*\.\s*get\b", self.post))
+        self.placed = "_j" in in_map or self.located
+        self.numbered = "_J" in in_map or self.placed
+        self.sized = self.placed or not both.isdisjoint(("_in_ind", "_out_ind"))
+        self.declared = len(self.inputs)
+        # _raw_x is the whole of x: an input more.
+        self.wholes = [
+            k for k, each in enumerate(self.inputs) if f"_raw_{each.name}" in both and not each.raw
+        ]
+        for each in [self.inputs[k] for k in self.wholes]:
+            self.inputs.append(each._replace(name=f"_raw_{each.name}", raw=True))
+        self.raws = [k for k, each in enumerate(self.inputs) if each.raw]
+        for name in sorted(both):
+            if name.startswith("_raw_") and not any(each.name == name for each in self.inputs):
+                raise ValueError(f"{self.who}: there is no input for {name}")
+
+
+_IN_MAP = {
+    "_in_ind": ctext.Index({"size": "cwr_in_size"}, "cwr_along"),
+    "_out_ind": ctext.Index({"size": "cwr_out_size"}),
+}
+_IN_POST = {
+    "_in_ind": ctext.Index({"size": "cwr_in_size"}),
+    "_out_ind": ctext.Index({"size": "cwr_out_size"}, "cwr_along"),
+}
+# Of each axis: whether it is reduced, the distance of its items as these are numbered, its length.
+_AXES = """
+static inline npy_intp cwr_along_axis(const npy_int64 *axis, npy_intp number, npy_intp place)
+{
+    return (npy_intp)((axis[0] ? number : place) / axis[1] % axis[2]);
+}
+"""
+_ARRAYS = """
+typedef struct {
+    const char *data;
+    const npy_intp *dims, *strides;
+    npy_intp *wrong; /* with debug=True: where the index goes that was out of range */
+} cwr_array;
+
+static inline npy_intp cwr_checked(const cwr_array *x, int ndim, npy_intp k)
+{
+    npy_intp size = 1;
+    for (int axis = 0; axis < ndim; axis++)
+        size *= x->dims[axis];
+    if (!x->wrong || (k >= 0 && k < size))
+        return k;
+    x->wrong[0] = 1;
+    x->wrong[1] = k;
+    x->wrong[2] = size;
+    return 0;
+}
+
+/* Element k in C order. */
+static inline const char *cwr_element(const cwr_array *x, int ndim, npy_intp k)
+{
+    static const char nothing[16];
+    const char *at = x->data;
+    k = cwr_checked(x, ndim, k);
+    if (x->wrong && x->wrong[0])
+        return nothing;
+    for (int axis = ndim - 1; axis > 0; axis--) {
+        at += k % x->dims[axis] * x->strides[axis];
+        k /= x->dims[axis];
+    }
+    return ndim ? at + k * x->strides[0] : at;
+}
+"""
 
 
 def _identity(given: Any, who: str) -> str:
@@ -128,6 +207,8 @@ def _identity(given: Any, who: str) -> str:
         if not np.isfinite(given):
             return "NAN" if np.isnan(given) else "INFINITY" if given > 0 else "(-INFINITY)"
         return f"({given}L)" if isinstance(given, np.longdouble) else f"({float(given)!r})"
+    if isinstance(given, (complex, np.complexfloating)):
+        return f"CMPLX({_identity(given.real, who)}, {_identity(given.imag, who)})"
     raise TypeError(f"{who}: identity must be a C expression, a number or None, not {type(given).__name__}")
 
 
@@ -143,12 +224,16 @@ def _whole(value: int) -> str:
 class Family:
     """The functions of one type set."""
 
-    def __init__(self, texts: Texts, types: dict[str, np.dtype[Any]]) -> None:
+    def __init__(
+        self, texts: Texts, types: dict[str, np.dtype[Any]], shapes: Sequence[Shape | None] = ()
+    ) -> None:
+        """shapes: of inputs that are raw and arrays what they are, None for others."""
         self.texts = texts
-        self._ctypes_in = [c_type(each.type_in(types)) for each in texts.inputs]
-        self._ctypes_out = [c_type(each.type_in(types)) for each in texts.outputs]
         self.dtypes_in = [each.type_in(types) for each in texts.inputs]
         self.dtypes_out = [each.type_in(types) for each in texts.outputs]
+        self._ctypes_in = [c_type(each) for each in self.dtypes_in]
+        self._shapes = list(shapes) or [None] * len(texts.inputs)
+        self._checked = is_checked(texts.options)
         self._header = self._write_header(types)
         self._define = self._definer()
         self._functions: dict[Any, Function] = {}
@@ -181,25 +266,23 @@ class Family:
 
     def _write_header(self, types: dict[str, np.dtype[Any]]) -> Header:
         texts, header = self.texts, Header(self.texts.name)
-        for letter, dtype in types.items():
-            header.own(f"typedef {c_type(dtype)} {letter};")
-        dtypes = (*self.dtypes_in, *self.dtypes_out)
+        header.own(*ctext.letter_types(types).splitlines())
         used = ctext.words(texts.map, texts.reduce, texts.post, texts.identity, texts.preamble)
-        before, behind = ctext.helpers(texts.preamble, used, any(each.char in "fg" for each in dtypes))
+        dtypes = [*self.dtypes_in, *self.dtypes_out, *types.values(), *self._known_accumulator()]
+        before, behind = ctext.helpers(texts.preamble, used, dtypes)
         header.own(*before.splitlines())
         header.users("preamble", texts.preamble)
         header.own(*behind.splitlines())
+        header.own(*_AXES.splitlines() if texts.located or texts.ends_located else ())
+        arrays = self._raw_arrays()
+        header.own(*_ARRAYS.splitlines() if arrays else ())
+        for raw in arrays:
+            header.own(*_raw_macros(raw, self._checked).splitlines())
         header.own("typedef")
-        if texts.reduce_type is None:
-            header.own(self._ctypes_out[0])
-        else:
-            known = re.fullmatch(
-                r"bool|u?int(8|16|32|64)|float(32|64)|complex(64|128)", texts.reduce_type.strip()
-            )
-            if known:
-                header.own("_Bool" if known[0] == "bool" else f"npy_{known[0]}")
-            else:
-                header.users("reduce_type", texts.reduce_type)
+        for dtype in self._known_accumulator():
+            header.own(value_type(dtype))  # float16 is reduced as float
+        if not self._known_accumulator():
+            header.users("reduce_type", texts.reduce_type or "")
         header.own("cwr_acc;")
         self._write_map(header)
         header.own("static inline cwr_acc cwr_reduce(const cwr_acc a, const cwr_acc b)", "{", "return")
@@ -208,33 +291,89 @@ class Family:
         self._write_post(header)
         return header
 
-    def _sizes(self) -> list[str]:
-        return ["const npy_intp cwr_in_size", "const npy_intp cwr_out_size"] if self.texts.sized else []
+    def _known_accumulator(self) -> list[np.dtype[Any]]:
+        """The dtype of the reduced values, where it is one."""
+        given = (self.texts.reduce_type or "").strip()
+        if not given:
+            return [self.dtypes_out[0]]
+        known = re.fullmatch(r"bool|u?int(8|16|32|64)|float(16|32|64)|complex(64|128)", given)
+        return [np.dtype(given)] if known else []
+
+    def _raw_arrays(self) -> list[ctext.Raw]:
+        made: list[ctext.Raw] = []
+        for each, ctype, shape in zip(self.texts.inputs, self._ctypes_in, self._shapes, strict=True):
+            if each.raw:
+                ndim, dense = shape if shape is not None else (None, False)
+                made.append(ctext.Raw(each.name, f"cwr_a{len(made)}", ndim, dense, False, ctype))
+        return [raw for raw in made if raw.ndim is not None]
+
+    def _raw_numbers(self) -> list[tuple[str, np.dtype[Any]]]:
+        """Raw inputs that are numbers here: names of values."""
+        every = zip(self.texts.inputs, self.dtypes_in, self._shapes, strict=True)
+        return [(each.name, dtype) for each, dtype, shape in every if each.raw and shape is None]
+
+    def _rewritten(self, what: str, text: str, indices: Mapping[str, ctext.Index]) -> str:
+        scalars = [ctext.Raw(name, name, None, False, False, "") for name, _ in self._raw_numbers()]
+        return ctext.rewrite(text, [*self._raw_arrays(), *scalars], self.texts.who, what, indices)
+
+    def _shared_arguments(self) -> list[str]:
+        """What cwr_map and cwr_post take alike, behind the rest."""
+        sizes = ["const npy_intp cwr_in_size", "const npy_intp cwr_out_size"] if self.texts.sized else []
+        return sizes + [f"const cwr_array *const {raw.operand}" for raw in self._raw_arrays()]
 
     def _write_map(self, header: Header) -> None:
-        texts = self.texts
-        pairs = zip(self._ctypes_in, texts.inputs, strict=True)
-        arguments = [f"const {ctype} {each.name}" for ctype, each in pairs]
+        texts, arguments, loads = self.texts, [], []
+        for each, dtype, shape in zip(texts.inputs, self.dtypes_in, self._shapes, strict=True):
+            if dtype.char == "e" and shape is None:
+                arguments.append(f"const cwj_half cwr_half_{each.name}")
+                loads.append(f"const float {each.name} = half_to_float(cwr_half_{each.name});")
+            elif shape is None:
+                arguments.append(f"const {c_type(dtype)} {each.name}")
         arguments += ["const npy_intp _J"] if texts.numbered else []
         arguments += ["const npy_intp cwr_place"] if texts.placed else []
-        header.own(f"static inline cwr_acc cwr_map({', '.join(arguments + self._sizes())})", "{")
+        arguments += ["const npy_int64 *const cwr_axes"] if texts.located else []
+        arguments += self._shared_arguments()
+        header.own(f"static inline cwr_acc cwr_map({', '.join(arguments)})", "{", *loads)
         if texts.placed:
-            header.own("const npy_intp _j = _J * cwr_out_size + cwr_place;")
+            header.own("const npy_intp _j = _J * cwr_out_size + cwr_place;", "(void)_j;")
+        if texts.located:
+            header.own("#define cwr_along(axis) cwr_along_axis(cwr_axes + 3 * (axis), _J, cwr_place)")
         header.own("return")
-        header.users("map_expr", texts.with_sizes(texts.map))
-        header.own(";", "}")
+        header.users("map_expr", texts.map, self._rewritten("map_expr", texts.map, _IN_MAP))
+        header.own(";", "}", "#undef cwr_along")
 
     def _write_post(self, header: Header) -> None:
-        texts, pairs = self.texts, list(zip(self._ctypes_out, self.texts.outputs, strict=True))
-        arguments = ["const cwr_acc a", *(f"{ctype} *const cwr_to_{each.name}" for ctype, each in pairs)]
-        header.own(f"static inline void cwr_post({', '.join(arguments + self._sizes())})", "{")
-        header.own(*(f"{ctype} {each.name} = *cwr_to_{each.name};" for ctype, each in pairs), "{")
-        header.users("post_map_expr", texts.with_sizes(texts.post))
-        header.own(";", "}", *(f"*cwr_to_{each.name} = {each.name};" for _, each in pairs), "}")
+        texts, pairs = self.texts, list(zip(self.dtypes_out, self.texts.outputs, strict=True))
+        arguments = [
+            "const cwr_acc a",
+            *(f"{c_type(dtype)} *const cwr_to_{each.name}" for dtype, each in pairs),
+        ]
+        arguments += ["const npy_intp cwr_place", "const npy_int64 *const cwr_axes"] * texts.ends_located
+        arguments += [f"const {value_type(dtype)} {name}" for name, dtype in self._raw_numbers()]
+        arguments += self._shared_arguments()
+        header.own(f"static inline void cwr_post({', '.join(arguments)})", "{")
+        for dtype, each in pairs:
+            header.own(f"{value_type(dtype)} {each.name} = {ctext.loaded(f'*cwr_to_{each.name}', dtype)};")
+        if texts.ends_located:
+            header.own("#define cwr_along(axis) cwr_along_axis(cwr_axes + 3 * (axis), 0, cwr_place)")
+        header.own("{")
+        header.users("post_map_expr", texts.post, self._rewritten("post_map_expr", texts.post, _IN_POST))
+        header.own(";", "}")
+        for dtype, each in pairs:
+            header.own(f"*cwr_to_{each.name} = {ctext.stored(each.name, dtype)};")
+        header.own("}", "#undef cwr_along")
         if texts.identity:
             header.own("static inline cwr_acc cwr_identity(void)", "{", "const cwr_acc cwr_value =")
-            header.users("identity", texts.identity)
+            header.users("identity", texts.identity, self._identity())
             header.own(";", "return cwr_value;", "}")
+
+    def _identity(self) -> str:
+        """A number is one for complex numbers, too."""
+        text = self.texts.identity
+        is_complex = any(dtype.kind == "c" for dtype in self._known_accumulator())
+        if is_complex and re.fullmatch(r"[(]?[-+]?[\d.]+(e[-+]?\d+)?[)]?", text):
+            return f"{{{text}, 0}}"
+        return text
 
     def _compile(
         self, signature: str, text: str, types: Sequence[Any], optimize: str | None = None
@@ -267,9 +406,21 @@ class Family:
             return f"*(cwr_acc *)&item__cwr_q({target}) = cwr_v[cwr_t];", [output], [np.uint8]
         texts = self.texts
         value = "cwr_reduce(cwr_identity(), cwr_v[cwr_t])" if texts.identity else "cwr_v[cwr_t]"
-        places = [f"&item__{each.name}({'' if one else '{column}'})" for each in texts.outputs]
+        side = "" if one else "{column}"
+        places = [f"&item__{each.name}({side})" for each in texts.outputs]
         outputs = [f"{each.name}({'' if one else 'm'})" for each in texts.outputs]
-        return f"cwr_post({', '.join([value, *places, *self._size_items()])});", outputs, self.dtypes_out
+        return f"{self._post(value, places, side)};", outputs, self.dtypes_out
+
+    def _post(self, value: str, places: Sequence[str], side: str) -> str:
+        items = [value, *places]
+        if self.texts.ends_located:
+            items += [f"item__cwr_end({side})", "(const npy_int64 *)data_slice__cwr_out_axes"]
+        for name, dtype in self._raw_numbers():
+            items.append(ctext.loaded(f"item__{_in_signature(name)}()", dtype))
+        return f"cwr_post({', '.join(items + self._shared_items())})"
+
+    def _shared_items(self) -> list[str]:
+        return self._size_items() + [f"&{raw.operand}" for raw in self._raw_arrays()]
 
     def _size_items(self) -> list[str]:
         return ["item__cwr_sizes(0)", "item__cwr_sizes(1)"] if self.texts.sized else []
@@ -289,44 +440,100 @@ class Family:
         return found
 
     def _make(self, form: str, axes: int, scalars: tuple[bool, ...] | None, partial: bool) -> Function:
-        texts, dims = self.texts, tree.dims(form, axes)
+        dims, side = tree.dims(form, axes), "" if form == "one" else "{column}"
+        side_dim = "" if form == "one" else "m"
         end, outputs, types = self._end(form, partial)
-        front: list[Any]
         if scalars is None:
-            inputs = [f"cwr_p({', '.join(dims)}, {self.size})"]
+            operands = [_Operand(f"cwr_p({', '.join(dims)}, {self.size})", np.uint8)]
+            operands += [self._raw_operand(k) for k in self.texts.raws]
             body = tree.Body(form, self.size, [tree.Input("cwr_p", "cwr_acc", partial=True)], "", axes)
-            main, front = "cwr_p", [np.uint8]
+            main = "cwr_p"
         else:
-            pairs = list(zip(texts.inputs, scalars, strict=True))
-            inputs = [f"{each.name}({'' if scalar else ', '.join(dims)})" for each, scalar in pairs]
-            operands = [
-                tree.Input(each.name, ctype, scalar)
-                for (each, scalar), ctype in zip(pairs, self._ctypes_in, strict=True)
-            ]
-            side = "" if form == "one" else "{column}"
-            extra = ""
-            front = list(self.dtypes_in)
-            side_dim = "" if form == "one" else "m"
+            operands = self._input_operands(scalars, dims)
             if axes > 1:
-                tables = [f"cwr_at_{each.name}(n)" for each, scalar in pairs if not scalar]
-                inputs += tables
-                front += [np.int64] * len(tables)
-            if texts.numbered:
-                extra += f", item__cwr_first({side}) + {{number}}"
-                inputs.append(f"cwr_first({side_dim})")
-                front.append(np.int64)
-            if texts.placed:
-                extra += f", item__cwr_place({side})"
-                inputs.append(f"cwr_place({side_dim})")
-                front.append(np.int64)
-            extra += "".join(f", {item}" for item in self._size_items())
-            main = next(each.name for each, scalar in pairs if not scalar)
-            body = tree.Body(form, self.size, operands, extra, axes)
-        if texts.sized and not (scalars is None and partial):
-            inputs.append("cwr_sizes(2)")
-            front.append(np.int64)
-        signature = f"{', '.join(inputs)} -> {', '.join(outputs)}"
-        return self._compile(signature, "\n".join(body.lines(main, end)), [*front, *types])
+                tables = [f"cwr_at_{each.name}(n)" for each in self._spread(scalars)]
+                operands += [_Operand(each, np.int64) for each in tables]
+            numbers, extra = self._numbers(side, side_dim)
+            operands += numbers
+            read = [
+                tree.Input(each.name, self._ctypes_in[k], scalars[k])
+                for k, each in enumerate(self.texts.inputs)
+                if self._shapes[k] is None
+            ]
+            main = self._spread(scalars)[0].name
+            body = tree.Body(form, self.size, read, extra, axes)
+        operands += self._facts(side_dim, scalars is not None, partial)
+        signature = f"{', '.join(each.declared for each in operands)} -> {', '.join(outputs)}"
+        text = self._with_arrays("\n".join(body.lines(main, end)))
+        return self._compile(signature, text, [*(each.dtype for each in operands), *types])
+
+    def _spread(self, scalars: tuple[bool, ...]) -> list[parameters.Parameter]:
+        """Inputs that are arrays, item by item."""
+        return [each for each, scalar in zip(self.texts.inputs, scalars, strict=True) if not scalar]
+
+    def _raw_operand(self, k: int) -> _Operand:
+        name, shape = _in_signature(self.texts.inputs[k].name), self._shapes[k]
+        dims = ", ".join(f"cwr_{axis}_{name}" for axis in range(shape.ndim)) if shape is not None else ""
+        return _Operand(f"{name}({dims})", self.dtypes_in[k])
+
+    def _input_operands(self, scalars: tuple[bool, ...], dims: Sequence[str]) -> list[_Operand]:
+        made = []
+        for k, (each, scalar) in enumerate(zip(self.texts.inputs, scalars, strict=True)):
+            if scalar:
+                made.append(self._raw_operand(k))
+            else:
+                made.append(_Operand(f"{each.name}({', '.join(dims)})", self.dtypes_in[k]))
+        return made
+
+    def _numbers(self, side: str, side_dim: str) -> tuple[list[_Operand], str]:
+        """What says the number of an item: operands, and arguments of cwr_map."""
+        texts, operands, extra = self.texts, [], ""
+        if texts.numbered:
+            operands.append(_Operand(f"cwr_first({side_dim})", np.int64))
+            extra += f", item__cwr_first({side}) + {{number}}"
+        if texts.placed:
+            operands.append(_Operand(f"cwr_place({side_dim})", np.int64))
+            extra += f", item__cwr_place({side})"
+        if texts.located:
+            operands.append(_Operand("cwr_axes(cwr_ndim, 3)", np.int64))
+            extra += ", (const npy_int64 *)data_slice__cwr_axes"
+        return operands, extra + "".join(f", {item}" for item in self._shared_items())
+
+    def _facts(self, side_dim: str, maps: bool, partial: bool) -> list[_Operand]:
+        """What else cwr_map or cwr_post are told."""
+        operands = []
+        if self.texts.ends_located and not partial:
+            operands.append(_Operand(f"cwr_end({side_dim})", np.int64))
+            operands.append(_Operand("cwr_out_axes(cwr_out_ndim, 3)", np.int64))
+        if self.texts.sized and (maps or not partial):
+            operands.append(_Operand("cwr_sizes(2)", np.int64))
+        return operands
+
+    def _with_arrays(self, body: str) -> str:
+        """The slice, where raw parameters are known to the functions that it calls."""
+        arrays, front = self._raw_arrays(), ""
+        if not arrays:
+            return body
+        wrong = "cwr_wrong" if self._checked else "0"
+        if self._checked:
+            front += f"npy_intp cwr_wrong[{3 * len(arrays)}] = {{0}};\n"
+        for k, raw in enumerate(arrays):
+            name = _in_signature(raw.name)
+            geometry = f"dims_slice__{name}, strides_slice__{name}" if raw.ndim else "0, 0"
+            at = f"{wrong} + {3 * k}" if self._checked else wrong
+            front += f"const cwr_array {raw.operand} = {{data_slice__{name}, {geometry}, {at}}};\n"
+        if not self._checked:
+            return front + body
+        end = "".join(
+            f"if (cwr_wrong[{3 * k}]) {{\n"
+            "    PyErr_Format(PyExc_IndexError,\n"
+            f'                 "{self.texts.who}: {raw.name}[%zd] is out of range: "\n'
+            f'                 "{raw.name} has %zd elements",\n'
+            f"                 cwr_wrong[{3 * k + 1}], cwr_wrong[{3 * k + 2}]);\n"
+            "    return false;\n}\n"
+            for k, raw in enumerate(arrays)
+        )
+        return f"{front}{body.rpartition('return true;')[0]}{end}return true;"
 
     def empty(self) -> Function:
         """Outputs of reductions over nothing."""
@@ -335,9 +542,40 @@ class Family:
         if found is None:
             texts = self.texts
             places = [f"&item__{each.name}()" for each in texts.outputs]
-            text = f"cwr_post({', '.join(['cwr_identity()', *places, *self._size_items()])}); return true;"
+            text = self._with_arrays(f"{self._post('cwr_identity()', places, '')};\nreturn true;")
+            operands = [*(self._raw_operand(k) for k in texts.raws), *self._facts("", True, False)]
+            inputs = ", ".join(each.declared for each in operands)
             outputs = ", ".join(f"{each.name}()" for each in texts.outputs)
-            types = [*([np.int64] if texts.sized else []), *self.dtypes_out]
-            sizes = "cwr_sizes(2) " if texts.sized else ""
-            found = self._functions[key] = self._compile(f"{sizes}-> {outputs}", text, types)
+            types = [*(each.dtype for each in operands), *self.dtypes_out]
+            found = self._functions[key] = self._compile(f"{inputs} -> {outputs}", text, types)
         return found
+
+
+def _in_signature(name: str) -> str:
+    return f"cwr{name}" if name.startswith("_") else name
+
+
+def _raw_macros(raw: ctext.Raw, checked: bool) -> str:
+    """#defines of raw__X(k), element k in C order, and of what else texts ask of an array."""
+    x, ndim = raw.operand, raw.ndim or 0
+    along = [f"along({axis})" for axis in range(ndim)]
+
+    def read(address: str) -> str:
+        if raw.c_type == "_Bool":  # a byte of a bool may be any
+            return f"(*(const npy_bool *)({address}) != 0)"
+        value = f"(*(const {raw.c_type} *)({address}))"
+        return f"half_to_float({value})" if raw.c_type == "cwj_half" else value
+
+    element = f"cwr_element({x}, {ndim}, k)"
+    if raw.dense and ndim and not checked:
+        element = f"{x}->data + (k) * (npy_intp)sizeof({raw.c_type})"
+    place = " + ".join([f"{x}->data", *(f"({item}) * {x}->strides[{k}]" for k, item in enumerate(along))])
+    if checked:
+        number = "0"
+        for axis, item in enumerate(along):
+            number = f"({number} * {x}->dims[{axis}] + {item})"
+        place = f"cwr_element({x}, {ndim}, {number})"
+    return (
+        f"#define raw__{x}(k) {read(element)}\n#define raw_at__{x}(along) {read(place)}\n"
+        f"#define dims_slice__{x} ({x}->dims)\n#define strides_slice__{x} ({x}->strides)\n"
+    )

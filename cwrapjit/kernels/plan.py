@@ -32,7 +32,7 @@ class Task:
         scalars: tuple[bool, ...],
         values: Sequence[np.ndarray],
     ) -> None:
-        self.scalars = scalars
+        self.given_shape, self.given_axes, self.scalars = shape, axes, scalars
         kept = [axis for axis in range(len(shape)) if axis not in axes]
         self.out_shape = tuple(shape[axis] for axis in kept)
         self.result_shape = self.out_shape
@@ -48,11 +48,22 @@ class Task:
             if not scalar:
                 strides = _broadcast_strides(value, shape)
                 self.strides.append([strides[axis] for axis in left])
-        # What makes an input an array of `shape`; None: it is one, or the same for all items.
+        # What makes an input an array of `shape`; None: it is one, or the same for all items, or raw.
         self.ready = [
             None if scalar or value.shape == self.shape else _Aligned(shape, self.shape)
             for scalar, value in zip(scalars, values, strict=True)
         ]
+
+    def numbering(self, outputs: bool = False) -> np.ndarray:
+        """Of each axis of the inputs, or of the outputs: whether it is reduced, the distance of its items as
+        those of its kind are numbered, its length."""
+        steps, rows = [1, 1], []
+        for axis in reversed(range(len(self.given_shape))):
+            is_reduced, length = int(axis in self.given_axes), max(self.given_shape[axis], 1)
+            if not (is_reduced and outputs):
+                rows.append((is_reduced, steps[is_reduced], length))
+            steps[is_reduced] *= length
+        return np.array(rows[::-1] or [(0, 1, 1)], np.int64)
 
 
 class _Aligned:
@@ -413,9 +424,11 @@ def _level(
         function = family.function(form, len(row), scalars, partial, bool(steps))
         tables = stage.places(row) if len(row) > 1 else []
         tables += [] if scalars is None else _tables(texts, stage, task, table)
+        if texts.ends_located and not partial:
+            tables += [table(_places(stage, task)), task.numbering(outputs=True)]
         if texts.sized and not (scalars is None and partial):
             tables.append(np.array([task.nred_items * task.nout_items, task.nout_items]))
-        readings: list[_Reading] = [reading]
+        readings: list[_Reading] = [reading, *(None for _ in texts.raws)]
         if scalars is not None:
             pairs = zip(task.ready, scalars, strict=True)
             readings = [None if scalar else _reading(ready, reading, task.shape) for ready, scalar in pairs]
@@ -466,8 +479,14 @@ def _tables(texts: Any, stage: _Stage, task: Task, view: _View) -> list[np.ndarr
         first = starts.reshape(*outer, stage.pieces, *(1 for _ in kept))
     tables = [first]
     if texts.placed:
-        tables.append(np.arange(task.nout_items).reshape(kept))
-    return [view(np.broadcast_to(each, whole)) for each in tables]
+        tables.append(_places(stage, task))
+    tables = [view(np.broadcast_to(each, whole)) for each in tables]
+    return [*tables, task.numbering()] if texts.located else tables
+
+
+def _places(stage: _Stage, task: Task) -> np.ndarray:
+    """The numbers of outputs."""
+    return np.arange(task.nout_items).reshape([stage.shape[axis] for axis in stage.kept])
 
 
 def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., Any]:
@@ -515,17 +534,22 @@ _Filling = Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], None]  # of ou
 
 def _filling_by_levels(family: Any, levels: Sequence[_Level], out_shape: tuple[int, ...]) -> _Filling:
     def fill(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        raws = [inputs[k] for k in family.texts.raws]
         for level in levels[:-1]:
             partial = level.layout.new(family.unit)
             for step in level.steps:
                 step.fill(inputs, [partial[..., None].view(np.uint8)])
-            inputs = [partial.reshape(-1, *out_shape)[..., None].view(np.uint8)]
+            inputs = [partial.reshape(-1, *out_shape)[..., None].view(np.uint8), *raws]
         levels[-1].steps[0].fill(inputs, outputs)
 
     return fill
 
 
 def _filling_over_nothing(family: Any, task: Task) -> _Filling:
-    tables = [np.array([0, task.nout_items])] if family.texts.sized else []
-    step = _Step(family.empty(), (), None, tables)
-    return lambda inputs, outputs: step.fill((), outputs)
+    texts = family.texts
+    tables = [np.array([0, task.nout_items])] if texts.sized else []
+    if texts.ends_located:
+        places = np.arange(task.nout_items).reshape(task.out_shape)
+        tables = [places, task.numbering(outputs=True), *tables]
+    step = _Step(family.empty(), [None for _ in texts.raws], None, tables)
+    return lambda inputs, outputs: step.fill([inputs[k] for k in texts.raws], outputs)

@@ -17,6 +17,7 @@ from cwrapjit.kernels import options as kernel_options
 from cwrapjit.kernels import parameters, plan
 from cwrapjit.kernels.expressions import Family, Texts
 from cwrapjit.kernels.scalars import check_type, is_scalar
+from cwrapjit.kernels.statement import Shape
 
 _MOST_PLANS = 128
 _OPTIONS = frozenset(
@@ -104,8 +105,8 @@ class ReductionKernel:
         self._who = texts.who
         self._families: dict[Any, Family] = {}
         self._plans: dict[Any, Callable[..., Any]] = {}
-        if all(not each.placeholder for each in (*texts.inputs, *texts.outputs)):
-            self._family({})  # what does not compile is refused now
+        if all(not each.placeholder for each in (*texts.inputs, *texts.outputs)):  # faults are found now
+            self._family({}, [Shape(1, True) if each.raw else None for each in texts.inputs])
 
     def __reduce__(self) -> Any:
         return kernel_options.rebuild, (type(self), (), self._settings)
@@ -115,7 +116,7 @@ class ReductionKernel:
 
     @property
     def nin(self) -> int:
-        return len(self._texts.inputs)
+        return self._texts.declared
 
     @property
     def nout(self) -> int:
@@ -126,13 +127,13 @@ class ReductionKernel:
         """The compiled functions that calls have made so far."""
         return tuple(f for family in self._families.values() for f in family._functions.values())
 
-    def _family(self, types: dict[str, np.dtype[Any]]) -> Family:
-        key = tuple((letter, dtype.num) for letter, dtype in types.items())
+    def _family(self, types: dict[str, np.dtype[Any]], shapes: Sequence[Shape | None] = ()) -> Family:
+        key = (*((letter, dtype.num) for letter, dtype in types.items()), *shapes)
         found = self._families.get(key)
         if found is None:
             for each in (*self._texts.inputs, *self._texts.outputs):
                 check_type(each.type_in(types), self._who, repr(each.name))
-            found = self._families[key] = Family(self._texts, types)
+            found = self._families[key] = Family(self._texts, types, shapes)
         return found
 
     def __call__(
@@ -180,36 +181,55 @@ class ReductionKernel:
     ) -> Callable[..., Any]:
         """How calls of these types and this geometry run."""
         texts, who = self._texts, self._who
-        arrays = [each for each in inputs if not is_scalar(each)]
+        arrays = [
+            each
+            for each, parameter in zip(inputs, texts.inputs, strict=False)
+            if not parameter.raw and not is_scalar(each)
+        ]
         if not arrays:
-            raise ValueError(f"{who}: at least one input must be an array")
+            raise ValueError(
+                f"Loop size is undecided: {who}: at least one input that is not raw must be an array"
+            )
         known = [None if is_scalar(each) else each.dtype for each in (*inputs, *given)]
         known += [None] * (len(inputs) + self.nout - len(known))
-        family = self._family(parameters.resolve(who, texts.inputs, texts.outputs, known, dtype))
-        scalars = tuple(map(is_scalar, inputs))
+        types = parameters.resolve(who, texts.inputs[: self.nin], texts.outputs, known, dtype)
         shape = self._shape(arrays)
-        task = plan.Task(shape, _axes_of(axis, len(shape), who), keepdims, scalars, inputs)
+        every = [*inputs, *self._wholes(inputs, shape)]
+        pairs = list(zip(texts.inputs, every, strict=True))
+        shapes = [
+            Shape(each.ndim, each.flags.c_contiguous) if parameter.raw and not is_scalar(each) else None
+            for parameter, each in pairs
+        ]
+        family = self._family(types, shapes if texts.raws else ())
+        scalars = tuple(parameter.raw or is_scalar(each) for parameter, each in pairs)
+        task = plan.Task(shape, _axes_of(axis, len(shape), who), keepdims, scalars, every)
         outs = self._check_outputs(given, task)
         if task.nout_items and not task.nred_items and not texts.identity:
             raise ValueError(
                 f"{who}: zero-size array to reduction operation {self.name} which has no identity"
             )
         run = plan.make(family, task, outs)
-        if not any(scalars):
-            return run
         numbers = [
-            (k, parameter.name, each)
-            for k, (parameter, each) in enumerate(zip(texts.inputs, family.dtypes_in, strict=True))
-            if scalars[k]
+            (k, parameter.name, family.dtypes_in[k])
+            for k, (parameter, each) in enumerate(pairs)
+            if is_scalar(each)
         ]
+        if not numbers and not texts.wholes:
+            return run
 
-        def run_with_numbers(*values: Any) -> Any:
-            arrays = list(values)
+        def run_with_more(*values: Any) -> Any:
+            inputs = values[: self.nin]
+            arrays = [*inputs, *self._wholes(inputs, shape), *values[self.nin :]]
             for k, name, each in numbers:
-                arrays[k] = _number(values[k], f"{who}: {name!r}", each)
+                arrays[k] = _number(arrays[k], f"{who}: {name!r}", each)
             return run(*arrays)
 
-        return run_with_numbers
+        return run_with_more
+
+    def _wholes(self, inputs: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
+        """What _raw_x means: the whole array, broadcast as its items are."""
+        whole = [inputs[k] for k in self._texts.wholes]
+        return [each if is_scalar(each) else np.broadcast_to(each, shape) for each in whole]
 
     def _given_outputs(self, args: tuple[Any, ...], out: Any) -> Sequence[np.ndarray]:
         """None, or all of them."""

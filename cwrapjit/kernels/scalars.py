@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
 
-_NAMED = {"?": "_Bool", "q": "npy_longlong", "Q": "npy_ulonglong", "g": "npy_longdouble"}
+_NAMED = {"?": "_Bool", "q": "npy_longlong", "Q": "npy_ulonglong", "g": "npy_longdouble", "e": "cwj_half"}
+
+
+_OF_COMPLEX = (
+    "add sub mul scale div pow neg real imag abs arg proj eq ne lt le gt ge isnan isinf isfinite exp log "
+    "sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
+)
+# What headers of the package declare, for texts that do not include them: see emit_implied.c.
+_HEADERS = {
+    "complex.h": {"CMPLX", "CMPLXF", "conj", "conjf"}
+    | {f"c{name}{suffix}" for name in _OF_COMPLEX.split() for suffix in ("", "f")},
+    "numpy/halffloat.h": {"half_to_float", "half_to_double", "float_to_half", "double_to_half"},
+}
+
+
+def includes(used: Set[str], own: Set[str]) -> str:
+    """Headers for what texts use of complex numbers and float16, unless they have such names themselves."""
+    fit = [header for header, names in _HEADERS.items() if used & names and not own & names]
+    return "".join(f"#include <{header}>\n" for header in fit)
 
 
 def is_scalar(value: object) -> bool:
@@ -15,12 +34,17 @@ def is_scalar(value: object) -> bool:
 
 
 def c_type(dtype: np.dtype[Any]) -> str:
-    """The C type of a dtype, as generated text calls it."""
+    """The C type that items of a dtype have in memory."""
     return _NAMED.get(dtype.char) or f"npy_{dtype.name}"
 
 
+def value_type(dtype: np.dtype[Any]) -> str:
+    """The C type that texts compute with: float16 is read as float and rounded where it is stored."""
+    return "npy_float32" if dtype.char == "e" else c_type(dtype)
+
+
 def check_type(dtype: np.dtype[Any], who: str, what: str) -> None:
-    if dtype.char in "eG":
+    if dtype.char == "G":
         raise TypeError(
             f"{who}: {what} is {dtype}, which C text cannot compute with; convert it with astype()"
         )

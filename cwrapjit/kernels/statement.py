@@ -18,7 +18,7 @@ from cwrapjit import _cwrapjit
 from cwrapjit._cwrapjit import CompileError, Function
 from cwrapjit.kernels import ctext
 from cwrapjit.kernels.parameters import Parameter
-from cwrapjit.kernels.scalars import c_type
+from cwrapjit.kernels.scalars import c_type, value_type
 
 _FIRST_BYTE = 0xFFFF800000000000  # see adapt.c
 
@@ -28,6 +28,12 @@ class Shape(NamedTuple):
 
     ndim: int
     dense: bool
+
+
+def is_checked(options: Mapping[str, Any]) -> bool:
+    """Whether indices are checked: by debug=True, or where that is not given, by the configuration."""
+    given = options.get("debug")
+    return bool(_cwrapjit.config.debug) if given is None else given is not False
 
 
 class Statement:
@@ -71,10 +77,16 @@ class Statement:
         raws = []
         for k, (each, operand, dtype, shape) in enumerate(every):
             if each.raw:
+                if k >= self._nin and dtype.char == "e":
+                    raise TypeError(
+                        f"{self._who}: {each.name!r} is raw, written to and float16, for which C has no "
+                        "operators; "
+                        "take float32, or an output that is not raw"
+                    )
                 ndim, dense = (shape.ndim, shape.dense) if shape is not None else (None, False)
                 raws.append(ctext.Raw(each.name, operand, ndim, dense, k >= self._nin, c_type(dtype)))
         header, early = self._header(dtypes, types, raws)
-        body, prefix = self._body(raws, indexed)
+        body, prefix = self._body(dtypes, raws, indexed)
         own = [k for k in range(self._nin, len(self._params)) if not self._params[k].raw]
         shared = [k for k in range(self._nin, len(self._params)) if self._params[k].raw]
         order = [*range(self._nin), *([-1] if indexed else []), *shared, *own]
@@ -111,26 +123,29 @@ class Statement:
         self, dtypes: Sequence[np.dtype[Any]], types: Mapping[str, np.dtype[Any]], raws: Sequence[ctext.Raw]
     ) -> tuple[str, int]:
         """The text in front of the slice, and the lines in front of the preamble."""
-        checked = self._options.get("debug") is not None and self._options["debug"] is not False
-        checked = checked or ("debug" not in self._options and bool(_cwrapjit.config.debug))
-        has_float = any(dtype.char in "fg" for dtype in (*dtypes, *types.values()))
+        checked = is_checked(self._options)
         used = self._words | ctext.words(self._texts["preamble"])
-        before, behind = ctext.helpers(self._texts["preamble"], used, has_float)
-        typedefs = "".join(f"typedef {c_type(dtype)} {letter}; " for letter, dtype in types.items())
-        if "#" in self._texts["preamble"].lstrip()[:1]:
-            typedefs += "\n"
+        before, behind = ctext.helpers(self._texts["preamble"], used, (*dtypes, *types.values()))
+        letters = ctext.letter_types(types)
         names = "".join(
-            f"#define {each.name} item__{operand}()\n"
-            for each, operand, dtype in zip(self._params, self._operands, dtypes, strict=True)
-            if not each.raw or any(raw.name == each.name and raw.ndim is None for raw in raws)
+            f"#define {each.name} {ctext.loaded(f'item__{operand}()', dtype)}\n"
+            for k, (each, operand, dtype) in enumerate(zip(self._params, self._operands, dtypes, strict=True))
+            if (not each.raw or any(raw.name == each.name and raw.ndim is None for raw in raws))
+            and not self._is_rounded(k, dtype)
         )
         names += "".join(ctext.raw_accessor(raw, checked) for raw in raws if raw.ndim is not None)
         if "_ind" in self._words:
             names += "#define cwj_index_along(axis) (i / strides_full__i[axis] % dims_full__i[axis])\n"
-        front = before + typedefs
+        front = before + letters
         return f"{front}{self._texts['preamble']}\n{behind}{names}", front.count("\n")
 
-    def _body(self, raws: Sequence[ctext.Raw], indexed: bool) -> tuple[str, int]:
+    def _is_rounded(self, k: int, dtype: np.dtype[Any]) -> bool:
+        """An element that texts compute with as another type than the one it has in memory."""
+        return k >= self._nin and dtype.char == "e" and not self._params[k].raw
+
+    def _body(
+        self, dtypes: Sequence[np.dtype[Any]], raws: Sequence[ctext.Raw], indexed: bool
+    ) -> tuple[str, int]:
         """The slice, and how many characters stand in front of the operation in its first line."""
         texts = {
             what: ctext.rewrite(self._texts[what], raws, self._who, what)
@@ -139,6 +154,12 @@ class Statement:
         prefix = ""
         if self.needs_index and indexed:
             prefix = f"const npy_intp i = (npy_intp)((npy_uintp)data_slice__i - {_FIRST_BYTE:#x}u); (void)i; "
+        stores = ""
+        for k, (operand, dtype) in enumerate(zip(self._operands, dtypes, strict=True)):
+            if self._is_rounded(k, dtype):
+                name, item = self._params[k].name, f"item__{operand}()"
+                prefix += f"{value_type(dtype)} {name} = {ctext.loaded(item, dtype)}; "
+                stores += f"{item} = {ctext.stored(name, dtype)};"
         prep = texts["loop_prep"]
         if prep.strip():
             if not re.search(r"//|#", prep):
@@ -151,7 +172,7 @@ class Statement:
         last = texts["operation"].rpartition("\n")[2]
         end = "\n;" if "//" in last or "#" in last else " ;"
         end += ("\n} while (0);" if skips else "\n}") if wraps else ""
-        return f"{prefix}{texts['operation']}{end}{texts['after_loop']}\n;return true;", len(prefix)
+        return f"{prefix}{texts['operation']}{end}{stores}{texts['after_loop']}\n;return true;", len(prefix)
 
     def _locate(self, error: CompileError, prefix: int, early: int) -> None:
         """Say where in the user's own texts the faults are."""

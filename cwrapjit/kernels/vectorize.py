@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import keyword
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
-from cwrapjit.kernels import numbers
+from cwrapjit.kernels import numbers, scalars
 from cwrapjit.kernels.text import Parameter, Text, TextFunction
 
 _OURS = frozenset(
@@ -261,7 +262,10 @@ class Definition:
     def _header(self, types: Sequence[str | None]) -> str:
         """The text, and once more for each further T. Its lines are always the user's."""
         source = self.source()
-        parts = [source]
+        own = self.text.names | set(re.findall(r"#\s*define\s+(\w+)", source))
+        has_files = re.search(r'#\s*include\s*"', source) is not None  # that may have such names
+        needed = "" if has_files else scalars.includes(self.text.words, own)
+        parts = [f'{needed}#line 1 "{self.text.file}"\n{source}' if needed else source]
         names = sorted(self.text.names & self.text.words)
         for k, T in enumerate(types[1:], 1):
             parts.append(f"\n#undef T\n#define T {numbers.SPELLED[T or '']}\n")
