@@ -190,6 +190,24 @@ def test_calls_as_numpy_documents_them(optimize):
 
 @pytest.mark.row("K06")
 @pytest.mark.parametrize("optimize", TIERS)
+@pytest.mark.parametrize("n", [3, 50, 5000, 20000])
+def test_an_output_behind_its_input(n, optimize):
+    """NumPy copies nothing there; gcc makes the first line one memset, which would run in front."""
+    body = "item__output() = 0; if (item__a() > 50) item__output() = sqrt(item__a()); return true;"
+    f = wrap_signature("a() -> output()", body, optimize=optimize)
+    for shift in (1, 2, 9):
+        x = np.arange(n + shift) * 7.0 % 101
+        wanted = f(x[shift:])
+        f.ufunc(x[shift:], out=x[:-shift])
+        identical(x[:-shift], wanted)
+        x = x[::-1].copy()[::-1]
+        wanted = f(x[shift:])
+        f.ufunc(x[shift:], out=x[:-shift])
+        identical(x[:-shift], wanted)
+
+
+@pytest.mark.row("K06")
+@pytest.mark.parametrize("optimize", TIERS)
 def test_methods_as_numpy_documents_them(optimize):
     u, n = subtract(optimize=optimize).ufunc, np.subtract
     x = np.random.default_rng(1).normal(size=(40, 50))

@@ -2,9 +2,9 @@
  *
  * NumPy gives dims[0] slices, behind it the sizes of the core dims, each once; steps begin with
  * one per operand, the core strides of all operands follow. In reductions the output and the first
- * input are the same element with a step of 0. accumulate() gives as first input what the slice
- * before wrote: loops of the optimizing tier take it that outputs overlap nothing but the exact
- * same view, so those of the first tier run there, which read and write slice by slice.
+ * input are the same element with a step of 0. Loops of the optimizing tier take it that outputs
+ * overlap nothing but the exact same view: where they do, as in accumulate(), those of the first
+ * tier run, which read and write slice by slice.
  *
  * Where the author says that the operation is associative, a reduction is done in rows: a block of
  * partial results takes a row of elements at a time, in the loop for contiguous arrays, and is
@@ -13,6 +13,8 @@
  * alone, so both tiers have the same bits.
  */
 #include "function/ufunc_loop.h"
+
+#include "base/extent.h"
 
 enum {
     CWJ_LEAST_FOLD = 24, /* elements: fewer are done sooner one by one */
@@ -132,12 +134,33 @@ is_fold(const run *this)
     return this->loop->is_associative && this->dims[0] >= CWJ_LEAST_FOLD && is_reduction(this);
 }
 
-/* As accumulate() calls: the output is, one slice later, the first input. */
-static bool
-is_accumulation(const run *this)
+static cwj_extent
+extent_of(const run *this, int k)
 {
-    return this->loop->is_binary && this->steps[0] != 0 && this->steps[0] == this->steps[2] &&
-           this->data[0] + this->steps[0] == this->data[2];
+    return extent_of_memory(this->data[k], 1, this->dims, this->steps + k,
+                            this->loop->operands[k].sizeof_element);
+}
+
+/* The output shares memory with an input whose slices are others: accumulate() gives what the slice
+ * before wrote, and NumPy copies nothing where each slice of an input is read before the output
+ * comes to it, u(x[1:], out=x[:-1]). With several outputs, and with core dims, it copies. */
+static bool
+is_shifted(const run *this)
+{
+    const cwj_function_decl *decl = this->loop->runtime->decl;
+    int out = decl->ninputs;
+    if (this->loop->operands == NULL || decl->noutputs != 1) {
+        return false;
+    }
+    cwj_extent written = extent_of(this, out);
+    for (int k = 0; k < out; k++) {
+        cwj_extent read = extent_of(this, k);
+        if (read.low < written.high && written.low < read.high &&
+            (this->data[k] != this->data[out] || this->steps[k] != this->steps[out])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int
@@ -149,7 +172,7 @@ run_slices(const run *this, const cwj_call *call)
     if (is_fold(this)) {
         return run_fold(this, loop, call);
     }
-    if (is_accumulation(this)) {
+    if (is_shifted(this)) {
         loop = runtime->decl->typesets[own->typeset].loop;
     }
     return loop(this->data, this->dims, this->steps, (void *)call);
