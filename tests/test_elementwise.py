@@ -205,8 +205,43 @@ def test_min_max_abs_by_type(sort: str) -> None:
     y = x[::-1].copy()
     for result, expected in zip(kernel(x, y), (np.minimum(x, y), np.maximum(x, y), np.abs(x)), strict=True):
         assert (result == expected).all() and result.dtype == sort
+    if sort[0] == "f":
+        a, b = np.array([np.nan, 1, np.nan, -0.0], sort), np.array([1, np.nan, np.nan, 0.0], sort)
+        for result, expected in zip(kernel(a, b), (np.fmin(a, b), np.fmax(a, b)), strict=False):
+            assert np.array_equal(result, expected, equal_nan=True), "a number beside what is none"
     own = ElementwiseKernel("T x", "T y", "y = max(x)", preamble="static T max(T v) { return v + 1; }")
     assert own(np.arange(2.0)).tolist() == [1, 2]
+
+
+@pytest.mark.row("K01")
+def test_a_parameter_may_be_called_n() -> None:
+    """As in the windows of cupyx.scipy.signal."""
+    powers = ElementwiseKernel("T x, int64 n", "T y", "y = 1; for (int k = 0; k < n; k++) y *= x", "powers")
+    assert powers(np.array([2.0, 3.0]), 3).tolist() == [8, 27]
+
+
+@pytest.mark.row("K01")
+def test_an_output_that_no_text_names() -> None:
+    with pytest.warns(cwrapjit.CompileWarning, match=r"twice\(\): no text names the output 'y'") as found:
+        ElementwiseKernel("T x", "T y", "2 * x", "twice")
+    assert found[0].filename == __file__
+    with pytest.warns(cwrapjit.CompileWarning, match="no text names the output 'y'") as found:
+        cwrapjit.ReductionKernel("T x", "T y", "x", "a + b", "a", "0")
+    assert found[0].filename == __file__
+    preamble = "#define STORE y = 2 * x"
+    assert ElementwiseKernel("T x", "T y", "STORE", preamble=preamble)(np.ones(2)).tolist() == [2, 2]
+
+
+@pytest.mark.row("K01")
+def test_what_one_of_its_functions_has() -> None:
+    kernels = (DIFF, cwrapjit.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0"))
+    for kernel in kernels:
+        with pytest.raises(AttributeError, match=r"'explain'; each of its \.functions has"):
+            getattr(kernel, "explain")  # noqa: B009
+        with pytest.raises(AttributeError, match=r"no attribute 'colour'$"):
+            getattr(kernel, "colour")  # noqa: B009
+    with pytest.raises(TypeError, match="'dtype'; calls of the kernel have it"):
+        ElementwiseKernel("T x", "Z y", "y = x", dtype={"Z": "f4"})
 
 
 def test_functions_of_float32_are_those_of_float() -> None:
@@ -351,7 +386,7 @@ def test_size() -> None:
     with pytest.raises(ValueError, match="Specified 'size' can be used only if all"):
         ElementwiseKernel("raw T x", "T y", "y = x[i]")(x, np.empty(3), size=3)
     fixed = ElementwiseKernel("float64 x", "float64 y", "y = x + i", "fixed")
-    with pytest.raises(ValueError, match=r"Loop size is undecided\."):
+    with pytest.raises(ValueError, match=r"Loop size is undecided\. fixed\(\) has no array.*or size="):
         fixed(1.0)
     assert fixed(1.0, size=3).tolist() == [1, 2, 3], "scalars are no arrays"
     assert fixed(1.0, size=np.int64(2)).tolist() == [1, 2]

@@ -469,6 +469,10 @@ def test_bad_arguments() -> None:
     ):
         with pytest.raises(ValueError, match="the text defines no function"):
             vectorize(text)
+    with pytest.raises(ValueError, match=r"a '{' is never closed: 'double f"):
+        vectorize("double f(double x) { return x;")
+    with pytest.raises(ValueError, match="wanted one such as 'double f"):
+        vectorize("x * x")
     good = "double f(double x) { return x; }"
     with pytest.raises(TypeError, match="source must be a str, not bytes"):
         vectorize(good.encode())  # type: ignore[arg-type]
@@ -481,8 +485,10 @@ def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="no type in the text is T"):
         vectorize("double psat(double T) { return T; }", T="f8")
     assert vectorize("double psat(double T) { return T; }")(T=2) == 2
-    with pytest.raises(TypeError, match="no option signature"):
+    with pytest.raises(TypeError, match="no option signature: the text says that"):
         vectorize(good, signature="x() -> y()")
+    with pytest.raises(TypeError, match=r"no option windows, which functions made by function\(\) have"):
+        vectorize(good, windows={"x": (3,)})
     with pytest.raises(TypeError, match="'colour'"):
         vectorize(good, colour=1)
     for wrong, kind in (
@@ -508,6 +514,35 @@ def test_any_text_is_taken_or_refused(text: str) -> None:
             vectorize(text)
     except (ValueError, cwrapjit.CompileError):
         pass
+
+
+@pytest.mark.row("K13")
+@pytest.mark.parametrize(
+    ("character", "name"),
+    [
+        ("\u00a0", "no-break space"),
+        ("\u2212", "minus sign"),
+        ("\ufeff", "zero width"),
+        ("\u201c", "left double"),
+    ],
+)
+def test_characters_of_word_processors(character: str, name: str) -> None:
+    error = refused(f"double f(double x)\n{{\n    return {character} x;\n}}", name)
+    assert (error.lineno, error.offset) == (3, 12)
+    comment = f'/* {character} */ // {character}\n#define S "{character}"\n#if 0\n{character}\n#endif\n'
+    assert vectorize(f"{comment}double f(double x) {{ return x + sizeof(S) * 0; }}")(2) == 2
+
+
+@pytest.mark.row("K16")
+def test_what_a_deduced_function_does_not_have() -> None:
+    plus = vectorize("T plus(T x, T y) { return x + y; }")
+    for name in ("ufunc", "address", "capsule", "explain"):
+        with pytest.raises(AttributeError, match=rf"plus\(\): \.{name} is of types that are known: T="):
+            getattr(plus, name)
+    with pytest.raises(AttributeError, match="'Deduced' object has no attribute 'colour'"):
+        getattr(plus, "colour")  # noqa: B009
+    assert plus(1.5, 1) == 2.5
+    assert plus.functions["float64"].ufunc(1.5, 1) == 2.5
 
 
 @pytest.mark.row("K13")

@@ -154,9 +154,11 @@ check_parts(const cwj_function_object *self)
            : spec->nextras > 0
                ? refuse(self, "ufuncs have no extra arguments such as '%s'", spec->extras[0].name)
            : spec->cookie.length > 0 ? refuse(self, "NumPy's calls have no cookie struct")
-           : spec->validate.text     ? refuse(self, "NumPy's calls run no Ccode_validate")
-           : spec->cleanup.text      ? refuse(self, "NumPy's calls run no Ccode_cookie_cleanup")
-           : spec->windows != NULL   ? refuse(self, "NumPy's calls have no windows")
+           : spec->validate.text
+               ? refuse(self, "NumPy's calls run no Ccode_validate (C parameters x[n] have one: "
+                              "it checks that slices are contiguous)")
+           : spec->cleanup.text    ? refuse(self, "NumPy's calls run no Ccode_cookie_cleanup")
+           : spec->windows != NULL ? refuse(self, "NumPy's calls have no windows")
            : spec->noperands == spec->noutputs ? refuse(self, "ufuncs have at least one input")
            : spec->noutputs == 0               ? refuse(self, "ufuncs have at least one output")
            : spec->noperands > CWJ_UFUNC_OPERANDS

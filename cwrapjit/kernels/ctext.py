@@ -36,9 +36,11 @@ _BY_TYPE = _PLAIN | set(
 _DEFINITION = r"#\s*define\s+%s\b|\b%s\s*\([^;{}]*\)\s*\{"  # of a name
 
 # What C++ has for any type: the smaller, the larger (a number beside what is none), the absolute value. Calls
-# of fmin() and its like would take longer to compile.
+# of fmin() and its like would take longer to compile. Two choices, as gcc vectorises no loop over floats that
+# has both conditions in one.
 _EXTREME = """#define {name}(a, b) ({{ const __typeof__((a) + (b)) cwj_a = (a), cwj_b = (b); \\
-    (cwj_b {sign} cwj_a) | (cwj_a != cwj_a) ? cwj_b : cwj_a; }})
+    const __typeof__((a) + (b)) cwj_c = cwj_b {sign} cwj_a ? cwj_b : cwj_a; \\
+    cwj_a != cwj_a ? cwj_b : cwj_c; }})
 """
 _HELPERS = {
     "min": _EXTREME.format(name="min", sign="<"),

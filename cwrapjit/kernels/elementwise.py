@@ -6,7 +6,7 @@ A kernel is a Dispatch: the types of a call choose a function() that statement.p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -100,6 +100,7 @@ class ElementwiseKernel(Dispatch):
             bool(return_tuple),
         )
         self._check()
+        kernel_options.warn_of_unset(who, self.out_params, texts.values())
         self._statement = Statement(name, self.in_params, self.out_params, texts, self.return_tuple, read)
         self._functions: dict[Any, Function] = {}
         ranks = [k for k, each in enumerate(self.params) if each.raw]
@@ -115,7 +116,7 @@ class ElementwiseKernel(Dispatch):
             raise ValueError(f"{who}: out_params is empty: a kernel has an output")
         if self.nargs > 32:
             raise ValueError(f"{who}: {self.nargs} parameters; a kernel has at most 32")
-        check_names(self.params, who, ("i", "n"))
+        check_names(self.params, who, ("i",))
         for each in self.params:
             if each.name in _TAKEN or each.name.startswith("npy_"):
                 raise ValueError(f"{who}: the name {each.name!r} is reserved: generated text has it")
@@ -123,6 +124,9 @@ class ElementwiseKernel(Dispatch):
                 check_type(each.dtype, who, repr(each.name))
         for what in ("operation", "loop_prep", "after_loop"):
             ctext.check_words(getattr(self, what), who, what)
+
+    if not TYPE_CHECKING:  # to a type checker, any name would be there
+        __getattr__ = kernel_options.missing
 
     def __reduce__(self) -> Any:
         return kernel_options.rebuild, (type(self), self._texts, self._settings)
@@ -236,7 +240,9 @@ class ElementwiseKernel(Dispatch):
                     f"Output array size is Undecided: {self._who}: {each.name!r} is raw; pass it, or size="
                 )
         if call.size < 0 and not has_arrays:
-            raise ValueError("Loop size is undecided.")
+            raise ValueError(
+                f"Loop size is undecided. {self._who} has no array that broadcasts; pass one, or size="
+            )
 
     def _adapted(
         self,

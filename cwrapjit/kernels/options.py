@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn
 
+from cwrapjit._cwrapjit import CompileWarning, Function
+from cwrapjit.kernels import ctext
+from cwrapjit.kernels.parameters import Parameter
+
+_OF_CALLS = ("axis", "dtype", "keepdims", "out", "size")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
 
 
@@ -23,13 +29,31 @@ def check_texts(who: str, texts: Mapping[str, Any]) -> None:
             raise TypeError(f"{who}: {what} must be a str, not {type(text).__name__}")
 
 
+def warn_of_unset(who: str, outputs: Sequence[Parameter], texts: Iterable[str]) -> None:
+    """`x * 2` where `y = x * 2` is meant: a new y would hold what was in its memory before."""
+    used = ctext.words(*texts)
+    for each in outputs:
+        if each.name not in used:
+            message = f"{who}: no text names the output {each.name!r}: nothing is written to it"
+            warnings.warn(CompileWarning(message), stacklevel=3)
+
+
+def missing(kernel: Any, name: str) -> NoReturn:
+    """__getattr__ of kernels: what Function has, each of a kernel's functions has."""
+    more = ""
+    if not name.startswith("_") and hasattr(Function, name):
+        more = "; each of its .functions has, one for each combination of types that calls have made"
+    raise AttributeError(f"{type(kernel).__name__!r} object has no attribute {name!r}{more}")
+
+
 def read(
     flags: Sequence[str], named: Mapping[str, Any], known: frozenset[str], kind: str, who: str
 ) -> dict[str, Any]:
     """Options of function(): those that are given by name, and what flags such as -DN=3 mean."""
     for option in named:
         if option not in known:
-            raise TypeError(f"{kind}() got an unexpected keyword argument {option!r}")
+            more = "; calls of the kernel have it" if option in _OF_CALLS else ""
+            raise TypeError(f"{kind}() got an unexpected keyword argument {option!r}{more}")
     meant = _meant(flags, who)
     made = {**meant, **named}
     for each in meant.keys() & named.keys() & {"define_macros", "include_dirs"}:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -103,6 +103,7 @@ class ReductionKernel:
         self._settings = {**given, "name": name, "reduce_dims": reduce_dims, "options": options, **keywords}
         self.__name__ = self.name = name
         self._who = texts.who
+        kernel_options.warn_of_unset(self._who, texts.outputs, (post_map_expr, preamble))
         self._families: dict[Any, Family] = {}
         self._plans: dict[Any, Callable[..., Any]] = {}
         if all(not each.placeholder for each in (*texts.inputs, *texts.outputs)):  # faults are found now
@@ -110,6 +111,9 @@ class ReductionKernel:
 
     def __reduce__(self) -> Any:
         return kernel_options.rebuild, (type(self), (), self._settings)
+
+    if not TYPE_CHECKING:  # to a type checker, any name would be there
+        __getattr__ = kernel_options.missing
 
     def __repr__(self) -> str:
         return f"<ReductionKernel {self.name}>"

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from cwrapjit._cwrapjit import CompileError
+from cwrapjit._imports import load
 
 _TOKEN = re.compile(
     r"""(?P<comment>/\*.*?\*/|//(?:\\\r?\n|[^\n])*)
@@ -21,7 +22,7 @@ _TOKEN = re.compile(
     |(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
     |(?P<word>[A-Za-z_]\w*)
     |(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)
-    |(?P<mark>\.\.\.|\S)""",
+    |(?P<mark>\.\.\.|\S|[^\S\x00-\x7f])""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _MARKS = {"/*out*/": "OUT", "/*inout*/": "INOUT"}
@@ -80,6 +81,7 @@ class Text:
         self.names: set[str] = set()  # what would be defined twice if the text stood there twice
         self.externs: set[str] = set()  # variables that are declared and not defined
         self.words: set[str] = set()
+        self.unclosed: list[str] = []  # brackets that are open where the text ends
         self._conditions: list[bool] = []  # the #ifs around what is read; True: nobody reads this branch
         self._alternatives: set[int] = set()  # where functions begin that stand behind an #if
         if "\0" in source:
@@ -123,7 +125,14 @@ class Text:
                     self.words.add(text)
                     if self._conditions:
                         self._alternatives.add(match.start())
+                if kind == "mark" and not text.isascii() and not f"a{text}".isidentifier():
+                    self._foreign(text, match.start())
                 yield Token(kind, text, match.start())
+
+    def _foreign(self, character: str, at: int) -> NoReturn:
+        """Of what word processors and web pages put in the place of a space or a minus."""
+        name = load("unicodedata").name(character, "a character")
+        self.fail(f"U+{ord(character):04X} is no character of C: {name.lower()}", at)
 
     def _directive(self, text: str) -> None:
         condition = _CONDITION.match(text)
@@ -177,6 +186,7 @@ class Text:
                 continue
             if "{" not in stack or keeps:
                 item.append(token)
+        self.unclosed = stack
 
     # ---- one declaration -------------------------------------------------------------------------------
 

@@ -19,10 +19,13 @@ from cwrapjit._imports import load
 from cwrapjit.kernels import numbers, scalars
 from cwrapjit.kernels.text import Parameter, Text, TextFunction
 
-_OURS = frozenset(
-    "docstring args_input prototype_input prototype_output Ccode_slice_eval Ccode_validate "
-    "Ccode_cookie_struct Ccode_cookie_cleanup extra_args signature args_inout args_shared "
-    "output_dims windows border cval axes window_steps header".split()
+_SAID = frozenset(
+    "docstring args_input prototype_input prototype_output Ccode_slice_eval signature args_inout "
+    "header".split()
+)
+_OTHERS = frozenset(
+    "Ccode_validate Ccode_cookie_struct Ccode_cookie_cleanup extra_args args_shared "
+    "output_dims windows border cval axes window_steps".split()
 )
 _TAKEN = ("output", "out", "cookie")  # names that operands cannot have
 
@@ -68,15 +71,21 @@ def _check(source: Any, name: Any, doc: Any, options: dict[str, Any]) -> None:
     if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
         raise ValueError(f"vectorize(): name={name!r} is no name in Python")
     for option in options:
-        if option in _OURS:
+        if option in _SAID:
             raise TypeError(f"vectorize() has no option {option}: the text says that; see function()")
+        if option in _OTHERS:
+            raise TypeError(f"vectorize() has no option {option}, which functions made by function() have")
 
 
 def _only_function(text: Text) -> TextFunction:
     found = text.public
     if not found:
-        static = f"; {text.functions[0].name}() is static" if text.functions else ""
-        raise ValueError(f"vectorize(): the text defines no function{static}: {_shortened(text.source)}")
+        more = "; wanted one such as 'double f(double x) { return 2 * x; }'"
+        if text.functions:
+            more = f"; {text.functions[0].name}() is static"
+        elif text.unclosed:
+            more = f"; a {text.unclosed[-1]!r} is never closed"
+        raise ValueError(f"vectorize(): the text defines no function{more}: {_shortened(text.source)}")
     if len(found) > 1:
         names = ", ".join(each.name for each in found)
         text.fail(
@@ -174,6 +183,11 @@ class Deduced(_cwrapjit.Dispatch):
     def __getattr__(self, name: str) -> Any:
         if name == "__signature__":
             return _parameters(self._inputs)
+        if not name.startswith("_") and hasattr(_cwrapjit.Function, name):
+            raise AttributeError(
+                f"{self._shared.name}(): .{name} is of types that are known: T=(...) says them in the "
+                "definition, and .functions has what calls have made so far"
+            )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 

@@ -68,10 +68,11 @@ refuse_override(const cwj_frame *frame, int k, PyObject *object)
                     "a NumPy array",
                     Py_TYPE(object)->tp_name);
     } else if (ours != NULL && override != ours) {
-        raise_about(frame, k, PyExc_TypeError,
-                    ": %s has its own __array_ufunc__, which this function would bypass; wanted a "
-                    "NumPy array, for instance np.asarray(%s)",
-                    Py_TYPE(object)->tp_name, name_of(frame, k));
+        raise_about(
+            frame, k, PyExc_TypeError,
+            ": %s has its own __array_ufunc__, which this function would bypass; wanted a "
+            "NumPy array, for instance np.asarray(%s); .ufunc, where there is one, takes it",
+            Py_TYPE(object)->tp_name, name_of(frame, k));
     }
     Py_DECREF(override);
     Py_XDECREF(ours);
