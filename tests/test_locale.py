@@ -84,6 +84,50 @@ scaled = lib.function("double scaled(double x)", defaults={"x": 1.5})
 print("library", scaled(), scaled(2.5))
 """
 
+# What kernels, windows and all that came with them do, in one tier.
+KERNELS = r"""
+import locale, sys
+import numpy as np
+
+if sys.argv[2]:
+    locale.setlocale(locale.LC_ALL, sys.argv[2])
+import cwrapjit
+
+print("comma" if locale.localeconv()["decimal_point"] == "," else "point", file=sys.stderr)
+x = np.arange(7) / 4
+SUM = '''
+    item__y() = 0;
+    for (int i = 0; i < dims_slice__x[0]; i++)
+        item__y() += 0.25 * item__x(i);
+    return true;
+'''
+own = cwrapjit.library("own", source="void h(OUT double y[n], const double x[n], int n) "
+                       "{ for (int i = 0; i < n; i++) y[i] = x[i] * 1.5; }")
+set = {"optimize": sys.argv[1]}
+made = {
+    "vectorize": cwrapjit.vectorize("double f(double x) { return 2.75 * x + 1.5e-3; }", **set)(x),
+    "T": cwrapjit.vectorize("T f(T x) { return (T)2.75 * x; }", **set)(x),
+    "elementwise": cwrapjit.ElementwiseKernel(
+        "T x", "T y", "y = x * 2.75 + N", options=("-DN=0.125",), **set)(x),
+    "reduction": cwrapjit.ReductionKernel("T x", "T y", "x * 2.75", "a + b", "y = a + 0.5", 1.25, **set)(x),
+    "identity": cwrapjit.ReductionKernel(
+        "T x", "T y", "x", "a + b", "y = a", np.longdouble("0.1"), **set)(np.zeros(0)),
+    "windows": cwrapjit.function("blur", signature="x() -> y()", windows={"x": (3,)}, border="constant",
+                                 cval=0.375, Ccode_slice_eval={np.float64: SUM}, **set)(x),
+    "dims": cwrapjit.function("dims", signature="a(n) -> d(m)", output_dims={"m": "n*(n-1)/2"},
+                              Ccode_slice_eval={np.float64: "item__d(0) = 0.5; return true;"}, **set)(x[:2]),
+    "ufunc": cwrapjit.vectorize("double f(double x, double y) { return x + 0.5 * y; }",
+                                identity=0.5, **set).ufunc.reduce(x),
+    "complex": cwrapjit.function("c", signature="x() -> y()", Ccode_slice_eval={
+        np.complex128: "item__y() = cscale(item__x(), 0.5); return true;"}, **set)(1.5 + 2j),
+    "half": cwrapjit.vectorize("#include <numpy/halffloat.h>\nT f(T x) "
+                               "{ return float_to_half(half_to_float(x) * 0.5f); }", **set)(np.float16(1.5)),
+    "source": own.h(x),
+}
+for name, values in made.items():
+    print(name, np.asarray(values).tolist())
+"""
+
 # A module that m.write() wrote, built elsewhere, in such a process.
 WRITTEN = """
 import importlib.util, inspect, locale, sys
@@ -131,11 +175,15 @@ def comma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     yield {**os.environ, "LOCPATH": str(folder)}
 
 
-def lines(folder: pathlib.Path, where: str, environment: dict[str, str]) -> dict[str, str]:
-    folder.mkdir()
-    done = python(NUMBERS, str(folder), where, env=environment)
+def run(code: str, argument: str, where: str, environment: dict[str, str]) -> dict[str, str]:
+    done = python(code, argument, where, env=environment)
     assert done.stderr.split() == ["comma" if where else "point"]
     return dict(line.split(" ", 1) for line in done.stdout.splitlines())
+
+
+def lines(folder: pathlib.Path, where: str, environment: dict[str, str]) -> dict[str, str]:
+    folder.mkdir()
+    return run(NUMBERS, str(folder), where, environment)
 
 
 @pytest.mark.row("G11")
@@ -153,6 +201,28 @@ def test_every_front_end_computes_the_same_where_the_decimal_point_is_a_comma(
     assert usual["library"] == "5.5 8.25"
     written = [(folder / "written.c").read_text().replace(str(folder), "") for folder in tmp_path.iterdir()]
     assert len(written) == 2 and written[0] == written[1]
+
+
+@pytest.mark.row("G11")
+@pytest.mark.parametrize("tier", ["off", "eager"])
+def test_kernels_compute_the_same_where_the_decimal_point_is_a_comma(
+    comma: dict[str, str], tier: str
+) -> None:
+    x = [k / 4 for k in range(7)]
+    wanted = {
+        "vectorize": [2.75 * each + 1.5e-3 for each in x],
+        "T": [2.75 * each for each in x],
+        "elementwise": [each * 2.75 + 0.125 for each in x],
+        "reduction": 1.25 + sum(x) * 2.75 + 0.5,
+        "identity": 0.1,
+        "windows": [0.25 * sum(each) for each in zip([0.375, *x], x, [*x[1:], 0.375], strict=False)],
+        "dims": [0.5],
+        "ufunc": 0.5 + 0.5 * sum(x),
+        "complex": 0.75 + 1j,
+        "half": 0.75,
+        "source": [each * 1.5 for each in x],
+    }
+    assert run(KERNELS, tier, LOCALE, comma) == {name: str(value) for name, value in wanted.items()}
 
 
 @pytest.mark.row("G11")
