@@ -8,6 +8,7 @@ import io
 import itertools
 import math
 import pathlib
+import re
 from typing import Any
 
 import numpy as np
@@ -67,24 +68,34 @@ def equal(got: Any, wanted: Any) -> None:
     np.testing.assert_array_equal(bits(got), bits(wanted))
 
 
+WIDER = {C8: C16, np.float32: np.float64}
+NARROWER = {wide: narrow for narrow, wide in WIDER.items()}
+
+
+def tiers(expression: str, dtype: Any, result: Any, count: int, header: str = "") -> list[Any]:
+    """The function of x, y, ... in both tiers: for both precisions, unless it names functions of one."""
+    types = (*[dtype] * count, result)
+    if re.search(r"CMPLX|[a-z]f\(", expression):
+        return compiled(expression, (types,), header)
+    narrow = tuple(NARROWER.get(each, each) for each in types)
+    wide = tuple(WIDER.get(each, each) for each in types)
+    return compiled(expression, (narrow, wide), header)
+
+
 @functools.cache
-def tiers(
-    expression: str, dtype: Any, result: Any, count: int, header: str = "", **options: Any
-) -> list[Any]:
-    """The function of x, y, ... in both tiers."""
+def compiled(expression: str, type_sets: tuple[tuple[Any, ...], ...], header: str) -> list[Any]:
     compiler()
-    names = "xyz"[:count]
+    names = "xyz"[: len(type_sets[0]) - 1]
     values = " ".join(f"const ctype__{name} {name} = item__{name}();" for name in names)
     made = [
         cwrapjit.function(
             "f",
             signature=", ".join(f"{name}()" for name in names) + " -> output()",
-            Ccode_slice_eval={
-                (*[dtype] * count, result): f"{values} item__output() = {expression}; return true;"
-            },
+            Ccode_slice_eval=dict.fromkeys(
+                type_sets, f"{values} item__output() = {expression}; return true;"
+            ),
             header=header,
             optimize=tier,
-            **options,
         )
         for tier in ("off", "eager")
     ]

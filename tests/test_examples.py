@@ -4,7 +4,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -31,21 +32,29 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def run(clone: Path, tmp_path: Path) -> Run:
+def run_one(clone: Path, name: str, folder: Path) -> str:
     """Runs one of the examples, elsewhere; what it prints. It may write to examples/output."""
+    command = [sys.executable, str(clone / "examples" / name)]
+    before = {*clone.rglob("*")}
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert list(folder.iterdir()) == []
+    new = {path.relative_to(clone).parts[:2] for path in {*clone.rglob("*")} - before}
+    assert new <= {("examples", "output")}
+    return done.stdout
 
-    def run(name: str) -> str:
-        command = [sys.executable, str(clone / "examples" / name)]
-        before = {*clone.rglob("*")}
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        assert list(tmp_path.iterdir()) == []
-        new = {path.relative_to(clone).parts[:2] for path in {*clone.rglob("*")} - before}
-        assert new <= {("examples", "output")}
-        return done.stdout
 
-    return run
+@pytest.fixture(scope="module")
+def runs(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[str]]]:
+    """All examples, two at a time."""
+    names = sorted(path.name for path in (clone / "examples").glob("*.py"))
+    with ThreadPoolExecutor(2) as pool:
+        yield {name: pool.submit(run_one, clone, name, tmp_path_factory.mktemp("run")) for name in names}
+
+
+@pytest.fixture
+def run(runs: dict[str, Future[str]]) -> Run:
+    return lambda name: runs[name].result()
 
 
 @pytest.mark.row("U10")
