@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import math
 import pickle
@@ -35,6 +36,9 @@ def summing(**options: object) -> ReductionKernel:
 
 
 TOTAL = summing(optimize="off")
+UNEASY = ReductionKernel(
+    "uint64 x", "uint64 y", "x * 3", "a * 31 + b * 17 + 5", "y = a", None, "uneasy", optimize="off"
+)
 NORM = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm", optimize="off")
 
 
@@ -543,6 +547,65 @@ def test_the_tree_is_what_is_documented() -> None:
         items = [chr(33 + k % 90) for k in range(n)]
         x = np.array([ord(c) for c in items], np.int64)
         assert joined(x) == hashed(tree(items))
+
+
+def model(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """The README's rule, for a * 31 + b * 17 + 5, in which neither order nor grouping is free."""
+
+    def join(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return a * np.uint64(31) + b * np.uint64(17) + np.uint64(5)
+
+    def leaf(items: np.ndarray) -> np.ndarray:
+        starts = range(16) if len(items) >= 16 else (0,)
+        lanes = [functools.reduce(join, items[k :: len(starts)]) for k in starts]
+        while len(lanes) > 1:
+            half = len(lanes) // 2
+            lanes = [join(lanes[k], lanes[k + half]) for k in range(half)]
+        return lanes[0]
+
+    def piece(items: np.ndarray) -> np.ndarray:
+        stack: list[np.ndarray] = []
+        for number, begin in enumerate(range(0, len(items), 128)):
+            value = leaf(items[begin : begin + 128])
+            while number & 1:  # as a binary counter counts
+                value, number = join(stack.pop(), value), number >> 1
+            stack.append(value)
+        while len(stack) > 1:
+            last = stack.pop()
+            stack.append(join(stack.pop(), last))
+        return stack[0]
+
+    def rows(items: np.ndarray, lengths: tuple[int, ...]) -> np.ndarray:
+        row, inner = 1, 1
+        while lengths and row < 256:
+            *lengths, length = lengths
+            inner, row = row, row * length
+        cut = max(1, 16384 // inner) * inner
+        parts = [piece(one[k : k + cut]) for one in items.reshape(-1, row, items.shape[-1])
+                 for k in range(0, row, cut)]  # fmt: skip
+        return parts[0] if len(parts) == 1 else rows(np.array(parts), (len(parts),))
+
+    moved = np.moveaxis(x, axes, range(len(axes)))
+    shape = moved.shape[len(axes) :]
+    return rows(moved.reshape(-1, math.prod(shape)), moved.shape[: len(axes)]).reshape(shape)
+
+
+@pytest.mark.row("K18")
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [((n,), (0,)) for n in (1, 15, 16, 17, 31, 127, 128, 129, 144, 300, 1000, 1153, 16384, 16385, 40_000)]
+    + [((3, n), axes) for n in (255, 256, 257, 300, 512) for axes in ((0, 1), (1,), (0,))]
+    + [((300, 5), (0,)), ((300, 64), (0,)), ((300, 65), (0,)), ((143, 1100), (0,)), ((40_000, 3), (0,))]
+    + [((3, 7, 11, 13), axes) for axes in ((0, 1, 2, 3), (1, 2), (0, 2), (1, 3), (0, 3), (0, 1, 3))]
+    + [((9, 1, 40, 50), axes) for axes in ((0, 2), (0, 1, 2, 3), (2, 3))]
+    + [((2, 129, 200), (0, 1)), ((70, 250, 3), (0, 1)), ((2, 20_000, 2), (0, 1, 2))],
+)  # fmt: skip
+def test_operations_are_grouped_as_documented(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    wanted = model(np.arange(math.prod(shape), dtype=np.uint64).reshape(shape) * np.uint64(3), axes)
+    for x in layouts(np.arange(math.prod(shape), dtype=np.uint64).reshape(shape)):
+        assert np.array_equal(UNEASY(x, axis=axes), wanted), x.strides
+        columns = np.empty(wanted.shape[::-1], np.uint64).T
+        assert np.array_equal(UNEASY(x, axis=axes, out=columns), wanted), x.strides
 
 
 def test_threads_and_tiers_while_they_change() -> None:
