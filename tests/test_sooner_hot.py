@@ -242,3 +242,54 @@ def test_a_function_may_go_in_between(texts: Texts) -> None:
     assert eventually(lambda: g(data)[-1] == 2)
     texts.go_on()
     assert g.wait()
+
+
+# What the running call's text names, and what of ours then stands in front of it.
+NAMED = {
+    "nothing": ("x * x", "", ""),
+    "stdint": ("x + (double)(uint_least32_t)3", "", "UINT32_MAX"),
+    "limits": ("x + CHAR_BIT", "", "SCHAR_MAX"),
+    "float": ("x < DBL_MAX ? x : 0", "", "FLT_RADIX"),
+    "math": ("sin(x) + M_PI", "", "M_LOG2E"),
+    "string": ("x + strlen(TEXT)", '#define TEXT "abc"\n', "strpbrk"),
+    "stdlib": ("x + labs(-3)", "", "lldiv_t"),
+    "stdio": ("x + EOF", "", "BUFSIZ"),
+    "a macro's": ("TWICE(x)", "#define TWICE(x) (exp(x) + \\\ntanh(x))\n", "M_LOG2E"),
+    "two lines": ("co\\\ns(x)", "", "M_LOG2E"),
+    "a builtin": ("__builtin_log(x + 1)", "", "#define __builtin_log log\n"),
+    "joined": ("JOIN(fl, oor)(x)", "#define JOIN(a, b) a##b\n", "#define floor cwj_floor"),
+    "included": ("hypot(x, 1)", "#include <math.h>\n", "#define floor cwj_floor"),
+    "fma": ("fma(x, x, x)", "", "M_LOG2E"),
+}
+MATHEMATICS = [
+    *(f"{name}(x * 9)" for name in "floor ceil trunc round lround llround".split()),
+    *(f"{name}f(x * 9)" for name in "floor ceil trunc round lround llround".split()),
+    *(f"{name}(x, .5f)" for name in "fmin fmax fdim pow fminf fmaxf fdimf powf".split()),
+]
+NAMED.update((text, (text, "", "#define floor cwj_floor")) for text in MATHEMATICS)
+
+
+@pytest.mark.parametrize("what", NAMED)
+def test_it_has_what_its_text_names(what: str, texts: Texts, tmp_path: pathlib.Path) -> None:
+    text, header, wanted = NAMED[what]
+    body = f"double x = item__a(); item__output() = WHO == 2 ? {text} : -1; return true;"
+    f = wrap(((),), (), body, header=WHO + header)
+    slow = wrap(((),), (), body.replace("WHO == 2", "1"), header=WHO + header, optimize="off")
+    data = np.random.default_rng(5).random(100_000)
+    assert eventually(lambda: f(data)[-1] != -1)
+    given = (tmp_path / "texts" / "text0").read_text()
+    assert len(texts.variants()[0]) == 1
+    assert wanted in given
+    if what == "nothing":
+        assert "M_LOG2E" not in given and "BUFSIZ" not in given and "cwj_floor" not in given
+    if text in MATHEMATICS or what in ("joined", "included"):
+        assert "static" in given[: given.index("#define floor cwj_floor")]
+    assert same(f(data), slow(data))
+
+
+def test_a_macro_of_the_module_may_name_anything(texts: Texts, tmp_path: pathlib.Path) -> None:
+    text = "item__y() = DOWN(item__x()) + WHO; return true;"
+    f = wrap_signature("x() -> y()", text, header=WHO, define_macros=[("DOWN", "floor")])
+    data = np.full(100_000, 0.5)
+    assert eventually(lambda: f(data)[-1] == 2)
+    assert "#define floor cwj_floor" in (tmp_path / "texts" / "text0").read_text()

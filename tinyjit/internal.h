@@ -366,6 +366,21 @@ bool tj_code_fuses(const unsigned char *code, size_t size, bool calls_fma);
 /* Bytes of the instruction at code; 0: it is not one that compilers emit. */
 size_t tj_code_length(const unsigned char *code, size_t size);
 
+/* ---- lean.c ------------------------------------------------------------ */
+
+/* What a text needs of what usually stands in front of it. */
+typedef struct tj_needs {
+    tj_names *names;  /* owned: all that the text names; NULL: it may need everything */
+    bool mathematics; /* it names what tj_mathematics() has, whose names are among those */
+} tj_needs;
+
+void tj_needs_init(tj_needs *needs, const tj_environment *environment, const char *text);
+void tj_needs_clear(tj_needs *needs);
+/* May the text have this name? */
+bool tj_needs_name(const tj_needs *needs, const char *name);
+/* Appends the prelude, as much of it as is needed. */
+void tj_needs_prelude(const tj_needs *needs, tj_text *text);
+
 /* ---- compiler.c -------------------------------------------------------- */
 
 tj_status tj_compiler_copy(const tj_compiler *compiler, tj_compiler *copy, tj_error *error);
@@ -378,6 +393,7 @@ typedef struct tj_code_flags {
     bool narrow; /* without AVX-512 */
     bool urgent; /* as in tj_job_options */
     bool explains; /* it says what becomes of loops */
+    const tj_needs *needs;
 } tj_code_flags;
 /* The whole command line: text from standard input, the object to that file. */
 void tj_compiler_command(const tj_compiler *compiler, const tj_environment *environment,
@@ -392,7 +408,7 @@ bool tj_compiler_calls_fma(const char *text);
 bool tj_compiler_sees_environment(const char *text);
 /* Makes builtins that compilers fold or replace, __builtin_pow among them, calls of libm's
  * functions, as the same flags do it for their plain names. */
-void tj_compiler_hide_builtins(tj_text *text);
+void tj_compiler_hide_builtins(const tj_needs *needs, tj_text *text);
 /* Declares the functions of libm that this machine has for vectors. */
 void tj_compiler_declare_vectors(tj_text *text);
 /* What compilers call without being told to: vectors' functions of libmvec, the

@@ -75,6 +75,21 @@ static const char self_check[] =
     "const void *cwj_check(int which)\n"
     "{ return which ? (const void *)&cwj_check_shared : (const void *)cwj_check_own; }\n";
 
+/* Where somebody waits for it, by the assembler alone. */
+static const char quick_check[] =
+#if defined(__x86_64__)
+    "\nstatic const unsigned cwj_check_own[16] __attribute__((aligned(64), used)) = {0x5eed1234u, "
+    "77};\n"
+    "extern const unsigned cwj_check_shared;\n"
+    "const unsigned cwj_check_shared = 0x600dc0deu;\n"
+    "__asm__(\".text\\n.globl cwj_check\\n.type cwj_check, @function\\ncwj_check:\\n\"\n"
+    "\"testl %edi, %edi\\njne 1f\\nleaq cwj_check_own(%rip), %rax\\nret\\n\"\n"
+    "\"1:\\nmovq cwj_check_shared@GOTPCREL(%rip), %rax\\nret\\n.size cwj_check, "
+    ".-cwj_check\\n\");\n";
+#else
+    "";
+#endif
+
 static bool is_sound(const tj_unit *unit)
 {
     const void *(*check)(int);
@@ -98,23 +113,37 @@ bool tj_build_makes_code(const tj_build *build)
     return build->kind == TJ_JOB_CODE || build->kind == TJ_JOB_EXPLAIN;
 }
 
+/* All that may be needed, where nobody waits or where compilers call functions by themselves. */
+static void find_needs(const tj_build *build, tj_needs *needs)
+{
+    *needs = (tj_needs){0};
+    if (build->urgent && build->kind == TJ_JOB_CODE && !build->fastmath)
+        tj_needs_init(needs, environment_of(build), build->text);
+}
+
 void tj_build_write(const tj_build *build, tj_text *text)
 {
-    tj_text_puts(text, tj_prelude());
+    tj_needs needs;
+    find_needs(build, &needs);
+    tj_needs_prelude(&needs, text);
     tj_text_puts(text, "\n");
     if (build->fastmath)
         tj_compiler_declare_vectors(text);
     else
-        tj_compiler_hide_builtins(text);
+        tj_compiler_hide_builtins(&needs, text);
     if (tj_compiler_sees_environment(build->text))
         tj_text_puts(text, "#define CWJ_SEES_EXCEPTIONS\n");
     /* Checks speak of the text as it is; with fastmath the compiler knows better. */
     bool usual =
         !tj_build_makes_code(build) || build->fastmath || environment_of(build)->own_mathematics;
-    tj_text_puts(text, usual ? usual_names : tj_mathematics());
+    if (usual)
+        tj_text_puts(text, usual_names);
+    else if (needs.mathematics || !needs.names)
+        tj_text_puts(text, tj_mathematics());
+    tj_needs_clear(&needs);
     tj_text_puts(text, build->text);
     if (build->kind == TJ_JOB_CODE)
-        tj_text_puts(text, self_check);
+        tj_text_puts(text, build->urgent && *quick_check ? quick_check : self_check);
 }
 
 tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework *files,
@@ -122,14 +151,17 @@ tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework
                            tj_error *error)
 {
     tj_words words = {0};
+    tj_needs needs;
+    find_needs(build, &needs);
     if (tj_build_makes_code(build))
-        tj_compiler_command(
-            &build->compiler, environment_of(build), build->text,
-            (tj_code_flags){build->fastmath, narrow, build->urgent, build->kind == TJ_JOB_EXPLAIN},
-            &words);
+        tj_compiler_command(&build->compiler, environment_of(build), build->text,
+                            (tj_code_flags){build->fastmath, narrow, build->urgent,
+                                            build->kind == TJ_JOB_EXPLAIN, &needs},
+                            &words);
     else
         tj_compiler_check_command(&build->compiler, environment_of(build), build->kind, build->file,
                                   &words);
+    tj_needs_clear(&needs);
     tj_status status = words.failed ? tj_fail_no_memory(error)
                                     : tj_process_run(words.items, build->variables.items, files,
                                                      seconds, given_up, context, error);

@@ -199,7 +199,6 @@ static const char deep_brackets[] = "-fbracket-depth=100000"; /* graphs are bloc
 static const char *const common_flags[] = {
     "-std=gnu11",
     "-O3",
-    "-march=native",
     "-fPIC", /* libtcc reads wrong addresses from other code, in silence */
     "-fno-semantic-interposition",
     "-fno-strict-aliasing",
@@ -215,6 +214,29 @@ static const char *const common_flags[] = {
     "-pipe",
     NULL,
 };
+
+static const char *const this_machine[] = {"-march=native", NULL};
+
+#if defined(__x86_64__)
+/* Much of what AVX-512 has is set up by gcc before its first function, and tried on each loop. */
+static const char *const without_avx512[] = {"-march=x86-64", "-mavx2",   "-mbmi", "-mbmi2",
+                                             "-mlzcnt",       "-mpopcnt", NULL};
+static const char *const with_fma[] = {"-mfma", NULL};
+
+/* Where lzcnt and FMA's instructions came with AVX2, as they did everywhere. */
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+           __builtin_cpu_supports("popcnt");
+}
+
+static bool asks_for_avx512(const char *text)
+{
+    return strstr(text, "AVX512") || strstr(text, "avx512") || strstr(text, "mm512") ||
+           strstr(text, "ia32");
+}
+#endif
 
 static const char *const unrolling_flags[] = {
     "-funroll-loops",
@@ -261,31 +283,73 @@ static const char *const inexact_functions[] = {
 
 static const char *const suffixes[] = {"", "f", "l", NULL};
 
-static void add_exact_flags(bool calls_fma, tj_words *words)
+/* Calls visit with the names of inexact functions that the text may have. */
+static void visit_inexact(const tj_needs *needs, void (*visit)(void *context, const char *name),
+                          void *context)
 {
-    add_list(words, exact_flags);
-    if (!calls_fma)
-        add_list(words, no_fma);
     tj_text word = {0};
     for (const char *const *name = inexact_functions; *name; name++)
         for (const char *const *suffix = suffixes; *suffix; suffix++) {
             word.length = 0;
-            tj_text_printf(&word, "-fno-builtin-%s%s", *name, *suffix);
-            if (!word.failed)
-                add(words, word.data);
+            tj_text_printf(&word, "%s%s", *name, *suffix);
+            if (word.failed)
+                visit(context, NULL);
+            else if (tj_needs_name(needs, word.data))
+                visit(context, word.data);
         }
-    words->failed |= word.failed;
     tj_text_clear(&word);
 }
 
-void tj_compiler_hide_builtins(tj_text *text)
+/* name: NULL without memory. */
+static void add_no_builtin(void *context, const char *name)
 {
-    for (const char *const *name = inexact_functions; *name; name++)
-        for (const char *const *suffix = suffixes; *suffix; suffix++)
-            tj_text_printf(text, "#define __builtin_%s%s %s%s\n", *name, *suffix, *name, *suffix);
+    tj_words *words = context;
+    if (name)
+        add_joined(words, "-fno-builtin-", name);
+    else
+        words->failed = true;
 }
 
-static void add_flags(bool fastmath, bool calls_fma, bool unrolls, tj_words *words)
+static void add_exact_flags(bool calls_fma, const tj_needs *needs, tj_words *words)
+{
+    add_list(words, exact_flags);
+    if (!calls_fma)
+        add_list(words, no_fma);
+    visit_inexact(needs, add_no_builtin, words);
+}
+
+static void hide_builtin(void *context, const char *name)
+{
+    tj_text *text = context;
+    if (name)
+        tj_text_printf(text, "#define __builtin_%s %s\n", name, name);
+    else
+        text->failed = true;
+}
+
+void tj_compiler_hide_builtins(const tj_needs *needs, tj_text *text)
+{
+    visit_inexact(needs, hide_builtin, text);
+}
+
+static void add_machine(const char *text, bool urgent, tj_words *words)
+{
+#if defined(__x86_64__)
+    if (urgent && has_avx2() && !asks_for_avx512(text)) {
+        add_list(words, without_avx512);
+        if (tj_compiler_calls_fma(text))
+            add_list(words, with_fma);
+        return;
+    }
+#else
+    (void)text;
+    (void)urgent;
+#endif
+    add_list(words, this_machine);
+}
+
+static void add_flags(bool fastmath, bool calls_fma, bool unrolls, const tj_needs *needs,
+                      tj_words *words)
 {
     add_list(words, common_flags);
     if (unrolls)
@@ -293,14 +357,15 @@ static void add_flags(bool fastmath, bool calls_fma, bool unrolls, tj_words *wor
     if (fastmath)
         add_list(words, fast_flags);
     else
-        add_exact_flags(calls_fma, words);
+        add_exact_flags(calls_fma, needs, words);
 }
 
 char *tj_optimizer_flags(bool fastmath)
 {
     tj_words words = {0};
     tj_text text = {0};
-    add_flags(fastmath, false, true, &words);
+    add_machine("", false, &words);
+    add_flags(fastmath, false, true, &(tj_needs){0}, &words);
     for (size_t i = 0; i < words.count; i++)
         tj_text_printf(&text, "%s%s", i ? " " : "", words.items[i]);
     if (words.failed || text.failed)
@@ -406,7 +471,9 @@ void tj_compiler_command(const tj_compiler *compiler, const tj_environment *envi
                          const char *text, tj_code_flags flags, tj_words *words)
 {
     add_list(words, (const char *const *)compiler->words);
-    add_flags(flags.fastmath, !flags.narrow && tj_compiler_calls_fma(text), !flags.urgent, words);
+    add_machine(text, flags.urgent && !flags.fastmath, words);
+    add_flags(flags.fastmath, !flags.narrow && tj_compiler_calls_fma(text), !flags.urgent,
+              flags.needs, words);
     if (flags.narrow)
         add(words, "-mno-avx512f");
     if (!flags.fastmath)

@@ -1,0 +1,194 @@
+/* lean.c: what must stand in front of a text that a running call waits for. Declaring what the
+ * text does not name takes a tenth of such a compilation.
+ *
+ * A text tells what it names if it reads no file, puts no names together and knows no
+ * macros but its own and ours. Then it gets those headers of the prelude that define or declare
+ * one of its names, and tj_mathematics() where it names a function of that. Too much is harmless;
+ * what is missing is an error for the compiler, but for functions of tj_mathematics().
+ */
+#include "internal.h"
+
+#include <string.h>
+
+/* ---- the prelude's parts ------------------------------------------------------ */
+
+/* Headers that nothing else in the prelude needs. */
+static const char *const headers[] = {
+    "STDINT", "LIMITS", "FLOAT", "MATH", "STRING", "STDLIB", "STDIO", NULL,
+};
+
+static const char guard[] = "#ifndef CWJ_ISO_";
+
+typedef struct part {
+    const char *text; /* in the prelude */
+    size_t length;
+    bool is_header;
+} part;
+
+static bool starts(const char *at, const char *with)
+{
+    return !strncmp(at, with, strlen(with));
+}
+
+static const char *behind_line(const char *at)
+{
+    const char *end = strchr(at, '\n');
+    return end ? end + 1 : at + strlen(at);
+}
+
+static bool is_header(const char *at)
+{
+    if (!starts(at, guard))
+        return false;
+    const char *name = at + sizeof guard - 1;
+    for (const char *const *header = headers; *header; header++)
+        if (starts(name, *header) && starts(name + strlen(*header), "_H\n"))
+            return true;
+    return false;
+}
+
+/* Nothing stands in front of a # there. */
+static const char *behind_header(const char *at)
+{
+    int depth = 0;
+    do {
+        depth += starts(at, "#if");
+        depth -= starts(at, "#endif");
+        at = behind_line(at);
+    } while (*at && depth > 0);
+    return at;
+}
+
+static part part_at(const char *at)
+{
+    bool header = is_header(at);
+    const char *end = header ? behind_header(at) : at;
+    while (!header && *end && !is_header(end))
+        end = behind_line(end);
+    return (part){at, (size_t)(end - at), header};
+}
+
+/* ---- what a text names ---------------------------------------------------------- */
+
+static bool reads_files(const tj_names *names)
+{
+    static const char *const words[] = {"include", "include_next", "import", "embed", NULL};
+    for (const char *const *word = words; *word; word++)
+        if (tj_names_have(names, *word))
+            return true;
+    return false;
+}
+
+/* # and ## spelled otherwise, and functions by their builtins' names. */
+static bool spells_otherwise(const char *text)
+{
+    return strstr(text, "%:") || strstr(text, "__builtin_");
+}
+
+static bool knows_other_macros(const tj_environment *environment)
+{
+    for (char **macro = environment->define_macros; macro && *macro; macro++)
+        if (!starts(*macro, "CWJ_ARRAY_LAYOUT="))
+            return true;
+    return false;
+}
+
+static bool names_mathematics(const tj_names *names)
+{
+    static const char directive[] = "\n#define ";
+    tj_text name = {0};
+    bool found = false;
+    for (const char *at = tj_mathematics(); !found && (at = strstr(at, directive)) != NULL;) {
+        at += sizeof directive - 1;
+        name.length = 0;
+        tj_text_add(&name, at, strcspn(at, " (\n"));
+        found = name.failed || tj_names_have(names, name.data);
+    }
+    tj_text_clear(&name);
+    return found;
+}
+
+void tj_needs_init(tj_needs *needs, const tj_environment *environment, const char *text)
+{
+    *needs = (tj_needs){.names = tj_names_new()};
+    if (!needs->names)
+        return;
+    if (!tj_names_collect(needs->names, text, strlen(text)) || tj_names_may_paste(needs->names) ||
+        spells_otherwise(text) || reads_files(needs->names) || knows_other_macros(environment)) {
+        tj_needs_clear(needs);
+        return;
+    }
+    needs->mathematics = !environment->own_mathematics && names_mathematics(needs->names);
+    if (needs->mathematics &&
+        !tj_names_collect(needs->names, tj_mathematics(), strlen(tj_mathematics())))
+        tj_needs_clear(needs);
+}
+
+void tj_needs_clear(tj_needs *needs)
+{
+    tj_names_free(needs->names);
+    *needs = (tj_needs){0};
+}
+
+bool tj_needs_name(const tj_needs *needs, const char *name)
+{
+    return !needs->names || tj_names_have(needs->names, name);
+}
+
+/* ---- the prelude ------------------------------------------------------------------ */
+
+/* Two sets of names, and whether a third one has a name of the first that is not in the other. */
+typedef struct comparison {
+    const tj_names *wanted, *usual;
+    bool found;
+} comparison;
+
+/* No header declares a name of one letter; their parameters have such. */
+static void compare(void *context, const char *name)
+{
+    comparison *this = context;
+    this->found |=
+        name[1] && tj_names_have(this->wanted, name) && !tj_names_have(this->usual, name);
+}
+
+static bool is_needed(const part *this, const tj_names *wanted, const tj_names *usual)
+{
+    comparison result = {wanted, usual, false};
+    tj_names *names = tj_names_new();
+    if (!names || !tj_names_collect(names, this->text, this->length))
+        result.found = true;
+    else
+        tj_names_each(names, compare, &result);
+    tj_names_free(names);
+    return result.found;
+}
+
+/* The names of what every text gets: they ask for no header. */
+static bool collect_usual(tj_names *names)
+{
+    static const char keywords[] = "define undef if ifdef ifndef else elif endif defined "
+                                   "char short int long float double signed unsigned";
+    bool complete = tj_names_collect(names, keywords, sizeof keywords - 1);
+    for (const char *at = tj_prelude(); *at && complete;) {
+        part this = part_at(at);
+        complete = this.is_header || tj_names_collect(names, this.text, this.length);
+        at += this.length;
+    }
+    return complete;
+}
+
+void tj_needs_prelude(const tj_needs *needs, tj_text *text)
+{
+    tj_names *usual = needs->names ? tj_names_new() : NULL;
+    if (!usual || !collect_usual(usual)) {
+        tj_text_puts(text, tj_prelude());
+    } else {
+        for (const char *at = tj_prelude(); *at;) {
+            part this = part_at(at);
+            if (!this.is_header || is_needed(&this, needs->names, usual))
+                tj_text_add(text, this.text, this.length);
+            at += this.length;
+        }
+    }
+    tj_names_free(usual);
+}
