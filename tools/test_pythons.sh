@@ -43,8 +43,14 @@ for minor in 10 11 12 13; do
     "$venv/bin/python" -m pip --disable-pip-version-check install --quiet '.[test]' "$numpy"
     # From another folder, so that neither tests nor the processes that they start import the checkout.
     # test_versions.py looks whether it runs on what this says.
-    if (cd "$venv" && CWRAPJIT_TEST_PYTHON="3.$minor $numpy" bin/pytest -c ../pyproject.toml --rootdir .. \
-        -o cache_dir="$PWD/cache" --cache-clear ${PYTEST_FLAGS:-} ../tests "$@"); then
+    {
+        cd "$venv"
+        status=0
+        CWRAPJIT_TEST_PYTHON="3.$minor $numpy" bin/pytest -c ../pyproject.toml --rootdir .. \
+            -p no:cacheprovider ${PYTEST_FLAGS:-} ../tests "$@" || status=$?
+        echo "pytest ended with $status"
+    } 2>&1 | tee "$venv/output"
+    if [ "$(tail -n 1 "$venv/output")" = "pytest ended with 0" ]; then
         passed="$passed 3.$minor"
     else
         failed="$failed 3.$minor"
@@ -54,7 +60,8 @@ done
 
 if [ -n "$failed" ]; then
     for version in $failed; do # again, because other versions have been tested since
-        cat ".venv-$version/cache/v/cache/lastfailed" || :
+        echo "== Python $version"
+        tail -n 40 ".venv-$version/output"
     done
     echo "failed on Python$failed" >&2
     exit 1
