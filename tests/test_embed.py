@@ -1,9 +1,12 @@
-"""tools/embed.py, which turns the prelude and the call path into C strings."""
+"""How the extension is built: tools/embed.py, which turns the prelude and the call path into C strings, and
+what setup.py takes for finished."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import pathlib
+import runpy
 import subprocess
 from types import ModuleType
 
@@ -55,3 +58,34 @@ def test_embedded_text_comes_back_byte_for_byte(embed: ModuleType, tmp_path: pat
     assert subprocess.run([str(program)], capture_output=True, check=True).stdout.decode() == text
     stripped = embed.strip(text)
     assert "/* kept */ // too" in stripped and "gone" not in stripped and "int x;" in stripped
+
+
+@pytest.mark.row("N83")
+def test_a_build_with_other_flags_is_not_taken_for_finished(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    """setuptools compares times alone: the wheel behind `make asan` had its sanitizers, too."""
+    if not (ROOT / "setup.py").is_file():
+        pytest.skip("not in a checkout")
+    pytest.importorskip("setuptools")
+    settings = tmp_path / "settings.txt"
+    extensions = []
+    monkeypatch.setattr("setuptools.setup", lambda **given: extensions.extend(given["ext_modules"]))
+
+    def build(**environment: str) -> int:
+        for name in ("CWRAPJIT_SANITIZE", "CWRAPJIT_WERROR", "CC"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        if settings.exists():
+            os.utime(settings, ns=(0, 0))
+        runpy.run_path(str(ROOT / "setup.py"))["write_settings"](settings)
+        return settings.stat().st_mtime_ns
+
+    build()
+    assert build() == 0
+    for environment in ({"CWRAPJIT_SANITIZE": "address"}, {"CC": "clang"}, {"CWRAPJIT_WERROR": "1"}):
+        assert build(**environment) != 0
+        assert build(**environment) == 0
+        assert build() != 0
+    assert extensions and extensions[0].name == "cwrapjit._cwrapjit"
