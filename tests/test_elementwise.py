@@ -478,7 +478,49 @@ def test_loop_prep_and_after_loop() -> None:
     )  # fmt: skip
     y, count = np.full(4, -1.0), np.zeros(1, int)
     kernel(np.arange(4.0), y, count)
-    assert y.tolist() == [-1, -1, 12, 13] and count[0] == 4
+    assert y.tolist() == [-1, -1, 12, 15] and count[0] == 1
+    kernel(np.arange(4.0), np.zeros((3, 4)), count)
+    assert count[0] == 4  # once for each row
+    many = np.ones((3000, 100))
+    for _ in range(3):
+        kernel(many, np.zeros(many.shape), count)
+    assert count[0] == 9004
+
+
+@pytest.mark.row("K03")
+@pytest.mark.parametrize("debug", [False, True])
+def test_variables_of_loop_prep_last_for_a_row(debug: bool) -> None:
+    total = ElementwiseKernel(
+        "T x, T w", "T y", "s += x * w;\ny = s", "total", loop_prep="T s = 0; // the sum", debug=debug
+    )
+    x, w = np.arange(24.0).reshape(2, 3, 4), np.array([1.0, -2, 3, 0.5])
+    for a in (x, x[::-1, :, ::-1], x.T, np.asfortranarray(x), x[:, :, :1], x[:0], x[..., :0]):
+        for b in (2, np.array(3.0), w[: a.shape[-1]], w[:1], np.full((1, 1, 1), 2.0), np.float64(2)):
+            np.testing.assert_array_equal(total(a, b), (a * b).cumsum(axis=-1), strict=True)
+            out = np.zeros(a.shape)
+            assert total(a, b, out) is out
+            np.testing.assert_array_equal(out, (a * b).cumsum(axis=-1))
+    np.testing.assert_array_equal(total(w, x[..., :1]), (w * x[..., :1]).cumsum(axis=-1))
+    same = x.copy()
+    total(same, 1, same)
+    np.testing.assert_array_equal(same, x.cumsum(axis=-1))
+    assert total(np.array(3.0), 2) == 6 and total(x.astype("f2"), 2).dtype == np.float16
+    place = ElementwiseKernel(
+        "raw T x", "T y", "s += x[i]; y = s + _ind.size()", loop_prep="T s = 0;", after_loop="s = 0;"
+    )
+    np.testing.assert_array_equal(place(w, size=4), w.cumsum() + 4)
+    for bad, words in (
+        ({"loop_prep": "T s = i;"}, "loop_prep: i is an element's"),
+        ({"after_loop": "y[0] = 1;", "threads": 2}, "'y', which all threads share"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ElementwiseKernel("T x", "raw T y", "y[i] = x", **bad)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="loop_prep: x is an element's"):
+        ElementwiseKernel("T x", "T y", "y = x", loop_prep="T s = x;")(x)
+    with pytest.raises(ValueError, match="output 'y'"):
+        total(x, 1, np.zeros(4))
+    with pytest.raises(ValueError, match="argument 'w'"):
+        total(x, np.ones(3))
 
 
 @pytest.mark.row("K03")

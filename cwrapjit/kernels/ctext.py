@@ -49,6 +49,9 @@ _HELPERS = {
 }
 
 
+# What CUDA says of functions.
+_CUDA = {"__device__": "static", "__host__": "", "__forceinline__": "inline", "__noinline__": ""}
+
 # What takes complex numbers as it takes others, by C++'s names, and what is complex numbers' alone.
 _OF_ANY = frozenset("acos asin atan acosh asinh atanh cos sin tan cosh sinh tanh exp log sqrt".split())
 _COMPLEX_CALL = """#undef {name}
@@ -294,7 +297,7 @@ def helpers(preamble: str, used: set[str], dtypes: Iterable[np.dtype[Any]]) -> t
     chars = {each.char for each in dtypes}
     own = {name for name in words(preamble) if re.search(_DEFINITION % (name, name), preamble)}
     wanted = (used & (_HELPERS.keys() | _BY_TYPE)) - own
-    early = bool(wanted & words(preamble)) or not chars.isdisjoint("eFD")
+    early = bool(wanted & words(preamble)) or "__" in preamble or not chars.isdisjoint("eFD")
     text = "#include <numpy/halffloat.h>\n" if "e" in chars else ""
     if early and "include" in preamble:
         text += "#include <math.h>\n"
@@ -307,6 +310,8 @@ def helpers(preamble: str, used: set[str], dtypes: Iterable[np.dtype[Any]]) -> t
     else:
         text += "#include <tgmath.h>\n"
     text += "".join(helper for name, helper in _HELPERS.items() if name in wanted)
+    said = [name for name in _CUDA if name in preamble]
+    text += "".join(f"#define {name} {_CUDA[name]}\n" for name in said)
     if not chars.isdisjoint("FD"):
         text += _complex_helpers(used - own, own)
     return (text, "") if early else ("", text)

@@ -53,10 +53,10 @@ class ElementwiseKernel(Dispatch):
     which the arrays of a call decide; scalars do not. `raw` in front of a type means the whole array, for C
     to index: x[k] is its k-th element in C order. operation is C, statements that see an element of each
     parameter by its name, the element's number i, and how many there are, _ind.size(). preamble is C in
-    front of all; loop_prep and after_loop run before and after each element. Both forms kernel(x, y) and
-    kernel(x, y, z) are there, and out=; size= says how many elements where all arrays are raw. no_return
-    and return_tuple are as in CuPy; reduce_dims changes nothing. options are flags of a compiler (-D, -I,
-    -ffast-math), or those of function() by name.
+    front of all; loop_prep and after_loop run before and after the elements of each row, the last axis.
+    Both forms kernel(x, y) and kernel(x, y, z) are there, and out=; size= says how many elements where all
+    arrays are raw. no_return and return_tuple are as in CuPy; reduce_dims changes nothing. options are flags
+    of a compiler (-D, -I, -ffast-math), or those of function() by name.
     """
 
     def __init__(
@@ -103,12 +103,13 @@ class ElementwiseKernel(Dispatch):
         kernel_options.warn_of_unset(who, self.out_params, texts.values())
         self._statement = Statement(name, self.in_params, self.out_params, texts, self.return_tuple, read)
         self._functions: dict[Any, Function] = {}
-        ranks = [k for k, each in enumerate(self.params) if each.raw]
+        ranks = [k for k, each in enumerate(self.params) if each.raw or self._statement.has_rows]
         super().__init__(name=name, doc=doc if doc is not None else self.__class__.__doc__, ranks=ranks)
         if not any(each.placeholder for each in self.params):  # so faults are found now
             dtypes = [np.dtype(each.dtype) for each in self.params]
             shapes = tuple(Shape(1, True) if each.raw else None for each in self.params)
-            self._function(dtypes, {}, shapes, self._statement.needs_index)
+            rows = tuple(not each.raw for each in self.params) if self._statement.has_rows else None
+            self._function(dtypes, {}, shapes, self._statement.needs_index or rows is not None, rows)
 
     def _check(self) -> None:
         who = self._who
@@ -215,9 +216,21 @@ class ElementwiseKernel(Dispatch):
         for k in range(self.nin, self.nargs):
             if self.params[k].raw and shapes[k] is None:
                 shapes[k] = Shape(1, True)  # made by the call
-        indexed = self._statement.needs_index or call.size >= 0
-        function = self._function(dtypes, types, tuple(shapes), indexed)
-        return self._adapted(call, function, dtypes, spread, indexed)
+        rows = self._rows(call) if self._statement.has_rows else None
+        indexed = self._statement.needs_index or call.size >= 0 or rows is not None
+        function = self._function(dtypes, types, tuple(shapes), indexed, rows)
+        found = self._adapted(call, function, dtypes, spread, indexed)
+        return found if rows is None else _Rows(found, spread, call.sources[: self.nin])
+
+    def _rows(self, call: _Given) -> tuple[bool, ...] | None:
+        """Which parameters have items of a last axis; None: there is no axis."""
+        rows = []
+        for k, (each, source) in enumerate(zip(self.params, call.sources, strict=True)):
+            has_axis = source >= 0 and np.ndim(call.values[source]) > 0
+            rows.append(not each.raw and (has_axis or k >= self.nin))
+        given = [row and source >= 0 for row, source in zip(rows, call.sources, strict=True)]
+        axes = [np.ndim(call.values[s]) > 0 for s, row in zip(call.sources, given, strict=True) if row]
+        return tuple(rows) if call.size >= 0 or any(axes) else None
 
     def _array(self, value: Any, parameter: Parameter, is_output: bool) -> np.ndarray[Any, Any] | None:
         """The array that an argument is, or would be; None: a scalar."""
@@ -291,15 +304,35 @@ class ElementwiseKernel(Dispatch):
         types: Mapping[str, np.dtype[Any]],
         shapes: tuple[Shape | None, ...],
         indexed: bool,
+        rows: tuple[bool, ...] | None,
     ) -> Function:
-        key = (tuple(dtype.char for dtype in dtypes), tuple(types.items()), shapes, indexed)
+        key = (tuple(dtype.char for dtype in dtypes), tuple(types.items()), shapes, indexed, rows)
         made = self._functions.get(key)
         if made is None:
-            made = self._statement.function(dtypes, types, shapes, indexed)
+            made = self._statement.function(dtypes, types, shapes, indexed, rows)
             if len(self._functions) >= _MOST_FUNCTIONS:
                 del self._functions[next(iter(self._functions))]
             self._functions[key] = made
         return made
+
+
+class _Rows:
+    """A call by rows, which all inputs have in full."""
+
+    def __init__(self, target: Any, spread: Sequence[int], inputs: Sequence[int]) -> None:
+        self.target, self.spread = target, spread
+        self.widened = [k for k in inputs if k in spread]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = [*args, *kwargs.values()]
+        lengths = [length for k in self.spread for length in np.shape(values[k])[-1:]]
+        length = next((each for each in lengths if each != 1), 1)
+        taken = list(args)
+        for k in self.widened:
+            shape = np.shape(args[k])
+            if length != 1 and shape[-1:] == (1,):
+                taken[k] = np.broadcast_to(args[k], (*shape[:-1], length))
+        return self.target(*taken, **kwargs)
 
 
 class _Without:

@@ -3,7 +3,7 @@
 Parameters are the operands of that function, the operation is the slice, and macros behind the preamble give
 elements their names. A raw parameter is an operand all of whose dims are the slice's, so that each slice has
 the whole of it; one that is written to is shared. The index is an operand without memory
-(csrc/kernel/adapt.c).
+(csrc/kernel/adapt.c). With loop_prep or after_loop a slice is a row of elements, and has the loop itself.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from cwrapjit.kernels import ctext
 from cwrapjit.kernels.parameters import Parameter
 from cwrapjit.kernels.scalars import c_type, value_type
 
+_AROUND = {"loop_prep": "in front of", "after_loop": "behind"}
 _FIRST_BYTE = 0xFFFF800000000000  # see adapt.c
 
 
@@ -54,6 +55,37 @@ class Statement:
         self._operands = self._operand_names()
         self._words = ctext.words(texts["operation"], texts["loop_prep"], texts["after_loop"])
         self.needs_index = bool(self._words & {"i", "_ind"})
+        self.has_rows = bool((texts["loop_prep"] + texts["after_loop"]).strip())
+        if self.has_rows:
+            self._check_rows()
+
+    def _check_rows(self) -> None:
+        """Refuse what is of one element in texts that run before and behind many."""
+        around = {what: ctext.words(self._texts[what]) for what in ("loop_prep", "after_loop")}
+        for what, names in around.items():
+            if "i" in names:
+                raise ValueError(
+                    f"{self._who}: {what}: i is an element's, and {what} is {_AROUND[what]} all of them"
+                )
+        shared = {each.name for each in self._params[self._nin :] if each.raw}
+        written = sorted(shared & (around["loop_prep"] | around["after_loop"]))
+        if written and self._options.get("threads") not in (None, 1):
+            raise ValueError(
+                f"{self._who}: loop_prep or after_loop has {written[0]!r}, which all threads share: "
+                "threads must be 1"
+            )
+        if written:
+            self._options = {**self._options, "threads": 1}
+
+    def _check_around(self, rows: Sequence[bool] | None) -> None:
+        for what in _AROUND if rows is not None else ():
+            names = ctext.words(self._texts[what])
+            for each, row in zip(self._params, rows or (), strict=True):
+                if row and each.name in names:
+                    raise TypeError(
+                        f"{self._who}: {what}: {each.name} is an element's, and {what} is {_AROUND[what]} "
+                        "all of them"
+                    )
 
     def _operand_names(self) -> list[str]:
         """Names in the function, which keeps a few for itself."""
@@ -72,7 +104,11 @@ class Statement:
         types: Mapping[str, np.dtype[Any]],
         shapes: Sequence[Shape | None],
         indexed: bool,
+        rows: Sequence[bool] | None = None,
     ) -> Function:
+        """rows: a slice is a row of elements, along the last axis, which these parameters have; None: a slice
+        is one element."""
+        self._check_around(rows)
         every = zip(self._params, self._operands, dtypes, shapes, strict=True)
         raws = []
         for k, (each, operand, dtype, shape) in enumerate(every):
@@ -85,34 +121,43 @@ class Statement:
                     )
                 ndim, dense = (shape.ndim, shape.dense) if shape is not None else (None, False)
                 raws.append(ctext.Raw(each.name, operand, ndim, dense, k >= self._nin, c_type(dtype)))
-        header, early = self._header(dtypes, types, raws)
-        body, prefix = self._body(dtypes, raws, indexed)
+        header, early = self._header(dtypes, types, raws, rows)
+        body, prefix = self._body(dtypes, raws, indexed, rows)
         own = [k for k in range(self._nin, len(self._params)) if not self._params[k].raw]
         shared = [k for k in range(self._nin, len(self._params)) if self._params[k].raw]
         order = [*range(self._nin), *([-1] if indexed else []), *shared, *own]
         key = tuple(np.dtype(np.int8) if k < 0 else dtypes[k] for k in order)
+        # Elements of a row are read and written one after the other.
+        options: dict[str, Any] = {**({} if rows is None else {"inplace": True}), **self._options}
         try:
             return _cwrapjit.function(
                 self._name,
-                signature=self._signature(shapes, indexed, shared, own),
+                signature=self._signature(shapes, indexed, shared, own, rows),
                 header=header,
                 Ccode_slice_eval={key: body},
-                **self._options,
+                **options,
             )
         except CompileError as error:
             self._locate(error, prefix, early)
             raise
 
     def _signature(
-        self, shapes: Sequence[Shape | None], indexed: bool, shared: Sequence[int], own: Sequence[int]
+        self,
+        shapes: Sequence[Shape | None],
+        indexed: bool,
+        shared: Sequence[int],
+        own: Sequence[int],
+        rows: Sequence[bool] | None,
     ) -> str:
         def shown(k: int) -> str:
             name, shape = self._operands[k], shapes[k]
+            if rows is not None and rows[k]:
+                return f"{name}(n)"
             dims = range(shape.ndim) if shape is not None else ()
             return f"{name}({', '.join(f'{name}_{axis}' for axis in dims)})"
 
         inputs = [shown(k) for k in range(self._nin)]
-        inputs += ["i()"] if indexed else []
+        inputs += ["i()" if rows is None else "i(n)"] if indexed else []
         inputs += [f"shared {shown(k)}" for k in shared]
         outputs = ", ".join(shown(k) for k in own)
         if len(own) == 1 and self._returns_tuple and not shared:
@@ -120,7 +165,11 @@ class Statement:
         return f"{', '.join(inputs)} -> {outputs}"
 
     def _header(
-        self, dtypes: Sequence[np.dtype[Any]], types: Mapping[str, np.dtype[Any]], raws: Sequence[ctext.Raw]
+        self,
+        dtypes: Sequence[np.dtype[Any]],
+        types: Mapping[str, np.dtype[Any]],
+        raws: Sequence[ctext.Raw],
+        rows: Sequence[bool] | None,
     ) -> tuple[str, int]:
         """The text in front of the slice, and the lines in front of the preamble."""
         checked = is_checked(self._options)
@@ -128,7 +177,7 @@ class Statement:
         before, behind = ctext.helpers(self._texts["preamble"], used, (*dtypes, *types.values()))
         letters = ctext.letter_types(types)
         names = "".join(
-            f"#define {each.name} {ctext.loaded(f'item__{operand}()', dtype)}\n"
+            f"#define {each.name} {ctext.loaded(_item(operand, k, rows), dtype)}\n"
             for k, (each, operand, dtype) in enumerate(zip(self._params, self._operands, dtypes, strict=True))
             if (not each.raw or any(raw.name == each.name and raw.ndim is None for raw in raws))
             and not self._is_rounded(k, dtype)
@@ -144,35 +193,43 @@ class Statement:
         return k >= self._nin and dtype.char == "e" and not self._params[k].raw
 
     def _body(
-        self, dtypes: Sequence[np.dtype[Any]], raws: Sequence[ctext.Raw], indexed: bool
+        self,
+        dtypes: Sequence[np.dtype[Any]],
+        raws: Sequence[ctext.Raw],
+        indexed: bool,
+        rows: Sequence[bool] | None,
     ) -> tuple[str, int]:
         """The slice, and how many characters stand in front of the operation in its first line."""
         texts = {
             what: ctext.rewrite(self._texts[what], raws, self._who, what)
             for what in ("loop_prep", "operation", "after_loop")
         }
-        prefix = ""
+        loads = stores = ""
         if self.needs_index and indexed:
-            prefix = f"const npy_intp i = (npy_intp)((npy_uintp)data_slice__i - {_FIRST_BYTE:#x}u); (void)i; "
-        stores = ""
+            address = "data_slice__i" if rows is None else "&item__i(cwj_k)"
+            loads = f"const npy_intp i = (npy_intp)((npy_uintp){address} - {_FIRST_BYTE:#x}u); (void)i; "
         for k, (operand, dtype) in enumerate(zip(self._operands, dtypes, strict=True)):
             if self._is_rounded(k, dtype):
-                name, item = self._params[k].name, f"item__{operand}()"
-                prefix += f"{value_type(dtype)} {name} = {ctext.loaded(item, dtype)}; "
+                name, item = self._params[k].name, _item(operand, k, rows)
+                loads += f"{value_type(dtype)} {name} = {ctext.loaded(item, dtype)}; "
                 stores += f"{item} = {ctext.stored(name, dtype)};"
-        prep = texts["loop_prep"]
+        prep, after = texts["loop_prep"], texts["after_loop"]
         if prep.strip():
             if not re.search(r"//|#", prep):
                 prep = prep.replace("\n", " ")
-            prefix += f"{prep}{chr(10) if '//' in prep or '#' in prep else ''}; "
+            prep = f"{prep}{chr(10) if '//' in prep or '#' in prep else ''}; "
         skips = "continue" in ctext.words(self._texts["operation"])
-        wraps = skips or bool(texts["after_loop"].strip())
-        prefix += ("do { " if skips else "{ ") if wraps else ""
+        if rows is not None:
+            prep += "for (npy_intp cwj_k = 0; cwj_k < dims_slice__i[0]; cwj_k++) { "
+            after = f"\n}}\n{after}"
+        elif after.strip():
+            prep, after = f"{prep}{{ ", f"\n}}\n{after}"
+        prefix = f"{prep}{loads}{'do { ' if skips else ''}"
         # On the operation's last line where that can be: compilers find some faults at the next word.
         last = texts["operation"].rpartition("\n")[2]
         end = "\n;" if "//" in last or "#" in last else " ;"
-        end += ("\n} while (0);" if skips else "\n}") if wraps else ""
-        return f"{prefix}{texts['operation']}{end}{stores}{texts['after_loop']}\n;return true;", len(prefix)
+        end += "\n} while (0);" if skips else ""
+        return f"{prefix}{texts['operation']}{end}{stores}{after}\n;return true;", len(prefix)
 
     def _locate(self, error: CompileError, prefix: int, early: int) -> None:
         """Say where in the user's own texts the faults are."""
@@ -192,3 +249,8 @@ class Statement:
                         each.end_offset -= prefix
                 elif each.offset:
                     each.offset = each.end_offset = None
+
+
+def _item(operand: str, k: int, rows: Sequence[bool] | None) -> str:
+    """An element in C."""
+    return f"item__{operand}({'cwj_k' if rows is not None and rows[k] else ''})"
