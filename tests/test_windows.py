@@ -555,6 +555,10 @@ def test_dates_outside_are_dates_of_numpys():
     ]:
         words = f"cval: {cval!r} is no value of {np.dtype(dtype).name}"
         refuses(TypeError, lambda d=dtype, c=cval: first(d, c), "t.f()", words)
+    for cval in np.datetime64("9999"), np.datetime64("-9999-01-01"):  # NumPy's own casts overflow in silence
+        refuses(
+            OverflowError, lambda c=cval: first("M8[ns]", c), f"cval: {cval!r} is no value of datetime64[ns]"
+        )
 
 
 # ---- what is refused ---------------------------------------------------------------------------------------

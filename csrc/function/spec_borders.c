@@ -75,11 +75,28 @@ descr_of(const tj_type *type)
 {
     PyArray_Descr *descr = NULL;
     PyObject *label = PyUnicode_FromString(type->label);
-    if (label != NULL && PyArray_DescrConverter(label, &descr) < 0) {
+    if (label != NULL && !PyArray_DescrConverter(label, &descr)) {
         descr = NULL;
     }
     Py_XDECREF(label);
     return descr;
+}
+
+/* True when a date comes back from the type's unit: 9999 is beyond what nanoseconds hold. */
+static int
+comes_back(PyObject *date, PyArray_Descr *own, void *stored, PyArray_Descr *descr)
+{
+    npy_int64 before = 0, after;
+    PyArray_ScalarAsCtype(date, &before);
+    memcpy(&after, stored, sizeof(after));
+    if (after != before) { /* of another unit, and so neither NaT nor without one */
+        PyObject *converted = PyArray_Scalar(stored, descr, NULL);
+        if (converted == NULL || PyArray_CastScalarToCtype(converted, &after, own) < 0) {
+            after = ~before;
+        }
+        Py_XDECREF(converted);
+    }
+    return after == before;
 }
 
 /* A date or a span of time, in the type's unit where that keeps its value. */
@@ -89,8 +106,10 @@ store_date(PyObject *date, const tj_type *type, void *target)
     cwj_fit fit = CWJ_NO_SUCH_KIND;
     PyArray_Descr *own = PyArray_IsScalar(date, Generic) ? PyArray_DescrFromScalar(date) : NULL;
     PyArray_Descr *wanted = own == NULL ? NULL : descr_of(type);
-    if (wanted != NULL && PyArray_CanCastTypeTo(own, wanted, NPY_SAFE_CASTING)) {
-        fit = PyArray_CastScalarToCtype(date, target, wanted) < 0 ? CWJ_FIT_ERROR : CWJ_FITS;
+    if (wanted != NULL && PyTypeNum_ISDATETIME(own->type_num) &&
+        PyArray_CanCastTypeTo(own, wanted, NPY_SAFE_CASTING) &&
+        PyArray_CastScalarToCtype(date, target, wanted) >= 0) {
+        fit = comes_back(date, own, target, wanted) ? CWJ_FITS : CWJ_NO_SUCH_VALUE;
     }
     Py_XDECREF(own);
     Py_XDECREF(wanted);
