@@ -195,6 +195,18 @@ def test_letters_are_types_in_every_text() -> None:
 
 
 @pytest.mark.row("K01")
+@pytest.mark.parametrize("tier", ["off", "eager"])
+def test_a_number_is_less_and_more_than_what_is_none(tier: str) -> None:
+    kernel = ElementwiseKernel("T x, T y", "T a, T b", "a = min(x, y); b = max(x, y)", "both", optimize=tier)
+    for sort in ("f4", "f8", "g"):
+        x = np.array([np.nan, 1, np.nan, -np.inf, np.inf], sort)
+        y = np.array([1, np.nan, np.nan, np.nan, 2], sort)
+        least, most = kernel(x, y)
+        assert np.array_equal(least, np.fmin(x, y), equal_nan=True)
+        assert np.array_equal(most, np.fmax(x, y), equal_nan=True)
+
+
+@pytest.mark.row("K01")
 @pytest.mark.parametrize("sort", ["f4", "f8", *INTEGERS])
 def test_min_max_abs_by_type(sort: str) -> None:
     kernel = ElementwiseKernel(

@@ -14,6 +14,7 @@ from helpers import compiler, refuses, wrap, wrap_signature
 from leaks import keeps_nothing
 
 import cwrapjit
+from cwrapjit import _explain
 
 SUM = """double sum = 0;
 for (int i = 0; i < dims_slice__x[0]; i++)
@@ -121,6 +122,96 @@ def test_loops_of_the_header_have_its_lines() -> None:
     lines = [(loop["file"], loop["text"].strip()) for loop in found.loops if loop["line"] is not None]
     assert any(file == "<cwrapjit t header>" for file, _ in lines)
     assert all(text in header for file, text in lines if file == "<cwrapjit t header>")
+
+
+GCC = """\
+FILE:2:5: missed: couldn't vectorize loop
+FILE:3:9: missed: not vectorized: unsupported use in stmt.
+FILE:2:5: missed: couldn't vectorize loop
+FILE:3:9: missed: not vectorized: unsupported use in stmt.
+FILE:2:5: missed: couldn't vectorize loop
+FILE:2:5: missed: not vectorized: no grouped stores.
+FILE:4:5: missed: couldn't vectorize loop
+FILE:5:9: missed: statement clobbers memory: y_3 = expf (x_2);
+FILE:6:5: missed: couldn't vectorize loop
+FILE:6:9: missed: not vectorized: too narrow.
+FILE:6:5: optimized: loop vectorized using 32 byte vectors
+FILE:6:5: optimized: loop vectorized using 16 byte vectors
+<cwrapjit f generated>:9:1: optimized: loop vectorized using 16 byte vectors
+cwrapjit size cwj_contiguous0_1__f 320
+cwrapjit calls expf /lib/x86_64-linux-gnu/libm.so.6
+cwrapjit calls own /somewhere/_cwrapjit.cpython-311.so
+"""
+CLANG = """\
+--- !Analysis
+Pass:            loop-vectorize
+DebugLoc:        { File: 'FILE', Line: 3, Column: 9 }
+Args:
+  - String:          'loop not vectorized: '
+  - String:          'it''s not known; allow this with'
+...
+--- !Missed
+Pass:            loop-vectorize
+DebugLoc:        { File: 'FILE', Line: 2, Column: 5 }
+Args:
+  - String:          loop not vectorized
+...
+--- !Passed
+Pass:            loop-vectorize
+DebugLoc:        { File: FILE, Line: 6, Column: 5 }
+Args:
+  - String:          'vectorized loop (vectorization width: '
+  - VectorizationFactor: '4'
+  - String:          ')'
+...
+"""
+
+
+def told(text: str) -> Any:
+    lines = "\n".join(f"line {k}" for k in range(1, 8))
+    explanation = _explain.build("f", "cc", [("float64", text.replace("FILE", "<f>"), (("<f>", lines),))])
+    return explanation, explanation.functions[0]
+
+
+@pytest.mark.row("K20")
+def test_what_gcc_says() -> None:
+    explanation, function = told(GCC)
+    slices, unknown, call, vectorized = function["loops"]
+    assert (slices["line"], slices["bytes"], slices["text"]) == (None, 16, "")
+    assert (unknown["line"], unknown["text"], unknown["vectorized"]) == (2, "line 2", False)
+    assert unknown["reasons"] == [
+        {"line": 3, "text": "unsupported use in stmt"},
+        {"line": 2, "text": "no grouped stores"},
+    ]
+    assert call["reasons"] == [{"line": 5, "text": "expf() is called"}]
+    assert (vectorized["vectorized"], vectorized["bytes"], vectorized["reasons"]) == (True, 32, [])
+    assert {loop["variant"] for loop in function["loops"]} == {function["variant"]} == {"contiguous"}
+    assert (function["size"], function["calls"]) == (320, [("expf", "libm"), ("own", "cwrapjit")])
+    assert repr(explanation) == "<cwrapjit explanation of f: 2 of 4 loops vectorized>"
+    assert str(explanation).splitlines() == [
+        "f, by cc",
+        "float64: variant 'contiguous', 320 bytes of code",
+        "  the loop over slices",
+        "      vectorized, 16 bytes at a time",
+        "  line 2: line 2",
+        "      not vectorized",
+        "      line 3: unsupported use in stmt",
+        "      no grouped stores",
+        "  line 4: line 4",
+        "      not vectorized",
+        "      line 5: expf() is called",
+        "  line 6: line 6",
+        "      vectorized, 32 bytes at a time",
+        "  calls expf (libm), own (cwrapjit)",
+    ]
+
+
+@pytest.mark.row("K20")
+def test_what_clang_says() -> None:
+    _, function = told(CLANG)
+    missed, vectorized = function["loops"]
+    assert (missed["line"], missed["reasons"]) == (2, [{"line": 3, "text": "it's not known"}])
+    assert (vectorized["vectorized"], vectorized["bytes"], vectorized["lanes"]) == (True, None, 4)
 
 
 def test_it_changes_nothing() -> None:

@@ -372,6 +372,19 @@ def test_threads_ask_for_functions_at_the_same_time() -> None:
 
 
 @pytest.mark.row("K14")
+@pytest.mark.parametrize("state", ["", "double total;"])
+def test_functions_keep_the_code_that_they_call(state: str) -> None:
+    lib = library(state + "double twice(double x) { return 2 * x; }")
+    f, code = lib.twice, weakref.ref(lib._core.lifetime)
+    del lib
+    gc.collect()
+    assert code() is not None and f([1.0, 2.0]).tolist() == [2, 4]
+    del f
+    gc.collect()
+    assert code() is None
+
+
+@pytest.mark.row("K14")
 @settings(max_examples=100, deadline=None)
 @given(st.text("(){}[];,*=#\"'/\\ \nOUTdoubleintx f.static 1", max_size=50))
 def test_any_text_is_taken_or_refused(text: str) -> None:

@@ -67,6 +67,20 @@ def test_fields_are_where_numpy_has_them(dtype, hot):
 
 
 @pytest.mark.row("K10")
+def test_structs_are_packed_where_numpy_aligns_nothing() -> None:
+    """The same offsets: an array of the first may begin anywhere."""
+    names = {"names": ["k", "x"], "formats": ["i4", "f8"], "offsets": [0, 8], "itemsize": 16}
+    anywhere, aligned = np.dtype(names), np.dtype(names, align=True)
+    assert (anywhere.alignment, aligned.alignment) == (1, 8)
+    assert "struct __attribute__((packed))" in move(anywhere).source
+    assert "packed" not in move(aligned).source
+    p = np.zeros(16 * 100 + 1, "u1")[1:].view(anywhere)
+    p[:] = particles(anywhere, 100)
+    for tier in ("off", "eager"):
+        assert same(move(anywhere, optimize=tier)(p, 1.0)[1], moved(p, 1.0)[1])
+
+
+@pytest.mark.row("K10")
 def test_unaligned_packed_fields_in_both_tiers():
     f = move(PACKED)
     raw = np.zeros(12 * 1000 + 1, "u1")
