@@ -23,6 +23,7 @@ from leaks import keeps_nothing
 import cwrapjit
 from cwrapjit import CompileError, ElementwiseKernel
 from cwrapjit._cwrapjit import Adapted
+from cwrapjit.kernels import elementwise
 
 INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
 NUMBERS = ["?", *INTEGERS, "f4", "f8"]
@@ -192,6 +193,15 @@ def test_letters_are_types_in_every_text() -> None:
     assert kernel(np.arange(3.0), np.arange(3)).tolist() == [0, 3, 6]
     assert kernel(np.arange(3), np.arange(3, dtype="u1")).dtype == np.int64
     assert ElementwiseKernel("f x, d y", "f z", "z = x + y")(np.arange(2), np.ones(2)).dtype == int, "letters"
+
+
+@pytest.mark.row("K05")
+def test_the_oldest_of_too_many_functions_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elementwise, "_MOST_FUNCTIONS", 2)
+    kernel = ElementwiseKernel("T x", "T y", "y = x + 1", "one", optimize="off")
+    for sort in ("f4", "f8", "i4", "i8", "f4"):
+        assert kernel(np.ones(2, sort)).tolist() == [2, 2]
+        assert len(kernel.functions) <= 2
 
 
 @pytest.mark.row("K01")

@@ -372,6 +372,20 @@ def test_threads_ask_for_functions_at_the_same_time() -> None:
 
 
 @pytest.mark.row("K14")
+def test_parameters_whose_names_are_taken() -> None:
+    lib = library("double f(double output, double out, double cookie) { return output + 10 * out + cookie; }")
+    assert lib.f(1.0, 2.0, 3.0) == 24 == lib.f(output_=1.0, out_=2.0, cookie_=3.0)
+
+
+@pytest.mark.row("K15")
+def test_columns_behind_a_dim_that_comes_later() -> None:
+    text = "\nvoid g(OUT double y[n], int n) { y[0] = nowhere; }"
+    with pytest.raises(cwrapjit.CompileError, match="nowhere") as caught:
+        library(text)
+    assert (caught.value.lineno, caught.value.offset) == (2, text.index("nowhere"))
+
+
+@pytest.mark.row("K14")
 @pytest.mark.parametrize("state", ["", "double total;"])
 def test_functions_keep_the_code_that_they_call(state: str) -> None:
     lib = library(state + "double twice(double x) { return 2 * x; }")

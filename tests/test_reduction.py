@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import cwrapjit
 from cwrapjit import ReductionKernel
+from cwrapjit.kernels import reduction
 
 pytestmark = pytest.mark.row("K04")
 
@@ -460,6 +461,14 @@ def test_lines_of_c_alone_are_lines() -> None:
     with pytest.raises(cwrapjit.CompileError) as caught:
         ReductionKernel(map_expr="x", **given | {"preamble": '#line 100 "own.h"\nint i = nowhere;'})
     assert (caught.value.filename, caught.value.lineno) == ("own.h", 100)
+
+
+def test_plans_of_many_shapes_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduction, "_MOST_PLANS", 8)
+    f = summing(optimize="off")
+    for n in (*range(1, 30), 1, 2):
+        assert f(np.ones(n)) == f(np.ones((n, 1)), axis=0) == n
+        assert 0 < len(f._plans) <= 8
 
 
 def test_kernels_are_pickled_as_their_texts() -> None:

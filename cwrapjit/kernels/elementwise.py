@@ -311,7 +311,7 @@ class ElementwiseKernel(Dispatch):
         if made is None:
             made = self._statement.function(dtypes, types, shapes, indexed, rows)
             if len(self._functions) >= _MOST_FUNCTIONS:
-                del self._functions[next(iter(self._functions))]
+                self._functions.pop(next(iter(self._functions)), None)
             self._functions[key] = made
         return made
 
