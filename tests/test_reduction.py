@@ -510,6 +510,24 @@ def test_the_same_bits(shape: tuple[int, ...], eager: ReductionKernel) -> None:
 
 
 @pytest.mark.row("K18")
+@pytest.mark.parametrize("optimize", ["off", "eager"])
+def test_many_outputs_side_by_side_have_the_same_bits(optimize: str) -> None:
+    """Lanes are folded as they come there; rows of parts of leaves, of one leaf, and of several."""
+    kernel = summing(optimize=optimize)
+    for n, m in itertools.product((15, 16, 17, 31, 127, 128, 129, 250, 300, 1000), (64, 65, 513, 1040)):
+        x = np.random.default_rng(n).normal(size=(n, m))
+        wanted = TOTAL(np.ascontiguousarray(x.T), axis=1)  # each output alone
+        gaps = np.zeros((n, m + 3))
+        gaps[:, :m] = x
+        for each in (x, gaps[:, :m], np.repeat(x, 2, axis=1)[:, ::2]):
+            assert same(kernel(each, axis=0), wanted)
+    x = np.random.default_rng(9).normal(size=(30, 17, 70))  # rows of two axes
+    wanted = TOTAL(np.ascontiguousarray(x.transpose(2, 0, 1)), axis=(1, 2))
+    assert same(kernel(x, axis=(0, 1)), wanted)
+    assert same(kernel(x.transpose(1, 0, 2).copy().transpose(1, 0, 2), axis=(0, 1)), wanted)
+
+
+@pytest.mark.row("K18")
 def test_as_accurate_as_numpy() -> None:
     """Errors against the exact sum, over many sums of numbers that cancel."""
     rng = np.random.default_rng(8)

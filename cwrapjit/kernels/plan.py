@@ -17,7 +17,8 @@ import numpy as np
 from cwrapjit.kernels import tree
 
 _SHORT_ROW = 256
-_BLOCK = 64  # outputs side by side in one slice, so that there are slices to be shared
+_SHARES = 8  # slices that a call should have at least, so that threads can share it
+_LINE = 8  # items, outputs side by side are cut into multiples of
 _LONG = 8  # items in one line within a row of several axes, which are then read one after the other
 
 
@@ -271,8 +272,21 @@ class _Stage:
             return "any"
         length = prod(self.shape[axis] for axis in run)
         dense = all(step == length * size for step, size in zip(self.row_steps, self.sizes, strict=True))
-        flat = dense and len(row) == 1 and length <= tree.width(self.width, "flat")
-        return "flat" if flat else "rows"
+        if length > tree.width(self.width, "rows"):
+            return "wide"
+        return "flat" if dense and len(row) == 1 else "rows"
+
+    def _split(self, form: str, length: int, slices: Sequence[int]) -> list[int]:
+        """Outputs side by side, in blocks of what a function works on at once if a length of about that
+        divides the whole. Blocks are smaller where there were not enough slices else."""
+        most = tree.width(self.width, form)
+        wanted = min(most, max(most // 8, length * prod(slices) // _SHARES))
+        if length > wanted:
+            for step in (_LINE, 1):  # lines of memory are read once where no block begins within one
+                for block in range(wanted // step * step, wanted // 4, -step):
+                    if length % block == 0:
+                        return [length // block, block]
+        return [length]
 
     def views(
         self, box: tuple[int, int, int, int], row: list[int], run: list[int], form: str, of_bytes: bool
@@ -285,7 +299,7 @@ class _Stage:
         slices = [axis for axis in (*outer, *self.kept) if axis not in run]
         lengths = [self.shape[axis] for axis in slices]
         length = prod(self.shape[axis] for axis in run)
-        side = [] if form == "one" else [length] if form == "flat" else _split(length)  # flat: without gaps
+        side = [] if form == "one" else [length] if form == "flat" else self._split(form, length, lengths)
         trail = [ndim] if of_bytes else []  # an axis of bytes, behind
         sizes = [self.width] if trail else []
         cut = None
@@ -320,15 +334,6 @@ class _Stage:
             return reading, table, table
         shape.append(self.width)
         return reading, _View(wide + 1, pick, [*order, wide], shape, range(len(shape))), table
-
-
-def _split(length: int) -> list[int]:
-    """Outputs side by side, in blocks if a length for them divides the whole."""
-    if length > _BLOCK:
-        for block in range(_BLOCK, _BLOCK // 4, -1):
-            if length % block == 0:
-                return [length // block, block]
-    return [length]
 
 
 def _c_strides(shape: Sequence[int], size: int) -> list[int]:

@@ -7,8 +7,8 @@ that operations join results of about the same number of items. All forms below 
 output, in no other order: results have the same bits whatever the layout, the tier and the number of threads.
 
 "one" makes one output from the items of an axis, the others several that lie side by side: "flat" where
-memory has no gaps, "rows" where that holds for each row of items, "any" whatever the strides. Where several
-axes make one row, a table has the place of each item ("tabled").
+memory has no gaps, "rows" where that holds for each row of items, "wide" where such rows are long, "any"
+whatever the strides. Where several axes make one row, a table has the place of each item ("tabled").
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 LANES, LEAF, LEVELS = 16, 128, 8
 ROW = LEAF << (LEVELS - 1)  # what one call of a function takes at the most
-_BYTES = {"flat": 512, "rows": 512, "any": 2048}  # of accumulators side by side
+_BYTES = {"flat": 512, "rows": 512, "wide": 4096, "any": 2048}  # of accumulators side by side
+_PENDING = 5  # lanes that are kept until they are folded, where they are made in the order of the folds
 MOST_BYTES = 1024  # of an accumulator
 
 
@@ -60,7 +61,7 @@ def _item(operand: Input, form: str, axes: int, row: str, column: str) -> str:
     start = f"data_slice__{name}"
     if axes > 1:
         start = f"((const char *){start} + item__cwr_at_{name}({column if form == 'one' else row}))"
-    elif form == "rows":
+    elif form in ("rows", "wide"):
         start = f"((const char *){start} + ({row}) * strides_slice__{name}[0])"
     if form == "any":
         start, column = f"({start} + ({column}) * strides_slice__{name}[{axes}])", "0"
@@ -75,6 +76,7 @@ class Body:
     def __init__(self, form: str, size: int, inputs: Iterable[Input], extra: str, axes: int = 1) -> None:
         self._form, self._inputs, self._extra, self._axes = form, tuple(inputs), extra, axes
         self._width = width(size, form)
+        self._blocks = form in ("rows", "wide", "any")  # of as many outputs as the width
 
     def _mapped(self, row: str, column: str, number: str) -> str:
         """The mapped value of an item."""
@@ -85,7 +87,7 @@ class Body:
 
     def _value(self, row: str, column: str = "cwr_t") -> str:
         """A mapped value of the leaf that is under way: item number row in it, and column items on."""
-        if self._form in ("flat", "one"):
+        if not self._blocks:
             number = f"cwr_base + {row} + {column} / cwr_m"
             return self._mapped("", f"(cwr_base + {row}) * cwr_m + {column}", number)
         row = f"cwr_base + {row} + cwr_j"
@@ -93,7 +95,7 @@ class Body:
 
     def _over(self, rows: str, statement: str) -> Iterator[str]:
         """Loops over all items of so many rows, that is, of so many lanes."""
-        if self._form in ("rows", "any"):
+        if self._blocks:
             yield f"for (npy_intp cwr_j = 0; cwr_j < {rows}; cwr_j++)"
             yield "    for (npy_intp cwr_t = 0; cwr_t < cwr_m; cwr_t++)"
             statement = statement.replace("cwr_v[cwr_t]", "cwr_v[cwr_j * cwr_m + cwr_t]")
@@ -104,7 +106,7 @@ class Body:
 
     def _chain(self) -> Iterator[str]:
         """Less than 16 items, one after the other."""
-        if self._form in ("rows", "any"):
+        if self._blocks:
             first = self._mapped("cwr_base", "cwr_k + cwr_t", "cwr_base")
             more = self._mapped("cwr_base + cwr_i", "cwr_k + cwr_t", "cwr_base + cwr_i")
         else:
@@ -117,30 +119,64 @@ class Body:
         yield "    cwr_v[cwr_t] = cwr_s;"
         yield "}"
 
-    def _whole_leaf(self) -> Iterator[str]:
-        groups = LEAF // LANES
-        yield from self._over(str(LANES), "{")
-        yield f"    cwr_acc cwr_s = {self._value('0')};"
-        for group in range(1, groups):
-            yield f"    cwr_s = cwr_reduce(cwr_s, {self._value(str(group * LANES))});"
-        target = "cwr_j * cwr_m + cwr_t" if self._form in ("rows", "any") else "cwr_t"
-        yield f"    cwr_v[{target}] = cwr_s;"
-        yield "}"
+    def _sum(self, name: str, first: int) -> Iterator[str]:
+        """The items of a lane of a whole leaf."""
+        yield f"cwr_acc {name} = {self._value(str(first))};"
+        for row in range(first + LANES, LEAF, LANES):
+            yield f"{name} = cwr_reduce({name}, {self._value(str(row))});"
 
-    def _part_of_a_leaf(self) -> Iterator[str]:
+    def _leaf_at_once(self) -> Iterator[str]:
+        """All lanes, then the folds."""
+        yield f"if (cwr_r == {LEAF}) {{"
+        yield from self._over(str(LANES), "{")
+        yield from ("    " + line for line in self._sum("cwr_s", 0))
+        yield f"    cwr_v[{'cwr_j * cwr_m + cwr_t' if self._blocks else 'cwr_t'}] = cwr_s;"
+        yield "}"
+        yield "} else {"
         yield "npy_intp cwr_g = 0;"
         yield from self._over(str(LANES), f"cwr_v[cwr_t] = {self._value('0')};")
         more = f"cwr_v[cwr_t] = cwr_reduce(cwr_v[cwr_t], {self._value('cwr_g')});"
         yield f"for (cwr_g = {LANES}; cwr_g + {LANES} <= cwr_r; cwr_g += {LANES})"
         yield from ("    " + line for line in self._over(str(LANES), more))
         yield from self._over("cwr_r - cwr_g", more)
-
-    def _fold(self) -> Iterator[str]:
+        yield "}"
         half = LANES // 2
         while half:
             yield f"for (npy_intp cwr_t = 0; cwr_t < {half} * cwr_m; cwr_t++)"
             yield f"    cwr_v[cwr_t] = cwr_reduce(cwr_v[cwr_t], cwr_v[cwr_t + {half} * cwr_m]);"
             half //= 2
+
+    def _leaf_by_lanes(self) -> Iterator[str]:
+        """Two lanes that are folded at a time, in the order of the folds: as few are kept, there can be many
+        outputs, and memory is read in long runs."""
+        half = LANES // 2
+        over = "for (npy_intp cwr_t = 0; cwr_t < cwr_m; cwr_t++)"
+        yield "cwr_acc *cwr_to = cwr_v;"
+        yield f"for (npy_intp cwr_q = 0; cwr_q < {half}; cwr_q++, cwr_to += cwr_m) {{"
+        yield "const npy_intp cwr_j = (cwr_q & 1) * 4 + (cwr_q & 2) + cwr_q / 4; /* its bits, backwards */"
+        yield f"if (cwr_r == {LEAF}) {{"
+        yield f"    {over} {{"
+        yield from ("        " + line for line in (*self._sum("cwr_s", 0), *self._sum("cwr_u", half)))
+        yield "        cwr_to[cwr_t] = cwr_reduce(cwr_s, cwr_u);"
+        yield "    }"
+        yield "} else {"
+        yield f"    for (npy_intp cwr_h = 0; cwr_h < {LANES}; cwr_h += {half}) {{"
+        yield "        cwr_acc *const cwr_lane = cwr_h ? cwr_to + cwr_m : cwr_to;"
+        yield f"        {over}"
+        yield f"            cwr_lane[cwr_t] = {self._value('cwr_h')};"
+        yield f"        for (npy_intp cwr_g = cwr_h + {LANES}; cwr_g + cwr_j < cwr_r; cwr_g += {LANES})"
+        yield f"            {over}"
+        yield f"                cwr_lane[cwr_t] = cwr_reduce(cwr_lane[cwr_t], {self._value('cwr_g')});"
+        yield "    }"
+        yield f"    {over}"
+        yield "        cwr_to[cwr_t] = cwr_reduce(cwr_to[cwr_t], cwr_to[cwr_m + cwr_t]);"
+        yield "}"
+        yield "for (npy_intp cwr_c = cwr_q; cwr_c & 1; cwr_c >>= 1) {"
+        yield "    cwr_to -= cwr_m;"
+        yield f"    {over}"
+        yield "        cwr_to[cwr_t] = cwr_reduce(cwr_to[cwr_t], cwr_to[cwr_m + cwr_t]);"
+        yield "}"
+        yield "}"
 
     def _leaves(self) -> Iterator[str]:
         """All leaves of a row that has more than one lane."""
@@ -149,8 +185,7 @@ class Body:
         yield f"for (npy_intp cwr_base = 0; cwr_base < cwr_n; cwr_base += {LEAF}, cwr_leaf++) {{"
         inner = [f"npy_intp cwr_r = cwr_n - cwr_base < {LEAF} ? cwr_n - cwr_base : {LEAF};"]
         inner += [f"if (cwr_r < {LANES}) {{", *self._chain(), "} else {"]
-        inner += [f"if (cwr_r == {LEAF}) {{", *self._whole_leaf(), "} else {", *self._part_of_a_leaf(), "}"]
-        inner += [*self._fold(), "}"]
+        inner += [*(self._leaf_by_lanes() if self._form == "wide" else self._leaf_at_once()), "}"]
         inner += [
             "for (npy_intp cwr_c = cwr_leaf; cwr_c & 1; cwr_c >>= 1) {",
             "cwr_top--;",
@@ -177,8 +212,7 @@ class Body:
         """The slice; main is an input that has all dims, end takes cwr_v[cwr_t] as output number {column}."""
         rows = f"cwr_at_{main}" if self._axes > 1 else main
         yield f"const npy_intp cwr_n = dims_slice__{rows}[0];"
-        yield f"cwr_acc cwr_v[{LANES * self._width}];"
-        blocks = self._form not in ("one", "flat")
+        yield f"cwr_acc cwr_v[{(_PENDING if self._form == 'wide' else LANES) * self._width}];"
         if self._form == "one":
             yield "enum { cwr_m = 1 };"
         elif self._form == "flat":
@@ -195,6 +229,6 @@ class Body:
         yield from ("    " + line for line in self._leaves())
         yield "}"
         yield "for (npy_intp cwr_t = 0; cwr_t < cwr_m; cwr_t++)"
-        yield "    " + end.format(column="cwr_k + cwr_t" if blocks else "cwr_t")
-        yield "}" if blocks else ""
+        yield "    " + end.format(column="cwr_k + cwr_t" if self._blocks else "cwr_t")
+        yield "}" if self._blocks else ""
         yield "return true;"
