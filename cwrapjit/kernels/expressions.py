@@ -247,11 +247,6 @@ class Family:
         if self.size > tree.MOST_BYTES or self.size < 1:
             raise ValueError(f"{texts.who}: reduce_type has {self.size} bytes; wanted 1 to {tree.MOST_BYTES}")
 
-        size = self.size
-        self.unit = np.dtype(
-            f"u{size}" if size in (1, 2, 4, 8) else f"V{size}"
-        )  # of partial results, to NumPy
-
     def _definer(self) -> Callable[..., Function]:
         """What defines functions that share the header. Sources are compiled once, by a module."""
         texts = self.texts

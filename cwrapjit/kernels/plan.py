@@ -144,13 +144,14 @@ class _Layout:
         steps = _c_strides(self._lengths, size)
         return steps if self._back is None else [steps[k] for k in self._back]
 
-    def numbered(self, dtype: Any, out_shape: tuple[int, ...]) -> np.ndarray:
-        """A new array as the next level sees it."""
-        return self.new(dtype).reshape(-1, *out_shape)
-
     def new(self, dtype: Any) -> np.ndarray:
         array = np.empty(self._lengths, dtype)
         return array if self._back is None else array.transpose(self._back)
+
+    def new_bytes(self, size: int) -> np.ndarray:
+        """Items of that many bytes, along an axis behind the others."""
+        array = np.empty((*self._lengths, size), np.uint8)
+        return array if self._back is None else array.transpose(*self._back, len(self._back))
 
 
 class _Stage:
@@ -418,7 +419,7 @@ class _Level:
 def _level(
     family: Any, task: Task, stage: _Stage, results: Sequence[Sequence[int]], scalars: tuple[bool, ...] | None
 ) -> _Level:
-    """scalars: as of _Family.function()."""
+    """scalars: as of Family.function()."""
     texts, partial = family.texts, stage.parts > 1
     steps: list[_Step] = []
     for box in stage.boxes():
@@ -453,11 +454,16 @@ def _levels(family: Any, task: Task, out_strides: Sequence[Sequence[int]]) -> li
         del steps[len(stage.outer)]  # from piece to piece
         results = [_at([*stage.outer, *stage.kept], steps, len(stage.shape))]
         levels.append(_level(family, task, stage, results, scalars))
-        made = stage.part_layout.numbered(family.unit, task.out_shape)
+        made = _numbered(stage.part_layout.new_bytes(family.size), task.out_shape)
         scalars = None
-        stage = _Stage(made.shape, [made.strides], [family.size], [0], family.size, False)
+        stage = _Stage(made.shape[:-1], [made.strides[:-1]], [family.size], [0], family.size, False)
     results = [_at(stage.kept, each, len(stage.shape)) for each in out_strides]
     return [*levels, _level(family, task, stage, results, scalars)]
+
+
+def _numbered(partial: np.ndarray, out_shape: tuple[int, ...]) -> np.ndarray:
+    """Partial results, as bytes, as the next level sees them."""
+    return partial.reshape(-1, *out_shape, partial.shape[-1])
 
 
 def _at(axes: Sequence[int], values: Sequence[int], ndim: int) -> list[int]:
@@ -506,17 +512,22 @@ def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., A
         fill = _filling_over_nothing(family, task)
     else:
         strides = [each.reshape(out_shape).strides for each in outs]
-        levels = _levels(family, task, strides or [layout.strides(dtype.itemsize) for dtype in dtypes])
-        last = levels[-1].steps[0]
-        if len(levels) == 1 and last.has_whole_outputs and (result_shape == out_shape or not outs):
-            if outs:
-                return last.into
+        *before, level = _levels(
+            family, task, strides or [layout.strides(dtype.itemsize) for dtype in dtypes]
+        )
+        last = level.steps[0]
+        if last.has_whole_outputs and outs and not before and result_shape == out_shape:
+            return last.into
+        if last.has_whole_outputs and not outs and (not before or len(out_shape) < 2):  # as layout says
+            new = last.new if not before else _after(before, last.new, family, out_shape)
             if result_shape == out_shape:
-                return last.new
+                return new
             if len(dtypes) == 1:
-                new = last.new
                 return lambda *arrays: new(*arrays).reshape(result_shape)
-        fill = last.fill if len(levels) == 1 else _filling_by_levels(family, levels, out_shape)
+        fill = last.fill
+        if before:
+            rest = _after(before, lambda *arrays: arrays, family, out_shape)
+            fill = lambda inputs, outputs: last.fill(rest(*inputs), outputs)  # noqa: E731
 
     def run(*arrays: np.ndarray) -> Any:
         """New outputs."""
@@ -537,17 +548,21 @@ def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., A
 _Filling = Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], None]  # of outputs, from inputs
 
 
-def _filling_by_levels(family: Any, levels: Sequence[_Level], out_shape: tuple[int, ...]) -> _Filling:
-    def fill(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        raws = [inputs[k] for k in family.texts.raws]
-        for level in levels[:-1]:
-            partial = level.layout.new(family.unit)
-            for step in level.steps:
-                step.fill(inputs, [partial[..., None].view(np.uint8)])
-            inputs = [partial.reshape(-1, *out_shape)[..., None].view(np.uint8), *raws]
-        levels[-1].steps[0].fill(inputs, outputs)
+def _after(
+    levels: Sequence[_Level], last: Callable[..., Any], family: Any, out_shape: tuple[int, ...]
+) -> Callable[..., Any]:
+    """What gets the partial results of these levels, and raw inputs."""
 
-    return fill
+    def run(*inputs: np.ndarray) -> Any:
+        raws = [inputs[k] for k in family.texts.raws]
+        for level in levels:
+            partial = level.layout.new_bytes(family.size)
+            for step in level.steps:
+                step.fill(inputs, (partial,))
+            inputs = (_numbered(partial, out_shape), *raws)
+        return last(*inputs)
+
+    return run
 
 
 def _filling_over_nothing(family: Any, task: Task) -> _Filling:
