@@ -12,24 +12,18 @@ The slope is Horn's, from the eight neighbours of a cell. The same is computed b
 if the two differ. The picture goes to examples/output/hillshade.png.
 """
 
-import statistics
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")  # before pyplot: no display is needed
-
+import _pictures as pictures
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.cbook import get_sample_data
+from _pictures import Terrain, milliseconds
 
 import cwrapjit
 
-METRES_PER_DEGREE = 111_200  # of latitude
 TOLERANCE = 1e-12
 AZIMUTHS = (315, 360, 225, 270)  # degrees clockwise from north; the first one is the large map's
 ALTITUDE = 40  # degrees above the horizon
@@ -53,28 +47,10 @@ RELIEF_C = r"""
 """
 
 
-class Terrain(NamedTuple):
-    z: np.ndarray  # metres, int16; row 0 is the northern one
-    width: np.ndarray  # metres per cell, one for each row
-    height: float  # metres per cell
-
-    @property
-    def extent_km(self) -> tuple[float, float, float, float]:
-        """West, east, south and north end of the map of all cells that have eight neighbours."""
-        rows, columns = self.z.shape
-        return (0, (columns - 2) * self.width.mean() / 1000, 0, (rows - 2) * self.height / 1000)
-
-
-def load_terrain() -> Terrain:
-    with get_sample_data("jacksboro_fault_dem.npz") as dem:
-        z = dem["elevation"]
-        latitudes = np.linspace(dem["ymin"], dem["ymax"], len(z) + 1)  # edges; ymin is the northern one
-        centres = (latitudes[:-1] + latitudes[1:]) / 2
-        return Terrain(
-            z=z,
-            width=METRES_PER_DEGREE * float(dem["dx"]) * np.cos(np.radians(centres)),
-            height=METRES_PER_DEGREE * float(dem["dy"]),
-        )
+def extent_km(terrain: Terrain) -> tuple[float, float, float, float]:
+    """West, east, south and north end of the map of all cells that have eight neighbours."""
+    rows, columns = terrain.z.shape
+    return (0, (columns - 2) * terrain.width.mean() / 1000, 0, (rows - 2) * terrain.height / 1000)
 
 
 def directions_to_sun(azimuths: tuple[int, ...], altitude: float) -> np.ndarray:
@@ -111,16 +87,6 @@ def relief_by_numpy(terrain: Terrain, suns: np.ndarray) -> tuple[np.ndarray, np.
     return np.maximum(light, 0), np.degrees(np.arctan(np.sqrt(steepness)))
 
 
-def milliseconds(action: Callable[[], Any], repeats: int = 9) -> float:
-    """The median over some runs."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return 1000 * statistics.median(times)
-
-
 def draw(terrain: Terrain, hillshades: np.ndarray, slope: np.ndarray, path: Path) -> None:
     figure = plt.figure(figsize=(13, 11), dpi=110, layout="constrained")
     maps, suns = figure.subfigures(2, 1, height_ratios=[1.62, 1])
@@ -131,7 +97,7 @@ def draw(terrain: Terrain, hillshades: np.ndarray, slope: np.ndarray, path: Path
     )
 
     left, right = maps.subplots(1, 2, sharey=True)
-    shared = {"extent": terrain.extent_km, "interpolation": "nearest"}
+    shared = {"extent": extent_km(terrain), "interpolation": "nearest"}
     image = left.imshow(hillshades[0], cmap="gray", vmin=0, vmax=1, **shared)
     left.set_title(f"Hillshade, sun at azimuth {AZIMUTHS[0]}°, {ALTITUDE}° high")
     left.set_ylabel("km from the southern edge")
@@ -150,9 +116,7 @@ def draw(terrain: Terrain, hillshades: np.ndarray, slope: np.ndarray, path: Path
         pane.set_xlabel("km")
     panes[0].set_ylabel("km")
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
-    plt.close(figure)
+    pictures.save(figure, path)
 
 
 def main() -> int:
@@ -163,7 +127,7 @@ def main() -> int:
     relief = define_relief(fastmath=True)  # an arctangent for eight cells at a time
     plain = define_relief(optimize="off")
 
-    terrain = load_terrain()
+    terrain = pictures.load_terrain()
     suns = directions_to_sun(AZIMUTHS, ALTITUDE)
     windows = np.lib.stride_tricks.sliding_window_view(terrain.z, (3, 3))
     width = terrain.width[1:-1, np.newaxis]

@@ -10,20 +10,13 @@ Each is compared with NumPy, and the program fails if the two differ. The photog
 data that matplotlib ships. What comes out is drawn to examples/output/kernels.png.
 """
 
-import statistics
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")  # before pyplot: no display is needed
-
-import matplotlib.pyplot as plt
+import _pictures as pictures
 import numpy as np
-from matplotlib.cbook import get_sample_data
 
 import cwrapjit
 
@@ -117,54 +110,18 @@ def blur_by_numpy(x: np.ndarray, radius: int) -> np.ndarray:
     return np.asarray((sums[last + 1] - sums[first]) / (last - first + 1))
 
 
-# ---- data and figures -------------------------------------------------------------------------------------
-
-
-def load_photograph() -> np.ndarray:
-    """Grace Hopper, as the camera stored it: height, width, colour."""
-    with get_sample_data("grace_hopper.jpg") as file:
-        return np.array(plt.imread(file, format="jpg")[:400])
-
-
-def load_terrain() -> np.ndarray:
-    """The Jacksboro fault, Tennessee, in metres."""
-    with get_sample_data("jacksboro_fault_dem.npz") as dem:
-        return np.array(dem["elevation"], dtype=float)
-
-
-def milliseconds(action: Callable[[], Any], repeats: int = 9) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return 1000 * statistics.median(times)
+# ---- figures ----------------------------------------------------------------------------------------------
 
 
 def compare(name: str, ours: Callable[[], Any], numpys: Callable[[], Any], allowed: float) -> bool:
-    """Says how long both take, and whether they agree. It waits for no optimizing compiler: some calls do."""
-    difference = float(np.abs(np.subtract(ours(), numpys(), dtype=float)).max())
+    """It waits for no optimizing compiler: some calls do."""
     for _ in range(20):
         ours()
-    own, numpy = milliseconds(ours), milliseconds(numpys, 3)
-    print(f"{name:<18} C {own:7.3f} ms, NumPy {numpy:7.2f} ms, largest difference {difference:.0e}")
-    return difference <= allowed
-
-
-def draw(panes: list[tuple[str, np.ndarray, str | None]], path: Path) -> None:
-    figure, axes = plt.subplots(2, 3, figsize=(15, 9.5), dpi=110, layout="constrained")
-    figure.suptitle("One line of C for each picture", fontsize=15, fontweight="bold")
-    for pane, (title, image, colours) in zip(axes.flat, panes, strict=True):
-        pane.imshow(image, cmap=colours, interpolation="nearest")
-        pane.set_title(title, fontsize=11)
-        pane.set_axis_off()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
-    plt.close(figure)
+    return pictures.compare(name, ours, numpys, allowed)
 
 
 def main() -> int:
-    stored, terrain = load_photograph(), load_terrain()
+    stored, terrain = pictures.load_photograph()[:400], pictures.load_terrain().z.astype(float)
     light = linear(stored)
     colours = [light[..., k] for k in range(3)]  # views: every third element
     curve = (np.linspace(0, 1, 1024, dtype=np.float32) ** np.float32(1 / 2.2)).astype(np.float32)
@@ -202,7 +159,8 @@ def main() -> int:
     ]
     key, wanted = geometric_mean(light), geometric_mean_by_numpy(light, None)
     print(f"the photograph's key is {key:.3f}, by NumPy {wanted:.3f}")
-    draw(
+    pictures.draw_panes(
+        "One line of C for each picture",
         [
             ("the photograph", stored, None),
             ("vectorize(): the light that the camera saw", light, None),

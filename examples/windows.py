@@ -9,24 +9,16 @@ Each is compared with NumPy, and the program fails if the two differ. The model 
 data that matplotlib ships. What comes out is drawn to examples/output/windows.png.
 """
 
-import statistics
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")  # before pyplot: no display is needed
-
-import matplotlib.pyplot as plt
+import _pictures as pictures
 import numpy as np
-from matplotlib.cbook import get_sample_data
 
 import cwrapjit
 
-METRES_PER_DEGREE = 111_200  # of latitude
 SUN = np.array([-0.54, 0.54, 0.64])  # towards the north-west: east, north, up
 HEAT_STEPS = 200
 GENERATIONS = 2000
@@ -169,20 +161,13 @@ def life_by_numpy(x: np.ndarray) -> np.ndarray:
 # ---- data and figures -------------------------------------------------------------------------------------
 
 
-def load_terrain() -> tuple[np.ndarray, np.ndarray, float]:
-    """The Jacksboro fault, Tennessee: metres; metres per cell from west to east, and from north to south."""
-    with get_sample_data("jacksboro_fault_dem.npz") as dem:
-        z = dem["elevation"]
-        latitudes = np.linspace(dem["ymin"], dem["ymax"], len(z))
-        width = METRES_PER_DEGREE * float(dem["dx"]) * np.cos(np.radians(latitudes))
-        return z, width[:, np.newaxis], METRES_PER_DEGREE * float(dem["dy"])
-
-
 def load_photograph() -> np.ndarray:
     """Grace Hopper, grey, with the noise of a bad camera."""
-    with get_sample_data("grace_hopper.jpg") as file:
-        colours = plt.imread(file, format="jpg")
-    grey = colours[:360, 80:440].astype(np.float32) @ np.array([0.3, 0.59, 0.11], np.float32) / 255
+    grey = (
+        pictures.load_photograph()[:360, 80:440].astype(np.float32)
+        @ np.array([0.3, 0.59, 0.11], np.float32)
+        / 255
+    )
     return (grey + np.random.default_rng(4).normal(scale=0.05, size=grey.shape)).astype(np.float32)
 
 
@@ -193,46 +178,19 @@ def load_gun() -> np.ndarray:
     return world
 
 
-def milliseconds(action: Callable[[], Any], repeats: int = 9) -> float:
-    """The median over some runs, when the optimizing compiler is through."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return 1000 * statistics.median(times)
-
-
 def compare(name: str, function: cwrapjit.Function, arguments: Any, wanted: Any, allowed: float) -> bool:
-    """Says how long both take, and whether they agree."""
-    got = function(*arguments)
+    """When the optimizing compiler is through."""
+    function(*arguments)
     function.wait()
     for _ in range(5):
         function(*arguments)
     function.wait()
-    own, numpy = milliseconds(lambda: function(*arguments)), milliseconds(lambda: wanted(*arguments), 3)
-    difference = float(np.abs(got - wanted(*arguments).astype(float)).max())
-    shape = " x ".join(map(str, arguments[0].shape))
-    print(
-        f"{name:<10} {shape:<10} C {own:7.3f} ms, NumPy {numpy:7.2f} ms, largest difference {difference:.0e}"
-    )
-    return difference <= allowed
-
-
-def draw(panes: list[tuple[str, np.ndarray, str]], path: Path) -> None:
-    figure, axes = plt.subplots(2, 3, figsize=(15, 9.5), dpi=110, layout="constrained")
-    figure.suptitle("A few lines of C see the neighbours of each cell", fontsize=15, fontweight="bold")
-    for pane, (title, image, colours) in zip(axes.T.flat, panes, strict=True):
-        pane.imshow(image, cmap=colours, interpolation="nearest")
-        pane.set_title(title, fontsize=11)
-        pane.set_axis_off()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
-    plt.close(figure)
+    return pictures.compare(name, lambda: function(*arguments), lambda: wanted(*arguments), allowed)
 
 
 def main() -> int:
-    z, width, height = load_terrain()
+    z, widths, height = pictures.load_terrain()
+    width = widths[:, np.newaxis]
     photograph, world = load_photograph(), load_gun()
     plate = (z - z.min()) / float(np.ptp(z))
     offsets = np.arange(-3, 4)
@@ -253,8 +211,8 @@ def main() -> int:
     ]
 
     rows = plate[:100, :100].tolist()
-    by_python = milliseconds(lambda: heat_by_python(rows, 0.2), 3)
-    by_c = milliseconds(lambda: heat(plate[:100, :100], 0.2), 100)
+    by_python = pictures.milliseconds(lambda: heat_by_python(rows, 0.2), 3)
+    by_c = pictures.milliseconds(lambda: heat(plate[:100, :100], 0.2), 100)
     print(
         f"one step of 100 x 100 cells in a loop of Python {by_python:.1f} ms, as windows {1000 * by_c:.0f} µs"
     )
@@ -275,13 +233,14 @@ def main() -> int:
     if not all(agree):
         print("C and NumPy disagree", file=sys.stderr)
         return 1
-    draw(
+    pictures.draw_panes(
+        "A few lines of C see the neighbours of each cell",
         [
             ("Hillshade of the Jacksboro fault", hillshade(z, width, height, SUN), "gray"),
-            (f"The model as a hot plate, {HEAT_STEPS} steps later", plate, "inferno"),
             ("A photograph with noise", photograph, "gray"),
-            ("Bilateral filter", bilateral(photograph, near, contrast), "gray"),
             ("A glider gun ...", load_gun(), "binary"),
+            (f"The model as a hot plate, {HEAT_STEPS} steps later", plate, "inferno"),
+            ("Bilateral filter", bilateral(photograph, near, contrast), "gray"),
             (f"... {GENERATIONS} generations later, on a torus", world, "binary"),
         ],
         PICTURE,
