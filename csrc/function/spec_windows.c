@@ -143,36 +143,16 @@ check_names(const windows *this)
 
 /* ---- how it moves -------------------------------------------------------- */
 
-/* As many ints as the window has axes; NULL with an exception. */
-static PyObject *
-take_ints(windows *this, int k, PyObject *value, const char *what)
-{
-    const cwj_spec *spec = this->spec;
-    PyObject *tuple = cwj_take_tuple(this->spec, value, what);
-    if (tuple == NULL) {
-        return NULL;
-    }
-    if (PyTuple_GET_SIZE(tuple) != this->operands[k].ndims) {
-        cwj_refuse(spec->who, PyExc_ValueError, "%s: the window has %d axes, got %zd ints", what,
-                   this->operands[k].ndims, PyTuple_GET_SIZE(tuple));
-        return NULL;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-        PyObject *item = PyTuple_GET_ITEM(tuple, i);
-        if (!PyIndex_Check(item) || PyBool_Check(item) || PyArray_Check(item)) {
-            cwj_refuse(spec->who, PyExc_TypeError, "%s[%zd] must be an int, not %s", what, i,
-                       Py_TYPE(item)->tp_name);
-            return NULL;
-        }
-    }
-    return tuple;
-}
-
-/* One of them, within bounds. Returns 0, or -1 with an exception. */
+/* One int within bounds; one that fits no ptrdiff_t is out of them. Returns 0, or -1 with an
+ * exception. */
 static int
-take_int(const windows *this, PyObject *item, Py_ssize_t least, Py_ssize_t most, const char *what,
-         Py_ssize_t i, Py_ssize_t *value)
+take_int(const windows *this, PyObject *item, ptrdiff_t least, ptrdiff_t most, const char *what,
+         Py_ssize_t i, ptrdiff_t *value)
 {
+    if (!PyIndex_Check(item) || PyBool_Check(item) || PyArray_Check(item)) {
+        return cwj_refuse(this->spec->who, PyExc_TypeError, "%s[%zd] must be an int, not %s", what,
+                          i, Py_TYPE(item)->tp_name);
+    }
     *value = PyNumber_AsSsize_t(item, NULL); /* clipped */
     if (*value == -1 && PyErr_Occurred()) {
         return -1;
@@ -183,6 +163,29 @@ take_int(const windows *this, PyObject *item, Py_ssize_t least, Py_ssize_t most,
                             "%s[%zd] must be from %zd to %zd, got %R", what, i, least, most, item);
 }
 
+/* As many ints as the window has axes; NULL with an exception. */
+static ptrdiff_t *
+take_ints(windows *this, int k, PyObject *value, ptrdiff_t least, ptrdiff_t most, const char *what)
+{
+    Py_ssize_t ndims = this->operands[k].ndims;
+    PyObject *tuple = cwj_take_tuple(this->spec, value, what);
+    if (tuple == NULL) {
+        return NULL;
+    }
+    if (PyTuple_GET_SIZE(tuple) != ndims) {
+        cwj_refuse(this->spec->who, PyExc_ValueError, "%s: the window has %zd axes, got %zd ints",
+                   what, ndims, PyTuple_GET_SIZE(tuple));
+        return NULL;
+    }
+    ptrdiff_t *ints = cwj_arena_alloc(&this->spec->arena, (size_t)ndims, sizeof(ptrdiff_t));
+    for (Py_ssize_t i = 0; i < ndims && ints != NULL; i++) {
+        if (take_int(this, PyTuple_GET_ITEM(tuple, i), least, most, what, i, &ints[i]) < 0) {
+            return NULL;
+        }
+    }
+    return ints;
+}
+
 static int
 take_axes(windows *this, int k, PyObject *value, const char *what)
 {
@@ -190,24 +193,20 @@ take_axes(windows *this, int k, PyObject *value, const char *what)
         MOST = 64 /* dims of any NumPy's arrays */
     };
     int ndims = this->operands[k].ndims;
-    PyObject *tuple = take_ints(this, k, value, what);
+    ptrdiff_t *ints = take_ints(this, k, value, -MOST, MOST - 1, what);
     int *axes =
-        tuple == NULL ? NULL : cwj_arena_alloc(&this->spec->arena, (size_t)ndims, sizeof(int));
+        ints == NULL ? NULL : cwj_arena_alloc(&this->spec->arena, (size_t)ndims, sizeof(int));
     if (axes == NULL) {
         return -1;
     }
     for (int i = 0; i < ndims; i++) {
-        Py_ssize_t axis;
-        if (take_int(this, PyTuple_GET_ITEM(tuple, i), -MOST, MOST - 1, what, i, &axis) < 0) {
-            return -1;
-        }
+        axes[i] = (int)ints[i];
         for (int j = 0; j < i; j++) {
-            if (axes[j] == (int)axis) {
-                return cwj_refuse(this->spec->who, PyExc_ValueError, "%s has axis %zd twice", what,
-                                  axis);
+            if (axes[j] == axes[i]) {
+                return cwj_refuse(this->spec->who, PyExc_ValueError, "%s has axis %d twice", what,
+                                  axes[i]);
             }
         }
-        axes[i] = (int)axis;
     }
     this->windows[k].axes = axes;
     return 0;
@@ -216,23 +215,8 @@ take_axes(windows *this, int k, PyObject *value, const char *what)
 static int
 take_steps(windows *this, int k, PyObject *value, const char *what)
 {
-    int ndims = this->operands[k].ndims;
-    PyObject *tuple = take_ints(this, k, value, what);
-    ptrdiff_t *steps = tuple == NULL
-                           ? NULL
-                           : cwj_arena_alloc(&this->spec->arena, (size_t)ndims, sizeof(ptrdiff_t));
-    if (steps == NULL) {
-        return -1;
-    }
-    for (int i = 0; i < ndims; i++) {
-        Py_ssize_t step;
-        if (take_int(this, PyTuple_GET_ITEM(tuple, i), 1, INT_MAX, what, i, &step) < 0) {
-            return -1;
-        }
-        steps[i] = step;
-    }
-    this->windows[k].steps = steps;
-    return 0;
+    this->windows[k].steps = take_ints(this, k, value, 1, INT_MAX, what);
+    return this->windows[k].steps != NULL ? 0 : -1;
 }
 
 /* ---- what lies outside ------------------------------------------------------ */
