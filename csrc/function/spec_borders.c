@@ -82,6 +82,20 @@ descr_of(const tj_type *type)
     return descr;
 }
 
+/* A date in a descr's unit, by an array: NumPy 1.26's casts of scalars to C forget units. Returns
+ * 0, or -1 with an exception. */
+static int
+cast_date(PyObject *date, PyArray_Descr *descr, void *target)
+{
+    PyObject *array = PyArray_FromScalar(date, (PyArray_Descr *)Py_NewRef(descr));
+    if (array == NULL) {
+        return -1;
+    }
+    memcpy(target, PyArray_DATA((PyArrayObject *)array), sizeof(npy_int64));
+    Py_DECREF(array);
+    return 0;
+}
+
 /* True when a date comes back from the type's unit: 9999 is beyond what nanoseconds hold. */
 static int
 comes_back(PyObject *date, PyArray_Descr *own, void *stored, PyArray_Descr *descr)
@@ -91,7 +105,7 @@ comes_back(PyObject *date, PyArray_Descr *own, void *stored, PyArray_Descr *desc
     memcpy(&after, stored, sizeof(after));
     if (after != before) { /* of another unit, and so neither NaT nor without one */
         PyObject *converted = PyArray_Scalar(stored, descr, NULL);
-        if (converted == NULL || PyArray_CastScalarToCtype(converted, &after, own) < 0) {
+        if (converted == NULL || cast_date(converted, own, &after) < 0) {
             after = ~before;
         }
         Py_XDECREF(converted);
@@ -108,7 +122,7 @@ store_date(PyObject *date, const tj_type *type, void *target)
     PyArray_Descr *wanted = own == NULL ? NULL : descr_of(type);
     if (wanted != NULL && PyTypeNum_ISDATETIME(own->type_num) &&
         PyArray_CanCastTypeTo(own, wanted, NPY_SAFE_CASTING) &&
-        PyArray_CastScalarToCtype(date, target, wanted) >= 0) {
+        cast_date(date, wanted, target) == 0) {
         fit = comes_back(date, own, target, wanted) ? CWJ_FITS : CWJ_NO_SUCH_VALUE;
     }
     Py_XDECREF(own);
