@@ -533,6 +533,23 @@ def test_characters_of_word_processors(character: str, name: str) -> None:
     assert vectorize(f"{comment}double f(double x) {{ return x + sizeof(S) * 0; }}")(2) == 2
 
 
+@pytest.mark.row("K13")
+def test_names_beyond_ascii() -> None:
+    wave = vectorize("double wave(double λ, double größe) { return größe / λ; }")
+    assert wave(λ=2, größe=3) == 1.5
+    assert wave.wait() in (True, False)
+    assert wave(4, 1) == 0.25
+
+
+@pytest.mark.row("K13")
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [("float64", "double"), ("uint8", "unsigned char"), ("float16", "cwj_half"), ("npy_half", "cwj_half")],
+)
+def test_numpys_names_of_types(name: str, wanted: str) -> None:
+    refused(f"double f({name} x) {{ return 0; }}", f"x is a {name}, which is NumPy's name: C's is {wanted}")
+
+
 @pytest.mark.row("K16")
 def test_what_a_deduced_function_does_not_have() -> None:
     plus = vectorize("T plus(T x, T y) { return x + y; }")

@@ -20,7 +20,7 @@ _TOKEN = re.compile(
     |(?P<directive>^[ \t]*\#(?:
         \\\r?\n|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/|//(?:\\\r?\n|[^\n])*|[^\n])*)
     |(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
-    |(?P<word>[A-Za-z_]\w*)
+    |(?P<word>[^\W\d]\w*)
     |(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)
     |(?P<mark>\.\.\.|\S|[^\S\x00-\x7f])""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
@@ -53,7 +53,7 @@ class Parameter:
     stars: int
     dims: list[list[Token]]
     intent: str  # "", "out" or "inout", as it is marked
-    odd: str = ""  # what cannot be read: "a function"
+    odd: str = ""  # what cannot be read, and why
     type_at: int = 0
 
 
@@ -361,7 +361,9 @@ def _parameter(part: list[Token], k: int) -> Parameter:
             i = end + 1
             continue
         if kept[i].text == "(":
-            odd = "a function"
+            odd = "a function: callbacks have no mapping"
+        if kept[i].text == "&":
+            odd = "a reference of C++; in C a pointer does that: OUT in front of it makes it a result"
         flat.append(kept[i])
         i += 1
     words = [token for token in flat if token.kind == "word"]

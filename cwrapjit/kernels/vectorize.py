@@ -339,7 +339,7 @@ class OfNumbers(Definition):
         words = self._resolved(parameter.words)
         name, at, length = parameter.name, parameter.at, len(parameter.name)
         if parameter.odd:
-            self.text.fail(f"{name} is {parameter.odd}: callbacks have no mapping", at, length)
+            self.text.fail(f"{name} is {parameter.odd}", at, length)
         if parameter.intent and parameter.const:
             self.text.fail(f"{name} points to const: {parameter.intent.upper()} cannot be", at, length)
         if parameter.intent and parameter.stars != 1:
@@ -388,7 +388,11 @@ class OfNumbers(Definition):
         more = "; T alone stands for a type" if "T" in operand.words else ""
         if "complex" in shown.lower():
             more = ": libtcc has no _Complex, but the structs npy_complex128 and npy_complex64 {real, imag}"
-        self.text.fail(f"{what} is a {shown}, which is no number that NumPy knows{more}", at, len(shown))
+        wrong = "is no number that NumPy knows"
+        named = _numpys(shown)
+        if named:
+            wrong = f"is NumPy's name: C's is {named}"
+        self.text.fail(f"{what} is a {shown}, which {wrong}{more}", at, len(shown))
 
     # ---- the function -----------------------------------------------------------------------------------
 
@@ -425,6 +429,15 @@ class OfNumbers(Definition):
         call = f"{called}({', '.join(given)})"
         result = next((each.name for each in self.operands if each.parameter is None), None)
         return f"{f'item__{result}() = ' if result else ''}{call};\nreturn true;"
+
+
+def _numpys(name: str) -> str | None:
+    """The C type of what is the name of a dtype."""
+    try:
+        found = numbers.name_of(np.dtype(name))
+    except (TypeError, ValueError, SyntaxError):  # what NumPy says of words that it does not know
+        return numbers.SPELLED["float16"] if name == "npy_half" else None
+    return None if found is None else numbers.SPELLED[found]
 
 
 def declaration(text: Text, found: TextFunction) -> str:
