@@ -243,6 +243,37 @@ def test_a_parameter_may_be_called_n() -> None:
 
 
 @pytest.mark.row("K01")
+def test_words_of_cuda_and_cpp() -> None:
+    x = np.array([0.25, 1.0, 4.0])
+    for operation, expected in (
+        ("y = x < 1 or x > 3 and not (x == 5)", [1, 0, 1]),
+        ("const T *p = nullptr; y = p ? 1 : rsqrt(x)", [2, 1, 0.5]),
+        ("y = __popc((int)x) + __popcll(3LL << 40)", [2, 3, 3]),
+        ("y = x < 1 ? CUDART_INF : -CUDART_INF_F", [np.inf, -np.inf, -np.inf]),
+        ("y = 0;\n#pragma unroll\nfor (int k = 0; k < 3; k++)\n#pragma unroll 2\n  y += x;", [0.75, 3, 12]),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            kernel = ElementwiseKernel("T x", "T y", operation)
+            kernel(x)
+            kernel.wait()
+            assert kernel(x).tolist() == expected, operation
+    single = ElementwiseKernel("T x", "T y", "y = rsqrt(x)")(x.astype("f4"))
+    assert single.dtype == np.float32 and single.tolist() == [2, 1, 0.5]
+    device = "__device__ __forceinline__ T half_of(T x)\n{\n    return x / 2;\n}"
+    assert ElementwiseKernel("T x", "T y", "y = half_of(x)", preamble=device)(x).tolist() == [0.125, 0.5, 2]
+    smallest = cwrapjit.ReductionKernel("T x", "T y", "x", "min(a, b)", "y = a", "CUDART_INF")
+    assert smallest(x) == 0.25 and smallest(x[:0]) == np.inf
+    own = "static double rsqrt(double x) { return -x; }"
+    assert ElementwiseKernel("T x", "T y", "y = rsqrt(x)", preamble=own)(x).tolist() == [-0.25, -1, -4]
+    with pytest.raises(CompileError) as info:
+        ElementwiseKernel("T x", "T y", "y = f(x)", preamble="__device__ T f(T x)\n{ return x +; }")(x)
+    assert info.value.lineno == 2
+    with pytest.raises(ValueError, match="'or' is a word of C"):
+        ElementwiseKernel("T or", "T y", "y = or")
+
+
+@pytest.mark.row("K01")
 def test_an_output_that_no_text_names() -> None:
     with pytest.warns(cwrapjit.CompileWarning, match=r"twice\(\): no text names the output 'y'") as found:
         ElementwiseKernel("T x", "T y", "2 * x", "twice")

@@ -52,6 +52,16 @@ _HELPERS = {
 # What CUDA says of functions.
 _CUDA = {"__device__": "static", "__host__": "", "__forceinline__": "inline", "__noinline__": ""}
 
+# Words that kernels for a device have, and C spells otherwise or not at all.
+_OTHER_WORDS = {
+    "and": "&&", "or": "||", "not": "!", "nullptr": "((void *)0)",
+    "__popc": "__builtin_popcount", "__popcll": "__builtin_popcountll",
+    "rsqrt(x)": "(1 / sqrt(x))", "rsqrtf(x)": "(1 / sqrtf(x))",
+    "CUDART_INF": "((double)INFINITY)", "CUDART_INF_F": "((float)INFINITY)",
+    "CUDART_NAN": "((double)NAN)", "CUDART_NAN_F": "((float)NAN)",
+}  # fmt: skip
+
+
 # What takes complex numbers as it takes others, by C++'s names, and what is complex numbers' alone.
 _OF_ANY = frozenset("acos asin atan acosh asinh atanh cos sin tan cosh sinh tanh exp log sqrt".split())
 _COMPLEX_CALL = """#undef {name}
@@ -83,6 +93,11 @@ class Raw(NamedTuple):
     dense: bool  # C-contiguous: a C array
     written: bool
     c_type: str  # in memory
+
+
+def without_unroll(text: str) -> str:
+    """Less the pragma of CUDA's compiler, which others warn of."""
+    return re.sub(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b.*$", "", text, flags=re.MULTILINE)
 
 
 def tokens(text: str) -> list[str]:
@@ -297,6 +312,13 @@ def helpers(preamble: str, used: set[str], dtypes: Iterable[np.dtype[Any]]) -> t
     chars = {each.char for each in dtypes}
     own = {name for name in words(preamble) if re.search(_DEFINITION % (name, name), preamble)}
     wanted = (used & (_HELPERS.keys() | _BY_TYPE)) - own
+    front = "".join(
+        f"#define {word} {meant}\n"
+        for word, meant in _OTHER_WORDS.items()
+        if word.partition("(")[0] in used - own
+    )
+    if "rsqrt" in used - own:
+        wanted |= {"sqrt"} - own
     early = bool(wanted & words(preamble)) or "__" in preamble or not chars.isdisjoint("eFD")
     text = "#include <numpy/halffloat.h>\n" if "e" in chars else ""
     if early and "include" in preamble:
@@ -311,10 +333,13 @@ def helpers(preamble: str, used: set[str], dtypes: Iterable[np.dtype[Any]]) -> t
         text += "#include <tgmath.h>\n"
     text += "".join(helper for name, helper in _HELPERS.items() if name in wanted)
     said = [name for name in _CUDA if name in preamble]
+    if "static" in words(preamble):  # C has it once
+        said = [name for name in said if name != "__device__"]
+        text += "#define __device__\n"
     text += "".join(f"#define {name} {_CUDA[name]}\n" for name in said)
     if not chars.isdisjoint("FD"):
         text += _complex_helpers(used - own, own)
-    return (text, "") if early else ("", text)
+    return (front + text, "") if early else (front, text)
 
 
 def _complex_helpers(used: set[str], own: set[str]) -> str:

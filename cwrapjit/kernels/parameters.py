@@ -20,7 +20,7 @@ import numpy as np
 KEYWORDS = frozenset(
     "asm auto bool break case char const continue default do double else enum extern false float for goto if "
     "inline int long register restrict return short signed sizeof static static_assert struct switch "
-    "thread_local true typedef typeof union unsigned void volatile while NULL".split()
+    "thread_local true typedef typeof union unsigned void volatile while NULL and or not".split()
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
 _WORD = re.compile(r"\S+")

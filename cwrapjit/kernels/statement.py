@@ -51,7 +51,8 @@ class Statement:
     ) -> None:
         self._name, self._who, self._options = name, f"{name}()", options
         self._params, self._nin = (*inputs, *outputs), len(inputs)
-        self._texts, self._returns_tuple = texts, returns_tuple
+        self._texts = {what: ctext.without_unroll(text) for what, text in texts.items()}
+        self._returns_tuple = returns_tuple
         self._operands = self._operand_names()
         self._words = ctext.words(texts["operation"], texts["loop_prep"], texts["after_loop"])
         self.needs_index = bool(self._words & {"i", "_ind"})
