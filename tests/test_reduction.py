@@ -840,3 +840,18 @@ def test_raw_indices_are_checked_with_debug() -> None:
     place = ReductionKernel("T x, raw T w", "T y", "w[_in_ind.get()]", "a + b", "y = a", "0", debug=True)
     with refusing(IndexError, "is out of range: w has 3 elements"):
         place(x, x[:1])
+
+
+def test_units_of_others_are_not_lost() -> None:
+    class Quantity(np.ndarray):
+        def __array_ufunc__(self, *args: object, **kwargs: object) -> None:
+            raise AssertionError("reductions do not ask")
+
+    class Plain(np.ndarray):
+        pass
+
+    total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+    with pytest.raises(TypeError, match=r"total\(\): argument 'x': Quantity has its own __array_ufunc__"):
+        total(np.ones(3).view(Quantity))
+    assert total(np.ones(3).view(Plain)) == 3
+    assert total([1.0, 2.0]) == 3

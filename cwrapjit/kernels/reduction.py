@@ -261,6 +261,13 @@ class ReductionKernel:
         if isinstance(value, np.ma.MaskedArray):
             name = self._texts.inputs[k].name
             raise TypeError(f"{self._who}: {name!r} is a masked array; pass .data or .filled()")
+        ours = np.ndarray.__array_ufunc__
+        if getattr(type(value), "__array_ufunc__", ours) is not ours:
+            name = self._texts.inputs[k].name
+            raise TypeError(
+                f"{self._who}: argument {name!r}: {type(value).__name__} has its own __array_ufunc__, "
+                f"which this kernel would bypass; wanted a NumPy array, for instance np.asarray({name})"
+            )
         return np.asarray(value)
 
     def _shape(self, arrays: list[np.ndarray]) -> tuple[int, ...]:
