@@ -332,11 +332,11 @@ def helpers(preamble: str, used: set[str], dtypes: Iterable[np.dtype[Any]]) -> t
     else:
         text += "#include <tgmath.h>\n"
     text += "".join(helper for name, helper in _HELPERS.items() if name in wanted)
-    said = [name for name in _CUDA if name in preamble]
-    if "static" in words(preamble):  # C has it once
-        said = [name for name in said if name != "__device__"]
-        text += "#define __device__\n"
-    text += "".join(f"#define {name} {_CUDA[name]}\n" for name in said)
+    once = "static" in words(preamble)  # C has it once
+    said = {name: meant for name, meant in _CUDA.items() if name in preamble}
+    text += "".join(
+        f"#define {name} {'' if once and meant == 'static' else meant}\n" for name, meant in said.items()
+    )
     if not chars.isdisjoint("FD"):
         text += _complex_helpers(used - own, own)
     return (front + text, "") if early else (front, text)
