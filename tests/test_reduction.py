@@ -855,3 +855,15 @@ def test_units_of_others_are_not_lost() -> None:
         total(np.ones(3).view(Quantity))
     assert total(np.ones(3).view(Plain)) == 3
     assert total([1.0, 2.0]) == 3
+
+
+@pytest.mark.parametrize("char", "qQ")
+def test_long_long(char: str) -> None:
+    """NumPy's second type of 64 bits, which to C is another one, too."""
+    x = np.arange(10).astype(char)
+    total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+    assert total(x) == 45
+    assert total(x, out=np.zeros((), char)) == 45
+    assert total(x.astype(char.replace("q", "l").replace("Q", "L"))) == 45
+    largest = ReductionKernel("T x", "T y", "x", "max(a, b)", "y = a", None, reduce_type="long long")
+    assert largest(x) == 9

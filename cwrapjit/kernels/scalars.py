@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-_NAMED = {"?": "_Bool", "q": "npy_longlong", "Q": "npy_ulonglong", "g": "npy_longdouble", "e": "cwj_half"}
+_NAMED = {"?": "_Bool", "q": "npy_int64", "Q": "npy_uint64", "g": "npy_longdouble", "e": "cwj_half"}
 
 
 _OF_COMPLEX = (
