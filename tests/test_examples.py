@@ -53,8 +53,12 @@ def runs(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict
 
 
 @pytest.fixture
-def run(runs: dict[str, Future[str]]) -> Run:
-    return lambda name: runs[name].result()
+def run(clone: Path, runs: dict[str, Future[str]], tmp_path: Path) -> Run:
+    def run(name: str) -> str:
+        first = runs.pop(name, None)  # another try is a run of its own
+        return first.result() if first else run_one(clone, name, tmp_path)
+
+    return run
 
 
 @pytest.mark.row("U10")

@@ -119,8 +119,10 @@ def said(
 
 @pytest.mark.row("G04")  # test_memory.c, and what others make fail
 @pytest.mark.parametrize("program", [as_parameter(program) for program in PROGRAMS])
-def test_c_program(program: Path, said: dict[Path, Future[str]]) -> None:
-    for failed in re.findall(r"(\d+) allocations failed", said[program].result()):
+def test_c_program(program: Path, said: dict[Path, Future[str]], objects: list[Path], tmp_path: Path) -> None:
+    first = said.pop(program, None)  # another try is a run of its own
+    text = first.result() if first else build_and_run(program, objects, tmp_path)
+    for failed in re.findall(r"(\d+) allocations failed", text):
         figure("allocations failed, in C", int(failed))
 
 

@@ -138,9 +138,10 @@ def processes() -> Iterator[dict[str, Future[subprocess.CompletedProcess[str]]]]
         yield {name: pool.submit(run, code) for name, code in PROGRAMS.items()}
 
 
-def reports(process: Future[subprocess.CompletedProcess[str]]) -> list[str]:
+def reports(processes: dict[str, Future[subprocess.CompletedProcess[str]]], name: str) -> list[str]:
     """What valgrind reports of a process, and that is ours."""
-    done = process.result()
+    first = processes.pop(name, None)  # another try is a run of its own
+    done = first.result() if first else run(PROGRAMS[name])
     assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr[-3000:]
     assert "ERROR SUMMARY" in done.stderr
     blocks = re.split(r"(?m)^==\d+== *\n", done.stderr)
@@ -152,12 +153,12 @@ def reports(process: Future[subprocess.CompletedProcess[str]]) -> list[str]:
 @pytest.mark.plain("valgrind and sanitizers do not go together")
 @pytest.mark.row("G05", "G07", "A28")
 def test_definitions_calls_drops_and_owned_memory_of_graphs_are_clean(processes: Any) -> None:
-    assert reports(processes["clean"]) == []
+    assert reports(processes, "clean") == []
 
 
 @pytest.mark.plain("valgrind and sanitizers do not go together")
 @pytest.mark.row("G22")
 def test_faults_and_leaks_are_reported(processes: Any) -> None:
-    fault, *leaks = reports(processes["faulty"])
+    fault, *leaks = reports(processes, "faulty")
     assert "Invalid write of size 1" in fault
     assert any("80 bytes in 1 blocks are definitely lost" in leak for leak in leaks), leaks
