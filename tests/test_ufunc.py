@@ -271,6 +271,137 @@ def test_gufuncs_as_numpy_documents_them(optimize):
     refuses(RuntimeError, lambda: u.reduce(x), "Reduction not defined on ufunc with signature")
 
 
+PRODUCT = """
+    for (npy_intp i = 0; i < dims_slice__output[0]; i++)
+        for (npy_intp j = 0; j < dims_slice__output[1]; j++) {
+            ctype__output sum = 0;
+            for (npy_intp k = 0; k < dims_slice__a[1]; k++)
+                sum += item__a(i, k) * item__b(k, j);
+            item__output(i, j) = sum;
+        }
+    return true;
+"""
+MATRICES = {
+    tier: wrap_signature(
+        "a(n, k), b(k, m) -> output(n, m)",
+        dict.fromkeys((np.int64, np.float32, np.float64), PRODUCT),
+        optimize=tier,
+    )
+    for tier in TIERS
+}
+AXES = [
+    [(-2, -1), (-2, -1), (-2, -1)], [(-1, -2), (-2, -1), (-2, -1)], [(0, 1), (0, 1), (0, 1)],
+    [(0, -1), (1, 0), (-1, 0)], [(0, 0), (0, 1), (0, 1)], [(0, 1)], 3,
+]  # fmt: skip
+
+
+def whole_numbers(data: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """An array of some dtype that lies in memory in some way."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    base = rng.integers(0, 9, [2 * size for size in shape]).astype(
+        data.draw(st.sampled_from(["f8", "f4", "i8", "i2", "u1", ">f8"]))
+    )
+    way = data.draw(st.sampled_from(["apart", "backwards", "C", "F", "stretched", "unaligned"]))
+    x = base[tuple(slice(size) for size in shape)]
+    if way == "apart":
+        x = base[(slice(None, None, 2),) * len(shape)]
+    elif way == "backwards":
+        x = x[(slice(None, None, -1),) * len(shape)]
+    elif way in "CF":
+        x = x.copy(order=way)
+    elif way == "stretched" and shape[0] > 0:
+        x = np.broadcast_to(x[:1], shape)
+    elif way == "unaligned" and x.size > 0:
+        x = np.frombuffer(b"-" + x.tobytes(), x.dtype, offset=1).reshape(shape)
+    return x
+
+
+def outcome(work: Callable[[], Any]) -> Any:
+    """What it gives, or the type of what it raises."""
+    try:
+        return work()
+    except (TypeError, ValueError) as error:
+        return type(error)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_matrices_as_numpys(data):
+    """Shapes that fit or not, strides, dtypes, and all options of a generalized ufunc."""
+    u, size = MATRICES[data.draw(st.sampled_from(TIERS))].ufunc, st.sampled_from([0, 1, 2, 5])
+    n, k, m = data.draw(size), data.draw(size), data.draw(size)
+    stack = data.draw(st.sampled_from([(), (1,), (2,), (0,), (3, 2)]))
+    x = whole_numbers(data, (*stack, n, k))
+    y = whole_numbers(data, (*data.draw(st.sampled_from([(), stack, stack[1:], (2,)])), k, m))
+    options = {
+        "dtype": [np.float64, np.float32, np.int64], "casting": ["no", "safe", "same_kind", "unsafe"],
+        "order": ["C", "F", "A", "K"], "axes": AXES, "axis": [0], "subok": [False],
+    }  # fmt: skip
+    chosen = {
+        name: data.draw(st.sampled_from(choice))
+        for name, choice in options.items()
+        if data.draw(st.integers(0, 3)) == 0
+    }
+    common = np.result_type(x, y)
+    if common not in (np.int64, np.float32, np.float64):
+        chosen.setdefault("dtype", np.int64 if common.kind in "iu" else np.float64)
+    got, wanted = outcome(lambda: u(x, y, **chosen)), outcome(lambda: np.matmul(x, y, **chosen))
+    if isinstance(wanted, type):
+        assert got is wanted
+        return
+    identical(got, wanted)
+    assert got.size == 0 or got.strides == wanted.strides
+    room = np.full([2 * size for size in wanted.shape], 7, wanted.dtype)
+    out = room[(slice(None, None, 2),) * room.ndim]
+    chosen.pop("subok", None)
+    assert u(x, y, out=out, **chosen) is out
+    identical(out, wanted)
+    out[...] = 7
+    assert (room == 7).all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_overlapping_views_as_numpys(data):
+    """Inputs and outputs in one array, at any distance and in any direction."""
+    tier, associative = data.draw(st.sampled_from(TIERS)), data.draw(st.booleans())
+    u, n = OVERLAPPING[tier, associative].ufunc, np.add if associative else np.subtract
+    both = [np.random.default_rng(4).integers(-9, 9, 300).astype(data.draw(st.sampled_from(["i8", "f8"])))]
+    both.append(both[0].copy())
+    start, step = st.sampled_from([0, 1, 2, 7]), st.sampled_from([1, 2, -1, -2])
+    length = data.draw(st.sampled_from([1, 3, 30, 120]))
+    places = [(data.draw(start), data.draw(step)) for _ in range(2)]
+    places.append(data.draw(st.sampled_from([*places, (data.draw(start), data.draw(step))])))
+    way = data.draw(st.sampled_from(["call", "where", "accumulate", "reduce", "rows", "reduceat", "at"]))
+
+    def work(f: Any, base: np.ndarray) -> Any:
+        x, y, out = (base[at:][:: abs(step)][:length][:: step // abs(step)] for at, step in places)
+        rows = x[: length // 3 * 3].reshape(3, -1)
+        return {
+            "call": lambda: f(x, y, out=out),
+            "where": lambda: f(x, y, out=out, where=x > 0),
+            "accumulate": lambda: f.accumulate(x, out=out),
+            "reduce": lambda: f.reduce(x, out=out[:1].reshape(())),
+            "rows": lambda: f.reduce(rows, axis=0, out=out[: rows.shape[1]]),
+            "reduceat": lambda: f.reduceat(x, [0, length // 2], out=out[:2]),
+            "at": lambda: f.at(out, np.arange(length) // 2, y),
+        }[way]()
+
+    got, wanted = (
+        outcome(lambda f=f, base=base: work(f, base)) for f, base in zip((u, n), both, strict=True)
+    )
+    if isinstance(wanted, type):
+        assert got is wanted
+    identical(*both)
+
+
+OVERLAPPING = {
+    (tier, associative): add(np.int64, np.float64, optimize=tier) if associative else subtract(optimize=tier)
+    for tier in TIERS
+    for associative in (True, False)
+}
+
+
 def test_several_outputs_and_core_dims_of_outputs():
     least, most = extremes().ufunc(ar(3, 4), axis=0)
     assert (least.tolist(), most.tolist()) == ([0, 1, 2, 3], [8, 9, 10, 11])
@@ -515,6 +646,54 @@ def test_floating_point_errors_are_numpys():
         refuses(FloatingPointError, lambda: u([1.0], 0.0), "divide by zero encountered in ratio")
     with np.errstate(all="ignore"):
         assert np.isnan(u(0.0, 0.0))
+
+
+@pytest.mark.parametrize("optimize", TIERS)
+def test_floating_point_errors_are_the_same_in_both_tiers(optimize):
+    """Each kind of them, from each method, as NumPy's division tells of them."""
+    u = operation("item__a() / item__b()", optimize=optimize).ufunc
+    x = np.array([0.0, 1, -1, np.inf, np.nan, 1e308, 5e-324] * 9)
+
+    def told(f: Any) -> list[Any]:
+        calls: list[Any] = []
+        with np.errstate(all="call", call=lambda kind, flags: calls.append((kind, flags))):
+            for work in (
+                lambda: f(x, x[::-1]), lambda: f(x, 1e-300), lambda: f.reduce(x[1:]),
+                lambda: f.accumulate(x), lambda: f.reduceat(x, [0, 5]), lambda: f.outer(x, x),
+                lambda: f(x, x, where=x > 1, out=np.ones(63)), lambda: f.at(x.copy(), [0], 0.0),
+                lambda: f(x, x, dtype=np.float64),
+            ):  # fmt: skip
+                work()
+                calls.append("next")
+        return calls
+
+    assert told(u) == told(np.divide)
+
+    def stop(kind: str, flags: int) -> None:
+        raise KeyError(kind)
+
+    with np.errstate(all="call", call=stop), pytest.raises(KeyError, match="divide by zero"):
+        u(x[1:2], 0.0)
+    with np.errstate(all="raise"):
+        for kind, a, b in (("divide", 1.0, 0.0), ("invalid", 0.0, 0.0), ("over", 1e308, 1e-9)):
+            with pytest.raises(FloatingPointError):
+                u(a, b)
+            with np.errstate(**{kind: "ignore"}):
+                u(a, b)
+
+
+@pytest.mark.parametrize("optimize", TIERS)
+def test_what_a_slice_does_not_compute_raises_no_floating_point_error(optimize):
+    u = operation("item__b() != 0 ? item__a() / item__b() : 0", optimize=optimize).ufunc
+    root = operation(
+        "item__a() >= 0 ? sqrt(item__a()) : item__b()", optimize=optimize, header="#include <math.h>"
+    ).ufunc
+    x = np.arange(1000.0) % 3
+    with np.errstate(all="raise"):
+        for b in (x, x[1:], x[::2], x[::-1]):
+            identical(u(1.0, b), np.divide(1.0, b, out=np.zeros_like(b), where=b != 0))
+            identical(u(b + 1, b), np.divide(b + 1, b, out=np.zeros_like(b), where=b != 0))
+            identical(root(b - 1, b), np.where(b >= 1, np.sqrt(np.abs(b - 1)), b))
 
 
 # ---- what cannot be one --------------------------------------------------------------------------
