@@ -110,9 +110,25 @@ def small_calls(quick: bool) -> list[list[str]]:
         }
         if not quick:
             heat(own, actions[OWN])
-        times = race.medians(race.race(actions, BUDGET_S / 4, quick))
-        rows.append([f"{shape}, axis {axis}", f"{1e6 * times[OWN]:.2f}", f"{1e6 * times[NUMPY]:.2f}"])
+        rows.append(small_call(f"{shape}, axis {axis}", actions, quick))
+    x, out = np.random.default_rng(2).random((10, 10)), np.empty(10)
+    own = kernel(False)
+    dot = cwrapjit.ReductionKernel("T x, T w", "T y", "x * w", "a + b", "y = a", "0", "dot")
+    for title, used, ours, theirs in (
+        ("out=", own, lambda: own(x, axis=1, out=out), lambda: np.sum(x, axis=1, out=out)),
+        ("keepdims=", own, lambda: own(x, axis=1, keepdims=True), lambda: np.sum(x, axis=1, keepdims=True)),
+        ("two inputs", dot, lambda: dot(x, x, axis=1), lambda: np.sum(x * x, axis=1)),
+        ("two that broadcast", dot, lambda: dot(x, out, axis=1), lambda: np.sum(x * out, axis=1)),
+    ):
+        if not quick:
+            heat(used, ours)
+        rows.append(small_call(f"{x.shape}, axis 1, {title}", {OWN: ours, NUMPY: theirs}, quick))
     return rows
+
+
+def small_call(title: str, actions: dict[str, Callable[[], Any]], quick: bool) -> list[str]:
+    times = race.medians(race.race(actions, BUDGET_S / 4, quick))
+    return [title, f"{1e6 * times[OWN]:.2f}", f"{1e6 * times[NUMPY]:.2f}"]
 
 
 def threads(quick: bool) -> float:

@@ -8,16 +8,17 @@ All else here looks at strides, too, and decides nothing but the form of the loo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from cwrapjit._cwrapjit import config
 from cwrapjit.kernels import tree
 
 _SHORT_ROW = 256
-_SHARES = 8  # slices that a call should have at least, so that threads can share it
 _LINE = 8  # items, outputs side by side are cut into multiples of
 _LONG = 8  # items in one line within a row of several axes, which are then read one after the other
 
@@ -169,7 +170,9 @@ class _Stage:
         reduced: Sequence[int],
         width: int,
         numbered: bool,
+        shares: int,
     ) -> None:
+        self.shares = shares  # slices that there should be at least
         self.shape, self.strides, self.sizes, self.numbered, self.width = (
             shape,
             strides,
@@ -279,12 +282,15 @@ class _Stage:
 
     def _split(self, form: str, length: int, slices: Sequence[int]) -> list[int]:
         """Outputs side by side, in blocks of what a function works on at once if a length of about that
-        divides the whole. Blocks are smaller where there were not enough slices else."""
+        divides the whole. Blocks are smaller where there were not enough slices else, of some work each."""
         most = tree.width(self.width, form)
-        wanted = min(most, max(most // 8, length * prod(slices) // _SHARES))
+        items = prod(self.shape[axis] for axis in self.row) // self.pieces
+        least = max(most // 8, tree.ROW // max(1, items))
+        wanted = min(most, max(least, length * prod(slices) // self.shares))
         if length > wanted:
-            for step in (_LINE, 1):  # lines of memory are read once where no block begins within one
-                for block in range(wanted // step * step, wanted // 4, -step):
+            # Lines of memory are read once where no block begins within one; long blocks are worth more.
+            for step, lowest in ((_LINE, wanted // 2), (1, wanted // 4)):
+                for block in range(wanted // step * step, lowest, -step):
                     if length % block == 0:
                         return [length // block, block]
         return [length]
@@ -448,7 +454,8 @@ def _levels(family: Any, task: Task, out_strides: Sequence[Sequence[int]]) -> li
     scalars: tuple[bool, ...] | None = task.scalars
     pairs = zip(family.dtypes_in, task.scalars, strict=True)
     sizes = [dtype.itemsize for dtype, scalar in pairs if not scalar]
-    stage = _Stage(task.shape, task.strides, sizes, task.reduced, family.size, family.texts.numbered)
+    size, numbered, shares = family.size, family.texts.numbered, _shares(family.texts.options.get("threads"))
+    stage = _Stage(task.shape, task.strides, sizes, task.reduced, size, numbered, shares)
     while stage.parts > 1:
         steps = stage.part_layout.strides(family.size)
         del steps[len(stage.outer)]  # from piece to piece
@@ -456,9 +463,16 @@ def _levels(family: Any, task: Task, out_strides: Sequence[Sequence[int]]) -> li
         levels.append(_level(family, task, stage, results, scalars))
         made = _numbered(stage.part_layout.new_bytes(family.size), task.out_shape)
         scalars = None
-        stage = _Stage(made.shape[:-1], [made.strides[:-1]], [family.size], [0], family.size, False)
+        stage = _Stage(made.shape[:-1], [made.strides[:-1]], [family.size], [0], size, False, shares)
     results = [_at(stage.kept, each, len(stage.shape)) for each in out_strides]
     return [*levels, _level(family, task, stage, results, scalars)]
+
+
+def _shares(threads: Any) -> int:
+    """Slices that these threads can share among them; None: as config says."""
+    threads = config.threads if threads is None else threads
+    count = threads if isinstance(threads, int) else os.cpu_count() or 1
+    return 1 if count == 1 else 2 * count
 
 
 def _numbered(partial: np.ndarray, out_shape: tuple[int, ...]) -> np.ndarray:
