@@ -84,9 +84,9 @@ class _Aligned:
 
 def _broadcast(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """As np.broadcast_to, whose checks take longer than a short call."""
-    return np.nditer(array, ["multi_index", "zerosize_ok"], ["readonly"], itershape=shape, order="C").itviews[
-        0
-    ]
+    return np.nditer(
+        [array], ["multi_index", "zerosize_ok"], [["readonly"]], itershape=shape, order="C"
+    ).itviews[0]
 
 
 def _broadcast_strides(value: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
