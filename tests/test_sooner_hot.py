@@ -165,7 +165,9 @@ def test_wait_and_eager_make_all_of_it_at_once(texts: Texts) -> None:
 def test_each_input_may_be_the_output(texts: Texts, ninputs: int) -> None:
     names = ("a", "b", "c")[:ninputs]
     expression = " - 3 * ".join(f"item__{name}()" for name in names)
+    texts.go_on()
     f = wrap(((),) * ninputs, (), f"item__output() = {expression}; return true;", optimize="eager")
+    assert f.tier == "cc"
     assert [each for each in texts.variants()[-1] if "same" in each] == [f"same{k}_0" for k in range(ninputs)]
     given = np.random.default_rng(3).normal(size=(ninputs, 1001))
     wanted = f(*given)

@@ -36,6 +36,11 @@ OURS = re.compile(r"_cwrapjit|libtcc|cwj_|tj_|: \?\?\?")
 IMPORTING = re.compile(
     r".*uninitialised.*\n(?:.*: (?!cwj_|tj_)\w+ \(.*\n)*.*: _PyEval_EvalFrameDefault \((?s:.*): cwj_import \("
 )
+# Fibres: said once or twice in front of whatever comes next.
+OF_STACKS = re.compile(
+    r"^==\d+== (Warning: client switching|  +to suppress, use: --max-stack|  +further instances).*\n",
+    re.MULTILINE,
+)
 
 BEGIN = """
 import gc, sys
@@ -144,7 +149,7 @@ def reports(processes: dict[str, Future[subprocess.CompletedProcess[str]]], name
     done = first.result() if first else run(PROGRAMS[name])
     assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr[-3000:]
     assert "ERROR SUMMARY" in done.stderr
-    blocks = re.split(r"(?m)^==\d+== *\n", done.stderr)
+    blocks = re.split(r"(?m)^==\d+== *\n", OF_STACKS.sub("", done.stderr))
     found = [block for block in blocks if "   at 0x" in block and OURS.search(block)]
     found = [block for block in found if not IMPORTING.match(block)]
     return [block for block in found if not (INTERNING and FOR_GOOD.search(block))]
