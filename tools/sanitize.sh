@@ -43,8 +43,13 @@ install() # packages and options
 
 sh tools/prerequisites.sh "$python"
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-CC=gcc CWRAPJIT_SANITIZE=$flags install --force-reinstall --no-deps .
+# For both: pip makes the package anew for what it is asked for with it.
+export CC=gcc CWRAPJIT_SANITIZE="$flags"
+install --force-reinstall --no-deps .
 install '.[test]' pytest-xdist pytest-timeout
+unset CC CWRAPJIT_SANITIZE
+grep -q "$library" "$venv"/lib/python3*/site-packages/cwrapjit/_cwrapjit*.so ||
+    { echo "the extension in $venv has no sanitizer" >&2; exit 1; }
 
 runtime=$(gcc -print-file-name="$library")
 logs=$PWD/$venv/logs

@@ -25,6 +25,7 @@ find_python() # minor version
     done
 }
 
+export CWRAPJIT_WERROR=1 # warnings of the C compiler are errors
 failed=
 passed=
 numpy="numpy==1.26.*"
@@ -38,8 +39,7 @@ for minor in 10 11 12 13; do
     [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
     # Installed before the wheel, so that the wheel is tested with it.
     "$venv/bin/python" -m pip --disable-pip-version-check install --quiet "$numpy"
-    CWRAPJIT_WERROR=1 "$venv/bin/python" -m pip --disable-pip-version-check install --quiet \
-        --force-reinstall --no-deps .
+    "$venv/bin/python" -m pip --disable-pip-version-check install --quiet --force-reinstall --no-deps .
     "$venv/bin/python" -m pip --disable-pip-version-check install --quiet '.[test]' "$numpy"
     # From another folder, so that neither tests nor the processes that they start import the checkout.
     # test_versions.py looks whether it runs on what this says.
