@@ -531,6 +531,7 @@ def test_a_function_says_what_was_asked_for():
 
 
 @pytest.mark.row("K12", "K17")
+@pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")  # of NumPy 2.5
 def test_dates_outside_are_dates_of_numpys():
     def first(dtype: str, cval: Any) -> Any:
         code = {np.dtype(dtype): "item__y() = item__x(0); return true;"}

@@ -127,6 +127,10 @@ store_date(PyObject *date, const tj_type *type, void *target)
     }
     Py_XDECREF(own);
     Py_XDECREF(wanted);
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError)) { /* NumPy 2.5 looks */
+        PyErr_Clear();
+        return CWJ_NO_SUCH_VALUE;
+    }
     return PyErr_Occurred() ? CWJ_FIT_ERROR : fit;
 }
 
