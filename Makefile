@@ -24,6 +24,7 @@ CYCLES ?= 200
 FUZZ_SECONDS ?= 60
 EXPLORE ?= 1
 
+comma := ,
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 PREREQUISITES := sh tools/prerequisites.sh
@@ -103,7 +104,7 @@ prerequisites:
 # Each extra installs the package too: in place, so that the sources in the checkout are what runs.
 $(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: $(SOURCES) $(VENV)/.made
 	@echo "== building cwrapjit, with what the $* needs"
-	@$(if $(filter test,$*),CWRAPJIT_WERROR=1) $(PIP) --editable '.[$*]'
+	@$(if $(filter test,$*),CWRAPJIT_WERROR=1) $(PIP) --editable '.[$*$(if $(filter test,$*),$(comma)once)]'
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.made

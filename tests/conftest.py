@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import pathlib
 import tempfile
@@ -57,11 +58,28 @@ else:
     hypothesis.settings.load_profile(wanted[0] if wanted else "cwrapjit")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--every", type=int, default=1, metavar="N", help="run every Nth test of each file")
+
+
+def _deselect(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=list(set(items) - set(kept)))
+    items[:] = kept
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    step = config.getoption("every")
+    if step > 1:
+        of_file = collections.Counter[pathlib.Path]()
+        kept = []
+        for item in items:
+            if of_file[item.path] % step == 0:
+                kept.append(item)
+            of_file[item.path] += 1
+        _deselect(config, items, kept)
     if os.environ.get("CWRAPJIT_REPLAY"):
         random = [item for item in items if getattr(getattr(item, "obj", None), "is_hypothesis_test", False)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in random])
-        items[:] = random
+        _deselect(config, items, random)
 
 
 # ---- skips ----------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@
 # in an environment of its own (.venv-3.12, ...), on the package as installed
 # from a wheel. The first one gets the oldest NumPy that is supported.
 # Interpreters are looked for as python3.X on PATH, then among pyenv's.
+#
+# BETWEEN=4: the interpreters between the oldest and the newest run every fourth test.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -29,7 +31,8 @@ export CWRAPJIT_WERROR=1 # warnings of the C compiler are errors
 failed=
 passed=
 numpy="numpy==1.26.*"
-for minor in 10 11 12 13; do
+minors="10 11 12 13"
+for minor in $minors; do
     python=$(find_python "$minor")
     [ -n "$python" ] || continue
     venv=.venv-3.$minor
@@ -41,13 +44,17 @@ for minor in 10 11 12 13; do
     "$venv/bin/python" -m pip --disable-pip-version-check install --quiet "$numpy"
     "$venv/bin/python" -m pip --disable-pip-version-check install --quiet --force-reinstall --no-deps .
     "$venv/bin/python" -m pip --disable-pip-version-check install --quiet '.[test]' "$numpy"
+    case " $minors " in
+    " $minor "* | *" $minor ") part= ;;
+    *) part=${BETWEEN:+--every $BETWEEN} ;;
+    esac
     # From another folder, so that neither tests nor the processes that they start import the checkout.
     # test_versions.py looks whether it runs on what this says.
     {
         cd "$venv"
         status=0
         CWRAPJIT_TEST_PYTHON="3.$minor $numpy" bin/pytest -c ../pyproject.toml --rootdir .. \
-            -p no:cacheprovider ${PYTEST_FLAGS:-} ../tests "$@" || status=$?
+            -p no:cacheprovider -m "not once" $part ${PYTEST_FLAGS:-} ../tests "$@" || status=$?
         echo "pytest ended with $status"
     } 2>&1 | tee "$venv/output"
     if [ "$(tail -n 1 "$venv/output")" = "pytest ended with 0" ]; then
