@@ -52,7 +52,7 @@ def main() -> None:
         run("fuzzing", ["sh", "tools/fuzz.sh", seconds], figures, PYTHON=sys.executable)
         random = [str(p) for p in sorted((ROOT / "tests").glob("test_*.py")) if "hypothesis" in p.read_text()]
         statistics = [*pytest, "--hypothesis-show-statistics", *random]
-        if quick:  # other cases than the suite's, and the same in each run: new ones are for a run without --quick
+        if quick:  # other cases than the suite's, the same in each run; without --quick they are new
             statistics.append("--hypothesis-seed=1")
         said = run("properties, new examples", statistics, figures, CWRAPJIT_EXPLORE="1" if quick else "20")
         cases = sum(map(int, re.findall(r"- (\d+) passing\b", said)))
