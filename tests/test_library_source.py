@@ -199,11 +199,17 @@ def test_arrays_follow_their_declarations() -> None:
                 }
             return n;
         }
+        void steps(const double x[n], OUT double y[n - 1], int n)
+        {
+            for (int i = 1; i < n; i++)
+                y[i - 1] = x[i] - x[i - 1];
+        }
         void fill(int n, OUT double y[n]) { for (int i = 0; i < n; i++) y[i] = i; }
         double last(int n, const double x[n + 1]) { return x[n]; }
         """
     )
     assert lib.smooth.signature == "x(n) -> y(n)"
+    np.testing.assert_array_equal(lib.steps(BLUR), np.diff(BLUR))
     np.testing.assert_array_equal(lib.smooth(BLUR), smoothed(BLUR))
     out = np.empty(4)
     assert lib.smooth(BLUR[1], out=out) is out

@@ -44,6 +44,10 @@ def test_each_slice_writes_where_it_likes(optimize: str, slices: int, m: int) ->
 def test_it_does_not_broadcast() -> None:
     f = histogram()
     assert f.signature == "k(), shared counts(m) ->"
+    same = cj.function(
+        "f", signature="k(), inout shared counts(m) ->", Ccode_slice_eval={np.int64: "return true;"}
+    )
+    assert same.signature == f.signature
     with pytest.raises(
         ValueError, match=r"'counts' with shape \(2, 5\): wanted 1 dims, as all slices share it"
     ):

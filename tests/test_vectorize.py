@@ -625,6 +625,7 @@ def test_arrays_of_t() -> None:
         ("void f(const double x[n], int n) { }", "takes or gives nothing", 1),
         ("\ndouble f(const double x[n + 1], int n) { return x[n]; }", "a dim of x is computed", 2),
         ("void f(int n, OUT double x[n]) { }", "no argument has the dim n of x", 1),
+        ("void f(const T x[n], OUT T y[n - m], int n, int m) { }", "no argument has the dim m of y", 1),
         ("double f(int n,\n const foo x[n]) { return 0; }", "foo is not a known type", 2),
         (
             "double f(const double x[n],\n const double *y, int n) { return 0; }",

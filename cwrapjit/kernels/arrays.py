@@ -71,7 +71,8 @@ class OfArrays(Definition):
 
     def defaults(self) -> dict[str, Any]:
         made = self._of("float64" if self.generic else None)
-        return {"cast": made.cast(), "Ccode_validate": made.validate()}
+        arguments = made.arguments()
+        return {name: arguments[name] for name in ("cast", "Ccode_validate", "output_dims")}
 
     def source(self) -> str:
         return source.compiled(self.text)

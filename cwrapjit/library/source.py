@@ -15,7 +15,7 @@ import numpy as np
 from cwrapjit import _cwrapjit
 from cwrapjit.kernels.numbers import NUMPY, SPELLED
 from cwrapjit.kernels.text import Parameter, Text
-from cwrapjit.library import types
+from cwrapjit.library import expressions, types
 from cwrapjit.library.broadcast import Slice
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.mapping import python_name, refuse
@@ -131,6 +131,7 @@ class TextSlice(Slice):
     ) -> None:
         super().__init__(library, found, Options(name=name or None, **own))
         self.called = called
+        self.output_dims: dict[str, str] = {}  # of lengths that are computed: name -> expression
         refuse(found)
         self.result = self.mapper.map().function.result
         self._sort()
@@ -156,8 +157,28 @@ class TextSlice(Slice):
         known = {dim for slot in self.inputs for dim in self._dims(slot)}
         for slot in self.outputs:
             for dim in self._dims(slot):
-                if isinstance(dim, str) and dim not in known:
+                if isinstance(dim, str) and dim not in known and dim not in self.output_dims:
                     raise Unmapped(f"no argument has the dim {dim} of {slot.name}")
+
+    def _dims(self, slot: Any) -> tuple[int | str, ...]:
+        """Those of outputs may be computed: double y[n - 1]."""
+        if slot.parameter.intent != "out":
+            return super()._dims(slot)
+        return tuple(
+            dim[0] if len(dim) == 1 else self._computed(f"{slot.name}_{axis}", dim, slot)
+            for axis, dim in enumerate(slot.parameter.dims)
+        )
+
+    def _computed(self, name: str, dim: Any, slot: Any) -> str:
+        """The name of a length that function() computes in each call."""
+        known = {each for other in self.inputs for each in self._dims(other)}
+        for symbol in sorted(expressions.symbols(dim) - known):
+            raise Unmapped(f"no argument has the dim {symbol} of {slot.name}")
+        while name in known:
+            name += "_"
+        text = expressions.folded(dim, str, lambda op, left, right: f"({left} {op} {right})")
+        self.output_dims[name] = text[1:-1]
+        return name
 
     @property
     def has_arrays(self) -> bool:
@@ -218,6 +239,7 @@ class TextSlice(Slice):
             "signature": self.signature(),
             "Ccode_validate": self.validate(),
             "cast": self.cast(),
+            "output_dims": self.output_dims or None,
         }
 
     def _c_function(self, called: str) -> str:

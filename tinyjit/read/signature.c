@@ -2,7 +2,7 @@
  *
  *     signature = [operand {"," operand}] "->" outputs
  *     outputs   = output {"," output} | "(" output "," [output {"," output}] ")"
- *     operand   = ["inout"] name "(" [dim {"," dim}] ")"
+ *     operand   = ["inout"] ["shared"] name "(" [dim {"," dim}] ")"
  *     output    = [name] "(" [dim {"," dim}] ")"
  *     dim       = name | digits
  *
@@ -147,7 +147,8 @@ static bool take_role(parser *this, const char *role)
 
 static tj_role parse_role(parser *this)
 {
-    return take_role(this, "inout") ? TJ_INOUT : take_role(this, "shared") ? TJ_SHARED : TJ_IN;
+    bool is_inout = take_role(this, "inout"); /* what is shared may be written to anyway */
+    return take_role(this, "shared") ? TJ_SHARED : is_inout ? TJ_INOUT : TJ_IN;
 }
 
 /* By one of the first operands. */
