@@ -10,6 +10,7 @@
 # make trust   what was tried and how much of it, as a table: hours; TRUST_FLAGS=--quick some minutes
 # make test-all-pythons  the test suite with every Python of the machine, NumPy 1.26 and 2
 # make lint    ruff and clang-format; `make format` applies both
+# make docs    the documentation as a site, docs/_build/index.html
 # make clean   remove everything that these made
 #
 # PYTHON=python3.12 chooses the interpreter, VENV=dir the environment,
@@ -33,9 +34,9 @@ PREREQUISITES := sh tools/prerequisites.sh
 SOURCES := pyproject.toml setup.py $(shell find tinyjit csrc cwrapjit/include tools -type f \
 	\( -name '*.[ch]' -o -name '*.py' \))
 C_FILES = $(shell find tinyjit csrc tests/c tests/fuzz cwrapjit/include -type f -name '*.[ch]')
-PYTHON_FILES = setup.py cwrapjit tests examples benchmarks tools
+PYTHON_FILES = setup.py cwrapjit tests examples benchmarks tools docs
 
-.PHONY: demo test test-all-pythons bench asan tsan soak fuzz trust lint format clean
+.PHONY: demo test docs test-all-pythons bench asan tsan soak fuzz trust lint format clean
 
 demo: $(VENV)/.demo
 	@echo "== examples/hillshade.py"
@@ -80,6 +81,10 @@ fuzz: $(VENV)/.test
 trust: $(VENV)/.test
 	@$(PY) tools/trust.py $(TRUST_FLAGS)
 
+docs: $(VENV)/.docs
+	@$(PY) -m sphinx -W --keep-going -q -d docs/_build/.doctrees docs docs/_build
+	@echo "docs/_build/index.html"
+
 lint: $(VENV)/.lint
 	@$(PY) -m ruff check $(PYTHON_FILES)
 	@$(PY) -m ruff format --check $(PYTHON_FILES)
@@ -102,7 +107,7 @@ prerequisites:
 	@$(PREREQUISITES) $(PYTHON) $(PY)
 
 # Each extra installs the package too: in place, so that the sources in the checkout are what runs.
-$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: $(SOURCES) $(VENV)/.made
+$(VENV)/.demo $(VENV)/.test $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: $(SOURCES) $(VENV)/.made
 	@echo "== building cwrapjit, with what the $* needs"
 	@$(if $(filter test,$*),CWRAPJIT_WERROR=1) $(PIP) --editable '.[$*$(if $(filter test,$*),$(comma)once)]'
 	@touch $@
@@ -113,6 +118,6 @@ $(VENV)/.lint: $(VENV)/.made
 
 clean:
 	rm -rf $(VENV) .venv-* build dist *.egg-info cwrapjit/*.so
-	rm -rf examples/output benchmarks/results .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	rm -rf docs/_build examples/output benchmarks/results .pytest_cache .hypothesis .ruff_cache .mypy_cache
 	find cwrapjit csrc tinyjit tests examples benchmarks tools -name __pycache__ -type d -prune \
 		-exec rm -rf {} +

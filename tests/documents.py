@@ -1,0 +1,152 @@
+"""Runs the code of Markdown pages: `python tests/documents.py docs/start.md ...` says what differs.
+
+* ```python blocks run in order in one namespace, which is that of `__main__`, as in a session. What a
+  statement prints is promised by comments `# -> text`, one for each line, in its last line or below it;
+  "..." stands for anything. `# raises ValueError: text` promises an exception instead.
+* ```ipython blocks are cells of one notebook, which shares that namespace: magics are understood. A promise
+  in a cell of C is `// -> text`, and what is displayed counts as printed.
+* ```c blocks are compiled, each as the text of a library.
+* Blocks of the languages in QUIET, and directives of the site, are not run; others are refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import re
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cwrapjit
+
+FENCE = re.compile(r"^( *)(`{3,})([^\n]*)\n(.*?)^\1\2 *$", re.DOTALL | re.MULTILINE)
+PROMISE = re.compile(r"(?:#|//) (->|raises) ?(.*)$", re.MULTILINE)
+QUIET = {"text", "console", "toml", "yaml", "fortran", "rst", "cython"}
+
+
+class Block(NamedTuple):
+    language: str
+    text: str
+    line: int  # of the block's first line in the page
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(
+            language.strip(),
+            re.sub(f"^{indent}", "", code, flags=re.MULTILINE),
+            text.count("\n", 0, fence.start()) + 2,
+        )
+        for fence in FENCE.finditer(text)
+        for indent, _, language, code in [fence.groups()]
+    ]
+
+
+@contextlib.contextmanager
+def session() -> Iterator[dict[str, Any]]:
+    """The namespace of a `__main__` without a file, as that of an interactive session."""
+    outer, main = sys.modules["__main__"], types.ModuleType("__main__")
+    sys.modules["__main__"] = main
+    try:
+        yield vars(main)
+    finally:
+        sys.modules["__main__"] = outer
+
+
+def is_promised(printed: str, promised: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, promised.split("..."))), printed.rstrip()) is not None
+
+
+def _compare(where: str, text: str, lines: list[str], raised: BaseException | None) -> None:
+    """That a piece of code printed and raised what the comments in its text say."""
+    promises = PROMISE.findall(text)
+    errors = [words for kind, words in promises if kind == "raises"]
+    promised = [words for kind, words in promises if kind == "->"]
+    if raised is not None:
+        said = f"{type(raised).__name__}: {raised}".splitlines()[0]
+        if not errors:
+            raise AssertionError(f"{where}: {said}, which no comment promises") from raised
+        lines_differ = len(errors) != 1 or not is_promised(said, errors[0])
+        assert not lines_differ, f"{where}: raised {said!r}, promised {errors}"
+    else:
+        assert not errors, f"{where}: nothing raised, promised {errors}"
+    same = len(lines) == len(promised) and all(map(is_promised, lines, promised))
+    assert same, f"{where}: printed {lines}, promised {promised}"
+
+
+def _run_python(page: Path, block: Block, namespace: dict[str, Any]) -> None:
+    """Statement by statement, with the page's own line numbers."""
+    tree = ast.increment_lineno(ast.parse(block.text), block.line - 1)
+    lines = block.text.splitlines()
+    starts = [
+        min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))]) - block.line
+        for node in tree.body
+    ]
+    assert not PROMISE.search("\n".join(lines[: min(starts, default=0)])), f"{page}: a promise of nothing"
+    for node, start, end in zip(tree.body, starts, [*starts[1:], len(lines)], strict=True):
+        printed, raised = io.StringIO(), None
+        code = compile(ast.Module([node], []), str(page), "exec")
+        try:
+            with contextlib.redirect_stdout(printed):
+                exec(code, namespace)
+        except Exception as error:
+            raised = error
+        place = f"{page.name}:{start + block.line}"
+        _compare(place, "\n".join(lines[start:end]), printed.getvalue().splitlines(), raised)
+
+
+def _run_cell(page: Path, block: Block, namespace: dict[str, Any]) -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    shell.user_ns.update(namespace)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        done = shell.run_cell(block.text)
+    namespace.update(shell.user_ns)
+    raised = done.error_before_exec or done.error_in_exec
+    lines = (
+        [] if raised else re.sub(r"^Out\[\d+\]: ", "", printed.getvalue(), flags=re.MULTILINE).splitlines()
+    )
+    _compare(f"{page.name}:{block.line}", block.text, [line for line in lines if line], raised)
+
+
+def _compile_c(page: Path, block: Block, namespace: dict[str, Any]) -> None:
+    cwrapjit.library("page", source=block.text)
+
+
+_RUN = {"python": _run_python, "ipython": _run_cell, "c": _compile_c}
+
+
+def run(page: Path) -> int:
+    """Run all of a page, in the current folder; how many blocks that were."""
+    done = 0
+    with session() as namespace:
+        for block in blocks(page):
+            if block.language in _RUN:
+                _RUN[block.language](page, block, namespace)
+                done += 1
+            else:
+                is_known = block.language in QUIET or block.language.startswith("{")
+                assert is_known, f"{page.name}:{block.line}: a block of {block.language!r} would not be run"
+    return done
+
+
+def main(pages: list[str]) -> int:
+    failed = 0
+    for page in pages:
+        try:
+            print(f"{page}: {run(Path(page).resolve())} blocks as promised")
+        except AssertionError as error:
+            failed += 1
+            print(f"{page}: {error}")
+    return min(failed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

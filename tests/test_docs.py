@@ -1,0 +1,128 @@
+"""README.md and the pages of docs/: their code runs and prints what it promises, and they make a site."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import documents
+import pytest
+
+import cwrapjit
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+
+# Pages that need more than the extra `test`, and what. They run in a process of their own.
+ONCE = {
+    "cluster.md": "dask.distributed",
+    "coming": "cython",
+    "notebook.md": "the magics' front end",
+    "progress.md": "tqdm",
+    "recipes": "polars and sympy",
+    "travel.md": "cloudpickle and joblib",
+}
+
+
+def pages() -> list[str]:
+    found = [path.relative_to(DOCS) for path in sorted(DOCS.rglob("*.md"))]
+    return [str(path) for path in found if "_build" not in path.parts]
+
+
+def needs(page: str) -> str:
+    """What a page needs, by its own name or its folder's; "" for nothing."""
+    name = page.split("/")[0]
+    return ONCE.get(name) or ONCE.get(name.removesuffix(".md"), "")
+
+
+def parameters() -> list[object]:
+    return [
+        pytest.param(page, marks=pytest.mark.once(f"needs {needs(page)}") if needs(page) else ())
+        for page in pages()
+    ]
+
+
+@pytest.mark.row("U10")
+def test_examples_of_the_readme_print_what_they_promise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.chdir(tmp_path)
+    assert documents.run(ROOT / "README.md") >= 5
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.row("U12")
+@pytest.mark.parametrize("page", parameters())
+def test_pages_print_what_they_promise(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if needs(page):
+        command = [sys.executable, str(ROOT / "tests" / "documents.py"), str(DOCS / page)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    else:
+        monkeypatch.chdir(tmp_path)
+        documents.run(DOCS / page)
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.row("U12")
+@pytest.mark.once("the documentation is built in one environment")
+def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
+    site, cache = tmp_path / "site", tmp_path / "cache"
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", cache, DOCS, site]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    made = {str(path.relative_to(site).with_suffix(".md")) for path in site.rglob("*.html")}
+    assert set(pages()) <= made
+
+
+@pytest.mark.row("U12")
+@pytest.mark.parametrize("page", pages())
+def test_a_page_has_one_title(page: str) -> None:
+    prose = documents.FENCE.sub("", (DOCS / page).read_text(encoding="utf-8"))
+    assert prose.startswith("# ") and prose.count("\n# ") == 0
+
+
+PAGE = """
+    ```python
+    print(6 * 7)  # -> 4...
+    print("a\\nb")
+    # -> a
+    # -> b
+    ```
+"""
+
+
+@pytest.mark.row("U12")
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("print(1)  # -> 2", "page.md:2: printed ['1'], promised ['2']"),
+        ("x = 1\nprint(1)", "page.md:3: printed ['1'], promised []"),
+        ("x = 1  # -> 1", "page.md:2: printed [], promised ['1']"),
+        ("1 / 0", "page.md:2: ZeroDivisionError: division by zero, which no comment promises"),
+        ("1 / 0  # raises TypeError: ...", "raised 'ZeroDivisionError: division by zero', promised"),
+        ("x = 1  # raises ValueError: one", "nothing raised, promised ['ValueError: one']"),
+        ("# -> 1\nprint(1)", "a promise of nothing"),
+    ],
+)
+def test_a_page_that_breaks_its_promise_is_found(text: str, wrong: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"```python\n{text}\n```\n")
+    with pytest.raises(AssertionError, match=re.escape(wrong)):
+        documents.run(page)
+
+
+@pytest.mark.row("U12")
+def test_code_of_pages_runs_or_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"{PAGE}\n```c\ndouble half(double x) {{ return x / 2; }}\n```\n```text\n1 / 0\n```\n")
+    assert documents.run(page) == 2
+    page.write_text("```c\ndouble half(double x) { return y / 2; }\n```\n")
+    with pytest.raises(cwrapjit.CompileError, match="'y' undeclared"):
+        documents.run(page)
+    page.write_text("```py\n1 / 0\n```\n")
+    with pytest.raises(AssertionError, match="a block of 'py' would not be run"):
+        documents.run(page)
