@@ -57,6 +57,13 @@ def _path(item: Any, what: str) -> bytes:
     return path
 
 
+def macros(given: Any, what: str) -> list[tuple[str, str | None]]:
+    """As setuptools has them: (name, value or None)."""
+    texts = (each.decode() for each in _encode_each(given, _macro, what))
+    pairs = (text.partition("=") for text in texts)
+    return [(name, value if equals else None) for name, equals, value in pairs]
+
+
 def _macro(item: Any, what: str) -> bytes:
     """Of "NAME", "NAME=VALUE", or of setuptools' (name, value)."""
     text = item

@@ -315,6 +315,19 @@ def test_libraries_options_hold_for_the_text() -> None:
 
 
 @pytest.mark.row("K14")
+def test_macros_in_both_spellings() -> None:
+    text = "#ifdef ON\ndouble first(const double x[LENGTH]) { return x[0]; }\n#endif"
+    for macros in (["ON", "LENGTH=3"], [("ON", None), ("LENGTH", "3")]):
+        assert library(text, define_macros=macros).first.signature == "x(3) -> output()"
+        assert cwrapjit.vectorize(text, define_macros=macros).signature == "x(3) -> output()"
+    for macros, message in (("LENGTH=3", "must be a list"), ([3], "'NAME=VALUE', not 3")):
+        with pytest.raises(TypeError, match=f"library.'t'.: define_macros.*{message}"):
+            library(text, define_macros=macros)
+        with pytest.raises(TypeError, match=f"vectorize.* of first: define_macros.*{message}"):
+            cwrapjit.vectorize(text, define_macros=macros)
+
+
+@pytest.mark.row("K14")
 @pytest.mark.parametrize("state", ["", "int calls;\n"])
 def test_addresses_are_those_of_the_c_functions(state: str) -> None:
     lib = library(

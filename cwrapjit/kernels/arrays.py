@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from cwrapjit import _build
 from cwrapjit.kernels.vectorize import Definition
 from cwrapjit.library import source
 from cwrapjit.library.library import Core
@@ -30,10 +31,11 @@ class OfArrays(Definition):
     def _mapped(self, T: str | None) -> source.TextSlice:
         """The function as library(source=) would map it."""
         found, text, options = self.found, self.text, self.options
+        macros = _build.macros(options.get("define_macros"), f"{self.who}: define_macros")
         core = Core(
             found.name, None, sources=(), libraries=None, header="",
             include_dirs=options.get("include_dirs") or (),
-            define_macros=[*(options.get("define_macros") or ()), *source.macros(text)],
+            define_macros=[*macros, *source.macros(text)],
             library_dirs=None, init=None, free=None, gil=False, doc="", debug=False,
         )  # fmt: skip
         source.teach(core.declarations)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from cwrapjit import _cwrapjit
+from cwrapjit import _build, _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import constants, types
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed
@@ -67,11 +67,12 @@ class Core:
         self.prototypes: dict[
             str, FunctionDeclaration
         ] = {}  # functions of all declarations so far, by C's name
+        define_macros = _build.macros(define_macros, f"library({name!r}): define_macros")
         given: Any = None
         if source is not None:
             own = load("cwrapjit.library.source")
             given = own.read(source, f"<cwrapjit {name} source>")
-            define_macros = [*(define_macros or ()), *own.macros(given)]
+            define_macros += own.macros(given)
         self.declarations = Declarations(include_dirs, define_macros)
         if path is not None and (libraries is None or isinstance(libraries, (tuple, list))):
             libraries = [path, *(libraries or ())]
