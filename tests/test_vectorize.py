@@ -632,6 +632,7 @@ def test_arrays_of_t() -> None:
             "y is a pointer without dims",
             1,
         ),
+        ("int f(int n, const char x[n]) { return n; }", "uint8_t x.n. it is an array of bytes", 1),
         ("double f(int n, OUT const double x[n]) { return 0; }", "points to const", 1),
         ("double f(const double a[n][m], int n, int m) { return 0; }", "m stands behind a", 1),
         ("double f(int n, const double x[n])\n{\n    return z;\n}", "'z' undeclared", 3),

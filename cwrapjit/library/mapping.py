@@ -26,7 +26,7 @@ _POINTER_REASON = (
 )
 
 
-def _bytes_reason(slot: Slot, what: str) -> str:
+def bytes_reason(slot: Slot, what: str) -> str:
     """Why void is no item here, and what is."""
     const = "const " if slot.const else ""
     return f"{slot.name} is {what}: declared as {const}uint8_t {slot.name}[n] it is an array of bytes"
@@ -190,7 +190,7 @@ class Mapper:
         if isinstance(item, types.Pointer):
             raise Unmapped(f"{slot.name} is an array of pointers")
         if isinstance(item, types.Void):  # no buffer
-            raise Unmapped(_bytes_reason(slot, "an array of void"))
+            raise Unmapped(bytes_reason(slot, "an array of void"))
         if not isinstance(item, types.Scalar) or not item.dtype:
             raise Unmapped(f"{slot.name} is an array of {types.show(item)}, which NumPy's types do not cover")
         if container is not None:
@@ -242,7 +242,7 @@ class Mapper:
                 intent = "in" if slot.const else "inout"
                 return Parameter("buffer", "uint8", intent=intent, dims=((),), optional=optional)
             if name in options.out:
-                raise Unmapped(_bytes_reason(slot, "a void pointer"))
+                raise Unmapped(bytes_reason(slot, "a void pointer"))
             const = "const " if slot.const else ""
             raise Unmapped(
                 f"{name} is a void pointer: function() of a declaration with {const}void {name}[n] knows its "

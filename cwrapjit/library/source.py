@@ -18,7 +18,7 @@ from cwrapjit.kernels.text import Parameter, Text
 from cwrapjit.library import expressions, types
 from cwrapjit.library.broadcast import Slice
 from cwrapjit.library.declarations import FunctionDeclaration
-from cwrapjit.library.mapping import python_name, refuse
+from cwrapjit.library.mapping import bytes_reason, python_name, refuse
 from cwrapjit.library.options import Options
 from cwrapjit.library.signatures import signature
 from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer
@@ -144,6 +144,8 @@ class TextSlice(Slice):
         self.outputs = [slot for slot in slots if slot.parameter.intent == "out"]
         arguments = self.mapper.arguments
         for slot in self.inputs:
+            if slot.parameter.role == "buffer" and slot.parameter.dims:
+                raise Unmapped(bytes_reason(slot, f"an array of {types.show(slot.item)}"))
             if slot.parameter.role not in ("value", "array"):
                 raise Unmapped(f"{slot.name} is neither a number nor an array of numbers")
             self.c_names[slot.name] = _operand_name(arguments[slot.parameter.argument].name)

@@ -39,11 +39,12 @@ class Scalar:
 
     @property
     def is_byte(self) -> bool:
-        """A char, which is text or bytes rather than a number (int8_t and uint8_t are numbers)."""
-        return self.spelling in _BYTES and self.alias not in ("int8_t", "uint8_t")
+        """A char, which is text or bytes rather than a number (int8_t, npy_uint8, ... are numbers)."""
+        return self.spelling in _BYTES and self.alias not in _SMALL_NUMBERS
 
 
 _BYTES = ("char", "signed char", "unsigned char")
+_SMALL_NUMBERS = frozenset("int8_t uint8_t npy_int8 npy_uint8 npy_byte npy_ubyte".split())
 _FIELDS = {"float64": "d", "float32": "f", "complex128": "z", "complex64": "c", "bool": "i"}
 
 
