@@ -4,7 +4,7 @@
     call    one addition of two doubles
     chain   link() of 10 to 3000 operations
     arrays  a*b + c over a million float64: two ops in a graph, against function() with the same expression
-    members an op that goes over an array by PyArray_GETPTR1, the README's moving average
+    members an op that goes over an array by PyArray_GETPTR1, the moving average of docs/graphs.md
 
 PyTensor gets the very same graph: `classes` makes types and ops from either library's base classes, with the
 same C text. Its C linker compiles in a folder that is thrown away, in a process that has compiled before. It
@@ -114,7 +114,7 @@ class Step:
 
 
 class Ewma:
-    """The README's op, its declarations in front, as C++ wants them."""
+    """The op of docs/graphs.md, its declarations in front, as C++ wants them."""
 
     __props__ = ()
 
@@ -461,7 +461,7 @@ def member_time(peer: PyTensor | None, quick: bool) -> tuple[dict[str, Any], lis
     fused = medians["cwrapjit"] / medians["PyTensor"] if peer and there else "no PyTensor"
     rows = [
         target_ratio(
-            "the README's Ewma, same bits: cwrapjit / PyTensor",
+            "Ewma, same bits: cwrapjit / PyTensor",
             f"<= {MEMBERS_SHARE}",
             share,
             lambda share: share <= MEMBERS_SHARE,

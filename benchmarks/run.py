@@ -1,7 +1,7 @@
 """All benchmarks, one after the other, each in a process of its own: `make bench`.
 
 Prints their tables, then every target with what was measured. Writes results/NAME.json, NAME.png, and
-summary.md, whose tables README quotes. With --quick everything runs once, through small inputs: the figures
+summary.md, whose tables docs/speed.md quotes. With --quick everything runs once, through small inputs: the figures
 mean nothing and nothing is kept.
 """
 

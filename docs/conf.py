@@ -62,16 +62,20 @@ def _is_in_literal(made: list[str]) -> bool:
     return bool(above) and above[-1].startswith("    ")
 
 
-def leave_out_what_is_not_written(app: Any, page: str, source: list[str]) -> None:
-    """index.md lists pages, one a line, some of them before they are written."""
+def make_ready(app: Any, page: str, source: list[str]) -> None:
+    """index.md lists pages, one a line, some of them before they are written; what is beside docs/ has pages
+    here that include it, and links to them work in the checkout and in the site."""
 
     def is_there(line: str) -> bool:
         return not re.fullmatch(r"[a-z/*]+", line) or any(Path(app.srcdir).glob(f"{line}.md"))
 
     if page == "index":
         source[0] = "\n".join(filter(is_there, source[0].split("\n")))
+    source[0] = re.sub(
+        r"\]\((?:\.\./)+(SECURITY|ARCHITECTURE)\.md", lambda found: f"](/{found[1].lower()}.md", source[0]
+    )
 
 
 def setup(app: Any) -> None:
-    app.connect("source-read", leave_out_what_is_not_written)
+    app.connect("source-read", make_ready)
     app.connect("autodoc-process-docstring", plain_text)

@@ -577,7 +577,7 @@ def test_the_tree_is_what_is_documented() -> None:
 
 
 def model(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """The README's rule, for a * 31 + b * 17 + 5, in which neither order nor grouping is free."""
+    """The rule of docs/kernels.md, for a * 31 + b * 17 + 5, in which neither order nor grouping is free."""
 
     def join(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return a * np.uint64(31) + b * np.uint64(17) + np.uint64(5)

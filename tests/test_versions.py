@@ -71,4 +71,4 @@ def test_readme_says_what_the_package_asks_for() -> None:
     readme = (HERE / "README.md").read_text()
     assert re.findall(r"\bCPython ([\d.]+) or newer\b", readme) == oldest == ["3.10"]
     assert re.findall(r"\bNumPy \(([\d.]+) or newer\)", readme) == numpy == ["1.26"]
-    assert re.search(r"^\* Python 2 is out of scope\.$", readme, re.MULTILINE)
+    assert "Python 2 is out of scope" in readme
