@@ -1,8 +1,8 @@
 """All benchmarks, one after the other, each in a process of its own: `make bench`.
 
 Prints their tables, then every target with what was measured. Writes results/NAME.json, NAME.png, and
-summary.md, whose tables docs/speed.md quotes. With --quick everything runs once, through small inputs: the figures
-mean nothing and nothing is kept.
+summary.md, whose tables docs/speed.md quotes. With --quick everything runs once, through small inputs: the
+figures mean nothing and nothing is kept.
 """
 
 import json

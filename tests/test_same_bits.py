@@ -1,7 +1,7 @@
 """Both tiers give the same bits: what libtcc compiled against what the optimizing compiler made of it.
 
-Outside the promise, as in docs/speed.md: shifts by a negative or too large number, conversions of a value that
-the integer type cannot hold, and the bits inside a NaN.
+Outside the promise, as in docs/speed.md: shifts by a negative or too large number, conversions of a value
+that the integer type cannot hold, and the bits inside a NaN.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def constant(kind: str) -> st.SearchStrategy[str]:
 
 @st.composite
 def expression(draw: Any, kind: str, depth: int = 3) -> str:
-    """Of C whose result is defined; what libtcc computes of constants alone is not looked at (docs/speed.md)."""
+    """Of C whose result is defined; what libtcc computes of constants alone is not (docs/speed.md)."""
     variable = draw(st.sampled_from(names_of[kind]))
     if depth == 0 or draw(st.integers(0, 4)) == 0:
         return (
