@@ -49,6 +49,7 @@ from cwrapjit._cwrapjit import (
 )
 
 if TYPE_CHECKING:
+    from cwrapjit._progress import progress as progress
     from cwrapjit.kernels.elementwise import ElementwiseKernel as ElementwiseKernel
     from cwrapjit.kernels.reduction import ReductionKernel as ReductionKernel
     from cwrapjit.kernels.vectorize import vectorize as vectorize
@@ -68,13 +69,19 @@ __all__ = [
     "library",
     "link",
     "module",
+    "progress",
     "show_config",
     "vectorize",
 ]
 
 
-# What is in cwrapjit.kernels, and in which of its files.
-_KERNELS = {"ElementwiseKernel": "elementwise", "ReductionKernel": "reduction", "vectorize": "vectorize"}
+# What is loaded late, and from which file.
+_LATE = {
+    "ElementwiseKernel": "kernels.elementwise",
+    "ReductionKernel": "kernels.reduction",
+    "progress": "_progress",
+    "vectorize": "kernels.vectorize",
+}
 
 if not TYPE_CHECKING:  # to a type checker, any name would be there
 
@@ -82,8 +89,8 @@ if not TYPE_CHECKING:  # to a type checker, any name would be there
         """What is loaded when somebody asks for it, so that importing this package takes no longer."""
         if name in ("graph", "library"):  # importing one sets the attribute; library can be called
             return _imports.load(f"cwrapjit.{name}")
-        if name in _KERNELS:
-            made = globals()[name] = getattr(_imports.load(f"cwrapjit.kernels.{_KERNELS[name]}"), name)
+        if name in _LATE:
+            made = globals()[name] = getattr(_imports.load(f"cwrapjit.{_LATE[name]}"), name)
             return made
         place = ""
         if not name.startswith("_") and name in _imports.load("cwrapjit.graph").__all__:

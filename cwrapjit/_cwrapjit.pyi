@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from inspect import Signature
 from os import PathLike
 from signal import Signals
@@ -77,6 +78,7 @@ class Config:
     def compiled_graphs(self) -> int: ...
 
 config: Config
+watcher: ContextVar[Any]  # see cwrapjit/_progress.py
 
 @final
 class Function:

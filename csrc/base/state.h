@@ -13,6 +13,7 @@
     X(PyTypeObject, library_function_type) /* cwrapjit.LibraryFunction */            \
     X(PyTypeObject, config_type)           /* cwrapjit.Config */                     \
     X(PyObject, config)                    /* cwrapjit.config, the one instance */   \
+    X(PyObject, watcher)                   /* ContextVar: who watches calls */       \
     X(PyObject, fault)                     /* cwrapjit.Fault */                      \
     X(PyObject, filter_names)              /* ("strict", "allow_downcast") */        \
     X(PyObject, graph_cache)               /* dict: see graph/code; NULL: nothing */ \

@@ -209,6 +209,7 @@ make_function(const cwj_module_state *state, cwj_environment *environment, tj_fu
     spec->tj.flags |= self->code.orderless ? CWJ_UNORDERED | CWJ_SILENT : 0;
     self->runtime.flags = spec->tj.flags;
     self->runtime.threads = spec->tj.threads;
+    self->runtime.watcher = cwj_state_of((PyObject *)self)->watcher;
     if (self->checked != NULL) {
         cwj_checked_start(self);
     }

@@ -313,8 +313,11 @@ cwj_add_function_type(PyObject *extension, cwj_module_state *state)
 {
     state->function_type =
         (PyTypeObject *)PyType_FromModuleAndSpec(extension, &function_spec, NULL);
-    if (state->function_type == NULL) {
+    state->watcher = PyContextVar_New("cwrapjit.watcher", NULL);
+    if (state->function_type == NULL || state->watcher == NULL) {
         return -1;
     }
-    return PyModule_AddObjectRef(extension, "Function", (PyObject *)state->function_type);
+    return PyModule_AddObjectRef(extension, "watcher", state->watcher) < 0
+               ? -1
+               : PyModule_AddObjectRef(extension, "Function", (PyObject *)state->function_type);
 }

@@ -42,6 +42,20 @@ keep_inside(const cwj_frame *frame, int k, int axis, npy_intp *from, npy_intp *t
     *to = end < *to ? end : *to;
 }
 
+/* The slices of a box, none of whose dims is 0; NPY_MAX_INTP when they are more than that. */
+static npy_intp
+count_slices(const npy_intp *dims, int ndims)
+{
+    npy_intp count = 1;
+    for (int i = 0; i < ndims; i++) {
+        CWJ_SHORT_LOOP();
+        if (CWJ_UNLIKELY(__builtin_mul_overflow(count, dims[i], &count))) {
+            return NPY_MAX_INTP;
+        }
+    }
+    return count;
+}
+
 /* ---- running boxes ----------------------------------------------------------- */
 
 /* The first slice of a box, of operand k in its own memory. */
@@ -98,6 +112,7 @@ run_box(cwj_frame *frame, const cwj_box *box, int gathered)
     if (status == 0) {
         frame->extra = box->dims;
         status = run_slices(frame);
+        frame->progress.before += count_slices(box->dims, frame->nextra);
         frame->extra = whole;
     }
     frame_rewind(frame, used, blocks);
@@ -157,6 +172,7 @@ run_gathered(cwj_frame *frame, const cwj_box *box)
     npy_intp from = box->from[axis], dim = box->dims[axis];
     box->dims[axis] = dim / 2;
     int status = run_gathered(frame, box);
+    status = status < 0 ? status : tell_progress(frame, 0);
     box->from[axis] = from + dim / 2;
     box->dims[axis] = dim - dim / 2;
     status = status < 0 ? status : run_gathered(frame, box);
@@ -220,5 +236,14 @@ run_windows(cwj_frame *frame)
     for (size_t k = 0; k < noperands; k++) {
         box.data[k] = frame->states[k].data;
     }
-    return has_slices(frame) ? run_boxes(frame, &box) : 0;
+    if (!has_slices(frame)) {
+        return 0;
+    }
+    open_progress(frame, count_slices(box.dims, frame->nextra));
+    int status = run_boxes(frame, &box);
+    if (frame->progress.shown != NULL) {
+        close_progress(frame, status == 0);
+        status = raised() ? -1 : status;
+    }
+    return status;
 }

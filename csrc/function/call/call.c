@@ -62,6 +62,7 @@
 #include "base/heat.h"
 #include "function/call/meter.c"
 #include "function/call/lent.c"
+#include "function/call/progress.c"
 #include "function/call/pool.c"
 #include "function/call/chunks.c"
 #include "function/call/share.c"

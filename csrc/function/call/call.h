@@ -62,6 +62,8 @@ typedef struct cwj_runtime {
      * asks, as in emitted modules. It never fails; an exception that it sets is of what
      * struck the Python code that may run there, and ends the call. */
     void (*hot)(struct cwj_runtime *runtime, int typeset);
+    PyObject *watcher; /* borrowed: a context variable (progress.c); NULL: none, as in emitted
+                          modules */
 } cwj_runtime;
 
 /* Profiles of nothing yet, one per type set, in one block (PyMem_Free); NULL with

@@ -3,12 +3,12 @@
  * A chunk takes about half a millisecond: at first it has few slices, then as many as the
  * clock says. The loop's pointer is read again before each chunk, so that a call
  * under way goes on in better code as soon as there is some. Between chunks there is
- * time to release the GIL, to look for Ctrl-C, to report heat, and to share what
- * is left.
+ * time to release the GIL, to look for Ctrl-C, to report heat, to say how far the call
+ * is, and to share what is left.
  */
 
 enum {
-    CWJ_FIRST_CHUNK = 16,       /* slices, where nothing is known of them */
+    CWJ_FIRST_CHUNK = 1,        /* slices, where nothing is known of them: each may take hours */
     CWJ_WARM_CHUNK = 256,       /* where other calls have been timed */
     CWJ_GROWTH = 16,            /* a chunk has at most so many times the slices before */
     CWJ_LARGEST_CHUNK = 1 << 19, /* slices: they may become slower any time */
@@ -52,7 +52,7 @@ raised(void)
 /* What a call under way wants of Python now and then. An exception that a slice
  * has set stays, and nothing else is done. Returns -1 when one was raised here. */
 static int
-visit_python(cwj_run *run, unsigned long long now)
+visit_python(cwj_run *run, npy_intp done, unsigned long long now)
 {
     cwj_frame *frame = run->frame;
     int released = frame->released != NULL, status = 0;
@@ -66,6 +66,7 @@ visit_python(cwj_run *run, unsigned long long now)
             run->spent = 0;
         }
         status = raised() ? -1 : PyErr_CheckSignals();
+        status = status < 0 ? -1 : tell_progress(frame, done);
     }
     run->report_at = time_to_report(frame->runtime);
     run->looked = now;
@@ -75,12 +76,13 @@ visit_python(cwj_run *run, unsigned long long now)
     return status;
 }
 
-/* After a chunk. Returns -1 with an exception set to stop the call. */
+/* After a chunk, behind which so many slices are done. Returns -1 with an exception set to stop
+ * the call. */
 static int
-between_chunks(cwj_run *run, unsigned long long now)
+between_chunks(cwj_run *run, npy_intp done, unsigned long long now)
 {
     if (run->spent >= run->report_at || now - run->looked >= CWJ_LOOK_NS) {
-        return visit_python(run, now);
+        return visit_python(run, done, now);
     }
     return 0;
 }

@@ -61,6 +61,16 @@ typedef struct cwj_view {
     npy_intp *gathered; /* the same where those are copied to that reach beyond it */
 } cwj_view;
 
+/* How far a call is that is not short (progress.c). */
+typedef struct cwj_progress {
+    PyObject *shown; /* owned: what shows it, or NULL */
+    npy_intp before; /* slices of runs that are over */
+    npy_intp total; /* slices of the call */
+    npy_intp told; /* slices that were done at the last report */
+    unsigned long long began; /* ns, 0: not known yet */
+    unsigned long long next; /* no report before */
+} cwj_progress;
+
 typedef struct cwj_frame {
     cwj_call call; /* first: compiled code gets a pointer to it as ctx */
     cwj_runtime *runtime;
@@ -85,6 +95,7 @@ typedef struct cwj_frame {
 
     cwj_view *views; /* [noperands], or NULL: no input is a window */
     int at_border; /* the slices that run are not the ones that calls are known by */
+    cwj_progress progress; /* not set before the first slices of a call that is not short */
 
     size_t used; /* bytes of the arena */
     cwj_block *blocks;

@@ -35,7 +35,7 @@ run_chunks(cwj_run *run, cwj_cursor *cursor, npy_intp count)
             }
             may_share = 0;
         }
-        if (between_chunks(run, now) < 0) {
+        if (between_chunks(run, run->plan->total - left, now) < 0) {
             return 0;
         }
         count = next_chunk(run->plan, count, run->rate, CWJ_CHUNK_NS);
@@ -57,6 +57,9 @@ run_long(cwj_frame *frame, cwj_plan *plan)
     if (open_cursor(frame, plan, &cursor) < 0) {
         return 0;
     }
+    if (frame->views == NULL) { /* else this is one of several runs: borders.c */
+        open_progress(frame, plan->total);
+    }
     double estimate =
         (double)plan->total * work_of_slice(frame->decl, frame->named) * runtime->cost;
     if ((runtime->flags & CWJ_RELEASE_GIL) &&
@@ -64,6 +67,7 @@ run_long(cwj_frame *frame, cwj_plan *plan)
         release_gil(frame);
     }
     run.looked = cwj_now_ns();
+    frame->progress.began = frame->progress.began != 0 ? frame->progress.began : run.looked;
     npy_intp first = CWJ_FIRST_CHUNK;
     if (known) { /* no more than a chunk's time, or nothing is left to share */
         first = next_chunk(plan, CWJ_WARM_CHUNK, estimate / (double)plan->total, CWJ_CHUNK_NS);
@@ -76,6 +80,9 @@ run_long(cwj_frame *frame, cwj_plan *plan)
     if (finished && !raised()) {
         note_cost(frame, plan->total, run.reported + run.spent);
         note_heat(frame, plan, run.spent);
+    }
+    if (frame->views == NULL && frame->progress.shown != NULL) {
+        close_progress(frame, finished);
     }
     return finished;
 }

@@ -27,6 +27,7 @@ typedef struct cwj_share {
     npy_intp end;             /* slices */
     npy_intp next;            /* atomic: the first slice that nobody took */
     int failed;               /* atomic: who failed first, 0: nobody */
+    npy_intp done;            /* atomic: slices of the whole call */
     unsigned long long spent; /* atomic: ns in loops that the caller has not seen */
     /* The error of the helper that failed first; guarded by the GIL. */
     PyObject *type, *value, *traceback;
@@ -62,7 +63,7 @@ static void
 look_after_share(cwj_share *share, cwj_run *run, unsigned long long now)
 {
     run->spent += __atomic_exchange_n(&share->spent, 0, __ATOMIC_RELAXED);
-    if (between_chunks(run, now) < 0) {
+    if (between_chunks(run, __atomic_load_n(&share->done, __ATOMIC_RELAXED), now) < 0) {
         fail_share(share, CWJ_CALLER);
     }
 }
@@ -71,7 +72,7 @@ look_after_share(cwj_share *share, cwj_run *run, unsigned long long now)
 static void
 run_share(cwj_share *share, cwj_cursor *cursor, int who, cwj_run *run)
 {
-    npy_intp count = CWJ_FIRST_CHUNK, begin = 0;
+    npy_intp count = CWJ_WARM_CHUNK / CWJ_GROWTH, begin = 0;
     double rate = share->rate;
     while ((count = take_slices(share, count, rate, &begin)) > 0) {
         unsigned long long before = cwj_now_ns();
@@ -85,6 +86,7 @@ run_share(cwj_share *share, cwj_cursor *cursor, int who, cwj_run *run)
             fail_share(share, who);
             return;
         }
+        __atomic_fetch_add(&share->done, count, __ATOMIC_RELAXED);
         if (run != NULL) {
             look_after_share(share, run, now);
         }
@@ -205,7 +207,8 @@ share_slices(cwj_run *run, cwj_cursor *cursor, npy_intp begin)
                        .rate = run->rate,
                        .nthreads = nhelpers + 1,
                        .end = run->plan->total,
-                       .next = begin};
+                       .next = begin,
+                       .done = begin};
     if (nhelpers < 1 || open_cursors(&share, nhelpers) < 0) {
         return -1;
     }

@@ -1,0 +1,123 @@
+"""progress(): bars for calls that last.
+
+The call path asks the context variable `watcher` between chunks of slices, ten times a second
+(csrc/function/call/progress.c). Its value, a _Block, is called with what is known of the call, and what
+it returns shows the call until its end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cwrapjit._cwrapjit import watcher
+from cwrapjit._imports import load
+
+if TYPE_CHECKING:
+    from contextlib import _GeneratorContextManager
+
+
+class Bar(Protocol):
+    def update(self, n: int, /) -> object: ...
+    def close(self) -> object: ...
+
+
+def progress(*, bar: Callable[..., Bar] | None = None, after: float = 0.5) -> _GeneratorContextManager[None]:
+    """Show a bar for each call that lasts, of functions called in the block.
+
+    A bar appears when a call has lasted for `after` seconds, and counts its slices that are finished. The
+    calls of this thread count, and those of asyncio tasks that the block starts, as long as it lasts; of
+    nested blocks the innermost one counts.
+
+    bar(desc=, total=, initial=, unit=, unit_scale=) makes a bar, which has update(n) and close(). Without it
+    tqdm's is taken: in a notebook a widget, else text. An exception that a bar raises ends the call.
+    """
+    if not (bar is None or callable(bar)):
+        raise TypeError(f"progress(): bar must be callable, as tqdm is, not {type(bar).__name__}")
+    if isinstance(after, bool) or not isinstance(after, (int, float)):
+        raise TypeError(f"progress(): after must be a number of seconds, not {type(after).__name__}")
+    if not after >= 0:
+        raise ValueError(f"progress(): after must be a number of seconds from 0 on, not {after!r}")
+    return _watched(_tqdm() if bar is None else bar, after)
+
+
+def _tqdm() -> Callable[..., Bar]:
+    try:
+        made: Callable[..., Bar] = load("tqdm.auto").tqdm
+    except ModuleNotFoundError as error:
+        if error.name not in ("tqdm", "tqdm.auto"):
+            raise
+        raise ImportError(
+            "progress() shows bars by tqdm, which is not installed: pip install 'cwrapjit[progress]', "
+            "or give it another bar=",
+            name="tqdm",
+        ) from None
+    return made
+
+
+@contextmanager
+def _watched(bar: Callable[..., Bar], after: float) -> Generator[None, None, None]:
+    block = _Block(bar, after)
+    watcher.set(block)
+    try:
+        yield
+    finally:
+        block.over = True
+        # Blocks that generators hold may end in any order, and in another context than they began in.
+        watcher.set(_first_open(watcher.get(None)))
+
+
+def _first_open(block: _Block | None) -> _Block | None:
+    """The innermost block that is not over, from this one outwards."""
+    while block is not None and block.over:
+        block = block.outer
+    return block
+
+
+class _Block:
+    def __init__(self, bar: Callable[..., Bar], after: float) -> None:
+        self.bar = bar
+        self.after = after
+        self.process = os.getpid()  # a child that is forked in the block shows nothing
+        self.outer: _Block | None = _first_open(watcher.get(None))
+        self.over = False
+
+    def __call__(self, name: str, done: int, total: int, seconds: float) -> _Shown | None:
+        block = _first_open(self)  # a task may outlive the block that started it
+        if block is None or seconds < block.after or block.process != os.getpid():
+            return None
+        return _Shown(block, name, done, total)
+
+
+class _Shown:
+    """A call's bar. What it does is not watched: it may call functions, too."""
+
+    def __init__(self, block: _Block, name: str, done: int, total: int) -> None:
+        self.process = block.process
+        self.done = done
+        self.bar: Bar = _unwatched(
+            block.bar, desc=name, total=total, initial=done, unit="slice", unit_scale=True
+        )
+
+    def __call__(self, done: int) -> None:
+        if self.process == os.getpid() and done > self.done:
+            more, self.done = done - self.done, done
+            _unwatched(self.bar.update, more)
+
+    def close(self, done: int) -> None:
+        if self.process == os.getpid():
+            try:
+                self(done)
+            finally:
+                _unwatched(self.bar.close)
+
+
+def _unwatched(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    before = watcher.get(None)
+    try:
+        watcher.set(None)
+        return call(*args, **kwargs)
+    finally:
+        watcher.set(before)
