@@ -14,6 +14,7 @@
 #include "function/entries.h"
 #include "function/function.h"
 #include "function/module.h"
+#include "function/travel.h"
 #include "graph/entries.h"
 #include "graph/link/link.h"
 #include "graph/objects/graph_object.h"
@@ -61,11 +62,13 @@ extension_exec(PyObject *extension)
     cwj_module_state *state = PyModule_GetState(extension);
     cwj_symbols_set(offered);
     cwj_guard_set_depth(cwj_entered_python);
-    if (_import_array() < 0 || cwj_import_ufuncs() < 0 || cwj_add_errors(extension, state) < 0 ||
-        cwj_add_config(extension, state) < 0 || cwj_add_function_type(extension, state) < 0 ||
-        cwj_add_module_type(extension, state) < 0 || cwj_add_graph_types(extension, state) < 0 ||
-        cwj_add_library_types(extension, state) < 0 || cwj_add_kernel_types(extension) < 0 ||
-        cwj_add_filters(extension) < 0 || cwj_add_link(extension) < 0) {
+    if (_import_array() < 0 || cwj_import_ufuncs() < 0 ||
+        PyModule_AddFunctions(extension, cwj_travel_functions) < 0 ||
+        cwj_add_errors(extension, state) < 0 || cwj_add_config(extension, state) < 0 ||
+        cwj_add_function_type(extension, state) < 0 || cwj_add_module_type(extension, state) < 0 ||
+        cwj_add_graph_types(extension, state) < 0 || cwj_add_library_types(extension, state) < 0 ||
+        cwj_add_kernel_types(extension) < 0 || cwj_add_filters(extension) < 0 ||
+        cwj_add_link(extension) < 0) {
         return -1;
     }
     return PyModule_AddStringConstant(extension, "__version__", TJ_VERSION);

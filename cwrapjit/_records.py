@@ -45,7 +45,7 @@ class Records:
         if dtype.subdtype is not None:
             self._refuse("no array has a subarray as its dtype: its dims belong into the prototype")
         try:
-            written = _written(dtype)
+            written = expression_of(dtype)
         except _NotWritten as error:
             self._refuse(str(error))
         ctype, _ = self._struct(dtype, "")
@@ -58,7 +58,7 @@ class Records:
 
     def _struct(self, dtype: np.dtype[Any], place: str) -> tuple[str, int]:
         """Its name and alignment; it is defined by now."""
-        written = _written(dtype)
+        written = expression_of(dtype)
         if written not in self._structs:
             members = self._members(dtype, place)
             name = f"cwj_record_{len(self._structs)}__{self._name}"
@@ -159,20 +159,20 @@ class _NotWritten(ValueError):
     """Why a dtype is no expression."""
 
 
-def _written(dtype: np.dtype[Any], depth: int = 0) -> str:
+def expression_of(dtype: np.dtype[Any], depth: int = 0) -> str:
     """An expression that makes an equal dtype, where `dtype` is NumPy's class."""
     if depth > _DEEPEST:
         raise _NotWritten("its fields are nested too deeply")
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
-        return f"({_written(base, depth)}, {shape})"
+        return f"({expression_of(base, depth)}, {shape})"
     if dtype.names is None:
         return repr(dtype.str)
     fields: Any = dtype.fields
     parts = [fields[name] for name in dtype.names]
     written = {
         "names": "".join(f"{name!r}, " for name in dtype.names),
-        "formats": "".join(f"{_written(part[0], depth + 1)}, " for part in parts),
+        "formats": "".join(f"{expression_of(part[0], depth + 1)}, " for part in parts),
         "offsets": "".join(f"{part[1]}, " for part in parts),
     }
     if any(len(part) > 2 for part in parts):

@@ -36,12 +36,19 @@ cwj_parse_bool(PyObject *value, const char *who, const char *option)
     return value == Py_True;
 }
 
+static const char *const optimize_names[] = {
+    [CWJ_OPTIMIZE_AUTO] = "auto", [CWJ_OPTIMIZE_OFF] = "off", [CWJ_OPTIMIZE_EAGER] = "eager"};
+
 int
 cwj_parse_optimize(PyObject *value, const char *who)
 {
-    static const char *const choices[] = {
-        [CWJ_OPTIMIZE_AUTO] = "auto", [CWJ_OPTIMIZE_OFF] = "off", [CWJ_OPTIMIZE_EAGER] = "eager"};
-    return cwj_parse_choice(value, choices, 3, who, "optimize");
+    return cwj_parse_choice(value, optimize_names, 3, who, "optimize");
+}
+
+const char *
+cwj_optimize_name(int optimize)
+{
+    return optimize_names[optimize];
 }
 
 /* A number from least to most; `also` names what else the option may be. */

@@ -29,6 +29,7 @@ int cwj_parse_choice(PyObject *value, const char *const *choices, int count, con
 int cwj_parse_bool(PyObject *value, const char *who, const char *option);
 
 int cwj_parse_optimize(PyObject *value, const char *who); /* a cwj_optimize */
+const char *cwj_optimize_name(int optimize);
 int cwj_parse_debug(PyObject *value, const char *who);
 int cwj_parse_threads(PyObject *value, const char *who); /* or CWJ_THREADS_AUTO */
 int cwj_parse_processes(PyObject *value, const char *who);

@@ -186,6 +186,7 @@ cwj_environment_unref(cwj_environment *environment)
     Py_XDECREF(environment->header);
     Py_XDECREF(environment->header_file);
     Py_XDECREF(environment->build_args);
+    Py_XDECREF(environment->described);
     PyMem_Free(environment);
 }
 

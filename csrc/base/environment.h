@@ -33,6 +33,7 @@ typedef struct cwj_environment {
     tj_environment *tj;   /* owned */
     PyObject *header;     /* owned str: C text that functions see */
     PyObject *build_args; /* owned: CWJ_BUILD_LISTS as tuples of str, for m.write()'s comment */
+    PyObject *described;  /* owned: (header, build_args), for pickles; NULL: nobody asked */
     PyObject *header_file; /* owned str: what messages call a library's header; NULL: a module's,
                               which its functions see to */
     tj_job **checks;       /* owned: nchecks of them; see checks.h */

@@ -7,6 +7,7 @@
  */
 #include "base/config.h"
 #include "base/errors.h"
+#include "function/definition.h"
 #include "function/function.h"
 
 /* ---- arguments --------------------------------------------------------- */
@@ -42,12 +43,16 @@ take_docstring(const cwj_spec *spec, PyObject *docstring)
     return Py_NewRef(docstring);
 }
 
+/* chosen: the options without the process' defaults. */
 static int
-take_options(cwj_spec *spec, cwj_options *options, cwj_module_state *state,
+take_options(cwj_spec *spec, cwj_options *options, cwj_options *chosen, cwj_module_state *state,
              const cwj_option_values *values)
 {
-    if (cwj_options_update(options, values, spec->who) < 0 ||
-        cwj_options_finish(options, state) < 0) {
+    if (cwj_options_update(options, values, spec->who) < 0) {
+        return -1;
+    }
+    *chosen = *options;
+    if (cwj_options_finish(options, state) < 0) {
         return -1;
     }
     spec->tj.flags |= (options->inplace == 1 ? CWJ_INPLACE : 0) |
@@ -226,21 +231,22 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
                     const cwj_options *defaults, PyObject *args, PyObject *kwargs)
 {
     cwj_arguments arguments = {0};
-    cwj_options options = *defaults;
+    cwj_options options = *defaults, chosen;
     tj_function code = {0};
     cwj_spec *spec = NULL;
     cwj_reduction reduction = {0};
-    PyObject *docstring = NULL, *dict = NULL, *function = NULL;
+    PyObject *docstring = NULL, *dict = NULL, *definition = NULL, *function = NULL;
 
     if (parse_arguments(&arguments, args, kwargs) < 0) {
         goto done;
     }
     spec = cwj_spec_new(module_name, environment->header, &arguments);
-    if (spec == NULL || take_options(spec, &options, state, &arguments.options) < 0 ||
+    if (spec == NULL || take_options(spec, &options, &chosen, state, &arguments.options) < 0 ||
         check_threads(spec, &options) < 0 || cwj_reduction_take(&reduction, spec, &arguments) < 0) {
         goto done;
     }
-    docstring = take_docstring(spec, arguments.docstring);
+    definition = cwj_definition_new(&arguments);
+    docstring = definition == NULL ? NULL : take_docstring(spec, arguments.docstring);
     dict = docstring == NULL ? NULL : make_dict(spec, module_name, docstring);
     if (dict == NULL || compile(&code, state, environment, spec) < 0) {
         goto done;
@@ -248,6 +254,10 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     function = make_function(state, environment, &code, spec, dict, &options, &reduction);
     spec = NULL; /* taken over */
     dict = NULL;
+    if (function != NULL) {
+        ((cwj_function_object *)function)->definition = Py_NewRef(definition);
+        ((cwj_function_object *)function)->chosen = chosen;
+    }
     if (function != NULL &&
         cwj_address_take((cwj_function_object *)function, arguments.c_function) < 0) {
         Py_CLEAR(function);
@@ -255,6 +265,7 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
 done:
     cwj_spec_free(spec);
     Py_XDECREF(reduction.identity);
+    Py_XDECREF(definition);
     Py_XDECREF(docstring);
     Py_XDECREF(dict);
     return function;

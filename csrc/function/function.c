@@ -11,6 +11,7 @@
 #include "base/errors.h"
 #include "base/jobs.h"
 #include "base/tuples.h"
+#include "function/content.h"
 #include "function/explain.h"
 #include "function/spec_parts.h"
 
@@ -232,7 +233,10 @@ static PyMethodDef function_methods[] = {
     {"explain", function_explain, METH_NOARGS, explain_doc},
     {"diagnose", function_diagnose, METH_NOARGS, diagnose_doc},
     {"wait", (PyCFunction)(void (*)(void))function_wait, METH_VARARGS | METH_KEYWORDS, wait_doc},
-    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {"__reduce__", cwj_content_reduce, METH_NOARGS, NULL},
+    {"__copy__", cwj_content_copy, METH_NOARGS, NULL},
+    {"__deepcopy__", cwj_content_copy, METH_O, NULL},
+    {"__dask_tokenize__", cwj_content_token, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -246,6 +250,7 @@ function_traverse(PyObject *op, visitproc visit, void *arg)
     Py_VISIT(self->dict);
     Py_VISIT(self->signature);
     Py_VISIT(self->ufunc);
+    Py_VISIT(self->definition);
     Py_VISIT(self->reduction.identity);
     return 0;
 }
@@ -257,6 +262,7 @@ function_clear(PyObject *op)
     Py_CLEAR(self->dict);
     Py_CLEAR(self->signature);
     Py_CLEAR(self->ufunc);
+    Py_CLEAR(self->definition);
     Py_CLEAR(self->reduction.identity);
     return 0;
 }
@@ -271,6 +277,7 @@ function_dealloc(PyObject *op)
         PyObject_ClearWeakRefs(op);
     }
     function_clear(op);
+    Py_CLEAR(self->digest);
     cwj_tiers_clear(self);
     cwj_runtime_clear(&self->runtime); /* reads the descriptor, which is in checked or in code */
     cwj_address_clear(&self->address);
@@ -293,11 +300,18 @@ PyDoc_STRVAR(function_doc, "A compiled function that broadcasts over NumPy array
                            "Made by module.function() and cwrapjit.function().");
 
 static PyType_Slot function_slots[] = {
-    {Py_tp_dealloc, function_dealloc}, {Py_tp_traverse, function_traverse},
-    {Py_tp_clear, function_clear},     {Py_tp_repr, function_repr},
-    {Py_tp_call, PyVectorcall_Call},   {Py_tp_getset, function_getset},
-    {Py_tp_members, function_members}, {Py_tp_methods, function_methods},
-    {Py_tp_doc, (void *)function_doc}, {0, NULL},
+    {Py_tp_dealloc, function_dealloc},
+    {Py_tp_traverse, function_traverse},
+    {Py_tp_clear, function_clear},
+    {Py_tp_repr, function_repr},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_getset, function_getset},
+    {Py_tp_members, function_members},
+    {Py_tp_methods, function_methods},
+    {Py_tp_doc, (void *)function_doc},
+    {Py_tp_hash, cwj_content_hash},
+    {Py_tp_richcompare, cwj_content_compare},
+    {0, NULL},
 };
 
 static PyType_Spec function_spec = {

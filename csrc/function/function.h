@@ -22,10 +22,13 @@ typedef struct cwj_function_object {
     cwj_tiers tiers;              /* what may run instead of code's own loops */
     cwj_checked *checked;         /* owned: debug=True; NULL: without */
     cwj_address address;          /* f.address: for other compiled code */
-    cwj_reduction reduction;      /* owned: what reductions by the ufunc may assume */
-    PyObject *ufunc;              /* owned: made when asked for */
-    PyObject *dict;               /* owned: __name__, __doc__, __module__, ... */
-    PyObject *signature;          /* owned: inspect.Signature, made when asked for */
+    cwj_options chosen; /* by the function or its module: the process' defaults are not */
+    PyObject *definition; /* owned: see definition.h */
+    PyObject *digest; /* owned: what the hash is of, made when asked for */
+    cwj_reduction reduction; /* owned: what reductions by the ufunc may assume */
+    PyObject *ufunc; /* owned: made when asked for */
+    PyObject *dict; /* owned: __name__, __doc__, __module__, ... */
+    PyObject *signature; /* owned: inspect.Signature, made when asked for */
     PyObject *weakrefs;
 } cwj_function_object;
 

@@ -20,18 +20,19 @@ given(PyObject *value)
     return value != NULL && value != Py_None;
 }
 
+static const char *const cast_names[] = {"no", "safe"};
+static const char *const cookie_names[] = {"readwrite", "readonly"};
+
 static int
 parse_cast(PyObject *value, const char *who)
 {
-    static const char *const choices[] = {"no", "safe"};
-    return cwj_parse_choice(value, choices, 2, who, "cast");
+    return cwj_parse_choice(value, cast_names, 2, who, "cast");
 }
 
 static int
 parse_cookie(PyObject *value, const char *who)
 {
-    static const char *const choices[] = {"readwrite", "readonly"};
-    return cwj_parse_choice(value, choices, 2, who, "cookie");
+    return cwj_parse_choice(value, cookie_names, 2, who, "cookie");
 }
 
 int
@@ -48,6 +49,40 @@ cwj_options_update(cwj_options *options, const cwj_option_values *values, const 
     CWJ_OPTIONS(UPDATE)
 #undef UPDATE
     return 0;
+}
+
+static PyObject *
+describe(const cwj_options *options, const int *member)
+{
+    return member == &options->optimize          ? PyUnicode_FromString(cwj_optimize_name(*member))
+           : member == &options->cast_safe       ? PyUnicode_FromString(cast_names[*member])
+           : member == &options->cookie_readonly ? PyUnicode_FromString(cookie_names[*member])
+           : member != &options->threads         ? PyBool_FromLong(*member)
+           : *member == CWJ_THREADS_AUTO         ? PyUnicode_FromString("auto")
+                                                 : PyLong_FromLong(*member);
+}
+
+PyObject *
+cwj_options_describe(const cwj_options *options)
+{
+#define ROW(name, member, parse) {#name, &options->member},
+    const struct {
+        const char *name;
+        const int *member;
+    } rows[] = {CWJ_OPTIONS(ROW)};
+#undef ROW
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && dict != NULL; i++) {
+        if (*rows[i].member == CWJ_UNSET) {
+            continue;
+        }
+        PyObject *value = describe(options, rows[i].member);
+        if (value == NULL || PyDict_SetItemString(dict, rows[i].name, value) < 0) {
+            Py_CLEAR(dict);
+        }
+        Py_XDECREF(value);
+    }
+    return dict;
 }
 
 /* ---- what is not ----------------------------------------------------------- */

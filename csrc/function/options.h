@@ -44,6 +44,8 @@ void cwj_options_init(cwj_options *options);
 /* Takes what is given over into options. `who` begins messages. Returns 0,
  * or -1 with TypeError or ValueError. */
 int cwj_options_update(cwj_options *options, const cwj_option_values *values, const char *who);
+/* What was chosen, as function() takes it: a new dict, or NULL with an exception set. */
+PyObject *cwj_options_describe(const cwj_options *options);
 /* Fills in the process' defaults, which are refused like any other value, and what
  * debug rules out. */
 int cwj_options_finish(cwj_options *options, cwj_module_state *state);

@@ -1,0 +1,83 @@
+/* definition.c: see definition.h.
+ *
+ * A spec has the C texts and types; the rest is kept as the user gave it, with copies of what could
+ * be changed.
+ */
+#include "function/definition.h"
+
+#include "base/tuples.h"
+
+static PyObject *freeze(PyObject *value);
+
+static PyObject *
+freeze_items(PyObject *sequence)
+{
+    PyObject *given = PySequence_Tuple(sequence); /* a list may change meanwhile */
+    Py_ssize_t count = given == NULL ? 0 : PyTuple_GET_SIZE(given);
+    PyObject *frozen = given == NULL ? NULL : PyTuple_New(count);
+    for (Py_ssize_t i = 0; i < count && frozen != NULL; i++) {
+        cwj_tuple_fill(&frozen, i, freeze(PyTuple_GET_ITEM(given, i)));
+    }
+    Py_XDECREF(given);
+    return frozen;
+}
+
+static PyObject *
+freeze_dict(PyObject *dict)
+{
+    PyObject *items = PyDict_Items(dict), *frozen = items == NULL ? NULL : PyDict_New();
+    Py_ssize_t count = items == NULL ? 0 : PyList_GET_SIZE(items);
+    for (Py_ssize_t i = 0; i < count && frozen != NULL; i++) {
+        PyObject *pair = PyList_GET_ITEM(items, i), *value = freeze(PyTuple_GET_ITEM(pair, 1));
+        if (value == NULL || PyDict_SetItem(frozen, PyTuple_GET_ITEM(pair, 0), value) < 0) {
+            Py_CLEAR(frozen);
+        }
+        Py_XDECREF(value);
+    }
+    Py_XDECREF(items);
+    return frozen;
+}
+
+/* The value, or a copy of what could be changed; new reference. */
+static PyObject *
+freeze(PyObject *value)
+{
+    PyObject *frozen = NULL;
+    if (PyUnicode_CheckExact(value) || Py_EnterRecursiveCall(" in a definition")) {
+        return PyUnicode_CheckExact(value) ? Py_NewRef(value) : NULL;
+    }
+    frozen = PyList_Check(value) || PyTuple_Check(value) ? freeze_items(value)
+             : PyDict_Check(value)                       ? freeze_dict(value)
+             : PyArray_Check(value) ? PyArray_NewCopy((PyArrayObject *)value, NPY_CORDER)
+                                    : Py_NewRef(value);
+    Py_LeaveRecursiveCall();
+    return frozen;
+}
+
+PyObject *
+cwj_definition_new(const cwj_arguments *arguments)
+{
+#define ROW(name) {#name, arguments->name},
+    const struct {
+        const char *name;
+        PyObject *value;
+    } rows[] = {CWJ_POSITIONAL(ROW) CWJ_BY_KEYWORD(ROW)};
+#undef ROW
+    size_t nrows = sizeof(rows) / sizeof(rows[0]);
+    Py_ssize_t count = 0, at = 0;
+    for (size_t i = 0; i < nrows; i++) {
+        count += rows[i].value != NULL && rows[i].value != arguments->Ccode_slice_eval;
+    }
+    PyObject *definition = PyTuple_New(2 * count);
+    for (size_t i = 0; i < nrows && definition != NULL; i++) {
+        PyObject *value = rows[i].value;
+        if (value == NULL || value == arguments->Ccode_slice_eval) {
+            continue;
+        }
+        cwj_tuple_fill(&definition, at++, PyUnicode_InternFromString(rows[i].name));
+        if (definition != NULL) {
+            cwj_tuple_fill(&definition, at++, freeze(value));
+        }
+    }
+    return definition;
+}

@@ -1,0 +1,202 @@
+/* travel.c: see travel.h. */
+#include "function/travel.h"
+
+#include "base/errors.h"
+#include "base/tuples.h"
+#include "function/function.h"
+#include "function/module.h"
+#include "function/spec_parts.h"
+
+/* ---- what a function is made of ------------------------------------------ */
+
+/* "float64"; of a structured dtype the dtype, for which no text stands. */
+static PyObject *
+describe_type(const cwj_function_object *self, int set, int operand)
+{
+    const tj_type *type = &self->spec->tj.typesets[set].types[operand];
+    bool is_record = type->type_num == NPY_VOID && type->dtype != NULL;
+    PyArray_Descr *descr = self->runtime.descrs[set * self->spec->tj.noperands + operand];
+    return is_record && descr != NULL ? Py_NewRef((PyObject *)descr)
+                                      : PyUnicode_FromString(type->label);
+}
+
+/* True when the key was one type for all operands: the body's file is called "<... float64>" then. */
+static bool
+is_one_for_all(const tj_typeset *set)
+{
+    size_t length = strlen(set->body.file), label = strlen(set->types[0].label);
+    return length > label + 1 && set->body.file[length - label - 2] == ' ' &&
+           strncmp(&set->body.file[length - label - 1], set->types[0].label, label) == 0;
+}
+
+static PyObject *
+describe_key(const cwj_function_object *self, int set)
+{
+    int count = self->spec->tj.noperands;
+    if (is_one_for_all(&self->spec->tj.typesets[set])) {
+        return describe_type(self, set, 0);
+    }
+    PyObject *key = PyTuple_New(count);
+    for (int k = 0; k < count && key != NULL; k++) {
+        cwj_tuple_fill(&key, k, describe_type(self, set, k));
+    }
+    return key;
+}
+
+/* (types, body) */
+static PyObject *
+describe_set(const cwj_function_object *self, int set)
+{
+    const tj_piece *piece = &self->spec->tj.typesets[set].body;
+    PyObject *key = describe_key(self, set), *result = NULL;
+    PyObject *body = PyUnicode_FromStringAndSize(piece->text, (Py_ssize_t)piece->length);
+    if (key != NULL && body != NULL) {
+        result = PyTuple_Pack(2, key, body);
+    }
+    Py_XDECREF(key);
+    Py_XDECREF(body);
+    return result;
+}
+
+static PyObject *
+describe_sets(const cwj_function_object *self)
+{
+    int count = self->spec->tj.ntypesets;
+    PyObject *sets = PyTuple_New(count);
+    for (int t = 0; t < count && sets != NULL; t++) {
+        cwj_tuple_fill(&sets, t, describe_set(self, t));
+    }
+    return sets;
+}
+
+/* The arguments of function() by name; Ccode_slice_eval as a tuple of pairs. */
+static PyObject *
+describe_arguments(const cwj_function_object *self)
+{
+    PyObject *arguments = PyDict_New(), *sets = describe_sets(self);
+    PyObject *name = PyUnicode_FromString(self->spec->tj.name), *kept = self->definition;
+    bool fine = arguments != NULL && sets != NULL && name != NULL &&
+                PyDict_SetItemString(arguments, "name", name) == 0 &&
+                PyDict_SetItemString(arguments, "Ccode_slice_eval", sets) == 0;
+    for (Py_ssize_t i = 0; fine && kept != NULL && i < PyTuple_GET_SIZE(kept); i += 2) {
+        fine = PyDict_SetItem(arguments, PyTuple_GET_ITEM(kept, i),
+                              PyTuple_GET_ITEM(kept, i + 1)) == 0;
+    }
+    if (!fine) {
+        Py_CLEAR(arguments);
+    }
+    Py_XDECREF(sets);
+    Py_XDECREF(name);
+    return arguments;
+}
+
+/* What functions of a module share: (header, CWJ_BUILD_LISTS). */
+static PyObject *
+describe_environment(cwj_environment *environment)
+{
+    if (environment->described == NULL) { /* kept: a pickle of several functions has it once */
+        environment->described = PyTuple_Pack(2, environment->header, environment->build_args);
+    }
+    return Py_XNewRef(environment->described);
+}
+
+PyDoc_STRVAR(definition_of_doc, "definition_of(function, /)\n--\n\n"
+                                "(module's name or None, environment, options, arguments)");
+
+static PyObject *
+definition_of(PyObject *extension, PyObject *op)
+{
+    cwj_module_state *state = PyModule_GetState(extension);
+    PyObject *environment = NULL, *options = NULL, *arguments = NULL, *result = NULL;
+    if (!Py_IS_TYPE(op, state->function_type)) {
+        cwj_refuse_type("definition_of()", "function", "a Function", op);
+        return NULL;
+    }
+    const cwj_function_object *self = (cwj_function_object *)op;
+    environment = describe_environment(self->environment);
+    options = cwj_options_describe(&self->chosen);
+    arguments = describe_arguments(self);
+    if (environment != NULL && options != NULL && arguments != NULL) {
+        result = Py_BuildValue("(zOOO)", self->spec->tj.module, environment, options, arguments);
+    }
+    Py_XDECREF(environment);
+    Py_XDECREF(options);
+    Py_XDECREF(arguments);
+    return result;
+}
+
+/* ---- making one again ------------------------------------------------------ */
+
+/* A share of that of a function or module; NULL where it is neither, without an exception. */
+static cwj_environment *
+environment_of(const cwj_module_state *state, PyObject *holder)
+{
+    cwj_environment *environment = NULL;
+    if (Py_IS_TYPE(holder, state->function_type)) {
+        environment = ((cwj_function_object *)holder)->environment;
+    } else if (PyObject_TypeCheck(holder, state->module_type)) {
+        environment = cwj_module_data_of(holder)->environment;
+    }
+    return environment == NULL ? NULL : cwj_environment_ref(environment);
+}
+
+/* The environment of another function, or one made of (header, lists). */
+static cwj_environment *
+take_environment(cwj_module_state *state, PyObject *holder, PyObject *described, PyObject *module)
+{
+    cwj_build build = {0}; /* borrowed here */
+    cwj_environment *environment = environment_of(state, holder);
+    if (environment != NULL) {
+        return environment;
+    }
+    if (!PyArg_ParseTuple(described, "U(O!O!O!O!O!):define_again", &build.header, &PyTuple_Type,
+                          &build.sources, &PyTuple_Type, &build.include_dirs, &PyTuple_Type,
+                          &build.define_macros, &PyTuple_Type, &build.libraries, &PyTuple_Type,
+                          &build.library_dirs)) {
+        return NULL;
+    }
+    PyObject *who = module == Py_None ? PyUnicode_FromString("function()")
+                                      : PyUnicode_FromFormat("module %U", module);
+    const char *text = who == NULL ? NULL : PyUnicode_AsUTF8(who);
+    environment = text == NULL ? NULL : cwj_environment_new(state, &build, text);
+    Py_XDECREF(who);
+    return environment;
+}
+
+PyDoc_STRVAR(
+    define_again_doc,
+    "define_again(module, environment, holder, arguments, /)\n--\n\n"
+    "A function of that module's name or None, with that environment, which holder has if it\n"
+    "is not None.");
+
+static PyObject *
+define_again(PyObject *extension, PyObject *args)
+{
+    cwj_module_state *state = PyModule_GetState(extension);
+    PyObject *module, *described, *holder, *arguments, *none, *function = NULL;
+    cwj_options defaults;
+    cwj_options_init(&defaults);
+    if (!PyArg_ParseTuple(args, "OO!OO!:define_again", &module, &PyTuple_Type, &described, &holder,
+                          &PyDict_Type, &arguments)) {
+        return NULL;
+    }
+    if (module != Py_None && (!PyUnicode_Check(module) || !cwj_is_name(module))) {
+        cwj_refuse("define_again()", PyExc_ValueError, "%R is no name of a module", module);
+        return NULL;
+    }
+    cwj_environment *environment = take_environment(state, holder, described, module);
+    none = environment == NULL ? NULL : PyTuple_New(0);
+    if (none != NULL) {
+        function = cwj_function_define(state, environment, module == Py_None ? NULL : module,
+                                       &defaults, none, arguments);
+    }
+    cwj_environment_unref(environment);
+    Py_XDECREF(none);
+    return function;
+}
+
+PyMethodDef cwj_travel_functions[] = {
+    {"definition_of", definition_of, METH_O, definition_of_doc},
+    {"define_again", define_again, METH_VARARGS, define_again_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,338 @@
+"""Pickles and copies: what comes out of one is the same function, made of the same C text."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import INNER, OUTER, refuses, wrap
+
+import cwrapjit
+from cwrapjit import _travel
+
+RECORD = np.dtype([("a", "f8"), ("b", "i4", (2,))], align=True)
+SEVEN = np.arange(7.0)
+
+
+def make_inner() -> Any:
+    return wrap((("n",), ("n",)), (), INNER)
+
+
+def make_several_types() -> Any:
+    bodies = {
+        np.float64: "item__output() = item__a() + item__b(); return true;",
+        (np.int32, "f4", "g"): "item__output() = item__a() - item__b(); return true;",
+    }
+    return wrap(((), ()), (), bodies, doc="adds, or subtracts", cast="safe", threads=2, optimize="off")
+
+
+def make_extras() -> Any:
+    extras = (("double", "scale", "1.5", "d"), ["const char *", "word", "NULL", "z"])
+    code = "item__output() = *scale * item__a() + (word != NULL); return true;"
+    return wrap(((),), (), code, extra_args=extras)
+
+
+def make_cookie() -> Any:
+    return wrap(
+        (("n",),), (), "item__output() = cookie->n; return true;",
+        Ccode_cookie_struct="int n;", Ccode_validate="cookie->n = (int)dims_slice__a[0]; return true;",
+        Ccode_cookie_cleanup="cookie->n = 0;", cookie="readonly",
+    )  # fmt: skip
+
+
+def make_two_outputs() -> Any:
+    code = "item__lo() = item__a(0); item__hi() = item__a(1); return true;"
+    return cwrapjit.function("ends", "both", signature="a(2) -> lo(), hi()", Ccode_slice_eval={float: code})
+
+
+def make_windows() -> Any:
+    code = "item__output() = item__a(0) + item__a(2); return true;"
+    return cwrapjit.function(
+        "sides", signature="a() -> output()", Ccode_slice_eval={"f8": code}, windows={"a": (3,)},
+        border={"a": "constant"}, cval=np.float32(0.5),
+    )  # fmt: skip
+
+
+def make_output_dims() -> Any:
+    code = "for (int i = 0; i < dims_slice__output[0]; i++) item__output(i) = i; return true;"
+    return cwrapjit.function(
+        "ramp", signature="a(n) -> output(m)", output_dims={"m": "2*n + 1"}, Ccode_slice_eval={"f8": code}
+    )
+
+
+def make_structs_and_dates() -> Any:
+    sets = {
+        (RECORD, "f8"): "item__output() = item__a().a + item__a().b[1]; return true;",
+        ("M8[ns]", "f8"): "item__output() = (double)item__a(); return true;",
+        ("m8", "f8"): "item__output() = (double)item__a(); return true;",
+    }
+    return wrap(((),), (), sets)
+
+
+def make_reduction() -> Any:
+    return wrap(((), ()), (), "item__output() = item__a() * item__b(); return true;", identity=1.0,
+                associative=True, unordered=True)  # fmt: skip
+
+
+def make_vectorized() -> Any:
+    text = "#include <math.h>\ndouble hypotenuse(double x, double y) { return sqrt(x * x + y * y); }"
+    return cwrapjit.vectorize(text, doc="long side", fastmath=True, define_macros=["UNUSED=1"])
+
+
+def make_inplace() -> Any:
+    code = "item__a() += N; item__output() = item__a(); return true;"
+    return cwrapjit.function(
+        "more", args_input=("a",), prototype_input=((),), prototype_output=(), Ccode_slice_eval={"f8": code},
+        define_macros=[("N", "3")], args_inout=("a",), gil=False,
+    )  # fmt: skip
+
+
+# What makes a function, and arguments for a call.
+DEFINITIONS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "inner": (make_inner, lambda f: f(SEVEN, SEVEN[::-1])),
+    "outer": (lambda: wrap((("n",), ("m",)), ("n", "m"), OUTER), lambda f: f(SEVEN, SEVEN[:2])),
+    "types": (make_several_types, lambda f: [f(SEVEN, 2.0), f(np.int32(4), np.ones(2, "f4"))]),
+    "extras": (make_extras, lambda f: [f(SEVEN), f(SEVEN, scale=2.0, word="x")]),
+    "cookie": (make_cookie, lambda f: f(SEVEN)),
+    "two outputs": (make_two_outputs, lambda f: f(SEVEN[:6].reshape(3, 2))),
+    "output dims": (make_output_dims, lambda f: f(SEVEN)),
+    "structs": (
+        make_structs_and_dates,
+        lambda f: [f(np.ones(2, RECORD)), f(np.datetime64(5, "ns")), f(np.timedelta64(5, "D"))],
+    ),
+    "reduction": (make_reduction, lambda f: [f(SEVEN, 2.0), f.ufunc.reduce(SEVEN[1:])]),
+    "vectorize": (make_vectorized, lambda f: f(SEVEN, 3)),
+    "windows": (make_windows, lambda f: f(SEVEN)),
+    "inout": (make_inplace, lambda f: [(a := SEVEN.copy()), f(a)]),
+}
+
+
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on as in a process that knows nothing yet."""
+    monkeypatch.setattr(_travel, "_known", weakref.WeakValueDictionary())
+    monkeypatch.setattr(_travel, "_holders", {})
+
+
+def bits(result: Any) -> Any:
+    if isinstance(result, (tuple, list)):
+        return [bits(each) for each in result]
+    array = np.asarray(result)
+    return array.dtype, array.shape, array.tobytes()
+
+
+@pytest.mark.parametrize("kind", DEFINITIONS)
+def test_the_same_function_comes_back(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    make, call = DEFINITIONS[kind]
+    f = make()
+    expected = bits(call(f))
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        data = pickle.dumps(f, protocol)
+        assert pickle.loads(data) is f
+        with monkeypatch.context() as patched:
+            elsewhere(patched)
+            g = pickle.loads(data)
+            assert g is not f and pickle.loads(data) is g
+        assert g == f and not g != f and hash(g) == hash(f) and len({f, g}) == 1
+        assert (repr(g), g.source, g.types, g.signature, g.windows, g.output_dims, g.__doc__, g.__module__) == (
+            repr(f), f.source, f.types, f.signature, f.windows, f.output_dims, f.__doc__, f.__module__
+        )  # fmt: skip
+        assert g.__dask_tokenize__() == f.__dask_tokenize__()
+        assert bits(call(g)) == expected
+        assert pickle.dumps(g, protocol) == data
+
+
+@pytest.mark.parametrize("kind", DEFINITIONS)
+def test_content_decides_what_is_equal(kind: str) -> None:
+    make = DEFINITIONS[kind][0]
+    f, g = make(), make()
+    assert f is not g and f == g and hash(f) == hash(g) and f.__dask_tokenize__() == g.__dask_tokenize__()
+    others = [other for name, (other, _) in DEFINITIONS.items() if name != kind]
+    assert all(f != other() for other in others)
+    assert copy.copy(f) is f and copy.deepcopy(f) is f and copy.deepcopy([f, f])[1] is f
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"doc": "another"}, {"name": "g"}, {"module": "other"}, {"header": "static int other;"}, {"threads": 1},
+        {"optimize": "off"}, {"fastmath": True}, {"fastmath": False}, {"debug": True}, {"cast": "no"},
+        {"gil": True}, {"define_macros": ["A"]}, {"libraries": ["m"]},
+        {"extra_args": [("int", "k", "0", "i")]},
+        {"cookie": "readonly"}, {"inplace": True}, {"unordered": True},
+        {"names": ("a", "c"), "code": INNER.replace("__b", "__c")},
+    ],
+)  # fmt: skip
+def test_each_part_is_content(change: dict[str, Any]) -> None:
+    f = make_inner()
+    g = wrap((("n",), ("n",)), (), **{"code": INNER, **change})
+    assert f != g and f.__dask_tokenize__() != g.__dask_tokenize__()
+
+
+def test_a_modules_options_are_its_functions() -> None:
+    signed = {"signature": "a() -> output()", "Ccode_slice_eval": {float: "item__output() = 1; return true;"}}
+    by_module = cwrapjit.module("t", threads=2, cast="safe").function("f", **signed)
+    by_function = cwrapjit.module("t").function("f", threads=2, cast="safe", **signed)
+    assert by_module == by_function
+
+
+def test_what_was_given_may_change_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    names, prototypes, extras = ["a"], [["n"]], [["int", "k", "3", "i"]]
+    dims, sets = {"m": "n + 1"}, {"f8": "item__output(0) = *k; return true;"}
+    f = cwrapjit.function("f", args_input=names, prototype_input=prototypes, prototype_output=["m"],
+                          Ccode_slice_eval=sets, extra_args=extras, output_dims=dims)  # fmt: skip
+    names[0], prototypes[0], extras[0][2], dims["m"] = "z", [], "4", "n"
+    sets.clear()
+    elsewhere(monkeypatch)
+    data = pickle.dumps(f)
+    elsewhere(monkeypatch)
+    g = pickle.loads(data)
+    assert g == f and g(SEVEN)[0] == 3 and g(SEVEN).shape == (8,)
+
+
+def test_another_process_has_the_same_function() -> None:
+    functions = [make_inner(), make_vectorized(), make_structs_and_dates(), make_windows()]
+    program = (
+        "import pickle, sys\n"
+        "functions = pickle.load(sys.stdin.buffer)\n"
+        "assert functions[0] is functions[1]\n"
+        "import numpy as np\n"
+        "answer = [functions[0](np.arange(3.), 2 * np.arange(3.)).tolist()]\n"
+        "answer += [f.__dask_tokenize__() for f in functions]\n"
+        "sys.stdout.buffer.write(pickle.dumps((answer, functions)))"
+    )
+    data = pickle.dumps([functions[0], *functions])
+    done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, check=True)
+    answer, again = pickle.loads(done.stdout)
+    assert answer == [10.0, *(f.__dask_tokenize__() for f in [functions[0], *functions])]
+    assert all(a is b for a, b in zip(again[1:], functions, strict=True))
+
+
+def test_threads_load_one_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pickle.dumps(make_inner())
+    elsewhere(monkeypatch)
+    loaded: list[Any] = []
+    barrier = threading.Barrier(8)
+
+    def work() -> None:
+        barrier.wait()
+        loaded.append(pickle.loads(data))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(loaded) == 8 and len({id(each) for each in loaded}) == 1
+
+
+def test_nothing_is_kept_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere(monkeypatch)
+    f = make_inner()
+    data = pickle.dumps(f)
+    gone = weakref.ref(f)
+    del f
+    gc.collect()
+    assert gone() is None and not _travel._known and not _travel._holders
+    f = pickle.loads(data)
+    f.itself = f
+    del f
+    gc.collect()
+    assert not _travel._known and not _travel._holders
+
+
+# ---- what cannot be loaded ----
+
+
+def load(*parts: Any) -> Callable[[], Any]:
+    return lambda: pickle.loads(pickle.dumps(_Made(parts)))
+
+
+class _Made:
+    """Its pickle is one that somebody else has written."""
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+
+    def __reduce__(self) -> Any:
+        return _travel.load, self.parts
+
+
+def test_pickles_of_later_versions_are_refused_by_both_names() -> None:
+    later = load(_travel.FORMAT + 1, "99.0", "function", ())
+    refuses(ValueError, later, "99.0", cwrapjit.__version__, "format")
+
+
+DAMAGED: list[tuple[Any, ...]] = [
+    (), (1,), ("1", "0.1", "function", ()), (1, 1, "function", ()), (1, "0.1", "no such", ()),
+    (0, "0.1", "function", ()), (1, "0.1", [], ()), (1, "0.1", "function", None), (1, "0.1", "function", (1, 2, 3, 4)),
+    (1, "0.1", "function", (None, (), {}, {})), (True, "0.1", "function", ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parts", DAMAGED)
+def test_damaged_pickles_are_refused(parts: tuple[Any, ...]) -> None:
+    refuses(ValueError, load(*parts), "damaged")
+
+
+SETS = (("float64", INNER),)
+ODD: list[Any] = [
+    None,
+    3,
+    -(2**70),
+    1.5,
+    "x",
+    "a\nb",
+    b"x",
+    (),
+    [],
+    {},
+    ((),),
+    {"a": 1},
+    object,
+    np.ones(3),
+    "\ud800",
+]
+
+
+@pytest.mark.parametrize("place", ["module", "header", "lists", "options", *sorted(
+    "name docstring args_input prototype_input prototype_output Ccode_slice_eval Ccode_validate extra_args "
+    "signature windows border cval identity c_function threads cast no_such_argument".split()
+)])  # fmt: skip
+def test_no_pickle_crashes(place: str) -> None:
+    """Whatever stands in the place of what belongs there: an exception, or a function."""
+    for odd in ODD:
+        arguments = {"name": "f", "signature": "a(n), b(n) -> output()", "Ccode_slice_eval": SETS}
+        module, header, lists, options = odd if place == "module" else "t", "", ((),) * 5, {}
+        if place == "header":
+            header = odd
+        elif place == "lists":
+            lists = (odd,) * 5
+        elif place == "options":
+            options = odd
+        elif place != "module":
+            arguments[place] = odd
+        content = (module, (header, lists), options, arguments)
+        try:
+            made = load(1, "0.1", "function", content)()
+        except (ValueError, TypeError, SyntaxError, OSError, NotImplementedError, UnicodeError):
+            continue
+        assert made(SEVEN, SEVEN) == 91
+
+
+def test_text_that_does_not_compile_here_says_so() -> None:
+    arguments = {"name": "f", "signature": "a() -> output()", "Ccode_slice_eval": (("f8", "x x x;"),)}
+    content = ("t", ("", ((),) * 5), {}, arguments)
+    refuses(
+        cwrapjit.CompileError,
+        load(1, "0.7", "function", content),
+        "t.f(), from a pickle of cwrapjit 0.7, does not",
+    )
