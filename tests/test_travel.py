@@ -122,6 +122,12 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_travel, "_holders", {})
 
 
+def shown(f: Any) -> tuple[Any, ...]:
+    return (
+        repr(f), f.source, f.types, f.signature, f.windows, f.output_dims, f.__doc__, f.__name__, f.__module__
+    )  # fmt: skip
+
+
 def bits(result: Any) -> Any:
     if isinstance(result, (tuple, list)):
         return [bits(each) for each in result]
@@ -142,9 +148,7 @@ def test_the_same_function_comes_back(kind: str, monkeypatch: pytest.MonkeyPatch
             g = pickle.loads(data)
             assert g is not f and pickle.loads(data) is g
         assert g == f and not g != f and hash(g) == hash(f) and len({f, g}) == 1
-        assert (repr(g), g.source, g.types, g.signature, g.windows, g.output_dims, g.__doc__, g.__module__) == (
-            repr(f), f.source, f.types, f.signature, f.windows, f.output_dims, f.__doc__, f.__module__
-        )  # fmt: skip
+        assert shown(g) == shown(f)
         assert g.__dask_tokenize__() == f.__dask_tokenize__()
         assert bits(call(g)) == expected
         assert pickle.dumps(g, protocol) == data
@@ -163,9 +167,9 @@ def test_content_decides_what_is_equal(kind: str) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"doc": "another"}, {"name": "g"}, {"module": "other"}, {"header": "static int other;"}, {"threads": 1},
-        {"optimize": "off"}, {"fastmath": True}, {"fastmath": False}, {"debug": True}, {"cast": "no"},
-        {"gil": True}, {"define_macros": ["A"]}, {"libraries": ["m"]},
+        {"doc": "another"}, {"name": "g"}, {"module": "other"}, {"header": "static int other;"},
+        {"threads": 1}, {"optimize": "off"}, {"fastmath": True}, {"fastmath": False}, {"debug": True},
+        {"cast": "no"}, {"gil": True}, {"define_macros": ["A"]}, {"libraries": ["m"]},
         {"extra_args": [("int", "k", "0", "i")]},
         {"cookie": "readonly"}, {"inplace": True}, {"unordered": True},
         {"names": ("a", "c"), "code": INNER.replace("__b", "__c")},
@@ -273,8 +277,9 @@ def test_pickles_of_later_versions_are_refused_by_both_names() -> None:
 
 DAMAGED: list[tuple[Any, ...]] = [
     (), (1,), ("1", "0.1", "function", ()), (1, 1, "function", ()), (1, "0.1", "no such", ()),
-    (0, "0.1", "function", ()), (1, "0.1", [], ()), (1, "0.1", "function", None), (1, "0.1", "function", (1, 2, 3, 4)),
-    (1, "0.1", "function", (None, (), {}, {})), (True, "0.1", "function", ()),
+    (0, "0.1", "function", ()), (1, "0.1", [], ()), (1, "0.1", "function", None),
+    (1, "0.1", "function", (1, 2, 3, 4)), (1, "0.1", "function", (None, (), {}, {})),
+    (True, "0.1", "function", ()),
 ]  # fmt: skip
 
 
