@@ -7,6 +7,8 @@
   in a cell of C is `// -> text`, and what is displayed counts as printed.
 * ```c blocks are compiled, each as the text of a library.
 * Blocks of the languages in QUIET, and directives of the site, are not run; others are refused.
+* A second word, as in ```python theirs, says that the code is written for another package: test_coming.py
+  runs it, by `others`, which has a function for each such pair of words.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import io
 import re
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,7 +81,7 @@ def _compare(where: str, text: str, lines: list[str], raised: BaseException | No
     assert same, f"{where}: printed {lines}, promised {promised}"
 
 
-def _run_python(page: Path, block: Block, namespace: dict[str, Any]) -> None:
+def run_python(page: Path, block: Block, namespace: dict[str, Any]) -> None:
     """Statement by statement, with the page's own line numbers."""
     tree = ast.increment_lineno(ast.parse(block.text), block.line - 1)
     lines = block.text.splitlines()
@@ -120,19 +122,20 @@ def _compile_c(page: Path, block: Block, namespace: dict[str, Any]) -> None:
     cwrapjit.library("page", source=block.text)
 
 
-_RUN = {"python": _run_python, "ipython": _run_cell, "c": _compile_c}
+_RUN = {"python": run_python, "ipython": _run_cell, "c": _compile_c}
 
 
-def run(page: Path) -> int:
+def run(page: Path, others: Mapping[str, Callable[[Path, Block, dict[str, Any]], None]] | None = None) -> int:
     """Run all of a page, in the current folder; how many blocks that were."""
-    done = 0
+    done, runners = 0, _RUN | dict(others or {})
     with session() as namespace:
         for block in blocks(page):
-            if block.language in _RUN:
-                _RUN[block.language](page, block, namespace)
+            if block.language in runners:
+                runners[block.language](page, block, namespace)
                 done += 1
             else:
                 is_known = block.language in QUIET or block.language.startswith("{")
+                is_known = is_known or block.language.endswith(" theirs")
                 assert is_known, f"{page.name}:{block.line}: a block of {block.language!r} would not be run"
     return done
 

@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 # Pages that need more than the extra `test`, and what. They run in a process of their own.
 ONCE = {
     "cluster.md": "dask.distributed",
-    "coming": "cython",
+    "coming": "a little of the other packages",
     "notebook.md": "the magics' front end",
     "progress.md": "tqdm",
     "recipes": "polars and sympy",

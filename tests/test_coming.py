@@ -1,0 +1,53 @@
+"""The pages docs/coming: what is written for other packages runs, too, and gives what ours gives."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+COMING = ROOT / "docs" / "coming"
+
+pytestmark = pytest.mark.once("needs the packages that people come from")
+
+# Pages of which nothing but ours can run, and why.
+ALONE = {"index.md": "an overview", "cupy.md": "needs CUDA"}
+
+
+def run(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "tests" / "theirs.py"), str(page)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
+
+
+def pages() -> list[str]:
+    return sorted(path.name for path in COMING.glob("*.md") if path.name not in ALONE)
+
+
+@pytest.mark.row("U13")
+@pytest.mark.parametrize("page", pages())
+def test_theirs_gives_what_ours_gives(page: str, tmp_path: Path) -> None:
+    done = run(COMING / page, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "theirs as promised, and as ours" in done.stdout and ": 0 blocks" not in done.stdout
+
+
+OURS = 'import cwrapjit\ntwice = cwrapjit.vectorize("double twice(double x) { return 2 * x; }")'
+
+
+@pytest.mark.row("U13")
+@pytest.mark.parametrize(
+    ("page", "theirs", "wrong"),
+    [
+        ("example.md", "def twice(x): return 2 * x + 1", "Not equal to tolerance"),
+        ("numba.md", "def twice(x): return 2 * x", "defined by both: ['twice']; in CALLS: ['ewma'"),
+        ("example.md", "print(1)  # -> 2", "printed ['1'], promised ['2']"),
+    ],
+)
+def test_a_page_that_is_not_true_is_found(page: str, theirs: str, wrong: str, tmp_path: Path) -> None:
+    file = tmp_path / page
+    file.write_text(f"```python\n{OURS}\n```\n```python theirs\n{theirs}\n```\n")
+    done = run(file, tmp_path)
+    assert done.returncode == 1 and wrong in done.stderr

@@ -1,0 +1,109 @@
+"""Runs pages of docs/coming with the other package's code: `python tests/theirs.py docs/coming/numba.md ...`
+
+A page has blocks ```python, which are ours, and ```python theirs, which run in a namespace of their own; both
+print what their comments promise. A function that both define is called with the same arguments (CALLS). In a
+process of its own, as other packages start threads, and in an empty folder, as they write files.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import documents
+import numpy as np
+
+
+def numbers(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+X, Y, MATRIX = numbers(50), numbers(50, seed=1), numbers(20, 30)
+
+# What functions of both namespaces are called with. Results, and arguments afterwards, must be equal.
+CALLS: dict[str, dict[str, list[tuple[Any, ...]]]] = {
+    "cffi.md": {
+        "hypot": [(3.5, -2.0)],
+        "smooth": [(X,), (X[:1],)],
+        "twice": [(0.1,)],
+        "frexp": [(1e-300,), (-7.3,)],
+    },
+    "ctypes.md": {
+        "hypot": [(3.5, -2.0)],
+        "axpy": [(0.3, X, Y)],
+        "min_max": [(X,)],
+        "set_level": [(7,)],
+        "sort_down": [(X,)],
+    },
+    "example.md": {"twice": [(0.1,)]},  # the tests'
+    "numba.md": {
+        "soft": [(X, 0.5), (MATRIX[:, :1], np.abs(MATRIX[0]))],
+        "ewma": [(MATRIX, 0.3), (X, np.array([[0.1], [0.9]]))],
+        "histogram": [(X, -1.0, 1.0, 7)],
+        "norms": [(MATRIX,)],
+        "plus": [(X, Y)],
+    },
+}
+
+
+class Theirs:
+    """The other package's side of a page: its namespace, and how each kind of block gets there."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {}
+        self.ours: dict[str, Any] = {}
+        self.ran = 0
+
+    def python(self, page: Path, block: documents.Block, ours: dict[str, Any]) -> None:
+        self.ours = ours
+        documents.run_python(page, block, self.names)
+        self.ran += 1
+
+    def runners(self) -> dict[str, Callable[..., None]]:
+        return {"python theirs": self.python}
+
+
+def compare(
+    name: str, ours: Callable[..., Any], theirs: Callable[..., Any], arguments: tuple[Any, ...]
+) -> None:
+    first, second = copy.deepcopy(arguments), copy.deepcopy(arguments)
+    got, wanted = ours(*first), theirs(*second)
+    assert (got is None) == (wanted is None), f"{name}: ours returned {got}, theirs {wanted}"
+    for a, b in itertools.chain(zip(first, second, strict=True), _results(got, wanted)):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14, err_msg=name)
+
+
+def _results(got: Any, wanted: Any) -> list[tuple[Any, Any]]:
+    if got is None:
+        return []
+    if isinstance(wanted, (tuple, list)):
+        return list(zip(got, wanted, strict=True))
+    return [(got, wanted)]
+
+
+def is_function(value: Any) -> bool:
+    return callable(value) and not isinstance(value, type)
+
+
+def run(page: Path) -> int:
+    """How many blocks of the others' have run; an AssertionError tells what differs."""
+    theirs = Theirs()
+    documents.run(page, theirs.runners())
+    calls = CALLS.get(page.name, {})
+    names = theirs.names.keys() & theirs.ours.keys()
+    both = {name for name in names if is_function(theirs.names[name]) and is_function(theirs.ours[name])}
+    assert both == set(calls), f"defined by both: {sorted(both)}; in CALLS: {sorted(calls)}"
+    for name, each in calls.items():
+        for arguments in each:
+            compare(name, theirs.ours[name], theirs.names[name], arguments)
+    return theirs.ran
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, "")  # modules that are built here
+    for each in sys.argv[1:]:
+        print(f"{each}: {run(Path(each).resolve())} blocks of theirs as promised, and as ours")
