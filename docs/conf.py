@@ -19,47 +19,45 @@ exclude_patterns = ["_build"]
 
 html_theme = "furo"
 html_title = "cwrapjit"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 
 autodoc_typehints = "none"
+smartquotes = False
 autodoc_member_order = "groupwise"
 
-# What reStructuredText would take for markup.
+# In docstrings: what is code, and what reStructuredText would take for markup in the rest.
+CODE = re.compile(r"`([^`]+)`|(?<![\w.%])(\w[\w.]*\(\)|\w[\w.]*_\w+)(?![\w(])")
 MARKUP = re.compile(r"([\\*`|]|(?<=\w)_(?!\w))")
-CODE = re.compile(r"`([^`]+)`")
 
 
 def _prose(line: str) -> str:
-    parts = CODE.split(line)
-    return "".join(f"``{part}``" if i % 2 else MARKUP.sub(r"\\\1", part) for i, part in enumerate(parts))
+    made, end = "", 0
+    for code in CODE.finditer(line):
+        made += MARKUP.sub(r"\\\1", line[end : code.start()]) + rf"\ ``{code[1] or code[2]}``\ "
+        end = code.end()
+    return made + MARKUP.sub(r"\\\1", line[end:])
 
 
-def plain_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text: paragraphs, `code`, and examples that begin with >>> or are indented."""
+def plain_text(app: Any, what: str, name: str, of: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text: paragraphs, `code`, lines that begin with an argument and a colon, and
+    examples, which begin with >>> or are indented."""
     made: list[str] = []
-    in_example = False
+    kind = "prose"
     for line in lines:
-        if line.startswith(">>>"):
-            in_example = True
-        elif not line.strip():
-            in_example = False
-        if in_example:
-            made.append(line)
-        elif line.startswith("    "):
-            if made and not made[-1].startswith("    ") and made[-1] != "":
-                made.append("")
-            if not made or not _is_in_literal(made):
-                made += ["::", ""]
-            made.append(line)
-        else:
-            made.append(_prose(line))
+        if not line.strip():
+            kind = "prose"
+        elif kind == "prose" and line.startswith(">>>"):
+            kind = "example"
+        elif kind == "prose" and line.startswith("    "):
+            kind = "literal"
+            made += ["", "::", ""]
+        elif re.match(r"[a-z_, ]+: ", line):
+            made.append("")
+        made.append(_prose(line) if kind == "prose" else line)
     lines[:] = made
-
-
-def _is_in_literal(made: list[str]) -> bool:
-    above = [line for line in made if line]
-    return bool(above) and above[-1].startswith("    ")
 
 
 def make_ready(app: Any, page: str, source: list[str]) -> None:

@@ -11,6 +11,7 @@ import documents
 import pytest
 
 import cwrapjit
+import cwrapjit.graph as cg
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -29,6 +30,17 @@ ONCE = {
 def pages() -> list[str]:
     found = [path.relative_to(DOCS) for path in sorted(DOCS.rglob("*.md"))]
     return [str(path) for path in found if "_build" not in path.parts]
+
+
+def public_names() -> list[str]:
+    """What the reference has to hold: all that can be imported, and what the callables' classes have."""
+    classes = [cwrapjit.Function, cwrapjit.module, cwrapjit.Config, cg.Graph, cg.BoundGraph]
+    of_classes = [(each, name) for each in classes for name in vars(each) if not name.startswith("_")]
+    return [
+        *(f"cwrapjit.{name}" for name in cwrapjit.__all__),
+        *(f"cwrapjit.graph.{name}" for name in cg.__all__),
+        *(f"{each.__module__}.{each.__name__}.{name}" for each, name in of_classes),
+    ]
 
 
 def needs(page: str) -> str:
@@ -76,6 +88,9 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     made = {str(path.relative_to(site).with_suffix(".md")) for path in site.rglob("*.html")}
     assert set(pages()) <= made
+    reference = (site / "api.html").read_text(encoding="utf-8")
+    missing = [name for name in public_names() if f'id="{name}"' not in reference]
+    assert missing == []
 
 
 @pytest.mark.row("U12")
