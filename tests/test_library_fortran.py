@@ -862,3 +862,19 @@ def test_the_reader_of_fortran_is_loaded_when_it_is_used():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.strip() == "[]"
+
+
+@needs_gfortran
+def test_characters_in_the_words_of_fortran_77(tmp_path: Path) -> None:
+    declared = ["character*(*) s", "character s*(*)", "character(*) s", "character*4 s", "character s*4"]
+    declared += ["character*(4) s", "character(len=4) s"]
+    text = "".join(
+        f"      subroutine length{i}(s, n)\n      {each}\n      integer n\n      n = len(s)\n      end\n"
+        for i, each in enumerate(declared)
+    )
+    (tmp_path / "old.f").write_text(text)
+    lib = cwrapjit.library("old")
+    lib.fortran(text, sources=[tmp_path / "old.f"])
+    assert not lib.unmapped
+    lengths = [getattr(lib, f"length{i}")("abc", 0) for i in range(len(declared))]
+    assert lengths == [3, 3, 3, 4, 4, 4, 4]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 import documents
 import numpy as np
+from helpers import build_extension
 
 
 def numbers(*shape: int, seed: int = 0) -> Any:
@@ -32,12 +34,24 @@ CALLS: dict[str, dict[str, list[tuple[Any, ...]]]] = {
         "twice": [(0.1,)],
         "frexp": [(1e-300,), (-7.3,)],
     },
+    "cython.md": {
+        "norms": [(MATRIX,), (MATRIX.T,)],
+        "clip": [(X, -0.5, 0.5), (np.float32(X), np.float32(-0.5), np.float32(0.5))],
+        "cumulate": [(X,), (X[:0],)],
+        "split": [(1e-300,), (-7.3,)],
+    },
     "ctypes.md": {
         "hypot": [(3.5, -2.0)],
         "axpy": [(0.3, X, Y)],
         "min_max": [(X,)],
         "set_level": [(7,)],
         "sort_down": [(X,)],
+    },
+    "f2py.md": {
+        "scale_rows": [(np.asfortranarray(MATRIX), Y[:20])],
+        "accumulate_in_place": [(X,), (X[:1],)],
+        "total": [(X,), (X[:0],)],
+        "clip": [(X,)],
     },
     "example.md": {"twice": [(0.1,)]},  # the tests'
     "numba.md": {
@@ -47,6 +61,7 @@ CALLS: dict[str, dict[str, list[tuple[Any, ...]]]] = {
         "norms": [(MATRIX,)],
         "plus": [(X, Y)],
     },
+    "numpysane_pywrap.md": {"inner": [(X, Y), (MATRIX, MATRIX[:1])]},
 }
 
 
@@ -63,8 +78,24 @@ class Theirs:
         documents.run_python(page, block, self.names)
         self.ran += 1
 
+    def cython(self, page: Path, block: documents.Block, ours: dict[str, Any]) -> None:
+        """Blocks of one page are one module, built when the first is met: a build costs seconds."""
+        self.ours = ours
+        self.ran += 1
+        if self.ran == 1:
+            texts = [each.text for each in documents.blocks(page) if each.language == block.language]
+            Path("theirs_in_cython.pyx").write_text("\n\n".join(texts))
+            self.names |= vars(build_cython(Path.cwd(), "theirs_in_cython"))
+
     def runners(self) -> dict[str, Callable[..., None]]:
-        return {"python theirs": self.python}
+        return {"python theirs": self.python, "cython theirs": self.cython}
+
+
+def build_cython(folder: Path, name: str) -> Any:
+    from Cython.Build import cythonize
+
+    cythonize(str(folder / f"{name}.pyx"), quiet=True)
+    return build_extension(folder, name, (folder / f"{name}.c").read_text(encoding="utf-8"), "-w")
 
 
 def compare(
@@ -105,5 +136,6 @@ def run(page: Path) -> int:
 
 if __name__ == "__main__":
     sys.path.insert(0, "")  # modules that are built here
+    os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]  # meson
     for each in sys.argv[1:]:
         print(f"{each}: {run(Path(each).resolve())} blocks of theirs as promised, and as ours")

@@ -156,9 +156,7 @@ class Scope:
         for entity in entities.items:
             name, dims, length, initial = entity.items
             variable = self.variable(str(name))
-            variable.type = (
-                kind if length is None else dataclasses.replace(kind, length=str(length).strip("*() "))
-            )
+            variable.type = kind if length is None else dataclasses.replace(kind, length=_size(str(length)))
             for each in said:
                 self._attribute(each, variable, node)
             if dims is not None:
@@ -225,7 +223,7 @@ class Scope:
         base, rest = re.sub(r"\s+", "", match[1]), lower[match.end() :].strip()
         if base in ("doubleprecision", "doublecomplex"):
             return Type("real" if base == "doubleprecision" else "complex", 8)
-        inside = rest.strip("* ") if rest.startswith("*") else rest[1:-1].strip()
+        inside = _size(rest)
         if base in ("type", "class"):
             return Type(base, name=inside)
         if base == "character":
@@ -269,6 +267,13 @@ class Scope:
             self.constants[name.strip().lower()] = number
         else:
             self.constants.pop(name.strip().lower(), None)
+
+
+def _size(text: str) -> str:
+    """What is inside of `(len=8)`, `*8` and `*(*)`."""
+    text = text.strip()
+    text = text[1:].strip() if text.startswith("*") else text
+    return text[1:-1].strip() if text.startswith("(") else text
 
 
 def _length(inside: str) -> str:
