@@ -32,6 +32,24 @@ def build(inputs: Sequence[str], extras: Sequence[tuple[str, str]], has_outputs:
     return inspect.Signature(parameters)
 
 
+def build_kernel(inputs: Sequence[str], outputs: Sequence[str], options: Sequence[str]) -> inspect.Signature:
+    """Inputs and, if they are given, outputs by position; options of calls by keyword."""
+    parameter = inspect.Parameter
+    taken: list[str] = []
+    for name in (*inputs, *outputs):
+        while keyword.iskeyword(name) or name in taken or name in options:
+            name += "_"
+        taken.append(name)
+    names = taken[: len(inputs)]
+    parameters = [parameter(name, parameter.POSITIONAL_ONLY) for name in names]
+    parameters += [
+        parameter(name, parameter.POSITIONAL_ONLY, default=CText("...")) for name in taken[len(inputs) :]
+    ]
+    defaults = {"keepdims": False}
+    parameters += [parameter(name, parameter.KEYWORD_ONLY, default=defaults.get(name)) for name in options]
+    return inspect.Signature(parameters)
+
+
 def build_graph(names: Sequence[str | None]) -> inspect.Signature:
     """One parameter per input. Those that no keyword can name, and all before them, by position only."""
     shown: list[str] = []

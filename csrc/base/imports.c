@@ -1,4 +1,4 @@
-/* imports.c: importing late: see cwj_import() in state.h. */
+/* imports.c: importing late: see cwj_import() and cwj_repr_html() in state.h. */
 #include "base/state.h"
 
 PyObject *
@@ -8,4 +8,13 @@ cwj_import(const char *name)
     PyObject *module = imports == NULL ? NULL : PyObject_CallMethod(imports, "load", "s", name);
     Py_XDECREF(imports);
     return module;
+}
+
+PyObject *
+cwj_repr_html(PyObject *op, PyObject *Py_UNUSED(unused))
+{
+    PyObject *show = cwj_import("cwrapjit.show");
+    PyObject *html = show == NULL ? NULL : PyObject_CallMethod(show, "html", "O", op);
+    Py_XDECREF(show);
+    return html;
 }

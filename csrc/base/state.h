@@ -41,4 +41,8 @@ cwj_state_of(PyObject *instance)
  * or NULL with an exception set. */
 PyObject *cwj_import(const char *name);
 
+/* The method _repr_html_() of types written in C: what notebooks show of an object. */
+PyObject *cwj_repr_html(PyObject *op, PyObject *unused);
+#define CWJ_REPR_HTML {"_repr_html_", cwj_repr_html, METH_NOARGS, NULL}
+
 #endif

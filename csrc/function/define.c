@@ -10,6 +10,8 @@
 #include "function/definition.h"
 #include "function/function.h"
 
+#include <time.h>
+
 /* ---- arguments --------------------------------------------------------- */
 
 static int
@@ -130,10 +132,18 @@ settle_threads(cwj_spec *spec, const cwj_options *options, const tj_unit *unit)
 
 /* ---- compiling --------------------------------------------------------- */
 
-/* Returns 0, or -1 with an exception set and code cleared. */
+static unsigned long long
+now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
+}
+
+/* *ns: how long it took. Returns 0, or -1 with an exception set and code cleared. */
 static int
 compile(tj_function *code, const cwj_module_state *state, cwj_environment *environment,
-        const cwj_spec *spec)
+        const cwj_spec *spec, unsigned long long *ns)
 {
     tj_messages messages = {0};
     tj_error error;
@@ -145,7 +155,9 @@ compile(tj_function *code, const cwj_module_state *state, cwj_environment *envir
     tj_error_init(&error);
 
     Py_BEGIN_ALLOW_THREADS
+    *ns = now_ns();
     status = tj_define(environment->tj, &spec->tj, code, &messages, &error);
+    *ns = now_ns() - *ns;
     Py_END_ALLOW_THREADS
 
     if (status != TJ_OK) {
@@ -236,6 +248,7 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     cwj_spec *spec = NULL;
     cwj_reduction reduction = {0};
     PyObject *docstring = NULL, *dict = NULL, *definition = NULL, *function = NULL;
+    unsigned long long defined_ns;
 
     if (parse_arguments(&arguments, args, kwargs) < 0) {
         goto done;
@@ -248,7 +261,7 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     definition = cwj_definition_new(&arguments);
     docstring = definition == NULL ? NULL : take_docstring(spec, arguments.docstring);
     dict = docstring == NULL ? NULL : make_dict(spec, module_name, docstring);
-    if (dict == NULL || compile(&code, state, environment, spec) < 0) {
+    if (dict == NULL || compile(&code, state, environment, spec, &defined_ns) < 0) {
         goto done;
     }
     function = make_function(state, environment, &code, spec, dict, &options, &reduction);
@@ -257,6 +270,7 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     if (function != NULL) {
         ((cwj_function_object *)function)->definition = Py_NewRef(definition);
         ((cwj_function_object *)function)->chosen = chosen;
+        ((cwj_function_object *)function)->defined_ns = defined_ns;
     }
     if (function != NULL &&
         cwj_address_take((cwj_function_object *)function, arguments.c_function) < 0) {

@@ -229,10 +229,60 @@ function_explain(PyObject *op, PyObject *Py_UNUSED(unused))
     return cwj_function_explain((cwj_function_object *)op);
 }
 
+/* Appends (file, text). Returns 0, or -1 with an exception set. */
+static int
+append_piece(PyObject *list, const tj_piece *piece)
+{
+    if (piece->text == NULL || piece->length == 0) {
+        return 0;
+    }
+    PyObject *pair = Py_BuildValue("(ss#)", piece->file, piece->text, (Py_ssize_t)piece->length);
+    int status = pair == NULL ? -1 : PyList_Append(list, pair);
+    Py_XDECREF(pair);
+    return status;
+}
+
+/* The user's C texts as they were given, with what messages call them. */
+static PyObject *
+list_texts(const tj_spec *spec)
+{
+    const tj_piece *pieces[] = {&spec->header, &spec->cookie, &spec->validate, &spec->cleanup};
+    PyObject *texts = PyList_New(0);
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]) && texts != NULL; i++) {
+        if (append_piece(texts, pieces[i]) < 0) {
+            Py_CLEAR(texts);
+        }
+    }
+    for (int t = 0; t < spec->ntypesets && texts != NULL; t++) {
+        if (append_piece(texts, &spec->typesets[t].body) < 0) {
+            Py_CLEAR(texts);
+        }
+    }
+    return texts;
+}
+
+PyDoc_STRVAR(facts_doc, "What those who show the function want to know of it, as a dict.");
+
+static PyObject *
+function_facts(PyObject *op, PyObject *Py_UNUSED(unused))
+{
+    cwj_function_object *self = (cwj_function_object *)op;
+    PyObject *texts = list_texts(&self->spec->tj);
+    if (texts == NULL) {
+        return NULL;
+    }
+    return Py_BuildValue("{sLsKsKsssssN}", "calls", cwj_calls_made(&self->runtime), "defined_ns",
+                         self->defined_ns, "loops_ns", self->runtime.heat, "tier_progress",
+                         cwj_tiers_progress(self), "qualname", self->spec->qualname, "texts",
+                         texts);
+}
+
 static PyMethodDef function_methods[] = {
+    {"_facts", function_facts, METH_NOARGS, facts_doc},
     {"explain", function_explain, METH_NOARGS, explain_doc},
     {"diagnose", function_diagnose, METH_NOARGS, diagnose_doc},
     {"wait", (PyCFunction)(void (*)(void))function_wait, METH_VARARGS | METH_KEYWORDS, wait_doc},
+    CWJ_REPR_HTML,
     {"__reduce__", cwj_content_reduce, METH_NOARGS, NULL},
     {"__copy__", cwj_content_copy, METH_NOARGS, NULL},
     {"__deepcopy__", cwj_content_copy, METH_O, NULL},

@@ -26,6 +26,7 @@ typedef struct cwj_function_object {
     PyObject *definition; /* owned: see definition.h */
     PyObject *digest; /* owned: what the hash is of, made when asked for */
     cwj_reduction reduction; /* owned: what reductions by the ufunc may assume */
+    unsigned long long defined_ns; /* how long emitting and compiling took */
     PyObject *ufunc; /* owned: made when asked for */
     PyObject *dict; /* owned: __name__, __doc__, __module__, ... */
     PyObject *signature; /* owned: inspect.Signature, made when asked for */

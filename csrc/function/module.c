@@ -109,7 +109,7 @@ name_of_module(PyObject *self)
     return name;
 }
 
-static PyMethodDef module_methods[6]; /* at the end of this file */
+static PyMethodDef module_methods[7]; /* at the end of this file */
 
 /* A function of such a name would hide what the module itself needs. */
 static int
@@ -276,6 +276,7 @@ static PyMethodDef module_methods[] = {
      cwj_module_write_doc},
     {"register", module_register, METH_NOARGS, register_doc},
     {"__dir__", module_dir, METH_NOARGS, NULL},
+    CWJ_REPR_HTML,
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -335,6 +335,25 @@ cwj_tiers_name(const cwj_function_object *self)
     return "cc";
 }
 
+const char *
+cwj_tiers_progress(const cwj_function_object *self)
+{
+    tj_job *job = newest_job(self) != NULL ? newest_job(self) : self->tiers.urgent;
+    if (self->tiers.optimize == CWJ_OPTIMIZE_OFF && !self->tiers.checks) {
+        return "off";
+    }
+    switch (job == NULL ? TJ_JOB_NEW : tj_job_look(job)) {
+    case TJ_JOB_STARTED:
+        return "running";
+    case TJ_JOB_READY:
+        return "done";
+    case TJ_JOB_FAILED:
+        return "failed";
+    default:
+        return "new";
+    }
+}
+
 PyObject *
 cwj_tiers_error(cwj_function_object *self)
 {

@@ -67,6 +67,10 @@ const char *cwj_tiers_name(const struct cwj_function_object *function);
  * exception set. */
 PyObject *cwj_tiers_error(struct cwj_function_object *function);
 
+/* What is known of the optimizing tier's work, in a word: "off", "new" where nobody has asked for it,
+ * "running", "done", "failed". */
+const char *cwj_tiers_progress(const struct cwj_function_object *function);
+
 /* Asks for the optimizing tier and waits, `seconds` at most (< 0: no limit).
  * Returns 1 when it is in place, 0 when not, -1 with an exception set (Ctrl-C). */
 int cwj_tiers_wait(struct cwj_function_object *function, double seconds);

@@ -438,6 +438,7 @@ static PyMethodDef dispatch_methods[] = {
      "forget($self, /)\n--\n\nLet go of all that resolve() returned: later calls ask again."},
     {"__init_subclass__", (PyCFunction)(void (*)(void))dispatch_init_subclass,
      METH_CLASS | METH_NOARGS, NULL},
+    CWJ_REPR_HTML,
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -119,6 +119,7 @@ PyDoc_STRVAR(fits_doc,
 static PyMethodDef function_methods[] = {
     {"_fits", (PyCFunction)(void (*)(void))cwj_library_fits, METH_FASTCALL | METH_KEYWORDS,
      fits_doc},
+    CWJ_REPR_HTML,
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

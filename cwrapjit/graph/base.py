@@ -15,7 +15,7 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from cwrapjit._imports import late
+from cwrapjit._imports import late, load
 
 
 def _missing(owner: object, method: str) -> NoReturn:
@@ -51,6 +51,10 @@ class Variable:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        html: str = load("cwrapjit.show").html(self)
+        return html
 
     def clone(self, name: str | None = None) -> Variable:
         """A new variable of the same type, without owner."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cwrapjit._cwrapjit import Adapted, Dispatch, Function
+from cwrapjit._imports import load
 from cwrapjit.kernels import ctext
 from cwrapjit.kernels import options as kernel_options
 from cwrapjit.kernels.parameters import Parameter, check_names, parse, resolve
@@ -127,7 +128,12 @@ class ElementwiseKernel(Dispatch):
             ctext.check_words(getattr(self, what), who, what)
 
     if not TYPE_CHECKING:  # to a type checker, any name would be there
-        __getattr__ = kernel_options.missing
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "__signature__" and "params" in vars(self):
+                names = [[each.name for each in kind] for kind in (self.in_params, self.out_params)]
+                return load("cwrapjit._signature").build_kernel(*names, _CALL)
+            return kernel_options.missing(self, name)
 
     def __reduce__(self) -> Any:
         return kernel_options.rebuild, (type(self), self._texts, self._settings)

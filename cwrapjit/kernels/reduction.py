@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cwrapjit._cwrapjit import Function
+from cwrapjit._imports import load
 from cwrapjit.kernels import options as kernel_options
 from cwrapjit.kernels import parameters, plan
 from cwrapjit.kernels.expressions import Family, Texts
@@ -20,6 +21,7 @@ from cwrapjit.kernels.scalars import check_type, is_scalar
 from cwrapjit.kernels.statement import Shape
 
 _MOST_PLANS = 128
+_CALL = ("axis", "keepdims", "out", "dtype", "stream")
 _OPTIONS = frozenset(
     "optimize fastmath debug threads include_dirs define_macros libraries library_dirs sources".split()
 )
@@ -113,10 +115,20 @@ class ReductionKernel:
         return kernel_options.rebuild, (type(self), (), self._settings)
 
     if not TYPE_CHECKING:  # to a type checker, any name would be there
-        __getattr__ = kernel_options.missing
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "__signature__" and "_texts" in vars(self):
+                inputs = [each.name for each in self._texts.inputs[: self.nin]]
+                outputs = [each.name for each in self._texts.outputs]
+                return load("cwrapjit._signature").build_kernel(inputs, outputs, _CALL)
+            return kernel_options.missing(self, name)
 
     def __repr__(self) -> str:
-        return f"<ReductionKernel {self.name}>"
+        return f"<ReductionKernel {vars(self).get('name', 'without name')}>"
+
+    def _repr_html_(self) -> str:
+        html: str = load("cwrapjit.show").html(self)
+        return html
 
     @property
     def nin(self) -> int:

@@ -12,6 +12,11 @@ from cwrapjit._imports import load
 from cwrapjit.library.library import RESERVED, Core
 
 
+def _is_protocol(name: str) -> bool:
+    """Python's own names, and those that notebooks ask every object for: no header is read for them."""
+    return (name[:2] == "__" and name[-2:] == "__") or name.startswith(("_repr_", "_ipython_"))
+
+
 class Library:
     """A library of C or Fortran: shared ones by path or name, or compiled from C sources.
 
@@ -141,7 +146,7 @@ class Library:
         return self._core.unmapped
 
     def __getattr__(self, name: str) -> Any:
-        if name in RESERVED or (name[:2] == "__" and name[-2:] == "__"):
+        if name in RESERVED or _is_protocol(name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return self._core.attribute(name)
 
@@ -155,12 +160,18 @@ class Library:
         return sorted({*object.__dir__(self), *self._core.attributes()})
 
     def __repr__(self) -> str:
-        core = self._core
+        core: Core | None = self.__dict__.get("_core")
+        if core is None:
+            return "<library without name>"
         by = core.declarations.preprocessor.headers_by
         return (
             f"<library {core.name!r}: {len(core.mapped)} mapped, {len(core.unmapped)} unmapped"
             f"{by and f', headers read by {by}'}>"
         )
+
+    def _repr_html_(self) -> str:
+        html: str = load("cwrapjit.show").html(self)
+        return html
 
     def __reduce__(self) -> Any:
         raise TypeError(f"library {self._core.name!r} cannot be pickled")

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cwrapjit._cwrapjit import LibraryFunction
+from cwrapjit._imports import load
 
 
 class Interface:
@@ -65,5 +66,21 @@ class Interface:
 
         return functools.partial(self, instance)
 
+    def __getattr__(self, name: str) -> Any:
+        """What inspect.signature() shows, where all functions take arguments of the same names."""
+        if name != "__signature__" or "functions" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        found = [inspect.signature(each) for each in self.functions]
+        if len({tuple(each.parameters) for each in found}) == 1:
+            plain = [each.replace(annotation=each.empty) for each in found[0].parameters.values()]
+            return inspect.Signature(plain)
+        kind = inspect.Parameter
+        return inspect.Signature([kind("args", kind.VAR_POSITIONAL), kind("kwargs", kind.VAR_KEYWORD)])
+
+    def _repr_html_(self) -> str:
+        html: str = load("cwrapjit.show").html(self)
+        return html
+
     def __repr__(self) -> str:
-        return f"<interface {self.__qualname__} of {len(self.functions)} functions>"
+        name, functions = vars(self).get("__qualname__", "without name"), vars(self).get("functions", ())
+        return f"<interface {name} of {len(functions)} functions>"

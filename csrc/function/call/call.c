@@ -107,6 +107,7 @@ call_by_steps(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObje
 {
     cwj_frame frame;
     PyObject *result = NULL;
+    runtime->calls++;
     if (frame_open(&frame, runtime) < 0) {
         goto done;
     }

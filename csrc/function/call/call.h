@@ -53,6 +53,7 @@ typedef struct cwj_runtime {
     double cost;      /* ns that a unit of work took lately (meter.c), 0: not known. The GIL
                          guards this and all below. */
     int until_sample; /* short calls until one is timed */
+    long long calls;  /* see cwj_calls_made() */
 
     /* What calls tell whoever compiles better loops. */
     cwj_profile *profiles;        /* owned: one per type set */
@@ -82,6 +83,14 @@ void cwj_runtime_clear(cwj_runtime *runtime);
  * writability), RuntimeError (a snippet returned false and set nothing) or
  * whatever a snippet raised. */
 PyObject *cwj_invoke(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+
+/* How many calls there were, those that failed included. The quickest of them count in until_sample
+ * alone, which they have to write anyway. */
+static inline long long
+cwj_calls_made(const cwj_runtime *runtime)
+{
+    return runtime->calls + 1 - runtime->until_sample;
+}
 
 /* A function's loop for other compiled code, which calls it without a call. */
 typedef struct cwj_loop_entry {

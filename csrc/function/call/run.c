@@ -115,10 +115,16 @@ run_sample(cwj_frame *frame, const cwj_plan *plan)
 static inline int
 run_short(cwj_frame *frame, const cwj_plan *plan)
 {
-    if (frame->at_border || --frame->runtime->until_sample > 0) {
+    cwj_runtime *runtime = frame->runtime;
+    if (frame->at_border) {
         return run_all(frame, plan);
     }
-    frame->runtime->until_sample = CWJ_SAMPLE;
+    runtime->calls--; /* until_sample counts it, too */
+    if (--runtime->until_sample > 0) {
+        return run_all(frame, plan);
+    }
+    runtime->until_sample = CWJ_SAMPLE;
+    runtime->calls += CWJ_SAMPLE;
     return run_sample(frame, plan);
 }
 

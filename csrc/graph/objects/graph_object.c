@@ -154,6 +154,7 @@ static PyMethodDef graph_methods[] = {
     {"once", graph_once, METH_VARARGS, once_doc},
     {"bind", graph_bind, METH_VARARGS, bind_doc},
     {"wait", (PyCFunction)(void (*)(void))graph_wait, METH_VARARGS | METH_KEYWORDS, wait_doc},
+    CWJ_REPR_HTML,
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -166,6 +167,7 @@ PyDoc_STRVAR(bound_run_doc,
 
 static PyMethodDef bound_methods[] = {
     {"run", run, METH_NOARGS, bound_run_doc},
+    CWJ_REPR_HTML,
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

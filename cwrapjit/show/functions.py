@@ -1,0 +1,179 @@
+"""Functions and modules on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
+from typing import Any
+
+from cwrapjit._cwrapjit import Function
+from cwrapjit.show import ctext
+from cwrapjit.show.page import (
+    BLUNDERS,
+    MOST_ROWS,
+    Markup,
+    box,
+    code,
+    escaped,
+    facts,
+    fold,
+    joined,
+    lines,
+    listing,
+    table,
+    text,
+)
+
+_MOST_TYPES = 20
+_MOST_DOC = 2000
+
+
+def docstring(shown: Any) -> Markup | None:
+    """What the object's own docstring says."""
+    found = getattr(shown, "__doc__", None)
+    if not isinstance(found, str) or not found.strip():
+        return None
+    cut = found.strip() if len(found) <= _MOST_DOC else f"{found.strip()[:_MOST_DOC]}..."
+    return Markup(f'<span style="white-space:pre-wrap">{escaped(cut)}</span>')
+
+
+def duration(ns: int) -> str:
+    if ns < 1_000_000:
+        return f"{ns / 1e3:.3g} µs"
+    return f"{ns / 1e6:.3g} ms" if ns < 1_000_000_000 else f"{ns / 1e9:.3g} s"
+
+
+def called(shown: Any) -> str:
+    """How it is called: "f(a, b, *, out=None)"."""
+    try:
+        return f"{shown.__name__}{shown.__signature__}"
+    except BLUNDERS:
+        return "(...)"
+
+
+# ---- tiers -------------------------------------------------------------------------------------------------
+
+
+def attempt(read: Callable[[], Any]) -> Any:
+    """What it returns, or the exception that it raises."""
+    try:
+        return read()
+    except BLUNDERS as error:
+        return error
+
+
+def tier(shown: Any) -> str:
+    """Which compiler's code runs."""
+    return "optimized" if attempt(lambda: shown.tier) == "cc" else "first tier"
+
+
+def tier_cell(shown: Any, more: str) -> Markup:
+    """Which compiler's code runs, and why. more: what is known where nothing went wrong."""
+    if attempt(lambda: shown.tier) == "cc":
+        return text("cc: the optimizing compiler's code")
+    error = attempt(lambda: shown.tier_error)
+    if error is None:
+        return text(f"tcc: libtcc's code{more}")
+    message = str(error)
+    first = message.partition("\n")[0]
+    if message == first and len(first) < 200:
+        return text(f"tcc: {first}")
+    whole = fold(first[:200], listing(escaped(message[:4000])))
+    return joined([text("tcc: the optimizing compiler refused it"), whole])
+
+
+def _why(figures: dict[str, Any]) -> str:
+    spent = duration(figures["loops_ns"]) if figures["loops_ns"] else "no time"
+    return {
+        "off": "; it stays there (optimize='off')",
+        "new": f"; not hot yet: its loops have taken {spent}",
+        "running": "; the optimizing compiler is at work",
+    }.get(figures["tier_progress"], "")
+
+
+# ---- functions ---------------------------------------------------------------------------------------------
+
+
+def _types(types: Sequence[str]) -> Markup:
+    shown = [code(each) for each in types[:_MOST_TYPES]]
+    more = len(types) - len(shown)
+    return lines([*shown, *([text(f"and {more:,} more")] if more else [])])
+
+
+def _named(values: dict[str, Any]) -> Markup | None:
+    """Dims that are computed, windows."""
+    shown = []
+    for name, value in list(values.items())[:_MOST_TYPES]:
+        options = value.items() if isinstance(value, dict) else ()
+        said = ", ".join(f"{key}={option!r}" for key, option in options if option is not None)
+        shown.append(code(f"{name}: {said or value}"))
+    return lines(shown) if shown else None
+
+
+def of_function(shown: Function) -> str:
+    figures = shown._facts()
+    return box(
+        "function",
+        code(figures["qualname"]),
+        facts(
+            [
+                ("prototype", code(shown.signature)),
+                ("call", code(called(shown))),
+                ("", docstring(shown)),
+                ("types", _types(shown.types)),
+                ("computed dims", _named(shown.output_dims)),
+                ("windows", _named(shown.windows)),
+                ("tier", tier_cell(shown, _why(figures))),
+                ("compiled in", text(duration(figures["defined_ns"]))),
+                ("calls", text(f"{figures['calls']:,}")),
+            ]
+        ),
+        ctext.folds(figures["texts"], shown.source),
+    )
+
+
+def compiled_table(functions: Iterable[Function]) -> Markup:
+    """The functions that something has made for the types of its calls."""
+    made = list(functions)
+    rows = []
+    for each in made[:MOST_ROWS]:
+        figures = each._facts()
+        rows.append(
+            [
+                _types(each.types),
+                text(tier(each)),
+                text(duration(figures["defined_ns"])),
+                text(f"{figures['calls']:,}"),
+            ]
+        )
+    if not made:
+        return text("nothing yet: the first call compiles")
+    return table(("types", "tier", "compiled in", "calls"), rows, len(made))
+
+
+# ---- modules -----------------------------------------------------------------------------------------------
+
+
+def of_module(shown: ModuleType) -> str:
+    attributes = dict(vars(shown))
+    found = [(name, each) for name, each in attributes.items() if isinstance(each, Function)]
+    rows = []
+    for name, each in found[:MOST_ROWS]:
+        figures = each._facts()
+        rows.append(
+            [
+                code(name),
+                code(each.signature),
+                _types(each.types),
+                text(tier(each)),
+                text(duration(figures["defined_ns"])),
+                text(f"{figures['calls']:,}"),
+            ]
+        )
+    heads = ("function", "prototype", "types", "tier", "compiled in", "calls")
+    return box(
+        "module",
+        code(attributes.get("__name__", "without name")),
+        facts([("", docstring(shown))]),
+        table(heads, rows, len(found)) if found else text("no functions yet: .function() makes them"),
+    )

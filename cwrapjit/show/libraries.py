@@ -1,0 +1,106 @@
+"""Libraries on a page: what can be called, and what has no mapping, and why.
+
+Nothing is compiled for it, and no header is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cwrapjit._cwrapjit import Function, LibraryFunction
+from cwrapjit._imports import load
+from cwrapjit.show.functions import attempt, called, docstring
+from cwrapjit.show.page import MOST_ROWS, Markup, box, code, facts, fold, table, text
+
+
+def _declared(core: Any, name: str, member: Any) -> str:
+    """A callable in a line: its C declaration, or what Python says of it."""
+    if isinstance(member, LibraryFunction) or (member is not None and isinstance(member.__doc__, str)):
+        first: str = (member.__doc__ or "").strip().partition("\n")[0]
+        if first:
+            return first
+    if isinstance(member, Function):
+        return member.signature
+    found = core.prototypes.get(name)
+    if member is None and found is not None:
+        declared: str = load("cwrapjit.library.signatures").signature(found)
+        return declared
+    return "" if member is None else called(member)
+
+
+def _pending(core: Any, name: str) -> Any:
+    """What a function that is not made yet says of itself, or None."""
+    mapped = getattr(core._pending.get(name), "mapped", None)
+    return mapped[name].function if isinstance(mapped, dict) and name in mapped else None
+
+
+def _mapped(core: Any) -> Markup:
+    names = core.mapped
+    rows = []
+    for name in names[:MOST_ROWS]:
+        waiting = _pending(core, name)
+        shown = waiting.doc.partition("\n")[0] if waiting is not None else ""
+        rows.append([code(name), code(shown or _declared(core, name, core._members.get(name)))])
+    title = f"{len(names):,} mapped"
+    return fold(title, table(("name", "declaration"), rows, len(names)), opened=len(names) <= 20)
+
+
+def _reasons(unmapped: dict[str, str]) -> Markup:
+    rows = [[code(name), text(reason)] for name, reason in sorted(unmapped.items())[:MOST_ROWS]]
+    title = f"{len(unmapped):,} unmapped"
+    return fold(title, table(("name", "reason"), rows, len(unmapped)), opened=len(unmapped) <= 20)
+
+
+def _names(names: Iterable[str]) -> Markup | None:
+    found = sorted(names)
+    more = f" and {len(found) - MOST_ROWS:,} more" if len(found) > MOST_ROWS else ""
+    return code(", ".join(found[:MOST_ROWS]) + more, 4000) if found else None
+
+
+def of_library(shown: Any) -> str:
+    core = vars(shown).get("_core")
+    if core is None:
+        return box("library", text("without a name: __init__() did not run"))
+    unmapped = dict(core.unmapped)
+    members = dict(core._members)
+    return box(
+        "library",
+        code(core.name),
+        facts(
+            [
+                ("", docstring(shown)),
+                ("headers read by", text(core.declarations.preprocessor.headers_by)),
+                ("variables", _names(list(core.variables))),
+                ("classes", _names(name for name, each in members.items() if isinstance(each, type))),
+            ]
+        ),
+        _mapped(core),
+        _reasons(unmapped) if unmapped else Markup(""),
+    )
+
+
+def of_function(shown: LibraryFunction) -> str:
+    error = attempt(lambda: shown.tier_error)
+    return box(
+        "function of a library",
+        code(shown.__dict__.get("__qualname__", "without name")),
+        facts(
+            [
+                ("call", code(called(shown))),
+                ("", docstring(shown)),
+                ("address", code(hex(shown.address)) if shown.address else None),
+                ("refused by the optimizing compiler", text(error) if error is not None else None),
+            ]
+        ),
+    )
+
+
+def of_interface(shown: Any) -> str:
+    found = vars(shown).get("functions", ())
+    rows = [[code(called(each)), code((each.__doc__ or "").partition("\n")[0])] for each in found[:MOST_ROWS]]
+    return box(
+        "interface",
+        code(vars(shown).get("__qualname__", "without name")),
+        table(("tried in this order", "declaration"), rows, len(found)),
+    )

@@ -1,0 +1,140 @@
+"""Pieces of HTML. Text becomes Markup in escaped(), which does that; everything else puts Markup together.
+
+Styles stand in the elements, as notebooks drop style sheets and scripts of others; colours are such as can be
+read on white and on black.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+MOST_LETTERS = 300  # of a text in a table
+MOST_ROWS = 100  # of a table
+
+# Faults that the user's own code has, where something of it runs (__str__ of an op). Not Ctrl-C.
+BLUNDERS = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, NameError, OSError, RuntimeError, TypeError,
+    ValueError,
+)  # fmt: skip
+
+# What HTML cannot have, and what turns the direction of text so that it reads as something else.
+_ODD = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+_CELL = "text-align:left;vertical-align:top;padding:.15em .8em .15em 0;border:0"
+_MONO = "font-family:var(--jp-code-font-family,monospace);font-size:.92em;background:none"
+_LINE = "1px solid rgba(128,128,128,.35)"
+
+
+def _picture(match: re.Match[str]) -> str:
+    letter = ord(match[0])
+    return chr(0x2400 + letter) if letter < 32 else "\u2421" if letter == 127 else "\ufffd"
+
+
+def clean(text: str) -> str:
+    """The text with pictures for what no page can have."""
+    return _ODD.sub(_picture, text)
+
+
+def escaped(text: str) -> Markup:
+    """All of a text."""
+    return Markup(html.escape(clean(text)))
+
+
+def text(value: object, most: int = MOST_LETTERS) -> Markup:
+    """A text in a line or a cell; what is too long is cut."""
+    shown = said(value)
+    return escaped(shown if len(shown) <= most else f"{shown[: most - 3]}...")
+
+
+def said(value: object) -> str:
+    """The str of something that may be the user's own."""
+    try:
+        return str(value)
+    except BLUNDERS as error:
+        return f"<{type(value).__name__}, whose __str__ raises {type(error).__name__}>"
+
+
+def code(value: object, most: int = MOST_LETTERS) -> Markup:
+    """A text in the letters of code."""
+    return Markup(f'<code style="{_MONO};color:inherit;white-space:pre-wrap">{text(value, most)}</code>')
+
+
+def faint(value: object) -> Markup:
+    return Markup(f'<span style="opacity:.7">{text(value)}</span>')
+
+
+def joined(parts: Iterable[Markup], between: str = "") -> Markup:
+    return Markup(between.join(parts))
+
+
+def lines(parts: Iterable[Markup]) -> Markup:
+    """Each in a line of its own."""
+    return Markup("<br/>".join(parts))
+
+
+def facts(pairs: Iterable[tuple[str, Markup | None]]) -> Markup:
+    """What is known of one thing: names and values. Those without a value are left out."""
+    rows = [
+        f'<tr style="background:none"><th style="{_CELL};font-weight:normal;opacity:.7;white-space:nowrap">'
+        f'{text(name)}</th><td style="{_CELL}">{value}</td></tr>'
+        for name, value in pairs
+        if value
+    ]
+    return Markup(_table("".join(rows)) if rows else "")
+
+
+def _table(rows: str) -> str:
+    return f'<table style="border-collapse:collapse;border:0;margin:.2em 0">{rows}</table>'
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[Markup]], count: int) -> Markup:
+    """A table of at most MOST_ROWS rows. count: how many there are in all."""
+    style = f"{_CELL};border-bottom:{_LINE}"
+    head = "".join(f'<th style="{style};opacity:.7">{text(each)}</th>' for each in heads)
+    made = [f'<tr style="background:none">{head}</tr>']
+    for row in rows[:MOST_ROWS]:
+        cells = "".join(f'<td style="{_CELL}">{each}</td>' for each in row)
+        made.append(f'<tr style="background:none">{cells}</tr>')
+    if count > MOST_ROWS:
+        note = faint(f"and {count - MOST_ROWS:,} more")
+        made.append(
+            f'<tr style="background:none"><td colspan="{len(heads)}" style="{_CELL}">{note}</td></tr>'
+        )
+    return Markup(_table("".join(made)))
+
+
+def fold(title: str, content: Markup, opened: bool = False) -> Markup:
+    """What is there when somebody asks for it."""
+    state = ' open="open"' if opened else ""
+    return Markup(
+        f'<details{state} style="margin:.2em 0"><summary style="cursor:pointer">{text(title)}</summary>'
+        f"{content}</details>"
+    )
+
+
+def listing(content: Markup) -> Markup:
+    """Lines of code."""
+    return Markup(
+        f'<pre style="{_MONO};color:inherit;line-height:1.35;margin:.3em 0;padding:.4em .6em;'
+        f'border-left:3px solid rgba(128,128,128,.35);white-space:pre;overflow:auto;max-height:32em">'
+        f"{content}</pre>"
+    )
+
+
+def box(kind: str, title: Markup, *parts: Markup) -> str:
+    """What an object shows: what it is, its name, and what is known of it."""
+    inside = "".join(parts)
+    return (
+        f'<div class="cwrapjit" style="margin:.2em 0;line-height:1.45"><div style="margin-bottom:.2em">'
+        f'<span style="opacity:.7">{text(kind)}</span> <b>{title}</b></div>{inside}</div>'
+    )
