@@ -34,7 +34,7 @@ PREREQUISITES := sh tools/prerequisites.sh
 SOURCES := pyproject.toml setup.py $(shell find tinyjit csrc cwrapjit/include tools -type f \
 	\( -name '*.[ch]' -o -name '*.py' \))
 C_FILES = $(shell find tinyjit csrc tests/c tests/fuzz cwrapjit/include -type f -name '*.[ch]')
-PYTHON_FILES = setup.py cwrapjit tests examples benchmarks tools docs
+PYTHON_FILES = setup.py cwrapjit tests examples benchmarks tools docs/conf.py docs/pictures
 
 .PHONY: demo test docs test-all-pythons bench asan tsan soak fuzz trust lint format clean
 

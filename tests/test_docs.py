@@ -68,6 +68,23 @@ def test_examples_of_the_readme_print_what_they_promise(
 
 
 @pytest.mark.row("U12")
+def test_links_of_the_readme_lead_somewhere() -> None:
+    prose = documents.FENCE.sub("", (ROOT / "README.md").read_text(encoding="utf-8"))
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", prose) if "://" not in link]
+    missing = [link for link in links if not is_there(*link.partition("#")[::2])]
+    assert len(links) > 20 and missing == []
+
+
+def is_there(file: str, anchor: str) -> bool:
+    """A file, with a title of that name where the link asks for one."""
+    path = ROOT / file
+    if not anchor or not path.exists():
+        return path.exists()
+    titles = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return anchor in [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
+
+
+@pytest.mark.row("U12")
 @pytest.mark.parametrize("page", parameters())
 def test_pages_print_what_they_promise(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if page == "coming/f2py.md" and shutil.which("gfortran") is None:
