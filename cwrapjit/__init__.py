@@ -109,3 +109,13 @@ def show_config(mode: Literal["dicts"]) -> dict[str, str | int | None]: ...
 def show_config(mode: str = "stdout") -> Any:
     """Print versions, paths and defaults; mode="dicts" returns them instead."""
     return _imports.load("cwrapjit._config").show_config(mode)
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """%load_ext cwrapjit."""
+    _imports.load("cwrapjit.notebook").load(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """%unload_ext cwrapjit."""
+    _imports.load("cwrapjit.notebook").unload(ipython)

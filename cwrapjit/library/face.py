@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from cwrapjit import _cwrapjit
 from cwrapjit._cwrapjit import CompileWarning
@@ -21,7 +21,8 @@ class Library:
     """A library of C or Fortran: shared ones by path or name, or compiled from C sources.
 
     path: the library's file; libraries: names as linkers have them ("m", "openblas"); sources: C files.
-    source: C text, each function of which that is not static becomes an attribute, without a declaration.
+    source: C text, each function of which that is not static becomes an attribute, without a declaration;
+    fastmath, threads: options of those that broadcast, as function() has them.
     header: C text whose types, enums and macros declarations may use. init, free: C functions that run once,
     before the first and after the last use; exec: one that returns 0 unless it fails, or a Python function of
     the library, that runs after init. gil=True keeps the GIL in all calls. debug=True makes faults in calls a
@@ -51,11 +52,13 @@ class Library:
         doc: str = "",
         debug: bool | None = None,
         source: str | None = None,
+        fastmath: bool | None = None,
+        threads: int | Literal["auto"] | None = None,
     ) -> None:
         core = Core(
             name, path, sources=sources, libraries=libraries, header=header, include_dirs=include_dirs,
             define_macros=define_macros, library_dirs=library_dirs, init=init, free=free, gil=gil, doc=doc,
-            debug=debug, source=source,
+            debug=debug, source=source, fastmath=fastmath, threads=threads,
         )  # fmt: skip
         object.__setattr__(self, "_core", core)
         object.__setattr__(self, "__doc__", doc)

@@ -28,7 +28,8 @@ class Core:
     def __init__(
         self, name: str, path: str | os.PathLike[str] | None, *, sources: Any, libraries: Any, header: str,
         include_dirs: Any, define_macros: Any, library_dirs: Any, init: str | None, free: str | None,
-        gil: bool, doc: str, debug: bool | None, source: str | None = None,
+        gil: bool, doc: str, debug: bool | None, source: str | None = None, fastmath: bool | None = None,
+        threads: int | str | None = None,
     ) -> None:  # fmt: skip
         if not isinstance(name, str):
             raise TypeError(f"library(): name must be a str, not {type(name).__name__}")
@@ -43,6 +44,7 @@ class Core:
             )
         if debug is not None and not isinstance(debug, bool):
             raise TypeError(f"library({name!r}): debug must be True or False, not {debug!r}")
+        self.loops = _loop_options(name, source, fastmath, threads)
         self.name = name
         self.doc = doc
         self.debug = _cwrapjit.config.debug if debug is None else debug
@@ -423,3 +425,15 @@ class Core:
     def add_declared(self, found: Any, name: str, shape: Any = None, readonly: bool = False) -> None:
         made = load("cwrapjit.library.variables").make(self, found, shape, readonly)
         self.add_variable(name, made)
+
+
+def _loop_options(
+    name: str, source: str | None, fastmath: bool | None, threads: int | str | None
+) -> dict[str, Any]:
+    """Those of function() for what broadcasts; checked now, as such functions are made later."""
+    _cwrapjit.check_loops(f"library({name!r})", fastmath, threads)
+    given = {"fastmath": fastmath, "threads": threads}
+    given = {option: value for option, value in given.items() if value is not None}
+    for option in given if source is None else ():
+        raise ValueError(f"library({name!r}): {option}= goes with source=, whose functions broadcast")
+    return given

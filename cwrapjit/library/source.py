@@ -273,6 +273,7 @@ class TextSlice(Slice):
             debug=self.library.debug,
             gil=True if self.library.keeps_gil else None,
             **self.arguments(),
+            **self.library.loops,
             **(self.library.build if header else {}),
         )
         made.__dict__["_library"] = self.library.lifetime  # keeps the code that it calls

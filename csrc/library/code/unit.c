@@ -4,6 +4,7 @@
 #include "library/code/unit.h"
 
 #include "base/checks.h"
+#include "base/choices.h"
 #include "base/errors.h"
 
 static const char UNIT[] = "cwrapjit.library";
@@ -152,6 +153,24 @@ library_has_state(PyObject *Py_UNUSED(extension), PyObject *capsule)
                : NULL;
 }
 
+PyDoc_STRVAR(
+    check_loops_doc,
+    "check_loops(who, fastmath, threads, /)\n--\n\n"
+    "Refuses what function() would refuse; None is no option. Such functions are made later.");
+
+static PyObject *
+check_loops(PyObject *Py_UNUSED(extension), PyObject *args)
+{
+    const char *who;
+    PyObject *fastmath, *threads;
+    if (!PyArg_ParseTuple(args, "sOO:check_loops", &who, &fastmath, &threads) ||
+        (fastmath != Py_None && cwj_parse_bool(fastmath, who, "fastmath") < 0) ||
+        (threads != Py_None && cwj_parse_threads(threads, who) < 0)) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(find_typeless_doc,
              "find_typeless(text, /)\n--\n\n"
              "What has no type in a text of declarations: (message, line, column), or None.");
@@ -189,6 +208,7 @@ PyMethodDef cwj_unit_functions[] = {
     {"library_diagnose", library_diagnose, METH_O, library_diagnose_doc},
     {"library_compiled", library_compiled, METH_VARARGS, library_compiled_doc},
     {"library_has_state", library_has_state, METH_O, library_has_state_doc},
+    {"check_loops", check_loops, METH_VARARGS, check_loops_doc},
     {"find_typeless", find_typeless, METH_O, find_typeless_doc},
     {NULL, NULL, 0, NULL},
 };

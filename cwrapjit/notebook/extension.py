@@ -1,0 +1,77 @@
+"""What is registered with IPython: two magics, how a CompileError is shown, colours, an eye on cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cwrapjit import _cwrapjit
+from cwrapjit._imports import load
+from cwrapjit.notebook import colours, faults
+from cwrapjit.notebook.cells import Cells
+from cwrapjit.notebook.options import described, split_line
+
+NAME = "cwrapjit"
+
+
+class Extension:
+    """One for each shell."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.cells = Cells(shell)
+        self.handler_before: tuple[Any, Any] | None = None
+        self.magics = {"cell": self._cell_magic(), "line": self._line_magic()}
+
+    def _cell_magic(self) -> Any:
+        def cwrapjit(line: str, cell: str) -> None:
+            """Functions of NumPy arrays, from C. The C text stands in the lines below.
+
+            Each function that is not static becomes one of Python, as cwrapjit.library(source=) makes it:
+            numbers broadcast; OUT in front of a pointer says that it is allocated and returned; double x[n]
+            is an array. %cwrapjit does the same with text in its own line.
+
+                %%cwrapjit
+                double excess(double x, double limit) { return x > limit ? x - limit : 0; }
+            """
+            self.cells.run(self.magics["cell"].parser, line, cell)
+
+        return described(cwrapjit, "%cwrapjit")
+
+    def _line_magic(self) -> Any:
+        def cwrapjit(line: str) -> None:
+            """Functions of NumPy arrays, from C text in this line, behind the options.
+
+            %cwrapjit double excess(double x, double limit) { return x > limit ? x - limit : 0; }
+
+            Nothing is put in for {name} or $name. The function is in the namespace then; the magic itself
+            gives nothing back. %%cwrapjit takes the text of a whole cell.
+            """
+            self.cells.run(self.magics["line"].parser, *split_line(line), in_line=True)
+
+        return load("IPython.core.magic").no_var_expand(described(cwrapjit, NAME))
+
+    def install(self) -> None:
+        shell = self.shell
+        for kind, magic in self.magics.items():
+            shell.register_magic_function(magic, magic_kind=kind, magic_name=NAME)
+        shell.events.register("pre_run_cell", self.cells.begins)
+        colours.install(shell)
+        if self.handler_before is None:
+            self.handler_before = shell.custom_exceptions, shell.CustomTB
+            shell.set_custom_exc((_cwrapjit.CompileError, *shell.custom_exceptions), self._show)
+
+    def uninstall(self) -> None:
+        shell = self.shell
+        for kind in self.magics:
+            shell.magics_manager.magics[kind].pop(NAME, None)
+        shell.events.unregister("pre_run_cell", self.cells.begins)
+        colours.uninstall(shell)
+        if self.handler_before is not None:
+            shell.custom_exceptions, shell.CustomTB = self.handler_before
+            self.handler_before = None
+
+    def _show(self, shell: Any, kind: Any, value: Any, trace: Any, tb_offset: Any = None) -> Any:
+        """Shows an exception. Those that are not ours go to whoever was asked before."""
+        if not isinstance(value, _cwrapjit.CompileError) and self.handler_before is not None:
+            return self.handler_before[1](kind, value, trace, tb_offset=tb_offset)
+        return faults.show(shell, kind, value, trace)

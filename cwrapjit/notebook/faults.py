@@ -1,0 +1,93 @@
+"""A CompileError as people should see it: the line of C, a caret, and of the frames the user's own alone.
+
+IPython shows a SyntaxError in its own way, with frames of its own, before it asks the class. So the
+extension registers show() for CompileErrors, those of %%cwrapjit as well as those of cwrapjit.function() and
+others that a cell calls.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+from cwrapjit._imports import load
+
+MOST_LINES = 20
+_MOST_FRAMES = 3
+_RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[39m"
+
+
+def move(error: Any, file: str, label: str) -> None:
+    """The text that the compiler calls `file` is the cell `label`, of which no frame could say more."""
+    vars(error)["in_cell"] = True
+    for each in (error, *error.errors):
+        if each.filename == file:
+            each.filename = label
+
+
+def show(shell: Any, kind: Any, value: Any, trace: Any) -> list[str]:
+    """Shows it; what IPython calls a structured traceback."""
+    sys.last_type, sys.last_value, sys.last_traceback = kind, value, trace
+    lines = [*(() if "in_cell" in vars(value) else _frames(shell, trace)), *told(value)]
+    if shell.colors.lower() == "nocolor":
+        lines = plain(lines)
+    if len(lines) > MOST_LINES:
+        lines = [*lines[: MOST_LINES - 1], "..."]
+    shell._showtraceback(kind, value, lines)
+    return lines
+
+
+def told(error: Any) -> list[str]:
+    """All faults, the first with the name of the exception."""
+    first, *others = error.errors or [error]
+    lines = [*place(first), f"{_RED}{type(error).__name__}{_PLAIN}: {first.msg}"]
+    for other in others:
+        lines += [*place(other), str(other.msg)]
+    return lines
+
+
+def place(error: Any) -> list[str]:
+    """The file, the line, and a caret below it."""
+    if not error.filename:
+        return []
+    line = "" if error.lineno is None else f", line {error.lineno}"
+    return [f"{_GREEN}{error.filename}{_PLAIN}{line}", *marked(error)]
+
+
+def marked(error: Any) -> list[str]:
+    """The line with a caret, of a CompileError or a CompileWarning."""
+    text = (error.text or "").rstrip("\n")
+    begin = len(text) - len(text.lstrip())
+    if not text.strip():
+        return []
+    lines = [f"    {text[begin:]}"]
+    if error.offset is not None:
+        end = getattr(error, "end_offset", None) or error.offset + 1
+        blank = "".join(c if c == "\t" else " " for c in text[begin : error.offset - 1])
+        lines.append(f"    {blank}{_RED}{'^' * max(1, end - error.offset)}{_PLAIN}")
+    return lines
+
+
+def plain(lines: list[str]) -> list[str]:
+    """Without colours."""
+    return [line.replace(_RED, "").replace(_GREEN, "").replace(_PLAIN, "") for line in lines]
+
+
+def _frames(shell: Any, trace: Any) -> Iterator[str]:
+    """Where the user's code was, the innermost frames last."""
+    ours = tuple(
+        os.path.dirname(os.path.abspath(load(package).__file__ or "")) + os.sep
+        for package in ("cwrapjit", "IPython", "ipykernel")
+        if package in sys.modules
+    )
+    frames = [frame for frame in traceback.extract_tb(trace) if not frame.filename.startswith(ours)]
+    for frame in frames[-_MOST_FRAMES:]:
+        known = shell.compile.format_code_name(frame.filename)
+        name = " ".join(known) if known else frame.filename
+        inside = "" if frame.name.startswith("<") else f", in {frame.name}"
+        yield f"{_GREEN}{name}{_PLAIN}, line {frame.lineno}{inside}"
+        if frame.line:
+            yield f"    {frame.line}"

@@ -1,0 +1,174 @@
+"""-a: the lines of a cell with what the optimizing compiler makes of them, and the generated C."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from typing import Any
+
+from cwrapjit import _cwrapjit
+from cwrapjit._explain import width_of
+from cwrapjit.kernels.text import Text
+from cwrapjit.notebook import colours
+from cwrapjit.notebook.remarks import FONT
+
+# What may be said of a line: background, edge, mark in terminals. The last one that holds gives the colour.
+KINDS = {
+    "plain": ("#fafafa", "#c8c8c8", " "),
+    "vectorized": ("#e2f5e4", "#2e9e44", "+"),
+    "not vectorized": ("#fff1cf", "#dc9a00", "-"),
+    "warning": ("#fde3df", "#d5493d", "!"),
+}
+
+
+class Line:
+    """A line of the cell."""
+
+    def __init__(self, number: int, text: str) -> None:
+        self.number, self.text = number, text
+        self.kind = "plain"
+        self.facts: list[str] = []
+
+    def add(self, kind: str, fact: str) -> None:
+        kinds = list(KINDS)
+        if kinds.index(kind) > kinds.index(self.kind):
+            self.kind = kind
+        if fact not in self.facts:
+            self.facts.append(fact)
+
+
+class Listing:
+    """The annotated cell, as HTML without scripts, and as text."""
+
+    def __init__(self, made: Any) -> None:
+        texts = made.text.split("\n")
+        while texts and not texts[-1].strip():
+            texts.pop()
+        self.text = "\n".join(texts)
+        first = made.place.before + 1
+        self.lines = {first + k: Line(first + k, text) for k, text in enumerate(texts)}
+        self.sources = {name: _source(function) for name, function in made.functions.items()}
+        self.compilers: set[str] = set()
+        self._explain(made)
+        self._warn(made)
+        compilers = " and ".join(sorted(self.compilers))
+        self.title = f"{made.file}, by {compilers or 'libtcc alone: there is no compiler to ask'}"
+
+    # ---- facts -------------------------------------------------------------------------------------
+
+    def _explain(self, made: Any) -> None:
+        heads = Heads(made.text, made.file, made.place.before)
+        for name, reason in made.library.unmapped.items():
+            if heads.lines.get(name) in self.lines:
+                self.lines[heads.lines[name]].add("plain", f"not mapped: {reason}")
+        has_state = _cwrapjit.library_has_state(made.library._core.environment)
+        for name, function in made.functions.items():
+            explained = function.explain() if hasattr(function, "explain") else None
+            head = self.lines.get(heads.lines.get(name, 0))
+            if explained is None:
+                if head is not None and not hasattr(function, "explain"):
+                    head.add("plain", "called as libtcc has compiled it")
+                continue
+            self.compilers.add(explained.compiler)
+            if head is not None and has_state:
+                head.add(
+                    "plain", "called as libtcc has compiled it: the text has variables that it writes to"
+                )
+                continue
+            loops = [loop for loop in explained.loops if loop["line"] is not None]
+            for loop in loops:
+                owner = heads.owner(loop["line"])
+                if owner == name or owner not in made.functions:
+                    self._loop(self.lines.get(loop["line"]), loop)
+            has_loops = any(heads.owner(loop["line"]) == name for loop in loops)
+            for loop in explained.loops:
+                if loop["line"] is None and head is not None and (loop["vectorized"] or not has_loops):
+                    self._loop(head, loop, "slices: ")
+
+    def _loop(self, line: Line | None, loop: dict[str, Any], what: str = "") -> None:
+        if line is None:
+            return
+        if loop["vectorized"]:
+            line.add("vectorized", what + width_of(loop))
+            return
+        reasons = []
+        for reason in loop["reasons"]:
+            other = reason["line"] not in (None, line.number)
+            text = f"line {reason['line']}: {reason['text']}" if other else reason["text"]
+            if text not in reasons:
+                reasons.append(text)
+        line.add("not vectorized", f"{what}not vectorized" + (f": {', '.join(reasons)}" if reasons else ""))
+
+    def _warn(self, made: Any) -> None:
+        for warning in made.library.diagnose() or ():
+            line = self.lines.get(warning.lineno or 0)
+            if line is not None and warning.filename == made.compiler_file:
+                line.add("warning", f"warning: {warning.msg}")
+
+    # ---- as it is shown ----------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return "\n".join([self.title, *self._text()])
+
+    def _text(self) -> Iterator[str]:
+        width = max((len(line.text) for line in self.lines.values()), default=0)
+        for line in self.lines.values():
+            said = f"  {'; '.join(line.facts)}" if line.facts else ""
+            yield f"{KINDS[line.kind][2]}{line.number:4}  {line.text:{width if said else 0}}{said}"
+
+    def _repr_html_(self) -> str:
+        coloured = colours.html(self.text)
+        rows = [_row(line, text) for line, text in zip(self.lines.values(), coloured, strict=True)]
+        folded = [
+            f'<details style="margin-top: 4px"><summary>generated C of {html.escape(name)}: '
+            f"{source.count(chr(10))} lines</summary>"
+            f'<pre style="{_BOX}">{chr(10).join(colours.html(source))}</pre></details>'
+            for name, source in self.sources.items()
+            if source
+        ]
+        return (
+            f'<div style="{FONT}"><div style="margin: 4px 0">{html.escape(self.title)} {_legend()}</div>'
+            f'<pre style="{_BOX}">{"".join(rows)}</pre>{"".join(folded)}</div>'
+        )
+
+
+_WIDTH = 100  # columns for a line and what is said of it
+_BOX = f"{FONT}; background: #fafafa; color: #222; overflow-x: auto; max-height: 40em; margin: 0"
+
+
+def _legend() -> str:
+    return " ".join(
+        f'<span style="background: {back}; color: #222; border-left: 4px solid {edge}; padding: 0 6px">'
+        f"{kind}</span>"
+        for kind, (back, edge, _) in KINDS.items()
+        if kind != "plain"
+    )
+
+
+def _row(line: Line, text: str) -> str:
+    back, edge, _ = KINDS[line.kind]
+    beside = len(line.facts) == 1 and len(line.text) + len(line.facts[0]) < _WIDTH
+    place = '<span style="margin-left: 3em;' if beside else '<span style="display: block; padding-left: 6em;'
+    said = [f'{place} color: #666; font-style: italic">{html.escape(fact)}</span>' for fact in line.facts]
+    return (
+        f'<span style="display: block; background: {back}; border-left: 4px solid {edge}; padding: 0 6px; '
+        f'min-width: max-content"><span style="color: #999; user-select: none">{line.number:4}  </span>'
+        f"{text}{''.join(said)}</span>"
+    )
+
+
+def _source(function: Any) -> str:
+    return str(getattr(function, "source", "") or "")
+
+
+class Heads:
+    """In which lines of a text its functions begin."""
+
+    def __init__(self, source: str, file: str, before: int) -> None:
+        text = Text(source, file)
+        self.lines = {each.name: before + text.line(each.at) for each in text.functions}
+
+    def owner(self, line: int) -> str:
+        """The function that a line is in."""
+        begun = {name: at for name, at in self.lines.items() if at <= line}
+        return max(begun, key=lambda name: begun[name], default="")

@@ -1,0 +1,163 @@
+"""The options of %%cwrapjit and %cwrapjit."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import keyword
+import os
+import re
+import shlex
+from typing import Any, Literal, NoReturn
+
+from cwrapjit._imports import load
+
+_WORD = re.compile(r"""\s*((?:[^\s"']|"(?:\\.|[^"\\])*"|'[^']*')+)""")
+
+
+@dataclasses.dataclass
+class Options:
+    include_dirs: list[str]
+    library_dirs: list[str]
+    libraries: list[str]
+    define_macros: list[tuple[str, str | None]]
+    fastmath: bool | None
+    threads: int | Literal["auto"] | None
+    name: str | None
+    module: str | None
+    annotate: bool
+    verbose: bool
+
+
+def refuse(reason: str, magic: str = "%%cwrapjit") -> NoReturn:
+    """Raises what IPython shows as one line."""
+    raise load("IPython.core.error").UsageError(f"{magic}: {reason}")
+
+
+# ---- values ----------------------------------------------------------------------------------------
+
+
+def _folder(text: str) -> str:
+    path = os.path.expanduser(text)
+    if not os.path.isdir(path):
+        raise argparse.ArgumentTypeError(f"there is no folder {text!r}")
+    return path
+
+
+def _macro(text: str) -> tuple[str, str | None]:
+    name, given, value = text.partition("=")
+    if not re.fullmatch(r"[A-Za-z_]\w*(\([^)]*\))?", name):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither NAME nor NAME=VALUE")
+    return name, value if given else None
+
+
+def _threads(text: str) -> int | Literal["auto"]:
+    if text == "auto":
+        return "auto"
+    if not text.isdecimal() or not 1 <= int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of threads nor auto")
+    return int(text)
+
+
+def _python_name(text: str) -> str:
+    if not text.isidentifier() or keyword.iskeyword(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name in Python")
+    return text
+
+
+def _text(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise argparse.ArgumentTypeError(f"{text!r} is no name")
+    return text
+
+
+def _argument(help: str, *flags: str, **keywords: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    return flags, {"help": help, **keywords}
+
+
+def _several(help: str, flag: str, dest: str, metavar: str, kind: Any) -> Any:
+    return _argument(help, flag, dest=dest, metavar=metavar, type=kind, action="append", default=[])
+
+
+ARGUMENTS = (
+    _several("Look for headers there, too.", "-I", "include_dirs", "FOLDER", _folder),
+    _several("Look for libraries there, too.", "-L", "library_dirs", "FOLDER", _folder),
+    _several("A shared library that the text calls: m, gsl, or a path.", "-l", "libraries", "NAME", _text),
+    _several("A macro, NAME or NAME=VALUE.", "-D", "define_macros", "MACRO", _macro),
+    _argument(
+        "The optimizing tier may change the last bits, and uses vectorised sin, exp, ...",
+        "--fastmath",
+        action="store_true",
+        default=None,
+    ),
+    _argument(
+        "How many threads share the slices of a call, or auto: one per processor.",
+        "--threads",
+        metavar="N",
+        type=_threads,
+    ),
+    _argument(
+        "What messages call the text. Whatever was bound under this name before is replaced.",
+        "--name",
+        metavar="NAME",
+        type=_text,
+    ),
+    _argument(
+        "Bind the library itself, under this name, and not its functions. Variables, enumerators and macros "
+        "of the text are its attributes, too.",
+        "--module",
+        metavar="NAME",
+        type=_python_name,
+    ),
+    _argument(
+        "Show what the optimizing compiler makes of each line, and the generated C.",
+        "-a",
+        dest="annotate",
+        action="store_true",
+    ),
+    _argument("Say what was compiled, and how long it took.", "-v", dest="verbose", action="store_true"),
+)
+_TAKES_VALUE = {flag for flags, keywords in ARGUMENTS if "metavar" in keywords for flag in flags}
+
+
+# ---- reading ---------------------------------------------------------------------------------------
+
+
+def described(magic: Any, shown: str) -> Any:
+    """The function with our options: `magic.parser` reads them, and the help lists them."""
+    arguments = load("IPython.core.magic_arguments")
+    for flags, keywords in reversed(ARGUMENTS):
+        magic = arguments.argument(*flags, **keywords)(magic)
+    magic = arguments.magic_arguments(shown)(magic)
+    magic.parser.allow_abbrev = False  # split_line() knows no abbreviations
+    return magic
+
+
+def read(parser: Any, line: str, magic: str) -> Options:
+    """The options of a line; UsageError where they are wrong."""
+    wrong = load("IPython.core.error").UsageError
+    try:
+        found, others = parser.parse_known_args(shlex.split(line))
+    except ValueError as error:  # shlex: a quote
+        refuse(f"{error}: {line}", magic)
+    except wrong as error:
+        refuse(f"{error} ({magic}? tells the options)", magic)
+    if others and others[0].startswith("-"):
+        refuse(f"there is no option {others[0]} ({magic}? tells them)", magic)
+    if others:
+        refuse(f"what is {others[0]!r}? The C text begins in the next line", magic)
+    return Options(**vars(found))
+
+
+def split_line(line: str) -> tuple[str, str]:
+    """The options of a line, and the C text behind them."""
+    at = 0
+    wants_value = False
+    while word := _WORD.match(line, at):
+        if not wants_value and not word[1].startswith("-"):
+            break
+        if word[1] == "--":
+            return line[:at], line[word.end() :]
+        at = word.end()
+        wants_value = not wants_value and word[1] in _TAKES_VALUE
+    return line[:at], line[at:]

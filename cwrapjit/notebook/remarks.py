@@ -1,0 +1,87 @@
+"""What the optimizing compiler warns of, under the cell: at once, or as soon as it has said it."""
+
+from __future__ import annotations
+
+import contextvars
+import html
+import threading
+from typing import Any
+
+from cwrapjit._imports import load
+from cwrapjit.notebook import faults
+
+PATIENCE = 0.2  # seconds that a cell waits for it
+MOST = 10
+FONT = "font-family: var(--jp-code-font-family, monospace); font-size: var(--jp-code-font-size, 13px)"
+
+
+class Remarks:
+    """Warnings, as notebooks and terminals show them."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        if not self.lines:
+            return ""
+        return (
+            '<pre style="margin: 0; padding: 4px 8px; border-left: 4px solid #d9a400; background: #fff8e1; '
+            f'color: #222; {FONT}">{html.escape(repr(self))}</pre>'
+        )
+
+
+class Check:
+    """Asks the compiler about a cell, in a thread."""
+
+    def __init__(self, made: Any) -> None:
+        self.turn = threading.Lock()
+        self.remarks: Remarks | None = None
+        self.handle: Any = None  # where a notebook has left a place
+        # The context says which cell it is whose output this belongs to.
+        run = contextvars.copy_context().run
+        self.thread = threading.Thread(target=run, args=(self._ask, made), daemon=True)
+        self.thread.start()
+
+    def _ask(self, made: Any) -> None:
+        found = Remarks(lines_of(made))
+        with self.turn:
+            self.remarks = found
+            if self.handle is not None:
+                self.handle.update(found)
+
+    def wait(self) -> bool:
+        """Shows what there is by then; False if that is not known yet."""
+        self.thread.join(PATIENCE)
+        return self.tell()
+
+    def tell(self) -> bool:
+        if self.remarks is not None and self.remarks.lines:
+            load("IPython.display").display(self.remarks)
+        return self.remarks is not None
+
+    def tell_later(self, shell: Any) -> bool:
+        """Leaves a place for it below the cell. False in terminals, which only ever add lines."""
+        if not hasattr(shell, "kernel"):
+            return False
+        with self.turn:
+            handle = load("IPython.display").display(self.remarks or Remarks([]), display_id=True)
+            self.handle = handle if self.remarks is None else None
+        return True
+
+
+def lines_of(made: Any) -> list[str]:
+    """The warnings, each with its line; none without a compiler."""
+    try:
+        found = made.library.diagnose() or []
+    except RuntimeError as error:  # the compiler does not work
+        return [f"no warnings: {error}"]
+    lines: list[str] = []
+    for warning in found[:MOST]:
+        where = made.file if warning.filename == made.compiler_file else warning.filename
+        lines += [f"{where}, line {warning.lineno}: warning: {warning.msg}", *faults.marked(warning)]
+    if len(found) > MOST:
+        lines.append(f"and {len(found) - MOST} more")
+    return faults.plain(lines)
