@@ -6,15 +6,17 @@ import builtins
 import dataclasses
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
-from cwrapjit.library.face import Library
 from cwrapjit.notebook import faults
 from cwrapjit.notebook.names import Names
 from cwrapjit.notebook.options import Options, read, refuse
 from cwrapjit.notebook.remarks import Check
+
+if TYPE_CHECKING:
+    from cwrapjit.library.face import Library
 
 _NOTHING = "nothing to call: the text defines no function, or static ones alone"
 
@@ -116,7 +118,7 @@ class Cells:
         file = f"<cwrapjit {name} source>"
         begin = time.perf_counter()
         try:
-            library = Library(
+            library = load("cwrapjit.library.face").Library(
                 name,
                 source="\n" * place.before + text,
                 include_dirs=options.include_dirs,
@@ -188,7 +190,8 @@ def _report(made: Compiled, options: Options) -> str:
     """What -v says."""
     functions = made.functions
     width = max((len(name) for name in functions), default=0)
-    lines = [f"{made.file}: {len(functions)} functions compiled in {made.seconds * 1e3:.1f} ms"]
+    number = f"{len(functions)} function{'s' * (len(functions) != 1)}"
+    lines = [f"{made.file}: {number} compiled in {made.seconds * 1e3:.1f} ms"]
     if options.module is not None:
         lines[0] += f", in {options.module}"
     for name, function in functions.items():

@@ -42,7 +42,7 @@ class Check:
         self.handle: Any = None  # where a notebook has left a place
         # The context says which cell it is whose output this belongs to.
         run = contextvars.copy_context().run
-        self.thread = threading.Thread(target=run, args=(self._ask, made), daemon=True)
+        self.thread = threading.Thread(target=run, args=(self._ask, made), name="cwrapjit-check", daemon=True)
         self.thread.start()
 
     def _ask(self, made: Any) -> None:
