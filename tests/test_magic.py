@@ -296,6 +296,22 @@ def test_a_fault_shows_the_line_of_the_cell(session: Session) -> None:
 
 
 @pytest.mark.row("U14")
+def test_faults_elsewhere_and_in_long_lines(session: Session, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "own.h").write_text("int g(int x) { return missing; }\n")
+    lines = session.fails(f'%%cwrapjit -I {tmp_path}\n#include "own.h"\nint f(int x) {{ return g(x); }}')
+    assert lines == [
+        f"{tmp_path}/own.h, line 1",
+        "    int g(int x) { return missing; }",
+        "CompileError: 'missing' undeclared (in a file included from Cell In[2]:2)",
+    ]
+    sums = " + ".join(["x"] * 1000)
+    _, text, carets, _ = session.fails(f"%cwrapjit int f(int x) {{ return {sums} + missing + {sums}; }}")
+    assert len(text) < 170 and text[carets.index("^") :].startswith("missing + x")
+    said = session.refuses("%%cwrapjit\nint größe(int x) { return x; }")
+    assert "größe is not mapped: illegal character 'ö' (Cell In[4], line 2)" in said
+
+
+@pytest.mark.row("U14")
 def test_errors_of_definitions_in_cells_are_shown_alike(session: Session) -> None:
     body = ", ".join(
         f"np.dtype('{kind}'): 'return missing;'" for kind in ("f8", "f4", "i4", "i2", "i1", "u1", "u2")
@@ -482,7 +498,10 @@ def test_compilers_that_fail_and_none_at_all(session: Session, cc: Callable[[str
     cwrapjit.config.compiler = ""
     assert session.good(f"%%cwrapjit\n{UNUSED}") == ""
     listing = session.good(f"%%cwrapjit -a\n{UNUSED}")
-    assert "libtcc alone" in listing.splitlines()[0] and "    int unused;" in listing
+    assert (
+        "by libtcc, as there is no compiler to ask" in listing.splitlines()[0]
+        and "    int unused;" in listing
+    )
 
 
 # ---- the listing ------------------------------------------------------------------------------------

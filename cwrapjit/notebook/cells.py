@@ -183,7 +183,10 @@ class Cells:
 
 
 def _not_mapped(made: Compiled) -> list[str]:
-    return [f"{name} is not mapped: {reason}" for name, reason in made.library.unmapped.items()]
+    reasons = {
+        name: text.replace(made.compiler_file, made.file) for name, text in made.library.unmapped.items()
+    }
+    return [f"{name} is not mapped: {reason}" for name, reason in reasons.items()]
 
 
 def _report(made: Compiled, options: Options) -> str:

@@ -7,6 +7,7 @@ others that a cell calls.
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 import traceback
@@ -17,6 +18,7 @@ from cwrapjit._imports import load
 
 MOST_LINES = 20
 _MOST_FRAMES = 3
+_WIDTH = 160  # columns of a line of C
 _RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[39m"
 
 
@@ -24,6 +26,7 @@ def move(error: Any, file: str, label: str) -> None:
     """The text that the compiler calls `file` is the cell `label`, of which no frame could say more."""
     vars(error)["in_cell"] = True
     for each in (error, *error.errors):
+        each.msg = str(each.msg).replace(file, label)  # "in a file included from ..."
         if each.filename == file:
             each.filename = label
 
@@ -59,16 +62,22 @@ def place(error: Any) -> list[str]:
 
 def marked(error: Any) -> list[str]:
     """The line with a caret, of a CompileError or a CompileWarning."""
-    text = (error.text or "").rstrip("\n")
+    text = error.text
+    if text is None and error.filename and not error.filename.startswith("<"):  # a header's
+        text = linecache.getline(error.filename, error.lineno or 0)
+    text = (text or "").rstrip("\n")
     begin = len(text) - len(text.lstrip())
     if not text.strip():
         return []
-    lines = [f"    {text[begin:]}"]
-    if error.offset is not None:
-        end = getattr(error, "end_offset", None) or error.offset + 1
-        blank = "".join(c if c == "\t" else " " for c in text[begin : error.offset - 1])
-        lines.append(f"    {blank}{_RED}{'^' * max(1, end - error.offset)}{_PLAIN}")
-    return lines
+    if error.offset is None:
+        return [f"    {text[begin : begin + _WIDTH]}"]
+    at = error.offset - 1
+    end = (getattr(error, "end_offset", None) or at + 2) - 1
+    if at - begin > _WIDTH // 2 and len(text) - begin > _WIDTH:  # generated text has long lines
+        begin = at - _WIDTH // 2
+    blank = "".join(c if c == "\t" else " " for c in text[begin:at])
+    carets = "^" * max(1, min(end, begin + _WIDTH) - at)
+    return [f"    {text[begin : begin + _WIDTH]}", f"    {blank}{_RED}{carets}{_PLAIN}"]
 
 
 def plain(lines: list[str]) -> list[str]:

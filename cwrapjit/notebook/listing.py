@@ -50,9 +50,8 @@ class Listing:
         self.sources = {name: _source(function) for name, function in made.functions.items()}
         self.compilers: set[str] = set()
         self._explain(made)
+        self.title = f"{made.file}, by {' and '.join(sorted(self.compilers)) or 'libtcc'}"
         self._warn(made)
-        compilers = " and ".join(sorted(self.compilers))
-        self.title = f"{made.file}, by {compilers or 'libtcc alone: there is no compiler to ask'}"
 
     # ---- facts -------------------------------------------------------------------------------------
 
@@ -100,7 +99,10 @@ class Listing:
         line.add("not vectorized", f"{what}not vectorized" + (f": {', '.join(reasons)}" if reasons else ""))
 
     def _warn(self, made: Any) -> None:
-        for warning in made.library.diagnose() or ():
+        found = made.library.diagnose()
+        if found is None:
+            self.title += ", as there is no compiler to ask"
+        for warning in found or ():
             line = self.lines.get(warning.lineno or 0)
             if line is not None and warning.filename == made.compiler_file:
                 line.add("warning", f"warning: {warning.msg}")
