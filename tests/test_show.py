@@ -138,6 +138,21 @@ def test_the_tier_is_shown_and_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.row("U03")
+def test_texts_are_shown_as_they_were_written() -> None:
+    text = "T twice(T x)\n{\n    return 2 * x; /* mine */\n}"
+    of_types = cwrapjit.vectorize(text, T=("f4", "f8"))
+    of_library = cwrapjit.library("own", source=text.replace("T ", "double ")).twice
+    indented = wrap((), (), "\n        item__output() = 1; /* mine */\n\n        return true;\n")
+    for each, wanted in (
+        (of_types, text),
+        (of_library, text.replace("T ", "double ")),
+        (indented, "item__output() = 1; /* mine */\n\nreturn true;"),
+    ):
+        fold = tree(each).find("details")
+        assert fold is not None and "".join(fold.itertext()) == f"C text{wanted}"
+
+
+@pytest.mark.row("U03")
 def test_colours_need_pygments(monkeypatch: pytest.MonkeyPatch) -> None:
     f = inner()
     plain = words(f)

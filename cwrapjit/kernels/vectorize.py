@@ -244,7 +244,7 @@ class Definition:
         slices = {self.dtypes(T): self.slice(self._instance_name(k), T) for k, T in enumerate(types)}
         if len(slices) < len(types):
             raise ValueError(f"{self.who}: T has several types, but no parameter and no result is a T")
-        return _cwrapjit.function(
+        made = _cwrapjit.function(
             self.name,
             self.doc,
             signature=self.signature(),
@@ -252,6 +252,8 @@ class Definition:
             header=self._header(types),
             **options,
         )
+        made.__dict__["_text"] = self.text.source  # for those who show the function
+        return made
 
     def _c_function(self, T: str | None) -> str:
         """The function as it is declared, without names of parameters, as SciPy's capsules are called."""

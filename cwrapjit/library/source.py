@@ -297,7 +297,9 @@ class Broadcasting:
 
     def finish(self) -> dict[str, Any]:
         (name,) = self.mapped
-        return {name: self._made(name)}
+        made = self._made(name)
+        made.__dict__["_text"] = self.text.source  # for those who show the function
+        return {name: made}
 
     def _made(self, name: str) -> Any:
         if self.by_name:

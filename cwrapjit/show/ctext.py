@@ -6,9 +6,11 @@ Generated C says by its #line directives whose text is whose.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from cwrapjit._cwrapjit import Function
 from cwrapjit._imports import load
 from cwrapjit.show.page import Markup, clean, escaped, faint, fold, joined, listing, text
 
@@ -43,11 +45,17 @@ def _part(file: str, content: str) -> Iterator[Part]:
         yield Part(file, content.strip("\n") if generated else content.strip("\n").rstrip(), generated)
 
 
-def users_texts(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """What to call the user's texts, and these, each once: several type sets may have the same."""
+def users_texts(shown: Function, given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What to call the user's texts, and these, each once: several type sets may have the same.
+
+    given: the texts that the function was made of, which vectorize() and libraries write around the user's.
+    """
+    own = vars(shown).get("_text")
+    if isinstance(own, str):
+        return [("", own.strip("\n").rstrip())]
     found: dict[str, str] = {}
     for file, content in given:
-        found.setdefault(content.strip("\n").rstrip(), name_of(file))
+        found.setdefault(textwrap.dedent(content).strip("\n").rstrip(), name_of(file))
     return [(name, content) for content, name in found.items() if content.strip()]
 
 
@@ -145,8 +153,8 @@ def generated_view(source: str) -> Markup:
     return joined([listing(Markup("".join(made))), faint(note)])
 
 
-def folds(texts: Iterable[tuple[str, str]], source: str) -> Markup:
+def folds(shown: Function, texts: Iterable[tuple[str, str]]) -> Markup:
     """The user's texts, and the generated text, to be folded out."""
-    given = users_texts(texts)
+    given = users_texts(shown, texts)
     own = fold("C text", users_view(given)) if given else Markup("")
-    return joined([own, fold("generated C, your lines marked", generated_view(source))])
+    return joined([own, fold("generated C, your lines marked", generated_view(shown.source))])

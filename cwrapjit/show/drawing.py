@@ -165,7 +165,9 @@ def _taken(printed: bytes) -> Markup | None:
         LookupError,
     ):  # an encoding that nobody knows is a LookupError
         return None
-    return Markup("".join(_elements(root))) if _tag(root) == "svg" else None
+    if _tag(root) != "svg":
+        return None
+    return Markup(f'<div style="max-height:40em;overflow:auto">{"".join(_elements(root))}</div>')
 
 
 def _tag(element: ElementTree.Element) -> str:

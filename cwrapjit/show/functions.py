@@ -128,7 +128,7 @@ def of_function(shown: Function) -> str:
                 ("calls", text(f"{figures['calls']:,}")),
             ]
         ),
-        ctext.folds(figures["texts"], shown.source),
+        ctext.folds(shown, figures["texts"]),
     )
 
 
@@ -155,7 +155,7 @@ def compiled_table(functions: Iterable[Function]) -> Markup:
 
 
 def of_module(shown: ModuleType) -> str:
-    attributes = dict(vars(shown))
+    attributes = dict(vars(shown) or {})  # Python 3.10 has None before __init__()
     found = [(name, each) for name, each in attributes.items() if isinstance(each, Function)]
     rows = []
     for name, each in found[:MOST_ROWS]:

@@ -35,7 +35,7 @@ def source_of(shown: Any) -> str | None:
     """C text of a function, kernel or graph; None for anything else."""
     kind = _class_of(shown)
     if kind == "cwrapjit.Function":
-        return _joined(users_texts(shown._facts()["texts"]))
+        return _joined(users_texts(shown, shown._facts()["texts"]))
     if kind == "cwrapjit.graph.Graph":
         return _cut("\n".join(part.text for part in parts_of(shown.source)))
     if kind == "cwrapjit.kernels.vectorize.Deduced":
