@@ -16,8 +16,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import os
 import re
 import sys
+import tempfile
 import types
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -140,8 +142,15 @@ def run(page: Path, others: Mapping[str, Callable[[Path, Block, dict[str, Any]],
     return done
 
 
+def keep_caches_apart() -> None:
+    """PyTensor's cache of compiled files belongs into neither the checkout nor the home folder."""
+    cache = os.path.join(tempfile.gettempdir(), "cwrapjit-pytensor")
+    os.environ.setdefault("PYTENSOR_FLAGS", f"base_compiledir={cache}")
+
+
 def main(pages: list[str]) -> int:
     failed = 0
+    keep_caches_apart()
     for page in pages:
         try:
             print(f"{page}: {run(Path(page).resolve())} blocks as promised")

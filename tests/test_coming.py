@@ -18,6 +18,8 @@ needs_gfortran = pytest.mark.skipif(
     shutil.which("gfortran") is None, reason="no gfortran on this machine (apt install gfortran)"
 )
 
+FORTRAN = ("f2py.md", "pyccel.md")
+
 # Pages of which nothing but ours can run, and why.
 ALONE = {"index.md": "an overview", "cupy.md": "needs CUDA"}
 
@@ -28,9 +30,9 @@ def run(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def parameters() -> list[object]:
-    """Pages; those about Fortran are skipped where there is no gfortran."""
+    """Pages; what needs Fortran, as Pyccel does even for C, is skipped where there is no gfortran."""
     found = sorted(path.name for path in COMING.glob("*.md") if path.name not in ALONE)
-    return [pytest.param(page, marks=needs_gfortran if page == "f2py.md" else ()) for page in found]
+    return [pytest.param(page, marks=needs_gfortran if page in FORTRAN else ()) for page in found]
 
 
 @pytest.mark.row("U13")

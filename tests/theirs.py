@@ -62,6 +62,16 @@ CALLS: dict[str, dict[str, list[tuple[Any, ...]]]] = {
         "plus": [(X, Y)],
     },
     "numpysane_pywrap.md": {"inner": [(X, Y), (MATRIX, MATRIX[:1])]},
+    "pyccel.md": {
+        "collatz": [(97,)],
+        "smooth": [(X, Y)],
+        "row_sums": [(MATRIX, Y[:20])],
+        "hypotenuse": [(3.5, -2.0)],
+    },
+    "theano.md": {
+        "ewma": [(X, 0.3), (X[:0], 0.3)],
+        "distance": [(X, Y)],
+    },
 }
 
 
@@ -136,6 +146,7 @@ def run(page: Path) -> int:
 
 if __name__ == "__main__":
     sys.path.insert(0, "")  # modules that are built here
+    documents.keep_caches_apart()
     os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]  # meson
     for each in sys.argv[1:]:
         print(f"{each}: {run(Path(each).resolve())} blocks of theirs as promised, and as ours")
