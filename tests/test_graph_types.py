@@ -728,6 +728,7 @@ def test_the_package_shows_the_ways_in_and_graph_what_graphs_are_made_of() -> No
         "Config",
         "Function",
         "graph",
+        "progress",
     }
     assert {name for name in dir(cj) if not name.startswith("_")} == ways | around
     assert set(cj.__all__) == (ways | around | {"__version__"}) - {"graph"}
