@@ -245,8 +245,8 @@ class Mapper:
                 raise Unmapped(bytes_reason(slot, "a void pointer"))
             const = "const " if slot.const else ""
             raise Unmapped(
-                f"{name} is a void pointer: {const}void {name}[n] says its size in bytes, unsafe=True takes any "
-                "array"
+                f"{name} is a void pointer: {const}void {name}[n] says its size in bytes, unsafe=True takes "
+                "any array"
             )
         if isinstance(item, types.Unknown):
             raise Unmapped(f"{name}: {item.reason}")
