@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ _known: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()
 _holders: dict[bytes, list[weakref.ref[Any]]] = {}
 
 
-class Definition(NamedTuple):
+class _Definition(NamedTuple):
     """What definition_of() says of a function, and what a pickle of one has."""
 
     module: str | None
@@ -39,16 +40,34 @@ class Definition(NamedTuple):
     arguments: dict[str, Any]
 
 
+class _Module(NamedTuple):
+    """What a pickle of a module has."""
+
+    name: str
+    docstring: str | None
+    environment: tuple[Any, ...]
+    options: dict[str, Any]
+    functions: tuple[tuple[str, Any], ...]  # by attribute, in their order
+
+
+class _Made(NamedTuple):
+    """What a pickle has of what Python makes: a kernel's class, for one, and what it is called with."""
+
+    maker: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    keywords: dict[str, Any]
+
+
 # ---- pickles ---------------------------------------------------------------------------------------------
 
 
 def reduced(thing: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """What __reduce__() of a function returns."""
-    found = _definition(thing)
+    """What __reduce__() returns."""
+    kind, content = _content(thing)
     with _turn:
-        _remember(digest(thing), thing)
-        _hold(found, thing)
-    return load, (FORMAT, _cwrapjit.__version__, "function", tuple(found))
+        _known.setdefault(_digest(kind, content), thing)
+        _hold(content, thing)
+    return load, (FORMAT, _cwrapjit.__version__, kind, tuple(content))
 
 
 def load(*parts: Any) -> Any:
@@ -63,81 +82,159 @@ def load(*parts: Any) -> Any:
             f"a pickle of cwrapjit {version} cannot be loaded by cwrapjit {_cwrapjit.__version__}, which is "
             f"older: its format is {format}, and formats up to {FORMAT} are known"
         )
-    make = _MAKERS.get(kind) if isinstance(kind, str) else None
-    if make is None or format < 1:
+    form = _FORMS.get(kind) if isinstance(kind, str) else None
+    if form is None or format < 1:
         raise _damaged(version, f"there is no kind {kind!r} of format {format}")
+    found = _checked(version, form, content)
+    key = _digest(kind, found)
     with _turn:
-        return make(version, content)
+        thing = _known.get(key)
+        if thing is None or digest(thing) != key:  # modules can change
+            thing = _made(version, form, found)
+            _known[key] = thing
+        _hold(found, thing)
+    return thing
+
+
+def _made(version: str, form: _Form, found: Any) -> Any:
+    who = form.name(found)
+    try:
+        return form.make(found)
+    except CompileError as error:
+        error.msg = f"{who}, from a pickle of cwrapjit {version}, does not compile here: {error.msg}"
+        raise
+    except OSError as error:
+        raise OSError(f"{who} cannot be made from a pickle of cwrapjit {version}: {error}") from error
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{who} cannot be made from a pickle of cwrapjit {version}: {error}") from error
+
+
+# ---- what pickles hold -------------------------------------------------------------------------------------
 
 
 def _damaged(version: str, why: str) -> ValueError:
     return ValueError(f"a pickle of cwrapjit {version} is damaged: {why}")
 
 
-def _load_function(version: str, content: Any) -> Any:
-    found = _checked(version, content)
-    key = _digest("function", found)
-    function = _known.get(key)
-    if function is None:
-        function = _define(version, found)
-        _remember(key, function)
-    _hold(found, function)
-    return function
-
-
-def _checked(version: str, content: Any) -> Definition:
-    types: tuple[Any, ...] = ((str, type(None)), tuple, dict, dict)
-    if type(content) is not tuple or len(content) != len(types):
-        raise _damaged(version, "a function has four parts")
-    for name, value, wanted in zip(Definition._fields, content, types, strict=True):
+def _checked(version: str, form: _Form, content: Any) -> Any:
+    """The content, whose parts are of the right types."""
+    fields = form.holds._fields
+    if type(content) is not tuple or len(content) != len(fields):
+        raise _damaged(version, f"wanted {len(fields)} parts: {', '.join(fields)}")
+    for name, value in zip(fields, content, strict=True):
+        wanted = _PARTS[name]
         if not isinstance(value, wanted):
-            raise _damaged(version, f"{name} of a function is of type {type(value).__name__}")
-    found = Definition(*content)
-    for name, option in (*found.options.items(), *found.arguments.items()):
-        if not isinstance(name, str):
-            raise _damaged(version, f"{name!r} is no name of an argument ({option!r})")
-    sets = found.arguments.get("Ccode_slice_eval")
-    if type(sets) is not tuple or not all(type(each) is tuple and len(each) == 2 for each in sets):
-        raise _damaged(version, "Ccode_slice_eval holds no pairs of types and text")
-    header, lists = found.environment if len(found.environment) == 2 else (None, None)
-    if type(header) is not str or type(lists) is not tuple or len(lists) != 5:
-        raise _damaged(version, "the environment is no header with five lists")
-    if not all(type(each) is tuple for each in lists):
-        raise _damaged(version, "the environment's lists are no tuples")
+            raise _damaged(version, f"{name} is of type {type(value).__name__}")
+        if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
+            raise _damaged(version, f"the names of {name} are no text")
+    found = form.holds(*content)
+    reason = form.objection(found)
+    if reason is not None:
+        raise _damaged(version, reason)
     return found
 
 
-def _define(version: str, found: Definition) -> Any:
+_PARTS: dict[str, tuple[type, ...]] = {
+    "module": (str, type(None)), "name": (str,), "docstring": (str, type(None)), "environment": (tuple,),
+    "options": (dict,), "arguments": (dict, tuple), "functions": (tuple,), "keywords": (dict,),
+    "maker": (object,),
+}  # fmt: skip
+
+
+def _object_to_environment(environment: tuple[Any, ...]) -> str | None:
+    header, lists = environment if len(environment) == 2 else (None, None)
+    if type(header) is not str or type(lists) is not tuple or len(lists) != 5:
+        return "the environment is no header with five lists"
+    return None if all(type(each) is tuple for each in lists) else "the environment's lists are no tuples"
+
+
+def _object_to_function(found: _Definition) -> str | None:
+    sets = found.arguments.get("Ccode_slice_eval") if isinstance(found.arguments, dict) else None
+    if type(sets) is not tuple or not all(type(each) is tuple and len(each) == 2 for each in sets):
+        return "Ccode_slice_eval holds no pairs of types and text"
+    return _object_to_environment(found.environment)
+
+
+def _object_to_module(found: _Module) -> str | None:
+    for each in found.functions:
+        if type(each) is not tuple or len(each) != 2 or type(each[0]) is not str:
+            return "functions holds no pairs of names and functions"
+        if not isinstance(each[1], _cwrapjit.Function):
+            return f"{each[0]!r} is no function but {type(each[1]).__name__}"
+    return _object_to_environment(found.environment)
+
+
+def _object_to_made(found: _Made) -> str | None:
+    if not any(found.maker is each for each in _makers()) and not (
+        isinstance(found.maker, type) and issubclass(found.maker, tuple(_kernels()))
+    ):
+        return f"{found.maker!r} makes nothing of cwrapjit's"
+    return None if isinstance(found.arguments, tuple) else "arguments are no tuple"
+
+
+def _kernels() -> Iterator[type]:
+    yield imported("cwrapjit.kernels.elementwise").ElementwiseKernel
+    yield imported("cwrapjit.kernels.reduction").ReductionKernel
+
+
+def _makers() -> Iterator[Callable[..., Any]]:
+    yield imported("cwrapjit.kernels.vectorize").vectorize
+
+
+# ---- making things again -----------------------------------------------------------------------------------
+
+
+def _make_function(found: _Definition) -> Any:
     arguments = {**found.arguments, **found.options}
-    name = arguments.get("name")
-    who = f"{found.module}.{name}" if found.module is not None else f"{name}"
-    try:
-        arguments["Ccode_slice_eval"] = dict(arguments["Ccode_slice_eval"])
-        return _cwrapjit.define_again(found.module, found.environment, _holder(found), arguments)
-    except CompileError as error:
-        error.msg = f"{who}(), from a pickle of cwrapjit {version}, does not compile here: {error.msg}"
-        raise
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{who}() cannot be made from a pickle of cwrapjit {version}: {error}") from error
+    arguments["Ccode_slice_eval"] = dict(arguments["Ccode_slice_eval"])
+    return _cwrapjit.define_again(found.module, found.environment, _holder(found), arguments)
 
 
-_MAKERS: dict[str, Callable[[str, Any], Any]] = {"function": _load_function}
-
-# ---- what this process has -------------------------------------------------------------------------------
-
-
-def _remember(key: bytes, thing: Any) -> None:
-    _known.setdefault(key, thing)
+def _make_module(found: _Module) -> Any:
+    made = _cwrapjit.module_again(*found[:3], _holder(found), found.options)
+    for name, function in found.functions:
+        setattr(made, name, function)
+    return made
 
 
-def _environment_key(found: Definition) -> bytes | None:
-    """None: a function without a module, which has it for itself."""
-    return None if found.module is None else _digest("environment", (found.module, found.environment))
+def _make_made(found: _Made) -> Any:
+    return found.maker(*found.arguments, **found.keywords)
 
 
-def _hold(found: Definition, thing: Any) -> None:
-    key = _environment_key(found)
+class _Form(NamedTuple):
+    """What is known of a kind of pickle."""
+
+    holds: Any
+    objection: Callable[[Any], str | None]  # what is wrong with a content
+    make: Callable[[Any], Any]
+    name: Callable[[Any], str]
+
+
+_FORMS = {
+    "function": _Form(
+        _Definition,
+        _object_to_function,
+        _make_function,
+        lambda found: (
+            ".".join(str(each) for each in (found.module, found.arguments.get("name")) if each) + "()"
+        ),
+    ),
+    "module": _Form(_Module, _object_to_module, _make_module, lambda found: f"module {found.name}"),
+    "made": _Form(_Made, _object_to_made, _make_made, lambda found: f"{found.maker.__name__}()"),
+}
+
+# ---- who shares what ---------------------------------------------------------------------------------------
+
+
+def _environment_key(content: Any) -> bytes | None:
+    """None: it has none, or, as a function without a module, one for itself."""
+    name = getattr(content, "name" if isinstance(content, _Module) else "module", None)
+    return None if name is None else _digest("environment", (name, content.environment))
+
+
+def _hold(content: Any, thing: Any) -> None:
+    key = _environment_key(content)
     if key is None:
         return
     holders = _holders.setdefault(key, [])
@@ -153,8 +250,8 @@ def _hold(found: Definition, thing: Any) -> None:
         holders.append(weakref.ref(thing, forget))
 
 
-def _holder(found: Definition) -> Any:
-    key = _environment_key(found)
+def _holder(content: Any) -> Any:
+    key = _environment_key(content)
     for each in list(_holders.get(key, ())) if key is not None else ():
         thing = each()
         if thing is not None:
@@ -167,7 +264,7 @@ def _holder(found: Definition) -> Any:
 
 def digest(thing: Any) -> bytes:
     """Bytes that things of the same content have in common."""
-    return _digest("function", _definition(thing))
+    return _digest(*_content(thing))
 
 
 def token(thing: Any) -> tuple[str, str]:
@@ -175,8 +272,17 @@ def token(thing: Any) -> tuple[str, str]:
     return type(thing).__name__, digest(thing).hex()
 
 
-def _definition(function: Any) -> Definition:
-    return Definition(*_cwrapjit.definition_of(function))
+def _content(thing: Any) -> tuple[str, Any]:
+    """Its kind, and what a pickle holds of it."""
+    if isinstance(thing, _cwrapjit.Function):
+        return "function", _Definition(*_cwrapjit.definition_of(thing))
+    if isinstance(thing, _cwrapjit.module):
+        environment, options = _cwrapjit.build_of(thing)
+        functions = [
+            (name, each) for name, each in list(vars(thing).items()) if isinstance(each, _cwrapjit.Function)
+        ]
+        return "module", _Module(thing.__name__, thing.__doc__, environment, options, tuple(functions))
+    return "made", _Made(*thing._made_by())
 
 
 def _digest(kind: str, content: Any) -> bytes:
@@ -190,7 +296,7 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, (tuple, list)):
         return tuple(_plain(each) for each in value)
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return "dict", sorted((repr(_plain(key)), _plain(each)) for key, each in value.items())
     if isinstance(value, np.dtype):
         return "dtype", _written(value)
@@ -199,6 +305,10 @@ def _plain(value: Any) -> Any:
         return type(value).__name__, _written(array.dtype), array.shape, array.tobytes()
     if isinstance(value, str):
         return str.__str__(value)
+    if isinstance(value, (_cwrapjit.Function, _cwrapjit.module)):
+        return "of cwrapjit", digest(value)
+    if isinstance(value, (type, types.FunctionType)):
+        return "named", value.__module__, value.__qualname__
     return type(value).__qualname__, imported("pickle").dumps(value, 4)
 
 

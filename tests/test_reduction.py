@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import gc
 import itertools
 import math
 import pickle
@@ -478,9 +479,13 @@ def test_kernels_are_pickled_as_their_texts() -> None:
     )  # fmt: skip
     x = np.arange(6.0).reshape(2, 3)
     f(x)
-    for again in (pickle.loads(pickle.dumps(f)), copy.copy(f), copy.deepcopy(f)):
-        assert type(again) is ReductionKernel and again.name == "scaled" and again.functions == ()
-        assert again(x, axis=1).tolist() == [10, 37]
+    data = pickle.dumps(f)
+    assert pickle.loads(data) is f and copy.copy(f) is f and copy.deepcopy(f) is f
+    del f
+    gc.collect()
+    again = pickle.loads(data)
+    assert type(again) is ReductionKernel and again.name == "scaled" and again.functions == ()
+    assert again(x, axis=1).tolist() == [10, 37]
 
 
 # ---- the tree ------------------------------------------------------------------------------------------

@@ -96,6 +96,25 @@ def make_inplace() -> Any:
     )  # fmt: skip
 
 
+def make_elementwise() -> Any:
+    return cwrapjit.ElementwiseKernel("T x, raw T y", "T z", "z = x + y[i] * A", "by_a", options=["-DA=3"])
+
+
+def make_kernel_reduction() -> Any:
+    texts = ("T x", "T y", "x * x", "a + b", "y = a", "0")
+    return cwrapjit.ReductionKernel(*texts, "squares", preamble="// own")
+
+
+# Kernels and the like: without what functions tell of themselves.
+KERNELS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "elementwise": (make_elementwise, lambda f: [f(SEVEN, SEVEN), f(np.arange(4), np.arange(4))]),
+    "reduction": (make_kernel_reduction, lambda f: [f(SEVEN), f(np.ones((2, 3), "f4"), axis=1)]),
+    "any T": (
+        lambda: cwrapjit.vectorize("T twice(T x) { return 2 * x; }", name="double_of", optimize="off"),
+        lambda f: [f(SEVEN), f(np.arange(3, dtype="i2"))],
+    ),
+}
+
 # What makes a function, and arguments for a call.
 DEFINITIONS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "inner": (make_inner, lambda f: f(SEVEN, SEVEN[::-1])),
@@ -162,6 +181,82 @@ def test_content_decides_what_is_equal(kind: str) -> None:
     others = [other for name, (other, _) in DEFINITIONS.items() if name != kind]
     assert all(f != other() for other in others)
     assert copy.copy(f) is f and copy.deepcopy(f) is f and copy.deepcopy([f, f])[1] is f
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_the_same_kernel_comes_back(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    make, call = KERNELS[kind]
+    f, twin = make(), make()
+    expected = bits(call(f))
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        data = pickle.dumps(f, protocol)
+        assert pickle.loads(data) is f
+        with monkeypatch.context() as patched:
+            elsewhere(patched)
+            g = pickle.loads(data)
+            assert g is not f and pickle.loads(data) is g
+        assert g == f == twin and not g != f and len({f, g, twin}) == 1 and repr(g) == repr(f)
+        assert g.__dask_tokenize__() == f.__dask_tokenize__() and bits(call(g)) == expected
+    others = [other() for name, (other, _) in KERNELS.items() if name != kind]
+    assert all(f != other for other in others) and f != 3
+    assert copy.copy(f) is f and copy.deepcopy([f, f])[1] is f
+
+
+class Louder(cwrapjit.ElementwiseKernel):
+    """A subclass."""
+
+
+def test_a_subclass_of_a_kernel_comes_back_as_one() -> None:
+    f = Louder("float64 x", "float64 y", "y = 2 * x")
+    plain = cwrapjit.ElementwiseKernel("float64 x", "float64 y", "y = 2 * x")
+    data = pickle.dumps(f)
+    assert f != plain
+    del f
+    gc.collect()
+    g = pickle.loads(data)
+    assert type(g) is Louder and g(SEVEN)[3] == 6
+
+
+# ---- modules ----
+
+
+def make_module() -> Any:
+    m = cwrapjit.module("pair", "two functions", header="#define TWO 2", threads=2)
+    m.function("twice", signature="a() -> output()",
+               Ccode_slice_eval={"f8": "item__output() = TWO * item__a(); return true;"})  # fmt: skip
+    m.function("inner", signature="a(n), b(n) -> output()", Ccode_slice_eval={"f8": INNER}, threads=1)
+    return m
+
+
+def test_the_same_module_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = make_module()
+    m.other = m.twice
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        data = pickle.dumps(m, protocol)
+        assert pickle.loads(data) is m
+        with monkeypatch.context() as patched:
+            elsewhere(patched)
+            again = pickle.loads(data)
+            assert again is not m and pickle.loads(data) is again
+            assert pickle.loads(pickle.dumps(again.twice)) is again.twice
+        assert again != m and hash(again) != hash(m)  # by identity
+        assert (repr(again), again.__doc__, again.__name__) == (repr(m), m.__doc__, m.__name__)
+        assert again.twice == m.twice and again.inner == m.inner and again.other is again.twice
+        assert again.twice(SEVEN).tolist() == (2 * SEVEN).tolist()
+        assert again.__dask_tokenize__() == m.__dask_tokenize__()
+        more = again.function("more", signature="a() -> output()",
+                              Ccode_slice_eval={"f8": "item__output() = TWO; return true;"})  # fmt: skip
+        assert more(0.0) == 2 and again.__dask_tokenize__() != m.__dask_tokenize__()
+    assert copy.copy(m) is m and copy.deepcopy(m) is m
+
+
+def test_a_module_that_has_changed_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pickle.dumps(make_module())
+    elsewhere(monkeypatch)
+    first = pickle.loads(data)
+    del first.inner
+    second = pickle.loads(data)
+    assert second is not first and second.inner(SEVEN, SEVEN) == 91 and not hasattr(first, "inner")
 
 
 @pytest.mark.parametrize(

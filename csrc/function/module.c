@@ -7,6 +7,7 @@
 #include "function/module.h"
 
 #include "base/errors.h"
+#include "function/content.h"
 #include "function/function.h"
 #include "function/spec_parts.h"
 
@@ -43,10 +44,34 @@ parse_init(PyObject *args, PyObject *kwargs, PyObject **name, PyObject **docstri
     return parsed ? 0 : -1;
 }
 
+/* What a plain module does of its name and docstring. */
+static int
+init_plain(PyObject *self, PyObject *name, PyObject *docstring)
+{
+    PyObject *rest =
+        docstring == Py_None ? Py_BuildValue("(Os)", name, "") : PyTuple_Pack(2, name, docstring);
+    int status = rest == NULL ? -1 : PyModule_Type.tp_init(self, rest, NULL);
+    Py_XDECREF(rest);
+    return status;
+}
+
+int
+cwj_module_set_up(PyObject *self, PyObject *name, PyObject *docstring, cwj_environment *environment,
+                  const cwj_options *options)
+{
+    cwj_module_data *data = cwj_module_data_of(self);
+    if (check_name(name) < 0 || init_plain(self, name, docstring) < 0) {
+        return -1;
+    }
+    data->options = *options;
+    data->environment = cwj_environment_ref(environment);
+    return 0;
+}
+
 static int
 module_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    PyObject *name = NULL, *docstring = Py_None, *label = NULL, *rest = NULL;
+    PyObject *name = NULL, *docstring = Py_None, *label = NULL;
     cwj_build build = {0}; /* borrowed here */
     cwj_option_values values = {0};
     cwj_module_data *data = cwj_module_data_of(self);
@@ -67,11 +92,9 @@ module_init(PyObject *self, PyObject *args, PyObject *kwargs)
     if (cwj_options_update(&options, &values, "module()") < 0) {
         return -1;
     }
-    rest =
-        docstring == Py_None ? Py_BuildValue("(Os)", name, "") : PyTuple_Pack(2, name, docstring);
     label = PyUnicode_FromFormat("module %U", name);
     const char *who = label == NULL ? NULL : PyUnicode_AsUTF8(label);
-    if (rest == NULL || who == NULL || PyModule_Type.tp_init(self, rest, NULL) < 0) {
+    if (who == NULL || init_plain(self, name, docstring) < 0) {
         goto done;
     }
     environment = cwj_environment_new(cwj_state_of(self), &build, who);
@@ -87,7 +110,6 @@ module_init(PyObject *self, PyObject *args, PyObject *kwargs)
     data->environment = environment;
     status = 0;
 done:
-    Py_XDECREF(rest);
     Py_XDECREF(label);
     return status;
 }
@@ -109,7 +131,7 @@ name_of_module(PyObject *self)
     return name;
 }
 
-static PyMethodDef module_methods[7]; /* at the end of this file */
+static PyMethodDef module_methods[10]; /* at the end of this file */
 
 /* A function of such a name would hide what the module itself needs. */
 static int
@@ -277,7 +299,10 @@ static PyMethodDef module_methods[] = {
     {"register", module_register, METH_NOARGS, register_doc},
     {"__dir__", module_dir, METH_NOARGS, NULL},
     CWJ_REPR_HTML,
-    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {"__reduce__", cwj_content_reduce, METH_NOARGS, NULL},
+    {"__copy__", cwj_content_copy, METH_NOARGS, NULL},
+    {"__deepcopy__", cwj_content_copy, METH_O, NULL},
+    {"__dask_tokenize__", cwj_content_token, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

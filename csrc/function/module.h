@@ -19,6 +19,11 @@ cwj_module_data_of(PyObject *module)
     return (cwj_module_data *)((char *)module + PyModule_Type.tp_basicsize);
 }
 
+/* What is left to do for a new object that has its environment, a share of which it takes: 0, or -1
+ * with an exception set. docstring is a str or None. */
+int cwj_module_set_up(PyObject *self, PyObject *name, PyObject *docstring,
+                      cwj_environment *environment, const cwj_options *options);
+
 /* module.write(file=None), in write.c */
 PyObject *cwj_module_write(PyObject *self, PyObject *args, PyObject *kwargs);
 extern const char cwj_module_write_doc[];

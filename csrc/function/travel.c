@@ -100,6 +100,26 @@ describe_environment(cwj_environment *environment)
     return Py_XNewRef(environment->described);
 }
 
+PyDoc_STRVAR(build_of_doc, "build_of(module, /)\n--\n\n(environment, options)");
+
+static PyObject *
+build_of(PyObject *extension, PyObject *op)
+{
+    cwj_module_state *state = PyModule_GetState(extension);
+    if (!PyObject_TypeCheck(op, state->module_type) ||
+        cwj_module_data_of(op)->environment == NULL) {
+        cwj_refuse("build_of()", PyExc_TypeError, "%R is no module of cwrapjit that was made", op);
+        return NULL;
+    }
+    const cwj_module_data *data = cwj_module_data_of(op);
+    PyObject *environment = describe_environment(data->environment);
+    PyObject *options = environment == NULL ? NULL : cwj_options_describe(&data->options);
+    PyObject *result = options == NULL ? NULL : PyTuple_Pack(2, environment, options);
+    Py_XDECREF(environment);
+    Py_XDECREF(options);
+    return result;
+}
+
 PyDoc_STRVAR(definition_of_doc, "definition_of(function, /)\n--\n\n"
                                 "(module's name or None, environment, options, arguments)");
 
@@ -195,7 +215,60 @@ define_again(PyObject *extension, PyObject *args)
     return function;
 }
 
+/* Options as function() takes them. Returns 0, or -1 with an exception set. */
+static int
+read_options(cwj_options *options, PyObject *dict)
+{
+    static char *names[] = {CWJ_OPTIONS(CWJ_NAME) NULL};
+    static const char format[] = "|$" CWJ_OPTIONS(CWJ_LETTER) ":module";
+    cwj_option_values values = {0};
+    PyObject *none = PyTuple_New(0);
+#define TARGET(name, ...) , &values.name
+    int parsed =
+        none != NULL && PyArg_ParseTupleAndKeywords(none, dict, format, names CWJ_OPTIONS(TARGET));
+#undef TARGET
+    Py_XDECREF(none);
+    cwj_options_init(options);
+    return parsed ? cwj_options_update(options, &values, "module()") : -1;
+}
+
+PyDoc_STRVAR(module_again_doc,
+             "module_again(name, docstring, environment, holder, options, /)\n--\n\n"
+             "A module without functions.");
+
+static PyObject *
+module_again(PyObject *extension, PyObject *args)
+{
+    cwj_module_state *state = PyModule_GetState(extension);
+    PyObject *name, *docstring, *described, *holder, *chosen, *none, *module = NULL;
+    cwj_environment *environment = NULL;
+    cwj_options options;
+    if (!PyArg_ParseTuple(args, "UOO!OO!:module_again", &name, &docstring, &PyTuple_Type,
+                          &described, &holder, &PyDict_Type, &chosen)) {
+        return NULL;
+    }
+    if (docstring != Py_None && !PyUnicode_Check(docstring)) {
+        cwj_refuse_type("module()", "docstring", "a str", docstring);
+        return NULL;
+    }
+    if (read_options(&options, chosen) < 0) {
+        return NULL;
+    }
+    none = PyTuple_New(0);
+    environment = none == NULL ? NULL : take_environment(state, holder, described, name);
+    module =
+        environment == NULL ? NULL : state->module_type->tp_new(state->module_type, none, NULL);
+    if (module != NULL && cwj_module_set_up(module, name, docstring, environment, &options) < 0) {
+        Py_CLEAR(module);
+    }
+    cwj_environment_unref(environment);
+    Py_XDECREF(none);
+    return module;
+}
+
 PyMethodDef cwj_travel_functions[] = {
+    {"build_of", build_of, METH_O, build_of_doc},
+    {"module_again", module_again, METH_VARARGS, module_again_doc},
     {"definition_of", definition_of, METH_O, definition_of_doc},
     {"define_again", define_again, METH_VARARGS, define_again_doc},
     {NULL, NULL, 0, NULL},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cwrapjit._content import Travels
 from cwrapjit._cwrapjit import Adapted, Dispatch, Function
 from cwrapjit._imports import load
 from cwrapjit.kernels import ctext
@@ -41,7 +42,7 @@ class _Given(NamedTuple):
     npositional: int
 
 
-class ElementwiseKernel(Dispatch):
+class ElementwiseKernel(Travels, Dispatch):
     """A function of arrays from one statement of C: cupy.ElementwiseKernel, on the CPU.
 
     >>> import numpy as np
@@ -86,11 +87,13 @@ class ElementwiseKernel(Dispatch):
         self.in_params = tuple(parse(in_params, who, "in_params"))
         self.out_params = tuple(parse(out_params, who, "out_params"))
         self._texts = (in_params, out_params, operation)
-        self._settings = {
+        self._settings = kernel_options.frozen(
+            {
             "name": name, "reduce_dims": reduce_dims, "preamble": preamble, "no_return": no_return,
             "return_tuple": return_tuple, "loop_prep": loop_prep, "after_loop": after_loop,
             "options": options, "doc": doc, **more,
-        }  # fmt: skip
+            }
+        )  # fmt: skip
         self.params = self.in_params + self.out_params
         self.nin, self.nout, self.nargs = len(self.in_params), len(self.out_params), len(self.params)
         self.name, self.operation, self.preamble = name, operation, preamble
@@ -135,8 +138,8 @@ class ElementwiseKernel(Dispatch):
                 return load("cwrapjit._signature").build_kernel(*names, _CALL)
             return kernel_options.missing(self, name)
 
-    def __reduce__(self) -> Any:
-        return kernel_options.rebuild, (type(self), self._texts, self._settings)
+    def _made_by(self) -> Any:
+        return type(self), self._texts, self._settings
 
     @property
     def functions(self) -> tuple[Function, ...]:

@@ -83,6 +83,6 @@ def _meant(flags: Sequence[str], who: str) -> dict[str, Any]:
     return made | ({"include_dirs": folders} if folders else {})
 
 
-def rebuild(kernel: Any, texts: Sequence[Any], settings: Mapping[str, Any]) -> Any:
-    """The kernel that was pickled: it is compiled where it comes to life."""
-    return kernel(*texts, **settings)
+def frozen(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, which nobody else can change."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cwrapjit._content import Travels
 from cwrapjit._cwrapjit import Function
 from cwrapjit._imports import load
 from cwrapjit.kernels import options as kernel_options
@@ -71,7 +72,7 @@ def _number(value: Any, what: str, dtype: np.dtype[Any]) -> np.ndarray:
     return made
 
 
-class ReductionKernel:
+class ReductionKernel(Travels):
     """Map the items of arrays, reduce them along axes, and make outputs of what is left, by C expressions.
 
     >>> norm = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
@@ -102,7 +103,9 @@ class ReductionKernel:
             "reduce_type": reduce_type, "preamble": preamble,
         }  # fmt: skip
         self._texts = texts = Texts(given, name, read)
-        self._settings = {**given, "name": name, "reduce_dims": reduce_dims, "options": options, **keywords}
+        self._settings = kernel_options.frozen(
+            {**given, "name": name, "reduce_dims": reduce_dims, "options": options, **keywords}
+        )
         self.__name__ = self.name = name
         self._who = texts.who
         kernel_options.warn_of_unset(self._who, texts.outputs, (post_map_expr, preamble))
@@ -111,8 +114,8 @@ class ReductionKernel:
         if all(not each.placeholder for each in (*texts.inputs, *texts.outputs)):  # faults are found now
             self._family({}, [Shape(1, True) if each.raw else None for each in texts.inputs])
 
-    def __reduce__(self) -> Any:
-        return kernel_options.rebuild, (type(self), (), self._settings)
+    def _made_by(self) -> Any:
+        return type(self), (), self._settings
 
     if not TYPE_CHECKING:  # to a type checker, any name would be there
 

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from cwrapjit import _cwrapjit
+from cwrapjit._content import Travels
 from cwrapjit._imports import load
 from cwrapjit.kernels import numbers, scalars
+from cwrapjit.kernels.options import frozen
 from cwrapjit.kernels.text import Parameter, Text, TextFunction
 
 _SAID = frozenset(
@@ -61,7 +63,9 @@ def vectorize(
         return shared.define([None])
     if T is not None:
         return shared.define(_given_types(T, shared.who))
-    return Deduced(shared)
+    made = Deduced(shared)
+    made._given = {"source": source, "name": name, "doc": doc, **frozen(options)}
+    return made
 
 
 def _check(source: Any, name: Any, doc: Any, options: dict[str, Any]) -> None:
@@ -129,10 +133,11 @@ def _given_types(T: Any, who: str) -> list[str]:
     return names
 
 
-class Deduced(_cwrapjit.Dispatch):
+class Deduced(Travels, _cwrapjit.Dispatch):
     """A function whose T the arguments of each call say. `functions` has the one for each T, once made."""
 
     functions: dict[str, _cwrapjit.Function]
+    _given: dict[str, Any]  # the arguments of vectorize()
 
     def __init__(self, shared: Definition) -> None:
         super().__init__(name=shared.name, doc=shared.doc)
@@ -147,6 +152,9 @@ class Deduced(_cwrapjit.Dispatch):
                 len(shared.found.name),
             )
         shared.dtypes("float64")  # what no T could save is told now
+
+    def _made_by(self) -> Any:
+        return vectorize, (), self._given
 
     @property
     def signature(self) -> str:

@@ -1,0 +1,49 @@
+"""What an object is by its content, for classes that are written in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cwrapjit._imports import load
+
+
+class Travels:
+    """Made of texts and options: equal by these, a copy of itself, pickled as what makes it again.
+
+    _made_by() says what: a callable, its arguments and its keywords.
+    """
+
+    __slots__ = ()
+
+    def _made_by(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+        raise NotImplementedError
+
+    def __reduce__(self) -> Any:
+        return load("cwrapjit._travel").reduced(self)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __dask_tokenize__(self) -> tuple[str, str]:
+        return load("cwrapjit._travel").token(self)
+
+    def _own_digest(self) -> bytes:
+        kept = vars(self)
+        if "_digest" not in kept:
+            kept["_digest"] = load("cwrapjit._travel").digest(self)
+        found: bytes = kept["_digest"]
+        return found
+
+    def __hash__(self) -> int:
+        return hash(self._own_digest())
+
+    def __eq__(self, other: object) -> Any:
+        if self is other:
+            return True
+        if type(self) is not type(other) or not isinstance(other, Travels):
+            return NotImplemented
+        return self._own_digest() == other._own_digest()
