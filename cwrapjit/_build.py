@@ -9,13 +9,32 @@ from typing import Any
 from cwrapjit._find_library import find_library
 
 
+class Source:
+    """A C file that travels: its path, which nobody reads, and what is in it."""
+
+    __slots__ = ("path", "text")
+
+    def __init__(self, path: str, text: bytes) -> None:
+        self.path, self.text = path, text
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def __reduce__(self) -> Any:
+        return Source, (self.path, self.text)
+
+
 def encode(
     who: str, sources: Any, include_dirs: Any, define_macros: Any, libraries: Any, library_dirs: Any
 ) -> tuple[Any, ...]:
-    """Sources, include_dirs, define_macros and the libraries' files; then all five lists as tuples of str.
+    """Sources, what is in them or None, include_dirs, define_macros and the libraries' files; then all five
+    lists as tuples of str.
 
     who begins the messages of what is refused.
     """
+    sources = tuple(sources) if isinstance(sources, list) else sources
+    given = sources if isinstance(sources, tuple) else ()
+    contents = tuple(each.text if type(each) is Source else None for each in given)
     lists = (
         _encode_each(sources, _path, f"{who}: sources"),
         _encode_each(include_dirs, _path, f"{who}: include_dirs"),
@@ -24,7 +43,7 @@ def encode(
         _encode_each(library_dirs, _path, f"{who}: library_dirs"),
     )
     texts = tuple(tuple(map(os.fsdecode, each)) for each in lists)
-    return *lists[:3], find_libraries(who, texts[3], texts[4]), texts
+    return lists[0], contents, *lists[1:3], find_libraries(who, texts[3], texts[4]), texts
 
 
 def find_libraries(who: str, names: Iterable[str], dirs: Collection[str]) -> tuple[bytes, ...]:

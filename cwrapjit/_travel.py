@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cwrapjit import _cwrapjit
+from cwrapjit._build import Source
 from cwrapjit._errors import CompileError
 from cwrapjit._imports import load as imported
 
@@ -146,7 +147,16 @@ def _object_to_environment(environment: tuple[Any, ...]) -> str | None:
     header, lists = environment if len(environment) == 2 else (None, None)
     if type(header) is not str or type(lists) is not tuple or len(lists) != 5:
         return "the environment is no header with five lists"
-    return None if all(type(each) is tuple for each in lists) else "the environment's lists are no tuples"
+    if not all(type(each) is tuple for each in lists):
+        return "the environment's lists are no tuples"
+    pairs = all(type(each) is tuple and [type(part) for part in each] == [str, bytes] for each in lists[0])
+    return None if pairs else "sources holds no pairs of paths and texts"
+
+
+def _built(environment: tuple[Any, ...]) -> tuple[Any, ...]:
+    """As the C side takes it."""
+    header, lists = environment
+    return header, (tuple(Source(*each) for each in lists[0]), *lists[1:])
 
 
 def _object_to_function(found: _Definition) -> str | None:
@@ -188,11 +198,13 @@ def _makers() -> Iterator[Callable[..., Any]]:
 def _make_function(found: _Definition) -> Any:
     arguments = {**found.arguments, **found.options}
     arguments["Ccode_slice_eval"] = dict(arguments["Ccode_slice_eval"])
-    return _cwrapjit.define_again(found.module, found.environment, _holder(found), arguments)
+    return _cwrapjit.define_again(found.module, _built(found.environment), _holder(found), arguments)
 
 
 def _make_module(found: _Module) -> Any:
-    made = _cwrapjit.module_again(*found[:3], _holder(found), found.options)
+    made = _cwrapjit.module_again(
+        found.name, found.docstring, _built(found.environment), _holder(found), found.options
+    )
     for name, function in found.functions:
         setattr(made, name, function)
     return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -257,6 +258,55 @@ def test_a_module_that_has_changed_is_another_one(monkeypatch: pytest.MonkeyPatc
     del first.inner
     second = pickle.loads(data)
     assert second is not first and second.inner(SEVEN, SEVEN) == 91 and not hasattr(first, "inner")
+
+
+COUNT = '#include "own.h"\nstatic int n;\nint next(void) { n += STEP; return n; }\n'
+
+
+@pytest.fixture
+def counting(tmp_path: pathlib.Path) -> Any:
+    """A module of two functions, which count together."""
+    (tmp_path / "own.h").write_text("#define STEP 2\n")
+    (tmp_path / "count.c").write_text(COUNT)
+    m = cwrapjit.module("counting", header="int next(void);", sources=[tmp_path / "count.c"])
+    for name in ("one", "other"):
+        body = {"f8": "item__output() = next(); return true;"}
+        m.function(name, signature="a() -> output()", Ccode_slice_eval=body)
+    return m
+
+
+def test_sources_travel_as_text_and_exist_once(counting: Any, tmp_path: pathlib.Path,
+                                                monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    data = [pickle.dumps(each) for each in (counting.one, counting.other, counting)]
+    (tmp_path / "count.c").unlink()
+    assert (counting.one(0.0), counting.other(0.0)) == (2, 4)
+    elsewhere(monkeypatch)
+    one, other, again = map(pickle.loads, data)
+    assert (one(0.0), other(0.0), again.one(0.0), counting.one(0.0)) == (2, 4, 6, 6)
+    assert again.one is one and again.other is other and one == counting.one
+    assert again.__dask_tokenize__() == counting.__dask_tokenize__()
+    assert one.wait() in (True, False) and one.tier_error is None
+
+
+def test_what_is_missing_is_named(
+    counting: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = pickle.dumps(counting.one)
+    (tmp_path / "own.h").unlink()
+    elsewhere(monkeypatch)
+    refuses(cwrapjit.CompileError, lambda: pickle.loads(data), "counting.one()", "pickle", "own.h")
+    lists = ((), (), (), ("/nowhere/libgone.so",), ())
+    arguments = {"name": "f", "signature": "a() -> output()", "Ccode_slice_eval": (("f8", "return true;"),)}
+    gone = load(1, "0.7", "function", ("t", ("", lists), {}, arguments))
+    refuses(OSError, gone, "t.f()", "pickle", "libgone.so")
+
+
+def test_sources_are_content(tmp_path: pathlib.Path) -> None:
+    made = []
+    for text in ("int a;", "int a;", "int b;"):
+        (tmp_path / "s.c").write_text(text)
+        made.append(wrap(((),), (), "item__output() = 1; return true;", sources=[tmp_path / "s.c"]))
+    assert made[0] == made[1] != made[2]
 
 
 @pytest.mark.parametrize(

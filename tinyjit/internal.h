@@ -127,12 +127,20 @@ int tj_number_before(const char *begin, const char *end, const char **start);
 /* The embedding program's symbols as a map; one for all environments. */
 typedef struct tj_offer tj_offer;
 
+/* The text of a source file, behind a #line with its path. */
+typedef struct tj_source_text {
+    tj_text text;
+    size_t start; /* bytes of the #line */
+    bool given;   /* there may be no such file */
+} tj_source_text;
+
 struct tj_environment {
     int shares; /* atomic */
     char **include_dirs; /* owned NULL-terminated lists of owned strings, or NULL */
     char **define_macros;
     char **sources;
-    char **source_paths; /* absolute */
+    tj_source_text *source_texts; /* owned: one for each of sources, or NULL */
+    char **source_paths; /* absolute; of files that were read */
     char *text;          /* owned: what is compiled in the place of files, or NULL */
     tj_offer *offer;  /* a share: the symbols of the embedding program, or NULL */
     void **libraries; /* owned: handles of dlopen */

@@ -380,6 +380,8 @@ typedef struct tj_environment_options {
     const char *const *include_dirs; /* NULL-terminated lists, or NULL */
     const char *const *define_macros; /* "NAME" or "NAME=VALUE" */
     const char *const *sources;      /* paths of C files, compiled once, together */
+    /* One for each of sources, what is in it; NULL, or no text: the file is read. */
+    const tj_piece *source_texts;
     const tj_piece *text;            /* C text in their place, behind the prelude; or NULL */
     const char *const *libraries;    /* as dlopen() takes them */
     const tj_symbol *symbols; /* entry points offered by the embedding program, */
@@ -398,8 +400,10 @@ tj_environment *tj_environment_ref(tj_environment *environment);
 void tj_environment_free(tj_environment *environment); /* gives one share back */
 /* The address of what the sources, the libraries or the process call `name`; NULL: nothing. */
 const void *tj_environment_symbol(tj_environment *environment, const char *name);
-/* The paths of the C files. NULL-terminated, borrowed. */
+/* The paths of the C files that were read. NULL-terminated, borrowed. */
 const char *const *tj_environment_sources(const tj_environment *environment);
+/* What was compiled of the file that was given i-th; NULL: there is none. Borrowed. */
+const char *tj_environment_source(const tj_environment *environment, size_t i, size_t *length);
 /* The text in their place, behind a #line; NULL: there is none. Borrowed. */
 const char *tj_environment_text(const tj_environment *environment);
 /* True when sources or text hold data that they may write. */

@@ -82,6 +82,27 @@ cwj_texts_in(PyObject *tuple)
     return texts;
 }
 
+/* Texts of sources: of each bytes, which keep it, or None. Owned (PyMem_Free), or NULL with an
+ * exception set. */
+static tj_piece *
+pieces_in(PyObject *sources, PyObject *texts)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(texts);
+    tj_piece *pieces = PyMem_Calloc((size_t)count + 1, sizeof(*pieces));
+    if (pieces == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count && i < PyTuple_GET_SIZE(sources); i++) {
+        PyObject *text = PyTuple_GET_ITEM(texts, i);
+        if (PyBytes_Check(text)) {
+            pieces[i] = (tj_piece){PyBytes_AS_STRING(PyTuple_GET_ITEM(sources, i)),
+                                   PyBytes_AS_STRING(text), (size_t)PyBytes_GET_SIZE(text)};
+        }
+    }
+    return pieces;
+}
+
 /* Compiles and loads, without the GIL. Returns 0, or -1 with an exception. */
 static int
 build_environment(cwj_environment *self, const cwj_module_state *state,
@@ -123,9 +144,9 @@ take_text(const cwj_build *build, tj_environment_options *options, tj_piece *tex
 static int
 fill(cwj_environment *self, cwj_module_state *state, const cwj_build *build, const char *who)
 {
-    PyObject *sources, *include_dirs, *define_macros, *libraries;
+    PyObject *sources, *texts, *include_dirs, *define_macros, *libraries;
     tj_environment_options options = {0};
-    tj_piece text;
+    tj_piece text, *source_texts = NULL;
     int status = -1;
     bool has_header = build->header != NULL && build->header != Py_None;
     if (has_header && !PyUnicode_Check(build->header)) {
@@ -134,10 +155,11 @@ fill(cwj_environment *self, cwj_module_state *state, const cwj_build *build, con
     self->header = has_header ? Py_NewRef(build->header) : PyUnicode_FromString("");
     PyObject *lists = self->header == NULL ? NULL : encode_lists(build, who);
     if (lists != NULL && take_text(build, &options, &text) == 0 &&
-        PyArg_ParseTuple(lists, "O!O!O!O!O", &PyTuple_Type, &sources, &PyTuple_Type, &include_dirs,
-                         &PyTuple_Type, &define_macros, &PyTuple_Type, &libraries,
-                         &self->build_args) &&
+        PyArg_ParseTuple(lists, "O!O!O!O!O!O", &PyTuple_Type, &sources, &PyTuple_Type, &texts,
+                         &PyTuple_Type, &include_dirs, &PyTuple_Type, &define_macros, &PyTuple_Type,
+                         &libraries, &self->build_args) &&
         (options.sources = cwj_texts_in(sources)) != NULL &&
+        (options.source_texts = source_texts = pieces_in(sources, texts)) != NULL &&
         (options.include_dirs = cwj_texts_in(include_dirs)) != NULL &&
         (options.define_macros = cwj_texts_in(define_macros)) != NULL &&
         (options.libraries = cwj_texts_in(libraries)) != NULL && cwj_backend_open(state) == 0) {
@@ -146,6 +168,7 @@ fill(cwj_environment *self, cwj_module_state *state, const cwj_build *build, con
     Py_XINCREF(self->build_args);
     Py_XDECREF(lists);
     PyMem_Free((void *)options.sources);
+    PyMem_Free(source_texts);
     PyMem_Free((void *)options.include_dirs);
     PyMem_Free((void *)options.define_macros);
     PyMem_Free((void *)options.libraries);

@@ -90,12 +90,34 @@ describe_arguments(const cwj_function_object *self)
     return arguments;
 }
 
+/* The files of sources as (path, what was compiled of it). */
+static PyObject *
+describe_sources(const cwj_environment *environment, PyObject *paths)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(paths);
+    PyObject *sources = PyTuple_New(count);
+    for (Py_ssize_t i = 0; i < count && sources != NULL; i++) {
+        size_t length = 0;
+        const char *text = tj_environment_source(environment->tj, (size_t)i, &length);
+        cwj_tuple_fill(&sources, i,
+                       Py_BuildValue("(Oy#)", PyTuple_GET_ITEM(paths, i), text == NULL ? "" : text,
+                                     (Py_ssize_t)length));
+    }
+    return sources;
+}
+
 /* What functions of a module share: (header, CWJ_BUILD_LISTS). */
 static PyObject *
 describe_environment(cwj_environment *environment)
 {
     if (environment->described == NULL) { /* kept: a pickle of several functions has it once */
-        environment->described = PyTuple_Pack(2, environment->header, environment->build_args);
+        PyObject *lists = environment->build_args;
+        PyObject *sources = describe_sources(environment, PyTuple_GET_ITEM(lists, 0));
+        if (sources != NULL) {
+            environment->described = Py_BuildValue(
+                "(O(NOOOO))", environment->header, sources, PyTuple_GET_ITEM(lists, 1),
+                PyTuple_GET_ITEM(lists, 2), PyTuple_GET_ITEM(lists, 3), PyTuple_GET_ITEM(lists, 4));
+        }
     }
     return Py_XNewRef(environment->described);
 }

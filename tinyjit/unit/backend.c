@@ -276,7 +276,24 @@ static size_t size_to_set_up(const tj_environment *environment, size_t length)
     size_t size = length;
     for (char **macro = environment->define_macros; macro && *macro; macro++)
         size += 4 * (strlen(*macro) + sizeof "#define  1\n");
+    for (size_t i = 0; environment->source_texts && environment->sources[i]; i++)
+        size += environment->source_texts[i].given ? environment->source_texts[i].text.length : 0;
     return size;
+}
+
+/* Where #include "..." of files that are there as text looks first, as that of a file does in its
+ * own folder. */
+static void add_folders_of_texts(TCCState *state, const tj_environment *environment)
+{
+    for (size_t i = 0; environment->source_texts && environment->sources[i]; i++) {
+        const char *path = environment->sources[i], *slash = strrchr(path, '/');
+        char *folder = NULL;
+        if (environment->source_texts[i].given && slash && !strchr(path, ':'))
+            folder = tj_copy_bytes(path, (size_t)(slash - path) + 1);
+        if (folder)
+            tcc.tcc_add_include_path(state, folder);
+        tj_free(folder);
+    }
 }
 
 static void set_options(TCCState *state, const tj_environment *environment, bool whole_files,
@@ -294,6 +311,8 @@ static void set_options(TCCState *state, const tj_environment *environment, bool
     if (output == TCC_OUTPUT_OBJ)
         tcc.tcc_set_options(state, "-g");
     tcc.tcc_set_output_type(state, output);
+    if (whole_files)
+        add_folders_of_texts(state, environment);
     for (char **dir = environment->include_dirs; dir && *dir; dir++)
         tcc.tcc_add_include_path(state, *dir);
     for (; *dirs; dirs++)

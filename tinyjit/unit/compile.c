@@ -61,14 +61,21 @@ static bool set_up(attempt *this)
 #define FIRST_MARKERS "char cwj_data_first = 1, cwj_bss_first;\n"
 #define LAST_MARKERS "\nchar cwj_data_last = 1, cwj_bss_last;\n"
 
+static bool compile_source(attempt *this, size_t i)
+{
+    const tj_source_text *source = &this->environment->source_texts[i];
+    return source->given ? tj_state_compile(this->state, source->text.data)
+                         : tj_state_add_source(this->state, this->environment->sources[i]);
+}
+
 static bool compile_text(attempt *this)
 {
     if (this->text)
         return tj_state_compile(this->state, this->text);
     if (!tj_state_compile(this->state, FIRST_MARKERS))
         return false;
-    for (char **source = this->environment->sources; *source; source++)
-        if (!tj_state_add_source(this->state, *source))
+    for (size_t i = 0; this->environment->sources[i]; i++)
+        if (!compile_source(this, i))
             return false;
     return tj_state_compile(this->state, LAST_MARKERS);
 }

@@ -135,16 +135,31 @@ tj_status tj_read_file(const char *path, tj_text *text, tj_error *error)
     return TJ_OK;
 }
 
-static tj_status scan_source(const tj_environment *environment, tj_text *text, tj_piece *piece,
-                             const char *path, tj_names *names, tj_messages *messages,
+/* given: the text; without one the file is read. */
+static tj_status take_source(tj_source_text *source, const char *path, const tj_piece *given,
                              tj_error *error)
 {
-    tj_status status = tj_read_file(path, text, error);
-    if (status)
-        return status;
-    *piece = (tj_piece){path, text->data, text->length};
-    status = tj_scan_check(environment, piece, messages);
-    if (!status && !tj_names_collect(names, text->data, text->length))
+    tj_status status = TJ_OK;
+    tj_text_puts(&source->text, "#line 1 ");
+    tj_text_quote(&source->text, path, strlen(path));
+    tj_text_puts(&source->text, "\n");
+    source->start = source->text.length;
+    source->given = given && given->text;
+    if (source->given)
+        tj_text_add(&source->text, given->text, given->length);
+    else
+        status = tj_read_file(path, &source->text, error);
+    return source->text.failed ? tj_fail_no_memory(error) : status;
+}
+
+static tj_status scan_source(const tj_environment *environment, const tj_source_text *source,
+                             tj_piece *piece, const char *path, tj_names *names,
+                             tj_messages *messages, tj_error *error)
+{
+    size_t length = source->text.length - source->start;
+    *piece = (tj_piece){path, source->text.data + source->start, length};
+    tj_status status = tj_scan_check(environment, piece, messages);
+    if (!status && !tj_names_collect(names, piece->text, piece->length))
         status = TJ_NO_MEMORY;
     return status ? tj_fail(error, status, "source file '%s': see the messages", path) : TJ_OK;
 }
@@ -155,11 +170,13 @@ static bool keep_paths(tj_environment *environment)
     char **sources = environment->sources;
     size_t count = list_length((const char *const *)sources);
     environment->source_paths = tj_alloc_zeroed(count + 1, sizeof *sources);
-    for (size_t i = 0; environment->source_paths && i < count; i++) {
+    for (size_t i = 0, n = 0; environment->source_paths && i < count; i++) {
+        if (environment->source_texts[i].given)
+            continue;
         char *path = realpath(sources[i], NULL);
-        environment->source_paths[i] = tj_copy_string(path ? path : sources[i]);
+        environment->source_paths[n] = tj_copy_string(path ? path : sources[i]);
         free(path);
-        if (!environment->source_paths[i])
+        if (!environment->source_paths[n++])
             return false;
     }
     return environment->source_paths != NULL;
@@ -171,21 +188,36 @@ const char *const *tj_environment_sources(const tj_environment *environment)
     return environment->source_paths ? (const char *const *)environment->source_paths : none;
 }
 
+const char *tj_environment_source(const tj_environment *environment, size_t i, size_t *length)
+{
+    size_t count = list_length((const char *const *)environment->sources);
+    if (!environment->source_texts || i >= count)
+        return NULL;
+    const tj_source_text *source = &environment->source_texts[i];
+    *length = source->text.length - source->start;
+    return source->text.data + source->start;
+}
+
 /* Reads, checks and compiles sources, which is not empty. */
-static tj_status add_sources(tj_environment *environment, tj_messages *messages, tj_error *error)
+static tj_status add_sources(tj_environment *environment, const tj_piece *given,
+                             tj_messages *messages, tj_error *error)
 {
     tj_status status = TJ_OK;
     size_t count = list_length((const char *const *)environment->sources);
-    tj_text *texts = tj_alloc_zeroed(count, sizeof *texts);
+    tj_source_text *texts = tj_alloc_zeroed(count, sizeof *texts);
     tj_piece *pieces = tj_alloc_zeroed(count, sizeof *pieces);
     tj_names *names = tj_names_new();
+    environment->source_texts = texts;
     if (!texts || !pieces || !names) {
         status = tj_fail_no_memory(error);
         goto done;
     }
-    for (size_t i = 0; i < count && !status; i++)
-        status = scan_source(environment, &texts[i], &pieces[i], environment->sources[i], names,
-                             messages, error);
+    for (size_t i = 0; i < count && !status; i++) {
+        const char *path = environment->sources[i];
+        status = take_source(&texts[i], path, given ? &given[i] : NULL, error);
+        if (!status)
+            status = scan_source(environment, &texts[i], &pieces[i], path, names, messages, error);
+    }
     if (!status)
         status =
             tj_compile_sources(environment, names, &environment->sources_unit, messages, error);
@@ -195,9 +227,6 @@ static tj_status add_sources(tj_environment *environment, tj_messages *messages,
     if (!status && !keep_paths(environment))
         status = tj_fail_no_memory(error);
 done:
-    for (size_t i = 0; texts && i < count; i++)
-        tj_text_clear(&texts[i]);
-    tj_free(texts);
     tj_free(pieces);
     tj_names_free(names);
     return status;
@@ -279,7 +308,7 @@ static tj_status fill(tj_environment *environment, const tj_environment_options 
         status = open_libraries(environment, options->libraries, error);
     look_for_mathematics(environment);
     if (!status && environment->sources && environment->sources[0])
-        status = add_sources(environment, messages, error);
+        status = add_sources(environment, options->source_texts, messages, error);
     if (!status && options->text)
         status = add_text(environment, options->text, messages, error);
     look_for_mathematics(environment);
@@ -320,6 +349,9 @@ void tj_environment_free(tj_environment *environment)
     tj_free(environment->libraries);
     free_list(environment->include_dirs);
     free_list(environment->define_macros);
+    for (size_t i = 0; environment->source_texts && environment->sources[i]; i++)
+        tj_text_clear(&environment->source_texts[i].text);
+    tj_free(environment->source_texts);
     free_list(environment->sources);
     free_list(environment->source_paths);
     tj_free(environment->text);
