@@ -424,6 +424,8 @@ def test_graphs_too_large_to_draw_are_listed(
     assert "10,000 nodes" in shown and "more" in shown and not given.exists()
     monkeypatch.setattr(graphs, "_MOST_WALKED", 5000)
     assert "more than" in words(y)
+    many = cg.Apply(cg.Op(), [cg.float64() for _ in range(5000)], [cg.float64()]).out
+    assert "1 node" in words(many) and not given.exists()
 
 
 def test_graphs_that_were_tampered_with(dot: Callable[[str], Path]) -> None:
@@ -442,6 +444,13 @@ def test_graphs_that_were_tampered_with(dot: Callable[[str], Path]) -> None:
     assert "whose __str__ raises RuntimeError" in words(types.SimpleNamespace(_repr_html_=lambda: html(odd)))
     y.owner = 3
     assert "cannot be followed" in words(z)
+
+    class Trap(cg.Variable):
+        @property
+        def data(self) -> Any:
+            raise ValueError("no value")
+
+    assert "variable" in html(Trap(cg.float64, "x"))
     del y.type
     assert html(y)
     assert "constant" in words(cg.Constant(cg.float64, 1.5))
@@ -506,7 +515,6 @@ import numpy as np, cwrapjit as cj
 import cwrapjit.graph as cg
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
-from cwrapjit.show.inspection import register, unregister
 shell = InteractiveShell.instance()
 f = cj.function("f", "What it *does*", signature="a() -> output()",
                 extra_args=(("double", "scale", "1.5", "d"),),
@@ -523,7 +531,7 @@ def asked(name, level):
     return re.sub("\x1b[^m]*m", "", text)
 before = asked("f", 1)
 assert "What it *does*" in before and "return true" not in before
-register(shell); register(shell)
+shell.run_line_magic("load_ext", "cwrapjit"); shell.run_line_magic("reload_ext", "cwrapjit")
 short, long = asked("f", 0), asked("f", 1)
 assert "f(a, *, out=None, scale=1.5)" in short and "What it *does*" in short, short
 assert "a() -> output()" in short
@@ -535,7 +543,7 @@ for name, text in dict(k="y = x + 1", r="x * 5", v="return x - 7", g="a * b").it
 assert "of Python's" in asked("plain", 1) and "C text" not in asked("cj", 0)
 shell.run_line_magic("colors", "nocolor" if hasattr(shell.inspector, "_theme_name") else "NoColor")
 assert "return true" in asked("f", 1)
-unregister(shell); unregister(shell)
+shell.run_line_magic("unload_ext", "cwrapjit")
 assert asked("f", 1) == before or "return true" not in asked("f", 1)
 def completed(text):
     with provisionalcompleter():

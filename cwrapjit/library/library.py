@@ -151,7 +151,11 @@ class Core:
     @property
     def mapped(self) -> list[str]:
         """The names of all functions that can be called."""
-        made = {name for name, each in self._members.items() if callable(each) and not isinstance(each, type)}
+        made = {
+            name
+            for name, each in list(self._members.items())
+            if callable(each) and not isinstance(each, type)
+        }
         return sorted({*self._pending, *made} - self._stubs)
 
     # ---- attributes ----------------------------------------------------------------------------------

@@ -56,6 +56,7 @@ class Extension:
             shell.register_magic_function(magic, magic_kind=kind, magic_name=NAME)
         shell.events.register("pre_run_cell", self.cells.begins)
         colours.install(shell)
+        load("cwrapjit.show.inspection").register(shell)
         if self.handler_before is None:
             self.handler_before = shell.custom_exceptions, shell.CustomTB
             shell.set_custom_exc((_cwrapjit.CompileError, *shell.custom_exceptions), self._show)
@@ -66,6 +67,7 @@ class Extension:
             shell.magics_manager.magics[kind].pop(NAME, None)
         shell.events.unregister("pre_run_cell", self.cells.begins)
         colours.uninstall(shell)
+        load("cwrapjit.show.inspection").unregister(shell)
         if self.handler_before is not None:
             shell.custom_exceptions, shell.CustomTB = self.handler_before
             self.handler_before = None

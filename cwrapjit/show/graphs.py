@@ -36,6 +36,10 @@ class Walk:
         for each in self.outputs:
             self._visit(each, done)
 
+    def can_be_drawn(self) -> bool:
+        lines = sum(len(node.inputs) for node in self.nodes) + len(self.inputs) + len(self.outputs)
+        return 0 < len(self.nodes) <= MOST_DRAWN and lines <= 4 * MOST_DRAWN and not self.cut
+
     def _owner(self, variable: Any) -> Any:
         return None if id(variable) in self._ends else getattr(variable, "owner", None)
 
@@ -141,7 +145,7 @@ def shown_graph(inputs: Iterable[Any], outputs: Sequence[Any]) -> Markup:
     """What is computed of what."""
     try:
         walk = Walk(inputs, outputs)
-        if 0 < len(walk.nodes) <= MOST_DRAWN and not walk.cut and drawing.is_there():
+        if walk.can_be_drawn() and drawing.is_there():
             picture = drawing.draw(_dot(walk))
             if picture is not None:
                 return picture
@@ -214,7 +218,7 @@ def of_bound(shown: Any) -> str:
 
 def of_variable(shown: Any) -> str:
     """A variable, and how it is computed."""
-    kind = "constant" if _is_constant(shown) else "variable"
+    kind = "constant" if attempt(lambda: _is_constant(shown)) is True else "variable"
     owner = attempt(lambda: shown.owner)
     picture = shown_graph((), [shown]) if owner is not None else Markup("")
     return box(kind, code(said(attempt(lambda: _variable_label(shown)))), picture)

@@ -7,7 +7,7 @@ from typing import Any
 
 from cwrapjit._cwrapjit import Function
 from cwrapjit.show import ctext
-from cwrapjit.show.functions import called, compiled_table, docstring
+from cwrapjit.show.functions import attempt, called, compiled_table, docstring
 from cwrapjit.show.page import MOST_ROWS, Markup, box, code, facts, fold, table, text
 
 _ELEMENTWISE = ("preamble", "loop_prep", "operation", "after_loop")
@@ -19,8 +19,8 @@ def _name(kernel: Any) -> Markup:
 
 
 def _functions(kernel: Any) -> tuple[Function, ...]:
-    found = getattr(kernel, "functions", ())
-    return tuple(found.values() if isinstance(found, dict) else found)
+    found = attempt(lambda: kernel.functions)  # other threads may make one meanwhile
+    return () if isinstance(found, Exception) else tuple(found.values() if isinstance(found, dict) else found)
 
 
 def _texts(given: Iterable[tuple[str, object]]) -> Markup:
@@ -87,7 +87,8 @@ def of_deduced(kernel: Any) -> str:
 
 def of_dispatch(kernel: Any) -> str:
     """Any other: what it calls may be anything that can be called."""
-    kept = kernel.combinations
+    found = attempt(lambda: kernel.combinations)  # as it is while other threads call
+    kept = () if isinstance(found, Exception) else found
     rows = [
         [code(each.signature if isinstance(each, Function) else type(each).__name__), code(each)]
         for each in kept[:MOST_ROWS]

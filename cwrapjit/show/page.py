@@ -31,7 +31,7 @@ _ODD = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
 _CELL = "text-align:left;vertical-align:top;padding:.15em .8em .15em 0;border:0"
-_MONO = "font-family:var(--jp-code-font-family,monospace);font-size:.92em;background:none"
+_MONO = "font-family:var(--jp-code-font-family,monospace);font-size:.92em;background:none;color:inherit"
 _LINE = "1px solid rgba(128,128,128,.35)"
 
 
@@ -66,7 +66,7 @@ def said(value: object) -> str:
 
 def code(value: object, most: int = MOST_LETTERS) -> Markup:
     """A text in the letters of code."""
-    return Markup(f'<code style="{_MONO};color:inherit;white-space:pre-wrap">{text(value, most)}</code>')
+    return Markup(f'<code style="{_MONO};padding:0;white-space:pre-wrap">{text(value, most)}</code>')
 
 
 def faint(value: object) -> Markup:
@@ -125,7 +125,7 @@ def fold(title: str, content: Markup, opened: bool = False) -> Markup:
 def listing(content: Markup) -> Markup:
     """Lines of code."""
     return Markup(
-        f'<pre style="{_MONO};color:inherit;line-height:1.35;margin:.3em 0;padding:.4em .6em;'
+        f'<pre style="{_MONO};line-height:1.35;margin:.3em 0;padding:.4em .6em;'
         f'border-left:3px solid rgba(128,128,128,.35);white-space:pre;overflow:auto;max-height:32em">'
         f"{content}</pre>"
     )
