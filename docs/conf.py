@@ -28,8 +28,12 @@ autodoc_typehints = "none"
 smartquotes = False
 autodoc_member_order = "groupwise"
 
-# In docstrings: what is code, and what reStructuredText would take for markup in the rest.
-CODE = re.compile(r"`([^`]+)`|(?<![\w.%])(\w[\w.]*\(\)|\w[\w.]*_\w+)(?![\w(])")
+# In docstrings: what is code, what begins with names of arguments, and what reStructuredText would take for
+# markup in the rest.
+CODE = re.compile(
+    r"""`([^`]+)`|(?<![\w.%])(\w[\w.]*\(\)|\$?\w[\w.]*_\w+=?|'[^']+'|"[^"]+")(?![\w(])""",
+)
+ARGUMENTS = re.compile(r"[a-z_]+(?:, [a-z_]+)*: ")
 MARKUP = re.compile(r"([\\*`|]|(?<=\w)_(?!\w))")
 
 
@@ -54,7 +58,7 @@ def plain_text(app: Any, what: str, name: str, of: Any, options: Any, lines: lis
         elif kind == "prose" and line.startswith("    "):
             kind = "literal"
             made += ["", "::", ""]
-        elif re.match(r"[a-z_, ]+: ", line):
+        elif ARGUMENTS.match(line) and made and made[-1].endswith("."):
             made.append("")
         made.append(_prose(line) if kind == "prose" else line)
     lines[:] = made
