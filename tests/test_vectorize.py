@@ -472,6 +472,8 @@ def test_bad_arguments() -> None:
         vectorize("double f(double x) { return x;")
     with pytest.raises(ValueError, match="wanted one such as 'double f"):
         vectorize("x * x")
+    with pytest.raises(ValueError, match="no function; parameters have no default values in C"):
+        vectorize("double f(double x, double y = 2, int z = 1)\n{ return x * y; }")
     good = "double f(double x) { return x; }"
     with pytest.raises(TypeError, match="source must be a str, not bytes"):
         vectorize(good.encode())  # type: ignore[arg-type]

@@ -29,6 +29,7 @@ _OTHERS = frozenset(
     "Ccode_validate Ccode_cookie_struct Ccode_cookie_cleanup extra_args args_shared "
     "output_dims windows border cval axes window_steps".split()
 )
+_DEFAULT = re.compile(r"\w\s*\([^(){};=]*\w\s*=[^(){};]*\)\s*\{")  # f(double x = 1) {
 _TAKEN = ("output", "out", "cookie")  # names that operands cannot have
 
 
@@ -89,6 +90,8 @@ def _only_function(text: Text) -> TextFunction:
             more = f"; {text.functions[0].name}() is static"
         elif text.unclosed:
             more = f"; a {text.unclosed[-1]!r} is never closed"
+        elif _DEFAULT.search(text.source):
+            more = "; parameters have no default values in C"
         raise ValueError(f"vectorize(): the text defines no function{more}: {_shortened(text.source)}")
     if len(found) > 1:
         names = ", ".join(each.name for each in found)
