@@ -44,6 +44,27 @@ def test_hints(code: str) -> None:
     refuses(cj.CompileError, lambda: wrap_signature("x(n), m(n, n) -> y()", code + END), HINTS[code])
 
 
+# Python's words, in any text.
+WORDS = {
+    "x ** 2": "powers: pow(x, y)",
+    "x ^ 2": "powers: pow(x, y)",
+    "max(x, 1)": "floating numbers it is fmax",
+    "min(x, 1)": "floating numbers it is fmin",
+    "math.sqrt(x)": "no module in front: sqrt(x)",
+    "np.sqrt(x)": "no module in front: sqrt(x)",
+    "x * pi": "C calls it M_PI",
+    "x > 1 and x < 2": "C writes it &&",
+    "x > 1 or x < 2": "C writes it ||",
+    "x if x > 0 else 0": "condition ? a : b",
+}
+
+
+@pytest.mark.row("G24")
+@pytest.mark.parametrize("words", WORDS)
+def test_what_python_writes_and_c_does_not(words: str) -> None:
+    refuses(cj.CompileError, lambda: cj.vectorize(f"double f(double x) {{ return {words}; }}"), WORDS[words])
+
+
 @pytest.mark.row("G24")
 @pytest.mark.parametrize("code", ["return true", "item__y() = 1;\nreturn true\n", "{\n}\nreturn\n true"])
 def test_the_last_semicolon(code: str) -> None:

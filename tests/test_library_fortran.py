@@ -878,3 +878,23 @@ def test_characters_in_the_words_of_fortran_77(tmp_path: Path) -> None:
     assert not lib.unmapped
     lengths = [getattr(lib, f"length{i}")("abc", 0) for i in range(len(declared))]
     assert lengths == [3, 3, 3, 4, 4, 4, 4]
+
+
+@needs_gfortran
+def test_a_result_whose_length_is_an_argument(tmp_path: Path) -> None:
+    text = """
+    function grid(n, step, m) result(x)
+      implicit none
+      integer, intent(in) :: n, m
+      real(8), intent(in) :: step
+      real(8) :: x(n, 2 * m)
+      integer :: i
+      do i = 1, n
+        x(i, :) = i * step
+      end do
+    end function
+    """
+    (tmp_path / "grid.f90").write_text(text)
+    grid = cwrapjit.library("grids").fortran(text, sources=[tmp_path / "grid.f90"])
+    assert np.array_equal(grid(3, 0.5, 1), [[0.5, 0.5], [1.0, 1.0], [1.5, 1.5]])
+    refuses(ValueError, lambda: grid(-1, 0.5, 1), "grids.grid()")

@@ -46,6 +46,7 @@ CALLS: dict[str, dict[str, list[tuple[Any, ...]]]] = {
         "min_max": [(X,)],
         "set_level": [(7,)],
         "sort_down": [(X,)],
+        "total": [(abs, X)],
     },
     "f2py.md": {
         "scale_rows": [(np.asfortranarray(MATRIX), Y[:20])],
@@ -114,7 +115,8 @@ def compare(
     first, second = copy.deepcopy(arguments), copy.deepcopy(arguments)
     got, wanted = ours(*first), theirs(*second)
     assert (got is None) == (wanted is None), f"{name}: ours returned {got}, theirs {wanted}"
-    for a, b in itertools.chain(zip(first, second, strict=True), _results(got, wanted)):
+    after = [(a, b) for a, b in zip(first, second, strict=True) if not callable(a)]
+    for a, b in itertools.chain(after, _results(got, wanted)):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14, err_msg=name)
 
 

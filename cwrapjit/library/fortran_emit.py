@@ -48,6 +48,7 @@ class Procedure(Shapes):
         self.left_out: dict[int, str] = {}  # arguments that the call leaves out where these are NULL
         self.arguments: list[Argument] = []
         self.result = Result()
+        self.result_dims: tuple[Dim, ...] = ()
         self.returned = ""  # what the bind(c) function returns, as Fortran
         self.refused: list[str] = []  # arrays whose strides may not fit, by status less 1
         self.status = ""
@@ -139,7 +140,7 @@ class Procedure(Shapes):
 
     def _scalar(self, variable: Variable) -> None:
         name, dtype = variable.name, self._dtype(variable)
-        dims = [dim for each in self.dims.values() for dim in each]
+        dims = [dim for each in (*self.dims.values(), self.result_dims) for dim in each]
         symbol = name.lower() if any(name.lower() in symbols(dim) for dim in dims) else ""
         optional = "optional" in variable.attributes and name.lower() not in self.defaults
         kind = variable.kind
@@ -320,7 +321,7 @@ class Procedure(Shapes):
 
     def _array_result(self, variable: Variable) -> None:
         dtype = self._dtype(variable)
-        dims = self._dims(variable)
+        dims = self.result_dims = self._dims(variable)
         bound = self._pointer(
             variable.name, Parameter("array", dtype, intent="out", dims=dims, order="F", name="the result")
         )

@@ -143,11 +143,43 @@ static bool hint_semicolon(const tj_message *message, const tj_piece *piece, tj_
     return hint->length > 0;
 }
 
+/* Words of Python's: by what the compiler says of them, and what C has instead. */
+static const char *const words[][2] = {
+    {"implicit declaration of function 'max'", "of floating numbers it is fmax"},
+    {"implicit declaration of function 'min'", "of floating numbers it is fmin"},
+    {"'math' undeclared", "C's functions have no module in front: sqrt(x)"},
+    {"'np' undeclared", "C's functions have no module in front: sqrt(x)"},
+    {"'pi' undeclared", "C calls it M_PI"},
+    {"';' expected (got 'and')", "C writes it &&"},
+    {"';' expected (got 'or')", "C writes it ||"},
+    {"';' expected (got 'if')", "C writes it condition ? a : b"},
+};
+
+static bool hint_word(const tj_message *message, tj_text *hint)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(message->text, words[i][0]))
+            tj_text_puts(hint, words[i][1]);
+    return hint->length > 0;
+}
+
+/* To C, x ** y is x times what y points to, and x ^ y computes with bits. */
+static bool hint_power(const tj_message *message, tj_text *hint)
+{
+    bool pointer = !strcmp(message->text, "pointer expected");
+    bool bits = !strcmp(message->text, "invalid operand types for binary operation");
+    const char *sign = pointer ? "**" : bits ? "^" : NULL;
+    if (sign && message->source && strstr(message->source, sign))
+        tj_text_puts(hint, "C has no operator for powers: pow(x, y)");
+    return hint->length > 0;
+}
+
 void tj_message_hint(tj_message *message, const tj_piece *piece)
 {
     tj_text hint = {0};
     if (hint_header(message, &hint) || hint_size(message, &hint) ||
-        hint_last_semicolon(message, piece, &hint) || hint_semicolon(message, piece, &hint))
+        hint_last_semicolon(message, piece, &hint) || hint_semicolon(message, piece, &hint) ||
+        hint_word(message, &hint) || hint_power(message, &hint))
         tj_message_add_hint(message, &hint);
     tj_text_clear(&hint);
 }
