@@ -30,6 +30,8 @@ os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_i
 _known: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()
 # By the digest of an environment, those who have it.
 _holders: dict[bytes, list[weakref.ref[Any]]] = {}
+# Which graph is which.
+_numbers: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()
 
 
 class _Definition(NamedTuple):
@@ -51,6 +53,30 @@ class _Module(NamedTuple):
     functions: tuple[tuple[str, Any], ...]  # by attribute, in their order
 
 
+class _Graph(NamedTuple):
+    """What a pickle of a graph has: a number of its own, and the arguments of link()."""
+
+    number: bytes
+    inputs: Any
+    outputs: Any
+    keywords: dict[str, Any]
+
+
+class _Library(NamedTuple):
+    """What a pickle of a library has: its journal."""
+
+    number: bytes
+    keywords: dict[str, Any]
+    steps: tuple[Any, ...]
+
+
+class _Member(NamedTuple):
+    """What a pickle of a library's function has."""
+
+    library: Any
+    attribute: str
+
+
 class _Made(NamedTuple):
     """What a pickle has of what Python makes: a kernel's class, for one, and what it is called with."""
 
@@ -66,7 +92,7 @@ def reduced(thing: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """What __reduce__() returns."""
     kind, content = _content(thing)
     with _turn:
-        _known.setdefault(_digest(kind, content), thing)
+        _known.setdefault(_key(kind, content), thing)
         _hold(content, thing)
     return load, (FORMAT, _cwrapjit.__version__, kind, tuple(content))
 
@@ -87,20 +113,22 @@ def load(*parts: Any) -> Any:
     if form is None or format < 1:
         raise _damaged(version, f"there is no kind {kind!r} of format {format}")
     found = _checked(version, form, content)
-    key = _digest(kind, found)
+    key = _key(kind, found)
     with _turn:
         thing = _known.get(key)
-        if thing is None or digest(thing) != key:  # modules can change
-            thing = _made(version, form, found)
+        if isinstance(thing, _cwrapjit.module) and digest(thing) != key:
+            thing = None  # it has changed
+        if thing is None or isinstance(found, _Library):
+            thing = _made(version, form, found, thing)
             _known[key] = thing
         _hold(found, thing)
     return thing
 
 
-def _made(version: str, form: _Form, found: Any) -> Any:
+def _made(version: str, form: _Form, found: Any, present: Any) -> Any:
     who = form.name(found)
     try:
-        return form.make(found)
+        return _complete_library(found, present) if isinstance(found, _Library) else form.make(found)
     except CompileError as error:
         error.msg = f"{who}, from a pickle of cwrapjit {version}, does not compile here: {error.msg}"
         raise
@@ -139,7 +167,8 @@ def _checked(version: str, form: _Form, content: Any) -> Any:
 _PARTS: dict[str, tuple[type, ...]] = {
     "module": (str, type(None)), "name": (str,), "docstring": (str, type(None)), "environment": (tuple,),
     "options": (dict,), "arguments": (dict, tuple), "functions": (tuple,), "keywords": (dict,),
-    "maker": (object,),
+    "maker": (object,), "number": (bytes,), "inputs": (object,), "outputs": (object,),
+    "steps": (tuple,), "library": (object,), "attribute": (str,),
 }  # fmt: skip
 
 
@@ -183,6 +212,22 @@ def _object_to_made(found: _Made) -> str | None:
     return None if isinstance(found.arguments, tuple) else "arguments are no tuple"
 
 
+_STEPS = frozenset("declare fortran function handle interface struct variable".split())
+
+
+def _object_to_library(found: _Library) -> str | None:
+    for step in found.steps:
+        if type(step) is not tuple or list(map(type, step)) != [str, tuple, dict] or step[0] not in _STEPS:
+            return f"{step!r} is no step of a library"
+    return None
+
+
+def _object_to_member(found: _Member) -> str | None:
+    if isinstance(found.library, imported("cwrapjit.library.face").Library):
+        return None
+    return f"the function {found.attribute!r} is of no library but of {type(found.library).__name__}"
+
+
 def _kernels() -> Iterator[type]:
     yield imported("cwrapjit.kernels.elementwise").ElementwiseKernel
     yield imported("cwrapjit.kernels.reduction").ReductionKernel
@@ -210,6 +255,28 @@ def _make_module(found: _Module) -> Any:
     return made
 
 
+def _make_graph(found: _Graph) -> Any:
+    made = _cwrapjit.link(found.inputs, found.outputs, **found.keywords)
+    _numbers[made] = found.number
+    return made
+
+
+def _complete_library(found: _Library, present: Any) -> Any:
+    """The library that is there, or a new one, with all that the pickle's has."""
+    made = imported("cwrapjit.library.face").Library(**found.keywords) if present is None else present
+    if present is None:
+        made._core.journal.brought = 0
+    imported("cwrapjit.library.journal").catch_up(made, found.number, found.steps)
+    return made
+
+
+def _make_member(found: _Member) -> Any:
+    made = getattr(found.library, found.attribute)
+    if found.library._core.journal.brought is not None:
+        vars(made)["_home"] = found.library  # which nobody else may hold here
+    return made
+
+
 def _make_made(found: _Made) -> Any:
     return found.maker(*found.arguments, **found.keywords)
 
@@ -233,6 +300,14 @@ _FORMS = {
         ),
     ),
     "module": _Form(_Module, _object_to_module, _make_module, lambda found: f"module {found.name}"),
+    "graph": _Form(_Graph, lambda found: None, _make_graph, lambda found: "link()"),
+    "library": _Form(
+        _Library,
+        _object_to_library,
+        lambda found: None,
+        lambda found: f"library {found.keywords.get('name')!r}",
+    ),
+    "member": _Form(_Member, _object_to_member, _make_member, lambda found: f"{found.attribute}()"),
     "made": _Form(_Made, _object_to_made, _make_made, lambda found: f"{found.maker.__name__}()"),
 }
 
@@ -276,25 +351,80 @@ def _holder(content: Any) -> Any:
 
 def digest(thing: Any) -> bytes:
     """Bytes that things of the same content have in common."""
+    if isinstance(thing, _cwrapjit.Function):
+        return _digest("function", _Definition(*_cwrapjit.definition_of(thing)))
     return _digest(*_content(thing))
 
 
 def token(thing: Any) -> tuple[str, str]:
     """What __dask_tokenize__() returns: the same in each process."""
-    return type(thing).__name__, digest(thing).hex()
+    kind, content = _content(thing)
+    body: Any = content
+    if isinstance(content, _Graph):  # variables, types and ops, of whatever classes
+        body = imported("pickle").dumps(content[1:], 4)
+    elif isinstance(content, _Library):
+        body = content[1:]
+    elif isinstance(content, _Member):
+        body = (*_journal(content).content()[1:], content.attribute)
+    return type(thing).__name__, _digest(kind, body).hex()
 
 
 def _content(thing: Any) -> tuple[str, Any]:
     """Its kind, and what a pickle holds of it."""
-    if isinstance(thing, _cwrapjit.Function):
-        return "function", _Definition(*_cwrapjit.definition_of(thing))
     if isinstance(thing, _cwrapjit.module):
         environment, options = _cwrapjit.build_of(thing)
         functions = [
             (name, each) for name, each in list(vars(thing).items()) if isinstance(each, _cwrapjit.Function)
         ]
         return "module", _Module(thing.__name__, thing.__doc__, environment, options, tuple(functions))
-    return "made", _Made(*thing._made_by())
+    if isinstance(thing, _cwrapjit.Graph):
+        with _turn:
+            number = _numbers.setdefault(thing, os.urandom(16))
+        return "graph", _Graph(number, *thing._made_by())
+    if isinstance(thing, (_cwrapjit.LibraryFunction, _cwrapjit.Function)):
+        if "_journal" in vars(thing):
+            return "member", _member(thing)
+        if isinstance(thing, _cwrapjit.LibraryFunction) or "_library" in vars(thing):
+            raise TypeError(f"cannot pickle {thing.__name__}(): it is no attribute of its library")
+        return "function", _Definition(*_cwrapjit.definition_of(thing))
+    if hasattr(thing, "_made_by"):
+        return "made", _Made(*thing._made_by())
+    return "library", _Library(*thing._core.journal.content())
+
+
+class _Gone:
+    """Stands for a library of which nothing is left but functions."""
+
+    def __init__(self, journal: Any) -> None:
+        self._core = types.SimpleNamespace(journal=journal)
+
+    def __reduce__(self) -> Any:
+        content = self._core.journal.content()
+        return load, (FORMAT, _cwrapjit.__version__, "library", content)
+
+
+def _member(function: Any) -> _Member:
+    journal = vars(function)["_journal"]
+    library = journal.library()
+    if library is None:
+        return _Member(_Gone(journal), function.__name__)
+    for name, each in list(library._core.members()):
+        if each is function:
+            return _Member(library, name)
+    raise TypeError(f"cannot pickle {function.__name__}(): it is no attribute of its library any more")
+
+
+def _journal(member: _Member) -> Any:
+    return member.library._core.journal
+
+
+def _key(kind: str, content: Any) -> bytes:
+    """By which a process finds what it has. Objects of graphs have no content that could be compared."""
+    if isinstance(content, (_Graph, _Library)):
+        content = content.number
+    elif isinstance(content, _Member):
+        content = _journal(content).content()[0], content.attribute
+    return _digest(kind, content)
 
 
 def _digest(kind: str, content: Any) -> bytes:

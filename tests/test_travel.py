@@ -18,6 +18,7 @@ import pytest
 from helpers import INNER, OUTER, refuses, wrap
 
 import cwrapjit
+import cwrapjit.graph as cg
 from cwrapjit import _travel
 
 RECORD = np.dtype([("a", "f8"), ("b", "i4", (2,))], align=True)
@@ -307,6 +308,124 @@ def test_sources_are_content(tmp_path: pathlib.Path) -> None:
         (tmp_path / "s.c").write_text(text)
         made.append(wrap(((),), (), "item__output() = 1; return true;", sources=[tmp_path / "s.c"]))
     assert made[0] == made[1] != made[2]
+
+
+# ---- graphs ----
+
+
+def test_a_graph_comes_back_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = cg.float64("x"), cg.float64("y")
+    inputs = [x, y]
+    graph = cwrapjit.link(inputs, [x * y + 1, y], name="mine", mode="function")
+    inputs.clear()
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        data = pickle.dumps(graph, protocol)
+        assert pickle.loads(data) is graph
+        with monkeypatch.context() as patched:
+            elsewhere(patched)
+            patched.setattr(_travel, "_numbers", weakref.WeakKeyDictionary())
+            again = pickle.loads(data)
+            assert again is not graph and pickle.loads(data) is again
+        assert again(2.0, 3.0) == graph(2.0, 3.0) == (7.0, 3.0)
+        assert again != graph and (repr(again), again.source) == (repr(graph), graph.source)
+        assert again.__dask_tokenize__() == graph.__dask_tokenize__()
+    other = cwrapjit.link([x, y], [x * y + 2, y], name="mine", mode="function")
+    assert other.__dask_tokenize__() != graph.__dask_tokenize__() and copy.deepcopy(graph) is graph
+    gone = weakref.ref(graph)
+    del graph
+    gc.collect()
+    assert gone() is None
+
+
+# ---- libraries ----
+
+OWN = "int total; int add(int n) { total += n; return total; } double square(double x) { return x * x; }"
+
+
+def make_library() -> Any:
+    return cwrapjit.library("own", source=OWN)
+
+
+def check_of(status: int) -> None:
+    if status > 5:
+        raise ValueError("more than five")
+
+
+def make_declared() -> Any:
+    lib = cwrapjit.library("c", libraries=["m"], header="#define FOUR 4")
+    defaults = {"y": 4.0}
+    hypot = lib.function("double hypot(double x, double y)", defaults=defaults)
+    defaults["y"] = 0.0
+    lib.declare("double sin(double x); int abs(int n);")
+    lib.interface("either", [hypot, lib.sin])
+    lib.function("double atan2(double a, double b)", broadcast=True)
+    lib.function("int abs(int n)", check=check_of, name="checked")
+    return lib
+
+
+def test_libraries_come_back_with_all_that_was_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    lib = make_declared()
+    names = ("hypot", "sin", "atan2", "abs", "checked", "either")
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        data = [pickle.dumps(getattr(lib, name), protocol) for name in names]
+        whole = pickle.dumps(lib, protocol)
+        assert all(
+            pickle.loads(each) is getattr(lib, name) for each, name in zip(data[:5], names, strict=False)
+        )
+        assert pickle.loads(whole) is lib and copy.deepcopy(lib) is lib and copy.copy(lib.sin) is lib.sin
+        with monkeypatch.context() as patched:
+            elsewhere(patched)
+            hypot, sin, atan2, absolute, checked, either = map(pickle.loads, data)
+            again = pickle.loads(whole)
+        assert again is not lib and again.hypot is hypot and again.sin is sin and again.atan2 is atan2
+        assert hypot(3.0) == 5 and sin(0.0) == 0 and absolute(-3) == 3 and again.FOUR == 4
+        assert either(3.0, 4.0) == 5 and atan2([1.0], [1.0]).tolist() == lib.atan2([1.0], [1.0]).tolist()
+        refuses(ValueError, lambda checked=checked: checked(-6), "more than five")
+        assert again != lib and repr(again) == repr(lib)
+        assert sin.__dask_tokenize__() == lib.sin.__dask_tokenize__() != hypot.__dask_tokenize__()
+        assert again.__dask_tokenize__() == lib.__dask_tokenize__()
+
+
+def test_what_is_declared_later_comes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    lib = make_library()
+    first = pickle.dumps(lib)
+    lib.function("int add(int n)", name="more")
+    second = pickle.dumps(lib)
+    elsewhere(monkeypatch)
+    early = pickle.loads(first)
+    assert early.add(3) == 3 and not hasattr(early, "more")
+    late = pickle.loads(second)
+    assert late is early and late.more(4) == 7 and late.total == 7 and lib.total == 0
+    assert pickle.loads(first) is early
+    early.function("int add(int n)", name="mine")
+    elsewhere(monkeypatch)
+    third = pickle.loads(pickle.dumps(early))
+    assert third is early and third.mine(1) == 8
+
+
+def test_functions_outlive_their_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text of a broadcasting function has addresses: it must not travel as text."""
+    lib = make_library()
+    square, add = lib.square, lib.add
+    del lib
+    gc.collect()
+    data = pickle.dumps((square, add))
+    elsewhere(monkeypatch)
+    again = pickle.loads(data)
+    gc.collect()
+    assert again[0](SEVEN).tolist() == (SEVEN**2).tolist() and again[1](2) == 2
+    assert pickle.loads(data)[1] is again[1]
+
+
+def test_what_is_no_attribute_of_a_library_is_refused() -> None:
+    lib = make_library()
+    text = "struct point { double x, y; };"
+    point = lib.struct(text, name="point")
+    refuses(TypeError, lambda: pickle.dumps(point(1.0, 2.0)), "pickle")
+    old = lib.square
+    lib.function("double square(double x)")
+    refuses(TypeError, lambda: pickle.dumps(old), "square()", "attribute")
+    assert pickle.loads(pickle.dumps(lib.square)) is lib.square
 
 
 @pytest.mark.parametrize(

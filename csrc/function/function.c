@@ -8,10 +8,11 @@
 #include "function/function.h"
 
 #include "base/checks.h"
+#include "base/content.h"
 #include "base/errors.h"
 #include "base/jobs.h"
 #include "base/tuples.h"
-#include "function/content.h"
+#include "function/equality.h"
 #include "function/explain.h"
 #include "function/spec_parts.h"
 
@@ -283,11 +284,7 @@ static PyMethodDef function_methods[] = {
     {"diagnose", function_diagnose, METH_NOARGS, diagnose_doc},
     {"wait", (PyCFunction)(void (*)(void))function_wait, METH_VARARGS | METH_KEYWORDS, wait_doc},
     CWJ_REPR_HTML,
-    {"__reduce__", cwj_content_reduce, METH_NOARGS, NULL},
-    {"__copy__", cwj_content_copy, METH_NOARGS, NULL},
-    {"__deepcopy__", cwj_content_copy, METH_O, NULL},
-    {"__dask_tokenize__", cwj_content_token, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
+    CWJ_CONTENT_METHODS{NULL, NULL, 0, NULL},
 };
 
 /* ---- the type ---------------------------------------------------------- */
@@ -359,8 +356,8 @@ static PyType_Slot function_slots[] = {
     {Py_tp_members, function_members},
     {Py_tp_methods, function_methods},
     {Py_tp_doc, (void *)function_doc},
-    {Py_tp_hash, cwj_content_hash},
-    {Py_tp_richcompare, cwj_content_compare},
+    {Py_tp_hash, cwj_function_hash},
+    {Py_tp_richcompare, cwj_function_compare},
     {0, NULL},
 };
 

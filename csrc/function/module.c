@@ -6,8 +6,8 @@
  */
 #include "function/module.h"
 
+#include "base/content.h"
 #include "base/errors.h"
-#include "function/content.h"
 #include "function/function.h"
 #include "function/spec_parts.h"
 
@@ -299,11 +299,7 @@ static PyMethodDef module_methods[] = {
     {"register", module_register, METH_NOARGS, register_doc},
     {"__dir__", module_dir, METH_NOARGS, NULL},
     CWJ_REPR_HTML,
-    {"__reduce__", cwj_content_reduce, METH_NOARGS, NULL},
-    {"__copy__", cwj_content_copy, METH_NOARGS, NULL},
-    {"__deepcopy__", cwj_content_copy, METH_O, NULL},
-    {"__dask_tokenize__", cwj_content_token, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
+    CWJ_CONTENT_METHODS{NULL, NULL, 0, NULL},
 };
 
 /* A module's own dir() lists what is in it, and not what it can do. */

@@ -7,6 +7,7 @@
 #include "library/library.h"
 
 #include "base/checks.h"
+#include "base/content.h"
 #include "base/errors.h"
 #include "library/call/steps.h"
 #include "library/code/guarded.h"
@@ -120,7 +121,7 @@ static PyMethodDef function_methods[] = {
     {"_fits", (PyCFunction)(void (*)(void))cwj_library_fits, METH_FASTCALL | METH_KEYWORDS,
      fits_doc},
     CWJ_REPR_HTML,
-    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    CWJ_CONTENT_METHODS
     {NULL, NULL, 0, NULL},
 };
 

@@ -55,11 +55,19 @@ class Library:
         fastmath: bool | None = None,
         threads: int | Literal["auto"] | None = None,
     ) -> None:
+        given = {
+            "name": name, "path": path, "sources": sources, "libraries": libraries, "header": header,
+            "include_dirs": include_dirs, "define_macros": define_macros, "library_dirs": library_dirs,
+            "init": init, "free": free, "exec": exec, "gil": gil, "doc": doc, "debug": debug,
+            "source": source, "fastmath": fastmath, "threads": threads,
+        }  # fmt: skip
+        journal = load("cwrapjit.library.journal").Journal(given)
         core = Core(
             name, path, sources=sources, libraries=libraries, header=header, include_dirs=include_dirs,
             define_macros=define_macros, library_dirs=library_dirs, init=init, free=free, gil=gil, doc=doc,
-            debug=debug, source=source, fastmath=fastmath, threads=threads,
+            debug=debug, source=source, fastmath=fastmath, threads=threads, journal=journal,
         )  # fmt: skip
+        journal.begin(self)
         object.__setattr__(self, "_core", core)
         object.__setattr__(self, "__doc__", doc)
         object.__setattr__(self, "__name__", name)
@@ -82,7 +90,9 @@ class Library:
         broadcast=True, prototype={parameter: dims}:
         a broadcasting function.
         """
-        return self._core.function(declaration, **options)
+        made = self._core.function(declaration, **options)
+        self._core.journal.add("function", (declaration,), options)
+        return made
 
     def declare(
         self,
@@ -98,6 +108,9 @@ class Library:
         The functions are compiled together, when the first of them is used.
         """
         self._core.declare(text, strip_prefix, options, shared)
+        self._core.journal.add(
+            "declare", (text,), {"strip_prefix": strip_prefix, "options": options, **shared}
+        )
         return self
 
     def variable(
@@ -105,19 +118,27 @@ class Library:
     ) -> None:
         """Declares a variable: a live attribute. shape: of what a pointer points to, "n" is a variable."""
         self._core.variable(declaration, name, shape, readonly)
+        how = {"name": name, "shape": shape, "readonly": readonly}
+        self._core.journal.add("variable", (declaration,), how)
 
     def interface(self, name: str, functions: Iterable[Any], *, doc: str | None = None) -> Any:
         """One name for several functions: the types of the arguments say which is called."""
         make = load("cwrapjit.library.interface").Interface
-        return self._core.keep(name, make(name, f"{self._core.name}.{name}", functions, doc))
+        made = make(name, f"{self._core.name}.{name}", functions, doc)
+        self._core.journal.add("interface", (name, made.functions), {"doc": doc})
+        return self._core.keep(name, made)
 
     def struct(self, declaration: str | type, **options: Any) -> Any:
         """A Python class for a C struct; the options: cwrapjit.library.structs.define_struct()."""
-        return load("cwrapjit.library.structs").define_struct(self._core, declaration, **options)
+        made = load("cwrapjit.library.structs").define_struct(self._core, declaration, **options)
+        self._core.journal.add("struct", (declaration,), options)
+        return made
 
     def handle(self, declaration: str | type, **options: Any) -> Any:
         """A Python class for an opaque pointer; the options: cwrapjit.library.structs.define_handle()."""
-        return load("cwrapjit.library.structs").define_handle(self._core, declaration, **options)
+        made = load("cwrapjit.library.structs").define_handle(self._core, declaration, **options)
+        self._core.journal.add("handle", (declaration,), options)
+        return made
 
     def fortran(self, declaration: str, **options: Any) -> Any:
         """Fortran routines from their interfaces, a module's variables and types; see fortran.define()."""
@@ -129,7 +150,9 @@ class Library:
                     f"{self._core.name}.fortran(): unknown option {option!r}, there are {', '.join(known)}; "
                     "what is written, the declaration says: intent(out)"
                 )
-        return fortran.define(self._core, declaration, **options)
+        made = fortran.define(self._core, declaration, **options)
+        self._core.journal.add("fortran", (declaration,), options)
+        return made
 
     def diagnose(self) -> list[CompileWarning] | None:
         """What the optimizing compiler's checks say of the library's own C text, its header and sources.
@@ -177,4 +200,14 @@ class Library:
         return html
 
     def __reduce__(self) -> Any:
-        raise TypeError(f"library {self._core.name!r} cannot be pickled")
+        return load("cwrapjit._travel").reduced(self)
+
+    def __dask_tokenize__(self) -> tuple[str, str]:
+        found: tuple[str, str] = load("cwrapjit._travel").token(self)
+        return found
+
+    def __copy__(self) -> Library:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Library:
+        return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from cwrapjit import _build, _cwrapjit
@@ -29,7 +29,7 @@ class Core:
         self, name: str, path: str | os.PathLike[str] | None, *, sources: Any, libraries: Any, header: str,
         include_dirs: Any, define_macros: Any, library_dirs: Any, init: str | None, free: str | None,
         gil: bool, doc: str, debug: bool | None, source: str | None = None, fastmath: bool | None = None,
-        threads: int | str | None = None,
+        threads: int | str | None = None, journal: Any = None,
     ) -> None:  # fmt: skip
         if not isinstance(name, str):
             raise TypeError(f"library(): name must be a str, not {type(name).__name__}")
@@ -57,6 +57,7 @@ class Core:
         self.descriptors: dict[types.Struct, Any] = {}  # structs that describe arrays
         # What declare() could not map because a struct has no class yet: functions, options, names.
         self._waiting: dict[types.Struct, list[tuple[FunctionDeclaration, dict[str, Any], str]]] = {}
+        self.journal = journal  # how all this came to be: see face.py
         self._stubs: set[str] = set()  # functions that only raise, because they take callbacks
         self.keeps_gil = bool(gil)
         self.link = {  # what the Fortran compiler needs to find this library
@@ -172,7 +173,7 @@ class Core:
             for each in pending.mapped:
                 if self._pending.get(each) is pending:
                     if each in made:
-                        self._members[each] = made[each]
+                        self._members[each] = self._owned(made[each])
                     del self._pending[each]
             if name in self._members:  # another thread may have made it
                 return self._members[name]
@@ -230,12 +231,22 @@ class Core:
 
     # ---- what other files of this package use --------------------------------------------------------
 
+    def _owned(self, value: Any) -> Any:
+        """A function says which library it is of: its text has addresses, which mean nothing elsewhere."""
+        if isinstance(value, (_cwrapjit.LibraryFunction, _cwrapjit.Function)):
+            value.__dict__.setdefault("_journal", self.journal)
+        return value
+
+    def members(self) -> Iterable[tuple[str, Any]]:
+        """The attributes that are made, by name."""
+        return self._members.items()
+
     def keep(self, name: str, value: Any) -> Any:
         """Makes value the attribute `name`; returns it."""
         attribute = self.attribute_name(name)
         self._pending.pop(attribute, None)
         self.variables.pop(attribute, None)
-        self._members[attribute] = value
+        self._members[attribute] = self._owned(value)
         self._stubs.discard(attribute)
         self.unmapped.pop(name, None)
         return value

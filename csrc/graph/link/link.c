@@ -124,15 +124,58 @@ check_references(const cwj_graph_plan *plan)
     return 0;
 }
 
+/* A sequence as a tuple, which nobody can change; anything else as it is. New reference. */
 static PyObject *
-link_graph(cwj_module_state *state, const cwj_link_options *options)
+copy_sequence(PyObject *value)
+{
+    return PyList_Check(value) ? PyList_AsTuple(value) : Py_NewRef(value);
+}
+
+/* (inputs, outputs, keywords) for another process. */
+static PyObject *
+copy_arguments(const cwj_link_options *options, const keywords *given)
+{
+#define ROW(name) {#name, given->name},
+    const struct {
+        const char *name;
+        PyObject *value;
+    } rows[] = {KEYWORDS(ROW)};
+#undef ROW
+    PyObject *inputs = copy_sequence(options->inputs), *outputs = copy_sequence(options->outputs);
+    PyObject *named = PyDict_New(), *made_by = NULL;
+    bool fine = inputs != NULL && outputs != NULL && named != NULL;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && fine; i++) {
+        PyObject *value = rows[i].value == NULL              ? NULL
+                          : PyDict_CheckExact(rows[i].value) ? PyDict_Copy(rows[i].value)
+                                                             : Py_NewRef(rows[i].value);
+        fine = rows[i].value == NULL ||
+               (value != NULL && PyDict_SetItemString(named, rows[i].name, value) == 0);
+        Py_XDECREF(value);
+    }
+    if (fine) {
+        made_by = PyTuple_Pack(3, inputs, outputs, named);
+    }
+    Py_XDECREF(inputs);
+    Py_XDECREF(outputs);
+    Py_XDECREF(named);
+    return made_by;
+}
+
+static PyObject *
+link_graph(cwj_module_state *state, const cwj_link_options *options, const keywords *given)
 {
     cwj_graph_plan *plan = cwj_make_plan(state, options);
-    if (plan == NULL || check_references(plan) < 0) {
-        cwj_graph_plan_free(plan);
-        return NULL;
+    PyObject *graph = NULL, *made_by = NULL;
+    if (plan != NULL && check_references(plan) == 0) {
+        made_by = copy_arguments(options, given);
     }
-    return cwj_graph_new(state, plan);
+    if (made_by != NULL) {
+        graph = cwj_graph_new(state, plan, made_by);
+    } else {
+        cwj_graph_plan_free(plan);
+    }
+    Py_XDECREF(made_by);
+    return graph;
 }
 
 static PyObject *
@@ -154,7 +197,7 @@ link_function(PyObject *extension, PyObject *args, PyObject *kwargs)
     name = given.name != NULL ? Py_NewRef(given.name) : PyUnicode_FromString("graph");
     options.name = name;
     if (name != NULL && parse_options(state, &given, &options) == 0) {
-        graph = link_graph(state, &options);
+        graph = link_graph(state, &options, &given);
     }
     Py_XDECREF(name);
     return graph;

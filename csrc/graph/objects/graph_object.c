@@ -8,6 +8,7 @@
 #include "graph/objects/graph_object.h"
 
 #include "base/checks.h"
+#include "base/content.h"
 #include "base/errors.h"
 #include "base/jobs.h"
 #include "graph/attributes.h"
@@ -148,15 +149,24 @@ graph_diagnose(PyObject *op, PyObject *Py_UNUSED(unused))
     return found;
 }
 
+PyDoc_STRVAR(made_by_doc, "The arguments of link(): (inputs, outputs, dict of keywords).");
+
+static PyObject *
+graph_made_by(PyObject *op, PyObject *Py_UNUSED(unused))
+{
+    PyObject *made_by = ((cwj_graph_object *)op)->made_by;
+    return cwj_graph_plan_of(op) == NULL || made_by == NULL ? NULL : Py_NewRef(made_by);
+}
+
 static PyMethodDef graph_methods[] = {
     {"diagnose", graph_diagnose, METH_NOARGS, diagnose_doc},
     {"run", run, METH_NOARGS, run_doc},
     {"once", graph_once, METH_VARARGS, once_doc},
     {"bind", graph_bind, METH_VARARGS, bind_doc},
     {"wait", (PyCFunction)(void (*)(void))graph_wait, METH_VARARGS | METH_KEYWORDS, wait_doc},
+    {"_made_by", graph_made_by, METH_NOARGS, made_by_doc},
     CWJ_REPR_HTML,
-    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
+    CWJ_CONTENT_METHODS{NULL, NULL, 0, NULL},
 };
 
 PyDoc_STRVAR(bound_run_doc,
@@ -180,6 +190,7 @@ graph_traverse(PyObject *op, visitproc visit, void *arg)
     cwj_graph_object *self = (cwj_graph_object *)op;
     Py_VISIT(Py_TYPE(op));
     Py_VISIT(self->graph);
+    Py_VISIT(self->made_by);
     Py_VISIT(self->input_names);
     Py_VISIT(self->signature);
     int status = cwj_binding_traverse(&self->own, visit, arg);
@@ -200,6 +211,7 @@ graph_clear(PyObject *op)
     cwj_binding_clear(&self->own);
     cwj_graph_plan_free(plan);
     Py_XDECREF(graph);
+    Py_CLEAR(self->made_by);
     Py_CLEAR(self->input_names);
     Py_CLEAR(self->signature);
     return 0;
@@ -245,7 +257,7 @@ input_names(const cwj_graph_plan *plan)
 }
 
 PyObject *
-cwj_graph_new(cwj_module_state *state, cwj_graph_plan *plan)
+cwj_graph_new(cwj_module_state *state, cwj_graph_plan *plan, PyObject *made_by)
 {
     PyTypeObject *type = state->graph_type;
     cwj_graph_object *self = (cwj_graph_object *)type->tp_alloc(type, 0);
@@ -255,6 +267,7 @@ cwj_graph_new(cwj_module_state *state, cwj_graph_plan *plan)
     }
     self->vectorcall = cwj_graph_invoke;
     self->plan = plan;
+    self->made_by = Py_NewRef(made_by);
     self->input_names = input_names(plan);
     if (self->input_names == NULL || cwj_binding_init(&self->own, plan, NULL, "link()") < 0) {
         Py_DECREF(self);

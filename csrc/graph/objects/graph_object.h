@@ -12,13 +12,15 @@ typedef struct cwj_graph_object {
         *plan; /* a Graph's: owned, by nobody else; NULL: cleared by the garbage collector */
     struct cwj_graph_object *graph; /* a BoundGraph's: owned; NULL: the same */
     cwj_binding own; /* its cells and state */
+    PyObject *made_by; /* a Graph's: owned: the arguments of link(), which nobody else can change */
     PyObject *input_names; /* owned tuple: an interned str per input, or None */
     PyObject *signature; /* owned: inspect.Signature, made when asked for */
     PyObject *weakrefs;
 } cwj_graph_object;
 
-/* A Graph that owns the plan, which it also takes when it fails. A new reference or NULL. */
-PyObject *cwj_graph_new(cwj_module_state *state, cwj_graph_plan *plan);
+/* A Graph that owns the plan, which it also takes when it fails. made_by: the arguments of link() for
+ * _made_by(). A new reference or NULL. */
+PyObject *cwj_graph_new(cwj_module_state *state, cwj_graph_plan *plan, PyObject *made_by);
 
 /* Calls a Graph (invoke.c). */
 PyObject *cwj_graph_invoke(PyObject *graph, PyObject *const *args, size_t nargsf,

@@ -1,0 +1,10 @@
+/* equality.h: functions are equal by content. */
+#ifndef CWJ_FUNCTION_EQUALITY_H
+#define CWJ_FUNCTION_EQUALITY_H
+
+#include "base/state.h"
+
+Py_hash_t cwj_function_hash(PyObject *self);
+PyObject *cwj_function_compare(PyObject *self, PyObject *other, int op);
+
+#endif

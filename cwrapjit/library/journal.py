@@ -1,0 +1,94 @@
+"""How a library came to be: its arguments and the calls that declared something, for pickles."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from cwrapjit._build import Source
+
+Step = tuple[str, tuple[Any, ...], dict[str, Any]]
+
+
+class Own:
+    """Stands for an attribute of the library itself among the arguments of a step."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Journal:
+    """Of one library. It holds no library, so that each function can hold it."""
+
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        self.arguments = {name: _argument(name, value) for name, value in arguments.items()}
+        self.steps: list[Step] = []
+        self.number: bytes | None = None  # by which other processes know the library
+        self.brought: int | None = None  # how many steps came by pickle; None: it was made here
+        self.library: Callable[[], Any] = lambda: None
+
+    def begin(self, library: Any) -> None:
+        self.library = weakref.ref(library)
+
+    def add(self, method: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+        """A call that went well."""
+        own = {id(value): name for name, value in list(self.library()._core.members())}
+        self.steps.append((method, _kept(arguments, own), _kept(keywords, own)))
+        if self.brought is not None:
+            self.number = None  # not any more what the other process has
+
+    def content(self) -> tuple[bytes, dict[str, Any], tuple[Step, ...]]:
+        if self.number is None:
+            self.number = os.urandom(16)
+        return self.number, self.arguments, tuple(self.steps)
+
+
+def catch_up(library: Any, number: bytes, steps: tuple[Step, ...]) -> None:
+    """Does what the library has not done yet."""
+    journal = library._core.journal
+    if journal.brought is None and journal.number is not None:
+        return  # it is the first one
+    done = journal.brought or 0
+    for method, arguments, keywords in steps[done:]:
+        getattr(library, method)(*_there(arguments, library), **_there(keywords, library))
+    journal.brought, journal.number = max(done, len(steps)), number
+
+
+def _argument(name: str, value: Any) -> Any:
+    if name == "sources" and isinstance(value, (list, tuple)):
+        return tuple(map(_read, value))
+    return _kept(value, {})
+
+
+def _read(source: Any) -> Any:
+    """With its text, where it is the path of a file."""
+    if isinstance(source, (str, bytes, os.PathLike)) and type(source) is not Source:
+        try:
+            with open(source, "rb") as file:
+                return Source(os.fsdecode(source), file.read())
+        except (OSError, ValueError):  # the library says so
+            return source
+    return source
+
+
+def _kept(value: Any, own: Mapping[int, str]) -> Any:
+    """The same, which nobody else can change."""
+    if id(value) in own:
+        return Own(own[id(value)])
+    if isinstance(value, (list, tuple)):
+        return tuple(_kept(each, own) for each in value)
+    if isinstance(value, Mapping):
+        return {key: _kept(each, own) for key, each in value.items()}
+    return value
+
+
+def _there(value: Any, library: Any) -> Any:
+    if isinstance(value, Own):
+        return getattr(library, value.name)
+    if isinstance(value, tuple):
+        return tuple(_there(each, library) for each in value)
+    if isinstance(value, dict):
+        return {key: _there(each, library) for key, each in value.items()}
+    return value
