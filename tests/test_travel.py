@@ -156,6 +156,7 @@ def bits(result: Any) -> Any:
     return array.dtype, array.shape, array.tobytes()
 
 
+@pytest.mark.row("U05")
 @pytest.mark.parametrize("kind", DEFINITIONS)
 def test_the_same_function_comes_back(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     make, call = DEFINITIONS[kind]
@@ -175,6 +176,7 @@ def test_the_same_function_comes_back(kind: str, monkeypatch: pytest.MonkeyPatch
         assert pickle.dumps(g, protocol) == data
 
 
+@pytest.mark.row("U05")
 @pytest.mark.parametrize("kind", DEFINITIONS)
 def test_content_decides_what_is_equal(kind: str) -> None:
     make = DEFINITIONS[kind][0]
@@ -230,6 +232,7 @@ def make_module() -> Any:
     return m
 
 
+@pytest.mark.row("U05")
 def test_the_same_module_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     m = make_module()
     m.other = m.twice
@@ -313,6 +316,7 @@ def test_sources_are_content(tmp_path: pathlib.Path) -> None:
 # ---- graphs ----
 
 
+@pytest.mark.row("U05")
 def test_a_graph_comes_back_once(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = cg.float64("x"), cg.float64("y")
     inputs = [x, y]
