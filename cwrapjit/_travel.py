@@ -385,7 +385,7 @@ def _content(thing: Any) -> tuple[str, Any]:
         if "_journal" in vars(thing):
             return "member", _member(thing)
         if isinstance(thing, _cwrapjit.LibraryFunction) or "_library" in vars(thing):
-            raise TypeError(f"cannot pickle {thing.__name__}(): it is no attribute of its library")
+            raise TypeError(f"cannot pickle {thing!r}: it is no attribute of its library")
         return "function", _Definition(*_cwrapjit.definition_of(thing))
     if hasattr(thing, "_made_by"):
         return "made", _Made(*thing._made_by())
@@ -407,11 +407,11 @@ def _member(function: Any) -> _Member:
     journal = vars(function)["_journal"]
     library = journal.library()
     if library is None:
-        return _Member(_Gone(journal), function.__name__)
+        return _Member(_Gone(journal), getattr(function, "__name__", ""))
     for name, each in list(library._core.members()):
         if each is function:
             return _Member(library, name)
-    raise TypeError(f"cannot pickle {function.__name__}(): it is no attribute of its library any more")
+    raise TypeError(f"cannot pickle {function!r}: it is no attribute of its library any more")
 
 
 def _journal(member: _Member) -> Any:

@@ -12,10 +12,12 @@ PyObject *cwj_content_reduce(PyObject *self, PyObject *unused);
 PyObject *cwj_content_token(PyObject *self, PyObject *unused);
 PyObject *cwj_content_copy(PyObject *self, PyObject *unused);
 
-#define CWJ_CONTENT_METHODS                                \
-    {"__reduce__", cwj_content_reduce, METH_NOARGS, NULL}, \
-        {"__copy__", cwj_content_copy, METH_NOARGS, NULL}, \
-        {"__deepcopy__", cwj_content_copy, METH_O, NULL},  \
-        {"__dask_tokenize__", cwj_content_token, METH_NOARGS, NULL},
+#define CWJ_CONTENT_METHODS                                       \
+    {"__reduce__", cwj_content_reduce, METH_NOARGS, NULL},        \
+        {"__copy__", cwj_content_copy, METH_NOARGS, NULL},        \
+        {"__deepcopy__", cwj_content_copy, METH_O, NULL},         \
+    {                                                             \
+        "__dask_tokenize__", cwj_content_token, METH_NOARGS, NULL \
+    }
 
 #endif

@@ -284,7 +284,8 @@ static PyMethodDef function_methods[] = {
     {"diagnose", function_diagnose, METH_NOARGS, diagnose_doc},
     {"wait", (PyCFunction)(void (*)(void))function_wait, METH_VARARGS | METH_KEYWORDS, wait_doc},
     CWJ_REPR_HTML,
-    CWJ_CONTENT_METHODS{NULL, NULL, 0, NULL},
+    CWJ_CONTENT_METHODS,
+    {NULL, NULL, 0, NULL},
 };
 
 /* ---- the type ---------------------------------------------------------- */

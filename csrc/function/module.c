@@ -299,7 +299,8 @@ static PyMethodDef module_methods[] = {
     {"register", module_register, METH_NOARGS, register_doc},
     {"__dir__", module_dir, METH_NOARGS, NULL},
     CWJ_REPR_HTML,
-    CWJ_CONTENT_METHODS{NULL, NULL, 0, NULL},
+    CWJ_CONTENT_METHODS,
+    {NULL, NULL, 0, NULL},
 };
 
 /* A module's own dir() lists what is in it, and not what it can do. */

@@ -121,7 +121,7 @@ static PyMethodDef function_methods[] = {
     {"_fits", (PyCFunction)(void (*)(void))cwj_library_fits, METH_FASTCALL | METH_KEYWORDS,
      fits_doc},
     CWJ_REPR_HTML,
-    CWJ_CONTENT_METHODS
+    CWJ_CONTENT_METHODS,
     {NULL, NULL, 0, NULL},
 };
 

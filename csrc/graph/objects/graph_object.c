@@ -166,7 +166,8 @@ static PyMethodDef graph_methods[] = {
     {"wait", (PyCFunction)(void (*)(void))graph_wait, METH_VARARGS | METH_KEYWORDS, wait_doc},
     {"_made_by", graph_made_by, METH_NOARGS, made_by_doc},
     CWJ_REPR_HTML,
-    CWJ_CONTENT_METHODS{NULL, NULL, 0, NULL},
+    CWJ_CONTENT_METHODS,
+    {NULL, NULL, 0, NULL},
 };
 
 PyDoc_STRVAR(bound_run_doc,
