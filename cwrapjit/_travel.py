@@ -271,7 +271,12 @@ def _complete_library(found: _Library, present: Any) -> Any:
 
 
 def _make_member(found: _Member) -> Any:
-    made = getattr(found.library, found.attribute)
+    try:
+        made = getattr(found.library, found.attribute)
+    except AttributeError as error:
+        raise ValueError(str(error)) from None
+    if not hasattr(made, "__dict__"):
+        raise ValueError(f"{found.attribute} is no function there")
     if found.library._core.journal.brought is not None:
         vars(made)["_home"] = found.library  # which nobody else may hold here
     return made

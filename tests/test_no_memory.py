@@ -20,7 +20,9 @@ import _testcapi
 import numpy as np
 import cwrapjit
 import cwrapjit.graph as cg
+from cwrapjit import _cwrapjit
 
+RECORD = np.dtype([("a", "f8")])
 TWICE = {np.float64: "item__y() = 2 * item__x() + *k; return true;"}
 CHECKED = {np.float64: "item__z() = 1; if (item__x(0) < 0) { PyErr_Format(PyExc_KeyError, \"%d\", 3);"
                        " return false; } return true;"}
@@ -87,6 +89,17 @@ linked = cwrapjit.link([a, b], sum3, optimize="off")
 def link():
     cwrapjit.link([a, b], sum3, optimize="off")
 
+made = cwrapjit.module("made", "text", "#define TWO 2", threads=1)
+two = made.function("two", signature="x() -> y()", optimize="off",
+                    Ccode_slice_eval={("f8", RECORD): "return true;"})
+
+def again():
+    module, environment, options, arguments = _cwrapjit.definition_of(two)
+    arguments["Ccode_slice_eval"] = dict(arguments["Ccode_slice_eval"])
+    _cwrapjit.define_again(module, environment, None, {**arguments, **options})
+    environment, options = _cwrapjit.build_of(made)
+    _cwrapjit.module_again("made", None, environment, made, options)
+
 def run():
     assert linked(1.0, 2.5) == 6
 
@@ -151,6 +164,7 @@ TASKS = {
     "library": 60,
     "link": 300,
     "run": 20,
+    "again": 250,
 }
 
 

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import leaks
 import numpy as np
 import pytest
 from helpers import INNER, OUTER, refuses, wrap
@@ -609,3 +610,79 @@ def test_text_that_does_not_compile_here_says_so() -> None:
         load(1, "0.7", "function", content),
         "t.f(), from a pickle of cwrapjit 0.7, does not",
     )
+
+
+# ---- how long all this lives ----
+
+
+@pytest.mark.leak
+@pytest.mark.parametrize("kind", [*DEFINITIONS, *KERNELS, "module", "graph", "library"])
+def test_coming_and_going_keeps_nothing(kind: str) -> None:
+    x = cg.float64("x")
+    others: dict[str, Callable[[], Any]] = {
+        "module": make_module,
+        "library": make_library,
+        "graph": lambda: cwrapjit.link([x], x + 1),
+    }
+    data = pickle.dumps((others.get(kind) or {**DEFINITIONS, **KERNELS}[kind][0])())
+    gc.collect()
+
+    def come_and_go() -> None:
+        thing = pickle.loads(data)
+        pickle.dumps(thing)
+        hash(thing)
+        del thing
+        gc.collect()
+
+    leaks.keeps_nothing(come_and_go, 5)
+
+
+def test_a_fork_waits_for_what_is_being_loaded() -> None:
+    program = """if True:
+        import os, pickle, signal, threading, cwrapjit
+        texts = [f"double f{i}(double x) {{ return x + {i}; }}" for i in range(20)]
+        data = [pickle.dumps(cwrapjit.vectorize(text, optimize="off")) for text in texts]
+        over = []
+        def work():
+            while not over:
+                for each in data:
+                    pickle.loads(each)
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for each in threads:
+            each.start()
+        states = []
+        for _ in range(5):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                os._exit(int(pickle.loads(data[3])(1.0) != 4))
+            states.append(os.waitpid(child, 0)[1])
+        over.append(1)
+        for each in threads:
+            each.join()
+        print(states)
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program], capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "[0, 0, 0, 0, 0]", done.stderr
+
+
+def test_when_python_ends_there_is_a_pickle_or_an_error() -> None:
+    program = """if True:
+        import atexit, pickle, cwrapjit
+        class Last:
+            def __init__(self, f):
+                self.f = f
+            def __del__(self, dumps=pickle.dumps, hash=hash, errors=(ImportError, TypeError, AttributeError)):
+                for use in (dumps, hash):
+                    try:
+                        use(self.f)
+                    except errors:
+                        pass
+        f = cwrapjit.vectorize("double f(double x) { return x; }")
+        f.last = Last(f)
+        atexit.register(pickle.dumps, f)
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
