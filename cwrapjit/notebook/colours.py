@@ -29,13 +29,3 @@ def uninstall(shell: Any) -> None:
     for terminal, usual in _before.items():
         terminal.IPythonPTLexer = usual
     _before.clear()
-
-
-def html(text: str) -> list[str]:
-    """C text as HTML, line by line, with its colours in it."""
-    pygments = load("pygments")
-    lexer = load("pygments.lexers.c_cpp").CLexer(stripnl=False, ensurenl=False)
-    form = load("pygments.formatters.html").HtmlFormatter(noclasses=True, nowrap=True)
-    made: str = pygments.highlight(text, lexer, form)
-    lines = made.split("\n")
-    return lines[:-1] if made.endswith("\n") and not text.endswith("\n") else lines

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from typing import Any
 
 from cwrapjit import _cwrapjit
 from cwrapjit._explain import width_of
 from cwrapjit.kernels.text import Text
-from cwrapjit.notebook import colours
-from cwrapjit.notebook.remarks import FONT
+from cwrapjit.notebook.remarks import CODE
+from cwrapjit.show import ctext, page
 
 # What may be said of a line: background, edge, mark in terminals. The last one that holds gives the colour.
 KINDS = {
-    "plain": ("#fafafa", "#c8c8c8", " "),
-    "vectorized": ("#e2f5e4", "#2e9e44", "+"),
-    "not vectorized": ("#fff1cf", "#dc9a00", "-"),
-    "warning": ("#fde3df", "#d5493d", "!"),
+    "plain": ("none", "rgba(128,128,128,.35)", " "),
+    "vectorized": ("rgba(46,158,68,.16)", "#2e9e44", "+"),
+    "not vectorized": ("rgba(220,154,0,.18)", "#dc9a00", "-"),
+    "warning": ("rgba(213,73,61,.18)", "#d5493d", "!"),
 }
 
 
@@ -119,29 +118,26 @@ class Listing:
             yield f"{KINDS[line.kind][2]}{line.number:4}  {line.text:{width if said else 0}}{said}"
 
     def _repr_html_(self) -> str:
-        coloured = colours.html(self.text)
+        coloured = ctext.coloured(self.text).split("\n")
         rows = [_row(line, text) for line, text in zip(self.lines.values(), coloured, strict=True)]
         folded = [
-            f'<details style="margin-top: 4px"><summary>generated C of {html.escape(name)}: '
-            f"{source.count(chr(10))} lines</summary>"
-            f'<pre style="{_BOX}">{chr(10).join(colours.html(source))}</pre></details>'
+            page.fold(f"generated C of {name}: {source.count(chr(10))} lines", ctext.generated_view(source))
             for name, source in self.sources.items()
             if source
         ]
         return (
-            f'<div style="{FONT}"><div style="margin: 4px 0">{html.escape(self.title)} {_legend()}</div>'
-            f'<pre style="{_BOX}">{"".join(rows)}</pre>{"".join(folded)}</div>'
+            f'<div class="cwrapjit" style="margin: .2em 0"><div>{page.text(self.title)} {_legend()}</div>'
+            f'<pre style="{CODE};margin: .3em 0;overflow: auto;max-height: 48em">{"".join(rows)}</pre>'
+            f"{''.join(folded)}</div>"
         )
 
 
 _WIDTH = 100  # columns for a line and what is said of it
-_BOX = f"{FONT}; background: #fafafa; color: #222; overflow-x: auto; max-height: 40em; margin: 0"
 
 
 def _legend() -> str:
     return " ".join(
-        f'<span style="background: {back}; color: #222; border-left: 4px solid {edge}; padding: 0 6px">'
-        f"{kind}</span>"
+        f'<span style="background: {back};border-left: 4px solid {edge};padding: 0 6px">{kind}</span>'
         for kind, (back, edge, _) in KINDS.items()
         if kind != "plain"
     )
@@ -150,11 +146,14 @@ def _legend() -> str:
 def _row(line: Line, text: str) -> str:
     back, edge, _ = KINDS[line.kind]
     beside = len(line.facts) == 1 and len(line.text) + len(line.facts[0]) < _WIDTH
-    place = '<span style="margin-left: 3em;' if beside else '<span style="display: block; padding-left: 6em;'
-    said = [f'{place} color: #666; font-style: italic">{html.escape(fact)}</span>' for fact in line.facts]
+    place = "margin-left: 3em" if beside else "display: block;padding-left: 6em"
+    said = [
+        f'<span style="{place};opacity: .75;font-style: italic">{page.escaped(fact)}</span>'
+        for fact in line.facts
+    ]
     return (
-        f'<span style="display: block; background: {back}; border-left: 4px solid {edge}; padding: 0 6px; '
-        f'min-width: max-content"><span style="color: #999; user-select: none">{line.number:4}  </span>'
+        f'<span style="display: block;background: {back};border-left: 4px solid {edge};padding: 0 6px;'
+        f'min-width: max-content"><span style="opacity: .5;user-select: none">{line.number:4}  </span>'
         f"{text}{''.join(said)}</span>"
     )
 

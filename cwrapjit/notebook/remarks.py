@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextvars
-import html
 import threading
 from typing import Any
 
 from cwrapjit._imports import load
 from cwrapjit.notebook import faults
+from cwrapjit.show.page import escaped
 
 PATIENCE = 0.2  # seconds that a cell waits for it
 MOST = 10
-FONT = "font-family: var(--jp-code-font-family, monospace); font-size: var(--jp-code-font-size, 13px)"
+CODE = "font-family: var(--jp-code-font-family, monospace);font-size: .92em;line-height: 1.35;color: inherit"
 
 
 class Remarks:
@@ -28,8 +28,8 @@ class Remarks:
         if not self.lines:
             return ""
         return (
-            '<pre style="margin: 0; padding: 4px 8px; border-left: 4px solid #d9a400; background: #fff8e1; '
-            f'color: #222; {FONT}">{html.escape(repr(self))}</pre>'
+            f'<pre style="{CODE};margin: 0;padding: 4px 8px;border-left: 4px solid #dc9a00;'
+            f'background: rgba(220,154,0,.14)">{escaped(repr(self))}</pre>'
         )
 
 
