@@ -51,7 +51,10 @@ def test_squared_diff() -> None:
     assert kernel(x, y, out=z) is z and (z == expected).all()
     assert kernel(x, y, out=(z,)) is z and kernel(x, y, out=None) is not z
     assert (kernel.name, kernel.nin, kernel.nout, kernel.nargs) == ("squared_diff", 2, 1, 3)
-    assert repr(kernel) == "<ElementwiseKernel squared_diff>" and kernel.__name__ == "squared_diff"
+    assert (
+        repr(kernel) == "<ElementwiseKernel squared_diff(float32 x, float32 y) -> float32 z>"
+        and kernel.__name__ == "squared_diff"
+    )
 
 
 @pytest.mark.row("K01", "K05")

@@ -141,6 +141,10 @@ class ElementwiseKernel(Travels, Dispatch):
     def _made_by(self) -> Any:
         return type(self), self._texts, self._settings
 
+    def __repr__(self) -> str:
+        name, texts = vars(self).get("name", "without name"), vars(self).get("_texts", ("", ""))
+        return kernel_options.line_of("ElementwiseKernel", name, *texts[:2])
+
     @property
     def functions(self) -> tuple[Function, ...]:
         """What was compiled so far: one for each combination of types."""

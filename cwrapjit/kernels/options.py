@@ -40,6 +40,11 @@ def warn_of_unset(who: str, outputs: Sequence[Parameter], texts: Iterable[str]) 
             warnings.warn(CompileWarning(message), stacklevel=3)
 
 
+def line_of(kind: str, name: str, inputs: str, outputs: str) -> str:
+    """repr() of a kernel."""
+    return f"<{kind} {name}({' '.join(inputs.split())}) -> {' '.join(outputs.split())}>"
+
+
 def missing(kernel: Any, name: str) -> NoReturn:
     """__getattr__ of kernels: what Function has, each of a kernel's functions has."""
     more = ""

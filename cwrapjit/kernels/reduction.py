@@ -127,7 +127,9 @@ class ReductionKernel(Travels):
             return kernel_options.missing(self, name)
 
     def __repr__(self) -> str:
-        return f"<ReductionKernel {vars(self).get('name', 'without name')}>"
+        given = vars(self).get("_settings", {})
+        texts = (given.get("in_params", ""), given.get("out_params", ""))
+        return kernel_options.line_of("ReductionKernel", given.get("name", "without name"), *texts)
 
     def _repr_html_(self) -> str:
         html: str = load("cwrapjit.show").html(self)

@@ -159,6 +159,12 @@ class Deduced(Travels, _cwrapjit.Dispatch):
     def _made_by(self) -> Any:
         return vectorize, (), self._given
 
+    def __repr__(self) -> str:
+        shared = vars(self).get("_shared")
+        if shared is None:
+            return "<cwrapjit.vectorize without text>"
+        return f"<cwrapjit.vectorize {shared.name}: {shared.signature()} of any T>"
+
     @property
     def signature(self) -> str:
         """As that of a Function."""
