@@ -372,20 +372,31 @@ def test_ufuncs_and_graphs_have_none() -> None:
 
 
 @pytest.mark.row("U07")
-def test_windows_as_large_as_their_array_have_a_bar() -> None:
-    n = 3000
+@pytest.mark.parametrize(
+    ("shape", "window", "body"),
+    [((3000,), (6001,), "usleep(100);"), ((200_000, 5), (1, 11), "for(volatile int i = 0; i < 300; i++);")],
+    ids=["one box", "many boxes that are short"],
+)
+def test_windows_that_all_reach_beyond_their_array_count(
+    shape: tuple[int, ...], window: tuple[int, ...], body: str
+) -> None:
     f = cwrapjit.function(
-        "sums",
+        "f",
         signature="a() -> output()",
-        windows={"a": (2 * n + 1,)},
+        windows={"a": window},
         border="constant",
         header=SLEEP,
-        Ccode_slice_eval={float: "usleep(100); item__output() = item__a(0); return true;"},
+        Ccode_slice_eval={
+            float: body + "item__output() = item__a(" + "0," * (len(shape) - 1) + "0); return true;"
+        },
+        optimize="off",
     )
     bars = Bars()
     with cwrapjit.progress(bar=bars, after=0):
-        f(np.ones(n))
-    assert len(bars) == 1 and len(bars[0].steps) >= 3 and finished(bars[0])
+        f(np.ones(shape))
+    total = int(np.prod(shape))
+    assert [bar.options["total"] for bar in bars] == [total] and finished(bars[0])
+    assert len(bars[0].steps) >= 3 and bars[0].steps[-1] < total // 2  # the last one is at the end
 
 
 FORKS = """
