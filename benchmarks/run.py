@@ -34,6 +34,7 @@ NAMES = (
     "library",
     "memory",
     "importtime",
+    "people",
 )
 FIRST, OWN = "first tier", "cwrapjit"
 
