@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cwrapjit._build import Source
+from cwrapjit._cwrapjit import LibraryFunction
 
 Step = tuple[str, tuple[Any, ...], dict[str, Any]]
 
@@ -34,8 +35,8 @@ class Journal:
 
     def add(self, method: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
         """A call that went well."""
-        own = {id(value): name for name, value in list(self.library()._core.members())}
-        self.steps.append((method, _kept(arguments, own), _kept(keywords, own)))
+        library = self.library()
+        self.steps.append((method, _kept(arguments, library), _kept(keywords, library)))
         if self.brought is not None:
             self.number = None  # not any more what the other process has
 
@@ -59,7 +60,7 @@ def catch_up(library: Any, number: bytes, steps: tuple[Step, ...]) -> None:
 def _argument(name: str, value: Any) -> Any:
     if name == "sources" and isinstance(value, (list, tuple)):
         return tuple(map(_read, value))
-    return _kept(value, {})
+    return _kept(value, None)
 
 
 def _read(source: Any) -> Any:
@@ -73,14 +74,15 @@ def _read(source: Any) -> Any:
     return source
 
 
-def _kept(value: Any, own: Mapping[int, str]) -> Any:
+def _kept(value: Any, library: Any) -> Any:
     """The same, which nobody else can change."""
-    if id(value) in own:
-        return Own(own[id(value)])
+    if isinstance(value, (LibraryFunction, type)) and library is not None:
+        names = [name for name, each in list(library._core.members()) if each is value]
+        return Own(names[0]) if names else value
     if isinstance(value, (list, tuple)):
-        return tuple(_kept(each, own) for each in value)
+        return tuple(_kept(each, library) for each in value)
     if isinstance(value, Mapping):
-        return {key: _kept(each, own) for key, each in value.items()}
+        return {key: _kept(each, library) for key, each in value.items()}
     return value
 
 
