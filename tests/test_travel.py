@@ -6,6 +6,7 @@ import copy
 import gc
 import pathlib
 import pickle
+import random
 import subprocess
 import sys
 import threading
@@ -600,6 +601,49 @@ def test_no_pickle_crashes(place: str) -> None:
         except (ValueError, TypeError, SyntaxError, OSError, NotImplementedError, UnicodeError):
             continue
         assert made(SEVEN, SEVEN) == 91
+
+
+def mutated(value: Any, depth: int, choose: random.Random) -> Any:
+    """The value with something else in one place."""
+    if depth and choose.random() > 0.15:
+        if isinstance(value, tuple) and value:
+            at = choose.randrange(len(value))
+            return (*value[:at], mutated(value[at], depth - 1, choose), *value[at + 1 :])
+        if isinstance(value, dict) and value:
+            key = choose.choice(list(value))
+            return {**value, key: mutated(value[key], depth - 1, choose)}
+    return choose.choice([*ODD, ("x",), (("x",),), 2**70, True, b"0" * 16, (("declare", (3,), {}),)])
+
+
+EXPECTED = (TypeError, ValueError, OSError, AttributeError, NotImplementedError, cwrapjit.CompileError)
+
+
+@pytest.mark.parametrize(
+    "kind", ["module", "elementwise", "reduction", "any T", "graph", "library", "member"]
+)
+def test_no_damage_crashes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each kind, contents with something else in one place: an exception, or an object."""
+    elsewhere(monkeypatch)
+    lib = make_declared()
+    makers: dict[str, Callable[[], Any]] = {
+        "module": make_module,
+        "library": lambda: lib,
+        "member": lambda: lib.sin,
+        "graph": lambda: cwrapjit.link([x := cg.float64("x")], x + 1),
+    }
+    thing = makers[kind]() if kind in makers else KERNELS[kind][0]()
+    _, (form, version, name, content) = thing.__reduce__()
+    assert _travel.load(form, version, name, content) is thing
+    choose = random.Random(kind)
+    refused = 0
+    for _ in range(60):
+        try:
+            made = _travel.load(form, version, name, mutated(content, 4, choose))
+        except EXPECTED:
+            refused += 1
+        else:
+            assert repr(made) and hash(made) == hash(made)
+    assert refused > 20
 
 
 def test_text_that_does_not_compile_here_says_so() -> None:
