@@ -618,6 +618,7 @@ def mutated(value: Any, depth: int, choose: random.Random) -> Any:
 EXPECTED = (TypeError, ValueError, OSError, AttributeError, NotImplementedError, cwrapjit.CompileError)
 
 
+@pytest.mark.filterwarnings("ignore::cwrapjit.CompileWarning")
 @pytest.mark.parametrize(
     "kind", ["module", "elementwise", "reduction", "any T", "graph", "library", "member"]
 )
