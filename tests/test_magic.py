@@ -217,9 +217,11 @@ def test_a_cell_that_fails_takes_what_it_had_bound_and_nothing_else(session: Ses
     session.good(f"%%cwrapjit\n{GOOD.format('f')}\n{GOOD.format('g')}", "a")
     session.good(f"%%cwrapjit\n{GOOD.format('h')}", "b")
     session.good(f"%cwrapjit {GOOD.format('i')}", "c")
-    session.names["g"] = "mine"
+    kept, session.names["g"] = session.names["g"], "mine"
     session.fails(f"%%cwrapjit\n{BAD.format('f')}", "a")
-    assert ready(session) == {"g", "h", "i", "k"} and session.names["g"] == "mine"
+    assert ready(session) == {"g", "h", "i", "k"} and session.names["g"] == "mine" and kept(1) == 1
+    session.fails(f"%cwrapjit {BAD.format('h')}", "d")
+    assert "h" in ready(session)
     session.refuses(f"%%cwrapjit --wrong\n{GOOD.format('h')}", "b")
     assert ready(session) == {"g", "i", "k"}
 
@@ -265,10 +267,17 @@ def test_code_that_calls_the_magic(session: Session) -> None:
         "a",
     )
     assert ready(session) == {"f", "g"}, "the second call is no new run of the cell"
+    session.good(
+        "%%time\nmagic = get_ipython().run_cell_magic\n"
+        "magic('cwrapjit', '', 'int i(int x) { return x; }')\n"
+        "magic('cwrapjit', '', 'int j(int x) { return x; }')\n",
+        "c",
+    )
+    assert ready(session) == {"f", "g", "i", "j"}
     session.good("make('h')", "a")
-    assert ready(session) == {"f", "g", "h"}
+    assert ready(session) == {"f", "g", "h", "i", "j"}
     lines = session.fails("make('f(int y) { return z; } int g')")
-    assert lines[0] == "Cell In[4], line 1" and "in make" in lines[2]
+    assert lines[0] == "Cell In[5], line 1" and "in make" in lines[2]
     assert lines[4] == "<cwrapjit cell source>, line 1" and lines[-1] == "CompileError: 'z' undeclared"
 
 
@@ -334,6 +343,8 @@ def test_the_line_magic_takes_c_as_it_is(session: Session) -> None:
     session.names["x"] = "no C"
     session.good("""%cwrapjit int f(int x) { char s[] = "{x} $x '"; return x ? s[0] : s[4]; }""")
     assert [session.names["f"](0), session.names["f"](1)] == [ord("$"), ord("{")]
+    session.good("""%cwrapjit int f(int x) {{ char s[] = "$x"; return s[x]; }}""")
+    assert session.names["f"](0) == ord("$"), "IPython would find nothing wrong with these braces"
     session.good("%cwrapjit --name a -- int f(int x) { return -x; }")
     assert session.names["f"](1) == -1
 
