@@ -1,0 +1,157 @@
+"""f.ufunc takes arrays of other packages as NumPy's own ufuncs do, which are the oracle here."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import ar
+
+import cwrapjit
+
+pytestmark = [pytest.mark.once("needs polars and pint"), pytest.mark.row("U16")]
+
+
+@functools.cache
+def hypotenuse() -> Any:
+    return cwrapjit.vectorize("double hypotenuse(double x, double y) { return hypot(x, y); }")
+
+
+@functools.cache
+def parts() -> Any:
+    """What np.modf gives."""
+    return cwrapjit.vectorize("void parts(double x, OUT double *f, OUT double *i) { *f = modf(x, i); }")
+
+
+@functools.cache
+def inner() -> Any:
+    body = """
+        double sum = 0;
+        for(npy_intp i = 0; i < dims_slice__a[0]; i++)
+            sum += item__a(i) * item__b(i);
+        item__output() = sum;
+        return true;"""
+    return cwrapjit.function("inner", signature="a(n), b(n) -> output()", Ccode_slice_eval={np.float64: body})
+
+
+def test_masked_arrays() -> None:
+    x, y = np.ma.array([3.0, np.nan, 2.5], mask=[0, 0, 1]), np.ma.array([4.0, 1, 2], mask=[0, 1, 0])
+    got, wanted = hypotenuse().ufunc(x, y), np.hypot(x, y)
+    assert type(got) is type(wanted)
+    assert (got.mask.tolist(), got.fill_value) == (wanted.mask.tolist(), wanted.fill_value)
+    np.testing.assert_array_equal(got.filled(-1), wanted.filled(-1))
+    for ours, numpys in zip(parts().ufunc(x), np.modf(x), strict=True):
+        assert type(ours) is np.ma.MaskedArray and ours.mask.tolist() == numpys.mask.tolist()
+        np.testing.assert_array_equal(ours.filled(-1), numpys.filled(-1))
+    with pytest.raises(TypeError, match="mask would be lost"):
+        hypotenuse()(x, y)
+
+
+def test_columns_of_pandas() -> None:
+    import pandas as pd
+
+    u = hypotenuse().ufunc
+    x = pd.Series([3.0, np.nan, 5], index=["a", "b", "c"], name="x")
+    y = pd.Series([12.0, 1, 4], index=["c", "b", "a"], name="x")
+    pd.testing.assert_series_equal(u(x, y), np.hypot(x, y))  # aligned by the index
+    pd.testing.assert_series_equal(u(x, 4), np.hypot(x, 4))
+    frame = pd.DataFrame({"p": [3.0, np.nan], "q": [1.0, 2.0]}, index=[7, 8])
+    pd.testing.assert_frame_equal(u(frame, 4.0), np.hypot(frame, 4.0))
+    nullable = pd.array([3.0, None, 5], dtype="Float64")
+    pd.testing.assert_extension_array_equal(u(nullable, 4.0), np.hypot(nullable, 4.0))
+    for ours, numpys in zip(parts().ufunc(x), np.modf(x), strict=True):
+        pd.testing.assert_series_equal(ours, numpys)
+    with pytest.raises(TypeError, match=r"Series has its own __array_ufunc__.*\.ufunc"):
+        hypotenuse()(x, 4)
+
+
+def test_columns_of_polars() -> None:
+    import polars as pl
+    from polars.testing import assert_frame_equal, assert_series_equal
+
+    u = hypotenuse().ufunc
+    x = pl.Series("x", [3.0, None, math.nan, 5.0])
+    assert_series_equal(u(x, 4.0), np.hypot(x, 4.0))
+    y = pl.Series("y", [4.0, 1.0, 2.0, 12.0])
+    assert_series_equal(u(x, y), np.hypot(x, y))
+    frame = pl.DataFrame([x, y])
+    assert_frame_equal(
+        frame.with_columns(z=u(pl.col("x"), 4.0)), frame.with_columns(z=np.hypot(pl.col("x"), 4.0))
+    )
+    for several in (parts().ufunc, np.modf):  # polars takes no ufunc that has two outputs
+        with pytest.raises(NotImplementedError, match="return one 1D array"):
+            several(x)
+
+
+def test_xarray() -> None:
+    import xarray as xr
+
+    u = hypotenuse().ufunc
+    x = xr.DataArray([[3.0, np.nan], [5.0, 8.0]], dims=("t", "x"), coords={"t": [10, 20]}, name="wind")
+    y = xr.DataArray([12.0, 4.0], dims="t", coords={"t": [20, 10]})
+    aligned = y.reindex_like(x.t)
+    xr.testing.assert_identical(u(x, aligned), np.hypot(x, aligned))
+    xr.testing.assert_identical(
+        xr.apply_ufunc(u, x, y, join="inner"), xr.apply_ufunc(np.hypot, x, y, join="inner")
+    )
+    data = xr.Dataset({"p": x, "q": 2 * x})
+    xr.testing.assert_identical(xr.apply_ufunc(u, data, 4.0), xr.apply_ufunc(np.hypot, data, 4.0))
+
+
+@pytest.mark.parametrize("kind", ["f", "f.ufunc"])
+def test_xarray_over_dask(kind: str) -> None:
+    import xarray as xr
+
+    def use(f: Any, *args: Any, **options: Any) -> Any:
+        took = f if kind == "f" or isinstance(f, np.ufunc) else f.ufunc
+        return xr.apply_ufunc(took, *args, dask="parallelized", **options)
+
+    x = xr.DataArray(ar(4, 6), dims=("t", "x"), name="wind").chunk(t=2)
+    got = use(hypotenuse(), x, 4.0, output_dtypes=[float])
+    assert got.chunks == x.chunks
+    xr.testing.assert_identical(got.compute(), use(np.hypot, x, 4.0, output_dtypes=[float]).compute())
+    dims: Any = {"input_core_dims": [["x"], ["x"]], "output_dtypes": [float]}
+    xr.testing.assert_allclose(use(inner(), x, x, **dims).compute(), (x * x).sum("x").compute())
+    two = use(parts(), x / 4, output_core_dims=[[], []], output_dtypes=[float, float])
+    for ours, numpys in zip(two, np.modf(x.values / 4), strict=True):
+        np.testing.assert_array_equal(ours.compute().values, numpys)
+
+
+def test_dask_arrays() -> None:
+    import dask.array as da
+
+    u = hypotenuse().ufunc
+    values = ar(4, 6)
+    x = da.from_array(values, chunks=(2, 3))
+    got = u(x, da.ones(6, chunks=3))
+    assert type(got) is da.Array and got.chunks == x.chunks and got.dtype == float
+    np.testing.assert_array_equal(got.compute(), np.hypot(values, 1))
+    np.testing.assert_allclose(
+        inner().ufunc(x.rechunk((2, 6)), x.rechunk((2, 6))).compute(), (values**2).sum(1)
+    )
+    two = da.apply_gufunc(parts().ufunc, "()->(),()", x / 4, output_dtypes=(float, float))
+    for ours, numpys in zip(two, np.modf(values / 4), strict=True):
+        np.testing.assert_array_equal(ours.compute(), numpys)
+    with pytest.raises(TypeError, match="__array_ufunc__"):  # dask knows those of NumPy by their names
+        parts().ufunc(x)
+
+
+def test_units_of_pint() -> None:
+    """pint knows ufuncs by their names: it refuses others, and believes those that have a name of NumPy's."""
+    import pint
+
+    units = pint.UnitRegistry()
+    x = np.array([3.0, 5.0]) * units.m
+    with pytest.raises(TypeError, match="__array_ufunc__"):
+        hypotenuse().ufunc(x, 4 * units.m)
+    with pytest.raises(TypeError, match="Quantity has its own __array_ufunc__"):
+        hypotenuse()(x, 4 * units.m)
+    in_metres = units.wraps("m", ("m", "m"))(lambda x, y: hypotenuse()(x, y))
+    got = in_metres(x, 400 * units.cm)
+    assert got.units == units.m
+    np.testing.assert_array_equal(got.magnitude, np.hypot([3.0, 5.0], 4))
+    add = cwrapjit.vectorize("double add(double x, double y) { return x - y; }").ufunc
+    assert add(x, 100 * units.cm).magnitude.tolist() == [4, 6]  # what np.add gives: ours is not even called
