@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 Run = Callable[[str], str]
+CLUSTER = "cluster.py"  # wants dask, and has a test of its own: test_cluster.py
 
 
 pytestmark = pytest.mark.plain("runs what a clone of the checkout builds")
@@ -47,7 +48,7 @@ def run_one(clone: Path, name: str, folder: Path) -> str:
 @pytest.fixture(scope="module")
 def runs(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[str]]]:
     """All examples, two at a time."""
-    names = sorted(path.name for path in (clone / "examples").glob("[!_]*.py"))
+    names = sorted({path.name for path in (clone / "examples").glob("[!_]*.py")} - {CLUSTER})
     with ThreadPoolExecutor(2) as pool:
         yield {name: pool.submit(run_one, clone, name, tmp_path_factory.mktemp("run")) for name in names}
 
@@ -64,7 +65,7 @@ def run(clone: Path, runs: dict[str, Future[str]], tmp_path: Path) -> Run:
 @pytest.mark.row("U10")
 def test_make_demo_runs_every_example(clone: Path) -> None:
     """With the installed package: make demo itself, which builds one, is run by .ci/run in a clone."""
-    programs = {path.name for path in (clone / "examples").glob("[!_]*.py")}
+    programs = {path.name for path in (clone / "examples").glob("[!_]*.py")} - {CLUSTER}
     recipe = (clone / "Makefile").read_text().split("\ndemo:")[1].split("\n\n")[0]
     assert set(re.findall(r"\$\(PY\) examples/(\S+)", recipe)) == programs
     assert re.search(r"^ *make demo$", (clone / ".ci" / "run").read_text(), re.MULTILINE)
