@@ -130,7 +130,7 @@ def local(workers: int, megabytes: int, folder: str) -> Any:
         n_workers=workers,
         threads_per_worker=1,
         memory_limit=megabytes * 2**20,
-        dashboard_address=None,
+        dashboard_address=":0",
         local_directory=folder,
     )
 

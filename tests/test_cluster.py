@@ -86,7 +86,7 @@ PROGRAM = """
         assert client.submit(lambda f: f(7.0, 5.0), first).result() == 2
 
     if __name__ == "__main__":
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
             with Client(cluster) as client:
                 check(client)
         print("checked")
