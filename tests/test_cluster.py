@@ -74,7 +74,7 @@ PROGRAM = """
         same(got.compute().values, (values**2).sum(1))
         pids = {*client.run(os.getpid).values()}
         assert len(pids) == 2 and os.getpid() not in pids
-        client.run(logging.getLogger("distributed.worker").setLevel, logging.CRITICAL)  # they tell of errors, too
+        client.run(logging.getLogger("distributed.worker").setLevel, logging.CRITICAL)
         try:
             x.map_blocks(lambda c: inner(c, np.ones(5)), drop_axis=1, dtype=float, meta=np.empty(0)).compute()
         except ValueError as error:
