@@ -18,6 +18,7 @@ import contextlib
 import io
 import os
 import re
+import signal
 import sys
 import tempfile
 import types
@@ -53,12 +54,15 @@ def blocks(page: Path) -> list[Block]:
 
 @contextlib.contextmanager
 def session() -> Iterator[dict[str, Any]]:
-    """The namespace of a `__main__` without a file, as that of an interactive session."""
+    """The namespace of a `__main__` without a file, as that of an interactive session; Ctrl-C is heard."""
     outer, main = sys.modules["__main__"], types.ModuleType("__main__")
     sys.modules["__main__"] = main
+    # Ignored in what a shell starts in the background, and in the processes of pytest-xdist.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield vars(main)
     finally:
+        signal.signal(signal.SIGINT, handler)
         sys.modules["__main__"] = outer
 
 

@@ -24,6 +24,7 @@ ONCE = {
     "notebook.md": "the magics' front end",
     "progress.md": "tqdm",
     "recipes": "polars and sympy",
+    "speed.md": "optimized code without sanitizers' calls",
     "travel.md": "cloudpickle and joblib",
 }
 
