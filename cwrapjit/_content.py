@@ -29,7 +29,8 @@ class Travels:
         return self
 
     def __dask_tokenize__(self) -> tuple[str, str]:
-        return load("cwrapjit._travel").token(self)
+        found: tuple[str, str] = load("cwrapjit._travel").token(self)
+        return found
 
     def _own_digest(self) -> bytes:
         kept = vars(self)
