@@ -114,9 +114,10 @@ describe_environment(cwj_environment *environment)
         PyObject *lists = environment->build_args;
         PyObject *sources = describe_sources(environment, PyTuple_GET_ITEM(lists, 0));
         if (sources != NULL) {
-            environment->described = Py_BuildValue(
+            PyObject *described = Py_BuildValue(
                 "(O(NOOOO))", environment->header, sources, PyTuple_GET_ITEM(lists, 1),
                 PyTuple_GET_ITEM(lists, 2), PyTuple_GET_ITEM(lists, 3), PyTuple_GET_ITEM(lists, 4));
+            Py_XSETREF(environment->described, described); /* a finalizer may have made the same */
         }
     }
     return Py_XNewRef(environment->described);
