@@ -265,7 +265,7 @@ def _complete_library(found: _Library, present: Any) -> Any:
     """The library that is there, or a new one, with all that the pickle's has."""
     made = imported("cwrapjit.library.face").Library(**found.keywords) if present is None else present
     if present is None:
-        made._core.journal.brought = 0
+        made._core.journal.origin, made._core.journal.brought = found.number, 0
     imported("cwrapjit.library.journal").catch_up(made, found.number, found.steps)
     return made
 
@@ -340,6 +340,7 @@ def _hold(content: Any, thing: Any) -> None:
                 _holders.pop(key, None)
 
         holders.append(weakref.ref(thing, forget))
+        _holders[key] = holders  # the last one of the others may have gone meanwhile
 
 
 def _holder(content: Any) -> Any:
@@ -454,9 +455,17 @@ def _plain(value: Any) -> Any:
         return str.__str__(value)
     if isinstance(value, (_cwrapjit.Function, _cwrapjit.module)):
         return "of cwrapjit", digest(value)
-    if isinstance(value, (type, types.FunctionType)):
+    if isinstance(value, types.FunctionType):  # there are many of the name "<lambda>"
+        cells = tuple(_plain(each.cell_contents) for each in value.__closure__ or ())
+        return "function", value.__module__, value.__qualname__, _code(value.__code__), cells
+    if isinstance(value, type):
         return "named", value.__module__, value.__qualname__
     return type(value).__qualname__, imported("pickle").dumps(value, 4)
+
+
+def _code(code: types.CodeType) -> Any:
+    constants = tuple(_code(each) if isinstance(each, types.CodeType) else each for each in code.co_consts)
+    return code.co_code, code.co_names, constants
 
 
 def _written(dtype: np.dtype[Any]) -> str:

@@ -409,6 +409,58 @@ def test_what_is_declared_later_comes_later(monkeypatch: pytest.MonkeyPatch) -> 
     assert third is early and third.mine(1) == 8
 
 
+@pytest.mark.row("U05")
+def test_a_library_that_goes_its_own_way_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was declared here stays, whatever comes from where the library is from."""
+    lib = make_library()
+    first = pickle.dumps(lib)
+    with monkeypatch.context() as there:
+        elsewhere(there)
+        branch = pickle.loads(first)
+        branch.function("int add(int n)", name="mine")
+        mine = branch.mine
+        assert pickle.loads(pickle.dumps(mine)) is mine is branch.mine
+        lib.function("int add(int n)", name="more")
+        assert pickle.loads(pickle.dumps(lib)) is branch and branch.more(2) == 2 and branch.mine is mine
+        back = pickle.dumps(mine)
+    elsewhere(monkeypatch)
+    pickle.dumps(lib)
+    assert pickle.loads(back)(5) == 5 and lib.total == 0 and not hasattr(lib, "mine")
+
+
+def test_functions_of_one_name_are_different_content() -> None:
+    def made(exec: Any) -> Any:
+        return cwrapjit.library("demo", libraries=["m"], exec=exec).__dask_tokenize__()
+
+    def returning(value: Any) -> Any:
+        return lambda lib: value
+
+    tokens = {made(lambda lib: 0), made(lambda lib: None), made(returning(0)), made(returning(None))}
+    assert len(tokens) == 4 and made(returning(0)) in tokens
+
+
+@pytest.mark.row("U05")
+def test_children_and_parents_declare_for_themselves() -> None:
+    program = """if True:
+        import os, pickle, cwrapjit
+        lib = cwrapjit.library("demo", libraries=["m"])
+        pickle.dumps(lib)
+        down, up = os.pipe(), os.pipe()
+        child = os.fork()
+        if child == 0:
+            print(pickle.loads(os.read(down[0], 100_000))(9.0), flush=True)
+            lib.function("double cbrt(double x)")
+            os.write(up[1], pickle.dumps(lib.cbrt))
+            os._exit(0)
+        os.close(up[1])
+        lib.function("double sqrt(double x)")
+        os.write(down[1], pickle.dumps(lib.sqrt))
+        print(os.waitpid(child, 0)[1], pickle.loads(os.read(up[0], 100_000))(8.0))
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["3.0", "0", "2.0"], done.stderr
+
+
 def test_functions_outlive_their_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """The text of a broadcasting function has addresses: it must not travel as text."""
     lib = make_library()

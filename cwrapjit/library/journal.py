@@ -27,7 +27,9 @@ class Journal:
         self.arguments = {name: _argument(name, value) for name, value in arguments.items()}
         self.steps: list[Step] = []
         self.number: bytes | None = None  # by which other processes know the library
-        self.brought: int | None = None  # how many steps came by pickle; None: it was made here
+        self.process = 0  # that gave it the number
+        self.origin: bytes | None = None  # the other process' number of it; None: it was made here
+        self.brought: int | None = None  # how many of that one's steps are done; None: it was made here
         self.library: Callable[[], Any] = lambda: None
 
     def begin(self, library: Any) -> None:
@@ -35,26 +37,35 @@ class Journal:
 
     def add(self, method: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
         """A call that went well."""
+        self.settle()
         library = self.library()
         self.steps.append((method, _kept(arguments, library), _kept(keywords, library)))
         if self.brought is not None:
             self.number = None  # not any more what the other process has
 
+    def settle(self) -> None:
+        """A child made by fork goes its own way, as if the library had come by pickle."""
+        if self.origin is None and self.number is not None and self.process != os.getpid():
+            self.origin, self.brought = self.number, len(self.steps)
+
     def content(self) -> tuple[bytes, dict[str, Any], tuple[Step, ...]]:
+        self.settle()
         if self.number is None:
-            self.number = os.urandom(16)
+            self.number, self.process = os.urandom(16), os.getpid()
         return self.number, self.arguments, tuple(self.steps)
 
 
 def catch_up(library: Any, number: bytes, steps: tuple[Step, ...]) -> None:
     """Does what the library has not done yet."""
     journal = library._core.journal
-    if journal.brought is None and journal.number is not None:
-        return  # it is the first one
-    done = journal.brought or 0
-    for method, arguments, keywords in steps[done:]:
+    journal.settle()
+    if number != journal.origin:
+        return  # it is the first one, or the pickle is its own
+    is_the_same = len(journal.steps) == journal.brought
+    for method, arguments, keywords in steps[journal.brought :]:
         getattr(library, method)(*_there(arguments, library), **_there(keywords, library))
-    journal.brought, journal.number = max(done, len(steps)), number
+        journal.brought += 1
+    journal.number = number if is_the_same else None
 
 
 def _argument(name: str, value: Any) -> Any:
