@@ -91,8 +91,11 @@ class _Made(NamedTuple):
 def reduced(thing: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """What __reduce__() returns."""
     kind, content = _content(thing)
+    key = _key(kind, content)
     with _turn:
-        _known.setdefault(_key(kind, content), thing)
+        if kind != "library":  # of equal ones the last: headers on the disk may have changed
+            _known[key] = thing
+        _known.setdefault(key, thing)
         _hold(content, thing)
     return load, (FORMAT, _cwrapjit.__version__, kind, tuple(content))
 

@@ -783,3 +783,19 @@ def test_when_python_ends_there_is_a_pickle_or_an_error() -> None:
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.row("U05")
+def test_what_is_loaded_is_what_was_written(tmp_path: pathlib.Path) -> None:
+    """Files that texts include are no part of their content: equal functions may come of other headers."""
+    header = tmp_path / "factor.h"
+    made = []
+    for factor in (1, 2):
+        header.write_text(f"#define FACTOR {factor}\n")
+        made.append(
+            cwrapjit.vectorize(
+                '#include "factor.h"\ndouble f(double x) { return FACTOR * x; }', include_dirs=[str(tmp_path)]
+            )
+        )
+    for f in (*made, made[0]):
+        assert pickle.loads(pickle.dumps(f)) is f
