@@ -102,7 +102,7 @@ def run_python(page: Path, block: Block, namespace: dict[str, Any]) -> None:
         try:
             with contextlib.redirect_stdout(printed):
                 exec(code, namespace)
-        except Exception as error:
+        except Exception as error:  # of any kind: _compare() raises what no comment promises
             raised = error
         place = f"{page.name}:{start + block.line}"
         _compare(place, "\n".join(lines[start:end]), printed.getvalue().splitlines(), raised)
