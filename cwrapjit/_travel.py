@@ -215,7 +215,7 @@ def _object_to_made(found: _Made) -> str | None:
     return None if isinstance(found.arguments, tuple) else "arguments are no tuple"
 
 
-_STEPS = frozenset("declare fortran function handle interface struct variable".split())
+_STEPS = frozenset("declare fortran function handle interface refine struct variable".split())
 
 
 def _object_to_library(found: _Library) -> str | None:

@@ -4,7 +4,7 @@ description.py)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from cwrapjit._imports import load
@@ -49,33 +49,66 @@ def of_tree(node: Any, lookup: Lookup) -> Dim:
 
 def of_text(text: object, lookup: Lookup) -> Dim:
     """The dim that a number or a text such as "n*(n+1)/2" says."""
+    if isinstance(text, int) and not isinstance(text, bool):
+        return (text,)
+    try:
+        return of_tree(tree_of(text), lookup)
+    except RecursionError:
+        raise BadDim(f"{text!r} is no dim") from None
+
+
+def tree_of(text: object) -> Any:
+    """The syntax tree of a dim that is a number or a text."""
     if isinstance(text, bool) or not isinstance(text, (int, str)):
         raise TypeError(f"a dim must be an int or a str, not {type(text).__name__}")
-    if isinstance(text, int):
-        return (text,)
+    text = str(text).strip()
     if not _TEXT.fullmatch(text) or len(text) > 16 * _MAX_LENGTH or "**" in "".join(text.split()):
         raise BadDim(f"{text!r} is no dim")
+    # The parser takes [*n] for [*].
+    text = f"({text})" if text.startswith("*") else text
     try:
         tree = pycparser().CParser().parse(f"int x[{text}];")
         declared = tree.ext[0].type
         if declared.dim is None or declared.dim_quals:  # [static n]
             raise BadDim(f"{text!r} is no dim")
-        return of_tree(declared.dim, lookup)
+        return declared.dim
     except (load("pycparser.c_parser").ParseError, RecursionError):
         raise BadDim(f"{text!r} is no dim") from None
 
 
 def shape_of(shape: object, lookup: Lookup) -> tuple[Dim, ...]:
     """The dims of "n", "n, m", 3 or ("n", 3)."""
+    return tuple(of_text(each, lookup) for each in _parts(shape))
+
+
+def trees_of(who: str, shape: object) -> list[Any]:
+    """The same as syntax trees; ValueError says who wants them."""
+    try:
+        return [tree_of(each) for each in _parts(shape)]
+    except (BadDim, TypeError) as error:
+        raise type(error)(f"{who}: {error}") from None
+
+
+def _parts(shape: object) -> list[object]:
     if isinstance(shape, str):
-        parts: Iterable[object] = [each for each in shape.split(",") if each.strip()]
-    elif isinstance(shape, int):
-        parts = [shape]
-    elif isinstance(shape, (tuple, list)):
-        parts = shape
-    else:
-        raise TypeError(f"a shape must be a str, an int or a tuple of these, not {type(shape).__name__}")
-    return tuple(of_text(each, lookup) for each in parts)
+        return [each for each in _split(shape) if each.strip()]
+    if isinstance(shape, int):
+        return [shape]
+    if isinstance(shape, (tuple, list)):
+        return list(shape)
+    raise TypeError(f"a shape must be a str, an int or a tuple of these, not {type(shape).__name__}")
+
+
+def _split(shape: str) -> list[str]:
+    """At commas, but those of min(m, n)."""
+    parts, depth = [""], 0
+    for each in shape:
+        depth += (each == "(") - (each == ")")
+        if each == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += each
+    return parts
 
 
 def folded(dim: Dim, value: Callable[[int | str], Any], combined: Callable[[str, Any, Any], Any]) -> Any:

@@ -113,6 +113,24 @@ class Library:
         )
         return self
 
+    def refine(self, pattern: str, *, replace: bool = False, **options: Any) -> Library:
+        """Says of many functions what C does not: options of function(), for C's names of a shell pattern.
+
+        >>> import cwrapjit
+        >>> lib = cwrapjit.library("m", libraries=["m"])
+        >>> _ = lib.declare("double frexp(double x, int *e); double modf(double x, double *whole);")
+        >>> _ = lib.refine("*", out=("e", "whole"))
+        >>> lib.frexp(40.0), lib.modf(3.25)
+        ((0.625, 6), (0.25, 3.0))
+
+        Before or after declare() and function(), whose own options come last. Later calls win, parameter by
+        parameter; out=() or check=None takes back. Of parameters that a function does not have a pattern with
+        wildcards says nothing. replace=True forgets what was said of this very pattern.
+        """
+        self._core.refine(pattern, bool(replace), options)
+        self._core.journal.add("refine", (pattern,), {"replace": bool(replace), **options})
+        return self
+
     def variable(
         self, declaration: str, *, name: str | None = None, shape: Any = None, readonly: bool = False
     ) -> None:

@@ -13,12 +13,13 @@ from cwrapjit.library import constants, types
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed
 from cwrapjit.library.mapping import Callback, Mapped, Mapper, python_name, refuse
 from cwrapjit.library.options import Options
+from cwrapjit.library.refine import Refinements
 from cwrapjit.library.thunks import Classless, Unmapped
 from cwrapjit.library.units import Pending, compile_together
 
 # Attributes of Library itself: a C name of these gets a "_" behind it.
 RESERVED = frozenset(
-    "declare diagnose fortran function handle interface mapped struct unmapped variable _core".split()
+    "declare diagnose fortran function handle interface mapped refine struct unmapped variable _core".split()
 )
 
 
@@ -57,6 +58,9 @@ class Core:
         self.descriptors: dict[types.Struct, Any] = {}  # structs that describe arrays
         # What declare() could not map because a struct has no class yet: functions, options, names.
         self._waiting: dict[types.Struct, list[tuple[FunctionDeclaration, dict[str, Any], str]]] = {}
+        self.refinements = Refinements(name)
+        # What declare() and function() have read, by C's name: with options, and a name in Python.
+        self._declared: dict[str, tuple[FunctionDeclaration, dict[str, Any], str]] = {}
         self.journal = journal  # how all this came to be: see face.py
         self._stubs: set[str] = set()  # functions that only raise, because they take callbacks
         self.keeps_gil = bool(gil)
@@ -98,7 +102,7 @@ class Core:
 
     def function(self, declaration: str, **options: Any) -> Any:
         """Declares one C function."""
-        read = self._read_options(options)
+        self._read_options(options)  # before the text: what it declares is known from then on
         parsed = self._read(declaration, "function")
         if len(parsed.functions) != 1 or parsed.variables:
             raise ValueError(
@@ -106,6 +110,12 @@ class Core:
                 f"{len(parsed.functions)} functions and {len(parsed.variables)} variables"
             )
         found = parsed.functions[0]
+        read = self.options_of(found, options)
+        made = self._function(found, read)
+        self._declared[found.name] = (found, dict(options), found.name)
+        return made
+
+    def _function(self, found: FunctionDeclaration, read: Options) -> Any:
         made = self._make_specially(found, read)
         if made is not None:
             return self.keep(read.name or found.name, made)
@@ -135,6 +145,30 @@ class Core:
                 self.add_declared(variable, variable.name.removeprefix(strip_prefix))
             except (Unmapped, AttributeError) as reason:
                 self.unmapped[variable.name] = str(reason)
+
+    def refine(self, pattern: str, replace: bool, options: Mapping[str, Any]) -> None:
+        """Options of the functions that the pattern names, declared already or later."""
+        before = list(self.refinements.all)
+        made = self.refinements.add(pattern, options, replace)
+        declared = list(self._declared.values())
+        named = [each for each in declared if made.matches(each[0].name)]
+        try:
+            self._map_again(named)
+        except BaseException:
+            self.refinements.all = before
+            self._map_again(named)
+            raise
+        if declared and not named:
+            warnings.warn(
+                f"{self.name}.refine(): {pattern!r} is the name of no function that is declared so far",
+                stacklevel=3,
+            )
+
+    def _map_again(self, declared: Iterable[tuple[FunctionDeclaration, dict[str, Any], str]]) -> None:
+        pending = Pending(self)
+        for found, own, name in declared:
+            self._forget(self.attribute_name(own.get("name") or name))
+            self.declare_function(found, own, name, pending)
 
     def variable(self, declaration: str, name: str | None, shape: Any, readonly: bool) -> None:
         """Declares a variable of the library: a live attribute."""
@@ -370,6 +404,10 @@ class Core:
         made.gil = bool(made.gil or self.keeps_gil)
         return made
 
+    def options_of(self, found: FunctionDeclaration, own: Mapping[str, Any]) -> Options:
+        """The options of one function: its own, and what refine() said of it."""
+        return self._read_options(self.refinements.of(found, own))
+
     def _make_specially(self, found: FunctionDeclaration, options: Options) -> Any:
         """What frees objects of a class, each once; a broadcasting function; None: neither."""
         if found.name in self.frees:
@@ -393,8 +431,9 @@ class Core:
         self, found: FunctionDeclaration, own: dict[str, Any], name: str, pending: Pending
     ) -> None:
         attribute = self.attribute_name(own.get("name") or name)
+        self._declared[found.name] = (found, own, name)
         try:
-            read = self._read_options({"name": attribute, **own})
+            read = self.options_of(found, {"name": attribute, **own})
             made = self._make_specially(found, read)
             if made is not None:
                 self.keep(attribute, made)
@@ -407,10 +446,15 @@ class Core:
             self.unmapped[found.name] = str(reason)
             return
         self.unmapped.pop(found.name, None)
-        self._members.pop(attribute, None)
-        self.variables.pop(attribute, None)
+        self._forget(attribute)
         pending.mapped[attribute] = mapped
         self._pending[attribute] = pending
+
+    def _forget(self, attribute: str) -> None:
+        self._members.pop(attribute, None)
+        self._pending.pop(attribute, None)
+        self.variables.pop(attribute, None)
+        self._stubs.discard(attribute)
 
     def attribute_name(self, name: str) -> str:
         """The attribute for a C name: one that Python can have and that the library itself does not use."""

@@ -16,6 +16,7 @@ from cwrapjit.library.checks import checker
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
 from cwrapjit.library.options import Options
+from cwrapjit.library.parser import text_of
 from cwrapjit.library.results import map_result, map_returned_data
 from cwrapjit.library.signatures import annotation, signature
 from cwrapjit.library.thunks import Classless, Thunk, Unmapped
@@ -81,6 +82,7 @@ class Mapper:
         declaration, options = self.declaration, self.options
         options.read(self.who, list(self.by_name))
         refuse(declaration)
+        self._give_dims()
         status = options.check is not None
         info = self._status_parameter() if status else None
         result = map_result(self, status and info is None)
@@ -119,6 +121,47 @@ class Mapper:
         return [(slot, slot.parameter) for slot in self.slots if slot.parameter is not None]
 
     # ---- what each parameter is --------------------------------------------------------------------
+
+    def _give_dims(self) -> None:
+        """dims=: pointers become arrays."""
+        given = self.options.dims
+        trees = {name: expressions.trees_of(f"{self.who}: dims[{name!r}]", given[name]) for name in given}
+        for name, each in trees.items():
+            slot = self.slots[self.by_name[name]]
+            slot.type = self._with_dims(slot, each)
+        for name, each in trees.items():
+            for tree in each:
+                try:
+                    expressions.of_tree(tree, self.lookup)
+                except expressions.BadDim as error:
+                    raise ValueError(f"{self.who}: dims[{name!r}]: {error}") from None
+
+    def _with_dims(self, slot: Slot, trees: list[Any]) -> Any:
+        """The type of a parameter with these dims. What the declaration says of them stays true."""
+        item, layers = types.peeled(slot.type)
+        known = [each.dim for each in layers]
+        const = layers[-1].const if layers else slot.type.const if isinstance(item, types.Pointer) else False
+        if not layers:
+            if not isinstance(item, types.Pointer) or isinstance(item.target, types.Callable):
+                raise ValueError(f"{self.who}: dims names {slot.name}, which is no pointer")
+            item = item.target
+        if not trees:
+            raise ValueError(f"{self.who}: dims[{slot.name!r}] is empty: inout= says that it is one number")
+        declared = [None if each is None else text_of(each) for each in known]
+        said = [text_of(each) for each in trees]
+        if any(each is not None for each in declared) and (
+            len(said) != len(declared)
+            or any(a is not None and a != b for a, b in zip(declared, said, strict=True))
+        ):
+            shown = "".join(f"[{each or ''}]" for each in declared)
+            raise ValueError(
+                f"{self.who}: dims says {slot.name}{''.join(f'[{each}]' for each in said)}, but it is "
+                f"declared as {slot.name}{shown}"
+            )
+        made = item
+        for tree in reversed(trees):
+            made = types.Array(made, tree, const)
+        return made
 
     def _look(self, k: int, slot: Slot) -> None:
         """Finds item, dims and const of arrays and pointers."""

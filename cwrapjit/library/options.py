@@ -19,6 +19,7 @@ class Options:
     inout: Any = ()
     optional: Any = ()
     defaults: Any = None
+    dims: Any = None
     order: Any = "C"
     strides: Any = None
     hidden: Any = None
@@ -47,7 +48,7 @@ class Options:
             raise ValueError(f"{who}: name={self.name!r} is no name in Python")
         for each in ("out", "inout", "optional", "keyword_only", "positional_only"):
             setattr(self, each, self._names(who, each, getattr(self, each), parameters))
-        for each in ("defaults", "strides", "hidden", "rename"):
+        for each in ("defaults", "dims", "strides", "hidden", "rename"):
             setattr(self, each, self._mapping(who, each, getattr(self, each), parameters))
         if isinstance(self.unsafe, bool):
             self.unsafe = tuple(parameters) if self.unsafe else ()

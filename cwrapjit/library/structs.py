@@ -332,7 +332,7 @@ class _Maker:
             )
             name = _python_name(name)
         try:
-            read = library._read_options({**options, "name": name})
+            read = library.options_of(found, {**options, "name": name})
             read.qualname = f"{who}.{name}"
             mapped = library._map(found, read)
             by_value = [each.argument for each in mapped.function.parameters if each.role == "struct"]

@@ -1,0 +1,218 @@
+"""lib.refine(): options of function() for all functions of a pattern, looked up when one is mapped.
+
+What later calls say wins, parameter by parameter: dicts are joined by their keys, lists of names too,
+and a name is in one of out= and inout= (keyword_only=, positional_only=) alone, the one that was said
+last. An empty list or None takes back what was said before. function() and the options of declare() come
+last. The same pattern cannot be told one thing and another: that is a slip, until replace=True says that
+it is meant.
+
+A pattern with wildcards speaks of many functions: what it says of parameters that a function does not
+have, or has as something else, is not about this function. A plain name speaks of one, and must fit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cwrapjit.library import types
+from cwrapjit.library.declarations import FunctionDeclaration
+from cwrapjit.library.options import Options
+
+_RIVALS = {
+    "out": "inout", "inout": "out", "keyword_only": "positional_only", "positional_only": "keyword_only",
+}  # fmt: skip
+_NAMES = frozenset([*_RIVALS, "optional"])
+_BY_NAME = frozenset("defaults dims hidden rename strides".split())
+
+
+def parameter_names(found: FunctionDeclaration) -> list[str]:
+    """The names of a function's parameters: C's, or argN."""
+    return [each.name or f"arg{k + 1}" for k, each in enumerate(found.parameters)]
+
+
+@dataclasses.dataclass
+class Refinement:
+    """One call of refine()."""
+
+    pattern: str
+    options: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self.matches = re.compile(fnmatch.translate(self.pattern)).match
+        self.is_plain = not any(each in self.pattern for each in "*?[")
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{option}={value!r}" for option, value in self.options.items())
+        return f"refine({self.pattern!r}, {said})"
+
+
+class Refinements:
+    """Of one library."""
+
+    def __init__(self, library: str) -> None:
+        self.who = f"{library}.refine()"
+        self.all: list[Refinement] = []
+
+    def add(self, pattern: object, options: Mapping[str, Any], replace: bool) -> Refinement:
+        """Remembers them; raises for what makes no sense, or says the contrary of what was said."""
+        if not isinstance(pattern, str):
+            raise TypeError(f"{self.who}: the pattern must be a str, not {type(pattern).__name__}")
+        if not pattern:
+            raise ValueError(f"{self.who}: the pattern must name a C function, or many: '' names none")
+        _check_options(self.who, options)
+        made = Refinement(pattern, {option: _read(self.who, option, options[option]) for option in options})
+        before = [each for each in self.all if each.pattern == pattern]
+        if replace:
+            self.all = [each for each in self.all if each.pattern != pattern]
+        else:
+            for each in before:
+                self._check_same(each, made)
+        self.all.append(made)
+        return made
+
+    def _check_same(self, before: Refinement, now: Refinement) -> None:
+        for option, value in now.options.items():
+            said = before.options.get(option)
+            slip = ""
+            if option in _NAMES:
+                both = set(value) & set(before.options.get(_RIVALS.get(option, ""), ()))
+                slip = min(both, default="")
+            elif isinstance(value, dict) and isinstance(said, dict):
+                differing = [name for name in value if name in said and said[name] != value[name]]
+                slip = differing[0] if differing else ""
+            elif option in before.options and value is not None and said is not None and said != value:
+                slip = f"{option}="
+            if slip:
+                raise ValueError(
+                    f"{self.who}: what is said of {slip} differs: it was {before}, and is now {now}; "
+                    "replace=True takes the place of all that was said of this pattern"
+                )
+
+    def of(self, found: FunctionDeclaration, own: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of a function: what was said of it, and over that its own."""
+        said = [each for each in self.all if each.matches(found.name)]
+        if not said:
+            return dict(own)
+        made: dict[str, Any] = {}
+        for each in said:
+            _join(made, each.options if each.is_plain else _fitting(each.options, found))
+        _join(made, {option: _read(self.who, option, own[option]) for option in own})
+        return {option: value for option, value in made.items() if value is not None}
+
+
+def _check_options(who: str, options: Mapping[str, Any]) -> None:
+    known = [name for name, each in Options.__dataclass_fields__.items() if each.init and name != "name"]
+    if not options:
+        raise TypeError(f"{who}: there is no option; they are: {', '.join(known)}")
+    for option in options:
+        if option == "name":
+            raise TypeError(
+                f"{who}: name= goes with one function: function(..., name=), or strip_prefix= of declare()"
+            )
+        if option not in known:
+            near = difflib.get_close_matches(option, known, 1)
+            hint = f"; {near[0]}= is one" if near else ""
+            raise TypeError(f"{who} has no option {option!r}{hint}; they are: {', '.join(known)}")
+
+
+def _read(who: str, option: str, value: Any) -> Any:
+    """One form for all: names in a tuple, dicts of our own. What is in them is checked for each function."""
+    if option in _NAMES and isinstance(value, str):
+        return (value,)
+    if option in _NAMES and not isinstance(value, bool):
+        if value is not None and not isinstance(value, (tuple, list, set, frozenset)):
+            raise TypeError(
+                f"{who}: {option} must be the name of a parameter or a tuple of names, not {value!r}"
+            )
+        return tuple(value or ())
+    if option in _BY_NAME and value is not None and not isinstance(value, Mapping):
+        raise TypeError(f"{who}: {option} must be a dict by names of parameters, not {type(value).__name__}")
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _join(made: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Adds what was said later."""
+    for option, value in more.items():
+        before = made.get(option)
+        if isinstance(value, tuple) and option in _NAMES and value:
+            rival = made.get(_RIVALS.get(option, ""))
+            if isinstance(rival, tuple):
+                made[_RIVALS[option]] = tuple(name for name in rival if name not in value)
+            names = before if isinstance(before, tuple) else ()
+            made[option] = (*names, *(name for name in value if name not in names))
+        elif isinstance(value, dict) and isinstance(before, dict) and value and option != "check":
+            made[option] = {**before, **value}
+        else:
+            made[option] = value
+
+
+def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str, Any]:
+    """Those that are about this function, of a pattern for many."""
+    parameters = dict(zip(parameter_names(found), [each.type for each in found.parameters], strict=True))
+    made: dict[str, Any] = {}
+    for option, value in options.items():
+        if option in _NAMES and isinstance(value, tuple):
+            names = tuple(
+                each for each in value if each in parameters and _may_be(option, parameters[each])
+            )  # an empty one takes back: it is said as it is
+            if value and not names:
+                continue
+            made[option] = names
+        elif option in ("container", "order", "unsafe", *_BY_NAME) and isinstance(value, Mapping):
+            fitting = {
+                name: each
+                for name, each in value.items()
+                if name in parameters and _fits(option, parameters[name], each, parameters)
+            }
+            if value and not fitting:
+                continue
+            made[option] = fitting
+        elif option == "unsafe" and isinstance(value, (str, tuple, list, set, frozenset)):
+            made[option] = tuple(each for each in _as_names(value) if each in parameters)
+        elif option == "check" and value is not None:
+            if _has_status(value, found, parameters):
+                made[option] = value
+        elif option != "returns" or _may_return(value, found, parameters):
+            made[option] = value
+    return made
+
+
+def _as_names(value: Any) -> Iterable[str]:
+    return (value,) if isinstance(value, str) else value
+
+
+def _may_be(option: str, ctype: Any) -> bool:
+    """Whether a parameter of this type can be named there."""
+    if option in ("out", "inout"):
+        return isinstance(ctype, (types.Pointer, types.Array)) and not ctype.const
+    return option != "optional" or isinstance(ctype, (types.Pointer, types.Array))
+
+
+def _fits(option: str, ctype: Any, value: Any, parameters: Mapping[str, Any]) -> bool:
+    if option == "dims":
+        return isinstance(ctype, (types.Pointer, types.Array))
+    if option == "strides":
+        return next(iter(_as_names(value)), None) in parameters
+    return option != "hidden" or _is_integer(ctype)
+
+
+def _is_integer(ctype: Any) -> bool:
+    return isinstance(ctype, types.Scalar) and ctype.is_integer
+
+
+def _has_status(check: Any, found: FunctionDeclaration, parameters: Mapping[str, Any]) -> bool:
+    """Whether there is what check= looks at: a parameter of that name, or an int that is returned."""
+    if isinstance(check, Mapping):
+        return all(name in parameters for name in check)
+    return isinstance(found.result, types.Scalar) and found.result.dtype == "intc"
+
+
+def _may_return(returns: Any, found: FunctionDeclaration, parameters: Mapping[str, Any]) -> bool:
+    if isinstance(returns, Mapping):
+        return all(name in parameters or name in ("return", found.name) for name in returns)
+    return isinstance(found.result, types.Pointer)
