@@ -586,7 +586,7 @@ def test_an_object_of_another_library_ends_as_it_was_declared_there(lib):
     cls = bare.handle("counter *", free="counter_free")
 
     def init(self, value):
-        cwrapjit._cwrapjit.construct(self, lib.new, (value,), {}, True)
+        cwrapjit._cwrapjit.Initializer(lib.new, True)(self, value)
 
     cls.__init__ = init
     c = cls(1)

@@ -159,8 +159,9 @@ def new_class(
     derived: Derived, qualname: str, layout: Any, make: Callable[[], Any], places: list[Place]
 ) -> type:
     """The Python class of a derived type. Its constructor takes components by position or name."""
-    from cwrapjit._cwrapjit import Instance, construct
+    from cwrapjit._cwrapjit import Initializer, Instance
 
+    begin = Initializer(make, True)
     scalars = {p.variable.name.lower(): p for p in places if not p.variable.shape and not p.type_name}
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -171,7 +172,7 @@ def new_class(
             if name.lower() not in scalars or name.lower() in given:
                 raise TypeError(f"{qualname}(): no scalar component {name!r}, or given twice")
             given[name.lower()] = value
-        construct(self, make, (), {}, True)
+        begin(self)
         for name, value in given.items():
             scalars[name].set(value, self)
 

@@ -79,14 +79,18 @@ class Keeps:
                 _cwrapjit.keep(instance, value, name in self.copied, which)
 
 
-def make_init(function: Any, adopts: bool, keeps: Keeps) -> Any:
-    found = keeps.find(function)
-
+def _then_keep(begin: Any, keeps: Keeps, found: list[tuple[str, int]], with_self: bool) -> Any:
     def __init__(self: Any, /, *args: Any, **kwargs: Any) -> None:
-        given = args if adopts else (self, *args)
-        _cwrapjit.construct(self, function, given, kwargs, adopts)
-        keeps.keep(found, self, given, kwargs)
+        begin(self, *args, **kwargs)
+        keeps.keep(found, self, (self, *args) if with_self else args, kwargs)
 
+    return __init__
+
+
+def make_init(function: Any, adopts: bool, keeps: Keeps) -> Any:
+    __init__: Any = _cwrapjit.Initializer(function, adopts)
+    if keeps.names:
+        __init__ = _then_keep(__init__, keeps, keeps.find(function), with_self=not adopts)
     __init__.__doc__ = function.__doc__
     parameters = function.__signature__.parameters.values()
     signature = function.__signature__
@@ -94,7 +98,7 @@ def make_init(function: Any, adopts: bool, keeps: Keeps) -> Any:
         inspect = load("inspect")
         first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
         signature = signature.replace(parameters=[first, *parameters])
-    __init__.__signature__ = signature.replace(return_annotation=None)  # type: ignore[attr-defined]
+    __init__.__signature__ = signature.replace(return_annotation=None)
     return __init__
 
 

@@ -7,8 +7,7 @@
  *     run    the thunk, without the GIL; the status
  *     pack   results
  *
- * Functions of numbers alone have a short way of their own, without a frame. Where it cannot
- * go on, it has changed nothing, and the long way raises what is wrong.
+ * Functions of numbers and instances alone have a short way of their own, without a frame: see quick.c.
  */
 #include "base/errors.h"
 #include "library/objects/instance.h"
@@ -35,26 +34,6 @@ run_thunk(const cwj_library_function *function, cwj_slot *slots, bool keep_gil)
     if (--cwj_calls_running == 0) {
         cwj_calls_ended();
     }
-}
-
-/* ---- numbers alone ---------------------------------------------------------------- */
-
-/* Returns 0 where the long way has to look, -1 with an exception set. */
-static int
-take_simple(const cwj_library_function *self, PyObject *const *args, cwj_slot *slots)
-{
-    for (int k = 0; k < self->nparameters; k++) {
-        const cwj_library_type *type = self->parameters[k].type;
-        if (PyFloat_CheckExact(args[k]) && type->typenum == NPY_FLOAT64) {
-            slots[k + 1].d = PyFloat_AS_DOUBLE(args[k]);
-            continue;
-        }
-        cwj_fit fit = cwj_scalar_take(type, false, args[k], &slots[k + 1]);
-        if (fit != CWJ_FITS) {
-            return fit == CWJ_FIT_ERROR ? -1 : 0;
-        }
-    }
-    return 1;
 }
 
 /* ---- the frame -------------------------------------------------------------------- */
@@ -276,16 +255,20 @@ cwj_library_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *k
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     if (self->simple && kwnames == NULL && nargs == self->nparameters) {
         cwj_slot slots[CWJ_MOST_SIMPLE + 1];
-        int taken = take_simple(self, args, slots);
-        if (taken > 0) {
+        bool moves = false;
+        int taken = cwj_library_take_quick(self, args, slots, &moves);
+        if (taken > 0 && self->has_instances) {
+            cwj_library_use_quick(self, args, 1);
+            run_thunk(self, slots, self->keep_gil || moves);
+            cwj_library_use_quick(self, args, -1);
+        } else if (taken > 0) {
             run_thunk(self, slots, self->keep_gil);
         }
         if (taken != 0 && PyErr_Occurred()) { /* also of code that calls PyErr_Format */
             return NULL;
         }
         if (taken != 0) {
-            return self->result.role == CWJ_NONE ? Py_NewRef(Py_None)
-                                                 : cwj_scalar_object(self->result.type, &slots[0]);
+            return cwj_library_pack_quick(self, &slots[0]);
         }
     }
     return in_frame(call_long, self, args, nargs, kwnames);

@@ -58,6 +58,19 @@ cwj_library_given(const cwj_library_frame *frame, int k)
     return argument < 0 ? NULL : frame->given[argument];
 }
 
+/* quick.c: the short way of functions of numbers and instances, each given by position. Fills slots
+ * from 1 on and returns 1; 0, with nothing changed, where the long way has to look, and to raise what
+ * is wrong; -1 with an exception set. *moves: as of the frame. */
+int cwj_library_take_quick(const cwj_library_function *self, PyObject *const *args, cwj_slot *slots,
+                           bool *moves);
+/* Counts the call on the instances that were taken: change is 1 or -1. */
+void cwj_library_use_quick(const cwj_library_function *self, PyObject *const *args,
+                           Py_ssize_t change);
+PyObject *cwj_library_pack_quick(const cwj_library_function *self, const cwj_slot *result);
+
+/* take_instances.c: true for what ends an object that Python owns: that is called once, and by the
+ * owner, whatever class the object came through. */
+bool cwj_library_is_destructor(const cwj_library_function *function, PyObject *object);
 /* take_instances.c: counts the call on each instance that it has: change is 1 or -1. */
 void cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change);
 

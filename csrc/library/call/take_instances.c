@@ -10,21 +10,18 @@ ends(const cwj_library_function *function, const cwj_struct_layout *layout)
     if (layout->free == NULL) {
         return false;
     }
-    bool has_name = PyUnicode_GET_LENGTH(layout->free_name) > 0;
     return (void *)layout->free == function->address ||
-           (has_name && layout->free_name == function->c_name);
+           (layout->free_name == function->c_name && PyUnicode_GET_LENGTH(layout->free_name) > 0);
 }
 
-/* What ends an object that Python owns is called once, and by the owner, whatever class the
- * object came through. */
-static bool
-is_destructor(const cwj_library_function *function, PyObject *object)
+bool
+cwj_library_is_destructor(const cwj_library_function *function, PyObject *object)
 {
     const cwj_instance *instance = (cwj_instance *)object, *owner;
     if (!cwj_is_instance(object)) {
         return false;
     }
-    owner = instance->listed ? instance : cwj_owner_at(instance->pointer);
+    owner = instance->listed ? NULL : cwj_owner_at(instance->pointer);
     return ends(function, instance->layout) || (owner != NULL && ends(function, owner->layout));
 }
 
@@ -36,7 +33,7 @@ cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object)
     if (fits == 0) {
         return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
     }
-    if (fits > 0 && is_destructor(frame->function, object)) {
+    if (fits > 0 && cwj_library_is_destructor(frame->function, object)) {
         return cwj_library_refuse(frame, PyExc_TypeError,
                                   "it ends the %U of argument %U, which Python owns: call close()",
                                   ((cwj_instance *)object)->layout->name,
@@ -63,14 +60,6 @@ cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change)
     }
 }
 
-/* Other threads could begin to look behind it while C moves what is there. */
-static bool
-may_be_read(const cwj_instance *instance)
-{
-    return instance->stage == CWJ_INSTANCE_READY && instance->layout->has_pointers &&
-           instance->layout->size > 0;
-}
-
 /* C could move or free memory that arrays look into: now, or, with the GIL away, soon. */
 int
 cwj_library_refuse_looks(cwj_library_frame *frame)
@@ -83,7 +72,7 @@ cwj_library_refuse_looks(cwj_library_frame *frame)
         if (given == NULL || !cwj_is_instance(given)) {
             continue;
         }
-        frame->moves |= may_be_read((const cwj_instance *)given);
+        frame->moves |= cwj_may_be_read((const cwj_instance *)given);
         int behind = cwj_looks_behind((cwj_instance *)given);
         if (behind < 0) {
             return -1;

@@ -30,7 +30,6 @@ adopt(cwj_instance *self, PyObject *made)
         return -1;
     }
     cwj_owners_remove(self);
-    cwj_owners_remove(other);
     free(self->memory);
     self->memory = other->memory;
     self->pointer = self->address = other->pointer;
@@ -45,41 +44,40 @@ adopt(cwj_instance *self, PyObject *made)
     other->references = references;
     other->owned = false;
     other->stage = CWJ_INSTANCE_CLOSED;
-    if (self->memory != NULL || self->owned) {
+    if (other->listed) {
+        cwj_owners_move(other, self);
+    } else if (self->memory != NULL || self->owned) {
         cwj_owners_add(self);
     }
     return 0;
 }
 
-PyDoc_STRVAR(
-    construct_doc,
-    "construct(instance, function, args, kwargs, adopt, /)\n--\n\n"
-    "Initialise an instance, once, by function(*args, **kwargs), which fills it or, with adopt,\n"
-    "returns another one, whose C object the instance takes over.");
-
-static PyObject *
-construct(PyObject *Py_UNUSED(extension), PyObject *args)
+/* 1 when it was initialised already, or is now; raises. */
+static int
+refuse_to_begin(cwj_instance *self, bool adopts)
 {
-    PyObject *instance, *function, *given, *kwargs;
-    int adopts, status = -1;
-    if (!PyArg_ParseTuple(args, "OOO!O!p:construct", &instance, &function, &PyTuple_Type, &given,
-                          &PyDict_Type, &kwargs, &adopts)) {
+    bool begun = self->stage == CWJ_INSTANCE_BEGUN;
+    if (!begun && self->stage == CWJ_INSTANCE_NEW && (adopts || self->memory != NULL)) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "this %U is %s already", self->layout->name,
+                 begun ? "being initialised" : "initialised");
+    return 1;
+}
+
+PyObject *
+cwj_construct(PyObject *function, bool adopts, PyObject *const *args, size_t nargs,
+              PyObject *kwnames)
+{
+    cwj_instance *self = (cwj_instance *)args[0];
+    int status = -1;
+    if (refuse_to_begin(self, adopts)) {
         return NULL;
-    }
-    if (!cwj_is_instance(instance)) {
-        return PyErr_Format(PyExc_TypeError, "construct(): %R is no instance", instance);
-    }
-    cwj_instance *self = (cwj_instance *)instance;
-    if (self->stage == CWJ_INSTANCE_BEGUN) {
-        return PyErr_Format(PyExc_TypeError, "this %U is being initialised already",
-                            self->layout->name);
-    }
-    if (self->stage != CWJ_INSTANCE_NEW || (!adopts && self->memory == NULL)) {
-        return PyErr_Format(PyExc_TypeError, "this %U is initialised already", self->layout->name);
     }
     self->stage = CWJ_INSTANCE_BEGUN;
     self->thread = PyThread_get_thread_ident();
-    PyObject *made = PyObject_Call(function, given, kwargs);
+    PyObject *made = adopts ? PyObject_Vectorcall(function, args + 1, nargs - 1, kwnames)
+                            : PyObject_Vectorcall(function, args, nargs, kwnames);
     if (made != NULL && adopts) {
         status = adopt(self, made);
     } else if (made != NULL) {
@@ -158,7 +156,6 @@ keep(PyObject *Py_UNUSED(extension), PyObject *args)
 /* ---- functions of the extension module --------------------------------------------- */
 
 PyMethodDef cwj_instance_functions[] = {
-    {"construct", construct, METH_VARARGS, construct_doc},
     {"instance_at", instance_at, METH_VARARGS, instance_at_doc},
     {"keep", keep, METH_VARARGS, keep_doc},
     {NULL, NULL, 0, NULL},

@@ -143,7 +143,7 @@ read_scalar(const field_object *self, const char *at)
 {
     cwj_slot slot;
     cwj_scalar_load(self->type, at, &slot);
-    return cwj_scalar_object(self->type, &slot);
+    return cwj_number_object(self->type, &slot);
 }
 
 static PyObject *

@@ -43,6 +43,24 @@ int cwj_instance_pointer(PyObject *cls, PyObject *object, void **pointer);
 /* Raises ValueError, and returns -1, for an instance that has no C object, or none yet. */
 int cwj_instance_check(cwj_instance *self);
 
+/* The same, for the usual case alone: an instance of the very class, ready, that lies in no other.
+ * NULL, without exception: cwj_instance_pointer() has to look. */
+static inline void *
+cwj_instance_quick(PyObject *cls, const cwj_instance *self)
+{
+    bool usual =
+        self->layout->cls == cls && self->stage == CWJ_INSTANCE_READY && self->base == NULL;
+    return usual ? self->pointer : NULL;
+}
+
+/* Other threads could begin to look behind it while C moves what is there. */
+static inline bool
+cwj_may_be_read(const cwj_instance *self)
+{
+    return self->stage == CWJ_INSTANCE_READY && self->layout->has_pointers &&
+           self->layout->size > 0;
+}
+
 /* Counts a call on all that may have the memory of what cwj_instance_pointer() gave: 1 before it,
  * -1 after it. In between close() refuses, as C works on the memory without the GIL. Anything may
  * be given. */
@@ -56,11 +74,17 @@ PyObject *cwj_instance_around(PyObject *cls, void *pointer, int owned, PyObject 
 /* A new instance with zeroed memory of its own: *memory, for a struct by value. */
 PyObject *cwj_instance_empty(PyObject *cls, void **memory);
 
+/* construct.c: initialises args[0], an instance, once, by function(*args), which fills it or, with adopts,
+ * function(*args[1:]), which returns another one, whose C object it takes over. Returns None, or NULL
+ * with an exception set. nargs: of args, without those that kwnames names. */
+PyObject *cwj_construct(PyObject *function, bool adopts, PyObject *const *args, size_t nargs,
+                        PyObject *kwnames);
+
 /* is_instance.c */
 int cwj_is_instance(PyObject *object);
 int cwj_instance_traverse(PyObject *op, visitproc visit, void *arg);
 
-extern PyType_Spec cwj_instance_spec;
+extern PyType_Spec cwj_instance_spec, cwj_initializer_spec;
 /* construct.c, variables.c: functions of the extension module, which cwrapjit.library alone calls. */
 extern PyMethodDef cwj_instance_functions[], cwj_variable_functions[];
 

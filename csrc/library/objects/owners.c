@@ -38,6 +38,18 @@ cwj_owners_remove(cwj_instance *self)
     }
 }
 
+void
+cwj_owners_move(cwj_instance *from, cwj_instance *to)
+{
+    cwj_range **found = tfind(&from->range, &tree, compare);
+    if (found != NULL) {
+        to->range = from->range;
+        *found = &to->range;
+        from->listed = false;
+        to->listed = true;
+    }
+}
+
 cwj_instance *
 cwj_owner_at(const void *address)
 {

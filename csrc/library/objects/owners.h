@@ -8,6 +8,8 @@
  * then cwj_owner_at() does not know it. */
 void cwj_owners_add(cwj_instance *self);
 void cwj_owners_remove(cwj_instance *self);
+/* `to`, which is not listed, takes the place of `from`, which is. */
+void cwj_owners_move(cwj_instance *from, cwj_instance *to);
 /* The owner of the memory there, borrowed; NULL: C, as far as is known. */
 cwj_instance *cwj_owner_at(const void *address);
 

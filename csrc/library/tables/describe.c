@@ -210,16 +210,20 @@ describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, 
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
-/* Numbers only, each from the argument at its place. */
+/* Numbers and instances only, each from the argument at its place. */
 static bool
 is_simple(const cwj_library_function *self)
 {
+    const cwj_parameter *result = &self->result;
+    bool gives_away = result->role == CWJ_HANDLE && result->owner == CWJ_OWNER_CALLEE;
     bool simple = self->check == NULL && self->nparameters == self->npositional &&
                   self->narguments == self->nparameters && self->nparameters <= CWJ_MOST_SIMPLE &&
-                  (self->result.role == CWJ_VALUE || self->result.role == CWJ_NONE);
+                  (result->role == CWJ_VALUE || result->role == CWJ_NONE || gives_away);
     for (int k = 0; k < self->nparameters && simple; k++) {
         const cwj_parameter *p = &self->parameters[k];
-        simple = p->role == CWJ_VALUE && !p->by_pointer && p->argument == k && p->symbol < 0;
+        bool is_number = p->role == CWJ_VALUE && !p->by_pointer && p->symbol < 0;
+        bool is_instance = p->role == CWJ_HANDLE && p->intent != CWJ_INTENT_OUT;
+        simple = (is_number || is_instance) && p->argument == k;
     }
     return simple;
 }

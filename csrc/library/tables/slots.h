@@ -45,6 +45,14 @@ cwj_fit cwj_scalar_take(const cwj_library_type *type, bool strict, PyObject *obj
 int cwj_scalar_refuse(cwj_fit fit, const cwj_library_type *type, PyObject *object,
                       const char *format, PyObject *name);
 PyObject *cwj_scalar_object(const cwj_library_type *type, const cwj_slot *slot);
+/* The same, in line for what is most usual. */
+static inline PyObject *
+cwj_number_object(const cwj_library_type *type, const cwj_slot *slot)
+{
+    return type->typenum == NPY_FLOAT64 ? PyFloat_FromDouble(slot->d)
+                                        : cwj_scalar_object(type, slot);
+}
+
 /* Between slots and memory of C's own type. */
 void cwj_scalar_store(const cwj_library_type *type, const cwj_slot *slot, void *memory);
 void cwj_scalar_load(const cwj_library_type *type, const void *memory, cwj_slot *slot);

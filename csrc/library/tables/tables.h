@@ -123,7 +123,8 @@ typedef struct cwj_library_function {
     int narguments, nparameters, npositional, nonly_positional, nsymbols, nresults, nbuffers,
         nlengths;
     int nlengths_read; /* symbols that C may change */
-    bool simple; /* at most CWJ_MOST_SIMPLE numbers in, by position, and a number or nothing out */
+    bool
+        simple; /* at most CWJ_MOST_SIMPLE numbers and instances in, a number or nothing out: see quick.c */
     bool has_written; /* memory that the caller gives */
     bool has_instances;
     int keep_gil; /* flags, these three */
