@@ -80,9 +80,10 @@ def test_a_class_with_the_layout_of_another(lib):
     make, total = lib.function("big make_big(double value)"), lib.function("double sum_big(const big *b)")
     b, layout = make(1.0), big.__cwrapjit_layout__
     big.__cwrapjit_layout__ = small.__cwrapjit_layout__
-    for call in (lambda: make(1.0), lambda: total(small()), lambda: total(b)):
+    for call in (lambda: make(1.0), lambda: total(small())):
         with pytest.raises(TypeError, match="is no class"):
             call()
+    assert total(b) == 64, "b is what it was"
     big.__cwrapjit_layout__ = layout
     assert total(make(1.0)) == 64 and total(b) == 64
 

@@ -7,7 +7,7 @@
  *     run    the thunk, without the GIL; the status
  *     pack   results
  *
- * Functions of numbers and instances alone have a short way of their own, without a frame: see quick.c.
+ * Functions of numbers and instances alone have a short way of their own, without a frame: see take_quick.c.
  */
 #include "base/errors.h"
 #include "library/objects/instance.h"

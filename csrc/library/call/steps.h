@@ -58,7 +58,7 @@ cwj_library_given(const cwj_library_frame *frame, int k)
     return argument < 0 ? NULL : frame->given[argument];
 }
 
-/* quick.c: the short way of functions of numbers and instances, each given by position. Fills slots
+/* take_quick.c: the short way of functions of numbers and instances, each given by position. Fills slots
  * from 1 on and returns 1; 0, with nothing changed, where the long way has to look, and to raise what
  * is wrong; -1 with an exception set. *moves: as of the frame. */
 int cwj_library_take_quick(const cwj_library_function *self, PyObject *const *args, cwj_slot *slots,

@@ -1,4 +1,4 @@
-/* quick.c: the short way of calls whose arguments are numbers and instances, each by position. It needs no
+/* take_quick.c: the short way of calls whose arguments are numbers and instances, each by position. It needs no
  * frame. Where it cannot go on, it has changed nothing, and the long way raises what is wrong.
  */
 #include "library/call/steps.h"
