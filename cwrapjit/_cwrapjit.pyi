@@ -359,6 +359,9 @@ class Layout:
     def size(self) -> int: ...
     @property
     def free_name(self) -> str: ...
+    @property
+    def automatic(self) -> bool: ...
+    def exchange(self, other: Layout, /) -> None: ...
     def __new__(
         cls,
         name: str,
@@ -370,6 +373,7 @@ class Layout:
         needs_init: bool = False,
         has_pointers: bool = True,
         free_name: str = "",
+        automatic: bool = False,
     ) -> Self: ...
 
 @final

@@ -196,8 +196,8 @@ def test_nested_structs_arrays_and_text(lib):
 
 
 def test_layout_is_the_compilers(lib):
-    with pytest.raises(TypeError, match="tag or a typedef"):
-        lib.struct("struct bad { struct { int d; char e[3]; } inside; }")
+    good = lib.struct("struct good { struct { int d; char e[3]; } inside; }")
+    assert type(good().inside).__name__ == "good_inside"
     lib.struct("struct deep { int d; char e[3]; }")
     odd = lib.struct("struct odd { char a; double b; short c; struct deep inside; long long f; }")
     import ctypes

@@ -61,6 +61,16 @@ class FunctionDeclaration:
     code: Any = None
 
 
+def structs_of(found: FunctionDeclaration) -> set[types.Struct]:
+    """The structs that a function takes or returns, by value or by pointer."""
+    structs = set()
+    for ctype in (found.result, *(each.type for each in found.parameters)):
+        target = ctype.target if isinstance(ctype, types.Pointer) else ctype
+        if isinstance(target, types.Struct):
+            structs.add(target)
+    return structs
+
+
 @dataclasses.dataclass
 class VariableDeclaration:
     name: str

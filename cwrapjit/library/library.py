@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from cwrapjit import _build, _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import constants, types
-from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed
+from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed, structs_of
 from cwrapjit.library.mapping import Callback, Mapped, Mapper, python_name, refuse
 from cwrapjit.library.options import Options
 from cwrapjit.library.refine import Refinements
@@ -54,13 +54,16 @@ class Core:
         self._pending: dict[str, Any] = {}  # Pending, and its like in source.py
         self.variables: dict[str, Any] = {}  # with get() and set(value), by attribute
         self.classes: dict[types.Struct, Any] = {}  # Python's, by what they stand for
+        self.opaque: set[types.Struct] = set()  # those of automatic classes that may still get members
+        self.undescribed: dict[types.Struct, str] = {}  # why a struct has no members for Python
         self.frees: dict[str, Any] = {}  # the classes, by the C functions that free their objects
         self.descriptors: dict[types.Struct, Any] = {}  # structs that describe arrays
-        # What declare() could not map because a struct has no class yet: functions, options, names.
+        # What declare() mapped by automatic classes, or could not map: functions, options, names.
         self._waiting: dict[types.Struct, list[tuple[FunctionDeclaration, dict[str, Any], str]]] = {}
         self.refinements = Refinements(name)
         # What declare() and function() have read, by C's name: with options, and a name in Python.
         self._declared: dict[str, tuple[FunctionDeclaration, dict[str, Any], str]] = {}
+        self._by_declare: set[str] = set()  # the attributes that declare() made
         self.journal = journal  # how all this came to be: see face.py
         self._stubs: set[str] = set()  # functions that only raise, because they take callbacks
         self.keeps_gil = bool(gil)
@@ -217,6 +220,9 @@ class Core:
         reason = self.unmapped.get(name)
         if reason is not None:
             raise AttributeError(f"library {self.name!r}: {name} has no mapping: {reason}")
+        found = self._class_named(name)
+        if found is not None:
+            return found
         if self.header_function(name) is not None:
             raise AttributeError(
                 f"library {self.name!r} has no attribute {name!r}: of header= only types, enums and macros "
@@ -238,6 +244,7 @@ class Core:
         macros = self.declarations.preprocessor.macros
         enumerators = self._enumerators().keys() - self.declarations.foreign_enumerators
         found = {*self._members, *self._pending, *self.variables, *enumerators}
+        found |= {cls.__name__ for cls in list(self.classes.values())}
         return found | {name for name in list(macros) if self.constant(name) is not None}
 
     def constant(self, name: str) -> int | float | str | None:
@@ -257,6 +264,22 @@ class Core:
                 value = constants.of_macro(preprocessor.expand(name), enumerators)
             kept = self._macro_values[name] = (macro, value)
         found: int | float | str | None = kept[1]
+        return found
+
+    def _class_named(self, name: str) -> Any:
+        """The class of the struct or union that C calls so, by its own name or by that of a pointer to it."""
+        named = self.declarations.typedefs.get(name) or self.declarations.tags.get(f"struct {name}")
+        named = named or self.declarations.tags.get(f"union {name}")
+        named = named.target if isinstance(named, types.Pointer) else named
+        if isinstance(named, types.Struct):
+            return self.class_for(named)
+        return next((each for each in list(self.classes.values()) if each.__name__ == name), None)
+
+    def class_for(self, struct: types.Struct) -> Any:
+        """Python's class for a struct or union. One that nobody described is made of what is known of it."""
+        found = self.classes.get(struct)
+        if found is None or (struct in self.opaque and struct.members is not None):
+            found = load("cwrapjit.library.structs").automatic(self, struct)
         return found
 
     def _enumerators(self) -> dict[str, int]:
@@ -281,6 +304,7 @@ class Core:
         self._pending.pop(attribute, None)
         self.variables.pop(attribute, None)
         self._members[attribute] = self._owned(value)
+        self._by_declare.discard(attribute)
         self._stubs.discard(attribute)
         self.unmapped.pop(name, None)
         return value
@@ -322,13 +346,16 @@ class Core:
         made = compile_together(self, [mapped])[0]
         return self.keep(mapped.function.name, made) if keep else made
 
-    def class_made(self, struct: types.Struct) -> None:
-        """Maps the functions that declare() left out because this struct had no class yet."""
+    def class_made(self, struct: types.Struct, becomes_array: bool = False) -> None:
+        """Maps the functions that declare() left out because of this struct, and those that mean something
+        else now: what frees its objects, and what has arrays instead."""
         pending = Pending(self)
         for found, own, name in self._waiting.pop(struct, ()):
             attribute = self.attribute_name(own.get("name") or name)
             taken = attribute in self._members or attribute in self._pending or attribute in self.variables
-            if taken or found.name not in self.unmapped:  # function() has made it, or the class has this name
+            is_new = not taken and found.name in self.unmapped
+            is_other = attribute in self._by_declare and (becomes_array or found.name in self.frees)
+            if not is_new and not is_other:  # function() has made it, or the class has this name
                 continue
             try:
                 self.declare_function(found, own, name, pending)
@@ -445,8 +472,11 @@ class Core:
                 self._waiting.setdefault(reason.struct, []).append((found, own, name))
             self.unmapped[found.name] = str(reason)
             return
+        for struct in structs_of(found):
+            self._waiting.setdefault(struct, []).append((found, own, name))
         self.unmapped.pop(found.name, None)
         self._forget(attribute)
+        self._by_declare.add(attribute)
         pending.mapped[attribute] = mapped
         self._pending[attribute] = pending
 

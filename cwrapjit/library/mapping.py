@@ -17,7 +17,7 @@ from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
 from cwrapjit.library.options import Options
 from cwrapjit.library.parser import text_of
-from cwrapjit.library.results import map_result, map_returned_data
+from cwrapjit.library.results import map_result, map_returned_data, no_value
 from cwrapjit.library.signatures import annotation, signature
 from cwrapjit.library.thunks import Classless, Thunk, Unmapped
 
@@ -192,20 +192,17 @@ class Mapper:
         if isinstance(ctype, types.Pointer):
             return self._pointer(slot)
         if isinstance(ctype, types.Struct):
-            return Parameter("struct", cls=self._class(ctype, slot.name, "by value"))
+            return Parameter("struct", cls=self._class(ctype, slot.name))
         if isinstance(ctype, types.Callable):
             raise Callback(slot.name)
         reason = ctype.reason if isinstance(ctype, types.Unknown) else f"{types.show(ctype)} has no mapping"
         raise Unmapped(f"{slot.name}: {reason}")
 
-    def _class(self, struct: types.Struct, name: str, how: str) -> Any:
-        found = self.library.classes.get(struct)
-        if found is None:
-            shown = types.show(struct)
-            wanted = "struct()" if how == "by value" else "struct() or handle()"
-            raise Classless(
-                struct, f"{name} is {shown} {how}, which has no class: see {wanted} of the library"
-            )
+    def _class(self, struct: types.Struct, name: str) -> Any:
+        """Of a struct by value."""
+        found = self.library.class_for(struct)
+        if not found.__cwrapjit_layout__.size:
+            raise Classless(struct, no_value(self.library, f"{name} is {types.show(struct)}", struct))
         return found
 
     def _scalar(self, slot: Slot) -> Parameter:
@@ -260,9 +257,7 @@ class Mapper:
             if name in options.out:
                 return self._filled_struct(slot)
             intent = "in" if slot.const else "inout"
-            return Parameter(
-                "handle", cls=self._class(item, name, "by pointer"), optional=optional, intent=intent
-            )
+            return Parameter("handle", cls=self.library.class_for(item), optional=optional, intent=intent)
         named = name in options.out or name in options.inout
         if isinstance(item, types.Scalar) and item.spelling == "char" and slot.const and not named:
             return Parameter("string", optional=optional)
@@ -299,7 +294,7 @@ class Mapper:
 
     def _filled_struct(self, slot: Slot) -> Parameter:
         """out= of a struct: a new instance, whose memory C fills."""
-        cls = self._class(slot.item, slot.name, "by pointer")
+        cls = self.library.class_for(slot.item)
         self._intent(slot)
         if not cls.__cwrapjit_layout__.size:
             raise ValueError(

@@ -13,9 +13,12 @@ ITSELF: Any = object()  # stands for the class that is being made
 
 
 class Members:
-    """The members of one struct. `class_of` gives, or makes, the class of a struct inside it."""
+    """The members of one struct. `class_of` gives, or makes, the class of a struct that a member is (True) or
+    points to (False)."""
 
-    def __init__(self, library: Any, ctype: types.Struct, class_of: Callable[[types.Struct], Any]) -> None:
+    def __init__(
+        self, library: Any, ctype: types.Struct, class_of: Callable[[types.Struct, bool], Any]
+    ) -> None:
         self.library = library
         self.ctype = ctype
         self.class_of = class_of
@@ -55,9 +58,9 @@ class Members:
             if plan["dtype"] is None:
                 plan.update(kind="refused", reason=f"{types.show(ctype)} has no mapping")
         elif isinstance(ctype, types.Struct):
-            plan.update(kind="inside", of=self.class_of(ctype))
+            plan.update(kind="inside", of=self._class(ctype, member, True))
         elif isinstance(ctype, types.Pointer):
-            self._plan_pointer(plan, ctype)
+            self._plan_pointer(plan, ctype, member)
         else:
             plan["reason"] = f"{types.show(ctype)} has no mapping"
         return plan
@@ -77,16 +80,18 @@ class Members:
         else:
             plan.update(kind="array", dtype=dtype)
 
-    def _plan_pointer(self, plan: dict[str, Any], pointer: types.Pointer) -> None:
+    def _class(self, struct: types.Struct, member: types.Member, is_inside: bool) -> Any:
+        if not struct.label:
+            struct.label = f"{self.ctype.alias or self.ctype.tag or self.ctype.label}_{member.name}"
+        return self.class_of(struct, is_inside)
+
+    def _plan_pointer(self, plan: dict[str, Any], pointer: types.Pointer, member: types.Member) -> None:
         target = pointer.target
         if isinstance(target, types.Scalar) and target.is_byte and target.spelling == "char":
             plan.update(kind="string")
         elif isinstance(target, types.Struct):
-            cls = ITSELF if target is self.ctype else self.library.classes.get(target)
-            plan.update(kind="pointer" if cls else "refused", of=cls)
-            plan["reason"] = (
-                "" if cls else f"{types.show(target)} has no class here: struct() or handle() first"
-            )
+            cls = ITSELF if target is self.ctype else self._class(target, member, False)
+            plan.update(kind="pointer", of=cls)
         else:
             plan["reason"] = "a pointer without dims: arrays= may say them"
 

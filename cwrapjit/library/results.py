@@ -74,12 +74,9 @@ def map_result(mapper: Any, is_status: bool) -> Result:
             raise Unmapped(f"it returns {ctype.spelling}, which NumPy's types do not cover")
         made = Result("value", ctype.dtype)
     elif isinstance(ctype, types.Struct):
-        cls = mapper.library.classes.get(ctype)
-        if cls is None:
-            raise Classless(
-                ctype,
-                f"it returns {types.show(ctype)} by value, which has no class: see struct() of the library",
-            )
+        cls = mapper.library.class_for(ctype)
+        if not cls.__cwrapjit_layout__.size:
+            raise Classless(ctype, no_value(mapper.library, f"it returns {types.show(ctype)}", ctype))
         made = Result("struct", cls=cls)
     elif isinstance(ctype, types.Pointer):
         return _pointer(mapper, ctype, returned)
@@ -91,17 +88,16 @@ def map_result(mapper: Any, is_status: bool) -> Result:
     return made
 
 
+def no_value(library: Any, what: str, struct: types.Struct) -> str:
+    """Why an opaque struct cannot go by value."""
+    why = library.undescribed.get(struct) or "what it consists of is not known: see struct() of the library"
+    return f"{what} by value: {why}"
+
+
 def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     target = ctype.target
     if isinstance(target, types.Struct):
-        cls = mapper.library.classes.get(target)
-        if cls is None:
-            raise Classless(
-                target,
-                f"it returns a pointer to {types.show(target)}, "
-                "which has no class: see struct() and handle()",
-            )
-        made = Result("handle", cls=cls)
+        made = Result("handle", cls=mapper.library.class_for(target))
         if not returned.owner:  # it may point into any memory that the caller gives
             given = tuple(slot.name for slot in mapper.slots if _is_memory(mapper, slot))
             if given:
@@ -197,10 +193,13 @@ def free_address(mapper: Any, detail: Any, made: Result | None = None) -> int:
                 f"{mapper.who}: returns: free= of struct() or handle() says what frees such objects"
             )
         if not made.cls.__cwrapjit_layout__.free_name:
-            raise ValueError(
+            message = (
                 f'{mapper.who}: returns: "callee" gives the object away, but nothing could end it: '
-                f"{made.cls.__name__} has no free="
+                f"{made.cls.__name__} has no free=: see handle() of the library"
             )
+            if made.cls.__cwrapjit_layout__.automatic:
+                raise Classless(mapper.declaration.result.target, message)
+            raise ValueError(message)
         return 0  # the class knows what frees it
     name = "free" if detail is None else getattr(detail, "__name__", detail)
     if not isinstance(name, str):

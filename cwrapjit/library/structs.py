@@ -7,13 +7,15 @@ happens once per class.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import keyword
 import re
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from cwrapjit._cwrapjit import Field, Instance, Layout
+from cwrapjit._cwrapjit import CompileError, Field, Instance, Layout
 from cwrapjit._imports import load
 from cwrapjit.library import attributes, types
 from cwrapjit.library.declarations import FunctionDeclaration
@@ -68,22 +70,16 @@ def define_struct(
     name = maker.class_name(name, ctype)
     members = Members(library, ctype, maker.class_of)
     plans = members.plans(arrays or {})
-    text = "; ".join(plan_text(plan) for plan in plans)
-    layout = maker.layout(ctype, text, members.size, members.alignment, free, init is not None)
-    names = tuple(_python_name(plan["name"]) for plan in plans)
-    cls = maker.make(name, ctype, layout, doc, __match_args__=names)
-    for plan in plans:
-        if plan["of"] is ITSELF:
-            plan["of"] = cls
-        setattr(cls, _python_name(plan["name"]), Field(layout, **plan))
-    if init is None:
-        cls.__init__ = fill_members
-    maker.finish(cls, ctype, init, methods, properties or {}, free)
+    layout = maker.layout(ctype, free, init is not None, members, plans)
+    with maker.made(name, ctype, layout, doc) as cls:
+        _add_members(cls, plans)
+        maker.finish(cls, ctype, init, methods, properties or {}, free)
     if array:
         library.descriptors[ctype] = load("cwrapjit.library.descriptors").read(
             f"{library.name}.struct()", ctype, array
         )
-    library.class_made(ctype)
+    maker.complete()
+    library.class_made(ctype, becomes_array=bool(array))
     return cls
 
 
@@ -108,12 +104,33 @@ def define_handle(
     maker = _Maker(library)
     ctype = maker.read_opaque(declaration)
     name = maker.class_name(name, ctype)
-    cls = maker.make(name, ctype, maker.layout(ctype, "", 0, 1, free, True), doc)
-    if init is None:
+    members, plans = maker.known_members(ctype)
+    layout = maker.layout(ctype, free, True, members, plans)
+    with maker.made(name, ctype, layout, doc) as cls:
+        _add_members(cls, plans)
         cls.__init__ = come_from_functions
-    maker.finish(cls, ctype, init, methods, properties or {}, free)
+        maker.finish(cls, ctype, init, methods, properties or {}, free)
+    maker.complete()
     library.class_made(ctype)
     return cls
+
+
+def automatic(library: Any, ctype: types.Struct) -> Any:
+    """The class of a type that nobody has described: struct() and handle() describe this very class, at
+    any time. It is opaque until all of its members are known and have a mapping."""
+    with library.declarations.turn:
+        maker = _Maker(library)
+        cls = maker.begun(ctype)
+        maker.complete()
+    return cls
+
+
+def _add_members(cls: Any, plans: list[dict[str, Any]]) -> None:
+    for plan in plans:
+        of = cls if plan["of"] is ITSELF else plan["of"]
+        setattr(cls, _python_name(plan["name"]), Field(cls.__cwrapjit_layout__, **{**plan, "of": of}))
+    type.__setattr__(cls, "__match_args__", tuple(_python_name(plan["name"]) for plan in plans))
+    cls.__init__ = fill_members
 
 
 def take(library: Any, cls: type) -> type[Instance]:
@@ -123,6 +140,7 @@ def take(library: Any, cls: type) -> type[Instance]:
         raise TypeError(f"{library.name}: {cls!r} is no class that a library made")
     library.declarations.add(ctype)
     library.classes[ctype] = cls
+    library.opaque.discard(ctype)
     free = getattr(cls, "__cwrapjit_layout__").free_name  # noqa: B009
     if free:  # then this library's function frees each object once, too
         library.frees[free] = cls
@@ -131,6 +149,7 @@ def take(library: Any, cls: type) -> type[Instance]:
     return cls
 
 
+_UNNAMED = itertools.count(1)  # types of one name are the same
 _STRUCTS: weakref.WeakKeyDictionary[type, types.Struct] = weakref.WeakKeyDictionary()
 
 
@@ -197,7 +216,7 @@ class _Maker:
         return found
 
     def class_name(self, name: str | None, ctype: types.Struct) -> str:
-        name = name or ctype.alias or ctype.tag
+        name = name or ctype.alias or ctype.tag or ctype.label
         if not name.isidentifier() or keyword.iskeyword(name):
             raise ValueError(f"{self.name}: {name!r} cannot be the name of a class; say name=")
         return name
@@ -205,8 +224,10 @@ class _Maker:
     # ---- classes -----------------------------------------------------------------------------------
 
     def layout(
-        self, ctype: types.Struct, fields: str, size: int, alignment: int, free: str | None, needs_init: bool
-    ) -> Layout:
+        self, ctype: types.Struct, free: str | None, needs_init: bool, members: Members | None = None,
+        plans: Iterable[Mapping[str, Any]] = (), automatic: bool = False,
+    ) -> Layout:  # fmt: skip
+        """Without members the type is opaque."""
         library = self.library
         address = 0
         if free is not None:
@@ -215,38 +236,106 @@ class _Maker:
             self.free = free
         # At the end of the lifetime the library's own free function runs: objects must be gone before that.
         owner = (library.environment, library.lifetime)
+        size, alignment = (members.size, members.alignment) if members is not None else (0, 1)
         return Layout(
-            ctype.name, fields, size, alignment, owner, address, needs_init, types.has_pointers(ctype),
-            free or "",
+            ctype.name or ctype.label, "; ".join(map(plan_text, plans)), size, alignment, owner, address,
+            needs_init, types.has_pointers(ctype), free or "", automatic,
         )  # fmt: skip
 
-    def class_of(self, ctype: types.Struct) -> type[Instance]:
-        """The class of a struct inside another, made where nobody asked for one yet."""
+    def class_of(self, ctype: types.Struct, is_inside: bool) -> type[Instance]:
+        """The class of a struct that a member is (is_inside) or points to."""
+        cls = self.begun(ctype)
+        if is_inside and ctype in self.library.opaque and ctype.members is not None:
+            self._add_known_members(ctype)
+        return cast("type[Instance]", cls)
+
+    def begun(self, ctype: types.Struct) -> Any:
+        """The class of a type: where there is none, a new one, which knows no members yet."""
         found = self.library.classes.get(ctype)
         if found is None:
-            if not ctype.tag and not ctype.alias:
-                raise TypeError(
-                    f"{self.name}.struct(): a struct inside needs a tag or a typedef to have a class"
-                )
-            found = define_struct(self.library, ctype.name)
-        return cast("type[Instance]", found)
+            if not (ctype.tag or ctype.alias or ctype.label):
+                ctype.label = f"unnamed_{ctype.kind}_{next(_UNNAMED)}"
+            name = _python_name(ctype.alias or ctype.tag or ctype.label)
+            found = self._make(name, ctype, self.layout(ctype, None, True, automatic=True), "")
+            found.__init__ = come_from_functions
+            found.close = Instance._cwrapjit_close
+            self.library.classes[ctype] = found
+            self.library.opaque.add(ctype)
+        return found
 
-    def make(self, name: str, ctype: types.Struct, layout: Layout, doc: str, **more: Any) -> Any:
+    def complete(self) -> None:
+        """Gives members to the automatic classes of types whose members are known by now."""
+        opaque = self.library.opaque
+        while ready := next((each for each in list(opaque) if each.members is not None), None):
+            self._add_known_members(ready)
+
+    def known_members(self, ctype: types.Struct) -> tuple[Members | None, list[dict[str, Any]]]:
+        """Nothing where the type, or one of its members, has no layout that is known."""
+        if ctype.members is None:
+            return None, []
+        try:
+            members = Members(self.library, ctype, self.class_of)
+            return members, members.plans({})
+        except (TypeError, Unmapped, CompileError) as reason:
+            self.library.undescribed[ctype] = str(reason)
+        except RecursionError:
+            self.library.undescribed[ctype] = "it is nested too deeply"
+        return None, []
+
+    def _add_known_members(self, ctype: types.Struct) -> None:
+        self.library.opaque.remove(ctype)  # first: it may have a pointer to itself
+        members, plans = self.known_members(ctype)
+        if members is None:
+            return
+        layout = self.layout(ctype, None, False, members, plans, automatic=True)
+        with self.made(self.library.classes[ctype].__name__, ctype, layout, "") as cls:
+            _add_members(cls, plans)
+
+    @contextlib.contextmanager
+    def made(self, name: str, ctype: types.Struct, layout: Layout, doc: str) -> Iterator[Any]:
+        """A class of this layout: the automatic one where there is one, which is what it was when the body
+        fails."""
+        cls = self.library.classes.get(ctype)
+        if cls is None or not cls.__cwrapjit_layout__.automatic:
+            yield self._make(name, ctype, layout, doc)
+            return
+        before = {**vars(cls), "__name__": cls.__name__, "__qualname__": cls.__qualname__}
+        cls.__cwrapjit_layout__.exchange(layout)
+        try:
+            for each, value in before.items():
+                if isinstance(value, Field):
+                    delattr(cls, each)
+            cls.__name__ = cls.__qualname__ = name
+            cls.__doc__ = doc or self._doc(cls.__cwrapjit_layout__)
+            yield cls
+        except BaseException:
+            cls.__cwrapjit_layout__.exchange(layout)
+            _restore(cls, before)
+            raise
+        if not cls.__cwrapjit_layout__.automatic:
+            self.library.opaque.discard(ctype)
+
+    def _make(self, name: str, ctype: types.Struct, layout: Layout, doc: str) -> Any:
         namespace: dict[str, Any] = {
-            "__slots__": (), "__doc__": doc or f"{ctype.name} of {self.name}.", "__module__": self.name,
-            "__qualname__": name, "__cwrapjit_layout__": layout, **more,
+            "__slots__": (), "__doc__": doc or self._doc(layout), "__module__": self.name,
+            "__qualname__": name, "__cwrapjit_layout__": layout,
         }  # fmt: skip
         cls = type(name, (Instance,), namespace)
         _STRUCTS[cls] = ctype
         return cls
+
+    def _doc(self, layout: Layout) -> str:
+        more = " Made of its declaration: struct() and handle() of the library say what frees it, and more."
+        return f"{layout.name} of {self.name}.{more if layout.automatic else ''}"
 
     def finish(
         self, cls: Any, ctype: types.Struct, init: Method, methods: Any, properties: Mapping[str, Any],
         free: str | None,
     ) -> None:  # fmt: skip
         """Adds what C functions do for the class. A class that fails leaves none behind."""
-        before = self.library.classes.get(ctype)
-        self.library.classes[ctype] = cls
+        classes = self.library.classes
+        before = classes.get(ctype)
+        classes[ctype] = cls
         try:
             if init is not None:
                 cls.__init__ = self._initialiser(cls, init)
@@ -259,7 +348,10 @@ class _Maker:
                 setter = self._callable(cls, both[1], name, replaces=True) if len(both) > 1 else None
                 self._put(cls, name, property(getter, setter, doc=getter.__doc__))
         except BaseException:
-            self.library.classes[ctype] = before
+            if before is None:
+                del classes[ctype]
+            else:
+                classes[ctype] = before
             raise
         if "close" not in vars(cls):
             cls.close = Instance._cwrapjit_close
@@ -386,6 +478,15 @@ def end(library: Any, cls: type[Instance], found: FunctionDeclaration) -> Any:
     free.__qualname__ = f"{library.name}.{symbol}"
     free.__doc__ = f"Free a {cls.__name__} now; later calls with it raise. Twice does nothing."
     return free
+
+
+def _restore(cls: Any, before: Mapping[str, Any]) -> None:
+    """Gives a class the attributes that it had."""
+    for name in vars(cls).keys() - before.keys():
+        delattr(cls, name)
+    for name, value in before.items():
+        if getattr(cls, name) is not value and name not in ("__dict__", "__weakref__"):
+            setattr(cls, name, value)
 
 
 def _is_with_options(method: Any) -> bool:

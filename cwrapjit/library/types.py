@@ -102,6 +102,7 @@ class Struct:
     members: list[Member] | None = None
     in_header: bool = False  # the library's header defines it
     altered: bool = False  # it was defined with attributes that are not mapped: it stays incomplete
+    label: str = ""  # the name of its class, where C has none
 
     @property
     def name(self) -> str:

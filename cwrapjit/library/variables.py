@@ -120,10 +120,7 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
     if isinstance(ctype, types.Scalar) and ctype.dtype:
         return ScalarVariable(who, address, ctype.dtype, const)
     if isinstance(ctype, types.Struct):
-        cls = library.classes.get(ctype)
-        if cls is None:
-            raise Unmapped(f"it is a {types.show(ctype)}, which has no class: see struct() of the library")
-        return InstanceVariable(who, address, cls, False, library.lifetime)
+        return InstanceVariable(who, address, library.class_for(ctype), False, library.lifetime)
     if isinstance(ctype, types.Array):
         ctype, layers = types.peeled(ctype)
         const = const or any(each.const for each in layers)
@@ -135,8 +132,8 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
 
 def _pointer(library: Any, found: Any, ctype: types.Pointer, address: int, shape: Any, readonly: bool) -> Any:
     target, who = ctype.target, f"{library.name}.{found.name}"
-    if isinstance(target, types.Struct) and library.classes.get(target) is not None:
-        return InstanceVariable(who, address, library.classes.get(target), True, library.lifetime)
+    if isinstance(target, types.Struct):
+        return InstanceVariable(who, address, library.class_for(target), True, library.lifetime)
     if isinstance(target, types.Scalar) and target.dtype and shape is not None:
 
         def lookup(name: str) -> int | str | None:

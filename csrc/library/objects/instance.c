@@ -242,8 +242,9 @@ instance_repr(PyObject *op)
     if (self->pointer == NULL) {
         return PyUnicode_FromFormat("<%s: %U, %s>", name, self->layout->name, state);
     }
-    return PyUnicode_FromFormat("<%s: %U at %p, %s>", name, self->layout->name, self->pointer,
-                                state);
+    bool nobody_frees = self->layout->automatic && cwj_owner_at(self->pointer) == NULL;
+    return PyUnicode_FromFormat("<%s: %U at %p, %s%s>", name, self->layout->name, self->pointer,
+                                state, nobody_frees ? ", no free= is known" : "");
 }
 
 /* Two instances are the same when they are the same object of C. */

@@ -52,16 +52,17 @@ check_numbers(const cwj_struct_layout *self)
 static PyObject *
 layout_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"name", "fields",     "size",         "alignment", "owner",
-                            "free", "needs_init", "has_pointers", "free_name", NULL};
+    static char *names[] = {"name",       "fields",       "size",      "alignment", "owner", "free",
+                            "needs_init", "has_pointers", "free_name", "automatic", NULL};
     cwj_struct_layout *self = (cwj_struct_layout *)type->tp_alloc(type, 0);
     PyObject *name, *fields, *owner, *free_name = NULL;
     unsigned long long address = 0;
     Py_ssize_t size, alignment;
-    int needs_init = 0, has_pointers = 1;
-    if (self == NULL || !PyArg_ParseTupleAndKeywords(
-                            args, kwargs, "UUnnO|KppU:Layout", names, &name, &fields, &size,
-                            &alignment, &owner, &address, &needs_init, &has_pointers, &free_name)) {
+    int needs_init = 0, has_pointers = 1, automatic = 0;
+    if (self == NULL ||
+        !PyArg_ParseTupleAndKeywords(args, kwargs, "UUnnO|KppUp:Layout", names, &name, &fields,
+                                     &size, &alignment, &owner, &address, &needs_init,
+                                     &has_pointers, &free_name, &automatic)) {
         Py_XDECREF(self);
         return NULL;
     }
@@ -74,6 +75,7 @@ layout_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->free_name = free_name == NULL ? PyUnicode_FromString("") : Py_NewRef(free_name);
     self->needs_init = needs_init;
     self->has_pointers = has_pointers;
+    self->automatic = automatic;
     if (self->free_name == NULL || check_numbers(self) < 0) {
         Py_DECREF(self);
         return NULL;
@@ -91,8 +93,13 @@ cwj_is_layout(PyObject *object)
 int
 cwj_layouts_agree(const cwj_struct_layout *a, const cwj_struct_layout *b)
 {
-    return a == b || (a->size == b->size && PyUnicode_Compare(a->name, b->name) == 0 &&
-                      PyUnicode_Compare(a->fields, b->fields) == 0);
+    if (a == b) {
+        return 1;
+    }
+    bool one_is_opaque =
+        a->size == 0 || b->size == 0; /* C takes types of one name for the same, too */
+    return PyUnicode_Compare(a->name, b->name) == 0 &&
+           (one_is_opaque || (a->size == b->size && PyUnicode_Compare(a->fields, b->fields) == 0));
 }
 
 /* What the class or a base of it has; new reference, or NULL, perhaps with an exception. No metaclass
@@ -140,6 +147,42 @@ cwj_layout_of(PyObject *cls)
     return NULL;
 }
 
+PyDoc_STRVAR(exchange_doc, "exchange($self, other, /)\n--\n\n"
+                           "Swap what two layouts say of one C type. The instances of an automatic "
+                           "class know at once what\n"
+                           "somebody has described, and a second exchange takes it back.");
+
+static PyObject *
+layout_exchange(PyObject *op, PyObject *given)
+{
+    if (!cwj_is_layout(given)) {
+        return PyErr_Format(PyExc_TypeError, "exchange(): %R is no Layout", given);
+    }
+    cwj_struct_layout *self = (cwj_struct_layout *)op, *other = (cwj_struct_layout *)given;
+    if (!self->automatic && !other->automatic) {
+        return PyErr_Format(PyExc_TypeError, "exchange(): %U is described already", self->name);
+    }
+    cwj_struct_layout before = *self;
+#define EXCHANGE(member) self->member = other->member, other->member = before.member
+    EXCHANGE(name);
+    EXCHANGE(fields);
+    EXCHANGE(size);
+    EXCHANGE(alignment);
+    EXCHANGE(free);
+    EXCHANGE(free_name);
+    EXCHANGE(owner);
+    EXCHANGE(needs_init);
+    EXCHANGE(has_pointers);
+    EXCHANGE(automatic);
+#undef EXCHANGE
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef layout_methods[] = {
+    {"exchange", layout_exchange, METH_O, exchange_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyMemberDef layout_members[] = {
     {"name", T_OBJECT, offsetof(cwj_struct_layout, name), READONLY, "C's name of the type."},
     {"fields", T_OBJECT, offsetof(cwj_struct_layout, fields), READONLY,
@@ -147,17 +190,23 @@ static PyMemberDef layout_members[] = {
     {"free_name", T_OBJECT, offsetof(cwj_struct_layout, free_name), READONLY,
      "C's name of free, or ''."},
     {"size", T_ULONG, offsetof(cwj_struct_layout, size), READONLY, "In bytes; 0: opaque."},
+    {"automatic", T_BOOL, offsetof(cwj_struct_layout, automatic), READONLY,
+     "Nobody has described the type."},
     {NULL, 0, 0, 0, NULL},
 };
 
 PyDoc_STRVAR(layout_doc, "Layout(name, fields, size, alignment, owner, free=0, needs_init=False,\n"
-                         "       has_pointers=True, free_name='')\n--\n\n"
+                         "       has_pointers=True, free_name='', automatic=False)\n--\n\n"
                          "A C type behind a class. free: the address of a C function.");
 
 static PyType_Slot layout_slots[] = {
-    {Py_tp_new, layout_new},           {Py_tp_dealloc, layout_dealloc},
-    {Py_tp_traverse, layout_traverse}, {Py_tp_members, layout_members},
-    {Py_tp_doc, (void *)layout_doc},   {0, NULL},
+    {Py_tp_new, layout_new},
+    {Py_tp_dealloc, layout_dealloc},
+    {Py_tp_traverse, layout_traverse},
+    {Py_tp_members, layout_members},
+    {Py_tp_methods, layout_methods},
+    {Py_tp_doc, (void *)layout_doc},
+    {0, NULL},
 };
 
 PyType_Spec cwj_layout_spec = {

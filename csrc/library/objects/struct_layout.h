@@ -4,8 +4,8 @@
 
 #include "base/state.h"
 
-/* What the instances of a class have in common: the C type. Immutable. Two libraries
- * that declare the same type have equal layouts, and take each other's instances. */
+/* What the instances of a class have in common: the C type. Two libraries that declare the same type
+ * have equal layouts, and take each other's instances. Only what is `automatic` may still change. */
 typedef struct cwj_struct_layout {
     PyObject_HEAD
     PyObject *name; /* owned str: C's name of the type, "struct point" */
@@ -18,6 +18,7 @@ typedef struct cwj_struct_layout {
     PyObject *cls; /* owned: the class it was made for, once that is known */
     bool needs_init; /* memory of Python's is no object before its initialiser ran */
     bool has_pointers; /* a copy of it points to what the original points to */
+    bool automatic; /* nobody has described the type: what is declared of it is all that is known */
 } cwj_struct_layout;
 
 /* The layout of a class that struct() or handle() made: a new reference, or NULL with
@@ -25,7 +26,7 @@ typedef struct cwj_struct_layout {
 cwj_struct_layout *cwj_layout_of(PyObject *cls);
 
 int cwj_is_layout(PyObject *object);
-/* True when both are the same C type. */
+/* True when both are the same C type: one of them may not know its members. */
 int cwj_layouts_agree(const cwj_struct_layout *a, const cwj_struct_layout *b);
 /* is_instance.c: true for cwrapjit.Instance and the types derived from it. */
 int cwj_is_instance_type(PyTypeObject *type);

@@ -1,0 +1,286 @@
+"""Types that nobody described have a class all the same: of handles, or of structs with known members."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from leaks import keeps_nothing
+from library_tools import from_c
+
+import cwrapjit
+
+CODE = r"""
+typedef struct engine engine;
+struct engine { int64_t turns; double heat; };
+typedef struct point { double x, y; } point;
+struct box { point low, high; struct box *next; engine *motor; };
+typedef struct engine_hidden *engine_t;
+int ended = 0;
+
+engine *engine_new(int64_t turns) {
+    engine *made = calloc(1, sizeof *made);
+    made->turns = turns;
+    return made;
+}
+void engine_free(engine *e) { ended++; free(e); }
+int64_t engine_turns(const engine *e) { return e->turns; }
+void engine_turn(engine *e) { e->turns++; }
+engine *engine_same(engine *e) { return e; }
+engine_t engine_open(int64_t turns) { return (engine_t)engine_new(turns); }
+void engine_close(engine_t e) { engine_free((engine *)e); }
+int64_t engine_count(engine_t e) { return ((engine *)e)->turns; }
+double point_norm1(const point *p) { return p->x + p->y; }
+point point_middle(point a, point b) { point m = {(a.x + b.x) / 2, (a.y + b.y) / 2}; return m; }
+double box_area(const struct box *b) { return (b->high.x - b->low.x) * (b->high.y - b->low.y); }
+int64_t box_turns(struct box *b) { return b->motor ? b->motor->turns : -1; }
+int box_length(const struct box *b) { int n = 0; for (; b; b = b->next) n++; return n; }
+engine *spare = 0;
+point corner = {1, 2};
+"""
+OPAQUE = """
+typedef struct engine engine;
+engine *engine_new(int64_t turns);
+void engine_free(engine *e);
+int64_t engine_turns(const engine *e);
+void engine_turn(engine *e);
+engine *engine_same(engine *e);
+extern int ended;
+"""
+KNOWN = """
+typedef struct point { double x, y; } point;
+struct box { point low, high; struct box *next; engine *motor; };
+double point_norm1(const point *p);
+point point_middle(point a, point b);
+double box_area(const struct box *b);
+int64_t box_turns(struct box *b);
+int box_length(const struct box *b);
+extern engine *spare;
+extern point corner;
+"""
+POINTERS = """
+typedef struct engine_hidden *engine_t;
+engine_t engine_open(int64_t turns);
+void engine_close(engine_t e);
+int64_t engine_count(engine_t e);
+"""
+
+
+def declared(*texts):
+    lib = from_c(CODE)
+    lib.declare("".join(texts))
+    assert lib.unmapped == {}
+    return lib
+
+
+def test_a_pointer_to_what_nobody_described_is_a_handle():
+    lib = declared(OPAQUE)
+    made = lib.engine_new(3)
+    assert type(made) is lib.engine and "engine" in dir(lib)
+    lib.engine_turn(made)
+    assert lib.engine_turns(made) == 4
+    assert lib.engine_same(made) == made
+    assert repr(made).endswith(", borrowed, no free= is known>")
+    assert "handle()" in lib.engine.__doc__
+    with pytest.raises(TypeError, match="come from functions of t"):
+        lib.engine()
+    with pytest.raises(ValueError, match="borrowed"):
+        made.close()
+    with pytest.raises(TypeError, match=r"Expected an argument of type engine for argument e, got int"):
+        lib.engine_turns(3)
+    lib.engine_free(made)
+    assert lib.ended == 1
+
+
+def test_a_struct_whose_members_are_known_has_them():
+    lib = declared(OPAQUE, KNOWN)
+    p = lib.point(1.0, y=2.0)
+    assert lib.point_norm1(p) == 3.0
+    assert lib.point_middle(p, lib.point(3.0, 4.0)).y == 3.0
+    motor = lib.engine_new(5)
+    first = lib.box(high=lib.point(2.0, 3.0))
+    second = lib.box(next=first, motor=motor)
+    assert lib.box_area(first) == 6.0 and lib.box_length(second) == 2
+    assert second.next.high.y == 3.0 and second.next == first and second.motor == motor
+    assert lib.box_turns(second) == 5 and first.motor is None
+    assert first.referenced_objects == [] and first in second.referenced_objects
+    assert lib.spare is None and lib.corner.y == 2.0
+    lib.engine_free(motor)
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_handle_describes_the_class_that_is_there(used):
+    lib = declared(OPAQUE)
+    old = lib.engine_new(1) if used else None
+    automatic, freed = lib.engine, lib.engine_free
+    engine = lib.handle(
+        "engine *",
+        name="Engine",
+        init="engine *engine_new(int64_t turns)",
+        free="engine_free",
+        methods=["int64_t engine_turns(const engine *e)"],
+        doc="An engine.",
+    )
+    assert engine is automatic is lib.Engine is lib.engine
+    assert (engine.__name__, engine.__doc__) == ("Engine", "An engine.")
+    with engine(7) as made:
+        assert made.turns() == lib.engine_turns(made) == 7
+        assert "owned" in repr(made)
+    assert lib.ended == 1
+    assert lib.engine_free is not freed  # it frees each object once now
+    made = engine(8)
+    lib.engine_free(made)
+    lib.engine_free(made)
+    assert lib.ended == 2
+    with pytest.raises(TypeError, match="which Python owns"):
+        freed(engine(9))
+    if used:
+        assert old.turns() == 1 and type(old) is engine
+        assert repr(old).endswith(", borrowed>")
+
+
+def test_struct_describes_the_class_that_is_there():
+    lib = declared(OPAQUE, KNOWN)
+    p, point, norm = lib.point(1.0, 2.0), lib.point, lib.point_norm1
+    assert lib.struct("point", methods=["double point_norm1(const point *p)"]) is point
+    assert p.norm1() == norm(p) == norm(point(3.0, 0.0)) == 3.0
+    assert lib.point_norm1 is norm
+
+
+def test_what_fails_leaves_the_class_as_it_was():
+    lib = declared(OPAQUE, KNOWN)
+    for ask, text, options in (
+        (lib.handle, "engine *", {"free": "engine_gone"}),
+        (lib.handle, "engine *", {"name": "Engine", "doc": "?", "methods": ["int absent(engine *e)"]}),
+        (lib.handle, "engine *", {"free": "engine_free", "properties": {"x": ()}}),
+        (lib.struct, "point", {"name": "P", "methods": ["double point_norm1(const point *p)"], "init": "?"}),
+        (lib.struct, "point", {"methods": {"norm": "double point_norm1(const point *p)", "x": 3}}),
+        (lib.struct, "point", {"arrays": {"x": 3}}),
+    ):
+        cls = lib.point if text == "point" else lib.engine
+        before = dict(vars(cls)), cls.__name__, cls.__cwrapjit_layout__.free_name
+        with pytest.raises((TypeError, ValueError, AttributeError, SyntaxError)):
+            ask(text, **options)
+        assert (dict(vars(cls)), cls.__name__, cls.__cwrapjit_layout__.free_name) == before
+        assert cls.__cwrapjit_layout__.automatic
+    assert lib.point(1.0, 2.0).y == 2.0 and lib.engine_turns(lib.engine_new(1)) == 1
+
+
+def test_members_that_are_known_later():
+    lib = declared(OPAQUE)
+    made, engine = lib.engine_new(6), lib.engine
+    assert not hasattr(made, "turns")
+    lib.declare("struct engine { int64_t turns; double heat; };")
+    assert lib.engine is engine and made.turns == 6
+    made.heat = 3.0
+    assert lib.engine_same(made).heat == 3.0 and engine(turns=2).turns == 2
+    lib.handle("engine *", free="engine_free")
+    assert made.turns == 6
+    with pytest.raises(TypeError, match="come from functions"):
+        engine(turns=2)
+
+
+def test_classes_of_libraries_that_know_different_parts_fit_together():
+    opaque, known = declared(OPAQUE), declared(OPAQUE, "struct engine { int64_t turns; double heat; };")
+    made = opaque.engine_new(2)
+    assert known.engine_turns(made) == 2 and opaque.engine_turns(known.engine(turns=4)) == 4
+    assert known.engine.turns.__get__(made) == 2
+    other = declared(OPAQUE, "typedef struct point { int x; } point;")
+    with pytest.raises(TypeError, match="type point"):
+        declared(OPAQUE, KNOWN).point_norm1(other.point(1))
+    assert opaque.handle(known.engine) is known.engine is opaque.engine
+
+
+def test_types_that_point_at_each_other():
+    lib = from_c("int f(void *p) { return 1; }")
+    lib.declare(
+        """
+        struct a { struct b *b; struct c *c; int n; };
+        struct b { struct a a; struct c *c; struct { struct c *deep; } inner; };
+        struct c { struct b b; struct a *a; struct d *d; union { int i; double d; } *u; };
+        int f(struct c *c);
+        """
+    )
+    c = lib.c()
+    assert lib.f(c) == 1
+    c.b.a.b = c.b
+    c.b.inner.deep = c
+    assert c.b.a.b.inner.deep == c
+    assert type(c.b).__name__ == "b" and type(c.b.inner).__name__ == "b_inner"
+    assert c.d is None and c.u is None
+    assert lib.struct("struct a") is lib.a
+
+
+def test_structs_whose_members_have_no_layout_stay_handles():
+    lib = from_c("int f(void *p) { return 1; } void *g(void) { return 0; }")
+    lib.declare("struct half { struct no *p; struct no n; }; int f(struct half *p); struct half g(void);")
+    assert lib.mapped == ["f"] and "by value" in lib.unmapped["g"]
+    with pytest.raises(TypeError, match="come from functions"):
+        lib.half()
+    with pytest.raises(TypeError, match=r"no.*not complete"):
+        lib.struct("struct half")
+
+
+def test_functions_come_before_types_of_their_name():
+    lib = from_c("struct stat { int a; }; int stat(struct stat *s) { return s->a; }")
+    lib.declare("struct stat { int a; }; int stat(struct stat *s);")
+    (cls,) = lib._core.classes.values()
+    assert lib.stat(cls(3)) == 3
+    assert lib.struct("struct stat", name="Stat") is cls is lib.Stat
+    assert lib.stat(cls(4)) == 4
+
+
+def test_an_array_struct_that_is_described_after_its_functions():
+    lib = from_c(
+        "typedef struct { double *data; int64_t n; } vec;"
+        "double total(vec v) { double s = 0; for (int64_t i = 0; i < v.n; i++) s += v.data[i]; return s; }"
+    )
+    lib.declare("typedef struct { double *data; int64_t n; } vec; double total(vec v);")
+    assert lib.total(lib.vec()) == 0
+    lib.struct("vec", array=True)
+    assert lib.total(np.array([1.0, 2.0, 3.0])) == 6.0
+
+
+def test_threads_get_one_class():
+    for _ in range(20):
+        lib = from_c(CODE)
+        lib._core.declarations.read_each(OPAQUE + KNOWN, "<test>")
+        ready, found = threading.Barrier(4), []
+
+        def ask(ready=ready, found=found, lib=lib):
+            ready.wait()
+            found.append(lib.box)
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert len(set(found)) == 1 and found[0]().low.x == 0
+
+
+@pytest.mark.leak
+def test_nothing_is_kept():
+    def declare_and_describe():
+        lib = declared(OPAQUE, KNOWN)
+        p = lib.box(low=lib.point(1.0, 2.0))
+        p.next = lib.box()
+        lib.engine_free(lib.engine_new(3))
+        lib.handle("engine *", free="engine_free", init="engine *engine_new(int64_t turns)")
+        with pytest.raises(ValueError):
+            lib.struct("point", arrays={"z": 3})
+        lib.struct("point")
+        lib.engine(3)
+        del lib, p
+        gc.collect()
+
+    keeps_nothing(declare_and_describe)
+
+
+def test_pickles_know_automatic_classes():
+    lib = cwrapjit.library("t", source=CODE.replace("engine *engine_same", "static engine *engine_same"))
+    again = pickle.loads(pickle.dumps(lib))
+    assert again.point_norm1(again.point(1.0, 1.0)) == 2.0
