@@ -162,3 +162,118 @@ def test_dims_of_void_pointers_count_bytes():
     lib = from_c("int first(const void *p, size_t n) { return n ? *(const unsigned char *)p : -1; }")
     first = lib.function("int first(const void *p, size_t n)", dims={"p": "n"})
     assert first(b"abc") == 97 and first(b"") == -1
+
+
+CHOICES = """
+void diagonal(int m, int n, const double *a, double *s)
+{
+    for(int i = 0; i < (m < n ? m : n); i++) s[i] = a[i * n + i];
+}
+void vectors(char job, int m, int n, const double *a, double *u) { if(job != 'N') u[0] = a[0] + m + n; }
+void chosen(int n, int k, const double *x) { (void)n; (void)k; (void)x; }
+double sparse(int n, const int *Ap, const int *Ai, const double *Ax)
+{
+    double s = 0;
+    for(int i = 0; i < Ap[n]; i++) s += Ai[i] * Ax[i];
+    return s;
+}
+"""
+
+
+def test_dims_choose():
+    lib = from_c(CHOICES)
+    lib.function("void diagonal(int m, int n, const double a[m][n], double s[min(m, n)])", out="s")
+    assert lib.diagonal(np.arange(6.0).reshape(2, 3)).tolist() == [0.0, 4.0]
+    assert lib.diagonal(np.arange(6.0).reshape(3, 2)).tolist() == [0.0, 3.0]
+    lib.function(
+        "void vectors(char job, int m, int n, const double *a, double *u)",
+        dims={"a": "m, n", "u": ("m", "job == 'A' ? m : job == 'S' ? min(m, n) : 0")}, out="u",
+    )  # fmt: skip
+    shapes = {job: lib.vectors(ord(job), np.ones((3, 2))).shape for job in "ASN"}
+    assert shapes == {"A": (3, 3), "S": (3, 2), "N": (3, 0)}
+
+
+# What follows n and k with dims of the right, of another, and of no length at all.
+EXPRESSIONS = """
+min(n,k) max(n,k) max(n,min(k,2)) n<k n<=k n>k n>=k n==k n!=k n&&k n||k !n !!n !(n-k)
+n?k:7 n>k?n:k k?n/k:0 k&&n/k !k||n%k n?k?1:2:3 (n?n:k)*2 -n+n+k -(n-k)*(n>k) min(n/k,3) k?n%k+1:n 'A'-n
+""".split()
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_dims_are_computed_as_c_computes_them(text):
+    """An oracle: C itself."""
+    macros = "#define min(a, b) ((a) < (b) ? (a) : (b))\n#define max(a, b) ((a) > (b) ? (a) : (b))\n"
+    lib = from_c(f"{macros}int of(int n, int k) {{ return {text}; }}\n{CHOICES}")
+    of = lib.function("int of(int n, int k)")
+    chosen = lib.function("void chosen(int n, int k, const double *x)", dims={"x": text})
+    for n in range(4):
+        for k in range(3):
+            if k == 0 and text == "min(n/k,3)":
+                refuses(ValueError, "division by zero", chosen, n, k, np.ones(0))
+                continue
+            wanted = of(n, k)
+            refuses(ValueError, f"must be {wanted} ", chosen, n, k, np.ones(wanted + 1 if wanted >= 0 else 0))
+            if wanted >= 0:
+                chosen(n, k, np.ones(wanted))
+
+
+def test_messages_show_dims_as_c_writes_them():
+    lib = from_c(CHOICES)
+    for text, shown in [
+        ("n + k * 2", r"must be 8 \(n \+ \(k \* 2\), n is 2 by .* n, k is 3 by .* k\)"),
+        (
+            "n > k ? n : max(n, k, 1)",
+            r"must be 3 \(\(n > k\) \? n : max\(max\(n, k\), 1\), n is 2 by .* n, k is 3 by .* k\)",
+        ),
+        ("!n + (n && !k)", r"must be 0 \(!n \+ \(n && !k\), n is 2 by .* n, k is 3 by .* k\)"),
+    ]:
+        chosen = lib.function("void chosen(int n, int k, const double *x)", dims={"x": text})
+        refuses(ValueError, shown, chosen, 2, 3, np.ones(5))
+
+
+def test_lengths_that_no_parameter_says():
+    lib = from_c(CHOICES)
+    lib.refine("sparse", dims={"Ap": "n + 1", "Ai": "nz", "Ax": "nz"})
+    lib.declare("double sparse(int n, const int *Ap, const int *Ai, const double *Ax);")
+    one = np.array([1, 2], np.intc)
+    assert lib.sparse(1, np.array([0, 2], np.intc), one, np.ones(2)) == 3.0
+    refuses(
+        ValueError, r"dim 0 of argument Ax is 3, but must be 2 \(nz, nz is 2 by argument Ai\)",
+        lib.sparse, 1, np.array([0, 2], np.intc), one, np.ones(3),
+    )  # fmt: skip
+    refuses(
+        ValueError, "argument Ap is 1, but must be 2", lib.sparse, 1, np.zeros(1, np.intc), one, np.ones(2)
+    )
+    # A slip of the pen would make n a number like any other, and any length one that C reads.
+    declaration = "double sparse(int count, const int *Ap, const int *Ai, const double *Ax)"
+    for slip in ("Count", "coun", "COUNT"):
+        refuses(
+            ValueError, f"{slip} in a dim is no .* but count is", lib.function, declaration, dims={"Ap": slip}
+        )
+    lib = from_c(CHOICES)
+    refuses(
+        ValueError, "nz in a dim .* and no array that is given has it",
+        lib.function, declaration, dims={"Ap": "nz + 1", "Ai": "count", "Ax": "count"},
+    )  # fmt: skip
+
+
+def test_dims_that_are_no_dims():
+    lib = from_c(CHOICES)
+    deep = "(" * 40 + "n" + ")" * 40
+    nested = "n"
+    for _ in range(20):
+        nested = f"n ? n : ({nested})"
+    for bad, why in [
+        ("min(n)", "two numbers at least"), ("min()", "two numbers at least"), ("least(n, k)", "made of"),
+        ("n, k ? 1", "is no dim"), ("n ? k", "is no dim"), ("n = k", "made of"), ("n & k", "made of"),
+        ("~n", "is no dim"), ("x", "x in a dim is no integer parameter"), ("n << 2", "made of"),
+        (nested, "nested too deeply"), ("n->k", "made of"), ("1.5", "no integer"), ("'ab'", "is no integer"),
+        ("n++", "made of"), ("sizeof(n)", "made of"), ("(int)n", "made of"), ("+".join("n" * 40), "too long"),
+        ("*x", "x in a dim is no integer"), ("10000000000000000000000", "too large"),
+    ]:  # fmt: skip
+        refuses(
+            ValueError, rf"(?s)dims\['x'\].*{why}",
+            lib.function, "void chosen(int n, int k, const double *x)", dims={"x": bad},
+        )  # fmt: skip
+    lib.function("void chosen(int n, int k, const double *x)", dims={"x": deep})

@@ -161,8 +161,7 @@ class Slice:
         def value(each: int | str) -> str:
             return f"(npy_intp){each}" if isinstance(each, int) else self._symbol(each)
 
-        text: str = expressions.folded(dim, value, lambda op, left, right: f"({left} {op} {right})")
-        return text
+        return expressions.text(dim, value)
 
     def _symbol(self, symbol: str) -> str:
         for slot in self.slots:

@@ -4,9 +4,10 @@ A `Function` is plain data. csrc/library reads it once, by attribute, when the c
 all of it: nothing here can make a call unsafe, apart from a thunk that does not fit the C function.
 
 Dims are integer expressions over *symbols* in reverse Polish notation, a tuple of ints, symbol names and
-"+", "-", "*", "/", "%" ("/" and "%" as C does them): ("n",), (3,), ("n", "n", 1, "+", "*", 2, "/"). A symbol
-gets its value from an integer argument of that name, or from the first array that has it as a dim of its
-own; everywhere else it is checked. Where that array is absent (optional), the symbol is 0. Every symbol must
+operators: those of C (+ - * / % < <= > >= == != && || ! and ?:, which takes three), "<?" for the smaller of
+two and ">?" for the larger: ("n",), (3,), ("n", "n", 1, "+", "*", 2, "/"), ("m", "n", "<?"). A symbol gets
+its value from an integer argument of that name, or from the first array that has it as a dim of its own;
+everywhere else it is checked. Where that array is absent (optional), the symbol is 0. Every symbol must
 have such a source.
 
 In slots, integers are in `i` or `u`, bool in `i`, float64 in `d`, float32 in `f`, complex128 in `z`,

@@ -4,7 +4,7 @@ description.py)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from cwrapjit._imports import load
@@ -15,8 +15,12 @@ from cwrapjit.library.parser import pycparser
 # A name of a dim -> a number for constants, a symbol's name, or None: unknown.
 Lookup = Callable[[str], "int | str | None"]
 
-_TEXT = re.compile(r"[\w\s*/%()+-]+")
+_TEXT = re.compile(r"[\w\s*/%()+<>=!&|?:,.'-]+")
 _MAX_LENGTH = 64
+_MAX_DEPTH = 32  # of the call path's stack
+# How many operands an operator takes. "<?" is the smaller of two, ">?" the larger.
+OPERANDS = {"!": 1, "?:": 3} | dict.fromkeys("+ - * / % <? >? < <= > >= == != && ||".split(), 2)
+_FUNCTIONS = {"min": "<?", "max": ">?"}
 
 
 class BadDim(ValueError):
@@ -39,12 +43,33 @@ def of_tree(node: Any, lookup: Lookup) -> Dim:
         return (_named(node.name, lookup, node.coord),)
     if kind == "UnaryOp" and node.op == "*" and type(node.expr).__name__ == "ID":
         return (_named(node.expr.name, lookup, node.coord),)  # [*n], n being a pointer to an integer
-    if kind == "UnaryOp" and node.op in "+-":
+    if kind == "UnaryOp" and node.op in "+-!":
         inner = of_tree(node.expr, lookup)
+        if node.op == "!":
+            return _bounded((*inner, "!"))
         return inner if node.op == "+" else _bounded((0, *inner, "-"))
-    if kind == "BinaryOp" and node.op in "+-*/%":
+    if kind == "BinaryOp" and node.op in OPERANDS:
         return _bounded((*of_tree(node.left, lookup), *of_tree(node.right, lookup), node.op))
-    raise BadDim("a dim is made of integers, parameters and + - * / %", getattr(node, "coord", None))
+    if kind == "TernaryOp":
+        parts = (node.cond, node.iftrue, node.iffalse)
+        return _bounded((*(each for part in parts for each in of_tree(part, lookup)), "?:"))
+    if kind == "FuncCall" and type(node.name).__name__ == "ID" and node.name.name in _FUNCTIONS:
+        return _of_call(node, lookup)
+    raise BadDim(
+        "a dim is made of integers, parameters, + - * / %, min(), max(), comparisons and ?:",
+        getattr(node, "coord", None),
+    )
+
+
+def _of_call(node: Any, lookup: Lookup) -> Dim:
+    """min(m, n, ...), max(m, n, ...)."""
+    name, given = node.name.name, node.args.exprs if node.args is not None else []
+    if len(given) < 2:
+        raise BadDim(f"{name}() takes two numbers at least", node.coord)
+    made = of_tree(given[0], lookup)
+    for each in given[1:]:
+        made = _bounded((*made, *of_tree(each, lookup), _FUNCTIONS[name]))
+    return made
 
 
 def of_text(text: object, lookup: Lookup) -> Dim:
@@ -111,21 +136,76 @@ def _split(shape: str) -> list[str]:
     return parts
 
 
-def folded(dim: Dim, value: Callable[[int | str], Any], combined: Callable[[str, Any, Any], Any]) -> Any:
-    """What a dim comes to: value() of its numbers and symbols, combined(op, left, right) of what is done."""
+def folded(dim: Dim, value: Callable[[int | str], Any], combined: Callable[..., Any]) -> Any:
+    """What a dim comes to: value() of its numbers and symbols, combined(op, *operands) of what is done."""
     stack: list[Any] = []
     for each in dim:
-        if isinstance(each, str) and each in "+-*/%":
-            right = stack.pop()
-            stack.append(combined(each, stack.pop(), right))
+        if isinstance(each, str) and each in OPERANDS:
+            at = len(stack) - OPERANDS[each]
+            stack[at:] = [combined(each, *stack[at:])]
         else:
             stack.append(value(each))
     return stack[0]
 
 
+def value_of(dim: Dim, value: Callable[[int | str], int]) -> int:
+    """Its value, as the call path computes it; ZeroDivisionError says so."""
+
+    def combined(op: str, *operands: Callable[[], int]) -> Callable[[], int]:
+        return lambda: _computed(op, operands)
+
+    def known(each: int | str) -> Callable[[], int]:
+        return lambda: value(each)
+
+    found: int = folded(dim, known, combined)()
+    return found
+
+
+def _computed(op: str, operands: tuple[Callable[[], int], ...]) -> int:
+    first = operands[0]()
+    if op == "?:":
+        return operands[1 if first else 2]()
+    if op == "!":
+        return int(not first)
+    if op in ("&&", "||"):
+        return int(bool(operands[1]())) if bool(first) == (op == "&&") else int(bool(first))
+    second = operands[1]()
+    if op in ("<?", ">?"):
+        return min(first, second) if op == "<?" else max(first, second)
+    return int(constants.apply(op, first, second))
+
+
+def text(dim: Dim, value: Callable[[int | str], str]) -> str:
+    """The dim as C text, in parentheses unless it is a number or a symbol."""
+
+    def combined(op: str, *operands: str) -> str:
+        if op == "?:":
+            return f"({operands[0]} ? {operands[1]} : {operands[2]})"
+        if op == "!":
+            return f"(!{operands[0]})"
+        if op in ("<?", ">?"):
+            a, b = operands
+            return f"({a} {op[0]} {b} ? {a} : {b})"
+        return f"({operands[0]} {op} {operands[1]})"
+
+    found: str = folded(dim, value, combined)
+    return found
+
+
 def symbols(dim: Dim) -> set[str]:
     """The names in a dim."""
-    return {each for each in dim if isinstance(each, str) and each not in "+-*/%"}
+    return {each for each in dim if isinstance(each, str) and each not in OPERANDS}
+
+
+def place_of(name: str, trees: Iterable[Any]) -> Any:
+    """Where one of these syntax trees names it, or None."""
+    waiting = list(trees)
+    while waiting:
+        node = waiting.pop()
+        if type(node).__name__ == "ID" and node.name == name:
+            return node.coord
+        waiting += [each for _, each in node.children()]
+    return None
 
 
 def _named(name: str, lookup: Lookup, coord: Any = None) -> int | str:
@@ -140,4 +220,9 @@ def _bounded(dim: Dim) -> Dim:
         raise BadDim("a dim is too long")
     if any(isinstance(each, int) and not -(2**63) <= each < 2**63 for each in dim):
         raise BadDim("a number in a dim is too large")
+    depth = 0
+    for each in dim:
+        depth += 1 - OPERANDS.get(each, 0) if isinstance(each, str) else 1
+        if depth > _MAX_DEPTH:
+            raise BadDim("a dim is nested too deeply")
     return dim

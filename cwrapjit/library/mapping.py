@@ -11,6 +11,7 @@ import dataclasses
 import keyword
 from typing import Any
 
+from cwrapjit._imports import load
 from cwrapjit.library import expressions, types
 from cwrapjit.library.checks import checker
 from cwrapjit.library.declarations import FunctionDeclaration
@@ -75,6 +76,7 @@ class Mapper:
         self.by_name = {slot.name: k for k, slot in enumerate(self.slots)}
         self.arguments: list[Argument] = []
         self.result_of: tuple[str, ...] = ()  # parameters that the result may point into
+        self.has_free_symbols = True
         self.by_reference: set[str] = set()  # hidden integers that C wants by pointer
 
     def map(self) -> Mapped:
@@ -94,6 +96,7 @@ class Mapper:
                 slot.parameter = returned.get(slot.name) or self._parameter(k, slot)
             slot.parameter.name = slot.name
         self._hide(result)
+        self._check_free(result)
         arguments = self.arguments = self._arguments()
         self._check_uses(result)
         function = Function(
@@ -349,7 +352,21 @@ class Mapper:
                 ctype = ctype.target
             return name if isinstance(ctype, types.Scalar) and ctype.is_integer else None
         value = self.library.constant(name)
+        if value is None and self.has_free_symbols:
+            return self._free(name)
         return value if isinstance(value, int) else None
+
+    def _free(self, name: str) -> str:
+        """A length that no parameter says, which all arrays that name it must have; no slip of the pen."""
+        integers = [each for each in self.by_name if self.lookup(each) is not None]
+        near = [each for each in integers if each.casefold() == name.casefold()]
+        near += load("difflib").get_close_matches(name, integers, 1, 0.85)
+        if near:
+            raise expressions.BadDim(
+                f"{name} in a dim is no integer parameter and no constant, but {near[0]} is: a length that "
+                "no parameter says needs a name of its own"
+            )
+        return name
 
     def dim(self, tree: Any) -> Dim:
         try:
@@ -398,6 +415,28 @@ class Mapper:
                 slot.parameter = Parameter("hidden", parameter.type, value=(slot.name,), name=slot.name)
             else:
                 parameter.symbol = slot.name
+
+    def _check_free(self, result: Result) -> None:
+        """Lengths that no parameter says come from arrays that are given."""
+        given: set[str] = set()
+        used = {each for _, parameter in self.parameters() for each in expressions.symbols(parameter.value)}
+        for dim in result.dims:
+            used |= expressions.symbols(dim)
+        for _, parameter in self.parameters():
+            for dim in parameter.dims:
+                used |= expressions.symbols(dim)
+                if _is_symbol(dim) and parameter.intent != "out" and parameter.role != "data":
+                    given.add(str(dim[0]))
+        for name in sorted(used - given - self.by_name.keys()):
+            reason = (
+                f"{name} in a dim is no integer parameter and no constant, and no array that is given has it "
+                "as a dim of its own"
+            )
+            for slot in self.slots:
+                place = expressions.place_of(name, [] if slot.name in self.options.dims else slot.trees)
+                if place is not None:
+                    raise self.library.declarations.error(f"{self.who}: {reason}", place)
+            raise ValueError(f"{self.who}: {reason}")
 
     def _check_uses(self, result: Result) -> None:
         """Options must say something about the parameter that they name."""

@@ -13,12 +13,12 @@ have, or has as something else, is not about this function. A plain name speaks 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import fnmatch
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from cwrapjit._imports import load
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.options import Options
@@ -115,7 +115,7 @@ def _check_options(who: str, options: Mapping[str, Any]) -> None:
                 f"{who}: name= goes with one function: function(..., name=), or strip_prefix= of declare()"
             )
         if option not in known:
-            near = difflib.get_close_matches(option, known, 1)
+            near = load("difflib").get_close_matches(option, known, 1)
             hint = f"; {near[0]}= is one" if near else ""
             raise TypeError(f"{who} has no option {option!r}{hint}; they are: {', '.join(known)}")
 

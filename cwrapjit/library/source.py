@@ -130,6 +130,7 @@ class TextSlice(Slice):
         self, library: Any, found: FunctionDeclaration, own: dict[str, Any], called: str = "", name: str = ""
     ) -> None:
         super().__init__(library, found, Options(name=name or None, **own))
+        self.mapper.has_free_symbols = False  # the names in C's own text are C's
         self.called = called
         self.output_dims: dict[str, str] = {}  # of lengths that are computed: name -> expression
         refuse(found)
@@ -178,7 +179,7 @@ class TextSlice(Slice):
             raise Unmapped(f"no argument has the dim {symbol} of {slot.name}")
         while name in known:
             name += "_"
-        text = expressions.folded(dim, str, lambda op, left, right: f"({left} {op} {right})")
+        text = expressions.text(dim, str)
         self.output_dims[name] = text[1:-1]
         return name
 

@@ -7,7 +7,7 @@ import dataclasses
 from typing import Any
 
 from cwrapjit import _cwrapjit
-from cwrapjit.library import constants, expressions, thunks, types
+from cwrapjit.library import expressions, thunks, types
 from cwrapjit.library.thunks import Unmapped
 
 
@@ -73,7 +73,7 @@ class PointerVariable(_Variable):
         def value(each: int | str) -> int:
             return each if isinstance(each, int) else int(self.variables[each].get())
 
-        found: int = expressions.folded(dim, value, constants.apply)
+        found: int = expressions.value_of(dim, value)
         if not 0 <= found < 2**60:
             raise ValueError(f"{self.who} has length {found}")
         return found

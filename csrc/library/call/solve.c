@@ -5,28 +5,88 @@
 
 /* ---- evaluating --------------------------------------------------------------- */
 
+/* A value on the way, or none: a division by zero, a number too large. It counts when it is used: not in
+ * the branch of ?: that is not taken, nor behind && and || that know without it. */
+typedef struct operand {
+    npy_intp value;
+    bool fails;
+} operand;
+
+/* at[0] becomes what op makes of at[0], at[1] ... */
+static void
+operate(cwj_operator op, operand *at)
+{
+    if (op == CWJ_NOT) {
+        at[0].value = at[0].value == 0;
+        return;
+    }
+    npy_intp left = at[0].value, right = at[1].value;
+    if (op == CWJ_CHOOSE) {
+        at[0] = at[0].fails ? at[0] : at[left != 0 ? 1 : 2];
+        return;
+    }
+    if (op == CWJ_AND || op == CWJ_OR) {
+        bool decided = at[0].fails || (left != 0) == (op == CWJ_OR);
+        at[0].value = decided ? left != 0 : right != 0;
+        at[0].fails |= !decided && at[1].fails;
+        return;
+    }
+    at[0].fails |= at[1].fails;
+    switch (op) {
+    case CWJ_MINIMUM:
+        at[0].value = left < right ? left : right;
+        break;
+    case CWJ_MAXIMUM:
+        at[0].value = left > right ? left : right;
+        break;
+    case CWJ_LESS:
+        at[0].value = left < right;
+        break;
+    case CWJ_LESS_EQUAL:
+        at[0].value = left <= right;
+        break;
+    case CWJ_MORE:
+        at[0].value = left > right;
+        break;
+    case CWJ_MORE_EQUAL:
+        at[0].value = left >= right;
+        break;
+    case CWJ_EQUAL:
+        at[0].value = left == right;
+        break;
+    case CWJ_UNEQUAL:
+        at[0].value = left != right;
+        break;
+    default:
+        at[0].fails |= !cwj_compute("+-*/%"[op - CWJ_ADD], &at[0].value, right);
+        break;
+    }
+}
+
 int
 cwj_library_evaluate(const cwj_library_frame *frame, const cwj_dim *dim, PyObject *what,
                      npy_int64 *value)
 {
-    npy_intp stack[CWJ_MAX_DEPTH];
+    operand
+        stack[CWJ_MAX_DEPTH + 1]; /* operate() looks at a second one, also where there is none */
     int depth = 0;
+    stack[1] = stack[0] = (operand){0, false};
     for (int i = 0; i < dim->count; i++) {
         const cwj_operation *operation = &dim->operations[i];
         if (operation->op == CWJ_NUMBER) {
-            stack[depth++] = operation->value;
+            stack[depth++] = (operand){operation->value, false};
         } else if (operation->op == CWJ_SYMBOL) {
-            stack[depth++] = frame->symbols[operation->value];
+            stack[depth++] = (operand){frame->symbols[operation->value], false};
         } else {
-            depth--;
-            if (!cwj_compute("+-*/%"[operation->op - CWJ_ADD], &stack[depth - 1], stack[depth])) {
-                return cwj_library_refuse(frame, PyExc_ValueError,
-                                          "computing %U: a division by zero, or a number too large",
-                                          what);
-            }
+            depth -= cwj_operator_operands(operation->op) - 1;
+            operate(operation->op, &stack[depth - 1]);
         }
     }
-    *value = depth == 1 ? stack[0] : 0;
+    if (stack[0].fails) {
+        return cwj_library_refuse(frame, PyExc_ValueError,
+                                  "computing %U: a division by zero, or a number too large", what);
+    }
+    *value = depth == 1 ? stack[0].value : 0;
     return 0;
 }
 
@@ -67,41 +127,10 @@ given_shape(const cwj_library_frame *frame, int k)
     }
 }
 
-/* "n 1 +, n is 3 by argument a": the expression as it is kept, and its symbols. */
-static PyObject *
-text_of_dim(const cwj_library_frame *frame, const cwj_dim *dim)
-{
-    PyObject *text = PyUnicode_FromString(""), *sources = PyUnicode_FromString("");
-    for (int i = 0; i < dim->count; i++) { /* without memory a text becomes NULL, and stays so */
-        const cwj_operation *operation = &dim->operations[i];
-        const char *space = i > 0 ? " " : "";
-        long long value = operation->value;
-        if (operation->op == CWJ_NUMBER) {
-            PyUnicode_AppendAndDel(&text, PyUnicode_FromFormat("%s%lld", space, value));
-            continue;
-        }
-        if (operation->op != CWJ_SYMBOL) {
-            char sign = "+-*/%"[operation->op - CWJ_ADD];
-            PyUnicode_AppendAndDel(&text, PyUnicode_FromFormat("%s%c", space, sign));
-            continue;
-        }
-        PyObject *symbol = PyTuple_GET_ITEM(frame->function->symbols, value);
-        int source = frame->sources[value];
-        value = frame->symbols[value];
-        PyUnicode_AppendAndDel(&text, PyUnicode_FromFormat("%s%U", space, symbol));
-        PyUnicode_AppendAndDel(
-            &sources, source < 0 ? PyUnicode_FromFormat(", %U is %lld", symbol, value)
-                                 : PyUnicode_FromFormat(", %U is %lld by argument %U", symbol,
-                                                        value, cwj_library_name(frame, source)));
-    }
-    PyUnicode_AppendAndDel(&text, sources);
-    return text;
-}
-
 static int
 refuse_dim(const cwj_library_frame *frame, int k, int d, npy_intp got, npy_int64 wanted)
 {
-    PyObject *text = text_of_dim(frame, &frame->function->parameters[k].dims[d]);
+    PyObject *text = cwj_library_text_of_dim(frame, &frame->function->parameters[k].dims[d]);
     if (text != NULL) {
         cwj_library_refuse(frame, PyExc_ValueError,
                            "dim %d of argument %U is %zd, but must be %lld (%U)", d,

@@ -99,6 +99,8 @@ int cwj_library_refuse_type(const cwj_library_frame *frame, int k, const char *f
 /* The same for a number, or an item, that does not fit; or "argument a: 300 is out of range of
  * uint8". */
 int cwj_library_refuse_number(const cwj_library_frame *frame, int k, cwj_fit fit, PyObject *number);
+/* "n + 1, n is 3 by argument a": a dim, and its symbols. A new reference. */
+PyObject *cwj_library_text_of_dim(const cwj_library_frame *frame, const cwj_dim *dim);
 /* What messages call parameter k: its argument, or C's name of it. Borrowed. */
 PyObject *cwj_library_name(const cwj_library_frame *frame, int k);
 

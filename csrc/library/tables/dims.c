@@ -18,13 +18,32 @@ cwj_symbol_index(PyObject *symbols, PyObject *name)
     return found > 0 ? (int)PySequence_Index(symbols, name) : -1;
 }
 
+#define WORD(name, word, operands) word,
+#define OPERANDS(name, word, operands) operands,
+static const char *const words[] = {CWJ_OPERATORS(WORD)};
+static const signed char numbers_of_operands[] = {CWJ_OPERATORS(OPERANDS)};
+
+const char *
+cwj_operator_word(cwj_operator op)
+{
+    return words[op];
+}
+
+int
+cwj_operator_operands(cwj_operator op)
+{
+    return numbers_of_operands[op];
+}
+
 static int
 operator_of(PyObject *word)
 {
-    static const char operators[] = "+-*/%";
-    Py_UCS4 character = PyUnicode_GET_LENGTH(word) == 1 ? PyUnicode_READ_CHAR(word, 0) : 0;
-    const char *found = character > 0 && character < 128 ? strchr(operators, (int)character) : NULL;
-    return found == NULL ? -1 : CWJ_ADD + (int)(found - operators);
+    for (int op = CWJ_ADD; op < (int)(sizeof(words) / sizeof(words[0])); op++) {
+        if (PyUnicode_CompareWithASCIIString(word, words[op]) == 0) {
+            return op;
+        }
+    }
+    return -1;
 }
 
 static int
@@ -54,7 +73,7 @@ check_depth(const cwj_dim *dim, PyObject *given, const char *who)
 {
     int depth = 0;
     for (int i = 0; i < dim->count; i++) {
-        depth += dim->operations[i].op <= CWJ_SYMBOL ? 1 : -1;
+        depth += 1 - cwj_operator_operands(dim->operations[i].op);
         if (depth < 1 || depth > CWJ_MAX_DEPTH) {
             return cwj_refuse(who, PyExc_ValueError, "%R is no expression", given);
         }

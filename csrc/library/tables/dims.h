@@ -4,14 +4,31 @@
 
 #include "base/state.h"
 
+/* How they are written (see description.py), and how many operands they take. */
+#define CWJ_OPERATORS(OPERATOR)   \
+    OPERATOR(NUMBER, "", 0)       \
+    OPERATOR(SYMBOL, "", 0)       \
+    OPERATOR(ADD, "+", 2)         \
+    OPERATOR(SUBTRACT, "-", 2)    \
+    OPERATOR(MULTIPLY, "*", 2)    \
+    OPERATOR(DIVIDE, "/", 2)      \
+    OPERATOR(REMAINDER, "%", 2)   \
+    OPERATOR(MINIMUM, "<?", 2)    \
+    OPERATOR(MAXIMUM, ">?", 2)    \
+    OPERATOR(LESS, "<", 2)        \
+    OPERATOR(LESS_EQUAL, "<=", 2) \
+    OPERATOR(MORE, ">", 2)        \
+    OPERATOR(MORE_EQUAL, ">=", 2) \
+    OPERATOR(EQUAL, "==", 2)      \
+    OPERATOR(UNEQUAL, "!=", 2)    \
+    OPERATOR(AND, "&&", 2)        \
+    OPERATOR(OR, "||", 2)         \
+    OPERATOR(NOT, "!", 1)         \
+    OPERATOR(CHOOSE, "?:", 3)
+
+#define CWJ_OPERATOR_ENUM(name, word, operands) CWJ_##name,
 typedef enum cwj_operator {
-    CWJ_NUMBER,
-    CWJ_SYMBOL,
-    CWJ_ADD,
-    CWJ_SUBTRACT,
-    CWJ_MULTIPLY,
-    CWJ_DIVIDE,
-    CWJ_REMAINDER
+    CWJ_OPERATORS(CWJ_OPERATOR_ENUM)
 } cwj_operator;
 
 typedef struct cwj_operation {
@@ -35,6 +52,9 @@ cwj_dim_symbol(const cwj_dim *dim)
     return dim->count == 1 && dim->operations[0].op == CWJ_SYMBOL ? (int)dim->operations[0].value
                                                                   : -1;
 }
+
+const char *cwj_operator_word(cwj_operator op);
+int cwj_operator_operands(cwj_operator op);
 
 /* Symbols that are not there yet are appended to the list. Return -1 with an exception set. */
 int cwj_symbol_index(PyObject *symbols, PyObject *name);
