@@ -224,6 +224,118 @@ def test_structs_whose_members_have_no_layout_stay_handles():
         lib.struct("struct half")
 
 
+def test_pointers_that_have_a_name_of_their_own():
+    """typedef struct hidden *handle: users know the handle alone."""
+    lib = declared(POINTERS)
+    made = lib.engine_open(4)
+    assert type(made) is lib.engine_t is lib.engine_hidden and lib.engine_count(made) == 4
+    assert lib.engine_t.__name__ == "engine_t"
+    assert lib.handle("engine_t", free="engine_close") is type(made)
+    lib.declare("typedef struct { int x; } *lonely; int engine_count(lonely x);")
+    assert lib.lonely.__name__ == "lonely" and lib.lonely(3).x == 3
+
+
+def test_a_handle_that_is_described_before_its_header_is_read():
+    lib = from_c(CODE)
+    cls = lib.handle("engine_t", free="engine_close")
+    lib.function("int64_t engine_count(struct engine_hidden *e)")  # another type, as far as one knows
+    lib.declare(POINTERS, options={"engine_open": {"returns": "callee"}})
+    made = lib.engine_open(3)
+    assert type(made) is cls is lib.engine_hidden and lib.engine_count(made) == 3
+    lib.engine_close(made)
+    with pytest.raises(ValueError, match="was freed"):
+        lib.engine_count(made)
+    other = lib.handle("engine *", free="engine_free")
+    lib.declare(OPAQUE, options={"engine_new": {"returns": "callee"}})
+    assert type(lib.engine_new(1)) is other is lib.engine
+
+
+BITS = """
+enum mode { OFF, ON, WILD };
+enum { WORDS = 2 };
+typedef struct flags {
+    unsigned ready : 1, level : 7;
+    int balance : 5;
+    enum mode mode : 2;
+    _Bool sure : 1;
+    int : 0;
+    long wide : 40;
+    char pad[WORDS * sizeof(long) - sizeof(void *)];
+} flags;
+"""
+
+
+def test_bit_fields():
+    lib = from_c(
+        BITS + "int level(const flags *f) { return f->ready * 1000 + f->level * 10 + f->balance + f->mode; }"
+        "flags made(int x) { flags f = {1, x, -x, WILD, 1, -3}; return f; }"
+        "typedef struct { unsigned a : 3, b : 4; } few;"
+        "few twice(few f) { f.a *= 2; f.b *= 2; return f; }"
+        "typedef struct { int k : 4; double d; } mixed; double sum(mixed m) { return m.k + m.d; }"
+    )
+    lib.declare(BITS + "int level(const flags *f); flags made(int x);")
+    f = lib.flags(ready=1, level=100, balance=-16, mode=lib.WILD, sure=True, wide=-(2**39))
+    assert lib.level(f) == 1986
+    assert (f.ready, f.level, f.balance, f.mode, f.sure, f.wide) == (1, 100, -16, 2, True, -(2**39))
+    f.level = 0
+    assert (f.ready, f.level, f.balance) == (1, 0, -16)
+    for name, value in (("ready", 2), ("level", -1), ("balance", 16), ("mode", 4), ("wide", 2**39)):
+        with pytest.raises(OverflowError, match=f"{name}.*out of range"):
+            setattr(f, name, value)
+    with pytest.raises(TypeError, match="attribute ready, got float"):
+        f.ready = 1.0
+    assert (f.ready, f.level, f.balance, f.mode) == (1, 0, -16, 2)
+    made = lib.made(9)
+    assert (made.ready, made.level, made.balance, made.mode, made.sure, made.wide) == (1, 9, -9, 2, True, -3)
+    assert len(made.pad.encode()) == 0 and "pad@13:buffer::(8,)" in lib.flags.__cwrapjit_layout__.fields
+    lib.declare("typedef struct { unsigned a : 3, b : 4; } few; few twice(few f);")
+    lib.declare("typedef struct { int k : 4; double d; } mixed; double sum(mixed m);")
+    with pytest.raises(TypeError, match="bit-field that has no name"):
+        lib.struct("struct gap { struct { char a; long : 40; }; }")
+    twice = lib.twice(lib.few(3, 7))
+    assert (twice.a, twice.b) == (6, 14) and lib.sum(lib.mixed(-3, 4.0)) == 1.0
+
+
+@pytest.mark.parametrize("bits", ["double x : 3", "int x : 33", "int x : -1", "int x : y", "char *x : 2"])
+def test_bit_fields_that_are_none(bits):
+    with pytest.raises(cwrapjit.CompileError):
+        from_c("").struct(f"struct s {{ {bits}; }}")
+
+
+def test_enums_are_as_wide_as_their_values():
+    text = """
+    enum big { HUGE = 0x7fffffffffffffff, LOW = -5 };
+    enum most { MOST = 0xffffffffffffffff };
+    enum half { HALF = 0x80000000 };
+    enum big same_big(enum big x);
+    enum most same_most(enum most x);
+    enum half same_half(enum half x);
+    """
+    lib = from_c("long same_big(long x) { return x; } unsigned long same_most(unsigned long x) { return x; }"
+                 "unsigned same_half(unsigned x) { return x; }")  # fmt: skip
+    lib.declare(text)
+    for name in ("HUGE", "LOW"):
+        assert lib.same_big(getattr(lib, name)) == getattr(lib, name)
+    assert lib.same_most(lib.MOST) == lib.MOST and lib.same_half(lib.HALF) == lib.HALF == 2**31
+
+
+def test_members_that_python_has_no_type_for():
+    text = """
+    struct odd {
+        __int128 i; long double l; _Float128 q; int (*f)(int); void *p; char **names; int (*many[2])(void);
+        union { struct { int low, high; }; double d; }; struct { char c; } inner[2]; int last; short tail[];
+    };
+    """
+    lib = from_c(text.replace("_Float128", "__int128").replace("__int128", "long double")
+                 + "int last(struct odd *o) { return o->last + o->low; }")  # fmt: skip
+    lib.declare(text + "int last(struct odd *o);")
+    o = lib.odd(last=3, low=4)
+    assert lib.last(o) == 7 and o.high == 0 and o.inner.shape == (2,)
+    for name in ("l", "p", "names", "many", "tail"):
+        with pytest.raises(NotImplementedError, match=f"attribute {name} of struct odd"):
+            getattr(o, name)
+
+
 def test_functions_come_before_types_of_their_name():
     lib = from_c("struct stat { int a; }; int stat(struct stat *s) { return s->a; }")
     lib.declare("struct stat { int a; }; int stat(struct stat *s);")
@@ -277,7 +389,7 @@ def test_nothing_is_kept():
         del lib, p
         gc.collect()
 
-    keeps_nothing(declare_and_describe)
+    keeps_nothing(declare_and_describe, 40)
 
 
 def test_pickles_know_automatic_classes():

@@ -96,12 +96,20 @@ _UNARY: dict[str, Callable[[int], int]] = {
 }  # fmt: skip
 
 
-def of_tree(node: Any, names: Mapping[str, int]) -> int:
-    """The value of a syntax tree, or NotConstant."""
+def of_tree(node: Any, names: Mapping[str, int], size_of: Callable[[Any], int] | None = None) -> int:
+    """The value of a syntax tree, or NotConstant. size_of: of a type's tree, for sizeof."""
     try:
-        return _of_tree(node, names)
+        return _of_tree(node, names if size_of is None else _Names(names, size_of))
     except RecursionError:
         raise NotConstant("the expression is nested too deeply") from None
+
+
+class _Names(dict[str, int]):
+    """Values by name, and the sizes of types."""
+
+    def __init__(self, names: Mapping[str, int], size_of: Callable[[Any], int]) -> None:
+        super().__init__(names)
+        self.size_of = size_of
 
 
 def _of_tree(node: Any, names: Mapping[str, int]) -> int:
@@ -116,6 +124,8 @@ def _of_tree(node: Any, names: Mapping[str, int]) -> int:
         if node.name not in names:
             raise NotConstant(f"{node.name} is not known")
         return names[node.name]
+    if kind == "UnaryOp" and node.op == "sizeof" and isinstance(names, _Names):
+        return names.size_of(node.expr)
     if kind == "UnaryOp" and node.op in ("-", "+", "~", "!"):
         value = _of_tree(node.expr, names)
         if node.op in "-~" and _is_unsigned(node.expr):

@@ -8,7 +8,7 @@ import gc
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cwrapjit._cwrapjit import CompileError, find_typeless
@@ -67,7 +67,7 @@ def structs_of(found: FunctionDeclaration) -> set[types.Struct]:
     for ctype in (found.result, *(each.type for each in found.parameters)):
         target = ctype.target if isinstance(ctype, types.Pointer) else ctype
         if isinstance(target, types.Struct):
-            structs.add(target)
+            structs.add(types.final(target))
     return structs
 
 
@@ -327,7 +327,19 @@ class Declarations:
         known = self.typedefs.get(node.name)
         if isinstance(known, types.Struct) and isinstance(resolved, types.Struct) and known is not resolved:
             resolved = self._unite(known, resolved, node.coord)
+        if isinstance(resolved, types.Pointer) and isinstance(resolved.target, types.Struct):
+            resolved = self._pointer_named(known, resolved, node)
         self.typedefs[node.name] = parsed.typedefs[node.name] = resolved
+
+    def _pointer_named(self, known: Any, found: types.Pointer, node: Any) -> types.Pointer:
+        """typedef struct state *handle: users may know the struct by this name alone. handle("handle") may
+        have come before."""
+        if isinstance(known, types.Struct):
+            target = self._unite(known, found.target, node.coord)
+            target.alias = "" if target.alias == node.name else target.alias
+            found = dataclasses.replace(found, target=target)
+        found.target.label = found.target.label or node.name
+        return found
 
     def _unite(self, known: types.Struct, found: types.Struct, coord: Any) -> types.Struct:
         """handle("rng *") knew an opaque type by its alias; now its typedef says which struct that is."""
@@ -344,6 +356,7 @@ class Declarations:
         )
         if found.tag:
             self.tags[f"{found.kind} {found.tag}"] = known
+        found.united = known
         return known
 
     def _declaration(self, node: Any, parsed: Parsed, old: bool = False) -> None:
@@ -352,7 +365,7 @@ class Declarations:
         elif node.name is None:
             self.resolve(node.type)  # a struct or an enum alone
         else:
-            resolved = self.resolve(node.type)
+            resolved = self._with_lengths(self.resolve(node.type))
             if self._altered == 2:
                 resolved = types.Unknown(attributes.REASON)
             const = "const" in (node.quals or []) and not isinstance(resolved, types.Pointer)
@@ -427,11 +440,7 @@ class Declarations:
                 self.tags[key] = made
         if node.decls is not None and (made.members is None or not self.in_header):
             # The very same definition may come again, from a header and from struct().
-            members = [
-                types.Member(each.name or "", self.resolve(each.type), each.bitsize is not None)
-                for each in node.decls
-                if type(each).__name__ == "Decl"
-            ]
+            members = [self._member(each) for each in node.decls if type(each).__name__ == "Decl"]
             if any(types.holds(each.type, made) for each in members):
                 raise self.error(f"{made.name or kind} would hold itself", node.coord)
             if self._altered and (self._altered == 2 or not self.in_header):
@@ -441,6 +450,46 @@ class Declarations:
             elif not made.altered:
                 made.members, made.in_header = members, self.in_header
         return made
+
+    def _member(self, node: Any) -> types.Member:
+        ctype = self._with_lengths(self.resolve(node.type))
+        bits = -1
+        if node.bitsize is not None:
+            bits = self._length(node.bitsize)
+            if not isinstance(ctype, types.Scalar) or not (
+                ctype.is_integer or ctype.dtype in ("intc", "bool")
+            ):
+                raise self.error(f"{node.name or 'a bit field'} is no integer", node.coord)
+            if not 0 <= bits <= 64:
+                raise self.error(f"{node.name or 'a bit field'} has {bits} bits", node.coord)
+        return types.Member(node.name or "", ctype, bits)
+
+    def _with_lengths(self, ctype: Any) -> Any:
+        """With lengths of arrays as numbers: enumerators may become others, and sizeof needs types."""
+        if not isinstance(ctype, types.Array):
+            return ctype
+        dim = ctype.dim
+        try:
+            dim = dim and load("pycparser.c_ast").Constant("int", str(self._length(dim)), dim.coord)
+        except CompileError:  # whoever uses the member says so
+            pass
+        return dataclasses.replace(ctype, item=self._with_lengths(ctype.item), dim=dim)
+
+    def _length(self, node: Any) -> int:
+        try:
+            return constants.of_tree(node, self.enumerators, self._size_of)
+        except constants.NotConstant as error:
+            raise self.error(str(error), node.coord) from None
+
+    def _size_of(self, node: Any) -> int:
+        """sizeof of a type."""
+        if type(node).__name__ != "Typename":
+            raise constants.NotConstant("sizeof of what is no type")
+        thunks = load("cwrapjit.library.thunks")
+        try:
+            return int(thunks.size_of(self.resolve(node)))
+        except thunks.Unmapped as error:
+            raise constants.NotConstant(f"sizeof: {error}") from None
 
     def _check_same(self, known: types.Struct, found: types.Struct, coord: Any) -> None:
         if not types.same(known, found):
@@ -480,21 +529,23 @@ class Declarations:
             self.foreign_enumerators |= values.keys()
         else:
             self.foreign_enumerators -= values.keys()
-        made = self._other_type(values) or made
+        least, most = min(values.values(), default=0), max(values.values(), default=0)
+        made = self._wider_type(least, most) or dataclasses.replace(made, counts=least >= 0)
         if node.name:
             self.tags[key] = made
         return made
 
-    def _other_type(self, values: Mapping[str, int]) -> Any:
+    def _wider_type(self, least: int, most: int) -> Any:
         """What an enum with these values is, unless an int."""
-        least, most = min(values.values(), default=0), max(values.values(), default=0)
         if self._altered:
             return types.Unknown(attributes.REASON)
         if -(2**31) <= least and most < 2**31:
             return None
-        if least >= 0 and most < 2**32:
-            return types.basic(["unsigned"])
-        return types.Unknown("an enum has values that int does not hold")
+        if least >= 0:
+            return types.basic(["unsigned"] if most < 2**32 else ["unsigned", "long"])
+        if -(2**63) <= least and most < 2**63:
+            return types.basic(["long"])
+        return types.Unknown("an enum has values that no integer type holds")
 
 
 _KEYWORDS = frozenset(

@@ -277,6 +277,7 @@ class Core:
 
     def class_for(self, struct: types.Struct) -> Any:
         """Python's class for a struct or union. One that nobody described is made of what is known of it."""
+        struct = types.final(struct)
         found = self.classes.get(struct)
         if found is None or (struct in self.opaque and struct.members is not None):
             found = load("cwrapjit.library.structs").automatic(self, struct)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
@@ -24,7 +26,7 @@ class Members:
         self.class_of = class_of
         self.who = f"{library.name}.struct(): {types.show(ctype)}"
         self.all = flatten(ctype)
-        self.offsets, self.size, self.alignment = measure(library, ctype, self.who)
+        self.offsets, self.shifts, self.size, self.alignment = measure(library, ctype, self.who)
 
     def plans(self, arrays: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The arguments of a Field for every member."""
@@ -45,6 +47,14 @@ class Members:
             "dims": (), "of": None, "readonly": False, "reason": "",
         }  # fmt: skip
         ctype, layers = types.peeled(member.type)
+        if layers and thunks.is_flexible(layers[0]):
+            plan["reason"] = "how long this array is, no member says that is known"
+            return plan
+        if member.bits >= 0:
+            plan.update(
+                kind="bits", dtype=_dtype_of_bits(ctype), dims=(self.shifts[member.name], member.bits)
+            )
+            return plan
         dims = plan["dims"] = tuple(map(thunks.array_length, layers))
         plan["readonly"] = any(each.const for each in layers)
         if member.name in arrays:
@@ -81,8 +91,8 @@ class Members:
             plan.update(kind="array", dtype=dtype)
 
     def _class(self, struct: types.Struct, member: types.Member, is_inside: bool) -> Any:
-        if not struct.label:
-            struct.label = f"{self.ctype.alias or self.ctype.tag or self.ctype.label}_{member.name}"
+        if not struct.class_name:
+            struct.label = f"{self.ctype.class_name}_{member.name}"
         return self.class_of(struct, is_inside)
 
     def _plan_pointer(self, plan: dict[str, Any], pointer: types.Pointer, member: types.Member) -> None:
@@ -128,18 +138,18 @@ class Members:
     def dtype(self, ctype: types.Struct) -> Any:
         """NumPy's structured dtype of a struct; None where a member has none, as a pointer: an array's items
         can be written, and C would follow any number there."""
-        import numpy
-
-        offsets, size, _ = measure(self.library, ctype, self.who)
+        offsets, _, size, _ = measure(self.library, ctype, self.who)
         formats: list[Any] = []
         for member in flatten(ctype):
+            if member.bits >= 0:
+                return None
             item, layers = types.peeled(member.type)
             dims = tuple(map(thunks.array_length, layers))
             inner = self._item_dtype(item)
             if inner is None:
                 return None
             formats.append((inner, dims) if dims else inner)
-        return numpy.dtype(
+        return np.dtype(
             {"names": list(offsets), "formats": formats, "offsets": list(offsets.values()), "itemsize": size}
         )
 
@@ -147,28 +157,39 @@ class Members:
 # ---- memory -----------------------------------------------------------------------------------
 
 
-def measure(library: Any, ctype: types.Struct, who: str) -> tuple[dict[str, int], int, int]:
-    """Offsets, size and alignment, as the compiler says; the header must say the same."""
-    writer = thunks.Writer()
+def measure(library: Any, ctype: types.Struct, who: str) -> tuple[dict[str, int], dict[str, int], int, int]:
+    """Offsets, the first bits of bit-fields, size and alignment, as the compiler says; the header must say
+    the same."""
+    writer = thunks.Writer(only_layouts=True)
     try:
-        spelled = writer.spell(ctype)
+        names = [writer.spell(ctype)]
     except thunks.Unmapped as error:
         raise TypeError(f"{who}: {error}") from None
-    names = [each.name for each in flatten(ctype)]
-    text = writer.text() + _table("cwj_layout", spelled, names)
-    tables = ["cwj_layout"]
     if ctype.in_header:
-        text += _table("cwj_header_layout", c_name(ctype), names)
-        tables.append("cwj_header_layout")
+        names.append(c_name(ctype))
+    members = flatten(ctype)
+    plain = [each.name for each in members if each.bits < 0]
+    fields = [each for each in members if each.bits >= 0]
+    text, tables = writer.text(), []
+    for k, name in enumerate(names):
+        text += _table(f"cwj_layout_{k}", name, plain)
+        text += "".join(_filled(f"cwj_bits_{k}_{i}", name, each) for i, each in enumerate(fields))
+        tables += [f"cwj_layout_{k}", *(f"cwj_bits_{k}_{i}" for i in range(len(fields)))]
     owner, addresses = _cwrapjit.compile_thunks(library.environment, text, tables)
-    read = [_numbers(address, len(names) + 2) for address in addresses]
+    count = 1 + len(fields)
+    read = [_read(addresses[k * count : (k + 1) * count], len(plain)) for k in range(len(names))]
     del owner
     if read[0] != read[-1]:
         raise TypeError(
             f"{who} lies otherwise in memory in the header than its "
             "members say (it is packed, aligned or has other members)"
         )
-    return dict(zip(names, read[0][2:], strict=True)), read[0][0], read[0][1]
+    (size, alignment, *found), bits = read[0]
+    offsets, shifts = dict(zip(plain, found, strict=True)), {}
+    for each, first in zip(fields, bits, strict=True):
+        word = np.dtype(_dtype_of_bits(each.type)).itemsize
+        offsets[each.name], shifts[each.name] = first // 8 // word * word, first % (8 * word)
+    return {each.name: offsets[each.name] for each in members}, shifts, size, alignment
 
 
 def _table(name: str, spelled: str, members: list[str]) -> str:
@@ -177,9 +198,22 @@ def _table(name: str, spelled: str, members: list[str]) -> str:
     return f"const long long {name}[] = {{sizeof({spelled}), _Alignof({spelled}){offsets}}};\n"
 
 
-def _numbers(address: int, count: int) -> list[int]:
+def _filled(name: str, spelled: str, member: types.Member) -> str:
+    """C text of a struct in which the bits of one bit-field are set."""
+    ones = 1 if member.type.dtype == "bool" or member.bits == 1 else -1
+    return f"const {spelled} {name} = {{.{member.name} = {ones}}};\n"
+
+
+def _read(addresses: Sequence[int], count: int) -> tuple[list[int], list[int]]:
+    """Size, alignment and `count` offsets; then the first bit that is set in each struct."""
     ctypes = load("ctypes")
-    return list((ctypes.c_longlong * count).from_address(address))
+    numbers = list((ctypes.c_longlong * (count + 2)).from_address(addresses[0]))
+    structs = [int.from_bytes(ctypes.string_at(each, numbers[0]), "little") for each in addresses[1:]]
+    return numbers, [(each & -each).bit_length() - 1 for each in structs]
+
+
+def _dtype_of_bits(ctype: types.Scalar) -> str:
+    return "uint32" if ctype.counts and ctype.dtype == "intc" else ctype.dtype
 
 
 def c_name(ctype: types.Struct) -> str:

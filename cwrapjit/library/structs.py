@@ -216,7 +216,7 @@ class _Maker:
         return found
 
     def class_name(self, name: str | None, ctype: types.Struct) -> str:
-        name = name or ctype.alias or ctype.tag or ctype.label
+        name = name or ctype.class_name
         if not name.isidentifier() or keyword.iskeyword(name):
             raise ValueError(f"{self.name}: {name!r} cannot be the name of a class; say name=")
         return name
@@ -253,9 +253,9 @@ class _Maker:
         """The class of a type: where there is none, a new one, which knows no members yet."""
         found = self.library.classes.get(ctype)
         if found is None:
-            if not (ctype.tag or ctype.alias or ctype.label):
+            if not ctype.class_name:
                 ctype.label = f"unnamed_{ctype.kind}_{next(_UNNAMED)}"
-            name = _python_name(ctype.alias or ctype.tag or ctype.label)
+            name = _python_name(ctype.class_name)
             found = self._make(name, ctype, self.layout(ctype, None, True, automatic=True), "")
             found.__init__ = come_from_functions
             found.close = Instance._cwrapjit_close

@@ -46,10 +46,15 @@ class Thunk:
     references: set[int] = dataclasses.field(default_factory=set)
 
 
-class Writer:
-    """Collects the thunks of one unit."""
+# Types that libtcc does not have, as members: size and alignment.
+_STRANGE = {"__int128": (16, 16), "_Float128": (16, 16), "_Float16": (2, 2), "long double _Complex": (32, 16)}
 
-    def __init__(self) -> None:
+
+class Writer:
+    """Collects the thunks of one unit. only_layouts: no value of a struct is passed."""
+
+    def __init__(self, only_layouts: bool = False) -> None:
+        self.only_layouts = only_layouts
         self.parts = [PREAMBLE]
         self.structs: dict[types.Struct, str] = {}
         self.names: list[str] = []
@@ -111,20 +116,37 @@ class Writer:
         return self.structs[struct]
 
     def _members(self, struct: types.Struct) -> str:
+        if _is_misplaced(struct):
+            raise Unmapped(f"{types.show(struct)}: libtcc aligns it by a bit-field that has no name")
         return " ".join(self._member(each) for each in struct.members or ())
 
     def _member(self, member: types.Member) -> str:
         ctype = member.type
-        if member.bits:
-            raise Unmapped(f"its member {member.name} is a bit field")
+        if member.bits >= 0:
+            return f"{self.spell(ctype)} {member.name}:{member.bits};"
         if not member.name and isinstance(ctype, types.Struct):  # its members are members of the outer struct
             return f"{ctype.kind} {{ {self._members(ctype)} }};"
         ctype, layers = types.peeled(ctype)
-        dims = "".join(f"[{array_length(each)}]" for each in layers)
+        if self.only_layouts and layers and is_flexible(layers[0]):
+            layers = [types.Array(layers[0].item, None), *layers[1:]]
+            dims = "[0]" + "".join(f"[{array_length(each)}]" for each in layers[1:])
+        else:
+            dims = "".join(f"[{array_length(each)}]" for each in layers)
+        if self.only_layouts and isinstance(ctype, types.Scalar) and ctype.spelling in _STRANGE:
+            size, alignment = _STRANGE[ctype.spelling]
+            return (
+                f"struct {{ char cwj_bytes[{size}]; }} "
+                f"__attribute__((aligned({alignment}))) {member.name}{dims};"
+            )
         unknown = isinstance(ctype, types.Scalar) and not ctype.dtype and ctype.spelling != "long double"
         if unknown or isinstance(ctype, types.Unknown):
             raise Unmapped(f"its member {member.name} has no type that is mapped")
         return f"{self.spell(ctype)} {member.name}{dims};"
+
+
+def is_flexible(array: types.Array) -> bool:
+    """Whether it is the last member of a struct whose memory says how long it is: x[], or GNU's x[0]."""
+    return array.dim is None or getattr(array.dim, "value", "") == "0"
 
 
 def array_length(array: types.Array) -> int:
@@ -140,6 +162,23 @@ def array_length(array: types.Array) -> int:
     if not 0 < length < 2**31:
         raise Unmapped(f"an array of length {length}")
     return length
+
+
+def size_of(ctype: Any) -> int:
+    """Bytes of a value. Unmapped where it is not known."""
+    item, layers = types.peeled(ctype)
+    inside = [item]
+    while inside:
+        each, _ = types.peeled(inside.pop())
+        if isinstance(each, types.Struct):
+            if each.members is None or any(member.bits >= 0 for member in each.members):
+                raise Unmapped(f"the size of {types.show(each)} is not known")
+            inside += [member.type for member in each.members]
+        elif isinstance(each, (types.Void, types.Unknown)):
+            raise Unmapped(f"the size of {types.show(each)} is not known")
+    for layer in layers:
+        array_length(layer)
+    return _measure(ctype)[0]
 
 
 def load(ctype: Any, k: int, writer: Writer) -> str:
@@ -162,6 +201,12 @@ def is_mixed(struct: types.Struct) -> bool:
     return size <= 16 and floating and (integer or _has_long_double(struct))
 
 
+def _is_misplaced(struct: types.Struct) -> bool:
+    """Whether libtcc aligns it otherwise: by a bit-field without a name, which does not count for others."""
+    nameless = [_measure(each.type)[1] for each in struct.members or () if each.bits >= 0 and not each.name]
+    return bool(nameless) and max(nameless) > _measure(struct)[1]
+
+
 def _has_long_double(ctype: Any) -> bool:
     ctype, _ = types.peeled(ctype)
     if isinstance(ctype, types.Struct):
@@ -174,6 +219,10 @@ def _measure(ctype: Any) -> tuple[int, int, bool, bool]:
     if isinstance(ctype, types.Struct):
         size, alignment, floating, integer = 0, 1, False, False
         for member in ctype.members or ():
+            if member.bits >= 0:  # rather too small: then the compiler passes it
+                alignment = max(alignment, _measure(member.type)[1]) if member.name else alignment
+                integer = True
+                continue
             inner, align, has_floating, has_integer = _measure(member.type)
             if ctype.kind == "union":
                 size = max(size, inner)

@@ -19,6 +19,7 @@ class Scalar:
     spelling: str
     dtype: str
     alias: str = ""  # the typedef's or enum's name that the declaration used
+    counts: bool = dataclasses.field(default=False, compare=False)  # an enum without negative values
 
     @property
     def field(self) -> str:
@@ -87,9 +88,9 @@ class Unknown:
 
 @dataclasses.dataclass(frozen=True)
 class Member:
-    name: str
+    name: str  # "": a struct whose members are the outer one's, or bits that fill a gap
     type: Any
-    bits: bool = False
+    bits: int = -1  # the width of a bit-field
 
 
 @dataclasses.dataclass(eq=False)
@@ -102,7 +103,14 @@ class Struct:
     members: list[Member] | None = None
     in_header: bool = False  # the library's header defines it
     altered: bool = False  # it was defined with attributes that are not mapped: it stays incomplete
-    label: str = ""  # the name of its class, where C has none
+    label: str = ""  # what its class is called where C has no name, or keeps the type for itself
+    united: Struct | None = None  # the same type, which this one was found to be
+
+    @property
+    def class_name(self) -> str:
+        """What Python calls it: a type of which users have pointers alone, as these are called."""
+        is_hidden = self.members is None and self.label
+        return self.alias or (self.label if is_hidden else self.tag) or self.label
 
     @property
     def name(self) -> str:
@@ -176,6 +184,13 @@ KNOWN: dict[str, Any] = {
     "va_list": Unknown("va_list is a list of variable arguments"),
     "__builtin_va_list": Unknown("va_list is a list of variable arguments"),
 }
+
+
+def final(struct: Struct) -> Struct:
+    """The type that a struct was found to be."""
+    while struct.united is not None:
+        struct = struct.united
+    return struct
 
 
 def with_alias(ctype: Any, alias: str) -> Any:
@@ -259,7 +274,8 @@ def body(struct: Struct) -> str:
     for member in struct.members or ():
         ctype, layers = peeled(member.type)
         dims = "".join(f"[{_length(each)}]" for each in layers)
-        shown.append(f"{show(ctype)} {member.name}{dims};".replace("* ", "*"))
+        bits = f":{member.bits}" if member.bits >= 0 else ""
+        shown.append(f"{show(ctype)} {member.name}{dims}{bits};".replace("* ", "*"))
     return f"{{ {' '.join(shown)} }}"
 
 

@@ -6,14 +6,15 @@
 #include "library/tables/slots.h"
 
 /* The kinds of members, and the words for them; field_new.c reads these. */
-#define FIELD_KINDS(KIND)                                                            \
-    KIND(SCALAR, "scalar")   /* a number */                                          \
-    KIND(ARRAY, "array")     /* numbers or structs inside the struct */              \
-    KIND(BUFFER, "buffer")   /* char[n]: text up to a NUL */                         \
-    KIND(STRING, "string")   /* const char *: read only */                           \
-    KIND(DATA, "data")       /* a pointer to items whose number other members say */ \
-    KIND(INSIDE, "inside")   /* a struct inside the struct */                        \
-    KIND(POINTER, "pointer") /* a pointer to a struct or an opaque type */           \
+#define FIELD_KINDS(KIND)                                                                 \
+    KIND(SCALAR, "scalar")   /* a number */                                               \
+    KIND(BITS, "bits")       /* some bits of a number: dims are the first and how many */ \
+    KIND(ARRAY, "array")     /* numbers or structs inside the struct */                   \
+    KIND(BUFFER, "buffer")   /* char[n]: text up to a NUL */                              \
+    KIND(STRING, "string")   /* const char *: read only */                                \
+    KIND(DATA, "data")       /* a pointer to items whose number other members say */      \
+    KIND(INSIDE, "inside")   /* a struct inside the struct */                             \
+    KIND(POINTER, "pointer") /* a pointer to a struct or an opaque type */                \
     KIND(REFUSED, "refused") /* no way to Python; `reason` says why */
 
 typedef enum field_kind {

@@ -66,17 +66,32 @@ items_size(const field_object *self, size_t size)
     return size;
 }
 
+static bool
+are_bits(const field_object *self)
+{
+    npy_intp room = 8 * (npy_intp)self->type->size;
+    return self->nd == 2 && self->dims[0].type == NULL && self->dims[1].type == NULL &&
+           strchr("biu", self->type->kind) != NULL && self->dims[1].value > 0 &&
+           self->dims[0].value <= room && self->dims[1].value <= room - self->dims[0].value;
+}
+
 /* How much memory the member takes, with an exception where the kind lacks something. */
 static int
 member_size(const field_object *self, size_t *size)
 {
     bool has_items = self->kind == ARRAY || self->kind == DATA;
-    if ((self->kind == SCALAR && self->type == NULL) || (has_items && self->descr == NULL)) {
+    bool is_number = self->kind == SCALAR || self->kind == BITS;
+    if ((is_number && self->type == NULL) || (has_items && self->descr == NULL)) {
         PyErr_Format(PyExc_ValueError, "Field: %U needs a dtype", self->name);
         return -1;
     }
     *size = sizeof(void *);
-    if (self->kind == SCALAR) {
+    if (self->kind == BITS && !are_bits(self)) {
+        PyErr_Format(PyExc_ValueError, "Field: %U: these are no bits of a %s", self->name,
+                     self->type->name);
+        return -1;
+    }
+    if (is_number) {
         *size = self->type->size;
     } else if (self->kind == ARRAY) {
         *size = items_size(self, (size_t)PyDataType_ELSIZE(self->descr));

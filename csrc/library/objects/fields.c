@@ -146,6 +146,37 @@ read_scalar(const field_object *self, const char *at)
     return cwj_number_object(self->type, &slot);
 }
 
+/* The bytes that have its bits: those around may be written by C at the same time. */
+static size_t
+bytes_of_bits(const field_object *self, size_t *from)
+{
+    *from = (size_t)self->dims[0].value / 8;
+    return (size_t)(self->dims[0].value + self->dims[1].value + 7) / 8 - *from;
+}
+
+static void
+load_bits(const field_object *self, const char *at, cwj_slot *slot)
+{
+    int first = (int)self->dims[0].value % 8, above = 64 - (int)self->dims[1].value;
+    size_t from, size = bytes_of_bits(self, &from);
+    slot->u = 0;
+    memcpy(slot, at + from, size);
+    slot->u = slot->u >> first << above;
+    if (self->type->kind == 'i') {
+        slot->i >>= above;
+    } else {
+        slot->u >>= above;
+    }
+}
+
+static PyObject *
+read_bits(const field_object *self, const char *at)
+{
+    cwj_slot slot;
+    load_bits(self, at, &slot);
+    return cwj_scalar_object(self->type, &slot);
+}
+
 static PyObject *
 field_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
 {
@@ -161,6 +192,8 @@ field_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
     switch (self->kind) {
     case SCALAR:
         return read_scalar(self, at);
+    case BITS:
+        return read_bits(self, at);
     case ARRAY:
         return measure(self, at - self->offset, dims) < 0 ? NULL
                                                           : read_array(self, instance, at, dims);
@@ -217,6 +250,42 @@ write_scalar(const field_object *self, PyObject *instance, PyObject *value)
         return -1;
     }
     cwj_scalar_store(self->type, &slot, at);
+    return 0;
+}
+
+/* The other bits stay what they are. */
+static void
+store_bits(const field_object *self, char *at, const cwj_slot *slot)
+{
+    cwj_slot whole = {.u = 0};
+    int first = (int)self->dims[0].value % 8;
+    unsigned long long mask = ~0ULL >> (64 - self->dims[1].value);
+    size_t from, size = bytes_of_bits(self, &from);
+    memcpy(&whole, at + from, size);
+    whole.u = (whole.u & ~(mask << first)) | (slot->u & mask) << first;
+    memcpy(at + from, &whole, size);
+}
+
+static int
+write_bits(const field_object *self, PyObject *instance, PyObject *value)
+{
+    cwj_slot slot, kept = {.u = 0}, read;
+    cwj_fit fit = cwj_scalar_take(self->type, false, value, &slot);
+    if (fit != CWJ_FITS) {
+        return cwj_scalar_refuse(fit, self->type, value, "attribute %U", self->name);
+    }
+    store_bits(self, (char *)&kept, &slot);
+    load_bits(self, (char *)&kept, &read);
+    if (read.u != slot.u) {
+        PyErr_Format(PyExc_OverflowError, "attribute %U: %R is out of range of %zd bits",
+                     self->name, value, (Py_ssize_t)self->dims[1].value);
+        return -1;
+    }
+    char *at = locate(self, instance); /* where it is now, as of write_scalar() */
+    if (at == NULL) {
+        return -1;
+    }
+    store_bits(self, at, &slot);
     return 0;
 }
 
@@ -320,6 +389,8 @@ field_set(PyObject *op, PyObject *instance, PyObject *value)
     switch (self->kind) {
     case SCALAR:
         return write_scalar(self, instance, value);
+    case BITS:
+        return write_bits(self, instance, value);
     case BUFFER:
         return write_buffer(self, at, value);
     case INSIDE:
