@@ -32,6 +32,7 @@ NAMES = (
     "scaling",
     "graph",
     "library",
+    "objects",
     "memory",
     "importtime",
     "people",

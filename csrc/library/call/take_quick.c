@@ -44,27 +44,40 @@ take_instance(const cwj_library_function *self, const cwj_parameter *parameter, 
     return true;
 }
 
-/* Instances last: Python code that runs for a number may free one. */
+static bool
+take_instances(const cwj_library_function *self, PyObject *const *args, cwj_slot *slots,
+               bool *moves)
+{
+    for (int k = 0; k < self->nparameters; k++) {
+        if (self->parameters[k].role == CWJ_HANDLE &&
+            !take_instance(self, &self->parameters[k], args[k], &slots[k + 1], moves)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Instances first, so that numbers with Python code in them are asked once even where the long way has to
+ * go on; and then again, as such code may free one. */
 int
 cwj_library_take_quick(const cwj_library_function *self, PyObject *const *args, cwj_slot *slots,
                        bool *moves)
 {
     const cwj_parameter *parameters = self->parameters;
+    bool again = false;
+    if (self->has_instances && !take_instances(self, args, slots, moves)) {
+        return 0;
+    }
     for (int k = 0; k < self->nparameters; k++) {
-        int taken = parameters[k].role == CWJ_VALUE
-                        ? take_number(parameters[k].type, args[k], &slots[k + 1])
-                        : 1;
-        if (taken <= 0) {
-            return taken;
+        if (parameters[k].role == CWJ_VALUE) {
+            int taken = take_number(parameters[k].type, args[k], &slots[k + 1]);
+            if (taken <= 0) {
+                return taken;
+            }
+            again |= !PyFloat_CheckExact(args[k]) && !PyLong_CheckExact(args[k]);
         }
     }
-    for (int k = 0; k < self->nparameters && self->has_instances; k++) {
-        if (parameters[k].role == CWJ_HANDLE &&
-            !take_instance(self, &parameters[k], args[k], &slots[k + 1], moves)) {
-            return 0;
-        }
-    }
-    return 1;
+    return !(again && self->has_instances) || take_instances(self, args, slots, moves);
 }
 
 void

@@ -44,9 +44,12 @@ adopt(cwj_instance *self, PyObject *made)
     other->references = references;
     other->owned = false;
     other->stage = CWJ_INSTANCE_CLOSED;
-    if (other->listed) {
+    if (other->listed && other->layout->size == self->layout->size) {
         cwj_owners_move(other, self);
-    } else if (self->memory != NULL || self->owned) {
+        return 0;
+    }
+    cwj_owners_remove(other);
+    if (self->memory != NULL || self->owned) {
         cwj_owners_add(self);
     }
     return 0;
