@@ -277,3 +277,205 @@ def test_dims_that_are_no_dims():
             lib.function, "void chosen(int n, int k, const double *x)", dims={"x": bad},
         )  # fmt: skip
     lib.function("void chosen(int n, int k, const double *x)", dims={"x": deep})
+
+
+# ---- statuses, errno, what nobody wants ------------------------------------------------------------------
+
+STATUSES = """
+#include <errno.h>
+#include <string.h>
+#include <stdio.h>
+int fails(int status, int error) { errno = error; return status; }
+long long fails_long(long long status, int error) { errno = error; return status; }
+unsigned fails_unsigned(unsigned status, int error) { errno = error; return status; }
+unsigned long fails_size(unsigned long status, int error) { errno = error; return status; }
+const char *text_of(int there, int error) { errno = error; return there ? "there" : NULL; }
+void *block(int there, int error) { errno = error; return there ? &errno : NULL; }
+double half(double x) { return x / 2; }
+int parts(double x, double *whole, int *status, int scratch[3])
+{
+    scratch[0] = 7; *whole = (int)x; return *status = x < 0 ? 5 : 0;
+}
+const char *words(int status) { return status == 5 ? "negative" : "other"; }
+typedef struct db db;
+struct db { char text[80]; };
+db *db_open(const char *name) { db *d = calloc(1, sizeof *d); strcpy(d->text, name); return d; }
+void db_close(db *d) { free(d); }
+int db_run(db *d, int x) { snprintf(d->text, sizeof d->text, "no %d, please", x); return x; }
+const char *db_message(db *d) { return d->text; }
+const char *db_both(db *d, int status)
+{
+    static char s[99];
+    snprintf(s, 99, "%s: %d", d->text, status);
+    return s;
+}
+const char *db_last(void) { return "the last one"; }
+"""
+
+
+@pytest.fixture
+def statuses():
+    return from_c(STATUSES)
+
+
+@pytest.mark.row("L11")
+@pytest.mark.parametrize("gil", [False, True])
+@pytest.mark.parametrize("debug", [False, True])
+def test_errno_becomes_an_error_of_the_system(gil, debug):
+    lib = from_c(STATUSES, gil=gil, debug=debug)
+    fails = lib.function("int fails(int status, int error)", check=OSError)
+    assert [fails(status, 2) for status in (0, 1, 7)] == [0, 1, 7]
+    with pytest.raises(
+        FileNotFoundError, match=r"\[Errno 2\] t\.fails\(\): No such file or directory"
+    ) as found:
+        fails(-1, 2)
+    assert found.value.errno == 2
+    refuses(PermissionError, "Permission denied", fails, -1, 13)
+    refuses(OSError, r"t\.fails\(\): status -1, and errno does not say why", fails, -1, 0)
+    for name, ctype, failure in [
+        ("fails_long", "long long", -1),
+        ("fails_unsigned", "unsigned", 2**32 - 1),
+        ("fails_size", "unsigned long", 2**64 - 1),
+    ]:
+        f = lib.function(f"{ctype} {name}({ctype} status, int error)", check=OSError)
+        assert f(failure // 2 if failure > 0 else 5, 2) == (failure // 2 if failure > 0 else 5)
+        refuses(FileNotFoundError, "No such file", f, failure, 2)
+    assert fails(3, 2) == 3  # what was left behind in errno is none of this call's
+
+
+@pytest.mark.row("L11")
+def test_null_is_a_failure_where_a_pointer_is_promised(statuses):
+    text_of = statuses.function("const char *text_of(int there, int error)", check=OSError)
+    assert text_of(1, 2) == "there"
+    refuses(FileNotFoundError, r"t\.text_of\(\): No such file", text_of, 0, 2)
+    refuses(OSError, "NULL, and errno does not say why", text_of, 0, 0)
+    text_of = statuses.function("const char *text_of(int there, int error)", check=MemoryError)
+    refuses(MemoryError, r"t\.text_of\(\): NULL", text_of, 0, 2)
+    asked = []
+    text_of = statuses.function("const char *text_of(int there, int error)", check=asked.append)
+    assert text_of(1, 2) == "there" and text_of(0, 2) is None and asked == [None]
+    block = statuses.function("void *block(int there, int error)", check=OSError, discard="return")
+    assert block(1, 2) is None
+    refuses(FileNotFoundError, "No such file", block, 0, 2)
+    refuses(
+        ValueError, "it returns a pointer, whose NULL is no status that a message function could explain",
+        statuses.function, "const char *text_of(int there, int error)", check="words",
+    )  # fmt: skip
+    refuses(
+        ValueError, "returns double, which is no integer status",
+        statuses.function, "double half(double x)", check=OSError,
+    )  # fmt: skip
+
+
+@pytest.mark.row("L11")
+def test_what_only_repeats_is_discarded(statuses):
+    declaration = "int parts(double x, double *whole, int *status, int scratch[3])"
+    outs = {"out": ("whole", "status", "scratch")}
+    f = statuses.function(declaration, **outs)
+    assert len(f(2.5)) == 4
+    assert statuses.function(declaration, **outs, discard=("return", "scratch"))(2.5) == (2.0, 0)
+    f = statuses.function(
+        declaration, out=("whole", "scratch"), check={"status": "words"}, discard=("return", "scratch")
+    )
+    assert f(2.5) == 2.0
+    refuses(RuntimeError, r"t\.parts\(\): negative", f, -1.0)
+    f = statuses.function("int fails(int status, int error)", check=OSError, discard="return")
+    assert f(5, 2) is None
+    refuses(FileNotFoundError, "No such", f, -1, 2)
+    assert statuses.function("double half(double x)", discard="return")(2.0) is None
+    assert statuses.function("void *block(int there, int error)", discard="return")(1, 0) is None
+    for options, why in [
+        ({"discard": "x"}, "discard names x, which is no result"),
+        ({"discard": "y"}, "discard names 'y'"),
+        ({"discard": "scratch"}, "discard names scratch, which is no result"),
+    ]:
+        refuses(ValueError, why, statuses.function, declaration, inout=("whole", "status"), **options)
+    statuses.function("void db_close(void *d)", unsafe=True)
+    refuses(
+        ValueError, "discard names return, but it returns nothing",
+        statuses.function, "void db_close(void *d)", unsafe=True, discard="return",
+    )  # fmt: skip
+    refuses(
+        ValueError, "discard and returns contradict",
+        statuses.function, "const char *db_last(void)", returns="static", discard="return",
+    )  # fmt: skip
+
+
+@pytest.mark.row("L11")
+def test_messages_of_the_library(statuses):
+    lib = statuses
+    lib.declare("const char *db_message(void *d); const char *words(int status); const char *db_last(void);")
+    Db = lib.handle("db *", free="db_close")
+    lib.function("db *db_open(const char *name)", returns="callee")
+    lib.function("const char *db_message(db *d)")
+    lib.function("const char *db_both(db *d, int status)")
+    db = lib.db_open("x")
+    assert isinstance(db, Db)
+    for check, shown in [
+        ("db_message(d)", r"t\.db_run\(\): no 3, please"),
+        ((KeyError, "db_message(d)"), "no 3, please"),
+        (" db_both ( d , status ) ", "no 3, please: 3"),
+        ("db_last()", "the last one"),
+        (lib.words, "other"),
+        ("words", "other"),
+        ((OSError, "words"), r"\[Errno 3\] t\.db_run\(\): other"),
+    ]:
+        run = lib.function("int db_run(db *d, int x)", check=check)
+        assert run(db, 0) is None
+        refuses(Exception, shown, run, db, 3)
+    for check, why in [
+        ("db_message(e)", "check: e is no argument of a call; they are: d, x, and status"),
+        ("db_message(", r'should be "name" or "name\(argument, status\)"'),
+        ("db_none(d)", r"db_none\(\) is not declared"),
+        ("db_run", r"db_run\(\) cannot explain itself"),
+        ((KeyError, None), "lacks the message function"),
+        ((3, "words"), "3 is no exception class"),
+        (3, "check must be a function"),
+    ]:
+        refuses((TypeError, ValueError), why, lib.function, "int db_run(db *d, int x)", check=check)
+
+
+@pytest.mark.row("L11")
+def test_a_check_for_all_functions_that_have_a_status(statuses):
+    statuses.refine(
+        "*", check="words", out=("whole", "scratch"), inout="status", discard=("return", "scratch")
+    )
+    statuses.refine("fails*", check=OSError, discard=())
+    statuses.refine("words", discard=())
+    statuses.declare("""
+        int fails(int status, int error); long long fails_long(long long status, int error);
+        double half(double x); const char *words(int status); const char *db_last(void);
+        int parts(double x, double *whole, int *status, int scratch[3]);
+    """)
+    assert statuses.half(2.0) is None
+    statuses.refine("half", discard=())
+    assert statuses.half(2.0) == 1.0 and statuses.words(5) == "negative" and statuses.db_last() is None
+    assert statuses.parts(2.5, 1) == (2.0, 0)
+    refuses(RuntimeError, "negative", statuses.parts, -1.0, 0)
+    refuses(FileNotFoundError, "", statuses.fails, -1, 2)
+    refuses(FileNotFoundError, "", statuses.fails_long, -1, 2)
+
+
+def test_broadcasting_asks_no_status(statuses):
+    for options in ({"check": OSError}, {"check": ValueError}):
+        refuses(
+            TypeError, "cannot be broadcast: check= is asked after each call",
+            statuses.function, "int fails(int status, int error)", broadcast=True, **options,
+        )  # fmt: skip
+
+
+@pytest.mark.leak
+def test_statuses_leak_nothing(statuses):
+    from leaks import keeps_nothing
+
+    fails = statuses.function("int fails(int status, int error)", check=OSError)
+    lost = statuses.function("int fails(int status, int error)", check=("words"), name="lost")
+
+    def calls():
+        for f, status in ((fails, -1), (fails, 1), (lost, 5)):
+            try:
+                f(status, 2)
+            except (OSError, RuntimeError):
+                pass
+
+    keeps_nothing(calls)

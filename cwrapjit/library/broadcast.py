@@ -61,7 +61,12 @@ class Slice:
             slot.type = made if parts else slot.type
 
     def define(self) -> Any:
-        result = self.mapper.map().function.result
+        function = self.mapper.map().function
+        result = function.result
+        if function.check is not None:
+            raise Unmapped("check= is asked after each call, and broadcasting makes many")
+        if function.discarded:
+            raise Unmapped("discard= is for calls, whose results stand in a tuple")
         if result.role not in ("value", "none"):
             raise Unmapped(f"it returns {types.show(self.found.result)}")
         slots: list[Any] = [slot for slot in self.mapper.slots if slot.parameter is not None]

@@ -1,63 +1,156 @@
-"""check=: what becomes of a status."""
+"""check=: what becomes of a status, or of NULL where a pointer was promised.
+
+It is one of
+
+* a function of the status, which raises if it wants to, or returns an exception that is raised then (what
+  else it returns is ignored),
+* the library's message function: its name, or what lib.function() returned; a status that is not 0 is a
+  RuntimeError with its text. "name(db)" is called with this argument of the call, "name(ctx, status)" with
+  both,
+* an exception class: it is raised with the status in its text,
+* (exception class, message function): both.
+
+OSError and its kin without a message function are about errno: -1 and NULL are failures, which have its text;
+all other values are results. What a pointer is checked with gets None for NULL, and is not asked otherwise.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from cwrapjit._cwrapjit import LibraryFunction
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
+from cwrapjit.library.description import Checking
 from cwrapjit.library.options import Options
 
+_CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([\w\s,]*)\))?\s*")
 
-def checker(library: Any, who: str, check: Any) -> Callable[[int], None]:
-    """The function of a status that raises or returns None. check is one of
 
-    * a function of the status, which raises if it wants to, or returns an exception that is raised then (what
-      else it returns is ignored),
-    * the name of the library's message function, or that function as lib.function() returned it:
-      const char *message(int status); a status that is not 0 is a RuntimeError with its text,
-    * an exception class: it is raised with the status in its text,
-    * (exception class, message function): both.
-    """
-    exception: Any = RuntimeError
-    message = check
-    if isinstance(check, tuple) and len(check) == 2:
-        exception, message = check
-    elif isinstance(check, type):
-        exception, message = check, None
-    if not (isinstance(exception, type) and issubclass(exception, BaseException)):
-        raise TypeError(f"{who}: check: {exception!r} is no exception class")
-    if isinstance(message, str):
-        message = _message_function(library, message)
-    elif message is not None and not callable(message):
-        raise TypeError(f"{who}: check must be a function, a message function's name or an exception class")
-    if message is check and not isinstance(check, (str, LibraryFunction)):
-        called: Callable[[int], Any] = check
+class Check:
+    """A check= that was read."""
 
-        def by_function(status: int) -> None:
-            told = called(status)
-            if isinstance(told, BaseException):
-                raise told
+    def __init__(self, library: Any, who: str, check: Any, c_name: str, status: Any) -> None:
+        """who: "zlib.compress()"; c_name: the function's in C; status: the type of what is looked at."""
+        self.library, self.who, self.c_name = library, who, c_name
+        self.is_pointer = isinstance(status, types.Pointer)
+        self.exception: Any = RuntimeError
+        self.message: Any = None
+        self.given: tuple[str, ...] = ()  # what the message function gets
+        self.by_function: Any = None
+        if isinstance(check, tuple) and len(check) == 2:
+            self.exception, check = check
+            if check is None:
+                raise TypeError(f"{who}: check: (exception, message function) lacks the message function")
+        elif isinstance(check, type):
+            self.exception, check = check, None
+        if not (isinstance(self.exception, type) and issubclass(self.exception, BaseException)):
+            raise TypeError(f"{who}: check: {self.exception!r} is no exception class")
+        if isinstance(check, str):
+            self._read_message(check)
+        elif check is not None and not callable(check):
+            raise TypeError(
+                f"{who}: check must be a function, a message function's name or an exception class"
+            )
+        elif check is not None and (self.exception is not RuntimeError or _is_of_library(check)):
+            self.message, self.given = check, ("status",)
+        else:
+            self.by_function = check
+        self.reads_errno = issubclass(self.exception, OSError) and self.message is None
+        if self.is_pointer and "status" in self.given:
+            raise ValueError(
+                f"{who}: check: it returns a pointer, whose NULL is no status that a message function could "
+                "explain; check=MemoryError, OSError or a function is for pointers"
+            )
 
-        return by_function
+    def _read_message(self, text: str) -> None:
+        found = _CALL.fullmatch(text)
+        if found is None:
+            raise ValueError(f'{self.who}: check: {text!r} should be "name" or "name(argument, status)"')
+        name, given = found[1], found[2]
+        if name == self.c_name:
+            raise ValueError(f"{self.who}: check: {name}() cannot explain itself")
+        self.given = ("status",) if given is None else tuple(each.strip() for each in given.split(","))
+        self.given = () if self.given == ("",) else self.given
+        self.message = _message_function(self.library, self.who, name, given is None)
 
-    def by_message(status: int) -> None:
-        if status:
-            text = f"status {status}" if message is None else message(status)
+    def arguments(self) -> tuple[str, ...]:
+        """C's names of the parameters that it wants to see."""
+        return tuple(each for each in self.given if each != "status")
+
+    def checking(self, places: Mapping[str, int]) -> Checking:
+        """places: the arguments of a call, by C's names of the parameters."""
+        for each in self.arguments():
+            if places.get(each, -1) < 0:
+                raise ValueError(
+                    f"{self.who}: check: {each} is no argument of a call; they are: "
+                    f"{', '.join(name for name, place in places.items() if place >= 0) or 'none'}, and status"
+                )
+        good = "from zero" if self.reads_errno else "zero"
+        if self.is_pointer:
+            good = "there"
+        elif self.by_function is not None:
+            good = ""
+        return Checking(good, self.reads_errno, tuple(places[each] for each in self.arguments()))
+
+    def function(self) -> Callable[..., None]:
+        """What C calls."""
+        exception, who, message, given = self.exception, self.who, self.message, self.given
+        if self.by_function is not None:
+            return _raising(self.by_function)
+        if self.reads_errno:
+
+            def by_errno(status: int | None, error: int) -> None:
+                value = "NULL" if status is None else f"status {status}"
+                if not error:
+                    raise exception(f"{who}: {value}, and errno does not say why")
+                raise exception(error, f"{who}: {os.strerror(error)}")
+
+            return by_errno
+
+        def by_message(status: int | None, *arguments: Any) -> None:
+            if message is None:
+                raise exception(f"{who}: {'NULL' if status is None else f'status {status}'}")
+            others = iter(arguments)
+            told = message(*(status if each == "status" else next(others) for each in given))
+            text = told if isinstance(told, str) and told else f"status {status}" if told is None else told
+            if issubclass(exception, OSError) and status is not None:
+                raise exception(status, f"{who}: {text}")
             raise exception(f"{who}: {text}")
 
-    return by_message
+        return by_message
 
 
-def _message_function(library: Any, name: str) -> Any:
+def _raising(called: Callable[[int | None], Any]) -> Callable[[int | None], None]:
+    def by_function(status: int | None) -> None:
+        told = called(status)
+        if isinstance(told, BaseException):
+            raise told
+
+    return by_function
+
+
+def _is_of_library(check: Any) -> bool:
+    from cwrapjit._cwrapjit import LibraryFunction
+
+    return isinstance(check, LibraryFunction)
+
+
+def _message_function(library: Any, who: str, name: str, by_status: bool) -> Any:
     """The declared function of this name, in header= if not by itself, else const char *name(int)."""
-    if name in library.mapped:
-        return library.attribute(name)
+    try:
+        found = library.attribute(name)
+    except AttributeError:
+        found = None
+    if callable(found):
+        return found
     declared = library.header_function(name)
     if declared is not None:
         return library.make(declared, Options(), keep=False)
+    if not by_status:
+        raise ValueError(f"{who}: check: {name}() is not declared, so nothing says what it takes")
     text = types.Pointer(types.Scalar("char", "int8"), const=True)
     return library.make(
         FunctionDeclaration(name, text, [ParameterDeclaration("status", types.INT)]), Options(), keep=False

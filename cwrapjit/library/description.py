@@ -101,6 +101,17 @@ class Result:
 
 
 @dataclasses.dataclass
+class Checking:
+    """More about Function.check, which is called with (status, errno if it wants it, arguments ...)."""
+
+    # When it is not called: a status of "zero"; any "from zero" that is not -1; a pointer that is "there",
+    # and not NULL, for which check gets None. "": it is always called.
+    good: str = ""
+    errno: bool = False
+    arguments: tuple[int, ...] = ()
+
+
+@dataclasses.dataclass
 class Function:
     name: str
     qualname: str  # "gsl.hypot", for messages
@@ -118,3 +129,5 @@ class Function:
     c_name: str = ""  # C's name of the function
     guard: Any = None  # debug=True: the environment, whose sources have lines
     signature: str = ""  # "double (double, double)": the name of the capsule for scipy.LowLevelCallable
+    checking: Checking | None = None
+    discarded: tuple[int, ...] = ()  # parameters that are no results, though C writes them

@@ -13,7 +13,7 @@ from typing import Any
 
 from cwrapjit._imports import load
 from cwrapjit.library import expressions, types
-from cwrapjit.library.checks import checker
+from cwrapjit.library.checks import Check
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
 from cwrapjit.library.options import Options
@@ -85,9 +85,8 @@ class Mapper:
         options.read(self.who, list(self.by_name))
         refuse(declaration)
         self._give_dims()
-        status = options.check is not None
-        info = self._status_parameter() if status else None
-        result = map_result(self, status and info is None)
+        check = None if options.check is None else self._check()
+        result = map_result(self, check)
         returned = map_returned_data(self)
         for k, slot in enumerate(self.slots):
             self._look(k, slot)
@@ -109,7 +108,9 @@ class Mapper:
             thunk=0,
             address=0,
             owner=None,
-            check=options.check,
+            check=None if check is None else check.function(),
+            checking=None if check is None else check.checking(self._places()),
+            discarded=self._discarded(),
             keep_gil=bool(options.gil),
             may_overlap=options.overlap == "allow",
             stable=bool(options.stable),
@@ -499,28 +500,43 @@ class Mapper:
 
     # ---- the status --------------------------------------------------------------------------------
 
-    def _status_parameter(self) -> str | None:
+    def _check(self) -> Check:
         """check={"info": ...} names a pointer that the status is written to."""
-        check = self.options.check
-        name = None
+        check, status = self.options.check, self.declaration.result
         if isinstance(check, dict):
             if len(check) != 1 or next(iter(check)) not in self.by_name:
                 raise ValueError(f"{self.who}: check must be a dict of one parameter's name")
             name, check = next(iter(check.items()))
             slot = self.slots[self.by_name[name]]
-            item = slot.type.target if isinstance(slot.type, types.Pointer) else None
-            if not isinstance(item, types.Scalar) or not item.is_integer or slot.type.const:
+            status = slot.type.target if isinstance(slot.type, types.Pointer) else None
+            if not isinstance(status, types.Scalar) or not status.is_integer or slot.type.const:
                 raise ValueError(f"{self.who}: check: {name} is no pointer to an integer")
             intent = "out" if name in self.options.out else "in"
-            slot.parameter = Parameter("status", item.dtype, intent=intent, name=name)
-        self.options.check = checker(self.library, f"{self.called}()", check)
-        return name
+            slot.parameter = Parameter("status", status.dtype, intent=intent, name=name)
+        return Check(self.library, f"{self.called}()", check, self.declaration.name, status)
+
+    def _places(self) -> dict[str, int]:
+        """C's names of parameters, and which argument of a call each is; -1: none."""
+        return {slot.name: parameter.argument for slot, parameter in self.parameters()}
+
+    def _discarded(self) -> tuple[int, ...]:
+        """discard=: results that nobody wants."""
+        found = []
+        for k, (slot, parameter) in enumerate(self.parameters()):
+            if slot.name not in self.options.discard:
+                continue
+            is_number = parameter.role == "value" and parameter.intent == "inout"
+            if parameter.intent != "out" and not is_number and parameter.role != "data":
+                raise ValueError(f"{self.who}: discard names {slot.name}, which is no result")
+            found.append(k)
+        return tuple(found)
 
     # ---- the thunk ---------------------------------------------------------------------------------
 
     def _thunk(self) -> Thunk:
         references = {self.by_name[name] + 1 for name in self.by_reference}
-        return Thunk(self.declaration.result, [slot.type for slot in self.slots], references)
+        discards = "return" in self.options.discard and self.options.check is None
+        return Thunk(self.declaration.result, [slot.type for slot in self.slots], references, discards)
 
 
 class Callback(Unmapped):

@@ -27,6 +27,7 @@ class Options:
     keyword_only: Any = ()
     positional_only: Any = ()
     check: Any = None
+    discard: Any = ()
     gil: bool = False
     overlap: str = ""
     stable: bool = False
@@ -48,6 +49,7 @@ class Options:
             raise ValueError(f"{who}: name={self.name!r} is no name in Python")
         for each in ("out", "inout", "optional", "keyword_only", "positional_only"):
             setattr(self, each, self._names(who, each, getattr(self, each), parameters))
+        self.discard = self._names(who, "discard", self.discard, [*parameters, "return"])
         for each in ("defaults", "dims", "strides", "hidden", "rename"):
             setattr(self, each, self._mapping(who, each, getattr(self, each), parameters))
         if isinstance(self.unsafe, bool):

@@ -26,7 +26,7 @@ from cwrapjit.library.options import Options
 _RIVALS = {
     "out": "inout", "inout": "out", "keyword_only": "positional_only", "positional_only": "keyword_only",
 }  # fmt: skip
-_NAMES = frozenset([*_RIVALS, "optional"])
+_NAMES = frozenset([*_RIVALS, "discard", "optional"])
 _BY_NAME = frozenset("defaults dims hidden rename strides".split())
 
 
@@ -154,11 +154,13 @@ def _join(made: dict[str, Any], more: Mapping[str, Any]) -> None:
 def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str, Any]:
     """Those that are about this function, of a pattern for many."""
     parameters = dict(zip(parameter_names(found), [each.type for each in found.parameters], strict=True))
+    named = {**parameters, "return": found.result}
     made: dict[str, Any] = {}
     for option, value in options.items():
         if option in _NAMES and isinstance(value, tuple):
+            known = named if option == "discard" else parameters
             names = tuple(
-                each for each in value if each in parameters and _may_be(option, parameters[each])
+                each for each in value if each in known and _may_be(option, known[each], each == "return")
             )  # an empty one takes back: it is said as it is
             if value and not names:
                 continue
@@ -186,9 +188,11 @@ def _as_names(value: Any) -> Iterable[str]:
     return (value,) if isinstance(value, str) else value
 
 
-def _may_be(option: str, ctype: Any) -> bool:
+def _may_be(option: str, ctype: Any, is_result: bool) -> bool:
     """Whether a parameter of this type can be named there."""
-    if option in ("out", "inout"):
+    if is_result:
+        return not isinstance(ctype, types.Void)
+    if option in ("out", "inout", "discard"):
         return isinstance(ctype, (types.Pointer, types.Array)) and not ctype.const
     return option != "optional" or isinstance(ctype, (types.Pointer, types.Array))
 
@@ -206,9 +210,12 @@ def _is_integer(ctype: Any) -> bool:
 
 
 def _has_status(check: Any, found: FunctionDeclaration, parameters: Mapping[str, Any]) -> bool:
-    """Whether there is what check= looks at: a parameter of that name, or an int that is returned."""
+    """Whether there is what check= looks at: a parameter of that name, or an int that is returned; errno
+    comes with other signed integers, too."""
     if isinstance(check, Mapping):
         return all(name in parameters for name in check)
+    if isinstance(check, type) and issubclass(check, OSError):
+        return _is_integer(found.result) and found.result.is_signed
     return isinstance(found.result, types.Scalar) and found.result.dtype == "intc"
 
 

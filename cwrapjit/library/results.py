@@ -54,10 +54,24 @@ def read_returns(who: str, given: Any) -> Returned:
     return made
 
 
-def map_result(mapper: Any, is_status: bool) -> Result:
-    """The result of the function itself."""
+def map_result(mapper: Any, check: Any) -> Result:
+    """The result of the function itself. check: a checks.Check, or None."""
     ctype, who = mapper.declaration.result, mapper.who
     given = mapper.options.returns
+    discards = "return" in mapper.options.discard
+    is_status = check is not None and not isinstance(mapper.options.check, Mapping)
+    if discards and not is_status:
+        if isinstance(ctype, types.Void):
+            raise ValueError(f"{who}: discard names return, but it returns nothing")
+        if given is not None and not _data_parameters(mapper):
+            raise ValueError(f"{who}: discard and returns contradict each other: {given!r}")
+        return Result()
+    if is_status and check.is_pointer:
+        if discards:
+            return Result()
+        is_status = False
+    elif is_status and check.reads_errno and not discards and isinstance(ctype, types.Scalar):
+        is_status = not ctype.is_integer  # an error, which is said there
     if isinstance(given, Mapping):
         given = given.get("return", given.get(mapper.declaration.name))
     elif given is not None and _data_parameters(mapper) and not isinstance(ctype, types.Pointer):

@@ -44,6 +44,7 @@ class Thunk:
     result: Any
     parameters: list[Any]
     references: set[int] = dataclasses.field(default_factory=set)
+    discards: bool = False  # nobody wants the result
 
 
 # Types that libtcc does not have, as members: size and alignment.
@@ -76,7 +77,8 @@ class Writer:
             else:
                 given.append(load(ctype, k, self))
         callee = f"(({result} (*)({signature})){target})"
-        lines.append(f"    {self._assignment(thunk.result, f'{callee}({chr(44).join(given)})')};\n")
+        call = f"{callee}({','.join(given)})"
+        lines.append(f"    {call if thunk.discards else self._assignment(thunk.result, call)};\n")
         self.parts.append(f"void {name}(cwj_slot *s)\n{{\n{''.join(lines)}}}\n")
         self.names.append(name)
         return name

@@ -14,22 +14,37 @@
 #include "library/objects/references.h"
 #include "library/call/steps.h"
 
+#include <errno.h>
+
 enum {
     FRAME_BYTES = 2048
 };
 
 /* ---- running ------------------------------------------------------------------- */
 
+/* error: where errno goes, which others may set before the GIL is back; or NULL. */
 static inline void
-run_thunk(const cwj_library_function *function, cwj_slot *slots, bool keep_gil)
+run_code(const cwj_library_function *function, cwj_slot *slots, int *error)
+{
+    if (error == NULL) {
+        function->thunk(slots);
+        return;
+    }
+    errno = 0;
+    function->thunk(slots);
+    *error = errno;
+}
+
+static inline void
+run_thunk(const cwj_library_function *function, cwj_slot *slots, bool keep_gil, int *error)
 {
     if (keep_gil) {
-        function->thunk(slots);
+        run_code(function, slots, error);
         return;
     }
     cwj_calls_running++;
     PyThreadState *thread = PyEval_SaveThread();
-    function->thunk(slots);
+    run_code(function, slots, error);
     PyEval_RestoreThread(thread);
     if (--cwj_calls_running == 0) {
         cwj_calls_ended();
@@ -131,32 +146,6 @@ take_all(cwj_library_frame *frame)
     return 0;
 }
 
-/* ---- the status ------------------------------------------------------------------------ */
-
-static int
-check_status(cwj_library_frame *frame)
-{
-    const cwj_library_function *function = frame->function;
-    const cwj_library_type *type =
-        function->result.role == CWJ_STATUS ? function->result.type : NULL;
-    cwj_slot slot = frame->slots[0];
-    if (function->check == NULL) {
-        return 0;
-    }
-    for (int k = 0; k < function->nparameters && type == NULL; k++) {
-        if (function->parameters[k].role == CWJ_STATUS) {
-            type = function->parameters[k].type;
-            cwj_scalar_load(type, &frame->targets[k], &slot);
-        }
-    }
-    PyObject *status = type == NULL ? Py_NewRef(Py_None) : cwj_scalar_object(type, &slot);
-    PyObject *result =
-        status == NULL ? NULL : PyObject_CallFunctionObjArgs(function->check, status, NULL);
-    Py_XDECREF(status);
-    Py_XDECREF(result);
-    return result == NULL ? -1 : 0;
-}
-
 static int
 run(cwj_library_frame *frame)
 {
@@ -167,11 +156,12 @@ run(cwj_library_frame *frame)
     if (function->has_instances) {
         cwj_library_use_instances(frame, 1);
     }
-    run_thunk(function, frame->slots, function->keep_gil || frame->moves);
+    run_thunk(function, frame->slots, function->keep_gil || frame->moves,
+              function->reads_errno ? &frame->error : NULL);
     if (function->has_instances) {
         cwj_library_use_instances(frame, -1);
     }
-    if (PyErr_Occurred() || check_status(frame) < 0) {
+    if (PyErr_Occurred() || cwj_library_check_status(frame) < 0) {
         return -1;
     }
     frame->called = true;
@@ -259,10 +249,10 @@ cwj_library_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *k
         int taken = cwj_library_take_quick(self, args, slots, &moves);
         if (taken > 0 && self->has_instances) {
             cwj_library_use_quick(self, args, 1);
-            run_thunk(self, slots, self->keep_gil || moves);
+            run_thunk(self, slots, self->keep_gil || moves, NULL);
             cwj_library_use_quick(self, args, -1);
         } else if (taken > 0) {
-            run_thunk(self, slots, self->keep_gil);
+            run_thunk(self, slots, self->keep_gil, NULL);
         }
         if (taken != 0 && PyErr_Occurred()) { /* also of code that calls PyErr_Format */
             return NULL;

@@ -19,6 +19,7 @@ typedef struct cwj_library_frame {
     int nviews;            /* held */
     bool strict;           /* for an interface: see cwj_scalar_take() */
     bool called;           /* the C function has run, and its status was good */
+    int error;   /* errno after the call, where check= wants it */
     bool moves; /* C may move what other threads could look into: it runs with the GIL */
 } cwj_library_frame;
 
@@ -45,6 +46,8 @@ int cwj_library_solve(cwj_library_frame *frame);
 int cwj_library_check_overlap(const cwj_library_frame *frame);
 int cwj_library_fill(cwj_library_frame *frame);
 int cwj_library_refuse_looks(cwj_library_frame *frame);
+/* status.c: asks check=, unless the status is good. */
+int cwj_library_check_status(const cwj_library_frame *frame);
 int cwj_library_read_lengths(cwj_library_frame *frame);
 PyObject *cwj_library_pack(cwj_library_frame *frame);
 /* Frees what C gave away, and nobody came to own. */

@@ -2,6 +2,8 @@
  * one here, which runs the function's own. */
 #include "library/code/guarded.h"
 
+#include <errno.h>
+
 #include "base/errors.h"
 #include "base/debug/fault.h"
 #include "base/debug/zones.h"
@@ -40,10 +42,18 @@ line_of_text(void *owner, const char *file, int line)
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strcspn(text, "\n"), "replace");
 }
 
+typedef struct run {
+    cwj_slot *slots;
+    int error; /* errno before and after: what guards is not to be seen there */
+} run;
+
 static void
-run_thunk(void *slots)
+run_thunk(void *argument)
 {
-    running->guard->thunk(slots);
+    run *this = argument;
+    errno = this->error;
+    running->guard->thunk(this->slots);
+    this->error = errno;
 }
 
 /* With or without the GIL. */
@@ -53,13 +63,15 @@ thunk_guarded(cwj_slot *slots)
     cwj_library_function *function = running;
     struct cwj_library_guard *guard = function->guard;
     cwj_fault fault;
-    if (!cwj_guard(&guard->guarded, run_thunk, slots, &fault)) {
+    run this = {slots, errno};
+    if (!cwj_guard(&guard->guarded, run_thunk, &this, &fault)) {
         PyGILState_STATE state = PyGILState_Ensure();
         PyErr_Clear(); /* what the code may have set before */
         function->faulted = true;
         cwj_fault_raise(function->who, &guard->guarded, &fault, line_of_text, function->guard);
         PyGILState_Release(state);
     }
+    errno = this.error;
 }
 
 /* ---- calls -------------------------------------------------------------------------------- */

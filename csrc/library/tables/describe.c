@@ -24,6 +24,7 @@ WORD_READER(intent, CWJ_INTENTS)
 WORD_READER(order, CWJ_ORDERS)
 WORD_READER(negative, CWJ_NEGATIVES)
 WORD_READER(owner, CWJ_OWNERS)
+WORD_READER(good, CWJ_GOODS)
 
 static int
 read_address(PyObject *number, void *address)
@@ -147,29 +148,27 @@ describe_parameters(cwj_library_function *self, PyObject *list, PyObject *symbol
 
 /* ---- the result ---------------------------------------------------------------------------- */
 
-/* The arguments that the result may point into. */
+/* A tuple of places in a list of `most`; what: "the result's owner is an argument". */
 static int
-read_bases(cwj_library_function *self, PyObject *given, const char *who)
+read_places(PyObject *given, int most, const char *what, int **places, int *count, const char *who)
 {
-    cwj_parameter *result = &self->result;
     PyObject *tuple = PySequence_Tuple(given);
     int status = -1;
     if (tuple == NULL) {
         return -1;
     }
-    result->bases = PyMem_Calloc((size_t)PyTuple_GET_SIZE(tuple) + 1, sizeof(int));
-    if (result->bases == NULL) {
+    *places = PyMem_Calloc((size_t)PyTuple_GET_SIZE(tuple) + 1, sizeof(int));
+    if (*places == NULL) {
         PyErr_NoMemory();
         goto done;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-        long argument = PyLong_AsLong(PyTuple_GET_ITEM(tuple, i));
-        if (argument < 0 || argument >= self->narguments) {
-            cwj_refuse(who, PyExc_ValueError,
-                       "the result's owner is an argument that is not there");
+        long place = PyLong_AsLong(PyTuple_GET_ITEM(tuple, i));
+        if (place < 0 || place >= most) {
+            cwj_refuse(who, PyExc_ValueError, "%s that is not there", what);
             goto done;
         }
-        result->bases[result->nbases++] = (int)argument;
+        (*places)[(*count)++] = (int)place;
     }
     status = 0;
 done:
@@ -203,9 +202,45 @@ describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, 
         result->free = NULL;
     }
     return result->name == NULL || cwj_read_type(result, type, who) < 0 ||
-                   read_bases(self, of, who) < 0
+                   read_places(of, self->narguments, "the result's owner is an argument",
+                               &result->bases, &result->nbases, who) < 0
                ? -1
                : cwj_read_dims(result, dims, symbols, who);
+}
+
+/* ---- what is checked, what is left out ------------------------------------------------------- */
+
+/* checking: more about check=, or None. */
+static int
+describe_checking(cwj_library_function *self, PyObject *given, const char *who)
+{
+    static char *names[] = {"good", "errno", "arguments", NULL};
+    if (given == Py_None) {
+        return 0;
+    }
+    PyObject *attributes = cwj_read_attributes(given), *arguments;
+    int status = attributes == NULL ? -1
+                                    : cwj_read(attributes, "O&pO", names, read_good, &self->good,
+                                               &self->reads_errno, &arguments);
+    if (status == 0) {
+        status = read_places(arguments, self->narguments, "check= asks for an argument",
+                             &self->checked, &self->nchecked, who);
+    }
+    Py_XDECREF(attributes);
+    return status;
+}
+
+static int
+describe_discarded(cwj_library_function *self, PyObject *given, const char *who)
+{
+    int *places = NULL, count = 0;
+    int status =
+        read_places(given, self->nparameters, "discard= names a parameter", &places, &count, who);
+    for (int i = 0; status == 0 && i < count; i++) {
+        self->parameters[places[i]].discarded = true;
+    }
+    PyMem_Free(places);
+    return status;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------- */
@@ -284,15 +319,16 @@ describe_lists(cwj_library_function *self, PyObject *arguments, PyObject *parame
 int
 cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **guard)
 {
-    static char *names[] = {"name",   "qualname", "doc",   "arguments", "parameters", "result",
-                            "thunk",  "address",  "owner", "check",     "keep_gil",   "may_overlap",
-                            "stable", "c_name",   "guard", "signature", NULL};
+    static char *names[] = {"name",      "qualname",    "doc",       "arguments", "parameters",
+                            "result",    "thunk",       "address",   "owner",     "check",
+                            "keep_gil",  "may_overlap", "stable",    "c_name",    "guard",
+                            "signature", "checking",    "discarded", NULL};
     PyObject *name, *qualname, *doc, *arguments, *parameters, *result;
-    PyObject *owner, *check, *c_name, *signature;
-    if (cwj_read(given, "UUUOOOO&O&OOpppUOU", names, &name, &qualname, &doc, &arguments,
+    PyObject *owner, *check, *c_name, *signature, *checking, *discarded;
+    if (cwj_read(given, "UUUOOOO&O&OOpppUOUOO", names, &name, &qualname, &doc, &arguments,
                  &parameters, &result, read_address, &self->thunk, read_address, &self->address,
                  &owner, &check, &self->keep_gil, &self->may_overlap, &self->stable, &c_name, guard,
-                 &signature) < 0) {
+                 &signature, &checking, &discarded) < 0) {
         return -1;
     }
     self->owner = Py_NewRef(owner);
@@ -305,7 +341,9 @@ cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **gua
     self->who = PyUnicode_FromFormat("%U()", qualname);
     const char *who = self->who == NULL ? NULL : PyUnicode_AsUTF8(self->who);
     if (self->dict == NULL || who == NULL ||
-        describe_lists(self, arguments, parameters, result, who) < 0) {
+        describe_lists(self, arguments, parameters, result, who) < 0 ||
+        describe_checking(self, checking, who) < 0 ||
+        describe_discarded(self, discarded, who) < 0) {
         return -1;
     }
     if (self->thunk == NULL) {
@@ -346,6 +384,7 @@ cwj_library_clear(cwj_library_function *self)
     clear_parameter(&self->result);
     PyMem_Free(self->arguments);
     PyMem_Free(self->parameters);
+    PyMem_Free(self->checked);
     Py_CLEAR(self->described);
     Py_CLEAR(self->symbols);
     Py_CLEAR(self->check);

@@ -73,6 +73,15 @@ CWJ_ENUM(cwj_order, CWJ_ORDERS);
 
 CWJ_ENUM(cwj_negative, CWJ_NEGATIVES);
 
+/* When check= is not asked. */
+#define CWJ_GOODS(GOOD)                                                            \
+    GOOD(GOOD_NEVER, "")                                                           \
+    GOOD(GOOD_ZERO, "zero")                                                        \
+    GOOD(GOOD_FROM_ZERO, "from zero") /* unsigned: not the largest, which is -1 */ \
+    GOOD(GOOD_THERE, "there") /* a pointer that is not NULL */
+
+CWJ_ENUM(cwj_good, CWJ_GOODS);
+
 typedef struct cwj_argument {
     PyObject *name; /* owned, interned str */
     PyObject *annotation; /* owned str, "" for none */
@@ -94,6 +103,7 @@ typedef struct cwj_parameter {
     cwj_negative negative; /* of a stride */
     cwj_order order;
     int by_pointer, optional; /* flags */
+    int discarded; /* flag: it would be a result, but nobody wants it */
     bool is_capacity; /* arrays have this length before the call; C may write a smaller one */
     int of, axis;
     int symbol; /* or -1 */
@@ -137,6 +147,10 @@ typedef struct cwj_library_function {
     size_t frame_size; /* see cwj_library_frame_size() */
     PyObject *symbols; /* owned tuple of str */
     PyObject *check; /* owned, or NULL */
+    cwj_good good; /* what check need not be asked about */
+    int reads_errno; /* flag: check wants it, too */
+    int nchecked;
+    int *checked; /* owned: arguments that check wants, too */
     PyObject *owner; /* owned: the code */
     PyObject *who; /* owned str: "gsl.hypot()" */
     PyObject *signature; /* owned str: C's */
@@ -175,6 +189,9 @@ static inline bool
 cwj_is_result(const cwj_parameter *p)
 {
     bool out = p->intent == CWJ_INTENT_OUT;
+    if (p->discarded) {
+        return false;
+    }
     return p->role == CWJ_DATA || (p->role == CWJ_VALUE && p->intent != CWJ_INTENT_IN) ||
            (out && (p->role == CWJ_ARRAY || p->role == CWJ_HANDLE || p->role == CWJ_STRUCT ||
                     p->role == CWJ_STATUS || p->role == CWJ_STRING));

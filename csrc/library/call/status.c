@@ -1,0 +1,82 @@
+/* status.c: what a call's status says: all is well, or an exception of check=. */
+#include "library/call/steps.h"
+
+/* Where the status is: behind a pointer, or what C returned. NULL: a pointer that C returned. */
+static const cwj_library_type *
+find_status(const cwj_library_frame *frame, cwj_slot *status)
+{
+    const cwj_library_function *function = frame->function;
+    const cwj_parameter *result = &function->result;
+    for (int k = 0; k < function->nparameters; k++) {
+        if (function->parameters[k].role == CWJ_STATUS) {
+            cwj_scalar_load(function->parameters[k].type, &frame->targets[k], status);
+            return function->parameters[k].type;
+        }
+    }
+    *status = frame->slots[0];
+    return result->role == CWJ_STATUS || result->role == CWJ_VALUE ? result->type : NULL;
+}
+
+static bool
+is_good(cwj_good good, const cwj_library_type *type, const cwj_slot *status)
+{
+    switch (good) {
+    case CWJ_GOOD_ZERO:
+        return status->i == 0;
+    case CWJ_GOOD_FROM_ZERO:
+        return type != NULL && type->kind == 'u' ? status->u != UINT64_MAX >> (64 - 8 * type->size)
+                                                 : status->i >= 0;
+    case CWJ_GOOD_THERE:
+        return status->p != NULL;
+    default:
+        return false;
+    }
+}
+
+/* (status, errno, arguments ...): new reference. */
+static PyObject *
+what_check_gets(const cwj_library_frame *frame, const cwj_library_type *type,
+                const cwj_slot *status)
+{
+    const cwj_library_function *function = frame->function;
+    Py_ssize_t count = 1 + (function->reads_errno != 0) + function->nchecked, at = 0;
+    PyObject *all = PyTuple_New(count);
+    if (all == NULL) {
+        return NULL;
+    }
+    PyObject *first = type == NULL ? Py_NewRef(Py_None) : cwj_scalar_object(type, status);
+    PyTuple_SET_ITEM(all, at++, first);
+    bool complete = first != NULL;
+    if (function->reads_errno) {
+        PyObject *error = PyLong_FromLong(frame->error);
+        PyTuple_SET_ITEM(all, at++, error);
+        complete &= error != NULL;
+    }
+    for (int i = 0; i < function->nchecked; i++) {
+        PyObject *given = frame->given[function->checked[i]];
+        PyTuple_SET_ITEM(all, at++, Py_NewRef(given == NULL ? Py_None : given));
+    }
+    if (!complete) {
+        Py_CLEAR(all);
+    }
+    return all;
+}
+
+int
+cwj_library_check_status(const cwj_library_frame *frame)
+{
+    const cwj_library_function *function = frame->function;
+    cwj_slot status;
+    if (function->check == NULL) {
+        return 0;
+    }
+    const cwj_library_type *type = find_status(frame, &status);
+    if (is_good(function->good, type, &status)) {
+        return 0;
+    }
+    PyObject *given = what_check_gets(frame, type, &status);
+    PyObject *told = given == NULL ? NULL : PyObject_CallObject(function->check, given);
+    Py_XDECREF(given);
+    Py_XDECREF(told);
+    return told == NULL ? -1 : 0;
+}
