@@ -452,8 +452,8 @@ def test_a_check_for_all_functions_that_have_a_status(statuses):
     assert statuses.half(2.0) == 1.0 and statuses.words(5) == "negative" and statuses.db_last() is None
     assert statuses.parts(2.5, 1) == (2.0, 0)
     refuses(RuntimeError, "negative", statuses.parts, -1.0, 0)
-    refuses(FileNotFoundError, "", statuses.fails, -1, 2)
-    refuses(FileNotFoundError, "", statuses.fails_long, -1, 2)
+    refuses(FileNotFoundError, "No such", statuses.fails, -1, 2)
+    refuses(FileNotFoundError, "No such", statuses.fails_long, -1, 2)
 
 
 def test_broadcasting_asks_no_status(statuses):
