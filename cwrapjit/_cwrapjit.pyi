@@ -427,7 +427,7 @@ def scalar_at(address: int, type: str, /) -> Any: ...
 def store_scalar(address: int, type: str, value: object, name: str, /) -> None: ...
 def array_at(
     address: int,
-    type: str,
+    type: str | np.dtype[Any],
     shape: Sequence[int],
     order: Literal["C", "F"] = "C",
     owner: object = None,

@@ -481,7 +481,7 @@ def test_other_layouts_are_refused(ordinary):
         TypeError,
         lambda: ordinary.number_cells(np.zeros((3, 4, 2), order="F")),
         "argument x",
-        "float64, not intc",
+        "float64, not int32",
     )
     refuses(TypeError, lambda: ordinary.total(np.broadcast_to(1.0, 3)), "argument x", "broadcast")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import pickle
 import threading
 
@@ -76,6 +77,7 @@ def declared(*texts):
     return lib
 
 
+@pytest.mark.row("L04")
 def test_a_pointer_to_what_nobody_described_is_a_handle():
     lib = declared(OPAQUE)
     made = lib.engine_new(3)
@@ -194,6 +196,7 @@ def test_classes_of_libraries_that_know_different_parts_fit_together():
     assert opaque.handle(known.engine) is known.engine is opaque.engine
 
 
+@pytest.mark.row("L04")
 def test_types_that_point_at_each_other():
     lib = from_c("int f(void *p) { return 1; }")
     lib.declare(
@@ -224,6 +227,7 @@ def test_structs_whose_members_have_no_layout_stay_handles():
         lib.struct("struct half")
 
 
+@pytest.mark.row("L04")
 def test_pointers_that_have_a_name_of_their_own():
     """typedef struct hidden *handle: users know the handle alone."""
     lib = declared(POINTERS)
@@ -265,6 +269,7 @@ typedef struct flags {
 """
 
 
+@pytest.mark.row("L04")
 def test_bit_fields():
     lib = from_c(
         BITS + "int level(const flags *f) { return f->ready * 1000 + f->level * 10 + f->balance + f->mode; }"
@@ -319,6 +324,7 @@ def test_enums_are_as_wide_as_their_values():
     assert lib.same_most(lib.MOST) == lib.MOST and lib.same_half(lib.HALF) == lib.HALF == 2**31
 
 
+@pytest.mark.row("L04")
 def test_members_that_python_has_no_type_for():
     text = """
     struct odd {
@@ -334,6 +340,102 @@ def test_members_that_python_has_no_type_for():
     for name in ("l", "p", "names", "many", "tail"):
         with pytest.raises(NotImplementedError, match=f"attribute {name} of struct odd"):
             getattr(o, name)
+
+
+POINTS = """
+typedef struct { double x, y; } spot;
+typedef struct { spot at; int32_t weight; char name[4]; } star;
+typedef struct { spot *at; } held;
+"""
+STARS = r"""
+double total(int64_t n, const star stars[n]);
+void moved(int64_t n, star stars[n], double by);
+void grid(int64_t m, int64_t n, spot out[m][n]);
+star *made(int64_t n);
+extern spot corners[2];
+double reach(int64_t n, const held all[n]);
+"""
+
+
+def stars():
+    lib = from_c(
+        POINTS
+        + r"""
+        double total(int64_t n, const star *s) {
+            double t = 0; for (int64_t i = 0; i < n; i++) t += s[i].at.x * s[i].weight; return t;
+        }
+        void moved(int64_t n, star *s, double by) { for (int64_t i = 0; i < n; i++) s[i].at.y += by; }
+        void grid(int64_t m, int64_t n, spot *out) {
+            for (int64_t i = 0; i < m * n; i++) out[i] = (spot){i / n, i % n};
+        }
+        star *made(int64_t n) {
+            star *s = calloc(n + 1, sizeof *s);
+            for (int64_t i = 0; i < n; i++) { s[i].weight = i; s[i].name[0] = 'a' + i; }
+            return s;
+        }
+        spot corners[2] = {{1, 2}, {3, 4}};
+        double reach(int64_t n, const held *all) { return 0; }
+        """
+    )
+    lib.declare(POINTS + STARS, options={"grid": {"out": "out"}, "made": {"returns": ("n", "callee")}})
+    return lib
+
+
+@pytest.mark.row("L04")
+def test_arrays_of_structs():
+    lib = stars()
+    assert "held, which has members that NumPy's types do not cover" in lib.unmapped["reach"]
+    x = np.zeros(3, lib.star)
+    assert x.itemsize == lib.star.dtype.itemsize == 24
+    x["at"]["x"], x["weight"] = [1, 2, 3], [4, 5, 6]
+    assert lib.total(x) == 32.0
+    lib.moved(x, 2.0)
+    assert x["at"]["y"].tolist() == [2, 2, 2]
+    packed = np.zeros(2, [("x", "f8"), ("y", "f8")])
+    grid = lib.grid(2, 3)
+    assert grid.shape == (2, 3) and grid.dtype == packed.dtype and grid["y"][1].tolist() == [0, 1, 2]
+    made = lib.made(2)
+    assert made["weight"].tolist() == [0, 1] and bytes(made["name"][1]) == b"b\0\0\0"
+    assert lib.corners["y"].tolist() == [2, 4]
+    lib.corners["y"][0] = 5
+    assert lib.corners[0]["y"] == 5
+    assert "stars: star[:]" in str(inspect.signature(lib.total))
+
+
+def test_arrays_that_are_not_of_the_struct():
+    lib = stars()
+    x = np.zeros(4, lib.star)
+    for wrong in (
+        np.zeros(3),
+        np.zeros(3, lib.spot),
+        np.zeros((3, 3), lib.star),
+        np.zeros(3, x.dtype.newbyteorder()),
+        np.zeros(3, np.dtype([("at", lib.spot), ("weight", "i4"), ("name", "S4")])),
+        np.zeros(3, np.dtype([("at", lib.spot.dtype), ("weight", "i4"), ("name", "i1", 4), ("more", "i4")])),
+        np.zeros(3, [(f"f{k}", object) for k in range(3)]),
+        lib.star(),
+        [lib.star()],
+        None,
+    ):
+        with pytest.raises(TypeError, match=r"t\.total\(\): Expected an argument of type star\[:\]"):
+            lib.total(wrong)
+    memory = np.zeros(24 * 3 + 1, np.uint8)
+    for wrong in (x[::2], memory[1:].view(packed_star(lib))):
+        with pytest.raises(ValueError, match=r"not contiguous|not aligned"):
+            lib.total(wrong)
+    x.flags.writeable = False
+    assert lib.total(x) == 0
+    with pytest.raises(ValueError, match="read-only"):
+        lib.moved(x, 1.0)
+
+
+def packed_star(lib):
+    """The same dtype for NumPy, which may lie anywhere."""
+    fields = lib.star.dtype.fields
+    return np.dtype(
+        {"names": list(fields), "formats": [each[0] for each in fields.values()],
+         "offsets": [each[1] for each in fields.values()], "itemsize": 24}
+    )  # fmt: skip
 
 
 def test_functions_come_before_types_of_their_name():

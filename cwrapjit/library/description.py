@@ -73,6 +73,7 @@ class Parameter:
     # "stride": of an axis that runs backwards C gets the address of the "first" item, or the "lowest", as
     # BLAS wants; "": such arrays are refused.
     negative: str = ""
+    descr: Any = None  # "array": the dtype of items that are structs
     free: int = 0  # "data": address of void free(void *); 0: the memory stays the library's
 
 
@@ -97,6 +98,7 @@ class Result:
     of: tuple[int, ...] = ()  # arguments that the result may point into
     free: int = 0  # address of void free(void *)
     cls: Any = None
+    descr: Any = None  # "array": the dtype of items that are structs
     library: Any = None  # "handle" of no owner: what keeps the library's memory; see lifetime.py
 
 

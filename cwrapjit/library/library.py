@@ -56,6 +56,7 @@ class Core:
         self.classes: dict[types.Struct, Any] = {}  # Python's, by what they stand for
         self.opaque: set[types.Struct] = set()  # those of automatic classes that may still get members
         self.undescribed: dict[types.Struct, str] = {}  # why a struct has no members for Python
+        self.dtypes: dict[types.Struct, Any] = {}  # NumPy's, of structs of numbers; None for others
         self.frees: dict[str, Any] = {}  # the classes, by the C functions that free their objects
         self.descriptors: dict[types.Struct, Any] = {}  # structs that describe arrays
         # What declare() mapped by automatic classes, or could not map: functions, options, names.
@@ -281,6 +282,16 @@ class Core:
         found = self.classes.get(struct)
         if found is None or (struct in self.opaque and struct.members is not None):
             found = load("cwrapjit.library.structs").automatic(self, struct)
+        return found
+
+    def dtype_for(self, struct: types.Struct) -> Any:
+        """NumPy's dtype of a struct, as an item of arrays; Unmapped where it has none."""
+        self.class_for(struct)
+        found = self.dtypes.get(types.final(struct))
+        if found is None:
+            raise Unmapped(
+                f"an array of {types.show(struct)}, which has members that NumPy's types do not cover"
+            )
         return found
 
     def _enumerators(self) -> dict[str, int]:

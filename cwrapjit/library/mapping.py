@@ -235,6 +235,12 @@ class Mapper:
             raise Unmapped(f"{slot.name} is an array of pointers")
         if isinstance(item, types.Void):  # no buffer
             raise Unmapped(bytes_reason(slot, "an array of void"))
+        if isinstance(item, types.Struct) and container is None:
+            order = self.options.order.get(slot.name, "C")
+            cls, descr = self.library.class_for(item), self._items(slot.name, item)
+            return Parameter(
+                "array", intent=intent, dims=dims, order=order, optional=optional, cls=cls, descr=descr
+            )
         if not isinstance(item, types.Scalar) or not item.dtype:
             raise Unmapped(f"{slot.name} is an array of {types.show(item)}, which NumPy's types do not cover")
         if container is not None:
@@ -251,6 +257,12 @@ class Mapper:
             return Parameter("items", item.dtype, dims=dims, container=container, optional=optional)
         order = self.options.order.get(slot.name, "C")
         return Parameter("array", item.dtype, intent=intent, dims=dims, order=order, optional=optional)
+
+    def _items(self, name: str, struct: types.Struct) -> Any:
+        try:
+            return self.library.dtype_for(struct)
+        except Unmapped as reason:
+            raise Unmapped(f"{name} is {reason}") from None
 
     def _pointer(self, slot: Slot) -> Parameter:
         item, name, options = slot.item, slot.name, self.options

@@ -34,6 +34,7 @@ class Members:
         if unknown:
             raise ValueError(f"{self.who} has no member {', '.join(sorted(unknown))}")
         plans = [self._plan(each, arrays) for each in self.all]
+        self.library.dtypes[self.ctype] = self._dtype(plans)
         # Read-only: who changes the length of an array can read all memory through it.
         dims = [given if isinstance(given, (tuple, list)) else (given,) for given in arrays.values()]
         lengths = {dim for given in dims for dim in given}
@@ -60,9 +61,9 @@ class Members:
         if member.name in arrays:
             if dims or not isinstance(ctype, types.Pointer):
                 raise TypeError(f"{self.who}: arrays= names {member.name}, which is no pointer")
-            self._plan_data(plan, ctype, arrays[member.name])
+            self._plan_data(plan, ctype, arrays[member.name], member)
         elif dims:
-            self._plan_array(plan, ctype)
+            self._plan_array(plan, ctype, member)
         elif isinstance(ctype, types.Scalar):
             plan.update(kind="scalar", dtype=_dtype(ctype))
             if plan["dtype"] is None:
@@ -75,7 +76,7 @@ class Members:
             plan["reason"] = f"{types.show(ctype)} has no mapping"
         return plan
 
-    def _plan_array(self, plan: dict[str, Any], item: Any) -> None:
+    def _plan_array(self, plan: dict[str, Any], item: Any, member: types.Member) -> None:
         if (
             isinstance(item, types.Scalar)
             and item.is_byte
@@ -84,7 +85,7 @@ class Members:
         ):
             plan.update(kind="buffer")
             return
-        dtype = self._item_dtype(item)
+        dtype = self._item_dtype(item, member)
         if dtype is None:
             plan["reason"] = f"an array of {types.show(item)} has no mapping"
         else:
@@ -105,7 +106,9 @@ class Members:
         else:
             plan["reason"] = "a pointer without dims: arrays= may say them"
 
-    def _plan_data(self, plan: dict[str, Any], pointer: types.Pointer, given: Any) -> None:
+    def _plan_data(
+        self, plan: dict[str, Any], pointer: types.Pointer, given: Any, whose: types.Member
+    ) -> None:
         given = given if isinstance(given, (tuple, list)) else (given,)
         by_name = {each.name: each for each in self.all}
         dims: list[Any] = []
@@ -122,36 +125,36 @@ class Members:
                     f"{self.who}: arrays= of {plan['name']}: {dim!r} is neither a size nor an integer member"
                 )
             dims.append((self.offsets[member.name], dtype))
-        dtype = self._item_dtype(pointer.target)
+        dtype = self._item_dtype(pointer.target, whose)
         if dtype is None:
             raise TypeError(f"{self.who}: {plan['name']} points to what is no number")
         plan.update(kind="data", dtype=dtype, dims=tuple(dims), readonly=pointer.const)
 
-    def _item_dtype(self, item: Any) -> Any:
+    def _item_dtype(self, item: Any, member: types.Member) -> Any:
         """The dtype of an array's items: a name, a structured dtype, or None."""
         if isinstance(item, types.Scalar):
-            return _dtype(item)
+            return item.dtype or None
         if isinstance(item, types.Struct) and item.members is not None:
-            return self.dtype(item)
+            self._class(item, member, True)
+            return self.library.dtypes.get(types.final(item))
         return None
 
-    def dtype(self, ctype: types.Struct) -> Any:
-        """NumPy's structured dtype of a struct; None where a member has none, as a pointer: an array's items
-        can be written, and C would follow any number there."""
-        offsets, _, size, _ = measure(self.library, ctype, self.who)
+    def _dtype(self, plans: list[dict[str, Any]]) -> Any:
+        """NumPy's structured dtype of the struct; None where a member has none, as a pointer: an array's
+        items can be written, and C would follow any number there."""
         formats: list[Any] = []
-        for member in flatten(ctype):
-            if member.bits >= 0:
-                return None
+        for plan, member in zip(plans, self.all, strict=True):
             item, layers = types.peeled(member.type)
-            dims = tuple(map(thunks.array_length, layers))
-            inner = self._item_dtype(item)
+            if plan["kind"] not in ("scalar", "array", "buffer", "inside"):
+                return None
+            inner = self._item_dtype(item, member)
             if inner is None:
                 return None
-            formats.append((inner, dims) if dims else inner)
+            formats.append((inner, plan["dims"]) if layers else inner)
         return np.dtype(
-            {"names": list(offsets), "formats": formats, "offsets": list(offsets.values()), "itemsize": size}
-        )
+            {"names": list(self.offsets), "formats": formats, "offsets": list(self.offsets.values()),
+             "itemsize": self.size}, align=bool(plans),
+        )  # fmt: skip
 
 
 # ---- memory -----------------------------------------------------------------------------------

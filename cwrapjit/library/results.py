@@ -102,6 +102,19 @@ def map_result(mapper: Any, check: Any) -> Result:
     return made
 
 
+def _is_misspelled(mapper: Any, returned: Returned) -> bool:
+    """Whether its shape is no shape but an owner, of the one object that is returned, that nobody knows."""
+    word = returned.shape if isinstance(returned.shape, str) and not returned.owner else ""
+    return word.isidentifier() and word not in mapper.by_name and mapper.library.constant(word) is None
+
+
+def _items(mapper: Any, struct: types.Struct) -> Any:
+    try:
+        return mapper.library.dtype_for(struct)
+    except Unmapped as reason:
+        raise Unmapped(f"it returns {reason}") from None
+
+
 def no_value(library: Any, what: str, struct: types.Struct) -> str:
     """Why an opaque struct cannot go by value."""
     why = library.undescribed.get(struct) or "what it consists of is not known: see struct() of the library"
@@ -111,6 +124,11 @@ def no_value(library: Any, what: str, struct: types.Struct) -> str:
 def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     target = ctype.target
     if isinstance(target, types.Struct):
+        if returned.shape is not None and not _is_misspelled(mapper, returned):
+            cls, descr = mapper.library.class_for(target), _items(mapper, target)
+            made = Result("array", dims=_dims(mapper, returned.shape), cls=cls, descr=descr)
+            made.readonly = ctype.const and returned.owner != "callee"
+            return _owned(mapper, made, returned, target)
         made = Result("handle", cls=mapper.library.class_for(target))
         if not returned.owner:  # it may point into any memory that the caller gives
             given = tuple(slot.name for slot in mapper.slots if _is_memory(mapper, slot))

@@ -17,7 +17,7 @@ def annotation(parameter: Parameter) -> str:
     if parameter.role == "value":
         return _WORDS.get(parameter.type, parameter.type)
     if parameter.role == "array":
-        dtype = parameter.type.replace("intc", "int32")
+        dtype = parameter.type.replace("intc", "int32") or getattr(parameter.cls, "__name__", "")
         if not parameter.dims:
             return f"{dtype}[...]"
         order = ", order=F" if parameter.order == "F" and len(parameter.dims) > 1 else ""

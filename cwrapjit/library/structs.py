@@ -72,7 +72,7 @@ def define_struct(
     plans = members.plans(arrays or {})
     layout = maker.layout(ctype, free, init is not None, members, plans)
     with maker.made(name, ctype, layout, doc) as cls:
-        _add_members(cls, plans)
+        _add_members(library, ctype, cls, plans)
         maker.finish(cls, ctype, init, methods, properties or {}, free)
     if array:
         library.descriptors[ctype] = load("cwrapjit.library.descriptors").read(
@@ -107,7 +107,7 @@ def define_handle(
     members, plans = maker.known_members(ctype)
     layout = maker.layout(ctype, free, True, members, plans)
     with maker.made(name, ctype, layout, doc) as cls:
-        _add_members(cls, plans)
+        _add_members(library, ctype, cls, plans)
         cls.__init__ = come_from_functions
         maker.finish(cls, ctype, init, methods, properties or {}, free)
     maker.complete()
@@ -125,10 +125,13 @@ def automatic(library: Any, ctype: types.Struct) -> Any:
     return cls
 
 
-def _add_members(cls: Any, plans: list[dict[str, Any]]) -> None:
+def _add_members(library: Any, ctype: types.Struct, cls: Any, plans: list[dict[str, Any]]) -> None:
     for plan in plans:
         of = cls if plan["of"] is ITSELF else plan["of"]
         setattr(cls, _python_name(plan["name"]), Field(cls.__cwrapjit_layout__, **{**plan, "of": of}))
+    dtype = library.dtypes.get(ctype)
+    if dtype is not None and "dtype" not in vars(cls):  # so np.zeros(3, cls) is an array of structs
+        cls.dtype = dtype
     type.__setattr__(cls, "__match_args__", tuple(_python_name(plan["name"]) for plan in plans))
     cls.__init__ = fill_members
 
@@ -289,7 +292,7 @@ class _Maker:
             return
         layout = self.layout(ctype, None, False, members, plans, automatic=True)
         with self.made(self.library.classes[ctype].__name__, ctype, layout, "") as cls:
-            _add_members(cls, plans)
+            _add_members(self.library, ctype, cls, plans)
 
     @contextlib.contextmanager
     def made(self, name: str, ctype: types.Struct, layout: Layout, doc: str) -> Iterator[Any]:

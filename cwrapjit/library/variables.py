@@ -43,7 +43,7 @@ class ScalarVariable(_Variable):
 class ArrayVariable(_Variable):
     """T x[3]"""
 
-    dtype: str
+    dtype: Any  # a name, or NumPy's of a struct
     shape: list[int]
     const: bool
     lifetime: Any
@@ -127,6 +127,8 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
         lengths = list(map(thunks.array_length, layers))
         if isinstance(ctype, types.Scalar) and ctype.dtype:
             return ArrayVariable(who, address, ctype.dtype, lengths, const, library.lifetime)
+        if isinstance(ctype, types.Struct):
+            return ArrayVariable(who, address, library.dtype_for(ctype), lengths, const, library.lifetime)
     raise Unmapped(f"it is a {types.show(found.type)}, which has no mapping")
 
 

@@ -29,7 +29,7 @@ make_array(cwj_library_frame *frame, int k)
     }
     /* Zeros: a routine may return early and write nothing, as BLAS does of matrices without columns. */
     frame->made[k] =
-        PyArray_Zeros(parameter->ndim, shape, PyArray_DescrFromType(parameter->type->typenum),
+        PyArray_Zeros(parameter->ndim, shape, (PyArray_Descr *)Py_NewRef(parameter->descr),
                       parameter->order == CWJ_ORDER_F);
     if (frame->made[k] == NULL) {
         return -1;

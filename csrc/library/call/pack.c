@@ -17,13 +17,13 @@ pack_memory(const cwj_library_frame *frame, const cwj_parameter *p, const npy_in
             void *data, PyObject *base, bool writeable)
 {
     if (data != NULL) {
-        return cwj_array_around(p->type, p->ndim, shape, p->order == CWJ_ORDER_F, data, p->free,
+        return cwj_array_around(p->descr, p->ndim, shape, p->order == CWJ_ORDER_F, data, p->free,
                                 base, writeable);
     }
     for (int d = 0; d < p->ndim; d++) {
         if (shape[d] == 0) {
-            return PyArray_New(&PyArray_Type, p->ndim, shape, p->type->typenum, NULL, NULL, 0,
-                               p->order == CWJ_ORDER_F, NULL);
+            return PyArray_Zeros(p->ndim, shape, (PyArray_Descr *)Py_NewRef(p->descr),
+                                 p->order == CWJ_ORDER_F);
         }
     }
     cwj_library_refuse(frame, PyExc_RuntimeError, "%U is NULL where an array was promised",

@@ -68,11 +68,15 @@ layout_fault(PyArrayObject *array, const cwj_parameter *parameter)
 /* ---- faults ------------------------------------------------------------------------ */
 
 static bool
-has_type(PyArrayObject *array, const cwj_library_type *type)
+has_type(PyArrayObject *array, const cwj_parameter *parameter)
 {
+    const cwj_library_type *type = parameter->type;
     int typenum = PyArray_TYPE(array);
-    return type == NULL ||
-           ((typenum == type->typenum || PyArray_EquivTypenums(typenum, type->typenum)) &&
+    if (type == NULL) {
+        return parameter->descr == NULL ||
+               PyArray_EquivTypes(PyArray_DESCR(array), parameter->descr);
+    }
+    return ((typenum == type->typenum || PyArray_EquivTypenums(typenum, type->typenum)) &&
             PyArray_ISNOTSWAPPED(array));
 }
 
@@ -85,9 +89,9 @@ refuse_array(const cwj_library_frame *frame, int k, PyArrayObject *array, bool t
     const char *orders = !order                            ? ""
                          : parameter->order == CWJ_ORDER_F ? "ordering is C, not F (order='F')"
                                                            : "ordering is F, not C (order='C')";
-    PyObject *types = type ? PyUnicode_FromFormat("dtype is %S, not %s", PyArray_DESCR(array),
-                                                  parameter->type->name)
-                           : PyUnicode_FromString("");
+    PyObject *types =
+        type ? PyUnicode_FromFormat("dtype is %S, not %S", PyArray_DESCR(array), parameter->descr)
+             : PyUnicode_FromString("");
     PyObject *ranks =
         rank ? PyUnicode_FromFormat("rank is %d, not %d", PyArray_NDIM(array), parameter->ndim)
              : PyUnicode_FromString("");
@@ -160,6 +164,17 @@ fits_plainly(PyArrayObject *array, const cwj_parameter *parameter)
            PyArray_ISNOTSWAPPED(array) && (PyArray_FLAGS(array) & wanted) == wanted;
 }
 
+/* NumPy packs structs, unless it is told not to: ours say what C wants. */
+static bool
+is_aligned(PyArrayObject *array, const cwj_parameter *parameter)
+{
+    bool is_struct = parameter->type == NULL && parameter->descr != NULL;
+    return PyArray_ISALIGNED(array) &&
+           (!is_struct ||
+            (uintptr_t)PyArray_DATA(array) % (uintptr_t)PyDataType_ALIGNMENT(parameter->descr) ==
+                0);
+}
+
 static int
 check_array(cwj_library_frame *frame, int k, PyArrayObject *array)
 {
@@ -168,7 +183,7 @@ check_array(cwj_library_frame *frame, int k, PyArrayObject *array)
     if (PyDataType_REFCHK(PyArray_DESCR(array))) {
         return cwj_library_refuse_type(frame, k, "an array of Python objects");
     }
-    bool type = !has_type(array, parameter->type);
+    bool type = !has_type(array, parameter);
     bool rank = !unchecked && PyArray_NDIM(array) != parameter->ndim;
     bool comparable = !unchecked && PyArray_NDIM(array) > 1 && parameter->ndim > 1;
     const char *fault = rank || unchecked ? NULL : layout_fault(array, parameter);
@@ -181,7 +196,7 @@ check_array(cwj_library_frame *frame, int k, PyArrayObject *array)
         return fault == BACKWARDS ? refuse_backwards(frame, k, array)
                                   : refuse_layout(frame, k, array, fault);
     }
-    if (!PyArray_ISALIGNED(array)) {
+    if (!is_aligned(array, parameter)) {
         return cwj_library_refuse(frame, PyExc_ValueError, "argument %U is not aligned",
                                   cwj_library_name(frame, k));
     }

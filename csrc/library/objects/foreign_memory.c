@@ -68,16 +68,14 @@ wrap_gift(void *data, void (*free)(void *), PyObject *code)
 }
 
 PyObject *
-cwj_array_around(const cwj_library_type *type, int ndim, const npy_intp *shape, bool fortran,
-                 void *data, void (*free)(void *), PyObject *base, bool writeable)
+cwj_array_around(PyArray_Descr *descr, int ndim, const npy_intp *shape, bool fortran, void *data,
+                 void (*free)(void *), PyObject *base, bool writeable)
 {
-    PyArray_Descr *descr = PyArray_DescrFromType(type->typenum);
     PyObject *owner = free == NULL ? Py_XNewRef(base) : wrap_gift(data, free, base);
     PyObject *array = NULL;
-    if (descr != NULL && (owner != NULL || free == NULL)) {
+    if (owner != NULL || free == NULL) {
         array = cwj_array_over(descr, ndim, shape, NULL, fortran, data, writeable, owner);
     }
-    Py_XDECREF(descr);
     Py_XDECREF(owner);
     return array;
 }

@@ -12,10 +12,9 @@ PyObject *cwj_array_over(PyArray_Descr *descr, int nd, const npy_intp *dims,
                          const npy_intp *strides, bool fortran, void *data, bool writeable,
                          PyObject *base);
 
-/* An array of numbers over memory at data. free: not NULL, ends the memory with the array.
- * base: kept alive (borrowed here). */
-PyObject *cwj_array_around(const cwj_library_type *type, int ndim, const npy_intp *shape,
-                           bool fortran, void *data, void (*free)(void *), PyObject *base,
-                           bool writeable);
+/* An array over memory at data. free: not NULL, ends the memory with the array.
+ * base: kept alive. descr and base are borrowed. */
+PyObject *cwj_array_around(PyArray_Descr *descr, int ndim, const npy_intp *shape, bool fortran,
+                           void *data, void (*free)(void *), PyObject *base, bool writeable);
 
 #endif

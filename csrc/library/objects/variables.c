@@ -25,6 +25,24 @@ to_type(PyObject *name, void *type)
     return found != NULL;
 }
 
+/* The name of a type, or a dtype: a new reference, which a call with NULL gives back. */
+static int
+to_descr(PyObject *given, void *descr)
+{
+    const cwj_library_type *type = NULL;
+    if (given == NULL) {
+        Py_DECREF(*(PyObject **)descr);
+        return 1;
+    }
+    *(PyObject **)descr = NULL;
+    if (PyArray_DescrCheck(given)) {
+        *(PyObject **)descr = Py_NewRef(given);
+    } else if (to_type(given, &type)) {
+        *(PyArray_Descr **)descr = PyArray_DescrFromType(type->typenum);
+    }
+    return *(PyObject **)descr == NULL ? 0 : Py_CLEANUP_SUPPORTED;
+}
+
 static int
 to_address(PyObject *number, void *address)
 {
@@ -74,23 +92,24 @@ array_at(PyObject *Py_UNUSED(extension), PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"address", "type",      "shape", "order",
                             "owner",   "writeable", "free",  NULL};
-    const cwj_library_type *type;
-    PyObject *given, *owner = Py_None;
+    PyArray_Descr *descr;
+    PyObject *owner = Py_None;
     PyArray_Dims shape = {NULL, 0};
     const char *order = "C";
     unsigned long long release = 0;
     int writeable = 1;
     void *address;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O|sOpK:array_at", names, to_address,
-                                     &address, to_type, &type, &given, &order, &owner, &writeable,
-                                     &release) ||
-        !PyArray_IntpConverter(given, &shape)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O&|sOpK:array_at", names, to_address,
+                                     &address, to_descr, &descr, PyArray_IntpConverter, &shape,
+                                     &order, &owner, &writeable, &release)) {
+        PyDimMem_FREE(shape.ptr);
         return NULL;
     }
-    PyObject *array = cwj_array_around(type, shape.len, shape.ptr, order[0] == 'F', address,
+    PyObject *array = cwj_array_around(descr, shape.len, shape.ptr, order[0] == 'F', address,
                                        (void (*)(void *))(uintptr_t)release,
                                        owner == Py_None ? NULL : owner, writeable != 0);
     PyDimMem_FREE(shape.ptr);
+    Py_DECREF(descr);
     if (array != NULL && release == 0 && cwj_looks_add(array, owner, owner, address) < 0) {
         Py_CLEAR(array);
     }

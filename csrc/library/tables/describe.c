@@ -94,15 +94,16 @@ describe_arguments(cwj_library_function *self, PyObject *list, const char *who)
 static int
 describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, const char *who)
 {
-    static char *names[] = {"role", "type",      "argument", "by_pointer", "optional", "intent",
-                            "dims", "order",     "value",    "of",         "axis",     "symbol",
-                            "cls",  "container", "name",     "negative",   "free",     NULL};
-    PyObject *type, *dims, *value, *symbol, *cls, *container, *name;
+    static char *names[] = {"role",     "type",   "argument", "by_pointer", "optional",
+                            "intent",   "dims",   "order",    "value",      "of",
+                            "axis",     "symbol", "cls",      "container",  "name",
+                            "negative", "free",   "descr",    NULL};
+    PyObject *type, *dims, *value, *symbol, *cls, *container, *name, *descr;
     p->symbol = -1;
-    if (cwj_read(given, "O&UippO&OO&OiiUOOUO&O&", names, read_role, &p->role, &type, &p->argument,
+    if (cwj_read(given, "O&UippO&OO&OiiUOOUO&O&O", names, read_role, &p->role, &type, &p->argument,
                  &p->by_pointer, &p->optional, read_intent, &p->intent, &dims, read_order,
                  &p->order, &value, &p->of, &p->axis, &symbol, &cls, &container, &name,
-                 read_negative, &p->negative, read_address, &p->free) < 0) {
+                 read_negative, &p->negative, read_address, &p->free, &descr) < 0) {
         return -1;
     }
     p->name = Py_NewRef(name);
@@ -123,7 +124,7 @@ describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, const c
     }
     p->free = p->role == CWJ_DATA ? p->free : NULL;
     p->owner = p->role == CWJ_HANDLE ? CWJ_OWNER_CALLEE : CWJ_OWNER_NONE; /* as outputs */
-    return cwj_read_type(p, type, who) < 0 || cwj_read_dims(p, dims, symbols, who) < 0
+    return cwj_read_type(p, type, descr, who) < 0 || cwj_read_dims(p, dims, symbols, who) < 0
                ? -1
                : cwj_dim_read(&p->value, value, symbols, who);
 }
@@ -180,12 +181,12 @@ static int
 describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, const char *who)
 {
     static char *names[] = {"role", "type", "dims", "order",   "readonly", "owner",
-                            "of",   "free", "cls",  "library", NULL};
+                            "of",   "free", "cls",  "library", "descr",    NULL};
     cwj_parameter *result = &self->result;
-    PyObject *type, *dims, *of, *cls, *library;
-    if (cwj_read(given, "O&UOO&pO&OO&OO", names, read_role, &result->role, &type, &dims, read_order,
-                 &result->order, &result->readonly, read_owner, &result->owner, &of, read_address,
-                 &result->free, &cls, &library) < 0) {
+    PyObject *type, *dims, *of, *cls, *library, *descr;
+    if (cwj_read(given, "O&UOO&pO&OO&OOO", names, read_role, &result->role, &type, &dims,
+                 read_order, &result->order, &result->readonly, read_owner, &result->owner, &of,
+                 read_address, &result->free, &cls, &library, &descr) < 0) {
         return -1;
     }
     result->argument = result->symbol = -1;
@@ -201,7 +202,7 @@ describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, 
         (result->role != CWJ_ARRAY && result->role != CWJ_STRING)) {
         result->free = NULL;
     }
-    return result->name == NULL || cwj_read_type(result, type, who) < 0 ||
+    return result->name == NULL || cwj_read_type(result, type, descr, who) < 0 ||
                    read_places(of, self->narguments, "the result's owner is an argument",
                                &result->bases, &result->nbases, who) < 0
                ? -1
@@ -365,6 +366,7 @@ clear_parameter(cwj_parameter *p)
     PyMem_Free(p->dims);
     PyMem_Free(p->bases);
     cwj_dim_clear(&p->value);
+    Py_CLEAR(p->descr);
     Py_CLEAR(p->cls);
     Py_CLEAR(p->name);
     Py_CLEAR(p->library);

@@ -54,14 +54,31 @@ has_number_type(cwj_role role)
     return role != CWJ_STRING && role != CWJ_BUFFER && role != CWJ_HANDLE && role != CWJ_STRUCT;
 }
 
+/* Of an array's items: structs, where descr is not None, or numbers of its type. */
+static int
+read_descr(cwj_parameter *p, PyObject *descr, const char *who)
+{
+    if (descr == Py_None) {
+        p->descr = p->type == NULL ? NULL : PyArray_DescrFromType(p->type->typenum);
+        return p->type != NULL && p->descr == NULL ? -1 : 0;
+    }
+    if (p->type != NULL || !PyArray_DescrCheck(descr) ||
+        PyDataType_REFCHK((PyArray_Descr *)descr) ||
+        !PyDataType_HASFIELDS((PyArray_Descr *)descr)) {
+        return cwj_refuse(who, PyExc_ValueError, "%R describes no struct of numbers", descr);
+    }
+    p->descr = (PyArray_Descr *)Py_NewRef(descr);
+    return 0;
+}
+
 int
-cwj_read_type(cwj_parameter *p, PyObject *name, const char *who)
+cwj_read_type(cwj_parameter *p, PyObject *name, PyObject *descr, const char *who)
 {
     p->type = has_number_type(p->role) ? cwj_library_type_find(name) : NULL;
     if (p->type == NULL && PyUnicode_GET_LENGTH(name) > 0 && has_number_type(p->role)) {
         return cwj_refuse(who, PyExc_ValueError, "there is no type %R", name);
     }
-    return 0;
+    return p->role == CWJ_ARRAY || p->role == CWJ_DATA ? read_descr(p, descr, who) : 0;
 }
 
 int

@@ -15,7 +15,8 @@ PyObject *cwj_read_list(PyObject *given, const char *name, const char *who);
 /* Takes such a dict apart, whose keys are all of `names`, which NULL ends; as by
  * PyArg_ParseTupleAndKeywords(). What is read is borrowed from the dict. */
 int cwj_read(PyObject *attributes, const char *format, char **names, ...);
-int cwj_read_type(cwj_parameter *p, PyObject *name, const char *who); /* "": NULL */
+int cwj_read_type(cwj_parameter *p, PyObject *name, PyObject *descr,
+                  const char *who); /* "": NULL */
 int cwj_read_dims(cwj_parameter *p, PyObject *given, PyObject *symbols, const char *who);
 
 #endif

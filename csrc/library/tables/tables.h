@@ -92,7 +92,8 @@ typedef struct cwj_argument {
 typedef struct cwj_parameter {
     cwj_role role;
     cwj_intent intent; /* of what C returns: out, unless it is a status */
-    const cwj_library_type *type;
+    const cwj_library_type *type; /* NULL: no number */
+    PyArray_Descr *descr; /* owned: of an array's items, which may be structs; NULL: of any type */
     int argument; /* or -1 */
     int ndim;
     cwj_dim *dims; /* owned: ndim of them */

@@ -43,7 +43,8 @@ type_fault(const cwj_parameter *p)
     if (((roles[p->role] & COUNT) != 0 || p->symbol >= 0) && !is_integer(p->type)) {
         return "needs an integer type";
     }
-    if ((roles[p->role] & TYPED) != 0 && p->type == NULL && (!is_array || out || p->ndim > 0)) {
+    if ((roles[p->role] & TYPED) != 0 && p->type == NULL && p->descr == NULL &&
+        (!is_array || out || p->ndim > 0)) {
         return "needs a type";
     }
     for (int d = 0; is_array && out && d < p->ndim; d++) {
