@@ -265,10 +265,11 @@ def test_dims_that_are_no_dims():
     for _ in range(20):
         nested = f"n ? n : ({nested})"
     for bad, why in [
-        ("min(n)", "two numbers at least"), ("min()", "two numbers at least"), ("least(n, k)", "made of"),
+        ("min(n)", "two numbers at least"), ("min()", "two numbers at least"),
+        ("least(n, k)", "nothing declares"), ("n->k", "no parameter that points to a struct"),
         ("n, k ? 1", "is no dim"), ("n ? k", "is no dim"), ("n = k", "made of"), ("n & k", "made of"),
         ("~n", "is no dim"), ("x", "x in a dim is no integer parameter"), ("n << 2", "made of"),
-        (nested, "nested too deeply"), ("n->k", "made of"), ("1.5", "no integer"), ("'ab'", "is no integer"),
+        (nested, "nested too deeply"), ("1.5", "no integer"), ("'ab'", "is no integer"),
         ("n++", "made of"), ("sizeof(n)", "made of"), ("(int)n", "made of"), ("+".join("n" * 40), "too long"),
         ("*x", "x in a dim is no integer"), ("10000000000000000000000", "too large"),
     ]:  # fmt: skip
@@ -479,3 +480,182 @@ def test_statuses_leak_nothing(statuses):
                 pass
 
     keeps_nothing(calls)
+
+
+# ---- sizes that C knows ------------------------------------------------------------------------------
+
+SIZES = """
+#include <string.h>
+typedef struct vec_s *vec;
+struct vec_s { short unused; struct { unsigned char shift, count; } inner; size_t size; double data[8]; };
+vec vec_new(size_t size) { vec v = calloc(1, sizeof *v); v->size = size; v->inner.count = 2; return v; }
+void vec_free(vec v) { free(v); }
+size_t vec_size(const vec v) { return v->size; }
+int vec_less(const vec v, signed char by) { return (int)v->size - by; }
+unsigned char vec_byte(const vec v) { return v->size; }
+void vec_set(vec v, const double *x) { memcpy(v->data, x, v->size * sizeof *x); }
+void vec_get(const vec v, double *x) { memcpy(x, v->data, v->size * sizeof *x); }
+double vec_dot(const vec v, const double *x)
+{
+    double s = 0;
+    for(size_t i = 0; i < v->size; i++) s += v->data[i] * x[i];
+    return s;
+}
+double *vec_data(vec v) { return v->data; }
+double *vec_resize(vec v, size_t size) { v->size = size; return v->data; }
+double vec_half(const vec v) { return v->size / 2.0; }
+unsigned long bound(unsigned long n) { return 2 * n + 1; }
+int small(signed char n) { return n; }
+/* Writes x twice, and how much that is. */
+int twice(double *to, unsigned long *length, const double *x, unsigned long n)
+{
+    if(*length < 2 * n) return -1;
+    for(unsigned long i = 0; i < 2 * n; i++) to[i] = x[i % n];
+    *length = 2 * n;
+    return 0;
+}
+double first(const double *x, int n) { (void)n; return x[0]; }
+"""
+VECTORS = """
+typedef struct vec_s *vec;
+vec vec_new(size_t size); size_t vec_size(const vec v); int vec_less(const vec v, signed char by);
+unsigned char vec_byte(const vec v); double vec_half(const vec v);
+void vec_set(vec v, const double *x); void vec_get(const vec v, double *x);
+double vec_dot(const vec v, const double *x); double *vec_data(vec v); double *vec_resize(vec v, size_t size);
+unsigned long bound(unsigned long n); int small(signed char n);
+"""
+
+
+@pytest.fixture
+def vectors():
+    lib = from_c(SIZES)
+    lib.handle("struct vec_s *", name="Vec", free="vec_free", init="struct vec_s *vec_new(size_t size)")
+    return lib
+
+
+@pytest.mark.row("L10")
+@pytest.mark.parametrize("debug", [False, True])
+def test_sizes_that_a_getter_says(debug):
+    lib = from_c(SIZES, debug=debug)
+    Vec = lib.handle("struct vec_s *", name="Vec", free="vec_free")
+    lib.refine("vec_new", returns="callee")
+    lib.refine("vec_*", dims={"x": "vec_size(v)"}, out="x")
+    lib.refine("vec_data", returns=("vec_size(v)", "argument", "v"))
+    lib.refine("vec_resize", returns=("vec_size(v)", "argument", "v"))
+    lib.declare(VECTORS)
+    v = lib.vec_new(3)
+    assert isinstance(v, Vec)
+    lib.vec_set(v, np.arange(3.0))
+    assert lib.vec_get(v).tolist() == [0.0, 1.0, 2.0] and lib.vec_dot(v, np.ones(3)) == 3.0
+    for wrong in (2, 4, 0):
+        refuses(
+            ValueError, rf"argument x is {wrong}, but must be 3 \(vec_size\(v\), vec_size\(v\) is 3\)",
+            lib.vec_set, v, np.ones(wrong),
+        )  # fmt: skip
+    assert lib.vec_data(v).tolist() == [0.0, 1.0, 2.0]
+    assert lib.vec_resize(v, 2).tolist() == [0.0, 1.0]  # what it says after the call
+    shape = lib.vec_resize(v, 5).shape
+    assert shape == (5,)
+    assert lib.vec_get(v).shape == (5,)
+    refuses(TypeError, "Expected an argument of type Vec for argument v, got None", lib.vec_get, None)
+
+
+@pytest.mark.row("L10")
+def test_sizes_that_a_member_says():
+    lib = from_c(SIZES)
+    Vec = lib.struct("struct vec_s { short unused; struct { unsigned char shift, count; } inner; size_t size;"
+                     "double data[8]; }", name="Vec")  # fmt: skip
+    lib.refine("vec_*", dims={"x": "v->size"}, out="x")
+    lib.declare(
+        "void vec_set(struct vec_s *v, const double *x); void vec_get(const struct vec_s *v, double *x);"
+    )
+    v = Vec()
+    v.size = 2
+    lib.vec_set(v, np.array([4.0, 5.0]))
+    assert lib.vec_get(v).tolist() == [4.0, 5.0]
+    refuses(ValueError, r"must be 2 \(v->size, v->size is 2\)", lib.vec_set, v, np.ones(3))
+    v.inner.count = 3
+    dims = {"x": "v->inner.count + 1"}
+    get = lib.function("void vec_get(const struct vec_s *v, double *x)", dims=dims, out=(), name="in_place")
+    refuses(ValueError, r"must be 4 \(v->inner\.count \+ 1, v->inner\.count is 3\)", get, v, np.ones(3))
+    get = lib.function("void vec_get(const struct vec_s *v, double *x)", optional="v", dims={"x": "v->size"},
+                       out="x", name="of_none")  # fmt: skip
+    assert get(v).shape == (2,)
+    v.size = 2**63
+    refuses(ValueError, "v->size is too large for a length", get, v)
+    for dim, why in [
+        ("v->none", "has no member none"), ("v.size", "v is a pointer: ->"), ("v->data", "no integer"),
+        ("x->size", "points to a"),
+        ("v->inner", "no integer"), ("v->size.a", "are not known"), ("w->size", "points to a struct"),
+        ("v->inner->count", "several pointers"),
+    ]:  # fmt: skip
+        refuses(
+            ValueError, why, lib.function, "void vec_get(const struct vec_s *v, double *x)", dims={"x": dim}
+        )
+
+
+def test_sizes_of_other_types_and_arguments(vectors):
+    lib = vectors
+    lib.declare(VECTORS)
+    v = lib.Vec(5)
+    dot = "double vec_dot(const vec v, const double *x)"
+    for dim, wanted in [
+        ("vec_size(v) + 1", 6),
+        ("vec_less(v, 2)", 3),
+        ("vec_less(v, -vec_byte(v) + 4)", 6),
+        ("min(vec_size(v), vec_byte(v) * 2)", 5),
+        ("bound(vec_size(v))", 11),
+    ]:
+        f = lib.function(dot, dims={"x": dim})
+        f(v, np.ones(wanted))
+        refuses(ValueError, f"must be {wanted} ", f, v, np.ones(wanted - 1))
+    f = lib.function(dot, dims={"x": "vec_less(v, 6)"})
+    refuses(ValueError, "must be -1", f, v, np.ones(1))
+    f = lib.function(
+        "void vec_get(const vec v, double *x)", dims={"x": "vec_less(v, 6)"}, out="x", name="less"
+    )
+    refuses(ValueError, "dim 0 of x would be -1", f, v)
+    f = lib.function(dot, dims={"x": "small(vec_size(v) + 123)"})
+    refuses(ValueError, r"computing small\(.*\): 128 is out of range of int8", f, v, np.ones(1))
+    for dim, why in [
+        ("none(v)", r"nothing declares a function none\(\)"), ("vec_size()", "takes 1 arguments"),
+        ("vec_size(v, v)", "takes 1 arguments"), ("vec_size(x)", "x should be a parameter of type vec"),
+        ("vec_size(3)", "3 should be a parameter of type"), ("vec_half(v)", "returns double, no integer"),
+        ("bound(v)", "v in a dim is no integer"), ("vec_size(w)", "w should be a parameter"),
+        ("(*vec_size)(v)", "nothing declares"),
+    ]:  # fmt: skip
+        refuses(ValueError, f"(?s){why}", lib.function, dot, dims={"x": dim})
+
+
+@pytest.mark.row("L10")
+def test_outputs_are_cut_to_what_c_wrote():
+    lib = from_c(SIZES)
+    lib.declare("unsigned long bound(unsigned long n);")
+    twice = lib.function(
+        "int twice(double *to, unsigned long *length, const double *x, unsigned long n)",
+        dims={"to": "length", "x": "n"}, hidden={"length": "bound(n)"}, out="to", check=ValueError,
+    )  # fmt: skip
+    assert twice(np.array([1.0, 2.0])).tolist() == [1.0, 2.0, 1.0, 2.0]
+    assert str(twice.__signature__) == "(x: float64[:])"
+    short = lib.function(
+        "int twice(double *to, unsigned long *length, const double *x, unsigned long n)",
+        dims={"to": "length", "x": "n"}, hidden={"length": "n"}, out="to", check=ValueError, name="short",
+    )  # fmt: skip
+    refuses(ValueError, r"t\.short\(\): status -1", short, np.ones(2))
+    given = lib.function(
+        "int twice(double to[*length], unsigned long *length, const double *x, unsigned long n)",
+        dims={"x": "n"}, inout="length", out="to", discard=("length", "return"), name="given",
+    )  # fmt: skip
+    assert given(7, np.ones(2)).shape == (4,)
+
+
+def test_hidden_integers_are_what_they_are_said_to_be():
+    """An array that is as long as hidden= says, not hidden= what the array's length is."""
+    lib = from_c(SIZES)
+    f = lib.function("double first(const double *x, int n)", dims={"x": "n"}, hidden={"n": 4})
+    assert f(np.ones(4)) == 1.0
+    refuses(ValueError, r"dim 0 of argument x is 3, but must be 4 \(n, n is 4\)", f, np.ones(3))
+    refuses(
+        ValueError, "hidden: what n is depends on others that are hidden",
+        lib.function, "double first(const double *x, int n)", dims={"x": "n"}, hidden={"n": "n + 1"},
+    )  # fmt: skip

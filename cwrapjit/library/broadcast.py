@@ -65,6 +65,8 @@ class Slice:
         result = function.result
         if function.check is not None:
             raise Unmapped("check= is asked after each call, and broadcasting makes many")
+        if function.sizes:
+            raise Unmapped("a dim is what a C function or a struct says")
         if function.discarded:
             raise Unmapped("discard= is for calls, whose results stand in a tuple")
         if result.role not in ("value", "none"):

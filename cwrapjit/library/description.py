@@ -103,6 +103,21 @@ class Result:
 
 
 @dataclasses.dataclass
+class Size:
+    """A symbol whose value is asked for in each call: "gsl_size(v)", "v->size". Of NULL it is 0."""
+
+    symbol: str
+    type: str  # of an integer
+    # Operands: the pointer of that parameter, a handle's, or an integer, with C's type. Sizes that these name
+    # come before it.
+    of: tuple[int | tuple[Dim, str], ...]
+    address: int = (
+        0  # of a function of integers and pointers; 0: it is a member of what the pointer points to
+    )
+    offset: int = 0
+
+
+@dataclasses.dataclass
 class Checking:
     """More about Function.check, which is called with (status, errno if it wants it, arguments ...)."""
 
@@ -133,3 +148,4 @@ class Function:
     signature: str = ""  # "double (double, double)": the name of the capsule for scipy.LowLevelCallable
     checking: Checking | None = None
     discarded: tuple[int, ...] = ()  # parameters that are no results, though C writes them
+    sizes: list[Size] = dataclasses.field(default_factory=list)

@@ -14,6 +14,8 @@ from cwrapjit.library.parser import pycparser
 
 # A name of a dim -> a number for constants, a symbol's name, or None: unknown.
 Lookup = Callable[[str], "int | str | None"]
+# A tree of size(v) or v->size -> a symbol's name.
+Ask = Callable[[Any], str]
 
 _TEXT = re.compile(r"[\w\s*/%()+<>=!&|?:,.'-]+")
 _MAX_LENGTH = 64
@@ -31,8 +33,12 @@ class BadDim(ValueError):
         self.coord = coord
 
 
-def of_tree(node: Any, lookup: Lookup) -> Dim:
+def of_tree(node: Any, lookup: Lookup, ask: Ask | None = None) -> Dim:
     """The dim that stands in brackets."""
+
+    def inner(each: Any) -> Dim:
+        return of_tree(each, lookup, ask)
+
     kind = type(node).__name__
     if kind == "Constant":
         try:
@@ -44,40 +50,42 @@ def of_tree(node: Any, lookup: Lookup) -> Dim:
     if kind == "UnaryOp" and node.op == "*" and type(node.expr).__name__ == "ID":
         return (_named(node.expr.name, lookup, node.coord),)  # [*n], n being a pointer to an integer
     if kind == "UnaryOp" and node.op in "+-!":
-        inner = of_tree(node.expr, lookup)
+        found = inner(node.expr)
         if node.op == "!":
-            return _bounded((*inner, "!"))
-        return inner if node.op == "+" else _bounded((0, *inner, "-"))
+            return _bounded((*found, "!"))
+        return found if node.op == "+" else _bounded((0, *found, "-"))
     if kind == "BinaryOp" and node.op in OPERANDS:
-        return _bounded((*of_tree(node.left, lookup), *of_tree(node.right, lookup), node.op))
+        return _bounded((*inner(node.left), *inner(node.right), node.op))
     if kind == "TernaryOp":
         parts = (node.cond, node.iftrue, node.iffalse)
-        return _bounded((*(each for part in parts for each in of_tree(part, lookup)), "?:"))
+        return _bounded((*(each for part in parts for each in inner(part)), "?:"))
     if kind == "FuncCall" and type(node.name).__name__ == "ID" and node.name.name in _FUNCTIONS:
-        return _of_call(node, lookup)
+        return _of_call(node, inner)
+    if kind in ("FuncCall", "StructRef") and ask is not None:
+        return (ask(node),)
     raise BadDim(
         "a dim is made of integers, parameters, + - * / %, min(), max(), comparisons and ?:",
         getattr(node, "coord", None),
     )
 
 
-def _of_call(node: Any, lookup: Lookup) -> Dim:
+def _of_call(node: Any, inner: Callable[[Any], Dim]) -> Dim:
     """min(m, n, ...), max(m, n, ...)."""
     name, given = node.name.name, node.args.exprs if node.args is not None else []
     if len(given) < 2:
         raise BadDim(f"{name}() takes two numbers at least", node.coord)
-    made = of_tree(given[0], lookup)
+    made = inner(given[0])
     for each in given[1:]:
-        made = _bounded((*made, *of_tree(each, lookup), _FUNCTIONS[name]))
+        made = _bounded((*made, *inner(each), _FUNCTIONS[name]))
     return made
 
 
-def of_text(text: object, lookup: Lookup) -> Dim:
+def of_text(text: object, lookup: Lookup, ask: Ask | None = None) -> Dim:
     """The dim that a number or a text such as "n*(n+1)/2" says."""
     if isinstance(text, int) and not isinstance(text, bool):
         return (text,)
     try:
-        return of_tree(tree_of(text), lookup)
+        return of_tree(tree_of(text), lookup, ask)
     except RecursionError:
         raise BadDim(f"{text!r} is no dim") from None
 
@@ -101,9 +109,9 @@ def tree_of(text: object) -> Any:
         raise BadDim(f"{text!r} is no dim") from None
 
 
-def shape_of(shape: object, lookup: Lookup) -> tuple[Dim, ...]:
+def shape_of(shape: object, lookup: Lookup, ask: Ask | None = None) -> tuple[Dim, ...]:
     """The dims of "n", "n, m", 3 or ("n", 3)."""
-    return tuple(of_text(each, lookup) for each in _parts(shape))
+    return tuple(of_text(each, lookup, ask) for each in _parts(shape))
 
 
 def trees_of(who: str, shape: object) -> list[Any]:

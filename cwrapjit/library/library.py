@@ -331,7 +331,7 @@ class Core:
     def destructor(self, symbol: str, who: str) -> int:
         """The address of a C function that ends what its only parameter points to."""
         address = self.address(symbol, who)
-        declared = self.prototypes.get(symbol) or self.header_function(symbol)
+        declared = self.prototype(symbol)
         if declared is not None:
             self.check_destructor(declared, who)
         return address
@@ -345,6 +345,10 @@ class Core:
             )
         if found.prototyped and not isinstance(only, types.Pointer):
             raise ValueError(f"{who}: {found.name}() takes no pointer to what it should free")
+
+    def prototype(self, name: str) -> FunctionDeclaration | None:
+        """What any text declares under this name."""
+        return self.prototypes.get(name) or self.header_function(name)
 
     def header_function(self, name: str) -> FunctionDeclaration | None:
         """What header= declares under this name."""

@@ -20,6 +20,7 @@ from cwrapjit.library.options import Options
 from cwrapjit.library.parser import text_of
 from cwrapjit.library.results import map_result, map_returned_data, no_value
 from cwrapjit.library.signatures import annotation, signature
+from cwrapjit.library.sizes import Sizes
 from cwrapjit.library.thunks import Classless, Thunk, Unmapped
 
 _POINTER_REASON = (
@@ -76,6 +77,7 @@ class Mapper:
         self.by_name = {slot.name: k for k, slot in enumerate(self.slots)}
         self.arguments: list[Argument] = []
         self.result_of: tuple[str, ...] = ()  # parameters that the result may point into
+        self.sizes = Sizes(self)
         self.has_free_symbols = True
         self.by_reference: set[str] = set()  # hidden integers that C wants by pointer
 
@@ -116,6 +118,7 @@ class Mapper:
             stable=bool(options.stable),
             c_name=declaration.name,
             signature=signature(declaration, names=False),
+            sizes=list(self.sizes.found.values()),
         )
         result.of = tuple(sorted({self._argument_of(name) for name in self.result_of}))
         return Mapped(declaration, function, self._thunk())
@@ -136,7 +139,7 @@ class Mapper:
         for name, each in trees.items():
             for tree in each:
                 try:
-                    expressions.of_tree(tree, self.lookup)
+                    expressions.of_tree(tree, self.lookup, self.sizes.ask)
                 except expressions.BadDim as error:
                     raise ValueError(f"{self.who}: dims[{name!r}]: {error}") from None
 
@@ -346,13 +349,15 @@ class Mapper:
 
     def _fixed(self, slot: Slot) -> Parameter:
         """hidden={"lda": "n"}: an integer that no caller gives."""
-        if not isinstance(slot.type, types.Scalar) or not slot.type.is_integer:
+        by_pointer = isinstance(slot.type, types.Pointer) and not slot.type.const
+        item = slot.type.target if by_pointer else slot.type
+        if not isinstance(item, types.Scalar) or not item.is_integer:
             raise ValueError(f"{self.who}: hidden: {slot.name} is no integer")
         try:
-            value = expressions.of_text(self.options.hidden[slot.name], self.lookup)
+            value = expressions.of_text(self.options.hidden[slot.name], self.lookup, self.sizes.ask)
         except expressions.BadDim as error:
             raise ValueError(f"{self.who}: hidden[{slot.name!r}]: {error}") from None
-        return Parameter("hidden", slot.type.dtype, value=value)
+        return Parameter("hidden", item.dtype, value=value, by_pointer=by_pointer)
 
     # ---- dims --------------------------------------------------------------------------------------
 
@@ -383,7 +388,7 @@ class Mapper:
 
     def dim(self, tree: Any) -> Dim:
         try:
-            return expressions.of_tree(tree, self.lookup)
+            return expressions.of_tree(tree, self.lookup, self.sizes.ask)
         except expressions.BadDim as error:
             coord = error.coord or getattr(tree, "coord", None)
             raise self.library.declarations.error(f"{self.who}: {error}", coord) from None
@@ -410,6 +415,7 @@ class Mapper:
                     before |= expressions.symbols(dim)
             used |= expressions.symbols(parameter.value)
             before |= expressions.symbols(parameter.value)
+        before |= self.sizes.symbols()
         for name in sorted(before & set(self.options.out)):
             raise ValueError(
                 f"{self.who}: out= names {name}, but arrays are {name} long before the call writes it: "
@@ -417,6 +423,8 @@ class Mapper:
             )
         for dim in result.dims:
             used |= expressions.symbols(dim)
+        used |= self.sizes.symbols()
+        self._preset(used)
         for slot, parameter in self.parameters():
             if parameter.role != "value" or slot.name not in used or slot.name in self.options.defaults:
                 if parameter.role == "value" and slot.name in used:
@@ -429,9 +437,28 @@ class Mapper:
             else:
                 parameter.symbol = slot.name
 
+    def _preset(self, used: set[str]) -> None:
+        """Hidden parameters that dims name are what hidden= says, whatever arrays say."""
+        known = set(self.by_name)
+        for slot, parameter in self.parameters():
+            if parameter.role != "hidden" or slot.name not in used:
+                continue
+            parameter.symbol = slot.name
+            known = known - {slot.name}
+        late = self.sizes.symbols() - known
+        for _, parameter in self.parameters():
+            named = expressions.symbols(parameter.value) & self.by_name.keys()
+            late |= (named - known) if parameter.symbol else set()
+        for name in sorted(late & self.by_name.keys()):
+            raise ValueError(f"{self.who}: hidden: what {name} is depends on others that are hidden")
+        for name in sorted(self.sizes.handles()):
+            asked = self.slots[self.by_name[name]].parameter
+            if asked is None or asked.role != "handle" or asked.intent == "out":
+                raise ValueError(f"{self.who}: a dim asks {name}, which is no handle that is given")
+
     def _check_free(self, result: Result) -> None:
         """Lengths that no parameter says come from arrays that are given."""
-        given: set[str] = set()
+        given = set(self.sizes.found)
         used = {each for _, parameter in self.parameters() for each in expressions.symbols(parameter.value)}
         for dim in result.dims:
             used |= expressions.symbols(dim)

@@ -162,7 +162,7 @@ def _is_memory(mapper: Any, slot: Any) -> bool:
 
 def _dims(mapper: Any, shape: Any) -> tuple[Dim, ...]:
     try:
-        return expressions.shape_of(shape, mapper.lookup)
+        return expressions.shape_of(shape, mapper.lookup, mapper.sizes.ask)
     except expressions.BadDim as error:
         raise ValueError(f"{mapper.who}: returns: {error}") from None
 

@@ -118,6 +118,9 @@ cwj_library_pack(cwj_library_frame *frame)
     const cwj_library_function *function = frame->function;
     PyObject *all = NULL, *one = NULL;
     Py_ssize_t position = 0;
+    if (function->sized_after && cwj_library_set_sizes(frame) < 0) {
+        return NULL;
+    }
     if (function->nlengths_read > 0 && cwj_library_read_lengths(frame) < 0) {
         return NULL;
     }

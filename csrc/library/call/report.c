@@ -95,10 +95,11 @@ append_source(const cwj_library_frame *frame, int symbol, PyObject **sources)
     PyObject *name = PyTuple_GET_ITEM(frame->function->symbols, symbol);
     int source = frame->sources[symbol];
     long long value = frame->symbols[symbol];
-    PyUnicode_AppendAndDel(
-        sources, source < 0 ? PyUnicode_FromFormat(", %U is %lld", name, value)
-                            : PyUnicode_FromFormat(", %U is %lld by argument %U", name, value,
-                                                   cwj_library_name(frame, source)));
+    PyUnicode_AppendAndDel(sources,
+                           source < 0 || source >= frame->function->nparameters
+                               ? PyUnicode_FromFormat(", %U is %lld", name, value)
+                               : PyUnicode_FromFormat(", %U is %lld by argument %U", name, value,
+                                                      cwj_library_name(frame, source)));
 }
 
 PyObject *

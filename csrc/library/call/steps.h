@@ -89,11 +89,14 @@ int cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made);
  * set. */
 int cwj_library_may_write(const cwj_library_frame *frame, const cwj_parameter *result);
 
-/* solve.c: the value of a dim, with an exception when there is none. what: "n", for messages. */
+/* evaluate.c: the value of a dim, with an exception when there is none. what: "n", for messages. */
 int cwj_library_evaluate(const cwj_library_frame *frame, const cwj_dim *dim, PyObject *what,
                          npy_int64 *value);
 /* The shape of what C gives back: p->ndim dims, none of them negative. */
 int cwj_library_shape(const cwj_library_frame *frame, const cwj_parameter *p, npy_intp *shape);
+
+/* sizes.c: asks for the sizes that C functions and structs say. */
+int cwj_library_set_sizes(cwj_library_frame *frame);
 
 /* Raise, with "WHO: " in front; -1 for `return`. */
 int cwj_library_refuse(const cwj_library_frame *frame, PyObject *type, const char *format, ...);

@@ -244,6 +244,29 @@ describe_discarded(cwj_library_function *self, PyObject *given, const char *who)
     return status;
 }
 
+/* ---- sizes ------------------------------------------------------------------------------------ */
+
+static int
+describe_sizes(cwj_library_function *self, PyObject *given, PyObject *symbols, const char *who)
+{
+    PyObject *list = cwj_read_list(given, "sizes", who);
+    int status = list == NULL ? -1 : 0;
+    if (status == 0) {
+        self->sizes = PyMem_Calloc((size_t)PyList_GET_SIZE(list) + 1, sizeof(*self->sizes));
+    }
+    if (status == 0 && self->sizes == NULL) {
+        PyErr_NoMemory();
+        status = -1;
+    }
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(list); i++) {
+        self->nsizes++;
+        status = cwj_size_read(&self->sizes[i], PyList_GET_ITEM(list, i), symbols,
+                               self->nparameters, who);
+    }
+    Py_XDECREF(list);
+    return status;
+}
+
 /* ---- the whole -------------------------------------------------------------------------------- */
 
 /* Numbers and instances only, each from the argument at its place. */
@@ -252,8 +275,9 @@ is_simple(const cwj_library_function *self)
 {
     const cwj_parameter *result = &self->result;
     bool gives_away = result->role == CWJ_HANDLE && result->owner == CWJ_OWNER_CALLEE;
-    bool simple = self->check == NULL && self->nparameters == self->npositional &&
-                  self->narguments == self->nparameters && self->nparameters <= CWJ_MOST_SIMPLE &&
+    bool simple = self->check == NULL && self->nsizes == 0 &&
+                  self->nparameters == self->npositional && self->narguments == self->nparameters &&
+                  self->nparameters <= CWJ_MOST_SIMPLE &&
                   (result->role == CWJ_VALUE || result->role == CWJ_NONE || gives_away);
     for (int k = 0; k < self->nparameters && simple; k++) {
         const cwj_parameter *p = &self->parameters[k];
@@ -269,9 +293,12 @@ static void
 summarize(cwj_library_function *self)
 {
     self->nresults = cwj_is_result(&self->result);
+    self->sized_after = cwj_has_size(self, &self->result);
     for (int k = 0; k < self->nparameters; k++) {
         cwj_parameter *p = &self->parameters[k];
         self->nresults += cwj_is_result(p);
+        self->presets |= p->role == CWJ_HIDDEN && p->symbol >= 0;
+        self->sized_after |= p->role == CWJ_DATA && cwj_has_size(self, p);
         self->has_instances |= p->role == CWJ_HANDLE || p->role == CWJ_STRUCT;
         self->has_written |= cwj_is_written_memory(p);
         self->nlengths_read += cwj_is_written_length(p);
@@ -295,7 +322,7 @@ summarize(cwj_library_function *self)
 /* Reads the lists, once there are all others. */
 static int
 describe_lists(cwj_library_function *self, PyObject *arguments, PyObject *parameters,
-               PyObject *result, const char *who)
+               PyObject *result, PyObject *sizes, const char *who)
 {
     PyObject *symbols = PyList_New(0), *given = NULL, *listed = NULL, *returned = NULL;
     int status = -1;
@@ -305,7 +332,8 @@ describe_lists(cwj_library_function *self, PyObject *arguments, PyObject *parame
         (returned = cwj_read_attributes(result)) != NULL &&
         describe_arguments(self, given, who) == 0 &&
         describe_parameters(self, listed, symbols, who) == 0 &&
-        describe_result(self, returned, symbols, who) == 0) {
+        describe_result(self, returned, symbols, who) == 0 &&
+        describe_sizes(self, sizes, symbols, who) == 0) {
         self->symbols = PyList_AsTuple(symbols);
         self->nsymbols = (int)PyList_GET_SIZE(symbols);
         status = self->symbols == NULL ? -1 : cwj_library_verify(self, who);
@@ -323,13 +351,13 @@ cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **gua
     static char *names[] = {"name",      "qualname",    "doc",       "arguments", "parameters",
                             "result",    "thunk",       "address",   "owner",     "check",
                             "keep_gil",  "may_overlap", "stable",    "c_name",    "guard",
-                            "signature", "checking",    "discarded", NULL};
+                            "signature", "checking",    "discarded", "sizes",     NULL};
     PyObject *name, *qualname, *doc, *arguments, *parameters, *result;
-    PyObject *owner, *check, *c_name, *signature, *checking, *discarded;
-    if (cwj_read(given, "UUUOOOO&O&OOpppUOUOO", names, &name, &qualname, &doc, &arguments,
+    PyObject *owner, *check, *c_name, *signature, *checking, *discarded, *sizes;
+    if (cwj_read(given, "UUUOOOO&O&OOpppUOUOOO", names, &name, &qualname, &doc, &arguments,
                  &parameters, &result, read_address, &self->thunk, read_address, &self->address,
                  &owner, &check, &self->keep_gil, &self->may_overlap, &self->stable, &c_name, guard,
-                 &signature, &checking, &discarded) < 0) {
+                 &signature, &checking, &discarded, &sizes) < 0) {
         return -1;
     }
     self->owner = Py_NewRef(owner);
@@ -342,7 +370,7 @@ cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **gua
     self->who = PyUnicode_FromFormat("%U()", qualname);
     const char *who = self->who == NULL ? NULL : PyUnicode_AsUTF8(self->who);
     if (self->dict == NULL || who == NULL ||
-        describe_lists(self, arguments, parameters, result, who) < 0 ||
+        describe_lists(self, arguments, parameters, result, sizes, who) < 0 ||
         describe_checking(self, checking, who) < 0 ||
         describe_discarded(self, discarded, who) < 0) {
         return -1;
@@ -387,6 +415,10 @@ cwj_library_clear(cwj_library_function *self)
     PyMem_Free(self->arguments);
     PyMem_Free(self->parameters);
     PyMem_Free(self->checked);
+    for (int i = 0; i < self->nsizes; i++) {
+        cwj_size_clear(&self->sizes[i]);
+    }
+    PyMem_Free(self->sizes);
     Py_CLEAR(self->described);
     Py_CLEAR(self->symbols);
     Py_CLEAR(self->check);

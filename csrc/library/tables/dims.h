@@ -2,7 +2,7 @@
 #ifndef CWJ_LIBRARY_TABLES_DIMS_H
 #define CWJ_LIBRARY_TABLES_DIMS_H
 
-#include "base/state.h"
+#include "library/tables/slots.h"
 
 /* How they are written (see description.py), and how many operands they take. */
 #define CWJ_OPERATORS(OPERATOR)   \
@@ -37,13 +37,26 @@ typedef struct cwj_operation {
 } cwj_operation;
 
 enum {
-    CWJ_MAX_DEPTH = 32
+    CWJ_MAX_DEPTH = 32,
+    CWJ_MOST_OPERANDS = 6 /* what goes in registers */
 };
 
 typedef struct cwj_dim {
     cwj_operation *operations; /* owned */
     int count; /* 0: anything */
 } cwj_dim;
+
+/* The value of a symbol that a C function returns, or a member of a struct: "size(v)", "v->size". */
+typedef struct cwj_size {
+    int symbol;
+    const cwj_library_type *type; /* of an integer */
+    void *function; /* of integers and pointers; NULL: a member */
+    npy_intp offset; /* of the member */
+    int count; /* of operands; 1 for a member */
+    int parameters[CWJ_MOST_OPERANDS]; /* whose pointer it is; -1: an integer */
+    cwj_dim values[CWJ_MOST_OPERANDS]; /* owned: the integers */
+    const cwj_library_type *types[CWJ_MOST_OPERANDS]; /* theirs */
+} cwj_size;
 
 /* The symbol that the dim is, or -1. */
 static inline int
@@ -60,5 +73,8 @@ int cwj_operator_operands(cwj_operator op);
 int cwj_symbol_index(PyObject *symbols, PyObject *name);
 int cwj_dim_read(cwj_dim *dim, PyObject *given, PyObject *symbols, const char *who);
 void cwj_dim_clear(cwj_dim *dim);
+/* given: the attributes of a Size in description.py; most: the number of parameters. */
+int cwj_size_read(cwj_size *size, PyObject *given, PyObject *symbols, int most, const char *who);
+void cwj_size_clear(cwj_size *size);
 
 #endif

@@ -144,6 +144,10 @@ typedef struct cwj_library_function {
     cwj_argument *arguments; /* owned */
     cwj_parameter *parameters; /* owned */
     cwj_parameter result;
+    int nsizes;
+    cwj_size *sizes; /* owned: what other symbols depend on comes first */
+    bool sized_after; /* results have such sizes: they count after the call */
+    bool presets; /* symbols have the value of hidden parameters */
     PyObject *described; /* owned list: the description's arguments, for __signature__ */
     size_t frame_size; /* see cwj_library_frame_size() */
     PyObject *symbols; /* owned tuple of str */
@@ -171,6 +175,8 @@ int cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject *
 int cwj_library_verify(const cwj_library_function *self, const char *who);
 /* True when arrays that C writes, or returns a part of, are as long as the symbol says. */
 bool cwj_is_capacity(const cwj_library_function *self, int symbol);
+/* True when a C function or a member of a struct says a dim of it. */
+bool cwj_has_size(const cwj_library_function *self, const cwj_parameter *p);
 /* True for memory that the caller gives and C writes. */
 static inline bool
 cwj_is_written_memory(const cwj_parameter *p)
@@ -182,8 +188,8 @@ cwj_is_written_memory(const cwj_parameter *p)
 static inline bool
 cwj_is_written_length(const cwj_parameter *p)
 {
-    return p->symbol >= 0 &&
-           (p->role == CWJ_LENGTH || (p->role == CWJ_VALUE && p->intent != CWJ_INTENT_IN));
+    return p->symbol >= 0 && (p->role == CWJ_LENGTH || (p->role == CWJ_HIDDEN && p->by_pointer) ||
+                              (p->role == CWJ_VALUE && p->intent != CWJ_INTENT_IN));
 }
 /* True for what a call returns, or a part of it. */
 static inline bool

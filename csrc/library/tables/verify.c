@@ -136,6 +136,17 @@ has_dim(const cwj_parameter *p, int symbol)
 }
 
 bool
+cwj_has_size(const cwj_library_function *self, const cwj_parameter *p)
+{
+    for (int i = 0; i < self->nsizes; i++) {
+        if (has_dim(p, self->sizes[i].symbol)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
 cwj_is_capacity(const cwj_library_function *self, int symbol)
 {
     bool found = self->result.owner == CWJ_OWNER_ARGUMENT;
@@ -158,13 +169,19 @@ static sources
 sources_of(const cwj_library_function *self, int symbol)
 {
     sources found = {false, false, false, false};
+    for (int i = 0; i < self->nsizes; i++) {
+        found.given |= self->sizes[i].symbol == symbol;
+        for (int j = 0; j < self->sizes[i].count; j++) {
+            found.needed |= dim_names(&self->sizes[i].values[j], symbol);
+        }
+    }
     for (int k = 0; k < self->nparameters; k++) {
         const cwj_parameter *p = &self->parameters[k];
         bool out = p->intent == CWJ_INTENT_OUT;
         found.needed |= (p->role == CWJ_HIDDEN && dim_names(&p->value, symbol)) ||
                         (p->role != CWJ_DATA && has_dim(p, symbol));
         if (p->symbol == symbol) {
-            found.given |= p->role == CWJ_VALUE && !out;
+            found.given |= (p->role == CWJ_VALUE && !out) || p->role == CWJ_HIDDEN;
             found.written |= p->role == CWJ_VALUE && out;
             found.later |= cwj_is_written_length(p);
         }
@@ -194,6 +211,29 @@ check_symbols(const cwj_library_function *self, const char *who)
             return cwj_refuse(who, PyExc_ValueError,
                               "nothing gives %U a value: no array has it as a dim of its own",
                               name);
+        }
+    }
+    return 0;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------ */
+
+static bool
+has_pointer(const cwj_parameter *p)
+{
+    return p->role == CWJ_HANDLE && p->intent != CWJ_INTENT_OUT;
+}
+
+static int
+check_sizes(const cwj_library_function *self, const char *who)
+{
+    for (int i = 0; i < self->nsizes; i++) {
+        for (int j = 0; j < self->sizes[i].count; j++) {
+            int k = self->sizes[i].parameters[j];
+            if (k >= 0 && !has_pointer(&self->parameters[k])) {
+                return cwj_refuse(who, PyExc_ValueError, "a size is of %U, which is no handle",
+                                  self->parameters[k].name);
+            }
         }
     }
     return 0;
@@ -242,5 +282,5 @@ cwj_library_verify(const cwj_library_function *self, const char *who)
     if (fault != NULL) {
         return cwj_refuse(who, PyExc_ValueError, "the result %s", fault);
     }
-    return check_symbols(self, who);
+    return check_sizes(self, who) < 0 ? -1 : check_symbols(self, who);
 }
