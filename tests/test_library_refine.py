@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -659,3 +661,121 @@ def test_hidden_integers_are_what_they_are_said_to_be():
         ValueError, "hidden: what n is depends on others that are hidden",
         lib.function, "double first(const double *x, int n)", dims={"x": "n"}, hidden={"n": "n + 1"},
     )  # fmt: skip
+
+
+# ---- what C points to afterwards ---------------------------------------------------------------------
+
+PLANS = """
+typedef struct plan { const double *in; double *out; size_t n; const char *name; } *plan;
+plan plan_new(size_t n, const double *in, double *out)
+{
+    plan p = calloc(1, sizeof *p);
+    *p = (struct plan){in, out, n, ""};
+    return p;
+}
+void plan_end(plan p) { free(p); }
+void plan_run(plan p) { for(size_t i = 0; i < p->n; i++) p->out[i] = 2 * p->in[i]; }
+int plan_input(plan p, const double *in, int status) { if(status == 0) p->in = in; return status; }
+void plan_call(const char *name, plan p) { p->name = name; }
+const char *plan_name(plan p) { return p->name; }
+"""
+PLAN = """
+typedef struct plan *plan;
+plan plan_new(size_t n, const double *in, double *out); void plan_run(plan p);
+int plan_input(plan p, const double *in, int status); void plan_call(const char *name, plan p);
+const char *plan_name(plan p);
+"""
+
+
+@pytest.fixture
+def plans():
+    lib = from_c(PLANS)
+    lib.handle("struct plan *", name="Plan", free="plan_end")
+    lib.refine("plan_new", dims={"in": "n", "out": "n"}, returns="callee", keeps=("in", "out"))
+    lib.refine("plan_input", dims={"in": 3}, keeps={"p": "in"}, check=ValueError)
+    lib.refine("plan_call", keeps="name")
+    lib.declare(PLAN)
+    return lib
+
+
+@pytest.mark.row("L10")
+def test_instances_keep_what_c_points_to(plans):
+    x, y = np.arange(3.0), np.zeros(3)
+    watched = [weakref.ref(x), weakref.ref(y)]
+    plan = plans.plan_new(in_=x, out=y)
+    del x, y
+    gc.collect()
+    assert all(each() is not None for each in watched)
+    plans.plan_run(plan)
+    assert watched[1]().tolist() == [0.0, 2.0, 4.0]
+    more = np.ones(3)
+    watched.append(weakref.ref(more))
+    plans.plan_input(plan, more, 0)
+    failed = np.ones(3)
+    watched.append(weakref.ref(failed))
+    refuses(ValueError, "status 1", plans.plan_input, plan, failed, 1)
+    plans.plan_call("".join(["na", "me"]), plan)
+    del more, failed
+    gc.collect()
+    assert [each() is not None for each in watched] == [True, True, True, False]
+    plans.plan_run(plan)
+    assert watched[1]().tolist() == [2.0, 2.0, 2.0] and plans.plan_name(plan) == "name"
+    del plan
+    gc.collect()
+    assert not any(each() is not None for each in watched)
+
+
+def test_keeps_that_make_no_sense(plans):
+    for declaration, keeps, why in [
+        ("int plan_input(plan p, const double in[3], int status)", "status", "a number or a container"),
+        (
+            "int plan_input(plan p, const double in[3], int status)",
+            "out",
+            "keeps names 'out', which is no argument",
+        ),
+        ("int plan_input(plan p, const double in[3], int status)", {"in": "p"}, "in is no handle or struct"),
+        ("int plan_input(plan p, const double in[3], int status)", {"q": "in"}, "q is no handle or struct"),
+        ("int plan_input(plan p, const double in[3], int status)", {"return": "in"}, "return is no handle"),
+    ]:
+        refuses(ValueError, why, plans.function, declaration, keeps=keeps, dims=None)
+    lib = from_c(PLANS)
+    refuses(
+        ValueError, "there is no handle or struct that could keep",
+        lib.function, "const char *plan_name(const double p[3])", keeps="p",
+    )  # fmt: skip
+
+
+def test_methods_keep_by_names_of_c():
+    lib = from_c(PLANS)
+    Plan = lib.handle(
+        "struct plan *", name="Plan", free="plan_end",
+        init=("struct plan *plan_new(size_t n, const double in[n], double out[n])", {"keeps": ("in", "out")}),
+        methods=[("int plan_input(struct plan *p, const double in[3], int status)", {"keeps": "in"}),
+                 "void plan_run(struct plan *p)"],
+    )  # fmt: skip
+    x = np.arange(3.0)
+    seen, y = weakref.ref(x), np.zeros(3)
+    plan = Plan(x, y)
+    del x
+    gc.collect()
+    plan.run()
+    assert seen() is not None and y.tolist() == [0.0, 2.0, 4.0]
+    x = np.ones(3)
+    seen = weakref.ref(x)
+    plan.input(x, 0)
+    del x
+    gc.collect()
+    assert seen() is not None
+
+
+@pytest.mark.leak
+def test_what_is_kept_is_let_go(plans):
+    from leaks import keeps_nothing
+
+    def calls():
+        plan = plans.plan_new(np.arange(3.0), np.zeros(3))
+        plans.plan_input(plan, np.ones(3), 0)
+        plans.plan_call("name", plan)
+        plans.plan_run(plan)
+
+    keeps_nothing(calls)

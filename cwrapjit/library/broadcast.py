@@ -67,8 +67,8 @@ class Slice:
             raise Unmapped("check= is asked after each call, and broadcasting makes many")
         if function.sizes:
             raise Unmapped("a dim is what a C function or a struct says")
-        if function.discarded:
-            raise Unmapped("discard= is for calls, whose results stand in a tuple")
+        if function.discarded or function.keeps:
+            raise Unmapped("discard= and keeps= are for single calls")
         if result.role not in ("value", "none"):
             raise Unmapped(f"it returns {types.show(self.found.result)}")
         slots: list[Any] = [slot for slot in self.mapper.slots if slot.parameter is not None]

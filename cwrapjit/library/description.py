@@ -149,3 +149,6 @@ class Function:
     checking: Checking | None = None
     discarded: tuple[int, ...] = ()  # parameters that are no results, though C writes them
     sizes: list[Size] = dataclasses.field(default_factory=list)
+    # Keepers and what they keep after a call, in turn, as numbers of parameters; the number behind the last
+    # is the result.
+    keeps: tuple[int, ...] = ()

@@ -63,10 +63,13 @@ class Keeps:
     def find(self, function: Any) -> list[tuple[str, int]]:
         """Names and positions."""
         names = list(function.__signature__.parameters) if self.names else []
+        found = []
         for name in self.names:
-            if name not in names:
+            own = name if name in names else f"{name}_"  # C's name, or Python's: in and in_
+            if own not in names:
                 raise ValueError(f"{function.__qualname__}(): keeps= names {name}, which is no argument")
-        return [(name, names.index(name)) for name in self.names]
+            found.append((own, names.index(own)))
+        return found
 
     def keep(
         self, found: list[tuple[str, int]], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]

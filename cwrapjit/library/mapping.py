@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import keyword
+from collections.abc import Mapping
 from typing import Any
 
 from cwrapjit._imports import load
@@ -16,7 +17,7 @@ from cwrapjit.library import expressions, types
 from cwrapjit.library.checks import Check
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
-from cwrapjit.library.options import Options
+from cwrapjit.library.options import Options, names_of
 from cwrapjit.library.parser import text_of
 from cwrapjit.library.results import map_result, map_returned_data, no_value
 from cwrapjit.library.signatures import annotation, signature
@@ -113,6 +114,7 @@ class Mapper:
             check=None if check is None else check.function(),
             checking=None if check is None else check.checking(self._places()),
             discarded=self._discarded(),
+            keeps=self._keeps(result),
             keep_gil=bool(options.gil),
             may_overlap=options.overlap == "allow",
             stable=bool(options.stable),
@@ -569,6 +571,40 @@ class Mapper:
                 raise ValueError(f"{self.who}: discard names {slot.name}, which is no result")
             found.append(k)
         return tuple(found)
+
+    # ---- what C points to afterwards ---------------------------------------------------------------
+
+    def _keeps(self, result: Result) -> tuple[int, ...]:
+        """keeps={"plan": ("in", "out")}: the instance keeps these arguments alive. Names alone: what is
+        returned keeps them, or the first instance that is given."""
+        given = self.options.keeps
+        by_keeper = given if isinstance(given, Mapping) else {self._keeper(result): given} if given else {}
+        found: list[int] = []
+        for keeper, names in by_keeper.items():
+            at = len(self.slots) if keeper == "return" else self.by_name.get(keeper, -1)
+            what = result if keeper == "return" else self.slots[at].parameter if at >= 0 else None
+            if what is None or what.role not in ("handle", "struct"):
+                raise ValueError(
+                    f"{self.who}: keeps: {keeper} is no handle or struct, which could keep something"
+                )
+            for name in names_of(names):
+                kept = self.slots[self.by_name[name]].parameter if name in self.by_name else None
+                if kept is None or kept.argument < 0:
+                    raise ValueError(f"{self.who}: keeps names {name!r}, which is no argument")
+                if kept.role in ("value", "items"):
+                    raise ValueError(
+                        f"{self.who}: keeps: {name} is a number or a container: C gets a copy of it"
+                    )
+                found += [at, self.by_name[name]]
+        return tuple(found)
+
+    def _keeper(self, result: Result) -> str:
+        if result.role == "handle":
+            return "return"
+        for slot, parameter in self.parameters():
+            if parameter.role == "handle" and parameter.argument >= 0:
+                return slot.name
+        raise ValueError(f"{self.who}: keeps: there is no handle or struct that could keep something")
 
     # ---- the thunk ---------------------------------------------------------------------------------
 

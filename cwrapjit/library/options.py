@@ -28,6 +28,7 @@ class Options:
     positional_only: Any = ()
     check: Any = None
     discard: Any = ()
+    keeps: Any = ()
     gil: bool = False
     overlap: str = ""
     stable: bool = False

@@ -21,7 +21,7 @@ from typing import Any
 from cwrapjit._imports import load
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration
-from cwrapjit.library.options import Options
+from cwrapjit.library.options import Options, names_of
 
 _RIVALS = {
     "out": "inout", "inout": "out", "keyword_only": "positional_only", "positional_only": "keyword_only",
@@ -179,6 +179,9 @@ def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str
         elif option == "check" and value is not None:
             if _has_status(value, found, parameters):
                 made[option] = value
+        elif option == "keeps" and value is not None:
+            if _may_keep(value, parameters):
+                made[option] = value
         elif option != "returns" or _may_return(value, found, parameters):
             made[option] = value
     return made
@@ -217,6 +220,15 @@ def _has_status(check: Any, found: FunctionDeclaration, parameters: Mapping[str,
     if isinstance(check, type) and issubclass(check, OSError):
         return _is_integer(found.result) and found.result.is_signed
     return isinstance(found.result, types.Scalar) and found.result.dtype == "intc"
+
+
+def _may_keep(keeps: Any, parameters: Mapping[str, Any]) -> bool:
+    """Whether all that is named is there."""
+    if isinstance(keeps, Mapping):
+        named = [*keeps, *(name for names in keeps.values() for name in names_of(names))]
+    else:
+        named = list(names_of(keeps))
+    return all(name in parameters or name == "return" for name in named)
 
 
 def _may_return(returns: Any, found: FunctionDeclaration, parameters: Mapping[str, Any]) -> bool:

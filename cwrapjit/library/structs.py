@@ -399,7 +399,7 @@ class _Maker:
             if not callable(method):
                 raise TypeError(f"{self.name}.{cls.__name__}: a method is a C declaration, not {method!r}")
             return method
-        names = names_of(given.pop("keeps", ()))
+        names = () if isinstance(given.get("keeps"), Mapping) else names_of(given.pop("keeps", ()))
         function = self._function(method, cls, name or given.pop("name", None), prefixes, given)
         return keeping(function, Keeps(names, self.by_value, replaces)) if names else function
 

@@ -100,6 +100,39 @@ cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made)
     return 0;
 }
 
+/* C points to the argument of parameter k from then on. */
+static int
+keep_one(const cwj_library_frame *frame, cwj_instance *self, int k)
+{
+    PyObject *given = cwj_library_given(frame, k);
+    if (given == NULL || frame->slots[k + 1].p == NULL) {
+        return 0;
+    }
+    PyObject *kept = pin(given);
+    int status = kept == NULL ? -1 : cwj_references_put(self, self->pointer, kept, kept);
+    if (status == 0 && cwj_is_instance(kept) &&
+        frame->function->parameters[k].role == CWJ_STRUCT) { /* C keeps a copy of its pointers */
+        status = cwj_references_copy(self, self->pointer, kept, frame->slots[k + 1].p,
+                                     ((cwj_instance *)kept)->layout->size, true);
+    }
+    Py_XDECREF(kept);
+    return status;
+}
+
+int
+cwj_library_keep(const cwj_library_frame *frame, int k, PyObject *instance)
+{
+    const cwj_library_function *function = frame->function;
+    for (int i = 0; i < function->nkeeps; i++) {
+        const cwj_keep *keep = &function->keeps[i];
+        if (keep->keeper == k && instance != NULL && cwj_is_instance(instance) &&
+            keep_one(frame, (cwj_instance *)instance, keep->kept) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* 1, 0, or -1 with an exception set. */
 static int
 has_writeable_memory(PyObject *given)

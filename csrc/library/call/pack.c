@@ -118,6 +118,11 @@ cwj_library_pack(cwj_library_frame *frame)
     const cwj_library_function *function = frame->function;
     PyObject *all = NULL, *one = NULL;
     Py_ssize_t position = 0;
+    for (int k = 0; function->nkeeps > 0 && k < function->nparameters; k++) {
+        if (cwj_library_keep(frame, k, cwj_library_given(frame, k)) < 0) {
+            return NULL;
+        }
+    }
     if (function->sized_after && cwj_library_set_sizes(frame) < 0) {
         return NULL;
     }
@@ -136,6 +141,9 @@ cwj_library_pack(cwj_library_frame *frame)
             continue;
         }
         one = pack_one(frame, k);
+        if (one != NULL && function->nkeeps > 0 && cwj_library_keep(frame, k, one) < 0) {
+            Py_CLEAR(one);
+        }
         if (one == NULL) {
             Py_XDECREF(all);
             return NULL;

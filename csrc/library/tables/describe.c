@@ -244,6 +244,29 @@ describe_discarded(cwj_library_function *self, PyObject *given, const char *who)
     return status;
 }
 
+/* keeps: keepers and what they keep in turn; the number of parameters stands for the result. */
+static int
+describe_keeps(cwj_library_function *self, PyObject *given, const char *who)
+{
+    int *places = NULL, count = 0;
+    int status =
+        read_places(given, self->nparameters + 1, "keeps= names a parameter", &places, &count, who);
+    self->keeps = PyMem_Calloc((size_t)count / 2 + 1, sizeof(*self->keeps));
+    if (status == 0 && self->keeps == NULL) {
+        PyErr_NoMemory();
+        status = -1;
+    }
+    for (int i = 0; status == 0 && i + 1 < count; i += 2) {
+        if (places[i + 1] == self->nparameters) {
+            status = cwj_refuse(who, PyExc_ValueError, "keeps= keeps what is returned");
+        } else {
+            self->keeps[self->nkeeps++] = (cwj_keep){places[i], places[i + 1]};
+        }
+    }
+    PyMem_Free(places);
+    return status;
+}
+
 /* ---- sizes ------------------------------------------------------------------------------------ */
 
 static int
@@ -275,7 +298,7 @@ is_simple(const cwj_library_function *self)
 {
     const cwj_parameter *result = &self->result;
     bool gives_away = result->role == CWJ_HANDLE && result->owner == CWJ_OWNER_CALLEE;
-    bool simple = self->check == NULL && self->nsizes == 0 &&
+    bool simple = self->check == NULL && self->nsizes == 0 && self->nkeeps == 0 &&
                   self->nparameters == self->npositional && self->narguments == self->nparameters &&
                   self->nparameters <= CWJ_MOST_SIMPLE &&
                   (result->role == CWJ_VALUE || result->role == CWJ_NONE || gives_away);
@@ -348,16 +371,16 @@ describe_lists(cwj_library_function *self, PyObject *arguments, PyObject *parame
 int
 cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **guard)
 {
-    static char *names[] = {"name",      "qualname",    "doc",       "arguments", "parameters",
-                            "result",    "thunk",       "address",   "owner",     "check",
-                            "keep_gil",  "may_overlap", "stable",    "c_name",    "guard",
-                            "signature", "checking",    "discarded", "sizes",     NULL};
+    static char *names[] = {"name",   "qualname", "doc",   "arguments", "parameters", "result",
+                            "thunk",  "address",  "owner", "check",     "keep_gil",   "may_overlap",
+                            "stable", "c_name",   "guard", "signature", "checking",   "discarded",
+                            "sizes",  "keeps",    NULL};
     PyObject *name, *qualname, *doc, *arguments, *parameters, *result;
-    PyObject *owner, *check, *c_name, *signature, *checking, *discarded, *sizes;
-    if (cwj_read(given, "UUUOOOO&O&OOpppUOUOOO", names, &name, &qualname, &doc, &arguments,
+    PyObject *owner, *check, *c_name, *signature, *checking, *discarded, *sizes, *keeps;
+    if (cwj_read(given, "UUUOOOO&O&OOpppUOUOOOO", names, &name, &qualname, &doc, &arguments,
                  &parameters, &result, read_address, &self->thunk, read_address, &self->address,
                  &owner, &check, &self->keep_gil, &self->may_overlap, &self->stable, &c_name, guard,
-                 &signature, &checking, &discarded, &sizes) < 0) {
+                 &signature, &checking, &discarded, &sizes, &keeps) < 0) {
         return -1;
     }
     self->owner = Py_NewRef(owner);
@@ -372,7 +395,7 @@ cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **gua
     if (self->dict == NULL || who == NULL ||
         describe_lists(self, arguments, parameters, result, sizes, who) < 0 ||
         describe_checking(self, checking, who) < 0 ||
-        describe_discarded(self, discarded, who) < 0) {
+        describe_discarded(self, discarded, who) < 0 || describe_keeps(self, keeps, who) < 0) {
         return -1;
     }
     if (self->thunk == NULL) {
@@ -419,6 +442,7 @@ cwj_library_clear(cwj_library_function *self)
         cwj_size_clear(&self->sizes[i]);
     }
     PyMem_Free(self->sizes);
+    PyMem_Free(self->keeps);
     Py_CLEAR(self->described);
     Py_CLEAR(self->symbols);
     Py_CLEAR(self->check);

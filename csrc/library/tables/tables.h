@@ -122,6 +122,12 @@ typedef struct cwj_parameter {
     PyObject *library; /* owned: what keeps memory of the library's, or NULL */
 } cwj_parameter;
 
+/* After the call an instance keeps an argument alive, because C points to it. */
+typedef struct cwj_keep {
+    int keeper; /* a parameter; nparameters: what is returned */
+    int kept; /* a parameter */
+} cwj_keep;
+
 enum {
     CWJ_MOST_SIMPLE = 8 /* parameters of a simple function: their slots lie on the C stack */
 };
@@ -144,6 +150,8 @@ typedef struct cwj_library_function {
     cwj_argument *arguments; /* owned */
     cwj_parameter *parameters; /* owned */
     cwj_parameter result;
+    int nkeeps;
+    cwj_keep *keeps; /* owned */
     int nsizes;
     cwj_size *sizes; /* owned: what other symbols depend on comes first */
     bool sized_after; /* results have such sizes: they count after the call */
