@@ -375,13 +375,16 @@ class Declarations:
             parsed.variables.append(VariableDeclaration(node.name, resolved, const, private, node.coord))
 
     def _function(self, node: Any, old: bool) -> FunctionDeclaration:
-        declared = node.type
-        result = self.resolve(declared.type)
+        made = self._prototype(node.name, node.type, node.coord)
         if self._altered == 2:
-            result = types.Unknown(attributes.REASON)
-        made = FunctionDeclaration(node.name, result, [], coord=node.coord)
+            made.result = types.Unknown(attributes.REASON)
         made.private = "static" in (node.storage or [])
-        made.prototyped = not old and declared.args is not None
+        made.prototyped = made.prototyped and not old
+        return made
+
+    def _prototype(self, name: str, declared: Any, coord: Any) -> FunctionDeclaration:
+        made = FunctionDeclaration(name, self.resolve(declared.type), [], coord=coord)
+        made.prototyped = declared.args is not None
         for each in declared.args.params if declared.args is not None else ():
             kind = type(each).__name__
             if kind == "EllipsisParam":
@@ -405,8 +408,10 @@ class Declarations:
             return self.resolve(node.type)
         if kind == "IdentifierType":
             return self._named(node)
-        if kind == "FuncDecl" or (kind == "PtrDecl" and type(node.type).__name__ == "FuncDecl"):
-            return types.Callable()
+        if kind == "FuncDecl":
+            return self._callable(node, pointed=False)
+        if kind == "PtrDecl" and type(node.type).__name__ == "FuncDecl":
+            return self._callable(node.type, pointed=True)
         if kind == "PtrDecl":
             return types.Pointer(self.resolve(node.type), "const" in _quals(node.type))
         if kind == "ArrayDecl":
@@ -418,6 +423,17 @@ class Declarations:
         if kind == "Enum":
             return self._enum(node)
         return types.Unknown(f"C's {kind} is not mapped")
+
+    def _callable(self, node: Any, pointed: bool) -> types.Callable:
+        found = self._prototype("", node, node.coord)
+        return types.Callable(
+            result=found.result,
+            names=tuple(each.name for each in found.parameters),
+            parameters=tuple(each.type for each in found.parameters),
+            variadic=found.variadic,
+            prototyped=found.prototyped,
+            pointed=pointed,
+        )
 
     def _named(self, node: Any) -> Any:
         words = list(node.names)

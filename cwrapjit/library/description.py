@@ -48,6 +48,8 @@ class Parameter:
     #   "buffer"   the bytes of a bytes-like object; its length is the symbol in dims
     #   "handle"   the pointer in an instance of `cls` (opaque pointers, structs by pointer)
     #   "struct"   the memory of an instance of `cls`, for a struct by value; out: a new one, by pointer
+    #   "callback" the address of a function: `cls` is called with what is given and returns (address, what
+    #              keeps the function, for as long as the call takes), or raises
     #   "items"    a tuple, list or set (`container`) of scalars of `type`, as a temporary array of `dims`
     #   "data"     T **: callee-allocated result; with dims, whose symbols come from "length" parameters
     #   "length"   an integer of `type` by pointer that the callee fills: the value of `symbol`

@@ -11,7 +11,7 @@ from cwrapjit import _build, _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import constants, types
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed, structs_of
-from cwrapjit.library.mapping import Callback, Mapped, Mapper, python_name, refuse
+from cwrapjit.library.mapping import Mapped, Mapper, python_name, refuse
 from cwrapjit.library.options import Options
 from cwrapjit.library.refine import Refinements
 from cwrapjit.library.thunks import Classless, Unmapped
@@ -66,7 +66,6 @@ class Core:
         self._declared: dict[str, tuple[FunctionDeclaration, dict[str, Any], str]] = {}
         self._by_declare: set[str] = set()  # the attributes that declare() made
         self.journal = journal  # how all this came to be: see face.py
-        self._stubs: set[str] = set()  # functions that only raise, because they take callbacks
         self.keeps_gil = bool(gil)
         self.link = {  # what the Fortran compiler needs to find this library
             "path": path, "libraries": libraries, "library_dirs": library_dirs, "include_dirs": include_dirs,
@@ -125,10 +124,6 @@ class Core:
             return self.keep(read.name or found.name, made)
         try:
             return self.make(found, read)
-        except Callback as reason:
-            made = self.keep(read.name or found.name, self._unsupported(found, read, str(reason)))
-            self._stubs.add(self.attribute_name(read.name or found.name))
-            return made
         except Unmapped as reason:
             self._refuse(found, reason)
 
@@ -195,7 +190,7 @@ class Core:
             for name, each in list(self._members.items())
             if callable(each) and not isinstance(each, type)
         }
-        return sorted({*self._pending, *made} - self._stubs)
+        return sorted({*self._pending, *made})
 
     # ---- attributes ----------------------------------------------------------------------------------
 
@@ -317,7 +312,6 @@ class Core:
         self.variables.pop(attribute, None)
         self._members[attribute] = self._owned(value)
         self._by_declare.discard(attribute)
-        self._stubs.discard(attribute)
         self.unmapped.pop(name, None)
         return value
 
@@ -500,7 +494,6 @@ class Core:
         self._members.pop(attribute, None)
         self._pending.pop(attribute, None)
         self.variables.pop(attribute, None)
-        self._stubs.discard(attribute)
 
     def attribute_name(self, name: str) -> str:
         """The attribute for a C name: one that Python can have and that the library itself does not use."""
@@ -514,18 +507,6 @@ class Core:
         if found.private or found.variadic:
             raise NotImplementedError(f"{who}: {reason}") from None
         raise TypeError(f"{who} has no mapping: {reason}") from None
-
-    def _unsupported(self, found: FunctionDeclaration, options: Options, reason: str) -> Any:
-        """What stands for a function that takes a callback."""
-        who = f"{self.name}.{found.name}()"
-        warnings.warn(f"{who} cannot be called: {reason}", stacklevel=4)
-
-        def unsupported(*args: Any, **kwargs: Any) -> NoReturn:
-            raise NotImplementedError(f"{who}: {reason}")
-
-        unsupported.__name__ = unsupported.__qualname__ = options.name or found.name
-        unsupported.__doc__ = options.doc
-        return unsupported
 
     def add_declared(self, found: Any, name: str, shape: Any = None, readonly: bool = False) -> None:
         made = load("cwrapjit.library.variables").make(self, found, shape, readonly)

@@ -203,7 +203,7 @@ class Mapper:
         if isinstance(ctype, types.Struct):
             return Parameter("struct", cls=self._class(ctype, slot.name))
         if isinstance(ctype, types.Callable):
-            raise Callback(slot.name)
+            return self._callback(slot, ctype)
         reason = ctype.reason if isinstance(ctype, types.Unknown) else f"{types.show(ctype)} has no mapping"
         raise Unmapped(f"{slot.name}: {reason}")
 
@@ -272,8 +272,8 @@ class Mapper:
     def _pointer(self, slot: Slot) -> Parameter:
         item, name, options = slot.item, slot.name, self.options
         optional = name in options.optional
-        if isinstance(item, types.Callable):
-            raise Callback(name)
+        if isinstance(item, types.Callable) and not item.pointed:
+            return self._callback(slot, item)
         if isinstance(item, types.Struct):
             if name in options.out:
                 return self._filled_struct(slot)
@@ -312,6 +312,14 @@ class Mapper:
         raise Unmapped(
             f"{name} is a {types.show(slot.type)}, which has no mapping; returns= is for what C allocates"
         )
+
+    def _callback(self, slot: Slot, ctype: types.Callable) -> Parameter:
+        """A function: what is given becomes the address of one of this type."""
+        if ctype.variadic:
+            raise Unmapped(f"{slot.name} is a function of a variable number of arguments (...)")
+        make = load("cwrapjit.library.callbacks").Converter
+        converter = make(self.library, ctype, f"{self.called}()", slot.name)
+        return Parameter("callback", cls=converter, optional=slot.name in self.options.optional)
 
     def _filled_struct(self, slot: Slot) -> Parameter:
         """out= of a struct: a new instance, whose memory C fills."""
@@ -612,13 +620,6 @@ class Mapper:
         references = {self.by_name[name] + 1 for name in self.by_reference}
         discards = "return" in self.options.discard and self.options.check is None
         return Thunk(self.declaration.result, [slot.type for slot in self.slots], references, discards)
-
-
-class Callback(Unmapped):
-    """A parameter is a function."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is a function: callbacks have no mapping")
 
 
 def refuse(declaration: FunctionDeclaration) -> None:

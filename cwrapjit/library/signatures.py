@@ -31,6 +31,8 @@ def annotation(parameter: Parameter) -> str:
                 else f"{parameter.container.__name__}[{word}]"
             )
         return word
+    if parameter.role == "callback":
+        return "Callable"
     if parameter.role == "string":
         return "str"
     if parameter.role == "buffer":
@@ -52,6 +54,8 @@ def signature(declaration: FunctionDeclaration, names: bool = True) -> str:
 
 def _declared(ctype: Any, name: str) -> str:
     """A parameter as C writes it: const double A[m][k]."""
+    if isinstance(ctype, types.Callable) and not ctype.alias:
+        return types.declared(ctype, name)
     if not isinstance(ctype, types.Array):
         shown = types.show(ctype)
         return f"{shown}{'' if shown.endswith('*') or not name else ' '}{name}"

@@ -73,9 +73,15 @@ class Array:
 
 @dataclasses.dataclass(frozen=True)
 class Callable:
-    """A function: what a callback points to."""
+    """A function, or, where it is `pointed`, a pointer to one: both are the same as a parameter."""
 
     alias: str = ""
+    result: Any = None
+    names: tuple[str, ...] = ()  # of the parameters, "" where the declaration has none
+    parameters: tuple[Any, ...] = ()
+    variadic: bool = False
+    prototyped: bool = True
+    pointed: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -279,6 +285,17 @@ def body(struct: Struct) -> str:
     return f"{{ {' '.join(shown)} }}"
 
 
+def declared(function: Callable, name: str = "") -> str:
+    """A pointer to a function as C declares it: int (*compare)(const void *a, const void *b)."""
+    shown = []
+    for ctype, each in zip(function.parameters, function.names, strict=True):
+        word = show(ctype)
+        shown.append(f"{word}{'' if word.endswith('*') or not each else ' '}{each}")
+    if function.variadic:
+        shown.append("...")
+    return f"{show(function.result)} (*{name})({', '.join(shown) or ('void' if function.prototyped else '')})"
+
+
 def show(ctype: Any) -> str:
     """The type as messages call it."""
     alias = getattr(ctype, "alias", "")
@@ -296,5 +313,5 @@ def show(ctype: Any) -> str:
     if isinstance(ctype, Struct):
         return ctype.alias or ctype.name or "an unnamed struct"
     if isinstance(ctype, Callable):
-        return "a function"
+        return declared(ctype)
     return "an unknown type"

@@ -112,21 +112,26 @@ static int
 take_one(cwj_library_frame *frame, int k)
 {
     static int (*const take[])(cwj_library_frame *, int, PyObject *) = {
-        [CWJ_VALUE] = cwj_library_take_value,     [CWJ_ARRAY] = cwj_library_take_array,
-        [CWJ_ITEMS] = cwj_library_take_items,     [CWJ_STRING] = cwj_library_take_string,
-        [CWJ_BUFFER] = cwj_library_take_buffer,   [CWJ_HANDLE] = cwj_library_take_instance,
-        [CWJ_STRUCT] = cwj_library_take_instance, [CWJ_NONE] = NULL,
+        [CWJ_VALUE] = cwj_library_take_value,
+        [CWJ_ARRAY] = cwj_library_take_array,
+        [CWJ_ITEMS] = cwj_library_take_items,
+        [CWJ_STRING] = cwj_library_take_string,
+        [CWJ_BUFFER] = cwj_library_take_buffer,
+        [CWJ_HANDLE] = cwj_library_take_instance,
+        [CWJ_STRUCT] = cwj_library_take_instance,
+        [CWJ_CALLBACK] = cwj_library_take_callback,
+        [CWJ_NONE] = NULL,
     };
     PyObject *object = cwj_library_given(frame, k);
     cwj_role role = frame->function->parameters[k].role;
     return object == NULL || take[role] == NULL ? 0 : take[role](frame, k, object);
 }
 
-/* True when Python code may run while it is taken: __index__, __iter__, __buffer__. */
+/* True when Python code may run while it is taken: __index__, __iter__, __buffer__, converters. */
 static inline bool
 may_run_python(cwj_role role)
 {
-    return role == CWJ_VALUE || role == CWJ_ITEMS || role == CWJ_BUFFER;
+    return role == CWJ_VALUE || role == CWJ_ITEMS || role == CWJ_BUFFER || role == CWJ_CALLBACK;
 }
 
 /* Pointers last: the Python code that runs for other arguments may resize an array, or free a C

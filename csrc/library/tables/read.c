@@ -51,7 +51,8 @@ cwj_read(PyObject *attributes, const char *format, char **names, ...)
 static bool
 has_number_type(cwj_role role)
 {
-    return role != CWJ_STRING && role != CWJ_BUFFER && role != CWJ_HANDLE && role != CWJ_STRUCT;
+    return role != CWJ_STRING && role != CWJ_BUFFER && role != CWJ_HANDLE && role != CWJ_STRUCT &&
+           role != CWJ_CALLBACK;
 }
 
 /* Of an array's items: structs, where descr is not None, or numbers of its type. */

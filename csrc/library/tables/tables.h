@@ -20,19 +20,20 @@
     } type
 #define CWJ_WORD(name, word) word,
 
-#define CWJ_ROLES(ROLE)    \
-    ROLE(VALUE, "value")   \
-    ROLE(ARRAY, "array")   \
-    ROLE(HIDDEN, "hidden") \
-    ROLE(STRIDE, "stride") \
-    ROLE(STRING, "string") \
-    ROLE(BUFFER, "buffer") \
-    ROLE(HANDLE, "handle") \
-    ROLE(STRUCT, "struct") \
-    ROLE(ITEMS, "items")   \
-    ROLE(DATA, "data")     \
-    ROLE(LENGTH, "length") \
-    ROLE(STATUS, "status") \
+#define CWJ_ROLES(ROLE)        \
+    ROLE(VALUE, "value")       \
+    ROLE(ARRAY, "array")       \
+    ROLE(HIDDEN, "hidden")     \
+    ROLE(STRIDE, "stride")     \
+    ROLE(STRING, "string")     \
+    ROLE(BUFFER, "buffer")     \
+    ROLE(HANDLE, "handle")     \
+    ROLE(STRUCT, "struct")     \
+    ROLE(CALLBACK, "callback") \
+    ROLE(ITEMS, "items")       \
+    ROLE(DATA, "data")         \
+    ROLE(LENGTH, "length")     \
+    ROLE(STATUS, "status")     \
     ROLE(NONE, "none") /* of results */
 
 CWJ_ENUM(cwj_role, CWJ_ROLES);

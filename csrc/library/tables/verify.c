@@ -28,6 +28,7 @@ static const int roles[] = {
     [CWJ_BUFFER] = GIVEN | INPUT,
     [CWJ_HANDLE] = GIVEN | RETURNED,
     [CWJ_STRUCT] = GIVEN | RETURNED,
+    [CWJ_CALLBACK] = GIVEN | INPUT,
     [CWJ_ITEMS] = TYPED | GIVEN,
     [CWJ_DATA] = TYPED,
     [CWJ_LENGTH] = COUNT,
@@ -91,6 +92,11 @@ parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
     case CWJ_BUFFER:
         if (p->ndim != 1) {
             return "must have one dim";
+        }
+        break;
+    case CWJ_CALLBACK:
+        if (!PyCallable_Check(p->cls)) {
+            return "needs what makes an address";
         }
         break;
     case CWJ_STRIDE:
