@@ -727,6 +727,7 @@ def test_the_package_shows_the_ways_in_and_graph_what_graphs_are_made_of() -> No
         "show_config",
         "Config",
         "Function",
+        "Pointer",
         "graph",
         "progress",
     }

@@ -56,19 +56,15 @@ int unknown(what_t x);
 def test_what_has_no_mapping_is_listed_with_the_reason():
     lib = from_c(TEXT)
     assert lib.declare(DECLARATIONS) is lib
-    assert lib.mapped == ["add", "apply", "half", "make", "swap"]
+    assert lib.mapped == ["add", "apply", "borrow", "fill", "half", "make", "store", "sum", "swap"]
     assert lib.add(1.0, 2.0) == 3
     assert lib.half(3.0) == 1.5
     assert lib.make() is None
     assert lib.swap(lib.pair(1, 2)).a == 2
     wanted = {
         "total": "variable number",
-        "sum": "x is a pointer without dims",
         "wide": "long double",
         "old": "prototype",
-        "borrow": "returns=",
-        "store": "returns=",
-        "fill": "void",
         "absent": "no symbol absent",
         "unknown": "what_t is not a known type",
     }
@@ -81,7 +77,6 @@ def test_what_has_no_mapping_is_listed_with_the_reason():
 @pytest.mark.row("P03")
 def test_what_is_said_of_void_pointers_works():
     lib = cwrapjit.library("bytes", source="void f(const void *seen, void *made, int n) {}")
-    refuses(AttributeError, lambda: lib.f, "const void seen[n]")
     for made in ("void *made", "void made[n]"):
         text = f"void f(const void seen[n], {made}, int n)"
         refuses(TypeError, lambda text=text: lib.function(text, out="made"), "uint8_t made[n]")
@@ -99,7 +94,6 @@ def test_an_unknown_type_is_a_definition_error_that_names_it():
     assert (error.lineno, error.offset, error.end_offset) == (1, 20, 26)
     assert error.text == "int unknown(int a, what_t x);"
     refuses(TypeError, lambda: lib.function("long double wide(long double x)"), "long double")
-    refuses(TypeError, lambda: lib.function("double *borrow(void)"), "double *")
 
 
 @pytest.mark.row("P13")
@@ -116,10 +110,8 @@ def test_a_kind_of_callback_that_cannot_be_typed_is_refused():
 @pytest.mark.row("P19i")
 def test_an_unsafe_pointer_takes_an_aligned_array_unchecked():
     lib = from_c(TEXT)
-    message = refuses(
-        TypeError, lambda: lib.function("double sum(int n, const double *x)"), "x is a pointer without dims"
-    )
-    assert "double x[n]" in str(message)
+    f = lib.function("double sum(int n, const double *x)")
+    refuses(TypeError, lambda: f(3, np.ones(3)), "Pointer[float64] for argument x", "nothing says how long")
     f = lib.function("double sum(int n, const double *x)", unsafe=True)
     assert f(3, np.arange(6.0).reshape(2, 3)) == 3
     refuses(TypeError, lambda: f(3, np.arange(3)), "float64")
@@ -248,10 +240,6 @@ def test_a_declaration_that_does_not_parse(text, message, place):
         ("int f(a) int a; { return a; }", (TypeError, SyntaxError)),
         ("int f(int n, ...)", NotImplementedError),
         ("int f(va_list v)", TypeError),
-        ("int f(FILE *v)", TypeError),
-        ("int f(int x[])", TypeError),
-        ("int f(int (*x)[3])", TypeError),
-        ("int f(int n, double **x)", TypeError),
         ("_Float16 f(int x)", TypeError),
         ("__int128 f(int x)", TypeError),
         ("int f(int x\0)", SyntaxError),

@@ -11,6 +11,7 @@
     X(PyTypeObject, graph_type)            /* cwrapjit.graph.Graph */                \
     X(PyTypeObject, bound_type)            /* cwrapjit.graph.BoundGraph */           \
     X(PyTypeObject, library_function_type) /* cwrapjit.LibraryFunction */            \
+    X(PyTypeObject, pointer_type)          /* cwrapjit.Pointer */                    \
     X(PyTypeObject, config_type)           /* cwrapjit.Config */                     \
     X(PyObject, config)                    /* cwrapjit.config, the one instance */   \
     X(PyObject, watcher)                   /* ContextVar: who watches calls */       \

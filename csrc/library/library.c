@@ -4,13 +4,14 @@
 #include "library/code/unit.h"
 #include "library/objects/field.h"
 #include "library/objects/instance.h"
+#include "library/objects/pointer.h"
 
 int
 cwj_add_library_types(PyObject *extension, cwj_module_state *state)
 {
     PyMethodDef *functions[] = {cwj_unit_functions, cwj_thunk_functions, cwj_wrap_functions,
                                 cwj_instance_functions, cwj_variable_functions};
-    PyType_Spec *specs[] = {&cwj_library_function_spec, &cwj_instance_spec, &cwj_initializer_spec,
+    PyType_Spec *specs[] = {&cwj_library_function_spec, &cwj_instance_spec, &cwj_pointer_spec, &cwj_initializer_spec,
                             &cwj_layout_spec, &cwj_field_spec};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         if (PyModule_AddFunctions(extension, functions[i]) < 0) {
@@ -22,6 +23,8 @@ cwj_add_library_types(PyObject *extension, cwj_module_state *state)
         int status = type == NULL ? -1 : PyModule_AddType(extension, type);
         if (specs[i] == &cwj_library_function_spec) {
             state->library_function_type = type;
+        } else if (specs[i] == &cwj_pointer_spec) {
+            state->pointer_type = type;
         } else { /* the module has it */
             Py_XDECREF(type);
         }

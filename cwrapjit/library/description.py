@@ -50,12 +50,14 @@ class Parameter:
     #   "struct"   the memory of an instance of `cls`, for a struct by value; out: a new one, by pointer
     #   "callback" the address of a function: `cls` is called with what is given and returns (address, what
     #              keeps the function, for as long as the call takes), or raises
+    #   "address"  what a Pointer to `type` holds, or NULL for None; out: where C stores one (T **)
     #   "items"    a tuple, list or set (`container`) of scalars of `type`, as a temporary array of `dims`
     #   "data"     T **: callee-allocated result; with dims, whose symbols come from "length" parameters
     #   "length"   an integer of `type` by pointer that the callee fills: the value of `symbol`
     #              after the call
     #   "status"   an integer of `type` by pointer that the callee fills, for Function.check (out: a result)
-    # A NumPy dtype name. What C calls size_t is "uint64"; its int is "intc", which becomes Python's int.
+    # A NumPy dtype name. What C calls size_t is "uint64"; its int is "intc", which becomes Python's int. Of an
+    # address: what NumPy calls the items, C's name of what is no number, or "" for void.
     type: str = ""
     argument: int = -1  # index in Function.arguments; -1: none
     by_pointer: bool = False  # "value": a pointer to it; optional ones pass NULL when absent
@@ -91,10 +93,11 @@ class Result:
     #   "array"    a pointer to items of `type` with `dims`
     #   "handle"   a pointer -> an instance of `cls`, or None
     #   "struct"   a struct by value -> a new instance of `cls`
+    #   "address"  any other pointer -> a Pointer to `type`, or None
     type: str = ""
     dims: tuple[Dim, ...] = ()
     order: str = "C"
-    readonly: bool = False  # "array": what it points to is const
+    readonly: bool = False  # "array", "address": what it points to is const
     # What it points to: "callee" (freed by `free`), "argument" or "instance" (`of`), "none" (static).
     owner: str = "none"
     of: tuple[int, ...] = ()  # arguments that the result may point into

@@ -24,12 +24,6 @@ from cwrapjit.library.signatures import annotation, signature
 from cwrapjit.library.sizes import Sizes
 from cwrapjit.library.thunks import Classless, Thunk, Unmapped
 
-_POINTER_REASON = (
-    "{name} is a pointer without dims: {type}{name}[n] says its size, out= or inout= that it is one number, "
-    "unsafe=True takes any array"
-)
-
-
 def bytes_reason(slot: Slot, what: str) -> str:
     """Why void is no item here, and what is."""
     const = "const " if slot.const else ""
@@ -237,7 +231,7 @@ class Mapper:
         if is_bytes and len(dims) == 1 and intent != "out" and container is None and _is_symbol(dims[0]):
             return Parameter("buffer", "uint8", intent=intent, dims=dims, optional=optional)
         if isinstance(item, types.Pointer):
-            raise Unmapped(f"{slot.name} is an array of pointers")
+            return Parameter("address", types.item_name(item), intent=intent)
         if isinstance(item, types.Void):  # no buffer
             raise Unmapped(bytes_reason(slot, "an array of void"))
         if isinstance(item, types.Struct) and container is None:
@@ -294,24 +288,27 @@ class Mapper:
                 return Parameter("array", item.dtype, intent=intent, optional=optional)
             if optional:
                 return Parameter("value", item.dtype, by_pointer=True, optional=True)
-            const = "const " if slot.const else ""
-            raise Unmapped(_POINTER_REASON.format(name=name, type=f"{const}{types.show(item)} "))
         if isinstance(item, types.Void):
             if name in options.unsafe:
                 intent = "in" if slot.const else "inout"
                 return Parameter("buffer", "uint8", intent=intent, dims=((),), optional=optional)
             if name in options.out:
                 raise Unmapped(bytes_reason(slot, "a void pointer"))
-            const = "const " if slot.const else ""
-            raise Unmapped(
-                f"{name} is a void pointer: {const}void {name}[n] says its size in bytes, unsafe=True takes "
-                "any array"
-            )
-        if isinstance(item, types.Unknown):
-            raise Unmapped(f"{name}: {item.reason}")
-        raise Unmapped(
-            f"{name} is a {types.show(slot.type)}, which has no mapping; returns= is for what C allocates"
-        )
+        if isinstance(item, types.Pointer) and named:
+            return self._stored_pointer(slot)
+        if named:
+            raise Unmapped(f"{name} points to {types.show(item)}, which has no value in Python")
+        return Parameter("address", types.item_name(item), intent="in" if slot.const else "inout")
+
+    def _stored_pointer(self, slot: Slot) -> Parameter:
+        """out= of a T **: what C stores there is a result."""
+        if slot.name in self.options.inout:
+            raise ValueError(f"{self.who}: inout= names {slot.name}, a {types.show(slot.type)}: use out=")
+        target = slot.item.target
+        self._intent(slot)
+        if isinstance(target, types.Struct):
+            return Parameter("handle", cls=self.library.class_for(target), intent="out")
+        return Parameter("address", types.item_name(target), intent="out")
 
     def _callback(self, slot: Slot, ctype: types.Callable) -> Parameter:
         """A function: what is given becomes the address of one of this type."""

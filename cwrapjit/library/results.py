@@ -130,10 +130,8 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
             made.readonly = ctype.const and returned.owner != "callee"
             return _owned(mapper, made, returned, target)
         made = Result("handle", cls=mapper.library.class_for(target))
-        if not returned.owner:  # it may point into any memory that the caller gives
-            given = tuple(slot.name for slot in mapper.slots if _is_memory(mapper, slot))
-            if given:
-                returned.owner, returned.detail = "argument", given
+        if not returned.owner:
+            returned.owner, returned.detail = _may_be_given(mapper)
         return _owned(mapper, made, returned, target)
     if isinstance(target, types.Scalar) and target.spelling == "char" and returned.shape is None:
         made = Result("string", returned.text or "str")
@@ -142,22 +140,39 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
         return _owned(mapper, made, returned, target)
     if isinstance(target, types.Scalar) and target.dtype:
         if returned.shape is None:
-            raise Unmapped(
-                f"it returns a pointer ({types.show(ctype)}): returns=(shape, owner) says what it points to"
-            )
+            return _address(mapper, ctype, returned)
         made = Result("array", target.dtype, _dims(mapper, returned.shape))
         order = mapper.options.order.get("return") or next(iter({*mapper.options.order.values()}), "C")
         made.order = order if len({*mapper.options.order.values()}) <= 1 else "C"
         made.readonly = ctype.const and returned.owner != "callee"
         return _owned(mapper, made, returned, target)
-    raise Unmapped(f"it returns {types.show(ctype)}, which has no mapping")
+    if isinstance(target, types.Callable):
+        raise Unmapped("it returns a pointer to a function")
+    if returned.shape is not None:
+        raise ValueError(f"{mapper.who}: returns: it returns {types.show(ctype)}, which has no items in Python")
+    return _address(mapper, ctype, returned)
+
+
+def _address(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
+    """A pointer that nobody described."""
+    made = Result("address", types.item_name(ctype.target))
+    made.readonly = ctype.const and returned.owner != "callee"
+    if not returned.owner:
+        returned.owner, returned.detail = _may_be_given(mapper)
+    return _owned(mapper, made, returned, ctype.target)
+
+
+def _may_be_given(mapper: Any) -> tuple[str, Any]:
+    """It may point into any memory that the caller gives."""
+    given = tuple(slot.name for slot in mapper.slots if _is_memory(mapper, slot))
+    return ("argument", given) if given else ("", None)
 
 
 def _is_memory(mapper: Any, slot: Any) -> bool:
     """Whether the caller gives a struct, a handle or an array for it."""
     if slot.name in mapper.options.out or isinstance(slot.type, types.Array):
         return slot.name not in mapper.options.out and slot.name not in mapper.options.container
-    return isinstance(slot.type, types.Pointer) and isinstance(slot.type.target, types.Struct)
+    return isinstance(slot.type, types.Pointer) and slot.name not in mapper.options.inout
 
 
 def _dims(mapper: Any, shape: Any) -> tuple[Dim, ...]:

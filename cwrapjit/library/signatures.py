@@ -33,6 +33,8 @@ def annotation(parameter: Parameter) -> str:
         return word
     if parameter.role == "callback":
         return "Callable"
+    if parameter.role == "address":
+        return f"Pointer[{parameter.type}]" if parameter.type else "Pointer"
     if parameter.role == "string":
         return "str"
     if parameter.role == "buffer":

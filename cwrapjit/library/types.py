@@ -296,6 +296,15 @@ def declared(function: Callable, name: str = "") -> str:
     return f"{show(function.result)} (*{name})({', '.join(shown) or ('void' if function.prototyped else '')})"
 
 
+def item_name(ctype: Any) -> str:
+    """What a Pointer to it has as its item: NumPy's name of a number, C's of anything else, "" for void."""
+    if isinstance(ctype, Void):
+        return ""
+    if isinstance(ctype, Scalar) and ctype.dtype:
+        return {"intc": "int32", "uintc": "uint32"}.get(ctype.dtype, ctype.dtype)
+    return show(ctype)
+
+
 def show(ctype: Any) -> str:
     """The type as messages call it."""
     alias = getattr(ctype, "alias", "")

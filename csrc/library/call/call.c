@@ -120,6 +120,7 @@ take_one(cwj_library_frame *frame, int k)
         [CWJ_HANDLE] = cwj_library_take_instance,
         [CWJ_STRUCT] = cwj_library_take_instance,
         [CWJ_CALLBACK] = cwj_library_take_callback,
+        [CWJ_ADDRESS] = cwj_library_take_address,
         [CWJ_NONE] = NULL,
     };
     PyObject *object = cwj_library_given(frame, k);

@@ -7,6 +7,7 @@
 #include "library/objects/foreign_memory.h"
 #include "library/objects/instance.h"
 #include "library/objects/looks.h"
+#include "library/objects/pointer.h"
 #include "library/call/steps.h"
 
 /* ---- one result ------------------------------------------------------------------------------ */
@@ -66,6 +67,26 @@ pack_handle(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at
     return instance;
 }
 
+static PyObject *
+pack_address(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
+{
+    void *address = at->p;
+    at->p = NULL;
+    if (address == NULL) {
+        return Py_NewRef(Py_None);
+    }
+    PyObject *base = cwj_library_base(frame, p), *made = NULL;
+    if (base != NULL && p->free != NULL) {
+        Py_SETREF(base, cwj_gift(address, p->free, base));
+    }
+    if (base != NULL) {
+        PyTypeObject *type = cwj_state_of((PyObject *)frame->function)->pointer_type;
+        made = cwj_pointer_around(type, address, p->item, p->readonly, base);
+    }
+    Py_XDECREF(base);
+    return made;
+}
+
 /* An array or a struct that the call has made. */
 static PyObject *
 pack_made(cwj_library_frame *frame, int k, const cwj_parameter *p)
@@ -93,6 +114,8 @@ pack_one(cwj_library_frame *frame, int k)
                              : PyUnicode_FromString(at->p);
     case CWJ_HANDLE:
         return pack_handle(frame, p, at);
+    case CWJ_ADDRESS:
+        return pack_address(frame, p, at);
     case CWJ_DATA:
         return pack_array(frame, p, at);
     case CWJ_ARRAY:

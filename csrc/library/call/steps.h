@@ -43,6 +43,7 @@ int cwj_library_take_string(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_buffer(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_callback(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object);
+int cwj_library_take_address(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_solve(cwj_library_frame *frame);
 int cwj_library_check_overlap(const cwj_library_frame *frame);
 int cwj_library_fill(cwj_library_frame *frame);

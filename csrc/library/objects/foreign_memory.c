@@ -49,9 +49,8 @@ end_gift(PyObject *capsule)
     PyMem_Free(given);
 }
 
-/* A capsule that ends `data`. On failure it has been ended. */
-static PyObject *
-wrap_gift(void *data, void (*free)(void *), PyObject *code)
+PyObject *
+cwj_gift(void *data, void (*free)(void *), PyObject *code)
 {
     gift *given = PyMem_Malloc(sizeof(*given));
     PyObject *capsule = given == NULL ? PyErr_NoMemory() : PyCapsule_New(data, GIFT, NULL);
@@ -71,7 +70,7 @@ PyObject *
 cwj_array_around(PyArray_Descr *descr, int ndim, const npy_intp *shape, bool fortran, void *data,
                  void (*free)(void *), PyObject *base, bool writeable)
 {
-    PyObject *owner = free == NULL ? Py_XNewRef(base) : wrap_gift(data, free, base);
+    PyObject *owner = free == NULL ? Py_XNewRef(base) : cwj_gift(data, free, base);
     PyObject *array = NULL;
     if (owner != NULL || free == NULL) {
         array = cwj_array_over(descr, ndim, shape, NULL, fortran, data, writeable, owner);

@@ -12,6 +12,10 @@ PyObject *cwj_array_over(PyArray_Descr *descr, int nd, const npy_intp *dims,
                          const npy_intp *strides, bool fortran, void *data, bool writeable,
                          PyObject *base);
 
+/* What ends the memory at data with itself, and keeps `code` meanwhile (borrowed, or NULL). On failure
+ * it has been ended. */
+PyObject *cwj_gift(void *data, void (*free)(void *), PyObject *code);
+
 /* An array over memory at data. free: not NULL, ends the memory with the array.
  * base: kept alive. descr and base are borrowed. */
 PyObject *cwj_array_around(PyArray_Descr *descr, int ndim, const npy_intp *shape, bool fortran,

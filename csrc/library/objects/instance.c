@@ -232,17 +232,20 @@ static PyObject *
 instance_repr(PyObject *op)
 {
     const cwj_instance *self = (cwj_instance *)op;
+    bool is_ended = self->memory != NULL || (self->owned && self->layout->free != NULL);
     const char *state = self->stage == CWJ_INSTANCE_CLOSED ? "freed"
                         : self->pointer == NULL || self->stage == CWJ_INSTANCE_NEW
                             ? "not initialised"
-                        : !cwj_is_alive((cwj_instance *)op)   ? "freed"
-                        : self->owned || self->memory != NULL ? "owned"
-                                                              : "borrowed";
+                        : !cwj_is_alive((cwj_instance *)op) ? "freed"
+                        : is_ended                          ? "owned"
+                                                            : "borrowed";
     const char *name = Py_TYPE(op)->tp_name;
     if (self->pointer == NULL) {
         return PyUnicode_FromFormat("<%s: %U, %s>", name, self->layout->name, state);
     }
-    bool nobody_frees = self->layout->automatic && cwj_owner_at(self->pointer) == NULL;
+    const cwj_instance *owner = self->layout->automatic ? cwj_owner_at(self->pointer) : NULL;
+    bool nobody_frees =
+        self->layout->automatic && !is_ended && (owner == NULL || owner == self);
     return PyUnicode_FromFormat("<%s: %U at %p, %s%s>", name, self->layout->name, self->pointer,
                                 state, nobody_frees ? ", no free= is known" : "");
 }

@@ -199,7 +199,7 @@ describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, 
         result->owner = CWJ_OWNER_ARGUMENT; /* what is kept are arguments */
     }
     if (result->owner != CWJ_OWNER_CALLEE ||
-        (result->role != CWJ_ARRAY && result->role != CWJ_STRING)) {
+        (result->role != CWJ_ARRAY && result->role != CWJ_STRING && result->role != CWJ_ADDRESS)) {
         result->free = NULL;
     }
     return result->name == NULL || cwj_read_type(result, type, descr, who) < 0 ||
@@ -419,6 +419,7 @@ clear_parameter(cwj_parameter *p)
     cwj_dim_clear(&p->value);
     Py_CLEAR(p->descr);
     Py_CLEAR(p->cls);
+    Py_CLEAR(p->item);
     Py_CLEAR(p->name);
     Py_CLEAR(p->library);
 }

@@ -51,8 +51,8 @@ cwj_read(PyObject *attributes, const char *format, char **names, ...)
 static bool
 has_number_type(cwj_role role)
 {
-    return role != CWJ_STRING && role != CWJ_BUFFER && role != CWJ_HANDLE && role != CWJ_STRUCT &&
-           role != CWJ_CALLBACK;
+    return role != CWJ_ADDRESS && role != CWJ_STRING && role != CWJ_BUFFER && role != CWJ_HANDLE &&
+           role != CWJ_STRUCT && role != CWJ_CALLBACK;
 }
 
 /* Of an array's items: structs, where descr is not None, or numbers of its type. */
@@ -79,6 +79,7 @@ cwj_read_type(cwj_parameter *p, PyObject *name, PyObject *descr, const char *who
     if (p->type == NULL && PyUnicode_GET_LENGTH(name) > 0 && has_number_type(p->role)) {
         return cwj_refuse(who, PyExc_ValueError, "there is no type %R", name);
     }
+    p->item = p->role == CWJ_ADDRESS ? Py_NewRef(name) : NULL;
     return p->role == CWJ_ARRAY || p->role == CWJ_DATA ? read_descr(p, descr, who) : 0;
 }
 

@@ -30,6 +30,7 @@
     ROLE(HANDLE, "handle")     \
     ROLE(STRUCT, "struct")     \
     ROLE(CALLBACK, "callback") \
+    ROLE(ADDRESS, "address")   \
     ROLE(ITEMS, "items")       \
     ROLE(DATA, "data")         \
     ROLE(LENGTH, "length")     \
@@ -111,6 +112,7 @@ typedef struct cwj_parameter {
     int symbol; /* or -1 */
     int lengths_at; /* of buffers and items: where the frame keeps their lengths */
     PyObject *cls; /* owned */
+    PyObject *item; /* owned str: of an address, as of cwj_pointer; NULL: it is none */
     PyTypeObject *container; /* one of tuple, list, set: borrowed */
     void (*free)(void *); /* ends memory that C gave away; NULL: nothing to do */
     PyObject *name; /* owned str */
@@ -209,8 +211,8 @@ cwj_is_result(const cwj_parameter *p)
         return false;
     }
     return p->role == CWJ_DATA || (p->role == CWJ_VALUE && p->intent != CWJ_INTENT_IN) ||
-           (out && (p->role == CWJ_ARRAY || p->role == CWJ_HANDLE || p->role == CWJ_STRUCT ||
-                    p->role == CWJ_STATUS || p->role == CWJ_STRING));
+           (out && (p->role == CWJ_ARRAY || p->role == CWJ_ADDRESS || p->role == CWJ_HANDLE ||
+                    p->role == CWJ_STRUCT || p->role == CWJ_STATUS || p->role == CWJ_STRING));
 }
 void cwj_library_clear(cwj_library_function *self); /* what describe made */
 

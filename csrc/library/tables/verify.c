@@ -29,6 +29,7 @@ static const int roles[] = {
     [CWJ_HANDLE] = GIVEN | RETURNED,
     [CWJ_STRUCT] = GIVEN | RETURNED,
     [CWJ_CALLBACK] = GIVEN | INPUT,
+    [CWJ_ADDRESS] = GIVEN | RETURNED,
     [CWJ_ITEMS] = TYPED | GIVEN,
     [CWJ_DATA] = TYPED,
     [CWJ_LENGTH] = COUNT,

@@ -1,0 +1,233 @@
+/* pointer.c: type cwrapjit.Pointer: an address that C gets as it is.
+ *
+ * People make one of an array or a buffer, to say that C may work on memory whose extent no declaration
+ * tells; functions whose result nobody described return one. It keeps alive what has the memory.
+ */
+#include "library/objects/pointer.h"
+
+#include "base/errors.h"
+#include "library/objects/instance.h"
+
+#include <stdint.h>
+#include <structmember.h>
+
+static void
+pointer_dealloc(PyObject *op)
+{
+    cwj_pointer *self = (cwj_pointer *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    Py_CLEAR(self->item);
+    Py_CLEAR(self->base);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+/* No tp_clear: C may have the address, and the memory is there as long as this is. */
+static int
+pointer_traverse(PyObject *op, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(((cwj_pointer *)op)->base);
+    return 0;
+}
+
+bool
+cwj_is_pointer(PyObject *object)
+{
+    return Py_TYPE(object)->tp_dealloc == pointer_dealloc; /* the type has no subclasses */
+}
+
+static bool
+is_bytes(PyObject *item)
+{
+    return PyUnicode_CompareWithASCIIString(item, "int8") == 0 ||
+           PyUnicode_CompareWithASCIIString(item, "uint8") == 0;
+}
+
+bool
+cwj_items_agree(PyObject *given, PyObject *wanted)
+{
+    return PyUnicode_GET_LENGTH(given) == 0 || PyUnicode_GET_LENGTH(wanted) == 0 ||
+           PyUnicode_Compare(given, wanted) == 0 || (is_bytes(given) && is_bytes(wanted));
+}
+
+/* ---- new ones -------------------------------------------------------------------------------- */
+
+PyObject *
+cwj_pointer_around(PyTypeObject *type, void *address, PyObject *item, bool readonly, PyObject *base)
+{
+    cwj_pointer *self = (cwj_pointer *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->address = address;
+        self->item = Py_NewRef(item);
+        self->readonly = readonly;
+        self->base = Py_XNewRef(base);
+    }
+    return (PyObject *)self;
+}
+
+static PyObject *
+refuse(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    PyObject *text = PyUnicode_FromFormatV(format, list);
+    va_end(list);
+    if (text != NULL) {
+        PyErr_Format(PyExc_TypeError, "Pointer(): %U", text);
+        Py_DECREF(text);
+    }
+    return NULL;
+}
+
+/* An array's items as declarations call them: "float64". */
+static PyObject *
+name_of(PyArray_Descr *descr)
+{
+    return PyObject_GetAttrString((PyObject *)descr, "name");
+}
+
+static PyObject *
+of_array(PyTypeObject *type, PyArrayObject *array)
+{
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    if (PyDataType_REFCHK(descr)) {
+        return refuse("C must not write over the objects in an array of %R", descr);
+    }
+    if (!PyArray_IS_C_CONTIGUOUS(array) && !PyArray_IS_F_CONTIGUOUS(array)) {
+        return refuse("the array must be contiguous");
+    }
+    if (!PyArray_ISBEHAVED_RO(array)) {
+        return refuse("the array must be aligned, and in the machine's byte order");
+    }
+    bool is_number = PyTypeNum_ISNUMBER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num);
+    PyObject *item = is_number ? name_of(descr) : PyUnicode_FromString("");
+    PyObject *made = item == NULL
+                         ? NULL
+                         : cwj_pointer_around(type, PyArray_DATA(array), item,
+                                              !PyArray_ISWRITEABLE(array), (PyObject *)array);
+    Py_XDECREF(item);
+    return made;
+}
+
+/* The view keeps the memory in place: a bytearray cannot be resized while there is one. */
+static PyObject *
+of_buffer(PyTypeObject *type, PyObject *given)
+{
+    PyObject *view = PyMemoryView_FromObject(given), *array = NULL, *made = NULL;
+    if (view == NULL || (array = PyArray_FromAny(view, NULL, 0, 0, 0, NULL)) == NULL) {
+        goto done;
+    }
+    made = of_array(type, (PyArrayObject *)array);
+done:
+    Py_XDECREF(array);
+    Py_XDECREF(view);
+    return made;
+}
+
+static PyObject *
+pointer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"object", NULL};
+    PyObject *given;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:Pointer", names, &given)) {
+        return NULL;
+    }
+    if (cwj_is_pointer(given)) {
+        return Py_NewRef(given);
+    }
+    if (PyArray_Check(given)) {
+        return of_array(type, (PyArrayObject *)given);
+    }
+    if (PyObject_CheckBuffer(given)) {
+        return of_buffer(type, given);
+    }
+    return refuse("wanted an array or a buffer, whose memory C gets, got %s",
+                  Py_TYPE(given)->tp_name);
+}
+
+/* ---- what it shows --------------------------------------------------------------------------- */
+
+static PyObject *
+pointer_repr(PyObject *op)
+{
+    const cwj_pointer *self = (cwj_pointer *)op;
+    return PyUnicode_FromFormat("<cwrapjit.Pointer: %s%U *, at %p>", self->readonly ? "const " : "",
+                                self->item, self->address);
+}
+
+static PyObject *
+get_address(PyObject *op, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(((cwj_pointer *)op)->address);
+}
+
+static PyObject *
+pointer_compare(PyObject *op, PyObject *other, int operation)
+{
+    if ((operation != Py_EQ && operation != Py_NE) || !cwj_is_pointer(other)) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    bool same = ((cwj_pointer *)op)->address == ((cwj_pointer *)other)->address;
+    return PyBool_FromLong(same == (operation == Py_EQ));
+}
+
+static Py_hash_t
+pointer_hash(PyObject *op)
+{
+    size_t bits = (size_t)(uintptr_t)((cwj_pointer *)op)->address;
+    Py_hash_t hash = (Py_hash_t)(bits >> 4 | bits << (8 * sizeof(bits) - 4));
+    return hash == -1 ? -2 : hash;
+}
+
+static PyGetSetDef pointer_getset[] = {
+    {"address", get_address, NULL, "The address, an int.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef pointer_members[] = {
+    {"item", T_OBJECT_EX, offsetof(cwj_pointer, item), READONLY,
+     "What it points to: a dtype's name, C's name of another type, or '' for void."},
+    {"base", T_OBJECT, offsetof(cwj_pointer, base), READONLY,
+     "What has the memory, and lives as long as the pointer; None: C, as far as is known."},
+    {"readonly", T_BOOL, offsetof(cwj_pointer, readonly), READONLY, "C must not write there."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef pointer_methods[] = {
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(
+    pointer_doc,
+    "Pointer(object)\n--\n\n"
+    "An address for C, of an array or a buffer of bytes, which lives as long as the pointer.\n\n"
+    "Functions of libraries take one for a pointer whose extent nothing says: a void *, or a\n"
+    "double * without dims. What the memory consists of is checked against the declaration, how\n"
+    "much C reads and writes there is not. They return one where nobody described what a result\n"
+    "points to. Two of one address are equal.\n\n"
+    "Raises TypeError for what has no memory, for arrays that are not contiguous or not aligned,\n"
+    "and for arrays of objects.");
+
+static PyType_Slot pointer_slots[] = {
+    {Py_tp_new, pointer_new},
+    {Py_tp_dealloc, pointer_dealloc},
+    {Py_tp_traverse, pointer_traverse},
+    {Py_tp_repr, pointer_repr},
+    {Py_tp_richcompare, pointer_compare},
+    {Py_tp_hash, pointer_hash},
+    {Py_tp_getset, pointer_getset},
+    {Py_tp_members, pointer_members},
+    {Py_tp_methods, pointer_methods},
+    {Py_tp_doc, (void *)pointer_doc},
+    {0, NULL},
+};
+
+PyType_Spec cwj_pointer_spec = {
+    .name = "cwrapjit.Pointer",
+    .basicsize = sizeof(cwj_pointer),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = pointer_slots,
+};

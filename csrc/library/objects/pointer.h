@@ -1,0 +1,26 @@
+/* pointer.h: type cwrapjit.Pointer: an address that C gets as it is. */
+#ifndef CWJ_LIBRARY_OBJECTS_POINTER_H
+#define CWJ_LIBRARY_OBJECTS_POINTER_H
+
+#include "base/state.h"
+
+/* Immutable. What is there, and how much of it, nobody checks; what keeps it alive, `base` does. */
+typedef struct cwj_pointer {
+    PyObject_HEAD
+    void *address; /* not NULL */
+    PyObject *item; /* owned str: a dtype's name, C's name of another type, or "" for void */
+    PyObject *base; /* owned: what has the memory; NULL: C, as far as is known */
+    bool readonly;
+} cwj_pointer;
+
+/* A new one, or NULL with an exception set. type: cwrapjit.Pointer; item: a str; base: may be NULL. */
+PyObject *cwj_pointer_around(PyTypeObject *type, void *address, PyObject *item, bool readonly,
+                             PyObject *base);
+bool cwj_is_pointer(PyObject *object);
+/* True when C takes a pointer to `given` for one to `wanted`: the same type, bytes of any kind, or one of
+ * them is void. */
+bool cwj_items_agree(PyObject *given, PyObject *wanted);
+
+extern PyType_Spec cwj_pointer_spec;
+
+#endif
