@@ -188,13 +188,16 @@ def test_descriptions_that_change_while_they_are_read():
     environment = _cwrapjit.library_environment("x")
     code, (address,) = _cwrapjit.compile_thunks(environment, "void t(void *slots) {}", ("t",))
     result = {"role": "none", "type": "", "dims": (), "order": "C", "readonly": False, "owner": "none"}
-    result |= {"of": (), "free": 0, "cls": None, "library": None}
+    result |= {"of": (), "free": 0, "cls": None, "library": None, "descr": None}
     argument = {"kind": "any", "required": True, "default": None, "annotation": ""}
     whole = {
         "address": address,
         "owner": code,
         "check": None,
         "guard": None,
+        "checking": None,
+        "discarded": (),
+        "sizes": (),
         "signature": "",
         "thunk": address,
     }

@@ -115,7 +115,8 @@ class Core:
         found = parsed.functions[0]
         read = self.options_of(found, options)
         made = self._function(found, read)
-        self._declared[found.name] = (found, dict(options), found.name)
+        attribute = self.attribute_name(options.get("name") or found.name)
+        self._declared[attribute] = (found, dict(options), found.name)
         return made
 
     def _function(self, found: FunctionDeclaration, read: Options) -> Any:
@@ -468,7 +469,7 @@ class Core:
         self, found: FunctionDeclaration, own: dict[str, Any], name: str, pending: Pending
     ) -> None:
         attribute = self.attribute_name(own.get("name") or name)
-        self._declared[found.name] = (found, own, name)
+        self._declared[attribute] = (found, own, name)
         try:
             read = self.options_of(found, {"name": attribute, **own})
             made = self._make_specially(found, read)

@@ -24,6 +24,7 @@ from cwrapjit.library.signatures import annotation, signature
 from cwrapjit.library.sizes import Sizes
 from cwrapjit.library.thunks import Classless, Thunk, Unmapped
 
+
 def bytes_reason(slot: Slot, what: str) -> str:
     """Why void is no item here, and what is."""
     const = "const " if slot.const else ""

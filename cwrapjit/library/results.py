@@ -149,7 +149,9 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     if isinstance(target, types.Callable):
         raise Unmapped("it returns a pointer to a function")
     if returned.shape is not None:
-        raise ValueError(f"{mapper.who}: returns: it returns {types.show(ctype)}, which has no items in Python")
+        raise ValueError(
+            f"{mapper.who}: returns: it returns {types.show(ctype)}, which has no items in Python"
+        )
     return _address(mapper, ctype, returned)
 
 

@@ -244,8 +244,7 @@ instance_repr(PyObject *op)
         return PyUnicode_FromFormat("<%s: %U, %s>", name, self->layout->name, state);
     }
     const cwj_instance *owner = self->layout->automatic ? cwj_owner_at(self->pointer) : NULL;
-    bool nobody_frees =
-        self->layout->automatic && !is_ended && (owner == NULL || owner == self);
+    bool nobody_frees = self->layout->automatic && !is_ended && (owner == NULL || owner == self);
     return PyUnicode_FromFormat("<%s: %U at %p, %s%s>", name, self->layout->name, self->pointer,
                                 state, nobody_frees ? ", no free= is known" : "");
 }
