@@ -198,6 +198,7 @@ def test_descriptions_that_change_while_they_are_read():
         "checking": None,
         "discarded": (),
         "sizes": (),
+        "keeps": (),
         "signature": "",
         "thunk": address,
     }

@@ -56,8 +56,8 @@ class Parameter:
     #   "length"   an integer of `type` by pointer that the callee fills: the value of `symbol`
     #              after the call
     #   "status"   an integer of `type` by pointer that the callee fills, for Function.check (out: a result)
-    # A NumPy dtype name. What C calls size_t is "uint64"; its int is "intc", which becomes Python's int. Of an
-    # address: what NumPy calls the items, C's name of what is no number, or "" for void.
+    # A NumPy dtype name. What C calls size_t is "uint64"; its int is "intc", which becomes Python's int. Of
+    # an address: what NumPy calls the items, C's name of what is no number, or "" for void.
     type: str = ""
     argument: int = -1  # index in Function.arguments; -1: none
     by_pointer: bool = False  # "value": a pointer to it; optional ones pass NULL when absent
