@@ -244,7 +244,8 @@ def test_what_has_no_way_to_python_says_why(lib):
         "struct vec { int64_t n; double *data; double *spare; void (*hook)(int); long double l; }"
     )
     v = vec(n=3)
-    for name, reason in (("data", "arrays="), ("hook", r"void \(\*\)\(int\) has no mapping"), ("l", "long double")):
+    hook = r"void \(\*\)\(int\) has no mapping"
+    for name, reason in (("data", "arrays="), ("hook", hook), ("l", "long double")):
         with pytest.raises(NotImplementedError, match=reason):
             getattr(v, name)
         with pytest.raises(NotImplementedError):
