@@ -1,13 +1,221 @@
-"""What may be given where C wants a function, other than Python's own callables."""
+"""What may be given where C wants a function, other than Python's own callables: C text, compiled functions,
+capsules, function pointers of ctypes and cffi, and addresses."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+import numpy as np
+
+from cwrapjit import _cwrapjit
+from cwrapjit._imports import load
 from cwrapjit.library import types
 
 
 def convert(library: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
     """The address of a C function of this type, and what keeps it. None: `given` has no such address. An
     exception, which begins with `who`: it has one that does not fit."""
+    if given is None:
+        return 0, None
+    if isinstance(given, str):
+        return load("cwrapjit.library.ctext").compiled(library, ctype, given, who)
+    if isinstance(given, _cwrapjit.Pointer):
+        return _of_pointer(given, ctype, who)
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+        return _of_number(int(given), who), given
+    if type(given).__name__ == "PyCapsule":
+        return _of_capsule(library, ctype, given, who)
+    if isinstance(given, (_cwrapjit.Function, _cwrapjit.LibraryFunction)):
+        return _of_compiled(library, ctype, given, who)
+    return _of_others(library, ctype, given, who)
+
+
+def _of_others(library: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
+    """Of packages that are not imported unless somebody has an object of theirs."""
+    ctypes, scipy, cffi = map(sys.modules.get, ("ctypes", "scipy._lib._ccallback", "_cffi_backend"))
+    if scipy is not None and isinstance(given, scipy.LowLevelCallable):
+        return _of_scipy(library, ctype, given, who)
+    if ctypes is not None and isinstance(given, ctypes._CFuncPtr):
+        return _of_ctypes(ctypes, ctype, given, who)
+    if ctypes is not None and isinstance(given, ctypes.c_void_p):
+        return given.value or 0, given
+    if cffi is not None and isinstance(given, cffi.FFI.CData):
+        return _of_cffi(library, cffi, ctype, given, who)
     return None
+
+
+def _of_number(address: int, who: str) -> int:
+    if not 0 <= address < 1 << 64:
+        raise OverflowError(f"{who}: {address} is no address")
+    return address
+
+
+def _of_pointer(given: Any, ctype: types.Callable, who: str) -> tuple[int, Any]:
+    if given.item:
+        raise TypeError(f"{who}: expected {types.show(ctype)}, got a Pointer to {given.item}")
+    return given.address, given
+
+
+# ---- what says its type as C text -----------------------------------------------------------------
+
+
+def _of_compiled(library: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
+    try:
+        capsule = given.capsule
+    except AttributeError:
+        return None  # as a Python callable
+    return _of_capsule(library, ctype, capsule, who)
+
+
+def _of_capsule(library: Any, ctype: types.Callable, capsule: Any, who: str) -> tuple[int, Any]:
+    name, address, _ = _cwrapjit.capsule_parts(capsule)
+    if name is None or "(" not in name:
+        raise TypeError(
+            f"{who}: the capsule is called {name!r}, which is no signature such as 'double (double, void *)'"
+        )
+    result, _, rest = name.partition("(")
+    _check(library, ctype, f"{result} cwj_given({rest}", name, who)
+    return address, capsule
+
+
+def _of_scipy(library: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
+    capsule = tuple.__getitem__(given, 0)
+    _, _, context = _cwrapjit.capsule_parts(capsule)
+    if context and given.user_data is not None:
+        raise TypeError(
+            f"{who}: a LowLevelCallable with user data: give C the data as an argument of its own, "
+            "cwrapjit.Pointer(data)"
+        )
+    return _of_capsule(library, ctype, capsule, who)[0], given
+
+
+def _of_cffi(library: Any, cffi: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
+    kind = cffi.typeof(given)
+    if kind.kind not in ("function", "pointer") or (kind.kind == "pointer" and kind.item.kind != "void"):
+        raise TypeError(f"{who}: expected {types.show(ctype)}, got cffi's {kind.cname}")
+    address = int(cffi.cast(cffi.new_primitive_type("uintptr_t"), given))
+    if kind.kind == "function":
+        _check(library, ctype, cffi.getcname(kind, "cwj_given").replace("(*cwj_given)", " cwj_given"),
+               kind.cname, who)  # fmt: skip
+    return address, given
+
+
+def _check(library: Any, ctype: types.Callable, declaration: str, shown: str, who: str) -> None:
+    """Refuses what is declared otherwise."""
+    kept = library.signatures_seen
+    if kept.get(declaration) is ctype:
+        return
+    try:
+        parsed = library.declarations.read(declaration + ";", f"<{library.name} callback>")
+    except _cwrapjit.CompileError as error:
+        raise TypeError(f"{who}: the signature {shown!r} cannot be read: {error.msg}") from None
+    if len(parsed.functions) != 1 or not agrees(ctype, parsed.functions[0]):
+        raise TypeError(f"{who}: expected {types.show(ctype)}, got {shown}")
+    if len(kept) > 256:
+        kept.clear()
+    kept[declaration] = ctype
+
+
+# ---- whether types agree --------------------------------------------------------------------------
+
+
+def agrees(wanted: types.Callable, found: Any) -> bool:
+    """Whether C may call a function that was declared as `found` where it wants one of this type."""
+    parameters = [each.type for each in found.parameters]
+    return (
+        not found.variadic
+        and len(parameters) == len(wanted.parameters)
+        and same(wanted.result, found.result)
+        and all(map(same, wanted.parameters, parameters))
+    )
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether they are passed alike, and mean memory of the same type."""
+    one, other = (
+        each if not isinstance(each, types.Array) else types.Pointer(each.item) for each in (one, other)
+    )
+    if isinstance(one, types.Pointer) and isinstance(other, types.Pointer):
+        return _targets(one.target, other.target)
+    if isinstance(one, types.Callable) or isinstance(other, types.Callable):
+        return _is_pointer(one) and _is_pointer(other)
+    if isinstance(one, types.Scalar) and isinstance(other, types.Scalar):
+        return _numbers(one, other)
+    return types.same(one, other)
+
+
+def _is_pointer(ctype: Any) -> bool:
+    return isinstance(ctype, types.Callable) or (
+        isinstance(ctype, types.Pointer) and isinstance(ctype.target, (types.Void, types.Callable))
+    )
+
+
+def _numbers(one: types.Scalar, other: types.Scalar) -> bool:
+    if not one.dtype or not other.dtype:
+        return one.spelling == other.spelling
+    return np.dtype(one.dtype) == np.dtype(other.dtype)
+
+
+def _targets(one: Any, other: Any) -> bool:
+    if isinstance(one, types.Void) or isinstance(other, types.Void):
+        return True
+    if isinstance(one, types.Scalar) and isinstance(other, types.Scalar) and one.is_byte and other.is_byte:
+        return True
+    if isinstance(one, types.Struct) and isinstance(other, types.Struct):
+        one, other = types.final(one), types.final(other)
+        return one is other or one.name == other.name or types.same(one, other)
+    return same(one, other)
+
+
+# ---- ctypes ---------------------------------------------------------------------------------------
+
+
+def _of_ctypes(ctypes: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
+    if given.argtypes is None:
+        raise TypeError(f"{who}: the function of ctypes has no argtypes, so that nobody knows if it fits")
+    wanted = [_ctypes_form(ctypes, each) for each in (given.restype, *given.argtypes)]
+    found = [_form(each) for each in (ctype.result, *ctype.parameters)]
+    agree = len(wanted) == len(found) and all(
+        a == b or (a[0] == b[0] == "pointer" and "" in (a[1], b[1]))
+        for a, b in zip(wanted, found, strict=True)
+    )
+    if not agree:
+        names = [getattr(each, "__name__", "None") for each in (given.restype, *given.argtypes)]
+        raise TypeError(
+            f"{who}: expected {types.show(ctype)}, got a function of ctypes that is {names[0]} "
+            f"({', '.join(names[1:])})"
+        )
+    return ctypes.cast(given, ctypes.c_void_p).value or 0, given
+
+
+def _form(ctype: Any) -> tuple[str, str]:
+    """How C passes it, and what memory a pointer is to, where that can be compared."""
+    if isinstance(ctype, types.Void):
+        return "void", ""
+    if isinstance(ctype, types.Scalar):
+        return "number", np.dtype(ctype.dtype).str if ctype.dtype else ctype.spelling
+    if isinstance(ctype, types.Struct):
+        return "struct", str(load("cwrapjit.library.thunks").size_of(ctype))
+    target = ctype.target if isinstance(ctype, types.Pointer) else getattr(ctype, "item", None)
+    if isinstance(target, types.Scalar) and target.dtype:
+        return "pointer", "" if target.is_byte else np.dtype(target.dtype).str
+    return "pointer", ""
+
+
+def _ctypes_form(ctypes: Any, kind: Any) -> tuple[str, str]:
+    if kind is None:
+        return "void", ""
+    if issubclass(kind, (ctypes.Structure, ctypes.Union)):
+        return "struct", str(ctypes.sizeof(kind))
+    if issubclass(kind, ctypes._SimpleCData) and kind._type_ not in "PzZO":
+        if kind._type_ == "g":
+            return "number", "long double"
+        if kind._type_ == "c":
+            return "number", "|i1"
+        return "number", np.dtype(kind).str
+    target = getattr(kind, "_type_", None)
+    simple = isinstance(target, type) and issubclass(target, ctypes._SimpleCData)
+    if simple and target._type_ not in "PzZOcbBg":
+        return "pointer", np.dtype(target).str
+    return "pointer", ""

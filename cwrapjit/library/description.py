@@ -45,7 +45,8 @@ class Parameter:
     #   "hidden"   an integer of `type`: the value of `value`, an expression
     #   "stride"   an integer of `type`: stride of parameter `of` along `axis`, in elements (lda, incx)
     #   "string"   const char *: str (UTF-8) or bytes, no NUL inside
-    #   "buffer"   the bytes of a bytes-like object; its length is the symbol in dims
+    #   "buffer"   the bytes of a bytes-like object; its length is the symbol in dims; of two dims,
+    #              items of any type: their number, and the bytes of each
     #   "handle"   the pointer in an instance of `cls` (opaque pointers, structs by pointer)
     #   "struct"   the memory of an instance of `cls`, for a struct by value; out: a new one, by pointer
     #   "callback" the address of a function: `cls` is called with what is given and returns (address, what

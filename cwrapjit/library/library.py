@@ -65,6 +65,8 @@ class Core:
         # What declare() and function() have read, by C's name: with options, and a name in Python.
         self._declared: dict[str, tuple[FunctionDeclaration, dict[str, Any], str]] = {}
         self._by_declare: set[str] = set()  # the attributes that declare() made
+        self.signatures_seen: dict[str, Any] = {}  # of capsules and the like -> the type that they agree with
+        self.texts_compiled: dict[Any, Any] = {}  # C text of callbacks -> (address, what keeps the code)
         self.journal = journal  # how all this came to be: see face.py
         self.keeps_gil = bool(gil)
         self.link = {  # what the Fortran compiler needs to find this library

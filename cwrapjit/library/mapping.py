@@ -233,6 +233,9 @@ class Mapper:
             return Parameter("buffer", "uint8", intent=intent, dims=dims, optional=optional)
         if isinstance(item, types.Pointer):
             return Parameter("address", types.item_name(item), intent=intent)
+        if isinstance(item, types.Void) and _is_count_and_size(dims) and intent != "out":
+            both = ((dims[0][0],), (dims[0][1],))
+            return Parameter("buffer", "uint8", intent=intent, dims=both, optional=optional)
         if isinstance(item, types.Void):  # no buffer
             raise Unmapped(bytes_reason(slot, "an array of void"))
         if isinstance(item, types.Struct) and container is None:
@@ -632,3 +635,13 @@ def refuse(declaration: FunctionDeclaration) -> None:
 
 def _is_symbol(dim: Dim) -> bool:
     return len(dim) == 1 and isinstance(dim[0], str)
+
+
+def _is_count_and_size(dims: tuple[Dim, ...]) -> bool:
+    """void base[n * size]: n items of any type, of size bytes each."""
+    return (
+        len(dims) == 1
+        and len(dims[0]) == 3
+        and dims[0][2] == "*"
+        and all(isinstance(each, str) for each in dims[0])
+    )

@@ -37,6 +37,8 @@ def annotation(parameter: Parameter) -> str:
         return f"Pointer[{parameter.type}]" if parameter.type else "Pointer"
     if parameter.role == "string":
         return "str"
+    if parameter.role == "buffer" and len(parameter.dims) == 2:
+        return "buffer"
     if parameter.role == "buffer":
         return "bytes" if parameter.intent == "in" else "bytearray"
     return str(getattr(parameter.cls, "__name__", "object"))

@@ -50,6 +50,9 @@ take_view(cwj_library_frame *frame, int k, PyObject *object)
     const cwj_parameter *parameter = &frame->function->parameters[k];
     Py_buffer *view = &frame->views[frame->nviews];
     int flags = parameter->intent == CWJ_INTENT_IN ? PyBUF_SIMPLE : PyBUF_WRITABLE;
+    if (parameter->ndim == 2) { /* items of any type: their number, and their size */
+        flags |= PyBUF_ND;
+    }
     if (PyObject_GetBuffer(object, view, flags) < 0) {
         if (cwj_clear_expected(PyExc_BufferError, PyExc_ValueError, NULL)) {
             cwj_library_refuse(frame, PyExc_ValueError, "argument %U must be contiguous%s",
@@ -60,6 +63,11 @@ take_view(cwj_library_frame *frame, int k, PyObject *object)
     }
     frame->nviews++;
     frame->lengths[parameter->lengths_at] = view->len;
+    if (parameter->ndim == 2) {
+        npy_intp size = view->itemsize > 0 ? view->itemsize : 1;
+        frame->lengths[parameter->lengths_at] = view->len / size;
+        frame->lengths[parameter->lengths_at + 1] = size;
+    }
     frame->slots[k + 1].p = view->buf != NULL ? view->buf : (void *)&frame->targets[k];
     return 0;
 }
@@ -69,7 +77,7 @@ cwj_library_take_buffer(cwj_library_frame *frame, int k, PyObject *object)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
     Py_ssize_t length;
-    if (PyUnicode_Check(object) && parameter->intent == CWJ_INTENT_IN) {
+    if (PyUnicode_Check(object) && parameter->intent == CWJ_INTENT_IN && parameter->ndim == 1) {
         const char *text = bytes_of(object, &length);
         frame->slots[k + 1].p = (void *)text;
         frame->lengths[parameter->lengths_at] = text == NULL ? 0 : length;

@@ -20,9 +20,11 @@ static const char CODE[] = "cwrapjit.code";
 
 PyDoc_STRVAR(
     compile_thunks_doc,
-    "compile_thunks(environment, text, names, optimize=False)\n--\n\n"
+    "compile_thunks(environment, text, names, optimize=False, file=None, before='', after='')\n"
+    "--\n\n"
     "Compile the library's header followed by text: (owner, [addresses of names]). By libtcc,\n"
-    "where optimize says so by the optimizing compiler.");
+    "where optimize says so by the optimizing compiler. A user's text has a file's name for\n"
+    "messages, and ours around it.");
 
 /* All borrowed. */
 typedef struct {
@@ -32,6 +34,7 @@ typedef struct {
     tj_piece pieces[2]; /* the header and the thunks */
     PyObject *names; /* tuple of str */
     int optimize;
+    const char *before, *after; /* what stands around the second piece, and is no user's */
 } thunk_request;
 
 /* Looks at both pieces, and joins them. Without the GIL. */
@@ -50,11 +53,13 @@ join_pieces(const thunk_request *request, tj_names *names, tj_text *text, tj_mes
         if (!tj_names_collect(names, piece->text, piece->length)) {
             return tj_fail(error, TJ_NO_MEMORY, "out of memory");
         }
+        tj_text_puts(text, i == 1 ? request->before : "");
         tj_text_puts(text, "#line 1 ");
         tj_text_quote(text, piece->file, strlen(piece->file));
         tj_text_puts(text, "\n");
         tj_text_add(text, piece->text, piece->length);
         tj_text_puts(text, "\n");
+        tj_text_puts(text, i == 1 ? request->after : "");
     }
     return text->failed ? tj_fail(error, TJ_NO_MEMORY, "out of memory") : TJ_OK;
 }
@@ -232,18 +237,20 @@ set_piece(tj_piece *piece, PyObject *file, PyObject *text)
 static PyObject *
 compile_thunks(PyObject *extension, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"environment", "text", "names", "optimize", NULL};
-    thunk_request request = {.state = PyModule_GetState(extension)};
-    PyObject *text, *names, *file = NULL, *result = NULL;
+    static char *keywords[] = {"environment", "text",   "names", "optimize",
+                               "file",        "before", "after", NULL};
+    thunk_request request = {.state = PyModule_GetState(extension), .before = "", .after = ""};
+    PyObject *text, *names, *given = Py_None, *file = NULL, *result = NULL;
     const cwj_library_unit *unit;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&UO|p:compile_thunks", keywords, cwj_to_unit,
-                                     &unit, &text, &names, &request.optimize)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&UO|pOss:compile_thunks", keywords,
+                                     cwj_to_unit, &unit, &text, &names, &request.optimize, &given,
+                                     &request.before, &request.after)) {
         return NULL;
     }
     request.environment = unit->environment;
     request.who = PyUnicode_AsUTF8(unit->who);
     request.names = PySequence_Tuple(names);
-    file = PyUnicode_FromFormat("<cwrapjit %U>", unit->name);
+    file = given != Py_None ? Py_NewRef(given) : PyUnicode_FromFormat("<cwrapjit %U>", unit->name);
     if (request.who != NULL && request.names != NULL &&
         set_piece(&request.pieces[0], unit->environment->header_file, unit->environment->header) ==
             0 &&

@@ -199,6 +199,27 @@ find_typeless(PyObject *Py_UNUSED(extension), PyObject *text)
     return found;
 }
 
+PyDoc_STRVAR(capsule_parts_doc,
+             "capsule_parts(capsule, /)\n--\n\n"
+             "Of a capsule: its name, or None, the address in it, and its context or 0.");
+
+static PyObject *
+capsule_parts(PyObject *Py_UNUSED(extension), PyObject *capsule)
+{
+    if (!PyCapsule_CheckExact(capsule)) {
+        PyErr_SetString(PyExc_TypeError, "wanted a capsule");
+        return NULL;
+    }
+    const char *name = PyCapsule_GetName(capsule);
+    const void *context = PyCapsule_GetContext(capsule);
+    const void *address = PyCapsule_GetPointer(capsule, name);
+    if (address == NULL) {
+        return NULL;
+    }
+    return Py_BuildValue("zKK", name, (unsigned long long)(uintptr_t)address,
+                         (unsigned long long)(uintptr_t)context);
+}
+
 /* ---- functions of the extension module --------------------------------------------- */
 
 PyMethodDef cwj_unit_functions[] = {
@@ -208,6 +229,7 @@ PyMethodDef cwj_unit_functions[] = {
     {"library_diagnose", library_diagnose, METH_O, library_diagnose_doc},
     {"library_compiled", library_compiled, METH_VARARGS, library_compiled_doc},
     {"library_has_state", library_has_state, METH_O, library_has_state_doc},
+    {"capsule_parts", capsule_parts, METH_O, capsule_parts_doc},
     {"check_loops", check_loops, METH_VARARGS, check_loops_doc},
     {"find_typeless", find_typeless, METH_O, find_typeless_doc},
     {NULL, NULL, 0, NULL},

@@ -91,8 +91,8 @@ parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
         }
         break;
     case CWJ_BUFFER:
-        if (p->ndim != 1) {
-            return "must have one dim";
+        if (p->ndim != 1 && p->ndim != 2) {
+            return "must have one dim, or the number of items and their size";
         }
         break;
     case CWJ_CALLBACK:

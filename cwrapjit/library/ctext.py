@@ -1,0 +1,200 @@
+"""C text where C wants a function: a body, or whole definitions of which the last one is meant."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from cwrapjit import _cwrapjit
+from cwrapjit._imports import load
+from cwrapjit.library import callables, thunks, types
+
+_MOST_TEXTS = 128  # that a library keeps compiled
+_ENTRY = "cwj_callback_entry"
+_NO_NAMES = frozenset("if while for switch return else do sizeof case _Alignof".split())
+# What is no code, and the pieces of what is.
+_TOKEN = re.compile(
+    r"(?P<none>//[^\n]*|/\*.*?\*/|\s+)|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+')"
+    r"|(?P<line>^[ \t]*\#(?:[^\n\\]|\\.)*)|(?P<word>\w+)|(?P<other>.)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def compiled(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[int, Any]:
+    """The address of what the text says, and its code. Compiled once."""
+    key = (text, id(ctype))
+    found: tuple[int, Any] | None = library.texts_compiled.get(key)
+    if found is None:
+        found = _compile(library, ctype, text, who)
+        while len(library.texts_compiled) >= _MOST_TEXTS:
+            library.texts_compiled.pop(next(iter(library.texts_compiled)))
+        library.texts_compiled[key] = found
+    return found[0], found
+
+
+def _compile(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[int, Any, Any]:
+    if "\0" in text:
+        raise _cwrapjit.CompileError(f"{who}: the text has a NUL character")
+    if not text.strip():
+        raise ValueError(f"{who}: the C text is empty")
+    last = _last_definition(text)
+    has_includes = re.search(r"^[ \t]*#[ \t]*include\b", text, re.MULTILINE) is not None
+    spelled = Spelled(has_includes or not (last is None or "struct" not in text))
+    try:
+        parameters = spelled.parameters(ctype)
+        result = spelled.type(ctype.result, "")
+    except thunks.Unmapped as reason:
+        raise TypeError(f"{who}: no C text can be given: {reason}") from None
+    if last is None:
+        directives, body = _hoisted(text)
+        before = f"{directives}{spelled.text()}{result} {_ENTRY}({parameters})\n{{\n"
+        after = f"\n}}\nvoid *const cwj_callback = (void *){_ENTRY};\n"
+    else:
+        _check(library, ctype, last, who)
+        before, body = spelled.text(), text
+        after = f"\nvoid *const cwj_callback = (void *){last[1]};\n"
+    owner, (place,) = _cwrapjit.compile_thunks(
+        library.environment, body, ["cwj_callback"], file=f"<cwrapjit {who}>", before=before, after=after
+    )
+    address = load("ctypes").c_void_p.from_address(place).value
+    return address, owner, ctype
+
+
+def _check(library: Any, ctype: types.Callable, definition: tuple[str, str], who: str) -> None:
+    """A whole definition must have the declared type."""
+    declaration, name = definition
+    words = " ".join(re.sub(r"\b(static|inline|extern)\b", "", declaration).split())
+    try:
+        parsed = library.declarations.read(words + ";", f"<{who}>")
+    except _cwrapjit.CompileError as error:
+        raise _cwrapjit.CompileError(
+            f"{who}: {name}() has a type that this library does not know: {error.msg}"
+        ) from None
+    if len(parsed.functions) != 1 or not callables.agrees(ctype, parsed.functions[0]):
+        raise TypeError(f"{who}: expected {types.show(ctype)}, got the definition of {words}")
+
+
+def _hoisted(text: str) -> tuple[str, str]:
+    """The directives in front of a body, and the body, whose lines stay where they are."""
+    front = re.match(r"(?:[ \t]*(?:#(?:[^\n\\]|\\.)*|//[^\n]*)?\n)*", text, re.DOTALL)
+    end = front.end() if front else 0
+    return text[:end], "\n" * text.count("\n", 0, end) + text[end:]
+
+
+def _last_definition(text: str) -> tuple[str, str] | None:
+    """What stands in front of the body of the last function, and its name; None: there is none."""
+    found = None
+    depth, begin, words = 0, 0, ["", ""]  # of the declaration that is under way
+    opened, name, closed = "", "", -1
+    for match in _TOKEN.finditer(text):
+        kind, token = match.lastgroup, match.group()
+        if kind == "none":
+            continue
+        if kind == "line":
+            begin = match.end()
+            continue
+        if token in "([{" and kind == "other":
+            if depth == 0 and token == "(":
+                opened = words[1] if words[1].isidentifier() and words[1] not in _NO_NAMES else ""
+                is_type = words[0] == "*" or (words[0].isidentifier() and words[0] not in _NO_NAMES)
+                name = opened if is_type else ""
+            if depth == 0 and token == "{" and closed >= 0 and name:
+                found = (text[begin:closed], name)
+            depth += 1
+            continue
+        if token in ")]}" and kind == "other":
+            depth -= 1
+            closed = match.end() if depth == 0 and token == ")" else -1
+            if depth == 0 and token == "}":
+                begin, words = match.end(), ["", ""]
+            continue
+        if depth == 0:
+            closed = -1
+            words = [words[1], token]
+            if token == ";":
+                begin, words = match.end(), ["", ""]
+    return found
+
+
+class Spelled:
+    """The types of a callback as the user's text knows them. without: the text says the types itself."""
+
+    def __init__(self, without: bool) -> None:
+        self.without = without
+        self.parts: list[str] = []
+        self.seen: set[Any] = set()
+
+    def text(self) -> str:
+        return "" if self.without else "".join(self.parts)
+
+    def parameters(self, ctype: types.Callable) -> str:
+        """Those without a name are arg0, arg1 ..."""
+        shown = [
+            self.type(each, name or f"arg{k}")
+            for k, (name, each) in enumerate(zip(ctype.names, ctype.parameters, strict=True))
+        ]
+        return ", ".join(shown) or "void"
+
+    def type(self, ctype: Any, name: str) -> str:
+        """A declaration of `name`."""
+        if isinstance(ctype, types.Array):
+            inner, layers = types.peeled(ctype)
+            parser = load("cwrapjit.library.parser")
+            dims = "".join(f"[{parser.text_of(each.dim)}]" for each in layers[1:] if each.dim is not None)
+            const = "const " if layers[-1].const else ""
+            return f"{const}{self.type(inner, '')} {f'(*{name}){dims}' if dims else f'*{name}'}"
+        if isinstance(ctype, types.Pointer):
+            const = "const " if ctype.const and not isinstance(ctype.target, types.Pointer) else ""
+            return f"{const}{self.type(ctype.target, '')} *{name}"
+        return f"{self._plain(ctype)} {name}".rstrip()
+
+    def _plain(self, ctype: Any) -> str:
+        if isinstance(ctype, types.Void):
+            return "void"
+        if isinstance(ctype, types.Scalar):
+            if ctype.alias and ctype.alias not in types.KNOWN and ctype.alias.isidentifier():
+                self._once(ctype.alias, f"typedef {ctype.spelling} {ctype.alias};\n")
+            return ctype.spelling
+        if isinstance(ctype, types.Struct):
+            return self._struct(types.final(ctype))
+        if isinstance(ctype, types.Callable):
+            return "void *"
+        raise thunks.Unmapped(f"{types.show(ctype)} is not known in C text")
+
+    def _once(self, what: Any, text: str) -> None:
+        if what not in self.seen:
+            self.seen.add(what)
+            self.parts.append(text)
+
+    def _struct(self, struct: types.Struct) -> str:
+        """Its name, which is defined as far as its members are known."""
+        name = struct.name
+        if not name:
+            raise thunks.Unmapped(f"{types.show(struct)} has no name")
+        if struct.in_header or struct in self.seen:
+            return name
+        self.seen.add(struct)
+        tag = f"{struct.kind} {struct.tag or f'cwj_of_{struct.alias}'}"
+        if struct.alias:
+            self.parts.append(f"typedef {tag} {struct.alias};\n")
+        members = self._members(struct)
+        if members is not None:
+            self.parts.append(f"{tag} {{ {members} }};\n")
+        return name
+
+    def _members(self, struct: types.Struct) -> str | None:
+        shown = []
+        for member in struct.members or ():
+            inner, layers = types.peeled(member.type)
+            try:
+                dims = "".join(f"[{thunks.array_length(each)}]" for each in layers)
+                bits = f":{member.bits}" if member.bits >= 0 else ""
+                is_nameless = isinstance(inner, types.Struct) and not inner.name
+                if is_nameless:
+                    word = f"{inner.kind} {{ {self._members(inner) or 'char cwj_empty;'} }} {member.name}"
+                else:
+                    word = self.type(inner, member.name)
+            except thunks.Unmapped:
+                return None
+            shown.append(f"{word}{dims}{bits};")
+        return " ".join(shown) if struct.members is not None else None
