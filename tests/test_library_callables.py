@@ -15,7 +15,7 @@ from library_tools import from_c
 
 import cwrapjit
 
-pytestmark = pytest.mark.row("L08", "P13")
+pytestmark = pytest.mark.row("P13")
 
 QSORT = "void qsort(void base[n*size], size_t n, size_t size, int (*compar)(const void *a, const void *b))"
 ASCENDING = "double p = *(const double *)a, q = *(const double *)b; return (p > q) - (p < q);"

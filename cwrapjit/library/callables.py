@@ -214,7 +214,7 @@ def _ctypes_form(ctypes: Any, kind: Any) -> tuple[str, str]:
         if kind._type_ == "c":
             return "number", "|i1"
         return "number", np.dtype(kind).str
-    target = getattr(kind, "_type_", None)
+    target: Any = getattr(kind, "_type_", None)
     simple = isinstance(target, type) and issubclass(target, ctypes._SimpleCData)
     if simple and target._type_ not in "PzZOcbBg":
         return "pointer", np.dtype(target).str

@@ -23,7 +23,7 @@ _TOKEN = re.compile(
 def compiled(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[int, Any]:
     """The address of what the text says, and its code. Compiled once."""
     key = (text, id(ctype))
-    found: tuple[int, Any] | None = library.texts_compiled.get(key)
+    found: tuple[int, Any, Any] | None = library.texts_compiled.get(key)
     if found is None:
         found = _compile(library, ctype, text, who)
         while len(library.texts_compiled) >= _MOST_TEXTS:
