@@ -780,3 +780,35 @@ def test_what_is_kept_is_let_go(plans):
         plans.plan_run(plan)
 
     keeps_nothing(calls)
+
+
+def test_hidden_pointers_are_null():
+    lib = from_c("""
+        typedef struct node node;
+        int absent(int (*f)(int), const char **rest, node *n, double x[3], void *p, int y)
+        { return !f + !rest + !n + !x + !p + y; }
+        """)
+    hidden = dict.fromkeys(("f", "rest", "n", "x", "p"))
+    absent = "int absent(int (*f)(int), const char **rest, node *n, double x[3], void *p, int y)"
+    assert lib.function(absent, hidden=hidden)(10) == 15
+    refuses(
+        ValueError, "hidden: None is NULL, and y is no pointer", lib.function, absent, hidden={"y": None}
+    )  # fmt: skip
+    lib.declare(absent + ";")
+    lib.refine("*", hidden={**hidden, "y": None})  # of the pointers of many functions
+    assert lib.absent(1) == 6
+
+
+def test_statuses_behind_pointers_by_pattern():
+    """Not of functions whose parameter of that name is a number; OSError is about errno where C returns."""
+    lib = from_c("""
+        #include <stdint.h>
+        int32_t fails(int *status) { *status = 104; return 104; }
+        int32_t told(int status) { return status; }
+        """)
+    lib.declare("int32_t fails(int *status); int32_t told(int status);")
+    lib.refine("*", check={"status": OSError}, discard="return")
+    assert lib.told(3) is None
+    refuses(OSError, r"fails\(\): status 104", lambda: lib.fails())
+    lib.refine("*", check=ValueError, discard=(), replace=True)
+    refuses(ValueError, r"told\(\): status 3", lambda: lib.told(3))

@@ -77,6 +77,8 @@ class Slice:
         for slot in inputs:
             if slot.parameter.intent != "in":
                 raise Unmapped(f"{slot.name} is written in place: out= says that it is a result")
+            if slot.parameter.role == "address":
+                raise Unmapped(f"{slot.name} is a pointer without dims: dims= or out= say what it is")
             if slot.parameter.role not in ("value", "array") or slot.parameter.optional:
                 raise Unmapped(f"{slot.name} is neither a number nor an array of numbers")
         number = len(outputs) + (result.role == "value")

@@ -11,7 +11,8 @@ It is one of
 * (exception class, message function): both.
 
 OSError and its kin without a message function are about errno: -1 and NULL are failures, which have its text;
-all other values are results. What a pointer is checked with gets None for NULL, and is not asked otherwise.
+all other values are results. A status behind a pointer says itself what failed: OSError is one class of many
+there. What a pointer is checked with gets None for NULL, and is not asked otherwise.
 """
 
 from __future__ import annotations
@@ -32,8 +33,11 @@ _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([\w\s,]*)\))?\s*")
 class Check:
     """A check= that was read."""
 
-    def __init__(self, library: Any, who: str, check: Any, c_name: str, status: Any) -> None:
-        """who: "zlib.compress()"; c_name: the function's in C; status: the type of what is looked at."""
+    def __init__(
+        self, library: Any, who: str, check: Any, c_name: str, status: Any, is_returned: bool = True
+    ) -> None:
+        """who: "zlib.compress()"; c_name: the function's in C; status: the type of what is looked at, which
+        is what C returns, or behind a pointer."""
         self.library, self.who, self.c_name = library, who, c_name
         self.is_pointer = isinstance(status, types.Pointer)
         self.exception: Any = RuntimeError
@@ -58,7 +62,7 @@ class Check:
             self.message, self.given = check, ("status",)
         else:
             self.by_function = check
-        self.reads_errno = issubclass(self.exception, OSError) and self.message is None
+        self.reads_errno = is_returned and issubclass(self.exception, OSError) and self.message is None
         if self.is_pointer and "status" in self.given:
             raise ValueError(
                 f"{who}: check: it returns a pointer, whose NULL is no status that a message function could "

@@ -359,7 +359,12 @@ class Mapper:
         return Parameter("stride", slot.type.dtype, of=of, axis=axis, negative=negative)
 
     def _fixed(self, slot: Slot) -> Parameter:
-        """hidden={"lda": "n"}: an integer that no caller gives."""
+        """hidden={"lda": "n"}: an integer that no caller gives; None: a pointer that is always NULL."""
+        if self.options.hidden[slot.name] is None:
+            if not isinstance(slot.type, (types.Pointer, types.Array, types.Callable)):
+                raise ValueError(f"{self.who}: hidden: None is NULL, and {slot.name} is no pointer")
+            null = expressions.of_text("0", self.lookup, self.sizes.ask)
+            return Parameter("hidden", "uint64", value=null)
         by_pointer = isinstance(slot.type, types.Pointer) and not slot.type.const
         item = slot.type.target if by_pointer else slot.type
         if not isinstance(item, types.Scalar) or not item.is_integer:
@@ -553,6 +558,7 @@ class Mapper:
     def _check(self) -> Check:
         """check={"info": ...} names a pointer that the status is written to."""
         check, status = self.options.check, self.declaration.result
+        is_returned = not isinstance(check, dict)
         if isinstance(check, dict):
             if len(check) != 1 or next(iter(check)) not in self.by_name:
                 raise ValueError(f"{self.who}: check must be a dict of one parameter's name")
@@ -563,7 +569,7 @@ class Mapper:
                 raise ValueError(f"{self.who}: check: {name} is no pointer to an integer")
             intent = "out" if name in self.options.out else "in"
             slot.parameter = Parameter("status", status.dtype, intent=intent, name=name)
-        return Check(self.library, f"{self.called}()", check, self.declaration.name, status)
+        return Check(self.library, f"{self.called}()", check, self.declaration.name, status, is_returned)
 
     def _places(self) -> dict[str, int]:
         """C's names of parameters, and which argument of a call each is; -1: none."""

@@ -205,6 +205,8 @@ def _fits(option: str, ctype: Any, value: Any, parameters: Mapping[str, Any]) ->
         return isinstance(ctype, (types.Pointer, types.Array))
     if option == "strides":
         return next(iter(_as_names(value)), None) in parameters
+    if option == "hidden" and value is None:
+        return isinstance(ctype, (types.Pointer, types.Array, types.Callable))
     return option != "hidden" or _is_integer(ctype)
 
 
@@ -212,14 +214,18 @@ def _is_integer(ctype: Any) -> bool:
     return isinstance(ctype, types.Scalar) and ctype.is_integer
 
 
+def _is_filled_integer(ctype: Any) -> bool:
+    return isinstance(ctype, types.Pointer) and not ctype.const and _is_integer(ctype.target)
+
+
 def _has_status(check: Any, found: FunctionDeclaration, parameters: Mapping[str, Any]) -> bool:
-    """Whether there is what check= looks at: a parameter of that name, or an int that is returned; errno
-    comes with other signed integers, too."""
+    """Whether there is what check= looks at: a pointer to an integer of that name, or a returned int (32 bits:
+    LAPACKE's statuses are int32_t); errno comes with other signed integers, too."""
     if isinstance(check, Mapping):
-        return all(name in parameters for name in check)
+        return all(_is_filled_integer(parameters.get(name)) for name in check)
     if isinstance(check, type) and issubclass(check, OSError):
         return _is_integer(found.result) and found.result.is_signed
-    return isinstance(found.result, types.Scalar) and found.result.dtype == "intc"
+    return isinstance(found.result, types.Scalar) and found.result.dtype in ("intc", "int32")
 
 
 def _may_keep(keeps: Any, parameters: Mapping[str, Any]) -> bool:

@@ -147,7 +147,7 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
         made.readonly = ctype.const and returned.owner != "callee"
         return _owned(mapper, made, returned, target)
     if isinstance(target, types.Callable):
-        raise Unmapped("it returns a pointer to a function")
+        return _owned(mapper, Result("address", types.item_name(target)), returned, target)
     if returned.shape is not None:
         raise ValueError(
             f"{mapper.who}: returns: it returns {types.show(ctype)}, which has no items in Python"
@@ -172,6 +172,8 @@ def _may_be_given(mapper: Any) -> tuple[str, Any]:
 
 def _is_memory(mapper: Any, slot: Any) -> bool:
     """Whether the caller gives a struct, a handle or an array for it."""
+    if slot.name in mapper.options.hidden or (slot.parameter is not None and slot.parameter.role == "status"):
+        return False
     if slot.name in mapper.options.out or isinstance(slot.type, types.Array):
         return slot.name not in mapper.options.out and slot.name not in mapper.options.container
     return isinstance(slot.type, types.Pointer) and slot.name not in mapper.options.inout

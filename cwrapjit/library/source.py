@@ -147,6 +147,8 @@ class TextSlice(Slice):
         for slot in self.inputs:
             if slot.parameter.role == "buffer" and slot.parameter.dims:
                 raise Unmapped(bytes_reason(slot, f"an array of {types.show(slot.item)}"))
+            if slot.parameter.role == "address":
+                raise Unmapped(f"{slot.name} is a pointer without dims")
             if slot.parameter.role not in ("value", "array"):
                 raise Unmapped(f"{slot.name} is neither a number nor an array of numbers")
             self.c_names[slot.name] = _operand_name(arguments[slot.parameter.argument].name)
