@@ -784,16 +784,14 @@ def test_what_is_kept_is_let_go(plans):
 
 def test_hidden_pointers_are_null():
     lib = from_c("""
-        typedef struct node node;
-        int absent(int (*f)(int), const char **rest, node *n, double x[3], void *p, int y)
+        struct node;
+        int absent(int (*f)(int), const char **rest, struct node *n, double x[3], void *p, int y)
         { return !f + !rest + !n + !x + !p + y; }
         """)
     hidden = dict.fromkeys(("f", "rest", "n", "x", "p"))
-    absent = "int absent(int (*f)(int), const char **rest, node *n, double x[3], void *p, int y)"
+    absent = "int absent(int (*f)(int), const char **rest, struct node *n, double x[3], void *p, int y)"
     assert lib.function(absent, hidden=hidden)(10) == 15
-    refuses(
-        ValueError, "hidden: None is NULL, and y is no pointer", lib.function, absent, hidden={"y": None}
-    )  # fmt: skip
+    refuses(ValueError, "hidden: None is NULL, and y is no pointer", lib.function, absent, hidden={"y": None})
     lib.declare(absent + ";")
     lib.refine("*", hidden={**hidden, "y": None})  # of the pointers of many functions
     assert lib.absent(1) == 6

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pathlib
 
-import cwrapjit
 import pytest
+
+import cwrapjit
 
 # header: the libraries of its functions, the Debian package, what has to be included before it
 HEADERS = {
@@ -29,7 +30,7 @@ HEADERS = {
 
 
 def share(header: str) -> float:
-    """What is mapped of all functions that the header declares, those that Debian leaves out of the library, too."""
+    """What is mapped of all functions that the header declares, also those that the library lacks."""
     libraries, package, before = HEADERS[header]
     if not pathlib.Path("/usr/include", header).is_file():
         pytest.skip(f"{header} is not installed (apt install {package})")

@@ -8,9 +8,10 @@ import sqlite3
 import zlib
 from typing import Any
 
-import cwrapjit
 import numpy as np
 import pytest
+
+import cwrapjit
 
 PACKAGES = {
     "sqlite3.h": "libsqlite3-dev",
@@ -46,7 +47,7 @@ def test_sqlite_writes_a_file_that_python_reads(tmp_path: pathlib.Path) -> None:
     )
     db = sql.sqlite3_open(str(tmp_path / "prices.db"))
 
-    def run(text: str, *values: float) -> list[float]:
+    def run(db: Any, text: str, *values: float) -> list[float]:
         statement = sql.sqlite3_prepare_v2(db, text)
         for k, value in enumerate(values):
             sql.sqlite3_bind_double(statement, k + 1, value)
@@ -55,14 +56,14 @@ def test_sqlite_writes_a_file_that_python_reads(tmp_path: pathlib.Path) -> None:
             rows.append(sql.sqlite3_column_double(statement, 0))
         return rows
 
-    run("create table prices (name text, price real)")
+    run(db, "create table prices (name text, price real)")
     for k in range(5):
-        run("insert into prices values ('it''s', ?)", k / 4)
-    assert run("select price from prices where price > ?", 0.4) == [0.5, 0.75, 1.0]
+        run(db, "insert into prices values ('it''s', ?)", k / 4)
+    assert run(db, "select price from prices where price > ?", 0.4) == [0.5, 0.75, 1.0]
     with pytest.raises(ValueError, match="no such column: cost"):
-        run("select cost from prices")
+        run(db, "select cost from prices")
     with pytest.raises(ValueError, match="column index out of range"):
-        run("select price from prices", 1.0)
+        run(db, "select price from prices", 1.0)
     statement = sql.sqlite3_prepare_v2(db, "select count(*) from prices")
     with pytest.raises(BufferError, match="sqlite3"):
         db.close()
@@ -70,7 +71,7 @@ def test_sqlite_writes_a_file_that_python_reads(tmp_path: pathlib.Path) -> None:
     gc.collect()
     assert sql.sqlite3_step(statement) == sql.SQLITE_ROW  # the statement keeps its database
     assert sql.sqlite3_column_int(statement, 0) == 5
-    del statement, run
+    del statement
     gc.collect()
     with sqlite3.connect(tmp_path / "prices.db") as python:
         assert python.execute("select sum(price) from prices").fetchone() == (2.5,)

@@ -219,8 +219,8 @@ def _is_filled_integer(ctype: Any) -> bool:
 
 
 def _has_status(check: Any, found: FunctionDeclaration, parameters: Mapping[str, Any]) -> bool:
-    """Whether there is what check= looks at: a pointer to an integer of that name, or a returned int (32 bits:
-    LAPACKE's statuses are int32_t); errno comes with other signed integers, too."""
+    """Whether there is what check= looks at: a pointer to an integer of that name, or a returned int (of 32
+    bits: LAPACKE's statuses are int32_t); errno comes with other signed integers, too."""
     if isinstance(check, Mapping):
         return all(_is_filled_integer(parameters.get(name)) for name in check)
     if isinstance(check, type) and issubclass(check, OSError):
