@@ -152,6 +152,41 @@ def test_struct_describes_the_class_that_is_there():
     assert lib.point_norm1 is norm
 
 
+@pytest.mark.row("L16")
+def test_descriptions_add_up():
+    lib = declared(OPAQUE, KNOWN)
+    engine = lib.handle("engine *", free="engine_free", name="Engine", doc="An engine.")
+    made = lib.function("engine *engine_new(int64_t turns)", returns="callee")(3)
+    assert engine is lib.handle("engine", methods=["int64_t engine_turns(const engine *e)"]) is type(made)
+    assert lib.handle("engine *", init="engine *engine_new(int64_t turns)") is engine
+    assert lib.handle("engine *", free="engine_free") is engine
+    assert engine(4).turns() == 4 and made.turns() == 3
+    assert (engine.__name__, engine.__doc__) == ("Engine", "An engine.")
+    del made
+    assert lib.ended == 2
+    box = lib.struct("struct box")
+    assert box is lib.struct("struct box", methods={"area": "double box_area(const struct box *b)"})
+    assert box(high=lib.point(2.0, 3.0)).area() == 6.0
+    assert lib.struct("struct box", name="Box") is box is lib.Box is lib.box
+
+
+@pytest.mark.row("L16")
+def test_descriptions_that_contradict_each_other():
+    lib = from_c(CODE + "typedef struct { int64_t n, m; double *x; } data; void data_free(data *d) {}")
+    lib.declare(OPAQUE + "typedef struct { int64_t n, m; double *x; } data; void data_free(data *d);")
+    lib.handle("engine *", free="engine_free")
+    with pytest.raises(ValueError, match="engine has free='engine_free' already, which free='free' contr"):
+        lib.handle("engine *", free="free")
+    lib.struct("data", arrays={"x": "n"}, free="data_free")
+    with pytest.raises(ValueError, match=r"arrays={'x': 'n'} already, which 'm' contradicts"):
+        lib.struct("data", arrays={"x": "m"})
+    with pytest.raises(ValueError, match="'data_free' already, which free='free' contradicts"):
+        lib.struct("data", free="free")
+    with pytest.raises(cwrapjit.CompileError, match=r"other members: \{ int64_t n.*and now \{ int n;"):
+        lib.struct("typedef struct { int n; } data")
+    assert lib.data().x.shape == (0,)
+
+
 def test_what_fails_leaves_the_class_as_it_was():
     lib = declared(OPAQUE, KNOWN)
     for ask, text, options in (
@@ -185,6 +220,7 @@ def test_members_that_are_known_later():
         engine(turns=2)
 
 
+@pytest.mark.row("L16")
 def test_classes_of_libraries_that_know_different_parts_fit_together():
     opaque, known = declared(OPAQUE), declared(OPAQUE, "struct engine { int64_t turns; double heat; };")
     made = opaque.engine_new(2)
@@ -239,6 +275,7 @@ def test_pointers_that_have_a_name_of_their_own():
     assert lib.lonely.__name__ == "lonely" and lib.lonely(3).x == 3
 
 
+@pytest.mark.row("L16")
 def test_a_handle_that_is_described_before_its_header_is_read():
     lib = from_c(CODE)
     cls = lib.handle("engine_t", free="engine_close")

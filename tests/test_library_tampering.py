@@ -194,6 +194,8 @@ def test_descriptions_that_change_while_they_are_read():
         "address": address,
         "owner": code,
         "check": None,
+        "checking": None,
+        "discarded": (),
         "guard": None,
         "checking": None,
         "discarded": (),

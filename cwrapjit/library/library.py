@@ -56,6 +56,8 @@ class Core:
         self.classes: dict[types.Struct, Any] = {}  # Python's, by what they stand for
         self.opaque: set[types.Struct] = set()  # those of automatic classes that may still get members
         self.undescribed: dict[types.Struct, str] = {}  # why a struct has no members for Python
+        self.described: dict[types.Struct, Any] = {}  # by struct() and handle(): Said in structs.py
+        self.taken: set[Any] = set()  # the classes that are another library's
         self.dtypes: dict[types.Struct, Any] = {}  # NumPy's, of structs of numbers; None for others
         self.frees: dict[str, Any] = {}  # the classes, by the C functions that free their objects
         self.descriptors: dict[types.Struct, Any] = {}  # structs that describe arrays

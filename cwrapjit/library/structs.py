@@ -8,6 +8,7 @@ happens once per class.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import keyword
 import re
@@ -68,12 +69,16 @@ def define_struct(
     if ctype.members is None:
         raise TypeError(f"{library.name}.struct(): {types.show(ctype)} has no members here; use handle()")
     name = maker.class_name(name, ctype)
+    said = maker.said("struct()", ctype, Said(free, init is not None, dict(arrays or {})))
     members = Members(library, ctype, maker.class_of)
-    plans = members.plans(arrays or {})
-    layout = maker.layout(ctype, free, init is not None, members, plans)
+    plans = members.plans(said.arrays)
+    layout = maker.layout(ctype, said.free, said.has_init, members, plans)
     with maker.made(name, ctype, layout, doc) as cls:
         _add_members(library, ctype, cls, plans)
+        if not said.has_init:
+            cls.__init__ = fill_members
         maker.finish(cls, ctype, init, methods, properties or {}, free)
+    library.described[ctype] = said
     if array:
         library.descriptors[ctype] = load("cwrapjit.library.descriptors").read(
             f"{library.name}.struct()", ctype, array
@@ -104,12 +109,15 @@ def define_handle(
     maker = _Maker(library)
     ctype = maker.read_opaque(declaration)
     name = maker.class_name(name, ctype)
-    members, plans = maker.known_members(ctype)
-    layout = maker.layout(ctype, free, True, members, plans)
+    said = maker.said("handle()", ctype, Said(free, init is not None))
+    members, plans = maker.known_members(ctype, said.arrays)
+    layout = maker.layout(ctype, said.free, True, members, plans)
     with maker.made(name, ctype, layout, doc) as cls:
         _add_members(library, ctype, cls, plans)
-        cls.__init__ = come_from_functions
+        if not said.has_init:
+            cls.__init__ = come_from_functions
         maker.finish(cls, ctype, init, methods, properties or {}, free)
+    library.described[ctype] = said
     maker.complete()
     library.class_made(ctype)
     return cls
@@ -133,7 +141,6 @@ def _add_members(library: Any, ctype: types.Struct, cls: Any, plans: list[dict[s
     if dtype is not None and "dtype" not in vars(cls):  # so np.zeros(3, cls) is an array of structs
         cls.dtype = dtype
     type.__setattr__(cls, "__match_args__", tuple(_python_name(plan["name"]) for plan in plans))
-    cls.__init__ = fill_members
 
 
 def take(library: Any, cls: type) -> type[Instance]:
@@ -144,6 +151,7 @@ def take(library: Any, cls: type) -> type[Instance]:
     library.declarations.add(ctype)
     library.classes[ctype] = cls
     library.opaque.discard(ctype)
+    library.taken.add(cls)
     free = getattr(cls, "__cwrapjit_layout__").free_name  # noqa: B009
     if free:  # then this library's function frees each object once, too
         library.frees[free] = cls
@@ -154,6 +162,15 @@ def take(library: Any, cls: type) -> type[Instance]:
 
 _UNNAMED = itertools.count(1)  # types of one name are the same
 _STRUCTS: weakref.WeakKeyDictionary[type, types.Struct] = weakref.WeakKeyDictionary()
+
+
+@dataclasses.dataclass
+class Said:
+    """What struct() and handle() have said of one type, which later ones add to."""
+
+    free: str | None = None
+    has_init: bool = False
+    arrays: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 class _Maker:
@@ -219,12 +236,32 @@ class _Maker:
         return found
 
     def class_name(self, name: str | None, ctype: types.Struct) -> str:
+        if name is None and ctype in self.library.described:
+            return str(self.library.classes[ctype].__name__)
         name = name or ctype.class_name
         if not name.isidentifier() or keyword.iskeyword(name):
             raise ValueError(f"{self.name}: {name!r} cannot be the name of a class; say name=")
         return name
 
     # ---- classes -----------------------------------------------------------------------------------
+
+    def said(self, method: str, ctype: types.Struct, now: Said) -> Said:
+        """This, added to what was said before; ValueError where the two contradict each other."""
+        before = self.library.described.get(ctype)
+        if before is None or self.library.classes.get(ctype) in self.library.taken:
+            return now
+        who = f"{self.name}.{method}: {types.show(ctype)}"
+        if now.free is not None:  # a name that is no function's is the first thing to say
+            self.library.destructor(now.free, f"{self.name}: free= of {types.show(ctype)}")
+        if now.free is not None and before.free not in (None, now.free):
+            raise ValueError(f"{who} has free={before.free!r} already, which free={now.free!r} contradicts")
+        for name, given in now.arrays.items():
+            old = before.arrays.get(name, given)
+            if old != given:
+                raise ValueError(
+                    f"{who} has arrays={{{name!r}: {old!r}}} already, which {given!r} contradicts"
+                )
+        return Said(now.free or before.free, now.has_init or before.has_init, {**before.arrays, **now.arrays})
 
     def layout(
         self, ctype: types.Struct, free: str | None, needs_init: bool, members: Members | None = None,
@@ -247,6 +284,7 @@ class _Maker:
 
     def class_of(self, ctype: types.Struct, is_inside: bool) -> type[Instance]:
         """The class of a struct that a member is (is_inside) or points to."""
+        ctype = types.final(ctype)
         cls = self.begun(ctype)
         if is_inside and ctype in self.library.opaque and ctype.members is not None:
             self._add_known_members(ctype)
@@ -254,6 +292,7 @@ class _Maker:
 
     def begun(self, ctype: types.Struct) -> Any:
         """The class of a type: where there is none, a new one, which knows no members yet."""
+        ctype = types.final(ctype)
         found = self.library.classes.get(ctype)
         if found is None:
             if not ctype.class_name:
@@ -272,13 +311,15 @@ class _Maker:
         while ready := next((each for each in list(opaque) if each.members is not None), None):
             self._add_known_members(ready)
 
-    def known_members(self, ctype: types.Struct) -> tuple[Members | None, list[dict[str, Any]]]:
+    def known_members(
+        self, ctype: types.Struct, arrays: Mapping[str, Any]
+    ) -> tuple[Members | None, list[dict[str, Any]]]:
         """Nothing where the type, or one of its members, has no layout that is known."""
         if ctype.members is None:
             return None, []
         try:
             members = Members(self.library, ctype, self.class_of)
-            return members, members.plans({})
+            return members, members.plans(arrays)
         except (TypeError, Unmapped, CompileError) as reason:
             self.library.undescribed[ctype] = str(reason)
         except RecursionError:
@@ -287,21 +328,22 @@ class _Maker:
 
     def _add_known_members(self, ctype: types.Struct) -> None:
         self.library.opaque.remove(ctype)  # first: it may have a pointer to itself
-        members, plans = self.known_members(ctype)
+        members, plans = self.known_members(ctype, {})
         if members is None:
             return
         layout = self.layout(ctype, None, False, members, plans, automatic=True)
         with self.made(self.library.classes[ctype].__name__, ctype, layout, "") as cls:
             _add_members(self.library, ctype, cls, plans)
+            cls.__init__ = fill_members
 
     @contextlib.contextmanager
     def made(self, name: str, ctype: types.Struct, layout: Layout, doc: str) -> Iterator[Any]:
-        """A class of this layout: the automatic one where there is one, which is what it was when the body
-        fails."""
+        """The class of a type, which has this layout now, and is what it was when the body fails."""
         cls = self.library.classes.get(ctype)
-        if cls is None or not cls.__cwrapjit_layout__.automatic:
+        if cls is None or cls in self.library.taken:
             yield self._make(name, ctype, layout, doc)
             return
+        doc = doc or (cls.__doc__ if ctype in self.library.described else "")
         before = {**vars(cls), "__name__": cls.__name__, "__qualname__": cls.__qualname__}
         cls.__cwrapjit_layout__.exchange(layout)
         try:

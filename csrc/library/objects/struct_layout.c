@@ -147,10 +147,10 @@ cwj_layout_of(PyObject *cls)
     return NULL;
 }
 
-PyDoc_STRVAR(exchange_doc, "exchange($self, other, /)\n--\n\n"
-                           "Swap what two layouts say of one C type. The instances of an automatic "
-                           "class know at once what\n"
-                           "somebody has described, and a second exchange takes it back.");
+PyDoc_STRVAR(exchange_doc,
+             "exchange($self, other, /)\n--\n\n"
+             "Swap what two layouts say of one C type. The instances of a class know at once what\n"
+             "somebody has described, and a second exchange takes it back.");
 
 static PyObject *
 layout_exchange(PyObject *op, PyObject *given)
@@ -159,9 +159,6 @@ layout_exchange(PyObject *op, PyObject *given)
         return PyErr_Format(PyExc_TypeError, "exchange(): %R is no Layout", given);
     }
     cwj_struct_layout *self = (cwj_struct_layout *)op, *other = (cwj_struct_layout *)given;
-    if (!self->automatic && !other->automatic) {
-        return PyErr_Format(PyExc_TypeError, "exchange(): %U is described already", self->name);
-    }
     cwj_struct_layout before = *self;
 #define EXCHANGE(member) self->member = other->member, other->member = before.member
     EXCHANGE(name);

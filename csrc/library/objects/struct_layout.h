@@ -5,7 +5,7 @@
 #include "base/state.h"
 
 /* What the instances of a class have in common: the C type. Two libraries that declare the same type
- * have equal layouts, and take each other's instances. Only what is `automatic` may still change. */
+ * have equal layouts, and take each other's instances. What one says may grow: see exchange(). */
 typedef struct cwj_struct_layout {
     PyObject_HEAD
     PyObject *name; /* owned str: C's name of the type, "struct point" */
