@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import inspect
+import os
 import pickle
+import random
 import threading
 
 import numpy as np
@@ -13,6 +16,9 @@ from leaks import keeps_nothing
 from library_tools import from_c
 
 import cwrapjit
+from cwrapjit.library import types
+
+SEEDS = int(os.environ.get("CWRAPJIT_LIBRARY_SEEDS", "10"))
 
 CODE = r"""
 typedef struct engine engine;
@@ -473,6 +479,74 @@ def packed_star(lib):
         {"names": list(fields), "formats": [each[0] for each in fields.values()],
          "offsets": [each[1] for each in fields.values()], "itemsize": 24}
     )  # fmt: skip
+
+
+PIECES = (
+    ("declare", "typedef struct engine engine;"),
+    ("declare", "struct engine { int64_t turns; double heat; };"),
+    (
+        "declare",
+        "typedef struct engine engine; engine *engine_new(int64_t turns); void engine_free(engine *e);",
+    ),
+    ("declare", "struct engine; int64_t engine_turns(const struct engine *e);"),
+    ("declare", "typedef struct point { double x, y; } point; double point_norm1(const point *p);"),
+    ("declare", "struct box { struct point low, high; struct box *next; struct engine *motor; };"),
+    ("declare", "struct box; int box_length(const struct box *b); int64_t box_turns(struct box *b);"),
+    ("handle", "struct engine *"),
+    ("handle", "engine *", {"free": "engine_free"}),
+    ("handle", "engine", {"init": "struct engine *engine_new(int64_t turns)", "free": "engine_free"}),
+    ("handle", "struct engine", {"methods": ["int64_t engine_turns(const struct engine *e)"]}),
+    ("handle", "struct engine", {"methods": ["int64_t engine_gone(const struct engine *e)"]}),
+    ("struct", "struct engine", {"name": "Engine"}),
+    ("struct", "struct point", {"methods": {"norm": "double point_norm1(const struct point *p)"}}),
+    ("struct", "struct box", {}),
+    ("function", "struct engine *engine_new(int64_t turns)", {"returns": "callee"}),
+    ("function", "struct engine *engine_new(int64_t turns)", {"name": "given"}),
+    ("ask", "engine"),
+    ("ask", "box"),
+    ("use",),
+)
+
+
+def step(lib, kept, what, text="", options=None):
+    """One of PIECES, which may come too early."""
+    if what == "use":
+        if hasattr(lib, "given") and hasattr(lib, "engine_turns"):
+            made = lib.given(len(kept))
+            kept.append((made, len(kept)))
+        if hasattr(lib, "box_length") and hasattr(lib, "box") and lib.box.__cwrapjit_layout__.size:
+            first, second = lib.box(), lib.box()
+            first.next = second
+            second.motor = kept[-1][0] if kept else None
+            assert lib.box_length(first) == 2 and first.next == second
+            assert lib.box_turns(second) == (kept[-1][1] if kept else -1)
+    elif what == "ask":
+        getattr(lib, text, None)
+    else:
+        getattr(lib, what)(text, **(options or {}))
+
+
+@pytest.mark.row("L16")
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_any_order(seed):
+    """Whatever is said of types, in whatever order: each has one class, and what is there keeps working."""
+    rng = random.Random(seed)
+    lib, kept, classes = from_c(CODE), [], {}
+    for _ in range(30):
+        with contextlib.suppress(TypeError, ValueError, AttributeError, cwrapjit.CompileError):
+            step(lib, kept, *rng.choice(PIECES))
+        for struct, cls in lib._core.classes.items():
+            name = types.final(struct).tag
+            assert classes.setdefault(name, cls) is cls, name
+        for made, turns in kept:
+            assert type(made) is lib._core.classes[lib._core.declarations.tags["struct engine"]]
+            assert lib.engine_turns(made) == turns
+            assert getattr(made, "turns", turns) == turns or callable(made.turns)
+    for piece in PIECES[:7]:
+        step(lib, kept, *piece)
+    assert lib.box(motor=kept[0][0] if kept else None).low.x == 0
+    assert lib.point_norm1(lib.point(1.0, 2.0)) == 3.0
+    assert isinstance(lib.engine_new(1), lib.engine)
 
 
 def test_functions_come_before_types_of_their_name():

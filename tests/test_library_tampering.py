@@ -10,6 +10,7 @@ import pytest
 from library_tools import from_c
 
 from cwrapjit import _cwrapjit
+from cwrapjit.library.description import Argument, Function, Result
 
 TEXT = r"""
 typedef struct small { double x; } small;
@@ -187,35 +188,20 @@ def test_a_text_without_thunks():
 def test_descriptions_that_change_while_they_are_read():
     environment = _cwrapjit.library_environment("x")
     code, (address,) = _cwrapjit.compile_thunks(environment, "void t(void *slots) {}", ("t",))
-    result = {"role": "none", "type": "", "dims": (), "order": "C", "readonly": False, "owner": "none"}
-    result |= {"of": (), "free": 0, "cls": None, "library": None, "descr": None}
-    argument = {"kind": "any", "required": True, "default": None, "annotation": ""}
-    whole = {
-        "address": address,
-        "owner": code,
-        "check": None,
-        "checking": None,
-        "discarded": (),
-        "guard": None,
-        "checking": None,
-        "discarded": (),
-        "sizes": (),
-        "keeps": (),
-        "signature": "",
-        "thunk": address,
-    }
-    whole |= dict.fromkeys(("keep_gil", "may_overlap", "stable"), False)
+    result = vars(Result())
+    argument = vars(Argument(""))
+    whole = vars(Function("", "", "", [], [], Result(), address, address, code))
     for i in range(100):
         word = Text((f"{i} ", "of" * 40))  # a text that is made when it is asked for
         texts = dict.fromkeys(("name", "qualname", "doc", "c_name"), word)
-        arguments = [Shown(**argument, name=word)]
-        described = Shown(**whole, **texts, arguments=arguments, parameters=[], result=Shown(**result))
+        arguments = [Shown(**argument | {"name": word})]
+        described = Shown(**whole | texts | {"arguments": arguments, "result": Shown(**result)})
         f = _cwrapjit.wrap_function(described)
         assert f.__name__ == "".join(word)
         assert f(1) is None
         flag = Clearing()
         texts = {key: "".join(word) for key in texts}
-        gone = SimpleNamespace(**whole | texts, arguments=[], parameters=[], result=SimpleNamespace(**result))
+        gone = SimpleNamespace(**whole | texts | {"result": SimpleNamespace(**result)})
         gone.stable, flag.attributes = flag, gone.__dict__
         f = _cwrapjit.wrap_function(gone)
         assert f.__doc__ == "".join(word)
