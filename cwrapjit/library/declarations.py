@@ -448,12 +448,7 @@ class Declarations:
 
     def _struct(self, node: Any) -> types.Struct:
         kind = type(node).__name__.lower()
-        key = f"{kind} {node.name}"
-        made = self.tags.get(key) if node.name else None
-        if not isinstance(made, types.Struct):
-            made = types.Struct(kind, node.name or "")
-            if node.name:
-                self.tags[key] = made
+        made = self.tagged(kind, node.name) if node.name else types.Struct(kind, "")
         if node.decls is not None and (made.members is None or not self.in_header):
             # The very same definition may come again, from a header and from struct().
             members = [self._member(each) for each in node.decls if type(each).__name__ == "Decl"]
@@ -465,6 +460,17 @@ class Declarations:
                 self._check_same(made, types.Struct(kind, made.tag, made.alias, members), node.coord)
             elif not made.altered:
                 made.members, made.in_header = members, self.in_header
+        return made
+
+    def tagged(self, kind: str, tag: str) -> types.Struct:
+        """struct tag, which handle("tag *") may have been the first to speak of."""
+        key = f"{kind} {tag}"
+        made = self.tags.get(key)
+        if not isinstance(made, types.Struct):
+            named = self.typedefs.get(tag)
+            is_it = isinstance(named, types.Struct) and named.is_name_only
+            made = named if is_it else types.Struct(kind, tag)
+            made.kind, made.tag, self.tags[key] = kind, tag, made
         return made
 
     def _member(self, node: Any) -> types.Member:

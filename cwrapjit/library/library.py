@@ -55,6 +55,7 @@ class Core:
         self.variables: dict[str, Any] = {}  # with get() and set(value), by attribute
         self.classes: dict[types.Struct, Any] = {}  # Python's, by what they stand for
         self.opaque: set[types.Struct] = set()  # those of automatic classes that may still get members
+        self.waiting: dict[types.Struct, types.Struct] = {}  # of opaque, by what inside of them is unknown
         self.undescribed: dict[types.Struct, str] = {}  # why a struct has no members for Python
         self.described: dict[types.Struct, Any] = {}  # by struct() and handle(): Said in structs.py
         self.taken: set[Any] = set()  # the classes that are another library's
@@ -280,7 +281,8 @@ class Core:
         """Python's class for a struct or union. One that nobody described is made of what is known of it."""
         struct = types.final(struct)
         found = self.classes.get(struct)
-        if found is None or (struct in self.opaque and struct.members is not None):
+        unknown = struct if struct in self.opaque else self.waiting.get(struct)
+        if found is None or (unknown is not None and types.final(unknown).members is not None):
             found = load("cwrapjit.library.structs").automatic(self, struct)
         return found
 

@@ -151,6 +151,7 @@ def take(library: Any, cls: type) -> type[Instance]:
     library.declarations.add(ctype)
     library.classes[ctype] = cls
     library.opaque.discard(ctype)
+    library.waiting.pop(ctype, None)
     library.taken.add(cls)
     free = getattr(cls, "__cwrapjit_layout__").free_name  # noqa: B009
     if free:  # then this library's function frees each object once, too
@@ -218,11 +219,10 @@ class _Maker:
             )
         self.declarations.fetch([match[2]])
         if match[1]:
-            found = self.declarations.tags.setdefault(
-                f"{match[1]} {match[2]}", types.Struct(match[1], match[2])
-            )
+            found = self.declarations.tagged(match[1], match[2])
         else:
-            opaque = types.Struct("struct", "", alias=match[2])
+            opaque = self.declarations.tags.get(f"struct {match[2]}")
+            opaque = opaque or types.Struct("struct", "", alias=match[2])
             found = self.declarations.typedefs.setdefault(match[2], opaque)
             if isinstance(found, types.Unknown):  # FILE
                 found = self.declarations.typedefs[match[2]] = opaque
@@ -307,7 +307,10 @@ class _Maker:
 
     def complete(self) -> None:
         """Gives members to the automatic classes of types whose members are known by now."""
-        opaque = self.library.opaque
+        opaque, waiting = self.library.opaque, self.library.waiting
+        for ctype in [each for each, of in waiting.items() if types.final(of).members is not None]:
+            del waiting[ctype]
+            opaque.add(ctype)
         while ready := next((each for each in list(opaque) if each.members is not None), None):
             self._add_known_members(ready)
 
@@ -330,6 +333,8 @@ class _Maker:
         self.library.opaque.remove(ctype)  # first: it may have a pointer to itself
         members, plans = self.known_members(ctype, {})
         if members is None:
+            if (inside := types.incomplete_inside(ctype)) is not None:
+                self.library.waiting[ctype] = inside
             return
         layout = self.layout(ctype, None, False, members, plans, automatic=True)
         with self.made(self.library.classes[ctype].__name__, ctype, layout, "") as cls:
@@ -359,6 +364,7 @@ class _Maker:
             raise
         if not cls.__cwrapjit_layout__.automatic:
             self.library.opaque.discard(ctype)
+            self.library.waiting.pop(ctype, None)
 
     def _make(self, name: str, ctype: types.Struct, layout: Layout, doc: str) -> Any:
         namespace: dict[str, Any] = {

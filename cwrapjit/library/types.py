@@ -119,6 +119,11 @@ class Struct:
         return self.alias or (self.label if is_hidden else self.tag) or self.label
 
     @property
+    def is_name_only(self) -> bool:
+        """handle("rng *") spoke of it, and no C text has said which struct that is."""
+        return not self.tag and self.members is None and bool(self.alias) and not self.altered
+
+    @property
     def name(self) -> str:
         """How C code calls it."""
         return f"{self.kind} {self.tag}" if self.tag else self.alias
@@ -221,6 +226,11 @@ def has_pointers(ctype: Any) -> bool:
         isinstance(each, (Pointer, Callable, Unknown)) or (isinstance(each, Struct) and each.members is None)
         for each in _parts(ctype)
     )
+
+
+def incomplete_inside(ctype: Any) -> Struct | None:
+    """A struct without known members of which values of ctype consist."""
+    return next((each for each in _parts(ctype) if isinstance(each, Struct) and each.members is None), None)
 
 
 def peeled(ctype: Any) -> tuple[Any, list[Array]]:
