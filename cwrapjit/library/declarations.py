@@ -464,13 +464,12 @@ class Declarations:
 
     def tagged(self, kind: str, tag: str) -> types.Struct:
         """struct tag, which handle("tag *") may have been the first to speak of."""
-        key = f"{kind} {tag}"
-        made = self.tags.get(key)
-        if not isinstance(made, types.Struct):
-            named = self.typedefs.get(tag)
-            is_it = isinstance(named, types.Struct) and named.is_name_only
-            made = named if is_it else types.Struct(kind, tag)
-            made.kind, made.tag, self.tags[key] = kind, tag, made
+        known, named = self.tags.get(f"{kind} {tag}"), self.typedefs.get(tag)
+        if isinstance(known, types.Struct):
+            return known
+        is_it = isinstance(named, types.Struct) and named.is_name_only
+        made: types.Struct = named if is_it else types.Struct(kind, tag)
+        made.kind, made.tag, self.tags[f"{kind} {tag}"] = kind, tag, made
         return made
 
     def _member(self, node: Any) -> types.Member:
