@@ -467,8 +467,7 @@ class Declarations:
         known, named = self.tags.get(f"{kind} {tag}"), self.typedefs.get(tag)
         if isinstance(known, types.Struct):
             return known
-        is_it = isinstance(named, types.Struct) and named.is_name_only
-        made: types.Struct = named if is_it else types.Struct(kind, tag)
+        made = named if isinstance(named, types.Struct) and named.is_name_only else types.Struct(kind, tag)
         made.kind, made.tag, self.tags[f"{kind} {tag}"] = kind, tag, made
         return made
 
