@@ -8,7 +8,7 @@ import gc
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from cwrapjit._cwrapjit import CompileError, find_typeless
@@ -20,8 +20,12 @@ from cwrapjit.library.pieces import (
     batches,
     declared_name,
     defined_names,
+    enumerators,
     is_definition,
+    is_type_alone,
+    names_of,
     pieces,
+    tags_for_later,
 )
 from cwrapjit.library.preprocess import PreprocessError, Preprocessor
 
@@ -90,6 +94,19 @@ class Parsed:
     failed: list[tuple[str, CompileError]] = dataclasses.field(default_factory=list)
 
 
+@dataclasses.dataclass(eq=False)
+class Unread:
+    """A declaration of functions or variables that nobody has parsed yet."""
+
+    piece: Piece
+    names: list[str]
+    declared: Any = None  # the library's: what was said of it
+    is_read: bool = False
+
+    def __str__(self) -> str:
+        return " ".join(self.piece[0].split()).partition("{")[0].rstrip("; ")
+
+
 class Declarations:
     """The types, constants and macros that a library knows. Grows with every text that is read."""
 
@@ -101,9 +118,13 @@ class Declarations:
         self._altered = 0  # the declaration has attributes that change a layout (1) or a type (2)
         self.in_header = False  # the text that is being read is the library's header
         self.in_foreign = False  # the text is a foreign header's; see headers.Origins
-        self._foreign: dict[
-            str, dict[Piece, bool]
-        ] = {}  # types not read yet, by names in them; True: of header=
+        # Types that are not read yet, by the names in them: are they of header=, are they foreign.
+        self._unread: dict[str, dict[Piece, tuple[bool, bool]]] = {}
+        self._in_hand: set[str] = set()  # the names that the type that is being read defines
+        self._ours: set[Piece] = set()  # types of the user's that were kept in self._unread
+        # Called before a name gets another meaning: what was declared before is read with the first one.
+        self.before_change: Callable[[], None] = lambda: None
+        self.failed: list[tuple[str, CompileError]] = []  # types that were read late and are none
         self.foreign_enumerators: set[str] = set()
         self._turns: dict[int, threading.RLock] = {}
 
@@ -132,6 +153,80 @@ class Declarations:
         with self.turn:
             self._read_pieces(pieces(self._plain(text, file), file), parsed)
         return parsed
+
+    def read_later(self, text: str, file: str) -> tuple[Parsed, list[Unread]]:
+        """As read_each(), but only what is neither a type nor the plain declaration of functions and
+        variables is read. The former are kept until something names them, the latter come back."""
+        parsed = Parsed()
+        later: list[Unread] = []
+        ours: list[Piece] = []
+
+        def now() -> Iterator[Piece]:
+            for each in self._without_foreign(pieces(self._plain(text, file), file)):
+                if is_type_alone(each[0]):
+                    ours.append(each)
+                    continue
+                names = None if _DEFINES_TYPES.match(each[0]) else names_of(each[0])
+                if names is None:
+                    yield each
+                elif names:
+                    later.append(Unread(each, names))
+
+        with self.turn:
+            earlier = set(self._unread)
+            at_once = list(now())
+            self._keep_types(ours, earlier)
+            self._read_pieces(at_once, parsed)
+        return parsed, later
+
+    def _keep_types(self, found: Iterable[Piece], earlier: set[str]) -> None:
+        """Types of the user's for later; at once those of names that had a meaning before this text."""
+        again: set[str] = set()
+        for each in found:
+            if each not in self._ours:
+                self._ours.add(each)
+                names = defined_names(each[0])
+                known = {name for name in names if name in earlier or self._is_known(name)}
+                self._fetch(known)
+                again |= known
+                self._keep_type(each, foreign=False)
+        self._fetch(again)
+
+    def _is_known(self, name: str) -> bool:
+        tags = (f"{kind} {name}" in self.tags for kind in ("struct", "union", "enum"))
+        return name in self.typedefs or name in self.enumerators or any(tags)
+
+    def fetch_for(self, found: Iterable[Unread]) -> None:
+        """Reads the types that these declarations name."""
+        self.fetch({word for each in found for word in _WORD.findall(each.piece[0])})
+
+    def read_unread(self, found: Iterable[Unread]) -> Parsed:
+        """What read_later() has left."""
+        parsed = Parsed()
+        with self.turn:
+            self._read_pieces((each.piece for each in found), parsed)
+        return parsed
+
+    def read_all_types(self) -> None:
+        """Reads all types that texts of the user's have, and that nothing has named so far."""
+        with self.turn:
+            self._fetch(
+                [name for name, each in list(self._unread.items()) if not all(f for _, f in each.values())]
+            )
+
+    def unread_names(self) -> tuple[set[str], set[str]]:
+        """The enumerators, and the structs and unions, of types of the user's that are not read yet."""
+        constants, structs = set(), set()
+        with self.turn:
+            for name, found in self._unread.items():
+                for (piece, _, _), (_, foreign) in found.items():
+                    if foreign:
+                        continue
+                    if name in enumerators(piece):
+                        constants.add(name)
+                    elif re.match(r"\s*(?:typedef\s+)?(?:const\s+)?(?:struct|union)\b", piece):
+                        structs.add(name)
+        return constants, structs
 
     def read_definitions(self, text: str, file: str) -> tuple[Parsed, set[str]]:
         """As read_each(), of a text with functions, whose bodies are left out; and these functions' names."""
@@ -169,8 +264,11 @@ class Declarations:
             if each[2] not in self.preprocessor.origins.foreign:
                 yield each
             elif _DEFINES_TYPES.match(each[0]):
-                for name in defined_names(each[0]):
-                    self._foreign.setdefault(name, {})[each] = self.in_header
+                self._keep_type(each, foreign=True)
+
+    def _keep_type(self, piece: Piece, foreign: bool) -> None:
+        for name in defined_names(piece[0]):
+            self._unread.setdefault(name, {})[piece] = self.in_header, foreign
 
     def fetch(self, names: Iterable[str]) -> None:
         """Reads what defines these names in foreign headers, if something does."""
@@ -178,22 +276,42 @@ class Declarations:
             self._fetch(names)
 
     def _fetch(self, names: Iterable[str]) -> None:
-        wanted = [self._foreign.pop(name) for name in self._foreign.keys() & set(names)]
-        before = self.in_foreign, self.in_header
-        parser = pycparser().CParser() if wanted else None
-        for each in wanted:
-            for (piece, line, origin), in_header in each.items():
-                self.in_foreign, self.in_header = True, in_header
-                try:
-                    self._take_alone(parser, piece, line, origin, Parsed())
-                finally:
-                    self.in_foreign, self.in_header = before
+        """What one of them needs is fetched first, while it is read: so they are looked up one by one."""
+        for name in dict.fromkeys(names):
+            if name in self._in_hand:
+                continue  # what is read defines it, and may name it
+            for piece in list(self._unread.get(name, ())):
+                self._read_kept(piece)
+
+    def _read_kept(self, kept: Piece) -> None:
+        found: tuple[bool, bool] | None = None
+        names = defined_names(kept[0])
+        for name in names:
+            pieces_of = self._unread.get(name, {})
+            found = pieces_of.pop(kept, found)
+            if not pieces_of:
+                self._unread.pop(name, None)
+        if found is None:
+            return  # what another piece needed
+        piece, line, origin = kept
+        before = self.in_foreign, self.in_header, self._in_hand
+        parsed = Parsed()
+        self.in_header, self.in_foreign = found
+        self._in_hand = self._in_hand | names
+        try:
+            self._take_alone(pycparser().CParser(), piece, line, origin, parsed)
+        finally:
+            self.in_foreign, self.in_header, self._in_hand = before
+        if not found[1]:
+            self.failed += parsed.failed
+        self._fetch(tags_for_later(piece))
 
     def _take_alone(self, parser: Any, piece: str, line: int, origin: str, parsed: Parsed) -> None:
         try:
             self._take(self._tree(parser, piece, origin, line), parsed, tolerant=True)
         except CompileError as error:
-            parsed.failed.append((declared_name(piece), error))
+            names = names_of(piece) or [declared_name(piece)]
+            parsed.failed += [(name, error) for name in names]
 
     def _take(self, tree: Any, parsed: Parsed, tolerant: bool = False) -> None:
         self._altered = 0
@@ -233,9 +351,8 @@ class Declarations:
     def _tree(self, parser: Any, plain: str, file: str, line: int) -> Any:
         self._check_nesting(plain, file)
         used = set(_WORD.findall(plain))
-        self.fetch(used)
-        names = [name for name in self.typedefs if name in used]
-        names += [name for name in _COMPILERS_WORDS if name in used]
+        self.fetch(used - tags_for_later(plain) if self._in_hand else used)
+        names = [name for name in used if name in self.typedefs or name in _COMPILERS_WORDS]
         before = "".join(f"typedef int {name};\n" for name in names)
         quoted = file.replace("\\", "\\\\").replace('"', '\\"')
         try:
@@ -329,7 +446,18 @@ class Declarations:
             resolved = self._unite(known, resolved, node.coord)
         if isinstance(resolved, types.Pointer) and isinstance(resolved.target, types.Struct):
             resolved = self._pointer_named(known, resolved, node)
+        if known is not None and not types.same(known, resolved):
+            self._change()
         self.typedefs[node.name] = parsed.typedefs[node.name] = resolved
+
+    def _change(self) -> None:
+        """A name gets another meaning from here on."""
+        kept = self._altered, self.in_header, self.in_foreign
+        self._altered, self.in_header, self.in_foreign = 0, False, False
+        try:
+            self.before_change()
+        finally:
+            self._altered, self.in_header, self.in_foreign = kept
 
     def _pointer_named(self, known: Any, found: types.Pointer, node: Any) -> types.Pointer:
         """typedef struct state *handle: users may know the struct by this name alone. handle("handle") may
@@ -544,6 +672,8 @@ class Declarations:
                     value = constants.of_tree(each.value, self.enumerators)
                 except constants.NotConstant as error:
                     raise self.error(f"the value of {each.name}: {error}", each.coord or node.coord) from None
+            if self.enumerators.get(each.name, value) != value:
+                self._change()
             values[each.name] = self.enumerators[each.name] = value
         if self.in_foreign:
             self.foreign_enumerators |= values.keys()

@@ -187,6 +187,7 @@ class Library:
     @property
     def unmapped(self) -> dict[str, str]:
         """C's names of what was declared but has no mapping, and why."""
+        self._core.force()
         return self._core.unmapped
 
     def __getattr__(self, name: str) -> Any:
@@ -208,8 +209,10 @@ class Library:
         if core is None:
             return "<library without name>"
         by = core.declarations.preprocessor.headers_by
+        unread = len(core.unread())
         return (
-            f"<library {core.name!r}: {len(core.mapped)} mapped, {len(core.unmapped)} unmapped"
+            f"<library {core.name!r}: {len(core.mapped_so_far())} mapped, {len(core.unmapped)} unmapped"
+            f"{f', {unread} declared and not used yet' if unread else ''}"
             f"{by and f', headers read by {by}'}>"
         )
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import os
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
@@ -10,17 +13,33 @@ from typing import Any, NoReturn
 from cwrapjit import _build, _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import constants, types
-from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed, structs_of
+from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed, Unread, structs_of
 from cwrapjit.library.mapping import Mapped, Mapper, python_name, refuse
 from cwrapjit.library.options import Options
-from cwrapjit.library.refine import Refinements
+from cwrapjit.library.refine import Refinement, Refinements
 from cwrapjit.library.thunks import Classless, Unmapped
 from cwrapjit.library.units import Pending, compile_together
+
+_TOGETHER = 64  # functions whose thunks are compiled at once, where many are mapped
+_TRIED = 16  # functions that a pattern is tried with at once
 
 # Attributes of Library itself: a C name of these gets a "_" behind it.
 RESERVED = frozenset(
     "declare diagnose fortran function handle interface mapped refine struct unmapped variable _core".split()
 )
+
+
+@dataclasses.dataclass(eq=False)
+class Declared:
+    """What one call of declare() says of its functions."""
+
+    strip_prefix: str
+    options: Mapping[str, Any]
+    shared: Mapping[str, Any]
+
+    def of(self, name: str) -> tuple[str, dict[str, Any]]:
+        """The name in Python, and the options."""
+        return name.removeprefix(self.strip_prefix), {**self.shared, **self.options.get(name, {})}
 
 
 class Core:
@@ -70,6 +89,10 @@ class Core:
         self._by_declare: set[str] = set()  # the attributes that declare() made
         self.signatures_seen: dict[str, Any] = {}  # of capsules and the like -> the type that they agree with
         self.texts_compiled: dict[Any, Any] = {}  # C text of callbacks -> (address, what keeps the code)
+        self._by_function: set[str] = set()  # and function(): no header takes their place
+        # What declare() has left for its first use: by C's name, and C's names by attribute.
+        self._unread: dict[str, list[Unread]] = {}
+        self._unread_attributes: dict[str, str] = {}
         self.journal = journal  # how all this came to be: see face.py
         self.keeps_gil = bool(gil)
         self.link = {  # what the Fortran compiler needs to find this library
@@ -89,6 +112,7 @@ class Core:
             given = own.read(source, f"<cwrapjit {name} source>")
             define_macros += own.macros(given)
         self.declarations = Declarations(include_dirs, define_macros)
+        self.declarations.before_change = self.settle_all
         if path is not None and (libraries is None or isinstance(libraries, (tuple, list))):
             libraries = [path, *(libraries or ())]
         self.build = {
@@ -122,6 +146,7 @@ class Core:
         made = self._function(found, read)
         attribute = self.attribute_name(options.get("name") or found.name)
         self._declared[attribute] = (found, dict(options), found.name)
+        self._by_function.add(attribute)
         return made
 
     def _function(self, found: FunctionDeclaration, read: Options) -> Any:
@@ -137,37 +162,124 @@ class Core:
         """Declares all that a header's text does. `options` are by function, `shared` is for all."""
         if options is not None and not isinstance(options, Mapping):
             raise TypeError(f"{self.name}.declare(): options must be a dict of dicts")
-        parsed = self._read(text, "declare", each=True)
+        if not isinstance(text, str):
+            self._read(text, "declare")
+        self._read_header()
+        self._read_options(shared)
+        parsed, later = self.declarations.read_later(text, f"<{self.name}.declare>")
+        declared = Declared(strip_prefix, options or {}, shared)
+        self._take(parsed, declared, strict=True)
+        self._take_failed()
+        for each in later:
+            self._leave_unread(each, declared)
+        at_once = [name for each in later for name in each.names if shared or name in declared.options]
+        self.settle(at_once, strict=True)
+        self._complete_classes()
+
+    def _leave_unread(self, each: Unread, declared: Declared) -> None:
+        each.declared = declared
+        for name in each.names:
+            said, own = declared.of(name)
+            if self._is_said(said, own):
+                continue
+            attribute = self.attribute_name(own.get("name") or said)
+            before = self._unread.setdefault(name, [])
+            before[:] = [other for other in before if str(other) != str(each)]
+            before.append(each)
+            self._unread_attributes[attribute] = name
+            self.unmapped.pop(name, None)
+
+    def settle(self, names: Iterable[str], strict: bool = False) -> None:
+        """Reads and maps what declare() has left unread of these C names; strict: faults in options raise."""
+        wanted = [name for name in dict.fromkeys(names) if name in self._unread]
+        if not wanted:
+            return
+        with self.declarations.turn:
+            found = {each: None for name in wanted for each in self._unread.get(name, ())}
+            self.declarations.fetch_for(found)
+            unread = [each for each in found if not each.is_read]  # fetching may have read some
+            for each in unread:
+                each.is_read = True
+            try:
+                for declared, several in itertools.groupby(unread, lambda each: each.declared):
+                    self._take(self.declarations.read_unread(several), declared, strict)
+            except BaseException:
+                for each in unread:
+                    each.is_read = False
+                raise
+            for name in {name for each in unread for name in each.names}:
+                self._drop_unread(name)
+            self._take_failed()
+
+    def settle_all(self) -> None:
+        self.settle(list(self._unread))
+
+    def _take(self, parsed: Parsed, declared: Declared, strict: bool) -> None:
+        """Maps what a text declares."""
+        self.prototypes.update((found.name, found) for found in parsed.functions)
         for name, error in parsed.failed:
             self.unmapped[name] = str(error)
         pending = Pending(self)
         for found in parsed.functions:
-            own = {**shared, **(options or {}).get(found.name, {})}
-            name = found.name.removeprefix(strip_prefix) if strip_prefix else found.name
-            self.declare_function(found, own, name, pending)
+            name, own = declared.of(found.name)
+            if self._is_said(name, own):
+                continue
+            pending = pending if len(pending.mapped) < _TOGETHER else Pending(self)
+            try:
+                self.declare_function(found, own, name, pending)
+            except (TypeError, ValueError) as error:
+                if strict:
+                    raise
+                self.unmapped[found.name] = str(error)
         for variable in parsed.variables:
             try:
-                self.add_declared(variable, variable.name.removeprefix(strip_prefix))
+                self.add_declared(variable, declared.of(variable.name)[0])
             except (Unmapped, AttributeError) as reason:
                 self.unmapped[variable.name] = str(reason)
+
+    def _is_said(self, name: str, own: Mapping[str, Any]) -> bool:
+        """Whether function() has said more of it."""
+        return not own and self.attribute_name(name) in self._by_function
+
+    def _take_failed(self) -> None:
+        failed, self.declarations.failed = self.declarations.failed, []
+        self.unmapped.update((name, str(error)) for name, error in failed)
+
+    def _drop_unread(self, name: str) -> None:
+        for each in self._unread.pop(name, ()):
+            said, own = each.declared.of(name)
+            attribute = self.attribute_name(own.get("name") or said)
+            if self._unread_attributes.get(attribute) == name:
+                del self._unread_attributes[attribute]
+
+    def _complete_classes(self) -> None:
+        """Classes of types whose members are known by now get them."""
+        with self.declarations.turn:
+            for struct in [each for each in list(self.opaque) if each.members is not None]:
+                self.class_for(struct)
 
     def refine(self, pattern: str, replace: bool, options: Mapping[str, Any]) -> None:
         """Options of the functions that the pattern names, declared already or later."""
         before = list(self.refinements.all)
         made = self.refinements.add(pattern, options, replace)
-        declared = list(self._declared.values())
-        named = [each for each in declared if made.matches(each[0].name)]
+        unread = [name for name in self._unread if made.matches(name)]
+        named = self._named(made)
         try:
             self._map_again(named)
+            self.settle(unread if made.is_plain else unread[:_TRIED], strict=True)
         except BaseException:
             self.refinements.all = before
-            self._map_again(named)
+            self._map_again(self._named(made))
             raise
-        if declared and not named:
+        if (self._declared or self._unread) and not named and not unread:
             warnings.warn(
                 f"{self.name}.refine(): {pattern!r} is the name of no function that is declared so far",
                 stacklevel=3,
             )
+
+    def _named(self, made: Refinement) -> list[tuple[FunctionDeclaration, dict[str, Any], str]]:
+        """What is declared and mapped, or cannot be, and a pattern names."""
+        return [each for each in list(self._declared.values()) if made.matches(each[0].name)]
 
     def _map_again(self, declared: Iterable[tuple[FunctionDeclaration, dict[str, Any], str]]) -> None:
         pending = Pending(self)
@@ -191,6 +303,29 @@ class Core:
     @property
     def mapped(self) -> list[str]:
         """The names of all functions that can be called."""
+        self.force()
+        return self.mapped_so_far()
+
+    def force(self) -> None:
+        """Reads and maps all that declare() has left for its first use."""
+        self.settle_all()
+        self.declarations.read_all_types()
+        self._take_failed()
+
+    def unread(self) -> dict[str, str]:
+        """What declare() has left for its first use, and the text, by attribute."""
+        return {
+            attribute: str(self._unread[name][-1])
+            for attribute, name in list(self._unread_attributes.items())
+            if name in self._unread
+        }
+
+    def is_mapped(self, name: str) -> bool:
+        """Whether C's function of this name can be called."""
+        self.settle([name])
+        return name in self.mapped_so_far()
+
+    def mapped_so_far(self) -> list[str]:
         made = {
             name
             for name, each in list(self._members.items())
@@ -202,6 +337,8 @@ class Core:
 
     def attribute(self, name: str) -> Any:
         """What the library's attribute `name` is now."""
+        if name in self._unread_attributes:
+            self.settle([self._unread_attributes.get(name, name)])
         pending = self._pending.get(name)  # first: another thread may take it from there to _members
         if name in self.variables:
             return self.variables[name].get()
@@ -236,6 +373,8 @@ class Core:
 
     def assign(self, name: str, value: Any) -> None:
         """Sets a variable."""
+        if name in self._unread_attributes:
+            self.settle([self._unread_attributes.get(name, name)])
         variable = self.variables.get(name)
         if variable is None:
             raise AttributeError(f"library {self.name!r} has no variable {name!r}")
@@ -243,11 +382,15 @@ class Core:
 
     def attributes(self) -> set[str]:
         """All names that attribute() knows."""
-        macros = self.declarations.preprocessor.macros
-        enumerators = self._enumerators().keys() - self.declarations.foreign_enumerators
-        found = {*self._members, *self._pending, *self.variables, *enumerators}
+        enumerators = self._enumerators()
+        unread, structs = self.declarations.unread_names()
+        found = {*self._members, *self._pending, *self.variables, *self._unread_attributes, *unread, *structs}
+        found |= enumerators.keys() - self.declarations.foreign_enumerators
         found |= {cls.__name__ for cls in list(self.classes.values())}
-        return found | {name for name in list(macros) if self.constant(name) is not None}
+        with self.declarations.turn:
+            known = {**dict.fromkeys(unread, 1), **enumerators}
+            macros = list(self.declarations.preprocessor.macros)
+            return found | {name for name in macros if self._of_macro(name, known) is not None}
 
     def constant(self, name: str) -> int | float | str | None:
         """The value of an enumerator or of a simple macro; None: there is none."""
@@ -258,18 +401,26 @@ class Core:
             self.declarations.fetch([name])
         if name in enumerators:
             return enumerators[name]
-        if macro is None or macro.parameters is not None or name in preprocessor.own:
-            return None
         kept = self._macro_values.get(name)
-        if kept is None or kept[0] is not macro:
+        if macro is None or kept is None or kept[0] is not macro:
             with self.declarations.turn:
-                value = constants.of_macro(preprocessor.expand(name), enumerators)
-            kept = self._macro_values[name] = (macro, value)
+                if macro is not None and macro.parameters is None and name not in preprocessor.own:
+                    self.declarations.fetch(re.findall(r"[A-Za-z_]\w*", preprocessor.expand(name)))
+                kept = self._macro_values[name] = (macro, self._of_macro(name, enumerators))
         found: int | float | str | None = kept[1]
         return found
 
+    def _of_macro(self, name: str, known: Mapping[str, int]) -> int | float | str | None:
+        """The value of a simple macro, with these values of enumerators."""
+        preprocessor = self.declarations.preprocessor
+        macro = preprocessor.macros.get(name)
+        if macro is None or macro.parameters is not None or name in preprocessor.own:
+            return None
+        return constants.of_macro(preprocessor.expand(name), known)
+
     def _class_named(self, name: str) -> Any:
         """The class of the struct or union that C calls so, by its own name or by that of a pointer to it."""
+        self.declarations.fetch([name])
         named = self.declarations.typedefs.get(name) or self.declarations.tags.get(f"struct {name}")
         named = named or self.declarations.tags.get(f"union {name}")
         named = named.target if isinstance(named, types.Pointer) else named
@@ -318,6 +469,7 @@ class Core:
         self._pending.pop(attribute, None)
         self.variables.pop(attribute, None)
         self._members[attribute] = self._owned(value)
+        self._unread.pop(self._unread_attributes.pop(attribute, ""), None)
         self._by_declare.discard(attribute)
         self.unmapped.pop(name, None)
         return value
@@ -349,6 +501,7 @@ class Core:
 
     def prototype(self, name: str) -> FunctionDeclaration | None:
         """What any text declares under this name."""
+        self.settle([name])
         return self.prototypes.get(name) or self.header_function(name)
 
     def header_function(self, name: str) -> FunctionDeclaration | None:
@@ -382,7 +535,9 @@ class Core:
     def keep_pending(self, name: str, pending: Any) -> None:
         """Makes what pending.finish() makes the attribute `name`, when somebody asks for it."""
         self.unmapped.pop(name, None)
-        self._pending[self.attribute_name(name)] = pending
+        attribute = self.attribute_name(name)
+        self._pending[attribute] = pending
+        self._unread.pop(self._unread_attributes.pop(attribute, ""), None)
 
     def add_variable(self, name: str, variable: Any) -> None:
         """Makes what variable.get() and variable.set(value) reach the attribute `name`."""
@@ -390,6 +545,7 @@ class Core:
         self._members.pop(attribute, None)
         self._pending.pop(attribute, None)
         self.variables[attribute] = variable
+        self._unread.pop(self._unread_attributes.pop(attribute, ""), None)
 
     # ---- steps ---------------------------------------------------------------------------------------
 

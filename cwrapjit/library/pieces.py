@@ -9,6 +9,11 @@ Piece = tuple[str, int, str]  # a text, the line and the file where it begins
 
 _BATCH = 24
 _MARK = re.compile(r'[(){};]|^# (\d+) "(.*)"$|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.MULTILINE)
+_TOKEN = re.compile(r'[A-Za-z_]\w*|[()\[\]{}*,=:;^]|"(?:\\.|[^"\\\n])*"|[^\s\w]|\d[\w.]*')
+
+_TYPE_WORDS = frozenset(
+    "char const double float int long restrict short signed unsigned void volatile _Bool _Complex".split()
+)
 
 
 def pieces(text: str, file: str) -> Iterator[Piece]:
@@ -77,13 +82,82 @@ def declared_name(piece: str) -> str:
     return match[1] if match else " ".join(piece.split())[:40]
 
 
-def defined_names(piece: str) -> set[str]:
-    """What a piece with a typedef, a struct or an enum may define: tags, enumerators, and other names that
-    are not inside braces."""
-    names = set(re.findall(r"\b(?:struct|union|enum)\s+([A-Za-z_]\w*)\s*\{", piece))
+def is_type_alone(piece: str) -> bool:
+    """Whether a declaration defines types, and neither functions nor variables."""
+    text = re.sub(r'_Pragma\("cwj_\d"\)', " ", piece).strip("; \t\n")
+    if text.startswith("typedef"):
+        return re.match(r"typedef\b", text) is not None
+    return bool(re.match(r"(?:struct|union|enum)\b[^;(]*\{", text)) and text.endswith("}")
+
+
+def names_of(piece: str) -> list[str] | None:
+    """The functions and variables that a declaration declares, as its tokens say; None: that is not clear.
+
+    Nothing is parsed, so this may be wrong of what is no C; whoever asks for such a name is told then.
+    """
+    piece = re.sub(r'_Pragma\("cwj_\d"\)', " ", piece)
+    head = piece[: piece.find("{")] if is_definition(piece) else piece.rstrip(" \t\n;")
+    tokens = _TOKEN.findall(head)
+    if "{" in tokens or not tokens:
+        return None
+    if len(tokens) == 2 and tokens[0] in ("struct", "union", "enum"):
+        return []
+    found: list[str] = []
+    depth = begin = 0
+    for at, token in enumerate([*tokens, ","]):
+        depth += (token in "([") - (token in ")]")
+        if token == "," and depth == 0:
+            name = _declarator(tokens[begin:at])
+            if name is None:
+                return None
+            found.append(name)
+            begin = at + 1
+    return found if depth == 0 else None
+
+
+def _declarator(tokens: list[str]) -> str | None:
+    """The name in one declarator, types in front: the last word before its first parameters or dims, which
+    may stand in parentheses of its own."""
+    name = None
+    for at, token in enumerate(tokens):
+        if token == "(" and _is_inner(tokens[at + 1 : at + 4]):
+            return _declarator(tokens[at + 1 :])
+        if token in "([=:)":
+            break
+        if token[0].isalpha() or token[0] == "_":
+            name = token
+    return None if name in _TYPE_WORDS else name
+
+
+def _is_inner(tokens: list[str]) -> bool:
+    """Whether a parenthesis holds a declarator rather than parameters: `(*f)(int)`, `(f)(int)`."""
+    return tokens[:1] == ["*"] or (tokens[1:2] == [")"] and tokens[2:3] in (["("], ["["]))
+
+
+def tags_for_later(piece: str) -> set[str]:
+    """Structs and unions whose members a type does not need: it has pointers to them, or another name for
+    them. They may need the type."""
+    behind = r"\s*\*" if "{" in piece else ""
+    return set(re.findall(rf"\b(?:struct|union)\s+([A-Za-z_]\w*)\b(?!\s*\{{){behind}", piece))
+
+
+def enumerators(piece: str) -> set[str]:
+    """Those that a declaration defines."""
+    found: set[str] = set()
     for body in re.findall(r"\benum\b[^;{}]*\{([^{}]*)\}", piece):
-        names.update(re.findall(r"(?:^|,)\s*([A-Za-z_]\w*)", body))
+        found.update(re.findall(r"(?:^|,)\s*([A-Za-z_]\w*)", body))
+    return found
+
+
+def defined_names(piece: str) -> set[str]:
+    """What a piece with a typedef, a struct or an enum defines: tags, enumerators, and the names of the
+    typedefs; where that is not clear, all that are not inside braces."""
+    names = set(re.findall(r"\b(?:struct|union|enum)\s+([A-Za-z_]\w*)\s*\{", piece))
+    names |= enumerators(piece)
     inner = 1
     while inner:
         piece, inner = re.subn(r"\{[^{}]*\}", " ", piece)
+    declared = names_of(piece)
+    if declared is not None:
+        return names.union(declared)
     return names.union(re.findall(r"([A-Za-z_]\w*)(?=\s*[;,()\[])", piece))

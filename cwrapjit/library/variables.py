@@ -139,6 +139,7 @@ def _pointer(library: Any, found: Any, ctype: types.Pointer, address: int, shape
     if isinstance(target, types.Scalar) and target.dtype and shape is not None:
 
         def lookup(name: str) -> int | str | None:
+            library.settle([name])
             if isinstance(library.variables.get(name), ScalarVariable):
                 return name
             value = library.constant(name)
