@@ -552,6 +552,7 @@ def test_any_order(seed):
 def test_functions_come_before_types_of_their_name():
     lib = from_c("struct stat { int a; }; int stat(struct stat *s) { return s->a; }")
     lib.declare("struct stat { int a; }; int stat(struct stat *s);")
+    assert lib.mapped == ["stat"]
     (cls,) = lib._core.classes.values()
     assert lib.stat(cls(3)) == 3
     assert lib.struct("struct stat", name="Stat") is cls is lib.Stat

@@ -65,14 +65,21 @@ class FunctionDeclaration:
     code: Any = None
 
 
-def structs_of(found: FunctionDeclaration) -> set[types.Struct]:
-    """The structs that a function takes or returns, by value or by pointer."""
-    structs = set()
+def _named_structs(found: FunctionDeclaration) -> Iterator[types.Struct]:
     for ctype in (found.result, *(each.type for each in found.parameters)):
         target = ctype.target if isinstance(ctype, types.Pointer) else ctype
         if isinstance(target, types.Struct):
-            structs.add(types.final(target))
-    return structs
+            yield target
+
+
+def structs_of(found: FunctionDeclaration) -> set[types.Struct]:
+    """The structs that a function takes or returns, by value or by pointer."""
+    return {types.final(struct) for struct in _named_structs(found)}
+
+
+def has_united(found: FunctionDeclaration) -> bool:
+    """Whether one of its structs has turned out to be another one."""
+    return any(struct.united is not None for struct in _named_structs(found))
 
 
 @dataclasses.dataclass
@@ -649,6 +656,7 @@ class Declarations:
 
     def add(self, known: types.Struct) -> None:
         """A struct of another library's."""
+        self.fetch([known.tag, known.alias])
         names = [(self.tags, f"{known.kind} {known.tag}")] if known.tag else []
         names += [(self.typedefs, known.alias)] if known.alias else []
         for table, name in names:

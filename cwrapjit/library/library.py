@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import os
@@ -13,7 +14,14 @@ from typing import Any, NoReturn
 from cwrapjit import _build, _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import constants, types
-from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed, Unread, structs_of
+from cwrapjit.library.declarations import (
+    Declarations,
+    FunctionDeclaration,
+    Parsed,
+    Unread,
+    has_united,
+    structs_of,
+)
 from cwrapjit.library.mapping import Mapped, Mapper, python_name, refuse
 from cwrapjit.library.options import Options
 from cwrapjit.library.refine import Refinement, Refinements
@@ -253,10 +261,15 @@ class Core:
                 del self._unread_attributes[attribute]
 
     def _complete_classes(self) -> None:
-        """Classes of types whose members are known by now get them."""
+        """Classes of types whose members are known by now get them; what function() has mapped by a type
+        that was found to be another one is mapped again."""
         with self.declarations.turn:
             for struct in [each for each in list(self.opaque) if each.members is not None]:
                 self.class_for(struct)
+            said = {name: self._declared[name] for name in self._by_function if name in self._declared}
+            stale = [name for name, (found, _, _) in said.items() if has_united(found)]
+            self._map_again([said[name] for name in stale])
+            self._by_function.difference_update(stale)
 
     def refine(self, pattern: str, replace: bool, options: Mapping[str, Any]) -> None:
         """Options of the functions that the pattern names, declared already or later."""
@@ -311,6 +324,10 @@ class Core:
         self.settle_all()
         self.declarations.read_all_types()
         self._take_failed()
+        for name, pending in list(self._pending.items()):
+            if isinstance(pending, Pending):  # that a thunk cannot be compiled is a reason, too
+                with contextlib.suppress(AttributeError):
+                    self.attribute(name)
 
     def unread(self) -> dict[str, str]:
         """What declare() has left for its first use, and the text, by attribute."""
