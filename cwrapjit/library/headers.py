@@ -21,6 +21,16 @@ _MARK = re.compile(r'# (\d{1,9}) "((?:\\.|[^"\\])*)"(.*)')
 _ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _SPELLED = re.compile(r'#include(_next)?\s*(["<])([^">]*)')
 
+# Of C11, 7.1.2.
+ISO = frozenset(
+    f"{name}.h"
+    for name in (
+        "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign "
+        "stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar "
+        "wchar wctype"
+    ).split()
+)
+
 
 class Failed(Exception):
     """There is no compiler, or it did not read the headers; the text says why."""

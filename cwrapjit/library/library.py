@@ -373,6 +373,9 @@ class Core:
         value = self.constant(name)
         if value is not None:
             return value
+        other = self._other_name(name)
+        if other:
+            return self.attribute(other)
         reason = self.unmapped.get(name)
         if reason is not None:
             raise AttributeError(f"library {self.name!r}: {name} has no mapping: {reason}")
@@ -407,6 +410,7 @@ class Core:
         with self.declarations.turn:
             known = {**dict.fromkeys(unread, 1), **enumerators}
             macros = list(self.declarations.preprocessor.macros)
+            found |= {name for name in macros if self._other_name(name)}
             return found | {name for name in macros if self._of_macro(name, known) is not None}
 
     def constant(self, name: str) -> int | float | str | None:
@@ -434,6 +438,16 @@ class Core:
         if macro is None or macro.parameters is not None or name in preprocessor.own:
             return None
         return constants.of_macro(preprocessor.expand(name), known)
+
+    def _other_name(self, name: str) -> str:
+        """Of a macro that is another name of a function or a variable: `#define fits_open_file ffopen`."""
+        preprocessor = self.declarations.preprocessor
+        macro = preprocessor.macros.get(name)
+        if macro is None or macro.parameters is not None or name in preprocessor.own:
+            return ""
+        text = preprocessor.expand(name).strip()
+        known = (self._unread_attributes, self._members, self._pending, self.variables)
+        return text if text != name and any(text in each for each in known) else ""
 
     def _class_named(self, name: str) -> Any:
         """The class of the struct or union that C calls so, by its own name or by that of a pointer to it."""

@@ -79,12 +79,15 @@ class PointerVariable(_Variable):
         return found
 
 
+@dataclasses.dataclass
 class TextVariable(_Variable):
-    """const char *x: str, or None."""
+    """const char *x: str, or None; const char x[]: str."""
+
+    by_pointer: bool
 
     def get(self) -> str | None:
-        text = ctypes.c_char_p.from_address(self.address).value
-        return None if text is None else text.decode("utf-8", "surrogateescape")
+        address = ctypes.c_void_p.from_address(self.address).value if self.by_pointer else self.address
+        return None if not address else ctypes.string_at(address).decode("utf-8", "surrogateescape")
 
     def set(self, value: Any) -> None:
         raise AttributeError(f"{self.who} is text of the library")
@@ -124,6 +127,9 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
     if isinstance(ctype, types.Array):
         ctype, layers = types.peeled(ctype)
         const = const or any(each.const for each in layers)
+        is_text = isinstance(ctype, types.Scalar) and ctype.spelling == "char" and const
+        if is_text and len(layers) == 1 and layers[0].dim is None:
+            return TextVariable(who, address, by_pointer=False)
         lengths = list(map(thunks.array_length, layers))
         if isinstance(ctype, types.Scalar) and ctype.dtype:
             return ArrayVariable(who, address, ctype.dtype, lengths, const, library.lifetime)
@@ -155,5 +161,5 @@ def _pointer(library: Any, found: Any, ctype: types.Pointer, address: int, shape
         const = ctype.const or readonly
         return PointerVariable(who, address, target.dtype, dims, const, library.lifetime, library.variables)
     if isinstance(target, types.Scalar) and target.spelling == "char":
-        return TextVariable(who, address)
+        return TextVariable(who, address, by_pointer=True)
     raise Unmapped(f"it is a pointer ({types.show(ctype)}): shape= says how much it points to")
