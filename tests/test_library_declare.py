@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
+import gc
 import sys
 import textwrap
 from typing import Any
@@ -350,13 +352,19 @@ def test_hostile_texts_end_in_an_exception_or_a_function(text):
 
 
 def test_threads_that_use_a_declared_function_first_get_the_same_one():
-    lib = from_c("int f(int x) { return x; } int g(int x) { return x + 1; }").declare(
-        "int f(int x); int g(int x);"
-    )
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda i: getattr(lib, "fg"[i % 2]), range(64)))
-    assert len({id(each) for each in found}) == 2
-    assert (lib.f(1), lib.g(1)) == (1, 2)
+    """Each may compile it; what one of them has compiled is not taken apart by another."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(100):
+            lib = cwrapjit.library("c", libraries=["c"]).declare("int abs(int x); long labs(long x);")
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                found = list(pool.map(functools.partial(getattr, lib), ["abs", "labs"] * 8))
+            assert len({id(each) for each in found}) == 2
+            gc.collect()
+            assert [each(-3) for each in found] == [3] * 16
+    finally:
+        sys.setswitchinterval(interval)
 
 
 # ---- cost ----------------------------------------------------------------------------------------

@@ -363,11 +363,12 @@ class Core:
             return self._members[name]
         if pending is not None:
             made = pending.finish()
-            for each in pending.mapped:
-                if self._pending.get(each) is pending:
-                    if each in made:
-                        self._members[each] = self._owned(made[each])
-                    del self._pending[each]
+            with self.declarations.turn:  # the first thread's are everybody's
+                for each in pending.mapped:
+                    if self._pending.get(each) is pending:
+                        if each in made:
+                            self._members[each] = self._owned(made[each])
+                        del self._pending[each]
             if name in self._members:  # another thread may have made it
                 return self._members[name]
         value = self.constant(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from cwrapjit import _cwrapjit
@@ -53,7 +54,7 @@ def compile_together(library: Any, mapped: list[Mapped]) -> list[Any]:
     made = []
     for each, (writer, name) in zip(mapped, places, strict=True):
         owner, by_name = units[id(writer)]
-        function = each.function
+        function = copy.copy(each.function)  # threads may compile the same functions at the same time
         function.thunk = by_name[name]
         function.address = int(library.target(each.declaration))
         function.owner = (owner, library.lifetime or library.environment, each.declaration.code)
