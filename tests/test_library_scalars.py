@@ -222,7 +222,7 @@ def test_classes_methods_and_properties_have_docstrings():
     )
     assert (cls.__doc__, cls.norm.__doc__, cls.size.__doc__) == ("A point.", "How far it is.", "The same.")
     plain = lib.struct("struct p { double x; }", methods=["double p_norm(const struct p *p)"], name="plain")
-    assert plain.__doc__ == "struct p of t." and plain.norm.__doc__ == "double p_norm(const struct p *p)"
+    assert plain.__doc__ == "A point." and plain.norm.__doc__ == "double p_norm(const struct p *p)"
 
 
 @pytest.mark.row("P19")
