@@ -209,7 +209,12 @@ def test_kernels_show_their_text_and_what_was_compiled() -> None:
 @pytest.mark.row("U15")
 def test_libraries_show_what_is_mapped_and_why_others_are_not() -> None:
     lib = library()
+    before = words(lib)
+    assert "declared and not used yet" in before and "double hypot(double x, double y)" in before
+    assert lib._core.unread()
+    assert len(lib.mapped) == 3
     shown = words(lib)
+    assert "declared and not used yet" not in shown
     assert "3 mapped" in shown and "double hypot(double x, double y)" in shown and "int abs(int x)" in shown
     for name, reason in lib.unmapped.items():
         assert name in shown and " ".join(reason.split())[:200] in shown
@@ -234,11 +239,11 @@ def test_looking_at_a_library_reads_and_compiles_nothing(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(subprocess, "Popen", start)
     for each in (lib, declared, source):
-        waiting = dict(each._core._pending)
+        waiting, unread = dict(each._core._pending), each._core.unread()
         tree(each)
         for name in ("_repr_png_", "_repr_mimebundle_", "_ipython_display_", "_ipython_canary_method"):
             assert not hasattr(each, name)
-        assert each._core._pending == waiting
+        assert each._core._pending == waiting and each._core.unread() == unread
     assert not lib._core._header_read
 
 

@@ -36,7 +36,7 @@ def _pending(core: Any, name: str) -> Any:
 
 
 def _mapped(core: Any) -> Markup:
-    names = core.mapped
+    names = core.mapped_so_far()
     rows = []
     for name in names[:MOST_ROWS]:
         waiting = _pending(core, name)
@@ -52,6 +52,12 @@ def _reasons(unmapped: dict[str, str]) -> Markup:
     return fold(title, table(("name", "reason"), rows, len(unmapped)), opened=len(unmapped) <= 20)
 
 
+def _unread(declared: dict[str, str]) -> Markup:
+    rows = [[code(name), code(declaration)] for name, declaration in sorted(declared.items())[:MOST_ROWS]]
+    title = f"{len(declared):,} declared and not used yet"
+    return fold(title, table(("name", "declaration"), rows, len(declared)), opened=len(declared) <= 20)
+
+
 def _names(names: Iterable[str]) -> Markup | None:
     found = sorted(names)
     more = f" and {len(found) - MOST_ROWS:,} more" if len(found) > MOST_ROWS else ""
@@ -62,7 +68,7 @@ def of_library(shown: Any) -> str:
     core = vars(shown).get("_core")
     if core is None:
         return box("library", text("without a name: __init__() did not run"))
-    unmapped = dict(core.unmapped)
+    unmapped, unread = dict(core.unmapped), core.unread()
     members = dict(core._members)
     return box(
         "library",
@@ -76,6 +82,7 @@ def of_library(shown: Any) -> str:
             ]
         ),
         _mapped(core),
+        _unread(unread) if unread else Markup(""),
         _reasons(unmapped) if unmapped else Markup(""),
     )
 
