@@ -551,7 +551,7 @@ def test_returned_pointers_into_arguments(make):
 
 def test_texts_as_results(make, unit):
     free = _cwrapjit.library_symbol(unit, "free")
-    for more, wanted in (({}, "ä"), ({"type": "bytes"}, "ä".encode())):
+    for more, wanted in (({}, "ä"), ({"encoding": "bytes"}, "ä".encode())):
         f = make(
             "", 's[0].p = strdup("\\xc3\\xa4");', [], (), Result("string", owner="callee", free=free, **more)
         )

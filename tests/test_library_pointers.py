@@ -125,7 +125,7 @@ def test_none_is_null(lib: Any) -> None:
 
 def test_what_pointers_agree(lib: Any) -> None:
     data = bytearray(b"xyz")
-    assert lib.first_byte(Pointer(data)) == ord("x") and lib.first_char(Pointer(data)) == ord("x")
+    assert lib.first_byte(Pointer(data)) == ord("x") and lib.first_char(Pointer(data)) == "x"
     assert lib.first_byte(Pointer(b"abc")) == ord("a") and lib.first_byte(Pointer(memoryview(b"abc"))) == 97
     refuses(ValueError, lambda: lib.first_char(Pointer(b"abc")), "read-only")
     assert lib.third(Pointer(np.arange(3, dtype=np.intc))) == 2

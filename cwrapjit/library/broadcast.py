@@ -32,6 +32,7 @@ class Slice:
     def __init__(self, library: Any, found: FunctionDeclaration, options: Options) -> None:
         self.library, self.found, self.options = library, found, options
         self.mapper = Mapper(library, found, options)
+        self.mapper.has_characters = False
         self.who = self.mapper.who
         self.slots: list[Any] = self.mapper.slots
         self.c_names: dict[str, str] = {}  # parameter -> name of the input or output

@@ -41,10 +41,10 @@ class Parameter:
 
     role: str
     #   "value"    a scalar of `type` from `argument`
-    #   "array"    the data of an array of `type` with `dims`, from `argument`; out: allocated
+    #   "array"    the data of an array of `type` with `dims`, from `argument`; out: allocated, text if "char"
     #   "hidden"   an integer of `type`: the value of `value`, an expression
     #   "stride"   an integer of `type`: stride of parameter `of` along `axis`, in elements (lda, incx)
-    #   "string"   const char *: str (UTF-8) or bytes, no NUL inside
+    #   "string"   const char *: str, bytes or a path, no NUL inside
     #   "buffer"   the bytes of a bytes-like object; its length is the symbol in dims; of two dims,
     #              items of any type: their number, and the bytes of each
     #   "handle"   the pointer in an instance of `cls` (opaque pointers, structs by pointer)
@@ -57,8 +57,9 @@ class Parameter:
     #   "length"   an integer of `type` by pointer that the callee fills: the value of `symbol`
     #              after the call
     #   "status"   an integer of `type` by pointer that the callee fills, for Function.check (out: a result)
-    # A NumPy dtype name. What C calls size_t is "uint64"; its int is "intc", which becomes Python's int. Of
-    # an address: what NumPy calls the items, C's name of what is no number, or "" for void.
+    # A NumPy dtype name, or "char" for a character. What C calls size_t is "uint64"; its int is "intc", which
+    # becomes Python's int. Of an address: what NumPy calls the items, C's name of what is no number, or ""
+    # for void.
     type: str = ""
     argument: int = -1  # index in Function.arguments; -1: none
     by_pointer: bool = False  # "value": a pointer to it; optional ones pass NULL when absent
@@ -80,6 +81,8 @@ class Parameter:
     negative: str = ""
     descr: Any = None  # "array": the dtype of items that are structs
     free: int = 0  # "data": address of void free(void *); 0: the memory stays the library's
+    # Of texts: a codec's name, "fs" as in os.fsencode(), "bytes" for bytes as results; "" is UTF-8.
+    encoding: str = ""
 
 
 @dataclasses.dataclass
@@ -90,7 +93,7 @@ class Result:
     #   "none"     nothing, or not wanted
     #   "value"    a scalar of `type`
     #   "status"   an integer for `check`, no result of the call
-    #   "string"   const char * -> str or, type "bytes", bytes; NULL -> None
+    #   "string"   const char * -> str or, encoding "bytes", bytes; NULL -> None
     #   "array"    a pointer to items of `type` with `dims`
     #   "handle"   a pointer -> an instance of `cls`, or None
     #   "struct"   a struct by value -> a new instance of `cls`
@@ -106,6 +109,7 @@ class Result:
     cls: Any = None
     descr: Any = None  # "array": the dtype of items that are structs
     library: Any = None  # "handle" of no owner: what keeps the library's memory; see lifetime.py
+    encoding: str = ""  # of texts, as of parameters
 
 
 @dataclasses.dataclass

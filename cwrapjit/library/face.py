@@ -87,6 +87,7 @@ class Library:
         hidden, container, rename: dicts by parameter. returns: (shape, owner) of pointers that come back.
         check: what becomes of a status. overlap="allow": what is written may share memory with other
         arguments. stable=True: memory that arrays look into stays where it is. name, doc, gil, unsafe.
+        encoding: of texts; None is for bytes.
         broadcast=True, prototype={parameter: dims}:
         a broadcasting function.
         """

@@ -75,6 +75,7 @@ class Mapper:
         self.result_of: tuple[str, ...] = ()  # parameters that the result may point into
         self.sizes = Sizes(self)
         self.has_free_symbols = True
+        self.has_characters = True  # False: char is a number, which arrays may have
         self.by_reference: set[str] = set()  # hidden integers that C wants by pointer
 
     def map(self) -> Mapped:
@@ -215,7 +216,11 @@ class Mapper:
             raise Unmapped(f"{slot.name} is a {ctype.spelling}, which NumPy's types do not cover")
         if slot.name in self.options.optional and slot.name not in self.options.defaults:
             raise ValueError(f"{self.who}: {slot.name} is no pointer: give it a default instead of optional=")
-        return Parameter("value", ctype.dtype)
+        return Parameter("value", self.value_type(ctype))
+
+    def value_type(self, ctype: types.Scalar) -> str:
+        """What one number, or character, is in Python."""
+        return ctype.value_type if self.has_characters else ctype.dtype
 
     def _intent(self, slot: Slot) -> str:
         named = "out" if slot.name in self.options.out else "inout" if slot.name in self.options.inout else ""
@@ -244,6 +249,9 @@ class Mapper:
             return Parameter(
                 "array", intent=intent, dims=dims, order=order, optional=optional, cls=cls, descr=descr
             )
+        if intent == "out" and len(dims) == 1 and self._is_text(slot.name, item):
+            encoding = self.options.encoding.get(slot.name, "")
+            return Parameter("array", "char", intent=intent, dims=dims, encoding=encoding)
         if not isinstance(item, types.Scalar) or not item.dtype:
             raise Unmapped(f"{slot.name} is an array of {types.show(item)}, which NumPy's types do not cover")
         if container is not None:
@@ -260,6 +268,12 @@ class Mapper:
             return Parameter("items", item.dtype, dims=dims, container=container, optional=optional)
         order = self.options.order.get(slot.name, "C")
         return Parameter("array", item.dtype, intent=intent, dims=dims, order=order, optional=optional)
+
+    def _is_text(self, name: str, item: Any) -> bool:
+        """Of char, and of other bytes whose encoding is said."""
+        if not isinstance(item, types.Scalar) or not item.is_byte or not self.has_characters:
+            return False
+        return item.is_character or name in self.options.encoding
 
     def _items(self, name: str, struct: types.Struct) -> Any:
         try:
@@ -278,13 +292,13 @@ class Mapper:
             intent = "in" if slot.const else "inout"
             return Parameter("handle", cls=self.library.class_for(item), optional=optional, intent=intent)
         named = name in options.out or name in options.inout
-        if isinstance(item, types.Scalar) and item.spelling == "char" and slot.const and not named:
-            return Parameter("string", optional=optional)
+        is_text = self._is_text(name, item) or (isinstance(item, types.Scalar) and item.spelling == "char")
+        if is_text and slot.const and not named:
+            return Parameter("string", optional=optional, encoding=options.encoding.get(name, ""))
         if isinstance(item, types.Scalar) and item.dtype:
             if named:
-                return Parameter(
-                    "value", item.dtype, by_pointer=True, intent=self._intent(slot), optional=optional
-                )
+                dtype, intent = self.value_type(item), self._intent(slot)
+                return Parameter("value", dtype, by_pointer=True, intent=intent, optional=optional)
             if self._is_length(name) and slot.const and item.is_integer:
                 return Parameter("value", item.dtype, by_pointer=True)
             if name in options.unsafe:

@@ -65,7 +65,7 @@ class Members:
         elif dims:
             self._plan_array(plan, ctype, member)
         elif isinstance(ctype, types.Scalar):
-            plan.update(kind="scalar", dtype=_dtype(ctype))
+            plan.update(kind="scalar", dtype=ctype.value_type or None)
             if plan["dtype"] is None:
                 plan.update(kind="refused", reason=f"{types.show(ctype)} has no mapping")
         elif isinstance(ctype, types.Struct):

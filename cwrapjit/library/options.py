@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 from collections.abc import Collection, Mapping
 from typing import Any
 
+_ASCII = "".join(map(chr, range(128)))
 _CONTAINERS = {"tuple": tuple, "list": list, "set": set}
 
 
@@ -37,6 +39,7 @@ class Options:
     rename: Any = None
     broadcast: bool = False
     prototype: Any = None
+    encoding: Any = ""  # of texts: a codec, "fs", "bytes" or None for bytes; by parameter, or one for all
     all_containers: bool = dataclasses.field(default=True, init=False)
     qualname: str = dataclasses.field(default="", init=False)  # a method's: "gsl.rng.get"
 
@@ -59,6 +62,7 @@ class Options:
             self.unsafe = self._names(who, "unsafe", self.unsafe, parameters)
         if self.overlap not in ("", "allow"):
             raise ValueError(f'{who}: overlap must be "allow", not {self.overlap!r}')
+        self._read_encodings(who, parameters)
         self._read_orders(who, parameters)
         self._read_containers(who, parameters)
         both = set(self.out) & set(self.inout)
@@ -93,6 +97,16 @@ class Options:
             _known(who, option, name, parameters)
         return dict(value)
 
+    def _read_encodings(self, who: str, parameters: Collection[str]) -> None:
+        given = self.encoding
+        names = [*parameters, "return"]
+        encodings = (
+            given if isinstance(given, Mapping) else {} if given == "" else dict.fromkeys(names, given)
+        )
+        for name in encodings:
+            _known(who, "encoding", name, names)
+        self.encoding = {name: encoding_of(who, each) for name, each in encodings.items()}
+
     def _read_orders(self, who: str, parameters: Collection[str]) -> None:
         orders = self.order if isinstance(self.order, Mapping) else dict.fromkeys(parameters, self.order)
         for name, order in orders.items():
@@ -118,6 +132,24 @@ class Options:
                 raise ValueError(f"{who}: container must be tuple, list or set, not {container!r}")
             found[name] = kind
         self.container = found
+
+
+def encoding_of(who: str, given: Any) -> str:
+    """What encoding= says of a text: a codec's name in which ASCII is ASCII, as C's texts end at a NUL."""
+    if given is None or given in ("bytes", "fs"):
+        return given or "bytes"
+    if not isinstance(given, str):
+        raise TypeError(f"{who}: encoding must be the name of one, or None, not {type(given).__name__}")
+    try:
+        name, fits = codecs.lookup(given).name, _ASCII.encode(given) == _ASCII.encode()
+    except (LookupError, UnicodeError, ValueError):  # none of this name, none of texts, or not of these
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"{who}: encoding={given!r} is no codec that leaves ASCII as it is: texts of C end at a NUL; "
+            "others are arrays of bytes, as in const unsigned char text[n]"
+        )
+    return "" if name == "utf-8" else name
 
 
 def names_of(given: Any) -> tuple[str, ...]:

@@ -132,6 +132,8 @@ def _read(who: str, option: str, value: Any) -> Any:
         return tuple(value or ())
     if option in _BY_NAME and value is not None and not isinstance(value, Mapping):
         raise TypeError(f"{who}: {option} must be a dict by names of parameters, not {type(value).__name__}")
+    if option == "encoding" and value is None:
+        return "bytes"  # None would take back what was said
     return dict(value) if isinstance(value, Mapping) else value
 
 
@@ -165,6 +167,8 @@ def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str
             if value and not names:
                 continue
             made[option] = names
+        elif option == "encoding" and isinstance(value, Mapping):
+            made[option] = {name: each for name, each in value.items() if name in named}
         elif option in ("container", "order", "unsafe", *_BY_NAME) and isinstance(value, Mapping):
             fitting = {
                 name: each

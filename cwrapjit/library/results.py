@@ -86,7 +86,7 @@ def map_result(mapper: Any, check: Any) -> Result:
     elif isinstance(ctype, types.Scalar):
         if not ctype.dtype:
             raise Unmapped(f"it returns {ctype.spelling}, which NumPy's types do not cover")
-        made = Result("value", ctype.dtype)
+        made = Result("value", mapper.value_type(ctype))
     elif isinstance(ctype, types.Struct):
         cls = mapper.library.class_for(ctype)
         if not cls.__cwrapjit_layout__.size:
@@ -133,8 +133,9 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
         if not returned.owner:
             returned.owner, returned.detail = _may_be_given(mapper)
         return _owned(mapper, made, returned, target)
-    if isinstance(target, types.Scalar) and target.spelling == "char" and returned.shape is None:
-        made = Result("string", returned.text or "str")
+    if returned.shape is None and _is_text(mapper, returned, target):
+        encoding = mapper.options.encoding.get("return", "")
+        made = Result("string", encoding="bytes" if returned.text == "bytes" else encoding)
         if returned.owner in ("argument", "instance"):
             returned.owner = ""  # text is copied
         return _owned(mapper, made, returned, target)
@@ -153,6 +154,14 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
             f"{mapper.who}: returns: it returns {types.show(ctype)}, which has no items in Python"
         )
     return _address(mapper, ctype, returned)
+
+
+def _is_text(mapper: Any, returned: Returned, target: Any) -> bool:
+    """Of char; of other bytes where they are said to be text."""
+    if not isinstance(target, types.Scalar):
+        return False
+    said = returned.text or "return" in mapper.options.encoding
+    return target.spelling == "char" or bool(target.is_byte and said)
 
 
 def _address(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:

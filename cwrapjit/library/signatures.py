@@ -9,7 +9,7 @@ from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Parameter
 from cwrapjit.library.parser import text_of
 
-_WORDS = {"float64": "float", "intc": "int", "int64": "int", "complex128": "complex"}
+_WORDS = {"char": "str", "float64": "float", "intc": "int", "int64": "int", "complex128": "complex"}
 
 
 def annotation(parameter: Parameter) -> str:

@@ -39,6 +39,16 @@ class Scalar:
         return self.dtype[:7] == "complex"
 
     @property
+    def is_character(self) -> bool:
+        """C's own char: text. signed char and unsigned char are bytes, or numbers."""
+        return self.is_byte and self.spelling == "char"
+
+    @property
+    def value_type(self) -> str:
+        """What one of it is in Python: its dtype, or "char" for a character."""
+        return "char" if self.is_character else self.dtype
+
+    @property
     def is_byte(self) -> bool:
         """A char, which is text or bytes rather than a number (int8_t, npy_uint8, ... are numbers)."""
         return self.spelling in _BYTES and self.alias not in _SMALL_NUMBERS

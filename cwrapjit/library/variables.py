@@ -121,7 +121,7 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
     if shape is not None:
         raise ValueError(f"{who}: shape= is for pointers; it is a {types.show(ctype)}")
     if isinstance(ctype, types.Scalar) and ctype.dtype:
-        return ScalarVariable(who, address, ctype.dtype, const)
+        return ScalarVariable(who, address, ctype.value_type, const)
     if isinstance(ctype, types.Struct):
         return InstanceVariable(who, address, library.class_for(ctype), False, library.lifetime)
     if isinstance(ctype, types.Array):
@@ -146,7 +146,8 @@ def _pointer(library: Any, found: Any, ctype: types.Pointer, address: int, shape
 
         def lookup(name: str) -> int | str | None:
             library.settle([name])
-            if isinstance(library.variables.get(name), ScalarVariable):
+            found = library.variables.get(name)
+            if isinstance(found, ScalarVariable) and found.dtype != "char":
                 return name
             value = library.constant(name)
             return value if isinstance(value, int) else None

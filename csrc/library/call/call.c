@@ -123,11 +123,13 @@ take_one(cwj_library_frame *frame, int k)
     return object == NULL || take[role] == NULL ? 0 : take[role](frame, k, object);
 }
 
-/* True when Python code may run while it is taken: __index__, __iter__, __buffer__, converters. */
+/* True when Python code may run while it is taken: __index__, __iter__, __buffer__, __fspath__,
+ * codecs, converters. */
 static inline bool
 may_run_python(cwj_role role)
 {
-    return role == CWJ_VALUE || role == CWJ_ITEMS || role == CWJ_BUFFER || role == CWJ_CALLBACK;
+    return role == CWJ_VALUE || role == CWJ_ITEMS || role == CWJ_STRING || role == CWJ_BUFFER ||
+           role == CWJ_CALLBACK;
 }
 
 /* Pointers last: the Python code that runs for other arguments may resize an array, or free a C

@@ -87,6 +87,54 @@ pack_address(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *a
     return made;
 }
 
+/* Texts are in memory of C's, which codecs of Python's must not keep: those get a copy. */
+static PyObject *
+decode(const cwj_parameter *p, const char *text, Py_ssize_t length)
+{
+    if (p->bytes) {
+        return PyBytes_FromStringAndSize(text, length);
+    }
+    if (p->encoding == NULL) {
+        return PyUnicode_DecodeUTF8(text, length, NULL);
+    }
+    const char *encoding = PyUnicode_AsUTF8(p->encoding);
+    if (encoding == NULL || strcmp(encoding, "fs") == 0) {
+        return encoding == NULL ? NULL : PyUnicode_DecodeFSDefaultAndSize(text, length);
+    }
+    PyObject *copy = PyBytes_FromStringAndSize(text, length), *made = NULL;
+    if (copy != NULL) {
+        made = PyUnicode_FromEncodedObject(copy, encoding, NULL);
+        Py_DECREF(copy);
+    }
+    return made;
+}
+
+/* True for a length that C writes. */
+static bool
+is_written(const cwj_library_function *function, int symbol)
+{
+    for (int k = 0; k < function->nparameters; k++) {
+        const cwj_parameter *p = &function->parameters[k];
+        if (p->symbol == symbol && cwj_is_written_length(p)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An array of char that the call has made: the text in it, up to the first NUL; bytes up to the length
+ * that C has written, where there is one. */
+static PyObject *
+pack_characters(const cwj_library_frame *frame, int k, const cwj_parameter *p)
+{
+    PyArrayObject *made = (PyArrayObject *)frame->made[k];
+    const char *text = PyArray_DATA(made);
+    size_t room = (size_t)PyArray_SIZE(made);
+    int symbol = cwj_dim_symbol(&p->dims[0]);
+    bool is_whole = p->bytes && symbol >= 0 && is_written(frame->function, symbol);
+    return decode(p, text, (Py_ssize_t)(is_whole ? room : strnlen(text, room)));
+}
+
 /* An array or a struct that the call has made. */
 static PyObject *
 pack_made(cwj_library_frame *frame, int k, const cwj_parameter *p)
@@ -109,9 +157,7 @@ pack_one(cwj_library_frame *frame, int k)
     cwj_slot *at = returned ? &frame->slots[0] : &frame->targets[k];
     switch (p->role) {
     case CWJ_STRING:
-        return at->p == NULL ? Py_NewRef(Py_None)
-               : p->bytes    ? PyBytes_FromString(at->p)
-                             : PyUnicode_FromString(at->p);
+        return at->p == NULL ? Py_NewRef(Py_None) : decode(p, at->p, (Py_ssize_t)strlen(at->p));
     case CWJ_HANDLE:
         return pack_handle(frame, p, at);
     case CWJ_ADDRESS:
@@ -119,7 +165,9 @@ pack_one(cwj_library_frame *frame, int k)
     case CWJ_DATA:
         return pack_array(frame, p, at);
     case CWJ_ARRAY:
-        return returned ? pack_array(frame, p, at) : pack_made(frame, k, p);
+        return returned                           ? pack_array(frame, p, at)
+               : p->type != NULL && p->type->text ? pack_characters(frame, k, p)
+                                                  : pack_made(frame, k, p);
     case CWJ_STRUCT:
         return pack_made(frame, k, p);
     default:

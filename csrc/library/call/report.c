@@ -42,15 +42,12 @@ int
 cwj_library_refuse_number(const cwj_library_frame *frame, int k, cwj_fit fit, PyObject *number)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
-    int typenum = parameter->type->typenum;
-    PyObject *fault = fit == CWJ_FIT_ERROR       ? NULL
-                      : fit == CWJ_NO_SUCH_VALUE ? cwj_text_of_no_such_value(number, typenum)
-                                                 : cwj_text_of_other_kind(number, typenum);
+    PyObject *fault = cwj_scalar_fault(fit, parameter->type, number);
     if (fault == NULL) {
         return -1;
     }
     if (fit == CWJ_NO_SUCH_VALUE) {
-        cwj_library_refuse(frame, PyExc_OverflowError, "argument %U: %U",
+        cwj_library_refuse(frame, cwj_scalar_error(parameter->type), "argument %U: %U",
                            cwj_library_name(frame, k), fault);
     } else if (parameter->role == CWJ_ITEMS) {
         cwj_library_refuse_type(frame, k, "a %s with an item of type %U",

@@ -13,20 +13,66 @@ bytes_of(PyObject *object, Py_ssize_t *length)
     return PyBytes_AS_STRING(object);
 }
 
+static bool
+has_path(PyObject *object)
+{
+    return PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__fspath__");
+}
+
+/* The bytes of a text in the encoding that is said, or NULL with an exception set. */
+static PyObject *
+encode(const cwj_parameter *parameter, PyObject *text)
+{
+    const char *encoding = PyUnicode_AsUTF8(parameter->encoding);
+    if (encoding == NULL) {
+        return NULL;
+    }
+    return strcmp(encoding, "fs") == 0 ? PyUnicode_EncodeFSDefault(text)
+                                       : PyUnicode_AsEncodedString(text, encoding, NULL);
+}
+
+/* From a path, as os.fsencode() has it, or a str with an encoding of its own: bytes, new reference. */
+static PyObject *
+converted(const cwj_library_frame *frame, int k, PyObject *object)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    if (PyUnicode_Check(object)) {
+        return encode(parameter, object);
+    }
+    if (!has_path(object)) {
+        cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
+        return NULL;
+    }
+    PyObject *path = PyOS_FSPath(object);
+    if (path != NULL && PyUnicode_Check(path)) {
+        Py_SETREF(path, PyUnicode_EncodeFSDefault(path));
+    }
+    return path;
+}
+
 int
 cwj_library_take_string(cwj_library_frame *frame, int k, PyObject *object)
 {
+    const cwj_parameter *parameter = &frame->function->parameters[k];
     Py_ssize_t length;
-    if (!PyUnicode_Check(object) && !PyBytes_Check(object)) {
-        return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
+    bool is_plain = PyUnicode_Check(object) && parameter->encoding == NULL;
+    if (!is_plain && !PyBytes_Check(object)) {
+        /* What is kept, and what results point into, is what C has got. */
+        object = frame->made[k] = converted(frame, k, object);
+        if (object == NULL) {
+            return -1;
+        }
+        frame->given[parameter->argument] = object;
     }
     const char *text = bytes_of(object, &length);
     if (text == NULL) {
         return -1;
     }
     if (strlen(text) != (size_t)length) {
-        return cwj_library_refuse(frame, PyExc_ValueError, "argument %U holds a NUL",
-                                  cwj_library_name(frame, k));
+        return cwj_library_refuse(frame, PyExc_ValueError,
+                                  "argument %U holds a NUL, where C's text ends: only texts with a "
+                                  "length, as in %s[n], may",
+                                  cwj_library_name(frame, k), PyUnicode_AsUTF8(parameter->name));
     }
     frame->slots[k + 1].p = (void *)text;
     return 0;

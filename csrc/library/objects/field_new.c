@@ -134,6 +134,10 @@ parse_dtype(field_object *self, PyObject *dtype)
         return 0;
     }
     self->type = PyUnicode_Check(dtype) ? cwj_library_type_find(dtype) : NULL;
+    if (self->type != NULL && self->type->text) { /* no name of NumPy's */
+        self->descr = PyArray_DescrFromType(self->type->typenum);
+        return self->descr == NULL ? -1 : 0;
+    }
     if (!PyArray_DescrConverter(dtype, &self->descr)) {
         return -1;
     }

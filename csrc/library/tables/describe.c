@@ -91,21 +91,29 @@ describe_arguments(cwj_library_function *self, PyObject *list, const char *who)
 
 /* ---- parameters ------------------------------------------------------------------- */
 
+static void
+read_encoding(cwj_parameter *p, PyObject *encoding)
+{
+    p->bytes = PyUnicode_CompareWithASCIIString(encoding, "bytes") == 0;
+    p->encoding = p->bytes || PyUnicode_GET_LENGTH(encoding) == 0 ? NULL : Py_NewRef(encoding);
+}
+
 static int
 describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, const char *who)
 {
     static char *names[] = {"role",     "type",   "argument", "by_pointer", "optional",
                             "intent",   "dims",   "order",    "value",      "of",
                             "axis",     "symbol", "cls",      "container",  "name",
-                            "negative", "free",   "descr",    NULL};
-    PyObject *type, *dims, *value, *symbol, *cls, *container, *name, *descr;
+                            "negative", "free",   "descr",    "encoding",   NULL};
+    PyObject *type, *dims, *value, *symbol, *cls, *container, *name, *descr, *encoding;
     p->symbol = -1;
-    if (cwj_read(given, "O&UippO&OO&OiiUOOUO&O&O", names, read_role, &p->role, &type, &p->argument,
+    if (cwj_read(given, "O&UippO&OO&OiiUOOUO&O&OU", names, read_role, &p->role, &type, &p->argument,
                  &p->by_pointer, &p->optional, read_intent, &p->intent, &dims, read_order,
                  &p->order, &value, &p->of, &p->axis, &symbol, &cls, &container, &name,
-                 read_negative, &p->negative, read_address, &p->free, &descr) < 0) {
+                 read_negative, &p->negative, read_address, &p->free, &descr, &encoding) < 0) {
         return -1;
     }
+    read_encoding(p, encoding);
     p->name = Py_NewRef(name);
     p->cls = Py_NewRef(cls);
     p->container = container == (PyObject *)&PyTuple_Type  ? &PyTuple_Type
@@ -180,18 +188,18 @@ done:
 static int
 describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, const char *who)
 {
-    static char *names[] = {"role", "type", "dims", "order",   "readonly", "owner",
-                            "of",   "free", "cls",  "library", "descr",    NULL};
+    static char *names[] = {"role", "type", "dims",    "order", "readonly", "owner", "of",
+                            "free", "cls",  "library", "descr", "encoding", NULL};
     cwj_parameter *result = &self->result;
-    PyObject *type, *dims, *of, *cls, *library, *descr;
-    if (cwj_read(given, "O&UOO&pO&OO&OOO", names, read_role, &result->role, &type, &dims,
+    PyObject *type, *dims, *of, *cls, *library, *descr, *encoding;
+    if (cwj_read(given, "O&UOO&pO&OO&OOOU", names, read_role, &result->role, &type, &dims,
                  read_order, &result->order, &result->readonly, read_owner, &result->owner, &of,
-                 read_address, &result->free, &cls, &library, &descr) < 0) {
+                 read_address, &result->free, &cls, &library, &descr, &encoding) < 0) {
         return -1;
     }
     result->argument = result->symbol = -1;
     result->intent = result->role == CWJ_STATUS ? CWJ_INTENT_IN : CWJ_INTENT_OUT;
-    result->bytes = PyUnicode_CompareWithASCIIString(type, "bytes") == 0;
+    read_encoding(result, encoding);
     result->cls = Py_NewRef(cls);
     result->library = library == Py_None ? NULL : Py_NewRef(library);
     result->name = PyUnicode_InternFromString("the result");
@@ -420,6 +428,7 @@ clear_parameter(cwj_parameter *p)
     Py_CLEAR(p->descr);
     Py_CLEAR(p->cls);
     Py_CLEAR(p->item);
+    Py_CLEAR(p->encoding);
     Py_CLEAR(p->name);
     Py_CLEAR(p->library);
 }

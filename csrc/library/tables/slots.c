@@ -6,20 +6,21 @@
 #include "library/tables/slots.h"
 
 static const cwj_library_type types[] = {
-    {'b', true, NPY_BOOL, 1, "bool", "bool"},
-    {'i', false, NPY_INT8, 1, "int8", "int"},
-    {'i', false, NPY_INT16, 2, "int16", "int"},
-    {'i', false, NPY_INT32, 4, "int32", "int"},
-    {'i', true, NPY_INT, sizeof(int), "intc", "int"},
-    {'i', true, NPY_INT64, 8, "int64", "int"},
-    {'u', false, NPY_UINT8, 1, "uint8", "int"},
-    {'u', false, NPY_UINT16, 2, "uint16", "int"},
-    {'u', false, NPY_UINT32, 4, "uint32", "int"},
-    {'u', false, NPY_UINT64, 8, "uint64", "int"},
-    {'f', false, NPY_FLOAT32, 4, "float32", "float"},
-    {'f', true, NPY_FLOAT64, 8, "float64", "float"},
-    {'c', false, NPY_COMPLEX64, 8, "complex64", "complex"},
-    {'c', true, NPY_COMPLEX128, 16, "complex128", "complex"},
+    {'b', false, true, NPY_BOOL, 1, "bool", "bool"},
+    {'i', false, false, NPY_INT8, 1, "int8", "int"},
+    {'i', true, false, NPY_INT8, 1, "char", "str"},
+    {'i', false, false, NPY_INT16, 2, "int16", "int"},
+    {'i', false, false, NPY_INT32, 4, "int32", "int"},
+    {'i', false, true, NPY_INT, sizeof(int), "intc", "int"},
+    {'i', false, true, NPY_INT64, 8, "int64", "int"},
+    {'u', false, false, NPY_UINT8, 1, "uint8", "int"},
+    {'u', false, false, NPY_UINT16, 2, "uint16", "int"},
+    {'u', false, false, NPY_UINT32, 4, "uint32", "int"},
+    {'u', false, false, NPY_UINT64, 8, "uint64", "int"},
+    {'f', false, false, NPY_FLOAT32, 4, "float32", "float"},
+    {'f', false, true, NPY_FLOAT64, 8, "float64", "float"},
+    {'c', false, false, NPY_COMPLEX64, 8, "complex64", "complex"},
+    {'c', false, true, NPY_COMPLEX128, 16, "complex128", "complex"},
 };
 
 const cwj_library_type *
@@ -75,12 +76,30 @@ is_strictly(const cwj_library_type *type, PyObject *object)
         Py_XDECREF(descr);
         return same;
     }
+    if (type->text) {
+        return PyUnicode_Check(object);
+    }
     PyTypeObject *own = type->kind == 'b'   ? &PyBool_Type
                         : type->kind == 'f' ? &PyFloat_Type
                         : type->kind == 'c' ? &PyComplex_Type
                                             : &PyLong_Type;
     return type->native && PyObject_TypeCheck(object, own) &&
            (type->kind == 'b' || !PyBool_Check(object));
+}
+
+/* A character that is one byte: U+0000 to U+00FF, as in Latin-1, so that what comes back goes in again. */
+static cwj_fit
+take_character(PyObject *object, cwj_slot *slot)
+{
+    Py_ssize_t length =
+        PyUnicode_Check(object) ? PyUnicode_GET_LENGTH(object) : PyBytes_GET_SIZE(object);
+    if (length != 1) {
+        return CWJ_NO_SUCH_VALUE;
+    }
+    Py_UCS4 character = PyUnicode_Check(object) ? PyUnicode_READ_CHAR(object, 0)
+                                                : (unsigned char)*PyBytes_AS_STRING(object);
+    slot->i = (signed char)character;
+    return character < 256 ? CWJ_FITS : CWJ_NO_SUCH_VALUE;
 }
 
 /* What is taken most often, and fits. */
@@ -107,6 +126,9 @@ cwj_scalar_take(const cwj_library_type *type, bool strict, PyObject *object, cwj
     if (may <= 0) {
         return may < 0 ? CWJ_FIT_ERROR : CWJ_NO_SUCH_KIND;
     }
+    if (type->text && (PyUnicode_Check(object) || PyBytes_Check(object))) {
+        return take_character(object, slot);
+    }
     cwj_fit fit = cwj_store_number(object, type->typenum, memory);
     if (fit == CWJ_FITS) {
         cwj_scalar_load(type, memory, slot);
@@ -114,16 +136,27 @@ cwj_scalar_take(const cwj_library_type *type, bool strict, PyObject *object, cwj
     return fit;
 }
 
+PyObject *
+cwj_scalar_fault(cwj_fit fit, const cwj_library_type *type, PyObject *object)
+{
+    if (fit == CWJ_FIT_ERROR) {
+        return NULL;
+    }
+    if (type->text && (PyUnicode_Check(object) || PyBytes_Check(object))) {
+        return PyUnicode_FromFormat("%.100R is not one character of one byte", object);
+    }
+    return fit == CWJ_NO_SUCH_VALUE ? cwj_text_of_no_such_value(object, type->typenum)
+                                    : cwj_text_of_other_kind(object, type->typenum);
+}
+
 int
 cwj_scalar_refuse(cwj_fit fit, const cwj_library_type *type, PyObject *object, const char *format,
                   PyObject *name)
 {
     PyObject *what = fit == CWJ_FIT_ERROR ? NULL : PyUnicode_FromFormat(format, name);
-    PyObject *fault = what == NULL               ? NULL
-                      : fit == CWJ_NO_SUCH_VALUE ? cwj_text_of_no_such_value(object, type->typenum)
-                                                 : cwj_text_of_other_kind(object, type->typenum);
+    PyObject *fault = what == NULL ? NULL : cwj_scalar_fault(fit, type, object);
     if (fault != NULL && fit == CWJ_NO_SUCH_VALUE) {
-        PyErr_Format(PyExc_OverflowError, "%U: %U", what, fault);
+        PyErr_Format(cwj_scalar_error(type), "%U: %U", what, fault);
     } else if (fault != NULL) {
         PyErr_Format(PyExc_TypeError, "Expected an argument of type %s for %U, got %U",
                      type->python, what, fault);
@@ -149,6 +182,9 @@ cwj_scalar_object(const cwj_library_type *type, const cwj_slot *slot)
 {
     if (type->kind == 'b') {
         return PyBool_FromLong(slot->i != 0);
+    }
+    if (type->text) {
+        return PyUnicode_FromOrdinal((unsigned char)slot->i);
     }
     if (type->kind == 'i' && type->native) {
         return PyLong_FromLongLong(slot->i);

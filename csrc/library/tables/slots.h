@@ -28,6 +28,7 @@ typedef void cwj_thunk(cwj_slot *slots);
 
 typedef struct cwj_library_type {
     char kind; /* 'b', 'i', 'u', 'f', 'c' */
+    bool text; /* C's char: a character of one byte in Python */
     bool native; /* Python's own type has it */
     int typenum; /* NumPy's */
     size_t size;
@@ -41,6 +42,14 @@ const cwj_library_type *cwj_library_type_find(PyObject *name);
 /* strict: see slots.c. Never CWJ_FITS_BY_NUMPY. */
 cwj_fit cwj_scalar_take(const cwj_library_type *type, bool strict, PyObject *object,
                         cwj_slot *slot);
+/* The text of what does not fit a number of this type, or a character; NULL with an exception set. */
+PyObject *cwj_scalar_fault(cwj_fit fit, const cwj_library_type *type, PyObject *object);
+/* What a value of the right kind that does not fit raises. Borrowed. */
+static inline PyObject *
+cwj_scalar_error(const cwj_library_type *type)
+{
+    return type->text ? PyExc_ValueError : PyExc_OverflowError;
+}
 /* Raises what does not fit; NAME is what FORMAT is filled with: "attribute %U". Returns -1. */
 int cwj_scalar_refuse(cwj_fit fit, const cwj_library_type *type, PyObject *object,
                       const char *format, PyObject *name);

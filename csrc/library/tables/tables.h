@@ -117,8 +117,11 @@ typedef struct cwj_parameter {
     void (*free)(void *); /* ends memory that C gave away; NULL: nothing to do */
     PyObject *name; /* owned str */
     cwj_owner owner; /* of what C gives back */
+    PyObject
+        *encoding; /* owned str, of texts: a codec's name, "fs" for what os.fsencode() has, or NULL,
+                           which is UTF-8 */
+    bool bytes; /* of texts that come back: bytes, not str */
     /* Of what C returns alone: */
-    bool bytes; /* "string": bytes, not str */
     int readonly; /* "array": what it points to is const */
     int nbases;
     int *bases; /* owned: arguments that it may point into */
