@@ -50,32 +50,45 @@ converted(const cwj_library_frame *frame, int k, PyObject *object)
     return path;
 }
 
-int
-cwj_library_take_string(cwj_library_frame *frame, int k, PyObject *object)
+/* Of length bytes, which end at the NUL behind them. */
+static int
+put_text(cwj_library_frame *frame, int k, const char *text, Py_ssize_t length)
 {
-    const cwj_parameter *parameter = &frame->function->parameters[k];
-    Py_ssize_t length;
-    bool is_plain = PyUnicode_Check(object) && parameter->encoding == NULL;
-    if (!is_plain && !PyBytes_Check(object)) {
-        /* What is kept, and what results point into, is what C has got. */
-        object = frame->made[k] = converted(frame, k, object);
-        if (object == NULL) {
-            return -1;
-        }
-        frame->given[parameter->argument] = object;
-    }
-    const char *text = bytes_of(object, &length);
     if (text == NULL) {
         return -1;
     }
     if (strlen(text) != (size_t)length) {
         return cwj_library_refuse(frame, PyExc_ValueError,
                                   "argument %U holds a NUL, where C's text ends: only texts with a "
-                                  "length, as in %s[n], may",
-                                  cwj_library_name(frame, k), PyUnicode_AsUTF8(parameter->name));
+                                  "length, as in %U[n], may",
+                                  cwj_library_name(frame, k), frame->function->parameters[k].name);
     }
     frame->slots[k + 1].p = (void *)text;
     return 0;
+}
+
+/* What is kept, and what results point into, is what C has got: it takes the argument's place. */
+static __attribute__((noinline)) int
+take_converted(cwj_library_frame *frame, int k, PyObject *object)
+{
+    PyObject *bytes = frame->made[k] = converted(frame, k, object);
+    if (bytes == NULL) {
+        return -1;
+    }
+    frame->given[frame->function->parameters[k].argument] = bytes;
+    return put_text(frame, k, PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes));
+}
+
+int
+cwj_library_take_string(cwj_library_frame *frame, int k, PyObject *object)
+{
+    bool is_str = PyUnicode_Check(object);
+    if (is_str ? frame->function->parameters[k].encoding != NULL : !PyBytes_Check(object)) {
+        return take_converted(frame, k, object);
+    }
+    Py_ssize_t length;
+    const char *text = bytes_of(object, &length);
+    return put_text(frame, k, text, length);
 }
 
 /* C must not write over references. */
