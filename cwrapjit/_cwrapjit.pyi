@@ -393,6 +393,7 @@ class Layout:
 @final
 class Field:
     __name__: str
+    dtype: Any
     def __new__(
         cls,
         layout: Layout,
@@ -404,6 +405,8 @@ class Field:
         of: Any = None,
         readonly: bool = False,
         reason: str = "",
+        item: str = "",
+        is_const: bool = False,
     ) -> Self: ...
     def __get__(self, instance: object, owner: type | None = None, /) -> Any: ...
     def __set__(self, instance: object, value: Any, /) -> None: ...

@@ -38,7 +38,10 @@ def _set_member(self: Any, name: str, value: Any) -> None:
     import numpy
 
     now = getattr(self, name) if not isinstance(value, (str, bytes)) else None
-    if isinstance(now, numpy.ndarray):
+    is_inside = (
+        getattr(getattr(type(self), name), "dtype", None) is not None
+    )  # an array that was given is not
+    if is_inside and isinstance(now, numpy.ndarray):
         now[...] = value
     else:
         setattr(self, name, value)

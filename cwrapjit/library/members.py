@@ -46,6 +46,7 @@ class Members:
         plan: dict[str, Any] = {
             "name": member.name, "offset": self.offsets[member.name], "kind": "refused", "dtype": None,
             "dims": (), "of": None, "readonly": False, "reason": "",
+            "item": "", "is_const": False,
         }  # fmt: skip
         ctype, layers = types.peeled(member.type)
         if layers and thunks.is_flexible(layers[0]):
@@ -103,8 +104,10 @@ class Members:
         elif isinstance(target, types.Struct):
             cls = ITSELF if target is self.ctype else self._class(target, member, False)
             plan.update(kind="pointer", of=cls)
+        elif isinstance(target, types.Unknown):
+            plan["reason"] = f"{types.show(pointer)} has no mapping"
         else:
-            plan["reason"] = "a pointer without dims: arrays= may say them"
+            plan.update(kind="address", item=types.item_name(target), is_const=pointer.const)
 
     def _plan_data(
         self, plan: dict[str, Any], pointer: types.Pointer, given: Any, whose: types.Member
@@ -242,7 +245,7 @@ def plan_text(plan: Mapping[str, Any]) -> str:
     """What libraries must agree in to share a struct."""
     cls = plan["of"]
     of = "itself" if cls is ITSELF else cls.__cwrapjit_layout__.name if cls else ""
-    kind = "pointer" if plan["kind"] in ("string", "data", "refused") else plan["kind"]
+    kind = "pointer" if plan["kind"] in ("string", "data", "address", "refused") else plan["kind"]
     dims = plan["dims"] if plan["kind"] != "data" else ""
     dtype = plan["dtype"] if plan["kind"] != "data" else ""
     return (

@@ -15,6 +15,7 @@
     KIND(DATA, "data")       /* a pointer to items whose number other members say */      \
     KIND(INSIDE, "inside")   /* a struct inside the struct */                             \
     KIND(POINTER, "pointer") /* a pointer to a struct or an opaque type */                \
+    KIND(ADDRESS, "address") /* a pointer to what nothing says the extent of */           \
     KIND(REFUSED, "refused") /* no way to Python; `reason` says why */
 
 typedef enum field_kind {
@@ -39,12 +40,15 @@ typedef struct field_object {
     const cwj_library_type *type; /* of a scalar */
     PyArray_Descr *descr; /* owned: of an array's items, or NULL */
     PyObject *cls;        /* owned: the class of what lies there, or NULL */
+    PyObject *item;       /* owned str: what an address points to, as of cwj_pointer */
     bool readonly;        /* const */
+    bool is_const;        /* what an address points to is */
     int nd;
     field_dim dims[NPY_MAXDIMS];
 } field_object;
 
-/* Field(layout, name, offset, kind, dtype=None, dims=(), of=None, readonly=False, reason='').
+/* Field(layout, name, offset, kind, dtype=None, dims=(), of=None, readonly=False, reason='', item='',
+ * is_const=False).
  * Refuses what would lie outside of the struct. */
 PyObject *cwj_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
 

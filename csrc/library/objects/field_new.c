@@ -151,16 +151,18 @@ parse_dtype(field_object *self, PyObject *dtype)
 PyObject *
 cwj_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"layout", "name", "offset",   "kind",   "dtype",
-                            "dims",   "of",   "readonly", "reason", NULL};
+    static char *names[] = {"layout", "name",     "offset", "kind", "dtype",    "dims",
+                            "of",     "readonly", "reason", "item", "is_const", NULL};
     field_object *self = (field_object *)type->tp_alloc(type, 0);
-    PyObject *layout, *name, *cls = Py_None, *dims = NULL, *reason = NULL, *dtype = Py_None;
+    PyObject *layout, *name, *cls = Py_None, *dims = NULL, *reason = NULL, *item = NULL,
+                             *dtype = Py_None;
     PyObject *given_kind;
     Py_ssize_t offset;
-    int readonly = 0;
-    if (self == NULL || !PyArg_ParseTupleAndKeywords(
-                            args, kwargs, "OUnO|OO!OpU:Field", names, &layout, &name, &offset,
-                            &given_kind, &dtype, &PyTuple_Type, &dims, &cls, &readonly, &reason)) {
+    int readonly = 0, is_const = 0;
+    if (self == NULL ||
+        !PyArg_ParseTupleAndKeywords(args, kwargs, "OUnO|OO!OpUUp:Field", names, &layout, &name,
+                                     &offset, &given_kind, &dtype, &PyTuple_Type, &dims, &cls,
+                                     &readonly, &reason, &item, &is_const)) {
         goto failed;
     }
     if (!cwj_is_layout(layout)) {
@@ -170,13 +172,15 @@ cwj_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->layout = (cwj_struct_layout *)Py_NewRef(layout);
     self->name = Py_NewRef(name);
     self->reason = reason == NULL ? PyUnicode_FromString("") : Py_NewRef(reason);
+    self->item = item == NULL ? PyUnicode_FromString("") : Py_NewRef(item);
+    self->is_const = is_const;
     self->offset = (size_t)offset;
     self->readonly = readonly;
     self->cls = cls == Py_None ? NULL : Py_NewRef(cls);
     int kind =
         cwj_parse_choice(given_kind, KINDS, sizeof(KINDS) / sizeof(KINDS[0]), "Field", "kind");
     self->kind = (field_kind)kind;
-    if (self->reason == NULL || kind < 0 || parse_dtype(self, dtype) < 0 ||
+    if (self->reason == NULL || self->item == NULL || kind < 0 || parse_dtype(self, dtype) < 0 ||
         (dims != NULL && parse_dims(self, dims) < 0) || check_extent(self) < 0) {
         goto failed;
     }

@@ -7,6 +7,7 @@
 #include "library/objects/looks.h"
 #include "library/objects/foreign_memory.h"
 #include "library/objects/owners.h"
+#include "library/objects/pointer.h"
 #include "library/objects/references.h"
 
 #include <structmember.h>
@@ -117,6 +118,36 @@ read_pointer(const field_object *self, PyObject *instance, const char *at)
     return result;
 }
 
+/* What was given for an address is kept as (the object, the Pointer to it). */
+static PyObject *
+read_address(const field_object *self, PyObject *instance, const char *at)
+{
+    void *address;
+    memcpy(&address, at, sizeof(address));
+    if (address == NULL) {
+        Py_RETURN_NONE;
+    }
+    PyObject *kept = cwj_references_get((cwj_instance *)instance, at), *result = NULL, *base = NULL;
+    if (kept == NULL && PyErr_Occurred()) {
+        return NULL;
+    }
+    bool given = kept != NULL && cwj_is_given(kept); /* not by another member of a union */
+    if (given && ((cwj_pointer *)PyTuple_GET_ITEM(kept, 1))->address == address) {
+        result = Py_NewRef(PyTuple_GET_ITEM(kept, 0));
+        goto done;
+    }
+    PyObject *anchor = cwj_anchor_of(instance); /* C has moved it, or has made it */
+    base = kept == NULL ? Py_NewRef(anchor)
+                        : PyTuple_Pack(2, given ? PyTuple_GET_ITEM(kept, 0) : kept, anchor);
+    PyTypeObject *type = cwj_state_of((PyObject *)self)->pointer_type;
+    result =
+        base == NULL ? NULL : cwj_pointer_around(type, address, self->item, self->is_const, base);
+done:
+    Py_XDECREF(base);
+    Py_XDECREF(kept);
+    return result;
+}
+
 static PyObject *
 read_text(const char *text, size_t length)
 {
@@ -207,6 +238,8 @@ field_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
         return cwj_instance_around(self->cls, at, 0, cwj_anchor_of(instance));
     case POINTER:
         return read_pointer(self, instance, at);
+    case ADDRESS:
+        return read_address(self, instance, at);
     case REFUSED:
         break;
     }
@@ -373,6 +406,64 @@ write_pointer(const field_object *self, char *at, PyObject *instance, PyObject *
     return 0;
 }
 
+/* A Pointer to what is given, or NULL with an exception set. */
+static PyObject *
+pointer_to(const field_object *self, PyObject *value)
+{
+    if (cwj_is_pointer(value)) {
+        return Py_NewRef(value);
+    }
+    if (!PyArray_Check(value) && !PyObject_CheckBuffer(value)) {
+        wrong_type(self, "Pointer, array, buffer or None", value);
+        return NULL;
+    }
+    return PyObject_CallOneArg((PyObject *)cwj_state_of((PyObject *)self)->pointer_type, value);
+}
+
+static bool
+fits(const field_object *self, const cwj_pointer *pointer)
+{
+    if (!cwj_items_agree(pointer->item, self->item)) {
+        PyErr_Format(PyExc_TypeError, "attribute %U of %U: wanted a pointer to %U, got one to %U",
+                     self->name, self->layout->name, self->item, pointer->item);
+        return false;
+    }
+    if (pointer->readonly && !self->is_const) {
+        PyErr_Format(PyExc_ValueError,
+                     "attribute %U of %U: this memory is read-only, and C may write there",
+                     self->name, self->layout->name);
+        return false;
+    }
+    return true;
+}
+
+/* C has the address from now on: what it is of is kept until another one is assigned. */
+static int
+write_address(const field_object *self, PyObject *instance, PyObject *value)
+{
+    PyObject *pointer = NULL, *kept = NULL;
+    void *address = NULL;
+    int status = -1;
+    if (value != Py_None) {
+        pointer = pointer_to(self, value);
+        if (pointer == NULL || !fits(self, (cwj_pointer *)pointer) ||
+            (kept = PyTuple_Pack(2, value, pointer)) == NULL) {
+            goto done;
+        }
+        address = ((cwj_pointer *)pointer)->address;
+    }
+    char *at = locate(self, instance); /* where it is now: a buffer may be Python code */
+    if (at == NULL || cwj_references_put((cwj_instance *)instance, at, NULL, kept) < 0) {
+        goto done;
+    }
+    memcpy(at, &address, sizeof(address));
+    status = 0;
+done:
+    Py_XDECREF(kept);
+    Py_XDECREF(pointer);
+    return status;
+}
+
 static int
 field_set(PyObject *op, PyObject *instance, PyObject *value)
 {
@@ -397,6 +488,8 @@ field_set(PyObject *op, PyObject *instance, PyObject *value)
         return write_inside(self, at, instance, value);
     case POINTER:
         return write_pointer(self, at, instance, value);
+    case ADDRESS:
+        return write_address(self, instance, value);
     case ARRAY:
     case DATA:
     case STRING:
@@ -436,6 +529,7 @@ field_dealloc(PyObject *op)
     Py_XDECREF(self->reason);
     Py_XDECREF(self->descr);
     Py_XDECREF(self->cls);
+    Py_XDECREF(self->item);
     type->tp_free(op);
     Py_DECREF(type);
 }
@@ -450,6 +544,7 @@ field_repr(PyObject *op)
 static PyMemberDef field_members[] = {
     {"__name__", T_OBJECT, offsetof(field_object, name), READONLY, NULL},
     {"__doc__", T_OBJECT, offsetof(field_object, reason), READONLY, NULL},
+    {"dtype", T_OBJECT, offsetof(field_object, descr), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 

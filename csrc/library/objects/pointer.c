@@ -38,6 +38,13 @@ cwj_is_pointer(PyObject *object)
     return Py_TYPE(object)->tp_dealloc == pointer_dealloc; /* the type has no subclasses */
 }
 
+bool
+cwj_is_given(PyObject *object)
+{
+    return PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) == 2 &&
+           cwj_is_pointer(PyTuple_GET_ITEM(object, 1));
+}
+
 static bool
 is_bytes(PyObject *item)
 {

@@ -17,6 +17,8 @@ typedef struct cwj_pointer {
 PyObject *cwj_pointer_around(PyTypeObject *type, void *address, PyObject *item, bool readonly,
                              PyObject *base);
 bool cwj_is_pointer(PyObject *object);
+/* True for (what was given, a Pointer to it), which members keep. */
+bool cwj_is_given(PyObject *object);
 /* True when C takes a pointer to `given` for one to `wanted`: the same type, bytes of any kind, or one of
  * them is void. */
 bool cwj_items_agree(PyObject *given, PyObject *wanted);

@@ -9,6 +9,7 @@
 #include "library/objects/references.h"
 
 #include "library/objects/owners.h"
+#include "library/objects/pointer.h"
 
 /* ---- what nobody needs any more --------------------------------------------------------- */
 
@@ -300,7 +301,8 @@ cwj_references_list(const cwj_instance *self)
     }
     while (status == 0 && self->references != NULL &&
            PyDict_Next(self->references, &position, &key, &entry)) {
-        status = cwj_append_once(list, PyTuple_GET_ITEM(entry, 0));
+        PyObject *object = PyTuple_GET_ITEM(entry, 0); /* or (what was given, a Pointer to it) */
+        status = cwj_append_once(list, cwj_is_given(object) ? PyTuple_GET_ITEM(object, 0) : object);
     }
     if (status < 0) {
         Py_CLEAR(list);
