@@ -12,6 +12,7 @@
     X(PyTypeObject, bound_type)            /* cwrapjit.graph.BoundGraph */           \
     X(PyTypeObject, library_function_type) /* cwrapjit.LibraryFunction */            \
     X(PyTypeObject, pointer_type)          /* cwrapjit.Pointer */                    \
+    X(PyTypeObject, closure_type)          /* Python callables for C */              \
     X(PyTypeObject, config_type)           /* cwrapjit.Config */                     \
     X(PyObject, config)                    /* cwrapjit.config, the one instance */   \
     X(PyObject, watcher)                   /* ContextVar: who watches calls */       \

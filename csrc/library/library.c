@@ -1,6 +1,7 @@
 /* library.c: what the extension module gets from this folder: types, and functions for cwrapjit.library. */
 #include "library/library.h"
 
+#include "library/callbacks/callback.h"
 #include "library/code/unit.h"
 #include "library/objects/field.h"
 #include "library/objects/instance.h"
@@ -9,10 +10,13 @@
 int
 cwj_add_library_types(PyObject *extension, cwj_module_state *state)
 {
-    PyMethodDef *functions[] = {cwj_unit_functions, cwj_thunk_functions, cwj_wrap_functions,
-                                cwj_instance_functions, cwj_variable_functions};
-    PyType_Spec *specs[] = {&cwj_library_function_spec, &cwj_instance_spec, &cwj_pointer_spec,
-                            &cwj_initializer_spec,      &cwj_layout_spec,   &cwj_field_spec};
+    PyMethodDef *functions[] = {cwj_unit_functions,     cwj_thunk_functions,
+                                cwj_wrap_functions,     cwj_instance_functions,
+                                cwj_variable_functions, cwj_callback_functions};
+    PyType_Spec *specs[] = {
+        &cwj_library_function_spec, &cwj_instance_spec, &cwj_pointer_spec,
+        &cwj_initializer_spec,      &cwj_layout_spec,   &cwj_field_spec,
+        &cwj_trampolines_spec,      &cwj_closure_spec,  &cwj_callback_kind_spec};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         if (PyModule_AddFunctions(extension, functions[i]) < 0) {
             return -1;
@@ -25,6 +29,8 @@ cwj_add_library_types(PyObject *extension, cwj_module_state *state)
             state->library_function_type = type;
         } else if (specs[i] == &cwj_pointer_spec) {
             state->pointer_type = type;
+        } else if (specs[i] == &cwj_closure_spec) {
+            state->closure_type = type;
         } else { /* the module has it */
             Py_XDECREF(type);
         }

@@ -1,25 +1,237 @@
-"""Functions as arguments: from what is given to the address of a C function."""
+"""Functions as arguments: from what is given to the address of a C function.
+
+Python callables get trampolines: C functions of one C signature, compiled some at a time, which stay for
+good, as nobody knows when C calls them last. Each has a place, which says whose it is
+(csrc/library/callbacks/).
+"""
 
 from __future__ import annotations
 
+import types as python_types
 from typing import Any
 
+from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
-from cwrapjit.library import types
+from cwrapjit.library import expressions, thunks, types
+
+_AT_ONCE = 16  # trampolines that are compiled together, at first
+_SURELY_PYTHON: tuple[type, ...] = (
+    python_types.FunctionType,
+    python_types.MethodType,
+    python_types.BuiltinFunctionType,
+)
+_trampolines: dict[str, Any] = {}  # by the C signature
+_environment: list[Any] = []
+# (crossing, name, type, class or dtype, dims, readonly)
+Passed = tuple[str, str, str, Any, tuple[Any, ...], bool]
 
 
 class Converter:
-    """Makes addresses for one parameter of a function."""
+    """Makes addresses for one parameter of a function, or a member. hidden: parameters of the callback that
+    Python does not get; dims: what dims= says of them."""
 
-    def __init__(self, library: Any, ctype: types.Callable, who: str, name: str) -> None:
+    def __init__(
+        self,
+        library: Any,
+        ctype: types.Callable,
+        who: str,
+        hidden: frozenset[int] = frozenset(),
+        dims: Any = None,
+    ) -> None:
         self.library = library
         self.ctype = ctype
-        self.who = f"{who}: argument {name}"
+        self.who = who
+        self.hidden = hidden
+        self.dims = dims or {}
+        self._kind: Any = None
+        self._made: Any = None
 
     def __call__(self, given: Any) -> tuple[int, Any]:
         """(address, what keeps the function)"""
-        found: tuple[int, Any] | None
-        found = load("cwrapjit.library.callables").convert(self.library, self.ctype, given, self.who)
-        if found is None:
-            raise TypeError(f"{self.who}: expected {types.show(self.ctype)}, got {type(given).__name__}")
-        return found
+        if not isinstance(given, _SURELY_PYTHON):
+            found: tuple[int, Any] | None
+            found = load("cwrapjit.library.callables").convert(self.library, self.ctype, given, self.who)
+            if found is not None:
+                return found
+            if not callable(given):
+                raise TypeError(f"{self.who}: expected {types.show(self.ctype)}, got {type(given).__name__}")
+        kind = self._kind or self._make_kind()
+        if self._made.scarce:
+            _add_trampolines(self._made, self.ctype)
+        closure = kind(given)
+        return closure.address, closure
+
+    def _make_kind(self) -> Any:
+        try:
+            self._made = _trampolines_of(self.ctype)
+            arguments, result = Described(self).all()
+        except thunks.Unmapped as reason:
+            raise TypeError(f"{self.who}: no Python callable can be given: {reason}") from None
+        self._kind = _cwrapjit.CallbackKind(self.who, self._made, arguments, result)
+        return self._kind
+
+
+def check_dims(converter: Converter, who: str) -> None:
+    """ValueError for what dims= says, and the declaration does not have."""
+    names = Described(converter, without_dims=True).names
+    for name in converter.dims:
+        if name not in names:
+            raise ValueError(f"{who} names {name!r}, which is no parameter; they are: {', '.join(names)}")
+    try:
+        Described(converter).all()
+    except thunks.Unmapped as reason:
+        raise ValueError(f"{who}: {reason}") from None
+
+
+# ---- what arguments are to Python -----------------------------------------------------------------
+
+
+class Described:
+    """The arguments of CallbackKind."""
+
+    def __init__(self, converter: Converter, without_dims: bool = False) -> None:
+        dims = {} if without_dims else converter.dims
+        self.library = converter.library
+        self.who = converter.who
+        self.ctype = converter.ctype
+        self.hidden = converter.hidden
+        self.names = [name or f"arg{k}" for k, name in enumerate(self.ctype.names)]
+        self.types = [
+            self._with_dims(name, each, dims)
+            for name, each in zip(self.names, self.ctype.parameters, strict=True)
+        ]
+        self.lengths: set[str] = set()  # integers that arrays say
+
+    def all(self) -> tuple[tuple[Any, ...], Any]:
+        found = [self._passed(name, ctype) for name, ctype in zip(self.names, self.types, strict=True)]
+        arguments = tuple(
+            (*each, k in self.hidden or each[1] in self.lengths) for k, each in enumerate(found)
+        )
+        result = self._passed("the result", self.ctype.result)
+        if result[0] == "array":
+            result = ("address", "the result", types.item_name(self.ctype.result.item), None, (), False)
+        return arguments, (*result, False)
+
+    def _with_dims(self, name: str, ctype: Any, dims: Any) -> Any:
+        if name not in dims:
+            return ctype
+        if not isinstance(ctype, types.Pointer):
+            raise thunks.Unmapped(f"dims names {name}, which is no pointer")
+        made = ctype.target
+        for tree in reversed(expressions.trees_of(f"{self.who}: dims[{name!r}]", dims[name])):
+            made = types.Array(made, tree, ctype.const)
+        return made
+
+    def _passed(self, name: str, ctype: Any) -> Passed:
+        if isinstance(ctype, types.Void):
+            return "nothing", name, "", None, (), False
+        if isinstance(ctype, types.Scalar) and ctype.dtype:
+            return "number", name, ctype.dtype, None, (), False
+        if isinstance(ctype, types.Struct):
+            return "struct", name, "", self.library.class_for(ctype), (), False
+        if isinstance(ctype, types.Callable):
+            return "address", name, "", None, (), False
+        if isinstance(ctype, types.Array):
+            return self._array(name, ctype)
+        if isinstance(ctype, types.Pointer):
+            return self._pointer(name, ctype.target, ctype.const)
+        raise thunks.Unmapped(f"{name} is {types.show(ctype)}")
+
+    def _pointer(self, name: str, target: Any, const: bool) -> Passed:
+        if isinstance(target, types.Scalar) and target.spelling == "char" and const:
+            return "string", name, "", None, (), True
+        if isinstance(target, types.Struct):
+            return "instance", name, "", self.library.class_for(target), (), const
+        return "address", name, types.item_name(target), None, (), const
+
+    def _array(self, name: str, ctype: types.Array) -> Passed:
+        item, layers = types.peeled(ctype)
+        const = layers[-1].const
+        dtype: Any = None
+        if isinstance(item, types.Scalar) and item.dtype:
+            dtype = load("numpy").dtype(item.dtype)
+        elif isinstance(item, types.Struct):
+            dtype = self.library.dtype_for(item)
+        if dtype is None or any(each.dim is None for each in layers):
+            return self._pointer(name, ctype.item, const)
+        dims = tuple(self._dim(each.dim) for each in layers)
+        self.lengths |= {dim[0] for dim in dims if len(dim) == 1 and isinstance(dim[0], str)}
+        return "array", name, "", dtype, dims, const
+
+    def _dim(self, tree: Any) -> Any:
+        try:
+            return expressions.of_tree(tree, self._lookup)
+        except expressions.BadDim as error:
+            raise thunks.Unmapped(str(error)) from None
+
+    def _lookup(self, name: str) -> int | str | None:
+        if name in self.names:
+            ctype = self.types[self.names.index(name)]
+            return name if isinstance(ctype, types.Scalar) and ctype.is_integer else None
+        value = self.library.constant(name)
+        return value if isinstance(value, int) else None
+
+
+# ---- trampolines ----------------------------------------------------------------------------------
+
+
+def _trampolines_of(ctype: types.Callable) -> Any:
+    """Those of this C signature, for all libraries."""
+    key, _ = _text(ctype, 0)
+    found = _trampolines.get(key)
+    if found is None:
+        found = _cwrapjit.Trampolines()
+        _add_trampolines(found, ctype)
+        found = _trampolines.setdefault(key, found)
+    return found
+
+
+def _add_trampolines(trampolines: Any, ctype: types.Callable) -> None:
+    _, total = trampolines.counts
+    count = max(_AT_ONCE, min(total, 16 * _AT_ONCE))
+    text, optimize = _text(ctype, count)
+    if not _environment:
+        _environment.append(_cwrapjit.library_environment("callbacks"))
+    names = [f"cwj_trampoline_{k}" for k in range(count)]
+    unit, (places, *addresses) = _cwrapjit.compile_thunks(
+        _environment[0], text, ["cwj_places", *names], optimize
+    )
+    trampolines.add(unit, places, addresses)
+
+
+def _text(ctype: types.Callable, count: int) -> tuple[str, bool]:
+    """The C text of so many, and whether libtcc would pass something wrongly."""
+    writer = thunks.Writer()
+    result = writer.spell(ctype.result)
+    spelled = [writer.spell(_as_passed(each)) for each in ctype.parameters]
+    signature = ", ".join(f"{each} a{k}" for k, each in enumerate(spelled, 1)) or "void"
+    stores = "".join(f"    {_store(each, k)}\n" for k, each in enumerate(ctype.parameters, 1))
+    before = "    s[0].z.re = s[0].z.im = 0;\n"
+    after = ""
+    if isinstance(ctype.result, types.Struct):
+        before = f"    static const {result} zero;\n    {result} made = zero;\n    s[0].p = &made;\n"
+        after = "    return made;\n"
+    elif not isinstance(ctype.result, types.Void):
+        after = f"    return {thunks.load(ctype.result, 0, writer)};\n"
+    enter = f"((void (*)(void *, cwj_slot *)){_cwrapjit.callback_entry()}ull)"
+    parts = [writer.text(), f"long long cwj_places[{max(count, 1)}][4];\n"]
+    for k in range(count):
+        parts.append(
+            f"{result} cwj_trampoline_{k}({signature})\n{{\n    cwj_slot s[{len(spelled) + 1}];\n"
+            f"{before}{stores}    {enter}(cwj_places[{k}], s);\n{after}}}\n"
+        )
+    if not count:
+        parts.append(f"{result}({signature})")
+    return "".join(parts), writer.needs_compiler
+
+
+def _as_passed(ctype: Any) -> Any:
+    return types.Pointer(ctype.item) if isinstance(ctype, types.Array) else ctype
+
+
+def _store(ctype: Any, k: int) -> str:
+    if isinstance(ctype, types.Scalar):
+        return f"s[{k}].{ctype.field} = a{k};"
+    if isinstance(ctype, types.Struct):
+        return f"s[{k}].p = &a{k};"
+    return f"s[{k}].p = (void *)a{k};"

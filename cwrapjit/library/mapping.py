@@ -129,7 +129,10 @@ class Mapper:
 
     def _give_dims(self) -> None:
         """dims=: pointers become arrays."""
-        given = self.options.dims
+        given = {name: each for name, each in self.options.dims.items() if not isinstance(each, Mapping)}
+        for name in self.options.dims.keys() - given.keys():
+            if not isinstance(_function_of(self.slots[self.by_name[name]].type), types.Callable):
+                raise ValueError(f"{self.who}: dims[{name!r}] is a dict, but {name} is no function")
         trees = {name: expressions.trees_of(f"{self.who}: dims[{name!r}]", given[name]) for name in given}
         for name, each in trees.items():
             slot = self.slots[self.by_name[name]]
@@ -312,11 +315,13 @@ class Mapper:
                 return Parameter("buffer", "uint8", intent=intent, dims=((),), optional=optional)
             if name in options.out:
                 raise Unmapped(bytes_reason(slot, "a void pointer"))
+            optional = optional or self._is_user_data(name)
         if isinstance(item, types.Pointer) and named:
             return self._stored_pointer(slot)
         if named:
             raise Unmapped(f"{name} points to {types.show(item)}, which has no value in Python")
-        return Parameter("address", types.item_name(item), intent="in" if slot.const else "inout")
+        intent = "in" if slot.const else "inout"
+        return Parameter("address", types.item_name(item), intent=intent, optional=optional)
 
     def _stored_pointer(self, slot: Slot) -> Parameter:
         """out= of a T **: what C stores there is a result."""
@@ -328,12 +333,29 @@ class Mapper:
             return Parameter("handle", cls=self.library.class_for(target), intent="out")
         return Parameter("address", types.item_name(target), intent="out")
 
+    def _data_of(self, slot: Slot) -> str:
+        """The parameter that a callback gets back from C: the next void * behind it. "": none."""
+        if _place_of_data(_function_of(slot.type)) < 0:
+            return ""
+        for each in self.slots[self.by_name[slot.name] + 1 :]:
+            if _is_data(each.type):
+                return each.name
+        return ""
+
+    def _is_user_data(self, name: str) -> bool:
+        return any(name == self._data_of(slot) for slot in self.slots)
+
     def _callback(self, slot: Slot, ctype: types.Callable) -> Parameter:
         """A function: what is given becomes the address of one of this type."""
         if ctype.variadic:
             raise Unmapped(f"{slot.name} is a function of a variable number of arguments (...)")
-        make = load("cwrapjit.library.callbacks").Converter
-        converter = make(self.library, ctype, f"{self.called}()", slot.name)
+        callbacks = load("cwrapjit.library.callbacks")
+        hidden = frozenset(k for k in (_place_of_data(ctype),) if self._data_of(slot) and k >= 0)
+        dims = self.options.dims.get(slot.name)
+        who = f"{self.called}(): argument {slot.name}"
+        converter = callbacks.Converter(self.library, ctype, who, hidden, dims)
+        if dims is not None:
+            callbacks.check_dims(converter, f"{self.who}: dims[{slot.name!r}]")
         return Parameter("callback", cls=converter, optional=slot.name in self.options.optional)
 
     def _filled_struct(self, slot: Slot) -> Parameter:
@@ -610,12 +632,7 @@ class Mapper:
         by_keeper = given if isinstance(given, Mapping) else {self._keeper(result): given} if given else {}
         found: list[int] = []
         for keeper, names in by_keeper.items():
-            at = len(self.slots) if keeper == "return" else self.by_name.get(keeper, -1)
-            what = result if keeper == "return" else self.slots[at].parameter if at >= 0 else None
-            if what is None or what.role not in ("handle", "struct"):
-                raise ValueError(
-                    f"{self.who}: keeps: {keeper} is no handle or struct, which could keep something"
-                )
+            at = self._place_of_keeper(keeper, result)
             for name in names_of(names):
                 kept = self.slots[self.by_name[name]].parameter if name in self.by_name else None
                 if kept is None or kept.argument < 0:
@@ -626,6 +643,18 @@ class Mapper:
                     )
                 found += [at, self.by_name[name]]
         return tuple(found)
+
+    def _place_of_keeper(self, keeper: str, result: Result) -> int:
+        places = {"return": len(self.slots), "library": len(self.slots) + 1}
+        at = self.by_name.get(keeper, places.get(keeper, -1))
+        if at > len(self.slots):
+            return at
+        what = result if at == len(self.slots) else self.slots[at].parameter if at >= 0 else None
+        if what is None or what.role not in ("handle", "struct"):
+            raise ValueError(
+                f"{self.who}: keeps: {keeper} is no handle or struct, which could keep something"
+            )
+        return at
 
     def _keeper(self, result: Result) -> str:
         if result.role == "handle":
@@ -665,3 +694,19 @@ def _is_count_and_size(dims: tuple[Dim, ...]) -> bool:
         and dims[0][2] == "*"
         and all(isinstance(each, str) for each in dims[0])
     )
+
+
+def _function_of(ctype: Any) -> Any:
+    """The function that a parameter is, or points to."""
+    is_pointer = isinstance(ctype, types.Pointer) and isinstance(ctype.target, types.Callable)
+    return ctype.target if is_pointer and not ctype.target.pointed else ctype
+
+
+def _is_data(ctype: Any) -> bool:
+    return isinstance(ctype, types.Pointer) and isinstance(ctype.target, types.Void) and not ctype.const
+
+
+def _place_of_data(ctype: Any) -> int:
+    """Which parameter of a callback is user data: its only void *. -1: none."""
+    found = [k for k, each in enumerate(getattr(ctype, "parameters", ())) if _is_data(each)]
+    return found[0] if len(found) == 1 and isinstance(ctype, types.Callable) else -1

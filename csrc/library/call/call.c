@@ -10,6 +10,7 @@
  * Functions of numbers and instances alone have a short way of their own, without a frame: see take_quick.c.
  */
 #include "base/errors.h"
+#include "library/callbacks/callback.h"
 #include "library/objects/instance.h"
 #include "library/objects/references.h"
 #include "library/call/steps.h"
@@ -35,9 +36,58 @@ run_code(const cwj_library_function *function, cwj_slot *slots, int *error)
     *error = errno;
 }
 
-static inline void
-run_thunk(const cwj_library_function *function, cwj_slot *slots, bool keep_gil, int *error)
+/* Closures that were made for a call tell threads without calls of their own where exceptions go. */
+static void
+tell_closures(const cwj_library_frame *frame, cwj_watch *watch)
 {
+    for (int k = 0; k < frame->function->nparameters; k++) {
+        PyObject *made = frame->made[k];
+        if (frame->function->parameters[k].role == CWJ_CALLBACK && made != NULL) {
+            cwj_closure *closure = cwj_closure_of(PyTuple_GET_ITEM(made, 1));
+            if (closure != NULL) {
+                closure->watch = watch;
+            }
+        }
+    }
+}
+
+/* C may call Python. frame: NULL for none. */
+static void
+run_watched(const cwj_library_function *function, cwj_slot *slots, bool keep_gil, int *error,
+            const cwj_library_frame *frame)
+{
+    cwj_watch watch = {.outer = cwj_watching};
+    if (frame != NULL) {
+        tell_closures(frame, &watch);
+    }
+    cwj_calls_running++;
+    cwj_watching = &watch;
+    if (!keep_gil) {
+        watch.released = PyEval_SaveThread();
+    }
+    run_code(function, slots, error);
+    if (watch.released != NULL) {
+        PyEval_RestoreThread(watch.released);
+    }
+    cwj_watching = watch.outer;
+    if (--cwj_calls_running == 0) {
+        cwj_calls_ended();
+    }
+    if (frame != NULL) {
+        tell_closures(frame, NULL);
+    }
+    cwj_watch_end(&watch);
+}
+
+/* Afterwards there may be an exception: of C code that calls PyErr_Format(), or of callbacks. */
+static inline void
+run_thunk(const cwj_library_function *function, cwj_slot *slots, bool keep_gil, int *error,
+          const cwj_library_frame *frame)
+{
+    if (cwj_has_closures) {
+        run_watched(function, slots, keep_gil, error, frame);
+        return;
+    }
     if (keep_gil) {
         run_code(function, slots, error);
         return;
@@ -160,7 +210,7 @@ run(cwj_library_frame *frame)
         cwj_library_use_instances(frame, 1);
     }
     run_thunk(function, frame->slots, function->keep_gil || frame->moves,
-              function->reads_errno ? &frame->error : NULL);
+              function->reads_errno ? &frame->error : NULL, frame);
     if (function->has_instances) {
         cwj_library_use_instances(frame, -1);
     }
@@ -252,12 +302,12 @@ cwj_library_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *k
         int taken = cwj_library_take_quick(self, args, slots, &moves);
         if (taken > 0 && self->has_instances) {
             cwj_library_use_quick(self, args, 1);
-            run_thunk(self, slots, self->keep_gil || moves, NULL);
+            run_thunk(self, slots, self->keep_gil || moves, NULL, NULL);
             cwj_library_use_quick(self, args, -1);
         } else if (taken > 0) {
-            run_thunk(self, slots, self->keep_gil, NULL);
+            run_thunk(self, slots, self->keep_gil, NULL, NULL);
         }
-        if (taken != 0 && PyErr_Occurred()) { /* also of code that calls PyErr_Format */
+        if (taken != 0 && PyErr_Occurred()) { /* see run_thunk() */
             return NULL;
         }
         if (taken != 0) {

@@ -108,7 +108,8 @@ keep_one(const cwj_library_frame *frame, cwj_instance *self, int k)
     if (given == NULL || frame->slots[k + 1].p == NULL) {
         return 0;
     }
-    PyObject *kept = pin(given);
+    bool is_callback = frame->function->parameters[k].role == CWJ_CALLBACK;
+    PyObject *kept = is_callback ? Py_NewRef(PyTuple_GET_ITEM(frame->made[k], 1)) : pin(given);
     int status = kept == NULL ? -1 : cwj_references_put(self, self->pointer, kept, kept);
     if (status == 0 && cwj_is_instance(kept) &&
         frame->function->parameters[k].role == CWJ_STRUCT) { /* C keeps a copy of its pointers */

@@ -194,6 +194,10 @@ cwj_library_pack(cwj_library_frame *frame)
             return NULL;
         }
     }
+    if (function->nkeeps > 0 &&
+        cwj_library_keep(frame, function->nparameters + 1, function->result.library) < 0) {
+        return NULL;
+    }
     if (function->sized_after && cwj_library_set_sizes(frame) < 0) {
         return NULL;
     }

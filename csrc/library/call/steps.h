@@ -88,7 +88,7 @@ PyObject *cwj_library_keeper(const cwj_library_frame *frame, const cwj_parameter
 /* A struct that C filled may point into any argument: it keeps them all. */
 int cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made);
 /* What keeps= says: what parameter k was given, or gave back, keeps others; nparameters for k: what C
- * returned. instance: may be anything, and NULL. */
+ * returned, one more: the library. instance: may be anything, and NULL. */
 int cwj_library_keep(const cwj_library_frame *frame, int k, PyObject *instance);
 /* Nothing that is read-only becomes writeable by being returned: 1, 0, or -1 with an exception
  * set. */

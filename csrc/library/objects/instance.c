@@ -154,6 +154,14 @@ cwj_instance_around(PyObject *cls, void *pointer, int owned, PyObject *base)
     return (PyObject *)self;
 }
 
+int
+cwj_instance_forget(cwj_instance *self)
+{
+    int answer = cwj_looks_into(self) ? -1 : 0;
+    end_object(self);
+    return answer;
+}
+
 /* With memory of its own, unless the type is opaque. */
 static cwj_instance *
 with_memory(PyObject *cls)

@@ -71,6 +71,10 @@ void cwj_instance_use(PyObject *object, Py_ssize_t change);
  * these has; or NULL. */
 PyObject *cwj_instance_around(PyObject *cls, void *pointer, int owned, PyObject *base);
 
+/* The memory that a borrowed instance stands for is no longer there for Python: later uses raise. Returns -1,
+ * without exception, when an array looks into it. */
+int cwj_instance_forget(cwj_instance *self);
+
 /* A new instance with zeroed memory of its own: *memory, for a struct by value. */
 PyObject *cwj_instance_empty(PyObject *cls, void **memory);
 

@@ -252,20 +252,21 @@ describe_discarded(cwj_library_function *self, PyObject *given, const char *who)
     return status;
 }
 
-/* keeps: keepers and what they keep in turn; the number of parameters stands for the result. */
+/* keeps: keepers and what they keep in turn; the number of parameters stands for the result, one more for the
+ * library. */
 static int
 describe_keeps(cwj_library_function *self, PyObject *given, const char *who)
 {
     int *places = NULL, count = 0;
     int status =
-        read_places(given, self->nparameters + 1, "keeps= names a parameter", &places, &count, who);
+        read_places(given, self->nparameters + 2, "keeps= names a parameter", &places, &count, who);
     self->keeps = PyMem_Calloc((size_t)count / 2 + 1, sizeof(*self->keeps));
     if (status == 0 && self->keeps == NULL) {
         PyErr_NoMemory();
         status = -1;
     }
     for (int i = 0; status == 0 && i + 1 < count; i += 2) {
-        if (places[i + 1] == self->nparameters) {
+        if (places[i + 1] >= self->nparameters) {
             status = cwj_refuse(who, PyExc_ValueError, "keeps= keeps what is returned");
         } else {
             self->keeps[self->nkeeps++] = (cwj_keep){places[i], places[i + 1]};

@@ -73,6 +73,8 @@ int cwj_operator_operands(cwj_operator op);
 int cwj_symbol_index(PyObject *symbols, PyObject *name);
 int cwj_dim_read(cwj_dim *dim, PyObject *given, PyObject *symbols, const char *who);
 void cwj_dim_clear(cwj_dim *dim);
+/* dim_value.c: false where there is no value: a division by zero, a number too large. */
+bool cwj_dim_value(const cwj_dim *dim, const npy_int64 *symbols, npy_int64 *value);
 /* given: the attributes of a Size in description.py; most: the number of parameters. */
 int cwj_size_read(cwj_size *size, PyObject *given, PyObject *symbols, int most, const char *who);
 void cwj_size_clear(cwj_size *size);

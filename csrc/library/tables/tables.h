@@ -130,7 +130,7 @@ typedef struct cwj_parameter {
 
 /* After the call an instance keeps an argument alive, because C points to it. */
 typedef struct cwj_keep {
-    int keeper; /* a parameter; nparameters: what is returned */
+    int keeper; /* a parameter; nparameters: what is returned; one more: the library */
     int kept; /* a parameter */
 } cwj_keep;
 

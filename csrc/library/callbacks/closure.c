@@ -1,0 +1,240 @@
+/* closure.c: trampolines and their places, and closures, which are Python callables with one. */
+#include "library/callbacks/callback.h"
+
+#include "base/errors.h"
+#include "library/objects/instance.h"
+
+#include <stdint.h>
+#include <structmember.h>
+
+enum {
+    PLACE_BYTES = 32 /* as compiled units have them */
+};
+_Static_assert(sizeof(cwj_place) <= PLACE_BYTES, "compiled units have room for a place");
+
+/* ---- trampolines ----------------------------------------------------------------------- */
+
+static PyObject *
+trampolines_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    if (PyTuple_GET_SIZE(args) > 0 || (kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0)) {
+        PyErr_SetString(PyExc_TypeError, "Trampolines() takes no arguments");
+        return NULL;
+    }
+    cwj_trampolines *self = (cwj_trampolines *)type->tp_alloc(type, 0);
+    if (self != NULL && (self->units = PyList_New(0)) == NULL) {
+        Py_CLEAR(self);
+    }
+    return (PyObject *)self;
+}
+
+/* Code that C may still call is not freed: `units` stays for good. */
+static void
+trampolines_dealloc(PyObject *op)
+{
+    PyTypeObject *type = Py_TYPE(op);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+static void
+put_last(cwj_trampolines *self, cwj_place *place)
+{
+    place->next = NULL;
+    if (self->last != NULL) {
+        self->last->next = place;
+    } else {
+        self->first = place;
+    }
+    self->last = place;
+}
+
+PyDoc_STRVAR(add_doc, "add($self, unit, places, addresses, /)\n--\n\n"
+                      "More of them: their code, the address of their places, theirs.");
+
+static PyObject *
+trampolines_add(PyObject *op, PyObject *args)
+{
+    cwj_trampolines *self = (cwj_trampolines *)op;
+    PyObject *unit, *addresses;
+    unsigned long long at;
+    if (!PyArg_ParseTuple(args, "OKO!:add", &unit, &at, &PyList_Type, &addresses) ||
+        PyList_Append(self->units, unit) < 0) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(addresses); i++) {
+        cwj_place *place = (cwj_place *)(uintptr_t)(at + (unsigned long long)i * PLACE_BYTES);
+        void *address = PyLong_AsVoidPtr(PyList_GET_ITEM(addresses, i));
+        if (address == NULL) {
+            return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+        }
+        *place = (cwj_place){.address = address};
+        put_last(self, place);
+        self->total++;
+    }
+    Py_RETURN_NONE;
+}
+
+/* A stale call must be known as such for a while: that many places are nobody's before one is used again. */
+static PyObject *
+trampolines_scarce(PyObject *op, void *Py_UNUSED(closure))
+{
+    const cwj_trampolines *self = (cwj_trampolines *)op;
+    return PyBool_FromLong(self->total - self->used < 8);
+}
+
+static PyObject *
+trampolines_counts(PyObject *op, void *Py_UNUSED(closure))
+{
+    const cwj_trampolines *self = (cwj_trampolines *)op;
+    return Py_BuildValue("nn", self->used, self->total);
+}
+
+static PyMethodDef trampolines_methods[] = {
+    {"add", trampolines_add, METH_VARARGS, add_doc},
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef trampolines_getset[] = {
+    {"scarce", trampolines_scarce, NULL, "Whether more should be added.", NULL},
+    {"counts", trampolines_counts, NULL, "How many are somebody's, and how many there are.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot trampolines_slots[] = {
+    {Py_tp_new, trampolines_new},
+    {Py_tp_dealloc, trampolines_dealloc},
+    {Py_tp_methods, trampolines_methods},
+    {Py_tp_getset, trampolines_getset},
+    {Py_tp_doc, "C functions of one signature, each of which calls what its place says."},
+    {0, NULL},
+};
+
+PyType_Spec cwj_trampolines_spec = {
+    .name = "cwrapjit.Trampolines",
+    .basicsize = sizeof(cwj_trampolines),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = trampolines_slots,
+};
+
+int
+cwj_is_trampolines(PyObject *object)
+{
+    return Py_TYPE(object)->tp_dealloc == trampolines_dealloc;
+}
+
+/* ---- closures ---------------------------------------------------------------------------- */
+
+static void
+give_back(cwj_closure *self)
+{
+    if (self->place != NULL) {
+        cwj_trampolines *trampolines = self->kind->trampolines;
+        self->place->closure = NULL;
+        put_last(trampolines, self->place);
+        trampolines->used--;
+        self->place = NULL;
+    }
+}
+
+static void
+closure_dealloc(PyObject *op)
+{
+    cwj_closure *self = (cwj_closure *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    if (self->weakrefs != NULL) {
+        PyObject_ClearWeakRefs(op);
+    }
+    give_back(self);
+    Py_CLEAR(self->callable);
+    Py_CLEAR(self->returned);
+    Py_CLEAR(self->kind);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+static int
+closure_traverse(PyObject *op, visitproc visit, void *arg)
+{
+    cwj_closure *self = (cwj_closure *)op;
+    Py_VISIT(Py_TYPE(op));
+    Py_VISIT(self->kind);
+    Py_VISIT(self->callable);
+    Py_VISIT(self->returned);
+    return 0;
+}
+
+static int
+closure_clear(PyObject *op)
+{
+    cwj_closure *self = (cwj_closure *)op;
+    Py_CLEAR(self->callable);
+    Py_CLEAR(self->returned);
+    return 0;
+}
+
+cwj_closure *
+cwj_closure_of(PyObject *object)
+{
+    return Py_TYPE(object)->tp_dealloc == closure_dealloc ? (cwj_closure *)object : NULL;
+}
+
+static PyObject *
+get_address(PyObject *op, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(((cwj_closure *)op)->place->address);
+}
+
+static PyGetSetDef closure_getset[] = {
+    {"address", get_address, NULL, "What C calls.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef closure_members[] = {
+    {"callable", T_OBJECT, offsetof(cwj_closure, callable), READONLY, "Python's."},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_closure, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef closure_methods[] = {
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot closure_slots[] = {
+    {Py_tp_dealloc, closure_dealloc},
+    {Py_tp_traverse, closure_traverse},
+    {Py_tp_clear, closure_clear},
+    {Py_tp_getset, closure_getset},
+    {Py_tp_members, closure_members},
+    {Py_tp_methods, closure_methods},
+    {Py_tp_doc, "A Python callable as a C function, which it is as long as this lives."},
+    {0, NULL},
+};
+
+PyType_Spec cwj_closure_spec = {
+    .name = "cwrapjit.Closure",
+    .basicsize = sizeof(cwj_closure),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = closure_slots,
+};
+
+/* ---- functions of the extension module ----------------------------------------------------- */
+
+PyDoc_STRVAR(callback_entry_doc, "callback_entry()\n--\n\n"
+                                 "The address of what trampolines call with place and slots.");
+
+static PyObject *
+callback_entry(PyObject *Py_UNUSED(extension), PyObject *Py_UNUSED(ignored))
+{
+    void (*entry)(cwj_place *, cwj_slot *) = cwj_callback_enter;
+    return PyLong_FromUnsignedLongLong((unsigned long long)(uintptr_t)entry);
+}
+
+PyMethodDef cwj_callback_functions[] = {
+    {"callback_entry", callback_entry, METH_NOARGS, callback_entry_doc},
+    {NULL, NULL, 0, NULL},
+};

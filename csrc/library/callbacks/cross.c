@@ -1,0 +1,290 @@
+/* cross.c: values between C and Python in a callback. What lies in C's memory is Python's for the call. */
+#include "library/callbacks/callback.h"
+
+#include "base/errors.h"
+#include "library/objects/instance.h"
+#include "library/objects/owners.h"
+#include "library/objects/pointer.h"
+
+/* ---- arrays ------------------------------------------------------------------------ */
+
+static int
+set_shape(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int64 *symbols,
+          npy_intp *shape)
+{
+    for (int d = 0; d < passed->ndim; d++) {
+        npy_int64 value;
+        if (!cwj_dim_value(&passed->dims[d], symbols, &value) || value < 0) {
+            PyErr_Format(PyExc_ValueError, "%U: dim %d of %U is negative, or too large a number",
+                         kind->who, d, passed->name);
+            return -1;
+        }
+        shape[d] = (npy_intp)value;
+    }
+    return 0;
+}
+
+/* Python gets a view of *root. Views of that have the root as their base, as NumPy shortens chains of
+ * bases: so the references to both tell afterwards who is still there. */
+static PyObject *
+array_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int64 *symbols,
+         void *data, PyObject **root)
+{
+    npy_intp shape[NPY_MAXDIMS];
+    int flags = passed->readonly ? NPY_ARRAY_CARRAY_RO : NPY_ARRAY_CARRAY;
+    if (set_shape(kind, passed, symbols, shape) < 0) {
+        return NULL;
+    }
+    PyObject *inner = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(passed->descr),
+                                           passed->ndim, shape, NULL, data, flags, NULL);
+    PyObject *view =
+        inner == NULL
+            ? NULL
+            : PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(passed->descr),
+                                   passed->ndim, shape, NULL, data, flags, NULL);
+    if (view == NULL) {
+        Py_XDECREF(inner);
+        return NULL;
+    }
+    *root = inner;
+    if (PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(inner)) < 0) {
+        Py_DECREF(view);
+        return NULL;
+    }
+    return view;
+}
+
+/* Somebody has kept the array: it gets memory of its own. */
+static int
+separate(PyArrayObject *array)
+{
+    size_t size = (size_t)PyArray_NBYTES(array);
+    PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef(PyArray_DESCR(array));
+    PyObject *copy = PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array),
+                                          PyArray_DIMS(array), NULL, NULL, 0, NULL);
+    if (copy == NULL) {
+        return -1;
+    }
+    memcpy(PyArray_DATA((PyArrayObject *)copy), PyArray_DATA(array), size);
+    PyArrayObject_fields *fields = (PyArrayObject_fields *)array;
+    fields->data = PyArray_DATA((PyArrayObject *)copy);
+    Py_SETREF(fields->base, copy);
+    return 0;
+}
+
+static int
+refuse_view(const cwj_callback_kind *kind, const cwj_passed *passed)
+{
+    PyErr_Format(PyExc_RuntimeError,
+                 "%U: a view of %U was kept, whose memory is C's after the call: keep a copy",
+                 kind->who, passed->name);
+    return -1;
+}
+
+static int
+array_end(const cwj_callback_kind *kind, const cwj_passed *passed, PyObject *array, PyObject *root)
+{
+    int status = 0;
+    bool kept = Py_REFCNT(array) > 1;
+    bool looked_at = Py_REFCNT(root) > 2; /* ours, and the array's */
+    if (kept && PyArray_BASE((PyArrayObject *)array) == root) {
+        status = separate((PyArrayObject *)array);
+    }
+    return looked_at && status == 0 ? refuse_view(kind, passed) : status;
+}
+
+/* ---- the other arguments ------------------------------------------------------------- */
+
+static PyObject *
+number_in(const cwj_library_type *type, const cwj_slot *slot)
+{
+    switch (type->kind) {
+    case 'b':
+        return PyBool_FromLong(slot->i != 0);
+    case 'i':
+        return PyLong_FromLongLong(slot->i);
+    case 'u':
+        return PyLong_FromUnsignedLongLong(slot->u);
+    case 'f':
+        return PyFloat_FromDouble(type->size == 4 ? (double)slot->f : slot->d);
+    default:
+        return type->size == 8 ? PyComplex_FromDoubles(slot->c.re, slot->c.im)
+                               : PyComplex_FromDoubles(slot->z.re, slot->z.im);
+    }
+}
+
+static PyObject *
+instance_in(const cwj_passed *passed, void *pointer)
+{
+    return cwj_instance_around(passed->cls, pointer, 0, (PyObject *)cwj_owner_at(pointer));
+}
+
+static PyObject *
+struct_in(const cwj_passed *passed, const void *value)
+{
+    void *memory;
+    PyObject *made = cwj_instance_empty(passed->cls, &memory);
+    if (made != NULL) {
+        memcpy(memory, value, ((cwj_instance *)made)->layout->size);
+    }
+    return made;
+}
+
+PyObject *
+cwj_cross_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int64 *symbols,
+             cwj_slot *slot, PyObject **root)
+{
+    if (passed->crossing == CWJ_CROSS_NUMBER) {
+        return number_in(passed->type, slot);
+    }
+    if (slot->p == NULL) {
+        return Py_NewRef(Py_None);
+    }
+    switch (passed->crossing) {
+    case CWJ_CROSS_STRING:
+        return PyUnicode_FromString(slot->p);
+    case CWJ_CROSS_ARRAY:
+        return array_in(kind, passed, symbols, slot->p, root);
+    case CWJ_CROSS_INSTANCE:
+        return instance_in(passed, slot->p);
+    case CWJ_CROSS_STRUCT:
+        return struct_in(passed, slot->p);
+    default:
+        return cwj_pointer_around(kind->pointer_type, slot->p, passed->item, passed->readonly,
+                                  NULL);
+    }
+}
+
+int
+cwj_cross_end(const cwj_callback_kind *kind, const cwj_passed *passed, PyObject *made,
+              PyObject *root)
+{
+    int status = 0;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (root != NULL && made != NULL) {
+        status = array_end(kind, passed, made, root);
+    } else if (passed->crossing == CWJ_CROSS_INSTANCE && cwj_is_instance(made) &&
+               ((cwj_instance *)made)->base == NULL && Py_REFCNT(made) > 1 &&
+               cwj_instance_forget((cwj_instance *)made) < 0) {
+        status = refuse_view(kind, passed);
+    }
+    Py_XDECREF(made);
+    Py_XDECREF(root);
+    if (type != NULL) { /* the first one counts */
+        PyErr_Clear();
+        PyErr_Restore(type, value, traceback);
+    }
+    return status;
+}
+
+/* ---- the result ------------------------------------------------------------------------ */
+
+static int
+refuse_result(const cwj_callback_kind *kind, PyObject *type, PyObject *text)
+{
+    if (text != NULL) {
+        PyErr_Format(type, "%U: it returned %U", kind->who, text);
+        Py_DECREF(text);
+    }
+    return -1;
+}
+
+static int
+refuse_kind(const cwj_callback_kind *kind, const char *wanted, PyObject *given)
+{
+    return refuse_result(
+        kind, PyExc_TypeError,
+        PyUnicode_FromFormat("%s, where C wants %s", Py_TYPE(given)->tp_name, wanted));
+}
+
+static int
+number_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot)
+{
+    const cwj_library_type *type = kind->result.type;
+    if (type->typenum == NPY_FLOAT64 && PyFloat_CheckExact(given)) {
+        slot->d = PyFloat_AS_DOUBLE(given);
+        return 0;
+    }
+    cwj_fit fit = cwj_scalar_take(type, false, given, slot);
+    if (fit == CWJ_FITS) {
+        return 0;
+    }
+    if (fit == CWJ_NO_SUCH_VALUE) {
+        return refuse_result(kind, PyExc_OverflowError,
+                             cwj_text_of_no_such_value(given, type->typenum));
+    }
+    if (fit == CWJ_NO_SUCH_KIND) {
+        PyObject *text = cwj_text_of_other_kind(given, type->typenum), *all = NULL;
+        if (text != NULL) {
+            all = PyUnicode_FromFormat("%U, where C wants %s", text, type->name);
+            Py_DECREF(text);
+        }
+        return refuse_result(kind, PyExc_TypeError, all);
+    }
+    return -1;
+}
+
+static int
+string_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot)
+{
+    if (PyBytes_Check(given)) {
+        slot->p = PyBytes_AS_STRING(given);
+    } else if (PyUnicode_Check(given)) {
+        slot->p = (void *)PyUnicode_AsUTF8(given);
+    } else {
+        return refuse_kind(kind, "str, bytes or None", given);
+    }
+    return slot->p == NULL ? -1 : 0;
+}
+
+static int
+instance_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot)
+{
+    void *pointer = NULL;
+    int fits = cwj_instance_pointer(kind->result.cls, given, &pointer);
+    if (fits == 0) {
+        PyObject *name = PyObject_GetAttrString(kind->result.cls, "__name__");
+        const char *word = name == NULL ? NULL : PyUnicode_AsUTF8(name);
+        if (word != NULL) {
+            refuse_kind(kind, word, given);
+        }
+        Py_XDECREF(name);
+        return -1;
+    }
+    if (fits > 0 && kind->result.crossing == CWJ_CROSS_STRUCT) {
+        memcpy(slot->p, pointer, ((cwj_instance *)given)->layout->size);
+    } else if (fits > 0) {
+        slot->p = pointer;
+    }
+    return fits < 0 ? -1 : 0;
+}
+
+int
+cwj_cross_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot, PyObject **keeper)
+{
+    const cwj_passed *result = &kind->result;
+    if (result->crossing == CWJ_CROSS_NOTHING) {
+        return 0;
+    }
+    if (result->crossing == CWJ_CROSS_NUMBER) {
+        return number_out(kind, given, slot);
+    }
+    int status = 0;
+    if (given == Py_None && result->crossing != CWJ_CROSS_STRUCT) {
+        return 0; /* NULL is there */
+    }
+    if (result->crossing == CWJ_CROSS_STRING) {
+        status = string_out(kind, given, slot);
+    } else if (result->crossing == CWJ_CROSS_INSTANCE || result->crossing == CWJ_CROSS_STRUCT) {
+        status = PyCapsule_CheckExact(given) ? refuse_kind(kind, "an instance", given)
+                                             : instance_out(kind, given, slot);
+    } else if (!cwj_is_pointer(given) ||
+               !cwj_items_agree(((cwj_pointer *)given)->item, result->item)) {
+        status = refuse_kind(kind, "a cwrapjit.Pointer or None", given);
+    } else {
+        slot->p = ((cwj_pointer *)given)->address;
+    }
+    *keeper = status == 0 ? Py_NewRef(given) : NULL;
+    return status;
+}

@@ -1,0 +1,161 @@
+/* enter.c: from C into Python, on whatever thread, and back. */
+#include "library/callbacks/callback.h"
+
+#include "base/errors.h"
+
+#include <errno.h>
+
+_Thread_local cwj_watch *cwj_watching __attribute__((tls_model("initial-exec")));
+bool cwj_has_closures;
+
+/* ---- what is wrong --------------------------------------------------------------- */
+
+/* The exception that is set goes to the call that C is in, or, where there is none, to sys.unraisablehook. */
+static void
+report(cwj_watch *watch, PyObject *who)
+{
+    if (watch == NULL || watch->failed) {
+        PyErr_WriteUnraisable(who);
+        return;
+    }
+    PyErr_Fetch(&watch->type, &watch->value, &watch->traceback);
+    watch->failed = true;
+}
+
+int
+cwj_watch_end(cwj_watch *watch)
+{
+    if (!watch->failed) {
+        return 0;
+    }
+    if (PyErr_Occurred()) { /* of C code that raises by itself: it is the later one */
+        PyErr_Clear();
+    }
+    PyErr_Restore(watch->type, watch->value, watch->traceback);
+    watch->failed = false;
+    return -1;
+}
+
+static void
+refuse_stale(const cwj_place *place)
+{
+    PyErr_Format(PyExc_RuntimeError,
+                 "%U: C called this callback after its lifetime: keeps= says what has it longer",
+                 place->who);
+}
+
+/* ---- a call ------------------------------------------------------------------------ */
+
+static npy_int64
+value_of(const cwj_passed *passed, const cwj_slot *slot)
+{
+    npy_int64 value = 0;
+    return cwj_scalar_count(passed->type, slot, &value) ? value : NPY_MAX_INT64;
+}
+
+/* Calls Python; slots[0] gets the result. Returns 0, or -1 with an exception set. */
+static int
+call(cwj_closure *closure, cwj_slot *slots)
+{
+    const cwj_callback_kind *kind = closure->kind;
+    PyObject *args[CWJ_MOST_PASSED + 1], *roots[CWJ_MOST_PASSED];
+    const cwj_passed *given[CWJ_MOST_PASSED];
+    npy_int64 symbols[CWJ_MOST_PASSED];
+    PyObject *result = NULL, *keeper = NULL;
+    int count = 0, status = 0;
+    for (int k = 0; kind->nsymbols > 0 && k < kind->count; k++) {
+        if (kind->passed[k].symbol >= 0) {
+            symbols[kind->passed[k].symbol] = value_of(&kind->passed[k], &slots[k + 1]);
+        }
+    }
+    for (int k = 0; k < kind->count && status == 0; k++) {
+        const cwj_passed *passed = &kind->passed[k];
+        if (passed->hidden) {
+            continue;
+        }
+        roots[count] = NULL;
+        args[count + 1] = cwj_cross_in(kind, passed, symbols, &slots[k + 1], &roots[count]);
+        status = args[count + 1] == NULL ? -1 : 0;
+        given[count] = passed;
+        count += status == 0;
+    }
+    if (status == 0) {
+        result = PyObject_Vectorcall(closure->callable, args + 1,
+                                     (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        status = result == NULL ? -1 : cwj_cross_out(kind, result, &slots[0], &keeper);
+        Py_XSETREF(closure->returned, keeper);
+    }
+    for (int i = 0; i < count; i++) {
+        if (kind->has_memory) {
+            status |= cwj_cross_end(kind, given[i], args[i + 1], roots[i]);
+        } else {
+            Py_DECREF(args[i + 1]);
+        }
+    }
+    Py_XDECREF(result);
+    return status;
+}
+
+/* With the GIL. watch: of this thread, or NULL. */
+static void
+enter(cwj_place *place, cwj_slot *slots, cwj_watch *watch)
+{
+    cwj_closure *closure = place->closure;
+    if (closure == NULL || closure->callable == NULL) {
+        refuse_stale(place);
+        report(watch, place->who);
+        return;
+    }
+    watch = watch == NULL ? closure->watch : watch;
+    if (watch != NULL && watch->failed) {
+        return;
+    }
+    Py_INCREF(closure);
+    cwj_watch *own = cwj_watching;
+    bool inside = own != NULL && own->inside;
+    if (own != NULL) {
+        own->inside = true;
+    }
+    int status = call(closure, slots);
+    if (own != NULL) {
+        own->inside = inside;
+    }
+    if (status < 0) {
+        memset(&slots[0], 0, sizeof(slots[0]));
+        report(watch == NULL ? closure->watch : watch, closure->callable);
+    }
+    Py_DECREF(closure);
+}
+
+static bool
+is_python_there(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsInitialized() && !Py_IsFinalizing();
+#else
+    return Py_IsInitialized() && !_Py_IsFinalizing();
+#endif
+}
+
+void
+cwj_callback_enter(cwj_place *place, cwj_slot *slots)
+{
+    cwj_watch *watch = cwj_watching;
+    int error = errno; /* C may look at it behind its callback */
+    watch = watch != NULL && watch->inside ? NULL : watch; /* it is not the innermost thing */
+    if ((watch != NULL && watch->failed) || !is_python_there()) {
+        return;
+    }
+    if (PyGILState_Check()) {
+        enter(place, slots, watch);
+    } else if (watch != NULL && watch->released != NULL) { /* the very thread of the call */
+        PyEval_RestoreThread(watch->released);
+        enter(place, slots, watch);
+        PyEval_SaveThread();
+    } else {
+        PyGILState_STATE state = PyGILState_Ensure();
+        enter(place, slots, watch);
+        PyGILState_Release(state);
+    }
+    errno = error;
+}

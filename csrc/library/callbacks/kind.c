@@ -1,0 +1,298 @@
+/* kind.c: type CallbackKind: what the arguments and the result of a function type are to Python. */
+#include "library/callbacks/callback.h"
+
+#include "base/errors.h"
+#include "library/objects/struct_layout.h"
+
+static const char WHO[] = "CallbackKind()";
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+#define CROSSING_WORD(name, word) word,
+static const char *const crossings[] = {CWJ_CROSSINGS(CROSSING_WORD)};
+
+static int
+read_crossing(cwj_passed *passed, PyObject *word)
+{
+    for (size_t i = 0; i < sizeof(crossings) / sizeof(crossings[0]); i++) {
+        if (PyUnicode_CompareWithASCIIString(word, crossings[i]) == 0) {
+            passed->crossing = (cwj_crossing)i;
+            return 0;
+        }
+    }
+    return cwj_refuse(WHO, PyExc_ValueError, "there is no crossing %R", word);
+}
+
+static int
+read_descr(cwj_passed *passed, PyObject *descr)
+{
+    if (!PyArray_DescrCheck(descr) || PyDataType_REFCHK((PyArray_Descr *)descr)) {
+        return cwj_refuse(WHO, PyExc_ValueError, "%R is no dtype for memory of C's", descr);
+    }
+    passed->descr = (PyArray_Descr *)Py_NewRef(descr);
+    return 0;
+}
+
+static int
+read_class(cwj_passed *passed, PyObject *cls)
+{
+    cwj_struct_layout *layout = cwj_layout_of(cls);
+    if (layout == NULL) {
+        return -1;
+    }
+    bool has_size = layout->size > 0;
+    Py_DECREF(layout);
+    if (passed->crossing == CWJ_CROSS_STRUCT && !has_size) {
+        return cwj_refuse(WHO, PyExc_ValueError, "%R has no size", cls);
+    }
+    passed->cls = Py_NewRef(cls);
+    return 0;
+}
+
+static int
+read_dims(cwj_passed *passed, PyObject *dims, PyObject *symbols)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(dims);
+    if (count > 32) { /* what every NumPy can have */
+        return cwj_refuse(WHO, PyExc_ValueError, "an array cannot have %zd dims", count);
+    }
+    passed->dims = PyMem_Calloc((size_t)count + 1, sizeof(cwj_dim));
+    if (passed->dims == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (; passed->ndim < count; passed->ndim++) {
+        PyObject *dim = PyTuple_GET_ITEM(dims, passed->ndim);
+        if (cwj_dim_read(&passed->dims[passed->ndim], dim, symbols, WHO) < 0) {
+            passed->ndim++;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* given: (crossing, name, type, what, dims, readonly, hidden), `what` being a class or a dtype. */
+static int
+read_passed(cwj_passed *passed, PyObject *given, PyObject *symbols)
+{
+    PyObject *word, *name, *type, *what, *dims;
+    int readonly, hidden;
+    if (!PyTuple_Check(given) ||
+        !PyArg_ParseTuple(given, "UUUOO!pp:CallbackKind", &word, &name, &type, &what, &PyTuple_Type,
+                          &dims, &readonly, &hidden)) {
+        return PyErr_Occurred() ? -1 : cwj_refuse_type(WHO, "an argument", "a tuple", given);
+    }
+    passed->symbol = -1;
+    passed->readonly = readonly;
+    passed->hidden = hidden;
+    passed->name = Py_NewRef(name);
+    if (read_crossing(passed, word) < 0) {
+        return -1;
+    }
+    switch (passed->crossing) {
+    case CWJ_CROSS_NUMBER:
+        passed->type = cwj_library_type_find(type);
+        if (passed->type == NULL) {
+            return cwj_refuse(WHO, PyExc_ValueError, "there is no type %R", type);
+        }
+        return 0;
+    case CWJ_CROSS_ARRAY:
+        return read_descr(passed, what) < 0 ? -1 : read_dims(passed, dims, symbols);
+    case CWJ_CROSS_INSTANCE:
+    case CWJ_CROSS_STRUCT:
+        return read_class(passed, what);
+    case CWJ_CROSS_ADDRESS:
+        passed->item = Py_NewRef(type);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* Every symbol is an integer among the arguments. */
+static int
+find_symbols(cwj_callback_kind *self, PyObject *symbols)
+{
+    self->nsymbols = (int)PyList_GET_SIZE(symbols);
+    for (int s = 0; s < self->nsymbols; s++) {
+        PyObject *name = PyList_GET_ITEM(symbols, s);
+        bool found = false;
+        for (int k = 0; k < self->count && !found; k++) {
+            cwj_passed *passed = &self->passed[k];
+            found = passed->type != NULL &&
+                    (passed->type->kind == 'i' || passed->type->kind == 'u') &&
+                    PyUnicode_Compare(passed->name, name) == 0;
+            passed->symbol = found ? s : passed->symbol;
+        }
+        if (!found) {
+            return cwj_refuse(WHO, PyExc_ValueError, "%R is no integer among the arguments", name);
+        }
+    }
+    return 0;
+}
+
+static int
+read_all(cwj_callback_kind *self, PyObject *passed, PyObject *result)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(passed);
+    PyObject *symbols = PyList_New(0);
+    int status = symbols == NULL ? -1 : 0;
+    self->passed = PyMem_Calloc((size_t)count + 1, sizeof(*self->passed));
+    if (self->passed == NULL) {
+        PyErr_NoMemory();
+        status = -1;
+    }
+    for (Py_ssize_t k = 0; status == 0 && k < count; k++) {
+        self->count = (int)k + 1;
+        status = read_passed(&self->passed[k], PyTuple_GET_ITEM(passed, k), symbols);
+        cwj_crossing crossing = self->passed[k].crossing;
+        self->has_memory |= crossing == CWJ_CROSS_ARRAY || crossing == CWJ_CROSS_INSTANCE;
+    }
+    if (status == 0) {
+        status = find_symbols(self, symbols);
+    }
+    if (status == 0) {
+        status = read_passed(&self->result, result, symbols);
+    }
+    if (status == 0 && self->result.crossing == CWJ_CROSS_ARRAY) {
+        status = cwj_refuse(WHO, PyExc_ValueError, "an array is no result");
+    }
+    Py_XDECREF(symbols);
+    return status;
+}
+
+/* ---- the type -------------------------------------------------------------------------------- */
+
+static void
+clear_passed(cwj_passed *passed)
+{
+    for (int d = 0; d < passed->ndim; d++) {
+        cwj_dim_clear(&passed->dims[d]);
+    }
+    PyMem_Free(passed->dims);
+    Py_CLEAR(passed->descr);
+    Py_CLEAR(passed->cls);
+    Py_CLEAR(passed->item);
+    Py_CLEAR(passed->name);
+}
+
+static void
+kind_dealloc(PyObject *op)
+{
+    cwj_callback_kind *self = (cwj_callback_kind *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyObject_GC_UnTrack(op);
+    for (int k = 0; k < self->count; k++) {
+        clear_passed(&self->passed[k]);
+    }
+    clear_passed(&self->result);
+    PyMem_Free(self->passed);
+    Py_CLEAR(self->who);
+    Py_CLEAR(self->trampolines);
+    Py_CLEAR(self->closure_type);
+    Py_CLEAR(self->pointer_type);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+static int
+kind_traverse(PyObject *op, visitproc visit, void *arg)
+{
+    cwj_callback_kind *self = (cwj_callback_kind *)op;
+    Py_VISIT(Py_TYPE(op));
+    for (int k = 0; k < self->count; k++) {
+        Py_VISIT(self->passed[k].cls);
+    }
+    Py_VISIT(self->result.cls);
+    Py_VISIT(self->closure_type);
+    Py_VISIT(self->pointer_type);
+    return 0;
+}
+
+static PyObject *
+kind_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"who", "trampolines", "arguments", "result", NULL};
+    PyObject *who, *trampolines, *arguments, *result;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "UOO!O:CallbackKind", names, &who, &trampolines,
+                                     &PyTuple_Type, &arguments, &result)) {
+        return NULL;
+    }
+    if (!cwj_is_trampolines(trampolines)) {
+        cwj_refuse_type(WHO, "trampolines", "Trampolines", trampolines);
+        return NULL;
+    }
+    if (PyTuple_GET_SIZE(arguments) > CWJ_MOST_PASSED) {
+        cwj_refuse(WHO, PyExc_ValueError, "more than %d arguments", CWJ_MOST_PASSED);
+        return NULL;
+    }
+    cwj_callback_kind *self = (cwj_callback_kind *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    cwj_module_state *state = PyType_GetModuleState(type);
+    self->who = Py_NewRef(who);
+    self->trampolines = (cwj_trampolines *)Py_NewRef(trampolines);
+    self->closure_type = (PyTypeObject *)Py_NewRef(state->closure_type);
+    self->pointer_type = (PyTypeObject *)Py_NewRef(state->pointer_type);
+    if (read_all(self, arguments, result) < 0) {
+        Py_CLEAR(self);
+    }
+    return (PyObject *)self;
+}
+
+/* kind(callable): a closure. */
+static PyObject *
+kind_call(PyObject *op, PyObject *args, PyObject *kwargs)
+{
+    cwj_callback_kind *self = (cwj_callback_kind *)op;
+    PyObject *callable = PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : NULL;
+    if (callable == NULL || kwargs != NULL || !PyCallable_Check(callable)) {
+        PyErr_SetString(PyExc_TypeError, "CallbackKind()() takes a callable");
+        return NULL;
+    }
+    cwj_trampolines *trampolines = self->trampolines;
+    cwj_place *place = trampolines->first;
+    if (place == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "there are no trampolines");
+        return NULL;
+    }
+    PyTypeObject *type = self->closure_type;
+    cwj_closure *closure = (cwj_closure *)type->tp_alloc(type, 0);
+    if (closure == NULL) {
+        return NULL;
+    }
+    place = trampolines->first; /* garbage may have been collected */
+    trampolines->first = place->next;
+    trampolines->last = place->next == NULL ? NULL : trampolines->last;
+    trampolines->used++;
+    cwj_has_closures = true;
+    closure->kind = (cwj_callback_kind *)Py_NewRef(self);
+    closure->callable = Py_NewRef(callable);
+    closure->place = place;
+    Py_XSETREF(place->who, Py_NewRef(self->who));
+    place->closure = closure;
+    return (PyObject *)closure;
+}
+
+static PyMethodDef kind_methods[] = {
+    {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot kind_slots[] = {
+    {Py_tp_new, kind_new},
+    {Py_tp_dealloc, kind_dealloc},
+    {Py_tp_traverse, kind_traverse},
+    {Py_tp_call, kind_call},
+    {Py_tp_methods, kind_methods},
+    {Py_tp_doc, "What a function type is to Python: called with a callable it makes a closure."},
+    {0, NULL},
+};
+
+PyType_Spec cwj_callback_kind_spec = {
+    .name = "cwrapjit.CallbackKind",
+    .basicsize = sizeof(cwj_callback_kind),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = kind_slots,
+};
