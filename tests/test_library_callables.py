@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from library_tools import from_c
 
 import cwrapjit
 
-pytestmark = pytest.mark.row("P13")
+pytestmark = pytest.mark.row("L08", "P13")
 
 QSORT = "void qsort(void base[n*size], size_t n, size_t size, int (*compar)(const void *a, const void *b))"
 ASCENDING = "double p = *(const double *)a, q = *(const double *)b; return (p > q) - (p < q);"
@@ -257,6 +258,79 @@ def test_low_level_callables_of_scipy(lib):
     data = ctypes.cast(ctypes.pointer(ctypes.c_double(3)), ctypes.c_void_p)
     taken = scipy.LowLevelCallable(f.capsule, data)
     refuses(TypeError, lambda: lib.plain(taken, 2.0), "argument f", "user data")
+
+
+# ---- members of structs ---------------------------------------------------------------------------
+
+MEMBERS = """
+typedef struct { double (*function)(double x, void *params); void *params; int (*other)(void); } problem;
+double solve(const problem *p, double x) { return p->function ? p->function(x, p->params) : -1; }
+problem copied(problem p) { return p; }
+double half(double x, void *params) { return x / 2; }
+void fill(problem *p) { p->function = half; }
+"""
+
+
+@pytest.fixture
+def problems() -> Any:
+    made = from_c(MEMBERS)
+    made.declare(
+        MEMBERS.split("double solve")[0]
+        + "double solve(const problem *p, double x); problem copied(problem p); void fill(problem *p);"
+    )
+    return made
+
+
+def test_members_of_structs_are_functions(problems):
+    p = problems.problem()
+    assert p.function is None and problems.solve(p, 3.0) == -1
+    f = Twice()
+    gone = weakref.ref(f)
+    p.function = f
+    assert p.function is f and problems.solve(p, 3.0) == 6
+    del f
+    gc.collect()
+    assert problems.solve(p, 3.0) == 6
+    copy = problems.copied(p)
+    p.function = "return x + 1;"
+    assert p.function == "return x + 1;" and problems.solve(p, 3.0) == 4
+    gc.collect()
+    assert problems.solve(copy, 3.0) == 6  # a copy keeps what it points to
+    del copy
+    gc.collect()
+    assert gone() is None
+    p.function = None
+    assert problems.solve(p, 3.0) == -1
+    problems.fill(p)
+    assert isinstance(p.function, cwrapjit.Pointer) and problems.solve(p, 3.0) == 1.5
+    other = problems.problem()
+    other.function = p.function
+    assert problems.solve(other, 5.0) == 2.5
+    p.function = lambda x: 1 / 0
+    refuses(ZeroDivisionError, lambda: problems.solve(p, 1.0), "division")
+    refuses(TypeError, lambda: setattr(p, "function", 1.5), "t.problem: attribute function", "got float")
+    refuses(TypeError, lambda: setattr(p, "function", "int f(void) { return 1; }"), "attribute function")
+    with pytest.raises(AttributeError):
+        del p.function
+
+
+def test_members_in_cycles_are_collected(problems):
+    p = problems.problem()
+    gone = weakref.ref(p)
+    f = Twice()
+    f.held = p
+    p.function = f
+    assert problems.solve(p, 1.0) == 2
+    del p, f
+    gc.collect()
+    assert gone() is None
+
+
+class Twice:
+    held: Any = None
+
+    def __call__(self, x: float) -> float:
+        return 2 * x
 
 
 # ---- what keeps what ------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ class Mapper:
         """dims=: pointers become arrays."""
         given = {name: each for name, each in self.options.dims.items() if not isinstance(each, Mapping)}
         for name in self.options.dims.keys() - given.keys():
-            if not isinstance(_function_of(self.slots[self.by_name[name]].type), types.Callable):
+            if not isinstance(types.function_of(self.slots[self.by_name[name]].type), types.Callable):
                 raise ValueError(f"{self.who}: dims[{name!r}] is a dict, but {name} is no function")
         trees = {name: expressions.trees_of(f"{self.who}: dims[{name!r}]", given[name]) for name in given}
         for name, each in trees.items():
@@ -335,10 +335,10 @@ class Mapper:
 
     def _data_of(self, slot: Slot) -> str:
         """The parameter that a callback gets back from C: the next void * behind it. "": none."""
-        if _place_of_data(_function_of(slot.type)) < 0:
+        if types.place_of_data(types.function_of(slot.type)) < 0:
             return ""
         for each in self.slots[self.by_name[slot.name] + 1 :]:
-            if _is_data(each.type):
+            if types.is_data(each.type):
                 return each.name
         return ""
 
@@ -350,7 +350,7 @@ class Mapper:
         if ctype.variadic:
             raise Unmapped(f"{slot.name} is a function of a variable number of arguments (...)")
         callbacks = load("cwrapjit.library.callbacks")
-        hidden = frozenset(k for k in (_place_of_data(ctype),) if self._data_of(slot) and k >= 0)
+        hidden = frozenset(k for k in (types.place_of_data(ctype),) if self._data_of(slot) and k >= 0)
         dims = self.options.dims.get(slot.name)
         who = f"{self.called}(): argument {slot.name}"
         converter = callbacks.Converter(self.library, ctype, who, hidden, dims)
@@ -694,19 +694,3 @@ def _is_count_and_size(dims: tuple[Dim, ...]) -> bool:
         and dims[0][2] == "*"
         and all(isinstance(each, str) for each in dims[0])
     )
-
-
-def _function_of(ctype: Any) -> Any:
-    """The function that a parameter is, or points to."""
-    is_pointer = isinstance(ctype, types.Pointer) and isinstance(ctype.target, types.Callable)
-    return ctype.target if is_pointer and not ctype.target.pointed else ctype
-
-
-def _is_data(ctype: Any) -> bool:
-    return isinstance(ctype, types.Pointer) and isinstance(ctype.target, types.Void) and not ctype.const
-
-
-def _place_of_data(ctype: Any) -> int:
-    """Which parameter of a callback is user data: its only void *. -1: none."""
-    found = [k for k, each in enumerate(getattr(ctype, "parameters", ())) if _is_data(each)]
-    return found[0] if len(found) == 1 and isinstance(ctype, types.Callable) else -1

@@ -75,7 +75,18 @@ class Members:
             self._plan_pointer(plan, ctype, member)
         else:
             plan["reason"] = f"{types.show(ctype)} has no mapping"
+        function = types.function_of(ctype)
+        if not dims and isinstance(function, types.Callable) and not function.variadic:
+            plan.update(kind="function", of=self._converter(function, member), reason="")
         return plan
+
+    def _converter(self, function: types.Callable, member: types.Member) -> Any:
+        """Python gets no user data where the struct has a place for it."""
+        place = types.place_of_data(function)
+        has_data = place >= 0 and any(types.is_data(each.type) for each in self.all)
+        make = load("cwrapjit.library.callbacks").Converter
+        who = f"{self.library.name}.{self.ctype.class_name}: attribute {member.name}"
+        return make(self.library, function, who, frozenset([place] if has_data else []))
 
     def _plan_array(self, plan: dict[str, Any], item: Any, member: types.Member) -> None:
         if (
@@ -244,8 +255,9 @@ def _dtype(ctype: Any) -> str | None:
 def plan_text(plan: Mapping[str, Any]) -> str:
     """What libraries must agree in to share a struct."""
     cls = plan["of"]
-    of = "itself" if cls is ITSELF else cls.__cwrapjit_layout__.name if cls else ""
-    kind = "pointer" if plan["kind"] in ("string", "data", "address", "refused") else plan["kind"]
+    has_class = cls is not None and plan["kind"] != "function"
+    of = "itself" if cls is ITSELF else cls.__cwrapjit_layout__.name if has_class else ""
+    kind = "pointer" if plan["kind"] in ("string", "data", "address", "refused", "function") else plan["kind"]
     dims = plan["dims"] if plan["kind"] != "data" else ""
     dtype = plan["dtype"] if plan["kind"] != "data" else ""
     return (

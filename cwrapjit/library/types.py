@@ -305,6 +305,23 @@ def body(struct: Struct) -> str:
     return f"{{ {' '.join(shown)} }}"
 
 
+def is_data(ctype: Any) -> bool:
+    """void *, which may be user data."""
+    return isinstance(ctype, Pointer) and isinstance(ctype.target, Void) and not ctype.const
+
+
+def place_of_data(ctype: Any) -> int:
+    """Which parameter of a function is user data: its only void *. -1: none."""
+    found = [k for k, each in enumerate(getattr(ctype, "parameters", ())) if is_data(each)]
+    return found[0] if len(found) == 1 and isinstance(ctype, Callable) else -1
+
+
+def function_of(ctype: Any) -> Any:
+    """The function that something is, or points to; all else is itself."""
+    is_pointer = isinstance(ctype, Pointer) and isinstance(ctype.target, Callable)
+    return ctype.target if is_pointer and not ctype.target.pointed else ctype
+
+
 def declared(function: Callable, name: str = "") -> str:
     """A pointer to a function as C declares it: int (*compare)(const void *a, const void *b)."""
     shown = []

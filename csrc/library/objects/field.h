@@ -16,6 +16,7 @@
     KIND(INSIDE, "inside")   /* a struct inside the struct */                             \
     KIND(POINTER, "pointer") /* a pointer to a struct or an opaque type */                \
     KIND(ADDRESS, "address") /* a pointer to what nothing says the extent of */           \
+    KIND(FUNCTION, "function") /* a pointer to a function, which `cls` makes */           \
     KIND(REFUSED, "refused") /* no way to Python; `reason` says why */
 
 typedef enum field_kind {
@@ -39,7 +40,8 @@ typedef struct field_object {
     size_t offset;
     const cwj_library_type *type; /* of a scalar */
     PyArray_Descr *descr; /* owned: of an array's items, or NULL */
-    PyObject *cls;        /* owned: the class of what lies there, or NULL */
+    PyObject *cls;        /* owned: the class of what lies there, or what makes a
+                             function's address; or NULL */
     PyObject *item;       /* owned str: what an address points to, as of cwj_pointer */
     bool readonly;        /* const */
     bool is_const;        /* what an address points to is */

@@ -99,6 +99,11 @@ member_size(const field_object *self, size_t *size)
         *size = self->nd == 1 && self->dims[0].value > 0 ? items_size(self, 1) : SIZE_MAX;
     } else if (self->kind == REFUSED) {
         *size = 0;
+    } else if (self->kind == FUNCTION) {
+        if (self->cls == NULL || !PyCallable_Check(self->cls)) {
+            PyErr_Format(PyExc_ValueError, "Field: %U needs what makes an address", self->name);
+            return -1;
+        }
     } else if (self->kind == INSIDE || self->kind == POINTER) {
         cwj_struct_layout *layout = cwj_layout_of(self->cls == NULL ? Py_None : self->cls);
         if (layout == NULL) {

@@ -104,6 +104,32 @@ keeper_of(PyObject *instance, const char *at, const void *pointer)
     return keeper;
 }
 
+/* The callable that was assigned, or, of C's own functions, a Pointer. */
+static PyObject *
+read_function(const field_object *self, PyObject *instance, const char *at)
+{
+    void *pointer;
+    memcpy(&pointer, at, sizeof(pointer));
+    if (pointer == NULL) {
+        Py_RETURN_NONE;
+    }
+    PyObject *given = cwj_references_get((cwj_instance *)instance, at), *result = NULL;
+    if (given == NULL && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (given != NULL && PyTuple_CheckExact(given) && PyTuple_GET_SIZE(given) == 3 &&
+        PyLong_AsVoidPtr(PyTuple_GET_ITEM(given, 0)) == pointer) {
+        result = Py_NewRef(PyTuple_GET_ITEM(given, 2));
+    } else {
+        PyObject *item = PyUnicode_FromString("");
+        PyTypeObject *type = cwj_state_of((PyObject *)self)->pointer_type;
+        result = item == NULL ? NULL : cwj_pointer_around(type, pointer, item, true, instance);
+        Py_XDECREF(item);
+    }
+    Py_XDECREF(given);
+    return result;
+}
+
 static PyObject *
 read_pointer(const field_object *self, PyObject *instance, const char *at)
 {
@@ -240,6 +266,8 @@ field_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
         return read_pointer(self, instance, at);
     case ADDRESS:
         return read_address(self, instance, at);
+    case FUNCTION:
+        return read_function(self, instance, at);
     case REFUSED:
         break;
     }
@@ -464,6 +492,38 @@ done:
     return status;
 }
 
+/* What makes the address is Python code: the memory is looked up afterwards. */
+static int
+write_function(const field_object *self, PyObject *instance, PyObject *value)
+{
+    int status = -1;
+    PyObject *kept = NULL, *made = PyObject_CallOneArg(self->cls, value);
+    if (made == NULL) {
+        return -1;
+    }
+    if (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) != 2) {
+        PyErr_Format(PyExc_TypeError, "attribute %U: its converter returned %R", self->name, made);
+        goto done;
+    }
+    void *pointer = PyLong_AsVoidPtr(PyTuple_GET_ITEM(made, 0));
+    char *at = pointer == NULL && PyErr_Occurred() ? NULL : locate(self, instance);
+    if (at == NULL) {
+        goto done;
+    }
+    if (pointer != NULL && (kept = PyTuple_Pack(3, PyTuple_GET_ITEM(made, 0),
+                                                PyTuple_GET_ITEM(made, 1), value)) == NULL) {
+        goto done;
+    }
+    status = cwj_references_put((cwj_instance *)instance, at, NULL, kept);
+    if (status == 0) {
+        memcpy(at, &pointer, sizeof(pointer));
+    }
+done:
+    Py_XDECREF(kept);
+    Py_DECREF(made);
+    return status;
+}
+
 static int
 field_set(PyObject *op, PyObject *instance, PyObject *value)
 {
@@ -490,6 +550,8 @@ field_set(PyObject *op, PyObject *instance, PyObject *value)
         return write_pointer(self, at, instance, value);
     case ADDRESS:
         return write_address(self, instance, value);
+    case FUNCTION:
+        return write_function(self, instance, value);
     case ARRAY:
     case DATA:
     case STRING:
