@@ -7,14 +7,22 @@ file, or against an interface that is rebuilt from what was read.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import pathlib
+import re
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from cwrapjit._cwrapjit import compile_thunks, library_environment, library_symbol, wrap_function
+from cwrapjit._cwrapjit import (
+    CompileError,
+    compile_thunks,
+    library_environment,
+    library_symbol,
+    wrap_function,
+)
 from cwrapjit.library import fortran_data, fortran_write
 from cwrapjit.library.description import Function, Result
 from cwrapjit.library.fortran_build import build
@@ -56,6 +64,7 @@ class _Unit:
         self.procedures: list[Procedure] = []
         self.places: list[fortran_data.Place] = []
         self.types: list[Derived] = []
+        self.lines: list[str] = []  # of the wrapper module: symbols
         self.owner: Any = None
         self.addresses: dict[str, tuple[int, int]] = {}  # by symbol: the thunk's, and the procedure's own
         self.free = 0
@@ -73,6 +82,7 @@ class _Unit:
 
     def read(self, declaration: str, module: str, kinds: Mapping[str, int]) -> None:
         declared = parse(declaration, dict(kinds), f"<fortran of {self.library.name}>")
+        self.made.unmapped |= {name: str(error.args[0]) for name, error in declared.faulty.items()}
         types: dict[str, str] = {}
         for derived in declared.types:
             derived.module = derived.module or module
@@ -110,14 +120,34 @@ class _Unit:
         self._try(name, make, self.places)
 
     def text(self) -> str:
-        """The wrapper module."""
-        parts = ["module cwj_wrapper", "  use, intrinsic :: iso_c_binding", "  implicit none"]
-        parts += [INTERFACES.rstrip(), "contains", HELPERS.rstrip()]
-        parts += [fortran_write.procedure(each) for each in self.procedures]
-        parts += [each.text() for each in self.places]
+        """The wrapper module; `lines` says whose each line is."""
+        parts: list[tuple[str, str]] = [("", "module cwj_wrapper\n  use, intrinsic :: iso_c_binding")]
+        parts += [("", f"  implicit none\n{INTERFACES.rstrip()}\ncontains\n{HELPERS.rstrip()}")]
+        parts += [(each.symbol, fortran_write.procedure(each)) for each in self.procedures]
+        parts += [(each.symbol, each.text()) for each in self.places]
         for k, derived in enumerate(self.types):
-            parts.append(fortran_data.lifetime(derived, f"cwj_make{k}", f"cwj_end{k}"))
-        return "\n".join([*parts, "end module cwj_wrapper", ""])
+            parts.append(("", fortran_data.lifetime(derived, f"cwj_make{k}", f"cwj_end{k}")))
+        parts.append(("", "end module cwj_wrapper\n"))
+        self.lines = [symbol for symbol, text in parts for _ in text.split("\n")]
+        return "\n".join(text for _, text in parts)
+
+    def _without(self, said: str, reason: str) -> bool:
+        """Whether something is left without what the compiler refuses; that is listed with the reason."""
+        first: dict[str, str] = {}  # by symbol: what the compiler says of it first
+        for error in re.split(r"\n(?=wrapper\.f90:\d+:\d+:)", said):
+            if place := re.match(r"wrapper\.f90:(\d+):\d+:", error):
+                first.setdefault(self.lines[int(place[1]) - 1], f"the Fortran compiler refuses it: {error}")
+        for symbol in re.findall(r"in function `(cwj_[fv]\d\w*)'", said):
+            first.setdefault(symbol, reason)
+        faulty = [each for each in (*self.procedures, *self.places) if each.symbol in first]
+        kept = [each for each in self.procedures if each not in faulty]
+        if not faulty or "" in first or not (kept or len(self.places) > len(faulty)):
+            return False
+        for each in faulty:
+            self.made.unmapped[each.name] = first[each.symbol]
+        self.procedures = kept
+        self.places = [each for each in self.places if each not in faulty]
+        return True
 
     def _thunks(self) -> list[tuple[str, str]]:
         """Symbols, and the C functions around them."""
@@ -134,9 +164,9 @@ class _Unit:
         """Builds the shared object in a folder that is gone afterwards, and loads it."""
         who = f"{self.library.name}.fortran()"
         with tempfile.TemporaryDirectory(prefix="cwrapjit-fortran-") as folder:
-            path = build(
-                self.text(),
-                pathlib.Path(folder),
+            make = functools.partial(
+                build,
+                folder=pathlib.Path(folder),
                 who=who,
                 sources=[os.path.abspath(source) for source in sources],
                 include_dirs=[
@@ -145,6 +175,13 @@ class _Unit:
                 link=_linked(self.library.link),
                 flags=flags,
             )
+            while True:
+                try:
+                    path = make(self.text())
+                    break
+                except (CompileError, AttributeError) as error:
+                    if not self._without(getattr(error, "said", ""), str(error)):
+                        raise
             environment = library_environment(self.library.name, libraries=[str(path)])
         thunks = self._thunks()
         text = PREAMBLE + "".join(text for _, text in thunks)

@@ -76,12 +76,18 @@ def build(
     if done.returncode == 0 and made.exists():
         return made
     said = done.stderr.replace(str(folder) + os.sep, "").strip()
+    error = _error(said, who)
+    error.said = said  # type: ignore[attr-defined]  # which lines it is about
+    raise error
+
+
+def _error(said: str, who: str) -> Exception:
     if missing := re.findall(r"undefined reference to [`'\"]([^`'\"]+)['\"]", said):
         symbols = ", ".join(dict.fromkeys(missing))
-        raise AttributeError(f"{who}: the library has no symbol {symbols} (sources= takes Fortran files)")
+        return AttributeError(f"{who}: the library has no symbol {symbols} (sources= takes Fortran files)")
     if match := re.search(r"Cannot open module file '(\w+)\.mod'", said):
-        raise CompileError(
+        return CompileError(
             f"{who}: the compiler finds no {match[1]}.mod: name its folder in include_dirs=, or the module's"
             " file in sources="
         )
-    raise CompileError(f"{who}: the Fortran compiler refuses this\n{said}")
+    return CompileError(f"{who}: the Fortran compiler refuses this\n{said}")

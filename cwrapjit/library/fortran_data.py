@@ -25,6 +25,8 @@ class Place:
         kind = variable.type
         if kind is None or kind.base in ("character", "class") or "pointer" in variable.attributes:
             raise Unmapped(f"{variable.name}: characters, pointers and polymorphic data have no mapping")
+        if kind.base == "type" and "parameter" in variable.attributes:
+            raise Unmapped(f"{variable.name}: a constant of a derived type has no mapping")
         if kind.base == "type" and variable.shape:
             raise Unmapped(f"{variable.name}: an array of a derived type has no mapping")
         if kind.base == "logical" and variable.shape and kind.kind != 1:
@@ -43,6 +45,10 @@ class Place:
             self.type = NUMPY.get((kind.base, kind.kind), "")
         self.cls: Any = None
         self.locate: Callable[..., Any] | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.derived.name}%{self.variable.name}" if self.derived else self.variable.name
 
     @property
     def arguments(self) -> list[Argument]:
@@ -76,6 +82,10 @@ class Place:
             "  type(c_ptr), intent(out) :: place",
             *(f"  integer(c_int64_t), intent(out) :: {s}" for s in sizes),
         ]
+        if "parameter" in variable.attributes:  # a constant has no address: a copy of it has
+            shape = ", ".join(f"size(target_data, {axis})" for axis in range(1, rank + 1))
+            lines += [f"  {declared(kind)}, save :: constant{f'({shape})' if rank else ''} = target_data"]
+            what = "constant"
         if self.derived:
             lines += ["  call c_f_pointer(object, whole)"]
         lines += ["  place = c_null_ptr", *(f"  {s} = 0" for s in sizes)]
@@ -106,7 +116,7 @@ class Place:
         if address == 0:
             return None
         if self.variable.shape:
-            writeable = "protected" not in self.variable.attributes
+            writeable = not self.variable.attributes & {"protected", "parameter"}
             base = owner if self.derived is not None else self.locate  # it keeps the library in memory
             return array_at(address, self.type, shape, "F", base, writeable)
         if self.type_name:
@@ -119,6 +129,8 @@ class Place:
     def set(self, value: object, owner: Any = None) -> None:
         """Writes a scalar. Arrays are written through what get() returns."""
         name = self.variable.name
+        if "parameter" in self.variable.attributes:
+            raise AttributeError(f"{name} is a constant of {self.module}")
         if self.variable.shape or self.type_name:
             raise AttributeError(f"Can't reallocate memory of {name}: write to its elements")
         if "protected" in self.variable.attributes:

@@ -105,6 +105,10 @@ class Procedure(Shapes):
             self._no(variable, f"an array of logical({kind.kind}) has no NumPy type: want logical(c_bool)")
         return NUMPY[kind.base, kind.kind]
 
+    @property
+    def name(self) -> str:
+        return self.routine.name
+
     def _index(self, variable: Variable) -> int:
         return next((i for i, given in enumerate(self.given) if given is variable), -1)
 

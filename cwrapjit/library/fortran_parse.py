@@ -12,7 +12,7 @@ import contextlib
 import dataclasses
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from cwrapjit._cwrapjit import CompileError
@@ -124,6 +124,8 @@ class Scope:
             for part in split(text[text.index("(") + 1 : -1]):
                 name, _, value = part.partition("=")
                 self.constant(name, value)
+                if self.typed(variable := self.variable(name)):
+                    variable.attributes.add("parameter")
         elif kind == "Dimension_Stmt":
             for name, shape in re.findall(rf"({_NAME})\(((?:[^()]|\([^()]*\))*)\)", text, re.IGNORECASE):
                 if name.lower() != "dimension":
@@ -310,16 +312,44 @@ class Reader:
 
     def read(self) -> Declared:
         """Everything that stands in the text, outside a module or in one."""
-        for unit in self._units():
+        for unit in self._readable():
             kind = _kind(unit)
             if kind == "Module":
                 name = str(unit.content[0].items[1]).lower()
                 self._module(unit, "" if name == _AROUND else name)
             elif kind in _UNITS:
-                self._routine(unit, "", self.outermost)
+                self._try(unit, self._routine, unit, "", self.outermost)
+        for error in self.declared.faulty.values():
+            if not (self.declared.routines or self.declared.types or self.declared.variables):
+                raise error
         if not (self.declared.routines or self.declared.types or self.declared.variables):
             self.fail("nothing is declared here: want a subroutine, a function, or a module's parts")
         return self.declared
+
+    def _try(self, unit: Any, read: Callable[..., None], *args: Any) -> None:
+        """A fault in one routine or type is its own."""
+        try:
+            read(*args)
+        except CompileError as error:
+            self.declared.faulty[str(unit.content[0].items[1])] = error
+
+    def _readable(self) -> list[Any]:
+        """The program units; a routine with a line that is no Fortran is taken out, and listed as faulty."""
+        first: CompileError | None = None
+        while True:
+            try:
+                return self._units()
+            except CompileError as error:
+                first = first or error
+                found = _around(self.lines, error.args[1][1])
+                if found is None:
+                    raise first from None
+                name, begin, end = found
+                self.declared.faulty[name] = error
+                self.lines[begin : end + 1] = [""] * (end + 1 - begin)
+                self.text = "\n".join(self.lines) + "\n"
+                if not self.text.strip():
+                    raise first from None
 
     def _units(self) -> list[Any]:
         """The program units of the text; parts of a module may stand alone."""
@@ -348,15 +378,13 @@ class Reader:
                 word, names = node.items[0].lower(), str(node.items[1] or "").lower()
                 access.update(dict.fromkeys(split(names) or [""], word))
             elif kind == "Derived_Type_Def":
-                self._derived(node, module, scope)
-            elif kind == "Interface_Block":
+                self._try(node, self._derived, node, module, scope)
+            elif kind in ("Interface_Block", "Module_Subprogram_Part"):
                 for each in _parts(node):
                     if _kind(each) in _UNITS:
-                        self._routine(each, module, scope)
-            elif kind == "Module_Subprogram_Part":
-                for each in _parts(node):
-                    if _kind(each) in _UNITS:
-                        self._routine(each, module, scope)
+                        self._try(each, self._routine, each, module, scope)
+            elif kind in _DECLARATIONS:
+                self._variables(node, scope)
             else:
                 scope.read(node)
 
@@ -364,10 +392,18 @@ class Reader:
             word = access.get(name.lower(), access.get("", "public"))
             return "public" in attributes or (word == "public" and "private" not in attributes)
 
-        kept = [v for v in scope.table.values() if v.type is not None and "parameter" not in v.attributes]
+        kept = [v for v in scope.table.values() if v.type is not None]
         self.declared.variables += [(module, v) for v in kept if seen(v.name, v.attributes)]
         routines = self.declared.routines
         routines[first:] = [each for each in routines[first:] if seen(each.name, set())]
+
+    def _variables(self, node: Any, scope: Scope) -> None:
+        try:
+            scope.read(node)
+        except CompileError as error:
+            for entity in node.items[2].items:
+                scope.table.pop(str(entity.items[0]).lower(), None)
+                self.declared.faulty[str(entity.items[0])] = error
 
     # Routines
 
@@ -450,6 +486,24 @@ class Reader:
 
 
 _AROUND = "cwj_parts"
+_HEAD = re.compile(r"(?!\s*end\b)\s*(?:[\w*()=, ]*[\s)])?(?:subroutine|function)\s+(\w+)", re.IGNORECASE)
+_END = re.compile(r"\s*end\s*(?:(?:subroutine|function)\b.*)?(?:!.*)?$", re.IGNORECASE)
+
+
+def _around(lines: list[str], line: int) -> tuple[str, int, int] | None:
+    """The routine whose text has this line (from 1): its name, its first and its last line (from 0)."""
+    begin = next((k for k in range(min(line, len(lines)) - 1, -1, -1) if _HEAD.match(lines[k])), None)
+    if begin is None or any(_END.match(each) for each in lines[begin : line - 1]):
+        return None
+    rest = range(begin + 1, len(lines))
+    # One without an end ends where the next begins.
+    stops = (
+        k if _END.match(lines[k]) else k - 1 for k in rest if _END.match(lines[k]) or _HEAD.match(lines[k])
+    )
+    end = next(stops, len(lines) - 1)
+    head = _HEAD.match(lines[begin])
+    assert head is not None
+    return head[1], begin, end
 
 
 def _bound(head: Any) -> str | None:

@@ -68,6 +68,7 @@ class Declared:
     routines: list[Routine] = dataclasses.field(default_factory=list)
     types: list[Derived] = dataclasses.field(default_factory=list)
     variables: list[tuple[str, Variable]] = dataclasses.field(default_factory=list)  # (module, variable)
+    faulty: dict[str, Exception] = dataclasses.field(default_factory=dict)  # what is not understood, by name
 
 
 def split(text: str, separator: str = ",") -> list[str]:
