@@ -139,7 +139,8 @@ class _Unit:
                 first.setdefault(self.lines[int(place[1]) - 1], f"the Fortran compiler refuses it: {error}")
         for symbol in re.findall(r"in function `(cwj_[fv]\d\w*)'", said):
             first.setdefault(symbol, reason)
-        faulty = [each for each in (*self.procedures, *self.places) if each.symbol in first]
+        everything: list[Procedure | fortran_data.Place] = [*self.procedures, *self.places]
+        faulty = [each for each in everything if each.symbol in first]
         kept = [each for each in self.procedures if each not in faulty]
         if not faulty or "" in first or not (kept or len(self.places) > len(faulty)):
             return False
