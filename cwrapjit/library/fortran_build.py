@@ -76,9 +76,9 @@ def build(
     if done.returncode == 0 and made.exists():
         return made
     said = done.stderr.replace(str(folder) + os.sep, "").strip()
-    error = _error(said, who)
-    error.said = said  # type: ignore[attr-defined]  # which lines it is about
-    raise error
+    refused = _error(said, who)
+    refused.said = said  # type: ignore[attr-defined]  # which lines it is about
+    raise refused
 
 
 def _error(said: str, who: str) -> Exception:

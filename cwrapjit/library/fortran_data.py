@@ -84,7 +84,9 @@ class Place:
         ]
         if "parameter" in variable.attributes:  # a constant has no address: a copy of it has
             shape = ", ".join(f"size(target_data, {axis})" for axis in range(1, rank + 1))
-            lines += [f"  {declared(kind)}, save :: constant{f'({shape})' if rank else ''} = target_data"]
+            lines += [
+                f"  {declared(kind)}, save, target :: constant{f'({shape})' if rank else ''} = target_data"
+            ]
             what = "constant"
         if self.derived:
             lines += ["  call c_f_pointer(object, whole)"]
