@@ -810,3 +810,22 @@ def test_statuses_behind_pointers_by_pattern():
     refuses(OSError, r"fails\(\): status 104", lambda: lib.fails())
     lib.refine("*", check=ValueError, discard=(), replace=True)
     refuses(ValueError, r"told\(\): status 3", lambda: lib.told(3))
+
+
+# ---- what functions say of themselves ----------------------------------------------------------------
+
+
+def test_docstrings_show_what_was_written():
+    lib = from_c(PLANS, header="#define COUNT 3\n")
+    f = lib.function("int plan_input(void *const p, const double in[COUNT],\n    int status);", unsafe=True)
+    assert f.__doc__ == "int plan_input(void *const p, const double in[COUNT], int status)"
+    f = lib.function(
+        "int plan_input(void *p /* it */, const double *in, int status)",
+        unsafe="p",
+        dims={"in": "max(status,COUNT)"},
+    )
+    assert (
+        f.__doc__ == "int plan_input(void *p, const double *in, int status)\n\nArrays: in[max(status, COUNT)]"
+    )
+    f = lib.function("int plan_input(void *p, const double in[3], int status)", unsafe="p", doc="Mine.")
+    assert f.__doc__ == "Mine."

@@ -12,7 +12,7 @@ from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.mapping import Mapper, python_name, refuse
 from cwrapjit.library.options import Options
 from cwrapjit.library.parser import pycparser
-from cwrapjit.library.signatures import signature
+from cwrapjit.library.signatures import shown
 from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer
 
 
@@ -101,7 +101,7 @@ class Slice:
         shapes = tuple(dims for dims, _ in produced)
         made = _cwrapjit.function(
             self.options.name or python_name(self.found.name),
-            self.options.doc if self.options.doc is not None else signature(self.found),
+            self.options.doc if self.options.doc is not None else shown(self.found),
             args_input=tuple(self.c_names[slot.name] for slot in inputs),
             prototype_input=tuple(self._dims(slot) for slot in inputs),
             prototype_output=shapes[0] if len(shapes) == 1 else shapes,

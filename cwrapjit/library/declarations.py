@@ -63,6 +63,7 @@ class FunctionDeclaration:
     coord: Any = None
     address: int = 0  # of our own function that calls C's; `code` keeps it alive
     code: Any = None
+    text: str = ""  # as the user wrote it, in one line
 
 
 def _named_structs(found: FunctionDeclaration) -> Iterator[types.Struct]:

@@ -14,7 +14,7 @@ from cwrapjit import _cwrapjit
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
 from cwrapjit.library.options import Options, names_of
-from cwrapjit.library.signatures import signature
+from cwrapjit.library.signatures import shown
 from cwrapjit.library.thunks import Unmapped, Writer, array_length
 
 _NAMES = {
@@ -229,7 +229,7 @@ def adapt(library: Any, found: FunctionDeclaration, options: Options) -> tuple[F
     if found.variadic or found.private or not found.prototyped:
         return found, options
     if adapter.options.doc is None:  # it shows the user's declaration, not that of the function in front
-        adapter.options.doc = signature(found)
+        adapter.options.doc = shown(found)
     try:
         return adapter.make()
     except RecursionError:

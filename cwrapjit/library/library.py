@@ -150,6 +150,7 @@ class Core:
                 f"{len(parsed.functions)} functions and {len(parsed.variables)} variables"
             )
         found = parsed.functions[0]
+        found.text = load("cwrapjit.library.signatures").written(declaration)
         read = self.options_of(found, options)
         made = self._function(found, read)
         attribute = self.attribute_name(options.get("name") or found.name)

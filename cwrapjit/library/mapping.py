@@ -20,7 +20,7 @@ from cwrapjit.library.description import Argument, Dim, Function, Parameter, Res
 from cwrapjit.library.options import Options, names_of
 from cwrapjit.library.parser import text_of
 from cwrapjit.library.results import map_result, map_returned_data, no_value
-from cwrapjit.library.signatures import annotation, signature
+from cwrapjit.library.signatures import annotation, shown, signature
 from cwrapjit.library.sizes import Sizes
 from cwrapjit.library.thunks import Classless, Thunk, Unmapped
 
@@ -100,7 +100,7 @@ class Mapper:
         function = Function(
             name=options.name or python_name(declaration.name),
             qualname=self.called,
-            doc=options.doc if options.doc is not None else signature(declaration),
+            doc=options.doc if options.doc is not None else self._doc(),
             arguments=arguments,
             parameters=[parameter for _, parameter in self.parameters()],
             result=result,
@@ -120,6 +120,15 @@ class Mapper:
         )
         result.of = tuple(sorted({self._argument_of(name) for name in self.result_of}))
         return Mapped(declaration, function, self._thunk())
+
+    def _doc(self) -> str:
+        """The declaration, and the dims that options said."""
+        dims = []
+        for name in self.options.dims:
+            trees = self.slots[self.by_name[name]].trees
+            dims.append(name + "".join(f"[{text_of(each)}]" for each in trees))
+        lengths = f"\n\nArrays: {', '.join(dims)}" if dims else ""
+        return shown(self.declaration) + lengths
 
     def parameters(self) -> list[tuple[Slot, Parameter]]:
         """The slots, and what they have become."""

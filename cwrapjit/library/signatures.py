@@ -44,6 +44,17 @@ def annotation(parameter: Parameter) -> str:
     return str(getattr(parameter.cls, "__name__", "object"))
 
 
+def written(text: str) -> str:
+    """One declaration's text in a line; "" where more is in it: directives, comments, types, a body."""
+    line = " ".join(text.split()).rstrip("; ")
+    return "" if any(each in line for each in ("#", "//", "/*", ";", "{", "\\")) else line
+
+
+def shown(declaration: FunctionDeclaration) -> str:
+    """The declaration in one line, as the user wrote it where that is known."""
+    return declaration.text or signature(declaration)
+
+
 def signature(declaration: FunctionDeclaration, names: bool = True) -> str:
     """The declaration in one line; without names as scipy.LowLevelCallable wants it."""
     parts = [_declared(each.type, each.name if names else "") for each in declaration.parameters]

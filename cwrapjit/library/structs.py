@@ -23,6 +23,7 @@ from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.instances import Keeps, come_from_functions, fill_members, keeping, make_init
 from cwrapjit.library.members import ITSELF, Members, plan_text
 from cwrapjit.library.options import names_of
+from cwrapjit.library.signatures import written
 from cwrapjit.library.thunks import Unmapped
 from cwrapjit.library.units import compile_together
 
@@ -465,6 +466,7 @@ class _Maker:
         if len(parsed.functions) != 1 or parsed.variables:
             raise ValueError(f"{who}: this should declare one function: {' '.join(declaration.split())}")
         found = parsed.functions[0]
+        found.text = written(declaration)
         if found.name == self.free:
             made = end(library, cls, found)
             made.__name__ = name or made.__name__
