@@ -386,6 +386,15 @@ def test_members_that_python_has_no_type_for():
             getattr(o, name)
 
 
+def test_lengths_that_no_number_says_are_shown_as_c_has_them():
+    lib = from_c("int z;")
+    lib.declare("struct odd { int x[n + 1]; };")
+    lib.declare("struct odd { int x[n+1]; };")  # the same
+    lib.declare("struct odd { int x[m]; };")
+    (reason,) = lib.unmapped.values()
+    assert "other members: { int x[n + 1]; }, and now { int x[m]; }" in reason
+
+
 POINTS = """
 typedef struct { double x, y; } spot;
 typedef struct { spot at; int32_t weight; char name[4]; } star;

@@ -285,13 +285,15 @@ def same(one: Any, other: Any) -> bool:
     return isinstance(one, (Void, Callable)) or bool(one == other)
 
 
-def _length(array: Array) -> Any:
+def _length(array: Array) -> int | str:
+    """As a number, or as C has it where it is none yet."""
     from cwrapjit.library import constants
+    from cwrapjit.library.parser import text_of
 
     try:
-        return None if array.dim is None else constants.of_tree(array.dim, {})
+        return "" if array.dim is None else constants.of_tree(array.dim, {})
     except constants.NotConstant:
-        return array.dim
+        return text_of(array.dim)
 
 
 def body(struct: Struct) -> str:
