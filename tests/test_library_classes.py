@@ -241,7 +241,9 @@ def test_magic_methods(lib):
 
 def test_what_has_no_way_to_python_says_why(lib):
     vec = lib.struct(
-        "struct vec { int64_t n; double *data; double *spare; void (*hook)(int, ...); long double l; }"
+        """struct vec {
+            int64_t n; double *data; double *spare; void (*hook)(int, ...); long double _Complex l;
+        }"""
     )
     v = vec(n=3)
     hook = r"void \(\*\)\(int, \.\.\.\) has no mapping"

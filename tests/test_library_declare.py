@@ -25,7 +25,7 @@ real half(real x) { return x / 2; }
 int apply(int (*f)(int), int x) { return f(x); }
 int total(int n, ...) { return n; }
 double sum(int n, const double *x) { double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }
-long double wide(long double x) { return x; }
+void wide(void) {}
 opaque *make(void) { return 0; }
 int old() { return 1; }
 struct pair swap(struct pair p) { struct pair q = {p.b, p.a}; return q; }
@@ -42,7 +42,7 @@ extern real half(real x);
 int apply(int (*f)(int), int x);
 int total(int n, ...);
 double sum(int n, const double *x);
-long double wide(long double x);
+void wide(long double _Complex x);
 opaque *make(void);
 int old();
 struct pair swap(struct pair p);
@@ -65,7 +65,7 @@ def test_what_has_no_mapping_is_listed_with_the_reason():
     assert lib.swap(lib.pair(1, 2)).a == 2
     wanted = {
         "total": "variable number",
-        "wide": "long double",
+        "wide": "long double _Complex",
         "old": "prototype",
         "absent": "no symbol absent",
         "unknown": "what_t is not a known type",
@@ -95,7 +95,7 @@ def test_an_unknown_type_is_a_definition_error_that_names_it():
     error = refuses(cwrapjit.CompileError, lambda: lib.function("int unknown(int a, what_t x)"), "what_t")
     assert (error.lineno, error.offset, error.end_offset) == (1, 20, 26)
     assert error.text == "int unknown(int a, what_t x);"
-    refuses(TypeError, lambda: lib.function("long double wide(long double x)"), "long double")
+    refuses(TypeError, lambda: lib.function("void wide(long double _Complex x)"), "long double _Complex")
 
 
 @pytest.mark.row("P13")

@@ -371,11 +371,13 @@ def test_enums_are_as_wide_as_their_values():
 def test_members_that_python_has_no_type_for():
     text = """
     struct odd {
-        __int128 i; long double l; _Float128 q; int (*f)(int); void *p; char **names; int (*many[2])(void);
+        __int128 i; long double _Complex l; _Float128 q; int (*f)(int); void *p; char **names;
+        int (*many[2])(void);
         union { struct { int low, high; }; double d; }; struct { char c; } inner[2]; int last; short tail[];
     };
     """
     lib = from_c(text.replace("_Float128", "__int128").replace("__int128", "long double")
+                 .replace("long double _Complex l", "long double l[2]")
                  + "int last(struct odd *o) { return o->last + o->low; }")  # fmt: skip
     lib.declare(text + "int last(struct odd *o);")
     o = lib.odd(last=3, low=4)

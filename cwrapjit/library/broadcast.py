@@ -13,14 +13,14 @@ from cwrapjit.library.mapping import Mapper, python_name, refuse
 from cwrapjit.library.options import Options
 from cwrapjit.library.parser import pycparser
 from cwrapjit.library.signatures import shown
-from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer
+from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer, pointer_parameters, promoted
 
 
 def define(library: Any, found: FunctionDeclaration, options: Options) -> Any:
     """A cwrapjit.Function whose slices are calls of the C function."""
     who = f"{library.name}.{found.name}()"
     try:
-        refuse(found)
+        refuse(found, options)
         return Slice(library, found, options).define()
     except Unmapped as reason:
         raise TypeError(f"{who} cannot be broadcast: {reason}") from None
@@ -126,9 +126,13 @@ class Slice:
     def _call(self, result: Any) -> str:
         spell = Writer().spell
         returns = spell(self.found.result)
-        pointer = ", ".join(spell(slot.type) for slot in self.mapper.slots) or "void"
+        fixed = self.mapper.declaration.fixed
+        pointer = pointer_parameters([spell(slot.type) for slot in self.mapper.slots], fixed)
         address = self.library.address(self.found.name, self.who)
-        given = ", ".join(self._given(slot) for slot in self.mapper.slots)
+        values = [self._given(slot) for slot in self.mapper.slots]
+        for k, slot in enumerate(self.mapper.slots[fixed:] if fixed >= 0 else [], fixed):
+            values[k] = promoted(slot.type, values[k])
+        given = ", ".join(values)
         call = f"(({returns} (*)({pointer})){address})({given})"
         if result.role == "value":
             target = self.c_names["return"]

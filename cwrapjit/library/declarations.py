@@ -64,6 +64,7 @@ class FunctionDeclaration:
     address: int = 0  # of our own function that calls C's; `code` keeps it alive
     code: Any = None
     text: str = ""  # as the user wrote it, in one line
+    fixed: int = -1  # of a variadic one with varargs=: how many parameters stand in front of the dots
 
 
 def _named_structs(found: FunctionDeclaration) -> Iterator[types.Struct]:

@@ -11,9 +11,9 @@ everywhere else it is checked. Where that array is absent (optional), the symbol
 have such a source.
 
 In slots, integers are in `i` or `u`, bool in `i`, float64 in `d`, float32 in `f`, complex128 in `z`,
-complex64 in `c`, all else in `p`. What goes by pointer ("value" with by_pointer, "length", "status", "data")
-is in C's own type where `p` points. For a struct by value as result, slot 0 holds the address where the
-thunk stores it.
+complex64 in `c`, long double in `g.v`, all else in `p`. What goes by pointer ("value" with by_pointer,
+"length", "status", "data") is in C's own type where `p` points. For a struct by value as result, slot 0 holds
+the address where the thunk stores it.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ class Core:
         try:
             return self.make(found, read)
         except Unmapped as reason:
-            self._refuse(found, reason)
+            self._refuse(found, read, reason)
 
     def declare(self, text: str, strip_prefix: str, options: Any, shared: Mapping[str, Any]) -> None:
         """Declares all that a header's text does. `options` are by function, `shared` is for all."""
@@ -671,7 +671,7 @@ class Core:
             if made is not None:
                 self.keep(attribute, made)
                 return
-            refuse(found)
+            refuse(found, read)
             mapped = self._map(found, read)
         except (Unmapped, AttributeError, _cwrapjit.CompileError) as reason:
             if isinstance(reason, Classless):
@@ -698,9 +698,9 @@ class Core:
             made += "_"
         return made
 
-    def _refuse(self, found: FunctionDeclaration, reason: Unmapped) -> NoReturn:
+    def _refuse(self, found: FunctionDeclaration, options: Options, reason: Unmapped) -> NoReturn:
         who = f"{self.name}.{found.name}()"
-        if found.private or found.variadic:
+        if found.private or (found.variadic and options.varargs is None):
             raise NotImplementedError(f"{who}: {reason}") from None
         raise TypeError(f"{who} has no mapping: {reason}") from None
 

@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from cwrapjit._imports import load
-from cwrapjit.library import expressions, types
+from cwrapjit.library import expressions, types, varargs
 from cwrapjit.library.checks import Check
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
 from cwrapjit.library.options import Options, names_of
 from cwrapjit.library.parser import text_of
 from cwrapjit.library.results import map_result, map_returned_data, no_value
-from cwrapjit.library.signatures import annotation, shown, signature
+from cwrapjit.library.signatures import annotation, behind_dots, shown, signature
 from cwrapjit.library.sizes import Sizes
 from cwrapjit.library.thunks import Classless, Thunk, Unmapped
 
@@ -62,6 +62,7 @@ class Mapper:
     """Maps one declaration. `library` gives constants, classes and addresses."""
 
     def __init__(self, library: Any, declaration: FunctionDeclaration, options: Options) -> None:
+        declaration = varargs.give(library, declaration, options.varargs)
         self.library = library
         self.declaration = declaration
         self.options = options
@@ -82,7 +83,7 @@ class Mapper:
         """Raises Unmapped with a reason; ValueError and TypeError for options that make no sense."""
         declaration, options = self.declaration, self.options
         options.read(self.who, list(self.by_name))
-        refuse(declaration)
+        refuse(declaration, options)
         self._give_dims()
         check = None if options.check is None else self._check()
         result = map_result(self, check)
@@ -122,13 +123,14 @@ class Mapper:
         return Mapped(declaration, function, self._thunk())
 
     def _doc(self) -> str:
-        """The declaration, and the dims that options said."""
+        """The declaration, and the dims and types that options said."""
         dims = []
         for name in self.options.dims:
             trees = self.slots[self.by_name[name]].trees
             dims.append(name + "".join(f"[{text_of(each)}]" for each in trees))
         lengths = f"\n\nArrays: {', '.join(dims)}" if dims else ""
-        return shown(self.declaration) + lengths
+        more = behind_dots(self.declaration)
+        return shown(self.declaration) + (f"\n\nBehind the dots: {more}" if more else "") + lengths
 
     def parameters(self) -> list[tuple[Slot, Parameter]]:
         """The slots, and what they have become."""
@@ -678,15 +680,16 @@ class Mapper:
     def _thunk(self) -> Thunk:
         references = {self.by_name[name] + 1 for name in self.by_reference}
         discards = "return" in self.options.discard and self.options.check is None
-        return Thunk(self.declaration.result, [slot.type for slot in self.slots], references, discards)
+        result, parameters = self.declaration.result, [slot.type for slot in self.slots]
+        return Thunk(result, parameters, references, discards, self.declaration.fixed)
 
 
-def refuse(declaration: FunctionDeclaration) -> None:
+def refuse(declaration: FunctionDeclaration, options: Options) -> None:
     """Unmapped for declarations that nothing could map."""
     if declaration.private:
         raise Unmapped("it is private (static)")
-    if declaration.variadic:
-        raise Unmapped("it takes a variable number of arguments (...)")
+    if declaration.variadic and options.varargs is None:
+        raise Unmapped("it takes a variable number of arguments (...), whose types varargs= would say")
     if not declaration.prototyped:
         raise Unmapped("its parameters have no types: no prototype, or one of old C; f(void) has none")
 

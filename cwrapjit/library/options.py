@@ -40,6 +40,7 @@ class Options:
     broadcast: bool = False
     prototype: Any = None
     encoding: Any = ""  # of texts: a codec, "fs", "bytes" or None for bytes; by parameter, or one for all
+    varargs: Any = None
     all_containers: bool = dataclasses.field(default=True, init=False)
     qualname: str = dataclasses.field(default="", init=False)  # a method's: "gsl.rng.get"
 

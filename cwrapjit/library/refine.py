@@ -155,6 +155,8 @@ def _join(made: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str, Any]:
     """Those that are about this function, of a pattern for many."""
+    if "varargs" in options:  # said of variadic functions, with the names of parameters that it brings
+        return dict(options) if found.variadic else {}
     parameters = dict(zip(parameter_names(found), [each.type for each in found.parameters], strict=True))
     named = {**parameters, "return": found.result}
     made: dict[str, Any] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cwrapjit.library import types
-from cwrapjit.library.declarations import FunctionDeclaration
+from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
 from cwrapjit.library.description import Parameter
 from cwrapjit.library.parser import text_of
 
@@ -57,7 +57,7 @@ def shown(declaration: FunctionDeclaration) -> str:
 
 def signature(declaration: FunctionDeclaration, names: bool = True) -> str:
     """The declaration in one line; without names as scipy.LowLevelCallable wants it."""
-    parts = [_declared(each.type, each.name if names else "") for each in declaration.parameters]
+    parts = [_declared(each.type, each.name if names else "") for each in _fixed(declaration)]
     if declaration.variadic:
         parts.append("...")
     result = types.show(declaration.result)
@@ -65,6 +65,16 @@ def signature(declaration: FunctionDeclaration, names: bool = True) -> str:
     if not names:
         return f"{result} ({inner})"
     return f"{result}{'' if result.endswith('*') else ' '}{declaration.name}({inner})"
+
+
+def _fixed(declaration: FunctionDeclaration) -> list[ParameterDeclaration]:
+    return declaration.parameters[: declaration.fixed if declaration.fixed >= 0 else None]
+
+
+def behind_dots(declaration: FunctionDeclaration) -> str:
+    """What varargs= said."""
+    said = declaration.parameters[len(_fixed(declaration)) :]
+    return ", ".join(_declared(each.type, each.name) for each in said)
 
 
 def _declared(ctype: Any, name: str) -> str:

@@ -87,7 +87,7 @@ def teach(declarations: Any) -> None:
 def number(dtype: str, name: str) -> types.Scalar:
     """The C type of a dtype, under this name."""
     spelled = {"complex128": "double _Complex", "complex64": "float _Complex"}.get(dtype, SPELLED[dtype])
-    return types.Scalar(spelled, dtype.replace("longdouble", ""), name)
+    return types.Scalar(spelled, dtype, name)
 
 
 def declare(library: Any, text: Text) -> None:
@@ -133,7 +133,7 @@ class TextSlice(Slice):
         self.mapper.has_free_symbols = False  # the names in C's own text are C's
         self.called = called
         self.output_dims: dict[str, str] = {}  # of lengths that are computed: name -> expression
-        refuse(found)
+        refuse(found, self.options)
         self.result = self.mapper.map().function.result
         self._sort()
 

@@ -20,6 +20,7 @@ PREAMBLE = f"""\
 {COMPLEX}\
 typedef union cwj_slot {{
     long long i; unsigned long long u; double d; float f; void *p; cwj_z z; cwj_c c;
+    struct __attribute__((packed)) {{ long double v; }} g; /* slots lie at multiples of 8 */
 }} cwj_slot;
 """
 
@@ -45,6 +46,7 @@ class Thunk:
     parameters: list[Any]
     references: set[int] = dataclasses.field(default_factory=set)
     discards: bool = False  # nobody wants the result
+    fixed: int = -1  # of a variadic function: how many parameters stand in front of the dots
 
 
 # Types that libtcc does not have, as members: size and alignment.
@@ -67,13 +69,15 @@ class Writer:
     def add(self, thunk: Thunk, target: str) -> str:
         """Adds a thunk; `target` is the function's address as a C integer. Returns the thunk's name."""
         name = f"cwj_thunk_{len(self.names)}"
-        signature = ", ".join(self.spell(each) for each in thunk.parameters) or "void"
+        signature = pointer_parameters([self.spell(each) for each in thunk.parameters], thunk.fixed)
         result = self.spell(thunk.result)
         lines, given = [], []
         for k, ctype in enumerate(thunk.parameters, 1):
             if k in thunk.references:
                 lines.append(f"    {self.spell(ctype.target)} cwj_{k} = {load(ctype.target, k, self)};\n")
                 given.append(f"&cwj_{k}")
+            elif 0 <= thunk.fixed < k:
+                given.append(promoted(ctype, load(ctype, k, self)))
             else:
                 given.append(load(ctype, k, self))
         callee = f"(({result} (*)({signature})){target})"
@@ -140,7 +144,7 @@ class Writer:
                 f"struct {{ char cwj_bytes[{size}]; }} "
                 f"__attribute__((aligned({alignment}))) {member.name}{dims};"
             )
-        unknown = isinstance(ctype, types.Scalar) and not ctype.dtype and ctype.spelling != "long double"
+        unknown = isinstance(ctype, types.Scalar) and not ctype.dtype
         if unknown or isinstance(ctype, types.Unknown):
             raise Unmapped(f"its member {member.name} has no type that is mapped")
         return f"{self.spell(ctype)} {member.name}{dims};"
@@ -191,6 +195,20 @@ def load(ctype: Any, k: int, writer: Writer) -> str:
     if isinstance(ctype, types.Struct):
         return f"*({writer.spell(ctype)} *)s[{k}].p"
     return f"s[{k}].p"
+
+
+def promoted(ctype: Any, value: str) -> str:
+    """A value behind the dots: C makes doubles of floats, and ints of what is narrower."""
+    if isinstance(ctype, types.Scalar) and ctype.dtype == "float32":
+        return f"(double){value}"
+    if isinstance(ctype, types.Scalar) and ctype.dtype in ("bool", "int8", "uint8", "int16", "uint16"):
+        return f"(int){value}"
+    return value
+
+
+def pointer_parameters(found: list[str], fixed: int) -> str:
+    """The parameters of a pointer's type; fixed: how many are in front of the dots, or -1."""
+    return ", ".join(found if fixed < 0 else [*found[:fixed], "..."]) or "void"
 
 
 # ---- what libtcc passes wrongly ------------------------------------------------------------------
@@ -245,5 +263,5 @@ def _measure(ctype: Any) -> tuple[int, int, bool, bool]:
         size = np.dtype(ctype.dtype).itemsize
         if ctype.is_complex:
             return size, size // 2, True, False
-        return size, size, ctype.dtype[:5] == "float", ctype.dtype[:5] != "float"
+        return size, size, ctype.is_real, not ctype.is_real
     return (16, 16, True, False) if isinstance(ctype, types.Scalar) else (8, 8, False, True)

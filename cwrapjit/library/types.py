@@ -35,6 +35,10 @@ class Scalar:
         return self.dtype[:3] == "int"
 
     @property
+    def is_real(self) -> bool:
+        return self.dtype in ("float32", "float64", "longdouble")
+
+    @property
     def is_complex(self) -> bool:
         return self.dtype[:7] == "complex"
 
@@ -56,7 +60,9 @@ class Scalar:
 
 _BYTES = ("char", "signed char", "unsigned char")
 _SMALL_NUMBERS = frozenset("int8_t uint8_t npy_int8 npy_uint8 npy_byte npy_ubyte".split())
-_FIELDS = {"float64": "d", "float32": "f", "complex128": "z", "complex64": "c", "bool": "i"}
+_FIELDS = {
+    "float64": "d", "float32": "f", "longdouble": "g.v", "complex128": "z", "complex64": "c", "bool": "i",
+}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,7 +164,7 @@ BASIC: dict[tuple[str, ...], Any] = {
     ("long", "long", "unsigned"): Scalar("unsigned long long", "uint64"),
     ("float",): Scalar("float", "float32"),
     ("double",): Scalar("double", "float64"),
-    ("double", "long"): Scalar("long double", ""),
+    ("double", "long"): Scalar("long double", "longdouble"),
     ("_Bool",): Scalar("_Bool", "bool"),
     ("_Complex", "double"): Scalar("double _Complex", "complex128"),
     ("_Complex", "float"): Scalar("float _Complex", "complex64"),

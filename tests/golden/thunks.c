@@ -2,6 +2,7 @@ typedef struct { double re, im; } cwj_z;
 typedef struct { float re, im; } cwj_c;
 typedef union cwj_slot {
     long long i; unsigned long long u; double d; float f; void *p; cwj_z z; cwj_c c;
+    struct __attribute__((packed)) { long double v; } g; /* slots lie at multiples of 8 */
 } cwj_slot;
 void cwj_thunk_0(cwj_slot *s)
 {

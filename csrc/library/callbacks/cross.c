@@ -107,6 +107,8 @@ number_in(const cwj_library_type *type, const cwj_slot *slot)
         return PyLong_FromUnsignedLongLong(slot->u);
     case 'f':
         return PyFloat_FromDouble(type->size == 4 ? (double)slot->f : slot->d);
+    case 'g':
+        return cwj_scalar_object(type, slot);
     default:
         return type->size == 8 ? PyComplex_FromDoubles(slot->c.re, slot->c.im)
                                : PyComplex_FromDoubles(slot->z.re, slot->z.im);

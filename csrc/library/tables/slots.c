@@ -19,6 +19,7 @@ static const cwj_library_type types[] = {
     {'u', false, false, NPY_UINT64, 8, "uint64", "int"},
     {'f', false, false, NPY_FLOAT32, 4, "float32", "float"},
     {'f', false, true, NPY_FLOAT64, 8, "float64", "float"},
+    {'g', false, false, NPY_LONGDOUBLE, sizeof(npy_longdouble), "longdouble", "float"},
     {'c', false, false, NPY_COMPLEX64, 8, "complex64", "complex"},
     {'c', false, true, NPY_COMPLEX128, 16, "complex128", "complex"},
 };

@@ -27,7 +27,7 @@ typedef void cwj_thunk(cwj_slot *slots);
 /* ---- types of numbers ------------------------------------------------------- */
 
 typedef struct cwj_library_type {
-    char kind; /* 'b', 'i', 'u', 'f', 'c' */
+    char kind; /* 'b', 'i', 'u', 'f', 'c'; 'g' for long double */
     bool text; /* C's char: a character of one byte in Python */
     bool native; /* Python's own type has it */
     int typenum; /* NumPy's */
