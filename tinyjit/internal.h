@@ -93,11 +93,17 @@ void tj_map_clear(tj_map *map);
 void tj_compile_lock(void);
 void tj_compile_unlock(void);
 
-/* Runs task(argument) to its end on a stack of TJ_COMPILE_STACK bytes, in the C
- * locale. Returns false, and runs nothing, when the system has no memory for one. Compile lock
- * held; not re-entrant. */
+typedef struct tj_task {
+    void (*run)(void *argument);
+    /* The task has called abort(): in a signal handler, on its stack. When this returns, so does
+     * abort(), as if nobody had caught it. */
+    void (*on_abort)(void);
+} tj_task;
+
+/* Runs the task to its end on a stack of TJ_COMPILE_STACK bytes, in the C locale. Returns false, and
+ * runs nothing, when the system has no memory for one. Compile lock held; not re-entrant. */
 #define TJ_COMPILE_STACK ((size_t)32 << 20)
-bool tj_run_on_big_stack(void (*task)(void *argument), void *argument);
+bool tj_run_on_big_stack(const tj_task *task, void *argument);
 /* Ends the task that runs there: tj_run_on_big_stack() returns, nothing of what the
  * task has called does. */
 _Noreturn void tj_leave_big_stack(void);
@@ -272,6 +278,9 @@ const char *tj_backend_include_dir(void);
  * cannot free. */
 typedef struct tj_state tj_state;
 
+/* libtcc has called abort(), on the big stack: ends that use of it. Returns where the abort is none
+ * of libtcc's. */
+void tj_state_on_abort(void);
 /* TJ_OK when libtcc can be used. */
 tj_status tj_backend_check(tj_error *error);
 /* Does not enter libtcc. NULL without memory. */

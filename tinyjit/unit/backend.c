@@ -113,6 +113,13 @@ static void forget_dirs(void)
     memset(&tcc, 0, sizeof tcc);
 }
 
+#if defined(__aarch64__)
+#define KNOWN "; on arm64 that is known of -x for a floating x in code that never runs"
+#else
+#define KNOWN ""
+#endif
+#define ABORTED "libtcc gave up on this text (it called abort()): write it in another way" KNOWN
+
 /* ---- its memory ------------------------------------------------------------ */
 
 /* One use of libtcc. */
@@ -121,8 +128,10 @@ struct tj_state {
     tj_region region;
     int file;       /* borrowed: a file in memory that libtcc has opened again, or -1 */
     bool compiles;  /* inside of a text */
+    bool allocates; /* inside of our functions that libtcc calls for memory */
     bool erring;    /* on the way to libtcc's own error exit */
     bool left;      /* in the middle */
+    bool aborted;   /* libtcc has called abort() */
 };
 
 static size_t compile_memory = TJ_COMPILE_MEMORY;
@@ -143,12 +152,19 @@ static bool holds_lock(const tj_state *state)
 
 /* Ends the text that is compiled by libtcc's own error exit, which closes files and
  * gives back its lock. Elsewhere it would exit the process: returns there. */
-static void err(tj_state *state)
+static void err(tj_state *state, const char *reason)
 {
     if (state->erring || !tcc._tcc_error || !tcc.tcc_state || !*tcc.tcc_state)
         return;
     state->erring = true;
-    tcc._tcc_error("out of memory");
+    tcc._tcc_error("%s", reason);
+}
+
+static _Noreturn void leave_in_the_middle(tj_state *state)
+{
+    state->left = true;
+    tcc.lost = holds_lock(state);
+    tj_leave_big_stack();
 }
 
 /* Memory was refused. libtcc cannot end while it sets up a text, and forgets a file that
@@ -165,10 +181,19 @@ static void *stop(tj_state *state, void *memory, size_t size)
     void *block = tj_region_reserve(&state->region, memory, size, kept);
     if (block)
         return block;
-    err(state);
-    state->left = true;
-    tcc.lost = holds_lock(state);
-    tj_leave_big_stack();
+    err(state, "out of memory");
+    leave_in_the_middle(state);
+}
+
+/* An abort() of the system's allocator is left alone: its heap is broken. */
+void tj_state_on_abort(void)
+{
+    tj_state *state = current;
+    if (!state || state->allocates)
+        return;
+    state->aborted = true;
+    err(state, ABORTED);
+    leave_in_the_middle(state);
 }
 
 static void *reallocate(void *memory, unsigned long size)
@@ -176,12 +201,14 @@ static void *reallocate(void *memory, unsigned long size)
     tj_state *state = current;
     if (!state)
         return size ? realloc(memory, size) : (free(memory), NULL);
-    if (size) {
-        void *block = tj_region_resize(&state->region, memory, size);
-        return block ? block : stop(state, memory, size);
-    }
-    tj_region_free(&state->region, memory);
-    return NULL;
+    void *block = NULL;
+    state->allocates = true;
+    if (size)
+        block = tj_region_resize(&state->region, memory, size);
+    else
+        tj_region_free(&state->region, memory);
+    state->allocates = false;
+    return block || !size ? block : stop(state, memory, size);
 }
 
 /* ---- opening it ------------------------------------------------------------- */
@@ -232,9 +259,10 @@ tj_status tj_backend_check(tj_error *error)
     if (!tcc.handle)
         return tj_fail(error, TJ_NO_BACKEND, "libtcc has not been loaded");
     if (tcc.lost)
-        return tj_fail(error, TJ_NO_BACKEND,
-                       "libtcc ran out of memory and cannot be used again by this process: this "
-                       "build of it does not export _tcc_error and tcc_state");
+        return tj_fail(
+            error, TJ_NO_BACKEND,
+            "libtcc had to be left while it compiled and cannot be used again by this process: "
+            "this build of it does not export _tcc_error and tcc_state");
     return TJ_OK;
 }
 
@@ -257,7 +285,7 @@ static TCCState *enter(tj_state *state)
 static bool leave(tj_state *state, bool fine)
 {
     current = NULL;
-    return fine && !state->region.refusal;
+    return fine && !state->region.refusal && !state->aborted;
 }
 
 tj_state *tj_state_new(void)
@@ -485,6 +513,8 @@ void tj_state_free(tj_state *state)
 
 tj_status tj_state_judge(const tj_state *state, tj_error *error)
 {
+    if (state->aborted && state->left)
+        return tj_fail(error, TJ_COMPILE_FAILED, ABORTED);
     switch (state->region.refusal) {
     case TJ_REFUSED_MEMORY:
         return tj_fail_no_memory(error);

@@ -272,7 +272,8 @@ static tj_status judge(const attempt *this, tj_error *error)
 static tj_status try_once(attempt *this, tj_error *error)
 {
     this->state = tj_state_new();
-    if (!this->state || !tj_run_on_big_stack(run_attempt, this))
+    static const tj_task task = {run_attempt, tj_state_on_abort};
+    if (!this->state || !tj_run_on_big_stack(&task, this))
         return tj_fail_no_memory(error);
     return judge(this, error);
 }

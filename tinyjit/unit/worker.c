@@ -14,12 +14,18 @@
  * libtcc reads numbers by strtod(), which follows the locale: where the decimal
  * point is a comma, 2.75 is read as 2. So it runs under the C locale, which is this
  * thread's alone; the process keeps its own.
+ *
+ * libtcc asserts what it did not think of, and abort() would end the process. So while
+ * a task runs, SIGABRT comes here; what another thread has raised, or another process
+ * has sent, goes on to whom it was for.
  */
 #define _GNU_SOURCE 1 /* mmap flags under -std=c11 */
 #include "internal.h"
 
 #include <locale.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -61,8 +67,9 @@ static struct {
     char *stack; /* of TJ_COMPILE_STACK bytes above a guard page; kept for good */
     ucontext_t caller;
     ucontext_t callee;
-    void (*task)(void *argument);
+    const tj_task *task;
     void *argument;
+    struct sigaction others; /* what SIGABRT did before */
 } big;
 
 /* Address space only: pages are there once they were touched. */
@@ -114,7 +121,7 @@ void __asan_unpoison_memory_region(const volatile void *begin, size_t size);
 static void run_task(void)
 {
     SWITCHED(NULL, &caller_bottom, &caller_size);
-    big.task(big.argument);
+    big.task->run(big.argument);
     SWITCH_TO(NULL, caller_bottom, caller_size); /* uc_link leads back */
 }
 
@@ -126,6 +133,62 @@ _Noreturn void tj_leave_big_stack(void)
     abort(); /* it does not return */
 }
 
+/* ---- abort() -------------------------------------------------------------------- */
+
+static bool is_on_big_stack(const void *address)
+{
+    return (uintptr_t)address - (uintptr_t)big.stack < TJ_COMPILE_STACK;
+}
+
+/* Not of abort(), or not of the task's. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    if (big.others.sa_flags & SA_SIGINFO) {
+        big.others.sa_sigaction(number, info, context);
+    } else if (big.others.sa_handler == SIG_DFL) {
+        sigaction(number, &big.others, NULL);
+        raise(number); /* comes when this handler has returned */
+    } else if (big.others.sa_handler != SIG_IGN) {
+        big.others.sa_handler(number);
+    }
+}
+
+static void on_abort(int number, siginfo_t *info, void *context)
+{
+    if (!is_on_big_stack(&number) || info->si_code == SI_USER) {
+        pass_on(number, info, context);
+        return;
+    }
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, number);
+    pthread_sigmask(SIG_UNBLOCK, &own, NULL); /* this handler is left without return */
+    big.task->on_abort();
+    pass_on(number, info, context);
+}
+
+static bool is_ours(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_abort;
+}
+
+static bool catch_abort(void)
+{
+    struct sigaction ours = {.sa_sigaction = on_abort, .sa_flags = SA_SIGINFO};
+    sigemptyset(&ours.sa_mask);
+    return !sigaction(SIGABRT, &ours, &big.others);
+}
+
+/* Unless somebody has set another one meanwhile. */
+static void stop_catching(void)
+{
+    struct sigaction now;
+    if (!sigaction(SIGABRT, NULL, &now) && is_ours(&now))
+        sigaction(SIGABRT, &big.others, NULL);
+}
+
+/* ---- a task ------------------------------------------------------------------------ */
+
 /* A text that nested deeply must not keep the stack's memory for good. */
 static void give_back_pages(void)
 {
@@ -135,10 +198,10 @@ static void give_back_pages(void)
     madvise(big.stack, TJ_COMPILE_STACK - KEPT, MADV_DONTNEED);
 }
 
-bool tj_run_on_big_stack(void (*task)(void *argument), void *argument)
+bool tj_run_on_big_stack(const tj_task *task, void *argument)
 {
     locale_t c = c_locale();
-    if (!c || !map_stack() || getcontext(&big.callee))
+    if (!c || !map_stack() || getcontext(&big.callee) || !catch_abort())
         return false;
     big.task = task;
     big.argument = argument;
@@ -154,6 +217,7 @@ bool tj_run_on_big_stack(void (*task)(void *argument), void *argument)
     bool switched = !swapcontext(&big.caller, &big.callee);
     SWITCHED(save, NULL, NULL);
     uselocale(own);
+    stop_catching();
     give_back_pages();
     return switched;
 }
