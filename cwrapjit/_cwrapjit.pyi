@@ -388,6 +388,8 @@ class Layout:
         has_pointers: bool = True,
         free_name: str = "",
         automatic: bool = False,
+        end: int = 0,
+        nbound: int = 0,
     ) -> Self: ...
 
 @final

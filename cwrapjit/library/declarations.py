@@ -69,13 +69,14 @@ class FunctionDeclaration:
 
 def _named_structs(found: FunctionDeclaration) -> Iterator[types.Struct]:
     for ctype in (found.result, *(each.type for each in found.parameters)):
-        target = ctype.target if isinstance(ctype, types.Pointer) else ctype
-        if isinstance(target, types.Struct):
-            yield target
+        while isinstance(ctype, types.Pointer):
+            ctype = ctype.target
+        if isinstance(ctype, types.Struct):
+            yield ctype
 
 
 def structs_of(found: FunctionDeclaration) -> set[types.Struct]:
-    """The structs that a function takes or returns, by value or by pointer."""
+    """The structs that a function takes or returns, by value, by pointer, or by one to a pointer."""
     return {types.final(struct) for struct in _named_structs(found)}
 
 

@@ -83,6 +83,7 @@ class Parameter:
     free: int = 0  # "data": address of void free(void *); 0: the memory stays the library's
     # Of texts: a codec's name, "fs" as in os.fsencode(), "bytes" for bytes as results; "" is UTF-8.
     encoding: str = ""
+    bound: tuple[int, ...] = ()  # "handle" as output: parameters whose values its end needs, too
 
 
 @dataclasses.dataclass
@@ -110,6 +111,7 @@ class Result:
     descr: Any = None  # "array": the dtype of items that are structs
     library: Any = None  # "handle" of no owner: what keeps the library's memory; see lifetime.py
     encoding: str = ""  # of texts, as of parameters
+    bound: tuple[int, ...] = ()  # as of parameters
 
 
 @dataclasses.dataclass

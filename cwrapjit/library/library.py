@@ -526,8 +526,8 @@ class Core:
         only = found.parameters[0].type if len(found.parameters) == 1 else None
         if found.prototyped and len(found.parameters) != 1:
             raise ValueError(
-                f"{who}: {found.name}() takes {len(found.parameters)} parameters: what frees an object must "
-                "take a pointer to it, and nothing else"
+                f"{who}: {found.name}() takes {len(found.parameters)} parameters: what frees an object takes "
+                "a pointer to it; a call says what else, self being the object: free='end_it(context, self)'"
             )
         if found.prototyped and not isinstance(only, types.Pointer):
             raise ValueError(f"{who}: {found.name}() takes no pointer to what it should free")
@@ -549,15 +549,16 @@ class Core:
         made = compile_together(self, [mapped])[0]
         return self.keep(mapped.function.name, made) if keep else made
 
-    def class_made(self, struct: types.Struct, becomes_array: bool = False) -> None:
+    def class_made(self, struct: types.Struct, means_more: bool = False) -> None:
         """Maps the functions that declare() left out because of this struct, and those that mean something
-        else now: what frees its objects, and what has arrays instead."""
+        else now: what frees its objects and, with means_more, what has arrays instead, or keeps what the
+        objects' end needs."""
         pending = Pending(self)
         for found, own, name in self._waiting.pop(struct, ()):
             attribute = self.attribute_name(own.get("name") or name)
             taken = attribute in self._members or attribute in self._pending or attribute in self.variables
             is_new = not taken and found.name in self.unmapped
-            is_other = attribute in self._by_declare and (becomes_array or found.name in self.frees)
+            is_other = attribute in self._by_declare and (means_more or found.name in self.frees)
             if not is_new and not is_other:  # function() has made it, or the class has this name
                 continue
             try:

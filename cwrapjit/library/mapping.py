@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cwrapjit._imports import load
-from cwrapjit.library import expressions, types, varargs
+from cwrapjit.library import destructors, expressions, types, varargs
 from cwrapjit.library.checks import Check
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
@@ -341,7 +341,8 @@ class Mapper:
         target = slot.item.target
         self._intent(slot)
         if isinstance(target, types.Struct):
-            return Parameter("handle", cls=self.library.class_for(target), intent="out")
+            cls = self.library.class_for(target)
+            return Parameter("handle", cls=cls, intent="out", bound=destructors.places(self, cls))
         return Parameter("address", types.item_name(target), intent="out")
 
     def _data_of(self, slot: Slot) -> str:

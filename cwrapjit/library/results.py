@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from cwrapjit.library import expressions, types
+from cwrapjit.library import destructors, expressions, types
 from cwrapjit.library.description import Dim, Parameter, Result
 from cwrapjit.library.thunks import Classless, Unmapped
 
@@ -260,6 +260,7 @@ def free_address(mapper: Any, detail: Any, made: Result | None = None) -> int:
             if made.cls.__cwrapjit_layout__.automatic:
                 raise Classless(mapper.declaration.result.target, message)
             raise ValueError(message)
+        made.bound = destructors.places(mapper, made.cls)
         return 0  # the class knows what frees it
     name = "free" if detail is None else getattr(detail, "__name__", detail)
     if not isinstance(name, str):

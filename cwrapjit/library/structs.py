@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from cwrapjit._cwrapjit import CompileError, Field, Instance, Layout
 from cwrapjit._imports import load
-from cwrapjit.library import attributes, types
+from cwrapjit.library import attributes, destructors, types
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.instances import Keeps, come_from_functions, fill_members, keeping, make_init
 from cwrapjit.library.members import ITSELF, Members, plan_text
@@ -85,7 +85,7 @@ def define_struct(
             f"{library.name}.struct()", ctype, array
         )
     maker.complete()
-    library.class_made(ctype, becomes_array=bool(array))
+    library.class_made(ctype, means_more=bool(array or maker.destructor.bound))
     return cls
 
 
@@ -120,7 +120,7 @@ def define_handle(
         maker.finish(cls, ctype, init, methods, properties or {}, free)
     library.described[ctype] = said
     maker.complete()
-    library.class_made(ctype)
+    library.class_made(ctype, means_more=bool(maker.destructor.bound))
     return cls
 
 
@@ -182,7 +182,7 @@ class _Maker:
         self.library = library
         self.name = library.name
         self.declarations = library.declarations
-        self.free = ""
+        self.destructor = destructors.NONE
         self.by_value: frozenset[str] = frozenset()  # arguments of the last function: structs by value
 
     # ---- reading -----------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class _Maker:
             return now
         who = f"{self.name}.{method}: {types.show(ctype)}"
         if now.free is not None:  # a name that is no function's is the first thing to say
-            self.library.destructor(now.free, f"{self.name}: free= of {types.show(ctype)}")
+            destructors.read(self.library, now.free, f"{self.name}: free= of {types.show(ctype)}", ctype)
         if now.free is not None and before.free not in (None, now.free):
             raise ValueError(f"{who} has free={before.free!r} already, which free={now.free!r} contradicts")
         for name, given in now.arrays.items():
@@ -270,17 +270,16 @@ class _Maker:
     ) -> Layout:  # fmt: skip
         """Without members the type is opaque."""
         library = self.library
-        address = 0
+        made = destructors.NONE
         if free is not None:
-            who = f"{self.name}: free= of {types.show(ctype)}"
-            address = library.destructor(free, who)
-            self.free = free
+            made = destructors.read(library, free, f"{self.name}: free= of {types.show(ctype)}", ctype)
+            self.destructor = made
         # At the end of the lifetime the library's own free function runs: objects must be gone before that.
-        owner = (library.environment, library.lifetime)
+        owner = (library.environment, library.lifetime, made.code)
         size, alignment = (members.size, members.alignment) if members is not None else (0, 1)
         return Layout(
-            ctype.name or ctype.label, "; ".join(map(plan_text, plans)), size, alignment, owner, address,
-            needs_init, types.has_pointers(ctype), free or "", automatic,
+            ctype.name or ctype.label, "; ".join(map(plan_text, plans)), size, alignment, owner, made.address,
+            needs_init, types.has_pointers(ctype), made.name, automatic, made.end, len(made.bound),
         )  # fmt: skip
 
     def class_of(self, ctype: types.Struct, is_inside: bool) -> type[Instance]:
@@ -386,8 +385,10 @@ class _Maker:
     ) -> None:  # fmt: skip
         """Adds what C functions do for the class. A class that fails leaves none behind."""
         classes = self.library.classes
-        before = classes.get(ctype)
+        before, ended = classes.get(ctype), destructors.of(cls)
         classes[ctype] = cls
+        if self.destructor.name:
+            destructors.remember(cls, self.destructor)
         try:
             if init is not None:
                 cls.__init__ = self._initialiser(cls, init)
@@ -400,6 +401,7 @@ class _Maker:
                 setter = self._callable(cls, both[1], name, replaces=True) if len(both) > 1 else None
                 self._put(cls, name, property(getter, setter, doc=getter.__doc__))
         except BaseException:
+            destructors.remember(cls, ended)
             if before is None:
                 del classes[ctype]
             else:
@@ -408,7 +410,7 @@ class _Maker:
         if "close" not in vars(cls):
             cls.close = Instance._cwrapjit_close
         if free is not None:
-            self.library.frees[free] = cls
+            self.library.frees[self.destructor.name] = cls
         self.library.keep(cls.__name__, cls)
 
     def _add_methods(self, cls: type[Instance], ctype: types.Struct, methods: Any) -> None:
@@ -467,7 +469,7 @@ class _Maker:
             raise ValueError(f"{who}: this should declare one function: {' '.join(declaration.split())}")
         found = parsed.functions[0]
         found.text = written(declaration)
-        if found.name == self.free:
+        if found.name == self.destructor.name:
             made = end(library, cls, found)
             made.__name__ = name or made.__name__
             return made
@@ -489,6 +491,11 @@ class _Maker:
     def _initialiser(self, cls: type[Instance], init: Method) -> Any:
         """__init__ through a C function that fills an object, or one that returns a new one."""
         adopts = self._makes_object(cls, init)
+        if self.destructor.bound and adopts != "pointer":
+            raise ValueError(
+                f"{self.name}.{cls.__name__}: init: {self.destructor.name}() wants more than the object, and "
+                "only functions that return a pointer to a new one can keep that"
+            )
         options = {"returns": "callee"} if adopts == "pointer" else {}
         names: tuple[str, ...] = ()
         if _is_with_options(init):
@@ -516,10 +523,18 @@ class _Maker:
 
 def end(library: Any, cls: type[Instance], found: FunctionDeclaration) -> Any:
     """What stands for the C function that frees a class's objects: it frees each once."""
-    library.check_destructor(found, f"{library.name}.{found.name}()")
+    destructor = destructors.of(cls)
+    if not destructor.end:
+        library.check_destructor(found, f"{library.name}.{found.name}()")
     layout, symbol = getattr(cls, "__cwrapjit_layout__"), found.name  # noqa: B009
 
-    def free(instance: Any, /) -> None:
+    def free(*arguments: Any) -> None:
+        if len(arguments) != destructor.count:
+            raise TypeError(
+                f"{library.name}.{symbol}() takes {destructor.count} positional arguments but "
+                f"{len(arguments)} were given"
+            )
+        instance = arguments[destructor.place]
         if not isinstance(instance, Instance) or getattr(instance, "__cwrapjit_layout__", None) is not layout:
             raise TypeError(
                 f"{library.name}.{symbol}(): Expected an argument of type {cls.__name__}, "

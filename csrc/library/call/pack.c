@@ -51,17 +51,69 @@ pack_array(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
     return packed;
 }
 
+/* What the end of the object wants besides, as C had it. */
+static void
+list_bound(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *values)
+{
+    for (int i = 0; i < p->nbound; i++) {
+        values[i] = frame->slots[p->bound[i] + 1];
+    }
+}
+
+static cwj_bound *
+bind(const cwj_library_frame *frame, const cwj_parameter *p)
+{
+    cwj_slot values[CWJ_MOST_BOUND];
+    cwj_bound *bound = cwj_bound_new();
+    list_bound(frame, p, values);
+    for (int i = 0; i < p->nbound && bound != NULL; i++) {
+        PyObject *given = cwj_library_given(frame, p->bound[i]);
+        if (cwj_bound_add(bound, &values[i], given == NULL ? Py_None : given) < 0) {
+            cwj_bound_free(bound);
+            bound = NULL;
+        }
+    }
+    return bound;
+}
+
+/* An object that C gave away. Until there is an instance it is at->p's. */
+static PyObject *
+pack_gift(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
+{
+    cwj_struct_layout *layout = cwj_layout_of(p->cls);
+    bool agrees = layout != NULL && layout->nbound == p->nbound;
+    cwj_bound *bound = NULL;
+    PyObject *instance = NULL;
+    if (layout != NULL &&
+        !agrees) { /* a class that was described later: it must not be ended wrongly */
+        cwj_library_refuse(frame, PyExc_RuntimeError,
+                           "free= of %U was said after this function was mapped: get it from the "
+                           "library again",
+                           layout->name);
+    }
+    if (agrees && (p->nbound == 0 || (bound = bind(frame, p)) != NULL)) {
+        void *pointer = at->p;
+        at->p = NULL;
+        instance = cwj_instance_bound(p->cls, pointer, bound);
+    }
+    Py_XDECREF(layout);
+    return instance;
+}
+
 static PyObject *
 pack_handle(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
 {
     void *pointer = at->p;
-    at->p = NULL;
     if (pointer == NULL) {
         return Py_NewRef(Py_None);
     }
+    if (p->owner == CWJ_OWNER_CALLEE) {
+        return pack_gift(frame, p, at);
+    }
+    at->p = NULL;
     PyObject *keeper = cwj_library_keeper(frame, p, pointer), *instance = NULL;
     if (keeper != NULL || !PyErr_Occurred()) {
-        instance = cwj_instance_around(p->cls, pointer, p->owner == CWJ_OWNER_CALLEE, keeper);
+        instance = cwj_instance_around(p->cls, pointer, 0, keeper);
     }
     Py_XDECREF(keeper);
     return instance;
@@ -231,14 +283,20 @@ cwj_library_pack(cwj_library_frame *frame)
 }
 
 static void
-drop(const cwj_parameter *p, void *left)
+drop(const cwj_library_frame *frame, const cwj_parameter *p, void *left)
 {
     if (left != NULL && p->free != NULL) {
         p->free(left);
     } else if (left != NULL && p->role == CWJ_HANDLE && p->owner == CWJ_OWNER_CALLEE) {
         PyObject *type, *value, *traceback;
+        cwj_slot values[CWJ_MOST_BOUND];
         PyErr_Fetch(&type, &value, &traceback);
-        Py_XDECREF(cwj_instance_around(p->cls, left, 1, NULL)); /* its end frees it */
+        cwj_struct_layout *layout = cwj_layout_of(p->cls);
+        if (layout != NULL && layout->nbound == p->nbound) {
+            list_bound(frame, p, values);
+            cwj_layout_end(layout, left, values);
+        }
+        Py_XDECREF(layout);
         PyErr_Restore(type, value, traceback); /* over an error of its own: this one is first */
     }
 }
@@ -247,8 +305,8 @@ void
 cwj_library_drop(cwj_library_frame *frame)
 {
     const cwj_library_function *function = frame->function;
-    drop(&function->result, frame->slots[0].p);
+    drop(frame, &function->result, frame->slots[0].p);
     for (int k = 0; k < function->nparameters; k++) {
-        drop(&function->parameters[k], frame->targets[k].p);
+        drop(frame, &function->parameters[k], frame->targets[k].p);
     }
 }

@@ -10,7 +10,7 @@
 static bool
 is_in_use(cwj_instance *self)
 {
-    return self->uses > 0 || self->holders > 0 || cwj_looks_into(self);
+    return self->uses > 0 || self->holders > 0 || self->binders > 0 || cwj_looks_into(self);
 }
 
 /* Takes over what a function of C made: `made` is empty afterwards. */
@@ -34,6 +34,8 @@ adopt(cwj_instance *self, PyObject *made)
     self->memory = other->memory;
     self->pointer = self->address = other->pointer;
     self->owned = other->owned || other->memory != NULL;
+    self->bound = other->bound; /* its own is none: it was not initialised */
+    other->bound = NULL;
     other->pointer = other->memory = NULL;
     if (other->owned) { /* the destructor of its own declaration ends it */
         Py_SETREF(self->layout, (cwj_struct_layout *)Py_NewRef(other->layout));

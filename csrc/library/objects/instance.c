@@ -35,13 +35,16 @@ end_object(cwj_instance *self)
 {
     void *pointer = self->pointer;
     bool owned = self->owned && pointer != NULL;
+    cwj_bound *bound = self->bound;
     cwj_owners_remove(self);
     self->pointer = NULL;
     self->owned = false;
+    self->bound = NULL;
     self->stage = CWJ_INSTANCE_CLOSED;
-    if (owned && self->layout->free != NULL) {
-        self->layout->free(pointer);
+    if (owned) {
+        cwj_layout_end(self->layout, pointer, bound == NULL ? NULL : bound->values);
     }
+    cwj_bound_free(bound);
     free(self->memory);
     self->memory = NULL;
 }
@@ -136,22 +139,37 @@ cwj_instance_use(PyObject *object, Py_ssize_t change)
 
 /* ---- new instances ----------------------------------------------------------------- */
 
-PyObject *
-cwj_instance_around(PyObject *cls, void *pointer, int owned, PyObject *base)
+/* As cwj_instance_around() and cwj_instance_bound(). */
+static PyObject *
+around(PyObject *cls, void *pointer, bool owned, cwj_bound *bound, PyObject *base)
 {
     cwj_struct_layout *layout = cwj_layout_of(cls);
     cwj_instance *self = layout == NULL ? NULL : allocate((PyTypeObject *)cls, layout);
-    if (self == NULL && layout != NULL && owned && layout->free != NULL) {
-        layout->free(pointer);
+    if (self == NULL) {
+        if (layout != NULL && owned) {
+            cwj_layout_end(layout, pointer, bound == NULL ? NULL : bound->values);
+        }
+        cwj_bound_free(bound);
+    } else {
+        self->owned = owned;
+        self->bound = bound;
+        self->base = Py_XNewRef(base);
+        set_pointer(self, pointer);
     }
     Py_XDECREF(layout);
-    if (self == NULL) {
-        return NULL;
-    }
-    self->owned = owned;
-    self->base = Py_XNewRef(base);
-    set_pointer(self, pointer);
     return (PyObject *)self;
+}
+
+PyObject *
+cwj_instance_around(PyObject *cls, void *pointer, int owned, PyObject *base)
+{
+    return around(cls, pointer, owned, NULL, base);
+}
+
+PyObject *
+cwj_instance_bound(PyObject *cls, void *pointer, cwj_bound *bound)
+{
+    return around(cls, pointer, true, bound, NULL);
 }
 
 int
@@ -215,6 +233,14 @@ instance_clear(PyObject *op)
     end_object(self); /* first: C may look at what it points to */
     cwj_references_clear(self);
     return 0;
+}
+
+/* The end of others needs this one: they are in the same cycle, and end first. No cycle goes through
+ * what they have bound alone, as that is older than they are. */
+static int
+instance_clear_cycle(PyObject *op)
+{
+    return ((cwj_instance *)op)->binders > 0 ? 0 : instance_clear(op);
 }
 
 static void
@@ -322,7 +348,7 @@ instance_close(PyObject *op, PyObject *Py_UNUSED(unused))
         return PyErr_Format(PyExc_RuntimeError, "a call is using this %U: it cannot be freed now",
                             name);
     }
-    if (self->holders > 0 || cwj_looks_into(self)) {
+    if (self->holders > 0 || self->binders > 0 || cwj_looks_into(self)) {
         return PyErr_Format(PyExc_BufferError,
                             "something looks into this %U or refers to it: it is freed with the "
                             "last of them, not before",
@@ -388,7 +414,7 @@ static PyType_Slot instance_slots[] = {
     {Py_tp_new, instance_new},
     {Py_tp_dealloc, instance_dealloc},
     {Py_tp_traverse, cwj_instance_traverse},
-    {Py_tp_clear, instance_clear},
+    {Py_tp_clear, instance_clear_cycle},
     {Py_tp_repr, instance_repr},
     {Py_tp_richcompare, instance_compare},
     {Py_tp_hash, instance_hash},

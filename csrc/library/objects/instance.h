@@ -2,6 +2,7 @@
 #ifndef CWJ_LIBRARY_OBJECTS_INSTANCE_H
 #define CWJ_LIBRARY_OBJECTS_INSTANCE_H
 
+#include "library/objects/bound.h"
 #include "library/objects/struct_layout.h"
 
 typedef enum cwj_instance_stage {
@@ -22,6 +23,8 @@ typedef struct cwj_instance {
     void *address; /* what pointer was first: the hash */
     void *memory; /* owned: where Python made room for it, or NULL */
     bool owned; /* layout->free is to be called, once */
+    cwj_bound *bound; /* owned: what that needs besides; NULL: nothing */
+    Py_ssize_t binders; /* entries in what others have bound: their end needs this one */
     bool listed; /* range is in the tree of owners.c */
     cwj_range range;
     Py_ssize_t uses; /* calls that have the pointer, or one into it, now */
@@ -70,6 +73,9 @@ void cwj_instance_use(PyObject *object, Py_ssize_t change);
  * it, once (also when this fails). base: kept alive, as it has the memory; a tuple: one of
  * these has; or NULL. */
 PyObject *cwj_instance_around(PyObject *cls, void *pointer, int owned, PyObject *base);
+
+/* The same, owned, around an object whose end needs more: bound, which is taken over, or NULL. */
+PyObject *cwj_instance_bound(PyObject *cls, void *pointer, cwj_bound *bound);
 
 /* The memory that a borrowed instance stands for is no longer there for Python: later uses raise. Returns -1,
  * without exception, when an array looks into it. */

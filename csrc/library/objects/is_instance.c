@@ -9,6 +9,9 @@ cwj_instance_traverse(PyObject *op, visitproc visit, void *arg)
     Py_VISIT(self->layout);
     Py_VISIT(self->base);
     Py_VISIT(self->references);
+    if (self->bound != NULL) {
+        Py_VISIT(self->bound->owners);
+    }
     return 0;
 }
 

@@ -52,17 +52,18 @@ check_numbers(const cwj_struct_layout *self)
 static PyObject *
 layout_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"name",       "fields",       "size",      "alignment", "owner", "free",
-                            "needs_init", "has_pointers", "free_name", "automatic", NULL};
+    static char *names[] = {
+        "name",         "fields",    "size",      "alignment", "owner",  "free", "needs_init",
+        "has_pointers", "free_name", "automatic", "end",       "nbound", NULL};
     cwj_struct_layout *self = (cwj_struct_layout *)type->tp_alloc(type, 0);
     PyObject *name, *fields, *owner, *free_name = NULL;
-    unsigned long long address = 0;
+    unsigned long long address = 0, end = 0;
     Py_ssize_t size, alignment;
-    int needs_init = 0, has_pointers = 1, automatic = 0;
+    int needs_init = 0, has_pointers = 1, automatic = 0, nbound = 0;
     if (self == NULL ||
-        !PyArg_ParseTupleAndKeywords(args, kwargs, "UUnnO|KppUp:Layout", names, &name, &fields,
+        !PyArg_ParseTupleAndKeywords(args, kwargs, "UUnnO|KppUpKi:Layout", names, &name, &fields,
                                      &size, &alignment, &owner, &address, &needs_init,
-                                     &has_pointers, &free_name, &automatic)) {
+                                     &has_pointers, &free_name, &automatic, &end, &nbound)) {
         Py_XDECREF(self);
         return NULL;
     }
@@ -72,6 +73,8 @@ layout_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->alignment = (size_t)alignment;
     self->owner = Py_NewRef(owner);
     self->free = (void (*)(void *))(uintptr_t)address;
+    self->end = (cwj_end *)(uintptr_t)end;
+    self->nbound = nbound;
     self->free_name = free_name == NULL ? PyUnicode_FromString("") : Py_NewRef(free_name);
     self->needs_init = needs_init;
     self->has_pointers = has_pointers;
@@ -82,6 +85,16 @@ layout_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     PyUnicode_InternInPlace(&self->free_name);
     return (PyObject *)self;
+}
+
+void
+cwj_layout_end(const cwj_struct_layout *self, void *pointer, const cwj_slot *bound)
+{
+    if (self->end == NULL && self->free != NULL) {
+        self->free(pointer);
+    } else if (self->end != NULL && (self->nbound == 0 || bound != NULL)) {
+        self->end(pointer, bound);
+    }
 }
 
 int
@@ -166,6 +179,8 @@ layout_exchange(PyObject *op, PyObject *given)
     EXCHANGE(size);
     EXCHANGE(alignment);
     EXCHANGE(free);
+    EXCHANGE(end);
+    EXCHANGE(nbound);
     EXCHANGE(free_name);
     EXCHANGE(owner);
     EXCHANGE(needs_init);
@@ -192,9 +207,12 @@ static PyMemberDef layout_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-PyDoc_STRVAR(layout_doc, "Layout(name, fields, size, alignment, owner, free=0, needs_init=False,\n"
-                         "       has_pointers=True, free_name='', automatic=False)\n--\n\n"
-                         "A C type behind a class. free: the address of a C function.");
+PyDoc_STRVAR(
+    layout_doc,
+    "Layout(name, fields, size, alignment, owner, free=0, needs_init=False,\n"
+    "       has_pointers=True, free_name='', automatic=False, end=0, nbound=0)\n--\n\n"
+    "A C type behind a class. free: the address of a C function. end: that of\n"
+    "void end(void *self, const cwj_slot *bound), which calls it with nbound more values.");
 
 static PyType_Slot layout_slots[] = {
     {Py_tp_new, layout_new},

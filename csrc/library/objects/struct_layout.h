@@ -2,7 +2,7 @@
 #ifndef CWJ_LIBRARY_OBJECTS_STRUCT_LAYOUT_H
 #define CWJ_LIBRARY_OBJECTS_STRUCT_LAYOUT_H
 
-#include "base/state.h"
+#include "library/tables/slots.h"
 
 /* What the instances of a class have in common: the C type. Two libraries that declare the same type
  * have equal layouts, and take each other's instances. What one says may grow: see exchange(). */
@@ -13,6 +13,8 @@ typedef struct cwj_struct_layout {
     size_t size; /* 0: opaque; only C makes objects of it */
     size_t alignment;
     void (*free)(void *); /* ends an object that Python owns; NULL: there is nothing to do */
+    cwj_end *end; /* calls it, where it takes more than the object: see bound.h */
+    int nbound; /* values that `end` wants */
     PyObject *free_name; /* owned, interned str: C's name of it, or "" */
     PyObject *owner; /* keeps the code behind `free` in memory */
     PyObject *cls; /* owned: the class it was made for, once that is known */
@@ -25,6 +27,8 @@ typedef struct cwj_struct_layout {
  * TypeError set. */
 cwj_struct_layout *cwj_layout_of(PyObject *cls);
 
+/* Ends an object that Python owns. bound: nbound values; NULL for some that are needed: it is left alone. */
+void cwj_layout_end(const cwj_struct_layout *self, void *pointer, const cwj_slot *bound);
 int cwj_is_layout(PyObject *object);
 /* True when both are the same C type: one of them may not know its members. */
 int cwj_layouts_agree(const cwj_struct_layout *a, const cwj_struct_layout *b);

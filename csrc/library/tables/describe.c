@@ -89,73 +89,7 @@ describe_arguments(cwj_library_function *self, PyObject *list, const char *who)
     return 0;
 }
 
-/* ---- parameters ------------------------------------------------------------------- */
-
-static void
-read_encoding(cwj_parameter *p, PyObject *encoding)
-{
-    p->bytes = PyUnicode_CompareWithASCIIString(encoding, "bytes") == 0;
-    p->encoding = p->bytes || PyUnicode_GET_LENGTH(encoding) == 0 ? NULL : Py_NewRef(encoding);
-}
-
-static int
-describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, const char *who)
-{
-    static char *names[] = {"role",     "type",   "argument", "by_pointer", "optional",
-                            "intent",   "dims",   "order",    "value",      "of",
-                            "axis",     "symbol", "cls",      "container",  "name",
-                            "negative", "free",   "descr",    "encoding",   NULL};
-    PyObject *type, *dims, *value, *symbol, *cls, *container, *name, *descr, *encoding;
-    p->symbol = -1;
-    if (cwj_read(given, "O&UippO&OO&OiiUOOUO&O&OU", names, read_role, &p->role, &type, &p->argument,
-                 &p->by_pointer, &p->optional, read_intent, &p->intent, &dims, read_order,
-                 &p->order, &value, &p->of, &p->axis, &symbol, &cls, &container, &name,
-                 read_negative, &p->negative, read_address, &p->free, &descr, &encoding) < 0) {
-        return -1;
-    }
-    read_encoding(p, encoding);
-    p->name = Py_NewRef(name);
-    p->cls = Py_NewRef(cls);
-    p->container = container == (PyObject *)&PyTuple_Type  ? &PyTuple_Type
-                   : container == (PyObject *)&PyList_Type ? &PyList_Type
-                   : container == (PyObject *)&PySet_Type  ? &PySet_Type
-                                                           : NULL;
-    if (p->container == NULL && p->role == CWJ_ITEMS) {
-        return cwj_refuse(who, PyExc_ValueError, "container must be tuple, list or set, not %R",
-                          container);
-    }
-    if (PyUnicode_GET_LENGTH(symbol) > 0) {
-        p->symbol = cwj_symbol_index(symbols, symbol);
-        if (p->symbol < 0) {
-            return -1;
-        }
-    }
-    p->free = p->role == CWJ_DATA ? p->free : NULL;
-    p->owner = p->role == CWJ_HANDLE ? CWJ_OWNER_CALLEE : CWJ_OWNER_NONE; /* as outputs */
-    return cwj_read_type(p, type, descr, who) < 0 || cwj_read_dims(p, dims, symbols, who) < 0
-               ? -1
-               : cwj_dim_read(&p->value, value, symbols, who);
-}
-
-static int
-describe_parameters(cwj_library_function *self, PyObject *list, PyObject *symbols, const char *who)
-{
-    Py_ssize_t count = PyList_GET_SIZE(list);
-    self->parameters = PyMem_Calloc((size_t)count + 1, sizeof(*self->parameters));
-    if (self->parameters == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    for (Py_ssize_t k = 0; k < count; k++) {
-        self->nparameters++;
-        if (describe_parameter(&self->parameters[k], PyList_GET_ITEM(list, k), symbols, who) < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* ---- the result ---------------------------------------------------------------------------- */
+/* ---- places in lists ----------------------------------------------------------------------- */
 
 /* A tuple of places in a list of `most`; what: "the result's owner is an argument". */
 static int
@@ -185,16 +119,98 @@ done:
     return status;
 }
 
+/* ---- parameters ------------------------------------------------------------------- */
+
+static void
+read_encoding(cwj_parameter *p, PyObject *encoding)
+{
+    p->bytes = PyUnicode_CompareWithASCIIString(encoding, "bytes") == 0;
+    p->encoding = p->bytes || PyUnicode_GET_LENGTH(encoding) == 0 ? NULL : Py_NewRef(encoding);
+}
+
+/* most: the number of parameters. */
+static int
+read_bound(cwj_parameter *p, PyObject *bound, int most, const char *who)
+{
+    int status = read_places(bound, most, "free= wants a parameter", &p->bound, &p->nbound, who);
+    return status == 0 && p->nbound > CWJ_MOST_BOUND
+               ? cwj_refuse(who, PyExc_ValueError, "free= wants more than %d values",
+                            CWJ_MOST_BOUND)
+               : status;
+}
+
+static int
+describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, int most, const char *who)
+{
+    static char *names[] = {"role",     "type",      "argument", "by_pointer", "optional", "intent",
+                            "dims",     "order",     "value",    "of",         "axis",     "symbol",
+                            "cls",      "container", "name",     "negative",   "free",     "descr",
+                            "encoding", "bound",     NULL};
+    PyObject *type, *dims, *value, *symbol, *cls, *container, *name, *descr, *encoding, *bound;
+    p->symbol = -1;
+    if (cwj_read(given, "O&UippO&OO&OiiUOOUO&O&OUO", names, read_role, &p->role, &type,
+                 &p->argument, &p->by_pointer, &p->optional, read_intent, &p->intent, &dims,
+                 read_order, &p->order, &value, &p->of, &p->axis, &symbol, &cls, &container, &name,
+                 read_negative, &p->negative, read_address, &p->free, &descr, &encoding,
+                 &bound) < 0) {
+        return -1;
+    }
+    read_encoding(p, encoding);
+    p->name = Py_NewRef(name);
+    p->cls = Py_NewRef(cls);
+    p->container = container == (PyObject *)&PyTuple_Type  ? &PyTuple_Type
+                   : container == (PyObject *)&PyList_Type ? &PyList_Type
+                   : container == (PyObject *)&PySet_Type  ? &PySet_Type
+                                                           : NULL;
+    if (p->container == NULL && p->role == CWJ_ITEMS) {
+        return cwj_refuse(who, PyExc_ValueError, "container must be tuple, list or set, not %R",
+                          container);
+    }
+    if (PyUnicode_GET_LENGTH(symbol) > 0) {
+        p->symbol = cwj_symbol_index(symbols, symbol);
+        if (p->symbol < 0) {
+            return -1;
+        }
+    }
+    p->free = p->role == CWJ_DATA ? p->free : NULL;
+    p->owner = p->role == CWJ_HANDLE ? CWJ_OWNER_CALLEE : CWJ_OWNER_NONE; /* as outputs */
+    return cwj_read_type(p, type, descr, who) < 0 || cwj_read_dims(p, dims, symbols, who) < 0 ||
+                   read_bound(p, bound, most, who) < 0
+               ? -1
+               : cwj_dim_read(&p->value, value, symbols, who);
+}
+
+static int
+describe_parameters(cwj_library_function *self, PyObject *list, PyObject *symbols, const char *who)
+{
+    Py_ssize_t count = PyList_GET_SIZE(list);
+    self->parameters = PyMem_Calloc((size_t)count + 1, sizeof(*self->parameters));
+    if (self->parameters == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        self->nparameters++;
+        if (describe_parameter(&self->parameters[k], PyList_GET_ITEM(list, k), symbols, (int)count,
+                               who) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- the result ---------------------------------------------------------------------------- */
+
 static int
 describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, const char *who)
 {
     static char *names[] = {"role", "type", "dims",    "order", "readonly", "owner", "of",
-                            "free", "cls",  "library", "descr", "encoding", NULL};
+                            "free", "cls",  "library", "descr", "encoding", "bound", NULL};
     cwj_parameter *result = &self->result;
-    PyObject *type, *dims, *of, *cls, *library, *descr, *encoding;
-    if (cwj_read(given, "O&UOO&pO&OO&OOOU", names, read_role, &result->role, &type, &dims,
+    PyObject *type, *dims, *of, *cls, *library, *descr, *encoding, *bound;
+    if (cwj_read(given, "O&UOO&pO&OO&OOOUO", names, read_role, &result->role, &type, &dims,
                  read_order, &result->order, &result->readonly, read_owner, &result->owner, &of,
-                 read_address, &result->free, &cls, &library, &descr, &encoding) < 0) {
+                 read_address, &result->free, &cls, &library, &descr, &encoding, &bound) < 0) {
         return -1;
     }
     result->argument = result->symbol = -1;
@@ -212,7 +228,8 @@ describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, 
     }
     return result->name == NULL || cwj_read_type(result, type, descr, who) < 0 ||
                    read_places(of, self->narguments, "the result's owner is an argument",
-                               &result->bases, &result->nbases, who) < 0
+                               &result->bases, &result->nbases, who) < 0 ||
+                   read_bound(result, bound, self->nparameters, who) < 0
                ? -1
                : cwj_read_dims(result, dims, symbols, who);
 }
@@ -306,7 +323,8 @@ static bool
 is_simple(const cwj_library_function *self)
 {
     const cwj_parameter *result = &self->result;
-    bool gives_away = result->role == CWJ_HANDLE && result->owner == CWJ_OWNER_CALLEE;
+    bool gives_away =
+        result->role == CWJ_HANDLE && result->owner == CWJ_OWNER_CALLEE && result->nbound == 0;
     bool simple = self->check == NULL && self->nsizes == 0 && self->nkeeps == 0 &&
                   self->nparameters == self->npositional && self->narguments == self->nparameters &&
                   self->nparameters <= CWJ_MOST_SIMPLE &&
@@ -425,6 +443,7 @@ clear_parameter(cwj_parameter *p)
     }
     PyMem_Free(p->dims);
     PyMem_Free(p->bases);
+    PyMem_Free(p->bound);
     cwj_dim_clear(&p->value);
     Py_CLEAR(p->descr);
     Py_CLEAR(p->cls);

@@ -23,6 +23,12 @@ typedef union cwj_slot {
 } cwj_slot;
 
 typedef void cwj_thunk(cwj_slot *slots);
+/* Ends an object with what it wants besides. */
+typedef void cwj_end(void *object, const cwj_slot *bound);
+
+enum {
+    CWJ_MOST_BOUND = 8 /* values of that */
+};
 
 /* ---- types of numbers ------------------------------------------------------- */
 

@@ -121,6 +121,8 @@ typedef struct cwj_parameter {
         *encoding; /* owned str, of texts: a codec's name, "fs" for what os.fsencode() has, or NULL,
                            which is UTF-8 */
     bool bytes; /* of texts that come back: bytes, not str */
+    int nbound;
+    int *bound; /* owned: parameters whose values the end of what C gives away needs, too */
     /* Of what C returns alone: */
     int readonly; /* "array": what it points to is const */
     int nbases;

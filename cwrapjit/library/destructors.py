@@ -1,0 +1,200 @@
+"""free=: what ends the objects of a class.
+
+The name of a C function that takes the object alone, or the call of one: "GEOSGeom_destroy_r(context, self)",
+"umfpack_di_free_symbolic(&self)", "ffclos(self, &(int){0})". `self` is the object. A name that is no constant
+of the library is bound: it is the parameter of that name (or else the only one of that type) of the function
+that gives the object away, whose argument lives as long as the object.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from cwrapjit import _cwrapjit
+from cwrapjit.library import types
+from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
+from cwrapjit.library.thunks import Unmapped, Writer, load
+
+_MOST_BOUND = 8
+_CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*;?\s*", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_TOKEN = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])+'|[^\"']", re.DOTALL)
+
+
+@dataclasses.dataclass(frozen=True)
+class Destructor:
+    name: str  # the C function's
+    address: int
+    place: int = 0  # of the object, among `count` arguments
+    count: int = 1
+    bound: tuple[ParameterDeclaration, ...] = ()  # what else it wants, with the types that it wants
+    end: int = 0  # address of void end(void *self, const cwj_slot *bound); 0: C's function is called itself
+    code: Any = None  # keeps that in memory
+
+
+NONE = Destructor("", 0)
+_OF_CLASSES: weakref.WeakKeyDictionary[type, Destructor] = weakref.WeakKeyDictionary()
+
+
+def read(library: Any, text: Any, who: str, struct: types.Struct) -> Destructor:
+    """What free= of a struct says. AttributeError, TypeError or ValueError for what cannot end it."""
+    if not isinstance(text, str):
+        raise TypeError(f"{who}: the name of a C function, or a call of one, not {type(text).__name__}")
+    if _NAME.fullmatch(text):
+        return Destructor(text, library.destructor(text, who))
+    match = _CALL.fullmatch(text)
+    if match is None:
+        raise ValueError(
+            f"{who}: {text!r} should be the name of a C function, or a call of one: 'end_it(context, self)'"
+        )
+    found = library.prototype(match[1])
+    address = library.address(match[1], who)
+    if found is None or not found.prototyped:
+        raise TypeError(f"{who}: {match[1]}() is not declared, and the types of its parameters are unknown")
+    given = list(_split(match[2])) if match[2].strip() else []
+    if found.variadic or len(given) != len(found.parameters):
+        raise ValueError(
+            f"{who}: {match[1]}() takes {len(found.parameters)} parameters{' and more' * found.variadic}, "
+            f"not the {len(given)} of {text!r}"
+        )
+    return _Reader(library, who, text, struct).compiled(found, given, address)
+
+
+class _Reader:
+    def __init__(self, library: Any, who: str, text: str, struct: types.Struct) -> None:
+        self.library = library
+        self.who = who
+        self.text = text
+        self.struct = struct
+        self.places: list[int] = []  # of the object
+        self.bound: list[ParameterDeclaration] = []
+        self.writer = Writer()
+
+    def compiled(self, found: FunctionDeclaration, given: list[str], address: int) -> Destructor:
+        try:
+            spelled = [self.writer.spell(each.type) for each in found.parameters]
+            result = self.writer.spell(found.result)
+            words = [self._argument(k, each, found.parameters[k]) for k, each in enumerate(given)]
+        except Unmapped as reason:
+            raise TypeError(f"{self.who}: {found.name}() cannot be called: {reason}") from None
+        if len(self.places) != 1:
+            raise ValueError(f"{self.who}: {self.text!r} should have self once: the object that it ends")
+        if len(self.bound) > _MOST_BOUND:
+            raise ValueError(f"{self.who}: {self.text!r} has more than {_MOST_BOUND} names")
+        call = f"(({result} (*)({', '.join(spelled)})){address})({', '.join(words)})"
+        body = f"void cwj_end(void *self, const cwj_slot *s)\n{{\n    (void)s;\n    {call};\n}}\n"
+        try:
+            code, (end,) = _cwrapjit.compile_thunks(
+                self.library.environment, self.writer.text() + body, ["cwj_end"], self.writer.needs_compiler
+            )
+        except _cwrapjit.CompileError as error:
+            raise ValueError(f"{self.who}: {self.text!r} does not compile: {error.msg}") from None
+        return Destructor(found.name, address, self.places[0], len(given), tuple(self.bound), end, code)
+
+    def _argument(self, k: int, given: str, wanted: ParameterDeclaration) -> str:
+        """The argument in the unit's words."""
+        given = given.strip()
+        by_address = given.replace(" ", "") == "&self"
+        if given == "self" or by_address:
+            self._check_object(wanted, by_address)
+            self.places.append(k)
+            return "&self" if by_address else "self"
+        if not _NAME.fullmatch(given) or given == "NULL" or self.library.constant(given) is not None:
+            return f"({_NAME.sub(self._constant, given)})"
+        if given not in [each.name for each in self.bound]:
+            self.bound.append(ParameterDeclaration(given, wanted.type))
+        place = [each.name for each in self.bound].index(given)
+        if not _may_be_bound(wanted.type):
+            raise TypeError(
+                f"{self.who}: {given} is a {types.show(wanted.type)}, and what can be bound are pointers to "
+                "structs, void * and numbers"
+            )
+        return load(wanted.type, place, self.writer)
+
+    def _check_object(self, wanted: ParameterDeclaration, by_address: bool) -> None:
+        target = wanted.type.target if isinstance(wanted.type, types.Pointer) else None
+        if by_address and target is not None and not isinstance(target, types.Void):
+            target = target.target if isinstance(target, types.Pointer) else None
+        if target is None or (isinstance(target, types.Struct) and types.final(target) != self.struct):
+            raise TypeError(
+                f"{self.who}: {self.text!r} gives a {types.show(self.struct)} where C wants a "
+                f"{types.show(wanted.type)}"
+            )
+
+    def _constant(self, match: re.Match[str]) -> str:
+        """Enumerators and macros have their value."""
+        value = self.library.constant(match[0]) if match[0] != "NULL" else None
+        return match[0] if value is None or isinstance(value, str) else repr(value)
+
+
+def _may_be_bound(ctype: Any) -> bool:
+    if isinstance(ctype, types.Scalar):
+        return ctype.is_integer or ctype.is_real
+    return isinstance(ctype, types.Pointer) and isinstance(ctype.target, (types.Struct, types.Void))
+
+
+def _split(text: str) -> Iterator[str]:
+    """The arguments of a call."""
+    depth, part = 0, ""
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        depth += (token in ("(", "[", "{")) - (token in (")", "]", "}"))
+        if token == "," and depth == 0:
+            yield part
+            part = ""
+        else:
+            part += token
+    yield part
+
+
+# ---- of classes ------------------------------------------------------------------------------------
+
+
+def of(cls: type) -> Destructor:
+    return _OF_CLASSES.get(cls, NONE)
+
+
+def remember(cls: type, destructor: Destructor) -> None:
+    _OF_CLASSES[cls] = destructor
+
+
+def places(mapper: Any, cls: type) -> tuple[int, ...]:
+    """The parameters whose values the end of what this function gives away needs. Unmapped where there is
+    none for one."""
+    return tuple(_place(mapper, each, cls) for each in of(cls).bound)
+
+
+def _place(mapper: Any, wanted: ParameterDeclaration, cls: type) -> int:
+    options = mapper.options
+    fitting = [
+        k
+        for k, slot in enumerate(mapper.slots)
+        if _agree(slot.type, wanted.type)
+        and slot.name not in options.out
+        and slot.name not in options.inout
+        and slot.name not in options.hidden
+    ]
+    named = [k for k in fitting if mapper.slots[k].name == wanted.name]
+    if not named and len(fitting) != 1:
+        raise Unmapped(
+            f"{of(cls).name}() frees each {cls.__name__} with {wanted.name}, a {types.show(wanted.type)}, "
+            f"and {'more than one parameter' if fitting else 'no parameter'} has that type"
+        )
+    return (named or fitting)[0]
+
+
+def _agree(given: Any, wanted: Any) -> bool:
+    if isinstance(wanted, types.Scalar):
+        both = isinstance(given, types.Scalar) and given.is_integer == wanted.is_integer
+        return both and (given.is_integer or given.dtype == wanted.dtype)
+    if not isinstance(given, types.Pointer) or isinstance(given.target, types.Struct) != isinstance(
+        wanted.target, types.Struct
+    ):
+        return False
+    if isinstance(wanted.target, types.Struct):
+        return bool(types.final(given.target) == types.final(wanted.target))
+    return isinstance(given.target, types.Void)
