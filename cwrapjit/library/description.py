@@ -45,6 +45,7 @@ class Parameter:
     #   "hidden"   an integer of `type`: the value of `value`, an expression
     #   "stride"   an integer of `type`: stride of parameter `of` along `axis`, in elements (lda, incx)
     #   "string"   const char *: str, bytes or a path, no NUL inside
+    #   "texts"    a list of those, as an array of pointers with a NULL behind them; its length is its dim
     #   "buffer"   the bytes of a bytes-like object; its length is the symbol in dims; of two dims,
     #              items of any type: their number, and the bytes of each
     #   "handle"   the pointer in an instance of `cls` (opaque pointers, structs by pointer)

@@ -251,7 +251,7 @@ class Mapper:
         if is_bytes and len(dims) == 1 and intent != "out" and container is None and _is_symbol(dims[0]):
             return Parameter("buffer", "uint8", intent=intent, dims=dims, optional=optional)
         if isinstance(item, types.Pointer):
-            return Parameter("address", types.item_name(item), intent=intent)
+            return self._texts(slot, dims) or Parameter("address", types.item_name(item), intent=intent)
         if isinstance(item, types.Void) and _is_count_and_size(dims) and intent != "out":
             both = ((dims[0][0],), (dims[0][1],))
             return Parameter("buffer", "uint8", intent=intent, dims=both, optional=optional)
@@ -283,11 +283,29 @@ class Mapper:
         order = self.options.order.get(slot.name, "C")
         return Parameter("array", item.dtype, intent=intent, dims=dims, order=order, optional=optional)
 
+    def _texts(self, slot: Slot, dims: tuple[Dim, ...] = ()) -> Parameter | None:
+        """A list of texts: where const says that C only reads them, or container= that it is a list.
+        Without dims it ends with a NULL."""
+        name, text = slot.name, slot.item
+        said = not self.options.all_containers and self.options.container.get(name) in (list, tuple)
+        is_given = said or slot.const or (text.const and bool(dims))
+        if not self._is_c_text(name, text.target) or not is_given or len(dims) > 1:
+            return None
+        if name in self.options.out or name in self.options.inout:
+            return None
+        optional = name in self.options.optional
+        encoding = self.options.encoding.get(name, "")
+        return Parameter("texts", dims=dims, optional=optional, container=list, encoding=encoding)
+
     def _is_text(self, name: str, item: Any) -> bool:
         """Of char, and of other bytes whose encoding is said."""
         if not isinstance(item, types.Scalar) or not item.is_byte or not self.has_characters:
             return False
         return item.is_character or name in self.options.encoding
+
+    def _is_c_text(self, name: str, item: Any) -> bool:
+        """The same behind a pointer, where functions of numbers have texts, too."""
+        return self._is_text(name, item) or (isinstance(item, types.Scalar) and item.spelling == "char")
 
     def _items(self, name: str, struct: types.Struct) -> Any:
         try:
@@ -306,8 +324,7 @@ class Mapper:
             intent = "in" if slot.const else "inout"
             return Parameter("handle", cls=self.library.class_for(item), optional=optional, intent=intent)
         named = name in options.out or name in options.inout
-        is_text = self._is_text(name, item) or (isinstance(item, types.Scalar) and item.spelling == "char")
-        if is_text and slot.const and not named:
+        if self._is_c_text(name, item) and slot.const and not named:
             return Parameter("string", optional=optional, encoding=options.encoding.get(name, ""))
         if isinstance(item, types.Scalar) and item.dtype:
             if named:
@@ -329,6 +346,9 @@ class Mapper:
             optional = optional or self._is_user_data(name)
         if isinstance(item, types.Pointer) and named:
             return self._stored_pointer(slot)
+        texts = self._texts(slot) if isinstance(item, types.Pointer) else None
+        if texts is not None:
+            return texts
         if named:
             raise Unmapped(f"{name} points to {types.show(item)}, which has no value in Python")
         intent = "in" if slot.const else "inout"
@@ -552,8 +572,10 @@ class Mapper:
                 raise ValueError(f"{self.who}: inout= names {slot.name}, which is no pointer")
             if slot.name in self.options.defaults and parameter.argument < 0:
                 raise ValueError(f"{self.who}: defaults: {slot.name} is no argument")
-            if slot.name in options_container and parameter.role != "items":
-                raise ValueError(f"{self.who}: container: {slot.name} must be a const array of one dim")
+            if slot.name in options_container and parameter.role not in ("items", "texts"):
+                raise ValueError(
+                    f"{self.who}: container: {slot.name} must be a const array of one dim, or a list of texts"
+                )
 
     # ---- arguments ---------------------------------------------------------------------------------
 

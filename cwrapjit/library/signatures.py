@@ -37,6 +37,8 @@ def annotation(parameter: Parameter) -> str:
         return f"Pointer[{parameter.type}]" if parameter.type else "Pointer"
     if parameter.role == "string":
         return "str"
+    if parameter.role == "texts":
+        return "list[str]"
     if parameter.role == "buffer" and len(parameter.dims) == 2:
         return "buffer"
     if parameter.role == "buffer":

@@ -162,11 +162,17 @@ static int
 take_one(cwj_library_frame *frame, int k)
 {
     static int (*const take[])(cwj_library_frame *, int, PyObject *) = {
-        [CWJ_VALUE] = cwj_library_take_value,     [CWJ_ARRAY] = cwj_library_take_array,
-        [CWJ_ITEMS] = cwj_library_take_items,     [CWJ_STRING] = cwj_library_take_string,
-        [CWJ_BUFFER] = cwj_library_take_buffer,   [CWJ_HANDLE] = cwj_library_take_instance,
-        [CWJ_STRUCT] = cwj_library_take_instance, [CWJ_CALLBACK] = cwj_library_take_callback,
-        [CWJ_ADDRESS] = cwj_library_take_address, [CWJ_NONE] = NULL,
+        [CWJ_VALUE] = cwj_library_take_value,
+        [CWJ_ARRAY] = cwj_library_take_array,
+        [CWJ_ITEMS] = cwj_library_take_items,
+        [CWJ_STRING] = cwj_library_take_string,
+        [CWJ_TEXTS] = cwj_library_take_texts,
+        [CWJ_BUFFER] = cwj_library_take_buffer,
+        [CWJ_HANDLE] = cwj_library_take_instance,
+        [CWJ_STRUCT] = cwj_library_take_instance,
+        [CWJ_CALLBACK] = cwj_library_take_callback,
+        [CWJ_ADDRESS] = cwj_library_take_address,
+        [CWJ_NONE] = NULL,
     };
     PyObject *object = cwj_library_given(frame, k);
     cwj_role role = frame->function->parameters[k].role;
@@ -178,8 +184,8 @@ take_one(cwj_library_frame *frame, int k)
 static inline bool
 may_run_python(cwj_role role)
 {
-    return role == CWJ_VALUE || role == CWJ_ITEMS || role == CWJ_STRING || role == CWJ_BUFFER ||
-           role == CWJ_CALLBACK;
+    return role == CWJ_VALUE || role == CWJ_ITEMS || role == CWJ_STRING || role == CWJ_TEXTS ||
+           role == CWJ_BUFFER || role == CWJ_CALLBACK;
 }
 
 /* Pointers last: the Python code that runs for other arguments may resize an array, or free a C

@@ -82,7 +82,8 @@ cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made)
     for (int k = 0; self->layout->has_pointers && k < function->nparameters; k++) {
         cwj_role role = function->parameters[k].role;
         bool is_memory = role == CWJ_ARRAY || role == CWJ_BUFFER || role == CWJ_STRING ||
-                         role == CWJ_HANDLE || role == CWJ_STRUCT || role == CWJ_ADDRESS;
+                         role == CWJ_TEXTS || role == CWJ_HANDLE || role == CWJ_STRUCT ||
+                         role == CWJ_ADDRESS;
         PyObject *given = is_memory ? cwj_library_given(frame, k) : NULL;
         PyObject *kept = given == NULL ? NULL : pin(given);
         int status = given == NULL  ? 0

@@ -11,7 +11,7 @@ typedef struct cwj_library_frame {
     cwj_slot *targets;     /* nparameters: what goes by pointer */
     PyObject **given;      /* narguments: borrowed; NULL: absent */
     PyObject **made;       /* nparameters + 1, the last for the result: outputs, and the memory of
-                              items; owned, or NULL */
+                              items and texts; owned, or NULL */
     npy_intp *lengths;     /* nlengths: of buffers and items */
     npy_int64 *symbols;    /* nsymbols */
     int *sources;          /* nsymbols: the parameter that gave it its value, or -1 */
@@ -40,6 +40,7 @@ int cwj_library_take_value(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_array(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_items(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_string(cwj_library_frame *frame, int k, PyObject *object);
+int cwj_library_take_texts(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_buffer(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_callback(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object);

@@ -1,4 +1,4 @@
-/* take_texts.c: texts and buffers of bytes as arguments. */
+/* take_texts.c: texts, lists of texts and buffers of bytes as arguments. */
 #include "base/errors.h"
 #include "library/call/steps.h"
 
@@ -23,6 +23,9 @@ has_path(PyObject *object)
 static PyObject *
 encode(const cwj_parameter *parameter, PyObject *text)
 {
+    if (parameter->encoding == NULL) {
+        return PyUnicode_AsUTF8String(text);
+    }
     const char *encoding = PyUnicode_AsUTF8(parameter->encoding);
     if (encoding == NULL) {
         return NULL;
@@ -31,16 +34,21 @@ encode(const cwj_parameter *parameter, PyObject *text)
                                        : PyUnicode_AsEncodedString(text, encoding, NULL);
 }
 
-/* From a path, as os.fsencode() has it, or a str with an encoding of its own: bytes, new reference. */
+/* From a str, bytes or a path, as os.fsencode() has it: bytes, new reference. */
 static PyObject *
 converted(const cwj_library_frame *frame, int k, PyObject *object)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
+    if (PyBytes_Check(object)) {
+        return Py_NewRef(object);
+    }
     if (PyUnicode_Check(object)) {
         return encode(parameter, object);
     }
     if (!has_path(object)) {
-        cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
+        cwj_library_refuse_type(
+            frame, k, parameter->role == CWJ_TEXTS ? "a list with an item of type %s" : "%s",
+            Py_TYPE(object)->tp_name);
         return NULL;
     }
     PyObject *path = PyOS_FSPath(object);
@@ -90,6 +98,100 @@ cwj_library_take_string(cwj_library_frame *frame, int k, PyObject *object)
     const char *text = bytes_of(object, &length);
     return put_text(frame, k, text, length);
 }
+
+/* ---- lists of texts ------------------------------------------------------------------------ */
+
+/* One text of a list as bytes, or None for NULL: a new reference. */
+static PyObject *
+take_item(const cwj_library_frame *frame, int k, PyObject *item, Py_ssize_t place)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    if (item == Py_None && parameter->ndim == 1 && parameter->optional) {
+        return Py_NewRef(item);
+    }
+    PyObject *bytes = converted(frame, k, item);
+    if (bytes != NULL && strlen(PyBytes_AS_STRING(bytes)) != (size_t)PyBytes_GET_SIZE(bytes)) {
+        cwj_library_refuse(frame, PyExc_ValueError,
+                           "argument %U: text %zd holds a NUL, where C's text ends",
+                           cwj_library_name(frame, k), place);
+        Py_CLEAR(bytes);
+    }
+    return bytes;
+}
+
+/* How many bytes a text takes, its NUL among them; 0 for NULL. */
+static Py_ssize_t
+room_of(PyObject *text)
+{
+    return text == Py_None ? 0 : PyBytes_GET_SIZE(text) + 1;
+}
+
+/* Pointers, a NULL behind them, and the texts, in memory of their own, which C may write into. */
+static PyObject *
+in_one_piece(PyObject *texts)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(texts), size = (count + 1) * (Py_ssize_t)sizeof(char *);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (__builtin_add_overflow(size, room_of(PyTuple_GET_ITEM(texts, i)), &size)) {
+            return PyErr_NoMemory();
+        }
+    }
+    PyObject *memory = PyBytes_FromStringAndSize(NULL, size);
+    if (memory == NULL) {
+        return NULL;
+    }
+    char **pointers = (char **)(void *)PyBytes_AS_STRING(memory),
+         *next = (char *)&pointers[count + 1];
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *text = PyTuple_GET_ITEM(texts, i);
+        size_t room = (size_t)room_of(text);
+        pointers[i] = room == 0 ? NULL : next;
+        if (room > 0) {
+            memcpy(next, PyBytes_AS_STRING(text), room);
+        }
+        next += room;
+    }
+    pointers[count] = NULL;
+    return memory;
+}
+
+/* As of one text, the memory that C has got takes the argument's place. */
+int
+cwj_library_take_texts(cwj_library_frame *frame, int k, PyObject *object)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    if (object == Py_None && parameter->ndim == 0) {
+        return 0; /* the slot is NULL */
+    }
+    if (!PyList_Check(object) && !PyTuple_Check(object)) {
+        return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
+    }
+    PyObject *items = PySequence_Tuple(object); /* which nobody changes meanwhile */
+    Py_ssize_t count = items == NULL ? 0 : PyTuple_GET_SIZE(items);
+    PyObject *texts = items == NULL ? NULL : PyTuple_New(count);
+    for (Py_ssize_t i = 0; texts != NULL && i < count; i++) {
+        PyObject *text = take_item(frame, k, PyTuple_GET_ITEM(items, i), i);
+        if (text == NULL) {
+            Py_CLEAR(texts);
+            break;
+        }
+        PyTuple_SET_ITEM(texts, i, text);
+    }
+    PyObject *memory = texts == NULL ? NULL : in_one_piece(texts);
+    Py_XDECREF(items);
+    Py_XDECREF(texts);
+    if (memory == NULL) {
+        return -1;
+    }
+    frame->made[k] = frame->given[parameter->argument] = memory;
+    frame->slots[k + 1].p = PyBytes_AS_STRING(memory);
+    if (parameter->ndim == 1) {
+        frame->lengths[parameter->lengths_at] = count;
+    }
+    return 0;
+}
+
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 /* C must not write over references. */
 static bool

@@ -353,7 +353,7 @@ summarize(cwj_library_function *self)
         self->has_written |= cwj_is_written_memory(p);
         self->nlengths_read += cwj_is_written_length(p);
         p->is_capacity = cwj_is_written_length(p) && cwj_is_capacity(self, p->symbol);
-        if (p->role == CWJ_BUFFER || p->role == CWJ_ITEMS) {
+        if (p->role == CWJ_BUFFER || p->role == CWJ_ITEMS || p->role == CWJ_TEXTS) {
             p->lengths_at = self->nlengths;
             self->nlengths += p->ndim;
             self->nbuffers += p->role == CWJ_BUFFER;

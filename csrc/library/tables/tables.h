@@ -26,6 +26,7 @@
     ROLE(HIDDEN, "hidden")     \
     ROLE(STRIDE, "stride")     \
     ROLE(STRING, "string")     \
+    ROLE(TEXTS, "texts")       \
     ROLE(BUFFER, "buffer")     \
     ROLE(HANDLE, "handle")     \
     ROLE(STRUCT, "struct")     \

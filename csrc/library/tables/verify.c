@@ -25,6 +25,7 @@ static const int roles[] = {
     [CWJ_HIDDEN] = COUNT,
     [CWJ_STRIDE] = COUNT,
     [CWJ_STRING] = GIVEN | INPUT | RETURNED,
+    [CWJ_TEXTS] = GIVEN | INPUT,
     [CWJ_BUFFER] = GIVEN | INPUT,
     [CWJ_HANDLE] = GIVEN | RETURNED,
     [CWJ_STRUCT] = GIVEN | RETURNED,
@@ -93,6 +94,11 @@ parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
     case CWJ_BUFFER:
         if (p->ndim != 1 && p->ndim != 2) {
             return "must have one dim, or the number of items and their size";
+        }
+        break;
+    case CWJ_TEXTS:
+        if (p->ndim > 1) {
+            return "must have one dim, or none";
         }
         break;
     case CWJ_CALLBACK:
@@ -192,8 +198,8 @@ sources_of(const cwj_library_function *self, int symbol)
             found.written |= p->role == CWJ_VALUE && out;
             found.later |= cwj_is_written_length(p);
         }
-        bool has_shape =
-            (p->role == CWJ_ARRAY && !out) || p->role == CWJ_ITEMS || p->role == CWJ_BUFFER;
+        bool has_shape = (p->role == CWJ_ARRAY && !out) || p->role == CWJ_ITEMS ||
+                         p->role == CWJ_BUFFER || p->role == CWJ_TEXTS;
         for (int d = 0; has_shape && d < p->ndim; d++) {
             found.given |= cwj_dim_symbol(&p->dims[d]) == symbol;
         }
