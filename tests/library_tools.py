@@ -1,4 +1,4 @@
-"""What the tests of libraries share: C text as a library."""
+"""What the tests of libraries share: C text as a library, and libraries of the machine."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pathlib
 import tempfile
 from typing import Any
 
+import pytest
 from helpers import build_shared
 
 import cwrapjit
@@ -27,3 +28,30 @@ def from_shared(text: str, folder: pathlib.Path, *flags: str, name: str = "t", *
     """A library of this C text, built by the system's compiler: for C that libtcc does not know."""
     path = build_shared(folder, f"lib{name}{next(_NUMBERS)}.so", INCLUDES + text, *flags)
     return cwrapjit.library(name, path, **options)
+
+
+# ---- libraries of the machine ----------------------------------------------------------------------------
+
+PACKAGES = {
+    "sqlite3.h": "libsqlite3-dev",
+    "zlib.h": "zlib1g-dev",
+    "fftw3.h": "libfftw3-dev",
+    "lapacke.h": "liblapacke-dev",
+    "fitsio.h": "libcfitsio-dev",
+    "proj.h": "libproj-dev",
+    "suitesparse/umfpack.h": "libsuitesparse-dev",
+    "gsl/gsl_rng.h": "libgsl-dev",
+    "gsl/gsl_integration.h": "libgsl-dev",
+    "gsl/gsl_multimin.h": "libgsl-dev",
+    "nlopt.h": "libnlopt-dev",
+    "geos_c.h": "libgeos-dev",
+    "cvode/cvode.h": "libsundials-dev",
+}
+
+
+def declared(header: str, *libraries: str, before: str = "") -> Any:
+    """A library of the machine by its own header; where that is missing, a skip says what to install."""
+    if not pathlib.Path("/usr/include", header).is_file():
+        pytest.skip(f"{header} is not installed (apt install {PACKAGES[header]})")
+    lib = cwrapjit.library(pathlib.Path(header).stem, libraries=list(libraries), header=before)
+    return lib.declare(f"#include <{header}>")

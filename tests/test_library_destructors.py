@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 from helpers import python, refuses
 from leaks import keeps_nothing
-from library_tools import from_c
-
-import cwrapjit
+from library_tools import declared, from_c
 
 pytestmark = pytest.mark.row("L06")
 
@@ -309,8 +307,7 @@ LIBRARY: list[Any] = []
 
 def test_geos():
     """Areas of polygons, with the reentrant functions: each geometry is destroyed by its context."""
-    geos = cwrapjit.library("geos", libraries=["geos_c"])
-    geos.declare("#include <geos_c.h>")
+    geos = declared("geos_c.h", "geos_c")
     init = "GEOSContextHandle_t GEOS_init_r(void)"
     context = geos.handle("GEOSContextHandle_t", init=init, free="GEOS_finish_r")()
     geos.handle("GEOSGeometry *", free="GEOSGeom_destroy_r(handle, self)")
@@ -330,12 +327,7 @@ def test_geos():
 
 
 def test_umfpack_frees_by_the_address():
-    umfpack = cwrapjit.library("umfpack", libraries=["umfpack"])
-    umfpack.declare(
-        """
-        void umfpack_di_free_symbolic(void **Symbolic);
-        """
-    )
+    umfpack = declared("suitesparse/umfpack.h", "umfpack")
     symbolic = umfpack.handle("symbolic *", free="umfpack_di_free_symbolic(&self)")
     analyse = umfpack.function(
         """int umfpack_di_symbolic(int n_row, int n_col, const int Ap[nap], const int Ai[nz],

@@ -200,6 +200,31 @@ def test_a_text_that_includes_declares_only_its_own(reader):
     assert {"cbrt", "hypot", "cos"} <= set(other.mapped)
 
 
+@pytest.mark.row("L01")
+def test_what_another_header_has_included_may_be_asked_for(reader, tmp_path):
+    """Together with that, behind it, or in a text of its own: the order does not matter."""
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "outer").mkdir()
+    (tmp_path / "inner" / "in.h").write_text(
+        "#ifndef IN_H\n#define IN_H\n#include <inner/more.h>\n#define INSIDE 3\n"
+        "typedef int number; number abs(number x);\n#endif\n"
+    )
+    (tmp_path / "inner" / "more.h").write_text("#pragma once\nlong labs(long x);\n#define MORE 4\n")
+    (tmp_path / "outer" / "out.h").write_text("#include <inner/in.h>\nnumber rand(void);\n")
+    texts = ["#include <outer/out.h>", "#include <inner/in.h>"]
+    for order in (["\n".join(texts)], ["\n".join(reversed(texts))], texts, texts[::-1]):
+        lib = cwrapjit.library("c", libraries=["c"])
+        preprocessor = lib._core.declarations.preprocessor
+        preprocessor.include_dirs = [str(tmp_path)]  # as system folders: what they include is not theirs
+        for text in order:
+            lib.declare(text)
+        assert lib.mapped == ["abs", "labs", "rand"], order
+        assert lib.INSIDE == 3 and lib.abs(-3) == 3
+    lib = cwrapjit.library("c", libraries=["c"])
+    lib._core.declarations.preprocessor.include_dirs = [str(tmp_path)]
+    assert lib.declare(texts[0]).mapped == ["rand"]
+
+
 def test_macros_go_to_headers_and_come_back(reader, tmp_path):
     (tmp_path / "a.h").write_text(
         "#ifdef WIDE\ntypedef long number;\n#else\ntypedef char number;\n#endif\n#define ADD(x, ...) x\n"

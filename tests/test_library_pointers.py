@@ -283,3 +283,18 @@ def test_pointers_keep_nothing(lib: Any) -> None:
         refuses(TypeError, lambda: Pointer(x[::2]), "contiguous")
 
     keeps_nothing(work, 200, (x,))
+
+
+def test_void_pointers_take_structs_and_handles(lib) -> None:
+    """As long as they are there; what ends them is refused."""
+    thing = lib.thing(2.5, 7)
+    assert lib.is_null(thing) == 0
+    same = lib.same(thing)
+    assert lib.is_null(same) == 0 and same.address == lib.same(same).address
+    refuses(TypeError, lambda: lib.same(np.zeros(2)), "dims=")
+    closed = lib.thing(1.0, 1)
+    closed.close()
+    refuses(ValueError, lambda: lib.is_null(closed), "freed")
+    keeping = lib.function("int is_null(const void *p)", name="keeping", keeps={"p": "p"})
+    refuses(TypeError, lambda: keeping(Pointer(np.zeros(1))), "keeps= says", "struct or a handle")
+    assert keeping(thing) == 0

@@ -10,26 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from library_tools import declared
 
-import cwrapjit
-
-PACKAGES = {
-    "sqlite3.h": "libsqlite3-dev",
-    "zlib.h": "zlib1g-dev",
-    "fftw3.h": "libfftw3-dev",
-    "lapacke.h": "liblapacke-dev",
-    "fitsio.h": "libcfitsio-dev",
-    "proj.h": "libproj-dev",
-    "suitesparse/umfpack.h": "libsuitesparse-dev",
-    "gsl/gsl_rng.h": "libgsl-dev",
-}
-
-
-def declared(header: str, *libraries: str, before: str = "") -> Any:
-    if not pathlib.Path("/usr/include", header).is_file():
-        pytest.skip(f"{header} is not installed (apt install {PACKAGES[header]})")
-    lib = cwrapjit.library(pathlib.Path(header).stem, libraries=list(libraries), header=before)
-    return lib.declare(f"#include <{header}>")
+pytestmark = pytest.mark.row("L15")
 
 
 def test_sqlite_writes_a_file_that_python_reads(tmp_path: pathlib.Path) -> None:

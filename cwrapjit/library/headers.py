@@ -73,9 +73,21 @@ class Origins:
         self.folders = folders  # include_dirs: nothing in them is foreign
         self.foreign: set[str] = set()  # paths
         self._own: set[str] = set()
+        self._entered: list[tuple[str, str, bool, str]] = []  # by files: as of enter()
 
     def enter(self, path: str, spelled: str, quoted: bool, includer: str | None, asked: bool) -> None:
         """`path` is included. includer: None for the user's text, asked: that is nothing but directives."""
+        if includer is not None:
+            self._entered.append((path, spelled, quoted, includer))
+        self._judge(path, spelled, quoted, includer, asked)
+
+    def again(self, spelled: str, asked: bool) -> None:
+        """The user's text includes what another header has included already, and the compiler does not show
+        once more."""
+        for path in [each for each in self.foreign if asked and each.endswith(f"/{spelled}")]:
+            self.enter(path, spelled, False, None, asked)
+
+    def _judge(self, path: str, spelled: str, quoted: bool, includer: str | None, asked: bool) -> None:
         folder = os.path.dirname(path)
         if includer is None:
             own = asked or quoted
@@ -84,35 +96,62 @@ class Origins:
             # bits/: the C library's folder for parts of other headers
             own = includer in self._own and (quoted or beside or spelled.startswith("bits/"))
         own = own or any(path.startswith(os.path.join(each, "")) for each in self.folders)
+        is_new = own and path not in self._own
         if own:
             self._own.add(path)
         if path not in self._own:
             self.foreign.add(path)
         else:
             self.foreign.discard(path)
+        if is_new:  # another one may have had it first, and what it includes, too
+            for each in [each for each in self._entered if each[3] == path and each[0] in self.foreign]:
+                self._judge(*each, asked)
 
 
-def lines_of(said: str, origins: Origins, asked: bool) -> Iterator[tuple[str, int, str]]:
-    """What expanded() took from headers, as (file, line, text); file "" has the compiler's own macros."""
+def _learn(said: str, origins: Origins, asked: bool) -> None:
+    """Whose each file is."""
     stack: list[str] = []  # what is being read, the user's text left out
-    file, at = "", 0
-    spelled, quoted = "", False
-    for line in said.split("\n"):
+    file, spelled, quoted = "", "", False
+    waiting: list[str] = []  # of the user's own text, without a file so far
+    for line in re.findall("^#.*", said, re.MULTILINE):
         mark = _MARK.match(line)
+        include = _SPELLED.match(line) if mark is None else None
         if mark is not None:
-            before, file, at = file, _unescaped(mark[2]), int(mark[1])
+            before, file = file, _unescaped(mark[2])
             flags = mark[3].split()
             if "1" in flags and file[:1] != "<":
                 includer = stack[-1] if stack else None if before == "<stdin>" else before
                 origins.enter(file, spelled, quoted, includer, asked)
                 stack.append(file)
+                waiting = waiting if includer else waiting[:-1]
             elif "2" in flags and stack:
                 stack.pop()
-            continue
-        include = _SPELLED.match(line)
-        if include is not None:
+        elif include is not None:
             quoted, spelled = bool(include[1]) or include[2] == '"', include[3]
-        elif stack:
+            if not stack and file == "<stdin>":
+                waiting.append(spelled)
+    for spelled in waiting:
+        origins.again(spelled, asked)
+
+
+def lines_of(said: str, origins: Origins, asked: bool) -> Iterator[tuple[str, int, str]]:
+    """What expanded() took from headers, as (file, line, text); file "" has the compiler's own macros."""
+    _learn(said, origins, asked)
+    depth = 0  # the user's text is 0
+    file, at = "", 0
+    for line in said.split("\n"):
+        mark = _MARK.match(line)
+        if mark is not None:
+            file, at = _unescaped(mark[2]), int(mark[1])
+            flags = mark[3].split()
+            if "1" in flags and file[:1] != "<":
+                depth += 1
+            elif "2" in flags and depth:
+                depth -= 1
+            continue
+        if _SPELLED.match(line) is not None:
+            pass
+        elif depth:
             yield file, at, line
         elif file == "<built-in>":
             yield "", at, line

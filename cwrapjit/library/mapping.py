@@ -684,7 +684,8 @@ class Mapper:
         if at > len(self.slots):
             return at
         what = result if at == len(self.slots) else self.slots[at].parameter if at >= 0 else None
-        if what is None or what.role not in ("handle", "struct"):
+        is_void = what is not None and what.role == "address" and not what.type  # calls want a handle then
+        if what is None or (what.role not in ("handle", "struct") and not is_void):
             raise ValueError(
                 f"{self.who}: keeps: {keeper} is no handle or struct, which could keep something"
             )

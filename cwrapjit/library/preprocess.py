@@ -91,6 +91,7 @@ class Preprocessor:
         for name, value in define_macros:
             self.macros[name] = Macro("1" if value is None else str(value))
             self.own.add(name)
+        self._file_of: dict[str, str] = {}  # what has defined a macro
         self.origins = headers.Origins(self.include_dirs)
         self.headers_by = ""  # who read the last #include line, and why not the compiler
         self._asks = False  # the user's text has nothing but directives
@@ -213,6 +214,7 @@ class Preprocessor:
                 return
             self._given.add(name)
         self.macros[name] = macro
+        self._file_of[name] = file
         if not file or file in self.origins.foreign:
             self.own.add(name)
         else:
@@ -238,8 +240,12 @@ class Preprocessor:
                 raise PreprocessError("#include needs a file name", file, next_line)
             wanted.append((match[1] or match[2], match[2] is not None))
         before = len(out)
+        if not depth:
+            self._forget_guards(wanted)
         if depth or not self._include_by_compiler(wanted, out):
             for name, quoted in wanted:
+                if not depth:
+                    self._forget_guards([(name, quoted)])
                 found = self._include_by_ourselves(name, quoted, file, depth, out)
                 # A machine may lack the headers of C itself; others declare what is wanted.
                 if not found and not depth and (self._asks or name not in headers.ISO):
@@ -250,6 +256,16 @@ class Preprocessor:
             return False
         out.append(f'\n# {next_line + 1} "{file}"\n')
         return True
+
+    def _forget_guards(self, wanted: list[tuple[str, bool]]) -> None:
+        """A header that only others have included so far is read again when the user asks for it."""
+        before = set(self.origins.foreign)
+        for name, quoted in wanted:
+            self.origins.again(name, self._asks or quoted)
+        again = before - self.origins.foreign
+        self.once -= again
+        for name in [name for name, file in self._file_of.items() if file in again] if again else []:
+            self.macros.pop(name, None)
 
     def _include_by_compiler(self, wanted: list[tuple[str, bool]], out: list[str]) -> bool:
         lines = [f'#include "{name}"' if quoted else f"#include <{name}>" for name, quoted in wanted]

@@ -77,6 +77,9 @@ PyObject *cwj_library_pack_quick(const cwj_library_function *self, const cwj_slo
 /* take_instances.c: true for what ends an object that Python owns: that is called once, and by the
  * owner, whatever class the object came through. */
 bool cwj_library_is_destructor(const cwj_library_function *function, PyObject *object);
+/* Raises that; returns -1. */
+struct cwj_instance;
+int cwj_library_refuse_end(cwj_library_frame *frame, int k, const struct cwj_instance *self);
 /* take_instances.c: counts the call on each instance that it has: change is 1 or -1. */
 void cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change);
 

@@ -1,5 +1,8 @@
-/* take_addresses.c: pointers whose extent nothing says. Only who knows it can give one: as a Pointer. */
+/* take_addresses.c: pointers whose extent nothing says. Only who knows it can give one: as a Pointer. Structs and
+ * handles are objects of C's, which any void * may point to.
+ */
 #include "library/call/steps.h"
+#include "library/objects/instance.h"
 #include "library/objects/pointer.h"
 
 static int
@@ -14,6 +17,31 @@ refuse_object(const cwj_library_frame *frame, int k, PyObject *object)
         Py_TYPE(object)->tp_name, frame->function->parameters[k].name);
 }
 
+static int
+take_object(cwj_library_frame *frame, int k, cwj_instance *self)
+{
+    if (cwj_instance_check(self) < 0) {
+        return -1;
+    }
+    if (cwj_library_is_destructor(frame->function, (PyObject *)self)) {
+        return cwj_library_refuse_end(frame, k, self);
+    }
+    frame->slots[k + 1].p = self->pointer;
+    return 0;
+}
+
+/* What keeps= names keeps others: that only instances can. */
+static bool
+is_keeper(const cwj_library_function *function, int k)
+{
+    for (int i = 0; i < function->nkeeps; i++) {
+        if (function->keeps[i].keeper == k) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int
 cwj_library_take_address(cwj_library_frame *frame, int k, PyObject *object)
 {
@@ -21,6 +49,14 @@ cwj_library_take_address(cwj_library_frame *frame, int k, PyObject *object)
     const cwj_pointer *pointer = (cwj_pointer *)object;
     if (object == Py_None) {
         return 0; /* the slot is NULL */
+    }
+    if (cwj_is_instance(object) && PyUnicode_GET_LENGTH(parameter->item) == 0) {
+        return take_object(frame, k, (cwj_instance *)object);
+    }
+    if (is_keeper(frame->function, k)) {
+        return cwj_library_refuse_type(
+            frame, k, "%s, which cannot keep what keeps= says: give a struct or a handle",
+            Py_TYPE(object)->tp_name);
     }
     if (!cwj_is_pointer(object)) {
         return refuse_object(frame, k, object);

@@ -26,6 +26,14 @@ cwj_library_is_destructor(const cwj_library_function *function, PyObject *object
 }
 
 int
+cwj_library_refuse_end(cwj_library_frame *frame, int k, const cwj_instance *self)
+{
+    return cwj_library_refuse(frame, PyExc_TypeError,
+                              "it ends the %U of argument %U, which Python owns: call close()",
+                              self->layout->name, cwj_library_name(frame, k));
+}
+
+int
 cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object)
 {
     void *pointer = NULL;
@@ -34,10 +42,7 @@ cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object)
         return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
     }
     if (fits > 0 && cwj_library_is_destructor(frame->function, object)) {
-        return cwj_library_refuse(frame, PyExc_TypeError,
-                                  "it ends the %U of argument %U, which Python owns: call close()",
-                                  ((cwj_instance *)object)->layout->name,
-                                  cwj_library_name(frame, k));
+        return cwj_library_refuse_end(frame, k, (cwj_instance *)object);
     }
     frame->slots[k + 1].p = pointer;
     return fits < 0 ? -1 : 0;
@@ -52,7 +57,7 @@ cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change)
     const cwj_library_function *function = frame->function;
     for (int k = 0; k < function->nparameters; k++) {
         cwj_role role = function->parameters[k].role;
-        bool instance = role == CWJ_HANDLE || role == CWJ_STRUCT;
+        bool instance = role == CWJ_HANDLE || role == CWJ_STRUCT || role == CWJ_ADDRESS;
         PyObject *given = instance ? cwj_library_given(frame, k) : NULL;
         if (given != NULL) {
             cwj_instance_use(given, change);
@@ -67,7 +72,8 @@ cwj_library_refuse_looks(cwj_library_frame *frame)
     const cwj_library_function *function = frame->function;
     for (int k = 0; k < function->nparameters && !function->stable; k++) {
         const cwj_parameter *parameter = &function->parameters[k];
-        bool written = parameter->role == CWJ_HANDLE && parameter->intent == CWJ_INTENT_INOUT;
+        bool written = (parameter->role == CWJ_HANDLE || parameter->role == CWJ_ADDRESS) &&
+                       parameter->intent == CWJ_INTENT_INOUT;
         PyObject *given = written ? cwj_library_given(frame, k) : NULL;
         if (given == NULL || !cwj_is_instance(given)) {
             continue;
