@@ -1,4 +1,4 @@
-"""Lists of texts (char **) as arguments. Oracles are Python's codecs, libc and PROJ."""
+"""Lists of texts (char **), and members that are texts. Oracles are Python's codecs, libc and PROJ."""
 
 from __future__ import annotations
 
@@ -34,6 +34,26 @@ holder *held(void) { return calloc(1, sizeof(holder)); }
 void let_go(holder *h) { free(h); }
 void hold(holder *h, const char *const *names) { h->names = names; }
 int holds(const holder *h, int i) { return h->names[i][0]; }
+char **listed(int n)
+{
+    if (n < 0) return NULL;
+    char **list = calloc(n + 1, sizeof(char *));
+    for (int i = 0; i < n; i++) list[i] = memset(calloc(1, 8), 'a' + i, i % 8);
+    return list;
+}
+int freed = 0;
+void free_list(char **list) { for (int i = 0; list[i]; i++) free(list[i]); free(list); freed++; }
+const char *const *fixed(int *n)
+{
+    static const char *const list[] = {"one", NULL, "\\xe9", NULL};
+    *n = 3;
+    return list;
+}
+typedef struct { char name[8]; char *title; const char *note; int n; } book;
+typedef struct { book first; int n; } shelf;
+int letter(const book *b, int i) { return b->title ? (unsigned char)b->title[i] : -1; }
+void shout(book *b) { b->title[0] -= 32; }
+void rename_book(book *b) { b->title = "C's own"; }
 """
 
 
@@ -144,6 +164,98 @@ def test_what_c_keeps_of_a_list_is_kept(lib: Any) -> None:
     assert last(["a", "b"]) == "b"
 
 
+# ---- results ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("L09")
+def test_lists_that_c_returns(lib: Any) -> None:
+    lib.variable("int freed")
+    before = lib.freed
+    ended = lib.function("char **listed(int n)", returns=("list", "callee", "free_list"))
+    assert [ended(n) for n in (0, 3)] == [[], ["", "b", "cc"]] and ended(-1) is None
+    told = lib.function("char **listed(int n)", returns=("n", "callee", "free_list"), encoding=None)
+    assert told(3) == [b"", b"b", b"cc"] and lib.freed == before + 3
+    fixed = lib.function("const char *const *fixed(int *n)", out="n", returns="n", encoding="latin-1")
+    assert fixed() == (["one", None, "\xe9"], 3), "as long as C says, NULLs among them"
+    assert lib.function("const char *const *fixed(int *n)", out="n", returns="list")() == (["one"], 3)
+    wrong = lib.function("const char *const *fixed(int *n)", out="n", returns="n")
+    refuses(UnicodeDecodeError, wrong, "utf-8")
+    plain = lib.function("const char *const *fixed(int *n)", out="n")
+    assert isinstance(plain()[0], Pointer), "nothing says where it ends"
+
+
+@pytest.mark.parametrize(
+    "declared", ["double *f(void)", "const char *f(void)", "unsigned char **f(void)", "int f(void)"]
+)
+def test_what_is_no_list_of_texts_is_none(declared: str) -> None:
+    own = from_c("void *f(void) { return 0; }")
+    refuses(ValueError, lambda: own.function(declared, returns="list"), "returns")
+    if "**" in declared:
+        assert own.function(declared, returns="list", encoding="utf-8")() is None
+        refuses(
+            ValueError,
+            lambda: own.function(declared, returns=((2, 2), "none"), encoding="utf-8"),
+            "no list of texts",
+        )
+
+
+# ---- members ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def book(lib: Any) -> Any:
+    return lib.struct("typedef struct { char name[8]; char *title; const char *note; int n; } book;")
+
+
+def test_members_are_texts(lib: Any, book: Any) -> None:
+    mine = book(name="abc", title="t\xe9", note=b"n", n=1)
+    assert (mine.name, mine.title, mine.note) == ("abc", "t\xe9", "n")
+    letter, shout = lib.function("int letter(const book *b, int i)"), lib.function("void shout(book *b)")
+    assert [letter(mine, i) for i in range(4)] == [ord("t"), 0xC3, 0xA9, 0]
+    for given in ("x" * 5000, b"a", b"", "\udcff", None):
+        mine.title = mine.note = given
+        others = [b"y" * 5000 for _ in range(100)]
+        wanted = given.decode() if isinstance(given, bytes) else given
+        assert mine.title == mine.note == wanted and len(others) == 100
+    mine.name = "\udcff"
+    assert mine.name == "\udcff" and letter(mine, 0) == -1
+    single = b"q"
+    mine.title = single
+    shout(mine)
+    assert mine.title == "Q" and single == bytes([ord("q")]), "C writes into a copy"
+    lib.function("void rename_book(book *b)")(mine)
+    assert mine.title == "C's own"
+
+
+def test_copies_of_structs_keep_their_texts(lib: Any, book: Any) -> None:
+    first = book(title="x" * 5000)
+    shelf = lib.struct("typedef struct { book first; int n; } shelf;")
+    other = shelf(first=first).first
+    first.title = None
+    del first
+    others = [b"y" * 5000 for _ in range(100)]
+    assert other.title == "x" * 5000 and len(others) == 100
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error", "words"),
+    [
+        ("name", "x" * 8, ValueError, "attribute name has room for 7 bytes, got 8"),
+        ("name", "a\0", ValueError, "attribute name takes no NUL inside the text"),
+        ("title", "a\0", ValueError, "attribute title takes no NUL inside the text"),
+        ("title", b"\0", ValueError, "attribute title takes no NUL inside the text"),
+        ("name", None, TypeError, "argument of type str or bytes for attribute name, got NoneType"),
+        ("note", 3, TypeError, "Expected an argument of type str, bytes or None for attribute note, got int"),
+        ("note", bytearray(b"a"), TypeError, "bytearray"),
+        ("title", "\ud800", UnicodeEncodeError, "surrogates"),
+    ],
+)  # fmt: skip
+def test_what_fits_no_member_is_refused(book: Any, name: str, value: Any, error: Any, words: str) -> None:
+    mine = book(name="abc", title="def", note="ghi")
+    refuses(error, lambda: setattr(mine, name, value), words)
+    assert (mine.name, mine.title, mine.note) == ("abc", "def", "ghi"), "as it was"
+
+
 def test_proj_takes_options() -> None:
     """The header as it is; what PROJ's own documentation says of the option."""
     proj = cwrapjit.library("proj", libraries=["proj"]).declare("#include <proj.h>")
@@ -170,5 +282,24 @@ def test_lists_keep_nothing(lib: Any) -> None:
         for wrong in (["a", 3], ["a", "\u20ac"], ["a", "\0"], "a", ["a", None]):
             with pytest.raises((ValueError, TypeError)):
                 count(wrong)
+
+    keeps_nothing(work)
+
+
+@pytest.mark.leak
+def test_returned_lists_and_members_keep_nothing(lib: Any, book: Any) -> None:
+    ended = lib.function("char **listed(int n)", returns=("list", "callee", "free_list"))
+    wrong = lib.function("const char *const *fixed(int *n)", out="n", returns="n")
+
+    def work() -> None:
+        ended(20)
+        mine = book(title="x" * 100, note=b"y")
+        mine.title = "z" * 200
+        mine.note = None
+        for bad in (3, "a\0"):
+            with pytest.raises((TypeError, ValueError)):
+                mine.title = bad
+        with pytest.raises(UnicodeDecodeError):
+            wrong()
 
     keeps_nothing(work)

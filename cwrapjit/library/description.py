@@ -96,6 +96,7 @@ class Result:
     #   "value"    a scalar of `type`
     #   "status"   an integer for `check`, no result of the call
     #   "string"   const char * -> str or, encoding "bytes", bytes; NULL -> None
+    #   "texts"    a pointer to such pointers, as many as `dims` says or up to a NULL -> a list
     #   "array"    a pointer to items of `type` with `dims`
     #   "handle"   a pointer -> an instance of `cls`, or None
     #   "struct"   a struct by value -> a new instance of `cls`

@@ -27,7 +27,7 @@ class Returned:
     shape: Any = None
     owner: str = ""
     detail: Any = None
-    text: str = ""  # "str" or "bytes"
+    text: str = ""  # "str" or "bytes"; "list": of texts, up to a NULL
 
 
 def read_returns(who: str, given: Any) -> Returned:
@@ -40,7 +40,7 @@ def read_returns(who: str, given: Any) -> Returned:
         raise TypeError(f"{who}: returns must be (shape, owner), not {given!r}")
     if len(parts) > 1 and isinstance(parts[1], tuple) and parts[1]:
         parts = (parts[0], *parts[1], *parts[2:])  # (shape, ("callee", "free"))
-    if parts[0] in ("str", "bytes"):
+    if parts[0] in ("str", "bytes", "list"):
         made.text, parts = parts[0], parts[1:]
     elif parts[0] is None or parts[0] == "":
         parts = parts[1:]
@@ -97,7 +97,7 @@ def map_result(mapper: Any, check: Any) -> Result:
     else:
         reason = ctype.reason if isinstance(ctype, types.Unknown) else f"it returns {types.show(ctype)}"
         raise Unmapped(reason)
-    if returned.shape is not None or returned.owner not in ("", "none"):
+    if returned.shape is not None or returned.text == "list" or returned.owner not in ("", "none"):
         raise ValueError(f"{who}: returns: the function returns {types.show(ctype)}, no pointer")
     return made
 
@@ -123,6 +123,8 @@ def no_value(library: Any, what: str, struct: types.Struct) -> str:
 
 def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     target = ctype.target
+    if returned.text == "list" or (isinstance(target, types.Pointer) and returned.shape is not None):
+        return _texts(mapper, ctype, returned)
     if isinstance(target, types.Struct):
         if returned.shape is not None and not _is_misspelled(mapper, returned):
             cls, descr = mapper.library.class_for(target), _items(mapper, target)
@@ -154,6 +156,20 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
             f"{mapper.who}: returns: it returns {types.show(ctype)}, which has no items in Python"
         )
     return _address(mapper, ctype, returned)
+
+
+def _texts(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
+    """A list of texts: its length is said, or a NULL ends it."""
+    text = ctype.target.target if isinstance(ctype.target, types.Pointer) else None
+    dims = () if returned.shape is None else _dims(mapper, returned.shape)
+    if not _is_text(mapper, Returned(), text) or len(dims) > 1:
+        raise ValueError(
+            f"{mapper.who}: returns: it returns {types.show(ctype)}, which is no list of texts in Python"
+        )
+    if returned.owner in ("argument", "instance"):
+        returned.owner = ""  # texts are copied
+    made = Result("texts", dims=dims, encoding=mapper.options.encoding.get("return", ""))
+    return _owned(mapper, made, returned, text)
 
 
 def _is_text(mapper: Any, returned: Returned, target: Any) -> bool:

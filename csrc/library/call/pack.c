@@ -161,6 +161,38 @@ decode(const cwj_parameter *p, const char *text, Py_ssize_t length)
     return made;
 }
 
+static PyObject *
+text_or_none(const cwj_parameter *p, const char *text)
+{
+    return text == NULL ? Py_NewRef(Py_None) : decode(p, text, (Py_ssize_t)strlen(text));
+}
+
+/* A list of texts, as long as its dim says, or up to a NULL. */
+static PyObject *
+pack_texts(const cwj_library_frame *frame, const cwj_parameter *p, char *const *texts)
+{
+    npy_intp count[1] = {0};
+    if (texts == NULL) {
+        Py_RETURN_NONE;
+    }
+    if (p->ndim > 0 && cwj_library_shape(frame, p, count) < 0) {
+        return NULL;
+    }
+    while (p->ndim == 0 && texts[count[0]] != NULL) {
+        count[0]++;
+    }
+    PyObject *list = PyList_New(count[0]);
+    for (npy_intp i = 0; list != NULL && i < count[0]; i++) {
+        PyObject *text = text_or_none(p, texts[i]);
+        if (text == NULL) {
+            Py_CLEAR(list);
+        } else {
+            PyList_SET_ITEM(list, i, text);
+        }
+    }
+    return list;
+}
+
 /* True for a length that C writes. */
 static bool
 is_written(const cwj_library_function *function, int symbol)
@@ -209,7 +241,9 @@ pack_one(cwj_library_frame *frame, int k)
     cwj_slot *at = returned ? &frame->slots[0] : &frame->targets[k];
     switch (p->role) {
     case CWJ_STRING:
-        return at->p == NULL ? Py_NewRef(Py_None) : decode(p, at->p, (Py_ssize_t)strlen(at->p));
+        return text_or_none(p, at->p);
+    case CWJ_TEXTS:
+        return pack_texts(frame, p, at->p);
     case CWJ_HANDLE:
         return pack_handle(frame, p, at);
     case CWJ_ADDRESS:

@@ -11,7 +11,7 @@
     KIND(BITS, "bits")       /* some bits of a number: dims are the first and how many */ \
     KIND(ARRAY, "array")     /* numbers or structs inside the struct */                   \
     KIND(BUFFER, "buffer")   /* char[n]: text up to a NUL */                              \
-    KIND(STRING, "string")   /* const char *: read only */                                \
+    KIND(STRING, "string")   /* char *: a text, or NULL */                                \
     KIND(DATA, "data")       /* a pointer to items whose number other members say */      \
     KIND(INSIDE, "inside")   /* a struct inside the struct */                             \
     KIND(POINTER, "pointer") /* a pointer to a struct or an opaque type */                \

@@ -350,32 +350,75 @@ write_bits(const field_object *self, PyObject *instance, PyObject *value)
     return 0;
 }
 
-static int
-write_buffer(const field_object *self, char *at, PyObject *value)
+/* The bytes of a text, of which read_text() makes the same; new reference. */
+static PyObject *
+bytes_of(const field_object *self, PyObject *value, const char *wanted)
 {
-    Py_ssize_t length, room = self->dims[0].value;
-    const char *text;
     if (PyBytes_Check(value)) {
-        text = PyBytes_AS_STRING(value);
-        length = PyBytes_GET_SIZE(value);
-    } else if (PyUnicode_Check(value)) {
-        text = PyUnicode_AsUTF8AndSize(value, &length);
-        if (text == NULL) {
-            return -1;
+        return Py_NewRef(value);
+    }
+    if (!PyUnicode_Check(value)) {
+        wrong_type(self, wanted, value);
+        return NULL;
+    }
+    return PyUnicode_AsEncodedString(value, "utf-8", "surrogateescape");
+}
+
+static bool
+holds_nul(const field_object *self, PyObject *bytes)
+{
+    bool found = strlen(PyBytes_AS_STRING(bytes)) != (size_t)PyBytes_GET_SIZE(bytes);
+    if (found) {
+        PyErr_Format(PyExc_ValueError, "attribute %U takes no NUL inside the text", self->name);
+    }
+    return found;
+}
+
+static int
+write_buffer(const field_object *self, PyObject *instance, PyObject *value)
+{
+    PyObject *bytes = bytes_of(self, value, "str or bytes");
+    Py_ssize_t length = bytes == NULL ? 0 : PyBytes_GET_SIZE(bytes), room = self->dims[0].value;
+    char *at = NULL;
+    if (length >= room) {
+        PyErr_Format(PyExc_ValueError, "attribute %U has room for %zd bytes, got %zd", self->name,
+                     room - 1, length);
+    } else if (bytes != NULL && !holds_nul(self, bytes)) {
+        at = locate(self, instance); /* where it is now: codecs may be Python code */
+    }
+    if (at != NULL) {
+        memset(at, 0, (size_t)room);
+        memcpy(at, PyBytes_AS_STRING(bytes), (size_t)length);
+    }
+    Py_XDECREF(bytes);
+    return at == NULL ? -1 : 0;
+}
+
+/* C gets a copy, into which it may write; it is kept until another text is assigned. */
+static int
+write_string(const field_object *self, PyObject *instance, PyObject *value)
+{
+    PyObject *bytes = NULL, *kept = NULL;
+    char *text = NULL, *at = NULL;
+    if (value != Py_None) {
+        bytes = bytes_of(self, value, "str, bytes or None");
+        if (bytes == NULL || holds_nul(self, bytes) ||
+            (kept = PyByteArray_FromObject(bytes)) == NULL) {
+            goto done;
         }
-    } else {
-        return wrong_type(self, "str or bytes", value);
+        text = PyByteArray_AS_STRING(kept);
     }
-    if (length >= room || memchr(text, 0, (size_t)length) != NULL) {
-        PyErr_Format(PyExc_ValueError,
-                     length >= room ? "attribute %U has room for %zd bytes, got %zd"
-                                    : "attribute %U takes no NUL inside the text",
-                     self->name, room - 1, length);
-        return -1;
+    at = locate(self, instance);
+    if (at != NULL && cwj_references_put((cwj_instance *)instance, at, NULL, kept) < 0) {
+        at = NULL;
     }
-    memset(at, 0, (size_t)room);
-    memcpy(at, text, (size_t)length);
-    return 0;
+    if (at != NULL) {
+        memcpy(at, &text, sizeof(text));
+    }
+done:
+    Py_XDECREF(kept);
+    Py_XDECREF(bytes);
+    return at == NULL ? -1 : 0;
 }
 
 static int
@@ -543,7 +586,9 @@ field_set(PyObject *op, PyObject *instance, PyObject *value)
     case BITS:
         return write_bits(self, instance, value);
     case BUFFER:
-        return write_buffer(self, at, value);
+        return write_buffer(self, instance, value);
+    case STRING:
+        return write_string(self, instance, value);
     case INSIDE:
         return write_inside(self, at, instance, value);
     case POINTER:
@@ -554,7 +599,6 @@ field_set(PyObject *op, PyObject *instance, PyObject *value)
         return write_function(self, instance, value);
     case ARRAY:
     case DATA:
-    case STRING:
         PyErr_Format(PyExc_AttributeError,
                      "Can't reallocate memory: attribute %U of %U is part of C's memory; assign "
                      "to its items",

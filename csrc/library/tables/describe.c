@@ -223,7 +223,8 @@ describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, 
         result->owner = CWJ_OWNER_ARGUMENT; /* what is kept are arguments */
     }
     if (result->owner != CWJ_OWNER_CALLEE ||
-        (result->role != CWJ_ARRAY && result->role != CWJ_STRING && result->role != CWJ_ADDRESS)) {
+        (result->role != CWJ_ARRAY && result->role != CWJ_STRING && result->role != CWJ_TEXTS &&
+         result->role != CWJ_ADDRESS)) {
         result->free = NULL;
     }
     return result->name == NULL || cwj_read_type(result, type, descr, who) < 0 ||

@@ -218,7 +218,8 @@ cwj_is_result(const cwj_parameter *p)
     }
     return p->role == CWJ_DATA || (p->role == CWJ_VALUE && p->intent != CWJ_INTENT_IN) ||
            (out && (p->role == CWJ_ARRAY || p->role == CWJ_ADDRESS || p->role == CWJ_HANDLE ||
-                    p->role == CWJ_STRUCT || p->role == CWJ_STATUS || p->role == CWJ_STRING));
+                    p->role == CWJ_STRUCT || p->role == CWJ_STATUS || p->role == CWJ_STRING ||
+                    p->role == CWJ_TEXTS));
 }
 void cwj_library_clear(cwj_library_function *self); /* what describe made */
 

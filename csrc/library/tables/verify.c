@@ -25,7 +25,7 @@ static const int roles[] = {
     [CWJ_HIDDEN] = COUNT,
     [CWJ_STRIDE] = COUNT,
     [CWJ_STRING] = GIVEN | INPUT | RETURNED,
-    [CWJ_TEXTS] = GIVEN | INPUT,
+    [CWJ_TEXTS] = GIVEN | INPUT | RETURNED,
     [CWJ_BUFFER] = GIVEN | INPUT,
     [CWJ_HANDLE] = GIVEN | RETURNED,
     [CWJ_STRUCT] = GIVEN | RETURNED,
@@ -278,6 +278,9 @@ result_fault(const cwj_library_function *self)
     const char *fault = (roles[self->result.role] & RETURNED) != 0
                             ? type_fault(&self->result)
                             : "has a role that only parameters have";
+    if (fault == NULL && self->result.role == CWJ_TEXTS && self->result.ndim > 1) {
+        fault = "is a list and has one dim, or none";
+    }
     return fault != NULL ? fault : base_fault(self);
 }
 
