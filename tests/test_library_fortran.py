@@ -811,7 +811,6 @@ def test_what_does_not_parse_says_where(text):
     [
         ("character(len=8), intent(out) :: x", "characters"),
         ("real, pointer :: x(:)", "pointer"),
-        ("logical, intent(in) :: x(:)", "logical(4)"),
         ("type(thing), intent(in) :: x", "thing"),
         ("real, intent(in) :: x(m)", "'m'"),
     ],

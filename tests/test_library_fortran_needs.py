@@ -110,3 +110,94 @@ def test_constants_of_a_module(tmp_path):
     refuses(AttributeError, lambda: setattr(lib, "pi", 3.0), "pi is a constant of constants")
     refuses(AttributeError, lambda: lib.secret, "secret")
     assert not lib.unmapped
+
+
+RESULTS = """
+module results
+contains
+function positive(x) result(r)
+  real(8), intent(in) :: x(:)
+  real(8) :: r(count(x > 0))
+  r = pack(x, x > 0)
+end function
+function above(x, least) result(r)
+  real(8), intent(in) :: x(:, :), least
+  logical :: r(size(x, 1), size(x, 2))
+  r = x > least
+end function
+function signs(x) result(r)
+  integer, intent(in) :: x(:)
+  logical(2) :: r(count(x /= 0))
+  r = pack(x, x /= 0) > 0
+end function
+end module
+"""
+
+
+@needs_gfortran
+def test_results_of_any_shape(tmp_path):
+    """What count() or another function says of the shape, Fortran knows: there is no second rule for it."""
+    lib = wrapped(RESULTS, tmp_path)
+    x = np.array([1.0, -2.0, 3.0, 0.0])
+    for each in (x, x[::-2], -x, x[:0], x[1:2]):
+        assert np.array_equal(lib.positive(each), each[each > 0])
+    assert lib.signs(np.array([3, 0, -1, 5], np.int32)).tolist() == [True, False, True]
+    table = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    result = lib.above(table, 2.5)
+    assert result.dtype == bool
+    assert np.array_equal(result, table > 2.5)
+    assert not lib.unmapped
+
+
+LOGICALS = """
+module logicals
+contains
+integer function number(x, mask)
+  logical, intent(in) :: x(:)
+  logical(8), intent(in), optional :: mask(:)
+  number = count(x)
+  if (present(mask)) number = count(x .and. mask)
+end function
+subroutine flip(x)
+  logical, intent(inout) :: x(:, :)
+  x = .not. x
+end subroutine
+subroutine turn(n, m, x)
+  integer, intent(in) :: n, m
+  logical(2) :: x(n, m)
+  x(n, :) = .not. x(n, :)
+end subroutine
+subroutine first(n, x)
+  integer, intent(in) :: n
+  logical, intent(out) :: x(n)
+  x(1) = .true.
+end subroutine
+subroutine found(x, y)
+  real(8), intent(in) :: x(:)
+  logical, allocatable, intent(out) :: y(:)
+  y = x > 0
+end subroutine
+end module
+"""
+
+
+@needs_gfortran
+def test_arrays_of_logicals_of_any_kind(tmp_path):
+    lib = wrapped(LOGICALS, tmp_path)
+    x = np.array([True, False, True, True, False])
+    assert (lib.number(x), lib.number(x[::2]), lib.number(x[:0])) == (3, 2, 0)
+    assert lib.number(x, x[::-1]) == np.count_nonzero(x & x[::-1])
+    table = np.zeros((3, 4), bool, order="F")
+    lib.flip(table[::2, 1:3])
+    wanted = np.zeros((3, 4), bool)
+    wanted[::2, 1:3] = True
+    assert np.array_equal(table, wanted)
+    lib.turn(table)
+    wanted[2] = ~wanted[2]
+    assert np.array_equal(table, wanted)
+    assert lib.first(3).tolist() == [True, False, False]
+    assert lib.found(np.array([1.0, -1.0])).tolist() == [True, False]
+    table.flags.writeable = False
+    refuses(ValueError, lambda: lib.flip(table), "flip")
+    refuses(TypeError, lambda: lib.number(x.view(np.int8)), "number", "int8")
+    assert not lib.unmapped

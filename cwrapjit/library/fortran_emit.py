@@ -26,6 +26,7 @@ from cwrapjit.library.fortran_text import (
 )
 from cwrapjit.library.fortran_words import Routine, Variable
 from cwrapjit.library.mapping import python_name
+from cwrapjit.library.thunks import Unmapped
 
 
 class Procedure(Shapes):
@@ -101,8 +102,6 @@ class Procedure(Shapes):
 
     def _dtype(self, variable: Variable) -> str:
         kind = variable.kind
-        if variable.shape and kind.base == "logical" and kind.kind != 1:
-            self._no(variable, f"an array of logical({kind.kind}) has no NumPy type: want logical(c_bool)")
         return NUMPY[kind.base, kind.kind]
 
     @property
@@ -221,7 +220,7 @@ class Procedure(Shapes):
         )
         local = self._local(f"{ISO[parameter.type]}, pointer, contiguous :: ", name, "(:)")
         self._associate(bound, f"call c_f_pointer({bound}, {local}, [{size}])", local)
-        self.actual.append(local)
+        self.actual.append(self._converted(variable, parameter, local, "(:)"))
 
     def _assumed(self, variable: Variable) -> None:
         """Data, shape and strides become a section of a whole that Fortran can describe."""
@@ -259,7 +258,21 @@ class Procedure(Shapes):
         lines[1:1] = [f"if ({offset} > 0) then", f"  @status = {len(self.refused)}", "  return", "end if"]
         self.before += [f"nullify({local})", f"if (c_associated({bound})) then"]
         self.before += ["  " + line for line in lines] + ["end if"]
-        self.actual.append(local)
+        self.actual.append(self._converted(variable, parameter, local, f"({colons})"))
+
+    def _converted(self, variable: Variable, parameter: Parameter, bound: str, suffix: str) -> str:
+        """What is passed: the array itself, or a copy as logicals of more bytes than NumPy's have."""
+        kind = variable.kind
+        if kind.base != "logical" or kind.kind == 1:
+            return bound
+        local = self._local(f"{declared(kind)}, allocatable :: ", f"{variable.name}_copy", suffix)
+        self.before.append(f"if (associated({bound})) then")
+        if parameter.intent == "out":  # nobody has written it
+            self.before.append(f"  {bound} = .false.")
+        self.before += [f"  {local} = {bound}", "end if"]
+        if parameter.intent != "in":
+            self.after.append(f"if (allocated({local})) {bound} = {local}")
+        return local
 
     def _character(self, variable: Variable) -> None:
         kind = variable.kind
@@ -325,7 +338,11 @@ class Procedure(Shapes):
 
     def _array_result(self, variable: Variable) -> None:
         dtype = self._dtype(variable)
-        dims = self.result_dims = self._dims(variable)
+        try:
+            dims = self.result_dims = self._dims(variable)
+        except Unmapped:  # count(x > 0): Fortran knows once the function has returned
+            self.returned = self._allocated(variable)
+            return
         bound = self._pointer(
             variable.name, Parameter("array", dtype, intent="out", dims=dims, order="F", name="the result")
         )
@@ -350,7 +367,8 @@ class Procedure(Shapes):
             for place in places
         ]
         colons = ",".join(":" * rank)
-        local = self._local(f"{ISO[dtype]}, allocatable :: ", name, f"({colons})")
+        kind = declared(variable.kind) if dtype == "bool" else ISO[dtype]
+        local = self._local(f"{kind}, allocatable :: ", name, f"({colons})")
         copy = self._local(f"{ISO[dtype]}, pointer :: ", f"{name}_copy", f"({colons})")
         self.before[:0] = [f"{data} = c_null_ptr"] + [
             f"{size} = 1" for size in sizes

@@ -63,6 +63,9 @@ class Slot:
 
 
 def item_size(variable: Variable) -> int:
+    """Bytes of an item as NumPy has it."""
+    if variable.kind.base == "logical":
+        return 1
     return variable.kind.kind * (2 if variable.kind.base == "complex" else 1)
 
 
