@@ -33,6 +33,7 @@ NAMES = (
     "graph",
     "library",
     "objects",
+    "callbacks",
     "memory",
     "importtime",
     "people",
