@@ -809,7 +809,7 @@ def test_what_does_not_parse_says_where(text):
 @pytest.mark.parametrize(
     "declaration, reason",
     [
-        ("character(len=8), intent(out) :: x", "characters"),
+        ("character(len=8), intent(in) :: x(3)", "characters"),
         ("real, pointer :: x(:)", "pointer"),
         ("type(thing), intent(in) :: x", "thing"),
         ("real, intent(in) :: x(m)", "'m'"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import refuses
+from leaks import keeps_nothing
 
 import cwrapjit
 from cwrapjit.library import fortran_parse
@@ -201,3 +202,80 @@ def test_arrays_of_logicals_of_any_kind(tmp_path):
     refuses(ValueError, lambda: lib.flip(table), "flip")
     refuses(TypeError, lambda: lib.number(x.view(np.int8)), "number", "int8")
     assert not lib.unmapped
+
+
+TEXTS = """
+module texts
+contains
+subroutine hello(name, out, length)
+  character(len=*), intent(in) :: name
+  character(len=12), intent(out) :: out
+  integer, intent(out) :: length
+  out = "hello "//name
+  length = len(out)
+end subroutine
+function marked(name) result(r)
+  character(len=*), intent(in) :: name
+  character(len=len(name) + 2) :: r
+  r = "> "//name
+end function
+character(len=5) function fixed(blank)
+  logical, intent(in) :: blank
+  fixed = merge("   ", "abc", blank)
+end function
+function twice(name)
+  character(len=*), intent(in) :: name
+  character(len=:), allocatable :: twice
+  twice = name//name
+end function
+subroutine letters(n, s)
+  integer, intent(in) :: n
+  character(len=n), intent(out) :: s
+  s = "abcdefgh"
+end subroutine
+subroutine louder(s)
+  character(len=6), intent(inout) :: s
+  s = trim(s)//"!"
+end subroutine
+end module
+"""
+ROOM = """
+subroutine times(n, s, room)
+  integer, intent(in) :: n
+  character(len=*), intent(out) :: s
+  integer, intent(out) :: room
+  s = repeat("xyz", n)
+  room = len(s)
+end subroutine
+"""
+
+
+@needs_gfortran
+def test_characters_come_back(tmp_path):
+    lib = wrapped(TEXTS, tmp_path)
+    assert lib.hello("you") == ("hello you", 12)
+    assert lib.hello("everybody") == ("hello everyb", 12)
+    assert lib.marked("x y") == "> x y"
+    assert (lib.marked(""), lib.twice("ä"), lib.twice("")) == (">", "ää", "")
+    assert (lib.fixed(False), lib.fixed(True)) == ("abc", "")
+    assert [lib.letters(n) for n in (3, 20, 0, -1)] == ["abc", "abcdefgh", "", ""]
+    assert [lib.louder(text) for text in ("ab", "", "abcdefgh")] == ["ab!", "!", "abcdef"]
+    refuses(TypeError, lambda: lib.louder(3), "louder", "int")
+    assert not lib.unmapped
+
+
+@needs_gfortran
+def test_room_for_characters_is_said(tmp_path):
+    lib = wrapped(ROOM, tmp_path, shapes={"s": "2*n"})
+    assert lib.times(3) == ("xyzxyz", 6)
+    assert lib.times(0) == ("", 0)
+    lib = wrapped(ROOM, tmp_path, shapes={"s": 80})
+    assert lib.times(2) == ("xyzxyz", 80)
+    refuses(NotImplementedError, lambda: wrapped(ROOM, tmp_path), "times: s: ", "shapes={'s': 80}")
+
+
+@needs_gfortran
+@pytest.mark.leak
+def test_characters_are_freed(tmp_path):
+    lib = wrapped(TEXTS, tmp_path)
+    keeps_nothing(lambda: (lib.twice("x" * 5000), lib.hello("you"), lib.louder("a")))

@@ -262,6 +262,8 @@ class _Unit:
                 each.free = self.free
         if result.role == "handle":
             result.free = self.ends[[t.name for t in self.types].index(result.cls.__name__)]
+        elif result.role == "string":
+            result.free = self.free
         thunk, address = self.addresses[symbol]
         made = Function(
             name, f"{self.library.name}.{name}", doc, arguments, parameters, result, thunk, address,

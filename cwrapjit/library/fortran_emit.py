@@ -11,7 +11,7 @@ from typing import Any
 
 from cwrapjit.library.description import Argument, Dim, Parameter, Result
 from cwrapjit.library.expressions import symbols
-from cwrapjit.library.fortran_dims import Shapes
+from cwrapjit.library.fortran_dims import Shapes, rpn
 from cwrapjit.library.fortran_text import (
     C_TYPE,
     INT64,
@@ -55,6 +55,9 @@ class Procedure(Shapes):
         self.status = ""
         self.imports: dict[str, str] = {}
         super().__init__(routine, options)
+        self.lengths = {
+            v.name.lower(): self._text_length(v) for v in routine.arguments if _is_written_text(v)
+        }
         self._arguments()
         if routine.result is not None:
             self._result(routine.result)
@@ -144,6 +147,7 @@ class Procedure(Shapes):
     def _scalar(self, variable: Variable) -> None:
         name, dtype = variable.name, self._dtype(variable)
         dims = [dim for each in (*self.dims.values(), self.result_dims) for dim in each]
+        dims += self.lengths.values()
         symbol = name.lower() if any(name.lower() in symbols(dim) for dim in dims) else ""
         optional = "optional" in variable.attributes and name.lower() not in self.defaults
         kind = variable.kind
@@ -276,8 +280,11 @@ class Procedure(Shapes):
 
     def _character(self, variable: Variable) -> None:
         kind = variable.kind
-        if variable.shape or variable.intent in ("out", "inout"):
-            self._no(variable, "characters have a mapping only as a scalar with intent(in)")
+        if variable.shape:
+            self._no(variable, "an array of characters has no mapping")
+        if variable.name.lower() in self.lengths:
+            self._written_text(variable)
+            return
         if kind.length != "*" and not kind.length.isdigit():
             self._no(variable, f"a length of {kind.length} has no mapping")
         optional = "optional" in variable.attributes
@@ -288,6 +295,42 @@ class Procedure(Shapes):
         local = self._local("character(len=:), allocatable :: ", variable.name)
         least = kind.length if kind.length != "*" else "0"
         self.before.append(f"if (c_associated({bound})) call cwj_text({bound}, {least}_c_int64_t, {local})")
+        self.actual.append(local)
+
+    def _text_length(self, variable: Variable) -> Dim:
+        """How many characters a routine may write there."""
+        length = variable.kind.length
+        try:
+            return self._length(variable, length)
+        except ValueError as error:
+            self._no(variable, f"its length {length!r} {error}")
+
+    def _length(self, variable: Variable, length: str) -> Dim:
+        said = self.shapes.get(variable.name.lower())
+        if said is not None:
+            return rpn(str(said), self._named)
+        if length in ("*", ":"):
+            hint = f"shapes={{{variable.name.lower()!r}: 80}}"
+            raise ValueError(f"is the caller's: {hint} says how much room there is")
+        return rpn(length, self._named)
+
+    def _written_text(self, variable: Variable) -> None:
+        """Room for characters; what stands there comes back without the blanks at its end."""
+        name, length = variable.name, self.lengths[variable.name.lower()]
+        if "optional" in variable.attributes and variable.intent == "inout":
+            self._no(variable, "optional characters with intent(inout) have no mapping")
+        room = (*length, 0, ">?", 1, "+")
+        given = ""
+        if variable.intent == "inout":
+            given = self._pointer(f"{name}_given", Parameter("string", "", self._index(variable), name=name))
+        out = self._pointer(name, Parameter("array", "char", intent="out", dims=(room,), name=name))
+        size = self._hidden_int(f"bound_{name}_size", Parameter("hidden", "int64", value=room))
+        local = self._local("character(len=:), allocatable :: ", name)
+        if given:
+            self.before.append(f"call cwj_text({given}, {size} - 1, {local})")
+        else:
+            self.before.append(f'{local} = repeat(" ", {size} - 1)')
+        self.after.append(f"call cwj_letters({local}, {out}, {size})")
         self.actual.append(local)
 
     def _object(self, variable: Variable) -> None:
@@ -315,9 +358,11 @@ class Procedure(Shapes):
 
     def _result(self, variable: Variable) -> None:
         kind = variable.kind
-        if kind.base == "character" or "pointer" in variable.attributes:
-            self._no(variable, "characters and pointers as results have no mapping")
-        if kind.base in ("type", "class"):
+        if "pointer" in variable.attributes:
+            self._no(variable, "a pointer as result has no mapping")
+        if kind.base == "character":
+            self._text_result(variable)
+        elif kind.base in ("type", "class"):
             self._object_result(variable)
         elif "allocatable" in variable.attributes:
             if not variable.shape:
@@ -335,6 +380,14 @@ class Procedure(Shapes):
         else:
             self.result = Result("value", self._dtype(variable))
             self.returned = self._local(f"{declared(kind)} :: ", variable.name)
+
+    def _text_result(self, variable: Variable) -> None:
+        if variable.shape:
+            self._no(variable, "an array of characters as result has no mapping")
+        if variable.kind.length == "*":
+            self._no(variable, "a result whose length is the caller's has no mapping")
+        self.result = Result("string", owner="callee")
+        self.returned = self._local("character(len=:), allocatable :: ", variable.name)
 
     def _array_result(self, variable: Variable) -> None:
         dtype = self._dtype(variable)
@@ -399,3 +452,9 @@ class Procedure(Shapes):
         self.status = self._pointer("status", parameter, "integer(c_int), intent(out)")
         self.before[:0] = [f"{self.status} = 0"]
         self.before = [line.replace("@status", self.status) for line in self.before]
+
+
+def _is_written_text(variable: Variable) -> bool:
+    kind = variable.type
+    is_text = kind is not None and kind.base == "character" and not variable.shape
+    return is_text and variable.intent in ("out", "inout") and "allocatable" not in variable.attributes

@@ -28,8 +28,8 @@ SHOWN = {"intc": "int", "int64": "int", "float64": "float", "complex128": "compl
 INT64 = "integer(c_int64_t)"
 # What the emitted text calls: no local variable may hide it.
 _RESERVED = set(
-    "allocated associated c_associated c_f_pointer c_loc c_null_ptr c_ptr int merge null product shape size"
-    " transfer cwj_layout cwj_shifted cwj_text cwj_memory".split()
+    "allocated associated c_associated c_f_pointer c_loc c_null_ptr c_ptr int merge null product repeat shape size"
+    " transfer cwj_layout cwj_shifted cwj_text cwj_letters cwj_made_text cwj_memory".split()
 )
 
 
@@ -163,6 +163,28 @@ HELPERS = """\
       text(i:i) = letters(i)
     end do
   end subroutine cwj_text
+  subroutine cwj_letters(text, pointer, room)
+    ! Text without the blanks at its end, NUL behind it; room counts that, too.
+    character(len=*), intent(in) :: text
+    type(c_ptr), intent(in) :: pointer
+    integer(c_int64_t), intent(in) :: room
+    character(kind=c_char), pointer :: letters(:)
+    integer(c_int64_t) :: i, length
+    length = min(len_trim(text, kind=c_int64_t), room - 1)
+    call c_f_pointer(pointer, letters, [room])
+    do i = 1, length
+      letters(i) = text(i:i)
+    end do
+    letters(length + 1) = c_null_char
+  end subroutine cwj_letters
+  function cwj_made_text(text) result(pointer)
+    character(len=*), intent(in) :: text
+    type(c_ptr) :: pointer
+    integer(c_int64_t) :: room
+    room = len_trim(text, kind=c_int64_t) + 1
+    pointer = cwj_memory(room)
+    if (c_associated(pointer)) call cwj_letters(text, pointer, room)
+  end function cwj_made_text
 """
 
 INTERFACES = """\

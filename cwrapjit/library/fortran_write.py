@@ -72,6 +72,9 @@ def procedure(made: Procedure) -> str:
     body += made.after
     if made.result.role == "handle":
         body.append(f"{out} = c_loc({made.returned})")
+    elif made.result.role == "string":
+        body.append(f"{out} = c_null_ptr")
+        body.append(f"if (allocated({made.returned})) {out} = cwj_made_text({made.returned})")
     elif made.result.type == "bool":
         body.append(f"{out} = merge(1_c_int8_t, 0_c_int8_t, {made.returned})")
     elif function:
@@ -96,7 +99,7 @@ def _calls(made: Procedure, left: list[tuple[int, str]], absent: set[int]) -> li
 
 
 def _returned_type(made: Procedure) -> str:
-    if made.result.role == "handle":
+    if made.result.role in ("handle", "string"):
         return "type(c_ptr)"
     return "integer(c_int8_t)" if made.result.type == "bool" else ISO[made.result.type]
 
@@ -105,7 +108,7 @@ def thunk(made: Procedure, name: str) -> str:
     """The C function between the call path and the bind(c) procedure."""
     kind = "void"
     target = ""
-    if made.result.role == "handle":
+    if made.result.role in ("handle", "string"):
         kind, target = "void *", "s[0].p = "
     elif made.result.role == "value":
         kind, target = C_TYPE[made.result.type], f"s[0].{MEMBER.get(made.result.type, 'i')} = "
