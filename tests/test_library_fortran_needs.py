@@ -279,3 +279,49 @@ def test_room_for_characters_is_said(tmp_path):
 def test_characters_are_freed(tmp_path):
     lib = wrapped(TEXTS, tmp_path)
     keeps_nothing(lambda: (lib.twice("x" * 5000), lib.hello("you"), lib.louder("a")))
+
+
+ELEMENTAL = """
+module elements
+contains
+elemental real(8) function power(x, n) result(r)
+  real(8), intent(in) :: x
+  integer, intent(in) :: n
+  r = x**n
+end function
+elemental subroutine parts(z, r, positive)
+  complex(8), intent(in) :: z
+  real(8), intent(out) :: r
+  logical, intent(out) :: positive
+  r = abs(z)
+  positive = real(z) > 0
+end subroutine
+pure elemental complex(8) function turned(x, yes)
+  real(8), intent(in) :: x
+  logical, intent(in) :: yes
+  turned = merge((0, 1), (1, 0), yes)*x
+end function
+elemental subroutine grow(x)
+  real(8), intent(inout) :: x
+  x = x + 1
+end subroutine
+end module
+"""
+
+
+@needs_gfortran
+def test_elemental_routines_broadcast(tmp_path):
+    lib = wrapped(ELEMENTAL, tmp_path)
+    x, n = np.linspace(-2, 2, 6).reshape(3, 2)[::2], np.arange(3, dtype=np.int32)[:, None, None]
+    assert np.allclose(lib.power(x, n), x**n, rtol=1e-14)
+    assert lib.power(2.0, 3) == 8
+    assert lib.power(n=3, x=2.0) == 8
+    z = np.array([3 + 4j, -1])
+    length, positive = lib.parts(z)
+    assert length.tolist() == [5, 1]
+    assert positive.tolist() == [True, False]
+    assert np.array_equal(lib.turned(x, x > 0), np.where(x > 0, 1j, 1) * x)
+    assert lib.grow(1.0) == 2
+    refuses(TypeError, lambda: lib.power(x, 0.5), "'n' is a Python float")
+    refuses(ValueError, lambda: lib.power(np.ones(2), np.ones(3, np.int32)), "shape (3,)")
+    assert not lib.unmapped

@@ -23,7 +23,7 @@ from cwrapjit._cwrapjit import (
     library_symbol,
     wrap_function,
 )
-from cwrapjit.library import fortran_data, fortran_write
+from cwrapjit.library import fortran_data, fortran_elemental, fortran_write
 from cwrapjit.library.description import Function, Result
 from cwrapjit.library.fortran_build import build
 from cwrapjit.library.fortran_emit import Procedure
@@ -238,6 +238,11 @@ class _Unit:
         name = self.options.get("name") or procedure.routine.name
         parameters = [slot.parameter for slot in procedure.slots]
         doc = self.options.get("doc") or _head(procedure.routine)
+        if fortran_elemental.broadcasts(procedure):
+            _, address = self.addresses[procedure.symbol]
+            made = fortran_elemental.define(procedure, name, doc, address, self.owner)
+            self.made.functions[name] = made
+            return
         refused = procedure.refused
         check = _strides_checked(f"{self.library.name}.{name}", refused) if refused else None
         self.made.functions[name] = self._wrap(

@@ -28,8 +28,8 @@ SHOWN = {"intc": "int", "int64": "int", "float64": "float", "complex128": "compl
 INT64 = "integer(c_int64_t)"
 # What the emitted text calls: no local variable may hide it.
 _RESERVED = set(
-    "allocated associated c_associated c_f_pointer c_loc c_null_ptr c_ptr int merge null product repeat shape size"
-    " transfer cwj_layout cwj_shifted cwj_text cwj_letters cwj_made_text cwj_memory".split()
+    "allocated associated c_associated c_f_pointer c_loc c_null_ptr c_ptr int merge null product repeat shape"
+    " size transfer cwj_layout cwj_shifted cwj_text cwj_letters cwj_made_text cwj_memory".split()
 )
 
 

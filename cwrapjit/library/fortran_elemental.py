@@ -1,0 +1,66 @@
+"""Elemental routines of numbers: a bind(c) procedure as the slice of a broadcasting function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cwrapjit import _cwrapjit
+from cwrapjit.library.fortran_emit import Procedure
+from cwrapjit.library.fortran_text import C_TYPE, Slot
+
+
+def broadcasts(made: Procedure) -> bool:
+    """Whether every argument is a number that is read, or one that is written; others are called once."""
+    if not made.routine.elemental or made.result.role not in ("none", "value"):
+        return False
+    simple = all(
+        slot.parameter.role == "value"
+        and not slot.parameter.optional
+        and slot.parameter.intent in ("in", "out")
+        for slot in made.slots
+    )
+    given = [slot for slot in made.slots if slot.parameter.intent == "in"]
+    has_results = made.result.role == "value" or len(given) < len(made.slots)
+    required = all(argument.required for argument in made.arguments)
+    return simple and bool(given) and has_results and required
+
+
+def define(made: Procedure, name: str, doc: str, address: int, owner: Any) -> Any:
+    """The broadcasting function; `owner` keeps the code that it calls."""
+    given = sorted(
+        (slot for slot in made.slots if slot.parameter.intent == "in"),
+        key=lambda slot: slot.parameter.argument,
+    )
+    written = [slot for slot in made.slots if slot.parameter.intent == "out"]
+    returned = [made.result.type] if made.result.role == "value" else []
+    number = len(returned) + len(written)
+    outputs = ["output"] if number == 1 else [f"output{i}" for i in range(number)]
+    inputs = [made.arguments[slot.parameter.argument].name for slot in given]
+    called = {id(slot): argument for slot, argument in zip(given, inputs, strict=True)}
+    called |= {id(slot): output for slot, output in zip(written, outputs[len(returned) :], strict=True)}
+    types = ", ".join(slot.c for slot in made.slots)
+    values = ", ".join(_value(slot, called[id(slot)]) for slot in made.slots)
+    result = C_TYPE[made.result.type] if returned else "void"
+    call = f"(({result} (*)({types})){address}ull)({values})"
+    if returned:
+        call = f"*({result} *)data_slice__{outputs[0]} = {call}"
+    dtypes = [slot.parameter.type for slot in given] + returned + [slot.parameter.type for slot in written]
+    function = _cwrapjit.function(
+        name,
+        doc,
+        args_input=tuple(inputs),
+        prototype_input=((),) * len(inputs),
+        prototype_output=() if number == 1 else ((),) * number,
+        Ccode_slice_eval={tuple(np.dtype(each) for each in dtypes): f"{call};\nreturn true;"},
+        cast="safe",
+    )
+    function.__dict__["_library"] = owner
+    return function
+
+
+def _value(slot: Slot, name: str) -> str:
+    if slot.parameter.by_pointer:
+        return f"(void *)data_slice__{name}"
+    return f"*(const {slot.c} *)data_slice__{name}"
