@@ -349,6 +349,9 @@ class Mapper:
         texts = self._texts(slot) if isinstance(item, types.Pointer) else None
         if texts is not None:
             return texts
+        if item is types.KNOWN["FILE"] and not named:
+            streams = load("cwrapjit.library.streams")
+            return Parameter("stream", cls=streams.converter(self, slot), optional=optional)
         if named:
             raise Unmapped(f"{name} points to {types.show(item)}, which has no value in Python")
         intent = "in" if slot.const else "inout"

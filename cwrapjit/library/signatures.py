@@ -31,6 +31,8 @@ def annotation(parameter: Parameter) -> str:
                 else f"{parameter.container.__name__}[{word}]"
             )
         return word
+    if parameter.role == "stream":
+        return "file"
     if parameter.role == "callback":
         return "Callable"
     if parameter.role == "address":

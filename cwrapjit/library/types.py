@@ -207,8 +207,8 @@ KNOWN: dict[str, Any] = {
     **_known("uint64", "unsigned long", "uint_fast64_t", "uintmax_t", "uintptr_t", "size_t"),
     "wchar_t": Scalar("int", "int32", "wchar_t"),
     "bool": Scalar("_Bool", "bool", "bool"),
-    "FILE": Unknown("FILE is a stream of the C library"),
-    "va_list": Unknown("va_list is a list of variable arguments"),
+    "FILE": Unknown("FILE is a stream of the C library", "FILE"),
+    "va_list": Unknown("va_list is a list of variable arguments", "va_list"),
     "__builtin_va_list": Unknown("va_list is a list of variable arguments"),
 }
 

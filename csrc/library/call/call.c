@@ -162,17 +162,12 @@ static int
 take_one(cwj_library_frame *frame, int k)
 {
     static int (*const take[])(cwj_library_frame *, int, PyObject *) = {
-        [CWJ_VALUE] = cwj_library_take_value,
-        [CWJ_ARRAY] = cwj_library_take_array,
-        [CWJ_ITEMS] = cwj_library_take_items,
-        [CWJ_STRING] = cwj_library_take_string,
-        [CWJ_TEXTS] = cwj_library_take_texts,
-        [CWJ_BUFFER] = cwj_library_take_buffer,
-        [CWJ_HANDLE] = cwj_library_take_instance,
-        [CWJ_STRUCT] = cwj_library_take_instance,
-        [CWJ_CALLBACK] = cwj_library_take_callback,
-        [CWJ_ADDRESS] = cwj_library_take_address,
-        [CWJ_NONE] = NULL,
+        [CWJ_VALUE] = cwj_library_take_value,       [CWJ_ARRAY] = cwj_library_take_array,
+        [CWJ_ITEMS] = cwj_library_take_items,       [CWJ_STRING] = cwj_library_take_string,
+        [CWJ_TEXTS] = cwj_library_take_texts,       [CWJ_BUFFER] = cwj_library_take_buffer,
+        [CWJ_HANDLE] = cwj_library_take_instance,   [CWJ_STRUCT] = cwj_library_take_instance,
+        [CWJ_CALLBACK] = cwj_library_take_callback, [CWJ_STREAM] = cwj_library_take_callback,
+        [CWJ_ADDRESS] = cwj_library_take_address,   [CWJ_NONE] = NULL,
     };
     PyObject *object = cwj_library_given(frame, k);
     cwj_role role = frame->function->parameters[k].role;
@@ -185,7 +180,7 @@ static inline bool
 may_run_python(cwj_role role)
 {
     return role == CWJ_VALUE || role == CWJ_ITEMS || role == CWJ_STRING || role == CWJ_TEXTS ||
-           role == CWJ_BUFFER || role == CWJ_CALLBACK;
+           role == CWJ_BUFFER || role == CWJ_CALLBACK || role == CWJ_STREAM;
 }
 
 /* Pointers last: the Python code that runs for other arguments may resize an array, or free a C
@@ -219,6 +214,9 @@ run(cwj_library_frame *frame)
               function->reads_errno ? &frame->error : NULL, frame);
     if (function->has_instances) {
         cwj_library_use_instances(frame, -1);
+    }
+    if (function->has_streams && cwj_library_end_streams(frame) < 0) {
+        return -1;
     }
     if (PyErr_Occurred() || cwj_library_check_status(frame) < 0) {
         return -1;

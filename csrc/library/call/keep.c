@@ -109,8 +109,9 @@ keep_one(const cwj_library_frame *frame, cwj_instance *self, int k)
     if (given == NULL || frame->slots[k + 1].p == NULL) {
         return 0;
     }
-    bool is_callback = frame->function->parameters[k].role == CWJ_CALLBACK;
-    PyObject *kept = is_callback ? Py_NewRef(PyTuple_GET_ITEM(frame->made[k], 1)) : pin(given);
+    cwj_role role = frame->function->parameters[k].role;
+    bool is_made = role == CWJ_CALLBACK || role == CWJ_STREAM;
+    PyObject *kept = is_made ? Py_NewRef(PyTuple_GET_ITEM(frame->made[k], 1)) : pin(given);
     int status = kept == NULL ? -1 : cwj_references_put(self, self->pointer, kept, kept);
     if (status == 0 && cwj_is_instance(kept) &&
         frame->function->parameters[k].role == CWJ_STRUCT) { /* C keeps a copy of its pointers */

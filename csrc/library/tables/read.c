@@ -52,7 +52,7 @@ static bool
 has_number_type(cwj_role role)
 {
     return role != CWJ_ADDRESS && role != CWJ_STRING && role != CWJ_BUFFER && role != CWJ_HANDLE &&
-           role != CWJ_STRUCT && role != CWJ_CALLBACK;
+           role != CWJ_STRUCT && role != CWJ_CALLBACK && role != CWJ_STREAM;
 }
 
 /* Of an array's items: structs, where descr is not None, or numbers of its type. */

@@ -31,6 +31,7 @@
     ROLE(HANDLE, "handle")     \
     ROLE(STRUCT, "struct")     \
     ROLE(CALLBACK, "callback") \
+    ROLE(STREAM, "stream")     \
     ROLE(ADDRESS, "address")   \
     ROLE(ITEMS, "items")       \
     ROLE(DATA, "data")         \
@@ -153,6 +154,7 @@ typedef struct cwj_library_function {
         simple; /* at most CWJ_MOST_SIMPLE numbers and instances in, a number or nothing out: see take_quick.c */
     bool has_written; /* memory that the caller gives */
     bool has_instances;
+    bool has_streams;
     int keep_gil; /* flags, these three */
     int may_overlap; /* what it writes may share memory with other arguments */
     int stable; /* leaves memory where it is that arrays look into */

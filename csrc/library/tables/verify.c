@@ -30,6 +30,7 @@ static const int roles[] = {
     [CWJ_HANDLE] = GIVEN | RETURNED,
     [CWJ_STRUCT] = GIVEN | RETURNED,
     [CWJ_CALLBACK] = GIVEN | INPUT,
+    [CWJ_STREAM] = GIVEN | INPUT,
     [CWJ_ADDRESS] = GIVEN | RETURNED,
     [CWJ_ITEMS] = TYPED | GIVEN,
     [CWJ_DATA] = TYPED,
@@ -102,6 +103,7 @@ parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
         }
         break;
     case CWJ_CALLBACK:
+    case CWJ_STREAM:
         if (!PyCallable_Check(p->cls)) {
             return "needs what makes an address";
         }

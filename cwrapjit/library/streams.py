@@ -1,0 +1,199 @@
+"""Python's files, and paths, where C wants a FILE *.
+
+C gets a stream of its own over a duplicate of the descriptor: Python's buffers are empty while it has it, and
+Python goes on where C stopped. A path is opened for reading.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import io
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from cwrapjit import _cwrapjit
+from cwrapjit.library import types
+from cwrapjit.library.options import names_of
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.fdopen.restype = ctypes.c_void_p
+_libc.fdopen.argtypes = (ctypes.c_int, ctypes.c_char_p)
+_libc.ftell.restype = ctypes.c_long
+_libc.ftell.argtypes = _libc.fflush.argtypes = _libc.fclose.argtypes = (ctypes.c_void_p,)
+_ITEM = types.item_name(types.KNOWN["FILE"])
+
+
+class Stream:
+    """One FILE * that C has; its end is finish(), or that of who keeps it."""
+
+    def __init__(self, descriptor: int, file: Any, kept: bool) -> None:
+        """Takes the descriptor over."""
+        self.address = 0
+        self.descriptor = descriptor
+        self.file = file  # Python's, which goes on afterwards; None: a path
+        self.kept = kept
+        mode = _mode(descriptor)
+        self.address = _libc.fdopen(descriptor, mode) or 0
+        if not self.address:
+            raise _error()
+
+    def finish(self) -> None:
+        """After the call."""
+        if not self.kept:
+            self.close()
+
+    def close(self) -> None:
+        """What C has not written yet is written; OSError where that fails."""
+        address, self.address = self.address, 0
+        if not address:
+            return
+        failed = _libc.fflush(address) != 0
+        error = _error() if failed else None
+        position = -1 if self.file is None or not self.file.seekable() else _libc.ftell(address)
+        if _libc.fclose(address) != 0 and error is None:
+            error = _error()
+        if position >= 0:
+            os.lseek(self.file.fileno(), position, os.SEEK_SET)
+            self.file.seek(position)
+        if error is not None:
+            raise error
+
+    def __del__(self) -> None:
+        if self.address:
+            _libc.fclose(self.address)
+
+
+class Given:
+    """A FILE * that is C's own, or NULL."""
+
+    def __init__(self, pointer: Any) -> None:
+        self.pointer = pointer
+        self.address = 0 if pointer is None else pointer.address
+
+    def finish(self) -> None:
+        pass
+
+
+class Converter:
+    """Makes FILE * for one parameter. kept: C has it after the call, too; refusal: why it takes C's alone."""
+
+    def __init__(self, who: str, kept: bool, refusal: str) -> None:
+        self.who = who
+        self.kept = kept
+        self.refusal = refusal
+
+    def __call__(self, given: Any) -> tuple[int, Any]:
+        """(address, what ends the stream)"""
+        made = self._given(given) or self._opened(given)
+        return made.address, made
+
+    def _given(self, given: Any) -> Given | None:
+        if given is None:
+            return Given(None)
+        if not isinstance(given, _cwrapjit.Pointer):
+            return None
+        if given.item not in ("", _ITEM):
+            raise TypeError(f"{self.who}: expected a Pointer to FILE, got one to {given.item}")
+        return Given(given)
+
+    def _opened(self, given: Any) -> Stream:
+        is_path = isinstance(given, (str, bytes)) or hasattr(type(given), "__fspath__")
+        if not is_path and not _is_file(given):
+            raise TypeError(
+                f"{self.who}: expected a file, as open() makes, or a path, got {type(given).__name__}"
+            )
+        if self.refusal:
+            raise TypeError(f"{self.who}: {self.refusal}")
+        if is_path:
+            return _stream(os.open(given, os.O_RDONLY | os.O_CLOEXEC), None, self.kept)
+        descriptor = os.dup(given.fileno())
+        try:
+            self._empty(given, descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return _stream(descriptor, given, self.kept)
+
+    def _empty(self, file: Any, descriptor: int) -> None:
+        """Python's buffers; the descriptor is where Python reads or writes next."""
+        if not file.seekable():
+            file.flush()
+            if _mode(descriptor) != b"w":
+                raise ValueError(f"{self.who}: this file cannot seek: what is read ahead would be lost")
+            return
+        position = file.tell()  # before flush(), after which text files tell, and do not know
+        if position >= 1 << 63:  # a text file's, with the state of its decoder
+            raise ValueError(f"{self.who}: this text file stands within a character or a line end")
+        file.flush()
+        file.seek(0, os.SEEK_END)  # buffers are kept where they have what is wanted next
+        file.seek(position)
+
+
+def _is_file(given: Any) -> bool:
+    """Whether its descriptor has the very bytes that it reads or writes: not those of gzip.open()."""
+    buffer = getattr(given, "buffer", given)
+    return isinstance(getattr(buffer, "raw", buffer), io.FileIO)
+
+
+def _stream(descriptor: int, file: Any, kept: bool) -> Stream:
+    try:
+        return Stream(descriptor, file, kept)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _mode(descriptor: int) -> bytes:
+    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+    access = flags & os.O_ACCMODE
+    if access == os.O_RDONLY:
+        return b"r"
+    if flags & os.O_APPEND:
+        return b"a" if access == os.O_WRONLY else b"a+"
+    return b"w" if access == os.O_WRONLY else b"r+"
+
+
+def _error() -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, os.strerror(number))
+
+
+# ---- who may keep it ------------------------------------------------------------------------------
+
+
+def converter(mapper: Any, slot: Any) -> Converter:
+    """For a parameter FILE *. Objects that C could keep it in must be spoken of in keeps=."""
+    given = mapper.options.keeps
+    said = given if isinstance(given, Mapping) else {}
+    lists = said.values() if isinstance(given, Mapping) else (given,)
+    kept = any(slot.name in names_of(each) for each in lists)
+    open_to = [] if kept else [each for each in _keepers(mapper) if each not in said]
+    refusal = ""
+    if open_to:
+        keeper = open_to[0]
+        refusal = (
+            f"C could keep this stream in {keeper}, where it is closed after the call: "
+            f"keeps={{{keeper!r}: {slot.name!r}}} says that it does, keeps={{{keeper!r}: ()}} that it does "
+            "not; a Pointer to a FILE of C's is taken as it is"
+        )
+    return Converter(f"{mapper.called}(): argument {slot.name}", kept, refusal)
+
+
+def _keepers(mapper: Any) -> list[str]:
+    """Structs and handles that C writes, or returns; any pointer that it returns but text and numbers."""
+    found = []
+    for each in mapper.slots:
+        ctype = each.type
+        target = ctype.target if isinstance(ctype, types.Pointer) else None
+        inner = target.target if isinstance(target, types.Pointer) else target
+        is_const = isinstance(ctype, types.Pointer) and ctype.const and target is inner
+        if isinstance(inner, types.Struct) and not is_const:
+            found.append(each.name)
+    result = mapper.declaration.result
+    if isinstance(result, types.Struct) or (
+        isinstance(result, types.Pointer) and not isinstance(result.target, types.Scalar)
+    ):
+        found.append("return")
+    return found
