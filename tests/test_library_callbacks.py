@@ -204,11 +204,18 @@ def test_arrays_that_are_kept_are_copies_afterwards(lib):
 def test_views_that_are_kept_are_an_error(lib):
     kept: list[Any] = []
 
-    def f(x: np.ndarray, g: np.ndarray | None) -> float:
-        kept.append(x[1:])
-        return 0
+    for view in (lambda x: x[1:], memoryview, lambda x: np.asarray(memoryview(x))):
 
-    refuses(RuntimeError, lambda: lib.over(f), "t.over(): argument f", "a view of x was kept")
+        def f(x: np.ndarray, g: np.ndarray | None, view: Any = view) -> float:
+            kept.append(view(x))
+            return 0
+
+        refuses(RuntimeError, lambda f=f: lib.over(f), "t.over(): argument f", "a view of x was kept")
+
+    def seen(x: np.ndarray, g: np.ndarray | None) -> float:
+        return sum(memoryview(x))
+
+    assert lib.over(seen) == 6
 
 
 def test_dims_of_callbacks_by_option():

@@ -87,6 +87,9 @@ array_end(const cwj_callback_kind *kind, const cwj_passed *passed, PyObject *arr
     int status = 0;
     bool kept = Py_REFCNT(array) > 1;
     bool looked_at = Py_REFCNT(root) > 2; /* ours, and the array's */
+    if (kept && ((PyArrayObject_fields *)array)->_buffer_info != NULL) {
+        looked_at = true; /* a memoryview may be what keeps it: NumPy does not count these */
+    }
     if (kept && PyArray_BASE((PyArrayObject *)array) == root) {
         status = separate((PyArrayObject *)array);
     }
