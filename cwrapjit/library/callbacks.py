@@ -95,6 +95,7 @@ class Described:
         self.who = converter.who
         self.ctype = converter.ctype
         self.hidden = converter.hidden
+        self.references = {name for name, each in dims.items() if each == ()}
         self.names = [name or f"arg{k}" for k, name in enumerate(self.ctype.names)]
         self.types = [
             self._with_dims(name, each, dims)
@@ -117,6 +118,8 @@ class Described:
             return ctype
         if not isinstance(ctype, types.Pointer):
             raise thunks.Unmapped(f"dims names {name}, which is no pointer")
+        if name in self.references:
+            return ctype
         made = ctype.target
         for tree in reversed(expressions.trees_of(f"{self.who}: dims[{name!r}]", dims[name])):
             made = types.Array(made, tree, ctype.const)
@@ -133,6 +136,8 @@ class Described:
             return "address", name, "", None, (), False
         if isinstance(ctype, types.Array):
             return self._array(name, ctype)
+        if isinstance(ctype, types.Pointer) and name in self.references:
+            return self._reference(name, ctype)
         if isinstance(ctype, types.Pointer):
             return self._pointer(name, ctype.target, ctype.const)
         raise thunks.Unmapped(f"{name} is {types.show(ctype)}")
@@ -143,6 +148,15 @@ class Described:
         if isinstance(target, types.Struct):
             return "instance", name, "", self.library.class_for(target), (), const
         return "address", name, types.item_name(target), None, (), const
+
+    def _reference(self, name: str, ctype: types.Pointer) -> Passed:
+        """One number, which C does not want back: its dims are ()."""
+        target = ctype.target
+        if not isinstance(target, types.Scalar) or not target.dtype or not ctype.const:
+            raise thunks.Unmapped(
+                f"dims names {name}, which is no const pointer to a number: (1,) is an array"
+            )
+        return "reference", name, target.dtype, None, (), True
 
     def _array(self, name: str, ctype: types.Array) -> Passed:
         item, layers = types.peeled(ctype)
@@ -167,6 +181,7 @@ class Described:
     def _lookup(self, name: str) -> int | str | None:
         if name in self.names:
             ctype = self.types[self.names.index(name)]
+            ctype = ctype.target if name in self.references else ctype
             return name if isinstance(ctype, types.Scalar) and ctype.is_integer else None
         value = self.library.constant(name)
         return value if isinstance(value, int) else None

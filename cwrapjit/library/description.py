@@ -81,7 +81,7 @@ class Parameter:
     # "stride": of an axis that runs backwards C gets the address of the "first" item, or the "lowest", as
     # BLAS wants; "": such arrays are refused.
     negative: str = ""
-    descr: Any = None  # "array": the dtype of items that are structs
+    descr: Any = None  # "array": the dtype of items that are structs, or texts of one length
     free: int = 0  # "data": address of void free(void *); 0: the memory stays the library's
     # Of texts: a codec's name, "fs" as in os.fsencode(), "bytes" for bytes as results; "" is UTF-8.
     encoding: str = ""

@@ -23,7 +23,8 @@ from cwrapjit._cwrapjit import (
     library_symbol,
     wrap_function,
 )
-from cwrapjit.library import fortran_data, fortran_elemental, fortran_write
+from cwrapjit._imports import load
+from cwrapjit.library import fortran_data, fortran_elemental, fortran_procedures, fortran_write
 from cwrapjit.library.description import Function, Result
 from cwrapjit.library.fortran_build import build
 from cwrapjit.library.fortran_emit import Procedure
@@ -249,6 +250,13 @@ class _Unit:
             procedure.symbol, name, procedure.arguments, parameters, procedure.result, doc, check=check
         )
 
+    def _converter(self, name: str, parameter: Any) -> Any:
+        """What makes C functions of Python's for a dummy procedure."""
+        callbacks = load("cwrapjit.library.callbacks")
+        who = f"{self.library.name}.{name}(): argument {parameter.name}"
+        made = parameter.cls
+        return callbacks.Converter(self.library, made.ctype, who, frozenset(), made.dims)
+
     def _wrap(
         self,
         symbol: str,
@@ -262,6 +270,8 @@ class _Unit:
         for each in (*parameters, result):
             if isinstance(each.cls, str):
                 each.cls = self.made.classes[each.cls]
+            if isinstance(each.cls, fortran_procedures.Callback):
+                each.cls = self._converter(name, each)
         for each in parameters:
             if each.role == "data":
                 each.free = self.free

@@ -7,11 +7,15 @@ calls its arguments.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
+
+import numpy as np
 
 from cwrapjit.library.description import Argument, Dim, Parameter, Result
 from cwrapjit.library.expressions import symbols
 from cwrapjit.library.fortran_dims import Shapes, rpn
+from cwrapjit.library.fortran_procedures import callback
 from cwrapjit.library.fortran_text import (
     C_TYPE,
     INT64,
@@ -54,6 +58,7 @@ class Procedure(Shapes):
         self.refused: list[str] = []  # arrays whose strides may not fit, by status less 1
         self.status = ""
         self.imports: dict[str, str] = {}
+        self.interfaces: list[Routine] = []  # of dummy procedures, under names of their own
         super().__init__(routine, options)
         self.lengths = {
             v.name.lower(): self._text_length(v) for v in routine.arguments if _is_written_text(v)
@@ -72,10 +77,12 @@ class Procedure(Shapes):
         given = []
         for variable in self.routine.arguments:
             name = variable.name.lower()
-            if variable.type is None or "external" in variable.attributes:
+            if (variable.type is None or "external" in variable.attributes) and variable.interface is None:
                 raise NotImplementedError(f"argument {variable.name} of {self.routine.name} is a procedure")
-            made = variable.intent == "out" and not (
-                self._given(variable) if variable.shape else variable.type.base in ("type", "class")
+            made = (
+                variable.interface is None
+                and variable.intent == "out"
+                and not (self._given(variable) if variable.shape else variable.type.base in ("type", "class"))
             )
             if not made and name not in self.hidden:
                 given.append(variable)
@@ -93,9 +100,11 @@ class Procedure(Shapes):
             )
 
     def _shown(self, variable: Variable) -> str:
+        if variable.interface is not None:
+            return "Callable"
         kind = variable.kind
         if kind.base == "character":
-            return "str"
+            return "list[str]" if variable.shape else "str"
         if kind.base in ("type", "class"):
             return kind.name
         name = self._dtype(variable)
@@ -126,9 +135,14 @@ class Procedure(Shapes):
         return self._slot(name, "long long", "{}.i", f"{INT64}, value", parameter)
 
     def _argument(self, variable: Variable) -> None:
+        if variable.interface is not None:
+            self._procedure(variable, variable.interface)
+            return
         kind = variable.kind
-        if "pointer" in variable.attributes:
-            self._no(variable, "a pointer as argument has no mapping")
+        if "pointer" in variable.attributes and not (
+            variable.intent == "in" and variable.assumed_shape and kind.base in ("integer", "real", "complex")
+        ):
+            self._no(variable, "a pointer has a mapping only as an array of numbers with intent(in)")
         if "allocatable" in variable.attributes:
             if variable.intent != "out" or not variable.shape:
                 self._no(variable, "an allocatable argument has a mapping only as an array with intent(out)")
@@ -143,6 +157,19 @@ class Procedure(Shapes):
             self._explicit(variable)
         else:
             self._scalar(variable)
+
+    def _procedure(self, variable: Variable, interface: Routine) -> None:
+        """C's function pointer becomes Fortran's."""
+        if "optional" in variable.attributes or "pointer" in variable.attributes:
+            self._no(variable, "an optional procedure, or a pointer to one, has no mapping")
+        made = callback(variable.name, interface)
+        parameter = Parameter("callback", "", self._index(variable), cls=made, name=variable.name)
+        bound = self._pointer(variable.name, parameter, "type(c_funptr), value")
+        named = self.names.fresh(f"kind_{variable.name}")
+        self.interfaces.append(dataclasses.replace(interface, name=named))
+        local = self._local(f"procedure({named}), pointer :: ", variable.name)
+        self.before.append(f"call c_f_procpointer({bound}, {local})")
+        self.actual.append(local)
 
     def _scalar(self, variable: Variable) -> None:
         name, dtype = variable.name, self._dtype(variable)
@@ -281,7 +308,8 @@ class Procedure(Shapes):
     def _character(self, variable: Variable) -> None:
         kind = variable.kind
         if variable.shape:
-            self._no(variable, "an array of characters has no mapping")
+            self._characters(variable)
+            return
         if variable.name.lower() in self.lengths:
             self._written_text(variable)
             return
@@ -295,6 +323,36 @@ class Procedure(Shapes):
         local = self._local("character(len=:), allocatable :: ", variable.name)
         least = kind.length if kind.length != "*" else "0"
         self.before.append(f"if (c_associated({bound})) call cwj_text({bound}, {least}_c_int64_t, {local})")
+        self.actual.append(local)
+
+    def _characters(self, variable: Variable) -> None:
+        """A list of texts that is read, or an array of bytes of one length that is written."""
+        name, length = variable.name, variable.kind.length
+        if len(variable.shape) != 1 or variable.intent == "inout" or "optional" in variable.attributes:
+            self._no(variable, "arrays of characters have a mapping with one dim, and in or out alone")
+        is_out, dims = variable.intent == "out", self.dims[name.lower()]
+        if is_out and (not length.isdigit() or self._given(variable)):
+            self._no(
+                variable, "an array of characters that is written needs a length and a dim that are known"
+            )
+        parameter = Parameter("texts", "", self._index(variable), dims=dims, name=name, container=list)
+        if is_out:
+            descr = np.dtype(f"S{length}")
+            parameter = Parameter("array", intent="out", dims=dims, name=name, descr=descr)
+        bound = self._pointer(name, parameter)
+        count = self._hidden_int(f"bound_{name}_size", Parameter("hidden", "int64", value=dims[0]))
+        if not is_out:
+            least, fixed = (length, ".true.") if length.isdigit() else ("0", ".false.")
+            local = self._local("character(len=:), allocatable :: ", name, "(:)")
+            self.before.append(f"call cwj_texts({bound}, {count}, {least}_c_int64_t, {fixed}, {local})")
+        else:
+            local = self._local(f"character(len={length}), allocatable :: ", name, "(:)")
+            raw = self._local("integer(c_int8_t), pointer :: ", f"{name}_bytes", "(:)")
+            self.before += [f"allocate({local}({count}))", f'{local} = ""']
+            self.after += [
+                f"call c_f_pointer({bound}, {raw}, [{count} * {length}])",
+                f"{raw} = transfer({local}, {raw}, {count} * {length})",
+            ]
         self.actual.append(local)
 
     def _text_length(self, variable: Variable) -> Dim:

@@ -110,6 +110,8 @@ class Scope:
         # Types by first letter: where the text has an implicit statement, or computes something. Else None.
         self.implicit: dict[str, Type] | None = None if outer is None else outer.implicit
         self.strict: bool = outer is not None and outer.strict  # implicit none
+        self.interfaces: dict[str, Routine] = dict(outer.interfaces) if outer is not None else {}
+        self._of_interface: dict[str, str] = {}  # procedure(name) :: these
 
     def read(self, node: Any) -> bool:
         """A specification statement. False: it says nothing here."""
@@ -135,18 +137,36 @@ class Scope:
             for name in split(names):
                 self.variable(name).intent = re.sub(r"\W|^intent", "", intent.lower())
         elif kind in ("External_Stmt", "Procedure_Declaration_Stmt"):
-            for name in split(text.partition("::")[2]):
+            pattern = rf"(?:external|procedure\s*\(\s*({_NAME})?\s*\))(?:[^:]*::)?\s*(.*)"
+            declared = re.fullmatch(pattern, text, re.IGNORECASE | re.DOTALL)
+            for name in split(declared[2]) if declared else ():
                 self.variable(name).attributes.add("external")
+                if declared and declared[1]:
+                    self._of_interface[name.lower()] = declared[1].lower()
         elif kind == "Interface_Block":
             for each in _parts(node):
-                if _kind(each) in _UNITS and (name := str(each.content[0].items[1]).lower()) in self.table:
-                    self.table[name].attributes.add("external")
+                if _kind(each) in _UNITS:
+                    self._interface(each)
         elif match := re.fullmatch(r"(\w+)\s*(?:::)?\s*(.*)", text):
             if match[1].lower() in ("allocatable", "optional", "pointer", "target", "value", "volatile"):
                 for name in split(match[2]):
                     self.variable(re.sub(r"\(.*", "", name)).attributes.add(match[1].lower())
             return False
         return True
+
+    def _interface(self, unit: Any) -> None:
+        """Of a dummy procedure, or abstract. One that is not understood is only unknown."""
+        name = str(unit.content[0].items[1]).lower()
+        with contextlib.suppress(CompileError):
+            self.interfaces[name] = self.reader.routine(unit, "", self)
+        if name in self.table:
+            self.table[name].attributes.add("external")
+            self._of_interface[name] = name
+
+    def resolve(self) -> None:
+        """Procedures get the interfaces that were declared, in front of them or behind."""
+        for name, interface in self._of_interface.items():
+            self.table[name].interface = self.interfaces.get(interface)
 
     def variable(self, name: str) -> Variable:
         return self.table.setdefault(name.strip().lower(), Variable(name.strip()))
@@ -379,6 +399,8 @@ class Reader:
                 access.update(dict.fromkeys(split(names) or [""], word))
             elif kind == "Derived_Type_Def":
                 self._try(node, self._derived, node, module, scope)
+            elif kind == "Interface_Block" and str(node.content[0]).lower().startswith("abstract"):
+                scope.read(node)
             elif kind in ("Interface_Block", "Module_Subprogram_Part"):
                 for each in _parts(node):
                     if _kind(each) in _UNITS:
@@ -408,6 +430,9 @@ class Reader:
     # Routines
 
     def _routine(self, unit: Any, module: str, outer: Scope) -> None:
+        self.declared.routines.append(self.routine(unit, module, outer))
+
+    def routine(self, unit: Any, module: str, outer: Scope) -> Routine:
         head = unit.content[0]
         prefix, name, dummies, _ = head.items
         scope = Scope(self, outer)
@@ -431,6 +456,7 @@ class Reader:
                 break
             if node is not head:
                 scope.read(node)
+        scope.resolve()
         arguments = [scope.table[each.lower()] for each in names]
         for variable in arguments + ([result] if result is not None else []):
             if "external" not in variable.attributes and not scope.typed(variable):
@@ -438,8 +464,7 @@ class Reader:
                 self.fail(f"{word} {variable.name} of {name} has no type", head, variable.name)
         constants = {key: value for key, value in scope.constants.items() if key not in KINDS}
         bind, elemental = _bound(head), "elemental" in str(prefix).lower()
-        made = Routine(str(name), arguments, result, module, bind, elemental, constants)
-        self.declared.routines.append(made)
+        return Routine(str(name), arguments, result, module, bind, elemental, constants)
 
     def _assigned(self, executed: Any, names: list[str], scope: Scope) -> None:
         """Numbers that the source assigns, and of which no intent says anything, come back."""

@@ -28,8 +28,9 @@ SHOWN = {"intc": "int", "int64": "int", "float64": "float", "complex128": "compl
 INT64 = "integer(c_int64_t)"
 # What the emitted text calls: no local variable may hide it.
 _RESERVED = set(
-    "allocated associated c_associated c_f_pointer c_loc c_null_ptr c_ptr int merge null product repeat shape"
-    " size transfer cwj_layout cwj_shifted cwj_text cwj_letters cwj_made_text cwj_memory".split()
+    "allocated associated c_associated c_f_pointer c_f_procpointer c_loc c_null_ptr c_ptr int merge"
+    " null product repeat shape size transfer cwj_layout cwj_shifted cwj_text cwj_texts cwj_letters"
+    " cwj_made_text cwj_memory".split()
 )
 
 
@@ -163,6 +164,26 @@ HELPERS = """\
       text(i:i) = letters(i)
     end do
   end subroutine cwj_text
+  subroutine cwj_texts(pointers, count, least, fixed, texts)
+    ! As many texts, all of the longest one's length; fixed: of length `least`, as an assignment would cut them.
+    type(c_ptr), intent(in) :: pointers
+    integer(c_int64_t), intent(in) :: count, least
+    logical, intent(in) :: fixed
+    character(len=:), allocatable, intent(out) :: texts(:)
+    type(c_ptr), pointer :: each(:)
+    character(len=:), allocatable :: one
+    integer(c_int64_t) :: i, length
+    call c_f_pointer(pointers, each, [count])
+    length = least
+    do i = 1, merge(0_c_int64_t, count, fixed)
+      length = max(length, cwj_length(each(i)))
+    end do
+    allocate(character(len=length) :: texts(count))
+    do i = 1, count
+      call cwj_text(each(i), 0_c_int64_t, one)
+      texts(i) = one
+    end do
+  end subroutine cwj_texts
   subroutine cwj_letters(text, pointer, room)
     ! Text without the blanks at its end, NUL behind it; room counts that, too.
     character(len=*), intent(in) :: text

@@ -26,6 +26,7 @@ class Variable:
     # Lower and upper bounds; ("", ":") where assumed, ("1", "*") last.
     shape: tuple[tuple[str, str], ...] = ()
     initial: str = ""
+    interface: Routine | None = None  # of a procedure, where it is known
 
     @property
     def kind(self) -> Type:

@@ -64,6 +64,8 @@ def procedure(made: Procedure) -> str:
     body += [slot.fortran for slot in made.slots]
     if function:
         body.append(f"{_returned_type(made)} :: {out}")
+    for interface in made.interfaces:
+        body += ["abstract interface", *_interface(interface)[1:]]
     body += made.locals
     if not routine.module:
         body += _interface(routine)

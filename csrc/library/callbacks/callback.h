@@ -13,6 +13,7 @@
 #define CWJ_CROSSINGS(CROSSING)                                                       \
     CROSSING(CROSS_NOTHING, "nothing")   /* the result of void */                     \
     CROSSING(CROSS_NUMBER, "number")     /* of `type` */                              \
+    CROSSING(CROSS_REFERENCE, "reference") /* a pointer to a number of `type` */      \
     CROSSING(CROSS_STRING, "string")     /* const char * */                           \
     CROSSING(CROSS_ARRAY, "array")       /* a pointer to items of `descr`, of dims */ \
     CROSSING(CROSS_INSTANCE, "instance") /* a pointer to an instance of `cls` */      \

@@ -146,6 +146,11 @@ cwj_cross_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_
         return Py_NewRef(Py_None);
     }
     switch (passed->crossing) {
+    case CWJ_CROSS_REFERENCE: {
+        cwj_slot number;
+        cwj_scalar_load(passed->type, slot->p, &number);
+        return number_in(passed->type, &number);
+    }
     case CWJ_CROSS_STRING:
         return PyUnicode_FromString(slot->p);
     case CWJ_CROSS_ARRAY:

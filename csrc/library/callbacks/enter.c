@@ -50,7 +50,13 @@ static npy_int64
 value_of(const cwj_passed *passed, const cwj_slot *slot)
 {
     npy_int64 value = 0;
-    return cwj_scalar_count(passed->type, slot, &value) ? value : NPY_MAX_INT64;
+    cwj_slot number = *slot;
+    if (passed->crossing == CWJ_CROSS_REFERENCE && slot->p != NULL) {
+        cwj_scalar_load(passed->type, slot->p, &number);
+    } else if (passed->crossing == CWJ_CROSS_REFERENCE) {
+        return 0;
+    }
+    return cwj_scalar_count(passed->type, &number, &value) ? value : NPY_MAX_INT64;
 }
 
 /* Calls Python; slots[0] gets the result. Returns 0, or -1 with an exception set. */

@@ -91,6 +91,7 @@ read_passed(cwj_passed *passed, PyObject *given, PyObject *symbols)
     }
     switch (passed->crossing) {
     case CWJ_CROSS_NUMBER:
+    case CWJ_CROSS_REFERENCE:
         passed->type = cwj_library_type_find(type);
         if (passed->type == NULL) {
             return cwj_refuse(WHO, PyExc_ValueError, "there is no type %R", type);
@@ -154,8 +155,9 @@ read_all(cwj_callback_kind *self, PyObject *passed, PyObject *result)
     if (status == 0) {
         status = read_passed(&self->result, result, symbols);
     }
-    if (status == 0 && self->result.crossing == CWJ_CROSS_ARRAY) {
-        status = cwj_refuse(WHO, PyExc_ValueError, "an array is no result");
+    cwj_crossing made = self->result.crossing;
+    if (status == 0 && (made == CWJ_CROSS_ARRAY || made == CWJ_CROSS_REFERENCE)) {
+        status = cwj_refuse(WHO, PyExc_ValueError, "an array is no result, nor is a reference");
     }
     Py_XDECREF(symbols);
     return status;

@@ -55,7 +55,7 @@ has_number_type(cwj_role role)
            role != CWJ_STRUCT && role != CWJ_CALLBACK && role != CWJ_STREAM;
 }
 
-/* Of an array's items: structs, where descr is not None, or numbers of its type. */
+/* Of an array's items: structs or texts of one length, where descr is not None, or numbers of its type. */
 static int
 read_descr(cwj_parameter *p, PyObject *descr, const char *who)
 {
@@ -65,8 +65,10 @@ read_descr(cwj_parameter *p, PyObject *descr, const char *who)
     }
     if (p->type != NULL || !PyArray_DescrCheck(descr) ||
         PyDataType_REFCHK((PyArray_Descr *)descr) ||
-        !PyDataType_HASFIELDS((PyArray_Descr *)descr)) {
-        return cwj_refuse(who, PyExc_ValueError, "%R describes no struct of numbers", descr);
+        (!PyDataType_HASFIELDS((PyArray_Descr *)descr) &&
+         ((PyArray_Descr *)descr)->type_num != NPY_STRING)) {
+        return cwj_refuse(who, PyExc_ValueError, "%R describes no struct of numbers, and no text",
+                          descr);
     }
     p->descr = (PyArray_Descr *)Py_NewRef(descr);
     return 0;
