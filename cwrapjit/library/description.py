@@ -49,6 +49,7 @@ class Parameter:
     #   "buffer"   the bytes of a bytes-like object; its length is the symbol in dims; of two dims,
     #              items of any type: their number, and the bytes of each
     #   "handle"   the pointer in an instance of `cls` (opaque pointers, structs by pointer)
+    #   "handles"  a list of such instances, as an array of their pointers; its length is its dim
     #   "struct"   the memory of an instance of `cls`, for a struct by value; out: a new one, by pointer
     #   "callback" the address of a function: `cls` is called with what is given and returns (address, what
     #              keeps the function, for as long as the call takes), or raises

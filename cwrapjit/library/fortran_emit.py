@@ -106,7 +106,7 @@ class Procedure(Shapes):
         if kind.base == "character":
             return "list[str]" if variable.shape else "str"
         if kind.base in ("type", "class"):
-            return kind.name
+            return f"list[{kind.name}]" if variable.shape else kind.name
         name = self._dtype(variable)
         if variable.shape:
             return f"{'int32' if name == 'intc' else name}[{','.join(':' * len(variable.shape))}]"
@@ -393,6 +393,9 @@ class Procedure(Shapes):
 
     def _object(self, variable: Variable) -> None:
         kind = variable.kind
+        if variable.shape:
+            self._objects(variable)
+            return
         cls = self._class(variable)
         parameter = Parameter("handle", "", self._index(variable), cls=cls, name=variable.name)
         parameter.optional = "optional" in variable.attributes
@@ -401,11 +404,35 @@ class Procedure(Shapes):
         self._associate(bound, f"call c_f_pointer({bound}, {local})", local)
         self.actual.append(local)
 
+    def _objects(self, variable: Variable) -> None:
+        """A list of objects: Fortran gets an array of copies, which go back to them."""
+        name, kind = variable.name, variable.kind
+        if len(variable.shape) != 1 or variable.intent == "out" or "optional" in variable.attributes:
+            self._no(
+                variable, "an array of a derived type has a mapping with one dim, and as in or inout alone"
+            )
+        if kind.base == "class":
+            self._no(variable, "an array of any class has no mapping")
+        cls, dims = self._class(variable), self.dims[name.lower()]
+        bound = self._pointer(
+            name, Parameter("handles", "", self._index(variable), cls=cls, dims=dims, name=name)
+        )
+        count = self._hidden_int(f"bound_{name}_size", Parameter("hidden", "int64", value=dims[0]))
+        of = f"type({self.imports[kind.name]})"
+        local = self._local(f"{of}, allocatable :: ", name, "(:)")
+        each = self._local(f"{of}, pointer :: ", f"{name}_each")
+        pointers = self._local("type(c_ptr), pointer :: ", f"{name}_pointers", "(:)")
+        at = self._local(f"{INT64} :: ", f"{name}_at")
+        loop = [f"do {at} = 1, {count}", f"  call c_f_pointer({pointers}({at}), {each})"]
+        self.before += [f"call c_f_pointer({bound}, {pointers}, [{count}])", f"allocate({local}({count}))"]
+        self.before += [*loop, f"  {local}({at}) = {each}", "end do"]
+        if variable.intent != "in":
+            self.after += [*loop, f"  {each} = {local}({at})", "end do"]
+        self.actual.append(local)
+
     def _class(self, variable: Variable) -> str:
         """The name of its type: the class takes its place in the description once there is one."""
         kind = variable.kind
-        if variable.shape:
-            self._no(variable, "an array of a derived type has no mapping")
         if kind.name not in self.types:
             self._no(variable, f"the type {kind.name} is not declared here, in a module")
         if kind.name not in self.imports:
@@ -499,6 +526,8 @@ class Procedure(Shapes):
         return local
 
     def _object_result(self, variable: Variable) -> None:
+        if variable.shape:
+            self._no(variable, "an array of a derived type as result has no mapping")
         cls = self._class(variable)
         kind = self.imports[variable.kind.name]
         self.returned = self._local(f"type({kind}), pointer :: ", variable.name)

@@ -165,7 +165,7 @@ HELPERS = """\
     end do
   end subroutine cwj_text
   subroutine cwj_texts(pointers, count, least, fixed, texts)
-    ! As many texts, all of the longest one's length; fixed: of length `least`, as an assignment would cut them.
+    ! As many texts, all of the longest one's length; fixed: of length `least`, as an assignment cuts them.
     type(c_ptr), intent(in) :: pointers
     integer(c_int64_t), intent(in) :: count, least
     logical, intent(in) :: fixed

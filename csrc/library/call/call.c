@@ -162,12 +162,19 @@ static int
 take_one(cwj_library_frame *frame, int k)
 {
     static int (*const take[])(cwj_library_frame *, int, PyObject *) = {
-        [CWJ_VALUE] = cwj_library_take_value,       [CWJ_ARRAY] = cwj_library_take_array,
-        [CWJ_ITEMS] = cwj_library_take_items,       [CWJ_STRING] = cwj_library_take_string,
-        [CWJ_TEXTS] = cwj_library_take_texts,       [CWJ_BUFFER] = cwj_library_take_buffer,
-        [CWJ_HANDLE] = cwj_library_take_instance,   [CWJ_STRUCT] = cwj_library_take_instance,
-        [CWJ_CALLBACK] = cwj_library_take_callback, [CWJ_STREAM] = cwj_library_take_callback,
-        [CWJ_ADDRESS] = cwj_library_take_address,   [CWJ_NONE] = NULL,
+        [CWJ_VALUE] = cwj_library_take_value,
+        [CWJ_ARRAY] = cwj_library_take_array,
+        [CWJ_ITEMS] = cwj_library_take_items,
+        [CWJ_STRING] = cwj_library_take_string,
+        [CWJ_TEXTS] = cwj_library_take_texts,
+        [CWJ_BUFFER] = cwj_library_take_buffer,
+        [CWJ_HANDLE] = cwj_library_take_instance,
+        [CWJ_STRUCT] = cwj_library_take_instance,
+        [CWJ_CALLBACK] = cwj_library_take_callback,
+        [CWJ_STREAM] = cwj_library_take_callback,
+        [CWJ_ADDRESS] = cwj_library_take_address,
+        [CWJ_HANDLES] = cwj_library_take_instances,
+        [CWJ_NONE] = NULL,
     };
     PyObject *object = cwj_library_given(frame, k);
     cwj_role role = frame->function->parameters[k].role;

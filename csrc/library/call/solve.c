@@ -14,6 +14,7 @@ given_shape(const cwj_library_frame *frame, int k)
     case CWJ_BUFFER:
     case CWJ_ITEMS:
     case CWJ_TEXTS:
+    case CWJ_HANDLES:
         return frame->slots[k + 1].p == NULL ? NULL : frame->lengths + parameter->lengths_at;
     default:
         return NULL;

@@ -46,6 +46,7 @@ int cwj_library_take_callback(cwj_library_frame *frame, int k, PyObject *object)
 /* Closes streams of Python's files; an exception that is set stays. */
 int cwj_library_end_streams(cwj_library_frame *frame);
 int cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object);
+int cwj_library_take_instances(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_address(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_solve(cwj_library_frame *frame);
 int cwj_library_check_overlap(const cwj_library_frame *frame);

@@ -48,6 +48,57 @@ cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object)
     return fits < 0 ? -1 : 0;
 }
 
+/* The items of a list or a tuple, as no Python code has them; NULL with an exception. */
+static PyObject *
+items_of(cwj_library_frame *frame, int k, PyObject *object)
+{
+    if (PyList_Check(object)) {
+        return PyList_AsTuple(object);
+    }
+    if (PyTuple_Check(object)) {
+        return PyTuple_GetSlice(object, 0, PyTuple_GET_SIZE(object));
+    }
+    cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
+    return NULL;
+}
+
+static int
+take_pointers(cwj_library_frame *frame, int k, PyObject *items, void **pointers)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        int fits = cwj_instance_pointer(frame->function->parameters[k].cls, item, &pointers[i]);
+        if (fits <= 0) {
+            return fits < 0 ? -1
+                            : cwj_library_refuse_type(frame, k, "a list with an item of type %s",
+                                                      Py_TYPE(item)->tp_name);
+        }
+    }
+    return 0;
+}
+
+/* An array of pointers. The items take the argument's place: nobody takes one out while C has it. */
+int
+cwj_library_take_instances(cwj_library_frame *frame, int k, PyObject *object)
+{
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    PyObject *items = items_of(frame, k, object), *memory = NULL;
+    int status = -1;
+    if (items != NULL) {
+        Py_ssize_t count = PyTuple_GET_SIZE(items);
+        memory = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(void *) + 1);
+        frame->lengths[parameter->lengths_at] = count;
+    }
+    if (memory != NULL && (frame->made[k] = PyTuple_Pack(2, items, memory)) != NULL) {
+        frame->given[parameter->argument] = items;
+        frame->slots[k + 1].p = PyBytes_AS_STRING(memory);
+        status = take_pointers(frame, k, items, frame->slots[k + 1].p);
+    }
+    Py_XDECREF(items);
+    Py_XDECREF(memory);
+    return status;
+}
+
 /* ---- while C has them --------------------------------------------------------------- */
 
 /* Nobody may free what C works on without the GIL. */
@@ -59,8 +110,12 @@ cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change)
         cwj_role role = function->parameters[k].role;
         bool instance = role == CWJ_HANDLE || role == CWJ_STRUCT || role == CWJ_ADDRESS;
         PyObject *given = instance ? cwj_library_given(frame, k) : NULL;
+        PyObject *several = role == CWJ_HANDLES ? cwj_library_given(frame, k) : NULL;
         if (given != NULL) {
             cwj_instance_use(given, change);
+        }
+        for (Py_ssize_t i = 0; several != NULL && i < PyTuple_GET_SIZE(several); i++) {
+            cwj_instance_use(PyTuple_GET_ITEM(several, i), change);
         }
     }
 }

@@ -351,12 +351,14 @@ summarize(cwj_library_function *self)
         self->presets |= p->role == CWJ_HIDDEN && p->symbol >= 0;
         self->sized_after |= p->role == CWJ_DATA && cwj_has_size(self, p);
         self->has_instances |= p->role == CWJ_HANDLE || p->role == CWJ_STRUCT ||
+                               p->role == CWJ_HANDLES ||
                                (p->role == CWJ_ADDRESS && PyUnicode_GET_LENGTH(p->item) == 0);
         self->has_streams |= p->role == CWJ_STREAM;
         self->has_written |= cwj_is_written_memory(p);
         self->nlengths_read += cwj_is_written_length(p);
         p->is_capacity = cwj_is_written_length(p) && cwj_is_capacity(self, p->symbol);
-        if (p->role == CWJ_BUFFER || p->role == CWJ_ITEMS || p->role == CWJ_TEXTS) {
+        if (p->role == CWJ_BUFFER || p->role == CWJ_ITEMS || p->role == CWJ_TEXTS ||
+            p->role == CWJ_HANDLES) {
             p->lengths_at = self->nlengths;
             self->nlengths += p->ndim;
             self->nbuffers += p->role == CWJ_BUFFER;

@@ -29,6 +29,7 @@
     ROLE(TEXTS, "texts")       \
     ROLE(BUFFER, "buffer")     \
     ROLE(HANDLE, "handle")     \
+    ROLE(HANDLES, "handles")   \
     ROLE(STRUCT, "struct")     \
     ROLE(CALLBACK, "callback") \
     ROLE(STREAM, "stream")     \

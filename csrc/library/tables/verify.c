@@ -28,6 +28,7 @@ static const int roles[] = {
     [CWJ_TEXTS] = GIVEN | INPUT | RETURNED,
     [CWJ_BUFFER] = GIVEN | INPUT,
     [CWJ_HANDLE] = GIVEN | RETURNED,
+    [CWJ_HANDLES] = GIVEN | INPUT,
     [CWJ_STRUCT] = GIVEN | RETURNED,
     [CWJ_CALLBACK] = GIVEN | INPUT,
     [CWJ_STREAM] = GIVEN | INPUT,
@@ -90,6 +91,11 @@ parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
         if (p->intent != CWJ_INTENT_IN || p->ndim < 1 ||
             (p->container == &PySet_Type && p->ndim > 1)) {
             return "must be an input with dims, a set of one dim";
+        }
+        break;
+    case CWJ_HANDLES:
+        if (p->ndim != 1) {
+            return "must have one dim";
         }
         break;
     case CWJ_BUFFER:
@@ -201,7 +207,7 @@ sources_of(const cwj_library_function *self, int symbol)
             found.later |= cwj_is_written_length(p);
         }
         bool has_shape = (p->role == CWJ_ARRAY && !out) || p->role == CWJ_ITEMS ||
-                         p->role == CWJ_BUFFER || p->role == CWJ_TEXTS;
+                         p->role == CWJ_BUFFER || p->role == CWJ_TEXTS || p->role == CWJ_HANDLES;
         for (int d = 0; has_shape && d < p->ndim; d++) {
             found.given |= cwj_dim_symbol(&p->dims[d]) == symbol;
         }
