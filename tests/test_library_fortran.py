@@ -716,7 +716,7 @@ CARDS = """\
 """
 
 
-@pytest.mark.row("F02")
+@pytest.mark.row("F02", "L13")
 @needs_gfortran
 def test_fixed_form_is_read(tmp_path):
     (tmp_path / "axpby.f").write_text(FIXED)
@@ -809,7 +809,7 @@ def test_what_does_not_parse_says_where(text):
 @pytest.mark.parametrize(
     "declaration, reason",
     [
-        ("character(len=8), intent(in) :: x(3)", "characters"),
+        ("character(len=8), intent(in) :: x(3, 2)", "characters"),
         ("real, pointer :: x(:)", "pointer"),
         ("type(thing), intent(in) :: x", "thing"),
         ("real, intent(in) :: x(m)", "'m'"),

@@ -14,6 +14,7 @@ from leaks import keeps_nothing
 import cwrapjit
 from cwrapjit.library import fortran_parse
 
+pytestmark = pytest.mark.row("L13")
 needs_gfortran = pytest.mark.skipif(
     shutil.which("gfortran") is None, reason="no gfortran on this machine (apt install gfortran)"
 )
@@ -325,3 +326,224 @@ def test_elemental_routines_broadcast(tmp_path):
     refuses(TypeError, lambda: lib.power(x, 0.5), "'n' is a Python float")
     refuses(ValueError, lambda: lib.power(np.ones(2), np.ones(3, np.int32)), "shape (3,)")
     assert not lib.unmapped
+
+
+PROCEDURES = """
+module solvers
+  implicit none
+  abstract interface
+    function real_function(x) result(y)
+      real(8), intent(in) :: x
+      real(8) :: y
+    end function
+  end interface
+contains
+  function trapezoid(f, a, b) result(area)
+    interface
+      function f(x) result(y)
+        import
+        real(8), intent(in) :: x
+        real(8) :: y
+      end function
+    end interface
+    real(8), intent(in) :: a, b
+    real(8) :: area
+    area = (b - a) * (f(a) + f(b)) / 2
+  end function
+  function twice(f, x) result(r)
+    procedure(real_function) :: f
+    real(8), intent(in) :: x
+    real(8) :: r
+    r = 2 * f(x)
+  end function
+  subroutine euler(rhs, n, y, h, steps)
+    interface
+      subroutine rhs(n, t, y, dy, stop_it)
+        integer, intent(in) :: n
+        real(8), intent(in) :: t, y(n)
+        real(8), intent(out) :: dy(n)
+        logical, intent(inout) :: stop_it
+      end subroutine
+    end interface
+    integer, intent(in) :: n, steps
+    real(8), intent(inout) :: y(n)
+    real(8), intent(in) :: h
+    real(8) :: dy(n)
+    logical :: stop_it
+    integer :: k
+    stop_it = .false.
+    do k = 1, steps
+      call rhs(n, (k - 1) * h, y, dy, stop_it)
+      if (stop_it) return
+      y = y + h * dy
+    end do
+  end subroutine
+  subroutine matrices(f, n)
+    interface
+      subroutine f(a, n)
+        integer, intent(in) :: n
+        real(8), intent(in) :: a(n, n)
+      end subroutine
+    end interface
+    integer, intent(in) :: n
+  end subroutine
+  subroutine unknown(f)
+    external :: f
+    call f()
+  end subroutine
+end module
+"""
+
+
+@needs_gfortran
+def test_procedures_are_arguments(tmp_path):
+    with pytest.warns(UserWarning, match="argument f of unknown is a procedure"):
+        lib = wrapped(PROCEDURES, tmp_path)
+    assert lib.trapezoid(lambda x: x**2, 1.0, 3.0) == 10
+    assert lib.trapezoid("return 3 * *x;", 0.0, 2.0) == 6, "C text knows Fortran's addresses"
+    assert lib.twice(f=lambda x: x + 1, x=4.0) == 10
+    sin = cwrapjit.library("m", libraries=["m"]).function("double sin(double x)")
+    refuses(TypeError, lambda: lib.twice(sin, 1.0), "twice", "argument f", "double (*)(const double *x)")
+    times = []
+
+    def decay(t: float, y: np.ndarray, dy: np.ndarray, stop_it: np.ndarray) -> None:
+        times.append(t)
+        dy[:] = -y
+        stop_it[0] = t > 0.5
+
+    y = np.array([1.0, -2.0])
+    lib.euler(decay, y, 0.25, steps=10)
+    assert times == [0, 0.25, 0.5, 0.75]
+    np.testing.assert_array_equal(y, np.array([1.0, -2.0]) * 0.75**3)
+    refuses(ZeroDivisionError, lambda: lib.trapezoid(lambda x: 1 / 0, 0.0, 1.0), "zero")
+    refuses(TypeError, lambda: lib.trapezoid(lambda x: "1", 0.0, 1.0), "argument f", "returned str")
+    assert "f: a procedure whose argument a has 2 dims" in lib.unmapped["matrices"]
+
+
+TEXTS_AND_TYPES = """
+module lists
+  implicit none
+  type :: spot
+    real(8) :: x, y
+  end type
+contains
+  function total(names) result(n)
+    character(len=*), intent(in) :: names(:)
+    integer :: n
+    n = sum(len_trim(names)) + 100 * len(names)
+  end function
+  function cut(n, names) result(r)
+    integer, intent(in) :: n
+    character(len=3), intent(in) :: names(n)
+    character(len=3) :: r
+    r = names(n)
+  end function
+  subroutine months(names)
+    character(len=4), intent(out) :: names(3)
+    names = ["jan ", "feb ", "sept"]
+  end subroutine
+  function centre(p) result(c)
+    type(spot), intent(in) :: p(:)
+    type(spot) :: c
+    c%x = sum(p%x) / size(p)
+    c%y = sum(p%y) / size(p)
+  end function
+  subroutine shift(p, n, by)
+    integer, intent(in) :: n
+    type(spot), intent(inout) :: p(n)
+    real(8), intent(in) :: by
+    p%x = p%x + by
+  end subroutine
+  subroutine add_up(p, s)
+    real(8), pointer, intent(in) :: p(:)
+    real(8), intent(out) :: s
+    s = sum(p)
+  end subroutine
+end module
+"""
+
+
+@needs_gfortran
+def test_arrays_of_characters_and_of_types(tmp_path):
+    lib = wrapped(TEXTS_AND_TYPES, tmp_path)
+    assert lib.total(["ab", "cde", ""]) == 305 and lib.total(("x",)) == 101 and lib.total([]) == 0
+    assert lib.cut(["abcdef", "xyzw"]) == "xyz", "as an assignment cuts"
+    assert lib.months().tolist() == [b"jan ", b"feb ", b"sept"]
+    refuses(TypeError, lambda: lib.total(["a", 1]), "list[str]", "an item of type int")
+    refuses(TypeError, lambda: lib.total("abc"), "list[str]", "got str")
+    spots = [lib.spot() for _ in range(3)]
+    for k, spot in enumerate(spots):
+        spot.x, spot.y = k, 10.0 * k
+    made = lib.centre(spots)
+    assert (made.x, made.y) == (1, 10)
+    assert lib.shift(tuple(spots), by=0.5) is None
+    assert [spot.x for spot in spots] == [0.5, 1.5, 2.5]
+    lib.shift([spots[0], spots[0]], by=1.0)
+    assert spots[0].x == 1.5, "of one that is there twice the last copy counts"
+    lib.shift([], by=1.0)
+    refuses(TypeError, lambda: lib.centre([spots[0], None]), "list[spot]", "an item of type NoneType")
+    refuses(TypeError, lambda: lib.centre(spots[0]), "list[spot]", "got spot")
+    with spots[1]:
+        pass
+    refuses(ValueError, lambda: lib.centre(spots), "freed")
+    assert lib.add_up(np.arange(6.0)[::2]) == 6
+    assert not lib.unmapped
+
+
+@pytest.mark.leak
+@needs_gfortran
+def test_lists_keep_nothing(tmp_path):
+    lib = wrapped(TEXTS_AND_TYPES, tmp_path)
+    spot = lib.spot()
+
+    def work() -> None:
+        lib.shift([spot, spot], by=1.0)
+        lib.centre([spot])
+        refuses(TypeError, lambda: lib.centre([spot, 5]), "an item of type int")
+        lib.total(["a", "bc"])
+        lib.months()
+
+    keeps_nothing(work, 200, (spot,))
+
+
+GENERIC = """
+module shapes
+  implicit none
+  private
+  public :: area, later
+  interface area
+    module procedure circle, box
+  end interface
+  interface
+    module function later(x) result(y)
+      real(8), intent(in) :: x
+      real(8) :: y
+    end function
+  end interface
+contains
+  function circle(r) result(a)
+    real(8), intent(in) :: r
+    real(8) :: a
+    a = 3 * r * r
+  end function
+  function box(w, h) result(a)
+    integer, intent(in) :: w, h
+    integer :: a
+    a = w * h
+  end function
+end module
+submodule (shapes) bodies
+contains
+  module procedure later
+    y = x + 1
+  end procedure
+end submodule
+"""
+
+
+@needs_gfortran
+def test_generic_names_and_submodules(tmp_path):
+    lib = wrapped(GENERIC, tmp_path)
+    assert lib.area(2.0) == 12 and lib.area(2, 3) == 6 and lib.later(1.0) == 2
+    assert lib.mapped == ["area", "later"] and not lib.unmapped
+    refuses(TypeError, lambda: lib.area("2"), "area", "Unexpected type")

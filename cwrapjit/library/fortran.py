@@ -18,6 +18,7 @@ from typing import Any
 
 from cwrapjit._cwrapjit import (
     CompileError,
+    LibraryFunction,
     compile_thunks,
     library_environment,
     library_symbol,
@@ -65,6 +66,7 @@ class _Unit:
         self.procedures: list[Procedure] = []
         self.places: list[fortran_data.Place] = []
         self.types: list[Derived] = []
+        self.generics: dict[str, list[str]] = {}
         self.lines: list[str] = []  # of the wrapper module: symbols
         self.owner: Any = None
         self.addresses: dict[str, tuple[int, int]] = {}  # by symbol: the thunk's, and the procedure's own
@@ -84,6 +86,7 @@ class _Unit:
     def read(self, declaration: str, module: str, kinds: Mapping[str, int]) -> None:
         declared = parse(declaration, dict(kinds), f"<fortran of {self.library.name}>")
         self.made.unmapped |= {name: str(error.args[0]) for name, error in declared.faulty.items()}
+        self.generics = declared.generics
         types: dict[str, str] = {}
         for derived in declared.types:
             derived.module = derived.module or module
@@ -205,6 +208,10 @@ class _Unit:
                 self.made.variables[place.variable.name] = place
         for procedure in self.procedures:
             self._function(procedure)
+        for name in [each for each in self.made.unmapped if each in self.made.functions]:
+            del self.made.unmapped[name]  # the body of what an interface has declared was not read
+        for name, names in self.generics.items():
+            self._generic(name, {each.lower() for each in names})
         for derived in self.types:
             for name, target in derived.methods:
                 function = next(
@@ -216,6 +223,21 @@ class _Unit:
                     self.made.unmapped.setdefault(
                         f"{derived.name}%{name}", f"the routine {target} is not mapped here"
                     )
+
+    def _generic(self, name: str, names: set[str]) -> None:
+        """One name for those of its routines that the types of arguments tell from each other."""
+        found = [each for own, each in self.made.functions.items() if own.lower() in names]
+        if name in self.made.classes:  # a constructor of the type
+            return
+        chosen = [each for each in found if isinstance(each, LibraryFunction)]
+        if not chosen:
+            self.made.unmapped[name] = f"of {', '.join(sorted(names))} none is mapped, or all broadcast"
+            return
+        for procedure in self.procedures:
+            if procedure.routine.generic.lower() == name.lower():  # it has no other name
+                self.made.functions.pop(procedure.name, None)
+        make = load("cwrapjit.library.interface").Interface
+        self.made.functions[name] = make(name, f"{self.library.name}.{name}", chosen, None)
 
     def _class(self, k: int, derived: Derived) -> None:
         from cwrapjit._cwrapjit import Layout

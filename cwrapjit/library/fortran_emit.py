@@ -82,7 +82,7 @@ class Procedure(Shapes):
             made = (
                 variable.interface is None
                 and variable.intent == "out"
-                and not (self._given(variable) if variable.shape else variable.type.base in ("type", "class"))
+                and not (self._given(variable) if variable.shape else variable.kind.base in ("type", "class"))
             )
             if not made and name not in self.hidden:
                 given.append(variable)

@@ -405,6 +405,8 @@ class Reader:
                 for each in _parts(node):
                     if _kind(each) in _UNITS:
                         self._try(each, self._routine, each, module, scope)
+                if kind == "Interface_Block":
+                    self._generic(node)
             elif kind in _DECLARATIONS:
                 self._variables(node, scope)
             else:
@@ -417,7 +419,24 @@ class Reader:
         kept = [v for v in scope.table.values() if v.type is not None]
         self.declared.variables += [(module, v) for v in kept if seen(v.name, v.attributes)]
         routines = self.declared.routines
-        routines[first:] = [each for each in routines[first:] if seen(each.name, set())]
+        for name in [each for each in self.declared.generics if not seen(each, set())]:
+            del self.declared.generics[name]
+        public = {name.lower(): each for each, names in self.declared.generics.items() for name in names}
+        for each in routines[first:]:
+            each.generic = "" if seen(each.name, set()) else public.get(each.name.lower(), "")
+        routines[first:] = [each for each in routines[first:] if each.generic or seen(each.name, set())]
+
+    def _generic(self, block: Any) -> None:
+        """One name for several routines."""
+        name = str(block.content[0].items[0])
+        if not re.fullmatch(_NAME, name):
+            return
+        names = self.declared.generics.setdefault(name, [])
+        for each in _parts(block):
+            if _kind(each) == "Procedure_Stmt":
+                names += [str(one) for one in each.items[0].items]
+            elif _kind(each) in _UNITS:
+                names.append(str(each.content[0].items[1]))
 
     def _variables(self, node: Any, scope: Scope) -> None:
         try:
@@ -512,12 +531,20 @@ class Reader:
 
 _AROUND = "cwj_parts"
 _HEAD = re.compile(r"(?!\s*end\b)\s*(?:[\w*()=, ]*[\s)])?(?:subroutine|function)\s+(\w+)", re.IGNORECASE)
-_END = re.compile(r"\s*end\s*(?:(?:subroutine|function)\b.*)?(?:!.*)?$", re.IGNORECASE)
+_END = re.compile(r"\s*end\s*(?:(?:subroutine|function|procedure)\b.*)?(?:!.*)?$", re.IGNORECASE)
+_SEPARATE = re.compile(r"\s*module\s+procedure\s+(\w+)\s*(?:!.*)?$", re.IGNORECASE)  # in a submodule
 
 
 def _around(lines: list[str], line: int) -> tuple[str, int, int] | None:
     """The routine whose text has this line (from 1): its name, its first and its last line (from 0)."""
-    begin = next((k for k in range(min(line, len(lines)) - 1, -1, -1) if _HEAD.match(lines[k])), None)
+    at = min(line, len(lines)) - 1
+    if separate := _SEPARATE.match(lines[at]):
+        return (
+            separate[1],
+            at,
+            next((k for k in range(at, len(lines)) if _END.match(lines[k])), len(lines) - 1),
+        )
+    begin = next((k for k in range(at, -1, -1) if _HEAD.match(lines[k])), None)
     if begin is None or any(_END.match(each) for each in lines[begin : line - 1]):
         return None
     rest = range(begin + 1, len(lines))

@@ -50,6 +50,7 @@ class Routine:
     bind: str | None = None  # C's name of it, where it has bind(c)
     elemental: bool = False
     constants: dict[str, int] = dataclasses.field(default_factory=dict)  # by lower-case name
+    generic: str = ""  # the public name of a private one
 
 
 @dataclasses.dataclass
@@ -69,6 +70,7 @@ class Declared:
     routines: list[Routine] = dataclasses.field(default_factory=list)
     types: list[Derived] = dataclasses.field(default_factory=list)
     variables: list[tuple[str, Variable]] = dataclasses.field(default_factory=list)  # (module, variable)
+    generics: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # names of several routines
     faulty: dict[str, Exception] = dataclasses.field(default_factory=dict)  # what is not understood, by name
 
 

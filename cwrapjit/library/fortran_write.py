@@ -58,7 +58,7 @@ def procedure(made: Procedure) -> str:
     lines = [f'{what} {made.symbol}({dummies}) bind(c, name="{made.symbol}"){tail}']
     body = []
     if routine.module:
-        body.append(f"use {routine.module}, only: {made.target} => {routine.name}")
+        body.append(f"use {routine.module}, only: {made.target} => {routine.generic or routine.name}")
     for name, local in made.imports.items():
         body.append(f"use {made.types[name]}, only: {local} => {name}")
     body += [slot.fortran for slot in made.slots]
