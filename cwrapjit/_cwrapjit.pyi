@@ -443,6 +443,8 @@ def compile_thunks(
     file: str | None = None,
     before: str = "",
     after: str = "",
+    opening: str = "",
+    line: int = 0,
 ) -> tuple[object, list[int]]: ...
 def callback_entry() -> int: ...
 

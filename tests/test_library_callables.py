@@ -149,6 +149,43 @@ def test_the_line_of_an_error_is_the_users(lib):
     assert (error.lineno, error.text) == (3, "  missing;")
 
 
+def test_a_body_knows_its_parameters(lib):
+    refuses(
+        cwrapjit.CompileError,
+        lambda: lib.plain("return x;", 1.0),
+        "'x' undeclared (the parameters are: double arg0)",
+    )
+    error = refuses(
+        cwrapjit.CompileError, lambda: lib.plain("double f(double x) { return y; }", 1.0), "undeclared"
+    )
+    assert "parameters" not in error.msg
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("return p;", "a pointer or a text stands where the double that is returned belongs"),
+        ('if (x > 0) return "x"; return x;', "a pointer or a text stands where the double that is returned"),
+        ("x = *p; return x;", "a struct stands where the double of 'x' belongs"),
+        ("#define Y 1\n// here\nx = p; return x;", "a pointer or a text stands where the double of 'x'"),
+    ],
+)
+def test_a_body_gives_numbers_where_numbers_belong(lib, body, what):
+    """libtcc takes addresses for numbers, and copies structs over what lies behind one."""
+    error = refuses(cwrapjit.CompileError, lambda: lib.apply(body, 1.0), what)
+    assert error.lineno == body.count("\n") + 1 and "cwj_" not in error.msg
+
+
+def test_directives_in_front_of_a_body_are_the_users(lib):
+    text = "// ä\n#include <not_there.h>\nreturn arg0;"
+    error = refuses(cwrapjit.CompileError, lambda: lib.plain(text, 1.0), "not_there.h", "argument f")
+    assert error.lineno == 2
+    text = "// ä\n\n#define HALF \\\n    0.5\nreturn arg0 * HALF +;"
+    error = refuses(cwrapjit.CompileError, lambda: lib.plain(text, 1.0), "argument f")
+    assert (error.lineno, error.text) == (5, "return arg0 * HALF +;")
+    assert lib.plain(text.replace(" +;", ";"), 3.0) == 1.5
+
+
 def test_text_is_compiled_once(lib):
     core = lib._core
     lib.plain("return 7;", 1.0)

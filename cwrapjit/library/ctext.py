@@ -46,18 +46,37 @@ def _compile(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[
     except thunks.Unmapped as reason:
         raise TypeError(f"{who}: no C text can be given: {reason}") from None
     if last is None:
-        directives, body = _hoisted(text)
-        before = f"{directives}{spelled.text()}{result} {_ENTRY}({parameters})\n{{\n"
+        opening = f"{result} {_ENTRY}({parameters}) {{"
         after = f"\n}}\nvoid *const cwj_callback = (void *){_ENTRY};\n"
     else:
         _check(library, ctype, last, who)
-        before, body = spelled.text(), text
+        opening = ""
         after = f"\nvoid *const cwj_callback = (void *){last[1]};\n"
-    owner, (place,) = _cwrapjit.compile_thunks(
-        library.environment, body, ["cwj_callback"], file=f"<cwrapjit {who}>", before=before, after=after
-    )
+    try:
+        owner, (place,) = _cwrapjit.compile_thunks(
+            library.environment,
+            text,
+            ["cwj_callback"],
+            file=f"<cwrapjit {who}>",
+            before=spelled.text(),
+            after=after,
+            opening=opening,
+            line=_lines_in_front(text) if opening else 0,
+        )
+    except _cwrapjit.CompileError as error:
+        if opening:
+            _speak_of_a_body(error, parameters)
+        raise
     address = load("ctypes").c_void_p.from_address(place).value
     return address, owner, ctype
+
+
+def _speak_of_a_body(error: _cwrapjit.CompileError, parameters: str) -> None:
+    """The opening of the function is ours: the user has not seen its name, nor what parameters are called."""
+    for each in {id(one): one for one in (error, *error.errors)}.values():
+        each.msg = str(each.msg).replace(f"of '{_ENTRY}' belongs", "that is returned belongs")
+        if each.msg.endswith("' undeclared"):
+            each.msg += f" (the parameters are: {parameters})"
 
 
 def _check(library: Any, ctype: types.Callable, definition: tuple[str, str], who: str) -> None:
@@ -74,11 +93,10 @@ def _check(library: Any, ctype: types.Callable, definition: tuple[str, str], who
         raise TypeError(f"{who}: expected {types.show(ctype)}, got the definition of {words}")
 
 
-def _hoisted(text: str) -> tuple[str, str]:
-    """The directives in front of a body, and the body, whose lines stay where they are."""
+def _lines_in_front(text: str) -> int:
+    """The lines of directives and comments in front of a body."""
     front = re.match(r"(?:[ \t]*(?:#(?:[^\n\\]|\\.)*|//[^\n]*)?\n)*", text, re.DOTALL)
-    end = front.end() if front else 0
-    return text[:end], "\n" * text.count("\n", 0, end) + text[end:]
+    return front.group().count("\n") if front else 0
 
 
 def _last_definition(text: str) -> tuple[str, str] | None:

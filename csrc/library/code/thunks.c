@@ -20,11 +20,14 @@ static const char CODE[] = "cwrapjit.code";
 
 PyDoc_STRVAR(
     compile_thunks_doc,
-    "compile_thunks(environment, text, names, optimize=False, file=None, before='', after='')\n"
+    "compile_thunks(environment, text, names, optimize=False, file=None, before='', after='', "
+    "opening='',\n"
+    "               line=0)\n"
     "--\n\n"
     "Compile the library's header followed by text: (owner, [addresses of names]). By libtcc,\n"
     "where optimize says so by the optimizing compiler. A user's text has a file's name for\n"
-    "messages, and ours around it.");
+    "messages, ours around it, and behind so many of its lines the opening of the function whose\n"
+    "body the others are.");
 
 /* All borrowed. */
 typedef struct {
@@ -35,7 +38,45 @@ typedef struct {
     PyObject *names; /* tuple of str */
     int optimize;
     const char *before, *after; /* what stands around the second piece, and is no user's */
+    const char *opening; /* "": the second piece is no function's body */
+    int line; /* of the second piece, behind which it opens */
 } thunk_request;
+
+static void
+put_line(tj_text *text, int line, const char *file)
+{
+    tj_text_printf(text, "#line %d ", line);
+    tj_text_quote(text, file, strlen(file));
+    tj_text_puts(text, "\n");
+}
+
+static size_t
+behind_lines(const tj_piece *piece, int lines)
+{
+    const char *at = piece->text, *end = piece->text + piece->length;
+    for (; lines > 0 && at < end; lines--) {
+        const char *found = memchr(at, '\n', (size_t)(end - at));
+        at = found == NULL ? end : found + 1;
+    }
+    return (size_t)(at - piece->text);
+}
+
+/* The opening counts as the user's, so that what the body returns, and what it gives to
+ * parameters, is looked at as in any text (stores.h). */
+static void
+put_user_text(const thunk_request *request, const tj_piece *piece, tj_text *text)
+{
+    size_t at = behind_lines(piece, request->line);
+    put_line(text, 1, piece->file);
+    tj_text_add(text, piece->text, at);
+    if (*request->opening != '\0') {
+        put_line(text, request->line, piece->file);
+        tj_text_puts(text, request->opening);
+        tj_text_puts(text, "\n");
+    }
+    tj_text_add(text, piece->text + at, piece->length - at);
+    tj_text_puts(text, "\n");
+}
 
 /* Looks at both pieces, and joins them. Without the GIL. */
 static tj_status
@@ -53,13 +94,15 @@ join_pieces(const thunk_request *request, tj_names *names, tj_text *text, tj_mes
         if (!tj_names_collect(names, piece->text, piece->length)) {
             return tj_fail(error, TJ_NO_MEMORY, "out of memory");
         }
-        tj_text_puts(text, i == 1 ? request->before : "");
-        tj_text_puts(text, "#line 1 ");
-        tj_text_quote(text, piece->file, strlen(piece->file));
-        tj_text_puts(text, "\n");
-        tj_text_add(text, piece->text, piece->length);
-        tj_text_puts(text, "\n");
-        tj_text_puts(text, i == 1 ? request->after : "");
+        if (i == 0) {
+            put_line(text, 1, piece->file);
+            tj_text_add(text, piece->text, piece->length);
+            tj_text_puts(text, "\n");
+            continue;
+        }
+        tj_text_puts(text, request->before);
+        put_user_text(request, piece, text);
+        tj_text_puts(text, request->after);
     }
     return text->failed ? tj_fail(error, TJ_NO_MEMORY, "out of memory") : TJ_OK;
 }
@@ -237,14 +280,16 @@ set_piece(tj_piece *piece, PyObject *file, PyObject *text)
 static PyObject *
 compile_thunks(PyObject *extension, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"environment", "text",   "names", "optimize",
-                               "file",        "before", "after", NULL};
-    thunk_request request = {.state = PyModule_GetState(extension), .before = "", .after = ""};
+    static char *keywords[] = {"environment", "text",  "names",   "optimize", "file",
+                               "before",      "after", "opening", "line",     NULL};
+    thunk_request request = {
+        .state = PyModule_GetState(extension), .before = "", .after = "", .opening = ""};
     PyObject *text, *names, *given = Py_None, *file = NULL, *result = NULL;
     const cwj_library_unit *unit;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&UO|pOss:compile_thunks", keywords,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&UO|pOsssi:compile_thunks", keywords,
                                      cwj_to_unit, &unit, &text, &names, &request.optimize, &given,
-                                     &request.before, &request.after)) {
+                                     &request.before, &request.after, &request.opening,
+                                     &request.line)) {
         return NULL;
     }
     request.environment = unit->environment;
