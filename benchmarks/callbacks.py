@@ -1,7 +1,9 @@
 """Callbacks: what one costs when a C function calls Python, or C text, a thousand times.
 
-Python callables are measured against ctypes and cffi's API mode (extern "Python", its fast way); C text
-against a function of the library itself. The library is of one C text, built with the same flags.
+Python callables are measured against ctypes and cffi's ABI mode (ffi.callback) and API mode (extern
+"Python", its fast way), which needs a compiler; C text against a function of the library itself. An array of
+three arrives in cwrapjit as NumPy's; of the others there are two figures: NumPy's array made of the pointer
+that they get, and one item of that pointer. The library is of one C text, built with the same flags.
 """
 
 import ctypes
@@ -47,10 +49,11 @@ FLAGS = ("-O2",)
 CALLS = 1000
 ROW = 3
 BUDGET_S = 3.0
-# The share of cffi's, or of C's own function, that is wanted.
+# The share of cffi's API mode, or of C's own function, that is wanted.
 CASES = {
     "a Python function of a double": 0.5,
-    "a Python function of an array": 0.5,
+    "a Python function of an array, NumPy's": 0.5,
+    "a Python function of an array, one item of a pointer": 1.5,
     "a Python function that a struct holds": 0.5,
     "C text of a double": 1.1,
 }
@@ -75,6 +78,7 @@ def by_cwrapjit(path: Path) -> list[Action]:
     return [
         lambda: lib.add_up(square, CALLS),
         lambda: lib.add_rows(first, rows),
+        lambda: lib.add_rows(first, rows),
         lambda: lib.integrate(integrand, CALLS),
         lambda: lib.add_up("return x * x;", CALLS),
     ]
@@ -92,24 +96,40 @@ def by_ctypes(path: Path) -> list[Action]:
     for function in (lib.add_up, lib.add_rows, lib.integrate):
         function.restype = double
     f = kind(lambda x, data: x * x)
-    rows = of_rows(lambda row, n, data: np.ctypeslib.as_array(row, (n,))[0])
+    arrays = of_rows(lambda row, n, data: np.ctypeslib.as_array(row, (n,))[0])
+    items = of_rows(lambda row, n, data: row[0])
     integrand = Integrand(f, None)
     x = X.ctypes.data_as(ctypes.POINTER(double))
     own = ctypes.cast(lib.own_square, kind)
     return [
         lambda: lib.add_up(f, None, CALLS),
-        lambda: lib.add_rows(rows, None, x, CALLS, ROW),
+        lambda: lib.add_rows(arrays, None, x, CALLS, ROW),
+        lambda: lib.add_rows(items, None, x, CALLS, ROW),
         lambda: lib.integrate(ctypes.byref(integrand), CALLS),
         lambda: lib.add_up(own, None, CALLS),
     ]
 
 
-def by_cffi(cffi: Any, folder: Path) -> list[Action]:
+def by_cffi_abi(cffi: Any, path: Path) -> list[Action]:
+    ffi = cffi.FFI()
+    ffi.cdef(TYPES + FUNCTIONS + "double own_square(double x, void *data);")
+    lib = ffi.dlopen(str(path))
+    kind, of_rows = "double(double, void *)", "double(const double *, int, void *)"
+    called = {
+        "square": ffi.callback(kind, lambda x, data: x * x),
+        "array": ffi.callback(of_rows, lambda row, n, data: np.frombuffer(ffi.buffer(row, n * 8))[0]),
+        "item": ffi.callback(of_rows, lambda row, n, data: row[0]),
+    }
+    return cffi_actions(ffi, lib, called)
+
+
+def by_cffi_api(cffi: Any, folder: Path) -> list[Action]:
     builder = cffi.FFI()
     builder.cdef(TYPES + FUNCTIONS)
     builder.cdef("double own_square(double x, void *data);")
     builder.cdef(
-        'extern "Python" { double py_square(double, void *); double py_row(const double *, int, void *); }'
+        'extern "Python" { double py_square(double, void *); double py_array(const double *, int, void *);'
+        " double py_item(const double *, int, void *); }"
     )
     builder.set_source("_bench_callbacks", TEXT, extra_compile_args=list(FLAGS))
     spec = util.spec_from_file_location("_bench_callbacks", builder.compile(tmpdir=str(folder)))
@@ -124,15 +144,24 @@ def by_cffi(cffi: Any, folder: Path) -> list[Action]:
         return x * x
 
     @ffi.def_extern()  # type: ignore[untyped-decorator]
-    def py_row(row: Any, n: int, data: Any) -> float:
+    def py_array(row: Any, n: int, data: Any) -> float:
         return np.frombuffer(ffi.buffer(row, n * 8))[0]  # type: ignore[no-any-return]
 
-    integrand = ffi.new("integrand *", (lib.py_square, ffi.NULL))
-    x = ffi.from_buffer("double *", X)
+    @ffi.def_extern()  # type: ignore[untyped-decorator]
+    def py_item(row: Any, n: int, data: Any) -> float:
+        return row[0]  # type: ignore[no-any-return]
+
+    return cffi_actions(ffi, lib, {"square": lib.py_square, "array": lib.py_array, "item": lib.py_item})
+
+
+def cffi_actions(ffi: Any, lib: Any, called: dict[str, Any]) -> list[Action]:
+    integrand = ffi.new("integrand *", (called["square"], ffi.NULL))
+    x = ffi.from_buffer("double[]", X)
     own = ffi.addressof(lib, "own_square")
     return [
-        lambda: lib.add_up(lib.py_square, ffi.NULL, CALLS),
-        lambda: lib.add_rows(lib.py_row, ffi.NULL, x, CALLS, ROW),
+        lambda: lib.add_up(called["square"], ffi.NULL, CALLS),
+        lambda: lib.add_rows(called["array"], ffi.NULL, x, CALLS, ROW),
+        lambda: lib.add_rows(called["item"], ffi.NULL, x, CALLS, ROW),
         lambda: lib.integrate(integrand, CALLS),
         lambda: lib.add_up(own, ffi.NULL, CALLS),
     ]
@@ -147,6 +176,11 @@ def measure(case: str, actions: dict[str, Action], quick: bool) -> dict[str, flo
     return {name: value / CALLS for name, value in medians.items()}
 
 
+def cell(times: dict[str, float], name: str) -> str:
+    ratio = times[name] / times["cwrapjit"]
+    return f"{1e9 * times[name]:.1f}" + ("" if name == "cwrapjit" else f" ({ratio:.2f})")
+
+
 def main() -> int:
     given = common.arguments("Callbacks of C functions.")
     cffi = common.optional("cffi")
@@ -155,7 +189,8 @@ def main() -> int:
         path = native.build(TEXT, "bench_callbacks", FLAGS, folder)
         contenders = {"cwrapjit": by_cwrapjit(path), "ctypes": by_ctypes(path)}
         if cffi is not None:
-            contenders["cffi, API mode"] = by_cffi(cffi, folder)
+            contenders["cffi, ABI mode"] = by_cffi_abi(cffi, path)
+            contenders["cffi, API mode"] = by_cffi_api(cffi, folder)
         measured = {
             case: measure(case, {name: made[k] for name, made in contenders.items()}, given.quick)
             for k, case in enumerate(CASES)
@@ -164,14 +199,14 @@ def main() -> int:
     for case, wanted in CASES.items():
         times = measured[case]
         in_c = case.startswith("C text")
-        other = "ctypes" if cffi is None else "cffi, API mode"
+        other = next(reversed(contenders))
         share = times["cwrapjit"] / times[other]
         beside = "a function of the library" if in_c else other
         rows.append(common.target(f"{case}: cwrapjit / {beside}", f"<= {wanted:g}", share, share <= wanted))
-        shown.append((case, *(f"{1e9 * times[name]:.1f}" for name in contenders), f"{share:.2f}"))
+        shown.append((case, *(cell(times, name) for name in contenders)))
     common.table(
-        f"One callback of {CALLS}, in ns; of C text the others have a function of the library",
-        ("", *contenders, "ratio to the last"),
+        f"One callback of {CALLS}, in ns (ratio to cwrapjit's); C text beside a function of the library",
+        ("", *contenders),
         shown,
     )
     common.print_targets(rows, given)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import documents
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,3 +63,29 @@ def test_a_page_that_is_not_true_is_found(page: str, theirs: str, wrong: str, tm
     file.write_text(f"```python\n{OURS}\n```\n```python theirs\n{theirs}\n```\n")
     done = run(file, tmp_path)
     assert done.returncode == 1 and wrong in done.stderr
+
+
+def lines_of(text: str) -> int:
+    """Without imports, comments and print(); of C text all but its #include."""
+    return len(re.findall(r"^ *(?!#|import |from |print\()\S.*$", text, re.MULTILINE))
+
+
+def counted(page: Path) -> dict[str, list[int]]:
+    """heading -> lines of theirs and of ours, where the one follows the other."""
+    text = page.read_text(encoding="utf-8").splitlines()
+    blocks = documents.blocks(page)
+    found: dict[str, list[int]] = {}
+    for theirs, ours in itertools.pairwise(blocks):
+        if (theirs.language, ours.language) == ("python theirs", "python"):
+            heading = [line[3:] for line in text[: theirs.line] if line.startswith("## ")][-1]
+            before = found.get(heading, [0, 0])
+            found[heading] = [before[0] + lines_of(theirs.text), before[1] + lines_of(ours.text)]
+    return found
+
+
+@pytest.mark.row("U13")
+@pytest.mark.parametrize("page", ["cffi.md", "ctypes.md"])
+def test_lines_are_counted_rightly(page: str) -> None:
+    section = (COMING / page).read_text(encoding="utf-8").split("## Lines\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (.+?) \| (\d+) \| (\d+) \|$", section, re.MULTILINE)
+    assert {name: [int(theirs), int(ours)] for name, theirs, ours in rows} == counted(COMING / page)

@@ -46,7 +46,6 @@ CALLS: dict[str, dict[str, list[tuple[Any, ...]]]] = {
         "min_max": [(X,)],
         "set_level": [(7,)],
         "sort_down": [(X,)],
-        "total": [(abs, X)],
     },
     "f2py.md": {
         "scale_rows": [(np.asfortranarray(MATRIX), Y[:20])],
