@@ -62,6 +62,11 @@ def test_both_go_on_where_the_other_stopped(lib: Any, path: pathlib.Path, buffer
     with open(path, "rb", buffering=buffering) as file:
         assert lib.next(file) == ord("A") and file.tell() == 1 and file.read(2) == b"BC"
         assert lib.next(file) == ord("D") and lib.next(file) == ord("E") and file.read(1) == b"F"
+        file.seek(0)
+        assert lib.next(file) == ord("A")
+        assert file.read(1) == b"B"
+        file.seek(5)
+        assert file.read(1) == b"F", "Python knows where its buffer lies in the file"
         file.seek(-1, os.SEEK_END)
         assert lib.next(file) == ord("Z") and lib.next(file) == -1 and file.read() == b""
     with open(path, "r+b", buffering=buffering) as both:

@@ -55,8 +55,7 @@ class Stream:
         if _libc.fclose(address) != 0 and error is None:
             error = _error()
         if position >= 0:
-            os.lseek(self.file.fileno(), position, os.SEEK_SET)
-            self.file.seek(position)
+            self.file.seek(position)  # C has gone there, and Python's file has to know
         if error is not None:
             raise error
 
@@ -123,11 +122,10 @@ class Converter:
             if _mode(descriptor) != b"w":
                 raise ValueError(f"{self.who}: this file cannot seek: what is read ahead would be lost")
             return
-        position = file.tell()  # before flush(), after which text files tell, and do not know
+        position = file.tell()
         if position >= 1 << 63:  # a text file's, with the state of its decoder
             raise ValueError(f"{self.who}: this text file stands within a character or a line end")
-        file.flush()
-        file.seek(0, os.SEEK_END)  # buffers are kept where they have what is wanted next
+        file.seek(0, os.SEEK_END)  # writes, and drops, what a seek() to where it is would keep
         file.seek(position)
 
 
