@@ -53,6 +53,8 @@ demo: $(VENV)/.demo
 	@$(PY) examples/blas.py
 	@echo "== examples/special.py"
 	@$(PY) examples/special.py
+	@echo "== examples/solvers.py"
+	@$(PY) examples/solvers.py
 
 test: $(VENV)/.test
 	@CWRAPJIT_WERROR=1 $(PY) -m pytest $(PYTEST_FLAGS) $(TESTS)

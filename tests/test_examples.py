@@ -148,3 +148,13 @@ def test_a_special_function_agrees_with_its_integral(run: Run) -> None:
     difference = re.search(r"largest difference +(\S+)", printed)
     assert difference is not None
     assert float(difference[1]) <= 1e-13
+
+
+@pytest.mark.row("U10", "L15")
+def test_solvers_agree_with_what_is_known(run: Run) -> None:
+    printed = run("solvers.py")
+    difference = re.search(r"largest difference +(\S+)$", printed, re.MULTILINE)
+    assert difference is not None
+    assert float(difference[1]) <= 1e-4
+    assert "by a Python function, and by C text" in printed
+    assert ("integral of a C function: 1.772453850906" in printed) != ("GSL is not installed here" in printed)
