@@ -34,6 +34,7 @@ NAMES = (
     "library",
     "objects",
     "callbacks",
+    "tasks",
     "memory",
     "importtime",
     "people",
