@@ -533,3 +533,27 @@ def test_conditions_are_computed_in_64_bits():
     lib = from_c(TEXT)
     lib.declare("#if (1 << 40) > 0 && (1 || 1 / 0)\ndouble add(double a, double b);\n#endif\n")
     assert lib.mapped == ["add"]
+
+
+def test_attributes_are_found_quickly_and_follow_what_is_declared():
+    """Python finds in the library's dict what was looked up once, until something is declared."""
+    lib = from_c("int counter = 3; int one(void) { return 1; } double half(double x) { return x / 2; }")
+    lib.declare("extern int counter; int one(void); double half(double x);\n#define SIZE 5\nenum { A = 7 };")
+    first = lib.half  # which maps it, and with it perhaps others
+    assert lib.half is first and vars(lib)["half"] is first
+    assert lib.SIZE == lib.SIZE == 5 and lib.A == lib.A == 7 and {"SIZE", "A"} <= vars(lib).keys()
+    assert lib.counter == 3 and "counter" not in vars(lib), "a variable is read each time"
+    lib.counter = 4
+    assert lib.counter == 4
+    lib.function("double half(double x)", broadcast=True)
+    assert "SIZE" not in vars(lib) and lib.half is not first and lib.half([2.0]).tolist() == [1]
+    lib.declare("#define SIZE 6")
+    assert lib.SIZE == 6
+    assert lib.one() == 1
+    lib.refine("one", discard="return")
+    assert lib.one() is None
+    lib.declare("#define one_more one\nint one_more(void);")
+    with pytest.raises(AttributeError):
+        lib.two  # noqa: B018
+    assert "two" not in vars(lib)
+    assert sorted(set(dir(lib))) == dir(lib)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -69,6 +70,7 @@ class Library:
         )  # fmt: skip
         journal.begin(self)
         object.__setattr__(self, "_core", core)
+        core.remembers = weakref.ref(self)
         object.__setattr__(self, "__doc__", doc)
         object.__setattr__(self, "__name__", name)
         if exec is not None:
@@ -194,7 +196,11 @@ class Library:
     def __getattr__(self, name: str) -> Any:
         if name in RESERVED or _is_protocol(name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return self._core.attribute(name)
+        core = self._core
+        generation = core.generation
+        value = core.attribute(name)
+        core.remember(name, value, generation)
+        return value
 
     def __setattr__(self, name: str, value: Any) -> None:
         self._core.assign(name, value)

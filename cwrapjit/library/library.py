@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import warnings
+import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -78,6 +79,11 @@ class Core:
         self.debug = _cwrapjit.config.debug if debug is None else debug
         self.unmapped: dict[str, str] = {}
         self._members: dict[str, Any] = {}
+        self.remembers: weakref.ref[Any] | None = (
+            None  # the library, whose __dict__ has attributes; see remember()
+        )
+        self._remembered: set[str] = set()
+        self.generation = 0  # of what attributes mean
         self._pending: dict[str, Any] = {}  # Pending, and its like in source.py
         self.variables: dict[str, Any] = {}  # with get() and set(value), by attribute
         self.classes: dict[types.Struct, Any] = {}  # Python's, by what they stand for
@@ -175,6 +181,7 @@ class Core:
             self._read(text, "declare")
         self._read_header()
         self._read_options(shared)
+        self.forget()
         parsed, later = self.declarations.read_later(text, f"<{self.name}.declare>")
         declared = Declared(strip_prefix, options or {}, shared)
         self._take(parsed, declared, strict=True)
@@ -184,6 +191,7 @@ class Core:
         at_once = [name for each in later for name in each.names if shared or name in declared.options]
         self.settle(at_once, strict=True)
         self._complete_classes()
+        self.forget()
 
     def _leave_unread(self, each: Unread, declared: Declared) -> None:
         each.declared = declared
@@ -193,6 +201,7 @@ class Core:
                 continue
             attribute = self.attribute_name(own.get("name") or said)
             before = self._unread.setdefault(name, [])
+            self.forget()
             before[:] = [other for other in before if str(other) != str(each)]
             before.append(each)
             self._unread_attributes[attribute] = name
@@ -353,6 +362,23 @@ class Core:
 
     # ---- attributes ----------------------------------------------------------------------------------
 
+    def remember(self, name: str, value: Any, generation: int) -> None:
+        """Python finds it without us from now on, until forget(). generation: when it was looked up."""
+        library = self.remembers() if self.remembers is not None else None
+        if library is None or name in self.variables or name.startswith("__"):
+            return
+        self._remembered.add(name)
+        library.__dict__[name] = value
+        if generation != self.generation:  # another thread has declared something
+            library.__dict__.pop(name, None)
+
+    def forget(self) -> None:
+        """Names may mean something else now."""
+        self.generation += 1
+        library = self.remembers() if self.remembers is not None else None
+        while library is not None and self._remembered:
+            library.__dict__.pop(self._remembered.pop(), None)
+
     def attribute(self, name: str) -> Any:
         """What the library's attribute `name` is now."""
         if name in self._unread_attributes:
@@ -499,6 +525,7 @@ class Core:
     def keep(self, name: str, value: Any) -> Any:
         """Makes value the attribute `name`; returns it."""
         attribute = self.attribute_name(name)
+        self.forget()
         self._pending.pop(attribute, None)
         self.variables.pop(attribute, None)
         self._members[attribute] = self._owned(value)
@@ -570,12 +597,14 @@ class Core:
         """Makes what pending.finish() makes the attribute `name`, when somebody asks for it."""
         self.unmapped.pop(name, None)
         attribute = self.attribute_name(name)
+        self.forget()
         self._pending[attribute] = pending
         self._unread.pop(self._unread_attributes.pop(attribute, ""), None)
 
     def add_variable(self, name: str, variable: Any) -> None:
         """Makes what variable.get() and variable.set(value) reach the attribute `name`."""
         attribute = self.attribute_name(name)
+        self.forget()
         self._members.pop(attribute, None)
         self._pending.pop(attribute, None)
         self.variables[attribute] = variable
@@ -612,6 +641,7 @@ class Core:
         return parsed
 
     def _parse(self, text: str, file: str, each: bool) -> Parsed:
+        self.forget()
         if each:
             return self.declarations.read_each(text, file)
         text = text.rstrip()
@@ -688,6 +718,7 @@ class Core:
         self._pending[attribute] = pending
 
     def _forget(self, attribute: str) -> None:
+        self.forget()
         self._members.pop(attribute, None)
         self._pending.pop(attribute, None)
         self.variables.pop(attribute, None)
