@@ -147,12 +147,13 @@ def test_sqlite_gives_rows_to_python(tmp_path: Any) -> None:
     db = sql.sqlite3_open(tmp_path / "a.db")
     seen = []
 
-    def row(count: int, values: Any, names: Any) -> int:
-        seen.append(count)
+    def row(values: list[str | None], names: list[str]) -> int:
+        seen.append(dict(zip(names, values, strict=True)))
         return 0
 
-    sql.sqlite3_exec(db, "select a, b from t", row)
-    assert seen == [2] * 4
+    sql.refine("sqlite3_exec", dims={"callback": {"arg2": "arg1", "arg3": "arg1"}})
+    sql.sqlite3_exec(db, "select a, nullif(b, 4) as b from t", row)
+    assert seen == [{"a": str(k), "b": None if k == 2 else str(k * k)} for k in range(4)]
     # C text reads the columns; its user data is a number of ours.
     total = np.zeros(1)
     body = "*(double *)arg0 += atof(arg2[1]); return 0;"

@@ -231,6 +231,36 @@ def test_dims_of_callbacks_by_option():
     refuses(ValueError, lambda: made.function(declaration, dims={"data": {"x": "n"}}), "data is no function")
 
 
+def test_lists_of_texts_and_references_by_option():
+    text = """
+    int rows(int (*f)(int n, char **values, const int *count, void **odd), int n)
+    { char *values[] = {"a", 0, "c\\303\\251"}; int two = 2; return f(n, values, &two, 0); }
+    """
+    made = from_c(text)
+    declared = "int rows(int (*f)(int n, char **values, const int *count, void **odd), int n)"
+    f = made.function(declared, dims={"f": {"values": "n", "count": ()}})
+    seen = []
+
+    def take(values: list[str | None], count: int, odd: None) -> int:
+        seen.append((values, count, odd))
+        return len(values)
+
+    assert [f(take, n) for n in (3, 1, 0)] == [3, 1, 0]
+    assert seen == [(["a", None, "c\u00e9"], 2, None), (["a"], 2, None), ([], 2, None)]
+    refuses(ValueError, lambda: f(take, -1), "dim 0 of values is negative")
+    by_count = made.function(declared, dims={"f": {"values": "count", "count": ()}})
+    assert by_count(lambda n, values, odd: len(values) + n, 5) == 7
+    refuses(ValueError, lambda: made.function(declared, dims={"f": {"odd": "n"}}), "dims names odd")
+    refuses(
+        ValueError, lambda: made.function(declared, dims={"f": {"values": ("n", 2)}}), "dims names values"
+    )
+    refuses(
+        ValueError,
+        lambda: made.function(declared, dims={"f": {"values": ()}}),
+        "no const pointer to a number",
+    )
+
+
 def test_user_data_is_nobodys_business(lib):
     assert lib.over(lambda x, g: 1.0) == 1
     scale = np.array([4.0])

@@ -95,6 +95,7 @@ class Described:
         self.who = converter.who
         self.ctype = converter.ctype
         self.hidden = converter.hidden
+        self.said = set(dims)
         self.references = {name for name, each in dims.items() if each == ()}
         self.names = [name or f"arg{k}" for k, name in enumerate(self.ctype.names)]
         self.types = [
@@ -166,10 +167,16 @@ class Described:
             dtype = load("numpy").dtype(item.dtype)
         elif isinstance(item, types.Struct):
             dtype = self.library.dtype_for(item)
-        if dtype is None or any(each.dim is None for each in layers):
+        text = item.target if isinstance(item, types.Pointer) else None
+        is_list = isinstance(text, types.Scalar) and text.spelling == "char" and len(layers) == 1
+        if (dtype is None and not is_list) or any(each.dim is None for each in layers):
+            if name in self.said:
+                raise thunks.Unmapped(f"dims names {name}, a pointer to what arrays and lists do not hold")
             return self._pointer(name, ctype.item, const)
         dims = tuple(self._dim(each.dim) for each in layers)
         self.lengths |= {dim[0] for dim in dims if len(dim) == 1 and isinstance(dim[0], str)}
+        if is_list:
+            return "texts", name, "", None, dims, const
         return "array", name, "", dtype, dims, const
 
     def _dim(self, tree: Any) -> Any:

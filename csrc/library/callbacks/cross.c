@@ -118,6 +118,23 @@ number_in(const cwj_library_type *type, const cwj_slot *slot)
     }
 }
 
+/* A list, with None for NULL. */
+static PyObject *
+texts_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int64 *symbols,
+         char *const *texts)
+{
+    npy_intp count[NPY_MAXDIMS];
+    PyObject *list = set_shape(kind, passed, symbols, count) < 0 ? NULL : PyList_New(0);
+    for (npy_intp i = 0; list != NULL && i < count[0]; i++) {
+        PyObject *text = texts[i] == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(texts[i]);
+        if (text == NULL || PyList_Append(list, text) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(text);
+    }
+    return list;
+}
+
 static PyObject *
 instance_in(const cwj_passed *passed, void *pointer)
 {
@@ -153,6 +170,8 @@ cwj_cross_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_
     }
     case CWJ_CROSS_STRING:
         return PyUnicode_FromString(slot->p);
+    case CWJ_CROSS_TEXTS:
+        return texts_in(kind, passed, symbols, slot->p);
     case CWJ_CROSS_ARRAY:
         return array_in(kind, passed, symbols, slot->p, root);
     case CWJ_CROSS_INSTANCE:

@@ -97,6 +97,10 @@ read_passed(cwj_passed *passed, PyObject *given, PyObject *symbols)
             return cwj_refuse(WHO, PyExc_ValueError, "there is no type %R", type);
         }
         return 0;
+    case CWJ_CROSS_TEXTS:
+        return PyTuple_GET_SIZE(dims) == 1
+                   ? read_dims(passed, dims, symbols)
+                   : cwj_refuse(WHO, PyExc_ValueError, "a list of texts has one dim");
     case CWJ_CROSS_ARRAY:
         return read_descr(passed, what) < 0 ? -1 : read_dims(passed, dims, symbols);
     case CWJ_CROSS_INSTANCE:
@@ -156,8 +160,9 @@ read_all(cwj_callback_kind *self, PyObject *passed, PyObject *result)
         status = read_passed(&self->result, result, symbols);
     }
     cwj_crossing made = self->result.crossing;
-    if (status == 0 && (made == CWJ_CROSS_ARRAY || made == CWJ_CROSS_REFERENCE)) {
-        status = cwj_refuse(WHO, PyExc_ValueError, "an array is no result, nor is a reference");
+    if (status == 0 &&
+        (made == CWJ_CROSS_ARRAY || made == CWJ_CROSS_REFERENCE || made == CWJ_CROSS_TEXTS)) {
+        status = cwj_refuse(WHO, PyExc_ValueError, "neither arrays nor references are results");
     }
     Py_XDECREF(symbols);
     return status;
