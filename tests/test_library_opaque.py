@@ -622,3 +622,22 @@ def test_pickles_know_automatic_classes():
     lib = cwrapjit.library("t", source=CODE.replace("engine *engine_same", "static engine *engine_same"))
     again = pickle.loads(pickle.dumps(lib))
     assert again.point_norm1(again.point(1.0, 1.0)) == 2.0
+
+
+@pytest.mark.row("L04", "L16")
+@pytest.mark.parametrize("order", ["abcd", "dcba", "bacd", "cdab"])
+def test_several_names_of_one_definition_are_one_class(order):
+    """libpng's typedef struct { ... } png_image, *png_imagep; in whatever order they are used."""
+    code = "typedef struct { int n; } img, *imgp; typedef imgp *imgpp;"
+    text = "int a(imgp x) { return x->n; } int b(img *x) { return x->n; } int c(imgpp x) { return (*x)->n; }"
+    lib = from_c(f"{code} {text} int d(const img *x) {{ return x->n; }} imgp e(imgp x) {{ return x; }}")
+    lib.declare(code + "int a(imgp x); int b(img *x); int c(imgpp x); int d(const img *x); imgp e(imgp x);")
+    functions = [getattr(lib, name) for name in order if name != "c"]
+    image = lib.img(5)
+    assert [f(image) for f in functions] == [5] * 3
+    assert type(lib.e(image)) is lib.img
+    lib.declare(code)  # once more
+    assert lib.a(lib.img(6)) == 6 and lib.b(image) == 5
+    variables = from_c("struct { int n; } one = {3}, *two = &one;")
+    variables.declare("extern struct { int n; } one, *two;")
+    assert type(variables.one) is type(variables.two) and variables.two.n == 3

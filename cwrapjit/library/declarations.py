@@ -127,6 +127,7 @@ class Declarations:
         self.enumerators: dict[str, int] = {}
         self._altered = 0  # the declaration has attributes that change a layout (1) or a type (2)
         self.in_header = False  # the text that is being read is the library's header
+        self._tagless: list[tuple[Any, types.Struct]] = []  # of the tree that is read: nodes, what they are
         self.in_foreign = False  # the text is a foreign header's; see headers.Origins
         # Types that are not read yet, by the names in them: are they of header=, are they foreign.
         self._unread: dict[str, dict[Piece, tuple[bool, bool]]] = {}
@@ -325,6 +326,7 @@ class Declarations:
 
     def _take(self, tree: Any, parsed: Parsed, tolerant: bool = False) -> None:
         self._altered = 0
+        self._tagless = []
         for node in tree.ext:
             try:
                 self._take_node(node, parsed)
@@ -483,6 +485,7 @@ class Declarations:
         """handle("rng *") knew an opaque type by its alias; now its typedef says which struct that is."""
         if known.members is not None and found.members is not None and not found.tag:
             self._check_same(known, found, coord)
+            found.united = known
             return known
         if known.tag or known.members is not None:
             return found
@@ -586,7 +589,12 @@ class Declarations:
 
     def _struct(self, node: Any) -> types.Struct:
         kind = type(node).__name__.lower()
+        for known, struct in () if node.name else self._tagless:
+            if known is node:  # typedef struct { ... } point, *points;
+                return struct
         made = self.tagged(kind, node.name) if node.name else types.Struct(kind, "")
+        if not node.name:
+            self._tagless.append((node, made))
         if node.decls is not None and (made.members is None or not self.in_header):
             # The very same definition may come again, from a header and from struct().
             members = [self._member(each) for each in node.decls if type(each).__name__ == "Decl"]
