@@ -69,8 +69,11 @@ def test_what_has_no_mapping_says_why() -> None:
         "int sum(int n, ...) { return n; }\ndouble first(const double *x) { return *x; }\n"
         "double apply(double (*f)(double), double x) { return f(x); }\n"
         "struct p { double x, y; };\ndouble norm(struct p *a) { return a->x; }\n"
-        "int wide(int (*many)(int, ...)) { return many != 0; }"
+        "int wide(int (*many)(int, ...)) { return many != 0; }\n"
+        "static double twice(double x) { return 2 * x; }\n"
+        "double (*pick(int k))(double) { return k ? twice : 0; }"
     )
+    assert lib.unmapped["pick"] == "it returns double (*)(double)"
     assert lib.mapped == ["apply", "first", "norm"] and lib.norm(lib.p(2.0)) == 2
     assert "variable number" in lib.unmapped["sum"] and lib.first(cwrapjit.Pointer(np.ones(2))) == 1
     assert "many is a function of a variable" in lib.unmapped["wide"]

@@ -78,7 +78,9 @@ def is_definition(piece: str) -> bool:
 def declared_name(piece: str) -> str:
     """The name that a declaration seems to declare, for reports."""
     piece = re.sub(r'_Pragma\("cwj_\d"\)', "", piece)
-    match = re.search(r"([A-Za-z_]\w*)\s*\(", piece) or re.search(r"([A-Za-z_]\w*)[^A-Za-z_]*$", piece)
+    returns_function = re.match(r"[^()]*\(\s*\*[\s*]*([A-Za-z_]\w*)\s*\(", piece)  # int (*name(void))(int)
+    match = returns_function or re.search(r"([A-Za-z_]\w*)\s*\(", piece)
+    match = match or re.search(r"([A-Za-z_]\w*)[^A-Za-z_]*$", piece)
     return match[1] if match else " ".join(piece.split())[:40]
 
 
