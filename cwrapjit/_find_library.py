@@ -13,16 +13,18 @@ import re
 import struct
 from collections.abc import Collection, Iterable
 
+from cwrapjit._unsupported import built_for
+
 _CACHE = "/etc/ld.so.cache"
-_MACHINES = {"x86_64": 62, "aarch64": 183}  # the numbers in their ELF files
+_MACHINE = built_for()[0]
+_ELF_MACHINE = {"x86_64": 62, "aarch64": 183}[_MACHINE]
 _MOST_SCRIPT_BYTES = 65536
 _MOST_SCRIPT_DEPTH = 4
 
 
 def _default_dirs() -> list[str]:
-    multiarch = f"{os.uname().machine}-linux-gnu"
-    dirs = [f"/lib/{multiarch}", f"/usr/lib/{multiarch}"] if os.uname().machine in _MACHINES else []
-    return [*dirs, "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib", "/usr/local/lib64"]
+    multiarch = [f"/lib/{_MACHINE}-linux-gnu", f"/usr/lib/{_MACHINE}-linux-gnu"]
+    return [*multiarch, "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib", "/usr/local/lib64"]
 
 
 def find_library(name: str, dirs: Collection[str]) -> str:
@@ -110,8 +112,7 @@ def _usable(path: str, dirs: Collection[str], depth: int = 0) -> str | None:
     if head.startswith(b"\x7fELF") and len(head) >= 20:
         kind, machine = struct.unpack_from("=HH", head, 16)
         shared_object, of_64_bits = 3, 2
-        wanted = _MACHINES.get(os.uname().machine, machine)
-        return path if kind == shared_object and head[4] == of_64_bits and machine == wanted else None
+        return path if (kind, head[4], machine) == (shared_object, of_64_bits, _ELF_MACHINE) else None
     if depth == _MOST_SCRIPT_DEPTH or b"\0" in head:
         return None
     return _follow_script(os.fsdecode(head), dirs, depth + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, NoReturn
 
@@ -87,7 +88,7 @@ class Records:
             shape += more
         if 0 in (dtype.itemsize, *shape):
             self._refuse(f"{_the_field(path)}has no bytes")
-        size = dtype.itemsize * int(np.prod(shape, dtype=object))
+        size = dtype.itemsize * math.prod(shape)
         ctype, dims, alignment = self._leaf(dtype, path)
         return _Member(name, offset, size, alignment, ctype, "".join(f"[{n}]" for n in shape + dims))
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import collections
+import functools
 import os
 import pathlib
+import re
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterator
 
 import leaks
 import pytest
+import results
 from helpers import compiler
+from packaging.requirements import Requirement
 
 import cwrapjit
 
@@ -82,15 +87,61 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _deselect(config, items, random)
 
 
+# ---- results --------------------------------------------------------------------------------------
+
+STARTED = time.monotonic()
+# Taken out, so that what tests start with this environment writes nothing there.
+RESULTS = os.environ.pop("CWRAPJIT_RESULTS", "")
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    if RESULTS:
+        counts = {name: len(reports) for name, reports in terminalreporter.stats.items()}
+        results.write(RESULTS, config, int(exitstatus), counts, time.monotonic() - STARTED)
+
+
 # ---- skips ----------------------------------------------------------------------------------------
+
+
+def packages_without_a_build(project: str, environment: dict[str, str] | None = None) -> set[str]:
+    """The packages that the markers of pyproject.toml's extras leave out on this interpreter."""
+    marked = re.findall(r'^    "([\w.-]+[^"]*; *python_version [^"]*)",', project, re.MULTILINE)
+    requirements = [Requirement(text) for text in marked]
+    return {each.name for each in requirements if each.marker and not each.marker.evaluate(environment)}
+
+
+@functools.cache
+def _left_out() -> set[str]:
+    return packages_without_a_build((results.TESTS.parent / "pyproject.toml").read_text())
+
+
+# tools/test_wheel.sh leaves PATH nothing but the programs of an environment. What is missing then.
+_OF_PROGRAMS = re.compile(
+    r"no (C |C\+\+ |optimizing )?compiler\b|no (gfortran|clang|gcc|valgrind|localedef)\b|there is no \w+$"
+    r"|has no C\+\+ compiler|(git|gfortran|strace|nm|Graphviz) is not installed"
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    mark = item.get_closest_marker("compiler")
+    if mark is not None and cwrapjit._cwrapjit.optimizer()["compiler"] is None:
+        pytest.skip(f"no C compiler on this machine: it {mark.args[0]}")
 
 
 def _may_skip(report: pytest.TestReport | pytest.CollectReport) -> bool:
     """CWRAPJIT_NO_SKIPS=1 says that all that the tests ask for is here. A reason that begins with "this" is
-    about what cannot be had everywhere: "this kernel has no ..."."""
+    about what cannot be had everywhere: "this kernel has no ...". What pytest.importorskip() says is fine
+    where pyproject.toml says so, too."""
     if os.environ.get("CWRAPJIT_NO_SKIPS") != "1" or not isinstance(report.longrepr, tuple):
         return True
-    return report.longrepr[2].removeprefix("Skipped: ").startswith("this ")
+    reason = report.longrepr[2].removeprefix("Skipped: ")
+    absent = re.match(r"could not import '(\w+)", reason)
+    if os.environ.get("CWRAPJIT_WITHOUT_PROGRAMS") == "1" and _OF_PROGRAMS.search(reason):
+        return True
+    return reason.startswith("this ") or (absent is not None and absent[1] in _left_out())
 
 
 def _fail_for_skipping(report: pytest.TestReport | pytest.CollectReport) -> None:

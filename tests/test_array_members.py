@@ -55,7 +55,7 @@ def macros(optimize: str) -> Any:
         extra_args=(("PyObject*", "o", "NULL", "O"),),
         optimize=optimize,
     )
-    assert f.tier == ("cc" if optimize == "eager" and cwrapjit.show_config("dicts")["compiler"] else "tcc")
+    assert f.tier == ("cc" if optimize == "eager" and cwrapjit._cwrapjit.optimizer()["compiler"] else "tcc")
     return lambda array: dict(zip(fixed, f(o=array).tolist(), strict=True))
 
 

@@ -82,6 +82,7 @@ EXPRESSIONS = {
 
 
 @pytest.mark.row("G24")
+@pytest.mark.compiler("compares the tiers")
 def test_builtins_give_the_same_in_both_tiers() -> None:
     body = "".join(f"item__output({i}) = {each};\n" for i, each in enumerate(EXPRESSIONS))
     f = cwrapjit.function("f", "", (), (), (len(EXPRESSIONS),), {np.float64: body + "return true;"})
@@ -100,6 +101,7 @@ def test_builtins_give_the_same_in_both_tiers() -> None:
 @pytest.mark.parametrize(
     "call", ["sin(x)", "exp(x)", "pow(x, 2.0)", "pow(x, 0.5)", "cbrt(x)", "fmod(x, 0.7)"]
 )
+@pytest.mark.compiler("compares the tiers")
 def test_builtins_of_libm_keep_their_bits(call: str) -> None:
     """gcc makes x*x of __builtin_pow(x, 2.0), whatever it is told of pow()."""
     code = f"double x = item__a(); item__output() = __builtin_{call}; return true;"
@@ -165,6 +167,7 @@ def test_overflow_builtins_are_exact_for_all_types(result: str) -> None:
 
 @pytest.mark.row("G24")
 @pytest.mark.parametrize(("a", "b", "result"), [("int64", "uint64", "int64"), ("int8", "int32", "uint16")])
+@pytest.mark.compiler("compares the tiers")
 def test_overflow_builtins_are_the_same_when_hot(a: str, b: str, result: str) -> None:
     f = overflowing(a, b, result)
     assert f.wait(), f.tier_error
@@ -173,6 +176,7 @@ def test_overflow_builtins_are_the_same_when_hot(a: str, b: str, result: str) ->
 
 
 @pytest.mark.row("G24")
+@pytest.mark.compiler("compares the tiers")
 def test_typed_and_asking_overflow_builtins() -> None:
     assert value("({ int r; __builtin_sadd_overflow(2147483647, 1, &r) * 10 + (r < 0); })") == 11
     assert value("({ unsigned long r; __builtin_umull_overflow(1ul << 63, 2, &r); })") == 1
@@ -182,6 +186,7 @@ def test_typed_and_asking_overflow_builtins() -> None:
 
 
 @pytest.mark.row("G24")
+@pytest.mark.compiler("compares the tiers")
 def test_builtins_in_headers_sources_graphs_and_libraries(tmp_path: pathlib.Path) -> None:
     (tmp_path / "swap.h").write_text("static unsigned swap(unsigned x) { return __builtin_bswap32(x); }\n")
     body = "item__output() = swap(item__a()); return true;"

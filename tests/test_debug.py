@@ -319,7 +319,9 @@ def outcome(call: Any) -> str:
 
 
 @pytest.mark.plain("sanitizers know each thread's stack: there the code stays on that")
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="there the code stays on its thread's stack")
+@pytest.mark.skipif(
+    sys.version_info >= (3, 14), reason="this CPython knows its thread's stack, and code stays there"
+)
 @pytest.mark.parametrize("python_h", [False, True])
 @pytest.mark.parametrize("how", WRITES)
 def test_local_arrays_that_are_overrun(how: str, python_h: bool) -> None:
@@ -337,7 +339,9 @@ def test_local_arrays_that_are_overrun(how: str, python_h: bool) -> None:
 
 
 @pytest.mark.plain("sanitizers know each thread's stack: there the code stays on that")
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="there the code stays on its thread's stack")
+@pytest.mark.skipif(
+    sys.version_info >= (3, 14), reason="this CPython knows its thread's stack, and code stays there"
+)
 def test_overruns_inside_of_each_other_and_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Printing runs Python, whose frames are between."""
     f, found = overrun("libc"), []
@@ -752,6 +756,7 @@ def test_faults_of_graphs(kind: str, mode: str) -> None:
     assert "has faulted" in repr(g)
 
 
+@pytest.mark.compiler("compares the tiers")
 def test_faults_of_graphs_in_their_support_code() -> None:
     g = graph("$y = part(100, $x);", optimize="eager")
     assert g(5) == 20 and g.tier == "tcc" and g.wait() is False

@@ -34,6 +34,10 @@ def pages() -> list[str]:
     return [str(path) for path in found if "_build" not in path.parts]
 
 
+# Pages that show what the optimizing tier does.
+WANT_COMPILER = ("errors.md", "how.md")
+
+
 def public_names() -> list[str]:
     """What the reference has to hold: all that can be imported, and what the callables' classes have."""
     classes = [cwrapjit.Function, cwrapjit.module, cwrapjit.Config, cg.Graph, cg.BoundGraph]
@@ -52,10 +56,12 @@ def needs(page: str) -> str:
 
 
 def parameters() -> list[object]:
-    return [
-        pytest.param(page, marks=pytest.mark.once(f"needs {needs(page)}") if needs(page) else ())
-        for page in pages()
-    ]
+    made = []
+    for page in pages():
+        marks = [pytest.mark.once(f"needs {needs(page)}")] if needs(page) else []
+        marks += [pytest.mark.compiler("shows the optimizing tier")] if page in WANT_COMPILER else []
+        made.append(pytest.param(page, marks=marks))
+    return made
 
 
 @pytest.mark.row("U10")

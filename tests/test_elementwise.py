@@ -866,7 +866,7 @@ def define():
 
 # CPython 3.12 and 3.13 drop a reference to the code of a function that a running one makes where there is no
 # memory for it (python/cpython#122752), and a definition makes some.
-works = ((call, 20),) if (3, 12) <= sys.version_info < (3, 14) else ((call, 20), (define, 200))
+works = ((call, 15),) if (3, 12) <= sys.version_info < (3, 14) else ((call, 15), (define, 200))
 for work, least in works:
     work()
     failed = fine = k = 0

@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 def embed() -> ModuleType:
     path = ROOT / "tools" / "embed.py"
     if not path.is_file():
-        pytest.skip("not in a checkout")
+        pytest.skip("this is no checkout")
     spec = importlib.util.spec_from_file_location("embed", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -66,7 +66,7 @@ def test_a_build_with_other_flags_is_not_taken_for_finished(
 ) -> None:
     """setuptools compares times alone: the wheel behind `make asan` had its sanitizers, too."""
     if not (ROOT / "setup.py").is_file():
-        pytest.skip("not in a checkout")
+        pytest.skip("this is no checkout")
     pytest.importorskip("setuptools")
     settings = tmp_path / "settings.txt"
     extensions = []

@@ -97,7 +97,7 @@ def test_functions_for_vectors_are_named() -> None:
 
 @pytest.mark.plain("kernels with checks of a sanitizer are other loops")
 def test_it_is_the_variant_that_calls_take() -> None:
-    text = "for (int i = 0; i < dims_slice__x[0]; i++)\n    item__y(i) = 2 * item__x(i);\nreturn true;"
+    text = "for (npy_intp i = 0; i < dims_slice__x[0]; i++)\n    item__y(i) = 2 * item__x(i);\nreturn true;"
     f = wrap_signature("x(n) -> y(n)", text)
     found = f.explain()
     assert found.functions[0]["variant"] == "contiguous"

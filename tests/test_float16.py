@@ -53,6 +53,11 @@ def narrowed(array: Any) -> Any:
     return hot
 
 
+def bits(halves: Any) -> Any:
+    """What is not a number is quiet: arm64 has instructions for NumPy's conversions, which make it so."""
+    return halves.view("u2") | np.where(np.isnan(halves), np.uint16(0x200), np.uint16(0))
+
+
 def numpys(array: Any) -> Any:
     with np.errstate(all="ignore"):
         return np.atleast_1d(array).astype(F2)
@@ -64,12 +69,14 @@ def numpys(array: Any) -> Any:
 @pytest.mark.row("K11", "A05i")
 @pytest.mark.parametrize("dtype", [F4, F8])
 def test_all_halves_are_numpys(dtype: Any) -> None:
-    got, wanted = widened(HALVES, dtype), HALVES.astype(dtype)
+    with np.errstate(invalid="ignore"):
+        wanted = HALVES.astype(dtype)
+    got = widened(HALVES, dtype)
     told = ~np.isnan(wanted)
     np.testing.assert_array_equal(np.isnan(got), ~told)
     np.testing.assert_array_equal(got[told].view(f"u{got.itemsize}"), wanted[told].view(f"u{got.itemsize}"))
     back = narrowed(wanted)
-    np.testing.assert_array_equal(back.view("u2"), HALVES.view("u2"))  # what is not a number, too
+    np.testing.assert_array_equal(bits(back), bits(HALVES))  # what is not a number, too
 
 
 @pytest.mark.row("K11")
@@ -91,7 +98,7 @@ def test_floats_of_all_bits_are_numpys() -> None:
         least = np.arange(0x38800000 - 9000, 0x38800000 + 9000, dtype=np.uint32).view(F4)
         most = np.arange(0x47800000 - 9000, 0x47800000 + 9000, dtype=np.uint32).view(F4)
     numbers = np.concatenate([numbers, tiny, least, most])
-    np.testing.assert_array_equal(narrowed(numbers).view("u2"), numpys(numbers).view("u2"))
+    np.testing.assert_array_equal(bits(narrowed(numbers)), bits(numpys(numbers)))
 
 
 @pytest.mark.row("K11", "G08")

@@ -239,10 +239,11 @@ def test_results_own_themselves_and_out_is_not_held() -> None:
     f = full()
     result = f(wide, x)
     assert result.base is None and result.flags.owndata and result.flags.writeable
-    assert sys.getrefcount(result) == 2
+    nobodys = np.zeros(3)  # CPython 3.14 lends it to getrefcount(), older ones give a reference
+    assert sys.getrefcount(result) == sys.getrefcount(nobodys)
     given = np.zeros(3)
     assert f(wide, x, out=given) is given
-    assert sys.getrefcount(given) == 2
+    assert sys.getrefcount(given) == sys.getrefcount(nobodys)
     alive = weakref.ref(given)
     del given
     assert alive() is None

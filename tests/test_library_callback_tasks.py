@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import math
 import os
+import pathlib
 import sqlite3
 import zlib
 from typing import Any
@@ -206,6 +207,8 @@ def test_nlopt_minimises(language: str) -> None:
 def test_cvode_follows_an_equation(language: str) -> None:
     """y' = (-2 y0, y0), from (1, 0), to exp(-2 t)."""
     libraries = "sundials_cvode sundials_nvecserial sundials_sunlinsoldense sundials_sunmatrixdense".split()
+    if pathlib.Path("/usr/include/sundials/sundials_core.h").is_file():  # from 7 on
+        pytest.skip("this SUNDIALS has MPI in its headers, whose types are not in /usr/include")
     cvode = declared("cvode/cvode.h", *libraries)
     cvode.declare(
         """

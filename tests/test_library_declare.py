@@ -529,6 +529,17 @@ def test_what_c_gives_no_value_is_no_constant(text):
     assert not hasattr(lib, "NUMBER")
 
 
+@pytest.mark.parametrize(
+    "condition",
+    ["~0U > 0xffffU", "-1 > 0u", "1u - 2 > 0", "0xffffffffffffffff == ~0u", "-1 / 2u > 5", "!0u - 2 < 0",
+     "-1 >> 1u < 0", "~0 < 0xffff", "(0u - 1) >> 63 == 1"],
+)  # fmt: skip
+def test_unsigned_numbers_in_conditions(condition: str) -> None:
+    """As a compiler computes them: one unsigned number makes the other so."""
+    lib = cwrapjit.library("l", sources=[]).declare(f"#if {condition}\ndouble sqrt(double x);\n#endif")
+    assert lib.sqrt(4.0) == 2
+
+
 def test_conditions_are_computed_in_64_bits():
     lib = from_c(TEXT)
     lib.declare("#if (1 << 40) > 0 && (1 || 1 / 0)\ndouble add(double a, double b);\n#endif\n")
@@ -557,3 +568,14 @@ def test_attributes_are_found_quickly_and_follow_what_is_declared():
         lib.two  # noqa: B018
     assert "two" not in vars(lib)
     assert sorted(set(dir(lib))) == dir(lib)
+
+
+@pytest.mark.row("L01")
+def test_functions_whose_type_is_a_typedef() -> None:
+    """As the headers of the package declare libm's, which machines without headers of their own get."""
+    lib = cwrapjit.library("m", libraries=["m"])
+    lib.declare("typedef double one(double), two(double x, double y); one cbrt, floor; two nextafter;")
+    assert lib.floor(2.5) == 2.0 and lib.nextafter(1.0, y=2.0) == 1.0000000000000002
+    assert sorted(lib.mapped) == ["cbrt", "floor", "nextafter"] and not lib.unmapped
+    lib = cwrapjit.library("m", libraries=["m"]).declare("typedef void none(void); none no_such_thing;")
+    assert "no symbol" in lib.unmapped["no_such_thing"]

@@ -193,7 +193,9 @@ def test_a_missing_header_is_one_error(text: str) -> None:
 
 
 @pytest.mark.row("L02")
-@pytest.mark.parametrize("compiler", ["found", "none"])
+@pytest.mark.parametrize(
+    "compiler", [pytest.param("found", marks=pytest.mark.compiler("it reads the headers")), "none"]
+)
 @pytest.mark.parametrize(
     ("header", "libraries", "package", "count", "constant", "value"),
     [

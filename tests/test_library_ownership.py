@@ -181,6 +181,7 @@ def test_an_array_attribute_keeps_its_instance(lib):
     gc.collect()
     assert b[0] == 1.0 and c[3] == 4.0
     keep = lib.box(x=5)
+    count = sys.getrefcount(keep)
     keeps_nothing(lambda: (keep.x, keep.values()), 500, (keep,))
     assert sys.getrefcount(keep) == count
 

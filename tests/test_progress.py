@@ -93,7 +93,8 @@ def test_a_call_that_lasts_has_one_bar_of_its_slices(options: dict[str, Any]) ->
     assert all(map(finished, bars))
     for bar in bars:
         assert bar.options["desc"] == "slow" and bar.options["unit"] == "slice"
-        assert len(bar.steps) >= 3 and min(bar.steps) > 0
+        # Two threads are done in half the time. Without a compiler beside them that is two steps.
+        assert len(bar.steps) >= (2 if options.get("threads") == 2 else 3) and min(bar.steps) > 0
 
 
 @pytest.mark.row("U07")

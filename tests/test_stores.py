@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graph_types import FilledOp, double
-from helpers import compiler, wrap
+from helpers import compiler, wrap, wrap_signature
 
 import cwrapjit
 
@@ -263,3 +263,16 @@ def test_sources(which: str, tmp_path: pathlib.Path) -> None:
     good = wrong.replace("v = p;", "v = p.b * TWO + x; double *q; q = &v; *q = v * FACTOR;")
     h = make(good, define_macros=[("FACTOR", "3")], include_dirs=[str(tmp_path / "none")])
     assert h(1.0) == 15
+
+
+@pytest.mark.row("G13")
+@pytest.mark.parametrize("text", ["item__y() = item__x();", "long double a = item__x(); item__y() = a;"])
+def test_integers_keep_all_digits(text: str) -> None:
+    """What refuses values that are no numbers makes no double of others on their way."""
+    f = wrap_signature("x() -> y()", {(np.int64, np.longdouble): text + " return true;"}, optimize="off")
+    x = np.array([2**53 + 1, -(2**63) + 1, 7])
+    assert np.array_equal(f(x), x.astype(np.longdouble))
+    code = {(np.int64, np.float32): "item__y() = item__x(); return true;"}
+    g = wrap_signature("x() -> y()", code, optimize="off")
+    odd = np.array([2**60 + 2**36 + 1])  # by way of a double it would be rounded twice
+    assert np.array_equal(g(odd), odd.astype(np.float32)) and g(odd) == np.float32(2**60 + 2**37)

@@ -8,6 +8,8 @@
 
 #include <stdarg.h>
 
+#include "os/big_stack.h"
+#include "os/process.h"
 #include "tinyjit.h"
 
 /* ---- memory.c ---------------------------------------------------------- */
@@ -87,26 +89,11 @@ const tj_map_item *tj_map_find(const tj_map *map, const char *prefix, size_t pre
                                const char *name, size_t length);
 void tj_map_clear(tj_map *map);
 
-/* ---- worker.c ---------------------------------------------------------- */
+/* ---- compile_lock.c ---------------------------------------------------- */
 
 /* The process-wide lock around libtcc. Not recursive. */
 void tj_compile_lock(void);
 void tj_compile_unlock(void);
-
-typedef struct tj_task {
-    void (*run)(void *argument);
-    /* The task has called abort(): in a signal handler, on its stack. When this returns, so does
-     * abort(), as if nobody had caught it. */
-    void (*on_abort)(void);
-} tj_task;
-
-/* Runs the task to its end on a stack of TJ_COMPILE_STACK bytes, in the C locale. Returns false, and
- * runs nothing, when the system has no memory for one. Compile lock held; not re-entrant. */
-#define TJ_COMPILE_STACK ((size_t)32 << 20)
-bool tj_run_on_big_stack(const tj_task *task, void *argument);
-/* Ends the task that runs there: tj_run_on_big_stack() returns, nothing of what the
- * task has called does. */
-_Noreturn void tj_leave_big_stack(void);
 
 /* ---- diagnose.c -------------------------------------------------------- */
 
@@ -176,6 +163,8 @@ extern const char *const tj_remembering_names[];
 /* The address of a name in what the process has loaded, or NULL. `again`: ask
  * the loader even if it did not know the name before. Compile lock held. */
 const void *tj_process_symbol(const char *name, bool again);
+/* The same in the mathematical library itself. Compile lock held. */
+const void *tj_libm_symbol(const char *name);
 
 /* A share of the map of these symbols. NULL without memory. */
 tj_offer *tj_offer_share(const tj_symbol *symbols, size_t count);
@@ -375,13 +364,14 @@ tj_status tj_object_look(tj_object *object, tj_error *error);
 tj_status tj_object_sizes(const tj_object *object, tj_text *told, tj_error *error);
 void tj_object_clear(tj_object *object);
 
-/* ---- fused.c ----------------------------------------------------------- */
+/* ---- fused_x86_64.c, fused_aarch64.c ------------------------------------- */
 
-/* False when it is certain that no instruction multiplies and adds with one
- * rounding, or with calls_fma, that none does but those that fma() becomes. */
-bool tj_code_fuses(const unsigned char *code, size_t size, bool calls_fma);
+/* Of these machines' code. False when it is certain that no instruction multiplies and adds with
+ * one rounding, or with calls_fma, that none does but those that fma() becomes. */
+bool tj_x86_64_fuses(const unsigned char *code, size_t size, bool calls_fma);
+bool tj_aarch64_fuses(const unsigned char *code, size_t size, bool calls_fma);
 /* Bytes of the instruction at code; 0: it is not one that compilers emit. */
-size_t tj_code_length(const unsigned char *code, size_t size);
+size_t tj_x86_64_length(const unsigned char *code, size_t size);
 
 /* ---- lean.c ------------------------------------------------------------ */
 
@@ -407,7 +397,7 @@ int tj_compiler_object_number(const tj_compiler *compiler);
 /* How a text is compiled to code. */
 typedef struct tj_code_flags {
     bool fastmath;
-    bool narrow; /* without AVX-512 */
+    bool narrow; /* without what fuses though -ffp-contract=off: AVX-512, FCMLA */
     bool urgent; /* as in tj_job_options */
     bool explains; /* it says what becomes of loops */
     const tj_needs *needs;
@@ -432,15 +422,7 @@ void tj_compiler_declare_vectors(tj_text *text);
  * helpers of libgcc. NULL: unknown. Compile lock held. */
 const void *tj_compiler_symbol(const char *name);
 
-/* ---- process.c --------------------------------------------------------- */
-
-/* The files of a running compiler. */
-typedef struct tj_pipework {
-    int text;   /* what the process reads */
-    int object; /* what it writes */
-    int said;   /* its standard error */
-    int number; /* the process knows the object by this: 1 or 3 */
-} tj_pipework;
+/* ---- pipework.c -------------------------------------------------------- */
 
 /* Makes the files, with text in the first. All -1 after a failure. */
 tj_status tj_pipework_open(tj_pipework *files, const char *text, size_t length, tj_error *error);
@@ -492,8 +474,8 @@ void tj_build_clear(tj_build *build);
 bool tj_build_makes_code(const tj_build *build);
 /* Appends what the compiler reads. */
 void tj_build_write(const tj_build *build, tj_text *text);
-/* Runs the compiler on files, which hold that text; `narrow` without AVX-512. As
- * tj_process_run(). */
+/* Runs the compiler on files, which hold that text; `narrow` as in tj_code_flags.
+ * As tj_process_run(). */
 tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework *files,
                            double seconds, bool (*given_up)(void *context), void *context,
                            tj_error *error);

@@ -362,10 +362,6 @@ const char *tj_backend_version(void);
 #define TJ_MOST_COMPILE_MEMORY (((size_t)1 << 31) - ((size_t)1 << 20))
 void tj_set_compile_memory(size_t bytes);
 
-/* Behind TJ_NO_MEMORY: the system's limit of memory mappings (vm.max_map_count) when the
- * process has as many; 0: that is not the reason. */
-size_t tj_mappings_used_up(void);
-
 /* Where symbols that C text leaves undefined come from. */
 typedef struct tj_symbol {
     const char *name;

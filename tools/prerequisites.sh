@@ -35,8 +35,8 @@ else
     fi
 fi
 case "$(uname -s) $(uname -m)" in
-"Linux x86_64") ;;
-*) lacks "Linux on x86-64: this is $(uname -s) $(uname -m)" ;;
+"Linux x86_64" | "Linux aarch64") ;;
+*) lacks "Linux on x86-64 or aarch64: this is $(uname -s) $(uname -m)" ;;
 esac
 
 if [ -n "$missing" ]; then

@@ -46,7 +46,7 @@ sh tools/prerequisites.sh "$python"
 # For both: pip makes the package anew for what it is asked for with it.
 export CC=gcc CWRAPJIT_SANITIZE="$flags"
 install --force-reinstall --no-deps .
-install '.[test]' pytest-xdist pytest-timeout
+install '.[test]' pytest-timeout
 unset CC CWRAPJIT_SANITIZE
 grep -q "$library" "$venv"/lib/python3*/site-packages/cwrapjit/_cwrapjit*.so ||
     { echo "the extension in $venv has no sanitizer" >&2; exit 1; }

@@ -6,10 +6,16 @@
 # from a wheel. The first one gets the oldest NumPy that is supported.
 # Interpreters are looked for as python3.X on PATH, then among pyenv's.
 #
+# PYTHONS="3.12 3.13": these alone.
 # BETWEEN=4: the interpreters between the oldest and the newest run every fourth test.
+# TESTS="tests/test_x.py": these alone.
+# VENVS=folder: where the environments are; the checkout.
+# CWRAPJIT_RESULTS=file: where each run adds what it came to (tests/results.py); .results/runs.
 
 set -eu
 cd "$(dirname "$0")/.."
+root=$(pwd -P)
+venvs=${VENVS:-$root}
 
 runs()
 {
@@ -27,14 +33,28 @@ find_python() # minor version
     done
 }
 
+# The arguments for pytest: from another folder, paths are seen from here.
+tests=
+for word in ${TESTS:-tests}; do
+    case $word in
+    tests*) word=$root/$word ;;
+    esac
+    tests="$tests $word"
+done
+
 export CWRAPJIT_WERROR=1 # warnings of the C compiler are errors
+export CWRAPJIT_RESULTS="${CWRAPJIT_RESULTS:-$root/.results/runs}"
 failed=
 passed=
 numpy="numpy==1.26.*"
-for minor in 10 11 12 13; do
+for minor in 10 11 12 13 14 15; do
+    case " ${PYTHONS:-3.$minor} " in
+    *" 3.$minor "*) ;;
+    *) continue ;;
+    esac
     python=$(find_python "$minor")
     [ -n "$python" ] || continue
-    venv=.venv-3.$minor
+    venv=$venvs/.venv-3.$minor
     [ "$minor" -le 12 ] || numpy="numpy>=2"
     echo "== Python 3.$minor, $numpy ($python)"
     sh tools/prerequisites.sh "$python"
@@ -44,7 +64,7 @@ for minor in 10 11 12 13; do
     "$venv/bin/python" -m pip --disable-pip-version-check install --quiet --force-reinstall --no-deps .
     "$venv/bin/python" -m pip --disable-pip-version-check install --quiet '.[test]' "$numpy"
     case $minor in
-    10 | 13) part= ;;
+    10 | 15) part= ;;
     *) part=${BETWEEN:+--every $BETWEEN} ;;
     esac
     # From another folder, so that neither tests nor the processes that they start import the checkout.
@@ -52,8 +72,9 @@ for minor in 10 11 12 13; do
     {
         cd "$venv"
         status=0
-        CWRAPJIT_TEST_PYTHON="3.$minor $numpy" bin/pytest -c ../pyproject.toml --rootdir .. \
-            -p no:cacheprovider -m "not once" $part ${PYTEST_FLAGS:-} ../tests "$@" || status=$?
+        # shellcheck disable=SC2086
+        CWRAPJIT_TEST_PYTHON="3.$minor $numpy" bin/pytest -c "$root/pyproject.toml" --rootdir "$root" \
+            -p no:cacheprovider -m "not once" ${SPREAD:-} $part ${PYTEST_FLAGS:-} $tests "$@" || status=$?
         echo "pytest ended with $status"
     } 2>&1 | tee "$venv/output"
     if [ "$(tail -n 1 "$venv/output")" = "pytest ended with 0" ]; then
@@ -67,10 +88,10 @@ done
 if [ -n "$failed" ]; then
     for version in $failed; do # again, because other versions have been tested since
         echo "== Python $version"
-        tail -n 40 ".venv-$version/output"
+        tail -n 40 "$venvs/.venv-$version/output"
     done
     echo "failed on Python$failed" >&2
     exit 1
 fi
-[ -n "$passed" ] || { echo "no CPython from 3.10 up was found" >&2; exit 1; }
+[ -n "$passed" ] || { echo "no CPython${PYTHONS:+ of $PYTHONS} from 3.10 up was found" >&2; exit 1; }
 echo "passed on Python$passed"

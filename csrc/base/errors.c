@@ -7,6 +7,7 @@
  * cwrapjit/_errors.py makes them.
  */
 #include "base/errors.h"
+#include "os/address_space.h"
 
 int
 cwj_add_errors(PyObject *extension, cwj_module_state *state)

@@ -5,7 +5,7 @@
 #ifndef CWJ_BASE_HEAT_H
 #define CWJ_BASE_HEAT_H
 
-#include <time.h> /* Python.h comes before it */
+#include "os/clock.h"
 
 /* Nanoseconds that it ran. */
 #define CWJ_HOT_TIME 2000000ull
@@ -15,13 +15,5 @@ enum {
     CWJ_SHORT_NS = 10000, /* a run below this is short, ... */
     CWJ_SAMPLE = 64 /* ... and one of so many short ones is timed, and stands for the others */
 };
-
-static inline unsigned long long
-cwj_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
-}
 
 #endif

@@ -2,12 +2,12 @@
 #include "base/jobs.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/errors.h"
 #include "base/raised.h"
+#include "os/clock.h"
 
 /* Running compilers end with the process. */
 static void
@@ -42,9 +42,7 @@ cwj_job_start(const cwj_module_state *state, tj_job *job)
 static double
 seconds_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return 1e-9 * (double)tj_clock_ns();
 }
 
 /* In turns short enough for Ctrl-C. */

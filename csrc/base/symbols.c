@@ -31,6 +31,9 @@ static const tj_symbol own_symbols[] = {
 #if PY_VERSION_HEX >= 0x030D0000
     X(PythonFinalizationError),
 #endif
+#if PY_VERSION_HEX >= 0x030F0000
+    X(ImportCycleError),
+#endif
     X(Warning), X(UserWarning), X(DeprecationWarning), X(PendingDeprecationWarning),
     X(SyntaxWarning), X(RuntimeWarning), X(FutureWarning), X(ImportWarning), X(UnicodeWarning),
     X(BytesWarning), X(ResourceWarning), X(EncodingWarning),

@@ -9,8 +9,7 @@
 #include "base/errors.h"
 #include "function/definition.h"
 #include "function/function.h"
-
-#include <time.h>
+#include "os/clock.h"
 
 /* ---- arguments --------------------------------------------------------- */
 
@@ -132,14 +131,6 @@ settle_threads(cwj_spec *spec, const cwj_options *options, const tj_unit *unit)
 
 /* ---- compiling --------------------------------------------------------- */
 
-static unsigned long long
-now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
-}
-
 /* *ns: how long it took. Returns 0, or -1 with an exception set and code cleared. */
 static int
 compile(tj_function *code, const cwj_module_state *state, cwj_environment *environment,
@@ -155,9 +146,9 @@ compile(tj_function *code, const cwj_module_state *state, cwj_environment *envir
     tj_error_init(&error);
 
     Py_BEGIN_ALLOW_THREADS
-    *ns = now_ns();
+    *ns = tj_clock_ns();
     status = tj_define(environment->tj, &spec->tj, code, &messages, &error);
-    *ns = now_ns() - *ns;
+    *ns = tj_clock_ns() - *ns;
     Py_END_ALLOW_THREADS
 
     if (status != TJ_OK) {

@@ -226,9 +226,9 @@ static __attribute__((noinline)) int
 run_timed(const run *this, const cwj_call *call)
 {
     cwj_ufunc_loop *loop = this->loop;
-    unsigned long long before = cwj_now_ns();
+    unsigned long long before = tj_clock_ns();
     int accepted = run_slices(this, call);
-    unsigned long long ns = cwj_now_ns() - before;
+    unsigned long long ns = tj_clock_ns() - before;
     bool is_short = ns < CWJ_SHORT_NS;
     __atomic_store_n(&loop->until_sample, is_short ? CWJ_SAMPLE : 1, __ATOMIC_RELAXED);
     ns *= is_short ? CWJ_SAMPLE : 1;

@@ -2,6 +2,7 @@
  * importing inspect; that comes in for callables of other kinds. */
 #include "graph/attributes.h"
 
+#include "base/compat.h"
 #include "base/state.h"
 
 enum {
@@ -16,11 +17,7 @@ cwj_graph_attribute(PyObject *object, const char *name, PyObject **value)
     if (key == NULL) {
         return -1;
     }
-#if PY_VERSION_HEX >= 0x030D0000
-    int found = PyObject_GetOptionalAttr(object, key, value);
-#else
-    int found = _PyObject_LookupAttr(object, key, value); /* no exception is made and dropped */
-#endif
+    int found = cwj_optional_attribute(object, key, value);
     Py_DECREF(key);
     return found;
 }

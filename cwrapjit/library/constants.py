@@ -178,6 +178,22 @@ def _cast(node: Any, value: int) -> int:
     return value - 2**bits if ctype.is_signed and value >= 2 ** (bits - 1) else value
 
 
+class _Unsigned(int):
+    """A number of #if that is unsigned: 64 bits of it, without a sign."""
+
+    __slots__ = ()
+
+
+def _apply_in_if(op: str, a: int, b: int) -> int:
+    """a op b, where one unsigned number makes both so; of a shift it is the left one that counts."""
+    if op in ("&&", "||") or not (
+        isinstance(a, _Unsigned) or (op not in ("<<", ">>") and isinstance(b, _Unsigned))
+    ):
+        return apply(op, a, b)
+    value = apply(op, a % 2**64, b if op in ("<<", ">>") else b % 2**64)
+    return value if op in ("==", "!=", "<", ">", "<=", ">=") else _Unsigned(value % 2**64)
+
+
 class _Reader:
     """Reads an expression in text; unknown names are 0, as in #if.
 
@@ -187,7 +203,7 @@ class _Reader:
 
     def __init__(self, text: str, *, in_if: bool = False, ints: bool = False) -> None:
         self.in_if = in_if
-        self.apply = apply_to_ints if ints else apply
+        self.apply = apply_to_ints if ints else _apply_in_if if in_if else apply
         self.tokens: list[tuple[str, str]] = []
         at = 0
         text = text.strip()
@@ -244,7 +260,8 @@ class _Reader:
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "number":
-            return integer(text)
+            value = integer(text)
+            return _Unsigned(value) if self.in_if and ("u" in text.lower() or value >= 2**63) else value
         if kind == "char":
             return character(text)
         if kind == "word":
@@ -254,7 +271,10 @@ class _Reader:
             self.take(")")
             return value
         if text in "+-~!":
-            value = int(_UNARY[text](self.unary()))
+            operand = self.unary()
+            value = int(_UNARY[text](operand))
+            if isinstance(operand, _Unsigned) and text != "!":
+                return _Unsigned(value % 2**64)
             return self.apply("+", value, 0)
         raise NotConstant(f"{text!r} is not expected")
 

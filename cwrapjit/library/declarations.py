@@ -507,6 +507,9 @@ class Declarations:
             self.resolve(node.type)  # a struct or an enum alone
         else:
             resolved = self._with_lengths(self.resolve(node.type))
+            if isinstance(resolved, types.Callable) and not resolved.pointed:
+                parsed.functions.append(self._function_of(node, resolved))
+                return
             if self._altered == 2:
                 resolved = types.Unknown(attributes.REASON)
             const = "const" in (node.quals or []) and not isinstance(resolved, types.Pointer)
@@ -514,6 +517,15 @@ class Declarations:
             if isinstance(resolved, types.Pointer):
                 const = "const" in (node.type.quals or [])
             parsed.variables.append(VariableDeclaration(node.name, resolved, const, private, node.coord))
+
+    def _function_of(self, node: Any, known: types.Callable) -> FunctionDeclaration:
+        """One whose type is a typedef's, as in `function_of_double sin, cos;`."""
+        pairs = zip(known.names, known.parameters, strict=True)
+        parameters = [ParameterDeclaration(name, ctype, node.coord) for name, ctype in pairs]
+        made = FunctionDeclaration(node.name, known.result, parameters, coord=node.coord)
+        made.variadic, made.prototyped = known.variadic, known.prototyped
+        made.private = "static" in (node.storage or [])
+        return made
 
     def _function(self, node: Any, old: bool) -> FunctionDeclaration:
         made = self._prototype(node.name, node.type, node.coord)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from cwrapjit._unsupported import built_for
 from cwrapjit.library import attributes, headers
 
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
@@ -32,10 +33,15 @@ _NOTHING = (
 )  # fmt: skip
 _CALLS = ("__attribute__", "__attribute", "__declspec", "__asm__", "__asm", "_Alignas",
           "__nonnull", "_Pragma")  # fmt: skip
+# What gcc predefines, as far as headers ask for it: on each machine, and on all.
+_OF_MACHINE = {
+    "x86_64": {"__x86_64__": "1", "__WCHAR_TYPE__": "int"},
+    "aarch64": {"__aarch64__": "1", "__CHAR_UNSIGNED__": "1", "__WCHAR_TYPE__": "unsigned int"},
+}
 _PREDEFINED = {
+    **_OF_MACHINE[built_for()[0]],
     "__STDC__": "1",
     "__STDC_VERSION__": "201112L",
-    "__x86_64__": "1",
     "__linux__": "1",
     "__unix__": "1",
     "__LP64__": "1",
@@ -43,7 +49,6 @@ _PREDEFINED = {
     "__SIZEOF_POINTER__": "8",
     "__SIZE_TYPE__": "unsigned long",
     "__PTRDIFF_TYPE__": "long",
-    "__WCHAR_TYPE__": "int",
     "__WINT_TYPE__": "unsigned int",
     "NULL": "((void *)0)",
 }

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from cwrapjit._unsupported import built_for
 from cwrapjit.library import types
 
 COMPLEX = "typedef struct { double re, im; } cwj_z;\ntypedef struct { float re, im; } cwj_c;\n"
@@ -72,8 +73,13 @@ class Writer:
         signature = pointer_parameters([self.spell(each) for each in thunk.parameters], thunk.fixed)
         result = self.spell(thunk.result)
         lines, given = [], []
+        # On arm64, libtcc reads a float through a register in which part of a struct is already.
+        in_locals = any(isinstance(each, types.Struct) for each in thunk.parameters)
         for k, ctype in enumerate(thunk.parameters, 1):
-            if k in thunk.references:
+            if in_locals and k not in thunk.references and not 0 <= thunk.fixed < k:
+                lines.append(f"    {self.spell(ctype)} cwj_{k} = {load(ctype, k, self)};\n")
+                given.append(f"cwj_{k}")
+            elif k in thunk.references:
                 lines.append(f"    {self.spell(ctype.target)} cwj_{k} = {load(ctype.target, k, self)};\n")
                 given.append(f"&cwj_{k}")
             elif 0 <= thunk.fixed < k:
@@ -103,7 +109,7 @@ class Writer:
         if isinstance(ctype, types.Void):
             return "void"
         if isinstance(ctype, types.Struct):
-            if is_mixed(ctype):
+            if passes_wrongly(ctype):
                 self.needs_compiler = True
             return self._struct(ctype)
         return "void *"
@@ -123,7 +129,8 @@ class Writer:
 
     def _members(self, struct: types.Struct) -> str:
         if _is_misplaced(struct):
-            raise Unmapped(f"{types.show(struct)}: libtcc aligns it by a bit-field that has no name")
+            why = "libtcc aligns it in its own way, for a bit-field that has no name"
+            raise Unmapped(f"{types.show(struct)}: {why}")
         return " ".join(self._member(each) for each in struct.members or ())
 
     def _member(self, member: types.Member) -> str:
@@ -214,15 +221,51 @@ def pointer_parameters(found: list[str], fixed: int) -> str:
 # ---- what libtcc passes wrongly ------------------------------------------------------------------
 
 
-def is_mixed(struct: types.Struct) -> bool:
-    """Whether libtcc would pass it wrongly by value: up to 16 bytes with floating members, and integers or
-    arrays."""
+def passes_wrongly(struct: types.Struct) -> bool:
+    """Whether libtcc would pass it wrongly by value."""
+    if built_for()[0] == "aarch64":
+        return _has_arrays_in_registers(struct)
+    return _is_mixed(struct)
+
+
+def _is_mixed(struct: types.Struct) -> bool:
+    """On x86-64: up to 16 bytes with floating members, and integers or arrays."""
     size, _, floating, integer = _measure(struct)
     return size <= 16 and floating and (integer or _has_long_double(struct))
 
 
+def _has_arrays_in_registers(struct: types.Struct) -> bool:
+    """On arm64: one to four floating numbers of one kind, which go into registers of their own, in arrays."""
+    _, count, in_arrays = _equal_floats(struct) or (0, 0, False)
+    return count <= 4 and in_arrays
+
+
+def _equal_floats(ctype: Any) -> tuple[int, int, bool] | None:
+    """The bytes of one and the number of them, where floating numbers of one kind are all there is; whether
+    there are arrays."""
+    if isinstance(ctype, types.Scalar) and ctype.dtype and (ctype.is_real or ctype.is_complex):
+        count = 2 if ctype.is_complex else 1
+        return np.dtype(ctype.dtype).itemsize // count, count, False
+    if isinstance(ctype, types.Array):
+        inner = _equal_floats(ctype.item)
+        return inner and (inner[0], inner[1] * array_length(ctype), True)
+    if not isinstance(ctype, types.Struct):
+        return None
+    sizes, counts, in_arrays = set(), [0], False
+    for member in ctype.members or ():
+        inner = _equal_floats(member.type)
+        if inner is None or member.bits >= 0:
+            return None
+        sizes.add(inner[0])
+        counts.append(inner[1])
+        in_arrays = in_arrays or inner[2]
+    count = max(counts) if ctype.kind == "union" else sum(counts)
+    return (sizes.pop(), count, in_arrays) if len(sizes) == 1 else None
+
+
 def _is_misplaced(struct: types.Struct) -> bool:
-    """Whether libtcc aligns it otherwise: by a bit-field without a name, which does not count for others."""
+    """Whether libtcc aligns it otherwise, for a bit-field without a name: on x86-64 that does not count for
+    others, on arm64 it does for others alone."""
     nameless = [_measure(each.type)[1] for each in struct.members or () if each.bits >= 0 and not each.name]
     return bool(nameless) and max(nameless) > _measure(struct)[1]
 

@@ -63,6 +63,18 @@ static void check_refused(const char *text, const char *flags, const char *part)
     free(object.data);
 }
 
+static tj_status look(const unsigned char *data, size_t size)
+{
+    tj_object found = {0};
+    tj_error error;
+    tj_error_init(&error);
+    tj_status status = tj_object_check(data, size, &found, &error);
+    CHECK(status == TJ_OK || (status == TJ_COMPILE_FAILED && error.text));
+    tj_error_clear(&error);
+    tj_object_clear(&found);
+    return status;
+}
+
 static bool has(const tj_object *object, const char *name)
 {
     for (size_t i = 0; i < object->nundefined; i++)
@@ -91,6 +103,20 @@ static void test_good(void)
     }
 }
 
+/* What gcc keeps of the array lies in .data, without a name. */
+static void test_constants_without_names(void)
+{
+    bytes object =
+        compile("#include <math.h>\n"
+                "double f(int x)\n"
+                "{ double (*functions[])(double) = {sin, cos, tan, exp, log, sinh, cosh, tanh};\n"
+                "  void *volatile addresses[] = {(void *)cos, (void *)sin, (void *)exp};\n"
+                "  return functions[x & 7](x) + (addresses[x & 1] == 0); }\n",
+                "-fno-builtin");
+    CHECK(look(object.data, object.size) == TJ_OK);
+    free(object.data);
+}
+
 static void test_refused(void)
 {
     check_refused("int x = 4;", "", "may write");
@@ -112,6 +138,13 @@ static void test_refused(void)
 #if defined(__x86_64__)
     check_refused("int f(void); extern int x[]; int *g(int i) { return &x[i]; }",
                   "-fno-pic -mcmodel=kernel", "relocation of unknown type");
+#elif defined(__aarch64__)
+    check_refused("int g(int); int f(int x)\n"
+                  "{ __asm__ goto(\"cbz %w0, g\" : : \"r\"(x) : : out); out: return g(x); }",
+                  "", "relocation of unknown type");
+    check_refused("extern int x; int *f(void)\n"
+                  "{ int *at; __asm__(\"adr %0, x\" : \"=r\"(at)); return at; }",
+                  "", "relocation of unknown type");
 #endif
 }
 
@@ -129,33 +162,6 @@ static void test_other_machine(void)
 }
 
 /* ---- relocations --------------------------------------------------------------- */
-
-static tj_status look(const unsigned char *data, size_t size)
-{
-    tj_object found = {0};
-    tj_error error;
-    tj_error_init(&error);
-    tj_status status = tj_object_check(data, size, &found, &error);
-    CHECK(status == TJ_OK || (status == TJ_COMPILE_FAILED && error.text));
-    tj_error_clear(&error);
-    tj_object_clear(&found);
-    return status;
-}
-
-#if defined(__x86_64__)
-
-/* Constants of one and of four bytes behind an address from the table, as in the loads of two
- * addresses into one vector; and an address behind another. */
-static const char addends[] =
-    "extern int abs(int); extern long labs(long);\n"
-    "int f(int x)\n"
-    "{\n"
-    "    unsigned long one, small, large, plain = (unsigned long)abs;\n"
-    "    __asm__(\"movq abs@GOTPCREL(%%rip), %0\" : \"=r\"(one));\n"
-    "    __asm__(\"imulq $77, abs@GOTPCREL(%%rip), %0\" : \"=r\"(small));\n"
-    "    __asm__(\"imulq $7777, abs@GOTPCREL(%%rip), %0\" : \"=r\"(large));\n"
-    "    return one == plain && small == 77 * plain && large == 7777 * plain ? abs(x) : 0;\n"
-    "}\n";
 
 static int call_loaded(tj_object *object)
 {
@@ -177,6 +183,21 @@ static int call_loaded(tj_object *object)
     return result;
 }
 
+#if defined(__x86_64__)
+
+/* Constants of one and of four bytes behind an address from the table, as in the loads of two
+ * addresses into one vector; and an address behind another. */
+static const char addends[] =
+    "extern int abs(int); extern long labs(long);\n"
+    "int f(int x)\n"
+    "{\n"
+    "    unsigned long one, small, large, plain = (unsigned long)abs;\n"
+    "    __asm__(\"movq abs@GOTPCREL(%%rip), %0\" : \"=r\"(one));\n"
+    "    __asm__(\"imulq $77, abs@GOTPCREL(%%rip), %0\" : \"=r\"(small));\n"
+    "    __asm__(\"imulq $7777, abs@GOTPCREL(%%rip), %0\" : \"=r\"(large));\n"
+    "    return one == plain && small == 77 * plain && large == 7777 * plain ? abs(x) : 0;\n"
+    "}\n";
+
 static void test_addends(void)
 {
     bytes object = compile(addends, "");
@@ -190,6 +211,49 @@ static void test_addends(void)
     close(fd);
     tj_object_settle(object.data, object.size);
     CHECK(look(object.data, object.size) == TJ_OK);
+    free(object.data);
+}
+
+#else
+
+/* Each relocation that is accepted. f(-5) is 5 when all addresses are right. */
+static const char relocations[] =
+    "extern int abs(int), labs_or_not(int) __asm__(\"abs\");\n"
+    "static const struct { long a, b; double c; unsigned char d[8]; } s\n"
+    "    __asm__(\"s\") __attribute__((aligned(16), used)) =\n"
+    "    {0x1122334455667788, 99, 2.5, {1, 2, 3, 4}};\n"
+    "static const int *const table[] = {(const int *)&s.c, (const int *)&s};\n"
+    "__asm__(\".section .rodata\\n.balign 4\\naway: .long s + 8 - .\\n.text\");\n"
+    "extern const int away __attribute__((visibility(\"hidden\")));\n"
+    "int g(int x) { return labs_or_not(x); }\n"
+    "int f(int x)\n"
+    "{\n"
+    "    unsigned long b, h, w, l, q, page;\n"
+    "    const int *away_at;\n"
+    "    __asm__(\"adrp %0, s\\n\\tldrb %w0, [%0, #:lo12:s + 1]\" : \"=r\"(b));\n"
+    "    __asm__(\"adrp %0, s\\n\\tldrh %w0, [%0, #:lo12:s + 2]\" : \"=r\"(h));\n"
+    "    __asm__(\"adrp %0, s\\n\\tldr %w0, [%0, #:lo12:s + 4]\" : \"=r\"(w));\n"
+    "    __asm__(\"adrp %0, s\\n\\tldr %0, [%0, #:lo12:s + 8]\" : \"=r\"(l));\n"
+    "    __asm__(\"adrp %0, s\\n\\tldr q0, [%0, #:lo12:s + 16]\\n\\tumov %0, v0.d[1]\"\n"
+    "            : \"=r\"(q) : : \"v0\");\n"
+    "    __asm__(\"adrp %0, s\\n\\tadd %0, %0, #:lo12:s\" : \"=r\"(page));\n"
+    "    __asm__(\"adrp %0, away\\n\\tadd %0, %0, #:lo12:away\" : \"=r\"(away_at));\n"
+    "    int (*const volatile by_table)(int) = abs;\n"
+    "    return b == 0x77 && h == 0x5566 && w == 0x11223344 && l == 99 && q == 0x04030201 &&\n"
+    "                   page == (unsigned long)&s &&\n"
+    "                   *(const long *)((const char *)away_at + *away_at) == 99 &&\n"
+    "                   *(const double *)table[x + 5] == 2.5 && table[x + 6] == (const int *)&s\n"
+    "               ? by_table(g(x)) : 0;\n"
+    "}\n";
+
+static void test_relocations(void)
+{
+    bytes object = compile(relocations, "");
+    tj_object loaded = {.fd = memfd_create("object", MFD_ALLOW_SEALING)};
+    CHECK(write(loaded.fd, object.data, object.size) == (ssize_t)object.size);
+    int fd = loaded.fd;
+    CHECK(call_loaded(&loaded) == 5);
+    close(fd);
     free(object.data);
 }
 
@@ -257,9 +321,8 @@ static void test_cut(void)
 
 /* ---- fused instructions ------------------------------------------------------ */
 
-static void test_fused(void)
+static void test_fused_x86_64(void)
 {
-#if defined(__x86_64__)
     static const unsigned char vex[] = {0xc4, 0xe2, 0xf1, 0xb9, 0xc2}; /* vfmadd231sd */
     static const unsigned char evex[] = {0x90, 0x62, 0xf2, 0xf5,
                                          0x48, 0xb8, 0xc2}; /* vfmadd231pd */
@@ -267,19 +330,130 @@ static void test_fused(void)
     static const unsigned char apart[] = {0xc4, 0x41, 0x35, 0x59, 0xc4, 0x62, 0xf1, 0xbd,
                                           0x38, 0x58, 0x3d, 0,    0,    0,    0,    0xc3};
     static const unsigned char unknown[] = {0x06, 0xc4, 0xe2, 0xf1, 0xb9, 0xc2};
-    CHECK(tj_code_fuses(vex, sizeof vex, false));
-    CHECK(tj_code_fuses(evex, sizeof evex, false));
-    CHECK(!tj_code_fuses(apart, sizeof apart, false));
-    CHECK(tj_code_fuses(unknown, sizeof unknown, false));
+    CHECK(tj_x86_64_fuses(vex, sizeof vex, false));
+    CHECK(tj_x86_64_fuses(evex, sizeof evex, false));
+    CHECK(!tj_x86_64_fuses(apart, sizeof apart, false));
+    CHECK(tj_x86_64_fuses(unknown, sizeof unknown, false));
     static const unsigned char in_turn[] = {0xc4, 0xe2, 0xf1, 0x96, 0xc2}; /* vfmaddsub132pd */
-    CHECK(tj_code_fuses(in_turn, sizeof in_turn, true) && !tj_code_fuses(vex, sizeof vex, true));
+    CHECK(tj_x86_64_fuses(in_turn, sizeof in_turn, true) &&
+          !tj_x86_64_fuses(vex, sizeof vex, true));
     for (size_t size = 0; size < sizeof vex; size++)
-        CHECK(!tj_code_fuses(vex, size, false));
+        CHECK(!tj_x86_64_fuses(vex, size, false));
     for (size_t size = 12; size < sizeof apart; size++)
-        tj_code_fuses(apart, size, false); /* reads nothing behind the end, says the sanitizer */
-    CHECK(tj_code_length(apart, sizeof apart) == 5 && tj_code_length(apart + 5, 10) == 10);
-    CHECK(tj_code_length(apart + 5, 9) == 0 && tj_code_length(unknown, 1) == 0);
-#endif
+        tj_x86_64_fuses(apart, size, false); /* reads nothing behind the end, says the sanitizer */
+    CHECK(tj_x86_64_length(apart, sizeof apart) == 5 && tj_x86_64_length(apart + 5, 10) == 10);
+    CHECK(tj_x86_64_length(apart + 5, 9) == 0 && tj_x86_64_length(unknown, 1) == 0);
+}
+
+/* Words as GNU as makes them. */
+static void check_aarch64(const uint32_t *words, size_t count, bool fuses, bool fuses_beside_fma)
+{
+    for (size_t i = 0; i < count; i++) {
+        const unsigned char *code = (const unsigned char *)&words[i];
+        CHECK(tj_aarch64_fuses(code, 4, false) == fuses);
+        CHECK(tj_aarch64_fuses(code, 4, true) == fuses_beside_fma);
+        CHECK(!tj_aarch64_fuses(code, 3, false));
+    }
+}
+
+static void test_fused_aarch64(void)
+{
+    static const uint32_t fused[] = {
+        0x1f420c20, /* fmadd d0, d1, d2, d3 */
+        0x1f1df3df, /* fmsub s31, s30, s29, s28 */
+        0x1fe20c20, /* fnmadd h0, h1, h2, h3 */
+        0x1f628c20, /* fnmsub d0, d1, d2, d3 */
+        0x4e62cc20, /* fmla v0.2d, v1.2d, v2.2d */
+        0x4e3dcfdf, /* fmla v31.4s, v30.4s, v29.4s */
+        0x0ea2cc20, /* fmls v0.2s, v1.2s, v2.2s */
+        0x4e420c20, /* fmla v0.8h, v1.8h, v2.8h */
+        0x0edd0fdf, /* fmls v31.4h, v30.4h, v29.4h */
+        0x4fc21820, /* fmla v0.2d, v1.2d, v2.d[1] */
+        0x4fa21820, /* fmla v0.4s, v1.4s, v2.s[3] */
+        0x4fbe5be0, /* fmls v0.4s, v31.4s, v30.s[3] */
+        0x4f321820, /* fmla v0.8h, v1.8h, v2.h[7] */
+        0x4f3f5820, /* fmls v0.8h, v1.8h, v15.h[7] */
+        0x5fc21820, /* fmla d0, d1, v2.d[1] */
+        0x5fbf5820, /* fmls s0, s1, v31.s[3] */
+        0x5f321020, /* fmla h0, h1, v2.h[3] */
+        0x65e20020, /* fmla z0.d, p0/m, z1.d, z2.d */
+        0x65a227e0, /* fmls z0.s, p1/m, z31.s, z2.s */
+        0x65624020, /* fnmla z0.h, p0/m, z1.h, z2.h */
+        0x65e26020, /* fnmls z0.d, p0/m, z1.d, z2.d */
+        0x65e28020, /* fmad z0.d, p0/m, z1.d, z2.d */
+        0x65e2a020, /* fmsb z0.d, p0/m, z1.d, z2.d */
+        0x65a2c020, /* fnmad z0.s, p0/m, z1.s, z2.s */
+        0x65e2e020, /* fnmsb z0.d, p0/m, z1.d, z2.d */
+        0x64f20020, /* fmla z0.d, z1.d, z2.d[1] */
+        0x64ba0020, /* fmla z0.s, z1.s, z2.s[3] */
+        0x647a0420, /* fmls z0.h, z1.h, z2.h[7] */
+    };
+    static const uint32_t complex[] = {
+        0x6ec2cc20, /* fcmla v0.2d, v1.2d, v2.2d, #90 */
+        0x6e82dc20, /* fcmla v0.4s, v1.4s, v2.4s, #270 */
+        0x6e42c420, /* fcmla v0.8h, v1.8h, v2.8h, #0 */
+        0x2e42d420, /* fcmla v0.4h, v1.4h, v2.4h, #180 */
+        0x6f823820, /* fcmla v0.4s, v1.4s, v2.s[1], #90 */
+        0x6f627020, /* fcmla v0.8h, v1.8h, v2.h[1], #270 */
+        0x64c22020, /* fcmla z0.d, p0/m, z1.d, z2.d, #90 */
+        0x64f21420, /* fcmla z0.s, z1.s, z2.s[1], #90 */
+        0x64aa1420, /* fcmla z0.h, z1.h, z2.h[1], #90 */
+    };
+    static const uint32_t others[] = {
+        0x6ec2e420, /* fcadd v0.2d, v1.2d, v2.2d, #90 */
+        0x64c08040, /* fcadd z0.d, p0/m, z0.d, z2.d, #90 */
+        0x4fc29820, /* fmul v0.2d, v1.2d, v2.d[1] */
+        0x4f129020, /* fmul v0.8h, v1.8h, v2.h[1] */
+        0x6fc29820, /* fmulx v0.2d, v1.2d, v2.d[1] */
+        0x64f22020, /* fmul z0.d, z1.d, z2.d[1] */
+        0x64aa2020, /* fmul z0.s, z1.s, z2.s[1] */
+        0x65c20020, /* fadd z0.d, z1.d, z2.d */
+        0x65c20820, /* fmul z0.d, z1.d, z2.d */
+        0x65c08040, /* fadd z0.d, p0/m, z0.d, z2.d */
+        0x65c26020, /* fcmeq p0.d, p0/z, z1.d, z2.d */
+        0x65cba020, /* fcvt z0.d, p0/m, z1.s */
+        0x65cda020, /* fsqrt z0.d, p0/m, z1.d */
+        0x65c02020, /* faddv d0, p0, z1.d */
+        0x65d82020, /* fadda d0, p0, d0, z1.d */
+        0x04e2b020, /* ftssel z0.d, z1.d, z2.d */
+        0x04e0b820, /* fexpa z0.d, z1.d */
+        0x65ce3020, /* frecpe z0.d, z1.d */
+        0x65d12030, /* fcmle p0.d, p0/z, z1.d, #0.0 */
+        0x65d6a020, /* scvtf z0.d, p0/m, z1.d */
+        0x65dea020, /* fcvtzs z0.d, p0/m, z1.d */
+        0x65c0a020, /* frintn z0.d, p0/m, z1.d */
+        0x64d08020, /* faddp z0.d, p0/m, z0.d, z1.d */
+        0x651ea020, /* flogb z0.d, p0/m, z1.d */
+        0x65dc8000, /* fmaxnm z0.d, p0/m, z0.d, #0.0 */
+        0x65cd8020, /* fdiv z0.d, p0/m, z0.d, z1.d */
+        0x65ca8020, /* fmulx z0.d, p0/m, z0.d, z1.d */
+        0x64cba020, /* fcvtlt z0.d, p0/m, z1.s */
+        0x658aa020, /* bfcvt z0.h, p0/m, z1.s */
+        0x4ea29420, /* mla v0.4s, v1.4s, v2.4s */
+        0x6ea29420, /* mls v0.4s, v1.4s, v2.4s */
+        0x6e828420, /* sqrdmlah v0.4s, v1.4s, v2.4s */
+        0x4e829420, /* sdot v0.4s, v1.16b, v2.16b */
+        0x6fa2e020, /* udot v0.4s, v1.16b, v2.4b[1] */
+        0x6e62dc20, /* fmul v0.2d, v1.2d, v2.2d */
+        0x4e62d420, /* fadd v0.2d, v1.2d, v2.2d */
+        0x1e620820, /* fmul d0, d1, d2 */
+        0x1e628820, /* fnmul d0, d1, d2 */
+        0x1e621c20, /* fcsel d0, d1, d2, ne */
+        0x4e62f420, /* fmax v0.2d, v1.2d, v2.2d */
+        0x6ee2d420, /* fabd v0.2d, v1.2d, v2.2d */
+        0x6ee2e420, /* fcmgt v0.2d, v1.2d, v2.2d */
+        0x4ea2c420, /* fminnm v0.4s, v1.4s, v2.4s */
+        0x4ea2bc20, /* addp v0.4s, v1.4s, v2.4s */
+        0x6ea28c20, /* cmeq v0.4s, v1.4s, v2.4s */
+        0x6e22d420, /* faddp v0.4s, v1.4s, v2.4s */
+        0x04824020, /* mla z0.s, p0/m, z1.s, z2.s */
+        0x0481c040, /* mad z0.s, p0/m, z1.s, z2.s */
+        0xa5e0a000, /* ld1d {z0.d}, p0/z, [x0] */
+    };
+    check_aarch64(fused, sizeof fused / sizeof *fused, true, false);
+    check_aarch64(complex, sizeof complex / sizeof *complex, true, true);
+    check_aarch64(others, sizeof others / sizeof *others, false, false);
+    CHECK(tj_aarch64_fuses((const unsigned char *)others, sizeof others, false) == false);
 }
 
 int main(void)
@@ -287,17 +461,21 @@ int main(void)
     scratch = getenv("TJ_TEST_TMP");
     page_size = (size_t)sysconf(_SC_PAGESIZE);
     RUN(test_good);
+    RUN(test_constants_without_names);
     RUN(test_refused);
     RUN(test_other_machine);
-#if defined(__x86_64__)
     tj_error error;
     tj_error_init(&error);
     CHECK(tj_backend_open(getenv("TJ_TEST_LIBTCC"), getenv("TJ_TEST_LIB_DIR"),
                           getenv("TJ_TEST_INCLUDE_DIR"), &error) == TJ_OK);
+#if defined(__x86_64__)
     RUN(test_addends);
+#else
+    RUN(test_relocations);
 #endif
     RUN(test_changed);
     RUN(test_cut);
-    RUN(test_fused);
+    RUN(test_fused_x86_64);
+    RUN(test_fused_aarch64);
     return check_report();
 }

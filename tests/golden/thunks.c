@@ -15,7 +15,9 @@ void cwj_thunk_1(cwj_slot *s)
 struct cwj_struct_0 { double x; long n[2]; };
 void cwj_thunk_2(cwj_slot *s)
 {
-    *(struct cwj_struct_0 *)s[0].p = ((struct cwj_struct_0 (*)(struct cwj_struct_0, int))0x3000)(*(struct cwj_struct_0 *)s[1].p,(int)s[2].i);
+    struct cwj_struct_0 cwj_1 = *(struct cwj_struct_0 *)s[1].p;
+    int cwj_2 = (int)s[2].i;
+    *(struct cwj_struct_0 *)s[0].p = ((struct cwj_struct_0 (*)(struct cwj_struct_0, int))0x3000)(cwj_1,cwj_2);
 }
 void cwj_thunk_3(cwj_slot *s)
 {

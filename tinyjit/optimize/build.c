@@ -5,12 +5,10 @@
  * each text stands a function that shows whether data and code found each other
  * when libtcc had placed them.
  */
-#define _GNU_SOURCE 1 /* environ */
 #include "internal.h"
 
 #include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 
 static const tj_environment no_environment;
 
@@ -26,7 +24,7 @@ static void copy_variables(tj_words *variables)
 {
     static const char *const languages[] = {"LC_ALL=", "LANGUAGE="};
     static const char plain[] = "LC_ALL=C";
-    for (char **variable = environ; variable && *variable; variable++)
+    for (char **variable = tj_process_variables(); variable && *variable; variable++)
         if (strncmp(*variable, languages[0], strlen(languages[0])) != 0 &&
             strncmp(*variable, languages[1], strlen(languages[1])) != 0)
             tj_words_add(variables, *variable, strlen(*variable));

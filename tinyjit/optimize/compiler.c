@@ -2,21 +2,21 @@
  *
  * The flags promise the first tier's bits, unless fastmath is asked for: nothing
  * fused, nothing reordered, no function of libm replaced by another or folded,
- * save those whose result is exact. -mno-fma alone does not do (fused.c says
+ * save those whose result is exact. -mno-fma alone does not do (fused_x86_64.c says
  * why): what comes out is looked at, and compiled without AVX-512 if need be.
  * What only changes errno is allowed where the text cannot ask for it.
  *
  * All flags are known to gcc and to clang, so that nothing must be tried first.
  */
-#define _GNU_SOURCE 1 /* getcwd, realpath under -std=c11 */
 #include "internal.h"
 
-#include <dlfcn.h>
+#include "os/paths.h"
+#include "os/shared_object.h"
+#include "os/system.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- lists of words --------------------------------------------------------- */
 
@@ -71,12 +71,6 @@ static bool split(const char *line, tj_words *words)
 
 /* ---- finding one ------------------------------------------------------------ */
 
-static bool is_program(const char *path)
-{
-    struct stat about;
-    return !stat(path, &about) && S_ISREG(about.st_mode) && !access(path, X_OK);
-}
-
 /* Fills path with dir/name; true when that is a program. */
 static bool is_program_in(const char *dir, size_t length, const char *name, tj_text *path)
 {
@@ -84,27 +78,27 @@ static bool is_program_in(const char *dir, size_t length, const char *name, tj_t
     tj_text_add(path, dir, length);
     tj_text_puts(path, "/");
     tj_text_puts(path, name);
-    return path->failed || is_program(path->data);
+    return path->failed || tj_path_is_program(path->data);
 }
 
 /* Looks name up in the absolute folders of path. found is filled then. */
 static bool look_up(const char *name, const char *path, tj_text *found)
 {
     if (strchr(name, '/')) {
-        char *here = name[0] == '/' ? NULL : getcwd(NULL, 0); /* the folder may change later */
+        char *here = name[0] == '/' ? NULL : tj_path_here(); /* the folder may change later */
         bool fine = here && is_program_in(here, strlen(here), name, found);
         if (!here) {
             tj_text_puts(found, name);
-            fine = found->failed || is_program(name);
+            fine = found->failed || tj_path_is_program(name);
         }
         free(here);
         return fine;
     }
     while (path && *path) {
-        size_t length = strcspn(path, ":");
+        size_t length = strcspn(path, TJ_BETWEEN_FOLDERS);
         if (path[0] == '/' && is_program_in(path, length, name, found))
             return true;
-        path += length + (path[length] == ':');
+        path += length + (path[length] != '\0');
     }
     return false;
 }
@@ -215,9 +209,10 @@ static const char *const common_flags[] = {
     NULL,
 };
 
-static const char *const this_machine[] = {"-march=native", NULL};
-
 #if defined(__x86_64__)
+static const char *const this_machine[] = {"-march=native", NULL};
+/* gcc 12 fuses complex products with what AVX-512 has, -mno-fma or not. */
+static const char *const not_fusing[] = {"-march=native", "-mno-avx512f", NULL};
 /* Much of what AVX-512 has is set up by gcc before its first function, and tried on each loop. */
 static const char *const without_avx512[] = {"-march=x86-64", "-mavx2",   "-mbmi", "-mbmi2",
                                              "-mlzcnt",       "-mpopcnt", NULL};
@@ -235,6 +230,18 @@ static bool asks_for_avx512(const char *text)
 {
     return strstr(text, "AVX512") || strstr(text, "avx512") || strstr(text, "mm512") ||
            strstr(text, "ia32");
+}
+#else
+/* clang 14 knows no -march=native here. */
+static const char *const this_machine[] = {"-mcpu=native", NULL};
+/* gcc 12 fuses complex products with FCMLA, which came after this. */
+static const char *const not_fusing[] = {"-march=armv8-a", NULL};
+/* Functions for machines without LSE are in the static libgcc alone. */
+static const char *const atomics_in_line[] = {"-mno-outline-atomics", NULL};
+
+static bool has_atomics(const char *text)
+{
+    return strstr(text, "atomic") || strstr(text, "__sync");
 }
 #endif
 
@@ -262,7 +269,7 @@ static const char *const exact_flags[] = {
     NULL,
 };
 
-/* Unless the text calls fma(): then the code is looked at with that in mind (fused.c). */
+/* Unless the text calls fma(): then the code is looked at with that in mind. */
 static const char *const no_fma[] = {
 #if defined(__x86_64__)
     "-mno-fma",
@@ -336,20 +343,21 @@ void tj_compiler_hide_builtins(const tj_needs *needs, tj_text *text)
     visit_inexact(needs, hide_builtin, text);
 }
 
-static void add_machine(const char *text, bool urgent, tj_words *words)
+static void add_machine(const char *text, bool urgent, bool narrow, tj_words *words)
 {
 #if defined(__x86_64__)
-    if (urgent && has_avx2() && !asks_for_avx512(text)) {
+    if (urgent && !narrow && has_avx2() && !asks_for_avx512(text)) {
         add_list(words, without_avx512);
         if (tj_compiler_calls_fma(text))
             add_list(words, with_fma);
         return;
     }
 #else
-    (void)text;
     (void)urgent;
+    if (has_atomics(text))
+        add_list(words, atomics_in_line);
 #endif
-    add_list(words, this_machine);
+    add_list(words, narrow ? not_fusing : this_machine);
 }
 
 static void add_flags(bool fastmath, bool calls_fma, bool unrolls, const tj_needs *needs,
@@ -368,7 +376,7 @@ char *tj_optimizer_flags(bool fastmath)
 {
     tj_words words = {0};
     tj_text text = {0};
-    add_machine("", false, &words);
+    add_machine("", false, false, &words);
     add_flags(fastmath, false, true, &(tj_needs){0}, &words);
     for (size_t i = 0; i < words.count; i++)
         tj_text_printf(&text, "%s%s", i ? " " : "", words.items[i]);
@@ -418,7 +426,7 @@ static void add_blind_flags(const char *text, tj_words *words)
 /* By its own name or behind a link such as cc. */
 static bool is_called(const tj_compiler *compiler, const char *part)
 {
-    char *real = realpath(compiler->words[0], NULL);
+    char *real = tj_path_real(compiler->words[0]);
     const char *name = real ? strrchr(real, '/') : NULL;
     bool found = name && strstr(name, part);
     free(real);
@@ -468,18 +476,15 @@ static void add_environment(const tj_environment *environment, tj_words *words)
  * file; its records have, if there are lines for a debugger. */
 static const char *const gcc_explains[] = {"-fopt-info-vec-optimized-missed", NULL};
 static const char *const clang_explains[] = {"-gline-tables-only",
-                                             "-foptimization-record-file=/proc/self/fd/2",
                                              "-foptimization-record-passes=loop-vectorize", NULL};
 
 void tj_compiler_command(const tj_compiler *compiler, const tj_environment *environment,
                          const char *text, tj_code_flags flags, tj_words *words)
 {
     add_list(words, (const char *const *)compiler->words);
-    add_machine(text, flags.urgent && !flags.fastmath, words);
+    add_machine(text, flags.urgent && !flags.fastmath, flags.narrow, words);
     add_flags(flags.fastmath, !flags.narrow && tj_compiler_calls_fma(text), !flags.urgent,
               flags.needs, words);
-    if (flags.narrow)
-        add(words, "-mno-avx512f");
     if (!flags.fastmath)
         add_blind_flags(text, words);
     add_refused(compiler, words);
@@ -489,14 +494,18 @@ void tj_compiler_command(const tj_compiler *compiler, const tj_environment *envi
         add_list(words, hurried_flags);
     if (flags.explains)
         add_list(words, is_clang(compiler) ? clang_explains : gcc_explains);
+    if (flags.explains && is_clang(compiler))
+        add_joined(words, "-foptimization-record-file=", tj_process_path(2));
+#if defined(__x86_64__)
     if (is_clang(compiler) && flags.fastmath)
         add(words, "-fveclib=libmvec");
+#endif
     add_environment(environment, words);
     add(words, "-c");
     add(words, "-xc");
     add(words, "-");
     add(words, "-o");
-    add(words, tj_compiler_object_number(compiler) == 1 ? "-" : "/proc/self/fd/3");
+    add(words, tj_compiler_object_number(compiler) == 1 ? "-" : tj_process_path(3));
 }
 
 /* -fsyntax-only would be quicker, but gcc finds a missing return and variables without a
@@ -510,7 +519,7 @@ static const char *const gcc_check_flags[] = {"-fno-tree-ccp",
                                               NULL};
 
 static const char *const check_flags[] = {
-    "-S", "-O1", "-Wall", "-Wno-unused-label", "-Wno-unused-function", "-o", "/dev/null", NULL};
+    "-S", "-O1", "-Wall", "-Wno-unused-label", "-Wno-unused-function", "-o", TJ_NULL_FILE, NULL};
 
 void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment *environment,
                                tj_job_kind kind, const char *file, tj_words *words)
@@ -547,8 +556,8 @@ void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment
 static const void *ask_library(void **handle, const char *library, const char *name)
 {
     if (!*handle)
-        *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    return *handle ? dlsym(*handle, name) : NULL;
+        *handle = tj_shared_object_open(library);
+    return *handle ? tj_shared_object_symbol(*handle, name) : NULL;
 }
 
 const void *tj_compiler_symbol(const char *name)
@@ -558,19 +567,24 @@ const void *tj_compiler_symbol(const char *name)
         if (!strcmp(tj_helper_symbols[i].name, name))
             return tj_helper_symbols[i].address;
     if (!strncmp(name, "_ZGV", 4))
-        return ask_library(&libmvec, "libmvec.so.1", name);
-    return name[0] == '_' ? ask_library(&libgcc, "libgcc_s.so.1", name) : NULL;
+        return ask_library(&libmvec, TJ_LIBMVEC, name);
+    return name[0] == '_' ? ask_library(&libgcc, TJ_LIBGCC, name) : NULL;
 }
 
+/* What gcc calls vectors' functions of this machine: instructions, a mask or none, and lanes.
+ * Sources: System V ABI for x86-64, vector functions; Vector Function ABI for AArch64. */
 #if defined(__x86_64__)
+static const char *const variants[2][4] = {{"bN2", "cN4", "dN4", "eN8"},
+                                           {"bN4", "cN8", "dN8", "eN16"}};
+#else
+static const char *const variants[2][4] = {{"nN2", "sMx"}, {"nN2", "nN4", "sMx"}};
+#endif
 
 /* gcc takes the widest variant that the processor has, so all must be there. */
 static bool has_vectors(const char *name, bool is_float, int arguments)
 {
-    static const char *const variants[2][4] = {{"bN2", "cN4", "dN4", "eN8"},
-                                               {"bN4", "cN8", "dN8", "eN16"}};
     char symbol[64];
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4 && variants[is_float][i]; i++) {
         snprintf(symbol, sizeof symbol, "_ZGV%s%s_%s%s", variants[is_float][i],
                  arguments == 2 ? "vv" : "v", name, is_float ? "f" : "");
         if (!tj_compiler_symbol(symbol))
@@ -604,12 +618,3 @@ void tj_compiler_declare_vectors(tj_text *text)
         declare(binary[i], 2, text);
     tj_compile_unlock();
 }
-
-#else /* the names of vectors' functions are those of x86-64 */
-
-void tj_compiler_declare_vectors(tj_text *text)
-{
-    (void)text;
-}
-
-#endif

@@ -1,10 +1,10 @@
 /* explain.c: what became of a text's loops: what the compiler said of them, how large they are, and
  * what they call.
  */
-#define _GNU_SOURCE 1 /* dladdr */
 #include "internal.h"
 
-#include <dlfcn.h>
+#include "os/shared_object.h"
+
 #include <string.h>
 
 static const tj_environment no_environment;
@@ -13,12 +13,14 @@ static const tj_environment no_environment;
 static const char *file_of(const tj_environment *environment, const char *name)
 {
     tj_symbol symbol = {0};
-    Dl_info info;
     tj_compile_lock(); /* guards what is known of the process */
     bool found = tj_environment_find(environment, name, true, &symbol);
-    tj_compile_unlock();
     const void *address = found ? symbol.address : tj_compiler_symbol(name);
-    return address && dladdr(address, &info) && info.dli_fname ? info.dli_fname : "";
+    if (address && tj_in_program(address) && tj_libm_symbol(name))
+        address = tj_libm_symbol(name);
+    tj_compile_unlock();
+    const char *file = address ? tj_loaded_from(address) : NULL;
+    return file ? file : "";
 }
 
 tj_status tj_explain(const tj_environment *environment, int said, const tj_object *object,

@@ -10,15 +10,12 @@
  * forks then has one thread less. fork() takes the lock, and the child begins with an empty
  * queue and without threads.
  */
-#define _GNU_SOURCE 1 /* SCHED_BATCH, clocks of conditions */
+#define _GNU_SOURCE 1 /* for os/threads.h */
 #include "internal.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
+#include "os/threads.h"
+
 #include <string.h>
-#include <time.h>
 
 enum {
     MOST_THREADS = 64,
@@ -74,17 +71,13 @@ static pthread_once_t set_up = PTHREAD_ONCE_INIT;
 /* Without threads and queue. */
 static void begin_anew(void)
 {
-    pthread_condattr_t attributes;
     for (int i = 0; i < MOST_THREADS; i++)
         pool.workers[i] = (worker){.files = {-1, -1, -1, 0}};
     pool.first = NULL;
     pool.last = &pool.first;
     pool.queued = pool.threads = pool.idle = pool.coming = 0;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&pool.work, &attributes);
-    pthread_cond_init(&pool.news, &attributes);
-    pthread_condattr_destroy(&attributes);
+    tj_condition_init(&pool.work);
+    tj_condition_init(&pool.news);
 }
 
 static void before_fork(void)
@@ -131,33 +124,13 @@ static void set_up_pool(void)
     begin_anew();
     pool.processes = 1;
     pool.seconds = USUAL_SECONDS;
-    pthread_atfork(before_fork, unlock, after_fork_in_child);
+    tj_on_fork(before_fork, unlock, after_fork_in_child);
 }
 
 static void lock(void)
 {
     pthread_once(&set_up, set_up_pool);
     pthread_mutex_lock(&mutex);
-}
-
-/* So many seconds from now, for wait_until(). */
-static struct timespec time_in(double seconds)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    double whole = seconds < 1e9 ? seconds : 1e9;
-    long nanoseconds = time.tv_nsec + (long)((whole - (double)(long)whole) * 1e9);
-    time.tv_sec += (time_t)whole + nanoseconds / 1000000000;
-    time.tv_nsec = nanoseconds % 1000000000;
-    return time;
-}
-
-/* Lock held, but not while it waits for `condition`, one of the pool's: until `end` at most
- * (NULL: no limit). Returns false at that time. May return for no reason. */
-static bool wait_until(pthread_cond_t *condition, const struct timespec *end)
-{
-    return end ? pthread_cond_timedwait(condition, &mutex, end) != ETIMEDOUT
-               : pthread_cond_wait(condition, &mutex) == 0;
 }
 
 /* ---- jobs ---------------------------------------------------------------------- */
@@ -278,8 +251,8 @@ static tj_status make_object(worker *this, bool narrow, tj_object *object, tj_ou
     return status;
 }
 
-/* Same bits: what fuses is compiled once more without AVX-512, and without instructions for
- * fma(). */
+/* Same bits: what fuses is compiled once more without what it needs for that; on x86-64 without
+ * instructions for fma(), too. */
 static tj_status make_code(worker *this, tj_outcome *outcome)
 {
     const tj_build *build = &this->job->build;
@@ -347,11 +320,11 @@ static void do_job(worker *this)
 /* Lock held. The next job, or NULL: the thread should end. */
 static tj_job *wait_for_work(void)
 {
-    struct timespec end = time_in(IDLE_SECONDS);
+    struct timespec end = tj_time_in(IDLE_SECONDS);
     bool late = false;
     pool.idle++;
     while (!pool.first && !pool.stopping && !late && pool.threads <= pool.processes)
-        late = !wait_until(&pool.work, &end);
+        late = !tj_condition_wait(&pool.work, &mutex, &end);
     pool.idle--;
     tj_job *job = pool.stopping || pool.threads > pool.processes ? NULL : pool.first;
     if (job) {
@@ -364,8 +337,7 @@ static tj_job *wait_for_work(void)
 static void *work(void *argument)
 {
     worker *this = argument;
-    /* Neither it nor the compiler takes the processor from who asked for them. */
-    sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
+    tj_process_stand_back();
     lock();
     pool.coming--;
     while ((this->job = wait_for_work())) {
@@ -382,24 +354,13 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Lock held. Returns 0, or why the system gives no thread. No signal of the program's is
- * handled there. */
+/* Lock held. Returns 0, or why the system gives no thread. */
 static int start_thread(void)
 {
     worker *this = pool.workers;
     while (this->used)
         this += 1; /* threads < processes <= MOST_THREADS: one is free */
-    sigset_t all, old;
-    pthread_attr_t attributes;
-    int failed = pthread_attr_init(&attributes);
-    if (failed)
-        return failed;
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    failed = pthread_create(&this->thread, &attributes, work, this);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attributes);
+    int failed = tj_thread_start(&this->thread, STACK_BYTES, true, work, this);
     if (!failed) {
         this->used = true;
         pool.threads++;
@@ -546,11 +507,11 @@ bool tj_job_start(tj_job *job)
 
 tj_job_state tj_job_wait(tj_job *job, double seconds)
 {
-    struct timespec end = time_in(seconds < 0 ? 0 : seconds);
+    struct timespec end = tj_time_in(seconds < 0 ? 0 : seconds);
     lock();
     bool late = !start(job);
     while (!late && job->state == TJ_JOB_STARTED)
-        late = !wait_until(&pool.news, seconds < 0 ? NULL : &end);
+        late = !tj_condition_wait(&pool.news, &mutex, seconds < 0 ? NULL : &end);
     tj_job_state state = job->state;
     unlock();
     return state;

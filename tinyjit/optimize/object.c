@@ -11,16 +11,14 @@
  * the only one. A second copy of it beside the first tier's would change what a
  * function computes.
  */
-#define _GNU_SOURCE 1 /* seals */
 #include "internal.h"
 
-#include <elf.h>
+#include "os/anonymous_file.h"
+#include "os/elf.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 enum {
     MOST_ALIGNMENT = 64, /* what libtcc was seen to keep to */
@@ -29,8 +27,12 @@ enum {
 
 #if defined(__aarch64__)
 #define THIS_MACHINE EM_AARCH64
-#else
+#define code_fuses tj_aarch64_fuses
+#elif defined(__x86_64__)
 #define THIS_MACHINE EM_X86_64
+#define code_fuses tj_x86_64_fuses
+#else
+#error "cwrapjit knows the code of x86-64 and arm64"
 #endif
 
 /* The file; tables are copied out entry by entry, since nothing says that they
@@ -151,11 +153,26 @@ static tj_status find_symbols(reader *this)
 
 /* ---- sections ---------------------------------------------------------------- */
 
-static bool is_refused(const reader *this, const Elf64_Shdr *section, const char *name)
+/* Whether section i has variables. gcc puts what a local array begins with into .data where it consists of
+ * addresses, under no name, and never writes there. */
+static bool has_names(const reader *this, size_t i)
 {
-    return (section->sh_flags & SHF_TLS) ||
-           (!this->keeps_state && (section->sh_flags & SHF_WRITE) &&
-            !is_kind(name, ".data.rel.ro"));
+    for (size_t k = 1; k < symbol_count(this); k++) {
+        Elf64_Sym symbol = symbol_at(this, k);
+        const char *name = string_at(this, &this->strings, symbol.st_name);
+        bool marks = name && name[0] == '$'; /* code and data of arm64 */
+        if (symbol.st_shndx == i && ELF64_ST_TYPE(symbol.st_info) != STT_SECTION && !marks)
+            return true;
+    }
+    return false;
+}
+
+static bool is_refused(const reader *this, size_t i, const Elf64_Shdr *section, const char *name)
+{
+    if (section->sh_flags & SHF_TLS)
+        return true;
+    return !this->keeps_state && (section->sh_flags & SHF_WRITE) &&
+           !is_kind(name, ".data.rel.ro") && (strcmp(name, ".data") != 0 || has_names(this, i));
 }
 
 /* Sections that libtcc may put into memory. */
@@ -169,12 +186,13 @@ static bool is_known_section(const char *name)
     return false;
 }
 
-static tj_status check_loaded(const reader *this, const Elf64_Shdr *section, const char *name)
+static tj_status check_loaded(const reader *this, size_t i, const Elf64_Shdr *section,
+                              const char *name)
 {
     if (is_kind(name, ".init_array") || is_kind(name, ".fini_array") || is_kind(name, ".ctors") ||
         is_kind(name, ".dtors") || is_kind(name, ".init") || is_kind(name, ".fini"))
         return refuse(this, "it wants code to run when it is loaded");
-    if (section->sh_size && is_refused(this, section, name))
+    if (section->sh_size && is_refused(this, i, section, name))
         return refuse(this, "it holds data that it may write");
     if (section->sh_addralign > MOST_ALIGNMENT ||
         (section->sh_addralign & (section->sh_addralign - 1)))
@@ -185,17 +203,35 @@ static tj_status check_loaded(const reader *this, const Elf64_Shdr *section, con
 
 /* ---- relocations ----------------------------------------------------------------- */
 
+/* Those that libtcc 0.9.28rc applies as the ABI says, each tried (tests/c/test_object.c). It writes
+ * nothing but a line to standard error for others. */
+static const uint32_t known_relocations[] = {
+#if defined(__x86_64__)
+    R_X86_64_64,       R_X86_64_PC32,      R_X86_64_PLT32,
+    R_X86_64_GOTPCREL, R_X86_64_GOTPCRELX, R_X86_64_REX_GOTPCRELX,
+#else
+    R_AARCH64_ABS64,
+    R_AARCH64_PREL32,
+    R_AARCH64_ADR_PREL_PG_HI21,
+    R_AARCH64_ADD_ABS_LO12_NC,
+    R_AARCH64_LDST8_ABS_LO12_NC,
+    R_AARCH64_LDST16_ABS_LO12_NC,
+    R_AARCH64_LDST32_ABS_LO12_NC,
+    R_AARCH64_LDST64_ABS_LO12_NC,
+    R_AARCH64_LDST128_ABS_LO12_NC,
+    R_AARCH64_JUMP26,
+    R_AARCH64_CALL26,
+    R_AARCH64_ADR_GOT_PAGE,
+    R_AARCH64_LD64_GOT_LO12_NC,
+#endif
+};
+
 static bool is_known_relocation(uint32_t type)
 {
-#if defined(__x86_64__)
-    static const unsigned char known[] = {R_X86_64_64,        R_X86_64_PC32,
-                                          R_X86_64_PLT32,     R_X86_64_GOTPCREL,
-                                          R_X86_64_GOTPCRELX, R_X86_64_REX_GOTPCRELX};
-    return type < 256 && memchr(known, (int)type, sizeof known) != NULL;
-#else
-    (void)type; /* libtcc refuses what it does not know */
-    return true;
-#endif
+    for (size_t i = 0; i < sizeof known_relocations / sizeof *known_relocations; i++)
+        if (known_relocations[i] == type)
+            return true;
+    return false;
 }
 
 /* True for relocations that lead to an entry of libtcc's table of addresses. libtcc does not look
@@ -332,9 +368,9 @@ static tj_status check_section(const reader *this, size_t i, tj_object *object)
         return refuse(this, "a section is compressed");
     if ((section.sh_flags & SHF_EXECINSTR) && section.sh_type == SHT_PROGBITS)
         object->fuses |=
-            tj_code_fuses(this->bytes + section.sh_offset, section.sh_size, object->calls_fma);
+            code_fuses(this->bytes + section.sh_offset, section.sh_size, object->calls_fma);
     if (section.sh_flags & SHF_ALLOC)
-        return check_loaded(this, &section, name);
+        return check_loaded(this, i, &section, name);
     /* These do not go into memory, but libtcc merges sections of the same name. */
     bool table = section.sh_type == SHT_STRTAB || section.sh_type == SHT_SYMTAB ||
                  section.sh_type == SHT_GROUP;
@@ -405,28 +441,23 @@ tj_status tj_object_check(const unsigned char *bytes, size_t size, tj_object *ob
     return status;
 }
 
-static bool seal(const tj_object *object, int seals)
-{
-    return fcntl(object->fd, F_ADD_SEALS, seals) == 0;
-}
-
 static tj_status settle_file(const tj_object *object, size_t size, tj_error *error)
 {
-    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, object->fd, 0);
-    if (bytes == MAP_FAILED) /* one that is sealed already was settled before that, or is refused */
+    void *bytes = tj_file_map_to_write(object->fd, size);
+    if (!bytes) /* one that is sealed already was settled before that, or is refused */
         return errno == EPERM ? TJ_OK : tj_fail_no_memory(error);
     tj_object_settle(bytes, size);
-    munmap(bytes, size);
+    tj_file_unmap(bytes, size);
     return TJ_OK;
 }
 
 static tj_status check_file(tj_object *object, size_t size, tj_error *error)
 {
-    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, object->fd, 0);
-    if (bytes == MAP_FAILED)
+    const void *bytes = tj_file_map(object->fd, size);
+    if (!bytes)
         return tj_fail_no_memory(error);
     tj_status status = tj_object_check(bytes, size, object, error);
-    munmap(bytes, size);
+    tj_file_unmap(bytes, size);
     return status;
 }
 
@@ -434,16 +465,15 @@ static tj_status check_file(tj_object *object, size_t size, tj_error *error)
  * checked. */
 tj_status tj_object_look(tj_object *object, tj_error *error)
 {
-    struct stat about;
-    if (!seal(object, F_SEAL_SHRINK | F_SEAL_GROW) || fstat(object->fd, &about))
+    if (!tj_file_fix_size(object->fd))
         return tj_fail(error, TJ_COMPILE_FAILED, "the compiler's object is still in use");
-    if (about.st_size == 0)
+    size_t size = tj_file_size(object->fd);
+    if (size == 0)
         return tj_fail(error, TJ_COMPILE_FAILED, "the compiler wrote no object");
-    if (about.st_size > MOST_BYTES)
+    if (size > MOST_BYTES)
         return tj_fail(error, TJ_COMPILE_FAILED, "the compiler's object is too large");
-    size_t size = (size_t)about.st_size;
     tj_status status = settle_file(object, size, error);
-    if (!status && !seal(object, F_SEAL_WRITE))
+    if (!status && !tj_file_fix_bytes(object->fd))
         status = tj_fail(error, TJ_COMPILE_FAILED, "the compiler's object is still in use");
     return status ? status : check_file(object, size, error);
 }
@@ -458,12 +488,11 @@ static void add_size(const reader *this, size_t i, tj_text *told)
 
 tj_status tj_object_sizes(const tj_object *object, tj_text *told, tj_error *error)
 {
-    struct stat about;
-    if (fstat(object->fd, &about))
+    size_t size = tj_file_size(object->fd);
+    if (size == 0)
         return tj_fail(error, TJ_COMPILE_FAILED, "the compiler's object has gone");
-    size_t size = (size_t)about.st_size;
-    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, object->fd, 0);
-    if (bytes == MAP_FAILED)
+    const void *bytes = tj_file_map(object->fd, size);
+    if (!bytes)
         return tj_fail_no_memory(error);
     reader this = {.bytes = bytes, .size = size, .error = error};
     tj_status status = check_header(&this);
@@ -471,7 +500,7 @@ tj_status tj_object_sizes(const tj_object *object, tj_text *told, tj_error *erro
         status = find_symbols(&this);
     for (size_t i = 1; !status && i < symbol_count(&this); i++)
         add_size(&this, i, told);
-    munmap(bytes, size);
+    tj_file_unmap(bytes, size);
     return status;
 }
 

@@ -10,11 +10,11 @@
  * generated text moves to where the user's text uses it. The lines themselves are in
  * the text that was compiled, behind its #line directives.
  */
-#define _GNU_SOURCE 1 /* pread */
 #include "internal.h"
 
+#include "os/anonymous_file.h"
+
 #include <string.h>
-#include <unistd.h>
 
 enum {
     MOST_READ = 1 << 20, /* bytes */
@@ -173,10 +173,10 @@ static void choose(tj_messages *all, tj_job_kind job, tj_messages *messages)
 void tj_said_read(int fd, tj_text *said)
 {
     char part[4096];
-    ssize_t length;
+    size_t length;
     while (said->length < MOST_READ && !said->failed &&
-           (length = pread(fd, part, sizeof part, (off_t)said->length)) > 0)
-        tj_text_add(said, part, (size_t)length);
+           (length = tj_file_read(fd, said->length, part, sizeof part)) > 0)
+        tj_text_add(said, part, length);
 }
 
 /* The lines of files. */

@@ -542,7 +542,16 @@ static const char *opening_of(const tj_store *store)
 
 static const char *closing_of(const tj_store *store)
 {
-    return *store->type == 'b' ? ", 0)" : *store->type == 'f' ? ", 0) : 0.0f" : ", 0) : 0.0";
+    switch (*store->type) { /* of the same type, or an integer would be rounded on its way */
+    case 'b':
+        return ", 0)";
+    case 'f':
+        return ", 0) : 0.0f";
+    case 'l':
+        return ", 0) : 0.0L";
+    default:
+        return ", 0) : 0.0";
+    }
 }
 
 void tj_stores_write(const tj_stores *stores, const char *text, size_t count, tj_text *out)

@@ -69,7 +69,7 @@ size_t tj_tokens_behind_dead_lines(const tj_tokens *tokens, size_t i);
 /* ---- nesting.c -------------------------------------------------------------------- */
 
 enum {
-    TJ_MAX_DEPTH = 5000 /* the parser survives 20,000 on TJ_COMPILE_STACK */
+    TJ_MAX_DEPTH = 5000 /* the parser survives 20,000 on TJ_BIG_STACK */
 };
 
 /* Looks for what is wrong with brackets and depth; is_expression: with depth alone, the

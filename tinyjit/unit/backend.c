@@ -6,18 +6,17 @@
  * is linked (-nostdlib): a unit finds its symbols because they are bound by name
  * before it is relocated.
  */
-#define _GNU_SOURCE 1 /* access under -std=c11 */
 #include "internal.h"
 
-#include <dirent.h>
-#include <dlfcn.h>
+#include "os/anonymous_file.h"
+#include "os/paths.h"
+#include "os/shared_object.h"
+#include "os/system.h"
+
 #include <errno.h>
 #include <libtcc.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- the library ---------------------------------------------------------- */
 
@@ -37,7 +36,7 @@ enum {
 
 /* Set once under the compile lock, constant from then on. */
 static struct {
-    void *handle; /* of dlopen; NULL: not open yet. Never closed. */
+    void *handle; /* NULL: not open yet. Never closed. */
 #define MEMBER(name) __typeof__(name) *name;
     LIBTCC_FUNCTIONS(MEMBER)
 #undef MEMBER
@@ -56,18 +55,18 @@ static struct {
 static bool load_functions(void *handle)
 {
     void *address;
-#define LOAD(name)                  \
-    address = dlsym(handle, #name); \
-    if (!address)                   \
-        return false;               \
+#define LOAD(name)                                    \
+    address = tj_shared_object_symbol(handle, #name); \
+    if (!address)                                     \
+        return false;                                 \
     memcpy(&tcc.name, &address, sizeof address);
     LIBTCC_FUNCTIONS(LOAD)
 #undef LOAD
-    address = dlsym(handle, "_tcc_error");
+    address = tj_shared_object_symbol(handle, "_tcc_error");
     memcpy(&tcc._tcc_error, &address, sizeof address);
-    tcc.tcc_state = dlsym(handle, "tcc_state");
+    tcc.tcc_state = tj_shared_object_symbol(handle, "tcc_state");
     /* tcc_relocate had a second parameter before this function came. */
-    return dlsym(handle, "_tcc_setjmp") != NULL;
+    return tj_shared_object_symbol(handle, "_tcc_setjmp") != NULL;
 }
 
 static char *join(const char *dir, const char *rest)
@@ -82,23 +81,18 @@ static char *join(const char *dir, const char *rest)
 /* The two orders of the folders that hold system headers. */
 static bool set_dirs(const char *lib_dir, const char *include_dir)
 {
-    static const char *const local = "/usr/local/include";
-#if defined(__aarch64__)
-    static const char *const multiarch = "/usr/include/aarch64-linux-gnu";
-#else
-    static const char *const multiarch = "/usr/include/x86_64-linux-gnu";
-#endif
     char *own = tj_copy_string(include_dir), *compiler = join(lib_dir, "include");
     tcc.dirs[0] = own;
     tcc.dirs[1] = compiler;
     tcc.lib_dir = tj_copy_string(lib_dir);
     tcc.archive = join(lib_dir, "libtcc1.a");
-    const char *snippet[] = {own, compiler, local, multiarch, "/usr/include"};
-    const char *source[] = {local, compiler, multiarch, "/usr/include", own};
+    const char *snippet[] = {own, compiler, TJ_LOCAL_HEADERS, TJ_MACHINE_HEADERS,
+                             TJ_SYSTEM_HEADERS};
+    const char *source[] = {TJ_LOCAL_HEADERS, compiler, TJ_MACHINE_HEADERS, TJ_SYSTEM_HEADERS, own};
     for (size_t i = 0, n = 0, m = 0; i < sizeof snippet / sizeof *snippet; i++) {
-        if (snippet[i] && !access(snippet[i], F_OK))
+        if (snippet[i] && tj_path_exists(snippet[i]))
             tcc.snippet_dirs[n++] = snippet[i];
-        if (source[i] && !access(source[i], F_OK))
+        if (source[i] && tj_path_exists(source[i]))
             tcc.source_dirs[m++] = source[i];
     }
     return own && compiler && tcc.lib_dir && tcc.archive;
@@ -222,17 +216,17 @@ static tj_status open_locked(const char *libtcc, const char *lib_dir, const char
         forget_dirs();
         return tj_fail_no_memory(error);
     }
-    void *handle = dlopen(libtcc, RTLD_NOW | RTLD_LOCAL);
+    void *handle = tj_shared_object_open(libtcc);
     if (handle && load_functions(handle)) {
         tcc.handle = handle;
         tcc.tcc_set_realloc(reallocate);
         return TJ_OK;
     }
-    const char *reason = handle ? "it is too old, or not libtcc" : dlerror();
-    tj_status status = tj_fail(error, TJ_NO_BACKEND, "libtcc cannot be loaded from '%s': %s",
-                               libtcc, reason ? reason : "no reason given");
+    const char *reason = handle ? "it is too old, or not libtcc" : tj_shared_object_error();
+    tj_status status =
+        tj_fail(error, TJ_NO_BACKEND, "libtcc cannot be loaded from '%s': %s", libtcc, reason);
     if (handle)
-        dlclose(handle);
+        tj_shared_object_close(handle);
     forget_dirs();
     return status;
 }
@@ -316,7 +310,7 @@ static void add_folders_of_texts(TCCState *state, const tj_environment *environm
     for (size_t i = 0; environment->source_texts && environment->sources[i]; i++) {
         const char *path = environment->sources[i], *slash = strrchr(path, '/');
         char *folder = NULL;
-        if (environment->source_texts[i].given && slash && !strchr(path, ':'))
+        if (environment->source_texts[i].given && slash && !strstr(path, TJ_BETWEEN_FOLDERS))
             folder = tj_copy_bytes(path, (size_t)(slash - path) + 1);
         if (folder)
             tcc.tcc_add_include_path(state, folder);
@@ -399,8 +393,8 @@ void tj_state_include_builtins(tj_state *state)
 
 bool tj_state_add_object(tj_state *state, int fd)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    char path[TJ_FILE_PATH];
+    tj_file_path(fd, path);
     state->file = fd;
     bool fine = add_file(state, path, "-xb");
     state->file = -1;
@@ -420,8 +414,8 @@ void tj_state_bind(tj_state *state, const char *name, const void *address)
 
 bool tj_state_write(tj_state *state, int fd)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    char path[TJ_FILE_PATH];
+    tj_file_path(fd, path);
     state->file = fd;
     int failed = tcc.tcc_output_file(enter(state), path);
     state->file = -1;
@@ -481,25 +475,6 @@ tj_status tj_state_take_code(tj_state *state, tj_code *code, tj_error *error)
     return status;
 }
 
-/* Closes the descriptors of the same file that libtcc had no time to close. */
-static void close_others(int fd)
-{
-    struct stat own, other;
-    DIR *dir = opendir("/proc/self/fd");
-    if (!dir || fstat(fd, &own)) {
-        if (dir)
-            closedir(dir);
-        return;
-    }
-    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-        int each = atoi(entry->d_name);
-        if (each > 2 && each != fd && each != dirfd(dir) && !fstat(each, &other) &&
-            other.st_dev == own.st_dev && other.st_ino == own.st_ino)
-            close(each);
-    }
-    closedir(dir);
-}
-
 void tj_state_free(tj_state *state)
 {
     if (!state)
@@ -507,7 +482,7 @@ void tj_state_free(tj_state *state)
     end_libtcc(state);
     tj_region_clear(&state->region);
     if (state->left && state->file >= 0)
-        close_others(state->file);
+        tj_file_close_others(state->file);
     tj_free(state);
 }
 

@@ -14,6 +14,7 @@
  * (reached through macros of a header), they are bound in a second attempt, which
  * also offers libtcc1.a.
  */
+#include "read/negations.h"
 #include "read/stores.h"
 
 #include <stdio.h>
@@ -112,6 +113,23 @@ static void bind_name(void *context, const char *name)
         this->speaks = true;
 }
 
+#if defined(__aarch64__)
+/* libtcc's archive for this machine has no alloca(), and libtcc no assembler: in the text's own pages, as from
+ * the archives of others. Stack pointers are multiples of 16. */
+#define OWN_ALLOCA                                                        \
+    "__attribute__((section(\".text\"))) const unsigned alloca[] = {"     \
+    "0x91003c00, /* add x0, x0, 15 */ 0x927cec00, /* and x0, x0, -16 */ " \
+    "0xcb2063ff, /* sub sp, sp, x0 */ 0x910003e0, /* mov x0, sp */ 0xd65f03c0 /* ret */};\n"
+#else
+#define OWN_ALLOCA NULL
+#endif
+
+static void add_alloca(attempt *this)
+{
+    if (OWN_ALLOCA && tj_map_get(&this->missed, "alloca"))
+        (void)tj_state_compile(this->state, OWN_ALLOCA);
+}
+
 static void bind_helpers(attempt *this)
 {
     for (size_t i = 0; i < tj_helper_count; i++)
@@ -138,6 +156,7 @@ static void bind(attempt *this)
             bind_name(this, this->missed.items[i].name);
     if (this->retry) {
         bind_name(this, "abort"); /* the archive's need */
+        add_alloca(this);
         tj_state_add_archive(this->state);
     }
     this->diagnosis.ignore = false;
@@ -359,14 +378,29 @@ static tj_status make_unit(attempt *this, tj_unit **unit, tj_messages *messages,
 
 static const tj_environment no_environment;
 
-/* The text that libtcc reads. It refuses those of the first `count` values that are no
- * numbers. */
+/* Appends the text as libtcc takes it on this machine. It refuses those of the first `count`
+ * values that are no numbers. */
+static void put_text(const char *text, const tj_stores *stores, size_t count, tj_text *out)
+{
+#if defined(__aarch64__)
+    tj_text guarded = {0};
+    tj_stores_write(stores, text, count, &guarded);
+    if (guarded.failed)
+        out->failed = true;
+    else
+        tj_negations_write(guarded.data, out);
+    tj_text_clear(&guarded);
+#else
+    tj_stores_write(stores, text, count, out);
+#endif
+}
+
 static void put_whole_text(const char *text, const tj_stores *stores, size_t count, tj_text *whole)
 {
     tj_text_puts(whole, FIRST_MARKERS);
     tj_text_puts(whole, tj_prelude());
     tj_text_puts(whole, "\n");
-    tj_stores_write(stores, text, count, whole);
+    put_text(text, stores, count, whole);
     tj_text_puts(whole, LAST_MARKERS);
 }
 
@@ -388,7 +422,7 @@ static tj_status compile_with(const unit_text *this, size_t count, tj_unit **uni
 {
     tj_text whole = {0};
     if (this->checks)
-        tj_stores_write(&this->stores, this->text, count, &whole);
+        put_text(this->text, &this->stores, count, &whole);
     else if (this->text)
         put_whole_text(this->text, &this->stores, count, &whole);
     attempt once = {.environment = this->environment,

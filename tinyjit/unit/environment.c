@@ -4,10 +4,11 @@
  * The C files are one unit, compiled when the environment is made, so that
  * their globals exist once per module.
  */
-#define _GNU_SOURCE 1 /* realpath */
+#include "os/paths.h"
+#include "os/shared_object.h"
+#include "os/system.h"
 #include "read/scan.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static bool copy_list(char ***copy, const char *const *list)
 static tj_status check_folders(char **dirs, tj_error *error)
 {
     for (; dirs && *dirs; dirs++)
-        if (strpbrk(*dirs, ":\n"))
+        if (strpbrk(*dirs, TJ_BETWEEN_FOLDERS "\n"))
             return tj_fail(error, TJ_BAD_SPEC,
                            "include_dirs: the name of folder '%s' holds a colon or a line break, "
                            "which libtcc cannot take",
@@ -102,12 +103,10 @@ static tj_status open_libraries(tj_environment *environment, const char *const *
     if (!environment->libraries)
         return tj_fail_no_memory(error);
     for (; files && *files; files++) {
-        void *handle = dlopen(*files, RTLD_NOW | RTLD_LOCAL);
-        if (!handle) {
-            const char *reason = dlerror();
+        void *handle = tj_shared_object_open(*files);
+        if (!handle)
             return tj_fail(error, TJ_NO_LIBRARY, "library '%s' cannot be loaded: %s", *files,
-                           reason ? reason : "no reason given");
-        }
+                           tj_shared_object_error());
         environment->libraries[environment->nlibraries++] = handle;
     }
     return TJ_OK;
@@ -173,7 +172,7 @@ static bool keep_paths(tj_environment *environment)
     for (size_t i = 0, n = 0; environment->source_paths && i < count; i++) {
         if (environment->source_texts[i].given)
             continue;
-        char *path = realpath(sources[i], NULL);
+        char *path = tj_path_real(sources[i]);
         environment->source_paths[n] = tj_copy_string(path ? path : sources[i]);
         free(path);
         if (!environment->source_paths[n++])
@@ -345,7 +344,7 @@ void tj_environment_free(tj_environment *environment)
     tj_unit_free(environment->sources_unit);
     tj_lines_free(environment->lines);
     for (size_t i = 0; i < environment->nlibraries; i++)
-        dlclose(environment->libraries[i]);
+        tj_shared_object_close(environment->libraries[i]);
     tj_free(environment->libraries);
     free_list(environment->include_dirs);
     free_list(environment->define_macros);

@@ -8,16 +8,14 @@
  * The functions that look an address up neither allocate nor lock: a handler of
  * signals may call them.
  */
-#define _GNU_SOURCE 1 /* memfd_create */
 #include "internal.h"
 
-#include <elf.h>
+#include "os/anonymous_file.h"
+#include "os/elf.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* From `offset` on, up to the next one. */
 typedef struct mark {
@@ -261,16 +259,15 @@ static tj_status read_bytes(traced *this, const tj_anchor *anchors, tj_lines *li
 
 static tj_status read_file(int fd, const tj_anchor *anchors, tj_lines *lines, tj_error *error)
 {
-    struct stat about;
-    if (fstat(fd, &about) || about.st_size <= 0)
+    traced this = {.size = tj_file_size(fd)};
+    if (this.size == 0)
         return no_lines(error);
-    traced this = {.size = (size_t)about.st_size};
-    void *bytes = mmap(NULL, this.size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes == MAP_FAILED)
+    const void *bytes = tj_file_map(fd, this.size);
+    if (!bytes)
         return tj_fail_no_memory(error);
     this.bytes = bytes;
     tj_status status = read_bytes(&this, anchors, lines, error);
-    munmap(bytes, this.size);
+    tj_file_unmap(bytes, this.size);
     return status;
 }
 
@@ -279,7 +276,7 @@ tj_status tj_lines_new(const tj_environment *environment, const char *text,
 {
     *lines = NULL;
     tj_lines *made = tj_alloc_zeroed(1, sizeof *made);
-    int fd = memfd_create("cwrapjit lines", MFD_CLOEXEC);
+    int fd = tj_file_new("cwrapjit lines");
     tj_status status;
     if (!made || fd < 0) {
         status = tj_fail_no_memory(error);
@@ -293,8 +290,7 @@ tj_status tj_lines_new(const tj_environment *environment, const char *text,
         made = NULL;
     }
 done:
-    if (fd >= 0)
-        close(fd);
+    tj_file_close(fd);
     tj_lines_free(made);
     return status;
 }

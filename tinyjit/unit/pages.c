@@ -4,22 +4,16 @@
  * of large chunks: neighbours with the same permissions are one mapping, and the system
  * limits the number of these. Pages without code cannot be executed.
  */
-#define _GNU_SOURCE 1 /* mmap flags under -std=c11 */
 #include "internal.h"
 
+#include "os/address_space.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum {
-    CHUNK_PAGES = 256,
-    DATA = PROT_READ | PROT_WRITE,
-    CODE = PROT_READ | PROT_WRITE | PROT_EXEC
+    CHUNK_PAGES = 256
 };
 
 typedef struct chunk {
@@ -32,17 +26,9 @@ typedef struct chunk {
 
 static chunk *chunks; /* owned; compile lock held */
 
-static size_t page_size(void)
-{
-    static size_t size;
-    if (!size)
-        size = (size_t)sysconf(_SC_PAGESIZE);
-    return size;
-}
-
 static size_t count_pages(size_t size)
 {
-    return size / page_size() + (size % page_size() != 0);
+    return size / tj_page_size() + (size % tj_page_size() != 0);
 }
 
 /* ---- chunks ----------------------------------------------------------------- */
@@ -54,9 +40,8 @@ static chunk *add_chunk(size_t pages)
     if (!made)
         return NULL;
     made->pages = pages;
-    made->memory =
-        mmap(NULL, pages * page_size(), DATA, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (made->memory == MAP_FAILED) {
+    made->memory = tj_space_new(pages * tj_page_size());
+    if (!made->memory) {
         tj_free(made); /* free() keeps errno, a test's allocator need not */
         return NULL;
     }
@@ -69,7 +54,7 @@ static void drop_chunk(chunk **link)
 {
     chunk *old = *link;
     *link = old->next;
-    munmap(old->memory, old->pages * page_size());
+    tj_space_free(old->memory, old->pages * tj_page_size());
     tj_free(old);
 }
 
@@ -89,7 +74,7 @@ static char *take(chunk *one, size_t pages)
         row = one->in_use[page] ? 0 : row + 1;
         if (row == pages) {
             mark(one, page + 1 - pages, pages, true);
-            return one->memory + (page + 1 - pages) * page_size();
+            return one->memory + (page + 1 - pages) * tj_page_size();
         }
     }
     return NULL;
@@ -115,14 +100,14 @@ void *tj_pages_alloc(size_t size)
 
 bool tj_pages_make_code(void *memory, size_t size)
 {
-    return !mprotect(memory, count_pages(size) * page_size(), CODE);
+    return tj_space_set(memory, count_pages(size) * tj_page_size(), TJ_SPACE_CODE);
 }
 
 /* Where the link to the chunk is that memory lies in. */
 static chunk **find_chunk(const char *memory)
 {
     chunk **link = &chunks;
-    while (memory < (*link)->memory || memory >= (*link)->memory + (*link)->pages * page_size())
+    while (memory < (*link)->memory || memory >= (*link)->memory + (*link)->pages * tj_page_size())
         link = &(*link)->next;
     return link;
 }
@@ -131,8 +116,8 @@ void tj_pages_free(void *memory, size_t size)
 {
     chunk **link = find_chunk(memory);
     if ((*link)->pages == CHUNK_PAGES) {
-        mprotect(memory, count_pages(size) * page_size(), DATA);
-        mark(*link, (size_t)((char *)memory - (*link)->memory) / page_size(), count_pages(size),
+        tj_space_set(memory, count_pages(size) * tj_page_size(), TJ_SPACE_DATA);
+        mark(*link, (size_t)((char *)memory - (*link)->memory) / tj_page_size(), count_pages(size),
              false);
         if ((*link)->used || !chunks->next)
             return; /* one chunk stays, for the next function */
@@ -151,20 +136,20 @@ static uint64_t next_of(uint64_t value)
 
 static uint64_t *last_page(void *memory, size_t size)
 {
-    return (uint64_t *)((char *)memory + (count_pages(size) - 1) * page_size());
+    return (uint64_t *)((char *)memory + (count_pages(size) - 1) * tj_page_size());
 }
 
 void tj_pages_mark_end(void *memory, size_t size)
 {
     uint64_t *last = last_page(memory, size), value = (uintptr_t)last;
-    for (size_t i = 0; i < page_size() / sizeof *last; i++)
+    for (size_t i = 0; i < tj_page_size() / sizeof *last; i++)
         last[i] = value = next_of(value);
 }
 
 static bool is_marked(const uint64_t *page)
 {
     uint64_t value = (uintptr_t)page;
-    for (size_t i = 0; i < page_size() / sizeof *page; i++)
+    for (size_t i = 0; i < tj_page_size() / sizeof *page; i++)
         if (page[i] != (value = next_of(value)))
             return false;
     return true;
@@ -177,45 +162,11 @@ size_t tj_pages_trim(void *memory, size_t size)
         return size;
     chunk *owner = *find_chunk(memory);
     if (owner->pages == CHUNK_PAGES)
-        mark(owner, (size_t)((char *)last - owner->memory) / page_size(), 1, false);
+        mark(owner, (size_t)((char *)last - owner->memory) / tj_page_size(), 1, false);
     return (size_t)((char *)last - (char *)memory);
 }
 
 /* ---- why there are none -------------------------------------------------------- */
-
-/* The number at the start of a file; 0: unknown. */
-static size_t read_number(const char *path)
-{
-    char text[32];
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    text[length > 0 ? length : 0] = '\0';
-    return strtoul(text, NULL, 10);
-}
-
-/* Lines of /proc/self/maps, one for each mapping. */
-static size_t count_mappings(void)
-{
-    char part[4096];
-    size_t count = 0;
-    ssize_t length;
-    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return 0;
-    while ((length = read(file, part, sizeof part)) > 0)
-        for (ssize_t i = 0; i < length; i++)
-            count += part[i] == '\n';
-    close(file);
-    return count;
-}
-
-size_t tj_mappings_used_up(void)
-{
-    size_t most = read_number("/proc/sys/vm/max_map_count");
-    return most && count_mappings() + 2 >= most ? most : 0; /* a few are counted, not listed */
-}
 
 tj_status tj_pages_fail(int reason, tj_error *error)
 {

@@ -6,13 +6,13 @@
  * it holds is in a list, to be freed as a whole when libtcc had to be left in the
  * middle.
  */
-#define _GNU_SOURCE 1 /* madvise */
 #include "internal.h"
+
+#include "os/address_space.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* In front of each block from tj_realloc(). */
 struct tj_block {
@@ -235,7 +235,7 @@ void tj_region_clear(tj_region *region)
     if (region->reserve != reserve)
         tj_free(region->reserve);
     else if (region->reserve_used)
-        madvise(reserve, sizeof reserve, MADV_DONTNEED);
+        tj_space_discard(reserve, sizeof reserve);
     region->reserve = NULL;
     region->reserve_size = region->reserve_used = 0;
 }

@@ -8,11 +8,11 @@
  * the answer remembered, because most identifiers of a snippet are local variables,
  * about which the loader would search every library again and again.
  */
-#define _GNU_SOURCE 1 /* RTLD_DEFAULT, dladdr1 */
 #include "internal.h"
 
-#include <dlfcn.h>
-#include <link.h>
+#include "os/shared_object.h"
+#include "os/system.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -51,15 +51,29 @@ const tj_symbol tj_helper_symbols[] = {
 };
 const size_t tj_helper_count = sizeof tj_helper_symbols / sizeof *tj_helper_symbols;
 
-#else /* libtcc1.a has what other machines need */
+#elif defined(__aarch64__)
 
-const tj_symbol tj_helper_symbols[] = {{"", NULL, true}};
-const size_t tj_helper_count = 0;
+/* long double is in software here: by libgcc's functions, which the optimizing tier calls, too. */
+extern const char __addtf3[], __subtf3[], __multf3[], __divtf3[], __eqtf2[], __netf2[], __lttf2[],
+    __letf2[], __gttf2[], __getf2[], __extendsftf2[], __extenddftf2[], __trunctfsf2[],
+    __trunctfdf2[], __fixtfsi[], __fixtfdi[], __fixunstfsi[], __fixunstfdi[], __floatsitf[],
+    __floatditf[], __floatunsitf[], __floatunditf[];
+
+#define ENTRY(name) {#name, name, true}
+const tj_symbol tj_helper_symbols[] = {
+    ENTRY(__addtf3),      ENTRY(__subtf3),     ENTRY(__multf3),      ENTRY(__divtf3),
+    ENTRY(__eqtf2),       ENTRY(__netf2),      ENTRY(__lttf2),       ENTRY(__letf2),
+    ENTRY(__gttf2),       ENTRY(__getf2),      ENTRY(__extendsftf2), ENTRY(__extenddftf2),
+    ENTRY(__trunctfsf2),  ENTRY(__trunctfdf2), ENTRY(__fixtfsi),     ENTRY(__fixtfdi),
+    ENTRY(__fixunstfsi),  ENTRY(__fixunstfdi), ENTRY(__floatsitf),   ENTRY(__floatditf),
+    ENTRY(__floatunsitf), ENTRY(__floatunditf)};
+#undef ENTRY
+const size_t tj_helper_count = sizeof tj_helper_symbols / sizeof *tj_helper_symbols;
 
 #endif
 
 const char *const tj_implied_names[] = {
-    "memcpy", "memmove", "memset", "__errno_location", "__assert_fail", NULL,
+    "memcpy", "memmove", "memset", TJ_HIDDEN_NAMES, NULL,
 };
 
 const char *const tj_remembering_names[] = {
@@ -83,20 +97,23 @@ static void *open_libm(void)
     static void *handle;
     static bool tried;
     if (!tried) {
-        handle = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+        handle = tj_shared_object_open(TJ_LIBM);
         tried = true;
     }
     return handle;
+}
+
+const void *tj_libm_symbol(const char *name)
+{
+    return open_libm() ? tj_shared_object_symbol(open_libm(), name) : NULL;
 }
 
 static const void *ask_loader(const char *name)
 {
     const void *address = tj_mathematical_function(name, strlen(name));
     if (!address)
-        address = dlsym(RTLD_DEFAULT, name);
-    if (!address && open_libm())
-        address = dlsym(open_libm(), name);
-    return address;
+        address = tj_program_symbol(name);
+    return address ? address : tj_libm_symbol(name);
 }
 
 const void *tj_process_symbol(const char *name, bool again)
@@ -183,23 +200,14 @@ static const void *source_symbol(const tj_environment *environment, const char *
     return sources ? tj_unit_symbol(sources, name) : NULL;
 }
 
-/* Is the address in that library itself, not in one that it needs? */
-static bool is_own(void *library, const void *address)
-{
-    struct link_map *wanted = NULL, *found = NULL;
-    Dl_info info;
-    return !dlinfo(library, RTLD_DI_LINKMAP, &wanted) &&
-           dladdr1(address, &info, (void **)&found, RTLD_DL_LINKMAP) && found == wanted;
-}
-
 /* What the libraries mean by name. A name that they only need from others is looked up in the
  * process first, as the loader does it: with another malloc preloaded, free() is that one's. */
 static const void *library_symbol(const tj_environment *environment, const char *name)
 {
     const void *needed = NULL;
     for (size_t i = 0; i < environment->nlibraries; i++) {
-        const void *address = dlsym(environment->libraries[i], name);
-        if (address && is_own(environment->libraries[i], address))
+        const void *address = tj_shared_object_symbol(environment->libraries[i], name);
+        if (address && tj_shared_object_has(environment->libraries[i], address))
             return address;
         if (!needed)
             needed = address;
@@ -270,7 +278,7 @@ bool tj_environment_is_host(const tj_environment *environment, const tj_symbol *
 static bool is_library_address(const tj_environment *environment, const tj_symbol *symbol)
 {
     for (size_t i = 0; i < environment->nlibraries; i++)
-        if (dlsym(environment->libraries[i], symbol->name) == symbol->address)
+        if (tj_shared_object_symbol(environment->libraries[i], symbol->name) == symbol->address)
             return tj_process_symbol(symbol->name, false) != symbol->address; /* libm's, say */
     return false;
 }

@@ -8,6 +8,7 @@
 #undef _FORTIFY_SOURCE /* its longjmp() takes other stacks for mistakes */
 #include "base/debug/fault.h"
 
+#include "base/compat.h"
 #include "base/debug/room.h"
 
 #include <errno.h>
@@ -170,8 +171,12 @@ take_fault(guard *this, int number, const siginfo_t *info, const ucontext_t *con
         this->scanning = false;
         return !this->guarded->hosted;
     }
-    *fault = (cwj_fault){
-        .signal = number, .code = info->si_code, .raised = is_raised(info), .at = PC(context)};
+    *fault = (cwj_fault){.signal = number,
+                         .aborted = number == SIGABRT,
+                         .divided = info->si_code == FPE_INTDIV,
+                         .nowhere = info->si_code == SI_KERNEL,
+                         .raised = is_raised(info),
+                         .at = PC(context)};
     fault->address = fault->raised ? fault->at : info->si_addr;
     fault->deep = (number == SIGSEGV || number == SIGBUS) && !fault->raised &&
                   (const char *)fault->address + 4096 > sp &&
@@ -299,22 +304,12 @@ cwj_guard_set_depth(const int *(*depth)(void))
     depth_in_python = depth;
 }
 
-static PyThreadState *
-state_with_gil(void)
-{
-#if PY_VERSION_HEX >= 0x030D0000
-    return PyThreadState_GetUnchecked();
-#else
-    return _PyThreadState_UncheckedGet();
-#endif
-}
-
 /* As it was when it began: code may have been left between its own releasing of the
  * GIL and its taking it back, or the other way round. */
 static void
 restore_gil(PyThreadState *thread, bool held)
 {
-    bool holds = thread != NULL && state_with_gil() == thread;
+    bool holds = thread != NULL && cwj_current_state() == thread;
     if (held && !holds) {
         PyEval_RestoreThread(thread);
     } else if (!held && holds) {
@@ -322,12 +317,20 @@ restore_gil(PyThreadState *thread, bool held)
     }
 }
 
+/* Handlers of signals run there from now on. False: they have to do without. */
+static bool
+use_handlers_stack(const cwj_room *room, stack_t *before)
+{
+    stack_t own = {.ss_sp = room->of_handlers, .ss_size = room->handlers};
+    return room->map != NULL && sigaltstack(&own, before) == 0;
+}
+
 static void
 begin(guard *this)
 {
     this->thread = PyGILState_GetThisThreadState();
-    this->held = this->thread != NULL && state_with_gil() == this->thread;
-    this->switched = inside == NULL && cwj_room_use_handlers_stack(this->room, &this->stack);
+    this->held = this->thread != NULL && cwj_current_state() == this->thread;
+    this->switched = inside == NULL && use_handlers_stack(this->room, &this->stack);
     this->outer = inside;
     this->entered = depth_in_python();
     this->entered_before = *this->entered;

@@ -22,10 +22,12 @@ typedef struct cwj_guarded {
 
 typedef struct cwj_fault {
     int signal; /* 0: cwj_guard_leave() was called */
-    int code;   /* as in siginfo_t */
+    bool aborted; /* by abort() */
+    bool divided; /* an integer by zero */
     bool deep;  /* the stack is exhausted */
     bool over;  /* what was accessed is behind the stack's other end */
     bool raised; /* nothing was accessed: by raise() */
+    bool nowhere; /* what was accessed is not told: no such address could exist */
     const void *address; /* what was accessed; the instruction where that does not apply */
     const void *at;      /* the instruction */
     const void *caller;  /* where it is not the unit's: behind the call that led there */

@@ -1,11 +1,9 @@
 /* fault_raise.c: what a fault was, in words: see fault.h. The GIL is held. */
-#define _GNU_SOURCE 1 /* dladdr */
 #include "base/debug/fault.h"
 
 #include "base/errors.h"
+#include "os/shared_object.h"
 
-#include <dlfcn.h>
-#include <signal.h>
 #include <stdint.h>
 
 /* ---- places ---------------------------------------------------------------------------- */
@@ -61,23 +59,12 @@ cwj_place_text(const cwj_guarded *guarded, const void *at, const void *caller,
 
 /* ---- words ------------------------------------------------------------------------------- */
 
-/* The processor does not tell the address where it is none that could exist. */
-static bool
-has_address(const cwj_fault *fault)
-{
-    return fault->code != SI_KERNEL;
-}
-
 /* The name of the library that an address is in, without its folder; NULL: none. */
 static const char *
 library_of(const void *address)
 {
-    Dl_info info;
-    if (dladdr(address, &info) == 0 || info.dli_fname == NULL) {
-        return NULL;
-    }
-    const char *slash = strrchr(info.dli_fname, '/');
-    return slash != NULL ? slash + 1 : info.dli_fname;
+    const char *file = tj_loaded_from(address), *slash = file != NULL ? strrchr(file, '/') : NULL;
+    return slash != NULL ? slash + 1 : file;
 }
 
 /* Whose code that was, where it was not the function's own and may have done harm; or NULL. */
@@ -86,7 +73,7 @@ inside_of_what(const cwj_guarded *guarded, const cwj_fault *fault)
 {
     bool own =
         tj_lines_cover(guarded->lines, fault->at) || tj_lines_cover(guarded->sources, fault->at);
-    bool harmless = own || fault->deep || (fault->raised && fault->signal != SIGABRT);
+    bool harmless = own || fault->deep || (fault->raised && !fault->aborted);
     return harmless ? NULL : library_of(fault->at);
 }
 
@@ -99,14 +86,12 @@ cwj_fault_raise(PyObject *who, const cwj_guarded *guarded, const cwj_fault *faul
     PyObject *place, *words, *address = NULL;
     words = cwj_place_text(guarded, fault->at, fault->caller, text_of, owner, &place);
     if (words != NULL) {
-        address =
-            has_address(fault) ? PyLong_FromVoidPtr((void *)fault->address) : Py_NewRef(Py_None);
+        address = fault->nowhere ? Py_NewRef(Py_None) : PyLong_FromVoidPtr((void *)fault->address);
     }
     if (address != NULL) {
         cwj_raise_object(cwj_call_errors("fault", "(OiN(iiii)yOO)", who, fault->signal, address,
-                                         fault->deep, fault->over, fault->raised,
-                                         fault->code == FPE_INTDIV, inside_of_what(guarded, fault),
-                                         words, place));
+                                         fault->deep, fault->over, fault->raised, fault->divided,
+                                         inside_of_what(guarded, fault), words, place));
     }
     Py_XDECREF(words);
     Py_XDECREF(place);

@@ -151,13 +151,6 @@ cwj_room_leave(cwj_room *room, bool cleans)
     }
 }
 
-bool
-cwj_room_use_handlers_stack(const cwj_room *room, stack_t *before)
-{
-    stack_t own = {.ss_sp = room->of_handlers, .ss_size = room->handlers};
-    return room->map != NULL && sigaltstack(&own, before) == 0;
-}
-
 /* ---- running there --------------------------------------------------------------------------- */
 
 #if HAS_STACK

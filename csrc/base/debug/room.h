@@ -9,8 +9,6 @@
 
 #include "base/state.h"
 
-#include <signal.h>
-
 typedef struct cwj_room {
     void *record;       /* of the size asked for; aligned as the largest type */
     const char *first;  /* where code that is below has exhausted its stack */
@@ -32,8 +30,5 @@ void cwj_room_leave(cwj_room *room, bool cleans);
 
 /* Runs run(argument) on the room's stack. It may be left by a jump. */
 void cwj_room_run(cwj_room *room, void (*run)(void *), void *argument);
-
-/* Handlers of signals run there from now on. False: they have to do without. */
-bool cwj_room_use_handlers_stack(const cwj_room *room, stack_t *before);
 
 #endif

@@ -18,22 +18,20 @@
 
 #include <float.h>
 #include <limits.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/arithmetic.h"
+#include "base/compat.h"
 #include "base/numbers.h"
 #include "base/tuples.h"
 #include "function/call/call.h"
+#include "os/clock.h"
+#include "os/threads.h"
 
 #include "function/call/frame.c"
 #include "function/call/report.c"

@@ -1,7 +1,7 @@
 /* extras.c: extra arguments, each parsed as PyArg_Parse does with the letter that the
  * definition gives. That the letter fits the C type was checked when the function was
  * defined. Where a letter checks, Python's numbers follow the rule of base/numbers.h, for
- * the C type.
+ * the C type; where it does not, bits are cut off, about which PyArg_Parse warns from 3.15 on.
  */
 
 static int
@@ -36,6 +36,32 @@ parse_integer(const cwj_extra *extra, PyObject *given, char *target)
     return fits ? 0 : -1;
 }
 
+/* With a code that does not check: the low bits of whatever is an integer to Python. */
+static int
+parse_bits(const cwj_extra *extra, PyObject *given, char *target)
+{
+    PyObject *number = PyNumber_Index(given);
+    unsigned long long bits = number == NULL ? 0 : PyLong_AsUnsignedLongLongMask(number);
+    if (number == NULL || (bits == (unsigned long long)-1 && PyErr_Occurred())) {
+        Py_XDECREF(number);
+        return -1;
+    }
+    Py_DECREF(number);
+    if (extra->size == 1) {
+        unsigned char byte = (unsigned char)bits;
+        memcpy(target, &byte, sizeof(byte));
+    } else if (extra->size == 2) {
+        unsigned short half = (unsigned short)bits;
+        memcpy(target, &half, sizeof(half));
+    } else if (extra->size == 4) {
+        unsigned word = (unsigned)bits;
+        memcpy(target, &word, sizeof(word));
+    } else {
+        memcpy(target, &bits, sizeof(bits));
+    }
+    return 0;
+}
+
 static int
 parse_extra(cwj_frame *frame, const cwj_extra *extra, PyObject *given)
 {
@@ -49,6 +75,9 @@ parse_extra(cwj_frame *frame, const cwj_extra *extra, PyObject *given)
     }
     if (strchr("bhilLnp", code) != NULL) {
         return parse_integer(extra, given, target);
+    }
+    if (strchr("BHIkK", code) != NULL) {
+        return parse_bits(extra, given, target);
     }
     if ((code == 'f' || code == 'd') && cwj_is_python_number(given)) {
         cwj_fit fit = cwj_store_number(given, type_num, target);

@@ -63,33 +63,21 @@ take_gil(cwj_frame *frame)
     cwj_running = NULL;
 }
 
-/* The state that holds the GIL: of this thread only where CPython keeps one per
- * thread (3.12 and newer). */
-static PyThreadState *
-current_state(void)
-{
-#if PY_VERSION_HEX >= 0x030D0000
-    return PyThreadState_GetUnchecked();
-#else
-    return _PyThreadState_UncheckedGet();
-#endif
-}
-
 /* True when this thread holds the GIL. PyGILState_Check() alone will not do: it
  * says yes to everything once the process has had a subinterpreter. */
 static int
 holds_gil(void)
 {
     if (cwj_running != NULL) {
-        return current_state() == cwj_running->released;
+        return cwj_current_state() == cwj_running->released;
     }
     if (cwj_helping != NULL) {
-        PyThreadState *state = current_state();
+        PyThreadState *state = cwj_current_state();
         return state != NULL &&
                (state == cwj_helping->state || state == PyGILState_GetThisThreadState());
     }
     if (cwj_lending) {
-        PyThreadState *state = current_state();
+        PyThreadState *state = cwj_current_state();
         return state != NULL && state == PyGILState_GetThisThreadState();
     }
     return PyGILState_Check();

@@ -21,9 +21,14 @@ static struct {
     int seats; /* so many threads may still join the task */
     cwj_task *task;
     unsigned long forks; /* pools of parents before this one */
-} cwj_pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
-              .wake = PTHREAD_COND_INITIALIZER,
-              .idle = PTHREAD_COND_INITIALIZER};
+} cwj_pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void
+pool_init_conditions(void)
+{
+    tj_condition_init(&cwj_pool.wake);
+    tj_condition_init(&cwj_pool.idle);
+}
 
 static void
 pool_before_fork(void)
@@ -43,8 +48,7 @@ static void
 pool_in_child(void)
 {
     pthread_mutex_init(&cwj_pool.lock, NULL);
-    pthread_cond_init(&cwj_pool.wake, NULL);
-    pthread_cond_init(&cwj_pool.idle, NULL);
+    pool_init_conditions();
     cwj_pool.nthreads = cwj_pool.working = cwj_pool.seats = 0;
     cwj_pool.task = NULL;
     cwj_pool.forks++;
@@ -75,30 +79,15 @@ pool_thread(void *Py_UNUSED(nothing))
     }
 }
 
-/* Starts threads until there are `wanted`, or no more can be had. Signals are
- * for Python's threads, but for those that a thread brings upon itself. */
+/* Starts threads until there are `wanted`, or no more can be had. */
 static void
 pool_grow(int wanted)
 {
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-    sigset_t blocked, before;
-    pthread_attr_t detached;
     pthread_t thread;
-    if (cwj_pool.nthreads >= wanted || pthread_attr_init(&detached) != 0) {
-        return;
-    }
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
-        sigdelset(&blocked, own[i]);
-    }
-    pthread_sigmask(SIG_BLOCK, &blocked, &before);
     while (cwj_pool.nthreads < wanted &&
-           pthread_create(&thread, &detached, pool_thread, NULL) == 0) {
+           tj_thread_start(&thread, 0, false, pool_thread, NULL) == 0) {
         cwj_pool.nthreads++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&detached);
 }
 
 /* Lets up to `wanted` threads work on the task beside the caller, who then has
@@ -109,7 +98,8 @@ pool_start(cwj_task *task, int wanted)
     pthread_mutex_lock(&cwj_pool.lock);
     int free = cwj_pool.task == NULL;
     if (free && !cwj_pool.registered) {
-        cwj_pool.registered = pthread_atfork(pool_before_fork, pool_in_parent, pool_in_child) == 0;
+        pool_init_conditions();
+        cwj_pool.registered = tj_on_fork(pool_before_fork, pool_in_parent, pool_in_child);
     }
     if (free && cwj_pool.registered) {
         pool_grow(wanted);
@@ -129,16 +119,10 @@ pool_start(cwj_task *task, int wanted)
 static int
 pool_finish(void)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += 100000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    struct timespec until = tj_time_in(0.1);
     pthread_mutex_lock(&cwj_pool.lock);
     cwj_pool.seats = 0;
-    int status = 0;
-    while (cwj_pool.working > 0 && status == 0) {
-        status = pthread_cond_timedwait(&cwj_pool.idle, &cwj_pool.lock, &until);
+    while (cwj_pool.working > 0 && tj_condition_wait(&cwj_pool.idle, &cwj_pool.lock, &until)) {
     }
     int finished = cwj_pool.working == 0;
     if (finished) {
@@ -146,16 +130,4 @@ pool_finish(void)
     }
     pthread_mutex_unlock(&cwj_pool.lock);
     return finished;
-}
-
-/* How many processors this process may use. */
-static int
-count_processors(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof(set), &set) == 0) {
-        return CPU_COUNT(&set);
-    }
-    long count = sysconf(_SC_NPROCESSORS_ONLN); /* more than a cpu_set_t holds */
-    return count < 1 ? 1 : count > 1024 ? 1024 : (int)count;
 }

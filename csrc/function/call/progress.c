@@ -44,7 +44,7 @@ static int
 tell_progress(cwj_frame *frame, npy_intp done)
 {
     cwj_progress *progress = &frame->progress;
-    unsigned long long now = frame->runtime->watcher != NULL ? cwj_now_ns() : 0;
+    unsigned long long now = frame->runtime->watcher != NULL ? tj_clock_ns() : 0;
     if (frame->runtime->watcher == NULL || now < progress->next) {
         return 0;
     }
@@ -55,7 +55,7 @@ tell_progress(cwj_frame *frame, npy_intp done)
     } else {
         Py_XDECREF(PyObject_CallFunction(progress->shown, "n", (Py_ssize_t)done));
     }
-    unsigned long long after = cwj_now_ns(), pause = (CWJ_TELL_SHARE - 1) * (after - now);
+    unsigned long long after = tj_clock_ns(), pause = (CWJ_TELL_SHARE - 1) * (after - now);
     progress->next = after + (pause > CWJ_TELL_NS ? pause : CWJ_TELL_NS);
     progress->told = done;
     return PyErr_Occurred() != NULL ? -1 : 0;

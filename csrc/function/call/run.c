@@ -13,11 +13,11 @@ run_chunks(cwj_run *run, cwj_cursor *cursor, npy_intp count)
     cwj_frame *frame = run->frame;
     npy_intp left = run->plan->total;
     int may_share = left > 1;
-    unsigned long long before = cwj_now_ns();
+    unsigned long long before = tj_clock_ns();
     for (;;) {
         count = count < left ? count : left;
         int accepted = run_from(run->plan, cursor, loop_of(frame), count, &frame->call);
-        unsigned long long now = cwj_now_ns();
+        unsigned long long now = tj_clock_ns();
         run->rate = (double)(now - before) / (double)count;
         run->spent += now - before;
         left -= count;
@@ -39,7 +39,7 @@ run_chunks(cwj_run *run, cwj_cursor *cursor, npy_intp count)
             return 0;
         }
         count = next_chunk(run->plan, count, run->rate, CWJ_CHUNK_NS);
-        before = run->looked == now ? cwj_now_ns() : now;
+        before = run->looked == now ? tj_clock_ns() : now;
     }
 }
 
@@ -66,7 +66,7 @@ run_long(cwj_frame *frame, cwj_plan *plan)
         (!known || estimate >= CWJ_SHORT_NS || (runtime->flags & CWJ_GIL_ALWAYS))) {
         release_gil(frame);
     }
-    run.looked = cwj_now_ns();
+    run.looked = tj_clock_ns();
     frame->progress.began = frame->progress.began != 0 ? frame->progress.began : run.looked;
     npy_intp first = CWJ_FIRST_CHUNK;
     if (known) { /* no more than a chunk's time, or nothing is left to share */
@@ -102,9 +102,9 @@ run_all(cwj_frame *frame, const cwj_plan *plan)
 __attribute__((noinline)) static int
 run_sample(cwj_frame *frame, const cwj_plan *plan)
 {
-    unsigned long long asked = cwj_now_ns(), before = cwj_now_ns();
+    unsigned long long asked = tj_clock_ns(), before = tj_clock_ns();
     int finished = run_all(frame, plan);
-    unsigned long long ns = cwj_now_ns() - before, clock = before - asked;
+    unsigned long long ns = tj_clock_ns() - before, clock = before - asked;
     if (finished && !raised()) {
         note_sample(frame, plan, ns > clock ? ns - clock : 1);
     }

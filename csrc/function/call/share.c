@@ -75,11 +75,11 @@ run_share(cwj_share *share, cwj_cursor *cursor, int who, cwj_run *run)
     npy_intp count = CWJ_WARM_CHUNK / CWJ_GROWTH, begin = 0;
     double rate = share->rate;
     while ((count = take_slices(share, count, rate, &begin)) > 0) {
-        unsigned long long before = cwj_now_ns();
+        unsigned long long before = tj_clock_ns();
         seek(share->plan, cursor, begin);
         int accepted = run_from(share->plan, cursor, loop_of(share->frame), count,
                                 (void *)&share->frame->call);
-        unsigned long long now = cwj_now_ns();
+        unsigned long long now = tj_clock_ns();
         rate = (double)(now - before) / (double)count;
         __atomic_fetch_add(&share->spent, now - before, __ATOMIC_RELAXED);
         if (!accepted) {
@@ -158,7 +158,7 @@ count_helpers(const cwj_run *run, npy_intp left)
 {
     int threads = run->frame->runtime->threads;
     double each = (double)left * run->rate / CWJ_SHARE_EACH_NS;
-    npy_intp most = (threads == CWJ_THREADS_AUTO ? count_processors() : threads) - 1;
+    npy_intp most = (threads == CWJ_THREADS_AUTO ? tj_count_processors() : threads) - 1;
     most = most < left ? most : left;
     return (int)((double)most < each ? most : (npy_intp)each);
 }
@@ -168,7 +168,7 @@ static void
 join_helpers(cwj_share *share, cwj_run *run)
 {
     while (!pool_finish()) {
-        look_after_share(share, run, cwj_now_ns());
+        look_after_share(share, run, tj_clock_ns());
     }
     run->spent += share->spent;
     share->spent = 0;

@@ -12,22 +12,31 @@ enum {
 
 /* ---- text that can be shown -------------------------------------------- */
 
-bool
+/* As str says it, whatever a class derived from str says. */
+static int
+is_printable(PyObject *text)
+{
+    PyObject *answer = PyObject_CallMethod((PyObject *)&PyUnicode_Type, "isprintable", "O", text);
+    int printable = answer == NULL ? -1 : answer == Py_True;
+    Py_XDECREF(answer);
+    return printable;
+}
+
+int
 cwj_is_showable(PyObject *text)
 {
     Py_ssize_t length = PyUnicode_GET_LENGTH(text);
     if (length == 0 || PyUnicode_FindChar(text, '\\', 0, length, 1) >= 0) {
         return 0;
     }
-    for (Py_ssize_t i = 0; i < length; i++) {
+    for (Py_ssize_t i = 0; i + 1 < length; i++) {
         Py_UCS4 letter = PyUnicode_READ_CHAR(text, i);
-        Py_UCS4 next = i + 1 < length ? PyUnicode_READ_CHAR(text, i + 1) : 0;
-        if (!Py_UNICODE_ISPRINTABLE(letter) || (letter == '*' && next == '/') ||
-            (letter == '/' && next == '*')) {
+        Py_UCS4 next = PyUnicode_READ_CHAR(text, i + 1);
+        if ((letter == '*' && next == '/') || (letter == '/' && next == '*')) {
             return 0;
         }
     }
-    return 1;
+    return is_printable(text);
 }
 
 PyObject *
@@ -48,11 +57,12 @@ cwj_name_of(PyObject *variable)
     if (cwj_graph_attribute(variable, "name", &name) < 0) {
         return NULL;
     }
-    if (name != NULL && PyUnicode_Check(name) && cwj_is_showable(name)) {
+    int showable = name != NULL && PyUnicode_Check(name) ? cwj_is_showable(name) : 0;
+    if (showable > 0) {
         return name;
     }
     Py_XDECREF(name);
-    return Py_NewRef(Py_None);
+    return showable < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 PyObject *
@@ -88,10 +98,13 @@ cwj_op_label(PyObject *op)
     if (label == NULL && PyErr_Occurred() && !clear_blunder()) {
         return NULL;
     }
-    if (label != NULL && (!cwj_is_showable(label) || PyUnicode_GET_LENGTH(label) > MOST_LETTERS)) {
-        Py_CLEAR(label);
+    int fits =
+        label == NULL || PyUnicode_GET_LENGTH(label) > MOST_LETTERS ? 0 : cwj_is_showable(label);
+    if (fits > 0) {
+        return label;
     }
-    return label != NULL ? label : cwj_class_of(op);
+    Py_XDECREF(label);
+    return fits < 0 ? NULL : cwj_class_of(op);
 }
 
 PyObject *

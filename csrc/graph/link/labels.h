@@ -4,8 +4,9 @@
 
 #include "graph/attributes.h"
 
-/* Printable, not empty, and neither the end of a comment nor the start of one. */
-bool cwj_is_showable(PyObject *text);
+/* 1: printable, not empty, and neither the end of a comment nor the start of one. 0: not so. -1: an
+ * exception is set. */
+int cwj_is_showable(PyObject *text);
 /* variable.name where it is text that can stand in a message and in a comment, else
  * Py_None. New references all, NULL with an exception. */
 PyObject *cwj_name_of(PyObject *variable);

@@ -192,8 +192,11 @@ make_plan(cwj_draft *draft)
 static cwj_graph_plan *
 begin_plan(const cwj_link_options *options)
 {
-    if (!cwj_is_showable(options->name)) {
+    int showable = cwj_is_showable(options->name);
+    if (showable == 0) {
         cwj_refuse(who, PyExc_ValueError, "name must be printable text, not %R", options->name);
+    }
+    if (showable <= 0) {
         return NULL;
     }
     cwj_graph_plan *plan = PyMem_Calloc(1, sizeof(*plan));

@@ -124,10 +124,11 @@ fill_constants(cwj_numbering *self)
             label = cwj_linking_keep(
                 self->draft->link,
                 PyUnicode_Substring(from->literal, 1, PyUnicode_GET_LENGTH(from->literal) - 1));
-            if (label == NULL) {
+            int showable = label == NULL ? -1 : cwj_is_showable(label);
+            if (showable < 0) {
                 return -1;
             }
-            label = cwj_is_showable(label) ? label : from->label;
+            label = showable ? label : from->label;
         }
         if (fill_variable(self->draft, from->index, from->variable, label) < 0) {
             return -1;

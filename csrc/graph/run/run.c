@@ -146,9 +146,9 @@ run_timed(cwj_binding *self, const cwj_graph_plan *plan, unsigned long long *tim
         (self->is_short && ++self->tick < CWJ_SAMPLE)) {
         return run_steps(self, plan);
     }
-    unsigned long long start = cwj_now_ns();
+    unsigned long long start = tj_clock_ns();
     int failure = run_steps(self, plan);
-    unsigned long long taken = cwj_now_ns() - start;
+    unsigned long long taken = tj_clock_ns() - start;
     *time = self->is_short ? taken * CWJ_SAMPLE : taken;
     self->is_short = taken < CWJ_SHORT_NS;
     self->tick = 0;

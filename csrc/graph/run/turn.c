@@ -11,13 +11,10 @@
 #include "graph/run/turn.h"
 
 #include "base/errors.h"
-
-#include <errno.h>
-#include <pthread.h>
-#include <time.h>
+#include "os/threads.h"
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t news = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t news;
 static unsigned long given; /* turns that somebody waited for; guarded by the gate */
 static unsigned forks;
 
@@ -34,9 +31,8 @@ static void
 start_anew(void)
 {
     static const pthread_mutex_t fresh_gate = PTHREAD_MUTEX_INITIALIZER;
-    static const pthread_cond_t fresh_news = PTHREAD_COND_INITIALIZER;
     gate = fresh_gate;
-    news = fresh_news;
+    tj_condition_init(&news);
     waiters = NULL;
     forks++;
 }
@@ -44,9 +40,13 @@ start_anew(void)
 void
 cwj_turn_prepare(void)
 {
-    static int done;
+    static bool made, done;
+    if (!made) {
+        tj_condition_init(&news);
+        made = true;
+    }
     if (!done) {
-        done = pthread_atfork(NULL, NULL, start_anew) == 0;
+        done = tj_on_fork(NULL, NULL, start_anew);
     }
 }
 
@@ -64,15 +64,9 @@ count_given(void)
 static void
 wait_for_news(unsigned long seen)
 {
-    struct timespec end;
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_nsec += 50000000;
-    if (end.tv_nsec >= 1000000000) {
-        end.tv_nsec -= 1000000000;
-        end.tv_sec++;
-    }
+    struct timespec end = tj_time_in(0.05);
     pthread_mutex_lock(&gate);
-    while (given == seen && pthread_cond_timedwait(&news, &gate, &end) != ETIMEDOUT) {
+    while (given == seen && tj_condition_wait(&news, &gate, &end)) {
     }
     pthread_mutex_unlock(&gate);
 }

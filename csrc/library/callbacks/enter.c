@@ -1,6 +1,7 @@
 /* enter.c: from C into Python, on whatever thread, and back. */
 #include "library/callbacks/callback.h"
 
+#include "base/compat.h"
 #include "base/errors.h"
 
 #include <errno.h>
@@ -136,11 +137,7 @@ enter(cwj_place *place, cwj_slot *slots, cwj_watch *watch)
 static bool
 is_python_there(void)
 {
-#if PY_VERSION_HEX >= 0x030D0000
-    return Py_IsInitialized() && !Py_IsFinalizing();
-#else
-    return Py_IsInitialized() && !_Py_IsFinalizing();
-#endif
+    return Py_IsInitialized() && !cwj_is_finalizing();
 }
 
 void

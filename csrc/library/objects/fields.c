@@ -406,7 +406,7 @@ write_string(const field_object *self, PyObject *instance, PyObject *value)
             (kept = PyByteArray_FromObject(bytes)) == NULL) {
             goto done;
         }
-        text = PyByteArray_AS_STRING(kept);
+        text = PyByteArray_AsString(kept);
     }
     at = locate(self, instance);
     if (at != NULL && cwj_references_put((cwj_instance *)instance, at, NULL, kept) < 0) {

@@ -1,4 +1,4 @@
-/* fused.c: does machine code multiply and add with one rounding?
+/* fused_x86_64.c: does machine code of x86-64 multiply and add with one rounding?
  *
  * gcc 12 recognises complex products and emits fused instructions for them in
  * spite of -ffp-contract=off, whenever the processor has them in any form:
@@ -16,8 +16,6 @@
  * chapter 2 (formats, VEX in 2.3.5, EVEX in 2.7.1) and appendix A (opcode maps).
  */
 #include "internal.h"
-
-#if defined(__x86_64__)
 
 enum {
     VEX2 = 0xc5,
@@ -191,7 +189,7 @@ static int immediate_size(const instruction *this, unsigned char operands)
                         : 0;
 }
 
-size_t tj_code_length(const unsigned char *code, size_t size)
+size_t tj_x86_64_length(const unsigned char *code, size_t size)
 {
     instruction this = {.at = code, .end = code + size};
     unsigned char operands = 0;
@@ -206,12 +204,12 @@ size_t tj_code_length(const unsigned char *code, size_t size)
     return this.at <= this.end ? (size_t)(this.at - code) : 0;
 }
 
-bool tj_code_fuses(const unsigned char *code, size_t size, bool calls_fma)
+bool tj_x86_64_fuses(const unsigned char *code, size_t size, bool calls_fma)
 {
     if (!may_fuse(code, size, calls_fma))
         return false;
     while (size > 0) {
-        size_t length = tj_code_length(code, size);
+        size_t length = tj_x86_64_length(code, size);
         if (length == 0 || (size >= 5 && is_fused(code, calls_fma)))
             return true;
         code += length;
@@ -219,22 +217,3 @@ bool tj_code_fuses(const unsigned char *code, size_t size, bool calls_fma)
     }
     return false;
 }
-
-#else /* elsewhere -ffp-contract=off is believed */
-
-size_t tj_code_length(const unsigned char *code, size_t size)
-{
-    (void)code;
-    (void)size;
-    return 0;
-}
-
-bool tj_code_fuses(const unsigned char *code, size_t size, bool calls_fma)
-{
-    (void)code;
-    (void)size;
-    (void)calls_fma;
-    return false;
-}
-
-#endif

@@ -1,8 +1,4 @@
-/* worker.c: the lock around libtcc, the stack that it runs on, and its locale.
- *
- * libtcc serialises itself by a semaphore that a forked child inherits taken,
- * so every call of it happens under a lock of ours, and fork() takes that lock
- * first: no child is born in the middle of a compilation.
+/* big_stack.c: see os/big_stack.h.
  *
  * libtcc parses by recursion. How deep a text nests is limited by the scanner,
  * how large the caller's stack is nobody knows (threads of some programs have
@@ -19,8 +15,10 @@
  * a task runs, SIGABRT comes here; what another thread has raised, or another process
  * has sent, goes on to whom it was for.
  */
-#define _GNU_SOURCE 1 /* mmap flags under -std=c11 */
-#include "internal.h"
+#define _GNU_SOURCE 1 /* ucontext and locales under -std=c11 */
+#include "os/big_stack.h"
+
+#include "os/address_space.h"
 
 #include <locale.h>
 #include <pthread.h>
@@ -29,42 +27,12 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t fork_handlers = PTHREAD_ONCE_INIT;
-
-static void take(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-static void release(void)
-{
-    pthread_mutex_unlock(&lock);
-}
-
-static void register_fork_handlers(void)
-{
-    pthread_atfork(take, release, release);
-}
-
-void tj_compile_lock(void)
-{
-    pthread_once(&fork_handlers, register_fork_handlers);
-    take();
-}
-
-void tj_compile_unlock(void)
-{
-    release();
-}
 
 /* ---- the stack ----------------------------------------------------------- */
 
-/* Where a task runs and where it returns to. Compile lock held. */
+/* Where a task runs and where it returns to. */
 static struct {
-    char *stack; /* of TJ_COMPILE_STACK bytes above a guard page; kept for good */
+    char *stack; /* of TJ_BIG_STACK bytes above a guard page; kept for good */
     ucontext_t caller;
     ucontext_t callee;
     const tj_task *task;
@@ -77,15 +45,15 @@ static bool map_stack(void)
 {
     if (big.stack)
         return true;
-    size_t guard = (size_t)sysconf(_SC_PAGESIZE);
-    char *map = mmap(NULL, guard + TJ_COMPILE_STACK, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (map == MAP_FAILED)
+    size_t guard = tj_page_size();
+    char *map = tj_space_new(guard + TJ_BIG_STACK);
+    if (!map)
         return false;
-    if (mprotect(map, guard, PROT_NONE)) {
-        munmap(map, guard + TJ_COMPILE_STACK);
+    if (!tj_space_set(map, guard, TJ_SPACE_NONE)) {
+        tj_space_free(map, guard + TJ_BIG_STACK);
         return false;
     }
+    madvise(map + guard, TJ_BIG_STACK, MADV_NOHUGEPAGE); /* most texts touch a few pages */
     big.stack = map + guard;
     return true;
 }
@@ -128,7 +96,7 @@ static void run_task(void)
 _Noreturn void tj_leave_big_stack(void)
 {
     SWITCH_TO(NULL, caller_bottom, caller_size);
-    UNPOISON(big.stack, TJ_COMPILE_STACK); /* its frames never end */
+    UNPOISON(big.stack, TJ_BIG_STACK); /* its frames never end */
     setcontext(&big.caller);
     abort(); /* it does not return */
 }
@@ -137,7 +105,7 @@ _Noreturn void tj_leave_big_stack(void)
 
 static bool is_on_big_stack(const void *address)
 {
-    return (uintptr_t)address - (uintptr_t)big.stack < TJ_COMPILE_STACK;
+    return (uintptr_t)address - (uintptr_t)big.stack < TJ_BIG_STACK;
 }
 
 /* Not of abort(), or not of the task's. */
@@ -195,7 +163,7 @@ static void give_back_pages(void)
     enum {
         KEPT = 1 << 18
     };
-    madvise(big.stack, TJ_COMPILE_STACK - KEPT, MADV_DONTNEED);
+    tj_space_discard(big.stack, TJ_BIG_STACK - KEPT);
 }
 
 bool tj_run_on_big_stack(const tj_task *task, void *argument)
@@ -206,14 +174,14 @@ bool tj_run_on_big_stack(const tj_task *task, void *argument)
     big.task = task;
     big.argument = argument;
     big.callee.uc_stack.ss_sp = big.stack;
-    big.callee.uc_stack.ss_size = TJ_COMPILE_STACK;
+    big.callee.uc_stack.ss_size = TJ_BIG_STACK;
     big.callee.uc_link = &big.caller;
     makecontext(&big.callee, run_task, 0);
 #if defined(__SANITIZE_ADDRESS__)
     void *save = NULL;
 #endif
     locale_t own = uselocale(c);
-    SWITCH_TO(&save, big.stack, TJ_COMPILE_STACK);
+    SWITCH_TO(&save, big.stack, TJ_BIG_STACK);
     bool switched = !swapcontext(&big.caller, &big.callee);
     SWITCHED(save, NULL, NULL);
     uselocale(own);

@@ -1,0 +1,54 @@
+/* fused_aarch64.c: does machine code of arm64 multiply and add with one rounding?
+ *
+ * Every arm64 has fused instructions, and -ffp-contract=off keeps compilers from making them of
+ * a product and a sum. But gcc 12 recognises complex products in spite of it where the processor
+ * has FCMLA (from Armv8.3 on, and in SVE), which rounds once. Code that has one is compiled again
+ * for Armv8.0, where it is not to be had.
+ *
+ * All instructions have four bytes. What only intrinsics give (products of half floats or
+ * bfloat16 into wider sums) is not looked for: who writes those asks for them.
+ *
+ * Source: Arm Architecture Reference Manual for A-profile (DDI 0487), C4.1, index by encoding.
+ */
+#include "internal.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* An instruction is of this kind when its bits under the mask are these. */
+typedef struct kind {
+    uint32_t mask, bits;
+    bool is_complex; /* which no call of fma() becomes */
+} kind;
+
+static const kind kinds[] = {
+    {0xff000000, 0x1f000000, false}, /* FMADD, FMSUB, FNMADD, FNMSUB */
+    {0xbf20fc00, 0x0e20cc00, false}, /* FMLA, FMLS of vectors */
+    {0xbf60fc00, 0x0e400c00, false}, /* of half floats */
+    {0xaf00b400, 0x0f001000, false}, /* by one element, scalar or vector */
+    {0xff200000, 0x65200000, false}, /* SVE: FMLA, FMLS, FMAD, FMSB and those that negate */
+    {0xff20f800, 0x64200000, false}, /* SVE: by one element */
+    {0xbf20e400, 0x2e00c400, true},  /* FCMLA */
+    {0xbf009400, 0x2f001000, true},  /* by one element */
+    {0xff208000, 0x64000000, true},  /* SVE */
+    {0xff20f000, 0x64201000, true},  /* SVE: by one element */
+};
+
+static bool is_fused(uint32_t instruction, bool calls_fma)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if ((instruction & kinds[i].mask) == kinds[i].bits && (kinds[i].is_complex || !calls_fma))
+            return true;
+    return false;
+}
+
+bool tj_aarch64_fuses(const unsigned char *code, size_t size, bool calls_fma)
+{
+    uint32_t instruction;
+    for (size_t at = 0; at + sizeof instruction <= size; at += sizeof instruction) {
+        memcpy(&instruction, code + at, sizeof instruction);
+        if (is_fused(instruction, calls_fma))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,54 @@
+/* shared_object.c: see os/shared_object.h. */
+#define _GNU_SOURCE 1 /* RTLD_DEFAULT, dladdr1 */
+#include "os/shared_object.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
+
+void *tj_shared_object_open(const char *name)
+{
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+const char *tj_shared_object_error(void)
+{
+    const char *reason = dlerror();
+    return reason ? reason : "no reason given";
+}
+
+void tj_shared_object_close(void *object)
+{
+    dlclose(object);
+}
+
+void *tj_shared_object_symbol(void *object, const char *name)
+{
+    return dlsym(object, name);
+}
+
+bool tj_shared_object_has(void *object, const void *address)
+{
+    struct link_map *wanted = NULL, *found = NULL;
+    Dl_info info;
+    return !dlinfo(object, RTLD_DI_LINKMAP, &wanted) &&
+           dladdr1(address, &info, (void **)&found, RTLD_DL_LINKMAP) && found == wanted;
+}
+
+void *tj_program_symbol(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+
+bool tj_in_program(const void *address)
+{
+    struct link_map *found = NULL;
+    Dl_info info;
+    return dladdr1(address, &info, (void **)&found, RTLD_DL_LINKMAP) && !found->l_name[0];
+}
+
+const char *tj_loaded_from(const void *address)
+{
+    Dl_info info;
+    return dladdr(address, &info) ? info.dli_fname : NULL;
+}
