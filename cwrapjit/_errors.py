@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from cwrapjit._imports import load
+from cwrapjit._imports import late, load
 
 if TYPE_CHECKING:
     from signal import Signals
@@ -100,9 +100,10 @@ def compile_error(messages: Sequence[_Message]) -> CompileError:
     error = _compile_error(messages[0], f" (and {others} more error{plural}: see .errors)" if others else "")
     error.errors = [_compile_error(message) for message in messages]
     if others and hasattr(error, "add_note"):
-        draw = load("traceback").format_exception_only
-        for other in error.errors[1:]:
-            error.add_note("".join(draw(type(other), other)).rstrip())
+        with late:  # from CPython 3.15 on, drawing imports more (PEP 810)
+            draw = load("traceback").format_exception_only
+            for other in error.errors[1:]:
+                error.add_note("".join(draw(type(other), other)).rstrip())
     return error
 
 

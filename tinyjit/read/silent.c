@@ -46,8 +46,13 @@ static size_t find_aligned(const tj_tokens *tokens, size_t i, bool inside)
 
 /* libtcc cuts it to 32 bits and accesses another place: `*(double *)0x7f1234567890 = 1`. It
  * does the same with some reads, such as `1 + *(double *)0x7f1234567890`, but not with pointers
- * that are variables. We look for a number with casts and constants around it, and then an
- * access. */
+ * that are variables. For arm64 every number is another place. We look for a number with casts
+ * and constants around it, and then an access. */
+#if defined(__aarch64__)
+#define FARTHEST 0
+#else
+#define FARTHEST INT32_MAX /* it keeps 32 bits, and extends the sign */
+#endif
 
 /* An expression that grows around a number. */
 typedef struct place {
@@ -58,7 +63,6 @@ typedef struct place {
     bool access;  /* this is what lies there */
 } place;
 
-/* More than the 31 bits that libtcc keeps; it extends the sign. */
 static bool is_far(const tj_tokens *tokens, size_t i)
 {
     static const char digits[] = "0123456789abcdefABCDEFxXuUlL";
@@ -66,7 +70,7 @@ static bool is_far(const tj_tokens *tokens, size_t i)
     if (token->kind != TJ_TOKEN_NUMBER || strspn(token->text, digits) < token->length)
         return false;
     errno = 0;
-    return strtoull(token->text, NULL, 0) > INT32_MAX && !errno;
+    return strtoull(token->text, NULL, 0) > FARTHEST && !errno;
 }
 
 /* The tokens from `first` on, up to `behind`, name nothing. */
@@ -348,7 +352,7 @@ static const struct {
     {TJ_TOKEN_NAME, find_aligned,
      "locals are aligned to 16 bytes at the most: make it static, or round an address up"},
     {TJ_TOKEN_NUMBER, find_address,
-     "libtcc cuts this address to 32 bits: put it into a pointer variable first"},
+     "libtcc takes another address than this number: put it into a pointer variable first"},
     {TJ_TOKEN_NAME, find_large,
      "this array is too large for libtcc, which counts bytes in 32 bits (2 GiB and more are above "
      "any cwrapjit.config.compile_memory)"},
