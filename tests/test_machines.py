@@ -155,6 +155,28 @@ LONG_DOUBLES = """
 """
 
 
+CONDITIONS = [
+    "if (item__x()) item__y() = 1;",
+    "item__y() = item__x() ? 1 : 0;",
+    "item__y() = item__x() && 1;",
+    "item__y() = 0 || item__x();",
+    "for (; item__x() - item__y(); ) { item__y() = 1; break; }",
+    "npy_longdouble v = item__x(); while (v) { v = 0; item__y() = 1; }",
+    "if (fmodl(item__x(), 1e6L)) item__y() = 1;",
+    "#define PICK(v) v ? 1 : 0\nitem__y() = PICK(item__x());",
+]
+
+
+@TIERS
+@pytest.mark.parametrize("code", CONDITIONS)
+def test_conditions_of_long_double(code: str, optimize: str) -> None:
+    """libtcc for arm64 takes each of these for false."""
+    x = np.array([0, -0.0, 1, -3, np.nan, np.inf, np.longdouble("1e-4000"), 0.5], np.longdouble)
+    text = {np.longdouble: "item__y() = 0;\n" + code + "\nreturn true;"}
+    f = define(text, optimize, header="#include <math.h>\n")
+    assert f(x).tolist() == x.astype(bool).tolist()
+
+
 def test_long_double_computes_the_same_in_both_tiers() -> None:
     """On arm64 it is of 128 bits, for which there are no instructions: functions of libtcc's."""
     x = np.array([0.0, 1.0, -1.0, 0.1, 1e10, -12345.678, 1.5, 2.0 / 3])

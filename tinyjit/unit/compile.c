@@ -16,6 +16,7 @@
  */
 #include "read/negations.h"
 #include "read/stores.h"
+#include "read/truths.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -383,13 +384,16 @@ static const tj_environment no_environment;
 static void put_text(const char *text, const tj_stores *stores, size_t count, tj_text *out)
 {
 #if defined(__aarch64__)
-    tj_text guarded = {0};
+    tj_text guarded = {0}, negated = {0};
     tj_stores_write(stores, text, count, &guarded);
-    if (guarded.failed)
+    if (!guarded.failed)
+        tj_negations_write(guarded.data, &negated);
+    if (guarded.failed || negated.failed)
         out->failed = true;
     else
-        tj_negations_write(guarded.data, out);
+        tj_truths_write(negated.data, out);
     tj_text_clear(&guarded);
+    tj_text_clear(&negated);
 #else
     tj_stores_write(stores, text, count, out);
 #endif

@@ -1,0 +1,178 @@
+/* test_truths.c: conditions as !!(x): where they are written so, and that the same is done. */
+#include "check.h"
+#include "internal.h"
+#include "read/truths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What makes the text one that may have a long double. */
+#define LONG "long double x;\n"
+
+static void check_writes(const char *text, const char *wanted)
+{
+    tj_text out = {0}, whole = {0};
+    tj_text_puts(&whole, LONG);
+    tj_text_puts(&whole, text);
+    tj_truths_write(whole.data, &out);
+    CHECK(!strncmp(out.data, LONG, strlen(LONG)));
+    CHECK_STR(out.data + strlen(LONG), wanted);
+    tj_text_clear(&out);
+    tj_text_clear(&whole);
+}
+
+static void check_stays(const char *text)
+{
+    check_writes(text, text);
+}
+
+static void test_written(void)
+{
+    check_writes("if (x) y = 1;", "if (!!(x)) y = 1;");
+    check_writes("while (x - 1) y;", "while (!!(x - 1)) y;");
+    check_writes("do y; while (*p);", "do y; while (!!(*p));");
+    check_writes("for (i = f(a; b); x; i++) y;", "for (i = f(a; b); !!(x); i++) y;");
+    check_writes("y = x ? a : b;", "y = !!(x) ? a : b;");
+    check_writes("return f(x, 2) ? a : b;", "return !!(f(x, 2)) ? a : b;");
+    check_writes("x && y", "!!(x) && !!(y)");
+    check_writes("x || y && z;", "!!(x) || !!(y) && !!(z);");
+    check_writes("x && y ? a : b", "!!(x) && !!(y) ? a : b");
+    check_writes("x ? y ? a : b : z ? c : d", "!!(x) ? !!(y) ? a : b : !!(z) ? c : d");
+    check_writes("if (x && y) z;", "if (!!(!!(x) && !!(y))) z;");
+    check_writes("if (x) y && z();", "if (!!(x)) !!(y) && !!(z());");
+    check_writes("else y && z();", "else !!(y) && !!(z());");
+    check_writes("{ a; } y && z();", "{ a; } !!(y) && !!(z());");
+    check_writes("case 1: y && z();", "case 1: !!(y) && !!(z());");
+    check_writes("v = a[x ? 1 : 0] && (struct s){1, y || z}.b;",
+                 "v = !!(a[!!(x) ? 1 : 0]) && !!((struct s){1, !!(y) || !!(z)}.b);");
+    check_writes("(struct s){x}.b && y", "!!((struct s){x}.b) && !!(y)");
+    check_writes("f(x && y, z)", "f(!!(x) && !!(y), z)");
+    check_writes("a = b = x ? 1 : 2", "a = b = !!(x) ? 1 : 2");
+    check_writes("x\n  && // y\n y", "!!(x)\n  && // y\n !!(y)");
+    check_writes("#define OR(a, b) a || b\nx && y",
+                 "#define OR(a, b) !!(a) || !!(b)\n!!(x) && !!(y)");
+    check_writes("#define PICK (x) ? y : z\n", "#define PICK !!((x)) ? y : z\n");
+    check_writes("#define AND &&\n#if a && b\nx && y\n#endif",
+                 "#define AND &&\n#if a && b\n!!(x) && !!(y)\n#endif");
+    check_writes("x and y", "!!(x) and !!(y)");
+}
+
+static void test_left(void)
+{
+    check_stays("switch (x) { default: y; }");
+    check_stays("for (;;) y; for (int i = 0;; i++) y;");
+    check_stays("x ?: y");
+    check_stays("void *p = &&label;");
+    check_stays("y = !x; z = x != 0; w = x & y | z;");
+    check_stays("#define PASTE(x) a##x && b##x\n#define TEXT(x) #x ? 1 : 2\n");
+    check_stays("\"x && y\" /* x && y */ // x ? y : z");
+    check_stays("&&");
+    check_stays("if (");
+    check_stays("( && )");
+    check_stays("");
+}
+
+static void check_looks(const char *text, bool looks)
+{
+    tj_text out = {0};
+    tj_truths_write(text, &out);
+    CHECK(!strcmp(out.data, text) == !looks);
+    tj_text_clear(&out);
+}
+
+static void test_texts_without_long_double(void)
+{
+    check_looks("if (x) y;", false);
+    check_looks("if (x == 1l) y;", false);
+    check_looks("if (5 / 2.0) y;", false);
+    check_looks("if (x - 1.0L) y;", true);
+    check_looks("if (fmodl(x, 2)) y;", true);
+    check_looks("npy_longdouble x; if (x) y;", true);
+    check_looks("double long x; if (x) y;", true);
+}
+
+/* ---- the same ------------------------------------------------------------------------------ */
+
+static const char conditions[] = "typedef struct { long double a; int b; } pair;\n"
+                                 "#define CHOOSE(a, b) a ? b : -1\n"
+                                 "static int count;\n"
+                                 "static long double next(void) { return count++ % 3; }\n"
+                                 "int run(int i)\n"
+                                 "{\n"
+                                 "    long double x = i % 4 - 1, y[2] = {i & 1, x / 2}, *p = y;\n"
+                                 "    int found = 0;\n"
+                                 "    if (x) found += 1; else if (*p) found += 2;\n"
+                                 "    if (i) y[1] && (found += 4);\n"
+                                 "    for (long double z = x + 1; z; z--) found += 8;\n"
+                                 "    while (next()) found += 64;\n"
+                                 "    do found += 256; while (next());\n"
+                                 "    found += x ? y[0] ? 1024 : 2048 : 4096;\n"
+                                 "    found += 10000 * (x && y[0] || (pair){y[1], 2}.a && !p[1]);\n"
+                                 "    found += (x == 1 ? 20000 : 0) + (CHOOSE(y[1], 100000));\n"
+                                 "    { pair q = {x, 1}; q.a || (found += 1000000); }\n"
+                                 "    return found + (x ?: 3);\n"
+                                 "}\n";
+
+/* What the function gives for 0 .. count - 1. */
+static void run(const char *text, int *results, int count)
+{
+    tj_messages messages = {0};
+    tj_error error;
+    tj_unit *unit = NULL;
+    tj_error_init(&error);
+    CHECK(tj_compile(NULL, text, NULL, &unit, &messages, &error) == TJ_OK);
+    if (unit) {
+        int (*function)(int);
+        void *address = tj_unit_symbol(unit, "run");
+        memcpy(&function, &address, sizeof function);
+        for (int i = 0; i < count; i++)
+            results[i] = function(i);
+    }
+    tj_unit_free(unit);
+    tj_messages_clear(&messages);
+    tj_error_clear(&error);
+}
+
+static void test_same(void)
+{
+    enum {
+        COUNT = 12
+    };
+    tj_text changed = {0};
+    int one[COUNT] = {0}, other[COUNT] = {0};
+    tj_truths_write(conditions, &changed);
+    CHECK(strcmp(changed.data, conditions) != 0);
+    run(conditions, one, COUNT); /* on arm64 it is changed there */
+    run(changed.data, other, COUNT);
+    CHECK(one[0] != 0 && !memcmp(one, other, sizeof one));
+    tj_text_clear(&changed);
+}
+
+static void test_conditions(void)
+{
+    static const char text[] = "int run(int i)\n"
+                               "{\n"
+                               "    long double x = i;\n"
+                               "    int found = 0;\n"
+                               "    if (x) found += 1;\n"
+                               "    while (x - 2) { found += 2; x = 2; }\n"
+                               "    return found + (x ? 4 : 8) + 16 * (x - 2 || i);\n"
+                               "}\n";
+    int results[3] = {0};
+    run(text, results, 3);
+    CHECK(results[0] == 2 + 4 && results[1] == 1 + 2 + 4 + 16 && results[2] == 1 + 4 + 16);
+}
+
+int main(void)
+{
+    tj_error error;
+    tj_error_init(&error);
+    CHECK(tj_backend_open(getenv("TJ_TEST_LIBTCC"), getenv("TJ_TEST_LIB_DIR"),
+                          getenv("TJ_TEST_INCLUDE_DIR"), &error) == TJ_OK);
+    RUN(test_written);
+    RUN(test_left);
+    RUN(test_texts_without_long_double);
+    RUN(test_same);
+    RUN(test_conditions);
+    return check_report();
+}
