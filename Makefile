@@ -19,7 +19,7 @@
 # make tested  what these runs came to, as the table of docs/tested.md
 # make lint    ruff and clang-format; `make format` applies both
 # make docs    the documentation as a site, docs/_build/index.html
-# make clean   remove everything that these made
+# make clean   remove everything that these made, but what runs of the suite came to (.results)
 #
 # PYTHON=python3.12 chooses the interpreter, VENV=dir the environment,
 # TESTS="tests/test_x.py -k name" what `make test` runs, PYTEST_FLAGS what every run of the suite is told,
@@ -130,7 +130,8 @@ format: $(VENV)/.lint
 	@$(VENV)/bin/clang-format -i $(C_FILES)
 
 # Apart, because Zig would be a compiler of the other environment, too.
-$(WHEEL_VENV)/.made: | prerequisites
+$(WHEEL_VENV)/.made:
+	@$(PREREQUISITES) $(PYTHON)
 	@$(PYTHON) -m venv --clear $(WHEEL_VENV)
 	@$(WHEEL_VENV)/bin/python -m pip --disable-pip-version-check install --quiet 'auditwheel>=6.5' ziglang
 	@touch $@
@@ -156,7 +157,7 @@ $(VENV)/.lint: $(VENV)/.made
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-* .tree-* .results build dist *.egg-info cwrapjit/*.so
+	rm -rf $(VENV) .venv-* .tree-* build dist *.egg-info cwrapjit/*.so
 	rm -rf docs/_build examples/output benchmarks/results .pytest_cache .hypothesis .ruff_cache .mypy_cache
 	find cwrapjit csrc tinyjit tests examples benchmarks tools -name __pycache__ -type d -prune \
 		-exec rm -rf {} +

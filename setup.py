@@ -83,7 +83,8 @@ def write_settings(path: pathlib.Path) -> None:
     """What the extension is made with, sources aside. The file is newer than an extension that was made with
     something else."""
     compiler = os.environ.get("CC", "")
-    made_with = [compiler, *C_FLAGS, *LINK_FLAGS, numpy.__version__]
+    libc = os.confstr("CS_GNU_LIBC_VERSION") or ""  # another system may share this folder
+    made_with = [compiler, libc, *C_FLAGS, *LINK_FLAGS, numpy.__version__]
     text = "\n".join(made_with) + "\n"
     if not path.exists() or path.read_text() != text:
         path.write_text(text)

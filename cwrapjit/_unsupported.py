@@ -20,13 +20,13 @@ def reason() -> str | None:
         return f"cwrapjit needs CPython, and this interpreter is {kind}"
     if sys.version_info[:2] < OLDEST:
         return f"cwrapjit needs CPython {_dotted(OLDEST)} or newer, and this one is {_version()}"
+    if sys.platform != "linux":
+        return f"cwrapjit runs on Linux alone so far, and this platform is {sys.platform}"
     if "t" in sys.abiflags:
         return (
             "cwrapjit does not support free-threaded builds of CPython, as it relies on the global "
             f"interpreter lock: use python{_version()} instead of python{_version()}t"
         )
-    if sys.platform != "linux":
-        return f"cwrapjit runs on Linux alone so far, and this platform is {sys.platform}"
     machine, libc = built_for()
     if machine not in MACHINES or sys.maxsize < 2**32:
         bits = 64 if sys.maxsize > 2**32 else 32

@@ -33,7 +33,7 @@ def _compiler() -> str | None:
     if command is None:
         return None
     said = subprocess.run([*command, "--version"], capture_output=True, text=True).stdout
-    name = next((each for each in ("clang", "zig") if each in said), "gcc")
+    name = next((each for each in ("zig", "clang") if each in " ".join([*command, said])), "gcc")
     if name == "gcc":
         version = subprocess.run([*command, "-dumpfullversion"], capture_output=True, text=True).stdout
     else:
@@ -56,6 +56,10 @@ def _part(config: pytest.Config) -> str:
         parts += named
     if config.getoption("keyword"):
         parts.append(f"-k {config.getoption('keyword')}")
+    if config.getoption("markexpr") not in ("", "not once"):
+        parts.append(f"-m {config.getoption('markexpr')}")
+    if config.getoption("maxfail") or config.getoption("lf"):
+        parts.append("-x or --lf")
     return " ".join(parts) or "whole"
 
 

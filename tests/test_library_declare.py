@@ -532,7 +532,8 @@ def test_what_c_gives_no_value_is_no_constant(text):
 @pytest.mark.parametrize(
     "condition",
     ["~0U > 0xffffU", "-1 > 0u", "1u - 2 > 0", "0xffffffffffffffff == ~0u", "-1 / 2u > 5", "!0u - 2 < 0",
-     "-1 >> 1u < 0", "~0 < 0xffff", "(0u - 1) >> 63 == 1"],
+     "-1 >> 1u < 0", "~0 < 0xffff", "(0u - 1) >> 63 == 1", "(1 ? -1 : 0u) > 0", "(0 ? 0u : -1) > 0",
+     "(1 ? -1 : 0) < 0"],
 )  # fmt: skip
 def test_unsigned_numbers_in_conditions(condition: str) -> None:
     """As a compiler computes them: one unsigned number makes the other so."""
@@ -579,3 +580,6 @@ def test_functions_whose_type_is_a_typedef() -> None:
     assert sorted(lib.mapped) == ["cbrt", "floor", "nextafter"] and not lib.unmapped
     lib = cwrapjit.library("m", libraries=["m"]).declare("typedef void none(void); none no_such_thing;")
     assert "no symbol" in lib.unmapped["no_such_thing"]
+    lib = cwrapjit.library("m", libraries=["m"])
+    lib.declare("typedef double one(double); one cbrt __attribute__((ms_abi)), floor;")
+    assert "attribute" in lib.unmapped["cbrt"]

@@ -163,7 +163,7 @@ CONDITIONS = [
     "for (; item__x() - item__y(); ) { item__y() = 1; break; }",
     "npy_longdouble v = item__x(); while (v) { v = 0; item__y() = 1; }",
     "if (fmodl(item__x(), 1e6L)) item__y() = 1;",
-    "#define PICK(v) v ? 1 : 0\nitem__y() = PICK(item__x());",
+    "#define PICK(v) ((v) ? 1 : 0)\nitem__y() = PICK(item__x());",
 ]
 
 

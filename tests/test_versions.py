@@ -65,6 +65,8 @@ def test_this_interpreter_is_a_supported_one() -> None:
 @pytest.mark.row("N83")
 def test_the_suite_runs_on_all_of_them() -> None:
     """On those that the machine has, one with the oldest NumPy; CI does it for every change."""
+    if not (HERE / ".ci").is_dir():
+        pytest.skip("this is a source distribution, without what a checkout has for itself")
     script = (HERE / "tools" / "test_pythons.sh").read_text()
     first, *_, last = minor_versions()
     assert first == 10 and script.count("numpy==1.26.*") == 1

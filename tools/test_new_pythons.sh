@@ -42,9 +42,15 @@ fail()
 
 # ---- outside --------------------------------------------------------------------------------------
 
+# Whoever ends this script ends what it has started in there.
+inside=
+trap 'kill -KILL $inside 2>/dev/null; exit 1' HUP INT TERM
+
 namespaces()
 {
-    unshare --mount --pid --fork --kill-child --propagation private "$@"
+    unshare --mount --pid --fork --kill-child --propagation private "$@" &
+    inside=$!
+    wait "$inside"
 }
 
 # Root in a user namespace is enough, with more than one id, since Debian's packages have several owners.
@@ -102,7 +108,7 @@ paths_of_pip()
     # shellcheck disable=SC2086
     {
         env | grep -E '^(PIP_[A-Z_]*|[A-Z_]*(CERT|CERTS|CA_BUNDLE|CAINFO)[A-Z_]*)=' | cut -d= -f2-
-        cat $files 2>/dev/null
+        cat $files 2>/dev/null || true
         echo $files /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt
     } | grep -oE "/[^][ ,\"'=]+" | sed 's,^//*,/,' | sort -u | while read -r path; do
         [ ! -e "$path" ] || echo "$path"

@@ -30,8 +30,9 @@ def row_of(run: dict[str, Any]) -> Row:
 
 
 def is_of_suite(run: dict[str, Any]) -> bool:
-    """Not of some tests that somebody chose."""
-    return not re.search(r"\.py\b|-k ", run["part"])
+    """It came to its end, and is not of some tests that somebody chose."""
+    ended = run["status"] in (0, 1)  # pytest's: all passed, or some failed
+    return ended and not re.search(r"\.py\b|-[kmx] ", run["part"])
 
 
 def key_of(row: Row) -> tuple[str, ...]:

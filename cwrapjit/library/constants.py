@@ -239,7 +239,9 @@ class _Reader:
         yes = self.ternary()
         self.take(":")
         no = self.ternary()
-        return yes if value else no
+        chosen = yes if value else no
+        unsigned = self.in_if and (isinstance(yes, _Unsigned) or isinstance(no, _Unsigned))
+        return _Unsigned(chosen % 2**64) if unsigned else chosen
 
     def binary(self, level: int) -> int:
         if level == len(_LEVELS):

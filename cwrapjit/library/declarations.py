@@ -522,7 +522,8 @@ class Declarations:
         """One whose type is a typedef's, as in `function_of_double sin, cos;`."""
         pairs = zip(known.names, known.parameters, strict=True)
         parameters = [ParameterDeclaration(name, ctype, node.coord) for name, ctype in pairs]
-        made = FunctionDeclaration(node.name, known.result, parameters, coord=node.coord)
+        result = types.Unknown(attributes.REASON) if self._altered == 2 else known.result
+        made = FunctionDeclaration(node.name, result, parameters, coord=node.coord)
         made.variadic, made.prototyped = known.variadic, known.prototyped
         made.private = "static" in (node.storage or [])
         return made

@@ -49,11 +49,16 @@ static void test_written(void)
     check_writes("f(x && y, z)", "f(!!(x) && !!(y), z)");
     check_writes("a = b = x ? 1 : 2", "a = b = !!(x) ? 1 : 2");
     check_writes("x\n  && // y\n y", "!!(x)\n  && // y\n !!(y)");
-    check_writes("#define OR(a, b) a || b\nx && y",
-                 "#define OR(a, b) !!(a) || !!(b)\n!!(x) && !!(y)");
-    check_writes("#define PICK (x) ? y : z\n", "#define PICK !!((x)) ? y : z\n");
-    check_writes("#define AND &&\n#if a && b\nx && y\n#endif",
-                 "#define AND &&\n#if a && b\n!!(x) && !!(y)\n#endif");
+    check_writes("#define BOTH(a, b) ((a) && (b))\nx && y;",
+                 "#define BOTH(a, b) (!!((a)) && !!((b)))\n!!(x) && !!(y);");
+    check_writes("#define AND &&\n#if a && b\nx && y;\n#endif",
+                 "#define AND &&\n#if a && b\n!!(x) && !!(y);\n#endif");
+    check_writes("#define HALF x / 2\ny && HALF;", "#define HALF x / 2\n!!(y) && !!(HALF);");
+    check_writes("y;\n#if 1\nx && z;\n#endif", "y;\n#if 1\n!!(x) && !!(z);\n#endif");
+    check_writes("return (long double){x} > 0 && *(int[]){1, 2} == 1;",
+                 "return !!((long double){x} > 0) && !!(*(int[]){1, 2} == 1);");
+    check_writes("FOR(x) { y; } x && z;", "FOR(x) { y; } !!(x) && !!(z);");
+    check_writes("y = (x) && (z);", "y = !!((x)) && !!((z));");
     check_writes("x and y", "!!(x) and !!(y)");
 }
 
@@ -64,7 +69,21 @@ static void test_left(void)
     check_stays("x ?: y");
     check_stays("void *p = &&label;");
     check_stays("y = !x; z = x != 0; w = x & y | z;");
-    check_stays("#define PASTE(x) a##x && b##x\n#define TEXT(x) #x ? 1 : 2\n");
+    check_stays("void *p[] = {&&one, (void *)&&two}; int d = &&one - &&two;");
+    check_stays("static int s = \"a\" ? 3 : 4, t = &g && &h;");
+    check_stays("#define PASTE(x) (a##x && b##x)\n#define TEXT(x) (#x ? 1 : 2)\n");
+    /* what several operands may be made of */
+    check_stays("#define OR(a, b) a || b\n#define PICK(v) (v ? 1 : 0)\n#define TAIL x ? 1 : 2\n");
+    check_stays("#define CALL(...) g(__VA_ARGS__ && __VA_ARGS__)\n");
+    check_writes("#define E i || i\ny = E && z;", "#define E i || i\ny = E && !!(z);");
+    check_writes("y = z && i OR i;", "y = !!(z) && i OR i;");
+    /* what a directive cuts */
+    check_writes("y = i && i\n#if 1\n + -5\n#endif\n ;",
+                 "y = !!(i) && i\n#if 1\n + -5\n#endif\n ;");
+    check_writes("return i\n#if 1\n - 1\n#endif\n > 5 && i;",
+                 "return i\n#if 1\n - 1\n#endif\n > 5 && !!(i);");
+    check_writes("if (i && 5 < g(i,\n#if 1\n 1\n#endif\n )) y;",
+                 "if (!!(i) && 5 < g(i,\n#if 1\n 1\n#endif\n )) y;");
     check_stays("\"x && y\" /* x && y */ // x ? y : z");
     check_stays("&&");
     check_stays("if (");
@@ -89,29 +108,39 @@ static void test_texts_without_long_double(void)
     check_looks("if (fmodl(x, 2)) y;", true);
     check_looks("npy_longdouble x; if (x) y;", true);
     check_looks("double long x; if (x) y;", true);
+    check_looks("long const double x; if (x) y;", true);
+    check_looks("long x; double y; if (x) y;", false);
+    check_looks("if (strtold(x, 0)) y;", true);
 }
 
 /* ---- the same ------------------------------------------------------------------------------ */
 
-static const char conditions[] = "typedef struct { long double a; int b; } pair;\n"
-                                 "#define CHOOSE(a, b) a ? b : -1\n"
-                                 "static int count;\n"
-                                 "static long double next(void) { return count++ % 3; }\n"
-                                 "int run(int i)\n"
-                                 "{\n"
-                                 "    long double x = i % 4 - 1, y[2] = {i & 1, x / 2}, *p = y;\n"
-                                 "    int found = 0;\n"
-                                 "    if (x) found += 1; else if (*p) found += 2;\n"
-                                 "    if (i) y[1] && (found += 4);\n"
-                                 "    for (long double z = x + 1; z; z--) found += 8;\n"
-                                 "    while (next()) found += 64;\n"
-                                 "    do found += 256; while (next());\n"
-                                 "    found += x ? y[0] ? 1024 : 2048 : 4096;\n"
-                                 "    found += 10000 * (x && y[0] || (pair){y[1], 2}.a && !p[1]);\n"
-                                 "    found += (x == 1 ? 20000 : 0) + (CHOOSE(y[1], 100000));\n"
-                                 "    { pair q = {x, 1}; q.a || (found += 1000000); }\n"
-                                 "    return found + (x ?: 3);\n"
-                                 "}\n";
+static const char conditions[] =
+    "typedef struct { long double a; int b; } pair;\n"
+    "#define CHOOSE(a, b) ((a) ? (b) : -1)\n"
+    "#define EITHER i & 1 || i & 2\n"
+    "static int count;\n"
+    "static long double next(void) { return count++ % 3; }\n"
+    "int run(int i)\n"
+    "{\n"
+    "    long double x = i % 4 - 1, y[2] = {i & 1, x / 2}, *p = y;\n"
+    "    int found = 0;\n"
+    "    if (x) found += 1; else if (*p) found += 2;\n"
+    "    if (i) y[1] && (found += 4);\n"
+    "    for (long double z = x + 1; z; z--) found += 8;\n"
+    "    while (next()) found += 64;\n"
+    "    do found += 256; while (next());\n"
+    "    found += x ? y[0] ? 1024 : 2048 : 4096;\n"
+    "    found += 10000 * (x && y[0] || (pair){y[1], 2}.a && !p[1]);\n"
+    "    found += 2000000 * (y[0] && EITHER && i > 4) + 4000000 * (i & 1\n"
+    "#if 1\n"
+    "        && i - 3\n"
+    "#endif\n"
+    "        || x);\n"
+    "    found += (x == 1 ? 20000 : 0) + (CHOOSE(y[1], 100000));\n"
+    "    { pair q = {x, 1}; q.a || (found += 1000000); }\n"
+    "    return found + (x ?: 3);\n"
+    "}\n";
 
 /* What the function gives for 0 .. count - 1. */
 static void run(const char *text, int *results, int count)

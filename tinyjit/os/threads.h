@@ -27,7 +27,7 @@ static inline bool tj_on_fork(void (*before)(void), void (*in_parent)(void), voi
 static inline int tj_thread_start(pthread_t *thread, size_t stack, bool joined,
                                   void *(*run)(void *argument), void *argument)
 {
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
     sigset_t blocked, before;
     pthread_attr_t attributes;
     int failed = pthread_attr_init(&attributes);

@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-/* Appends the text on the same lines, with (-1*(x)) for each -x whose operand is certain and no
+/* Appends the text on the same lines, with (-1*x) for each -x whose operand is certain and no
  * literal. Other directives than #define stay as they are. */
 void tj_negations_write(const char *text, tj_text *out);
 

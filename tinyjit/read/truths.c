@@ -2,13 +2,13 @@
  *
  * One pass over the tokens finds what asks for a truth: &&, || and ?, whose operands reach to where
  * C's grammar says that something of lower precedence begins, and the parentheses of if, while and
- * for. What a directive cuts in two is looked at in parts, and an operand that is not whole stays.
+ * for. An operand that is not certain stays (operands.h).
  */
 #include "read/truths.h"
 
 #include <string.h>
 
-#include "read/tokens.h"
+#include "read/operands.h"
 
 static const char in_front_of_expressions[] = "return case else do";
 static const char in_front_of_conditions[] = "if while for switch";
@@ -16,249 +16,179 @@ static const char in_front_of_conditions[] = "if while for switch";
 static const char lower_operators[] =
     "&& || = += -= *= /= %= &= |= ^= <<= >>= and or and_eq or_eq xor_eq";
 
-/* What to write around a token. */
-typedef struct mark {
-    size_t opens, closes; /* conditions that begin and end with it */
-} mark;
-
-typedef struct reader {
-    tj_tokens tokens;  /* owned; its mates are those within a range, and `count` for others */
-    mark *marks;       /* owned: one for each token */
-    size_t begin, end; /* the range: a directive's body, or what is between directives */
-} reader;
-
-static bool is_in(const reader *this, size_t i, const char *bytes)
-{
-    return i < this->end && tj_token_in(&this->tokens, i, bytes);
-}
-
-static bool is_any(const reader *this, size_t i, const char *words)
-{
-    return i < this->end && tj_token_among(&this->tokens, i, words);
-}
-
-/* The other bracket, which is in the range; i: there is none. */
-static size_t mate(const reader *this, size_t i)
-{
-    size_t other = this->tokens.mates[i];
-    return other < this->tokens.count ? other : i;
-}
-
-static void pair(reader *this)
-{
-    size_t *mates = this->tokens.mates, none = this->tokens.count, open = none;
-    for (size_t i = this->begin; i < this->end; i++) {
-        mates[i] = none;
-        if (is_in(this, i, "([{")) {
-            mates[i] = open;
-            open = i;
-        } else if (is_in(this, i, ")]}") && open < none) {
-            size_t around = mates[open];
-            mates[i] = open;
-            mates[open] = i;
-            open = around;
-        }
-    }
-    while (open < none) {
-        size_t around = mates[open];
-        mates[open] = none;
-        open = around;
-    }
-}
-
 /* ---- long double ----------------------------------------------------------------------- */
 
-/* 1.5L, or a function of libm such as fmodl(). */
-static bool is_long(const reader *this, size_t i)
+/* 1.5L, or a function such as fmodl() and strtold(). */
+static bool is_long(const tj_operands *this, size_t i)
 {
     const tj_token *token = &this->tokens.items[i];
     char last = token->length ? token->text[token->length - 1] : 0;
     if (token->kind == TJ_TOKEN_NUMBER)
         return (last == 'l' || last == 'L') && strcspn(token->text, ".eEpP") < token->length;
-    return token->kind == TJ_TOKEN_NAME && last == 'l' && is_in(this, i + 1, "(");
+    return token->kind == TJ_TOKEN_NAME && tj_token_at(&this->tokens, i + 1, "(") &&
+           (last == 'l' ||
+            (token->length > 2 && !memcmp(token->text + token->length - 2, "ld", 2)));
 }
 
-static bool may_have_long_double(const reader *this)
+/* `long double`, in any order and with qualifiers between. */
+static bool is_long_double(const tj_tokens *tokens, size_t i)
 {
-    for (size_t i = 0; i < this->tokens.count; i++) {
-        const tj_token *token = &this->tokens.items[i];
-        if (is_long(this, i) || tj_bytes_hold(token->text, token->length, "longdouble") ||
-            (is_any(this, i, "long") &&
-             (is_any(this, i + 1, "double") || (i > 0 && is_any(this, i - 1, "double")))))
+    bool is_double = tj_token_at(tokens, i, "double");
+    if (!is_double && !tj_token_at(tokens, i, "long"))
+        return false;
+    for (i++; tj_token_word(tokens, i, TJ_QUALIFIER | TJ_STORAGE | TJ_TYPEDEF | TJ_TYPE); i++)
+        if (tj_token_at(tokens, i, is_double ? "long" : "double"))
             return true;
-    }
+    return false;
+}
+
+static bool may_have_long_double(const tj_operands *this)
+{
+    const tj_tokens *tokens = &this->tokens;
+    for (size_t i = 0; i < tokens->count; i++)
+        if (is_long(this, i) || is_long_double(tokens, i) ||
+            tj_bytes_hold(tokens->items[i].text, tokens->items[i].length, "longdouble"))
+            return true;
     return false;
 }
 
 /* ---- conditions ------------------------------------------------------------------------ */
 
-/* Pasting or spelling happens here. */
-static bool has_hash(const reader *this, size_t i, size_t end)
+/* The tokens from `first` on, up to `behind`, are a condition. `most`: what may be in it. */
+static void mark_condition(tj_operands *this, size_t first, size_t behind, tj_openness most)
 {
-    for (; i < end; i++)
-        if (is_any(this, i, "# ##"))
-            return true;
-    return false;
-}
-
-/* The tokens from `first` on, up to `behind`, are a condition. */
-static void mark_condition(reader *this, size_t first, size_t behind)
-{
-    size_t before = first > this->begin ? first - 1 : first;
-    if (first >= behind || has_hash(this, before, behind < this->end ? behind + 1 : behind))
+    /* An address is constant where !!(address) is not, to libtcc. */
+    bool address = tj_operands_any(this, first, "& &&") ||
+                   (first < behind && this->tokens.items[first].kind == TJ_TOKEN_STRING);
+    if (first >= behind || address || !tj_operands_is_certain(this, first, behind, most))
         return;
     this->marks[first].opens++;
     this->marks[behind - 1].closes++;
 }
 
-/* A brace that closes at i ends an operand, as in (struct s){1, 2}.x, and no block. */
-static bool ends_value(const reader *this, size_t i)
+/* The brace that closes at i ends an operand, (struct s){1, 2}, and no block. */
+static bool ends_value(const tj_operands *this, size_t i)
 {
-    return is_any(this, i + 1, ". -> [ && || ? and or");
+    size_t brace = tj_operands_mate(this, i), last = brace - 1;
+    if (brace == i || brace == this->begin || !tj_operands_in(this, last, ")"))
+        return false;
+    size_t open = tj_operands_mate(this, last);
+    return open < last && !(open > this->begin && tj_operands_is_primary(this, open - 1));
 }
 
-/* Where the operand begins that ends in front of i. */
-static size_t operand_before(const reader *this, size_t i)
+/* Nothing that stands before the range belongs to the operand that begins with it. */
+static bool begins_whole(const tj_operands *this)
 {
+    return !this->is_body &&
+           (this->before >= this->tokens.count || tj_token_in(&this->tokens, this->before, ";{}:"));
+}
+
+/* Where the operand begins that ends in front of i; i: there is none, or it is not certain. */
+static size_t operand_before(const tj_operands *this, size_t i)
+{
+    size_t end = i;
     while (i > this->begin) {
         size_t last = i - 1, first = last;
-        if (is_in(this, last, ")]") || (is_in(this, last, "}") && ends_value(this, last))) {
-            first = mate(this, last);
+        if (tj_operands_in(this, last, ")]") ||
+            (tj_operands_in(this, last, "}") && ends_value(this, last))) {
+            first = tj_operands_mate(this, last);
             if (first == last)
-                break;
-            if (first > this->begin && is_any(this, first - 1, in_front_of_conditions))
-                break;
-        } else if (is_in(this, last, "([{},;?:") || is_any(this, last, lower_operators) ||
-                   is_any(this, last, in_front_of_expressions)) {
-            break;
+                return end;
+            if (first > this->begin && tj_operands_any(this, first - 1, in_front_of_conditions))
+                return i;
+        } else if (tj_operands_in(this, last, "([{},;?:") ||
+                   tj_operands_any(this, last, lower_operators) ||
+                   tj_operands_any(this, last, in_front_of_expressions)) {
+            return i;
         }
         i = first;
     }
-    return i;
+    return begins_whole(this) ? i : end;
 }
 
-/* Where the operand of && or || ends that begins at i: the token behind it. */
-static size_t operand_behind(const reader *this, size_t i)
+/* Where the operand of && or || ends that begins at i: the token behind it; i: it is not certain. */
+static size_t operand_behind(const tj_operands *this, size_t i)
 {
-    while (i < this->end && !is_in(this, i, ")]},;?:") && !is_any(this, i, lower_operators)) {
-        bool opens = is_in(this, i, "([{");
-        if (opens && mate(this, i) == i)
-            break;
-        i = (opens ? mate(this, i) : i) + 1;
+    size_t begin = i;
+    while (i < this->end && !tj_operands_in(this, i, ")]},;?:") &&
+           !tj_operands_any(this, i, lower_operators)) {
+        size_t last = tj_operands_in(this, i, "([{") ? tj_operands_mate(this, i) : i;
+        if (last == i && tj_operands_in(this, i, "([{"))
+            return begin;
+        i = last + 1;
     }
-    return i;
+    return i < this->end || i == this->tokens.count ? i : begin;
 }
 
 /* The first semicolon in [i, end) that is in no brackets; end: none is. */
-static size_t semicolon(const reader *this, size_t i, size_t end)
+static size_t semicolon(const tj_operands *this, size_t i, size_t end)
 {
-    while (i < end && !is_in(this, i, ";"))
-        i = (is_in(this, i, "([{") ? mate(this, i) : i) + 1;
+    while (i < end && !tj_operands_in(this, i, ";"))
+        i = (tj_operands_in(this, i, "([{") ? tj_operands_mate(this, i) : i) + 1;
     return i < end ? i : end;
 }
 
 /* if (...), while (...), for (...; ...; ...) at i. */
-static void mark_parentheses(reader *this, size_t i)
+static void mark_parentheses(tj_operands *this, size_t i)
 {
     size_t open = i + 1;
-    if (!is_in(this, open, "(") || mate(this, open) == open)
+    if (!tj_operands_in(this, open, "(") || tj_operands_mate(this, open) == open)
         return;
-    size_t first = open + 1, behind = mate(this, open);
-    if (is_any(this, i, "for")) {
+    size_t first = open + 1, behind = tj_operands_mate(this, open);
+    if (tj_operands_any(this, i, "for")) {
         first = semicolon(this, first, behind) + 1;
         behind = semicolon(this, first, behind);
     }
-    mark_condition(this, first, behind);
+    mark_condition(this, first, behind, TJ_LOOSE);
 }
 
-static void mark_operands(reader *this, size_t i)
+/* &&label */
+static bool is_address(const tj_operands *this, size_t i)
 {
-    static const char chains[] = "&& || and or";
+    bool perhaps;
+    size_t last = i - 1;
+    if (i == this->begin || this->tokens.items[last].kind != TJ_TOKEN_PUNCTUATOR)
+        return i == this->begin;
+    if (tj_operands_in(this, last, ")"))
+        return tj_operands_mate(this, last) < last &&
+               tj_operands_is_type(this, tj_operands_mate(this, last), &perhaps);
+    return !tj_operands_in(this, last, "]}") && !tj_operands_any(this, last, "++ --");
+}
+
+static void mark_operands(tj_operands *this, size_t i)
+{
     size_t first = operand_before(this, i);
-    bool marked = first > this->begin && is_any(this, first - 1, chains);
-    bool choice = is_any(this, i, "?"), elvis = choice && is_any(this, i + 1, ":");
+    bool marked = first > this->begin && tj_operands_any(this, first - 1, "&& || and or");
+    bool choice = tj_operands_any(this, i, "?"),
+         elvis = choice && tj_operands_any(this, i + 1, ":");
+    if (!choice && is_address(this, i))
+        return;
     if (!marked && !elvis)
-        mark_condition(this, first, i);
-    if (!choice && first < i) /* &&label is an address */
-        mark_condition(this, i + 1, operand_behind(this, i + 1));
+        mark_condition(this, first, i, TJ_OPEN);
+    if (!choice)
+        mark_condition(this, i + 1, operand_behind(this, i + 1), TJ_OPEN);
 }
 
-static void mark_range(reader *this, size_t begin, size_t end)
+static void mark_range(tj_operands *this)
 {
-    this->begin = begin;
-    this->end = end;
-    pair(this);
-    for (size_t i = begin; i < end; i++) {
-        if (is_any(this, i, "if while for"))
+    for (size_t i = this->begin; i < this->end; i++) {
+        if (tj_operands_any(this, i, "if while for"))
             mark_parentheses(this, i);
-        else if (is_any(this, i, "&& || ? and or"))
+        else if (tj_operands_any(this, i, "&& || ? and or"))
             mark_operands(this, i);
     }
 }
 
-/* The body of a #define at i, which ends at `end`. */
-static void mark_definition(reader *this, size_t i, size_t end)
-{
-    const tj_tokens *tokens = &this->tokens;
-    size_t begin = i + 3;
-    if (begin < end && tj_token_at(tokens, begin, "(") && !tokens->items[begin].spaced)
-        while (begin < end && !tj_token_at(tokens, begin++, ")"))
-            continue;
-    if (begin < end)
-        mark_range(this, begin, end);
-}
-
-static void mark_text(reader *this)
-{
-    const tj_tokens *tokens = &this->tokens;
-    size_t begin = 0;
-    for (size_t i = 0; i <= tokens->count; i++) {
-        if (i < tokens->count && !tj_token_directs(tokens, i))
-            continue;
-        mark_range(this, begin, i);
-        if (i == tokens->count)
-            break;
-        begin = tj_tokens_behind_line(tokens, i);
-        if (tj_token_at(tokens, i + 1, "define"))
-            mark_definition(this, i, begin);
-        i = begin - 1;
-    }
-}
-
-/* ---- the text -------------------------------------------------------------------------- */
-
-static void write_marked(const reader *this, const char *text, size_t length, tj_text *out)
-{
-    size_t written = 0;
-    for (size_t i = 0; i < this->tokens.count; i++) {
-        const tj_token *token = &this->tokens.items[i];
-        const mark *around = &this->marks[i];
-        if (!around->opens && !around->closes)
-            continue;
-        tj_text_add(out, text + written, token->start - written);
-        for (size_t k = 0; k < around->opens; k++)
-            tj_text_puts(out, "!!(");
-        tj_text_add(out, text + token->start, token->end - token->start);
-        for (size_t k = 0; k < around->closes; k++)
-            tj_text_puts(out, ")");
-        written = token->end;
-    }
-    tj_text_add(out, text + written, length - written);
-}
-
 void tj_truths_write(const char *text, tj_text *out)
 {
-    reader this = {0};
+    tj_operands operands;
     size_t length = strlen(text);
-    if (tj_tokens_read(&this.tokens, text, length) &&
-        (this.marks = tj_alloc_zeroed(this.tokens.count + 1, sizeof *this.marks))) {
-        this.end = this.tokens.count;
-        if (may_have_long_double(&this))
-            mark_text(&this);
-        write_marked(&this, text, length, out);
+    if (tj_operands_read(&operands, text, length)) {
+        if (may_have_long_double(&operands))
+            tj_operands_each_range(&operands, mark_range);
+        tj_operands_write(&operands, text, length, "!!(", false, out);
     } else {
         out->failed = true;
     }
-    tj_free(this.marks);
-    tj_tokens_clear(&this.tokens);
+    tj_operands_clear(&operands);
 }

@@ -8,8 +8,9 @@
 
 #include "internal.h"
 
-/* Appends the text on the same lines. If it may have a long double, there is !!(x) for each x that
- * is a condition, in all but the directives other than #define. `x ?: y` stays. */
+/* Appends the text on the same lines. If it names long double, one of its kin or a function of
+ * them, there is !!(x) for each x that is certainly a condition, in all but the directives other
+ * than #define. `x ?: y` stays. */
 void tj_truths_write(const char *text, tj_text *out);
 
 #endif

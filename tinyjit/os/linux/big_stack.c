@@ -12,8 +12,9 @@
  * thread's alone; the process keeps its own.
  *
  * libtcc asserts what it did not think of, and abort() would end the process. So while
- * a task runs, SIGABRT comes here; what another thread has raised, or another process
- * has sent, goes on to whom it was for.
+ * a task runs, SIGABRT comes here. What another thread has raised for itself, or a process
+ * has sent, goes on to whom it was for; pthread_kill() of the task's thread looks like its
+ * own abort().
  */
 #define _GNU_SOURCE 1 /* ucontext and locales under -std=c11 */
 #include "os/big_stack.h"
@@ -27,6 +28,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 /* ---- the stack ----------------------------------------------------------- */
 
@@ -121,9 +123,15 @@ static void pass_on(int number, siginfo_t *info, void *context)
     }
 }
 
+/* By raise(), as abort() does it, in this process. */
+static bool is_raised(const siginfo_t *info)
+{
+    return info->si_code == SI_TKILL && info->si_pid == getpid();
+}
+
 static void on_abort(int number, siginfo_t *info, void *context)
 {
-    if (!is_on_big_stack(&number) || info->si_code == SI_USER) {
+    if (!is_on_big_stack(&number) || !is_raised(info)) {
         pass_on(number, info, context);
         return;
     }
@@ -140,11 +148,16 @@ static bool is_ours(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_abort;
 }
 
+/* Our own may be there: somebody took it for another's while a task ran, and put it back later. */
 static bool catch_abort(void)
 {
-    struct sigaction ours = {.sa_sigaction = on_abort, .sa_flags = SA_SIGINFO};
+    struct sigaction ours = {.sa_sigaction = on_abort, .sa_flags = SA_SIGINFO}, found;
     sigemptyset(&ours.sa_mask);
-    return !sigaction(SIGABRT, &ours, &big.others);
+    if (sigaction(SIGABRT, &ours, &found))
+        return false;
+    if (!is_ours(&found))
+        big.others = found;
+    return true;
 }
 
 /* Unless somebody has set another one meanwhile. */
@@ -176,6 +189,8 @@ bool tj_run_on_big_stack(const tj_task *task, void *argument)
     big.callee.uc_stack.ss_sp = big.stack;
     big.callee.uc_stack.ss_size = TJ_BIG_STACK;
     big.callee.uc_link = &big.caller;
+    sigdelset(&big.callee.uc_sigmask,
+              SIGABRT); /* from glibc 2.41 on abort() does not see to that */
     makecontext(&big.callee, run_task, 0);
 #if defined(__SANITIZE_ADDRESS__)
     void *save = NULL;

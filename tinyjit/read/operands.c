@@ -1,0 +1,293 @@
+/* operands.c: see operands.h. */
+#include "read/operands.h"
+
+#include <string.h>
+
+static const char in_front_of_operands[] = "return case else do sizeof _Alignof typeof __typeof__";
+static const char standard_types[] =
+    "size_t ssize_t ptrdiff_t intptr_t uintptr_t intmax_t uintmax_t int8_t int16_t int32_t "
+    "int64_t uint8_t uint16_t uint32_t uint64_t";
+
+bool tj_operands_in(const tj_operands *this, size_t i, const char *bytes)
+{
+    return i < this->end && tj_token_in(&this->tokens, i, bytes);
+}
+
+bool tj_operands_any(const tj_operands *this, size_t i, const char *words)
+{
+    return i < this->end && tj_token_among(&this->tokens, i, words);
+}
+
+bool tj_operands_is_literal(const tj_operands *this, size_t i)
+{
+    tj_token_kind kind = i < this->end ? this->tokens.items[i].kind : TJ_TOKEN_END;
+    return kind == TJ_TOKEN_NUMBER || kind == TJ_TOKEN_STRING || kind == TJ_TOKEN_CHARACTER;
+}
+
+bool tj_operands_is_primary(const tj_operands *this, size_t i)
+{
+    return tj_operands_is_literal(this, i) ||
+           (i < this->end && tj_token_is_name(&this->tokens, i) &&
+            !tj_operands_any(this, i, in_front_of_operands));
+}
+
+size_t tj_operands_mate(const tj_operands *this, size_t i)
+{
+    size_t other = this->tokens.mates[i];
+    return other < this->tokens.count ? other : i;
+}
+
+/* Finds the mates in the range. */
+static void pair(tj_operands *this)
+{
+    size_t *mates = this->tokens.mates, none = this->tokens.count, open = none;
+    for (size_t i = this->begin; i < this->end; i++) {
+        mates[i] = none;
+        if (tj_operands_in(this, i, "([{")) {
+            mates[i] = open;
+            open = i;
+        } else if (tj_operands_in(this, i, ")]}") && open < none) {
+            size_t around = mates[open];
+            mates[i] = open;
+            mates[open] = i;
+            open = around;
+        }
+    }
+    while (open < none) {
+        size_t around = mates[open];
+        mates[open] = none;
+        open = around;
+    }
+}
+
+/* ---- types ----------------------------------------------------------------------------- */
+
+static bool is_in_map(const tj_map *map, const tj_token *token)
+{
+    return tj_map_find(map, "", 0, token->text, token->length);
+}
+
+/* Token i is a word of types, or a name of one. */
+static bool is_type_word(const tj_operands *this, size_t i)
+{
+    const tj_token *token = &this->tokens.items[i];
+    return tj_token_word(&this->tokens, i, TJ_TYPE | TJ_QUALIFIER | TJ_DEFINER) ||
+           tj_token_among(&this->tokens, i, standard_types) || tj_token_starts(token, "npy_") ||
+           is_in_map(&this->types, token);
+}
+
+bool tj_operands_is_type(const tj_operands *this, size_t open, bool *perhaps)
+{
+    size_t at = open + 1, close = tj_operands_mate(this, open);
+    bool one = at + 1 == close && tj_token_is_name(&this->tokens, at);
+    bool found = at < close && is_type_word(this, at);
+    *perhaps = one && !found;
+    if (!found && !tj_token_is_name(&this->tokens, at))
+        return false;
+    for (at++; at < close && found && tj_token_is_name(&this->tokens, at); at++)
+        continue;
+    for (; at < close && tj_operands_in(this, at, "*"); at++)
+        found = true; /* (name *) cannot be anything else */
+    return found && at == close;
+}
+
+/* typedef double T, U[2]; at i. Returns its last token; a directive cuts it. */
+static size_t add_typedef(tj_operands *this, size_t i)
+{
+    const tj_tokens *tokens = &this->tokens;
+    size_t depth = 0;
+    while (++i < tokens->count && !tj_token_directs(tokens, i)) {
+        depth += tj_token_in(tokens, i, "([{");
+        depth -= depth > 0 && tj_token_in(tokens, i, ")]}");
+        if (depth == 0 && tj_token_is_name(tokens, i) && tj_token_in(tokens, i + 1, ";,[") &&
+            !tj_map_add(&this->types, tokens->items[i].text, tokens->items[i].length))
+            this->failed = true;
+        if (depth == 0 && tj_token_at(tokens, i, ";"))
+            return i;
+    }
+    return i - 1;
+}
+
+/* ---- macros ------------------------------------------------------------------------------ */
+
+/* The body of the #define at i, which ends at `end`. *parameters: they begin there. */
+static size_t body_of(const tj_tokens *tokens, size_t i, size_t end, size_t *parameters)
+{
+    size_t body = i + 3 < end ? i + 3 : end;
+    *parameters = body;
+    if (tj_token_at(tokens, body, "(") && !tokens->items[body].spaced)
+        while (body < end && !tj_token_at(tokens, body++, ")"))
+            continue;
+    return body;
+}
+
+static tj_openness openness_of(const tj_tokens *tokens, size_t i, size_t end)
+{
+    tj_openness found = TJ_CLOSED;
+    size_t depth = 0;
+    for (; i < end; i++) {
+        bool closes = tj_token_in(tokens, i, ")]}");
+        depth -= depth > 0 && closes;
+        if (depth == 0 && !closes && tokens->items[i].kind == TJ_TOKEN_PUNCTUATOR &&
+            !tj_token_among(tokens, i, ". ->") && !tj_token_in(tokens, i, "([{"))
+            found = tj_token_in(tokens, i, "?:,;=") || tj_token_among(tokens, i, "&& ||") ? TJ_LOOSE
+                    : found < TJ_OPEN                                                     ? TJ_OPEN
+                                                                                          : found;
+        depth += tj_token_in(tokens, i, "([{");
+    }
+    return found;
+}
+
+/* #define T double, #define N 2 + 3 at i. */
+static void add_macro(tj_operands *this, size_t i, size_t end)
+{
+    static const char openness[] = {TJ_CLOSED, TJ_OPEN, TJ_LOOSE};
+    const tj_tokens *tokens = &this->tokens;
+    size_t parameters, body = body_of(tokens, i, end, &parameters), behind = body;
+    if (i + 2 >= end)
+        return;
+    const tj_token *name = &tokens->items[i + 2];
+    while (behind < end && is_type_word(this, behind))
+        behind++;
+    while (behind > body && behind < end && tj_token_at(tokens, behind, "*"))
+        behind++;
+    bool is_type = parameters == body && behind > body && behind == end;
+    tj_openness found = openness_of(tokens, body, end);
+    if (!is_type && found == TJ_CLOSED)
+        return;
+    tj_map_item *item =
+        tj_map_add(is_type ? &this->types : &this->macros, name->text, name->length);
+    if (!item)
+        this->failed = true;
+    else if (!item->address || *(const char *)item->address < (char)found)
+        item->address = &openness[found];
+}
+
+/* Token i is a parameter of the macro whose body this is. */
+static bool is_parameter(const tj_operands *this, size_t i)
+{
+    const tj_token *token = &this->tokens.items[i];
+    if (!this->is_body || token->kind != TJ_TOKEN_NAME)
+        return false;
+    for (size_t k = this->parameters; k < this->begin; k++)
+        if (tj_token_same(token, &this->tokens.items[k]))
+            return true;
+    return tj_token_is(token, "__VA_ARGS__");
+}
+
+static tj_openness openness_at(const tj_operands *this, size_t i)
+{
+    const tj_token *token = &this->tokens.items[i];
+    if (token->kind != TJ_TOKEN_NAME)
+        return TJ_CLOSED;
+    if (is_parameter(this, i))
+        return TJ_LOOSE;
+    const tj_map_item *item = tj_map_find(&this->macros, "", 0, token->text, token->length);
+    return item ? (tj_openness) * (const char *)item->address : TJ_CLOSED;
+}
+
+bool tj_operands_is_certain(const tj_operands *this, size_t first, size_t behind, tj_openness most)
+{
+    size_t around = first > this->begin ? first - 1 : first;
+    for (size_t i = around; this->is_body && i <= behind && i < this->end; i++)
+        if (tj_operands_any(this, i, "# ##"))
+            return false;
+    for (size_t i = first; i < behind; i++) {
+        if (openness_at(this, i) > most || (i + 1 < behind && tj_operands_is_primary(this, i) &&
+                                            tj_operands_is_primary(this, i + 1)))
+            return false;
+        if (tj_operands_in(this, i, "([{")) {
+            size_t close = tj_operands_mate(this, i);
+            if (close == i || close >= behind)
+                return false;
+            i = close;
+        }
+    }
+    return true;
+}
+
+/* ---- the text ------------------------------------------------------------------------------ */
+
+static void read_names(tj_operands *this)
+{
+    const tj_tokens *tokens = &this->tokens;
+    for (size_t i = 0; i < tokens->count && !this->failed; i++) {
+        if (tj_token_at(tokens, i, "typedef"))
+            i = add_typedef(this, i);
+        else if (tj_token_directs(tokens, i) && tj_token_at(tokens, i + 1, "define"))
+            add_macro(this, i, tj_tokens_behind_line(tokens, i));
+    }
+}
+
+static void mark_range(tj_operands *this, size_t begin, size_t end, void (*mark)(tj_operands *this))
+{
+    this->begin = begin;
+    this->end = end;
+    pair(this);
+    mark(this);
+    if (!this->is_body && end > begin)
+        this->before = end - 1;
+}
+
+void tj_operands_each_range(tj_operands *this, void (*mark)(tj_operands *this))
+{
+    const tj_tokens *tokens = &this->tokens;
+    size_t begin = 0;
+    this->before = tokens->count;
+    for (size_t i = 0; i <= tokens->count; i++) {
+        if (i < tokens->count && !tj_token_directs(tokens, i))
+            continue;
+        mark_range(this, begin, i, mark);
+        if (i == tokens->count)
+            break;
+        begin = tj_tokens_behind_line(tokens, i);
+        if (tj_token_at(tokens, i + 1, "define")) {
+            this->is_body = true;
+            mark_range(this, body_of(tokens, i, begin, &this->parameters), begin, mark);
+            this->is_body = false;
+        }
+        i = begin - 1;
+    }
+}
+
+bool tj_operands_read(tj_operands *this, const char *text, size_t length)
+{
+    *this = (tj_operands){0};
+    if (!tj_tokens_read(&this->tokens, text, length))
+        return false;
+    this->end = this->tokens.count;
+    this->marks = tj_alloc_zeroed(this->tokens.count + 1, sizeof *this->marks);
+    this->failed = !this->marks;
+    read_names(this);
+    return !this->failed;
+}
+
+void tj_operands_write(const tj_operands *this, const char *text, size_t length,
+                       const char *opening, bool replaces, tj_text *out)
+{
+    size_t written = 0;
+    for (size_t i = 0; i < this->tokens.count; i++) {
+        const tj_token *token = &this->tokens.items[i];
+        const tj_mark *mark = &this->marks[i];
+        if (!mark->opens && !mark->closes)
+            continue;
+        tj_text_add(out, text + written, token->start - written);
+        for (size_t k = 0; k < mark->opens; k++)
+            tj_text_puts(out, opening);
+        if (!mark->opens || !replaces)
+            tj_text_add(out, text + token->start, token->end - token->start);
+        for (size_t k = 0; k < mark->closes; k++)
+            tj_text_puts(out, ")");
+        written = token->end;
+    }
+    tj_text_add(out, text + written, length - written);
+}
+
+void tj_operands_clear(tj_operands *this)
+{
+    tj_tokens_clear(&this->tokens);
+    tj_free(this->marks);
+    tj_map_clear(&this->types);
+    tj_map_clear(&this->macros);
+    *this = (tj_operands){0};
+}

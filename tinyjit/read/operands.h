@@ -1,0 +1,62 @@
+/* operands.h: a text whose operands get something written around them (negations.c, truths.c).
+ * Internal to tinyjit.
+ *
+ * A text is read in ranges: what stands between two directives, and the body of each #define.
+ * Nothing is certain of an operand beyond the edge of its range, nor of one with a name that may
+ * stand for several operands: a macro with operators outside of brackets, or a macro's parameter.
+ */
+#ifndef TJ_READ_OPERANDS_H
+#define TJ_READ_OPERANDS_H
+
+#include "internal.h"
+#include "read/tokens.h"
+
+/* What to write at a token. */
+typedef struct tj_mark {
+    size_t opens, closes; /* operands that begin and end with it */
+} tj_mark;
+
+typedef struct tj_operands {
+    tj_tokens tokens;  /* owned; mates are those in the range, and `count` for others */
+    tj_mark *marks;    /* owned: one for each token */
+    tj_map types;      /* owned: names that the text gives to types */
+    tj_map macros;     /* owned: those whose operators are not in brackets */
+    size_t begin, end; /* the range: tokens */
+    size_t before;     /* the token before it that is in no directive; count: none is */
+    bool is_body;      /* of a #define ... */
+    size_t parameters; /* ... which has these, from here to begin; begin: it has none */
+    bool failed;       /* there was no memory */
+} tj_operands;
+
+/* How far it is certain that a name is one operand. */
+typedef enum tj_openness {
+    TJ_CLOSED,
+    TJ_OPEN, /* operators outside of brackets, such as + */
+    TJ_LOOSE /* among these are && || ? : = and commas */
+} tj_openness;
+
+/* Reads a text. Returns false without memory; to be cleared in any case. */
+bool tj_operands_read(tj_operands *this, const char *text, size_t length);
+/* Calls `mark` for each range. */
+void tj_operands_each_range(tj_operands *this, void (*mark)(tj_operands *this));
+/* Appends the text with `opening` at each token that opens something, in place of it (replaces), or
+ * before it as often as it does, and with ")" behind those that close something. */
+void tj_operands_write(const tj_operands *this, const char *text, size_t length,
+                       const char *opening, bool replaces, tj_text *out);
+void tj_operands_clear(tj_operands *this);
+
+/* Token i is in the range, and is one of these. */
+bool tj_operands_in(const tj_operands *this, size_t i, const char *bytes);
+bool tj_operands_any(const tj_operands *this, size_t i, const char *words);
+/* A name or literal that is an operand. */
+bool tj_operands_is_primary(const tj_operands *this, size_t i);
+bool tj_operands_is_literal(const tj_operands *this, size_t i);
+/* The other bracket, which is in the range; i: there is none. */
+size_t tj_operands_mate(const tj_operands *this, size_t i);
+/* The bracket at `open` has a type in it and nothing else. *perhaps: it has one name, of which the text does not
+ * tell what it is. */
+bool tj_operands_is_type(const tj_operands *this, size_t open, bool *perhaps);
+/* Nothing in [first, behind) may be more than one operand, up to this openness. */
+bool tj_operands_is_certain(const tj_operands *this, size_t first, size_t behind, tj_openness most);
+
+#endif
