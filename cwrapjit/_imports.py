@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from _thread import RLock  # that of threading, which takes longer to import
-from importlib import import_module
 from types import ModuleType
 
 # Held around every import of this package that does not happen with it.
@@ -15,4 +14,6 @@ os.register_at_fork(before=late.acquire, after_in_parent=late.release, after_in_
 def load(name: str) -> ModuleType:
     """The module of that name, imported now if it is not there yet."""
     with late:
-        return import_module(name)
+        # On CPython 3.10 importlib.import_module() takes the interpreter's import lock also for what is
+        # there, which an exception of a signal's handler leaves held for ever if it strikes within importlib.
+        return __import__(name, None, None, ("__name__",))

@@ -136,6 +136,26 @@ def test_a_fork_in_the_middle_of_an_import() -> None:
     assert found == dict.fromkeys(LATE, 0), done.stderr
 
 
+LOCKED = """
+import _imp, threading
+import cwrapjit
+from cwrapjit._imports import load
+load("cwrapjit.library")
+_imp.acquire_lock()  # as an exception of a signal's handler leaves it that strikes within importlib
+other = threading.Thread(target=load, args=("cwrapjit.library",))
+other.start()
+other.join(20)
+print(other.is_alive(), load("cwrapjit.library").__name__)
+_imp.release_lock()
+"""
+
+
+@pytest.mark.row("G16")
+def test_what_is_there_waits_for_no_lock() -> None:
+    """On CPython 3.10 importlib.import_module() does."""
+    assert python(LOCKED).stdout == "False cwrapjit.library\n"
+
+
 AT_ANY_MOMENT = """
 results = []
 for k in range(int(sys.argv[1])):
