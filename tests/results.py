@@ -58,7 +58,7 @@ def _part(config: pytest.Config) -> str:
         parts.append(f"-k {config.getoption('keyword')}")
     if config.getoption("markexpr") not in ("", "not once"):
         parts.append(f"-m {config.getoption('markexpr')}")
-    if config.getoption("maxfail") or config.getoption("lf"):
+    if config.getoption("maxfail") or config.getoption("lf", False):  # no cache, no such option
         parts.append("-x or --lf")
     return " ".join(parts) or "whole"
 

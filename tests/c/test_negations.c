@@ -29,7 +29,6 @@ static void test_written(void)
     check_writes("f(-a[i].b->c(1, -d)++, 2)", "f((-1*a[i].b->c(1, (-1*d))++), 2)");
     check_writes("sizeof -x", "sizeof (-1*x)");
     check_writes("-sizeof(double) + n", "(-1*sizeof(double)) + n");
-    check_writes("-(a)(b) - c", "(-1*(a)(b)) - c");
     check_writes("-(a) / b", "(-1*(a)) / b");
     check_writes("-(double)x + 1", "(-1*(double)x) + 1");
     check_writes("-(double)-x", "(-1*(double)(-1*x))");
@@ -51,7 +50,7 @@ static void test_written(void)
     check_writes("-5.0 * -x", "-5.0 * (-1*x)");
     check_writes("x ? -a : -b", "x ? (-1*a) : (-1*b)");
     check_writes("-a\n  [2] // -c\n - 1", "(-1*a\n  [2]) // -c\n - 1");
-    check_writes("#define NEG(x) -(x)\n-b", "#define NEG(x) (-1*(x))\n(-1*b)");
+    check_writes("#define NEG(x) (-(x))\ny = -b", "#define NEG(x) ((-1*(x)))\ny = (-1*b)");
     check_writes("#define N(x) (1 - -(x))\n", "#define N(x) (1 - (-1*(x)))\n");
     check_writes("#define X (-Y)\n#if -X\ny = -b;\n#endif",
                  "#define X ((-1*Y))\n#if -X\ny = (-1*b);\n#endif");
@@ -59,7 +58,8 @@ static void test_written(void)
     check_writes("#define ITEM(i) (*(a + i))\ny = -ITEM(2);",
                  "#define ITEM(i) (*(a + i))\ny = (-1*ITEM(2));");
     check_writes("y = 1;\n#if 1\nz = -x;\n#endif", "y = 1;\n#if 1\nz = (-1*x);\n#endif");
-    check_writes("y = 1 +\n#if 1\n-x;\n#endif", "y = 1 +\n#if 1\n(-1*x);\n#endif");
+    check_writes("y = 1 +\n#pragma x\n-x;", "y = 1 +\n#pragma x\n(-1*x);");
+    check_writes("-sizeof (int[]){1, 2} / 2", "(-1*sizeof (int[]){1, 2}) / 2");
 }
 
 static void test_left(void)
@@ -80,8 +80,17 @@ static void test_left(void)
     check_stays("#define NEG(x) -x\n#define SQUARED -square\n#define MINUS_B - b\n");
     check_stays("#define PASTE(x) -x##_y\n#define TEXT(x) -x #x\n#pragma -x\n#if -A\n#endif\n");
     check_stays("#define NEGATIVE -\n");
+    check_stays("#define MINUS(a) -(a)\ny = x MINUS(3);");
+    check_stays("#define EMPTY\ny = - EMPTY -1;\n#define CAST (int)\ny = -CAST *p;");
+    check_stays("#define LP (\ny = - LP (x) + y);");
+    check_stays("#define S(x) #x\n#define CAT(a, b) a##b\ny = S(-y) + CAT(-x, 1);");
+    check_stays("#define DECL typedef int\nint a, b;\nint f(int x) { return (a) - x; }");
+    check_stays("y = -(__typeof__(y))*p; y = -(time_t const)*p; y = -(time_t)(int){x};");
+    check_stays("y = -(enum {A, B})*x; y = -(_Atomic(int))*x; y = -(INT(32))*x; y = -(a)(b) - c;");
+    check_stays("y = - __extension__ -1;");
     /* what a directive cuts */
     check_stays("return i\n#if 1\n - i/2\n#endif\n ;");
+    check_stays("int x = a\n#ifdef FOO\n + b;\n#else\n - b;\n#endif");
     check_stays("return -i\n#if 1\n [2]\n#endif\n ;");
     check_stays("\"-x\" '-' /* -x */ // -x");
     check_stays("-");
@@ -96,7 +105,7 @@ static void test_left(void)
 
 static const char functions[] =
     "typedef float T;\n"
-    "#define NEG(x) -(x)\n"
+    "#define NEG(x) (-(x))\n"
     "#define BARE(x) -x\n"
     "#define SUM x + 1\n"
     "#define SQUARED -square\n"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What makes the text one that may have a long double. */
-#define LONG "long double x;\n"
+#define LONG "void f(long double x) {\n"
 
 static void check_writes(const char *text, const char *wanted)
 {
@@ -52,14 +52,13 @@ static void test_written(void)
     check_writes("#define BOTH(a, b) ((a) && (b))\nx && y;",
                  "#define BOTH(a, b) (!!((a)) && !!((b)))\n!!(x) && !!(y);");
     check_writes("#define AND &&\n#if a && b\nx && y;\n#endif",
-                 "#define AND &&\n#if a && b\n!!(x) && !!(y);\n#endif");
+                 "#define AND &&\n#if a && b\nx && !!(y);\n#endif");
     check_writes("#define HALF x / 2\ny && HALF;", "#define HALF x / 2\n!!(y) && !!(HALF);");
-    check_writes("y;\n#if 1\nx && z;\n#endif", "y;\n#if 1\n!!(x) && !!(z);\n#endif");
+    check_writes("y;\n#pragma once\nx && z;", "y;\n#pragma once\n!!(x) && !!(z);");
     check_writes("return (long double){x} > 0 && *(int[]){1, 2} == 1;",
                  "return !!((long double){x} > 0) && !!(*(int[]){1, 2} == 1);");
     check_writes("FOR(x) { y; } x && z;", "FOR(x) { y; } !!(x) && !!(z);");
     check_writes("y = (x) && (z);", "y = !!((x)) && !!((z));");
-    check_writes("x and y", "!!(x) and !!(y)");
 }
 
 static void test_left(void)
@@ -67,6 +66,17 @@ static void test_left(void)
     check_stays("switch (x) { default: y; }");
     check_stays("for (;;) y; for (int i = 0;; i++) y;");
     check_stays("x ?: y");
+    check_stays("y = x ?\n#ifdef B\n b\n#endif\n : c;");
+    check_stays("#define OR(a, b, c) ((a) ? b : c)\n");
+    check_stays("x and y; int or = x; and(x, 2);");
+    check_stays("} static int s = arr && 1, t = f ? 1 : 2; void g(void) {");
+    check_stays("lab: return &&lab; (u_long)&&lab; sizeof &&lab;");
+    check_writes("switch (y) { case 0 ... A && B: z; }",
+                 "switch (y) { case 0 ... !!(A) && !!(B): z; }");
+    check_writes("EACH(v, h, l) v->x && g(); RET (x) ? y : z; f(x) || y;",
+                 "EACH(v, h, l) v->x && !!(g()); RET (x) ? y : z; f(x) || !!(y);");
+    check_stays("#define IS3(a) a == 3\ny = IS3(x && y);");
+    check_stays("#define INIT int i = 0; i < 3\nfor (INIT; g(i)) y;");
     check_stays("void *p = &&label;");
     check_stays("y = !x; z = x != 0; w = x & y | z;");
     check_stays("void *p[] = {&&one, (void *)&&two}; int d = &&one - &&two;");
@@ -93,10 +103,13 @@ static void test_left(void)
 
 static void check_looks(const char *text, bool looks)
 {
-    tj_text out = {0};
-    tj_truths_write(text, &out);
-    CHECK(!strcmp(out.data, text) == !looks);
+    tj_text out = {0}, whole = {0};
+    tj_text_puts(&whole, "void f() {");
+    tj_text_puts(&whole, text);
+    tj_truths_write(whole.data, &out);
+    CHECK(!strcmp(out.data, whole.data) == !looks);
     tj_text_clear(&out);
+    tj_text_clear(&whole);
 }
 
 static void test_texts_without_long_double(void)

@@ -48,9 +48,11 @@ static size_t behind_operand(const tj_operands *this, size_t i)
         bool measures = tj_operands_any(this, at, "sizeof _Alignof"), perhaps;
         if (measures || tj_operands_any(this, at, "+ - ! ~ * & ++ --")) {
             at++;
-            if (measures && tj_operands_in(this, at, "("))
-                return behind_postfix(this, behind_bracket(this, at));
-            continue;
+            if (!measures || !tj_operands_in(this, at, "("))
+                continue;
+            at = behind_bracket(this, at);
+            return behind_postfix(this,
+                                  tj_operands_in(this, at, "{") ? behind_bracket(this, at) : at);
         }
         if (tj_operands_is_primary(this, at))
             return behind_postfix(this, at + 1);
@@ -59,10 +61,11 @@ static size_t behind_operand(const tj_operands *this, size_t i)
         size_t behind = behind_bracket(this, at);
         if (behind == at)
             return i;
-        if (tj_operands_in(this, behind, "{"))
+        bool is_type = tj_operands_is_type(this, at, &perhaps);
+        if (is_type && tj_operands_in(this, behind, "{"))
             return behind_postfix(this, behind_bracket(this, behind));
-        if (!tj_operands_is_type(this, at, &perhaps)) {
-            if (perhaps && tj_operands_any(this, behind, "+ - * & && ++ --"))
+        if (!is_type) {
+            if (perhaps && tj_operands_any(this, behind, "( { + - * & && ++ --"))
                 return i;
             bool casts = tj_operands_is_primary(this, behind) ||
                          tj_operands_any(this, behind, "! ~ sizeof _Alignof");
@@ -87,23 +90,19 @@ static bool ends_cast(const tj_operands *this, size_t i)
     return open < i && !measures && tj_operands_is_type(this, open, &perhaps);
 }
 
-/* The minus at i has one operand. */
+/* The minus at i has one operand, and not another one before it, as far as the text tells. */
 static bool is_unary(const tj_operands *this, size_t i)
 {
-    /* 3 MINUS_A, where MINUS_A is -a, has two; MINUS(a) is not written behind an operand. */
-    if (i == this->begin && this->is_body)
-        return this->parameters < this->begin;
     const tj_tokens *tokens = &this->tokens;
     size_t last = i == this->begin ? this->before : i - 1;
-    if (last >= tokens->count)
-        return true;
+    if (i == this->begin && (this->is_body || last >= tokens->count))
+        return i == 0 && !this->is_body;
     if (i > this->begin && tj_token_in(tokens, last, ")"))
         return ends_cast(this, last);
-    bool operand = tj_token_is_name(tokens, last) &&
-                   !tj_token_among(tokens, last, "return case else do sizeof _Alignof");
-    return !operand && tokens->items[last].kind == TJ_TOKEN_PUNCTUATOR
-               ? !tj_token_in(tokens, last, ")]}") && !tj_token_among(tokens, last, "++ --")
-               : !operand && tj_token_is_name(tokens, last);
+    if (tj_token_is_name(tokens, last))
+        return tj_token_among(tokens, last, "return case else do sizeof _Alignof");
+    return tokens->items[last].kind == TJ_TOKEN_PUNCTUATOR && !tj_token_in(tokens, last, ")]}") &&
+           !tj_token_among(tokens, last, "++ --");
 }
 
 static void mark_one(tj_operands *this, size_t i)
@@ -112,8 +111,7 @@ static void mark_one(tj_operands *this, size_t i)
     bool literal = behind == i + 2 && tj_operands_is_literal(this, i + 1);
     bool goes_on =
         tj_operands_is_primary(this, behind); /* a macro that is an index, or arguments */
-    bool cut = behind == this->end && (this->is_body ? tj_token_is_name(&this->tokens, behind - 1)
-                                                     : behind < this->tokens.count);
+    bool cut = behind == this->end && behind < this->tokens.count;
     if (behind == i + 1 || literal || goes_on || cut ||
         !tj_operands_is_certain(this, i + 1, behind, TJ_CLOSED))
         return;
@@ -123,9 +121,11 @@ static void mark_one(tj_operands *this, size_t i)
 
 static void mark_range(tj_operands *this)
 {
-    for (size_t i = this->begin; i < this->end; i++)
+    for (size_t i = this->begin, behind; i<this->end; i = behind> i ? behind : i + 1) {
+        behind = tj_operands_behind_call(this, i);
         if (tj_operands_any(this, i, "-") && is_unary(this, i))
             mark_one(this, i);
+    }
 }
 
 void tj_negations_write(const char *text, tj_text *out)

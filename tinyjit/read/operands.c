@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-static const char in_front_of_operands[] = "return case else do sizeof _Alignof typeof __typeof__";
 static const char standard_types[] =
     "size_t ssize_t ptrdiff_t intptr_t uintptr_t intmax_t uintmax_t int8_t int16_t int32_t "
     "int64_t uint8_t uint16_t uint32_t uint64_t";
@@ -28,7 +27,7 @@ bool tj_operands_is_primary(const tj_operands *this, size_t i)
 {
     return tj_operands_is_literal(this, i) ||
            (i < this->end && tj_token_is_name(&this->tokens, i) &&
-            !tj_operands_any(this, i, in_front_of_operands));
+            (!tj_token_word(&this->tokens, i, -1) || tj_operands_any(this, i, "_Generic")));
 }
 
 size_t tj_operands_mate(const tj_operands *this, size_t i)
@@ -60,11 +59,25 @@ static void pair(tj_operands *this)
     }
 }
 
+enum {
+    MOST_PARAMETERS = 200 /* of a macro, tokens: those of more are not told from other names */
+};
+
 /* ---- types ----------------------------------------------------------------------------- */
 
-static bool is_in_map(const tj_map *map, const tj_token *token)
+bool tj_operands_known(const tj_operands *this, const tj_map *map, size_t i)
 {
-    return tj_map_find(map, "", 0, token->text, token->length);
+    const tj_token *token = i < this->tokens.count ? &this->tokens.items[i] : NULL;
+    return token && token->kind == TJ_TOKEN_NAME &&
+           tj_map_find(map, "", 0, token->text, token->length);
+}
+
+static bool add_name(tj_operands *this, tj_map *map, size_t i)
+{
+    const tj_token *token = &this->tokens.items[i];
+    if (!tj_map_add(map, token->text, token->length))
+        this->failed = true;
+    return !this->failed;
 }
 
 /* Token i is a word of types, or a name of one. */
@@ -73,22 +86,37 @@ static bool is_type_word(const tj_operands *this, size_t i)
     const tj_token *token = &this->tokens.items[i];
     return tj_token_word(&this->tokens, i, TJ_TYPE | TJ_QUALIFIER | TJ_DEFINER) ||
            tj_token_among(&this->tokens, i, standard_types) || tj_token_starts(token, "npy_") ||
-           is_in_map(&this->types, token);
+           tj_operands_known(this, &this->types, i);
+}
+
+/* A bracket that is no type as it stands, from open to close, may be one: typeof(x), enum {A}, a macro(32). */
+static bool may_be_type(const tj_operands *this, size_t open, size_t close)
+{
+    for (size_t i = open + 1; i < close; i++) {
+        if (tj_token_word(&this->tokens, i,
+                          TJ_TYPE | TJ_QUALIFIER | TJ_DEFINER | TJ_TYPEOF | TJ_ATTRIBUTE) ||
+            (tj_operands_is_primary(this, i) && tj_operands_is_primary(this, i + 1)))
+            return true;
+        if (tj_operands_in(this, i, "([{"))
+            i = tj_operands_mate(this, i);
+    }
+    return tj_token_is_name(&this->tokens, open + 1) &&
+           (open + 2 == close ||
+            (tj_operands_in(this, open + 2, "(") && tj_operands_mate(this, open + 2) + 1 == close));
 }
 
 bool tj_operands_is_type(const tj_operands *this, size_t open, bool *perhaps)
 {
     size_t at = open + 1, close = tj_operands_mate(this, open);
-    bool one = at + 1 == close && tj_token_is_name(&this->tokens, at);
     bool found = at < close && is_type_word(this, at);
-    *perhaps = one && !found;
-    if (!found && !tj_token_is_name(&this->tokens, at))
-        return false;
+    bool named = found || tj_token_is_name(&this->tokens, at);
     for (at++; at < close && found && tj_token_is_name(&this->tokens, at); at++)
         continue;
-    for (; at < close && tj_operands_in(this, at, "*"); at++)
+    for (; at < close && named && tj_operands_in(this, at, "*"); at++)
         found = true; /* (name *) cannot be anything else */
-    return found && at == close;
+    found = found && at == close;
+    *perhaps = !found && open < close && may_be_type(this, open, close);
+    return found;
 }
 
 /* typedef double T, U[2]; at i. Returns its last token; a directive cuts it. */
@@ -99,9 +127,8 @@ static size_t add_typedef(tj_operands *this, size_t i)
     while (++i < tokens->count && !tj_token_directs(tokens, i)) {
         depth += tj_token_in(tokens, i, "([{");
         depth -= depth > 0 && tj_token_in(tokens, i, ")]}");
-        if (depth == 0 && tj_token_is_name(tokens, i) && tj_token_in(tokens, i + 1, ";,[") &&
-            !tj_map_add(&this->types, tokens->items[i].text, tokens->items[i].length))
-            this->failed = true;
+        if (depth == 0 && tj_token_is_name(tokens, i) && tj_token_in(tokens, i + 1, ";,["))
+            add_name(this, &this->types, i);
         if (depth == 0 && tj_token_at(tokens, i, ";"))
             return i;
     }
@@ -121,21 +148,27 @@ static size_t body_of(const tj_tokens *tokens, size_t i, size_t end, size_t *par
     return body;
 }
 
-static tj_openness openness_of(const tj_tokens *tokens, size_t i, size_t end)
+static tj_openness openness_of(const tj_operands *this, size_t i, size_t end)
 {
-    tj_openness found = TJ_CLOSED;
-    size_t depth = 0;
+    const tj_tokens *tokens = &this->tokens;
+    tj_openness found = i < end ? TJ_CLOSED : TJ_LOOSE;
+    size_t depth = 0, first = i;
+    bool has_type = false; /* (int) is a cast, not an operand */
     for (; i < end; i++) {
-        bool closes = tj_token_in(tokens, i, ")]}");
-        depth -= depth > 0 && closes;
-        if (depth == 0 && !closes && tokens->items[i].kind == TJ_TOKEN_PUNCTUATOR &&
-            !tj_token_among(tokens, i, ". ->") && !tj_token_in(tokens, i, "([{"))
-            found = tj_token_in(tokens, i, "?:,;=") || tj_token_among(tokens, i, "&& ||") ? TJ_LOOSE
-                    : found < TJ_OPEN                                                     ? TJ_OPEN
-                                                                                          : found;
-        depth += tj_token_in(tokens, i, "([{");
+        bool opens = tj_token_in(tokens, i, "([{"), closes = tj_token_in(tokens, i, ")]}");
+        if ((closes && depth == 0) || tj_token_word(tokens, i, TJ_STATEMENT))
+            return TJ_LOOSE;
+        depth -= closes;
+        has_type |= depth == 1 && is_type_word(this, i);
+        if (depth == 0 && !opens && !closes && tokens->items[i].kind == TJ_TOKEN_PUNCTUATOR &&
+            !tj_token_among(tokens, i, ". ->")) {
+            bool loose = tj_token_in(tokens, i, "?:,;=") || tj_token_among(tokens, i, "&& ||");
+            found = loose ? TJ_LOOSE : found < TJ_OPEN ? TJ_OPEN : found;
+        }
+        depth += opens;
     }
-    return found;
+    bool is_cast = has_type && tj_token_in(tokens, first, "(");
+    return depth > 0 || is_cast ? TJ_LOOSE : found;
 }
 
 /* #define T double, #define N 2 + 3 at i. */
@@ -143,20 +176,24 @@ static void add_macro(tj_operands *this, size_t i, size_t end)
 {
     static const char openness[] = {TJ_CLOSED, TJ_OPEN, TJ_LOOSE};
     const tj_tokens *tokens = &this->tokens;
-    size_t parameters, body = body_of(tokens, i, end, &parameters), behind = body;
-    if (i + 2 >= end)
+    size_t parameters, body = body_of(tokens, i, end, &parameters), behind = body, name = i + 2;
+    if (name >= end)
         return;
-    const tj_token *name = &tokens->items[i + 2];
+    if (parameters < body)
+        add_name(this, &this->calls, name);
     while (behind < end && is_type_word(this, behind))
         behind++;
     while (behind > body && behind < end && tj_token_at(tokens, behind, "*"))
         behind++;
-    bool is_type = parameters == body && behind > body && behind == end;
-    tj_openness found = openness_of(tokens, body, end);
-    if (!is_type && found == TJ_CLOSED)
+    if (parameters == body && behind > body && behind == end) {
+        add_name(this, &this->types, name);
+        return;
+    }
+    tj_openness found = openness_of(this, body, end);
+    if (found == TJ_CLOSED)
         return;
     tj_map_item *item =
-        tj_map_add(is_type ? &this->types : &this->macros, name->text, name->length);
+        tj_map_add(&this->macros, tokens->items[name].text, tokens->items[name].length);
     if (!item)
         this->failed = true;
     else if (!item->address || *(const char *)item->address < (char)found)
@@ -169,6 +206,8 @@ static bool is_parameter(const tj_operands *this, size_t i)
     const tj_token *token = &this->tokens.items[i];
     if (!this->is_body || token->kind != TJ_TOKEN_NAME)
         return false;
+    if (this->begin - this->parameters > MOST_PARAMETERS)
+        return true; /* perhaps */
     for (size_t k = this->parameters; k < this->begin; k++)
         if (tj_token_same(token, &this->tokens.items[k]))
             return true;
@@ -186,15 +225,22 @@ static tj_openness openness_at(const tj_operands *this, size_t i)
     return item ? (tj_openness) * (const char *)item->address : TJ_CLOSED;
 }
 
+size_t tj_operands_behind_call(const tj_operands *this, size_t i)
+{
+    if (!tj_operands_known(this, &this->calls, i) || !tj_operands_in(this, i + 1, "("))
+        return i;
+    size_t close = tj_operands_mate(this, i + 1);
+    return close > i + 1 ? close + 1 : this->end;
+}
+
 bool tj_operands_is_certain(const tj_operands *this, size_t first, size_t behind, tj_openness most)
 {
-    size_t around = first > this->begin ? first - 1 : first;
-    for (size_t i = around; this->is_body && i <= behind && i < this->end; i++)
-        if (tj_operands_any(this, i, "# ##"))
-            return false;
+    if (this->is_body && this->hashes)
+        return false;
     for (size_t i = first; i < behind; i++) {
-        if (openness_at(this, i) > most || (i + 1 < behind && tj_operands_is_primary(this, i) &&
-                                            tj_operands_is_primary(this, i + 1)))
+        if (openness_at(this, i) > most || tj_token_word(&this->tokens, i, TJ_STATEMENT) ||
+            (i + 1 < behind && tj_operands_is_primary(this, i) &&
+             tj_operands_is_primary(this, i + 1)))
             return false;
         if (tj_operands_in(this, i, "([{")) {
             size_t close = tj_operands_mate(this, i);
@@ -212,10 +258,17 @@ static void read_names(tj_operands *this)
 {
     const tj_tokens *tokens = &this->tokens;
     for (size_t i = 0; i < tokens->count && !this->failed; i++) {
-        if (tj_token_at(tokens, i, "typedef"))
+        if (tj_token_directs(tokens, i)) {
+            size_t end = tj_tokens_behind_line(tokens, i);
+            if (tj_token_at(tokens, i + 1, "define"))
+                add_macro(this, i, end);
+            i = end - 1;
+        } else if (tj_token_at(tokens, i, "typedef")) {
             i = add_typedef(this, i);
-        else if (tj_token_directs(tokens, i) && tj_token_at(tokens, i + 1, "define"))
-            add_macro(this, i, tj_tokens_behind_line(tokens, i));
+        } else if (tj_token_is_name(tokens, i) && tj_token_at(tokens, i + 1, ":") &&
+                   (i == 0 || tj_token_in(tokens, i - 1, ";{}:)"))) {
+            add_name(this, &this->labels, i);
+        }
     }
 }
 
@@ -223,14 +276,22 @@ static void mark_range(tj_operands *this, size_t begin, size_t end, void (*mark)
 {
     this->begin = begin;
     this->end = end;
+    this->hashes = false;
+    for (size_t i = begin; i < end && this->is_body; i++)
+        this->hashes |= tj_operands_any(this, i, "# ##");
     pair(this);
     mark(this);
+    for (size_t i = begin; i < end && !this->is_body; i++) {
+        this->depth += tj_operands_in(this, i, "{");
+        this->depth -= this->depth > 0 && tj_operands_in(this, i, "}");
+    }
     if (!this->is_body && end > begin)
         this->before = end - 1;
 }
 
 void tj_operands_each_range(tj_operands *this, void (*mark)(tj_operands *this))
 {
+    static const char conditions[] = "if ifdef ifndef else elif elifdef elifndef endif";
     const tj_tokens *tokens = &this->tokens;
     size_t begin = 0;
     this->before = tokens->count;
@@ -245,6 +306,8 @@ void tj_operands_each_range(tj_operands *this, void (*mark)(tj_operands *this))
             this->is_body = true;
             mark_range(this, body_of(tokens, i, begin, &this->parameters), begin, mark);
             this->is_body = false;
+        } else if (tj_token_among(tokens, i + 1, conditions)) {
+            this->before = tokens->count;
         }
         i = begin - 1;
     }
@@ -289,5 +352,7 @@ void tj_operands_clear(tj_operands *this)
     tj_free(this->marks);
     tj_map_clear(&this->types);
     tj_map_clear(&this->macros);
+    tj_map_clear(&this->calls);
+    tj_map_clear(&this->labels);
     *this = (tj_operands){0};
 }

@@ -13,10 +13,17 @@
 static const char in_front_of_expressions[] = "return case else do";
 static const char in_front_of_conditions[] = "if while for switch";
 /* Of lower precedence than || and &&, or these; those of one byte are "([{,;?:". */
-static const char lower_operators[] =
-    "&& || = += -= *= /= %= &= |= ^= <<= >>= and or and_eq or_eq xor_eq";
+static const char lower_operators[] = "&& || = += -= *= /= %= &= |= ^= <<= >>= ...";
 
 /* ---- long double ----------------------------------------------------------------------- */
+
+static bool is_floating(const tj_token *number)
+{
+    for (size_t i = 0; i < number->length; i++)
+        if (strchr(".eEpP", number->text[i]))
+            return true;
+    return false;
+}
 
 /* 1.5L, or a function such as fmodl() and strtold(). */
 static bool is_long(const tj_operands *this, size_t i)
@@ -24,31 +31,25 @@ static bool is_long(const tj_operands *this, size_t i)
     const tj_token *token = &this->tokens.items[i];
     char last = token->length ? token->text[token->length - 1] : 0;
     if (token->kind == TJ_TOKEN_NUMBER)
-        return (last == 'l' || last == 'L') && strcspn(token->text, ".eEpP") < token->length;
+        return (last == 'l' || last == 'L') && is_floating(token);
     return token->kind == TJ_TOKEN_NAME && tj_token_at(&this->tokens, i + 1, "(") &&
            (last == 'l' ||
             (token->length > 2 && !memcmp(token->text + token->length - 2, "ld", 2)));
 }
 
-/* `long double`, in any order and with qualifiers between. */
-static bool is_long_double(const tj_tokens *tokens, size_t i)
-{
-    bool is_double = tj_token_at(tokens, i, "double");
-    if (!is_double && !tj_token_at(tokens, i, "long"))
-        return false;
-    for (i++; tj_token_word(tokens, i, TJ_QUALIFIER | TJ_STORAGE | TJ_TYPEDEF | TJ_TYPE); i++)
-        if (tj_token_at(tokens, i, is_double ? "long" : "double"))
-            return true;
-    return false;
-}
-
 static bool may_have_long_double(const tj_operands *this)
 {
     const tj_tokens *tokens = &this->tokens;
-    for (size_t i = 0; i < tokens->count; i++)
-        if (is_long(this, i) || is_long_double(tokens, i) ||
+    bool is_double = false,
+         is_long_one = false; /* in this run of words, such as `long const double` */
+    for (size_t i = 0; i < tokens->count; i++) {
+        bool goes_on = tj_token_word(tokens, i, TJ_QUALIFIER | TJ_STORAGE | TJ_TYPEDEF | TJ_TYPE);
+        is_double = goes_on && (is_double || tj_token_at(tokens, i, "double"));
+        is_long_one = goes_on && (is_long_one || tj_token_at(tokens, i, "long"));
+        if ((is_double && is_long_one) || is_long(this, i) ||
             tj_bytes_hold(tokens->items[i].text, tokens->items[i].length, "longdouble"))
             return true;
+    }
     return false;
 }
 
@@ -79,31 +80,38 @@ static bool ends_value(const tj_operands *this, size_t i)
 /* Nothing that stands before the range belongs to the operand that begins with it. */
 static bool begins_whole(const tj_operands *this)
 {
-    return !this->is_body &&
-           (this->before >= this->tokens.count || tj_token_in(&this->tokens, this->before, ";{}:"));
+    return !this->is_body && (this->begin == 0 || tj_token_in(&this->tokens, this->before, ";{"));
+}
+
+/* The tokens from i on begin a statement as EACH(x, list) x->y && ...; does: with a macro, perhaps. */
+static bool begins_with_call(const tj_operands *this, size_t i)
+{
+    bool begins = i == this->begin || tj_operands_in(this, i - 1, ";{}:)") ||
+                  tj_operands_any(this, i - 1, "else do");
+    return begins && tj_operands_is_primary(this, i) && tj_operands_in(this, i + 1, "(");
 }
 
 /* Where the operand begins that ends in front of i; i: there is none, or it is not certain. */
 static size_t operand_before(const tj_operands *this, size_t i)
 {
     size_t end = i;
-    while (i > this->begin) {
+    bool found = false;
+    while (i > this->begin && !found) {
         size_t last = i - 1, first = last;
         if (tj_operands_in(this, last, ")]") ||
             (tj_operands_in(this, last, "}") && ends_value(this, last))) {
             first = tj_operands_mate(this, last);
             if (first == last)
                 return end;
-            if (first > this->begin && tj_operands_any(this, first - 1, in_front_of_conditions))
-                return i;
-        } else if (tj_operands_in(this, last, "([{},;?:") ||
-                   tj_operands_any(this, last, lower_operators) ||
-                   tj_operands_any(this, last, in_front_of_expressions)) {
-            return i;
+            found = first > this->begin && tj_operands_any(this, first - 1, in_front_of_conditions);
+        } else {
+            found = tj_operands_in(this, last, "([{},;?:") ||
+                    tj_operands_any(this, last, lower_operators) ||
+                    tj_operands_any(this, last, in_front_of_expressions);
         }
-        i = first;
+        i = found ? i : first;
     }
-    return begins_whole(this) ? i : end;
+    return (found || begins_whole(this)) && !begins_with_call(this, i) ? i : end;
 }
 
 /* Where the operand of && or || ends that begins at i: the token behind it; i: it is not certain. */
@@ -136,8 +144,11 @@ static void mark_parentheses(tj_operands *this, size_t i)
         return;
     size_t first = open + 1, behind = tj_operands_mate(this, open);
     if (tj_operands_any(this, i, "for")) {
-        first = semicolon(this, first, behind) + 1;
-        behind = semicolon(this, first, behind);
+        size_t close = behind;
+        first = semicolon(this, first, close) + 1;
+        behind = semicolon(this, first, close);
+        if (behind >= close || semicolon(this, behind + 1, close) < close)
+            return; /* a macro brings others */
     }
     mark_condition(this, first, behind, TJ_LOOSE);
 }
@@ -147,34 +158,50 @@ static bool is_address(const tj_operands *this, size_t i)
 {
     bool perhaps;
     size_t last = i - 1;
-    if (i == this->begin || this->tokens.items[last].kind != TJ_TOKEN_PUNCTUATOR)
-        return i == this->begin;
+    if (tj_operands_known(this, &this->labels, i + 1) || i == this->begin)
+        return true;
     if (tj_operands_in(this, last, ")"))
         return tj_operands_mate(this, last) < last &&
                tj_operands_is_type(this, tj_operands_mate(this, last), &perhaps);
-    return !tj_operands_in(this, last, "]}") && !tj_operands_any(this, last, "++ --");
+    return this->tokens.items[last].kind == TJ_TOKEN_PUNCTUATOR &&
+           !tj_operands_in(this, last, "]}") && !tj_operands_any(this, last, "++ --");
+}
+
+/* `x ? : y`, or perhaps: with what a directive takes out, or a macro, in the middle. */
+static bool is_elvis(const tj_operands *this, size_t i)
+{
+    if (i + 1 == this->end || tj_operands_in(this, i + 1, ":"))
+        return true;
+    return tj_operands_in(this, i + 2, ":") && !tj_operands_is_literal(this, i + 1) &&
+           (this->is_body || tj_operands_known(this, &this->macros, i + 1));
 }
 
 static void mark_operands(tj_operands *this, size_t i)
 {
     size_t first = operand_before(this, i);
-    bool marked = first > this->begin && tj_operands_any(this, first - 1, "&& || and or");
-    bool choice = tj_operands_any(this, i, "?"),
-         elvis = choice && tj_operands_any(this, i + 1, ":");
-    if (!choice && is_address(this, i))
+    bool marked = first > this->begin && tj_operands_any(this, first - 1, "&& ||");
+    bool choice = tj_operands_any(this, i, "?");
+    if (choice ? is_elvis(this, i) : is_address(this, i))
         return;
-    if (!marked && !elvis)
+    if (!marked)
         mark_condition(this, first, i, TJ_OPEN);
     if (!choice)
         mark_condition(this, i + 1, operand_behind(this, i + 1), TJ_OPEN);
 }
 
+/* What is in no function is constant, where !!(address) is not, to libtcc. */
 static void mark_range(tj_operands *this)
 {
-    for (size_t i = this->begin; i < this->end; i++) {
+    size_t depth = this->depth;
+    for (size_t i = this->begin, behind; i<this->end; i = behind> i ? behind : i + 1) {
+        behind = tj_operands_behind_call(this, i);
+        depth += tj_operands_in(this, i, "{");
+        depth -= depth > 0 && tj_operands_in(this, i, "}");
+        if (depth == 0 && !this->is_body)
+            continue;
         if (tj_operands_any(this, i, "if while for"))
             mark_parentheses(this, i);
-        else if (tj_operands_any(this, i, "&& || ? and or"))
+        else if (tj_operands_any(this, i, "&& || ?"))
             mark_operands(this, i);
     }
 }
