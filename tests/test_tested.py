@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import pathlib
+import re
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "tested.md"
+# What pyproject.toml tells the world.
+PYTHONS = set(re.findall(r"Python :: (3\.\d+)\"", (ROOT / "pyproject.toml").read_text()))
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +43,7 @@ def test_newest_run_of_an_environment_counts(tested: ModuleType, tmp_path: pathl
     runs.write_text("\n".join(map(json.dumps, first)))
     tested.main(str(runs), str(page))
     second = [run(python="3.12.4", compiler=None), run(passed=8), run(part="test_cast.py", passed=99)]
+    second += [run(passed=1, status=2), run(passed=1, part="-m leak"), run(passed=1, part="-x or --lf")]
     runs.write_text("\n".join(map(json.dumps, second)))
     tested.main(str(runs), str(page))
     text = page.read_text()
@@ -58,3 +62,15 @@ def test_newest_run_of_an_environment_counts(tested: ModuleType, tmp_path: pathl
 def test_without_runs(tested: ModuleType, tmp_path: pathlib.Path) -> None:
     with pytest.raises(SystemExit, match="make test and its like write it"):
         tested.main(str(tmp_path / "runs"), str(PAGE))
+
+
+@pytest.mark.row("X01")
+def test_page_is_green(tested: ModuleType) -> None:
+    """Whole on the oldest and the newest CPython, in part at least on those between and on arm64."""
+    rows = tested.rows_in(PAGE.read_text())
+    assert [row for row in rows if row[7] != "0" or int(row[6]) < 100] == []
+    ran = {(row[0], re.sub(r"(\d+\.\d+).*", r"\1", row[1]), row[5]) for row in rows}
+    assert {python for machine, python, _ in ran if machine == "x86_64"} == PYTHONS
+    assert {("x86_64", "3.10", "whole"), ("x86_64", "3.15", "whole")} <= ran
+    assert "aarch64" in {machine for machine, _, _ in ran}
+    assert "none" in {row[4] for row in rows}  # from the wheel, without a compiler

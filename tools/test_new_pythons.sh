@@ -101,7 +101,8 @@ mount_here() # path: the same in the tree, for reading
     mount -o remount,bind,ro "$tree$1" 2>/dev/null || true # in a user namespace other flags may be locked
 }
 
-# What pip is told, and what certificates are for: files and folders that exist. PIP_... and pip.conf.
+# What pip is told, and what certificates are for: files and folders that exist. PIP_... and pip.conf. The files of an
+# index stand beside its folder `simple`.
 paths_of_pip()
 {
     files="/etc/pip.conf $HOME/.pip/pip.conf ${XDG_CONFIG_HOME:-$HOME/.config}/pip/pip.conf ${PIP_CONFIG_FILE:-}"
@@ -110,7 +111,7 @@ paths_of_pip()
         env | grep -E '^(PIP_[A-Z_]*|[A-Z_]*(CERT|CERTS|CA_BUNDLE|CAINFO)[A-Z_]*)=' | cut -d= -f2-
         cat $files 2>/dev/null || true
         echo $files /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt
-    } | grep -oE "/[^][ ,\"'=]+" | sed 's,^//*,/,' | sort -u | while read -r path; do
+    } | sed 's,file://\(/[^ ]*\)/simple/*,\1,g' | grep -oE "/[^][ ,\"'=]+" | sed 's,^//*,/,' | sort -u | while read -r path; do
         [ ! -e "$path" ] || echo "$path"
     done
 }
