@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import gc
 import os
 import pathlib
 import re
@@ -85,6 +86,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if os.environ.get("CWRAPJIT_REPLAY"):
         random = [item for item in items if getattr(getattr(item, "obj", None), "is_hypothesis_test", False)]
         _deselect(config, items, random)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end. Frozen, it costs each gc.collect() of a test nothing."""
+    gc.collect()
+    gc.freeze()
 
 
 # ---- results --------------------------------------------------------------------------------------

@@ -99,24 +99,19 @@ def what_grows(work: Callable[[], Any], rounds: int = 100, watched: tuple[Any, .
         *(seldom for _ in watched),
     ]
     batch(max(rounds // 5, 5))
-    gc.collect()
-    gc.freeze()  # what is there already need not be looked at again and again
-    try:
-        grown, turns = [0] * len(names), [0] * len(names)
-        before = look()
-        for turn in range(batches):
-            batch(rounds)
-            after = look()
-            changes = [b - a for a, b in zip(before, after, strict=True)]
-            changes[len(MEASURES) :] = map(abs, changes[len(MEASURES) :])
-            for i, change in enumerate(changes):
-                grown[i] += change
-                turns[i] += change >= enough[i]
-            if max(turns) < turn:
-                return []
-            before = after
-    finally:
-        gc.unfreeze()
+    grown, turns = [0] * len(names), [0] * len(names)
+    before = look()
+    for turn in range(batches):
+        batch(rounds)
+        after = look()
+        changes = [b - a for a, b in zip(before, after, strict=True)]
+        changes[len(MEASURES) :] = map(abs, changes[len(MEASURES) :])
+        for i, change in enumerate(changes):
+            grown[i] += change
+            turns[i] += change >= enough[i]
+        if max(turns) < turn:
+            return []
+        before = after
     return [
         f"{names[i]}: {grown[i]:+} in {batches * rounds} rounds"
         for i in range(len(names))
