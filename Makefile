@@ -46,7 +46,7 @@ PREREQUISITES := sh tools/prerequisites.sh
 # What the installed package is made of: a change to one of these reinstalls it.
 SOURCES := pyproject.toml setup.py $(shell find tinyjit csrc cwrapjit/include tools -type f \
 	\( -name '*.[ch]' -o -name '*.py' \))
-C_FILES = $(shell find tinyjit csrc tests/c tests/fuzz cwrapjit/include -type f -name '*.[ch]')
+C_FILES = $(shell find tinyjit csrc tests/tinyjit/c tests/tinyjit/fuzz cwrapjit/include -type f -name '*.[ch]')
 PYTHON_FILES = setup.py cwrapjit tests examples benchmarks tools docs/conf.py docs/pictures
 
 .PHONY: demo test docs test-all-pythons test-new-pythons test-arm64 tested bench asan tsan soak fuzz trust \
@@ -94,14 +94,14 @@ asan:
 # Queue, swap and pool in C alone: of what CPython's lock guards ThreadSanitizer would see nothing.
 tsan: $(VENV)/.test
 	@CC="gcc -fsanitize=thread" CWRAPJIT_SANITIZED=thread setarch $$(uname -m) -R \
-		$(PY) -m pytest -q tests/test_tinyjit_c.py -k "test_optimize or test_state or test_library"
+		$(PY) -m pytest -q tests/tinyjit/test_tinyjit_c.py -k "test_optimize or test_state or test_library"
 
 soak: $(VENV)/.test
-	@CWRAPJIT_CYCLES=$(CYCLES) $(PY) -m pytest tests/test_life_cycles.py
+	@CWRAPJIT_CYCLES=$(CYCLES) $(PY) -m pytest tests/lifetime/test_life_cycles.py
 
 fuzz: $(VENV)/.test
 	@PYTHON=$(PY) sh tools/fuzz.sh $(FUZZ_SECONDS)
-	@CWRAPJIT_EXPLORE=$(EXPLORE) $(PY) -m pytest -q $$(grep -l hypothesis tests/test_*.py)
+	@CWRAPJIT_EXPLORE=$(EXPLORE) $(PY) -m pytest -q $$(grep -rl --include="test_*.py" hypothesis tests)
 
 trust: $(VENV)/.test
 	@$(PY) tools/trust.py $(TRUST_FLAGS)

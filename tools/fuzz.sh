@@ -1,8 +1,8 @@
 #!/bin/sh
 # usage: fuzz.sh [SECONDS [TARGET ...]]
 #
-# Builds tests/fuzz/fuzz_*.c with clang's libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer and runs
-# each for so long (60 s), from tests/fuzz/corpus/TARGET and what earlier runs found (build/fuzz). An input that
+# Builds tests/tinyjit/fuzz/fuzz_*.c with clang's libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer and runs
+# each for so long (60 s), from tests/tinyjit/fuzz/corpus/TARGET and what earlier runs found (build/fuzz). An input that
 # ends a target is left in build/fuzz/found: put it into the corpus with its repair.
 
 set -eu
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 seconds=${1:-60}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- $(ls tests/fuzz/fuzz_*.c | sed 's,.*/fuzz_\(.*\)\.c,\1,')
+[ $# -gt 0 ] || set -- $(ls tests/tinyjit/fuzz/fuzz_*.c | sed 's,.*/fuzz_\(.*\)\.c,\1,')
 clang=${CLANG:-clang}
 command -v "$clang" >/dev/null || { echo "no $clang on PATH (Debian: apt install clang libclang-rt-14-dev)" >&2; exit 1; }
 
@@ -29,13 +29,13 @@ find tinyjit "$out"/embedded_*.c -name '*.c' | xargs -P "$(nproc)" -I {} sh -c \
 
 total=0
 for target; do
-    $clang $flags -fsanitize=fuzzer -Itinyjit "tests/fuzz/fuzz_$target.c" $out/objects/*.o -ldl -lm -lpthread \
+    $clang $flags -fsanitize=fuzzer -Itinyjit "tests/tinyjit/fuzz/fuzz_$target.c" $out/objects/*.o -ldl -lm -lpthread \
         -o "$out/$target"
     mkdir -p "$out/corpus/$target"
     echo "== $target"
     "$out/$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1 \
-        -verbosity=0 -dict=tests/fuzz/c.dict -artifact_prefix="$out/found/$target-" \
-        "$out/corpus/$target" "tests/fuzz/corpus/$target" >"$out/$target.log" 2>&1 ||
+        -verbosity=0 -dict=tests/tinyjit/fuzz/c.dict -artifact_prefix="$out/found/$target-" \
+        "$out/corpus/$target" "tests/tinyjit/fuzz/corpus/$target" >"$out/$target.log" 2>&1 ||
         { cat "$out/$target.log" >&2; echo "fuzz.sh: $target ended; its input is in $out/found" >&2; exit 1; }
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$target.log")
     echo "$runs executions, $(ls "$out/corpus/$target" | wc -l) inputs in the corpus"

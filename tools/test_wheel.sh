@@ -37,7 +37,7 @@ for version; do
     cd "$folder"
     # shellcheck disable=SC2086
     CWRAPJIT_WHEELS=$root/dist bin/pytest -q -c ../../../pyproject.toml --rootdir ../../.. -p no:cacheprovider \
-        ${PYTEST_FLAGS:-} ../../../tests/test_release.py || failed="$failed $version"
+        ${PYTEST_FLAGS:-} ../../../tests/release/test_release.py || failed="$failed $version"
     tests=$(echo " ${TESTS:-tests}" | sed 's| tests| ../../../tests|g')
     part=
     [ "${TESTS:-tests}" != tests ] || part="from the wheel${BETWEEN:+, every $BETWEEN}"

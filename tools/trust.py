@@ -56,9 +56,9 @@ def main() -> None:
             statistics.append("--hypothesis-seed=1")
         said = run("properties, new examples", statistics, figures, CWRAPJIT_EXPLORE="1" if quick else "20")
         cases = sum(map(int, re.findall(r"- (\d+) passing\b", said)))
-        soak = [*pytest, "tests/test_life_cycles.py"]
+        soak = [*pytest, "tests/lifetime/test_life_cycles.py"]
         run("life cycles", soak, figures, CWRAPJIT_CYCLES="2" if quick else "200")
-        run("failing allocations", [*pytest, "tests/test_tinyjit_c.py", "-k", "test_memory"], figures)
+        run("failing allocations", [*pytest, "tests/tinyjit/test_tinyjit_c.py", "-k", "test_memory"], figures)
         faults = [sys.executable, "tests/trust_faults.py", "300" if quick else "5000"]
         injected, survived = re.findall(
             r"faults injected: (\d+), survived: (\d+)", run("faults", faults, figures)

@@ -203,7 +203,7 @@ static tj_status check_loaded(const reader *this, size_t i, const Elf64_Shdr *se
 
 /* ---- relocations ----------------------------------------------------------------- */
 
-/* Those that libtcc 0.9.28rc applies as the ABI says, each tried (tests/c/test_object.c). It writes
+/* Those that libtcc 0.9.28rc applies as the ABI says, each tried (tests/tinyjit/c/test_object.c). It writes
  * nothing but a line to standard error for others. */
 static const uint32_t known_relocations[] = {
 #if defined(__x86_64__)

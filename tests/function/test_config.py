@@ -1,0 +1,289 @@
+"""Options, process defaults, and what a function and the package say about themselves."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import ar, python, refuses, wrap
+
+import cwrapjit
+
+BODY = "item__output() = item__a(); return true;"
+
+GOOD = {
+    "optimize": ["auto", "off", "eager"],
+    "fastmath": [False, True],
+    "debug": [False, True],
+    "threads": [1, 2, 8, 1024, "auto"],
+    "unordered": [False, True],
+    "inplace": [False, True],
+    "gil": [None, False, True],
+    "cast": ["no", "safe"],
+    "cookie": ["readwrite", "readonly"],
+}
+BAD = {
+    "optimize": ["fast", "", 3, True, 1.5],
+    "fastmath": ["yes", 1, 2.0],
+    "debug": ["yes", 0],
+    "threads": [0, -1, 1025, 10**9, "many", True, 1.5, 10**30],
+    "unordered": ["yes", 1],
+    "inplace": ["yes", 0],
+    "cast": ["unsafe", 1],
+    "cookie": ["const", 1],
+}
+
+
+def each(table: dict[str, list[Any]]) -> list[Any]:
+    return [
+        pytest.param(name, value, id=f"{name}={value!r}"[:30])
+        for name, values in table.items()
+        for value in values
+    ]
+
+
+def refusal(name: str, value: Any) -> type[Exception]:
+    """What a value that is none must raise: TypeError where its type is none, either."""
+    types = {"optimize": [str], "cast": [str], "cookie": [str], "threads": [str, int], "processes": [int]}
+    return ValueError if type(value) in types.get(name, [bool]) else TypeError
+
+
+def by_module(name: str, value: Any) -> Any:
+    m = cwrapjit.module("t", **{name: value})
+    return m.function(
+        "f", args_input=("a",), prototype_input=((),), prototype_output=(), Ccode_slice_eval={float: BODY}
+    )
+
+
+def by_function(name: str, value: Any) -> Any:
+    return wrap(((),), (), BODY, **{name: value})
+
+
+def alone(name: str, value: Any) -> Any:
+    kw: dict[str, Any] = {"args_input": ("a",), "prototype_input": ((),), "prototype_output": (), name: value}
+    return cwrapjit.function("f", Ccode_slice_eval={float: BODY}, **kw)
+
+
+@pytest.mark.row("N25i")
+@pytest.mark.parametrize("define", [by_module, by_function, alone])
+@pytest.mark.parametrize("name, value", each(GOOD))
+def test_options_are_accepted_everywhere(name: str, value: Any, define: Any) -> None:
+    f = define(name, value)
+    assert f(ar(3)).tolist() == [0, 1, 2]
+    assert f.tier == ("cc" if value == "eager" and shutil.which("cc") else "tcc")
+
+
+@pytest.mark.quick
+@pytest.mark.row("N25i")
+@pytest.mark.parametrize("define", [by_module, by_function])
+@pytest.mark.parametrize("name, value", each(BAD))
+def test_other_values_are_refused_by_name(name: str, value: Any, define: Any) -> None:
+    refuses(refusal(name, value), lambda: define(name, value), f"(): {name}", f"not {value!r}")
+
+
+@pytest.mark.row("N25i")
+def test_unknown_options_are_refused() -> None:
+    refuses(TypeError, lambda: by_function("colour", "red"), "colour")
+    refuses(TypeError, lambda: cwrapjit.module("t", colour="red"), "colour")
+
+
+@pytest.mark.row("N25i")
+def test_none_is_the_outer_default() -> None:
+    m = cwrapjit.module("t", inplace=True, optimize=None, threads=None, fastmath=None)
+    kw: dict[str, Any] = {"args_input": ("a",), "prototype_input": (("n",),), "prototype_output": ("n",)}
+    body = {float: "item__output(0) = item__a(0) + 1; return true;"}
+    m.function("f", Ccode_slice_eval=body, inplace=None, **kw)
+    m.function("g", Ccode_slice_eval=body, inplace=False, **kw)
+    x = ar(1)
+    assert m.f(x, out=x) is x and x[0] == 1
+    refuses(ValueError, lambda: m.g(x, out=x), "t.g")
+
+
+# ---- process defaults -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def config() -> Any:
+    return cwrapjit.config
+
+
+@pytest.mark.row("N25i")
+def test_config_is_the_default_of_every_definition(config: Any) -> None:
+    config.optimize = "off"
+    assert config.optimize == "off" and by_function("fastmath", False)(1.0) == 1
+    assert by_function("fastmath", False).wait() is False
+    if shutil.which("cc"):
+        config.optimize = "eager"
+        assert by_function("fastmath", False).tier == "cc"
+        assert by_function("optimize", "off").tier == "tcc", "the function's own choice wins"
+
+
+@pytest.mark.quick
+@pytest.mark.row("N25i")
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("optimize", "fast"),
+        ("optimize", 1),
+        ("threads", 0),
+        ("threads", "many"),
+        ("threads", True),
+        ("processes", 0),
+        ("processes", 65),
+        ("processes", "two"),
+        ("processes", 1.5),
+        ("debug", 1),
+        ("debug", "yes"),
+    ],
+)
+def test_config_refuses_what_makes_no_sense(config: Any, name: str, value: Any) -> None:
+    refuses(refusal(name, value), lambda: setattr(config, name, value), f"config: {name}", f"not {value!r}")
+
+
+@pytest.mark.row("N25i")
+def test_config_has_no_other_attributes(config: Any) -> None:
+    refuses(AttributeError, lambda: setattr(config, "optimise", "off"), "'optimise'")
+
+
+def child(code: str, **variables: str) -> str:
+    """What a fresh process prints, with these environment variables and no others of ours."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("CWRAPJIT_")}
+    define = """
+import cwrapjit
+def define():
+    return cwrapjit.function("f", args_input=("a",), prototype_input=((),), prototype_output=(),
+                             Ccode_slice_eval={float: "item__output() = item__a(); return true;"})
+def attempt(call):
+    try:
+        print(call())
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+    return python(define + code, env=env | variables).stdout.strip()
+
+
+@pytest.mark.row("N25i")
+def test_environment_variables_set_the_defaults() -> None:
+    show = "print(cwrapjit.config.optimize, cwrapjit.config.threads); attempt(lambda: define()(2.0))"
+    assert child(show) == "auto 1\n2.0"
+    assert child(show, CWRAPJIT_OPTIMIZE="off", CWRAPJIT_THREADS="1") == "off 1\n2.0"
+    assert child(show, CWRAPJIT_THREADS="3") == "auto 3\n2.0"
+    assert child(show, CWRAPJIT_THREADS="auto") == "auto auto\n2.0"
+    assert child(show, CWRAPJIT_OPTIMIZE="eager") == "eager 1\n2.0"
+
+
+@pytest.mark.row("N25i")
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("CWRAPJIT_OPTIMIZE", "fast"),
+        ("CWRAPJIT_THREADS", "many"),
+        ("CWRAPJIT_THREADS", "0"),
+        ("CWRAPJIT_PROCESSES", "-1"),
+        ("CWRAPJIT_PROCESSES", "65"),
+        ("CWRAPJIT_PROCESSES", "two"),
+        ("CWRAPJIT_COMPILE_MEMORY", "1"),
+        ("CWRAPJIT_DEBUG", "yes"),
+    ],
+)
+def test_a_bad_environment_variable_is_named(name: str, value: str) -> None:
+    env = {k: v for k, v in os.environ.items() if not k.startswith("CWRAPJIT_")}
+    code = """
+import cwrapjit
+cwrapjit.function("f", signature="a() -> output()", Ccode_slice_eval={float: "return true;"})
+"""
+    library = """
+import cwrapjit
+cwrapjit.library("m", libraries=["m"]).function("double fabs(double x)")
+"""
+    graph = """
+import cwrapjit, cwrapjit.graph as cg
+x = cg.float64("x")
+cwrapjit.link([x], x + x)
+"""
+    of_functions = name in ("CWRAPJIT_OPTIMIZE", "CWRAPJIT_THREADS")
+    for text in (code,) if of_functions else (code, library, graph):
+        done = python(text, check=False, env=env | {name: value})
+        said = done.stderr.strip().splitlines()[-1]
+        assert done.returncode == 1 and name in said and value in said
+
+
+@pytest.mark.row("N25i", "U08")
+def test_a_compiler_may_be_named() -> None:
+    code = "print(cwrapjit.config.compiler); cwrapjit.show_config()"
+    first, *shown = child(code, CWRAPJIT_CC="/opt/none/mycc").splitlines()
+    assert first == "/opt/none/mycc" and any("/opt/none/mycc" in line for line in shown)
+
+
+@pytest.mark.quick
+@pytest.mark.row("N25i", "U08")
+def test_libtcc_may_be_named_and_must_exist() -> None:
+    said = child("attempt(lambda: define()(2.0))", CWRAPJIT_LIBTCC="/nonexistent/libtcc.so")
+    assert "/nonexistent/libtcc.so" in said and re.match(r"(OSError|ImportError|RuntimeError)\b", said)
+
+
+# ---- what things say about themselves -------------------------------------------------------------
+
+
+@pytest.mark.row("U08")
+def test_source_is_the_generated_text() -> None:
+    marker = "/* a remark of the user's, 100% verbatim: ünï */"
+    f = wrap(
+        (("n",),),
+        (),
+        f"{marker}\nitem__output() = twice(item__a(0));\nreturn true;",
+        header="#define twice(x) (2 * (x))",
+    )
+    assert isinstance(f.source, str)
+    assert marker in f.source and "#define twice(x) (2 * (x))" in f.source
+    assert "item__output() = twice(item__a(0));" in f.source
+    assert f.source.count("\n") < 250, "a page or two, the prelude is not in it"
+
+
+@pytest.mark.row("U08")
+def test_signature_types_tier_and_wait() -> None:
+    f = wrap(
+        (("n", 3), ()),
+        (("n",), ()),
+        {float: "return true;", (np.float32, int, np.int8, bool): "return true;"},
+        optimize="off",
+    )
+    assert f.signature == "a(n, 3), b() -> output0(n), output1()"
+    assert tuple(f.types) == ("float64, float64 -> float64, float64", "float32, int64 -> int8, bool")
+    assert f.tier == "tcc" and f.wait() is False, "test_tiers.py has the rest"
+    for attribute in ("source", "signature", "types", "tier"):
+        refuses(AttributeError, lambda a=attribute: setattr(f, a, "x"), f"'{attribute}'", "not writable")
+
+
+@pytest.mark.row("U08")
+def test_repr_is_one_line_with_name_and_signature() -> None:
+    f = wrap((("n",),), (), BODY.replace("item__a()", "item__a(0)"), module="lib", name="first")
+    assert "\n" not in repr(f) and "lib.first" in repr(f) and f.signature in repr(f)
+
+
+@pytest.mark.quick
+@pytest.mark.row("U08")
+def test_show_config(capsys: pytest.CaptureFixture[str]) -> None:
+    cwrapjit.show_config()
+    shown = capsys.readouterr().out
+    assert re.search(r"libtcc.*0\.9\.2\d", shown)
+    assert cwrapjit.__version__ in shown and np.__version__ in shown
+    for word in ("compiler", "threads", "optimize"):
+        assert word in shown
+    paths = re.findall(r"(/\S+libtcc\S*\.so\S*)", shown)
+    assert paths and os.path.exists(paths[0])
+
+
+@pytest.mark.quick
+def test_repr_shows_each_setting() -> None:
+    shown = repr(cwrapjit.config)
+    names = [name for name in vars(type(cwrapjit.config)) if not name.startswith("_")]
+    settings = [
+        name for name in names if name != "compiled_graphs" and not callable(getattr(cwrapjit.config, name))
+    ]
+    assert {"optimize", "threads", "compiler", "processes", "debug", "compile_memory"} <= {*settings}
+    assert all(f" {name}={getattr(cwrapjit.config, name)!r}" in shown for name in settings)

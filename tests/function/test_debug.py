@@ -1,0 +1,1082 @@
+"""debug=True: indices are checked, and what would end the process is an exception."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import itertools
+import os
+import pathlib
+import signal
+import string
+import sys
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from faults import FAULTS, SINK, faulting
+from helpers import ar, python, refuses, wrap, wrap_signature
+from leaks import keeps_nothing
+from library_tools import from_c, from_shared
+
+import cwrapjit
+import cwrapjit.graph as cg
+
+pytestmark = pytest.mark.row("G03")
+
+GOOD = np.arange(6, dtype=np.int32)
+BAD = np.arange(9, dtype=np.int32)
+
+
+@pytest.fixture
+def config() -> Iterator[Any]:
+    yield cwrapjit.config
+    cwrapjit.config.debug = None
+
+
+# ---- faults ------------------------------------------------------------------------------------
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_fault_is_an_exception_with_its_line(kind: str) -> None:
+    f = faulting(kind)
+    assert f(GOOD).tolist() == GOOD.tolist() and "faulted" not in repr(f)
+    for _ in range(3):
+        fault = refuses(cwrapjit.Fault, lambda: f(BAD), "t.f(): SIG", FAULTS[kind][2], "line ")
+        assert isinstance(fault, RuntimeError)
+        assert fault.signal is signal.Signals(FAULTS[kind][1])
+        assert f(GOOD).tolist() == GOOD.tolist(), "the function can be called again"
+        if kind == "recursion":
+            assert (fault.filename, fault.lineno) == ("<cwrapjit t header>", 1)
+        else:
+            assert (fault.filename, fault.lineno) == ("<cwrapjit t.f int32>", 3)
+            assert fault.text.startswith("if(x == 7) {")
+    assert "has faulted" in repr(f)
+
+
+@pytest.mark.parametrize("kind", ["null", "null member", "wild"])
+def test_the_address_is_what_was_accessed(kind: str) -> None:
+    fault = refuses(cwrapjit.Fault, lambda: faulting(kind)(BAD), "t.f(): SIG")
+    assert fault.address == {"null": 0, "null member": 24, "wild": 7 << 43}[kind]
+    fault = refuses(cwrapjit.Fault, lambda: faulting("no address")(BAD), "t.f(): SIG")
+    assert fault.address is None, "the processor does not tell"
+
+
+@pytest.mark.quick
+def test_lines_in_the_header_and_in_sources(tmp_path: pathlib.Path) -> None:
+    source = tmp_path / "lib.c"
+    source.write_text("#include <stdlib.h>\n\nint quotient(int a, int b)\n{\n  return a\n    / b;\n}\n")
+    header = """int quotient(int a, int b);
+static int half(int a, int b)
+{
+    int c = a;
+    return c % b;
+}
+"""
+    body = {
+        np.int32: """item__output() = item__a() > 0 ? quotient(1, item__b())
+            : half(1, item__b());
+            return true;"""
+    }
+    f = wrap(((), ()), (), body, header=header, sources=[str(source)], debug=True)
+    assert f(np.int32(1), np.int32(1)) == 1
+    fault = refuses(cwrapjit.Fault, lambda: f(np.int32(1), np.int32(0)), "lib.c", "line 6: / b;")
+    assert (fault.filename, fault.lineno, fault.text) == (str(source), 6, "/ b;")
+    fault = refuses(cwrapjit.Fault, lambda: f(np.int32(-1), np.int32(0)), "return c % b;")
+    assert (fault.filename, fault.lineno) == ("<cwrapjit t header>", 5)
+
+
+@pytest.mark.quick
+def test_sources_that_changed_have_no_lines(tmp_path: pathlib.Path) -> None:
+    source = tmp_path / "lib.c"
+    source.write_text("int quotient(int a, int b) { return a / b; }\nint other(void) { return 1; }\n")
+    m = cwrapjit.module("t", header="int quotient(int a, int b);", sources=[str(source)])
+    source.write_text(
+        "int x[3];\nint quotient(int a, int b) { x[1] = a; return a / b; }\nint other(void) { return 1; }\n"
+    )
+    body = {np.int32: "item__y() = quotient(item__x(), 0); return true;"}
+    f = m.function("f", signature="x() -> y()", Ccode_slice_eval=body, debug=True)
+    fault = refuses(cwrapjit.Fault, lambda: f(np.int32(1)), "SIGFPE", "line 1: item__y() = quotient(")
+    assert fault.filename == "<cwrapjit t.f int32>", "where it was called"
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("part", ["validate", "cleanup", "default"])
+def test_the_other_snippets_are_guarded_too(part: str) -> None:
+    header = """static int zero(void) { static volatile int z; return z; }
+static int boom(int on) { return on ? 1 / zero() : 1; }"""
+    options: dict[str, Any] = {"extra_args": (("int", "on", "0", "i"),)}
+    if part == "validate":
+        options["Ccode_validate"] = "\nreturn boom(*on) == 1;"
+    elif part == "cleanup":
+        options["Ccode_cookie_struct"] = "int unused;"
+        options["Ccode_cookie_cleanup"] = "\nboom(*on);"
+    else:
+        options["extra_args"] = (("int", "on", "0", "i"), ("int", "other", "boom(1)", "i"))
+    f = wrap(
+        ((),), (), "item__output() = item__a() + *on; return true;", header=header, debug=True, **options
+    )
+    if part != "default":
+        assert f(1.0) == 1
+    for _ in range(2):
+        fault = refuses(cwrapjit.Fault, lambda: f(1.0, on=1), "SIGFPE")
+        assert (fault.filename, fault.lineno) == ("<cwrapjit t header>", 2)
+
+
+def test_cookies_are_cleaned_up_after_a_fault() -> None:
+    f = wrap_signature(
+        "x() -> y()",
+        {np.int32: "item__y() = 1 / item__x(); return true;"},
+        header="static int cleaned;",
+        Ccode_cookie_struct="int *memory;",
+        Ccode_validate="cookie->memory = malloc(4); return true;",
+        Ccode_cookie_cleanup="free(cookie->memory); printf(\"cleaned\\n\");",
+        debug=True,
+    )  # fmt: skip
+    done = python(
+        """
+import numpy as np, cwrapjit
+import cwrapjit.graph as cg
+f = cwrapjit.function("f", signature="x() -> y()", debug=True, Ccode_cookie_struct="int *memory;",
+    Ccode_slice_eval={np.int32: "item__y() = 1 / item__x(); return true;"},
+    Ccode_validate="cookie->memory = malloc(4); return true;",
+    Ccode_cookie_cleanup='free(cookie->memory); printf("cleaned ");')
+for x in 1, 0, 1:
+    try:
+        print(f(np.int32(x)), end=" ")
+    except cwrapjit.Fault as fault:
+        print(fault.signal.name, end=" ")
+"""
+    )
+    assert done.stdout.split() == ["cleaned", "1", "cleaned", "SIGFPE", "cleaned", "1"]
+    refuses(cwrapjit.Fault, lambda: f(np.int32(0)), "t.f(): SIG")
+
+
+def test_arguments_and_outputs_are_given_back() -> None:
+    f = faulting("null")
+    x, out = BAD.copy(), np.zeros(9, np.int32)
+    before = sys.getrefcount(x), sys.getrefcount(out)
+    for _ in range(10):
+        refuses(cwrapjit.Fault, lambda: f(x), "t.f(): SIG")
+        refuses(cwrapjit.Fault, lambda: f(x, out=out), "t.f(): SIG")
+    assert (sys.getrefcount(x), sys.getrefcount(out)) == before
+    assert out.tolist() == [0, 1, 2, 3, 4, 5, 6, 0, 0], "what was written before stays"
+
+
+def test_a_function_that_has_faulted_is_given_back() -> None:
+    functions = [faulting("null")]
+    gone = weakref.ref(functions[0])
+    refuses(cwrapjit.Fault, lambda: functions[0](BAD), "t.f(): SIG")
+    functions.clear()
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.quick
+def test_rounding_and_signals_are_as_before() -> None:
+    """Whatever the code has changed, and as the kernel gives handlers their own."""
+    header = "#include <signal.h>\n#include <fenv.h>\n"
+    body = """sigset_t all;
+        sigemptyset(&all);
+        sigaddset(&all, SIGUSR2);
+        if(item__x() < 0) sigprocmask(SIG_BLOCK, &all, NULL);
+        if(item__x() < 0) fesetround(FE_TOWARDZERO);
+        item__y() = item__x() < -1 ? ERROR : 1 / (int)(item__x() + 1);
+        return true;"""
+    f = wrap_signature("x() -> y()", body.replace("ERROR", "*(double *)8"), header=header, debug=True)
+    body = body.replace("item__x()", "item__x(0)").replace("ERROR", "item__x(dims_slice__x[0])")
+    g = wrap_signature("x(n) -> y()", body, header=header, debug=True)
+    libm = ctypes.CDLL("libm.so.6")
+    masked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    upwards = 0x800  # FE_UPWARD
+    try:
+        libm.fesetround(upwards)
+        for call, error, word in (
+            (lambda: f(-1.0), cwrapjit.Fault, "division by zero"),
+            (lambda: f(-2.0), cwrapjit.Fault, "null pointer"),
+            (lambda: g(np.full((3, 1), -2.0)), IndexError, "index 1 is out"),
+        ):
+            refuses(error, call, word)
+            assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == masked | {signal.SIGUSR1}
+            assert libm.fegetround() == upwards
+    finally:
+        libm.fesetround(0)
+        signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+
+
+def test_memory_that_has_no_file_behind_it(tmp_path: pathlib.Path) -> None:
+    """SIGBUS: a mapped file that somebody has cut."""
+    path = tmp_path / "numbers"
+    np.zeros(100_000, np.int32).tofile(path)
+    x = np.memmap(path, np.int32, "r")
+    f = faulting("zero")
+    assert not f(np.asarray(x)).any()
+    os.truncate(path, 4096)
+    fault = refuses(cwrapjit.Fault, lambda: f(np.asarray(x)), "SIGBUS", "line 2: int x = item__x(i), r = x;")
+    assert fault.signal is signal.SIGBUS
+    assert fault.address == x.ctypes.data + 4096
+    x = None  # its end may write to it
+
+
+@pytest.mark.leak
+@pytest.mark.parametrize("kind", ["zero", "recursion", "libc", "abort"])
+def test_faults_keep_nothing(kind: str) -> None:
+    f = faulting(kind)
+    long = np.tile(BAD, (3000, 1))
+
+    def work() -> None:
+        for x in (BAD, long):
+            with pytest.raises(cwrapjit.Fault):
+                f(x)
+
+    keeps_nothing(work, 40, (f, BAD, long))
+
+
+@pytest.mark.leak
+def test_other_errors_of_debug_mode_keep_nothing(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CWRAPJIT_OPTIMIZE", "off")  # no checks that wait for the compiler meanwhile
+    source = tmp_path / "lib.c"
+    source.write_text("int quotient(int a, int b) { return a / b; }\n")
+    lib = cwrapjit.library("lib", sources=[source], debug=True)
+    quotient = lib.function("int quotient(int a, int b)")
+    index = wrap_signature("x(n) -> y()", "item__y() = item__x(9); return true;", debug=True)
+    behind = wrap_signature(
+        "x(n) -> y()", "item__y() = 0; ((char *)data_slice__y)[8] = 0; return true;", debug=True
+    )
+    unwritten = wrap_signature("x(n) -> y()", "return true;", debug=True)
+
+    def work() -> None:
+        with pytest.raises(cwrapjit.Fault):
+            quotient(1, 0)
+        with pytest.raises(IndexError):
+            index(BAD * 1.0)
+        for f in (behind, unwritten):
+            with pytest.raises(cwrapjit.Fault):
+                f(BAD * 1.0)
+        wrap_signature("x() -> y()", "item__y() = item__x(); return true;", debug=True)(1.0)
+        cwrapjit.library("lib", sources=[source], debug=True).function("int quotient(int a, int b)")(1, 1)
+
+    keeps_nothing(work, 10, (quotient, index, behind, unwritten))
+
+
+# ---- the stack -----------------------------------------------------------------------------------
+
+OVERRUN = """char local[8]; int many = item__x();
+WRITE
+item__y() = local[2]; return true;"""
+WRITES = {
+    "libc": "memset(local, 0x41, many);",
+    "zeros": "memset(local, 0, many);",
+    "loop": "for(volatile int i = 0; i < many; i++) local[i] = i;",
+}
+
+
+def overrun(how: str, **options: Any) -> Any:
+    options.setdefault("header", "#include <string.h>\n")
+    return wrap_signature(
+        "x() -> y()", {np.int32: OVERRUN.replace("WRITE", WRITES[how])}, debug=True, **options
+    )
+
+
+def outcome(call: Any) -> str:
+    """Short overruns may stay in what the compiler left between the variables."""
+    try:
+        call()
+    except cwrapjit.Fault as fault:
+        return str(fault)
+    return "fine"
+
+
+@pytest.mark.plain("sanitizers know each thread's stack: there the code stays on that")
+@pytest.mark.skipif(
+    sys.version_info >= (3, 14), reason="this CPython knows its thread's stack, and code stays there"
+)
+@pytest.mark.parametrize("python_h", [False, True])
+@pytest.mark.parametrize("how", WRITES)
+def test_local_arrays_that_are_overrun(how: str, python_h: bool) -> None:
+    f = overrun(how, header="#include <Python.h>\n" if python_h else "#include <string.h>\n")
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    for many in (32, 40, 64, 100, 160, 240, 400, 800, 4000, 100_000, 10_000_000):
+        said = outcome(lambda many=many: f(np.int32(many)))
+        assert "t.f(): SIGSEGV: " in said, many
+        assert many < 1000 or "behind the end of the stack" in said
+        assert f(np.int32(3)) == (0 if how == "zeros" else 2 if how == "loop" else 0x41)
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == mask
+    if how == "loop":
+        fault = refuses(cwrapjit.Fault, lambda: f(np.int32(4000)), "behind the end of the stack")
+        assert fault.lineno == 2 and fault.text == WRITES[how]
+
+
+@pytest.mark.quick
+@pytest.mark.plain("sanitizers know each thread's stack: there the code stays on that")
+@pytest.mark.skipif(
+    sys.version_info >= (3, 14), reason="this CPython knows its thread's stack, and code stays there"
+)
+def test_overruns_inside_of_each_other_and_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Printing runs Python, whose frames are between."""
+    f, found = overrun("libc"), []
+    text = 'printf("%d", item__x()); char local[8]; memset(local, 1, item__x()); item__y() = 1; return true;'
+    outer = wrap_signature("x() -> y()", {np.int32: text}, header="#include <string.h>\n", debug=True)
+
+    class File:
+        def write(self, text: str) -> int:
+            found.append(outcome(lambda: f(np.int32(4000))))
+            return len(text)
+
+        def flush(self) -> None:
+            pass
+
+    monkeypatch.setattr(sys, "stdout", File())
+    assert outer(np.int32(8)) == 1
+    refuses(cwrapjit.Fault, lambda: outer(np.int32(4000)), "behind the end of the stack")
+
+    def work() -> None:
+        for many in (8, 4000, 40):
+            found.append(outcome(lambda many=many: f(np.int32(many))))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum("behind the end" in said for said in found) == len(found) - 16 >= 10
+    assert found.count("fine") == 8
+
+
+@pytest.mark.plain("sanitizers have handlers of their own, and other ends of processes")
+@pytest.mark.parametrize("room", ["", "resource.setrlimit(resource.RLIMIT_AS, (size, size))"])
+def test_overruns_never_hang(room: str) -> None:
+    """Also where there is no memory for another stack: then the process may end, by the signal."""
+    done = python(
+        f"""{SETUP}
+import resource
+f = cwrapjit.function("f", signature="x() -> y()", debug=True, header="#include <string.h>",
+    Ccode_slice_eval={{np.int32: {OVERRUN.replace("WRITE", WRITES["libc"])!r}}})
+faulthandler.enable()
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+size = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGESIZE")
+{room}
+ends = []
+for many in (64, 100, 240, 400, 800, 4000):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        try:
+            f(np.int32(many))
+        except cwrapjit.Fault:
+            os._exit(0)
+        os._exit(1)
+    ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print(set(ends) <= {{0, -signal.SIGSEGV}}, ends.count(0) >= 2, ends)
+"""
+    )
+    assert done.stdout.split()[:2] == ["True"] * 2, done.stdout
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGFPE", "SIGBUS", "SIGILL"])
+def test_signals_that_the_code_raises_itself(name: str) -> None:
+    body = f"item__y() = 1;\nif(item__x()) raise({name});\nreturn true;"
+    f = wrap_signature("x() -> y()", {np.int32: body}, header="#include <signal.h>\n", debug=True)
+    assert f(np.int32(0)) == 1
+    for _ in range(2):
+        fault = refuses(
+            cwrapjit.Fault, lambda: f(np.int32(1)), f"t.f(): {name}: the code has raised the signal, in"
+        )
+        assert fault.signal is signal.Signals[name] and fault.lineno == 2
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("what", ["__builtin_trap();", "((void (*)(void))(npy_intp)0x1234567)();"])
+def test_lines_of_traps_and_of_calls_of_wild_pointers(what: str) -> None:
+    f = wrap_signature(
+        "x() -> y()", {np.int32: f"item__y() = 1;\nif(item__x()) {what}\nreturn true;"}, debug=True
+    )
+    assert f(np.int32(0)) == 1
+    fault = refuses(cwrapjit.Fault, lambda: f(np.int32(1)), "t.f(): SIG", "line 2: if(item__x())")
+    assert fault.lineno == 2 and fault.filename == "<cwrapjit t.f int32>"
+
+
+# ---- threads and the GIL --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gil", [None, True, False])
+def test_faults_in_many_threads(gil: bool | None) -> None:
+    """Some of 1 slice, with the GIL; some of many, without it."""
+    f = faulting("zero", gil=gil)
+    long = np.tile(GOOD, (20_000, 1))
+    bad = np.concatenate([long, np.full((1, 6), 7, np.int32)])
+    found: list[str] = []
+
+    def work() -> None:
+        for _ in range(5):
+            for x in (GOOD, BAD, long, bad):
+                try:
+                    assert f(x).shape == x.shape
+                    found.append("fine")
+                except cwrapjit.Fault as fault:
+                    found.append(fault.signal.name)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == ["SIGFPE"] * 40 + ["fine"] * 40
+
+
+def test_threads_are_one_in_debug_mode() -> None:
+    body = "item__y() = item__x() + 1; return true;"
+    f = wrap_signature("x() -> y()", body, threads=8, unordered=True, debug=True)
+    assert np.array_equal(f(ar(100_000)), ar(100_000) + 1)
+
+
+@pytest.mark.quick
+def test_the_gil_that_code_took_or_gave_itself() -> None:
+    """Left in the middle of Py_BEGIN_ALLOW_THREADS, or behind PyGILState_Ensure()."""
+    given = wrap(
+        ((),),
+        (),
+        """PyThreadState *state = PyEval_SaveThread();
+        item__output() = 1 / (int)item__a();
+        PyEval_RestoreThread(state);
+        return true;""",
+        header="#include <Python.h>\n",
+        debug=True,
+    )
+    taken = wrap(
+        ((),),
+        (),
+        """PyGILState_STATE state = PyGILState_Ensure();
+        item__output() = 1 / (int)item__a();
+        PyGILState_Release(state);
+        return true;""",
+        header="#include <Python.h>\n",
+        gil=False,
+        debug=True,
+    )
+    for f in (given, taken):
+        assert f(1.0) == 1
+        for _ in range(3):
+            refuses(cwrapjit.Fault, lambda f=f: f(0.0), "division by zero")
+        assert f(1.0) == 1
+    other = threading.Thread(target=lambda: None)
+    other.start()
+    other.join()
+
+
+def test_calls_inside_of_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of a function that printing calls is that function's."""
+    inner, faults = faulting("null"), []
+    outer = wrap_signature(
+        "x() -> y()", {np.int32: 'printf("x");\nitem__y() = 1 / item__x(); return true;'}, debug=True
+    )
+
+    class Caller:
+        def write(self, text: str) -> None:
+            faults.append(refuses(cwrapjit.Fault, lambda: inner(BAD), "null pointer"))
+
+        def flush(self) -> None: ...
+
+    monkeypatch.setattr(sys, "stdout", Caller())
+    assert outer(np.int32(1)) == 1
+    refuses(cwrapjit.Fault, lambda: outer(np.int32(0)), "division by zero", "line 2")
+    assert len(faults) == 2
+
+
+# ---- indices ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "index, axis",
+    [
+        ("3, 0", 0),
+        ("0, 4", 1),
+        ("-1, 0", 0),
+        ("0, -1", 1),
+        ("2147483648u, 0", 0),
+        ("1 - (npy_uint64)2, 0", 0),
+    ],
+)
+@pytest.mark.parametrize("write", [False, True])
+def test_an_index_out_of_range(index: str, axis: int, write: bool) -> None:
+    access = f"item__y({index}) = 1;" if write else f"item__y(0, 0) = item__x({index});"
+    body = f"""item__y(0, 0) = 0;
+        if(item__on()) {access}
+        for(int i = 0; i < 12; i++) item__y(i / 4, i % 4) = i;
+        return true;"""
+    f = wrap_signature("x(n, m), on() -> y(n, m)", body, debug=True)
+    assert f(ar(3, 4), 0.0).tolist() == ar(3, 4).tolist()
+    wrong = {"2147483648u, 0": "2147483648", "1 - (npy_uint64)2, 0": "-1"}.get(index, index.split(", ")[axis])
+    words = (
+        "t.f(): item__",
+        f"index {wrong} is out of range for axis {axis}",
+        "(3, 4)",
+        "line 2: if(item__on())",
+    )
+    refuses(IndexError, lambda: f(ar(3, 4), 1.0), *words, "output 'y'" if write else "argument 'x'")
+    refuses(IndexError, lambda: f(ar(2, 3, 4), [0.0, 1.0]), *words)
+    assert f(ar(3, 4), 0.0).tolist() == ar(3, 4).tolist()
+
+
+def test_indices_without_core_dims_and_of_empty_arrays() -> None:
+    f = wrap_signature("x(n) -> y()", "item__y() = item__x(0); return true;", debug=True)
+    assert f(ar(2)) == 0
+    refuses(IndexError, lambda: f(ar(0)), "index 0", "(0,)")
+    refuses(IndexError, lambda: f(np.empty((2000, 0))), "index 0", "(0,)")
+
+
+def test_every_index_is_evaluated_once_and_in_place() -> None:
+    body = """npy_intp i = 0;
+    while(i < dims_slice__x[0]) { double v = item__x(i); item__y(i++) = v; }
+    unsigned char narrow = 1; item__y(narrow) += 10; item__y(-1 + 3) += 20;
+    return true;"""
+    f = wrap_signature("x(n) -> y(n)", body, debug=True)
+    assert f(ar(8)[::-2]).tolist() == [7, 15, 23, 1]
+
+
+def test_an_index_that_is_no_integer_does_not_compile() -> None:
+    body = "item__y(1.5) = 1; return true;"
+    for debug in (False, True):
+        refuses(
+            cwrapjit.CompileError,
+            lambda debug=debug: wrap_signature("x(n) -> y(n)", body, debug=debug),
+            "t.f float64",
+        )
+
+
+def test_macros_of_the_header_are_checked() -> None:
+    f = wrap_signature(
+        "x(n) -> y()",
+        "item__y() = LAST;\nreturn true;",
+        header="#define LAST item__x(dims_slice__x[0])",
+        debug=True,
+    )
+    refuses(IndexError, lambda: f(ar(3)), "index 3", "line 1: item__y() = LAST;")
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint16, np.int64, np.float32, np.complex128, "S5"])
+def test_checked_functions_compute_the_same(dtype: Any) -> None:
+    loop = "for(npy_intp i = 0; i < dims_slice__x[0]; i++)"
+    last = "(dims_slice__x[0] - 1 - i)"
+    body = f"{loop} item__y(i) = item__x({last}); return true;"
+    copy = f"(char *)data_slice__y + i * 5, (char *)data_slice__x + {last} * strides_slice__x[0], 5"
+    bodies: dict[Any, str] = {dtype: body}
+    if dtype == "S5":
+        bodies = {(dtype, dtype): f"{loop} memcpy({copy}); return true;"}
+    x = (np.arange(24) % 7).astype(dtype).reshape(4, 6)
+    plain, checked = (
+        wrap_signature("x(n) -> y(n)", bodies),
+        wrap_signature("x(n) -> y(n)", bodies, debug=True),
+    )
+    for each in (x, x[::-1], x[:, ::-1], x.T, x[:0]):
+        assert plain(each).tolist() == checked(each).tolist() == each[..., ::-1].tolist()
+        assert plain(each).dtype == checked(each).dtype
+
+
+# ---- outputs ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("offset", [-16, -1, 0, 8, 200])
+def test_writes_around_new_outputs(shape: tuple[int, ...], offset: int) -> None:
+    """By pointers, which nobody checks."""
+    f = wrap_signature(
+        "x(), where() -> y()",
+        """item__y() = item__x();
+        npy_intp at = (npy_intp)item__where();
+        if(at) ((char *)data_slice__y)[at < 0 ? at : at - 1 + sizeof_element__y] = 0;
+        return true;""",
+        debug=True,
+    )
+    x, where = np.ones(shape), np.zeros(shape)
+    assert np.array_equal(f(x, where), x)
+    first_or_last = where.reshape(-1)
+    first_or_last[0 if offset < 0 else -1] = offset if offset < 0 else offset + 1
+    at = offset if offset < 0 else x.nbytes + offset
+    fault = refuses(
+        cwrapjit.Fault,
+        lambda: f(x, where),
+        "in front of output 'y'" if offset < 0 else "behind output 'y'",
+        f"shape {shape}: at byte {at}, counted from its first, which has {x.nbytes}",
+    )
+    assert fault.signal is None and "has faulted" in repr(f)
+
+
+@pytest.mark.quick
+def test_writes_behind_one_of_several_outputs() -> None:
+    f = wrap_signature(
+        "x(n) -> y(n), z(n)",
+        """for(int i = 0; i < 3; i++) item__y(i) = item__z(i) = 1;
+        ((double *)data_slice__z)[3] = 1; return true;""",
+        debug=True,
+    )
+    refuses(cwrapjit.Fault, lambda: f(ar(3)), "behind output 'z'", "at byte 24")
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [np.int32, np.uint32, np.int64, np.float32, np.float64, np.longdouble, np.complex64, np.complex128],
+)
+@pytest.mark.parametrize("shape", [(), (5,), (3, 5)])
+def test_elements_that_nobody_wrote(dtype: Any, shape: tuple[int, ...]) -> None:
+    f = wrap_signature(
+        "x() -> y()",
+        {dtype: "if(item__x() != 3) item__y() = item__x(); return true;"}
+        if np.dtype(dtype).kind != "c"
+        else {dtype: "if(item__x().real != 3) item__y() = item__x(); return true;"},
+        debug=True,
+    )
+    x = np.zeros(shape, dtype)
+    assert np.array_equal(f(x), x)
+    for k in range(x.size):
+        x = np.zeros(shape, dtype)
+        x.reshape(-1)[k] = 3
+        element = np.unravel_index(k, shape) if shape else ()
+        fault = refuses(
+            cwrapjit.Fault,
+            lambda x=x: f(x),
+            f"element {tuple(map(int, element))} of output 'y' was never written",
+        )
+        assert fault.signal is None
+        if shape == (3, 5) and dtype == np.float64:  # an output that lies as its input
+            refuses(
+                cwrapjit.Fault, lambda x=x: f(np.asfortranarray(x)), f"element {tuple(map(int, element))}"
+            )
+    out = np.zeros(shape, dtype)
+    f(x, out=out)
+    assert not out.any(), "an output of the caller's has values of its own"
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "how",
+    [
+        "item__y(0) += item__x(0)",
+        "item__y(0) = -item__y(0)",
+        "item__y(0) = 2 * item__y(0) - item__x(0)",
+        "float f = item__y(0); double d = f; item__y(0) = d * 2",
+        "item__y(0) = sqrt(item__y(0))",
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_outputs_that_are_read_before_they_are_written(how: str, dtype: Any) -> None:
+    f = wrap_signature(
+        "x(n) -> y(n)",
+        {dtype: f"if(item__x(0) < 0) item__y(0) = -1; else {{ {how}; }} item__y(1) = 0; return true;"},
+        debug=True,
+    )
+    x = np.ones(2, dtype)
+    assert f(-x).tolist() == [-1, 0]
+    refuses(cwrapjit.Fault, lambda: f(x), "element (0,) of output 'y' ", "written")
+
+
+def test_nans_of_the_codes_own_are_fine() -> None:
+    f = wrap_signature(
+        "x() -> y()", "item__y() = item__x() / item__x() - item__x(); return true;", debug=True
+    )
+    assert np.isnan(f(np.array([0.0, np.nan, np.inf]))).all()
+
+
+@pytest.mark.quick
+def test_results_are_ordinary_arrays(tmp_path: pathlib.Path) -> None:
+    y = wrap_signature("x() -> y()", "item__y() = item__x(); return true;", debug=True)(ar(5))
+    assert y.flags.owndata and y.base is None and y.flags.writeable
+    y.resize(7, refcheck=False)
+    assert y.tolist() == [0, 1, 2, 3, 4, 0, 0]
+    np.save(tmp_path / "y.npy", y)
+    assert np.load(tmp_path / "y.npy").tolist() == y.tolist()
+    assert np.ones(3).nbytes == 24 and not np.zeros(3).any()
+
+
+# ---- graphs ------------------------------------------------------------------------------------------
+
+
+class Text(cg.COp):
+    """An op of an int64 whose C text is given: $x, $y and $fail in it are the names of this use."""
+
+    def __init__(self, code: str, result: Any = None) -> None:
+        self.code = code
+        self.result = result or cg.int64
+
+    def make_node(self, x: Any) -> Any:
+        return cg.Apply(self, [x], [self.result("y")])
+
+    def c_headers(self) -> list[str]:
+        return ["<numpy/arrayobject.h>"]
+
+    def c_support_code(self, **unused: Any) -> str:
+        return "static long long part(long long a, long long b)\n{\n    return a / b;\n}\n" + SINK
+
+    def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+        return string.Template(self.code).substitute(x=inputs[0], y=outputs[0], fail=sub["fail"])
+
+
+def graph(code: str, result: Any = None, **options: Any) -> Any:
+    x = cg.int64("x")
+    return cwrapjit.link([x], Text(code, result)(x), debug=True, **options)
+
+
+@pytest.mark.parametrize("mode", ["struct", "function"])
+@pytest.mark.parametrize("kind", FAULTS)
+def test_faults_of_graphs(kind: str, mode: str) -> None:
+    g = graph(f"int x = (int)$x, r = 0;\n$y = x;\nif(x == 7) {{ {FAULTS[kind][0]} $y = r; }}", mode=mode)
+    assert g(6) == 6 and "faulted" not in repr(g)
+    for _ in range(3):
+        fault = refuses(cwrapjit.Fault, lambda: g(7), "graph: SIG", FAULTS[kind][2])
+        assert fault.signal is signal.Signals(FAULTS[kind][1])
+        if kind != "recursion":
+            assert (fault.filename, fault.lineno) == ("<cwrapjit Text.c_code of y>", 3)
+            assert fault.text.startswith("if(x == 7) {")
+        assert g(6) == 6
+    assert "has faulted" in repr(g)
+
+
+@pytest.mark.quick
+@pytest.mark.compiler("compares the tiers")
+def test_faults_of_graphs_in_their_support_code() -> None:
+    g = graph("$y = part(100, $x);", optimize="eager")
+    assert g(5) == 20 and g.tier == "tcc" and g.wait() is False
+    fault = refuses(cwrapjit.Fault, lambda: g(0), "division by zero", "line 3: return a / b;")
+    assert fault.filename == "<cwrapjit Text.c_support_code>"
+    plain = cwrapjit.link([x := cg.int64("x")], Text("$y = part(100, $x);")(x), optimize="eager")
+    assert plain.tier == "cc" and plain(5) == 20, "what is kept of one is not the other's"
+
+
+@pytest.mark.quick
+def test_writes_around_the_arrays_of_graphs() -> None:
+    g = graph(
+        """npy_intp n = 3;
+        Py_XDECREF($y);
+        $y = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_DOUBLE);
+        if(!$y) $fail
+        double *items = PyArray_DATA($y);
+        for(int i = 0; i < 3; i++) items[i] = i;
+        items[$x] = 7;""",
+        cg.ndarray("float64", 1),
+    )
+    assert g(1).tolist() == [0, 7, 2]
+    refuses(cwrapjit.Fault, lambda: g(3), "behind the array of y: at byte 24", "which has 24")
+    refuses(cwrapjit.Fault, lambda: g(-2), "in front of the array of y: at byte -")
+    assert g(1).tolist() == [0, 7, 2]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("mode", ["struct", "function"])
+@pytest.mark.parametrize("dtype, letter", [("float64", "DOUBLE"), ("int32", "INT"), ("complex64", "CFLOAT")])
+def test_unwritten_elements_of_the_arrays_of_graphs(dtype: str, letter: str, mode: str) -> None:
+    code = f"""npy_intp n = 3;
+        Py_XDECREF($y);
+        $y = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_{letter});
+        if(!$y) $fail
+        npy_{dtype} *items = PyArray_DATA($y);
+        memset(items, 0, $x * sizeof *items);"""
+    kind = cg.ndarray(dtype, 1)
+    g = graph(code, kind, mode=mode)
+    assert g(3).tolist() == [0, 0, 0]
+    refuses(
+        cwrapjit.Fault, lambda: g(2), "graph: the code has not written all of the array of y: element 2 in"
+    )
+    refuses(cwrapjit.Fault, lambda: g(0), "element 0 in its memory was never written")
+    assert g(3).tolist() == [0, 0, 0]
+    x = cg.int64("x")
+    inner = cwrapjit.link([x], Text(code, kind)(x) * 2, debug=True, mode=mode)  # may be written to later
+    assert inner(2).shape == (3,)
+
+
+@pytest.mark.quick
+def test_small_numbers_of_the_arrays_of_graphs_are_not_looked_at() -> None:
+    code = """npy_intp n = $x;
+        Py_XDECREF($y);
+        $y = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_SHORT);
+        if(!$y) $fail"""
+    assert graph(code, cg.ndarray("int16", 1))(3).shape == (3,)
+
+
+@pytest.mark.plain("sanitizers have handlers of their own, and other ends of processes")
+def test_a_graph_that_calls_python_wrongly_ends_the_process() -> None:
+    done = python(
+        f"""{SETUP}
+class Text(cg.COp):
+    def make_node(self, x):
+        return cg.Apply(self, [x], [cg.int64("y")])
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{{outputs[0]}} = {{inputs[0]}} ? 1 / 0 : PyLong_AsLong((PyObject *)8);"
+x = cg.int64("x")
+g = cwrapjit.link([x], Text()(x), debug=True)
+faulthandler.enable()
+fault()
+g(0)
+os._exit(0)
+""",
+        check=False,
+    )
+    assert done.returncode == -signal.SIGSEGV, done.stderr
+    assert done.stdout.split() == ["SIGFPE"] and done.stderr.count("Fatal Python error") == 1
+
+
+# ---- libraries ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_faults_of_library_functions(kind: str, tmp_path: pathlib.Path) -> None:
+    """By numbers alone, and with arrays."""
+    source = tmp_path / "lib.c"
+    source.write_text(
+        "#include <stdlib.h>\n#include <string.h>\n#include <stddef.h>\ntypedef ptrdiff_t npy_intp;\n"
+        + SINK
+        + f"int f(int x)\n{{\n    int r = x;\n    if(x == 7) {{ {FAULTS[kind][0]} }}\n    return r;\n}}\n"
+        + "void g(int n, int y[n])\n{\n    for(int i = 0; i < n; i++) y[i] = f(i);\n}\n"
+    )
+    lib = cwrapjit.library("lib", sources=[source], debug=True)
+    f = lib.function("int f(int x)")
+    g = lib.function("void g(int n, int y[n])", out="y")
+    assert f(6) == 6 and g(3).tolist() == [0, 1, 2] and "faulted" not in repr(f)
+    for call in (lambda: f(7), lambda: g(9)):
+        for _ in range(3):
+            fault = refuses(cwrapjit.Fault, call, "lib.", "(): SIG", FAULTS[kind][2], "lib.c, line ")
+            assert fault.signal is signal.Signals(FAULTS[kind][1]) and fault.filename == str(source)
+            assert fault.lineno == (5 if kind == "recursion" else 9)
+            assert f(6) == 6 and g(3).tolist() == [0, 1, 2]
+    assert "has faulted" in repr(f) and "has faulted" in repr(g)
+
+
+@pytest.mark.quick
+def test_writes_around_the_results_of_library_functions() -> None:
+    lib = from_c(
+        "void f(int n, int at, double y[n], float z[n])"
+        "{ for(int i = 0; i < n; i++) y[i] = z[i] = i; if(at) z[at] = 7; }",
+        debug=True,
+    )
+    f = lib.function("void f(int n, int at, double y[n], float z[n])", out=("y", "z"))
+    assert f(2, 1)[1].tolist() == [0, 7]
+    refuses(cwrapjit.Fault, lambda: f(2, 2), "behind result 2: at byte 8", "which has 8")
+    refuses(cwrapjit.Fault, lambda: f(2, -3), "in front of result 2: at byte -")
+    assert f(2, 0)[0].tolist() == [0, 1]
+
+
+@pytest.mark.quick
+def test_faults_of_libraries_of_another_compiler(tmp_path: pathlib.Path) -> None:
+    """Nobody knows their lines; the library's name is told."""
+    lib = from_shared(
+        "int f(int x) { return 100 / x; }\nint g(long at) { return *(volatile int *)at; }",
+        tmp_path,
+        debug=True,
+    )
+    f = lib.function("int f(int x)", gil=True)
+    g = lib.function("int g(long at)")
+    assert f(1) == 100
+    for _ in range(3):
+        fault = refuses(cwrapjit.Fault, lambda: f(0), "t.f(): SIGFPE", "inside of libt")
+        assert fault.filename is None and fault.lineno is None
+        refuses(cwrapjit.Fault, lambda: g(0), "t.g(): SIGSEGV", "null pointer", "inside of libt")
+
+
+@pytest.mark.quick
+def test_other_calls_of_libraries() -> None:
+    text = "int f(int x) { return 1 / x; }\ntypedef struct { int x; } S;\nint s(S *s) { return 1 / s->x; }"
+    lib = from_c(text, header="typedef struct { int x; } S;", debug=True)
+    broadcast = lib.function("int f(int x)", broadcast=True, name="b")
+    assert broadcast(np.ones(3, np.int32)).tolist() == [1, 1, 1]
+    refuses(cwrapjit.Fault, lambda: broadcast(np.zeros(3, np.int32)), "SIGFPE")
+    S_ = lib.struct("S", methods={"s": "int s(S *s)"})
+    made = S_(x=1)
+    assert made.s() == 1
+    made.x = 0
+    refuses(cwrapjit.Fault, made.s, "SIGFPE", "division by zero")
+    made.x = 1
+    assert made.s() == 1
+
+
+def test_library_takes_true_and_false(config: Any) -> None:
+    refuses(TypeError, lambda: cwrapjit.library("m", libraries=["m"], debug=1), "debug must be True or False")
+    config.debug = True
+    f = from_c("int f(int x) { return 1 / x; }").function("int f(int x)")
+    refuses(cwrapjit.Fault, lambda: f(0), "SIGFPE")
+
+
+# ---- options -----------------------------------------------------------------------------------------
+
+
+def test_the_text_and_the_tier_without_debug_are_what_they_were() -> None:
+    body = "item__output() = item__a(); return true;"
+    plain, checked = wrap(((),), (), body), wrap(((),), (), body, debug=True, optimize="eager")
+    assert "cwj_checked" not in plain.source and "cwj_checked" in checked.source
+    assert checked.tier == "tcc" and checked.wait() is False
+
+
+def test_a_module_that_is_written_is_not_checked() -> None:
+    m = cwrapjit.module("t", debug=True)
+    options: dict[str, Any] = {"signature": "x(n) -> y(n)"}
+    options["Ccode_slice_eval"] = {
+        float: "for(npy_intp i = 0; i < dims_slice__x[0]; i++) item__y(i) = item__x(i); return true;"
+    }
+    m.function("f", **options)
+    other = cwrapjit.module("t")
+    other.function("f", **options)
+    texts = []
+    for each in (m, other):
+        parts: list[str] = []
+        each.write(type("File", (), {"write": lambda self, text, parts=parts: parts.append(text)})())
+        texts.append("".join(parts))
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.quick
+def test_the_whole_process(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = "item__y() = item__x(dims_slice__x[0]); return true;"
+    monkeypatch.delenv("CWRAPJIT_DEBUG", raising=False)
+    assert config.debug is False
+    monkeypatch.setenv("CWRAPJIT_DEBUG", "1")
+    assert config.debug is True
+    refuses(IndexError, lambda: wrap_signature("x(n) -> y()", body)(ar(2)), "index 2")
+    assert "cwj_checked" not in wrap_signature("x(n) -> y()", body, debug=False).source
+    config.debug = False
+    assert "cwj_checked" not in wrap_signature("x(n) -> y()", body).source
+    config.debug = None
+    monkeypatch.setenv("CWRAPJIT_DEBUG", "0")
+    assert config.debug is False
+    monkeypatch.setenv("CWRAPJIT_DEBUG", "on")
+    refuses(ValueError, lambda: config.debug, "CWRAPJIT_DEBUG", "'on'")
+    refuses(ValueError, lambda: wrap_signature("x(n) -> y()", body), "CWRAPJIT_DEBUG", "'on'")
+
+
+# ---- other handlers ----------------------------------------------------------------------------------------
+
+SETUP = """
+import ctypes, faulthandler, os, signal, sys, threading
+import numpy as np, cwrapjit
+import cwrapjit.graph as cg
+f = cwrapjit.function("f", signature="x() -> y()", debug=True,
+    Ccode_slice_eval={np.int32: "item__y() = 1 / item__x(); return true;"})
+plain = cwrapjit.function("g", signature="x() -> y()", debug=False, optimize="off",
+    Ccode_slice_eval={np.int32: "item__y() = 1 / item__x(); return true;"})
+def fault():
+    try:
+        f(np.int32(0))
+    except cwrapjit.Fault as fault:
+        print(fault.signal.name, flush=True)
+"""
+
+
+@pytest.mark.plain("sanitizers have handlers of their own, and other ends of processes")
+@pytest.mark.parametrize("order", ["none", "before", "after", "both", "off again"])
+@pytest.mark.parametrize(
+    "how", ["plain(np.int32(0))", "ctypes.string_at(0)", "os.abort()", "os.kill(os.getpid(), signal.SIGSEGV)"]
+)
+def test_other_faults_end_the_process_as_ever(order: str, how: str) -> None:
+    """And faulthandler, enabled before or after the first call, tells of them once."""
+    enable, disable = "faulthandler.enable()", "faulthandler.disable()"
+    before = enable if order in ("before", "both", "off again") else ""
+    after = {"after": enable, "both": f"{disable}; {enable}", "off again": disable}.get(order, "")
+    done = python(f"{SETUP}\n{before}\nfault()\n{after}\nfault()\n{how}", check=False)
+    number = {"plain": signal.SIGFPE, "os.abo": signal.SIGABRT}.get(
+        how[:5] if how[0] == "p" else how[:6], signal.SIGSEGV
+    )
+    assert done.returncode == -number
+    assert done.stdout.split() == ["SIGFPE"] * 2
+    assert done.stderr.count("Fatal Python error") == (order in ("before", "after", "both"))
+
+
+@pytest.mark.plain("sanitizers have handlers of their own, and other ends of processes")
+def test_threads_that_are_not_inside_have_the_old_handlers() -> None:
+    done = python(
+        SETUP
+        + """
+faulthandler.enable()
+slow = cwrapjit.function("f", signature="x() -> y()", debug=True, header="#include <unistd.h>",
+    Ccode_slice_eval={np.int32: "usleep(30000000); item__y() = 1; return true;"})
+thread = threading.Thread(target=lambda: slow(np.ones(2, np.int32)), daemon=True)
+thread.start()
+fault()
+ctypes.string_at(0)
+""",
+        check=False,
+    )
+    assert done.returncode == -signal.SIGSEGV and done.stdout.split() == ["SIGFPE"]
+    assert done.stderr.count("Fatal Python error") == 1
+
+
+@pytest.mark.plain("sanitizers have handlers of their own, and other ends of processes")
+@pytest.mark.parametrize("what", ["printing", "python", "numpy"])
+def test_nothing_jumps_over_python(what: str) -> None:
+    """A fault in Python's own code that a snippet has called ends the process."""
+    code = {
+        "printing": ("", 'printf("x"); item__y() = 1; return true;'),
+        "python": ("#include <Python.h>", "item__y() = PyLong_AsLong((PyObject *)8); return true;"),
+        "numpy": (
+            "#include <Python.h>\n#include <numpy/arrayobject.h>",
+            "item__y() = (int)PyArray_MultiplyList((npy_intp *)8, 3); return true;",
+        ),
+    }[what]
+    done = python(
+        f"""{SETUP}
+class Broken:
+    def write(self, text):
+        ctypes.string_at(0)
+    def flush(self): pass
+faulthandler.enable()
+h = cwrapjit.function("h", signature="x() -> y()", debug=True, header={code[0]!r},
+    Ccode_slice_eval={{np.int32: {code[1]!r}}})
+fault()
+sys.stdout = Broken()
+h(np.int32(1))
+os._exit(0)
+""",
+        check=False,
+    )
+    assert done.returncode == -signal.SIGSEGV, done.stderr
+    assert done.stderr.count("Fatal Python error") == 1
+    if what == "printing":
+        assert "in string_at" in done.stderr and "in write" in done.stderr, "where it was"
+
+
+@pytest.mark.quick
+def test_a_handler_of_somebody_elses_goes_on() -> None:
+    """One that mends what it is called for, in a thread that is not inside of such a call."""
+    done = python(
+        SETUP
+        + """
+signals = []
+signal.signal(signal.SIGFPE, lambda number, frame: signals.append(number))
+fault()
+os.kill(os.getpid(), signal.SIGFPE)
+for _ in range(1000): pass
+signal.signal(signal.SIGILL, lambda number, frame: signals.append(number))
+os.kill(os.getpid(), signal.SIGILL)
+for _ in range(1000): pass
+fault()
+os.kill(os.getpid(), signal.SIGILL)
+for _ in range(1000): pass
+print(signals == [signal.SIGFPE, signal.SIGILL, signal.SIGILL])
+"""
+    )
+    assert done.stdout.split() == ["SIGFPE", "SIGFPE", "True"]
+
+
+# ---- many ------------------------------------------------------------------------------------------------
+
+
+def test_random_faults_leave_nothing_behind() -> None:
+    """A few hundred of all kinds in turn; trust_faults.py injects as many as are asked for."""
+    from trust_faults import inject
+
+    survived = inject(300, seed=1)
+    assert sum(survived.values()) == 300 and len(survived) >= 6
+
+
+def test_all_kinds_after_each_other() -> None:
+    functions = {kind: faulting(kind) for kind in FAULTS}
+    for one, other in itertools.product(FAULTS, repeat=2):
+        fault = refuses(cwrapjit.Fault, lambda one=one: functions[one](BAD), "t.f(): SIG")
+        assert fault.signal == FAULTS[one][1]
+        fault = refuses(cwrapjit.Fault, lambda other=other: functions[other](BAD), "t.f(): SIG")
+        assert fault.signal == FAULTS[other][1]

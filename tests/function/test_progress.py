@@ -1,0 +1,494 @@
+"""progress(): a bar for each call that lasts, fed by slices that are finished."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import gc
+import io
+import signal
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import python, refuses
+
+import cwrapjit
+import cwrapjit.graph as cg
+from cwrapjit import _cwrapjit
+
+SLEEP = "int usleep(unsigned int);"
+# A slice of one millisecond: 300 of them last for three reports.
+SLOW = "usleep(1000); item__output() = item__a() + 1; return true;"
+COUNT = 300
+PAUSE = SLEEP + "static double pause(double x) { usleep(1000); return x; }"
+
+
+class Bar:
+    """Keeps what it is told."""
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+        self.steps = [options["initial"]]
+        self.closed = 0
+
+    def update(self, n: int) -> None:
+        assert n > 0 and not self.closed
+        self.steps.append(n)
+
+    def close(self) -> None:
+        self.closed += 1
+
+    @property
+    def done(self) -> int:
+        return sum(self.steps)
+
+
+class Bars(list[Bar]):
+    """Makes bars, and keeps them."""
+
+    def __init__(self, kind: Callable[..., Bar] = Bar) -> None:
+        self.kind = kind
+
+    def __call__(self, **options: Any) -> Bar:
+        self.append(self.kind(**options))
+        return self[-1]
+
+
+def slow(name: str = "slow", body: str = SLOW, **options: Any) -> Any:
+    return cwrapjit.function(
+        name, signature="a() -> output()", header=SLEEP, Ccode_slice_eval={float: body}, **options
+    )
+
+
+def finished(bar: Bar) -> bool:
+    return bar.done == bar.options["total"] and bar.closed == 1
+
+
+@pytest.mark.row("U07")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"threads": 1},
+        {"threads": 2, "unordered": True},
+        {"gil": True},
+        {"gil": False},
+        {"windows": {"a": (3,)}, "border": "wrap"},
+        {"debug": True},
+    ],
+    ids=str,
+)
+def test_a_call_that_lasts_has_one_bar_of_its_slices(options: dict[str, Any]) -> None:
+    body = SLOW.replace("item__a()", "item__a(0)") if "windows" in options else SLOW
+    f, bars = slow(body=body, **options), Bars()
+    with cwrapjit.progress(bar=bars, after=0):
+        for _ in range(2):  # of the second one it is known what slices cost
+            assert f(np.zeros(COUNT)).tolist() == [1] * COUNT
+    assert [bar.options["total"] for bar in bars] == [COUNT, COUNT]
+    assert all(map(finished, bars))
+    for bar in bars:
+        assert bar.options["desc"] == "slow" and bar.options["unit"] == "slice"
+        # Two threads are done in half the time. Without a compiler beside them that is two steps.
+        assert len(bar.steps) >= (2 if options.get("threads") == 2 else 3) and min(bar.steps) > 0
+
+
+@pytest.mark.row("U07")
+def test_slices_of_several_axes_count() -> None:
+    bars = Bars()
+    with cwrapjit.progress(bar=bars, after=0):
+        slow()(np.zeros((COUNT // 3, 3)).T)
+    assert [bar.options["total"] for bar in bars] == [COUNT] and finished(bars[0])
+
+
+@pytest.mark.row("U07")
+def test_only_calls_that_last_have_a_bar() -> None:
+    f, bars = slow(), Bars()
+    with cwrapjit.progress(bar=bars, after=float("inf")):
+        f(np.zeros(COUNT))
+    with cwrapjit.progress(bar=bars, after=3600):
+        f(np.zeros(COUNT))
+    assert bars == []
+
+
+@pytest.mark.row("U07")
+def test_short_calls_ask_nobody() -> None:
+    f, asked = cwrapjit.vectorize("double f(double x) { return x + 1; }", optimize="off"), []
+    x, context = np.zeros(3), contextvars.copy_context()
+    f(x)
+    context.run(_cwrapjit.watcher.set, lambda *about: asked.append(about))
+    context.run(lambda: [f(x) for _ in range(1000)])
+    assert asked == []
+    context.run(slow(), np.zeros(COUNT))
+    assert {(name, total) for name, _, total, _ in asked} == {("slow", COUNT)}
+    assert [about[1:4:2] for about in asked] == sorted(about[1:4:2] for about in asked)
+
+
+@pytest.mark.row("U07")
+def test_nothing_of_it_is_there_unless_it_is_used() -> None:
+    code = "import sys, cwrapjit; print(sorted({'tqdm', 'cwrapjit._progress'} & sys.modules.keys()))"
+    assert python(code).stdout == "[]\n"
+
+
+@pytest.mark.row("U07")
+def test_blocks_can_be_nested_and_end() -> None:
+    f, outer, inner = slow(), Bars(), Bars()
+    f(np.zeros(COUNT))
+    with cwrapjit.progress(bar=outer, after=0):
+        with cwrapjit.progress(bar=inner, after=0):
+            f(np.zeros(COUNT))
+        assert (len(outer), len(inner)) == (0, 1)
+        f(np.zeros(COUNT))
+        assert (len(outer), len(inner)) == (1, 1)
+    f(np.zeros(COUNT))
+    assert (len(outer), len(inner)) == (1, 1)
+
+
+@pytest.mark.row("U07")
+def test_it_decorates_functions() -> None:
+    bars = Bars()
+
+    @cwrapjit.progress(bar=bars, after=0)
+    def work() -> None:
+        slow()(np.zeros(COUNT))
+
+    work()
+    work()
+    assert len(bars) == 2
+
+
+@pytest.mark.row("U07")
+def test_a_block_is_its_threads_own() -> None:
+    f, bars = slow(), [Bars() for _ in range(3)]
+
+    def work(own: Bars, **options: Any) -> None:
+        with cwrapjit.progress(bar=own, after=0, **options):
+            f(np.zeros(COUNT))
+
+    threads = [threading.Thread(target=work, args=(own,)) for own in bars[:2]]
+    # A context of its own, as threads have by default before Python 3.14.
+    threads.append(threading.Thread(target=contextvars.Context().run, args=(f, np.zeros(COUNT))))
+    with cwrapjit.progress(bar=bars[2], after=0):
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert [len(own) for own in bars] == [1, 1, 0]
+    assert finished(bars[0][0]) and finished(bars[1][0])
+
+
+@pytest.mark.row("U07")
+def test_tasks_and_contexts_have_it_as_long_as_the_block_lasts() -> None:
+    f, bars = slow(), Bars()
+
+    async def call() -> None:
+        await asyncio.to_thread(f, np.zeros(COUNT))
+
+    async def main() -> contextvars.Context:
+        other = asyncio.create_task(call())
+        with cwrapjit.progress(bar=bars, after=0):
+            await asyncio.gather(call(), call(), other)
+            return contextvars.copy_context()
+
+    context = asyncio.run(main())
+    assert len(bars) == 2
+    context.run(f, np.zeros(COUNT))
+    assert len(bars) == 2
+
+
+@pytest.mark.quick
+@pytest.mark.row("U07")
+def test_blocks_of_generators_end_in_any_order() -> None:
+    f, bars = slow(), [Bars(), Bars()]
+
+    def block(own: Bars) -> Iterator[None]:
+        with cwrapjit.progress(bar=own, after=0):
+            yield
+            yield
+
+    one, two = map(block, bars)
+    next(one)
+    next(two)
+    one.close()
+    f(np.zeros(COUNT))
+    assert [len(own) for own in bars] == [0, 1]
+    contextvars.copy_context().run(two.close)
+    f(np.zeros(COUNT))
+    assert [len(own) for own in bars] == [0, 1]
+
+
+@pytest.mark.row("U07")
+@pytest.mark.parametrize("options", [{}, {"threads": 2, "unordered": True}, {"gil": True}], ids=str)
+@pytest.mark.parametrize("where", ["made", "update", "close"])
+def test_what_a_bar_raises_ends_the_call(where: str, options: dict[str, Any]) -> None:
+    class Stop(BaseException):
+        pass
+
+    class Bad(Bar):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            if where == "made":
+                raise Stop
+
+        def update(self, n: int) -> None:
+            super().update(n)
+            if where == "update":
+                raise Stop
+
+        def close(self) -> None:
+            super().close()
+            if where == "close":
+                raise Stop
+
+    f, bars = slow(**options), Bars(Bad)
+    out = np.zeros(COUNT)
+    with cwrapjit.progress(bar=bars, after=0), pytest.raises(Stop):
+        f(np.zeros(COUNT), out=out)
+    assert (0 < out.sum() < COUNT) == (where != "close")
+    assert [bar.closed for bar in bars] == ([] if where == "made" else [1])
+    assert f(np.zeros(3)).tolist() == [1, 1, 1]
+
+
+@pytest.mark.row("U07")
+@pytest.mark.parametrize("options", [{}, {"threads": 2, "unordered": True}], ids=str)
+def test_a_failing_slice_closes_the_bar(options: dict[str, Any]) -> None:
+    f, bars = slow(body=SLOW.replace("return", "return item__a() == 0;"), **options), Bars()
+    x = np.zeros(COUNT)
+    x[-5:] = 1
+    with cwrapjit.progress(bar=bars, after=0):
+        refuses(RuntimeError, lambda: f(x), "slow(): ", "returned false")
+    assert len(bars) == 1 and bars[0].closed == 1 and 0 < bars[0].done < COUNT
+
+
+@pytest.mark.quick
+@pytest.mark.row("U07")
+def test_an_error_of_close_does_not_hide_the_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Bad(Bar):
+        def close(self) -> None:
+            raise OSError("no more room")
+
+    seen: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda about: seen.append(str(about.exc_value)))
+    f = slow(body=SLOW.replace("return", 'if(item__a()) PyErr_SetString(PyExc_KeyError, "own"); return'))
+    with cwrapjit.progress(bar=Bad, after=0):
+        refuses(KeyError, lambda: f(np.repeat([0.0, 1.0], [COUNT - 1, 1])), "own")
+    assert seen == ["no more room"]
+
+
+@pytest.fixture
+def stopping() -> Iterator[type[BaseException]]:
+    """What SIGUSR1 raises."""
+
+    class Stop(BaseException):
+        pass
+
+    def handler(*_: object) -> None:
+        raise Stop
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    yield Stop
+    signal.signal(signal.SIGUSR1, before)
+
+
+@pytest.mark.quick
+@pytest.mark.row("U07")
+@pytest.mark.parametrize("options", [{}, {"threads": 2, "unordered": True}, {"gil": True}], ids=str)
+def test_what_ends_a_call_closes_the_bar(stopping: type[BaseException], options: dict[str, Any]) -> None:
+    f = cwrapjit.function(
+        "f",
+        signature="a() -> output()",
+        header=SLEEP + f"int kill(int, int); int getpid(void);\n#define SIGNAL {int(signal.SIGUSR1)}",
+        Ccode_slice_eval={float: "if(item__a() == 400) kill(getpid(), SIGNAL);" + SLOW},
+        **options,
+    )
+    bars = Bars()
+    with cwrapjit.progress(bar=bars, after=0), pytest.raises(stopping):
+        f(np.arange(1200.0))
+    assert len(bars) == 1 and bars[0].closed == 1 and 0 < bars[0].done < 1200
+
+
+@pytest.mark.row("U07")
+def test_what_a_bar_calls_has_no_bar() -> None:
+    f = slow()
+
+    class Calls(Bar):
+        def update(self, n: int) -> None:
+            super().update(n)
+            f(np.zeros(COUNT // 2))
+
+    bars = Bars(Calls)
+    with cwrapjit.progress(bar=bars, after=0):
+        f(np.zeros(COUNT))
+        f(np.zeros(COUNT))
+    assert len(bars) == 2 and all(map(finished, bars))
+
+
+@pytest.mark.row("U07")
+def test_slow_bars_are_told_less_often() -> None:
+    class Slow(Bar):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            time.sleep(0.5)  # a tenth of the time: not told for 4.5 s
+
+    bars = Bars(Slow)
+    with cwrapjit.progress(bar=bars, after=0):
+        slow()(np.zeros(COUNT))
+    assert [len(bar.steps) for bar in bars] == [2] and finished(bars[0])
+
+
+@pytest.mark.row("U07")
+def test_kernels_and_library_functions_that_broadcast_have_bars() -> None:
+    text = SLEEP + "static double wait(double x) { usleep(1000); return x + 1; }"
+    lib = cwrapjit.library("lib", source=SLEEP + "double pause(double x) { usleep(1000); return x; }")
+    calls: dict[str, Callable[[], Any]] = {
+        "vectorized": lambda: cwrapjit.vectorize(
+            text + "double vectorized(double x) { return wait(x); }", name="vectorized"
+        )(np.zeros(COUNT)),
+        "element": lambda: cwrapjit.ElementwiseKernel("T x", "T y", "y = wait(x)", "element", preamble=text)(
+            np.zeros(COUNT)
+        ),
+        "sum": lambda: cwrapjit.ReductionKernel(
+            "T x", "T y", "wait(x)", "a + b", "y = a", "0", "sum", preamble=text
+        )(np.zeros((COUNT, 1)), axis=1),
+        "pause": lambda: lib.function("double pause(double x)", broadcast=True)(np.zeros(COUNT)),
+    }
+    for name, call in calls.items():
+        bars = Bars()
+        with cwrapjit.progress(bar=bars, after=0):
+            assert call().shape == (COUNT,)
+        assert [(bar.options["desc"], bar.options["total"]) for bar in bars] == [(name, COUNT)]
+        assert finished(bars[0])
+
+
+@pytest.mark.row("U07")
+def test_ufuncs_and_graphs_have_none() -> None:
+    bars = Bars()
+    with cwrapjit.progress(bar=bars, after=0):
+        assert slow().ufunc(np.zeros(COUNT)).sum() == COUNT
+        x = cg.ndarray("float64", 1)("x")
+        k = cwrapjit.link([x], cg.elementwise("a", "pause(a)", support_code=PAUSE)(x))
+        assert k(np.zeros(COUNT)).sum() == 0
+    assert bars == []
+
+
+@pytest.mark.row("U07")
+@pytest.mark.parametrize(
+    ("shape", "window", "body"),
+    [((3000,), (6001,), "usleep(100);"), ((200_000, 5), (1, 11), "for(volatile int i = 0; i < 300; i++);")],
+    ids=["one box", "many boxes that are short"],
+)
+def test_windows_that_all_reach_beyond_their_array_count(
+    shape: tuple[int, ...], window: tuple[int, ...], body: str
+) -> None:
+    f = cwrapjit.function(
+        "f",
+        signature="a() -> output()",
+        windows={"a": window},
+        border="constant",
+        header=SLEEP,
+        Ccode_slice_eval={
+            float: body + "item__output() = item__a(" + "0," * (len(shape) - 1) + "0); return true;"
+        },
+        optimize="off",
+    )
+    bars = Bars()
+    with cwrapjit.progress(bar=bars, after=0):
+        f(np.ones(shape))
+    total = int(np.prod(shape))
+    assert [bar.options["total"] for bar in bars] == [total] and finished(bars[0])
+    assert len(bars[0].steps) >= 3 and bars[0].steps[-1] < total // 2  # the last one is at the end
+
+
+FORKS = """
+import os
+import numpy as np
+import cwrapjit
+
+f = cwrapjit.function("f", signature="a() -> output()", header="int usleep(unsigned int);",
+                      Ccode_slice_eval={float: "usleep(1000); item__output() = 1; return true;"})
+told, child = [], None
+
+class Bar:
+    def __init__(self, **options):
+        told.append("made")
+    def update(self, n):
+        global child
+        told.append("update")
+        child = os.fork() if child is None else child
+    def close(self):
+        told.append("close")
+
+with cwrapjit.progress(bar=Bar, after=0):
+    out = f(np.zeros(300))
+    if child == 0:
+        f(np.zeros(300))
+        with cwrapjit.progress(bar=Bar, after=0):
+            f(np.zeros(300))
+if child == 0:
+    os._exit(7 if told[:3] == ["made", "update", "made"] and out.sum() == 300 else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), told[0], told[-1])
+"""
+
+
+@pytest.mark.row("U07")
+def test_a_child_made_by_fork_shows_its_own_blocks_alone() -> None:
+    assert python(FORKS).stdout == "7 made close\n"
+
+
+@pytest.mark.row("U07")
+def test_bars_are_dropped_with_their_calls() -> None:
+    f, alive = slow(), []
+
+    def make(**options: Any) -> Bar:
+        bar = Bar(**options)
+        alive.append(weakref.ref(bar))
+        return bar
+
+    with cwrapjit.progress(bar=make, after=0):
+        f(np.zeros(COUNT))
+        assert [each() for each in alive] == [None]
+    alive.append(weakref.ref(make))
+    del make
+    gc.collect()
+    assert [each() for each in alive] == [None, None]
+
+
+@pytest.mark.row("U07")
+def test_arguments_are_checked() -> None:
+    refuses(TypeError, lambda: cwrapjit.progress(bar=3), "progress(): ", "bar must be callable", "int")
+    for wrong in ("1", None, True):
+        refuses(
+            TypeError,
+            lambda wrong=wrong: cwrapjit.progress(bar=Bar, after=wrong),
+            "progress(): ",
+            "after must be a number",
+            type(wrong).__name__,
+        )
+    for wrong in (-0.5, float("nan")):
+        refuses(ValueError, lambda wrong=wrong: cwrapjit.progress(bar=Bar, after=wrong), "after", repr(wrong))
+
+
+@pytest.mark.row("U07")
+def test_without_tqdm_an_import_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.delitem(sys.modules, "tqdm.auto", raising=False)
+    error = refuses(ImportError, cwrapjit.progress, "tqdm", "pip install 'cwrapjit[progress]'", "bar=")
+    assert error.name == "tqdm"
+    with cwrapjit.progress(bar=Bar):
+        assert slow()(np.zeros(3)).tolist() == [1, 1, 1]
+
+
+@pytest.mark.row("U07")
+@pytest.mark.once("tqdm")
+def test_the_usual_bar_is_tqdms(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with cwrapjit.progress(after=0):
+        slow("wave")(np.zeros(COUNT))
+    lines = stream.getvalue().split("\r")
+    assert lines[-1].startswith("wave: 100%") and f"{COUNT}/{COUNT}" in lines[-1], lines
+    assert any(line.startswith("wave: ") and "100%" not in line for line in lines[:-1])

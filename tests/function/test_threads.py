@@ -1,0 +1,495 @@
+"""threads=: the slices of one call on several threads.
+
+Slices sleep a little, so that there is time for a second thread to come; which thread ran a slice is told by
+pthread_self(), which is what threading.get_ident() returns.
+"""
+
+from __future__ import annotations
+
+import io
+import pathlib
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import INNER, ar, build_extension, python, refuses, same, says, wrap
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cwrapjit
+
+HEADER = "int usleep(unsigned int);\nunsigned long pthread_self(void);\n"
+SUM = "usleep(20); item__output() = 3 * item__a() - item__b(); return true;"
+WHO = {(np.float64, np.uint64): "usleep(50); item__output() = pthread_self(); return true;"}
+
+
+def threaded(ins: Any, outs: Any, code: Any, threads: Any = 2, **kw: Any) -> Any:
+    return wrap(ins, outs, code, threads=threads, header=HEADER, **kw)
+
+
+def layout(shape: tuple[int, ...], order: int, reverse: int, gaps: int, seed: int) -> Any:
+    """Random numbers of this shape in memory that is permuted, run backwards and has gaps."""
+    axes = np.random.default_rng(order).permutation(len(shape))
+    wide = [2 * shape[axis] if gaps >> axis & 1 else shape[axis] for axis in axes]
+    memory = np.random.default_rng(seed).integers(-50, 50, wide).astype(np.float64)
+    array = memory.transpose(np.argsort(axes))
+    return array[
+        tuple(
+            slice(None, None, (2 if gaps >> axis & 1 else 1) * (-1 if reverse >> axis & 1 else 1))
+            for axis in range(len(shape))
+        )
+    ]
+
+
+shapes = st.lists(st.integers(1, 9), min_size=1, max_size=4).map(tuple)
+bits = st.integers(0, 15)
+
+
+# ---- results --------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("N81")
+def test_several_threads_run_the_slices_of_one_call() -> None:
+    for threads in (2, 3):
+        ran = set(threaded(((),), (), WHO, threads)(ar(400)).tolist())
+        assert threading.get_ident() in ran and 2 <= len(ran) <= threads
+    assert set(threaded(((),), (), WHO, 1)(ar(100)).tolist()) == {threading.get_ident()}
+
+
+@pytest.mark.row("N81")
+def test_results_equal_numpys_whatever_the_layout() -> None:
+    f = threaded(((), ()), (), SUM, 3)
+
+    @given(shapes, bits, bits, bits, st.integers(0, 3))
+    def check(shape: tuple[int, ...], order: int, reverse: int, gaps: int, narrow: int) -> None:
+        a = layout(shape, order, reverse, gaps, 1)
+        b = layout(tuple(1 if axis == narrow else n for axis, n in enumerate(shape)), reverse, gaps, order, 2)
+        out = layout(shape, gaps, order, reverse, 3)
+        assert same(f(a, b), 3 * a - b)
+        assert f(a, b, out=out) is out and same(out, 3 * a - b)
+
+    check()
+
+
+@pytest.mark.quick
+@pytest.mark.row("N81")
+@pytest.mark.parametrize("shape", [(3000, 3), (3, 3000), (2, 1500, 2), (1023, 2, 3), (7, 3, 700)])
+def test_short_inner_axes_of_a_wider_array(shape: tuple[int, ...]) -> None:
+    code = "for (volatile int i = 0; i < 100; i++); item__output() = 3 * item__a() - item__b(); return true;"
+    f = threaded(((), ()), (), code, 2)
+    wide = (*shape[:-1], shape[-1] + 1)
+    a = ar(*wide)[..., :-1]
+    b = ar(*wide)[..., 1:]
+    out = np.zeros(wide)[..., 1:]
+    for _ in range(3):
+        f(a, b, out=out)
+        assert same(out, 3 * a - b)
+        assert not out.base[..., 0].any()
+        out[...] = 0
+
+
+@pytest.mark.quick
+@pytest.mark.row("N81")
+def test_core_dims_and_mixed_types() -> None:
+    f = threaded((("n",), ("n",)), (), {(np.float64, np.float32, np.float64): "usleep(20);" + INNER}, 4)
+    a, b = ar(300, 5), ar(5, dtype=np.float32)
+    assert same(f(a, b), a @ b.astype(np.float64))
+    assert same(f(a[::-1], b), (a @ b.astype(np.float64))[::-1])
+
+
+@pytest.mark.quick
+@pytest.mark.row("N81")
+def test_auto_and_more_threads_than_processors() -> None:
+    for threads in ("auto", 64, 1024):
+        f = threaded(((), ()), (), SUM, threads)
+        assert same(f(ar(200), 1.0), 3 * ar(200) - 1)
+
+
+@pytest.mark.row("N81")
+def test_a_readonly_cookie_and_extras_are_shared() -> None:
+    f = threaded(
+        ((),),
+        (),
+        "usleep(20); item__output() = item__a() * cookie->scale + *shift; return true;",
+        Ccode_cookie_struct="double scale;",
+        Ccode_validate="cookie->scale = *shift * 2; return true;",
+        extra_args=(("double", "shift", "1", "d"),),
+        cookie="readonly",
+    )
+    assert same(f(ar(300), shift=3), ar(300) * 6 + 3)
+
+
+# ---- errors ---------------------------------------------------------------------------------------
+
+FAILS = """
+    usleep(20);
+    if (item__a() < 0) {
+        PyErr_Format(PyExc_KeyError, "slice %d of %R", (int)-item__a(), PyExc_KeyError);
+        return false;
+    }
+    item__output() = item__a();
+    return true;
+"""
+
+
+@pytest.mark.row("N81")
+def test_an_exception_of_any_slice_surfaces() -> None:
+    f = threaded(((),), (), FAILS)
+    for at in (0, 1, 57, 150, 298, 299):
+        x = np.ones(300)
+        x[at] = -1 - at
+        says(KeyError, lambda x=x: f(x), f"\"slice {at + 1} of <class 'KeyError'>\"")
+        assert same(f(np.ones(300)), np.ones(300)), "nothing is left behind"
+
+
+@pytest.mark.row("N81")
+def test_one_exception_of_many_surfaces() -> None:
+    f = threaded(((),), (), FAILS, 4)
+    said = {refuses(KeyError, lambda: f(-np.arange(1.0, 301)), "slice").args[0] for _ in range(5)}
+    assert said <= {f"slice {i} of <class 'KeyError'>" for i in range(1, 301)}
+
+
+ELSEWHERE = """
+    usleep(50);
+    item__output() = 0;
+    if (pthread_self() == *here)
+        return true;
+"""
+
+
+@pytest.mark.quick
+@pytest.mark.row("N81")
+@pytest.mark.parametrize(
+    "code, error, text",
+    [
+        ('PyErr_SetString(PyExc_OSError, "there"); return false;', OSError, "there"),
+        ("PyErr_SetNone(PyExc_IndexError); return false;", IndexError, ""),
+        ('PyErr_SetString(PyExc_ValueError, "true"); return true;', ValueError, "true"),
+        ("PyErr_NoMemory(); return false;", MemoryError, ""),
+        ("return false;", RuntimeError, "t.f(): the slice code (Ccode_slice_eval) returned false"),
+        (
+            'PyErr_SetString(PyExc_OSError, "x"); PyErr_Clear(); return PyErr_Occurred() != NULL;',
+            RuntimeError,
+            "t.f(): the slice code (Ccode_slice_eval) returned false",
+        ),
+        (
+            'if (PyErr_Occurred()) return false; PyErr_SetString(PyExc_OSError, "seen");'
+            ' if (PyErr_Occurred() == PyExc_OSError) PyErr_SetString(PyExc_EOFError, "mine"); return false;',
+            EOFError,
+            "mine",
+        ),
+    ],
+)
+def test_errors_of_other_threads_reach_the_caller(code: str, error: type[BaseException], text: str) -> None:
+    f = threaded(((),), (), ELSEWHERE + code, extra_args=(("unsigned long", "here", "0", "k"),))
+    for _ in range(3):
+        says(error, lambda: f(ar(400), here=threading.get_ident()), text)
+
+
+@pytest.mark.quick
+@pytest.mark.row("N81", "N21i")
+def test_errors_inside_an_ensured_region_of_other_threads() -> None:
+    code = (
+        ELSEWHERE
+        + """
+        PyGILState_STATE state = PyGILState_Ensure();
+        PyObject *list = PyList_New(0);
+        Py_XDECREF(list);
+        PyErr_Format(PyExc_OSError, "slice %d", (int)item__a());
+        PyGILState_Release(state);
+        return false;
+    """
+    )
+    f = wrap(
+        ((),),
+        (),
+        code,
+        threads=2,
+        gil=False,
+        header="#include <Python.h>\n" + HEADER,
+        extra_args=(("unsigned long", "here", "0", "k"),),
+    )
+    for _ in range(3):
+        refuses(OSError, lambda: f(ar(400), here=threading.get_ident()), "slice ")
+
+
+@pytest.mark.quick
+@pytest.mark.row("N81", "N54")
+def test_other_threads_print_through_sys_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = ELSEWHERE + 'printf("%d\\n", (int)item__a()); item__output() = 1; return true;'
+    f = threaded(((),), (), code, extra_args=(("unsigned long", "here", "0", "k"),))
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    told = f(ar(300), here=threading.get_ident())
+    lines = [int(line) for line in stream.getvalue().split()]
+    assert 0 < len(lines) == told.sum() and sorted(lines) == np.flatnonzero(told).tolist()
+
+
+# ---- who may not ----------------------------------------------------------------------------------
+
+
+def refused(words: tuple[str, ...], code: str = "item__output() = 1; return true;", **kw: Any) -> None:
+    header = kw.pop("header", "")
+    for threads in (2, "auto"):
+        refuses(
+            ValueError,
+            lambda t=threads: wrap(((),), (), code, threads=t, header=header, **kw),
+            "t.f()",
+            *words,
+        )
+        refuses(
+            ValueError,
+            lambda t=threads: cwrapjit.module("m", header=header, threads=t).function(
+                "g", signature="a() -> output()", Ccode_slice_eval={float: code}, **kw
+            ),
+            "m.g()",
+            *words,
+        )
+    assert wrap(((),), (), code, threads=1, header=header, **kw)(1.0) == 1
+
+
+@pytest.mark.quick
+@pytest.mark.row("N81")
+def test_a_cookie_that_slices_write_is_refused() -> None:
+    refused(("threads", "cookie", "readonly"), Ccode_cookie_struct="int n;")
+    refused(("threads", "cookie", "readonly"), Ccode_cookie_struct="int n;", unordered=True)
+
+
+@pytest.mark.quick
+@pytest.mark.row("N81")
+def test_code_that_keeps_the_gil_is_refused() -> None:
+    refused(("threads", "gil=True"), gil=True)
+    code = "PyObject *list = PyList_New(0); Py_XDECREF(list); item__output() = 1; return true;"
+    refused(("threads", "GIL", "Python"), code, header="#include <Python.h>")
+
+
+@pytest.mark.quick
+@pytest.mark.row("N81", "N19i")
+def test_code_with_writable_data_is_refused_unless_unordered() -> None:
+    counting = "static int n; n++; item__output() = 1; return true;"
+    refused(("threads", "static", "unordered=True"), counting)
+    refused(("threads", "unordered=True"), header="int counter = 3;\n")
+    assert wrap(((),), (), counting, threads=2, unordered=True)(1.0) == 1
+
+
+@pytest.mark.quick
+@pytest.mark.row("N81", "N25i")
+def test_a_default_of_the_process_asks_nothing_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cwrapjit.config, "threads", 2)
+    f = wrap(
+        ((),),
+        (),
+        {(np.float64, np.uint64): "cookie->n++; usleep(50); item__output() = pthread_self(); return true;"},
+        header=HEADER,
+        Ccode_cookie_struct="int n;",
+        unordered=True,
+    )
+    assert set(f(ar(100)).tolist()) == {threading.get_ident()}
+    assert wrap(((),), (), "item__output() = 1; return true;", gil=True)(1.0) == 1
+    counting = "static int n; n++; item__output() = n; return true;"
+    assert wrap(((),), (), counting)(ar(5)).tolist() == [1, 2, 3, 4, 5]
+    assert len(set(wrap(((),), (), WHO, header=HEADER, unordered=True)(ar(400)).tolist())) == 2
+
+
+# ---- one pool, many users -------------------------------------------------------------------------
+
+
+def in_threads(work: Callable[[int], None], n: int) -> None:
+    failures: list[BaseException] = []
+
+    def run(k: int) -> None:
+        try:
+            work(k)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+        assert not thread.is_alive()
+    if failures:
+        raise failures[0]
+
+
+@pytest.mark.row("N81")
+def test_many_python_threads_call_at_once() -> None:
+    f, g = threaded(((), ()), (), SUM, 3), threaded(((),), (), FAILS, 2)
+
+    def work(k: int) -> None:
+        for i in range(20):
+            a = ar(20, 11) + k
+            assert same(f(a, a.T[:11, :1].T), 3 * a - a.T[:11, :1].T)
+            x = np.ones(200)
+            x[(k * 20 + i) % 200] = -1 - k
+            says(KeyError, lambda x=x: g(x), f"\"slice {k + 1} of <class 'KeyError'>\"")
+
+    in_threads(work, 6)
+
+
+@pytest.mark.quick
+@pytest.mark.row("N81")
+def test_calls_inside_of_calls_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner, results = threaded(((),), (), WHO), []
+
+    class Stream(io.StringIO):
+        def write(self, text: str) -> int:
+            if text.strip():
+                results.append(set(inner(ar(60)).tolist()) == {threading.get_ident()})
+            return len(text)
+
+    f = threaded(((),), (), 'usleep(20); if (item__a() < 4 || item__a() > 395) printf("x"); return true;')
+    monkeypatch.setattr(sys, "stdout", Stream())
+    f(ar(400))
+    monkeypatch.undo()
+    assert results[4:] == [True] * 4, "the first ones ran before there were threads"
+
+
+@pytest.mark.row("N81")
+def test_definitions_and_calls_drop_while_others_run() -> None:
+    def work(k: int) -> None:
+        for i in range(10):
+            f = threaded(((),), (), f"usleep(20); item__output() = item__a() + {k * 10 + i}; return true;")
+            assert same(f(ar(150)), ar(150) + k * 10 + i)
+
+    in_threads(work, 4)
+
+
+PRELUDE = f"""
+import os, sys, threading, time, warnings
+warnings.simplefilter("ignore")
+import numpy as np
+import cwrapjit
+HEADER = {HEADER!r}
+def define(body, threads=2):
+    return cwrapjit.function("f", signature="a() -> output()", header=HEADER, threads=threads,
+                             Ccode_slice_eval={{(np.float64, np.uint64): body}})
+who = define("usleep(50); item__output() = pthread_self(); return true;")
+x = np.arange(400.0)
+"""
+
+FORK = """
+def child_of(seen):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if len(set(who(x).tolist())) == 2 else 3)
+    for _ in range(3000):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return status
+        time.sleep(0.01)
+    os.kill(pid, 9)
+    return "hung"
+
+bad = [child_of(who(x))]
+stop = False
+def busy():
+    while not stop:
+        who(x)
+thread = threading.Thread(target=busy)
+thread.start()
+for _ in range(8):
+    time.sleep(0.007)
+    bad.append(child_of(None))
+stop = True
+thread.join()
+assert len(set(who(x).tolist())) == 2
+print(bad)
+"""
+
+
+@pytest.mark.row("N81")
+def test_forked_children_have_threads_of_their_own() -> None:
+    assert python(PRELUDE + FORK).stdout.strip() == str([0] * 9)
+
+
+FORK_INSIDE = """
+class Stream:
+    pid = None
+    def write(self, text):
+        if self.pid is None:
+            self.pid = os.fork()
+    def flush(self):
+        pass
+
+f = cwrapjit.function(
+    "f", signature="a() -> output()", header=HEADER, threads=2,
+    extra_args=(("unsigned long", "here", "0", "k"),),
+    Ccode_slice_eval={
+        float: 'usleep(100); if (item__a() >= 50 && pthread_self() == *here) printf("x"); return true;'
+    },
+)
+real, sys.stdout = sys.stdout, Stream()
+try:
+    f(x, here=threading.get_ident())
+    said = "finished"
+except RuntimeError as error:
+    said = str(error)
+stream, sys.stdout = sys.stdout, real
+if stream.pid == 0:
+    os._exit(0 if "fork" in said and len(set(who(x).tolist())) == 2 else 3)
+print(said, os.waitpid(stream.pid, 0)[1])
+"""
+
+
+@pytest.mark.row("N81")
+def test_a_child_forked_inside_of_a_call_gets_an_error() -> None:
+    assert python(PRELUDE + FORK_INSIDE, timeout=60).stdout.strip() == "finished 0"
+
+
+EXIT = """
+who(x)
+slow = define("usleep(1000); return true;")
+threading.Thread(target=lambda: slow(np.zeros(10**6)), daemon=True).start()
+time.sleep(float(sys.argv[1]))
+print("leaving")
+"""
+
+
+@pytest.mark.row("N81")
+@pytest.mark.parametrize("seconds", ["0", "0.02", "0.2"])
+def test_the_interpreter_may_exit_while_threads_run(seconds: str) -> None:
+    assert python(PRELUDE + EXIT, seconds, timeout=60).stdout == "leaving\n"
+
+
+SCARCE = """
+import resource
+size = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+resource.setrlimit(resource.RLIMIT_AS, (size + (20 << 20), size + (20 << 20)))
+many = define("usleep(50); item__output() = item__a(); return true;", 1024)
+print(many(np.arange(2000.0)).tolist() == list(range(2000)))
+"""
+
+
+@pytest.mark.quick
+@pytest.mark.row("N81")
+def test_fewer_threads_do_where_no_more_can_be_had() -> None:
+    assert python(PRELUDE + SCARCE).stdout == "True\n"
+
+
+@pytest.mark.row("N81")
+def test_emitted_modules_have_threads_too(built: pathlib.Path) -> None:
+    m = cwrapjit.module("cwj_threaded", header=HEADER, threads=2)
+    m.function("who", signature="a() -> output()", Ccode_slice_eval=WHO)
+    m.function("fails", signature="a() -> output()", Ccode_slice_eval={float: FAILS})
+    text = io.StringIO()
+    m.write(file=text)
+    twin = build_extension(built, "cwj_threaded", text.getvalue(), "-Wall", "-Wextra", "-Werror")
+    assert len(set(twin.who(ar(400)).tolist())) == 2
+    x = np.ones(300)
+    x[200] = -7
+    assert refuses(KeyError, lambda: twin.fails(x), "slice 7 of").args == ("slice 7 of <class 'KeyError'>",)
+    assert same(twin.fails(np.ones(300)), np.ones(300))
+
+
+@pytest.mark.row("N81")
+def test_arguments_updated_in_place() -> None:
+    code = "usleep(20); for (int i = 0; i < 3; i++) item__a(i) += i; return true;"
+    f = threaded((("n",),), (), code, args_inout=("a",))
+    x = np.zeros((200, 3))
+    f(x)
+    assert same(x, np.broadcast_to([0.0, 1, 2], (200, 3)))

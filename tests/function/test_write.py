@@ -1,0 +1,454 @@
+"""m.write(): the emitted source builds with the system's compiler and behaves as the code in memory does."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import INNER, OUTER, ar, build_extension, python, refuses
+
+import cwrapjit
+
+STRICT = ("-Wall", "-Wextra", "-Werror", "-O0")
+NAME = "cwj_written"
+
+
+def everything() -> Any:
+    """A module whose functions use all that a function can have."""
+    m = cwrapjit.module(
+        NAME,
+        'A "module"\nwith \\ two lines, größe 100%',
+        header="""#include <math.h>
+#include <stdint.h>
+static inline double sq(double x) { return x * x; }
+static int calls, cleanups;
+""",
+    )
+
+    def add(name: str, ins: Any, outs: Any, code: Any, doc: str = "", **kw: Any) -> None:
+        kw.setdefault("args_input", tuple("abcdefgh"[: len(ins)]))
+        body = code if isinstance(code, dict) else {np.float64: code}
+        m.function(name, doc, prototype_input=ins, prototype_output=outs, Ccode_slice_eval=body, **kw)
+
+    rounded = "double out = 0;" + INNER.replace("item__output() = 0;", "").replace("item__output()", "out")
+    add(
+        "inner",
+        (("n",), ("n",)),
+        (),
+        {
+            np.float64: INNER,
+            np.float32: INNER,
+            (np.float64, np.float64, np.int32): rounded.replace(
+                "return", "item__output() = (int32_t)round(out); return"
+            ),
+        },
+        doc='An inner product.\n\n"quoted" \\n %s ünï',
+    )
+    add("outer", (("n",), ("m",)), ("n", "m"), OUTER)
+    add(
+        "both",
+        ((),),
+        ((), (2,)),
+        "item__output0() = sq(item__a()); item__output1(0) = 1; item__output1(1) = M_PI; return true;",
+    )
+    add("one_tuple", ((),), ((),), "return true;")
+    add(
+        "identity",
+        (),
+        ("N", "N"),
+        {float: "item__output(0, 0) = dims_slice__output[1]; return true;", int: "return true;"},
+    )
+    add(
+        "guarded",
+        (("n",),),
+        (),
+        """
+        if (item__a(0) < 0) {
+            PyErr_Format(PyExc_KeyError, "%d%% of %s", (int)item__a(0), "negative");
+            return false;
+        }
+        item__output() = item__a(0) * *scale + cookie->seen;
+        return item__a(0) != 7;
+        """,
+        Ccode_validate="""cookie->seen = dims_full__a[Ndims_full__a - 1];
+                          return *scale > 0 && CHECK_CONTIGUOUS_AND_SETERROR__a();""",
+        Ccode_cookie_struct="double seen;",
+        Ccode_cookie_cleanup="cleanups += cookie->seen > 0;",
+        extra_args=(
+            ("double", "scale", "1", "d"),
+            ("const char*", "text", '"q\\"\\\\"', "s"),
+            ("bool", "flag", "true", "p"),
+            ("int", "count", "INT_MAX", "i"),
+        ),
+    )
+    add(
+        "complex",
+        ((),),
+        (),
+        dict.fromkeys(
+            (np.complex64, np.complex128, np.clongdouble),
+            "ctype__a v = item__a(); v.imag = -v.imag; item__output() = v; return true;",
+        ),
+    )
+    add(
+        "mixed",
+        ((), ()),
+        (),
+        {(np.int8, np.uint16, np.float32): "item__output() = item__a() + item__b(); return true;"},
+    )
+    add(
+        "sums",
+        (("n", 3), ("n", 2)),
+        ((3,), (2,)),
+        """
+        for (int j = 0; j < 3; j++) item__output0(j) = 0;
+        for (int j = 0; j < 2; j++) item__output1(j) = 0;
+        for (int i = 0; i < dims_slice__a[0]; i++) {
+            for (int j = 0; j < 3; j++) item__output0(j) += item__a(i, j);
+            for (int j = 0; j < 2; j++) item__output1(j) += item__b(i, j);
+        }
+        return true;""",
+    )
+    add("texts", ((),), (), {(np.bytes_, np.int64): "item__output() = sizeof_element__a; return true;"})
+    add("says", ((),), (), 'printf("C %g\\n", item__a()); item__output() = ++calls; return true;')
+    add("größe", ((),), (), "item__output() = item__länge(); return true;", args_input=("länge",))
+    add("inplace", (("n",),), ("n",), "item__output(0) = item__a(0) + 1; return true;", inplace=True)
+    add("safe", ((),), (), "item__output() = item__a(); return true;", cast="safe")
+    add("late", ((),), (), 'PyErr_SetString(PyExc_ValueError, "late"); return true;')
+    add("fails", ((),), (), "item__output() = item__a(); return item__a() < 2;")
+    m.function(
+        "updates",
+        signature="inout x(n), y() -> (total(), last())",
+        Ccode_slice_eval={
+            float: """
+            for (int i = 0; i < dims_slice__x[0]; i++)
+                item__x(i) += item__y();
+            item__total() = 1;
+            item__last() = 2;
+            return true;"""
+        },
+    )
+    add("bump", (("n",),), None, "item__a(0) += 1; return item__a(0) < 3;", args_inout=("a",))
+    return m
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
+    """The module in memory and the one that the system's compiler built from its source."""
+    m = everything()
+    file = io.StringIO()
+    m.write(file)
+    return m, build_extension(tmp_path_factory.mktemp("written"), NAME, file.getvalue(), *STRICT)
+
+
+def outcome(f: Any, call: Callable[[Any], Any]) -> tuple[str, Any]:
+    """What came back, or which exception with which text."""
+    try:
+        return "result", call(f)
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+def alike(one: Any, two: Any) -> None:
+    if isinstance(one, tuple):
+        assert type(two) is type(one) and len(one) == len(two)
+        for left, right in zip(one, two, strict=True):
+            alike(left, right)
+    elif isinstance(one, (np.ndarray, np.generic)):
+        assert type(one) is type(two) and one.dtype == two.dtype
+        np.testing.assert_array_equal(one, two)
+        assert np.shape(one) == np.shape(two)
+    else:
+        assert one == two
+
+
+class Opted:
+    __array_ufunc__ = None
+
+
+x4, x24 = ar(4), ar(2, 4)
+odd = np.zeros(33, np.uint8)[1:].view(np.float64)
+
+CALLS: list[tuple[str, Callable[[Any], Any]]] = [
+    ("inner", lambda f: f(x4, x24)),
+    ("inner", lambda f: f(b=x24, a=x4)),
+    ("inner", lambda f: f([1.0, 2.0], [3.0, 4.0])),
+    ("inner", lambda f: f(2.0, 3)),
+    ("inner", lambda f: f(x4.astype("f4"), x24.astype("f4"))),
+    ("inner", lambda f: f(x4 / 3, x24, out=np.zeros(2, np.int32))),
+    ("inner", lambda f: f(x4 / 3, x24, out=np.zeros(4)[::2])),
+    ("inner", lambda f: f(x24[:, ::-1], ar(3, 1, 8)[..., ::2])),
+    ("inner", lambda f: f(np.zeros((2, 0)), np.zeros((2, 0)))),
+    ("inner", lambda f: f(np.zeros((0, 3)), np.zeros(3))),
+    ("inner", lambda f: f()),
+    ("inner", lambda f: f(x4)),
+    ("inner", lambda f: f(x4, x4, x4)),
+    ("inner", lambda f: f(x4, x4, colour=1)),
+    ("inner", lambda f: f(x4, x4, a=1)),
+    ("inner", lambda f: f([1, 2], [3, 4])),
+    ("inner", lambda f: f(x4, x4.astype("i4"))),
+    ("inner", lambda f: f(x4, x4.astype(">f8"))),
+    ("inner", lambda f: f(x4, ar(5))),
+    ("inner", lambda f: f(x24, ar(3, 4))),
+    ("inner", lambda f: f(odd, x4)),
+    ("inner", lambda f: f(x4, None)),
+    ("inner", lambda f: f(x4, "text")),
+    ("inner", lambda f: f(x4, np.ma.masked_array(x4))),
+    ("inner", lambda f: f(x4, Opted())),
+    ("inner", lambda f: f(x4, x24, out=np.zeros(3))),
+    ("inner", lambda f: f(x4, x24, out=np.zeros(2, "i8"))),
+    ("inner", lambda f: f(x4, x24, out=[0, 0])),
+    ("inner", lambda f: f(x4, x24, out=(np.zeros(2),))),
+    ("inner", lambda f: f(x4, x24, out=np.broadcast_to(1.0, 2))),
+    ("inner", lambda f: f(x4, x24, out=np.zeros((3, 2)))),
+    ("inner", lambda f: (lambda x: f(x, x24, out=x[0, :2]))(x24.copy())),
+    ("outer", lambda f: f(x4, ar(3))),
+    ("outer", lambda f: f(ar(3, 1, 2), ar(2, 3))),
+    ("outer", lambda f: f(ar(1), ar(1), out=np.zeros(()))),
+    ("outer", lambda f: f(ar(2), ar(2), out=np.zeros(2))),
+    ("outer", lambda f: f(np.broadcast_to(1.0, 2**40), np.broadcast_to(1.0, 2**40))),
+    ("both", lambda f: f(3.0)),
+    ("both", lambda f: f(x24)),
+    ("both", lambda f: f(x4, out=(np.zeros(4), np.zeros((4, 2))))),
+    ("both", lambda f: f(x4, out=(np.zeros(4), None))),
+    ("both", lambda f: f(x4, out=(np.zeros(4),))),
+    ("both", lambda f: f(x4, out=np.zeros(4))),
+    ("one_tuple", lambda f: f(ar(2), out=(np.zeros(2),))),
+    ("one_tuple", lambda f: f(ar(2), out=np.zeros(2))),
+    ("identity", lambda f: f(out=np.zeros((3, 3)))),
+    ("identity", lambda f: f(out=np.zeros((2, 3, 3)))),
+    ("identity", lambda f: f(out=np.zeros((3, 2)))),
+    ("identity", lambda f: f(out=np.zeros((2, 2), "i4"))),
+    ("identity", lambda f: f()),
+    ("guarded", lambda f: f(x4)),
+    ("guarded", lambda f: f(x24 + 1, scale=2.5)),
+    ("guarded", lambda f: f(x4, scale=-1)),
+    ("guarded", lambda f: f(x24[:, ::2])),
+    ("guarded", lambda f: f(x24 - 1)),
+    ("guarded", lambda f: f(x24 + 3)),
+    ("guarded", lambda f: f(x4, 2.0)),
+    ("guarded", lambda f: f(x4, scale="x")),
+    ("guarded", lambda f: f(x4, text=None)),
+    ("guarded", lambda f: f(x4, text="nul\0")),
+    ("guarded", lambda f: f(x4, flag=[], count=2**31)),
+    ("guarded", lambda f: f(x4, flag=[], count=2**31 - 1, text="fine")),
+    ("complex", lambda f: f(1 + 2j)),
+    ("complex", lambda f: f(np.array([1 + 2j, 3], "F"))),
+    ("complex", lambda f: f(np.array([1 + 2j, 3], "G"))),
+    ("mixed", lambda f: f(np.int8(-3), np.arange(3, dtype="u2"))),
+    ("mixed", lambda f: f(-3, 5)),
+    ("mixed", lambda f: f(-300, np.uint16(5))),
+    ("sums", lambda f: f(ar(7, 3), ar(2, 7, 2))),
+    ("sums", lambda f: f(ar(7, 3), ar(6, 2))),
+    ("texts", lambda f: f(np.array([b"abc", b"d"]))),
+    ("texts", lambda f: f(np.array(["abc"]))),
+    ("größe", lambda f: f(4.0)),
+    ("größe", lambda f: f(länge=4.0)),
+    ("größe", lambda f: f(np.int8(4))),
+    ("inplace", lambda f: (lambda x: f(x, out=x))(ar(1))),
+    ("inplace", lambda f: (lambda x: f(x, out=x[::-1]))(ar(2))),
+    ("safe", lambda f: f(x4.astype("i2"))),
+    ("safe", lambda f: f(x4.astype(">f4"))),
+    ("safe", lambda f: f(1j)),
+    ("late", lambda f: f(x4)),
+    ("fails", lambda f: f(x4)),
+    ("fails", lambda f: f(x4[:2])),
+    ("updates", lambda f: (lambda x: (f(x, 5.0), x))(ar(3))),
+    ("updates", lambda f: (lambda x: (f(x, ar(2)), x))(ar(2, 3))),
+    ("updates", lambda f: f([1.0], 2.0)),
+    ("bump", lambda f: (lambda x: (f(x), x))(ar(2))),
+    ("bump", lambda f: (lambda x: (f(x), x))(ar(2) + 5)),
+    ("bump", lambda f: f(ar(2), out=ar(2))),
+    ("bump", lambda f: f(np.broadcast_to(1.0, 3))),
+    ("updates", lambda f: (lambda x: f(x, x[0]))(ar(3))),
+]
+
+
+@pytest.mark.row("U09", "N06")
+@pytest.mark.parametrize("name, call", CALLS, ids=[f"{i}-{name}" for i, (name, _) in enumerate(CALLS)])
+def test_both_do_the_same(twins: tuple[Any, Any], name: str, call: Callable[[Any], Any]) -> None:
+    in_memory, built = (outcome(getattr(m, name), call) for m in twins)
+    assert in_memory[0] == built[0], (in_memory, built)
+    alike(in_memory[1], built[1])
+
+
+@pytest.mark.quick
+@pytest.mark.row("U09")
+def test_the_calls_cover_results_and_every_exception(twins: tuple[Any, Any]) -> None:
+    kinds = [outcome(getattr(twins[0], name), call)[0] for name, call in CALLS]
+    assert {"result", "TypeError", "ValueError", "RuntimeError", "KeyError", "OverflowError"} <= set(kinds)
+    assert kinds.count("result") > 25
+
+
+@pytest.mark.quick
+@pytest.mark.row("U09", "N04")
+def test_names_docs_and_signatures_are_the_same(twins: tuple[Any, Any]) -> None:
+    in_memory, built = twins
+    assert built.__name__ == NAME and built.__doc__ == in_memory.__doc__
+    for name in {name for name, _ in CALLS}:
+        one, two = getattr(in_memory, name), getattr(built, name)
+        assert two.__name__ == one.__name__ == name
+        assert (two.__doc__ or "") == (one.__doc__ or "")
+        parameters = inspect.signature(one).parameters
+        if "".join(parameters).isascii():
+            assert list(inspect.signature(two).parameters) == list(parameters)
+        else:  # CPython reads no other signatures of C functions
+            assert two.__text_signature__ is None
+        assert two.__module__ == one.__module__ == NAME
+
+
+@pytest.mark.row("U09", "N20i")
+def test_both_print_through_sys_stdout(twins: tuple[Any, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    for m in twins:
+        print("before")
+        assert m.says(ar(2)).tolist() == [1, 2]
+        print("after")
+        assert capsys.readouterr().out == "before\nC 0\nC 1\nafter\n"
+
+
+@pytest.mark.row("U09")
+def test_each_has_state_of_its_own(twins: tuple[Any, Any], tmp_path: Any) -> None:
+    file = io.StringIO()
+    m = cwrapjit.module("cwj_state", header="static int n;")
+    m.function(
+        "f",
+        args_input=(),
+        prototype_input=(),
+        prototype_output=(),
+        Ccode_slice_eval={int: "item__output() = ++n; return true;"},
+    )
+    m.write(file)
+    built = build_extension(tmp_path, "cwj_state", file.getvalue(), *STRICT)
+    assert [int(m.f()), int(m.f()), int(built.f()), int(built.f())] == [1, 2, 1, 2]
+
+
+@pytest.mark.row("N06")
+def test_write_prints_to_stdout_without_an_argument(capsys: pytest.CaptureFixture[str]) -> None:
+    m = everything()
+    assert m.write() is None
+    shown = capsys.readouterr()
+    file = io.StringIO()
+    m.write(file)
+    assert shown.out == file.getvalue() and shown.err == ""
+    assert f"PyInit_{NAME}" in shown.out and shown.out.endswith("\n")
+    for path in (os.path.dirname(cwrapjit.__file__), os.getcwd(), "site-packages"):
+        assert path not in shown.out, "nothing of this machine"
+
+
+@pytest.mark.quick
+@pytest.mark.row("N06")
+def test_write_to_a_file(tmp_path: Any) -> None:
+    m = everything()
+    text = io.StringIO()
+    m.write(text)
+    with open(tmp_path / "m.c", "w", encoding="utf-8") as file:
+        m.write(file=file)
+    assert (tmp_path / "m.c").read_text(encoding="utf-8") == text.getvalue()
+    refuses(TypeError, lambda: m.write(5), "write(): file must be open for writing text, not int")
+
+    class Full:
+        def write(self, text: str) -> int:
+            raise OSError("disk full")
+
+    refuses(OSError, lambda: m.write(Full()), "disk full")
+
+
+@pytest.mark.quick
+@pytest.mark.row("N06", "U09")
+def test_the_user_text_is_in_it_verbatim(capsys: pytest.CaptureFixture[str]) -> None:
+    m = cwrapjit.module("t", header="#define REMARK 1 /* ünï %s */")
+    body = "/* a remark: 100% \\ verbatim */\n  item__output()   =   REMARK ;\nreturn true;"
+    m.function("f", args_input=(), prototype_input=(), prototype_output=(), Ccode_slice_eval={float: body})
+    m.write()
+    out = capsys.readouterr().out
+    assert body in out and "#define REMARK 1 /* ünï %s */" in out
+
+
+@pytest.mark.row("U09")
+def test_warnings_off_it_builds_with_optimisation_and_as_c11(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    m = cwrapjit.module("cwj_plain")
+    m.function(
+        "inner",
+        args_input=("a", "b"),
+        prototype_input=(("n",), ("n",)),
+        prototype_output=(),
+        Ccode_slice_eval={float: INNER},
+    )
+    m.write()
+    built = build_extension(
+        tmp_path, "cwj_plain", capsys.readouterr().out, "-Wall", "-Wextra", "-Werror", "-O2", "-std=gnu11"
+    )
+    assert built.inner(ar(4), ar(2, 4)).tolist() == [14, 38]
+
+
+@pytest.mark.row("U09")
+def test_the_built_module_needs_nothing_of_this_package(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    m = cwrapjit.module("cwj_alone")
+    m.function(
+        "f",
+        args_input=("a",),
+        prototype_input=((),),
+        prototype_output=(),
+        Ccode_slice_eval={float: "item__output() = -item__a(); return true;"},
+    )
+    m.write()
+    build_extension(tmp_path, "cwj_alone", capsys.readouterr().out, "-O0")
+    code = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import cwj_alone
+print(cwj_alone.f(2.0), "cwrapjit" in sys.modules)
+"""
+    assert python(code, str(tmp_path)).stdout == "-2.0 False\n"
+
+
+@pytest.mark.row("U09")
+def test_an_empty_module_is_a_module(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    cwrapjit.module("cwj_empty", "nothing").write()
+    built = build_extension(tmp_path, "cwj_empty", capsys.readouterr().out, "-O0")
+    assert built.__doc__ == "nothing"
+
+
+@pytest.mark.quick
+@pytest.mark.row("N06")
+def test_a_redefined_function_is_written_once(capsys: pytest.CaptureFixture[str]) -> None:
+    m = cwrapjit.module("t")
+    for word in ("first_text", "second_text"):
+        m.function(
+            "f",
+            args_input=(),
+            prototype_input=(),
+            prototype_output=(),
+            Ccode_slice_eval={float: f"/* {word} */ return true;"},
+        )
+    m.write()
+    out = capsys.readouterr().out
+    assert "second_text" in out and "first_text" not in out
+
+
+@pytest.mark.row("N06")
+def test_a_source_of_the_modules_own_name_stays_what_it_is(tmp_path: Any) -> None:
+    """The command that is shown compiles both files: the text is not to be written over the source."""
+    source = tmp_path / "mylib.c"
+    source.write_text("double twice(double x) { return 2 * x; }\n")
+    m = cwrapjit.module("mylib", sources=[source], header="double twice(double);")
+    code = "item__output() = twice(item__a()); return true;"
+    m.function("f", signature="a() -> output()", Ccode_slice_eval={float: code})
+    text = io.StringIO()
+    m.write(text)
+    command = text.getvalue().split("*/")[0]
+    assert re.findall(r"^ +\*? *(\S+\.c) ", command, re.MULTILINE) == ["mylib_module.c", str(source)]
+    folder = tmp_path / "built"
+    folder.mkdir()
+    built = build_extension(folder, "mylib", text.getvalue(), str(source))
+    assert built.f(2.0) == 4

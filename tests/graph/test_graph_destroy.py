@@ -1,0 +1,878 @@
+"""Ops that overwrite their inputs (destroy_map), and views (view_map): readers run before, what cannot be
+ordered is refused by name, and what the caller has changes only where he says so.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import refuses
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import cwrapjit
+import cwrapjit.graph as cg
+from cwrapjit import link
+from cwrapjit.graph import In, deep_copy, view
+
+forms = pytest.mark.parametrize("mode", ["struct", "function"])
+vector = cg.ndarray("float64", 1)
+
+
+class Kept(cg.ndarray):
+    """Its C values live on in the state, in place of the object of the run before."""
+
+    c_extract_out = None  # type: ignore[assignment]
+
+
+kept = Kept("float64", 1)
+TAKE = "Py_XDECREF({o}); {o} = {i}; Py_INCREF({o});\n"
+
+
+class Own(cg.COp):
+    """An op in C and in Python: `pure` on copies, `c` and `python` as the maps say."""
+
+    maps: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
+    noutputs = 1
+
+    def __init__(self) -> None:
+        self.destroy_map, self.view_map = self.maps
+
+    def make_node(self, *inputs: Any) -> Any:
+        return cg.Apply(self, inputs, [inputs[0].type() for _ in range(self.noutputs)])
+
+    def pure(self, *inputs: Any) -> Any:
+        raise NotImplementedError
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any, *params: Any) -> None:
+        results = self.python(*inputs)
+        for storage, result in zip(output_storage, results, strict=True):
+            storage[0] = result
+
+    def python(self, *inputs: Any) -> Any:
+        raise NotImplementedError
+
+    def text(self, i: Sequence[str], o: Sequence[str]) -> str:
+        raise NotImplementedError
+
+    def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+        return self.text(inputs, outputs)
+
+
+def each(o: str, expression: str) -> str:
+    return f"for (npy_intp k = 0; k < PyArray_SIZE({o}); k++) {{ {expression} }}\n"
+
+
+def at(name: str) -> str:
+    return f"*(double *)PyArray_GETPTR1({name}, k)"
+
+
+class Neg(Own):
+    """-x, in x's memory."""
+
+    maps = ({0: [0]}, {})
+
+    def pure(self, x: Any) -> Any:
+        return [-x]
+
+    def python(self, x: Any) -> Any:
+        np.negative(x, x)
+        return [x]
+
+    def text(self, i: Sequence[str], o: Sequence[str]) -> str:
+        return TAKE.format(o=o[0], i=i[0]) + each(o[0], f"{at(o[0])} = -{at(o[0])};")
+
+
+class Add(Own):
+    """x + 2 y, in x's memory; what it reads of y it reads late."""
+
+    maps = ({0: [0]}, {})
+
+    def pure(self, x: Any, y: Any) -> Any:
+        return [x + 2 * y]
+
+    def python(self, x: Any, y: Any) -> Any:
+        for k in range(len(x)):
+            x[k] += 2 * y[k]
+        return [x]
+
+    def text(self, i: Sequence[str], o: Sequence[str]) -> str:
+        return TAKE.format(o=o[0], i=i[0]) + each(o[0], f"{at(o[0])} += 2 * {at(i[1])};")
+
+
+class Turn(Own):
+    """x + y in the memory of y, x - y in that of x."""
+
+    maps = ({0: [1], 1: [0]}, {})
+    noutputs = 2
+
+    def pure(self, x: Any, y: Any) -> Any:
+        return [x + y, x - y]
+
+    def python(self, x: Any, y: Any) -> Any:
+        x[...], y[...] = x - y, x + y
+        return [y, x]
+
+    def text(self, i: Sequence[str], o: Sequence[str]) -> str:
+        take = TAKE.format(o=o[0], i=i[1]) + TAKE.format(o=o[1], i=i[0])
+        swap = f"double a = {at(i[0])}, b = {at(i[1])}; {at(o[0])} = a + b; {at(o[1])} = a - b;"
+        return take + each(o[0], swap)
+
+
+class Back(Own):
+    """A view from the end."""
+
+    maps = ({}, {0: [0]})
+
+    def pure(self, x: Any) -> Any:
+        return [x[::-1].copy()]
+
+    def python(self, x: Any) -> Any:
+        return [x[::-1]]
+
+    def text(self, i: Sequence[str], o: Sequence[str]) -> str:
+        return f"""
+            npy_intp n = PyArray_SIZE({i[0]}), step = -PyArray_STRIDE({i[0]}, 0);
+            Py_XDECREF({o[0]});
+            {o[0]} = (PyArrayObject *)PyArray_New(&PyArray_Type, 1, &n, NPY_DOUBLE, &step,
+                PyArray_BYTES({i[0]}) - (n - 1) * step, 0, NPY_ARRAY_BEHAVED, NULL);
+            Py_INCREF({i[0]});
+            PyArray_SetBaseObject({o[0]}, (PyObject *){i[0]});
+        """
+
+
+class Both(Own):
+    """The same memory twice: once negated in place, once as a view of that from the end."""
+
+    maps = ({0: [0]}, {1: [0]})
+    noutputs = 2
+
+    def pure(self, x: Any) -> Any:
+        return [-x, -x[::-1]]
+
+    def python(self, x: Any) -> Any:
+        np.negative(x, x)
+        return [x, x[::-1]]
+
+    def text(self, i: Sequence[str], o: Sequence[str]) -> str:
+        return Neg().text(i, o) + Back().text(o, o[1:])
+
+
+class Mul(Own):
+    """x * y, new."""
+
+    def pure(self, x: Any, y: Any) -> Any:
+        return [x * y]
+
+    def python(self, x: Any, y: Any) -> Any:
+        return self.pure(x, y)
+
+    def text(self, i: Sequence[str], o: Sequence[str]) -> str:
+        new = f"npy_intp n = PyArray_SIZE({i[0]}); Py_XDECREF({o[0]});\n"
+        new += f"{o[0]} = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_DOUBLE);\n"
+        return new + each(o[0], f"{at(o[0])} = {at(i[0])} * {at(i[1])};")
+
+
+neg, add, turn, back, both, mul = Neg(), Add(), Turn(), Back(), Both(), Mul()
+PLUS = cg.elementwise("x, y", "x + 3 * y")  # neighbours of these become one loop
+OPS = [(neg, 1), (add, 2), (turn, 2), (back, 1), (both, 1), (mul, 2), (PLUS, 2), (view, 1), (deep_copy, 1)]
+
+
+def inputs(names: str) -> list[Any]:
+    return [vector(name) for name in names]
+
+
+# ---- what a graph means: every op on copies --------------------------------------------------------------
+
+
+def nodes_of(outputs: Sequence[Any]) -> list[Any]:
+    """The nodes behind the outputs, in an order that works."""
+    found: list[Any] = []
+
+    def walk(variable: Any) -> None:
+        if variable.owner is not None and variable.owner not in found:
+            for each in variable.owner.inputs:
+                walk(each)
+            found.append(variable.owner)
+
+    for output in outputs:
+        walk(output)
+    return found
+
+
+def pure(outputs: Sequence[Any], values: dict[int, Any]) -> list[Any]:
+    values = dict(values)
+    for node in nodes_of(outputs):
+        given = [
+            values[id(v)].copy() if id(v) in values else np.array(v.data, copy=True) for v in node.inputs
+        ]
+        if isinstance(node.op, Own):
+            results = node.op.pure(*given)
+        elif node.op is PLUS:
+            results = [given[0] + 3 * given[1]]
+        else:
+            results = [given[0].copy()]  # view, deep_copy
+        values |= {id(v): result for v, result in zip(node.outputs, results, strict=True)}
+    return [values[id(v)].copy() if id(v) in values else np.array(v.data) for v in outputs]
+
+
+# ---- whether there is an order: all of them are tried ----------------------------------------------------
+
+
+class Memory:
+    """Which memory each variable has, and how often that was written to when the variable was made."""
+
+    def __init__(self, fixed: Sequence[Any]) -> None:
+        self.place: dict[int, tuple[int, int]] = {}
+        self.written: list[int] = []
+        for variable in fixed:
+            self.new(variable)
+
+    def new(self, variable: Any) -> None:
+        self.place[id(variable)] = (len(self.written), 0)
+        self.written.append(0)
+
+    def copy(self) -> Memory:
+        other = Memory(())
+        other.place, other.written = dict(self.place), list(self.written)
+        return other
+
+    def reads(self, variable: Any) -> bool:
+        memory, version = self.place[id(variable)]
+        return self.written[memory] == version
+
+    def run(self, node: Any) -> bool:
+        """False: some input is not any more what it was, or is overwritten while it is read."""
+        memories = [self.place[id(v)][0] for v in node.inputs]
+        if not all(map(self.reads, node.inputs)):
+            return False
+        destroys = getattr(node.op, "destroy_map", {}) or {}
+        views = getattr(node.op, "view_map", {}) or {}
+        for (place,) in destroys.values():
+            if memories.count(memories[place]) > 1:
+                return False
+        for (place,) in destroys.values():
+            self.written[memories[place]] += 1
+        for index, output in enumerate(node.outputs):
+            (place,) = destroys.get(index) or views.get(index) or [None]
+            if place is None:
+                self.new(output)
+            else:
+                self.place[id(output)] = (memories[place], self.written[memories[place]])
+        return True
+
+
+def can_be_ordered(given: Sequence[Any], outputs: Sequence[Any], protected: Sequence[Any]) -> bool:
+    nodes = nodes_of(outputs)
+    constants = {id(v): v for node in nodes for v in node.inputs if hasattr(v, "data")}
+    constants |= {id(v): v for v in outputs if hasattr(v, "data")}
+    kept = [*outputs, *protected, *constants.values()]
+
+    def search(memory: Memory, left: tuple[Any, ...]) -> bool:
+        if not left:
+            return all(map(memory.reads, kept))
+        for node in left:
+            ready = all(id(v) in memory.place for v in node.inputs)
+            after = memory.copy()
+            if ready and after.run(node) and search(after, tuple(n for n in left if n is not node)):
+                return True
+        return False
+
+    return search(Memory([*given, *constants.values()]), tuple(nodes))
+
+
+# ---- random graphs ---------------------------------------------------------------------------------------
+
+CONSTANT = np.arange(5.0)
+
+
+@st.composite
+def graphs(draw: Any, most: int = 7) -> Any:
+    kind = draw(st.sampled_from([vector, kept]))
+    given = [kind(name) for name in "abc"[: draw(st.integers(1, 3))]]
+    known = [*given, cg.Constant(kind, CONSTANT.copy())]
+    for _ in range(draw(st.integers(1, most))):
+        op, count = draw(st.sampled_from(OPS))
+        made = op(*(draw(st.sampled_from(known)) for _ in range(count)))
+        known += made if isinstance(made, list) else [made]
+    computed = known[len(given) + 1 :]
+    outputs = [computed[-1], *draw(st.lists(st.sampled_from(known), max_size=2))]
+    return given, outputs
+
+
+EXAMPLES = int(os.environ.get("CWRAPJIT_GRAPH_EXAMPLES", "150"))
+options = st.fixed_dictionaries(
+    {
+        "mode": st.sampled_from(["struct", "function"]),
+        "per_op": st.booleans(),
+        "optimize": st.just("off"),
+        "check": st.sampled_from([False, False, False, True]),
+    }
+)
+
+
+@pytest.mark.row("G21")
+@given(graph=graphs(), mutable=st.sets(st.integers(0, 2)), options=options)
+@settings(max_examples=EXAMPLES)
+def test_random_graphs_compute_what_copies_would(
+    graph: Any, mutable: set[int], options: dict[str, Any]
+) -> None:
+    """What is refused has no order that works; what is not computes what ops on copies would."""
+    given, outputs = graph
+    declared = [In(v, mutable=k in mutable) for k, v in enumerate(given)]
+    protected = [v for k, v in enumerate(given) if k not in mutable]
+    if not can_be_ordered(given, outputs, protected):
+        refuses(ValueError, lambda: link(declared, outputs, **options), "overwrites", "deep_copy")
+        return
+    f = link(declared, outputs, **options)
+    held = []
+    for run in range(3):
+        arrays = [np.arange(5.0) * (k + 2) + run for k in range(len(given))]
+        wanted = pure(outputs, {id(v): a for v, a in zip(given, arrays, strict=True)})
+        before = [a.copy() for a in arrays]
+        results = f(*arrays)
+        held.append((results if isinstance(results, tuple) else (results,), wanted))
+        for k, (array, old) in enumerate(zip(arrays, before, strict=True)):
+            assert k in mutable or np.array_equal(array, old), "protected"
+        for got, expected in held:  # what was returned before stays as it was
+            assert [x.tolist() for x in got] == [x.tolist() for x in expected]
+    constants = [v for node in nodes_of(outputs) for v in node.inputs if hasattr(v, "data")]
+    assert all(np.array_equal(v.data, CONSTANT) for v in constants)
+
+
+class Hidden:
+    """An op without its C: perform() does it."""
+
+    def __init__(self, op: Any) -> None:
+        self.op = op
+        self.destroy_map, self.view_map = op.destroy_map, op.view_map
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any, *params: Any) -> None:
+        self.op.perform(node, inputs, output_storage)
+
+
+@pytest.mark.row("G21")
+@given(graph=graphs(), hidden=st.sets(st.integers(0, 6)), mode=st.sampled_from(["struct", "function"]))
+@settings(max_examples=EXAMPLES // 2)
+def test_the_same_with_ops_that_run_in_python(graph: Any, hidden: set[int], mode: str) -> None:
+    given, outputs = graph
+    for k, node in enumerate(nodes_of(outputs)):
+        if k in hidden and isinstance(node.op, Own):
+            node.op = Hidden(node.op)
+    possible = can_be_ordered(given, outputs, [])
+    if not possible:
+        refuses(
+            ValueError, lambda: link([In(v, mutable=True) for v in given], outputs, python=True), "overwrites"
+        )
+        return
+    f = link([In(v, mutable=True) for v in given], outputs, python=True, mode=mode, optimize="off")
+    for node in nodes_of(outputs):
+        node.op = node.op.op if isinstance(node.op, Hidden) else node.op
+    for run in range(2):
+        arrays = [np.arange(5.0) * (k + 2) + run for k in range(len(given))]
+        wanted = pure(outputs, {id(v): a for v, a in zip(given, arrays, strict=True)})
+        results = f(*arrays)
+        assert [x.tolist() for x in (results if len(outputs) > 1 else [results])] == [
+            x.tolist() for x in wanted
+        ]
+
+
+@pytest.mark.row("G21")
+@given(graph=graphs(most=8))
+@settings(max_examples=EXAMPLES // 2)
+def test_pytensors_own_handler_agrees(classes: Any, graph: Any) -> None:
+    """An order exists where PyTensor's DestroyHandler finds one, outputs apart, which it does not look at."""
+    given, outputs = graph
+    assume(all(node.op is not both for node in nodes_of(outputs)))  # it takes the view for one of what was
+    possible, but_for_outputs = (can_be_ordered(given, each, []) for each in (outputs, last_of(outputs)))
+    assume(possible or not but_for_outputs)
+    if pytensor_graph(classes, given, outputs) is None:
+        refuses(ValueError, lambda: link([In(v, mutable=True) for v in given], outputs), "overwrites")
+    else:
+        link([In(v, mutable=True) for v in given], outputs, optimize="off")
+
+
+def last_of(outputs: Sequence[Any]) -> list[Any]:
+    """The same graph with outputs that nobody else has: a new op on each."""
+    return [mul(v, v) for v in outputs]
+
+
+@pytest.fixture(scope="module")
+def classes() -> Any:
+    """What is needed of PyTensor's."""
+    folder = os.path.join(tempfile.gettempdir(), "cwrapjit-pytensor")
+    os.environ.setdefault("PYTENSOR_FLAGS", "base_compiledir=" + folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytest.importorskip("pytensor")
+        import pytensor.tensor as pt
+        from pytensor.graph.basic import Apply
+        from pytensor.graph.destroyhandler import DestroyHandler
+        from pytensor.graph.fg import FunctionGraph
+        from pytensor.graph.op import Op
+        from pytensor.graph.utils import InconsistencyError
+    return SimpleNamespace(
+        pt=pt,
+        Apply=Apply,
+        DestroyHandler=DestroyHandler,
+        FunctionGraph=FunctionGraph,
+        Op=Op,
+        InconsistencyError=InconsistencyError,
+    )
+
+
+def pytensor_graph(classes: Any, given: Sequence[Any], outputs: Sequence[Any]) -> Any:
+    """The graph in PyTensor's classes, with its handler of destructive ops; None where that refuses."""
+    pt = classes.pt
+
+    def theirs_of(op: Any, count: int) -> Any:
+        class Theirs(classes.Op):
+            destroy_map = getattr(op, "destroy_map", {})
+            view_map = getattr(op, "view_map", {})
+
+            def make_node(self, *inputs: Any) -> Any:
+                return classes.Apply(self, list(inputs), [pt.dvector() for _ in range(count)])
+
+            def perform(self, *args: Any) -> None:
+                raise NotImplementedError
+
+        return Theirs()
+
+    made: dict[int, Any] = {id(v): pt.dvector() for v in given}
+    for node in nodes_of(outputs):
+        for variable in node.inputs:
+            if id(variable) not in made:
+                made[id(variable)] = pt.constant(variable.data)
+        theirs = theirs_of(node.op, len(node.outputs)).make_node(*(made[id(v)] for v in node.inputs))
+        made |= {id(v): t for v, t in zip(node.outputs, theirs.outputs, strict=True)}
+    results = [made[id(v)] if id(v) in made else pt.constant(v.data) for v in outputs]
+    try:
+        fgraph = classes.FunctionGraph([made[id(v)] for v in given], results, clone=False)
+        fgraph.attach_feature(classes.DestroyHandler())
+        fgraph.toposort()
+    except classes.InconsistencyError:
+        return None
+    except ValueError as error:
+        assert str(error) == "graph contains cycles"
+        return None
+    return fgraph
+
+
+# ---- what is refused, and how ----------------------------------------------------------------------------
+
+
+def refused(outputs: Any, *words: str, given: Any = (), **kw: Any) -> None:
+    refuses(ValueError, lambda: link(given, outputs, **kw), "link(): ", *words)
+
+
+@pytest.mark.row("G21")
+def test_a_reader_that_needs_the_result() -> None:
+    x, y = inputs("xy")
+    t = mul(x, y)
+    refused(
+        mul(t, neg(t)),
+        "Neg(?) overwrites what Mul(x, y) gives",
+        "Mul(?, ?) reads",
+        "afterwards",
+        given=[x, y],
+    )
+    t.name = "t"
+    refused(mul(t, neg(t)), "Neg(t) overwrites t, which Mul(t, ?) reads, and", given=[x, y])
+    refused(mul(view(t), neg(t)), "Neg(t) overwrites t, and so what view(t) gives", given=[x, y])
+    refused(mul(t, neg(back(t))), "overwrites what Back(t) gives, and so t, which Mul(t, ?)", given=[x, y])
+    # Each of two would have to be the first.
+    u = mul(y, y)
+    u.name = "u"
+    refused([add(t, u), add(u, t)], "overwrites", "reads, and that can only run afterwards", given=[x, y])
+    # A copy is what helps.
+    a, b = np.arange(3.0), np.full(3, 2.0)
+    assert link([x, y], mul(t, neg(deep_copy(t))))(a, b).tolist() == [0, -4, -16]
+    assert link([x, y], mul(deep_copy(t), neg(t)))(a, b).tolist() == [0, -4, -16]
+
+
+@pytest.mark.row("G21")
+def test_what_two_ops_would_overwrite() -> None:
+    (x,) = inputs("x")
+    t = mul(x, x)
+    t.name = "t"
+    refused(mul(neg(t), add(t, x)), "Add(t, x) overwrites t, which Neg(t) overwrites too", given=[x])
+    refused(mul(neg(view(t)), neg(back(t))), "and so t, which Neg(?) overwrites too", given=[x])
+    refused(add(t, t), "Add(t, t) overwrites t, which is its input 1 too", given=[x])
+    refused(
+        add(back(t), t),
+        "Add(?, t) overwrites what Back(t) gives, and so t, which is its input 1 too",
+        given=[x],
+    )
+    refused(turn(t, t), "Turn(t, t) overwrites t, which is its input", given=[x])
+    assert link([x], neg(neg(neg(t))))(np.arange(3.0)).tolist() == [0, -1, -4]
+
+
+@pytest.mark.row("G21")
+def test_constants_outputs_and_updates_are_not_overwritten() -> None:
+    (x,) = inputs("x")
+    fixed = cg.Constant(vector, np.arange(3.0), "fixed")
+    refused(
+        neg(fixed), "Neg(fixed) overwrites fixed, which is a constant", "give it a cwrapjit.graph.deep_copy()"
+    )
+    refused(neg(view(fixed)), "overwrites what view(fixed) gives, and so fixed, which is a constant")
+    assert link([], neg(deep_copy(fixed)))().tolist() == [0, -1, -2]
+    t = mul(x, x)
+    t.name = "t"
+    refused([t, neg(t)], "Neg(t) overwrites t, which is an output", given=[x])
+    refused(
+        [view(t), neg(t)], "Neg(t) overwrites t, and so what view(t) gives, which is an output", given=[x]
+    )
+    refused(neg(t), "Neg(t) overwrites t, which is what updates x", given=[x], updates={x: t})
+    first, second = link([x], [deep_copy(t), neg(t)])(np.arange(3.0))
+    assert (first.tolist(), second.tolist()) == ([0, 1, 4], [0, -1, -4])
+
+
+@pytest.mark.row("G21")
+@pytest.mark.parametrize("through", [lambda x: x, view, back, lambda x: back(view(back(x)))])
+def test_inputs_are_protected_unless_they_are_mutable(through: Any) -> None:
+    x, y = inputs("xy")
+    z = mul(neg(through(x)), y)
+    words = "which is an input: declare it as cwrapjit.graph.In(x, mutable=True)"
+    for protected in ([x, y], [In(x), y], [In(x, mutable=False), In(y, mutable=True)]):
+        refused(z, "overwrites", words, given=protected)
+    f = link([In(x, mutable=True), y], z)
+    array = np.arange(3.0)
+    assert sorted(f(array, np.ones(3)).tolist()) == [-2, -1, 0]
+    assert array.tolist() == [0, -1, -2]
+    assert f([1, 2, 3], np.ones(3)).tolist() in (
+        [-1, -2, -3],
+        [-3, -2, -1],
+    )  # filter() made an array of its own
+    assert "x (ndarray), overwritten by runs" in f.source
+
+
+@pytest.mark.quick
+@pytest.mark.row("G21")
+def test_what_in_takes() -> None:
+    (x,) = inputs("x")
+    assert (In(x).variable, In(x).mutable, In(x, mutable=True).mutable) == (x, False, True)
+    assert repr(In(x, mutable=True)) == "In(x, mutable=True)"
+    assert cwrapjit.graph.In is In
+    refuses(TypeError, lambda: In(3), "In() takes a variable, not int")
+    refuses(TypeError, lambda: In(x, mutable=1), "mutable must be True or False, not 1")
+    refuses(TypeError, lambda: link([In], x), "inputs[0]", "a class")
+    refuses(TypeError, lambda: link(In(x), x), "inputs must be a sequence of variables, not In")
+    refuses(
+        TypeError,
+        lambda: link([In(x)], In(x)),
+        "outputs must be a sequence of variables or a variable, not In",
+    )
+
+    class Theirs:  # as PyTensor's
+        variable, mutable, update = x, True, None
+
+    assert link([Theirs()], neg(x))(np.ones(2)).tolist() == [-1, -1]
+    Theirs.update = x
+    refuses(TypeError, lambda: link([Theirs()], neg(x)), "must be given as updates=")
+
+
+@pytest.mark.row("G21")
+@pytest.mark.parametrize("name", ["destroy_map", "view_map"])
+@pytest.mark.parametrize(
+    "map", [{0: 0}, {1: [0]}, {0: [1]}, {-1: [0]}, {0: [-1]}, {0: "0"}, {"0": [0]}, [0], True, {0: [0.0]}]
+)
+def test_maps_that_are_none(name: str, map: Any) -> None:
+    (x,) = inputs("x")
+    op = Neg()
+    op.destroy_map = {}
+    setattr(op, name, map)
+    refused(op(x), f"{name} of Neg(x) must say", "like {0: [0]}", "1 outputs and 1 inputs", given=[x])
+    setattr(op, name, {})
+    link([x], op(x))
+    setattr(op, name, None)
+    link([x], op(x))
+
+
+class Lenient(Add):
+    """Add, which may have the same variable, or what shares its memory, as its other input."""
+
+
+@pytest.mark.row("G21")
+def test_ops_that_bear_the_same_memory_twice() -> None:
+    (x,) = inputs("x")
+    t = mul(x, x)
+    same, aliased = Lenient(), Lenient()
+    same.destroyhandler_tolerate_same = [(0, 1)]
+    aliased.destroyhandler_tolerate_aliased = [(0, 1)]
+    assert link([x], same(t, t))(np.arange(3.0)).tolist() == [0, 3, 12]
+    assert link([x], aliased(t, view(t)))(np.arange(3.0)).tolist() == [0, 3, 12]
+    refused(same(t, view(t)), "which is its input 1 too", given=[x])
+    same.destroyhandler_tolerate_same = [(1, 0)]
+    refused(same(t, t), "which is its input 1 too", given=[x])
+
+
+# ---- when it runs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.quick
+@pytest.mark.row("G21")
+@forms
+def test_arguments_that_share_memory_with_what_is_overwritten(mode: str) -> None:
+    x, y = inputs("xy")
+    fixed = np.arange(4.0)
+    z = PLUS(neg(x), mul(y, cg.Constant(vector, fixed)))
+    f = link([In(x, mutable=True), y], z, mode=mode)
+    a = np.arange(8.0)
+    shared = "graph(): 'x' is overwritten, but shares memory with "
+    for first, second in [(a[:4], a[:4]), (a[:4], a[3:7]), (a[::2], a[6::-2]), (a[4:], a[7:3:-1])]:
+        refuses(ValueError, lambda first=first, second=second: f(first, second), shared + "'y'")
+    refuses(ValueError, lambda: f(fixed, a[:4]), shared)
+    assert a.tolist() == list(range(8)), "nothing has run"
+    assert f(a[::2], a[1::2]).tolist() == [0, -2 + 9, -4 + 30, -6 + 63]  # interleaved, but apart
+    assert a.tolist() == [0, 1, -2, 3, -4, 5, -6, 7]
+    bound = f.bind([a[:4]], [a[:4]], [None])
+    assert bound.run() == -1
+    assert type(bound.error) is ValueError and shared in str(bound.error)
+
+
+@pytest.mark.quick
+@pytest.mark.row("G21")
+@forms
+def test_arrays_that_cannot_be_overwritten(mode: str) -> None:
+    x, y = inputs("xy")
+    f = link([In(x, mutable=True), In(y, mutable=True)], mul(neg(x), y), mode=mode, name="flip")
+    a = np.arange(6.0)
+    frozen = a[:3].view()
+    frozen.flags.writeable = False
+    refuses(
+        ValueError, lambda: f(frozen, np.ones(3)), "flip(): 'x' is overwritten, but the array is read-only"
+    )
+    repeated = np.lib.stride_tricks.as_strided(a, (3,), (0,))
+    refuses(ValueError, lambda: f(repeated, np.ones(3)), "flip(): 'x'", "several elements in the same memory")
+    assert f(a[:3], frozen[::-1].copy()).tolist() == [0, -1, 0]
+    a[:3] *= -1
+    assert f(np.ones(3), frozen).tolist() == [0, -1, -2]  # y may change, but no op does that
+    one = np.lib.stride_tricks.as_strided(a, (1,), (0,))
+    assert f(one, np.ones(1)).tolist() == [0]
+
+
+@pytest.mark.quick
+@pytest.mark.row("G21")
+def test_several_axes_and_other_objects() -> None:
+    x = cg.ndarray("float64", 2)("x")
+
+    class Fill(cg.COp):
+        destroy_map = {0: [0]}
+
+        def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+            take = TAKE.format(o=outputs[0], i=inputs[0])
+            return take + f"*(double *)PyArray_GETPTR2({outputs[0]}, 0, 0) = 9;"
+
+    f = link([In(x, mutable=True)], Fill()(x))
+    a = np.zeros((4, 6))
+    for each in (a, a.T, a[::2, ::-1], a[1:, 2:4].T, a[:0], np.asfortranarray(a)):
+        f(each)
+        assert each.size == 0 or each[0, 0] == 9
+    window = np.lib.stride_tricks.sliding_window_view(np.zeros(8), 3, writeable=True)
+    refuses(ValueError, lambda: f(window), "several elements in the same memory")
+
+    class Push(cg.COp):
+        """Appends an item to a list, in place."""
+
+        destroy_map = {0: [0]}
+
+        def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+            (items, item), (o,) = inputs, outputs
+            return f"if (PyList_Append({items}, {item}) < 0) {sub['fail']}\n" + TAKE.format(o=o, i=items)
+
+    items, item = cg.generic("items"), cg.generic("item")
+    push = link([In(items, mutable=True), item], Push()(items, item))
+    mine: list[Any] = [1]
+    assert push(mine, 2) is mine
+    assert mine == [1, 2]
+    refuses(ValueError, lambda: push(mine, mine), "'items' is overwritten, but shares memory with 'item'")
+
+
+@pytest.mark.quick
+@pytest.mark.row("G21")
+def test_numbers_are_nobodys_memory() -> None:
+    """A C number is the graph's own: the caller's object does not change, and may be given twice."""
+
+    class Bump(cg.COp):
+        destroy_map = {0: [0]}
+
+        def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+            return f"{inputs[0]} += 1; {outputs[0]} = {inputs[0]};"
+
+    x, y = cg.float64("x"), cg.float64("y")
+    f = link([In(x, mutable=True), y], Bump()(x) * y)
+    two = 2.0
+    assert [f(two, two), f(two, two)] == [6.0, 6.0]
+    t = x * y
+    refused(t + Bump()(t), "overwrites", given=[x, y])
+
+
+# ---- updates ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("G21")
+@forms
+@pytest.mark.parametrize("per_op", [False, True])
+def test_a_state_that_is_updated_in_place(mode: str, per_op: bool) -> None:
+    state, step = inputs("sx")
+    new = add(state, step)
+    f = link([In(state, mutable=True), step], deep_copy(new), updates={state: new}, mode=mode, per_op=per_op)
+    mine = np.zeros(3)
+    results = [f(mine, np.ones(3))] + [f(x=np.full(3, float(k))) for k in (2, 3)]
+    assert [r.tolist() for r in results] == [[2] * 3, [6] * 3, [12] * 3]
+    assert mine.tolist() == [12] * 3, "the caller lent it"
+
+
+@pytest.mark.quick
+@pytest.mark.row("G21")
+def test_updates_that_the_next_run_would_overwrite() -> None:
+    x, y = inputs("xy")
+    fixed = cg.Constant(vector, np.ones(3), "fixed")
+    lent, other = In(x, mutable=True), In(y, mutable=True)
+    z = neg(x)
+    z.name = "z"
+    end = "and the next run overwrites it; one of them must be a cwrapjit.graph.deep_copy()"
+    refused(
+        z, "updates: x becomes z, which shares memory with the output z, " + end, given=[lent], updates={x: z}
+    )
+    refused(
+        [view(z)],
+        "x becomes z, which shares memory with the output what view(z) gives",
+        given=[lent],
+        updates={x: z},
+    )
+    refused(
+        mul(z, y),
+        "x becomes y, which shares memory with the input y, " + end,
+        given=[lent, y],
+        updates={x: y},
+    )
+    refused(mul(z, y), "with the input y", given=[lent, y], updates={x: back(y)})
+    refused(
+        mul(z, y),
+        "x becomes fixed, which shares memory with the constant fixed",
+        given=[lent, y],
+        updates={x: fixed},
+    )
+    t = mul(y, y)
+    t.name = "t"
+    refused(
+        mul(z, y), "which shares memory with what updates", end, given=[lent, y], updates={x: t, y: back(t)}
+    )
+    # Each takes the other's memory.
+    f = link([lent, other], mul(z, z), updates={x: neg(y), y: z})
+    a, b = np.arange(3.0), np.ones(3)
+    assert [f(a, b).tolist(), f().tolist(), f().tolist()] == [[0, 1, 4], [1, 1, 1], [0, 1, 4]]
+
+
+# ---- the rest of link() ----------------------------------------------------------------------------------
+
+
+@pytest.mark.quick
+@pytest.mark.row("G21")
+def test_elementwise_ops_are_not_joined_over_what_is_overwritten() -> None:
+    """Joined, PLUS(t, y) would read t where neg(t) has run."""
+    x, y = inputs("xy")
+    t = mul(x, y)
+    early, flipped = PLUS(t, y), neg(t)
+    f = link([x, y], PLUS(PLUS(early, y), flipped))
+    assert [b for b in f.blocks if "Neg" in b or "elementwise" in b]
+    a, b = np.arange(4.0), np.full(4, 3.0)
+    assert f(a, b).tolist() == (a * b + 3 * b + 3 * b - 3 * a * b).tolist()
+    names = [block for block in f.blocks if block.startswith("c_code")]
+    assert len(names) == 4, names  # mul, early, neg, and the two that can be one
+
+
+@pytest.mark.quick
+@pytest.mark.row("G21")
+def test_validate_stays_with_its_op() -> None:
+    class Guarded(cg.Op):
+        """Negates in place in c_validate_update, before its code reads."""
+
+        destroy_map = {0: [0]}
+
+        def c_var_names(self) -> Any:
+            return [["x"], ["z"]]
+
+        def c_validate_update(self) -> str:
+            return (
+                "Py_XDECREF(%(z)s); %(z)s = %(x)s; Py_INCREF(%(z)s);\n"
+                "*(double *)PyArray_GETPTR1(%(x)s, 0) *= -1;"
+            )
+
+        def c_code(self) -> str:
+            return "*(double *)PyArray_GETPTR1(%(z)s, 0) *= 10;"
+
+    (x,) = inputs("x")
+    t = mul(x, x)
+    z = mul(Guarded()(t), PLUS(t, t))
+    assert link([x], z)(np.full(1, 3.0)).tolist() == [-90.0 * 36.0]
+
+
+@pytest.mark.row("G21")
+def test_the_cache_knows_what_is_mutable() -> None:
+    class Versioned(Neg):
+        def c_code_cache_version(self) -> tuple[Any, ...]:
+            return (1,)
+
+    (x,) = inputs("x")
+    op = Versioned()
+    op.destroy_map = {}
+    first = link([In(x, mutable=True)], op(x))
+    same = link([x], op(x))
+    assert first.source == same.source, "nothing is overwritten"
+    op.destroy_map = {0: [0]}
+    other = link([In(x, mutable=True)], op(x))
+    assert other.source != first.source
+    refused(op(x), "which is an input", given=[x])  # whatever is in the cache
+
+
+@pytest.mark.row("G21")
+def test_long_chains_and_many_views() -> None:
+    """Linear, and without recursion."""
+    (x,) = inputs("x")
+    v = mul(x, x)
+    for _ in range(3000):
+        v = neg(v)
+    assert link([x], v, optimize="off")(np.arange(3.0)).tolist() == [0, 1, 4]
+    t = mul(x, x)
+    views = [t]
+    for _ in range(1500):
+        views.append(view(views[-1]))
+    total = mul(views[-1], views[700])
+    assert link([x], mul(total, neg(views[900])), optimize="off")(np.arange(3.0)).tolist() == [0, -1, -64]
+    refused([mul(views[3], neg(views[900]))], "overwrites", given=[x])
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        (),
+        ([], [0, 1], [True], []),
+        ([True, True], [0], [True], []),
+        ([True, True], [0, 0], [True], []),
+        ([True, True], [1, 0], [True], []),
+        ([True, True], [0, 2], [True], []),
+        ([True, True], [0, -1], [True], []),
+        ([True, True], [0, 10**30], [True], []),
+        ([True, True], [0, "1"], [True], []),
+        ([True, True], [0, 1], [], []),
+        ([True, True], [0, 1], [True], None),
+    ],
+)
+def test_an_order_that_is_none_is_not_taken(monkeypatch: pytest.MonkeyPatch, answer: Any) -> None:
+    monkeypatch.setattr("cwrapjit.graph.order.order_nodes", lambda *given: answer)
+    (x,) = inputs("x")
+    z = neg(mul(x, x))
+    refuses(RuntimeError, lambda: link([x], z), "order_nodes() returned no order")
+    monkeypatch.undo()
+    assert link([x], z)(np.arange(3.0)).tolist() == [0, -1, -4]

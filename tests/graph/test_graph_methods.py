@@ -1,0 +1,749 @@
+"""How link() asks types and ops: arguments, answers, exceptions inside, templates and their names."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import pathlib
+import traceback
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from graph_types import (
+    ADD,
+    DBL,
+    Constant,
+    D,
+    FilledOp,
+    Template,
+    TemplateOp,
+    Type,
+    Variable,
+    add,
+    double,
+    mul,
+)
+from helpers import refuses
+from leaks import keeps_nothing
+
+import cwrapjit
+
+link = cwrapjit.link
+HERE = pathlib.Path(__file__).name
+
+
+def graph(type: Any, op: Any = add) -> tuple[list[Variable], Any]:
+    x, y = Variable(type, "x"), Variable(type, "y")
+    return [x, y], op(x, y)
+
+
+def notes(error: BaseException) -> str:
+    """What was added to an exception: its notes, or on Python 3.10 the end of its first argument."""
+    return "\n".join(getattr(error, "__notes__", [])) or str(error.args[0])
+
+
+def noted(exception: type[BaseException], call: Callable[[], Any], *words: str) -> BaseException:
+    """call() must raise exactly this, with a note that holds the words and this file's name."""
+    with pytest.raises(exception) as caught:
+        call()
+    assert type(caught.value) is exception
+    text = notes(caught.value)
+    assert not [word for word in (*words, HERE) if word not in text], text
+    return caught.value
+
+
+# ---- what methods are given ------------------------------------------------------------------------
+
+
+class Recorder(D):
+    """A double that remembers how its methods were called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: dict[str, list[Any]] = {}
+
+    def record(self, method: str, *values: Any) -> None:
+        self.calls.setdefault(method, []).append(values)
+
+    def c_declare(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
+        self.record("c_declare", name, dict(sub), check_input)
+        sub.clear()  # each call has a dict of its own
+        return super().c_declare(name, sub)
+
+    def c_init(self, name: str, sub: dict[str, str]) -> str:
+        self.record("c_init", name, dict(sub))
+        return super().c_init(name, sub)
+
+    def c_extract(self, name: str, sub: dict[str, str], check_input: bool = True, **kw: Any) -> str:
+        self.record("c_extract", name, dict(sub), check_input, kw)
+        return super().c_extract(name, sub)
+
+    def c_sync(self, name: str, sub: dict[str, str]) -> str:
+        self.record("c_sync", name, dict(sub))
+        return super().c_sync(name, sub)
+
+    def c_cleanup(self, name: str, sub: dict[str, str]) -> str:
+        self.record("c_cleanup", name, dict(sub))
+        return super().c_cleanup(name, sub)
+
+
+@pytest.mark.row("A02", "A03", "A04", "A05", "A06")
+def test_what_filled_types_are_given() -> None:
+    type = Recorder()
+    (x, y), z = graph(type)
+    k = link([x, y], z)
+    assert k(1.0, 2.0) == 3.0
+    for method, names in {
+        "c_declare": ["V1_x", "V2_y", "V3"],
+        "c_extract": ["V1_x", "V2_y"],
+        "c_init": ["V3"],
+        "c_sync": ["V3"],
+        "c_cleanup": ["V1_x", "V2_y", "V3"],
+    }.items():
+        assert [call[0] for call in type.calls[method]] == names
+        for call in type.calls[method]:
+            sub = call[1]
+            number = int(call[0][1])
+            assert isinstance(sub["fail"], str) and sub["id"] == number
+            assert sub["py_ptr"] == "py_" + call[0] and sub["stor_ptr"] == "storage_" + call[0]
+            assert sub["failure_var"] == "failure"
+    assert type.calls["c_declare"][0][1]["fail"] == "{failure = 1; goto label_1;}"
+    assert type.calls["c_declare"][0][2] is True
+    assert type.calls["c_extract"][0][2:] == (True, {})
+
+
+def test_what_filled_ops_are_given() -> None:
+    calls: list[Any] = []
+
+    class Op(FilledOp):
+        def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+            calls.append((node, name, list(inputs), list(outputs), dict(sub)))
+            inputs.clear()
+            sub.clear()
+            return "V3 = V1_x + V2_y;"
+
+        def c_code_cleanup(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+            calls.append((node, name, list(inputs), list(outputs), dict(sub)))
+            return ""
+
+    (x, y), z = graph(double, Op())
+    assert link([x, y], z)(1.0, 2.0) == 3.0
+    sub = {"fail": "{failure = 4; goto label_4;}", "id": 4, "failure_var": "failure"}
+    assert calls[0] == (z.owner, "node_1", ["V1_x", "V2_y"], ["V3"], sub)
+    assert calls[1][:4] == calls[0][:4]
+
+
+def _flexible(extract: Callable[..., str]) -> Any:
+    class Flexible(D):
+        c_extract = extract  # type: ignore[assignment]
+
+    return Flexible()
+
+
+SEEN: list[Any] = []
+
+
+def _text(name: str, *seen: Any) -> str:
+    SEEN.append(seen)
+    return f"{name} = PyFloat_AsDouble(py_{name});"
+
+
+def _plain(self: Any, name: str, sub: Any) -> str:
+    return _text(name)
+
+
+def _keywords(self: Any, name: str, sub: Any, **kw: Any) -> str:
+    return _text(name, kw)
+
+
+def _keyword_only(self: Any, name: str, sub: Any, *, check_input: bool = True) -> str:
+    return _text(name, check_input)
+
+
+def _third(self: Any, name: str, sub: Any, check: bool = True) -> str:
+    return _text(name, check)
+
+
+def _any(self: Any, *arguments: Any) -> str:
+    return _text(arguments[0], len(arguments))
+
+
+def _decorate(function: Callable[..., str]) -> Callable[..., str]:
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kw: Any) -> str:
+        return function(*args, **kw)
+
+    return wrapper
+
+
+@pytest.mark.quick
+@pytest.mark.row("A02", "A04")
+@pytest.mark.parametrize(
+    ("extract", "seen"),
+    [
+        (_plain, ()),
+        (_decorate(_plain), ()),
+        (_keywords, ({"check_input": False},)),
+        (_decorate(_keywords), ({"check_input": False},)),
+        (_keyword_only, (False,)),
+        (_third, (False,)),
+        (_any, (2,)),
+        (staticmethod(lambda name, sub: _text(name)), ()),
+        (staticmethod(lambda name, sub, check_input: _text(name, check_input)), (False,)),
+        (functools.partialmethod(_keyword_only), (False,)),
+        (functools.partialmethod(_keyword_only, check_input=True), (False,)),
+    ],
+)
+def test_check_input_goes_where_the_signature_has_room(extract: Any, seen: Any) -> None:
+    op = FilledOp()
+    op.check_input = False  # type: ignore[attr-defined]
+    inputs, z = graph(_flexible(extract), op)
+    SEEN.clear()
+    assert link(inputs, z)(1.0, 2.0) == 3.0
+    assert SEEN == [seen, seen]
+
+
+@pytest.mark.quick
+def test_methods_may_be_plain_functions_and_other_callables() -> None:
+    class Callable_:
+        def __call__(self, name: str, sub: Any, check_input: bool = True) -> str:
+            return f"{name} = PyFloat_AsDouble(py_{name});"
+
+    type = D()
+    type.c_extract = Callable_()  # type: ignore[method-assign]
+    type.c_init = lambda name, sub: f"{name} = 0;"  # type: ignore[method-assign]
+    type.c_cleanup = "/* {} {} */".format  # type: ignore[method-assign]
+    inputs, z = graph(type)
+    assert link(inputs, z)(1.0, 2.0) == 3.0
+
+
+class Checked(D):
+    """Its extract has a check that check_input=False drops."""
+
+    def c_extract(self, name: str, sub: dict[str, str], check_input: bool = True, **kw: Any) -> str:
+        check = "/* THE CHECK */" if check_input else ""
+        return f"{check} {name} = PyFloat_AsDouble(py_{name});"
+
+    def c_declare(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
+        return f"{'/* CHECKED */' if check_input else ''} double {name};"
+
+
+@pytest.mark.row("A22")
+@pytest.mark.parametrize("flag", [False, lambda: False])
+def test_ops_can_drop_the_checks_of_types(flag: Any) -> None:
+    careless = FilledOp()
+    careless.check_input = flag  # type: ignore[attr-defined]
+    (x, y), z = graph(Checked(), careless)
+    for mode in ("struct", "function"):
+        assert "THE CHECK" in link([x, y], add(x, y), mode=mode).source
+        assert "CHECK" not in link([x, y], z, mode=mode).source
+        unused = Variable(Checked(), "u")
+        assert link([x, y, unused], z, mode=mode).source.count("THE CHECK") == 1
+    source = link(
+        [x, y], add(z, y), mode="function"
+    ).source  # y has a client that wants the check, x has none
+    assert source.count("THE CHECK") == 1 and source.count("CHECKED") == 3
+
+
+# ---- what methods answer ---------------------------------------------------------------------------
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("method", ["c_declare", "c_extract", "c_init", "c_sync"])
+@pytest.mark.parametrize("answer", [None, 5, b"x", ["a"]])
+def test_types_must_answer_with_text(method: str, answer: Any) -> None:
+    type = D()
+    setattr(type, method, lambda name, sub: answer)
+    inputs, z = graph(type)
+    kind = answer.__class__.__name__
+    if answer is None and method == "c_declare":
+        # Nothing declared counts as no C.
+        refuses(
+            TypeError,
+            lambda: link(inputs, z),
+            "c_declare of D, variable x must return a str",
+            "NoneType",
+            HERE,
+        )
+    else:
+        refuses(
+            TypeError,
+            lambda: link(inputs, z),
+            f"{method} of D, variable",
+            f"must return a str, not {kind}",
+            HERE,
+        )
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("method", ["c_code", "c_code_cleanup", "c_support_code_apply", "c_init_code_struct"])
+def test_ops_must_answer_with_text(method: str) -> None:
+    op = FilledOp(name="op")
+    setattr(op, method, lambda *arguments: 7)
+    inputs, z = graph(double, op)
+    refuses(TypeError, lambda: link(inputs, z), f"{method} of op(x, y) must return a str, not int", HERE)
+
+
+@pytest.mark.quick
+def test_attributes_that_are_no_methods() -> None:
+    type = D()
+    type.c_declare = "double x;"  # type: ignore[assignment, method-assign]
+    inputs, z = graph(type)
+    refuses(TypeError, lambda: link(inputs, z), "c_declare of D, variable x must be a method, not str")
+
+
+@pytest.mark.quick
+def test_text_that_is_no_unicode() -> None:
+    op = FilledOp(name="op")
+    op.c_code = lambda *arguments: "/* \ud800 */"  # type: ignore[method-assign]
+    inputs, z = graph(double, op)
+    error = noted(UnicodeEncodeError, lambda: link(inputs, z), "in c_code of op(x, y)")
+    assert isinstance(error, ValueError)
+
+
+def test_text_with_a_nul_is_refused() -> None:
+    inputs, z = graph(double, FilledOp("{z} = 0;\0", name="op"))
+    refuses(cwrapjit.CompileError, lambda: link(inputs, z), "0x00")
+
+
+class Bare(Type):
+    """A type with no method at all."""
+
+
+@pytest.mark.quick
+@pytest.mark.row("T10i")
+@pytest.mark.parametrize("method", ["c_declare", "c_extract", "c_init", "c_sync"])
+def test_missing_methods_of_types(method: str) -> None:
+    made: Any = Bare()
+    for name in ("c_declare", "c_extract", "c_init", "c_sync"):
+        if name != method:
+            setattr(made, name, getattr(double, name))
+    inputs, z = graph(made)
+    refuses(NotImplementedError, lambda: link(inputs, z), f"type Bare has no {method}, which variable")
+
+    class Later(D):
+        pass
+
+    def later(self: Any, name: str, sub: Any) -> str:
+        raise NotImplementedError("later")
+
+    setattr(Later, method, later)
+    inputs, z = graph(Later())
+    noted(NotImplementedError, lambda: link(inputs, z), f"in {method} of Later, variable ")
+
+
+def test_methods_that_are_not_needed_may_be_missing() -> None:
+    source: Any = Bare()  # inputs need neither c_init nor c_sync, and nothing needs c_cleanup
+    source.c_declare, source.c_extract = double.c_declare, double.c_extract
+    result: Any = Bare()
+    result.c_declare, result.c_init, result.c_sync = double.c_declare, double.c_init, double.c_sync
+    inputs, z = graph(source, FilledOp(type=result))
+    assert link(inputs, z)(1.0, 2.0) == 3.0
+
+
+@pytest.mark.quick
+@pytest.mark.row("T10i")
+def test_a_missing_c_code() -> None:
+    class Later(FilledOp):
+        def c_code(self, *arguments: Any) -> str:
+            raise NotImplementedError("not yet")
+
+    class MethodNotDefined(Exception):
+        pass
+
+    class Hidden(FilledOp):
+        def c_code(self, *arguments: Any) -> str:
+            raise MethodNotDefined
+
+    inputs, z = graph(double, Later(name="later", python=lambda x, y: x - y))
+    error = noted(NotImplementedError, lambda: link(inputs, z), "in c_code of later(x, y)")
+    assert "not yet" in str(error)
+    assert link(inputs, z, python=True)(1.0, 2.0) == -1.0
+    inputs, z = graph(double, Hidden(name="hidden", python=lambda x, y: x - y))
+    refuses(NotImplementedError, lambda: link(inputs, z), "op Hidden has no c_code, which hidden(x, y) needs")
+    assert link(inputs, z, python=True)(1.0, 2.0) == -1.0
+
+
+# ---- exceptions inside -----------------------------------------------------------------------------
+
+
+class Trouble(Exception):
+    pass
+
+
+TYPE_METHODS = [
+    *("c_declare", "c_init", "c_extract", "c_sync", "c_cleanup", "c_headers", "c_libraries", "c_header_dirs"),
+    *("c_lib_dirs", "c_compile_args", "c_no_compile_args", "c_init_code", "c_support_code", "c_compiler"),
+    "c_code_cache_version",
+]
+OP_METHODS = [
+    *("c_code", "c_code_cleanup", "c_support_code_apply", "c_init_code_apply", "c_support_code_struct"),
+    *("c_init_code_struct", "c_cleanup_code_struct", "c_code_cache_version_apply"),
+    *TYPE_METHODS[5:],
+]
+
+
+def _troubled(raised: BaseException) -> Callable[..., Any]:
+    def method(*arguments: Any, **keywords: Any) -> Any:
+        raise raised
+
+    return method
+
+
+@pytest.mark.parametrize("method", TYPE_METHODS)
+@pytest.mark.parametrize("kind", [Trouble, TypeError, AttributeError, KeyboardInterrupt])
+def test_exceptions_inside_types_go_on(method: str, kind: type[BaseException]) -> None:
+    raised = kind("inside")
+    type = D()
+    setattr(type, method, _troubled(raised))
+    inputs, z = graph(type)
+    error = noted(kind, lambda: link(inputs, z), f"in {method} of D, variable ", "line ")
+    assert error is raised
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("method", OP_METHODS)
+@pytest.mark.parametrize("kind", [Trouble, TypeError])
+def test_exceptions_inside_ops_go_on(method: str, kind: type[BaseException]) -> None:
+    raised = kind("inside")
+    op = FilledOp(name="op", version=(1,))
+    setattr(op, method, _troubled(raised))
+    inputs, z = graph(Versioned(), op)
+    error = noted(kind, lambda: link(inputs, z), f"in {method} of op(x, y)", "line ")
+    assert error is raised
+    assert traceback.extract_tb(error.__traceback__)[-1].line == "raise raised"
+
+
+class Versioned(D):
+    def c_code_cache_version(self) -> tuple[int, ...]:
+        return (1,)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "method", ["c_var_names", "c_validate_update", "c_validate_update_cleanup", "c_code"]
+)
+def test_exceptions_inside_template_ops_go_on(method: str) -> None:
+    raised = Trouble("inside")
+    op = TemplateOp()
+    setattr(op, method, _troubled(raised))
+    inputs, z = graph(DBL, op)
+    assert noted(Trouble, lambda: link(inputs, z), f"in {method} of Add(x, y)") is raised
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "attribute", ["c_is_simple", "filter", "c_literal", "name", "check_input", "params_type"]
+)
+def test_exceptions_of_properties_go_on(attribute: str) -> None:
+    def get(self: Any) -> Any:
+        raise Trouble(attribute)
+
+    type = types.new_class("Odd", (D,), exec_body=lambda body: body.update({attribute: property(get)}))()
+    op = types.new_class("Op", (FilledOp,), exec_body=lambda body: body.update({attribute: property(get)}))
+    if attribute in ("check_input", "params_type"):
+        inputs, z = graph(double, op())
+    else:
+        x = Variable(type, "x")
+        inputs, z = [x], add(x, Constant(type, 2.0))
+        if attribute == "name":
+            x = types.new_class("Named", (), exec_body=lambda body: body.update(name=property(get)))()
+            x.type, x.owner = double, None  # type: ignore[attr-defined]
+            inputs, z = [x], add(x, x)
+    refuses(Trouble, lambda: link(inputs, z), attribute)
+
+
+def test_what_methods_change_while_linking_does_no_harm() -> None:
+    """Nodes and lists are read once; texts and objects are kept alive."""
+
+    class Vandal(FilledOp):
+        def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+            text = super().c_code(node, name, inputs, outputs, sub)
+            node.inputs.clear()
+            node.outputs[:] = []
+            node.op = None
+            return text
+
+    inputs, z = graph(double, Vandal(name="vandal"))
+    k = link(inputs, z)
+    inputs.clear()
+    assert k(1.0, 2.0) == 3.0
+
+
+# ---- templates -------------------------------------------------------------------------------------
+
+
+class Marked(Template):
+    """Templates by their mark, although the methods could take more."""
+
+    def c_declare(self, name: str = "", sub: Any = None) -> str:
+        assert name == "" and sub is None
+        return super().c_declare()
+
+
+class Unmarked(Template):
+    c_templates = False
+
+
+@pytest.mark.parametrize("type", [Marked(), Unmarked()])
+def test_templates_are_known_by_mark_or_signature(type: Any) -> None:
+    inputs, z = graph(type, ADD)
+    assert link(inputs, z)(1.0, 2.0) == 3.0
+
+
+def test_both_styles_in_one_graph() -> None:
+    x, y = Variable(DBL, "x"), Variable(double, "y")
+    assert link([x, y], mul(ADD(x, y), y))(1.0, 2.0) == 6.0
+    assert link([x, y], ADD(mul(y, y), x))(1.0, 2.0) == 5.0
+    op = TemplateOp()
+    inputs, z = graph(double, op)
+    assert link(inputs, z)(1.0, 2.0) == 3.0
+
+
+@pytest.mark.row("T16")
+@pytest.mark.parametrize(
+    "names",
+    [
+        [["x", "y"], ["z"]],
+        (("x", "y"), ("z",)),
+        "[['x', 'y'], ['z']]",
+        " (['x', 'y'], ['z'],) ",
+    ],
+)
+def test_names_of_ops_as_lists_and_as_text(names: Any) -> None:
+    op = TemplateOp()
+    op.c_var_names = lambda: names  # type: ignore[method-assign]
+    inputs, z = graph(DBL, op)
+    assert link(inputs, z)(1.0, 2.0) == 3.0
+    op.c_var_names = names
+    assert link(inputs, z)(1.0, 2.0) == 3.0
+
+
+@pytest.mark.row("T16")
+def test_names_reach_everything_that_types_declare() -> None:
+    type = Template(
+        declare="double %(name)s; int %(name)s_tmp, aux_%(name)s;",
+        init="%(name)s = 0; %(name)s_tmp = aux_%(name)s = 0;",
+        extract="%(name)s = PyFloat_AsDouble(py_%(name)s); %(name)s_tmp = 7; aux_%(name)s = 100;",
+    )
+    inputs, z = graph(type, TemplateOp(code="%(z)s = %(x)s_tmp + aux_%(y)s + %(x)s;"))
+    assert link(inputs, z)(1.0, 2.0) == 108.0
+
+
+@pytest.mark.row("T16")
+@pytest.mark.parametrize(
+    ("names", "error", "words"),
+    [
+        ([["x"], ["z"]], ValueError, ["names 1 input(s) and 1 output(s), but the node has 2 and 1"]),
+        ([["x", "y"], []], ValueError, ["names 2 input(s) and 0 output(s), but the node has 2 and 1"]),
+        ([["x", "y"], ["x"]], ValueError, ["names 'x' twice"]),
+        ([["x", "fail"], ["z"]], ValueError, ["'fail', which is the failure code"]),
+        ([["x", 5], ["z"]], TypeError, ["must be two lists of str"]),
+        ([["x", "y", "z"]], TypeError, ["must be two lists of str"]),
+        (["xy", "z"], TypeError, ["must be two lists of str"]),
+        (5, TypeError, ["must be two lists of str"]),
+        (None, TypeError, ["must be two lists of str"]),
+        ("[['x', 'y'], ['z']", ValueError, ["also as text"]),
+        ("__import__('os')", ValueError, ["also as text"]),
+    ],
+)
+def test_wrong_names_of_ops(names: Any, error: type[BaseException], words: list[str]) -> None:
+    op = TemplateOp()
+    op.c_var_names = lambda: names  # type: ignore[method-assign]
+    inputs, z = graph(DBL, op)
+    refuses(error, lambda: link(inputs, z), "link(): c_var_names of Add(x, y)", *words)
+
+
+@pytest.mark.quick
+@pytest.mark.row("A42")
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("%(z)s = %(x)s;\n  %(q)s = 1;", ["c_code of Add(x, y)", "line 2", "%(q)s"]),
+        ("%(z)s = 5 % 3;", ["c_code of Add(x, y)", "line 1"]),
+        ("%(z)d = 5;", ["c_code of Add(x, y)", "line 1"]),
+        ("%(z", ["c_code of Add(x, y)", "line 1"]),
+    ],
+)
+def test_templates_that_cannot_be_filled(code: str, words: list[str]) -> None:
+    inputs, z = graph(DBL, TemplateOp(code=code))
+    refuses(ValueError, lambda: link(inputs, z), "link()", "template", *words)
+
+
+@pytest.mark.quick
+@pytest.mark.row("A42")
+def test_templates_of_types_that_cannot_be_filled() -> None:
+    inputs, z = graph(Template(extract="\n%(other)s = 1;"), ADD)
+    refuses(ValueError, lambda: link(inputs, z), "c_extract of Template, variable x", "line 2", "other")
+
+
+@pytest.mark.row("A42")
+def test_percent_signs() -> None:
+    """In templates %% is one; text that comes filled stays as it is."""
+    message = '"100%% of %%d"'
+    inputs, z = graph(DBL, TemplateOp(code=f"PyErr_SetString(PyExc_ValueError, {message}); %(fail)s"))
+    refuses(ValueError, lambda: link(inputs, z)(1.0, 2.0), "100% of %d")
+    inputs, z = graph(DBL, TemplateOp(code="%(z)s = 7 %% 4;"))
+    assert link(inputs, z)(1.0, 2.0) == 3.0
+    code = '{z} = 7 % 4; if ({x} > 5) { PyErr_Format(PyExc_ValueError, "%d%% of %%(x)s", 50); {fail} }'
+    inputs, z = graph(double, FilledOp(code))
+    k = link(inputs, z)
+    assert k(1.0, 2.0) == 3.0
+    refuses(ValueError, lambda: k(6.0, 2.0), "50% of %(x)s")
+
+
+@pytest.mark.row("T24")
+def test_validation_can_be_left_out() -> None:
+    inputs, z = graph(DBL, TemplateOp(validate_cleanup="int VALIDATE_CLEANUP = 0; (void)VALIDATE_CLEANUP;"))
+    k = link(inputs, z)
+    assert len(k.blocks) == 5 and "VALIDATE_CLEANUP" in k.source
+    k = link(inputs, z, validate=False)
+    assert k(-1.0, 2.0) == 1.0
+    assert len(k.blocks) == 4 and "VALIDATE_CLEANUP" not in k.source
+
+
+# ---- filters and parameters ------------------------------------------------------------------------
+
+
+def test_filters_of_inputs_are_applied_unless_they_do_nothing() -> None:
+    def refuse(value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:
+        raise Trouble("called")
+
+    type = D()
+    type.filter = refuse  # type: ignore[method-assign]
+    inputs, z = graph(type)
+    refuses(Trouble, lambda: link(inputs, z)(1.0, 2.0), "called")
+    refuse.identity = True  # type: ignore[attr-defined]
+    assert link(inputs, z)(1.0, 2.0) == 3.0
+
+
+class Numbers(Type):
+    """Parameters: a tuple of two doubles, in C an array of them."""
+
+    def c_declare(self, name: str, sub: Any) -> str:
+        return f"double {name}[2];"
+
+    def c_extract(self, name: str, sub: Any) -> str:
+        return f'if (!PyArg_ParseTuple(py_{name}, "dd", &{name}[0], &{name}[1])) {sub["fail"]}'
+
+
+class Line(FilledOp):
+    """a * x + b, with a and b as parameters."""
+
+    params_type = Numbers()
+
+    def __init__(self, a: Any, b: Any) -> None:
+        super().__init__(name="line", python=None)
+        self.numbers = (a, b)
+
+    def get_params(self, node: Any) -> Any:
+        return self.numbers
+
+    def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+        params = sub["params"]
+        return f"{outputs[0]} = {params}[0] * {inputs[0]} + {params}[1];"
+
+    def perform(self, node: Any, inputs: Any, storage: Any, params: Any = None) -> None:
+        storage[0][0] = params[0] * inputs[0] + params[1]
+
+
+@pytest.mark.quick
+@pytest.mark.row("T07i")
+@pytest.mark.parametrize("mode", ["struct", "function"])
+def test_parameters_of_ops(mode: str) -> None:
+    x = Variable(double, "x")
+    z = Line(2.0, 1.0)(Line(3.0, 5.0)(Line(2.0, 1.0)(x)))
+    k = link([x], z, mode=mode)
+    assert k(1.0) == 2 * (3 * 3.0 + 5) + 1
+    parameters = [block for block in k.blocks if "parameters" in block]
+    assert parameters == ["c_extract of parameters of line"] * 2  # equal ones are one variable
+    assert link([x], z, mode=mode, per_op=True)(1.0) == k(1.0)
+    assert link([x], z, mode=mode, check=True)(1.0) == k(1.0)
+
+
+@pytest.mark.quick
+def test_parameters_that_are_wrong_or_have_no_hash() -> None:
+    x = Variable(double, "x")
+    k = link([x], Line("one", 2.0)(x))
+    refuses(TypeError, lambda: k(1.0), "must be real number, not str")
+
+    class Unhashable(Line):
+        def get_params(self, node: Any) -> Any:
+            return _Pair(self.numbers)
+
+    assert link([x], Unhashable(2.0, 1.0)(Unhashable(2.0, 1.0)(x)))(1.0) == 7.0
+
+    class Troubled(Line):
+        def get_params(self, node: Any) -> Any:
+            raise AttributeError("no such parameter")
+
+    error = noted(AttributeError, lambda: link([x], Troubled(1.0, 2.0)(x)), "in get_params of line(x)")
+    assert "no such parameter" in str(error)
+
+
+class _Pair(tuple):  # type: ignore[type-arg]
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.quick
+def test_parameters_in_the_init_code_of_a_node() -> None:
+    class Keeper(Line):
+        def c_support_code_struct(self, node: Any, name: str) -> str:
+            return f"double kept_{name};"
+
+        def c_init_code_struct(self, node: Any, name: str, sub: Any) -> str:
+            return f"kept_{name} = {sub['params']}[0];"
+
+        def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+            return f"{outputs[0]} = kept_{name}++ + {inputs[0]};"
+
+    x = Variable(double, "x")
+    k = link([x], Keeper(5.0, 0.0)(x))
+    assert [k(1.0), k(1.0)] == [6.0, 7.0]
+    refuses(
+        ValueError,
+        lambda: link([x], Keeper(5.0, 0.0)(x), mode="function"),
+        "c_init_code_struct of line(x) uses parameters, which takes mode='struct'",
+    )
+
+
+# ---- what is left behind ---------------------------------------------------------------------------
+
+
+@pytest.mark.leak
+def test_failed_links_leave_nothing_behind() -> None:
+    x = Variable(double, "x")
+    failing: list[Callable[[], Any]] = [
+        lambda: link([x], add(x, Variable(double, "y"))),
+        lambda: link([x], FilledOp("this is no C")(x)),
+        lambda: link([Variable(DBL)], TemplateOp(code="%(q)s")(x, x)),
+        lambda: link([x], Line(1.0, 2.0)(FilledOp("return;")(x))),
+        lambda: link([x], Line("a", 2.0)(x))(1.0),
+    ]
+    for method in (*TYPE_METHODS, *OP_METHODS):
+        party: Any = FilledOp(version=(1,)) if method in OP_METHODS else Versioned()
+        setattr(party, method, lambda *arguments, **keywords: 1 // 0)
+        y = x if method in OP_METHODS else Variable(party, "y")
+        failing.append(lambda y=y, op=party if method in OP_METHODS else add: link([y], op(y, y)))
+
+    def fail_all() -> None:
+        for call in failing:
+            with contextlib.suppress(Exception):
+                call()
+
+    keeps_nothing(fail_all, 20, (x, double, add))
+
+
+def test_graphs_die_with_their_last_reference() -> None:
+    x = Variable(double, "x")
+    op = Line(2.0, 1.0)
+    k = link([x], op(add(x, Constant(double, 2.0))))
+    assert k(1.0) == 7.0
+    dead = weakref.ref(op)
+    del op, k
+    gc.collect()
+    assert dead() is None

@@ -1,0 +1,283 @@
+"""Parameters of ops: structs with fields of any type, and enumerations."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import refuses
+from leaks import keeps_nothing
+
+import cwrapjit as cj
+import cwrapjit.graph as cg
+
+PARAMS = cg.ParamsType(scale=cg.float64, weights=cg.ndarray("float64", 1), label=cg.generic)
+
+
+class Weighted(cg.COp):
+    """x * scale + weights[0] + len(label), all of them parameters."""
+
+    params_type = PARAMS
+    __props__ = ()
+
+    def __init__(self, scale: Any = 2.0, weights: Any = None, label: Any = "abc") -> None:
+        self.scale = scale
+        self.weights = np.array([0.5]) if weights is None else weights
+        self.label = label
+
+    def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+        p = sub["params"]
+        return f"""
+            npy_intp n = PyObject_Length({p}->label);
+            if (n < 0) {sub["fail"]}
+            {outputs[0]} = {inputs[0]} * {p}->scale + *(double *)PyArray_DATA({p}->weights) + n;"""
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any, *params: Any) -> None:
+        (p,) = params
+        output_storage[0][0] = inputs[0] * p.scale + p.weights[0] + len(p.label)
+
+
+def weighted(*args: Any, **kw: Any) -> Any:
+    x = cg.float64("x")
+    return cj.link([x], [Weighted(*args)(x)], **kw)
+
+
+@pytest.mark.quick
+@pytest.mark.row("T07i")
+@pytest.mark.parametrize("mode", ["struct", "function"])
+def test_fields_are_members_of_a_struct(mode: str) -> None:
+    k = weighted(mode=mode)
+    assert k(10.0) == 23.5 and k(0.0) == 3.5
+    assert weighted(mode=mode, check=True)(1.0) == 5.5
+    assert weighted(mode=mode, per_op=True)(1.0) == 5.5
+    refuses(TypeError, lambda: weighted(2.0, None, 5, mode=mode)(1.0), "len()")
+
+
+@pytest.mark.row("T07i")
+def test_two_ops_with_other_values_share_the_struct() -> None:
+    x = cg.float64("x")
+    k = cj.link([x], [Weighted(2.0)(x), Weighted(3.0)(x), Weighted(2.0)(x)])
+    assert k(1.0) == (5.5, 6.5, 5.5)
+
+
+@pytest.mark.row("T07i")
+def test_missing_and_wrong_parameters() -> None:
+    class Bare(Weighted):
+        def __init__(self) -> None:
+            self.scale = 1.0
+
+    x = cg.float64("x")
+    refuses(AttributeError, lambda: cj.link([x], [Bare()(x)]), "label", "Bare")
+    refuses(TypeError, lambda: weighted("a"), "float64")
+    refuses(AttributeError, lambda: PARAMS.get_params(scale=1.0), "label", "keywords")
+    refuses(AttributeError, lambda: PARAMS.get_params(Weighted()).nothing, "nothing", "scale")
+    refuses(TypeError, lambda: cg.Params(PARAMS, scale=1.0), "label")
+    refuses(TypeError, lambda: cg.Params(3), "ParamsType")
+    refuses(ValueError, cg.ParamsType, "no fields")
+    refuses(TypeError, lambda: cg.ParamsType(a=3), "field a")
+    for name in ("int", "a b", "1", "self_"):
+        refuses(AttributeError, lambda name=name: cg.ParamsType(**{name: cg.float64}), repr(name))
+
+
+@pytest.mark.row("T07i", "A33")
+def test_filter_of_parameters() -> None:
+    made = PARAMS.get_params(Weighted())
+    assert PARAMS.filter(made, strict=True) == made
+    assert PARAMS.filter(Weighted()) == made
+    refuses(TypeError, lambda: PARAMS.filter(Weighted(), strict=True), "strict")
+    refuses(
+        TypeError,
+        lambda: PARAMS.filter(cg.Params(PARAMS, scale=1, weights=np.ones(1), label=""), strict=True),
+        "strict",
+    )
+    narrow = cg.ParamsType(scale=cg.float32)
+    refuses(
+        TypeError, lambda: narrow.filter(cg.Params(narrow, scale=np.float64(0.1))), "float32", "got float64"
+    )
+    assert narrow.filter(cg.Params(narrow, scale=np.float64(0.1)), allow_downcast=True).scale == np.float32(
+        0.1
+    )
+
+
+@pytest.mark.row("T07i")
+def test_parameters_compare_by_value_and_do_not_change() -> None:
+    a, b = PARAMS.get_params(Weighted()), PARAMS.get_params(Weighted())
+    other = PARAMS.get_params(Weighted(weights=np.array([0.75])))
+    assert a == b and hash(a) == hash(b) and a != other and a != 3
+    assert cg.ParamsType(b=cg.int8, a=cg.float64) == cg.ParamsType(a=cg.float64, b=cg.int8)
+    assert hash(cg.ParamsType(b=cg.int8, a=cg.float64)) == hash(cg.ParamsType(a=cg.float64, b=cg.int8))
+    assert cg.ParamsType(a=cg.int8) != cg.ParamsType(a=cg.int16) != cg.ParamsType(b=cg.int16)
+    assert a["scale"] == a.scale == 2.0 and list(a) == ["label", "scale", "weights"] and len(a) == 3
+    assert pickle.loads(pickle.dumps(a)) == a and "scale=2.0" in repr(a)
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        a.scale = 3.0
+    assert PARAMS.values_eq(a, b) and not PARAMS.values_eq_approx(a, other)
+
+
+@pytest.mark.row("T07i")
+def test_a_type_with_several_c_variables_is_a_field() -> None:
+    class Pair(cg.CType):
+        def c_declare(self, name: str, sub: Any) -> str:
+            return f"long first_{name}, {name}_second;"
+
+        def c_extract(self, name: str, sub: Any) -> str:
+            return f'if (!PyArg_ParseTuple(py_{name}, "ll", &first_{name}, &{name}_second)) {sub["fail"]}'
+
+        def c_cleanup(self, name: str, sub: Any) -> str:
+            return ""
+
+        def c_headers(self) -> list[str]:
+            return ["<Python.h>"]
+
+    class Op(cg.COp):
+        params_type = cg.ParamsType(p=Pair(), q=cg.int64)
+        p: Any = (30, 4)
+        q = 500
+
+        def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+            p = sub["params"]
+            return f"{outputs[0]} = {p}->first_p + {p}->p_second + {p}->q;"
+
+    x = cg.float64("x")
+    assert cj.link([x], [Op()(x)])(0.0) == 534.0
+    bad = Op()
+    bad.p = (1, "a")
+    refuses(TypeError, lambda: cj.link([x], [bad(x)])(0.0), "int")
+
+
+@pytest.mark.leak
+def test_parameters_do_not_leak() -> None:
+    weights = np.ones(1000)
+
+    def work() -> None:
+        k = weighted(1.0, weights, "x", mode="function")
+        k(1.0)
+
+    keeps_nothing(work, 50, (weights,))
+
+
+# ---- enumerations --------------------------------------------------------------------------------
+
+
+class Chosen(cg.COp):
+    """The parameter's number, as C sees it."""
+
+    def __init__(self, type: Any, value: Any, text: str = "(double)PARAM", headers: Any = ()) -> None:
+        self.params_type = type
+        self.value = value
+        self.text = text
+        self.headers = list(headers)
+
+    def get_params(self, node: Any) -> Any:
+        return self.params_type.filter(self.value)
+
+    def c_headers(self) -> Any:
+        return self.headers
+
+    def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+        return f"{outputs[0]} = {self.text.replace('PARAM', sub['params'])};"
+
+
+def seen(*args: Any, **kw: Any) -> Any:
+    x = cg.float64("x")
+    return cj.link([x], [Chosen(*args, **kw)(x)])(0.0)
+
+
+@pytest.mark.row("T08i")
+def test_constants_in_c_and_python() -> None:
+    e = cg.EnumType(LOW=1, MIDDLE=2.5, OFF=False, ON=True, HIGH=("high", 7))
+    assert (e.LOW, e.MIDDLE, e.OFF, e.ON, e.HIGH, e["HIGH"]) == (1, 2.5, 0, 1, 7, 7) and type(e.ON) is int
+    assert seen(e, "high") == 7.0 and seen(e, 2.5) == 2.5 and seen(e, "LOW") == 1.0
+    assert seen(e, 1, "PARAM == LOW ? MIDDLE : HIGH") == 2.5
+    assert e.fromalias("high") == e.fromalias("HIGH") == 7 and e.has_alias("high") and not e.has_alias("HIGH")
+    assert e.get_aliases() == ("high",) and "HIGH(high)=7" in str(e) and e.c_element_type() == "double"
+    assert pickle.loads(pickle.dumps(e)) == e and len({e, pickle.loads(pickle.dumps(e))}) == 1
+    refuses(ValueError, lambda: e.filter(3), "no constant is 3")
+    refuses(ValueError, lambda: e.filter("no"), "'no'")
+    refuses(TypeError, lambda: e.filter(None), "wanted a number, got NoneType")
+    refuses(TypeError, lambda: e.filter("high", strict=True), "wanted a number, got str")
+    refuses(AttributeError, lambda: e.NOTHING, "NOTHING")
+    refuses(KeyError, lambda: e.fromalias("no"), "'no'")
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        e.LOW = 3
+
+
+@pytest.mark.row("T08i")
+def test_what_a_constant_may_be() -> None:
+    for name in ("low", "Low", "_LOW", "1A", "LÖW"):
+        refuses(AttributeError, lambda name=name: cg.EnumType(**{name: 1}), "capital letters")
+    for bad in ("a", None, ("alias",), ("A", 1), (3, 1), ("alias", "b"), ("B", 1)):
+        refuses(TypeError, lambda bad=bad: cg.EnumType(A=bad, B=2), "EnumType")
+    refuses(TypeError, lambda: cg.EnumType(A=("a", 1), B=("a", 2)), "taken")
+    refuses(TypeError, lambda: cg.EnumType(A=1, ctype="int; int"), "C type")
+    refuses(TypeError, lambda: cg.EnumType(A=1, cname="1"), "C name")
+
+
+@pytest.mark.row("T08i")
+def test_the_c_type_is_chosen() -> None:
+    e = cg.EnumType(A=255, B=1, ctype="unsigned  char")
+    assert e.ctype == "unsigned char" and seen(e, 255, "sizeof(PARAM) * 1000 + PARAM") == 1255.0
+    assert cg.EnumType(A=1, ctype="size_t") != cg.EnumType(A=1)
+    big = cg.EnumType(A=2**40, ctype="long long")
+    assert seen(big, 2**40) == 2.0**40
+    unfit = [(300, "npy_int8"), (-1, "npy_uint8"), (2**40, "int"), (1.5, "int"), (2**53 + 1, "double")]
+    for value, ctype in unfit:
+        narrow = cg.EnumType(A=value, ctype=ctype)
+        refuses(OverflowError, lambda narrow=narrow, value=value: seen(narrow, value), ctype)
+    assert seen(cg.EnumType(A=0.1, ctype="float"), 0.1) == np.float32(0.1)
+
+
+@pytest.mark.row("T08i")
+def test_lists_of_names_count_from_zero() -> None:
+    e = cg.EnumList("A", ("B", "beta"), "C", ctype="long")
+    assert (e.A, e.B, e.C) == (0, 1, 2) and seen(e, "beta", "PARAM == B") == 1.0
+    assert pickle.loads(pickle.dumps(e)) == e
+    refuses(AttributeError, lambda: cg.EnumList("A", "A"), "twice")
+    refuses(TypeError, lambda: cg.EnumList(3), "got 3")
+
+
+@pytest.mark.quick
+@pytest.mark.row("T08i")
+def test_values_of_a_header(tmp_path: Any) -> None:
+    header = tmp_path / "own.h"
+    header.write_text("#define OWN_FIRST 100\nenum { OWN_SECOND = -7 };\n")
+    e = cg.CEnumType("OWN_FIRST", ("OWN_SECOND", "second"), "ERANGE", ctype="int")
+    headers = [f'"{header}"', "<errno.h>"]
+    assert seen(e, "second", headers=headers) == -7.0 and seen(e, e.OWN_FIRST, headers=headers) == 100.0
+    assert seen(e, "ERANGE", headers=headers) == 34.0
+    x = cg.Constant(e, "second")
+    assert cj.link([], [Output(headers)(x)])() == 1  # back from C's value to Python's
+
+
+class Output(cg.COp):
+    """A copy."""
+
+    def __init__(self, headers: Any) -> None:
+        self.headers = headers
+
+    def c_headers(self) -> Any:
+        return self.headers
+
+    def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+        return f"{outputs[0]} = {inputs[0]};"
+
+
+@pytest.mark.quick
+@pytest.mark.row("T08i", "T07i")
+def test_enumerations_in_a_struct() -> None:
+    p = cg.ParamsType(mode=cg.EnumList("SLOW", ("FAST", "fast")), scale=cg.float64)
+
+    class Op(cg.COp):
+        params_type = p
+        mode = "fast"
+        scale = 3.0
+
+        def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+            return f"{outputs[0]} = {sub['params']}->mode == FAST ? {sub['params']}->scale : 0;"
+
+    x = cg.float64("x")
+    assert cj.link([x], [Op()(x)])(0.0) == 3.0
+    assert p.FAST == p.get_enum("FAST") == p.enum_from_alias("fast") == p.enum_from_alias("FAST") == 1
+    refuses(AttributeError, lambda: p.get_enum("NONE"), "NONE")

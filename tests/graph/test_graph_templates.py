@@ -1,0 +1,535 @@
+"""Types and ops as templates, as the documents of 2008 describe them: link() of ResultBase variables and ops
+with c_var_names.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from graph_seeds import Add, AddFromOp, CheckedDouble, Double, said, template_op, template_type
+from graph_types import Cell, Trace
+from helpers import compiler, refuses
+
+import cwrapjit
+import cwrapjit.graph as cg
+
+MODES = ("struct", "function")
+both_forms = pytest.mark.parametrize("mode", MODES)
+
+FAILS = '{ PyErr_SetString(PyExc_ValueError, "no reason"); %(fail)s }'
+
+
+def xy(kind: type = CheckedDouble) -> tuple[Any, Any]:
+    return kind("x"), kind("y")
+
+
+def linked(op: Any, kind: type = CheckedDouble, **options: Any) -> Any:
+    x, y = xy(kind)
+    return cwrapjit.link([x, y], op(x, y), **options)
+
+
+def refused(op: Any, *words: str, kind: type = CheckedDouble) -> str:
+    """link() of the op raises CompileError, in both forms, with these words in what it says."""
+    text = ""
+    for mode in MODES:
+        with pytest.raises(cwrapjit.CompileError) as caught:
+            linked(op, kind, mode=mode)
+        text = said(caught.value)
+        assert not [word for word in words if word not in text], text
+    return text
+
+
+# ---- the document's own example --------------------------------------------------------------------
+
+
+@pytest.mark.row("T20", "T21", "T31", "T32")
+@both_forms
+@pytest.mark.parametrize("op", [Add, AddFromOp, Add(), AddFromOp()])
+@pytest.mark.parametrize("kind", [Double, CheckedDouble])
+def test_the_sum_of_two_nonnegative_doubles(op: Any, kind: type, mode: str) -> None:
+    k = linked(op, kind, mode=mode)
+    assert k(1.0, 2.0) == 3.0
+    assert type(k(1.0, 2.0)) is float
+    refuses(RuntimeError, lambda: k(-1.0, 2.0), "no Python exception was set")
+    refuses(RuntimeError, lambda: k(1.0, -2.0), "no Python exception was set")
+    assert k(0.25, 0.5) == 0.75
+
+
+@pytest.mark.row("T31")
+def test_what_is_no_double_is_an_error_in_either_spelling() -> None:
+    for kind in (Double, CheckedDouble):
+        k = linked(Add, kind)
+        refuses(TypeError, lambda k=k: k("a", 1.0), "must be real number, not str")
+        assert k(1.0, 1) == 2.0
+
+
+@pytest.mark.row("T20", "T16")
+def test_a_bare_output_gives_its_value_and_several_a_tuple() -> None:
+    x, y = xy()
+    z = Add(x, y)
+    assert cwrapjit.link([x, y], z)(1.0, 2.0) == 3.0
+    assert cwrapjit.link([x, y], [z])(1.0, 2.0) == 3.0
+    assert cwrapjit.link([x, y], [z, Add(z, z)])(1.0, 2.0) == (3.0, 6.0)
+
+
+@pytest.mark.row("T21")
+@both_forms
+def test_code_works_in_place_on_the_declared_variables_and_sync_gives_results(mode: str) -> None:
+    k = linked(template_op(code="%(x)s *= 2; %(z)s = %(x)s; %(z)s += %(y)s;"), mode=mode)
+    x = 1.5
+    for _ in range(3):
+        assert k(x, 2.0) == 5.0
+    assert k.cells[0][0] is x, "the caller's object is as it was"
+
+
+# ---- names -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("T03")
+@both_forms
+def test_one_type_and_one_op_used_twice_do_not_collide(mode: str) -> None:
+    x, y = xy()
+    assert cwrapjit.link([x], [Add(x, x)], mode=mode)(2.0) == 4.0
+    assert cwrapjit.link([x, y], [Add(Add(x, y), y)], mode=mode)(1.0, 2.0) == 5.0
+    add = Add()
+    assert cwrapjit.link([x, y], [add(add(x, y), add(y, x))], mode=mode)(1.0, 2.0) == 6.0
+
+
+@pytest.mark.row("T03")
+@both_forms
+@pytest.mark.parametrize("name", ["x", "int", "failure", "label_1", "V1", "a b", "été", "1", "", "x" * 9000])
+def test_variables_of_any_name_even_the_same_are_different_in_c(name: str, mode: str) -> None:
+    a, b = CheckedDouble(name), CheckedDouble(name)
+    k = cwrapjit.link([a, b], Add(a, Add(b, b)), mode=mode)
+    assert k(1.0, 2.0) == 5.0
+    storages = set(re.findall(r"\bstorage_(V\d+\w*)\b", k.source))
+    assert len(storages) == 3, storages
+
+
+@pytest.mark.row("T03")
+def test_the_mangled_name_tells_the_variable() -> None:
+    source = linked(Add).source
+    assert "V1_x = PyFloat_AsDouble(py_V1_x);" in source
+    assert "V2_y = PyFloat_AsDouble(py_V2_y);" in source
+    assert re.search(r"\bV3\w* = V1_x \+ V2_y;", source)
+
+
+# ---- failing and cleaning up -----------------------------------------------------------------------
+
+
+@pytest.fixture(params=["tcc", "cc"])
+def tier(request: pytest.FixtureRequest) -> Any:
+    """Brings a graph into that tier."""
+    if request.param == "cc":
+        compiler()
+
+    def bring(k: Any) -> Any:
+        assert request.param == "tcc" or k.wait()
+        assert k.tier == request.param
+        return k
+
+    return bring
+
+
+@pytest.mark.row("T05")
+@both_forms
+def test_locals_are_visible_in_their_own_cleanup_and_half_done_is_fine(mode: str, tier: Any) -> None:
+    fails = template_op(
+        code="void *p = NULL; if (%(x)s > 0) %(fail)s p = malloc(8);", code_cleanup="free(p);"
+    )
+    k = tier(linked(fails, mode=mode))
+    for _ in range(100):
+        refuses(RuntimeError, lambda: k(1.0, 2.0), "c_code of Templated(x, y)")
+        assert k(-1.0, 2.0) == 0.0
+    fails = template_op(
+        validate="void *p = NULL; if (%(x)s > 0) %(fail)s p = malloc(8);",
+        validate_cleanup="free(p); p = NULL;",
+    )
+    k = tier(linked(fails, mode=mode))
+    for _ in range(100):
+        refuses(RuntimeError, lambda: k(1.0, 2.0), "c_validate_update of Templated(x, y)")
+        assert k(-1.0, 2.0) == 1.0
+
+
+@pytest.mark.row("T05")
+@both_forms
+def test_the_failing_block_is_cleaned_first(mode: str) -> None:
+    t = Trace()
+    op = template_op(
+        validate=t.mark("validate"),
+        validate_cleanup=t.mark("validate_cleanup"),
+        code=t.mark("code") + FAILS,
+        code_cleanup=t.mark("code_cleanup"),
+    )
+    refuses(ValueError, lambda: linked(op, mode=mode)(1.0, 2.0), "no reason")
+    assert t.words() == ["validate", "code", "code_cleanup", "validate_cleanup"]
+
+
+@pytest.mark.row("T05")
+@both_forms
+@pytest.mark.parametrize(
+    "cleanup", ["", " \n ", "/* nothing */", "int n = 1; (void)n;", "{ }", ";", "#define A\n#undef A"]
+)
+def test_empty_cleanups_and_declarations_compile_in_both_tiers(cleanup: str, mode: str, tier: Any) -> None:
+    kind = template_type(cleanup=cleanup)
+    op = template_op(
+        validate="if (%(x)s < 0) %(fail)s",
+        validate_cleanup=cleanup,
+        code_cleanup=cleanup,
+        code="%(z)s = %(x)s;",
+    )
+    k = tier(linked(op, kind, mode=mode))
+    assert k(1.0, 2.0) == 1.0
+    refuses(RuntimeError, lambda: k(-1.0, 2.0), "c_validate_update of Templated(x, y)")
+
+
+@pytest.mark.quick
+@pytest.mark.row("T05")
+def test_an_array_of_variable_length_behind_a_failure_is_refused() -> None:
+    behind = "int n = 3; if (%(x)s < 0) %(fail)s double t[n]; t[0] = 1; %(z)s = t[0];"
+    refused(template_op(code=behind), "variable")
+    before = "int n = 3; double t[n]; t[0] = 1; if (%(x)s < 0) %(fail)s %(z)s = t[0];"
+    assert linked(template_op(code=before))(1.0, 2.0) == 1.0
+    inner = "if (%(x)s < 0) %(fail)s { int n = 3; double t[n]; t[0] = 1; %(z)s = t[0]; }"
+    assert linked(template_op(code=inner))(1.0, 2.0) == 1.0
+
+
+@pytest.mark.row("T04", "T27")
+@both_forms
+@pytest.mark.parametrize(
+    "where, code", [("extract", 1), ("init", 3), ("validate", 4), ("code", 5), ("nowhere", 0)]
+)
+def test_any_block_but_sync_and_cleanups_may_fail(where: str, code: int, mode: str) -> None:
+    def text(block: str, plain: str) -> str:
+        return plain + (FAILS if where == block else "")
+
+    kind = template_type(init=text("init", "%(name)s = 0;"))
+    failing = template_type(extract=text("extract", "%(name)s = 1;"), init="%(name)s = 0;")
+    op = template_op(validate=text("validate", "(void)%(x)s;"), code=text("code", "%(z)s = %(x)s + %(y)s;"))
+    x, y = failing("x"), kind("y")
+    k = cwrapjit.link([x, y], op(y, x), mode=mode)  # the output is of y's type
+    k.cells[0][0], k.cells[1][0] = 1.0, 2.0
+    assert [k.run(), k.run()] == [code, code]
+    assert k.cells[2] == [None if code else 3.0]
+    if code:
+        refuses(ValueError, lambda: k(1.0, 2.0), "no reason")
+
+
+@pytest.mark.quick
+@pytest.mark.row("T06")
+def test_failing_in_a_cleanup_is_refused() -> None:
+    refused(template_op(code_cleanup="if (%(x)s < 0) %(fail)s"), "Templated", "c_code_cleanup")
+    refused(
+        template_op(validate="", validate_cleanup="if (%(x)s < 0) %(fail)s"),
+        "Templated",
+        "c_validate_update_cleanup",
+    )
+    refused(Add, "Typed", "c_cleanup", kind=template_type(cleanup="%(fail)s"))
+
+
+# ---- declarations ----------------------------------------------------------------------------------
+
+
+@pytest.mark.row("T07", "T16")
+@both_forms
+@pytest.mark.parametrize("validate", [True, False])
+def test_a_type_declares_several_variables_and_typedefs(validate: bool, mode: str) -> None:
+    kind = template_type(
+        declare="double %(name)s; void *%(name)s_tmp, *aux_%(name)s; typedef double %(name)s_t;",
+        init="%(name)s = 0; %(name)s_tmp = NULL; aux_%(name)s = NULL;",
+        extract="%(name)s = PyFloat_AsDouble(py_%(name)s); %(name)s_tmp = &%(name)s; aux_%(name)s = NULL;",
+    )
+    op = template_op(
+        code="%(x)s_t twice = *(%(x)s_t *)%(x)s_tmp * 2; aux_%(z)s = &twice;"
+        "%(z)s = *(%(z)s_t *)aux_%(z)s + %(y)s; %(z)s_tmp = &%(z)s; aux_%(z)s = aux_%(x)s;"
+    )
+    k = linked(op, kind, mode=mode, validate=validate)
+    assert [k(1.0, 2.0), k(2.0, 2.0)] == [4.0, 6.0]
+    x, y = xy(kind)
+    chain = cwrapjit.link([x, y], op(op(x, y), op(y, x)), mode=mode)
+    assert chain(1.0, 2.0) == 13.0
+
+
+@pytest.mark.quick
+@pytest.mark.row("T07")
+@pytest.mark.parametrize(
+    "declare, word",
+    [
+        ("#define %(name)s_K 1\ndouble %(name)s;", "directive"),
+        ("double %(name)s = 0;", "initializer"),
+        ("double %(name)s; int other;", "other"),
+        ("double %(name)s; typedef int mine;", "mine"),
+        ("double %(name)s; %(name)s = 0;", "only declarations of variables and types"),
+        ("double %(name)s; int %(name)s_f(void) { return 0; }", "a statement: only declarations"),
+        ("static double %(name)s;", "storage class"),
+        ("extern double %(name)s;", "storage class"),
+        ("double %(name)s", "a declaration ends with ';'"),
+        ("double py_%(name)s, %(name)s;", "py_"),
+        ("double storage_%(name)s, %(name)s;", "storage_"),
+        ("double %(name)s; struct pair { int a; } %(name)s_p;", "'pair' must have the variable's name"),
+        ("double %(name)s; struct pair { int a; };", "'pair' must have the variable's name"),
+        ("double %(name)s; struct pair;", "'pair' must have the variable's name"),
+        ("double %(name)s; union __attribute__((packed)) word { int a; } %(name)s_w;", "'word' must have"),
+        ("double %(name)s; typedef struct pair { int a; } %(name)s_t;", "'pair' must have"),
+        ("double %(name)s; struct { struct inner { int a; } i; } %(name)s_s;", "'inner' must have"),
+        ("double %(name)s; int %(name)s_a[sizeof(struct hidden { int a; })];", "'hidden' must have"),
+        ("double %(name)s; enum colour { %(name)s_RED } %(name)s_c;", "'colour' must have"),
+        ("double %(name)s; enum { RED } %(name)s_c;", "'RED' must have the variable's name"),
+        ("double %(name)s; enum { %(name)s_RED = (3, 4), GREEN = 2 };", "'GREEN' must have"),
+        ("double %(name)s; struct { enum { DEEP } e; } %(name)s_s;", "'DEEP' must have"),
+        ("double %(name)s; enum { %(name)s_A, B, } (*%(name)s_f)(void);", "'B' must have"),
+    ],
+)
+def test_what_is_no_declaration_is_refused(declare: str, word: str) -> None:
+    text = refused(Add, "Typed", "c_declare", kind=template_type(declare=declare))
+    assert word in text
+
+
+@pytest.mark.quick
+@pytest.mark.row("T07", "T23")
+@both_forms
+@pytest.mark.parametrize(
+    "declare, use",
+    [
+        ("double %(name)s; struct { double a[3]; } %(name)s_s;", "%(z)s_s.a[2] = 1; %(z)s = %(z)s_s.a[2];"),
+        ("double %(name)s; double (*%(name)s_f)(double);", "%(z)s_f = sqrt; %(z)s = %(z)s_f(1);"),
+        ("double %(name)s, %(name)s_m[2][3];", "%(z)s_m[1][2] = 1; %(z)s = %(z)s_m[1][2];"),
+        ("enum %(name)s_e { %(name)s_A = 1 } %(name)s_v; double %(name)s;", "%(z)s = %(x)s_A;"),
+        (
+            "struct %(name)s_p { int other; struct %(name)s_p *next; } %(name)s_l; double %(name)s;",
+            "%(z)s_l.other = 1; %(z)s_l.next = &%(z)s_l; %(z)s = %(z)s_l.next->other;",
+        ),
+        (
+            "enum { %(name)s_A = 3, %(name)s_B = (%(name)s_A) - 2, };"
+            "struct tm *%(name)s_when; double %(name)s;",
+            "%(z)s_when = NULL; %(z)s = %(z)s_when ? 0 : %(x)s_B;",
+        ),
+    ],
+)
+def test_members_of_every_shape_of_declaration(declare: str, use: str, mode: str) -> None:
+    assert linked(template_op(code=use), template_type(declare=declare), mode=mode)(5.0, 2.0) == 1.0
+
+
+# ---- validate and code -----------------------------------------------------------------------------
+
+
+class AddArrays(cg.Op):
+    """Sums arrays of one shape."""
+
+    def c_var_names(self):
+        return [["x", "y"], ["z"]]
+
+    def c_validate_update(self):
+        return """
+            npy_intp n = PyArray_DIMS(%(x)s)[0];
+            if (PyArray_DIMS(%(y)s)[0] != n) {
+                PyErr_Format(PyExc_ValueError, "%%zd and %%zd items", n, PyArray_DIMS(%(y)s)[0]);
+                %(fail)s
+            }
+            Py_XDECREF(%(z)s);
+            %(z)s = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_DOUBLE);
+            if (!%(z)s) %(fail)s
+        """
+
+    def c_code(self):
+        return """
+            for (npy_intp i = 0; i < PyArray_DIMS(%(z)s)[0]; i++)
+                *(double *)PyArray_GETPTR1(%(z)s, i) =
+                    *(double *)PyArray_GETPTR1(%(x)s, i) + *(double *)PyArray_GETPTR1(%(y)s, i);
+        """
+
+
+@pytest.mark.quick
+@pytest.mark.row("T17")
+@both_forms
+def test_validate_checks_shapes_before_anything_is_computed(mode: str) -> None:
+    vector = cg.ndarray("float64", 1)
+    x, y = vector("x"), vector("y")
+    k = cwrapjit.link([x, y], AddArrays(x, y), mode=mode)
+    assert k(np.ones(3), np.arange(3.0)).tolist() == [1, 2, 3]
+    refuses(ValueError, lambda: k(np.ones(3), np.ones(4)), "3 and 4 items")
+    assert k(np.arange(8.0)[::2], np.arange(4.0)).tolist() == [0, 3, 6, 9]
+
+
+@pytest.mark.row("T18", "T35")
+def test_validate_allocates_its_output_once_and_resizes_it() -> None:
+    made = Cell()
+
+    class Prepared(AddArrays):
+        def c_validate_update(self):
+            return f"""
+                npy_intp n = PyArray_DIMS(%(x)s)[0];
+                if (!%(z)s || PyArray_DIMS(%(z)s)[0] != n) {{
+                    Py_XDECREF(%(z)s);
+                    %(z)s = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_DOUBLE);
+                    if (!%(z)s) %(fail)s
+                    {made.c}++;
+                }}
+            """
+
+    vector = cg.ndarray("float64", 1)
+    x, y = vector("x"), vector("y")
+    k = cwrapjit.link([x, y], Prepared(x, y))
+    for n, allocated in [(3, 1), (3, 1), (5, 2), (5, 2), (2, 3)]:
+        k.cells[0][0], k.cells[1][0] = np.ones(n), np.arange(float(n))
+        assert k.run() == 0
+        assert made.value == allocated
+        assert k.cells[2][0].tolist() == [i + 1.0 for i in range(n)]
+
+
+@pytest.mark.row("T19", "T22")
+@both_forms
+def test_cleanups_run_after_their_block_in_success_and_failure(mode: str) -> None:
+    t = Trace()
+    op = template_op(
+        validate="if (%(x)s < 0)" + FAILS,
+        validate_cleanup=t.mark("validate_cleanup"),
+        code=t.mark("code") + "if (%(y)s < 0)" + FAILS,
+        code_cleanup=t.mark("code_cleanup"),
+    )
+    k = linked(op, mode=mode)
+    k(1.0, 1.0)
+    assert t.words() == ["code", "code_cleanup", "validate_cleanup"]
+    refuses(ValueError, lambda: k(1.0, -1.0), "no reason")
+    assert t.words() == ["code", "code_cleanup", "validate_cleanup"]
+    refuses(ValueError, lambda: k(-1.0, 1.0), "no reason")
+    assert t.words() == ["validate_cleanup"]
+    refuses(TypeError, lambda: k("a", 1.0), "must be real number, not str")
+    assert t.words() == []
+
+
+@pytest.mark.row("T24")
+@both_forms
+def test_the_validate_step_can_be_left_out(mode: str) -> None:
+    assert linked(Add, mode=mode, validate=False)(-1.0, 2.0) == 1.0
+    t = Trace()
+    op = template_op(validate=t.mark("validate"), validate_cleanup=t.mark("validate_cleanup"))
+    linked(op, mode=mode, validate=False)(1.0, 2.0)
+    assert t.words() == []
+
+
+@pytest.mark.row("T25")
+@both_forms
+def test_code_may_validate_by_itself(mode: str) -> None:
+    k = linked(template_op(code="if (%(x)s < 0)" + FAILS + " %(z)s = %(x)s + %(y)s;"), mode=mode)
+    assert k(1.0, 2.0) == 3.0
+    refuses(ValueError, lambda: k(-1.0, 2.0), "no reason")
+    assert k.run() == 4, "x, y, z, then the code: no block for a validate that is not there"
+
+
+# ---- the generated text ----------------------------------------------------------------------------
+
+
+def state_members(source: str) -> str:
+    """The text of the structs that the generated text defines."""
+    return "\n".join(re.findall(r"^(?:typedef )?struct[^;{]*\{(.*?)^\}", source, re.DOTALL | re.MULTILINE))
+
+
+@pytest.mark.row("T23")
+@pytest.mark.parametrize("simple", [True, False, lambda self: True, lambda self: False])
+def test_only_what_is_not_simple_is_a_member_of_the_struct(simple: Any) -> None:
+    kind = type("Typed", (CheckedDouble,), {"c_is_simple": simple})
+    is_simple = simple(None) if callable(simple) else simple
+    x, y = xy(kind)
+    k = cwrapjit.link([x, y], Add(Add(x, y), y))
+    members = re.findall(r"\bdouble (V\d+\w*);", state_members(k.source))
+    assert [name.split("_")[0] for name in members] == ([] if is_simple else ["V3", "V4"])
+    assert k(1.0, 2.0) == 5.0
+    flat = cwrapjit.link([x, y], Add(Add(x, y), y), mode="function")
+    assert "double V3" not in state_members(flat.source)
+    assert flat(1.0, 2.0) == 5.0
+
+
+@pytest.mark.row("T23")
+def test_simple_is_false_where_nothing_is_said() -> None:
+    assert cg.ResultBase.c_is_simple is False
+    assert re.search(r"\bdouble V3\w*;", state_members(linked(Add).source))
+
+
+@pytest.mark.row("T26")
+@both_forms
+def test_blocks_are_nested_with_one_label_and_one_code_each(mode: str) -> None:
+    source = linked(
+        template_op(validate="if (%(x)s < 0) %(fail)s", code="if (%(y)s < 0) %(fail)s %(z)s = 1;"), mode=mode
+    ).source
+    text = re.sub(r"/\*.*?\*/", "", source[source.index("static int cwj_step_0") :], flags=re.DOTALL)
+    labels = re.findall(r"^\s*label_(\d+):", text, re.MULTILINE)
+    assert labels == ["5", "4", "3", "2", "1"]
+    for n in (1, 2, 4, 5):
+        assert f"{{failure = {n}; goto label_{n};}}" in text
+    # Each label is one block further out than the one before.
+    depth = {}
+    for n in range(1, 6):
+        ahead = text[: text.index(f"label_{n}:")]
+        depth[n] = ahead.count("{") - ahead.count("}")
+    assert [depth[n] - depth[1] for n in range(1, 6)] == [0, 1, 2, 3, 4]
+    # What a block does stands before what is inside of it, and its cleanup behind.
+    order = ["py_V1_x)", "py_V2_y)", "failure = 4", "failure = 5", "label_5:", "label_4:", "label_3:"]
+    places = [text.index(mark) for mark in order]
+    assert places == sorted(places)
+
+
+# ---- compile failures, missing code ----------------------------------------------------------------
+
+
+@pytest.mark.row("T10i")
+def test_c_that_does_not_compile_tells_the_op_and_the_line() -> None:
+    text = refused(template_op(code="\n\n  %(z)s = nonsense + 1;"), "nonsense", "Templated", "c_code")
+    assert issubclass(cwrapjit.CompileError, SyntaxError), text
+    caught = refuses(
+        cwrapjit.CompileError,
+        lambda: linked(template_op(code="\n\n  %(z)s = nonsense + 1;")),
+        "'nonsense' undeclared",
+    )
+    assert caught.lineno == 3
+    assert "Templated.c_code" in (caught.filename or "")
+
+
+class NoCode(cg.COp):
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0] - inputs[1]
+
+
+@pytest.mark.row("T10i")
+@both_forms
+def test_an_op_without_code_needs_leave_to_run_in_python(mode: str) -> None:
+    x, y = xy()
+    z = Add(NoCode()(x, y), y)
+    refuses(NotImplementedError, lambda: cwrapjit.link([x, y], z, mode=mode), "NoCode", "c_code")
+    assert cwrapjit.link([x, y], z, mode=mode, python=True)(5.0, 2.0) == 5.0
+
+
+# ---- counts of references --------------------------------------------------------------------------
+
+
+@pytest.mark.row("T13i")
+@both_forms
+def test_none_old_items_and_results_are_counted_right(mode: str) -> None:
+    """The document's sketch releases None without owning it, and the new item once too often."""
+
+    class Item:
+        pass
+
+    k = linked(Add, mode=mode)
+    k.cells[0][0], k.cells[1][0] = 1e3, 2e3
+    old = Item()
+    count = sys.getrefcount(old)
+    none = sys.getrefcount(None)
+    for _ in range(1000):
+        k.cells[2][0] = old
+        assert sys.getrefcount(old) == count + 1
+        assert k.run() == 0
+        assert sys.getrefcount(old) == count
+        references = sys.getrefcount(k.cells[2][0])
+        assert references == 2, "the cell's, and that of the call which counts"
+    k.cells[0][0] = -1.0
+    for _ in range(1000):
+        k.cells[2][0] = old
+        assert k.run() == 4
+        assert sys.getrefcount(old) == count + 1
+        k.cells[2][0] = None
+    assert abs(sys.getrefcount(None) - none) < 50

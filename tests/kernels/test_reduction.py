@@ -1,0 +1,876 @@
+"""ReductionKernel: CuPy's arguments, any axes and layouts, one tree of operations whatever the way."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import gc
+import itertools
+import math
+import pickle
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cwrapjit
+from cwrapjit import ReductionKernel
+from cwrapjit.kernels import reduction
+
+pytestmark = pytest.mark.row("K04")
+
+
+@contextmanager
+def refusing(error: type[BaseException], *words: str) -> Iterator[None]:
+    """What is within must raise this class, with a message that holds each of the words."""
+    with pytest.raises(error) as caught:
+        yield
+    assert words and all(len(word) > 2 and word in str(caught.value) for word in words), str(caught.value)
+
+
+def summing(**options: object) -> ReductionKernel:
+    return ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total", **options)
+
+
+TOTAL = summing(optimize="off")
+UNEASY = ReductionKernel(
+    "uint64 x", "uint64 y", "x * 3", "a * 31 + b * 17 + 5", "y = a", None, "uneasy", optimize="off"
+)
+NORM = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm", optimize="off")
+
+
+def same(one: np.ndarray, other: np.ndarray) -> bool:
+    """The same bits."""
+    return one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes()
+
+
+def layouts(x: np.ndarray) -> list[np.ndarray]:
+    """The same items, wherever they are in memory."""
+    made = [
+        x.transpose(order).copy().transpose(np.argsort(order))
+        for order in itertools.permutations(range(x.ndim))
+    ]
+    for axis in range(x.ndim):
+        apart = np.repeat(x, 2, axis=axis)
+        back = np.flip(x, axis).copy()
+        made += [apart[(*[slice(None)] * axis, slice(None, None, 2))], np.flip(back, axis)]
+    return made
+
+
+# ---- what CuPy documents ---------------------------------------------------------------------------
+
+
+def test_the_norm_of_cupys_documentation() -> None:
+    l2norm = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "l2norm")
+    x = np.arange(10, dtype=np.float32).reshape(2, 5)
+    np.testing.assert_allclose(l2norm(x, axis=1), np.linalg.norm(x, axis=1), rtol=1e-6)
+    assert l2norm(x, axis=1).dtype == np.float32
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, -1, (0, 1), (0, 2), (1, 2), (-1, 0), (0, 1, 2), ()])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_axes(axis: object, keepdims: bool) -> None:
+    x = np.random.default_rng(1).normal(size=(5, 40, 30))
+    found, wanted = (
+        NORM(x, axis=axis, keepdims=keepdims),
+        np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims)),
+    )
+    assert found.shape == wanted.shape and type(found) is type(wanted)
+    np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "n", sorted({max(1, 2**k + d) for k in range(16) for d in (-1, 0, 1)} | {40_000, 100_001})
+)
+def test_sizes(n: int) -> None:
+    x = np.arange(n, dtype=np.int64) ** 2 % 1009
+    assert TOTAL(x) == x.sum() and TOTAL(x[::-1]) == x.sum()
+    assert (TOTAL(np.stack([x, x + 1]), axis=1) == [x.sum(), x.sum() + n]).all()
+    assert (TOTAL(np.stack([x, x + 1], axis=1), axis=0) == [x.sum(), x.sum() + n]).all()
+
+
+@given(
+    shape=st.lists(st.sampled_from([1, 2, 3, 5, 16, 17, 130, 300]), max_size=4).filter(
+        lambda s: math.prod(s) < 1e5
+    ),
+    data=st.data(),
+)
+@settings(max_examples=80, deadline=None)
+def test_any_layout(shape: list[int], data: st.DataObject) -> None:
+    """NumPy is the oracle of values, the contiguous array that of bits."""
+    axes = data.draw(st.lists(st.integers(0, max(0, len(shape) - 1)), unique=True)) if shape else []
+    order = data.draw(st.permutations(range(len(shape))))
+    steps = data.draw(st.lists(st.sampled_from([1, 2, -1, -3]), min_size=len(shape), max_size=len(shape)))
+    big = (
+        np.random.default_rng(0)
+        .normal(size=[shape[k] * abs(steps[k]) for k in order])
+        .transpose(np.argsort(order))
+    )
+    x = big[(*(slice(None, None, step) for step in steps), ...)]
+    found = TOTAL(x, axis=tuple(axes))
+    np.testing.assert_allclose(found, np.sum(x, axis=tuple(axes)), rtol=1e-11, atol=1e-11)
+    assert same(np.asarray(found), np.asarray(TOTAL(x.copy(), axis=tuple(axes))))
+    out = np.empty([length * 2 for length in found.shape])[(slice(None, None, 2),) * found.ndim + (...,)]
+    assert TOTAL(x, axis=tuple(axes), out=out) is out and (out == found).all()
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "g"])
+def test_types(dtype: str) -> None:
+    """Sums are of the output's type, as in CuPy: int8 wraps around."""
+    x = np.arange(-200, 200).astype(dtype).reshape(20, 20)
+    for axis in (0, 1, None):
+        found = TOTAL(x, axis=axis)
+        assert found.dtype == x.dtype
+        assert (found == np.sum(x, axis=axis, dtype=dtype)).all()
+
+
+def test_bools() -> None:
+    any_ = ReductionKernel("bool x", "bool y", "x", "a || b", "y = a", "false", "any_")
+    x = np.zeros((300, 4), bool)
+    x[7, 2] = True
+    for each in layouts(x):
+        assert (any_(each, axis=0) == x.any(axis=0)).all() and (any_(each, axis=1) == x.any(axis=1)).all()
+    raw = np.frombuffer(b"\x02\x00\x04", np.uint8).view(bool)
+    count = ReductionKernel("bool x", "int64 n_true", "x", "a + b", "n_true = a", "0")
+    assert count(raw) == 2
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "f8", "D"])
+def test_outputs_side_by_side(dtype: str) -> None:
+    """As many as are worked on at once, some less, and some more, whatever an accumulator's size."""
+    text = "((npy_complex128){a.real + b.real, a.imag + b.imag})" if dtype == "D" else "a + b"
+    zero = "{0, 0}" if dtype == "D" else "0"
+    total = ReductionKernel("T x", "T y", "x", text, "y = a", zero, optimize="off")
+    for m in (2, 16, 31, 63, 64, 65, 96, 127, 128, 300, 512, 600, 1031):
+        x = (np.arange(20 * m) % 7).astype(dtype).reshape(20, m)
+        assert (total(x, axis=0) == x.sum(axis=0, dtype=dtype)).all()
+        assert (total(x[:4], axis=0) == x[:4].sum(axis=0, dtype=dtype)).all()
+        assert (total(np.asfortranarray(x.T), axis=1) == x.sum(axis=0, dtype=dtype)).all()
+
+
+def test_reduce_type() -> None:
+    x = np.full(1000, 100, np.int8)
+    plain = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0")
+    assert plain(x) == np.int8(100_000 % 256 - 256 if 100_000 % 256 > 127 else 100_000 % 256)
+    for word in ("long long", "int64", "double", "float64"):
+        mean = ReductionKernel("T x", "float64 y", "x", "a + b", "y = a / 1000.0", "0", reduce_type=word)
+        assert mean(x) == 100.0
+    letter = ReductionKernel("T x, U w", "T y", "x * w", "a + b", "y = a", "0", reduce_type="U")
+    assert letter(x, np.ones(1000, np.int64)).dtype == np.int8
+
+
+def test_a_struct_as_accumulator() -> None:
+    """Mean and variance in one pass, combined as Chan does it."""
+    moments = ReductionKernel(
+        "T x",
+        "T mean, T variance",
+        "(moments){x, 0, 1}",
+        "merged(a, b)",
+        "mean = a.mean; variance = a.m2 / a.n",
+        None,
+        "moments",
+        reduce_type="moments",
+        preamble="""
+        typedef struct { double mean, m2, n; } moments;
+        static moments merged(moments a, moments b)
+        {
+            double n = a.n + b.n, d = b.mean - a.mean;
+            return (moments){a.mean + d * b.n / n, a.m2 + b.m2 + d * d * a.n * b.n / n, n};
+        }""",
+    )
+    x = np.random.default_rng(2).normal(1e6, 1, size=(3, 20_000, 2))
+    for each in layouts(x):
+        for axis in (None, 0, 1, 2, (0, 2)):
+            mean, variance = moments(each, axis=axis)
+            np.testing.assert_allclose(mean, x.mean(axis=axis), rtol=1e-14)
+            np.testing.assert_allclose(variance, x.var(axis=axis), rtol=1e-6)
+
+
+def test_several_inputs_broadcast() -> None:
+    dot = ReductionKernel("T x, T y", "T z", "x * y", "a + b", "z = a", "0", "dot", optimize="off")
+    x, y = np.random.default_rng(3).normal(size=(7, 300)), np.random.default_rng(4).normal(size=300)
+    np.testing.assert_allclose(dot(x, y, axis=1), x @ y, rtol=1e-12)
+    np.testing.assert_allclose(dot(x, y[:, None][:7], axis=0), (x * y[:7, None]).sum(0), rtol=1e-12)
+    np.testing.assert_allclose(dot(x, 3, axis=1), 3 * x.sum(1), rtol=1e-12)
+    np.testing.assert_allclose(dot(2, x), 2 * x.sum(), rtol=1e-12)
+    np.testing.assert_allclose(dot(x[:1], x[:, :1]), (x[:1] * x[:, :1]).sum(), rtol=1e-12)
+    assert same(np.asarray(dot(x, np.float32(3))), np.asarray(dot(x, 3)))
+    with refusing(ValueError, "total", "broadcast"):
+        ReductionKernel("T x, T y", "T z", "x", "a + b", "z = a", "0", "total")(np.ones(3), np.ones(4))
+
+
+# ---- outputs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("K18")
+def test_all_outputs_are_returned() -> None:
+    both = ReductionKernel(
+        "T x", "T s, int64 count", "x", "a + b", "s = a; count = _in_ind.size() / _out_ind.size()", "0"
+    )
+    total, n = both(np.ones((3, 5)), axis=1)
+    assert total.tolist() == [5, 5, 5] and n.tolist() == [5, 5, 5]
+    outs = np.empty(3), np.empty(3, np.int64)
+    given_back = both(np.ones((3, 5)), *outs, axis=1)
+    assert given_back[0] is outs[0] and given_back[1] is outs[1] and outs[1].tolist() == [5, 5, 5]
+    assert both(np.ones((3, 5)), axis=1, out=outs)[1] is outs[1]
+
+
+def test_out() -> None:
+    x, out = np.arange(6.0).reshape(2, 3), np.empty(2)
+    assert TOTAL(x, out, axis=1) is out and out.tolist() == [3, 12]
+    assert TOTAL(x, axis=1, out=out[::-1]).tolist() == [3, 12] and out.tolist() == [12, 3]
+    kept = np.empty((2, 1))
+    assert TOTAL(x, axis=1, keepdims=True, out=kept) is kept and kept.tolist() == [[3], [12]]
+    with refusing(ValueError, "total", "'y'", "(3,)", "(2,)"):
+        TOTAL(x, axis=1, out=np.empty(3))
+    with refusing(ValueError, "position", "out"):
+        TOTAL(x, out, axis=1, out=out)
+    with refusing(TypeError, "total", "'y'", "list"):
+        TOTAL(x, axis=1, out=[[1.0, 2.0]])
+    out.flags.writeable = False
+    with refusing(ValueError, "total"):
+        TOTAL(x, axis=1, out=out)
+    with refusing(ValueError, "total"):
+        TOTAL(x, axis=1, out=x[:, 0])
+    with refusing(TypeError, "float32", "float64"):
+        TOTAL(x, axis=1, out=np.empty(2, np.float32))
+
+
+def test_outputs_of_subclasses() -> None:
+    """Their memory is filled, and they are returned."""
+
+    class Sub(np.ndarray):
+        pass
+
+    x, out = np.arange(6.0).reshape(2, 3), np.empty((2, 1)).view(Sub)
+    for _ in range(2):
+        assert TOTAL(x, axis=1, keepdims=True, out=out) is out and out.tolist() == [[3], [12]]
+    with refusing(TypeError, "MaskedArray"):
+        TOTAL(x, axis=1, out=np.ma.masked_array(np.empty(2)))
+
+
+def test_calls_that_are_known() -> None:
+    """What was planned is used again for the same geometry, and for no other."""
+    dot = ReductionKernel("T x, T y", "T z", "x * y", "a + b", "z = a", "0", "dot", optimize="off")
+    x, out = np.arange(6.0).reshape(2, 3), np.empty(2)
+    for k in range(3):
+        assert dot(x + k, k, axis=1).tolist() == (k * (x + k).sum(1)).tolist()
+        assert dot(k, x, axis=1).tolist() == (k * x.sum(1)).tolist()
+        assert dot(x, x, axis=0).tolist() == (x * x).sum(0).tolist()
+        assert dot(x.T, x.T, axis=0).tolist() == (x * x).sum(1).tolist()
+        assert dot(x, x + k, out, axis=1) is out and out.tolist() == (x * (x + k)).sum(1).tolist()
+        assert dot(x[:0], 2.0, axis=1).shape == (0,) and dot(x[:0], 2.0) == 0
+        with refusing(TypeError, ">f8"):
+            dot(x, x.astype(">f8"), axis=1)
+        with refusing(TypeError, "float32"):
+            dot(x.astype(np.float32), x, axis=1)
+
+
+def test_an_output_may_be_updated() -> None:
+    more = ReductionKernel("T x", "T y", "x", "a + b", "y += a", "0")
+    out = np.array([100.0, 200.0])
+    more(np.ones((2, 3)), out, axis=1)
+    assert out.tolist() == [103, 203]
+
+
+# ---- nothing to reduce, and what it starts from --------------------------------------------------------
+
+
+def test_empty_axes_give_the_identity() -> None:
+    seven = ReductionKernel("T x", "T y", "x", "a + b", "y = a * 2", "7", "seven")
+    assert seven(np.empty((3, 0)), axis=1).tolist() == [14, 14, 14]
+    assert seven(np.empty((3, 0)), axis=0).shape == (0,)
+    assert seven(np.empty((3, 0))) == 14 and seven(np.empty((0, 3)), keepdims=True).tolist() == [[14]]
+    assert TOTAL(np.empty((2, 0, 3)), axis=(0, 1)).tolist() == [0, 0, 0]
+
+
+def test_nothing_without_an_identity() -> None:
+    for identity in (None, ""):
+        largest = ReductionKernel("T x", "T y", "x", "a > b ? a : b", "y = a", identity, "largest")
+        assert largest(np.array([[-3.0, -1], [-7, -9]]), axis=1).tolist() == [-1, -7]  # CuPy starts with 0
+        with refusing(ValueError, "zero-size array to reduction operation largest which has no identity"):
+            largest(np.empty((3, 0)), axis=1)
+        assert largest(np.empty((3, 0)), axis=0).shape == (0,)
+
+
+@pytest.mark.row("K18")
+@pytest.mark.parametrize("n", [1, 5, 16, 100, 1000, 16384, 40_000])
+def test_the_identity_is_applied_once(n: int) -> None:
+    odd = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "1000", "odd", optimize="off", threads=2)
+    assert odd(np.ones(n)) == n + 1000
+    assert odd(np.ones((n, 3)), axis=0).tolist() == [n + 1000] * 3
+
+
+def test_identities_may_be_numbers() -> None:
+    x = np.array([3.0, 2.0])
+    for identity, wanted in ((math.inf, 2.0), (-5, -5.0), (np.float32(1), 1.0), (True, 1.0)):
+        least = ReductionKernel("T x", "T y", "x", "a < b ? a : b", "y = a", identity)
+        assert least(x) == wanted
+    with refusing(TypeError, "identity", "list"):
+        ReductionKernel("T x", "T y", "x", "a + b", "y = a", [])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "u8", "g"])
+@pytest.mark.parametrize(
+    "identity",
+    [0, -7, -(2**31), 2**32, -(2**63), 2**63, 2**64 - 1, 2**64, 2**70, -(2**70), 0.1, -0.0, 1e-320, 1e308]
+    + [np.int64(-(2**63)), np.uint64(2**64 - 1), np.longdouble("0.1"), np.float16(-0.5), np.True_],
+)  # fmt: skip
+def test_any_number_is_an_identity(identity: object, dtype: str) -> None:
+    if dtype in ("i8", "u8"):
+        info, whole = np.iinfo(dtype), int(identity)
+        if identity != whole or not info.min <= whole <= info.max:
+            return  # C would convert it as it likes
+        identity = whole
+    f = ReductionKernel("T x", "T y", "x", "a + b", "y = a", identity, "f", optimize="off")
+    got, wanted = f(np.zeros(0, dtype)), np.dtype(dtype).type(identity)
+    assert got == wanted and np.signbit(got) == np.signbit(wanted)
+
+
+# ---- names ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "shape", [(300,), (40_000,), (7, 300), (300, 7), (2, 17_000, 2), (30, 4, 5), (2, 9, 50)]
+)
+def test_numbers_of_items(shape: tuple[int, ...]) -> None:
+    """_J counts in C order along the reduced axes; _j all items, outputs fastest."""
+    where = ReductionKernel(
+        "T x",
+        "int64 y",
+        "(best){x, _J}",
+        "a.x > b.x || (a.x == b.x && a.i < b.i) ? a : b",
+        "y = a.i",
+        None,
+        reduce_type="best",
+        preamble="typedef struct { double x; npy_intp i; } best;",
+        optimize="off",
+    )
+    numbers = ReductionKernel("T x", "int64 y", "_j", "a > b ? a : b", "y = a", None, optimize="off")
+    x = np.random.default_rng(5).permutation(math.prod(shape)).astype(float).reshape(shape)
+    for each in layouts(x):
+        assert where(each) == x.argmax()
+        for axis in range(x.ndim):
+            assert (where(each, axis=axis) == x.argmax(axis=axis)).all()
+            wanted = np.arange(x.size).reshape(shape[axis], -1).max(axis=0).reshape(x.max(axis=axis).shape)
+            assert (numbers(each, axis=axis) == wanted).all()
+        if x.ndim == 3:
+            moved = np.moveaxis(x, 1, 0).reshape(shape[1], -1)
+            assert (where(each, axis=(0, 2)) == moved.argmax(axis=1)).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"in_params": "T"}, ("in_params", "wanted a type and a name")),
+        ({"in_params": "T x, T x"}, ("'x'", "twice")),
+        ({"in_params": "T i"}, ("'i'", "reserved")),
+        ({"in_params": "T _x"}, ("'_x'", "reserved")),
+        ({"in_params": "T cwr_x"}, ("'cwr_x'", "reserved")),
+        ({"in_params": ""}, ("input",)),
+        ({"out_params": ""}, ("output",)),
+        ({"out_params": "T a"}, ("'a'",)),
+        ({"name": "a b"}, ("Invalid kernel name",)),
+        ({"map_expr": " "}, ("map_expr", "empty")),
+        ({"post_map_expr": "y = a; return"}, ("post_map_expr", "return")),
+        ({"map_expr": "_in_ind.get()"}, ("map_expr", "_in_ind.size() or _in_ind.get()[axis]")),
+        ({"map_expr": "_out_ind.get()[0]"}, ("map_expr", "_out_ind.size()")),
+        ({"post_map_expr": "y = a + _in_ind.get()[0]"}, ("post_map_expr", "_in_ind.size()")),
+        ({"map_expr": "_raw_z[0]"}, ("no input for _raw_z",)),
+        ({"out_params": "raw T y"}, ("'y' is raw", "axis=")),
+        ({"options": ("--what",)}, ("options",)),
+    ],
+)
+def test_refused_definitions(arguments: dict[str, object], words: tuple[str, ...]) -> None:
+    usual = {
+        "in_params": "T x", "out_params": "T y", "map_expr": "x", "reduce_expr": "a + b",
+        "post_map_expr": "y = a", "identity": "0",
+    }  # fmt: skip
+    with refusing(ValueError, *words):
+        ReductionKernel(**(usual | arguments))
+
+
+def test_refused_calls() -> None:
+    x = np.ones((2, 3))
+    for axis, kind in ((2, np.exceptions.AxisError), (-3, np.exceptions.AxisError), ((0, 0), ValueError)):
+        with refusing(kind, "axis" if kind is not ValueError else "duplicate value in 'axis'"):
+            TOTAL(x, axis=axis)
+    for axis in (1.0, "0", [0]):
+        with refusing(TypeError, "axis"):
+            TOTAL(x, axis=axis)
+    with refusing(ValueError, "total", "array"):
+        TOTAL(3.0)
+    with refusing(TypeError, "total", "1 or 2"):
+        TOTAL(x, x, x)
+    with refusing(TypeError, "masked"):
+        TOTAL(np.ma.masked_array(x))
+    with refusing(TypeError, ">f8"):
+        TOTAL(x.astype(">f8"))
+    with refusing(TypeError, "object"):
+        TOTAL(np.array([None]))
+    with refusing(TypeError, "block_size"):
+        TOTAL(x, block_size=128)  # type: ignore[call-arg]
+    with refusing(TypeError, "what Z is", "'y'"):
+        ReductionKernel("T x", "Z y", "x", "a + b", "y = a", "0")(x)
+    assert ReductionKernel("T x", "Z y", "x", "a + b", "y = a", "0")(x, dtype={"Z": "i4"}).dtype == np.int32
+    unaligned = np.frombuffer(bytes(17), np.uint8)[1:].view(np.float64)
+    with refusing(ValueError, "total", "align"):
+        TOTAL(unaligned)
+    with refusing(ValueError, "bytes"):
+        ReductionKernel("T x", "T y", "(w){x}", "a", "y = a.x", None, reduce_type="w",
+                        preamble="typedef struct { double x, more[1000]; } w;")(x)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("what", "arguments"),
+    [
+        ("map_expr", {"map_expr": "x +\n nowhere"}),
+        ("reduce_expr", {"reduce_expr": "a +\n nowhere"}),
+        ("post_map_expr", {"post_map_expr": "y =\n nowhere"}),
+        ("identity", {"identity": "0 +\n nowhere"}),
+        ("preamble", {"preamble": "\nstatic int f(void) { return nowhere; }"}),
+    ],
+)
+def test_faults_have_the_users_lines(what: str, arguments: dict[str, str]) -> None:
+    usual = {
+        "in_params": "float64 x", "out_params": "float64 y", "map_expr": "x", "reduce_expr": "a + b",
+        "post_map_expr": "y = a", "identity": "0",
+    }  # fmt: skip
+    with pytest.raises(cwrapjit.CompileError, match="nowhere") as caught:
+        ReductionKernel(**(usual | arguments), name="kernel")  # at the definition: all types are known
+    error = caught.value
+    assert error.filename == f"<cwrapjit kernel {what}>" and error.lineno == 2
+    assert error.text is not None and "nowhere" in error.text
+
+
+def test_lines_of_c_alone_are_lines() -> None:
+    """Python counts form feeds and more; a preamble may say what its lines are called, and texts CRLF."""
+    preamble = '\f#define ONE 1\x0b\n#line 100 "own.h"\nstatic const char text[] = "a\u2028b";\r\n'
+    given = {"in_params": "float64 x", "out_params": "float64 y", "reduce_expr": "a +\r\nb", "identity": 0}
+    given |= {"post_map_expr": "y = a; // return", "preamble": preamble + "#define TWO \\\r\n 2"}
+    f = ReductionKernel(map_expr="x + TWO *\r\nONE + sizeof text", **given)
+    assert f(np.ones(3)) == 3 * (3 + 6)
+    with pytest.raises(cwrapjit.CompileError) as caught:
+        ReductionKernel(map_expr="x +\r\nnowhere", **given)
+    error = caught.value
+    assert (error.filename, error.lineno) == ("<cwrapjit reduce_kernel map_expr>", 2)
+    with pytest.raises(cwrapjit.CompileError) as caught:
+        ReductionKernel(map_expr="x", **given | {"preamble": '#line 100 "own.h"\nint i = nowhere;'})
+    assert (caught.value.filename, caught.value.lineno) == ("own.h", 100)
+
+
+def test_plans_of_many_shapes_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduction, "_MOST_PLANS", 8)
+    f = summing(optimize="off")
+    for n in (*range(1, 30), 1, 2):
+        assert f(np.ones(n)) == f(np.ones((n, 1)), axis=0) == n
+        assert 0 < len(f._plans) <= 8
+
+
+def test_kernels_are_pickled_as_their_texts() -> None:
+    f = ReductionKernel(
+        "T x", "T y", "x * N", "a + b", "y = a", 1, "scaled", reduce_type="double", options=("-DN=3",),
+        preamble="// nothing", optimize="off",
+    )  # fmt: skip
+    x = np.arange(6.0).reshape(2, 3)
+    f(x)
+    data = pickle.dumps(f)
+    assert pickle.loads(data) is f and copy.copy(f) is f and copy.deepcopy(f) is f
+    del f
+    gc.collect()
+    again = pickle.loads(data)
+    assert type(again) is ReductionKernel and again.name == "scaled" and again.functions == ()
+    assert again(x, axis=1).tolist() == [10, 37]
+
+
+# ---- the tree ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def eager() -> ReductionKernel:
+    """In the optimizing tier from the start, where there is one."""
+    return summing(optimize="eager", threads=2)
+
+
+@pytest.mark.row("K18")
+@pytest.mark.parametrize("shape", [(40_000,), (7, 301), (301, 7), (17_000, 3), (300, 5, 3)])
+def test_the_same_bits(shape: tuple[int, ...], eager: ReductionKernel) -> None:
+    """Whatever the layout, the number of threads and the tier."""
+    x = np.random.default_rng(6).normal(size=shape) * 10.0 ** np.random.default_rng(7).integers(
+        -9, 9, size=shape
+    )
+    kernels = [summing(optimize="off", threads=threads) for threads in (2, 4)] + [eager]
+    for axes in itertools.chain.from_iterable(
+        itertools.combinations(range(len(shape)), r) for r in (1, 2, 3)
+    ):
+        wanted = np.asarray(TOTAL(x, axis=axes))
+        for each in layouts(x)[1::2]:
+            for kernel in kernels:
+                assert same(np.asarray(kernel(each, axis=axes)), wanted)
+
+
+@pytest.mark.row("K18")
+@pytest.mark.parametrize("optimize", ["off", "eager"])
+def test_many_outputs_side_by_side_have_the_same_bits(optimize: str) -> None:
+    """Lanes are folded as they come there; rows of parts of leaves, of one leaf, and of several."""
+    kernel = summing(optimize=optimize)
+    for n, m in itertools.product((15, 16, 17, 31, 127, 128, 129, 250, 300, 1000), (64, 65, 513, 1040)):
+        x = np.random.default_rng(n).normal(size=(n, m))
+        wanted = TOTAL(np.ascontiguousarray(x.T), axis=1)  # each output alone
+        gaps = np.zeros((n, m + 3))
+        gaps[:, :m] = x
+        for each in (x, gaps[:, :m], np.repeat(x, 2, axis=1)[:, ::2]):
+            assert same(kernel(each, axis=0), wanted)
+    x = np.random.default_rng(9).normal(size=(30, 17, 70))  # rows of two axes
+    wanted = TOTAL(np.ascontiguousarray(x.transpose(2, 0, 1)), axis=(1, 2))
+    assert same(kernel(x, axis=(0, 1)), wanted)
+    assert same(kernel(x.transpose(1, 0, 2).copy().transpose(1, 0, 2), axis=(0, 1)), wanted)
+
+
+@pytest.mark.row("K18")
+def test_as_accurate_as_numpy() -> None:
+    """Errors against the exact sum, over many sums of numbers that cancel."""
+    rng = np.random.default_rng(8)
+    for n in (100, 1000, 30_000):
+        ours, theirs = [], []
+        for _ in range(60):
+            x = rng.normal(size=n) * 10.0 ** rng.integers(-3, 3, size=n)
+            exact = math.fsum(x)
+            ours.append(abs(TOTAL(x) - exact))
+            theirs.append(abs(np.sum(x) - exact))
+        assert np.mean(ours) <= 1.1 * np.mean(theirs)
+
+
+@pytest.mark.row("K18")
+def test_the_tree_is_what_is_documented() -> None:
+    """The order of operations, as text: leaves of 128, lanes of 16, folded by halves, leaves in order."""
+
+    def leaf(items: list[str]) -> str:
+        if len(items) < 16:
+            lanes = ["".join(items)]
+        else:
+            lanes = ["".join(items[lane::16]) for lane in range(16)]
+        while len(lanes) > 1:
+            half = len(lanes) // 2
+            lanes = [lanes[k] + lanes[k + half] for k in range(half)]
+        return lanes[0]
+
+    def tree(items: list[str]) -> str:
+        return "".join(leaf(items[k : k + 128]) for k in range(0, len(items), 128))
+
+    # An operation that does not commute: strings that are joined, as hashes modulo 2**64.
+    joined = ReductionKernel(
+        "T x", "uint64 h", "(word){x, 31}", "(word){a.h * b.power + b.h, a.power * b.power}", "h = a.h", None,
+        reduce_type="word", preamble="typedef struct { npy_uint64 h, power; } word;",
+    )  # fmt: skip
+
+    def hashed(text: str) -> int:
+        value = 0
+        for letter in text:
+            value = (value * 31 + ord(letter)) % 2**64
+        return value
+
+    for n in (1, 15, 16, 17, 127, 128, 129, 300, 1000):
+        items = [chr(33 + k % 90) for k in range(n)]
+        x = np.array([ord(c) for c in items], np.int64)
+        assert joined(x) == hashed(tree(items))
+
+
+def model(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """The rule of docs/kernels.md, for a * 31 + b * 17 + 5, in which neither order nor grouping is free."""
+
+    def join(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return a * np.uint64(31) + b * np.uint64(17) + np.uint64(5)
+
+    def leaf(items: np.ndarray) -> np.ndarray:
+        starts = range(16) if len(items) >= 16 else (0,)
+        lanes = [functools.reduce(join, items[k :: len(starts)]) for k in starts]
+        while len(lanes) > 1:
+            half = len(lanes) // 2
+            lanes = [join(lanes[k], lanes[k + half]) for k in range(half)]
+        return lanes[0]
+
+    def piece(items: np.ndarray) -> np.ndarray:
+        stack: list[np.ndarray] = []
+        for number, begin in enumerate(range(0, len(items), 128)):
+            value = leaf(items[begin : begin + 128])
+            while number & 1:  # as a binary counter counts
+                value, number = join(stack.pop(), value), number >> 1
+            stack.append(value)
+        while len(stack) > 1:
+            last = stack.pop()
+            stack.append(join(stack.pop(), last))
+        return stack[0]
+
+    def rows(items: np.ndarray, lengths: tuple[int, ...]) -> np.ndarray:
+        row, inner = 1, 1
+        while lengths and row < 256:
+            *lengths, length = lengths
+            inner, row = row, row * length
+        cut = max(1, 16384 // inner) * inner
+        parts = [piece(one[k : k + cut]) for one in items.reshape(-1, row, items.shape[-1])
+                 for k in range(0, row, cut)]  # fmt: skip
+        return parts[0] if len(parts) == 1 else rows(np.array(parts), (len(parts),))
+
+    moved = np.moveaxis(x, axes, range(len(axes)))
+    shape = moved.shape[len(axes) :]
+    return rows(moved.reshape(-1, math.prod(shape)), moved.shape[: len(axes)]).reshape(shape)
+
+
+@pytest.mark.row("K18")
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [((n,), (0,)) for n in (1, 15, 16, 17, 31, 127, 128, 129, 144, 300, 1000, 1153, 16384, 16385, 40_000)]
+    + [((3, n), axes) for n in (255, 256, 257, 300, 512) for axes in ((0, 1), (1,), (0,))]
+    + [((300, 5), (0,)), ((300, 64), (0,)), ((300, 65), (0,)), ((143, 1100), (0,)), ((40_000, 3), (0,))]
+    + [((3, 7, 11, 13), axes) for axes in ((0, 1, 2, 3), (1, 2), (0, 2), (1, 3), (0, 3), (0, 1, 3))]
+    + [((9, 1, 40, 50), axes) for axes in ((0, 2), (0, 1, 2, 3), (2, 3))]
+    + [((2, 129, 200), (0, 1)), ((70, 250, 3), (0, 1)), ((2, 20_000, 2), (0, 1, 2))],
+)  # fmt: skip
+def test_operations_are_grouped_as_documented(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    wanted = model(np.arange(math.prod(shape), dtype=np.uint64).reshape(shape) * np.uint64(3), axes)
+    for x in layouts(np.arange(math.prod(shape), dtype=np.uint64).reshape(shape)):
+        assert np.array_equal(UNEASY(x, axis=axes), wanted), x.strides
+        columns = np.empty(wanted.shape[::-1], np.uint64).T
+        assert np.array_equal(UNEASY(x, axis=axes, out=columns), wanted), x.strides
+
+
+def test_threads_and_tiers_while_they_change() -> None:
+    """Calls from several threads, while the optimizing tier comes."""
+    kernel, x = summing(threads=2), np.random.default_rng(9).normal(size=(200, 300))
+    wanted, wrong = TOTAL(x, axis=0), []
+
+    def work() -> None:
+        for _ in range(200):
+            if not same(kernel(x, axis=0), wanted):
+                wrong.append(1)
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for each in workers:
+        each.start()
+    for each in workers:
+        each.join()
+    assert not wrong
+
+
+def test_options() -> None:
+    x = np.random.default_rng(10).normal(size=(50, 40))
+    for options in ({"debug": True}, {"fastmath": True}, {"define_macros": [("TWO", "2")]}):
+        kernel = summing(**options)
+        np.testing.assert_allclose(kernel(x, axis=0), x.sum(0), rtol=1e-12)
+        np.testing.assert_allclose(kernel(x.T, axis=(0, 1)), x.sum(), rtol=1e-12)
+    with refusing(TypeError, "unexpected keyword argument 'nothing'"):
+        summing(nothing=1)
+
+
+def test_functions_of_any_type() -> None:
+    """min, max and abs, and functions of <math.h>, are those of the operands' types."""
+    largest = ReductionKernel("T x", "T y", "abs(x)", "max(a, b)", "y = a", None, "largest")
+    for dtype in ("i1", "u4", "i8", "f4", "f8"):
+        x = np.arange(-100, 100).astype(dtype).reshape(10, 20)
+        assert (largest(x, axis=1) == np.abs(x).max(axis=1)).all()
+    assert largest(np.array([-(2**62) - 1])) == 2**62 + 1
+
+
+def test_flags_of_compilers() -> None:
+    flags = ("-DTWO=2", "--std=c++11")
+    kernel = ReductionKernel("T x", "T y", "x * TWO", "a + b", "y = a", "0", options=flags)
+    assert kernel(np.ones(3)) == 6
+
+
+def test_axes_of_any_kind() -> None:
+    x = np.ones((2, 3))
+    for axis in (np.int64(1), np.array(1), (np.int64(1),), True):
+        for _ in range(2):
+            assert TOTAL(x, axis=axis).tolist() == [3, 3]
+
+
+def test_what_calls_of_the_same_geometry_must_not_share() -> None:
+    """A call whose plan is known is refused, or done another way, when its arguments are others."""
+    x, w = np.arange(6.0).reshape(2, 3), np.full((2, 3), 2.0)
+    dot = ReductionKernel("T x, T w", "T y", "x * w", "a + b", "y = a", "0", "dot", optimize="off")
+    ends = ReductionKernel(
+        "T x", "T lo, T hi", "(pair){x, x}", "(pair){min(a.lo, b.lo), max(a.hi, b.hi)}",
+        "lo = a.lo; hi = a.hi", None, "ends", "pair", preamble="typedef struct { double lo, hi; } pair;",
+        optimize="off",
+    )  # fmt: skip
+    for _ in range(2):
+        assert TOTAL(x, axis=1).tolist() == [3, 12] and TOTAL(x, axis=(1,)).tolist() == [3, 12]
+        assert dot(x, w, axis=1).tolist() == [6, 24] and dot(x, 2, axis=1).tolist() == [6, 24]
+        assert dot(2.0, x, axis=1).tolist() == [6, 24] and dot(x, w[0], axis=1).tolist() == [6, 24]
+        for keepdims in (False, True):
+            out, lo, hi = (np.empty((2, 1) if keepdims else 2) for _ in range(3))
+            for found in (
+                TOTAL(x, axis=1, out=out, keepdims=keepdims),
+                TOTAL(x, out, axis=1, keepdims=keepdims),
+                TOTAL(x, axis=1, out=(out,), keepdims=keepdims),
+                dot(x, w, axis=1, out=out, keepdims=keepdims),
+                dot(x, w[:1], out, axis=1, keepdims=keepdims),
+                dot(x, 2, out, axis=1, keepdims=keepdims),
+            ):
+                assert found is out and out.ravel().tolist() in ([3, 12], [6, 24])
+            for both in (
+                ends(x, lo, hi, axis=1, keepdims=keepdims),
+                ends(x, axis=1, out=(lo, hi), keepdims=keepdims),
+            ):
+                assert both[0] is lo and both[1] is hi and lo.ravel().tolist() == [0, 3]
+            assert ends(x, axis=1, keepdims=keepdims)[1].shape == out.shape
+        assert TOTAL(x, axis=1, keepdims=True).shape == (2, 1) and TOTAL(x, keepdims=True).shape == (1, 1)
+    for wrong in (1.0, (1.0,), (True, 1.0)):
+        with refusing(TypeError, "axis must be None, an int or a tuple of ints"):
+            TOTAL(x, axis=wrong)
+    with refusing(TypeError, "takes 2 or 3 positional arguments, not 1"):
+        dot(x, axis=1, out=w)
+    with refusing(TypeError, "takes 1 or 3 positional arguments, not 2"):
+        ends(x, lo, axis=1, out=hi)
+    with refusing(ValueError, "outputs are given both by position and as out"):
+        ends(x, lo, hi, axis=1, out=(lo, hi))
+    with refusing(ValueError, "out has 1 arrays; wanted 2"):
+        ends(x, axis=1, out=lo)
+    with refusing(TypeError, "must be an array, not float"):
+        TOTAL(x, 2.0, axis=1)
+
+
+def test_signed_zeros_and_nans() -> None:
+    largest = ReductionKernel("T x", "T y", "x", "a > b || isnan(a) ? a : b", "y = a", None)
+    x = np.ones((3, 200))
+    x[1, 77] = np.nan
+    assert np.isnan(largest(x, axis=1)).tolist() == [False, True, False]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(TOTAL(x))
+
+
+@pytest.mark.row("K05")
+def test_messages_name_a_kernel_once_and_a_stream_is_of_no_use() -> None:
+    x = np.ones((2, 3))
+    kernel = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total", threads=1)
+    assert kernel(x, stream=None) == 6
+    np.testing.assert_array_equal(kernel(x, axis=0, stream=object()), [2, 2, 2])
+    out = np.zeros(3)
+    out.flags.writeable = False
+    for bad in (out, x[0]):
+        with pytest.raises(ValueError, match=r"^total\(\): output 'y'"):
+            kernel(x, axis=0, out=bad)
+
+
+# ---- raw inputs, and where items are ---------------------------------------------------------------------
+
+
+@pytest.mark.row("K05")
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 1), (0, 2), (1, 2), (-1, 0), ()])
+@pytest.mark.parametrize("shape", [(3, 4, 5), (1, 7, 1), (300, 2, 3), (2, 3, 40000)])
+def test_places_and_raw_inputs(shape: tuple[int, ...], axis: int | tuple[int, ...] | None) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.integers(-9, 9, shape)
+    wanted_axis = tuple(range(3)) if axis is None else axis
+    place = ReductionKernel(
+        "T x, raw T w", "T y", "x * w[_in_ind.get()] + _in_ind.get()[2]", "a + b", "y = a", "0", "place"
+    )
+    numbers = np.arange(shape[2])
+    for w in (x[::-1], np.ascontiguousarray(x[::-1]), np.broadcast_to(rng.integers(9, size=shape[2]), shape)):
+        np.testing.assert_array_equal(place(x, w, axis=axis), (x * w + numbers).sum(axis=wanted_axis))
+    # _j counts outputs fastest, and reduced axes before them.
+    axes = range(3) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    reduced = sorted(each % 3 for each in axes)
+    kept = [each for each in range(3) if each not in reduced]
+    moved = np.arange(x.size).reshape([shape[k] for k in (*reduced, *kept)])
+    at = ReductionKernel("T x, raw T w", "T y", "x * w[_j]", "a + b", "y = a", "0", "at")
+    w = rng.integers(-9, 9, x.size)
+    by_number = w[moved.transpose(np.argsort([*reduced, *kept]))]
+    np.testing.assert_array_equal(at(x, w, axis=axis), (x * by_number).sum(axis=wanted_axis))
+    np.testing.assert_array_equal(at(x.T.copy().T, w, axis=axis), (x * by_number).sum(axis=wanted_axis))
+
+
+@pytest.mark.row("K05")
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
+@pytest.mark.parametrize("shape", [(3, 4), (20000, 3), (3, 20000)])
+def test_the_end_of_a_reduction_sees_raw_inputs_and_its_place(
+    shape: tuple[int, ...], axis: int | tuple[int, ...] | None
+) -> None:
+    kernel = ReductionKernel(
+        "T x, raw U w, raw int32 k",
+        "T y",
+        "x",
+        "a + b",
+        "y = a * w[_out_ind.get()[0] % w.size()] + w.ndim + w.shape()[0] + k",
+        "0",
+        "ends",
+    )
+    x, w = np.arange(float(np.prod(shape))).reshape(shape), np.array([2.0, 3, 5])
+    sums = x.sum(axis=axis)
+    factors = w[np.arange(sums.shape[0]) % 3] if sums.ndim else w[0]
+    np.testing.assert_allclose(kernel(x, w, 7, axis=axis), sums * factors + 1 + 3 + 7)
+    if axis == 0:
+        nothing = kernel(np.empty((0, 4)), w, 7, axis=0)
+        np.testing.assert_array_equal(nothing, np.full(4, 11.0))
+
+
+@pytest.mark.row("K05")
+def test_raw_inputs_of_all_kinds() -> None:
+    flags = np.array([1, 0, 255], np.uint8).view(bool)
+    count = ReductionKernel("T x, raw bool w", "int64 y", "w[_J]", "a + b", "y = a", "0", "count")
+    for w in (flags, np.stack([flags, flags], 1)[:, 0]):
+        assert count(np.zeros(3), w) == 2
+    whole = ReductionKernel(
+        "T x, T z", "T y", "_raw_x[_in_ind.get()] * z", "a + b", "y = a + 0 * _raw_z.size()", "0", "whole"
+    )
+    x, z = np.arange(6.0).reshape(2, 3), np.array([[2.0], [3.0]])
+    np.testing.assert_array_equal(whole(x[:, ::-1], z, axis=1), (x * z).sum(axis=1))
+    np.testing.assert_array_equal(whole(x[0], z, axis=1), (x[0] * z).sum(axis=1))
+    with refusing(ValueError, "Loop size is undecided", "raw"):
+        ReductionKernel("raw T x", "T y", "x[_J]", "a + b", "y = a", "0")(x)
+    with refusing(TypeError, "'w' is raw and a scalar here", "map_expr"):
+        ReductionKernel("T x, raw T w", "T y", "x * w[0]", "a + b", "y = a", "0")(x, 2.0)
+    scaled = ReductionKernel("T x, raw T w", "T y", "x * w", "a + b", "y = a", "0")
+    assert scaled(x, 2.0) == 30
+    with refusing(ValueError, "w is raw: only an element of it"):
+        scaled(x, x)
+
+
+@pytest.mark.quick
+@pytest.mark.row("K05")
+def test_raw_indices_are_checked_with_debug() -> None:
+    text = ("T x, raw T w", "T y", "x * w[_J + 1]", "a + b", "y = a", "0", "next")
+    x = np.arange(6.0).reshape(2, 3)
+    checked = ReductionKernel(*text, debug=True)
+    for w in (np.ones(3), np.ones((3, 2))[:, 0], np.ones(1), np.ones(0)):
+        with refusing(IndexError, "next(): w[", "is out of range", f"w has {w.size} elements"):
+            checked(x, w, axis=1)
+    np.testing.assert_array_equal(checked(x, np.arange(4.0), axis=1), [8, 26])
+    place = ReductionKernel("T x, raw T w", "T y", "w[_in_ind.get()]", "a + b", "y = a", "0", debug=True)
+    with refusing(IndexError, "is out of range: w has 3 elements"):
+        place(x, x[:1])
+
+
+def test_units_of_others_are_not_lost() -> None:
+    class Quantity(np.ndarray):
+        def __array_ufunc__(self, *args: object, **kwargs: object) -> None:
+            raise AssertionError("reductions do not ask")
+
+    class Plain(np.ndarray):
+        pass
+
+    total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+    with pytest.raises(TypeError, match=r"total\(\): argument 'x': Quantity has its own __array_ufunc__"):
+        total(np.ones(3).view(Quantity))
+    assert total(np.ones(3).view(Plain)) == 3
+    assert total([1.0, 2.0]) == 3
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("char", "qQ")
+def test_long_long(char: str) -> None:
+    """NumPy's second type of 64 bits, which to C is another one, too."""
+    x = np.arange(10).astype(char)
+    total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+    assert total(x) == 45
+    assert total(x, out=np.zeros((), char)) == 45
+    assert total(x.astype(char.replace("q", "l").replace("Q", "L"))) == 45
+    largest = ReductionKernel("T x", "T y", "x", "max(a, b)", "y = a", None, reduce_type="long long")
+    assert largest(x) == 9

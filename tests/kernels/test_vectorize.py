@@ -1,0 +1,650 @@
+"""vectorize(): a C function of numbers becomes a function of arrays."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import pickle
+import threading
+import warnings
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import compiler
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+import cwrapjit
+from cwrapjit import vectorize
+
+LARGER = "T larger(T x, T y) { return x > y ? x : y; }"
+SINCOS = "void sincos(double x, OUT double *s, OUT double *c) { *s = sin(x); *c = cos(x); }"
+SORTS = ["bool", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
+NAMES = [np.dtype(each).name for each in SORTS]
+
+
+def refused(text: str, message: str, **options: Any) -> cwrapjit.CompileError:
+    with pytest.raises(cwrapjit.CompileError, match=message) as caught:
+        vectorize(text, **options)
+    return caught.value
+
+
+# ---- one type -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("K13")
+def test_the_shortest_way() -> None:
+    f = vectorize("double hyp(double x, double y) { return sqrt(x * x + y * y); }")
+    assert type(f) is cwrapjit.Function
+    assert f.__name__ == "hyp" and f.signature == "x(), y() -> output()"
+    assert f.__doc__ == "double hyp(double x, double y)"
+    assert list(inspect.signature(f).parameters) == ["x", "y", "out"]
+    assert f(3, 4.0) == 5.0 and type(f(3, 4)) is np.float64
+    np.testing.assert_array_equal(f([3.0, 6.0], [[4.0], [8.0]]), np.hypot([3, 6], [[4], [8]]))
+    out = np.empty(2)
+    assert f(y=[4.0, 8.0], x=np.array([3.0, 6.0]), out=out) is out and out.tolist() == [5, 10]
+
+
+@pytest.mark.row("K13")
+@settings(max_examples=60, deadline=None)
+@given(npst.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=4), st.data())
+def test_broadcasts_as_numpy(shapes: npst.BroadcastableShapes, data: st.DataObject) -> None:
+    rng = np.random.default_rng(1)
+    x, y = (rng.normal(size=shape) for shape in shapes.input_shapes)
+    if x.ndim and data.draw(st.booleans()):
+        x = np.repeat(x, 2, axis=-1)[..., ::2]
+    if y.ndim and data.draw(st.booleans()):
+        y = y[::-1]
+    result = POLYNOMIAL(x, y)
+    np.testing.assert_array_equal(result, x * y + x)
+    assert np.shape(result) == shapes.result_shape
+
+
+POLYNOMIAL = vectorize("double p(double x, double y) { return x * y + x; }")
+
+
+@pytest.mark.row("K13")
+@pytest.mark.parametrize(
+    ("ctype", "dtype"),
+    [
+        ("bool", "bool"), ("_Bool", "bool"), ("char", "i1"), ("signed char", "i1"), ("unsigned char", "u1"),
+        ("short", "i2"), ("unsigned short int", "u2"), ("int", "i4"), ("unsigned", "u4"), ("long", "i8"),
+        ("unsigned long", "u8"), ("long long", "i8"), ("size_t", "u8"), ("int16_t", "i2"), ("uint8_t", "u1"),
+        ("npy_intp", "i8"), ("npy_float32", "f4"), ("float", "f4"), ("double", "f8"), ("long double", "g"),
+        ("const double", "f8"), ("npy_complex128", "c16"), ("npy_complex64", "c8"), ("byte", "u1"),
+        ("real", "f8"), ("enum colour", "i4"), ("NUMBER", "f4"),
+    ],
+)  # fmt: skip
+def test_types(ctype: str, dtype: str) -> None:
+    known = "typedef unsigned char byte;\ntypedef double real;\nenum colour { RED };\n#define NUMBER float\n"
+    plain = ctype.replace("const ", "")
+    f = vectorize(f"{known}{ctype} same({ctype} x) {{ return x; }}")
+    values = np.array([0, 1, 100]).astype(dtype)
+    result = f(values)
+    assert result.dtype == np.dtype(dtype)
+    np.testing.assert_array_equal(result, values)
+    pointer = f"{known}void same({plain} x, OUT {plain} *y) {{ *y = x; }}"
+    np.testing.assert_array_equal(vectorize(pointer)(values), values)
+
+
+@pytest.mark.row("K13")
+def test_inputs_are_cast_as_ufuncs_do() -> None:
+    f = vectorize("float half(float x) { return x / 2; }")
+    assert f(np.arange(3, dtype="i2")).tolist() == [0, 0.5, 1]
+    assert f(np.array([1.0], dtype=">f4")).tolist() == [0.5]
+    with pytest.raises(TypeError, match=r"'x' is .*float64"):
+        f(np.arange(3.0))
+    with pytest.raises(TypeError, match='cast="safe" converts it'):
+        vectorize("double f(double x) { return x; }", cast="no")(np.arange(3))
+
+
+@pytest.mark.row("K13")
+def test_several_results() -> None:
+    f = vectorize(SINCOS)
+    assert f.signature == "x() -> s(), c()"
+    x = np.linspace(0, 3, 12).reshape(3, 4).T
+    s, c = f(x)
+    np.testing.assert_array_equal(s, np.array([[np.sin(float(v)) for v in row] for row in x]), strict=True)
+    np.testing.assert_allclose(c, np.cos(x), rtol=1e-15)
+    s2, c2 = np.empty((4, 3)), np.empty((4, 3))
+    assert f(x, out=(s2, c2))[0] is s2
+    assert (c2 == c).all()
+
+
+@pytest.mark.row("K13")
+@pytest.mark.parametrize("out", ["OUT", "/* out */", "/*OUT*/"])
+def test_a_result_and_more(out: str) -> None:
+    f = vectorize(f"int parts(double x, {out} double *fraction, {out} int *sign) {{"
+                  " *sign = x < 0; *fraction = fabs(x) - (int)fabs(x); return (int)fabs(x); }")  # fmt: skip
+    whole, fraction, sign = f([-2.5, 3.25])
+    assert whole.tolist() == [2, 3] and fraction.tolist() == [0.5, 0.25] and sign.tolist() == [1, 0]
+    assert f.signature == "x() -> output(), fraction(), sign()"
+    assert [each.dtype.name for each in (whole, fraction, sign)] == ["int32", "float64", "int32"]
+
+
+@pytest.mark.row("K13")
+@pytest.mark.parametrize("inout", ["INOUT", "/* inout */"])
+def test_updated_in_place(inout: str) -> None:
+    f = vectorize(f"int add({inout} double *sum, double x) {{ *sum += x; return *sum > 2; }}")
+    total = np.zeros(3)
+    assert f(total, [1.0, 2.0, 3.0]).tolist() == [0, 0, 1]
+    f(total, 1.0)
+    assert total.tolist() == [2, 3, 4]
+    nothing = vectorize(f"void add({inout} double *sum, double x) {{ *sum += x; }}")
+    nothing(total, 1.0)
+    assert total.tolist() == [3, 4, 5]
+
+
+@pytest.mark.row("K13")
+def test_helpers_statics_and_directives() -> None:
+    f = vectorize(
+        """
+        #include <math.h>
+        #define SQUARE(v) ((v) * (v))
+        /* double unused(double x) { return x; } */
+        static const double table[3] = {1, 2, 3};
+        typedef struct { double re, im; } pair;
+        double declared_only(double x);
+        static inline pair turn(pair p) { return (pair){-p.im, p.re}; }
+        __attribute__((unused)) static int helper(void) { return '}' + sizeof "}{"; }
+
+        double f(double x, int k)
+        {
+            pair p = turn((pair){x, table[k]});
+            return SQUARE(p.re) + p.im; // "}"
+        }
+        """
+    )
+    assert f(10.0, np.arange(3, dtype="i4")).tolist() == [11, 14, 19]
+
+
+@pytest.mark.quick
+@pytest.mark.row("K13")
+def test_conditions() -> None:
+    f = vectorize(
+        """
+        #if 0
+        double g(double x) { return x; }
+        double f(double x) { return 5; }
+        # define TWO 3
+        #elif 0
+        }}}
+        #else
+        # define TWO 2
+        #endif
+        #ifdef THRICE
+        double f(double x) { return 3 * x; }
+        #else
+        double f(double x) { return TWO * x; }
+        #endif
+        """
+    )
+    assert f(2) == 4
+
+
+@pytest.mark.quick
+@pytest.mark.row("K13")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '#ifdef __cplusplus\nextern "C" {\n#endif\nTWICE\n#ifdef __cplusplus\n}\n#endif\n',
+        '#if defined(__cplusplus) // no\nextern "C" {\n#endif\nTWICE',
+        "#if 0 /* no */\ndouble twice(double x) { return x; }\n#endif\nTWICE",
+        "#ifndef __cplusplus\nTWICE\n#endif",
+        '#define BEGIN "/*"\nTWICE /* end */',
+        "#define QUOTE '\"'\n#define A 'a' // don't \"\nTWICE /* \" */",
+        "#define A 1 // begins /* here\nTWICE // ends */ here",
+        "#define DO(x) \\\r\n (2 * (x))\r\ndouble twice(double x)\r\n{\r\n    return DO(x);\r\n}\r\n",
+        "// a comment \\\r\n double once(double x) {\r\nTWICE",
+        "/* größe */ TWICE // \u2028 double once(double x) { return x; }",
+    ],
+)
+def test_comments_quotes_and_directives_end_where_c_has_it(text: str) -> None:
+    f = vectorize(text.replace("TWICE", "double twice(double x) { return 2 * x; }"))
+    assert f.__name__ == "twice" and f(4) == 8
+
+
+@pytest.mark.row("K13")
+def test_names_that_python_cannot_have() -> None:
+    f = vectorize("double lambda(double in, double output, double out) { return in + 10 * output + out; }")
+    assert f.__name__ == "lambda_"
+    assert f(in_=1.0, output_=2.0, out_=0.5) == 21.5
+    assert vectorize("int f(unsigned int, int *);\nint g(long x) { return 3; }").__name__ == "g"
+
+
+@pytest.mark.row("K13")
+def test_name_doc_and_options() -> None:
+    f = vectorize(
+        "double f(double x) { return x * FACTOR; }", name="g", doc="Times.", define_macros=[("FACTOR", "3")],
+        optimize="off", threads=2, unordered=True,
+    )  # fmt: skip
+    assert f.__name__ == "g" and f.__doc__ == "Times." and f(2.0) == 6.0
+    assert f.tier == "tcc"
+
+
+@pytest.mark.row("K13")
+def test_hot_and_fast_as_function() -> None:
+    compiler()
+    text = "static double square(double x) { return x * x; }\n"
+    text += "double f(double x, double y) { return square(x) > y ? x : y; }"
+    f = vectorize(text)
+    x = np.linspace(-1, 1, 1001)
+    cold = f(x, x[::-1])
+    assert f.wait() and f.tier == "cc"
+    np.testing.assert_array_equal(f(x, x[::-1]), cold)
+
+
+@pytest.mark.quick
+@pytest.mark.row("K13")
+def test_the_rest_of_function_is_there() -> None:
+    f = vectorize("double plus(double x, double y) { return x + y; }", identity=0, associative=True)
+    assert f.ufunc.reduce(np.ones((3, 4))).tolist() == [3] * 4
+    assert "plus" in f.source and f.address and f.diagnose() in ([], None)
+
+
+@pytest.mark.row("K13")
+def test_no_arguments() -> None:
+    f = vectorize("int answer(void) { return 42; }")
+    assert f() == 42
+    assert f(out=np.zeros(3, "i4")).tolist() == [42] * 3
+
+
+# ---- several types --------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("K16")
+def test_given_types_are_type_sets_of_one_function() -> None:
+    f = vectorize(LARGER, T=("f4", np.float64, "i8"))
+    assert type(f) is cwrapjit.Function
+    assert f.types == ("float32, float32 -> float32", "float64, float64 -> float64", "int64, int64 -> int64")
+    for dtype in ("f4", "f8", "i8"):
+        x, y = np.array([1, 5], dtype), np.array([3, 2], dtype)
+        assert f(x, y).tolist() == [3, 5] and f(x, y).dtype == dtype
+    assert f(1, 2).dtype == "i8" and f(1.5, 2.5).dtype == "f8" and f(1.5, 2).dtype == "f8"
+    assert (
+        f(np.float32(1), 2).dtype == "f4" and f(np.int8(1), np.int8(2)).dtype == "f4"
+    )  # the first that is safe
+    with pytest.raises(TypeError, match="no type set fits"):
+        f(1j, 2)
+    assert vectorize(LARGER, T="f4").types == ("float32, float32 -> float32",)
+    assert vectorize(LARGER, T=["f4", "f4"]).types == ("float32, float32 -> float32",)
+
+
+@pytest.mark.row("K16")
+def test_what_the_text_defines_is_there_once_for_each_type() -> None:
+    text = """
+        #include <math.h>
+        #define HALF(v) ((v) / 2)
+        typedef struct node { T x, y; } node;
+        struct pair { T x; };
+        typedef T number;
+        enum { ONE = 1, TWO };
+        static const T table[] = {1, 2, 3}, *end = table + TWO;
+        static int calls;
+        static number square(number x) { calls++; return x * x; }
+        T f(T x, int k, OUT T *y)
+        {
+            node p = {x, 1};
+            struct pair q = {ONE};
+            *y = HALF(x);
+            return square(p.x) + table[k] * q.x + *end + sizeof(T) + calls;
+        }"""
+    f = vectorize(text, T=("f4", "f8", "i8", "u1"))
+    for dtype in ("f4", "f8", "i8", "u1"):
+        one, other = f(np.array([3], dtype), 1)
+        assert one.dtype == other.dtype == dtype
+        assert one[0] == 9 + 2 + 3 + np.dtype(dtype).itemsize + 1
+        assert other[0] == (1.5 if dtype[0] == "f" else 1)
+
+
+@pytest.mark.row("K16")
+def test_errors_of_any_type_are_in_the_users_lines() -> None:
+    text = "static T odd(T x)\n{\n    return x % 2;\n}\nT f(T x) { return odd(x); }"
+    for types in (("f4",), ("i8", "f4"), ("u1", "i2", "f8")):
+        error = refused(text, "operand", T=types)
+        assert error.lineno == 3 and error.text is not None and error.text.strip() == "return x % 2;"
+
+
+@pytest.mark.row("K16")
+@pytest.mark.parametrize(("name", "short"), list(zip(NAMES, SORTS, strict=True)))
+def test_a_deduced_type_is_that_of_the_arguments(name: str, short: str) -> None:
+    x, y = np.array([0, 1, 1]).astype(short), np.array([1, 0, 1]).astype(short)
+    result = DEDUCED(x, y)
+    assert result.dtype == short and result.tolist() == [1, 1, 1]
+    assert DEDUCED(x, y) is not result and DEDUCED.functions[name].types == (f"{name}, {name} -> {name}",)
+
+
+DEDUCED = vectorize(LARGER)
+
+
+@pytest.mark.row("K16")
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.sampled_from([*SORTS, True, 2, 2.5]), min_size=2, max_size=2))
+def test_deduced_as_numpy_promotes(kinds: list[Any]) -> None:
+    values = [np.array([1, 0]).astype(each) if isinstance(each, str) else each for each in kinds]
+    try:
+        wanted = np.maximum(*values)
+    except OverflowError:
+        return
+    if tuple(map(int, np.__version__.split(".")[:1])) < (2,) and any(
+        not isinstance(each, str) for each in kinds
+    ):
+        return  # NumPy 1 looks at the value
+    result = DEDUCED(*values)
+    assert result.dtype == wanted.dtype
+    np.testing.assert_array_equal(result, wanted)
+
+
+@pytest.mark.row("K16")
+def test_each_combination_is_compiled_once() -> None:
+    f = vectorize(LARGER)
+    assert f.functions == {} and f.types == ()
+    for x, y in ((1.0, 2.0), (np.zeros(3), 1), (np.zeros(3), np.zeros(3, "f4")), ([1.0], 1)):
+        f(x, y)
+    f(y=np.zeros(1), x=1)
+    (only,) = f.functions.values()
+    assert f.types == only.types and all(each is only for each in f.combinations)
+    assert f.signature == "x(), y() -> output()" and f.__name__ == "larger"
+    assert list(inspect.signature(f).parameters) == ["x", "y", "out"]
+    out = np.zeros(2, "f4")
+    assert f(np.float32(1), out, out=np.empty(2, "f4")).dtype == "f4"
+    with pytest.raises(TypeError, match="no type set fits"):
+        f(1.0, 2.0, out=out)
+
+
+@pytest.mark.row("K16")
+def test_fixed_types_do_not_decide() -> None:
+    f = vectorize("T scaled(T x, double factor, OUT long *count) { *count = sizeof(T); return x * factor; }")
+    result, count = f(np.array([2, 4], "i2"), 1.5)
+    assert result.dtype == "i2" and result.tolist() == [3, 6] and count.tolist() == [2, 2]
+
+
+@pytest.mark.quick
+@pytest.mark.row("K16")
+def test_what_cannot_be_deduced() -> None:
+    error = refused("double g(double x) { return 0; }".replace("double g", "T g"), "no input of g.. is a T")
+    assert (error.lineno, error.offset) == (1, 3)
+    f = vectorize(LARGER)
+    for value in (np.zeros(2, "M8[s]"), "text", object(), None, np.zeros(2, "V8"), [1, "a"]):
+        with pytest.raises(TypeError, match="T cannot be deduced: argument 'x'"):
+            f(value, 1)
+    with pytest.raises(TypeError, match=r"common type is c?longdouble|common type is complex256"):
+        f(np.zeros(2, "g"), 2j)
+    with pytest.raises(TypeError, match="argument 'x' is missing"):
+        f()
+    with pytest.raises(TypeError, match="'y'"):
+        f(1)
+    with pytest.raises(TypeError, match="'z'"):
+        f(1, 2, z=3)
+    with pytest.raises(OverflowError):
+        f(2**70, 1)
+    assert vectorize("T g(int x) { return x + sizeof(T); }", T=("f8",))(1) == 9.0
+
+
+@pytest.mark.row("K16")
+def test_a_type_for_which_the_text_does_not_compile() -> None:
+    f = vectorize("T odd(T x)\n{\n    return x % 2;\n}")
+    assert f([3, 4]).tolist() == [1, 0]
+    for _ in range(2):
+        with pytest.raises(cwrapjit.CompileError, match="operand") as caught:
+            f([0.5])
+        assert caught.value.lineno == 3
+    assert f(5) == 1
+
+
+@pytest.mark.row("K16")
+def test_threads_and_lifetimes() -> None:
+    f = vectorize(LARGER)
+    results: list[Any] = []
+
+    def call() -> None:
+        results.extend(f(np.ones(3, dtype), 2).tolist() for dtype in SORTS[1:])
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert results == [[2, 2, 2]] * 40
+    assert f.wait() in (True, False)
+    assert pickle.loads(pickle.dumps(f)) is f
+    assert ends()
+
+
+def ends() -> bool:
+    f = vectorize(LARGER)
+    f(1, 2)
+    f.me = f
+    seen = weakref.ref(f)
+    del f
+    gc.collect()
+    return seen() is None
+
+
+# ---- what is refused ------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("K16")
+@pytest.mark.parametrize(
+    ("text", "message", "line", "column"),
+    [
+        ("double f(int x) { return x; }\ndouble g(int x) { return x; }", "one function.* has 2: f, g", 2, 8),
+        ("double f(int x) { return x; }\n\n double f(float x) { return x; }", "two .*called f: .* 1", 3, 9),
+        ("double f(int n,\n         vector v) { return 0; }", "v is a vector, which is no number", 2, 10),
+        ("double f(double *x) { return *x; }", "x is a pointer: OUT", 1, 18),
+        ("double f(OUT double x) { return x; }", "x is no pointer: OUT stands", 1, 21),
+        ("double f(OUT const double *x) { return *x; }", "x points to const: OUT", 1, 28),
+        ("double f(double (*g)(double)) { return 0; }", "is a function: callbacks", 1, 10),
+        ("double f(double x, ...) { return x; }", "variable number of arguments", 1, 8),
+        ("void f(double x) { }", "f.. has no result", 1, 1),
+        ("double *f(double x) { return 0; }", "returns a pointer", 1, 1),
+        ("double f(double complex z) { return 0; }", "libtcc has no _Complex", 1, 10),
+        ("double f(double x, double x) { return 0; }", "two parameters are called x", 1, 27),
+        ("unsigned T f(T x) { return 0; }", "T alone stands for a type", 1, 1),
+        ("void *f(double x) { return 0; }", "returns a pointer", 1, 1),
+        ("f(double x) { return x; }", "f.. has no type in front", 1, 1),
+        ("double größe(double x) { return x; }", "größe is not ASCII.*name=", 1, 8),
+        ("double f(double x)\n{\n    return y;\n}", "'y' undeclared", 3, None),
+        ("double f(double x)\n{\n    return undeclared(x);\n}", "undeclared", 3, None),
+    ],
+)  # fmt: skip
+def test_faults_of_the_text_have_places(text: str, message: str, line: int, column: int | None) -> None:
+    error = refused(text, message)
+    assert error.lineno == line and error.text is not None and error.text.strip() in text
+    assert column is None or error.offset == column
+    assert error.errors and error.filename is not None and error.filename.startswith("<cwrapjit ")
+
+
+@pytest.mark.row("K13")
+def test_bad_arguments() -> None:
+    for text in (
+        "",
+        "x * x",
+        "static double f(double x) { return x; }",
+        "double f(double x);",
+        "{{{",
+        "}",
+        "((",
+        "#",
+    ):
+        with pytest.raises(ValueError, match="the text defines no function"):
+            vectorize(text)
+    with pytest.raises(ValueError, match=r"a '{' is never closed: 'double f"):
+        vectorize("double f(double x) { return x;")
+    with pytest.raises(ValueError, match="wanted one such as 'double f"):
+        vectorize("x * x")
+    with pytest.raises(ValueError, match="no function; parameters have no default values in C"):
+        vectorize("double f(double x, double y = 2, int z = 1)\n{ return x * y; }")
+    good = "double f(double x) { return x; }"
+    with pytest.raises(TypeError, match="source must be a str, not bytes"):
+        vectorize(good.encode())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="name must be a str"):
+        vectorize(good, name=3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no name in Python"):
+        vectorize(good, name="1f")
+    with pytest.raises(ValueError, match="no type in the text is T"):
+        vectorize(good, T="f8")
+    with pytest.raises(ValueError, match="no type in the text is T"):
+        vectorize("double psat(double T) { return T; }", T="f8")
+    assert vectorize("double psat(double T) { return T; }")(T=2) == 2
+    with pytest.raises(TypeError, match="no option signature: the text says that"):
+        vectorize(good, signature="x() -> y()")
+    with pytest.raises(TypeError, match=r"no option windows, which functions made by function\(\) have"):
+        vectorize(good, windows={"x": (3,)})
+    with pytest.raises(TypeError, match="'colour'"):
+        vectorize(good, colour=1)
+    for wrong, kind in (
+        ("f9", TypeError),
+        (("f8", "M8"), TypeError),
+        ((), ValueError),
+        ("O", TypeError),
+        (3.5, TypeError),
+    ):
+        with pytest.raises(kind, match="T"):
+            vectorize(LARGER, T=wrong)
+    with pytest.raises(cwrapjit.CompileError, match="NUL"):
+        vectorize("double f(double x) { return x; }\0")
+
+
+@pytest.mark.row("K13")
+@settings(max_examples=300, deadline=None)
+@given(st.text("(){}[];,*=#\"'/\\ \nTOUT double int x f . static enum typedef struct 1", max_size=60))
+def test_any_text_is_taken_or_refused(text: str) -> None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cwrapjit.CompileWarning)
+            vectorize(text)
+    except (ValueError, cwrapjit.CompileError):
+        pass
+
+
+@pytest.mark.row("K13")
+@pytest.mark.parametrize(
+    ("character", "name"),
+    [
+        ("\u00a0", "no-break space"),
+        ("\u2212", "minus sign"),
+        ("\ufeff", "zero width"),
+        ("\u201c", "left double"),
+    ],
+)
+def test_characters_of_word_processors(character: str, name: str) -> None:
+    error = refused(f"double f(double x)\n{{\n    return {character} x;\n}}", name)
+    assert (error.lineno, error.offset) == (3, 12)
+    comment = f'/* {character} */ // {character}\n#define S "{character}"\n#if 0\n{character}\n#endif\n'
+    assert vectorize(f"{comment}double f(double x) {{ return x + sizeof(S) * 0; }}")(2) == 2
+
+
+@pytest.mark.row("K13")
+def test_names_beyond_ascii() -> None:
+    wave = vectorize("double wave(double λ, double größe) { return größe / λ; }")
+    assert wave(λ=2, größe=3) == 1.5
+    assert wave.wait() in (True, False)
+    assert wave(4, 1) == 0.25
+
+
+@pytest.mark.row("K13")
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [("float64", "double"), ("uint8", "unsigned char"), ("float16", "cwj_half"), ("npy_half", "cwj_half")],
+)
+def test_numpys_names_of_types(name: str, wanted: str) -> None:
+    refused(f"double f({name} x) {{ return 0; }}", f"x is a {name}, which is NumPy's name: C's is {wanted}")
+
+
+@pytest.mark.row("K16")
+def test_what_a_deduced_function_does_not_have() -> None:
+    plus = vectorize("T plus(T x, T y) { return x + y; }")
+    for name in ("ufunc", "address", "capsule", "explain"):
+        with pytest.raises(AttributeError, match=rf"plus\(\): \.{name} is of types that are known: T="):
+            getattr(plus, name)
+    with pytest.raises(AttributeError, match="'Deduced' object has no attribute 'colour'"):
+        getattr(plus, "colour")  # noqa: B009
+    assert plus(1.5, 1) == 2.5
+    assert plus.functions["float64"].ufunc(1.5, 1) == 2.5
+
+
+@pytest.mark.row("K13")
+def test_debug_shows_the_line() -> None:
+    f = vectorize("int quotient(int x, int y)\n{\n    return x / y;\n}", debug=True)
+    with pytest.raises(cwrapjit.Fault) as caught:
+        f(1, 0)
+    assert caught.value.lineno == 3 and "x / y" in (caught.value.text or "")
+    assert f(6, np.array([2, 3], "i4")).tolist() == [3, 2]
+
+
+# ---- arrays -------------------------------------------------------------------------------------------
+
+DOT = """T dot(int n, const T x[n], const T y[n], T by)
+{
+    T sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum * by;
+}"""
+
+
+@pytest.mark.row("K15")
+def test_a_function_of_arrays() -> None:
+    f = vectorize(
+        "static double mean(double a, double b) { return (a + b) / 2; }\n"
+        "void folded(OUT double y[n], const double x[n], int n)\n"
+        "{ for (int i = 0; i < n; i++) y[i] = mean(x[i], x[n - 1 - i]); }"
+    )
+    assert type(f) is cwrapjit.Function and f.signature == "x(n) -> y(n)"
+    x = np.arange(24.0).reshape(2, 3, 4) ** 2
+    np.testing.assert_array_equal(f(x), (x + x[..., ::-1]) / 2)
+    f.wait()
+    np.testing.assert_array_equal(f(x), (x + x[..., ::-1]) / 2)
+    with pytest.raises(TypeError):
+        f(np.arange(4))  # arrays are never copied
+    with pytest.raises(ValueError, match="contiguous"):
+        f(x[..., ::2])
+
+
+@pytest.mark.quick
+@pytest.mark.row("K16")
+def test_arrays_of_t() -> None:
+    f, g = vectorize(DOT), vectorize(DOT, T=("f4", "f8", "i8"))
+    assert f.signature == g.signature == "x(n), y(n), by() -> output()"
+    assert list(inspect.signature(f).parameters) == ["x", "y", "by", "out"]
+    for dtype in ("f4", "f8", "i8"):
+        x = np.arange(6, dtype=dtype).reshape(2, 3)
+        for each in (f, g):
+            assert each(x, x[0], 2).tolist() == [10, 28] and each(x, x, 2).dtype == dtype
+    assert list(f.functions) == ["float32", "float64", "int64"]
+    with pytest.raises(TypeError, match="no type set fits"):
+        f(np.ones(3, "f4"), np.ones(3), 1)
+    three = vectorize("#define N 3\nvoid twice(INOUT T x[N], OUT T *first) { *first = x[0]; x[1] *= 2; }")
+    x = np.arange(6, dtype="i2").reshape(2, 3)
+    assert three(x).tolist() == [0, 3] and x.tolist() == [[0, 2, 2], [3, 8, 5]]
+
+
+@pytest.mark.row("K15")
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        ("double f(const double x[n]) { return 0; }", "n in a dim is no integer parameter", 1),
+        ("void f(const double x[n], int n) { }", "takes or gives nothing", 1),
+        ("\ndouble f(const double x[n + 1], int n) { return x[n]; }", "a dim of x is computed", 2),
+        ("void f(int n, OUT double x[n]) { }", "no argument has the dim n of x", 1),
+        ("void f(const T x[n], OUT T y[n - m], int n, int m) { }", "no argument has the dim m of y", 1),
+        ("double f(int n,\n const foo x[n]) { return 0; }", "foo is not a known type", 2),
+        (
+            "double f(const double x[n],\n const double *y, int n) { return 0; }",
+            "y is a pointer without dims",
+            1,
+        ),
+        ("int f(int n, const char x[n]) { return n; }", "uint8_t x.n. it is an array of bytes", 1),
+        ("double f(int n, OUT const double x[n]) { return 0; }", "points to const", 1),
+        ("double f(const double a[n][m], int n, int m) { return 0; }", "m stands behind a", 1),
+        ("double f(int n, const double x[n])\n{\n    return z;\n}", "'z' undeclared", 3),
+        ("T f(int n, const double x[n]) { return 0; }", "T cannot be deduced", 1),
+    ],
+)
+def test_faults_of_arrays_have_places(text: str, message: str, line: int) -> None:
+    error = refused(text, message)
+    assert error.lineno == line

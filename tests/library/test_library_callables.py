@@ -1,0 +1,402 @@
+"""What is no Python code where C wants a function: C text, compiled functions, capsules, pointers of ctypes
+and cffi, addresses."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import refuses
+from leaks import keeps_nothing
+from library_tools import from_c
+
+import cwrapjit
+
+pytestmark = pytest.mark.row("L08", "P13")
+
+QSORT = "void qsort(void base[n*size], size_t n, size_t size, int (*compar)(const void *a, const void *b))"
+ASCENDING = "double p = *(const double *)a, q = *(const double *)b; return (p > q) - (p < q);"
+TEXT = """
+typedef struct { double a; int k[3]; } par;
+typedef double (*function)(double x, const par *p);
+typedef struct hidden hidden;
+double apply(function f, double x) { par p = {0.5, {1, 2, 3}}; return f ? f(x, &p) : -1; }
+double plain(double (*f)(double), double x) { return f ? f(x) : -1; }
+double over(double (*f)(int n, const double *x), int n) { double x[] = {1, 2, 3}; return f(n, x); }
+int numbers(long (*f)(unsigned char, short, float, int64_t), int64_t x) { return f(200, -2, 0.5f, x); }
+par valued(par (*f)(par, int)) { par p = {1, {1, 2, 3}}; return f(p, 2); }
+int opaque(int (*f)(hidden *)) { return f(NULL); }
+double deep(double (*f)(double (*g)(double), double)) { return f(NULL, 2); }
+"""
+
+
+@pytest.fixture(scope="module")
+def lib() -> Any:
+    made = from_c(TEXT)
+    made.declare(TEXT.split("double apply")[0])
+    made.declare(
+        "double apply(function f, double x); double plain(double (*f)(double), double x);"
+        "double over(double (*f)(int n, const double *x), int n);"
+        "int numbers(long (*f)(unsigned char, short, float, int64_t), int64_t x);"
+        "par valued(par (*f)(par, int)); int opaque(int (*f)(hidden *));"
+        "double deep(double (*f)(double (*g)(double), double));"
+    )
+    assert not made.unmapped
+    return made
+
+
+@pytest.fixture(scope="module")
+def qsort() -> Any:
+    return cwrapjit.library("c", libraries=["c"]).function(QSORT)
+
+
+# ---- C text ---------------------------------------------------------------------------------------
+
+
+def test_qsort_with_a_body(qsort):
+    x = np.random.default_rng(1).random(1000)
+    assert qsort(x, ASCENDING) is None
+    assert (np.diff(x) >= 0).all()
+
+
+def test_items_of_any_type_say_their_number_and_size(qsort):
+    points = np.array([(3, 1.5), (1, 2.5), (2, 0.5)], [("k", "i4"), ("x", "f8")])
+    body = "struct point { int k; double x; } __attribute__((packed));\n"
+    body += "return ((const struct point *)a)->k - ((const struct point *)b)->k;"
+    qsort(points, body)
+    assert points["k"].tolist() == [1, 2, 3] and points["x"].tolist() == [2.5, 0.5, 1.5]
+    small = bytearray(b"hello")
+    qsort(small, "return *(const char *)a - *(const char *)b;")
+    assert small == b"ehllo"
+    table = np.array([[3.0, 1.0], [2.0, 0.0]])
+    qsort(table, ASCENDING)
+    assert table.tolist() == [[0, 1], [2, 3]]
+    refuses(TypeError, lambda: qsort(np.array([1, "x"], object), ASCENDING), "argument base")
+    refuses(ValueError, lambda: qsort(np.arange(6.0)[::2], ASCENDING), "argument base", "contiguous")
+    refuses(ValueError, lambda: qsort(np.broadcast_to(1.0, 3), ASCENDING), "argument base")
+    refuses(TypeError, lambda: qsort("text", ASCENDING), "argument base")
+
+
+@pytest.mark.quick
+def test_a_whole_definition_with_helpers(qsort, lib):
+    x = np.array([2.0, 3.0, 1.0])
+    text = """
+    /* if (x) { */
+    #include <math.h>
+    static int sign(double x) { return (x > 0) - (x < 0); }
+    static const double scale[2] = {-1, 1};
+    int descending(const void *a, const void *b)
+    {
+        if (a == b) { return 0; }
+        return sign(scale[0] * (*(const double *)a - *(const double *)b));
+    }
+    """
+    qsort(x, text)
+    assert x.tolist() == [3, 2, 1]
+    assert lib.plain("static double twice(double x) { return 2 * x; }", 2.0) == 4
+    assert lib.plain("#include <math.h>\nreturn erf(arg0);", 0.0) == 0
+
+
+def test_bodies_see_the_names_and_types_of_the_declaration(lib):
+    assert lib.apply("return x + p->a + p->k[2];", 1.0) == 4.5
+    assert lib.apply("double f(double x, const par *p) { return x * p->k[1]; }", 2.0) == 4
+    assert lib.plain("return arg0 / 2;", 3.0) == 1.5
+    assert lib.over("double s = 0; for (int i = 0; i < n; i++) { s += x[i]; } return s;", 3) == 6
+    assert lib.numbers("return arg0 + arg1 + (long)(arg2 * 2) + arg3;", 1000) == 1199
+    made = lib.valued("arg0.a += arg1; return arg0;")
+    assert (made.a, made.k.tolist()) == (3, [1, 2, 3])
+    assert lib.opaque("return arg0 == NULL;") == 1
+    assert lib.deep("return g == NULL ? arg1 : 0;") == 2
+
+
+def test_text_of_a_library_with_a_header():
+    text = "typedef struct { int k; } thing; static int twice(int x) { return 2 * x; }"
+    made = from_c(text + "int f(int (*g)(thing *)) { thing t = {4}; return g(&t); }", header=text)
+    made.function("int f(int (*g)(thing *t))")
+    assert made.f("return twice(t->k);") == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        (
+            "return missing;",
+            cwrapjit.CompileError,
+            ["'missing' undeclared", "t.plain(): argument f", "line 1"],
+        ),
+        ("return 1 +;", cwrapjit.CompileError, ["argument f"]),
+        ("", ValueError, ["t.plain(): argument f", "empty"]),
+        ("return 1\0;", cwrapjit.CompileError, ["argument f", "NUL"]),
+        ("} int x; {", cwrapjit.CompileError, ["argument f"]),
+        ("int f(double x) { return 1; }", TypeError, ["argument f: expected double (*)(double)", "int f("]),
+        ("double f(double x, int n) { return 1; }", TypeError, ["argument f", "int n"]),
+        (
+            "double f(what *x) { return 1; }",
+            cwrapjit.CompileError,
+            ["argument f", "what is not a known type"],
+        ),
+    ],
+)
+def test_text_that_is_wrong(lib, text, error, words):
+    refuses(error, lambda: lib.plain(text, 1.0), *words)
+
+
+def test_the_line_of_an_error_is_the_users(lib):
+    error = refuses(cwrapjit.CompileError, lambda: lib.plain("\nreturn arg0 +\n  missing;", 1.0), "missing")
+    assert (error.lineno, error.text) == (3, "  missing;")
+
+
+def test_a_body_knows_its_parameters(lib):
+    refuses(
+        cwrapjit.CompileError,
+        lambda: lib.plain("return x;", 1.0),
+        "'x' undeclared (the parameters are: double arg0)",
+    )
+    error = refuses(
+        cwrapjit.CompileError, lambda: lib.plain("double f(double x) { return y; }", 1.0), "undeclared"
+    )
+    assert "parameters" not in error.msg
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("return p;", "a pointer or a text stands where the double that is returned belongs"),
+        ('if (x > 0) return "x"; return x;', "a pointer or a text stands where the double that is returned"),
+        ("x = *p; return x;", "a struct stands where the double of 'x' belongs"),
+        ("#define Y 1\n// here\nx = p; return x;", "a pointer or a text stands where the double of 'x'"),
+    ],
+)
+def test_a_body_gives_numbers_where_numbers_belong(lib, body, what):
+    """libtcc takes addresses for numbers, and copies structs over what lies behind one."""
+    error = refuses(cwrapjit.CompileError, lambda: lib.apply(body, 1.0), what)
+    assert error.lineno == body.count("\n") + 1 and "cwj_" not in error.msg
+
+
+def test_directives_in_front_of_a_body_are_the_users(lib):
+    text = "// ä\n#include <not_there.h>\nreturn arg0;"
+    error = refuses(cwrapjit.CompileError, lambda: lib.plain(text, 1.0), "not_there.h", "argument f")
+    assert error.lineno == 2
+    text = "// ä\n\n#define HALF \\\n    0.5\nreturn arg0 * HALF +;"
+    error = refuses(cwrapjit.CompileError, lambda: lib.plain(text, 1.0), "argument f")
+    assert (error.lineno, error.text) == (5, "return arg0 * HALF +;")
+    assert lib.plain(text.replace(" +;", ";"), 3.0) == 1.5
+
+
+def test_text_is_compiled_once(lib):
+    core = lib._core
+    lib.plain("return 7;", 1.0)
+    before = len(core.texts_compiled)
+    for _ in range(3):
+        lib.plain("return 7;", 1.0)
+    assert len(core.texts_compiled) == before
+    for k in range(140):
+        assert lib.plain(f"return {k};", 1.0) == k
+    assert len(core.texts_compiled) <= 128
+
+
+# ---- what was compiled before ---------------------------------------------------------------------
+
+
+@pytest.mark.quick
+def test_functions_of_libraries_and_of_ours(lib):
+    libm = cwrapjit.library("m", libraries=["m"])
+    libm.declare("double cos(double x); float cosf(float x); double pow(double x, double y);")
+    assert lib.plain(libm.cos, 1.0) == np.cos(1.0)
+    refuses(
+        TypeError, lambda: lib.plain(libm.cosf, 1.0), "argument f", "expected double (*)(double)", "float"
+    )
+    refuses(TypeError, lambda: lib.plain(libm.pow, 1.0), "argument f", "double (double, double)")
+    twice = cwrapjit.vectorize("double twice(double x) { return 2 * x; }")
+    assert lib.plain(twice, 1.5) == 3
+    assert lib.plain(twice.capsule, 1.5) == 3
+    assert lib.plain(libm.cos.address, 0.0) == 1
+    assert lib.plain(np.uint64(libm.cos.address), 0.0) == 1
+    assert lib.plain(None, 0.0) == -1
+    assert lib.plain(0, 0.0) == -1
+    refuses(OverflowError, lambda: lib.plain(-1, 0.0), "argument f", "no address")
+    refuses(TypeError, lambda: lib.plain(True, 0.0), "argument f", "bool")
+    refuses(TypeError, lambda: lib.plain(1.5, 0.0), "argument f", "got float")
+    refuses(
+        TypeError, lambda: lib.plain(cwrapjit.Pointer(np.ones(2)), 0.0), "argument f", "Pointer to float64"
+    )
+
+
+def test_capsules_by_their_signature(lib):
+    api = ctypes.pythonapi
+    api.PyCapsule_New.restype = ctypes.py_object
+    api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    address = cwrapjit.library("m", libraries=["m"]).function("double cos(double x)").address
+    for name in (b"double (double)", b"double(double x)", b"npy_double (double)"):
+        if b"npy" in name:
+            refuses(
+                TypeError, lambda: lib.plain(api.PyCapsule_New(address, b"npy_double (double)", None), 0.0),
+                "cannot be read", "npy_double",
+            )  # fmt: skip
+        else:
+            assert lib.plain(api.PyCapsule_New(address, name, None), 0.0) == 1
+    for name in (b"double (float)", b"void (double)", b"double (double, ...)", b"double (double *)"):
+        made = api.PyCapsule_New(address, name, None)
+        refuses(TypeError, lambda made=made: lib.plain(made, 0.0), "argument f", name.decode())
+    for other in (b"numpy.arrays", None):
+        made = api.PyCapsule_New(address, other, None)
+        refuses(TypeError, lambda made=made: lib.plain(made, 0.0), "argument f", "no signature")
+
+
+def test_function_pointers_of_ctypes(lib, qsort):
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+    assert lib.plain(kind(lambda x: 3 * x), 2.0) == 6
+    assert lib.plain(ctypes.c_void_p(None), 2.0) == -1
+    pair = ctypes.POINTER(ctypes.c_double)
+    compare = ctypes.CFUNCTYPE(ctypes.c_int, pair, pair)
+    x = np.array([2.0, 3.0, 1.0])
+    qsort(x, compare(lambda a, b: int(a[0] > b[0]) - int(a[0] < b[0])))
+    assert x.tolist() == [1, 2, 3]
+    cos = ctypes.CDLL("libm.so.6").cos
+    refuses(TypeError, lambda: lib.plain(cos, 0.0), "argument f", "no argtypes")
+    cos.argtypes, cos.restype = [ctypes.c_double], ctypes.c_double
+    assert lib.plain(cos, 0.0) == 1
+    for wrong in (
+        ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_double),
+        ctypes.CFUNCTYPE(None, ctypes.c_double),
+        ctypes.CFUNCTYPE(ctypes.c_double, pair),
+        ctypes.CFUNCTYPE(ctypes.c_double),
+    ):
+        made = wrong(lambda *_: None)
+        refuses(
+            TypeError, lambda made=made: lib.plain(made, 0.0), "argument f", "a function of ctypes that is"
+        )
+
+
+def test_function_pointers_of_cffi(lib):
+    cffi = pytest.importorskip("cffi")
+    ffi = cffi.FFI()
+    twice = ffi.callback("double(double)", lambda x: 2 * x)
+    assert lib.plain(twice, 2.0) == 4
+    assert lib.plain(ffi.cast("void *", twice), 2.0) == 4
+    assert lib.plain(ffi.NULL, 2.0) == -1
+    refuses(
+        TypeError,
+        lambda: lib.plain(ffi.callback("float(double)", abs), 2.0),
+        "argument f",
+        "float(*)(double)",
+    )
+    refuses(TypeError, lambda: lib.plain(ffi.new("int *"), 2.0), "argument f", "cffi's int *")
+
+
+def test_low_level_callables_of_scipy(lib):
+    scipy = pytest.importorskip("scipy")
+    twice = cwrapjit.vectorize("double twice(double x) { return 2 * x; }")
+    assert lib.plain(scipy.LowLevelCallable(twice.capsule), 2.0) == 4
+    made = from_c("double f(double x, void *data) { return x + *(double *)data; }")
+    f = made.function("double f(double x, void *data)", unsafe=True)
+    data = ctypes.cast(ctypes.pointer(ctypes.c_double(3)), ctypes.c_void_p)
+    taken = scipy.LowLevelCallable(f.capsule, data)
+    refuses(TypeError, lambda: lib.plain(taken, 2.0), "argument f", "user data")
+
+
+# ---- members of structs ---------------------------------------------------------------------------
+
+MEMBERS = """
+typedef struct { double (*function)(double x, void *params); void *params; int (*other)(void); } problem;
+double solve(const problem *p, double x) { return p->function ? p->function(x, p->params) : -1; }
+problem copied(problem p) { return p; }
+double half(double x, void *params) { return x / 2; }
+void fill(problem *p) { p->function = half; }
+"""
+
+
+@pytest.fixture
+def problems() -> Any:
+    made = from_c(MEMBERS)
+    made.declare(
+        MEMBERS.split("double solve")[0]
+        + "double solve(const problem *p, double x); problem copied(problem p); void fill(problem *p);"
+    )
+    return made
+
+
+@pytest.mark.quick
+def test_members_of_structs_are_functions(problems):
+    p = problems.problem()
+    assert p.function is None and problems.solve(p, 3.0) == -1
+    f = Twice()
+    gone = weakref.ref(f)
+    p.function = f
+    assert p.function is f and problems.solve(p, 3.0) == 6
+    del f
+    gc.collect()
+    assert problems.solve(p, 3.0) == 6
+    copy = problems.copied(p)
+    p.function = "return x + 1;"
+    assert p.function == "return x + 1;" and problems.solve(p, 3.0) == 4
+    gc.collect()
+    assert problems.solve(copy, 3.0) == 6  # a copy keeps what it points to
+    del copy
+    gc.collect()
+    assert gone() is None
+    p.function = None
+    assert problems.solve(p, 3.0) == -1
+    problems.fill(p)
+    assert isinstance(p.function, cwrapjit.Pointer) and problems.solve(p, 3.0) == 1.5
+    other = problems.problem()
+    other.function = p.function
+    assert problems.solve(other, 5.0) == 2.5
+    p.function = lambda x: 1 / 0
+    refuses(ZeroDivisionError, lambda: problems.solve(p, 1.0), "division")
+    refuses(TypeError, lambda: setattr(p, "function", 1.5), "t.problem: attribute function", "got float")
+    refuses(TypeError, lambda: setattr(p, "function", "int f(void) { return 1; }"), "attribute function")
+    with pytest.raises(AttributeError):
+        del p.function
+
+
+def test_members_in_cycles_are_collected(problems):
+    p = problems.problem()
+    gone = weakref.ref(p)
+    f = Twice()
+    f.held = p
+    p.function = f
+    assert problems.solve(p, 1.0) == 2
+    del p, f
+    gc.collect()
+    assert gone() is None
+
+
+class Twice:
+    held: Any = None
+
+    def __call__(self, x: float) -> float:
+        return 2 * x
+
+
+# ---- what keeps what ------------------------------------------------------------------------------
+
+
+@pytest.mark.leak
+def test_nothing_is_kept(lib):
+    twice = cwrapjit.vectorize("double twice(double x) { return 2 * x; }")
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+    pointer = kind(abs)
+
+    def work() -> None:
+        lib.plain("return 3;", 1.0)
+        lib.plain(twice, 1.0)
+        lib.plain(pointer, 1.0)
+        for wrong in ("int f(void) { return 1; }", 1.5):
+            with pytest.raises(TypeError):
+                lib.plain(wrong, 1.0)
+
+    keeps_nothing(work, 60, (twice, pointer))
+
+
+def test_compiled_text_goes_with_the_library():
+    made = from_c("double plain(double (*f)(double), double x) { return f(x); }")
+    plain = made.function("double plain(double (*f)(double x), double x)")
+    assert plain("return x;", 2.0) == 2
+    del made
+    gc.collect()
+    assert plain("return 2 * x;", 2.0) == 4

@@ -1,0 +1,555 @@
+"""Python callables as C functions: values, arrays, exceptions, threads, lifetimes."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import refuses
+from leaks import keeps_nothing
+from library_tools import from_c
+
+import cwrapjit
+
+pytestmark = pytest.mark.row("L07", "P13")
+
+TEXT = """
+#include <pthread.h>
+#include <errno.h>
+typedef struct { double a; int k[3]; } par;
+typedef struct hidden hidden;
+struct hidden { double (*f)(double, void *); void *data; };
+
+double plain(double (*f)(double), double x) { return f ? f(x) : -1; }
+int count(int (*f)(int), int n) { int k = 0; for (int i = 0; i < n; i++) { f(i); k++; } return k; }
+double loop(double (*f)(double), int n) { double s = 0; for (int i = 0; i < n; i++) s += f(i); return s; }
+int64_t wide(int64_t (*f)(unsigned char, short, float, uint64_t, bool), int64_t x)
+{ return f(200, -2, 0.5f, x, 2 > 1); }
+float narrow(float (*f)(float), float x) { return f(x); }
+short small(short (*f)(void)) { return f(); }
+bool truth(bool (*f)(bool), bool x) { return f(x); }
+double over(double (*f)(unsigned n, const double *x, double *g, void *data), void *data)
+{
+    double x[] = {1, 2, 3}, g[] = {0, 0, 0};
+    double r = f(3, x, g, data) + g[0];
+    return r + (g[0] > 0 ? f(3, x, NULL, data) : 0);
+}
+double table(double (*f)(int m, int n, const int *A)) { int A[] = {1, 2, 3, 4, 5, 6}; return f(2, 3, A); }
+double apply(double (*f)(double, par *), double x)
+{ par p = {3, {1, 2, 3}}; double r = f(x, &p); return r + p.a; }
+double several(double (*f)(int n, par *p), int n)
+{ par p[] = {{1, {0}}, {2, {0}}}; double r = f(n, p); return r + p[0].a; }
+par valued(par (*f)(par, int)) { par p = {3, {1, 2, 3}}; return f(p, 2); }
+int text(int (*f)(const char *), const char *s) { return f(s); }
+int first(const char *(*f)(void)) { const char *s = f(); return s ? s[0] : -1; }
+void *back(void *(*f)(void *, int), void *p) { return f(p, 1); }
+hidden *opened(double (*f)(double, void *), void *data)
+{ hidden *h = calloc(1, sizeof *h); h->f = f; h->data = data; return h; }
+void set(hidden *h, double (*f)(double, void *), void *data) { h->f = f; h->data = data; }
+double use(hidden *h, double x) { return h->f ? h->f(x, h->data) : -1; }
+void closed(hidden *h) { free(h); }
+hidden *same(hidden *(*f)(hidden *), hidden *h) { return f(h); }
+double (*stored)(double);
+void store(double (*f)(double)) { stored = f; }
+double use_stored(const double *x) { return stored(*x); }
+int numbered(int (*f)(int)) { errno = 7; f(1); return errno; }
+
+typedef struct { int (*f)(int); int x, r; } job;
+static void *work(void *p) { job *j = p; j->r = j->f(j->x); return NULL; }
+int threads(int (*f)(int), int n)
+{
+    pthread_t all[8];
+    job jobs[8];
+    int sum = 0;
+    for (int i = 0; i < n; i++) { jobs[i] = (job){f, i, 0}; pthread_create(&all[i], NULL, work, &jobs[i]); }
+    for (int i = 0; i < n; i++) { pthread_join(all[i], NULL); sum += jobs[i].r; }
+    return sum;
+}
+"""
+DECLARATIONS = """
+typedef struct { double a; int k[3]; } par;
+typedef struct hidden hidden;
+double plain(double (*f)(double), double x);
+int count(int (*f)(int), int n);
+double loop(double (*f)(double), int n);
+int64_t wide(int64_t (*f)(unsigned char, short, float, uint64_t, bool), int64_t x);
+float narrow(float (*f)(float), float x);
+short small(short (*f)(void));
+bool truth(bool (*f)(bool), bool x);
+double over(double (*f)(unsigned n, const double x[n], double g[n], void *data), void *data);
+double table(double (*f)(int m, int n, const int A[m][n]));
+double apply(double (*f)(double, par *), double x);
+double several(double (*f)(int n, par p[n]), int n);
+par valued(par (*f)(par, int));
+int text(int (*f)(const char *), const char *s);
+int first(const char *(*f)(void));
+void *back(void *(*f)(void *, int), void *p);
+hidden *same(hidden *(*f)(hidden *), hidden *h);
+double use(hidden *h, double x);
+double use_stored(const double x[1]);
+int numbered(int (*f)(int));
+int threads(int (*f)(int), int n);
+"""
+
+
+def build() -> Any:
+    made = from_c(TEXT)
+    made.handle("hidden *", free="closed")
+    made.declare(DECLARATIONS)
+    made.function("hidden *opened(double (*f)(double, void *), void *data)", returns="callee", keeps="f")
+    made.function("void set(hidden *h, double (*f)(double, void *), void *data)", keeps="f")
+    made.function("void store(double (*f)(double))", keeps={"library": "f"})
+    assert not made.unmapped, made.unmapped
+    return made
+
+
+@pytest.fixture(scope="module")
+def lib() -> Any:
+    return build()
+
+
+@pytest.fixture
+def unraisable(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    found: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda args: found.append(str(args.exc_value)))
+    return found
+
+
+# ---- values ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.quick
+def test_numbers_are_pythons_own(lib):
+    got: list[Any] = []
+
+    def f(*args: Any) -> int:
+        got.extend(args)
+        return args[3]
+
+    assert lib.wide(f, 2**62) == 2**62
+    assert got == [200, -2, 0.5, 2**62, True]
+    assert [type(each) for each in got] == [int, int, float, int, bool]
+    assert lib.narrow(lambda x: x / 2, 3.0) == 1.5
+    assert lib.small(lambda: -7) == -7
+    assert lib.truth(lambda x: not x, True) is False
+    assert lib.plain(np.float64, 2.5) == 2.5  # any callable
+    assert lib.plain(abs, -2.0) == 2
+    assert lib.plain(None, 2.0) == -1
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("name", "result", "error", "words"),
+    [
+        ("plain", None, TypeError, "it returned NoneType, where C wants float64"),
+        ("plain", "x", TypeError, "it returned str, where C wants float64"),
+        ("plain", 1j, TypeError, "it returned complex"),
+        ("small", 2**15, OverflowError, "it returned 32768 is out of range of int16"),
+        ("small", 1.5, TypeError, "it returned float"),
+        ("count", 2**31, OverflowError, "it returned 2147483648"),
+        ("valued", None, TypeError, "it returned NoneType, where C wants par"),
+        ("first", 3, TypeError, "it returned int, where C wants str, bytes or None"),
+        ("back", 3, TypeError, "it returned int, where C wants a cwrapjit.Pointer or None"),
+    ],
+)
+def test_results_that_do_not_fit(lib, name, result, error, words):
+    rest = {"plain": (1.0,), "count": (1,), "back": (cwrapjit.Pointer(np.ones(1)),)}.get(name, ())
+    refuses(error, lambda: getattr(lib, name)(lambda *_: result, *rest), f"t.{name}(): argument f", words)
+
+
+@pytest.mark.quick
+def test_arrays_are_cs_memory(lib):
+    seen: list[Any] = []
+
+    def f(x: np.ndarray, g: np.ndarray | None) -> float:
+        if g is None:
+            return 100
+        seen.append((x.flags.writeable, g.flags.writeable, x.dtype, x.shape))
+        g[0] = 5
+        return float(x.sum())
+
+    assert lib.over(f) == 6 + 5 + 100
+    assert seen == [(False, True, np.dtype(float), (3,))]
+
+    def of_table(A: np.ndarray) -> float:
+        assert A.shape == (2, 3) and A.dtype == np.intc
+        return float(A[1, 2])
+
+    assert lib.table(of_table) == 6
+
+    def of_structs(p: np.ndarray) -> float:
+        p["a"] += 10
+        return float(p["a"][1])
+
+    assert lib.several(of_structs, 2) == 12 + 11
+
+
+@pytest.mark.quick
+def test_arrays_that_are_kept_are_copies_afterwards(lib):
+    kept: list[Any] = []
+
+    def f(x: np.ndarray, g: np.ndarray | None) -> float:
+        kept.append(x)
+        return 0
+
+    for _ in range(3):
+        lib.over(f)
+    lib.plain(lambda x: x, 1.0)
+    assert [each.tolist() for each in kept] == [[1, 2, 3]] * 3
+    assert kept[0].base is not kept[1].base
+
+
+@pytest.mark.quick
+def test_views_that_are_kept_are_an_error(lib):
+    kept: list[Any] = []
+
+    for view in (lambda x: x[1:], memoryview, lambda x: np.asarray(memoryview(x))):
+
+        def f(x: np.ndarray, g: np.ndarray | None, view: Any = view) -> float:
+            kept.append(view(x))
+            return 0
+
+        refuses(RuntimeError, lambda f=f: lib.over(f), "t.over(): argument f", "a view of x was kept")
+
+    def seen(x: np.ndarray, g: np.ndarray | None) -> float:
+        return sum(memoryview(x))
+
+    assert lib.over(seen) == 6
+
+
+@pytest.mark.quick
+def test_dims_of_callbacks_by_option():
+    made = from_c(TEXT)
+    made.declare("double over(double (*f)(unsigned n, const double *x, double *g, void *data), void *data);")
+    assert made.over(lambda n, x, g: isinstance(x, cwrapjit.Pointer) + n) == 4
+    made.refine("over", dims={"f": {"x": "n", "g": "n"}})
+    assert made.over(lambda x, g: x.sum()) == 6
+    declaration = "double over(double (*f)(unsigned n, const double *x, double *g, void *data), void *data)"
+    refuses(ValueError, lambda: made.function(declaration, dims={"f": {"y": "n"}}), "dims['f']", "'y'")
+    refuses(ValueError, lambda: made.function(declaration, dims={"f": {"n": "n"}}), "dims['f']", "no pointer")
+    refuses(ValueError, lambda: made.function(declaration, dims={"f": {"x": "k"}}), "dims['f']", "k in a dim")
+    refuses(ValueError, lambda: made.function(declaration, dims={"data": {"x": "n"}}), "data is no function")
+
+
+@pytest.mark.quick
+def test_lists_of_texts_and_references_by_option():
+    text = """
+    int rows(int (*f)(int n, char **values, const int *count, void **odd), int n)
+    { char *values[] = {"a", 0, "c\\303\\251"}; int two = 2; return f(n, values, &two, 0); }
+    """
+    made = from_c(text)
+    declared = "int rows(int (*f)(int n, char **values, const int *count, void **odd), int n)"
+    f = made.function(declared, dims={"f": {"values": "n", "count": ()}})
+    seen = []
+
+    def take(values: list[str | None], count: int, odd: None) -> int:
+        seen.append((values, count, odd))
+        return len(values)
+
+    assert [f(take, n) for n in (3, 1, 0)] == [3, 1, 0]
+    assert seen == [(["a", None, "c\u00e9"], 2, None), (["a"], 2, None), ([], 2, None)]
+    refuses(ValueError, lambda: f(take, -1), "dim 0 of values is negative")
+    by_count = made.function(declared, dims={"f": {"values": "count", "count": ()}})
+    assert by_count(lambda n, values, odd: len(values) + n, 5) == 7
+    refuses(ValueError, lambda: made.function(declared, dims={"f": {"odd": "n"}}), "dims names odd")
+    refuses(
+        ValueError, lambda: made.function(declared, dims={"f": {"values": ("n", 2)}}), "dims names values"
+    )
+    refuses(
+        ValueError,
+        lambda: made.function(declared, dims={"f": {"values": ()}}),
+        "no const pointer to a number",
+    )
+
+
+@pytest.mark.quick
+def test_user_data_is_nobodys_business(lib):
+    assert lib.over(lambda x, g: 1.0) == 1
+    scale = np.array([4.0])
+    assert lib.over("return *(double *)data;", cwrapjit.Pointer(scale)) == 4
+    # Without a void * of its own, the function's one is a value.
+    got: list[Any] = []
+
+    def f(n: int) -> Any:
+        got.append(n)
+        return cwrapjit.Pointer(scale)
+
+    assert lib.back(f).address == scale.ctypes.data
+    assert got == [1]
+
+
+@pytest.mark.quick
+def test_structs_and_handles(lib):
+    seen: list[Any] = []
+
+    def f(x: float, p: Any) -> float:
+        seen.append(p)
+        assert (p.a, p.k.tolist()) == (3, [1, 2, 3])
+        p.a = 7
+        return x
+
+    assert lib.apply(f, 1.0) == 8
+    refuses(ValueError, lambda: seen[0].a, "this par was freed")
+
+    def g(p: Any, n: int) -> Any:
+        p.a += n
+        return p
+
+    assert lib.valued(g).a == 5
+    h = lib.opened(lambda x: x)
+    assert lib.same(lambda each: each, h) == h
+    assert lib.same(lambda each: None, h) is None
+    refuses(TypeError, lambda: lib.same(lambda each: lib.par(), h), "it returned par, where C wants hidden")
+    kept: list[Any] = []
+    lib.same(lambda each: kept.append(each), h)
+    assert lib.use(kept[0], 3.0) == 3  # it is the one that Python owns
+
+    def views(x: float, p: Any) -> float:
+        kept.append(p.k)
+        return 0
+
+    refuses(RuntimeError, lambda: lib.apply(views, 1.0), "argument f", "a view of", "was kept")
+
+
+@pytest.mark.quick
+def test_text(lib):
+    assert lib.text(len, "häh") == 3
+    assert lib.first(lambda: "xyz") == ord("x")
+    assert lib.first(lambda: b"xyz") == ord("x")
+    assert lib.first(lambda: None) == -1
+    refuses(UnicodeDecodeError, lambda: lib.text(len, b"\xff"), "invalid start byte")
+
+
+# ---- exceptions -----------------------------------------------------------------------------------
+
+
+def test_an_exception_is_raised_after_the_call_and_stops_calls_of_python(lib):
+    calls: list[int] = []
+
+    def f(i: int) -> int:
+        calls.append(i)
+        if i == 2:
+            raise KeyError("two")
+        return 0
+
+    refuses(KeyError, lambda: lib.count(f, 1000), "two")
+    assert calls == [0, 1, 2]
+    assert lib.count(lambda i: 0, 5) == 5  # nothing is left of it
+    refuses(TypeError, lambda: lib.plain(lambda: 1.0, 1.0), "takes 0 positional arguments")
+    with pytest.raises(KeyboardInterrupt):
+        lib.count(lambda i: (_ for _ in ()).throw(KeyboardInterrupt), 3)
+
+
+def test_callbacks_within_callbacks(lib):
+    def deep(x: float) -> float:
+        return x if x > 20 else lib.plain(deep, x + 1) + 1
+
+    assert lib.plain(deep, 0.0) == 42
+
+    def fails(x: float) -> float:
+        return lib.plain(lambda _: 1 / 0, x)
+
+    refuses(ZeroDivisionError, lambda: lib.plain(fails, 1.0), "division")
+
+    def catches(x: float) -> float:
+        with pytest.raises(ZeroDivisionError):
+            lib.plain(lambda _: 1 / 0, x)
+        return 3
+
+    assert lib.loop(catches, 4) == 12
+
+
+def test_errno_is_what_c_left_there(lib):
+    def f(x: int) -> int:
+        with pytest.raises(OSError, match="missing"):
+            open("/missing")
+        return 0
+
+    assert lib.numbered(f) == 7
+
+
+# ---- threads --------------------------------------------------------------------------------------
+
+
+@pytest.mark.quick
+def test_any_thread_may_call(lib):
+    names: set[int] = set()
+
+    def f(i: int) -> int:
+        names.add(threading.get_ident())
+        return i
+
+    assert lib.threads(f, 8) == 28
+    assert threading.get_ident() not in names and names
+
+    def fails(i: int) -> int:
+        raise IndexError(f"in thread {i}")
+
+    refuses(IndexError, lambda: lib.threads(fails, 1), "in thread 0")
+    assert lib.threads(f, 2) == 1
+
+
+def test_threads_of_python_call_at_once(lib):
+    faults: list[Any] = []
+
+    def work(k: int) -> None:
+        for i in range(200):
+            if lib.loop(lambda x: x + k, 10) != 45 + 10 * k:
+                faults.append(k)
+            with pytest.raises(ZeroDivisionError):
+                lib.plain(lambda x: 1 / 0, float(i))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not faults
+
+
+# ---- lifetimes ------------------------------------------------------------------------------------
+
+
+class Callable:
+    def __call__(self, x: float) -> float:
+        return 2 * x
+
+
+@pytest.mark.quick
+@pytest.mark.row("L17")
+def test_for_the_call_and_no_longer(lib):
+    plain = from_c(TEXT)
+    plain.declare("void store(double (*f)(double)); double use_stored(const double x[1]);")
+    x = np.ones(1)
+    f = Callable()
+    gone = weakref.ref(f)
+    plain.store(f)
+    del f
+    assert gone() is None
+    refuses(
+        RuntimeError, lambda: plain.use_stored(x), "t.store(): argument f", "after its lifetime", "keeps="
+    )
+    with pytest.raises(RuntimeError, match="after its lifetime"):
+        plain.use_stored(x)
+
+
+@pytest.mark.row("L17")
+def test_keeps_of_instances_and_of_the_library():
+    lib = build()
+    f, g = Callable(), Callable()
+    gone = weakref.ref(f), weakref.ref(g)
+    h = lib.opened(f)
+    assert lib.use(h, 2.0) == 4
+    del f
+    gc.collect()
+    assert lib.use(h, 3.0) == 6
+    lib.set(h, lambda x: x + 1)
+    assert lib.use(h, 3.0) == 4
+    lib.set(h, lambda x: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        lib.use(h, 3.0)
+    lib.set(h, None)
+    assert lib.use(h, 3.0) == -1
+    lib.store(g)
+    del g
+    gc.collect()
+    assert lib.use_stored(np.array([4.0])) == 8
+    del h
+    gc.collect()
+    assert gone[0]() is None and gone[1]() is not None
+    del lib
+    gc.collect()
+    assert gone[1]() is None
+
+
+@pytest.mark.row("L17")
+def test_outside_of_calls_it_is_unraisable(lib, unraisable):
+    ctypes = pytest.importorskip("ctypes")
+    kept: list[int] = []
+    made = from_c(
+        "uintptr_t where(double (*f)(double)) { return (uintptr_t)f; }"
+        "void *owned(double (*f)(double)) { return (void *)f; }"
+    )
+    where = made.function("uintptr_t where(double (*f)(double))", keeps={"library": "f"})
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+    kept.append(where(lambda x: 2 * x))
+    assert kind(int(kept[0]))(2.0) == 4 and not unraisable
+    kept.append(where(lambda x: 1 / 0))
+    assert kind(int(kept[1]))(2.0) == 0 and unraisable == ["division by zero"]
+    del made, where
+    gc.collect()
+    assert kind(int(kept[0]))(2.0) == 0
+    assert "after its lifetime" in unraisable[-1]
+
+
+@pytest.mark.row("L17")
+def test_stale_addresses_stay_known_for_a_while(lib, unraisable):
+    made = from_c("uintptr_t where(double (*f)(double)) { return (uintptr_t)f; }")
+    where = made.function("uintptr_t where(double (*f)(double))")
+    addresses = [int(where(lambda x: x)) for _ in range(9)]
+    assert len(set(addresses)) == 9
+
+
+@pytest.mark.row("L17")
+def test_at_exit_it_returns_zero():
+    text = """
+import ctypes
+import cwrapjit
+lib = cwrapjit.library("t", source='''
+#include <stdlib.h>
+int on_exit(void (*f)(int, void *), void *data);
+static int (*stored)(int);
+long write(int file, const void *text, size_t size);
+static void last(int status, void *data) { write(1, stored(5) == 0 ? "zero" : "other", 4); }
+int store(int (*f)(int)) { stored = f; return stored(1) + on_exit(last, 0); }
+''')
+store = lib.function("int store(int (*f)(int))", keeps={"library": "f"})
+print(store(lambda x: 3 * x), flush=True)
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(store))  # the code stays
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "3\nzero", "")
+
+
+def test_many_at_once(lib):
+    made = from_c(
+        "typedef struct { int64_t (*f)(int64_t); } slot; int64_t use(slot *s, int64_t x) { return s->f(x); }"
+        "void put(slot *s, int64_t (*f)(int64_t)) { s->f = f; }"
+    )
+    made.struct("typedef struct { void *f; } slot")
+    made.function("void put(slot *s, int64_t (*f)(int64_t))", keeps={"s": "f"})
+    made.function("int64_t use(slot *s, int64_t x)")
+    slots = [made.slot() for _ in range(100)]
+    for k, each in enumerate(slots):
+        made.put(each, lambda x, k=k: x + k)
+    assert [made.use(each, 10) for each in slots] == [10 + k for k in range(100)]
+
+
+@pytest.mark.leak
+def test_nothing_is_kept(lib):
+    def f(x: np.ndarray, g: np.ndarray | None) -> float:
+        return float(x[0])
+
+    def fails(x: float) -> float:
+        raise KeyError("x")
+
+    def work() -> None:
+        assert lib.over(f) == 1
+        assert lib.apply(lambda x, p: p.a, 1.0) == 6
+        assert lib.valued(lambda p, n: p).a == 3
+        assert lib.first(lambda: "abc") == ord("a")
+        h = lib.opened(lambda x: x)
+        lib.set(h, lambda x: 2 * x)
+        assert lib.use(h, 2.0) == 4
+        with pytest.raises(KeyError):
+            lib.plain(fails, 1.0)
+        with pytest.raises(TypeError):
+            lib.plain(lambda x: None, 1.0)
+
+    keeps_nothing(work, 60, (f, fails))

@@ -1,0 +1,224 @@
+"""Interfaces, containers, and C functions as the slices of broadcasting ones."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import math
+
+import numpy as np
+import pytest
+from helpers import ar, refuses
+from library_tools import from_c
+
+import cwrapjit
+
+# ---- interfaces ----------------------------------------------------------------------------------
+
+SCALARS = {
+    "int8_t": np.int8, "int16_t": np.int16, "int32_t": np.int32, "uint8_t": np.uint8, "uint16_t": np.uint16,
+    "uint32_t": np.uint32, "uint64_t": np.uint64, "float": np.float32,
+}  # fmt: skip
+
+
+@pytest.mark.quick
+@pytest.mark.row("P06i")
+def test_an_interface_over_an_array_and_a_scalar():
+    lib = from_c("""
+        double one(double x) { return x; }
+        double many(int64_t n, const double *x) { double s = 0; while (n) s += x[--n]; return s; }
+        double grid(int64_t m, int64_t n, const double *x) { return m * 100 + n; }
+    """)
+    f = lib.interface(
+        "f",
+        [
+            lib.function("double one(double x)"),
+            lib.function("double many(int64_t n, const double x[n])"),
+            lib.function("double grid(int64_t m, int64_t n, const double x[m][n])"),
+        ],
+    )
+    assert lib.f is f
+    assert (f(2.5), f(ar(4)), f(ar(2, 3))) == (2.5, 6.0, 203.0)
+    for value in ar(1, 1, 1), ar(3).astype(np.float32), [1.0], None, "a":
+        refuses(TypeError, lambda value=value: f(value), "Unexpected type for argument x")
+
+
+@pytest.mark.quick
+@pytest.mark.row("P06i", "P14")
+def test_an_interface_over_a_list_a_set_and_an_array():
+    lib = from_c("""
+        int64_t listed(int64_t n, const int64_t *x) { return n; }
+        int64_t chosen(int64_t n, const int64_t *x) { return 100 + n; }
+        int64_t tupled(int64_t n, const int64_t *x) { return 200 + n; }
+        int64_t arrayed(int64_t n, const int64_t *x) { return 300 + n; }
+    """)
+    text = "int64_t {}(int64_t n, const int64_t x[n])"
+    f = lib.interface(
+        "f",
+        [
+            lib.function(text.format("listed"), container=list),
+            lib.function(text.format("chosen"), container={"x": set}),
+            lib.function(text.format("tupled"), container="tuple"),
+            lib.function(text.format("arrayed")),
+        ],
+    )
+    assert [f([1, 2]), f({1, 2, 3}), f((1,)), f(np.arange(4)), f([]), f(())] == [2, 103, 201, 304, 0, 200]
+    refuses(TypeError, lambda: f([1, 2.5]), "Unexpected type for argument x")
+    refuses(TypeError, lambda: lib.listed([1, 2.5]), "argument x")
+    refuses(TypeError, lambda: lib.listed([1, True]), "argument x")
+    refuses(TypeError, lambda: lib.listed((1, 2)), "list[int]", "argument x")
+    refuses(TypeError, lambda: lib.chosen({"a"}), "set[int]", "argument x")
+    refuses(TypeError, lambda: lib.tupled([1]), "tuple[int, ...]", "argument x")
+
+
+@pytest.mark.row("P06i")
+def test_an_interface_whose_functions_have_defaults():
+    lib = from_c("""
+        double floats(double x, double y) { return x + y; }
+        int64_t ints(int64_t x, int64_t y) { return x + y; }
+    """)
+    f = lib.interface(
+        "f",
+        [
+            lib.function("double floats(double x, double y)", defaults={"y": 0.5}),
+            lib.function("int64_t ints(int64_t x, int64_t y)", defaults={"y": 10}),
+        ],
+        doc="Adds.",
+    )
+    assert [f(1.0), f(1), f(1.0, y=2.0), f(1, y=2), f(y=3, x=4)] == [1.5, 11, 3.0, 3, 7]
+    assert [type(f(1.0)), type(f(1))] == [float, int]
+    assert f.__doc__ == "Adds."
+    assert f.__name__ == "f"
+    refuses(TypeError, lambda: f(1, 2.0), "Unexpected type combination")
+    refuses(TypeError, lambda: f(), "t.f()", "missing required argument 'x'")
+    refuses(TypeError, lambda: f(1, 2, 3), "t.f()", "takes 2 positional", "but 3 were given")
+    refuses(TypeError, lambda: f(1, z=2), "t.f()", "'z'")
+
+
+@pytest.mark.row("P06i", "P33")
+def test_an_interface_over_numpys_scalar_types():
+    kinds = [*SCALARS, "int64_t", "double", "bool"]
+    lib = from_c("".join(f"{ctype} f_{ctype}({ctype} x) {{ return x; }}\n" for ctype in kinds))
+    functions = [lib.function(f"{ctype} f_{ctype}({ctype} x)") for ctype in kinds]
+    f = lib.interface("f", functions)
+    for scalar in SCALARS.values():
+        assert type(f(scalar(3))) is scalar
+        assert f(scalar(3)) == 3
+    assert [type(f(value)) for value in (3, 3.0, True)] == [int, float, bool]
+    refuses(TypeError, lambda: f(np.longdouble(1)), "argument x", "longdouble")
+
+
+@pytest.mark.row("P06i")
+def test_an_interface_over_complex_types(tmp_path):
+    from library_tools import from_shared
+
+    lib = from_shared(
+        "double _Complex z(double _Complex x) { return x; } float _Complex c(float _Complex x) { return x; }",
+        tmp_path,
+    )
+    f = lib.interface(
+        "f",
+        [
+            lib.function("double _Complex z(double _Complex x)"),
+            lib.function("float _Complex c(float _Complex x)"),
+        ],
+    )
+    assert type(f(np.complex64(1j))) is np.complex64
+    assert f(2j) == f(np.complex128(2j)) == 2j
+    refuses(TypeError, lambda: f(1.0), "Unexpected type for argument x")
+
+
+def test_what_an_interface_is_made_of_is_checked():
+    lib = from_c("double f(double x) { return x; }")
+    refuses(ValueError, lambda: lib.interface("g", []), "functions")
+    refuses(TypeError, lambda: lib.interface("g", [len]), "functions of libraries")
+
+
+# ---- broadcasting --------------------------------------------------------------------------------
+
+SPECIAL = """
+#include <math.h>
+double twice(double x) { return 2 * x; }
+double scaled(int n, double x) { return n * x; }
+float single(float x) { return x / 2; }
+int parts(double x, double *whole, double *rest) { *rest = x - (int)x; *whole = x - *rest; return 7; }
+double sum(int n, const double *x, int step)
+{ double s = 0; for (int i = 0; i < n; i++) s += x[i * step]; return s; }
+void outer(int n, int m, const double *a, const double *b, double *r)
+{ for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) r[i * m + j] = a[i] * b[j]; }
+"""
+
+
+def test_a_scalar_function_broadcasts():
+    lib = from_c(SPECIAL)
+    f = lib.function("double twice(double x)", broadcast=True)
+    assert lib.twice is f
+    assert isinstance(f, cwrapjit.Function)
+    assert np.array_equal(f(ar(4, 3)), 2 * ar(4, 3))
+    assert np.array_equal(f(ar(4, 6)[::-1, ::2]), 2 * ar(4, 6)[::-1, ::2])
+    assert f(1.5) == 3
+    out = np.zeros(3)
+    assert f(ar(3), out=out) is out
+    g = lib.function("double scaled(int n, double x)", broadcast=True, name="times", doc="Multiplies.")
+    n = np.arange(3, dtype=np.int32)[:, None]
+    assert np.array_equal(lib.times(n, ar(4)), n * ar(4))
+    assert np.array_equal(g(2, ar(4)), 2 * ar(4))
+    assert g.__doc__ == "Multiplies."
+    assert list(inspect.signature(g).parameters)[:2] == ["n", "x"]
+    h = lib.function("float single(float x)", broadcast=True)
+    assert h(np.float32([1, 2])).dtype == np.float32
+    refuses(TypeError, lambda: f("a"), "'x' is <U1")
+
+
+def test_several_results_and_pointers_broadcast():
+    f = from_c(SPECIAL).function(
+        "int parts(double x, double *whole, double *rest)", out=("whole", "rest"), broadcast=True
+    )
+    status, whole, rest = f(np.array([1.25, 2.5]))
+    assert status.tolist() == [7, 7]
+    assert whole.tolist() == [1, 2]
+    assert rest.tolist() == [0.25, 0.5]
+
+
+def test_functions_of_arrays_broadcast_over_what_is_left():
+    lib = from_c(SPECIAL)
+    f = lib.function(
+        "double sum(int n, const double x[n], int step)", strides={"step": ("x", "first")}, broadcast=True
+    )
+    assert np.array_equal(f(ar(4, 6)), ar(4, 6).sum(1))
+    assert np.array_equal(f(ar(4, 6)[:, ::-2]), ar(4, 6)[:, ::-2].sum(1))
+    g = lib.function(
+        "void outer(int n, int m, const double a[n], const double b[m], double r[n][m])",
+        out="r",
+        broadcast=True,
+    )
+    assert np.array_equal(g(ar(5, 1, 2), ar(3)), ar(5, 1, 2)[..., :, None] * ar(3)[..., None, :])
+    with pytest.raises(ValueError):
+        g(ar(5, 4)[:, ::2], ar(3))  # C knows nothing of the stride
+    h = lib.function(
+        "double sum(int n, const double *x, int step)",
+        prototype={"x": "n"},
+        strides={"step": ("x", "first")},
+        name="h",
+    )
+    assert np.array_equal(h(ar(2, 3)), [3, 12])
+
+
+def test_a_broadcast_function_keeps_its_library():
+    f = from_c(SPECIAL).function("double twice(double x)", broadcast=True)
+    gc.collect()
+    assert f(4.0) == 8
+    cos = cwrapjit.library("m", libraries=["m"]).function("double cos(double x)", broadcast=True)
+    gc.collect()
+    assert np.array_equal(cos(ar(9)), [math.cos(x) for x in range(9)])
+
+
+def test_what_cannot_be_broadcast_says_why():
+    lib = from_c(
+        SPECIAL
+        + "void none(double x) {} const char *text(double x) { return 0; } void in(int n, double *x) {}"
+    )
+    refuses(TypeError, lambda: lib.function("void none(double x)", broadcast=True), "none", "out=")
+    refuses(TypeError, lambda: lib.function("const char *text(double x)", broadcast=True), "text")
+    refuses(TypeError, lambda: lib.function("void in(int n, double x[n])", broadcast=True), "in place")
+    refuses(AttributeError, lambda: lib.function("double missing(double x)", broadcast=True), "missing")

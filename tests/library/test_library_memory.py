@@ -1,0 +1,705 @@
+"""Nothing that C frees can be read from Python, and nothing stays: references, lives, views, destructors."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+import time
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import build_shared, refuses
+from library_tools import from_c
+
+import cwrapjit
+
+TEXT = """
+#include <unistd.h>
+int live = 0;
+volatile int entered, leave;
+void wait_here(void) { entered = 1; while (!leave) usleep(500); }
+
+struct item { double v; };
+struct holder { double x[3]; struct item *p; };
+struct outer { struct holder h, h2; struct outer *next; };
+struct outer the_one;
+struct outer *get_one(void) { return &the_one; }
+struct holder copy(const struct holder *h) { return *h; }
+void copy_to(const struct holder *h, struct holder *to) { *to = *h; }
+void outer_take(struct outer *o, struct holder h) { o->h2 = h; }
+void outer_set(struct outer *o, struct item *p) { o->h.p = p; }
+struct item *outer_get(const struct outer *o) { return o->h.p; }
+struct view { double *data; int64_t n; };
+struct view look(int64_t n, double x[]) { struct view v = {x, n}; return v; }
+
+struct vec { int64_t n; double *data; };
+int vec_init(struct vec *v, int64_t n)
+{
+    if (n == 77) wait_here();
+    if (n < 0) return 1;
+    v->n = n; v->data = malloc((n + 1) * 8); live++;
+    for (int64_t i = 0; i < n; i++) v->data[i] = i;
+    return 0;
+}
+void vec_clear(struct vec *v) { free(v->data); v->data = 0; live--; }
+void vec_resize(struct vec *v, int64_t n) { v->data = realloc(v->data, (n + 1) * 8); v->n = n; }
+void vec_scale(struct vec *v, double by) { for (int64_t i = 0; i < v->n; i++) v->data[i] *= by; }
+double vec_sum(const struct vec *v)
+{
+    double s = 0;
+    for (int64_t i = 0; i < v->n; i++) s += v->data[i];
+    return s;
+}
+double *vec_values(struct vec *v) { return v->data; }
+struct pair { struct vec one, other; };
+
+typedef struct counter_ counter;
+struct counter_ { int value; };
+counter *counter_new(int value)
+{
+    if (value == 77) wait_here();
+    if (value < 0) return 0;
+    counter *c = malloc(sizeof *c);
+    c->value = value; live++;
+    return c;
+}
+void counter_free(counter *c) { live--; free(c); }
+void counter_free_two(counter *c, int twice) { live -= 1 + twice; free(c); }
+int counter_next(counter *c) { return c->value++; }
+counter *counter_same(counter *c) { return c; }
+counter *of_vec(struct vec *v) { return (counter *)v; }
+int slow(const struct vec *v) { int64_t n = v->n; wait_here(); return n == v->n; }
+double read_slowly(const struct holder *h) { struct item *p = h->p; wait_here(); return p->v; }
+"""
+BOX = """
+struct item { double v; };
+struct box { struct item *p; } the_box;
+struct box *get_box(void) { return &the_box; }
+"""
+STRUCTS = {
+    "item": "struct item { double v; }",
+    "holder": "struct holder { double x[3]; struct item *p; }",
+    "outer": "struct outer { struct holder h, h2; struct outer *next; }",
+}
+
+
+@pytest.fixture
+def lib():
+    made = from_c(TEXT)
+    for name in "live", "entered", "leave":
+        made.variable(f"int {name}")
+    for text in STRUCTS.values():
+        made.struct(text)
+    return made
+
+
+def make_vec(lib):
+    return lib.struct(
+        "struct vec { int64_t n; double *data; }",
+        init=("int vec_init(struct vec *v, int64_t n)", {"check": ValueError}),
+        free="vec_clear",
+        arrays={"data": "n"},
+        methods={
+            "resize": "void vec_resize(struct vec *v, int64_t n)",
+            "scale": ("void vec_scale(struct vec *v, double by)", {"stable": True}),
+            "sum": "double vec_sum(const struct vec *v)",
+            "values": ("double *vec_values(struct vec *v)", {"returns": (3, "instance"), "stable": True}),
+        },
+    )
+
+
+def make_counter(lib):
+    return lib.handle(
+        "counter *",
+        init="counter *counter_new(int value)",
+        free="counter_free",
+        methods=["int counter_next(counter *c)"],
+    )
+
+
+@contextlib.contextmanager
+def waiting(lib, call):
+    """Inside the block, the call waits in C, in a thread of its own. What it returned comes in a list."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(call()))
+    thread.start()
+    try:
+        while not lib.entered and thread.is_alive():
+            time.sleep(0.001)
+        yield found
+    finally:
+        lib.leave = 1
+        thread.join()
+
+
+def is_alive(gone):
+    gc.collect()
+    return gone() is not None
+
+
+# ---- references -------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("G18")
+def test_a_pointer_stored_through_a_member_is_kept_by_the_whole(lib):
+    o, item = lib.outer(), lib.item(3.0)
+    gone = weakref.ref(item)
+    o.h.p = item
+    del item
+    assert is_alive(gone) and o.h.p.v == 3.0
+    pointer = o.h.p
+    o.h.p = None
+    assert is_alive(gone) and pointer.v == 3.0  # the pointer that was read keeps it, too
+    del pointer
+    assert not is_alive(gone)
+
+
+@pytest.mark.row("G18")
+@pytest.mark.parametrize("way", ["variable", "function"])
+def test_a_pointer_stored_in_a_global_is_kept(lib, way):
+    lib.variable("struct outer the_one")
+    lib.function("struct outer *get_one(void)")
+    item = lib.item(4.0)
+    gone = weakref.ref(item)
+    if way == "variable":
+        lib.the_one.h.p = item
+    else:
+        lib.get_one().h.p = item
+    del item
+    assert is_alive(gone)
+    assert lib.the_one.h.p.v == lib.get_one().h.p.v == 4.0
+    lib.get_one().h.p = None
+    assert not is_alive(gone)
+
+
+@pytest.mark.row("G18")
+def test_a_global_of_a_shared_library_keeps_what_it_points_to_for_all_that_open_it(built, lib):
+    path = build_shared(built, "libkeeper.so", BOX)
+    text = "struct box { struct item *p; }"
+
+    def opened():
+        made = cwrapjit.library("keeper", path)
+        made.struct(lib.item)
+        made.struct(text)
+        made.function("struct box *get_box(void)")
+        return made
+
+    item = lib.item(5.0)
+    gone = weakref.ref(item)
+    first, second = opened(), opened()
+    first.get_box().p = item
+    del first, item
+    assert is_alive(gone)
+    assert second.get_box().p.v == 5.0
+    second.get_box().p = None
+    assert not is_alive(gone)
+
+
+@pytest.mark.row("G18")
+def test_a_library_lives_as_long_as_pointers_into_its_data(lib):
+    one = lib.function("struct outer *get_one(void)")()
+    one.h.x[1] = 2.5
+    del lib
+    gc.collect()
+    assert one.h.x.tolist() == [0.0, 2.5, 0.0]
+
+
+@pytest.mark.row("G18")
+def test_copies_take_references_along(lib):
+    o, h, item = lib.outer(), lib.holder(), lib.item(3.0)
+    gone = weakref.ref(item)
+    h.p = item
+    o.h = h
+    o.h2 = o.h
+    other = lib.outer()
+    other.h = o.h2
+    h.p = None
+    del h, item
+    assert is_alive(gone)
+    o.h = lib.holder()
+    o.h2.p = None
+    assert is_alive(gone) and o.h.p is None and other.h.p.v == 3.0
+    other.h = o.h
+    assert not is_alive(gone)
+
+
+@pytest.mark.row("G18")
+def test_structs_that_c_copied_keep_what_the_originals_point_to(lib):
+    lib.function("struct holder copy(const struct holder *h)")
+    lib.function("void copy_to(const struct holder *h, struct holder *to)", out="to")
+    for copy in (lib.copy, lib.copy_to):
+        h, item = lib.holder(), lib.item(7.0)
+        gone = weakref.ref(item)
+        h.p = item
+        made = copy(h)
+        h.p = None
+        del h, item
+        assert is_alive(gone) and made.p.v == 7.0
+        del made
+        assert not is_alive(gone)
+
+
+@pytest.mark.row("G18")
+def test_a_struct_by_value_keeps_the_arrays_that_it_may_point_into(lib):
+    lib.struct("struct view { double *data; int64_t n; }", arrays={"data": "n"})
+    lib.function("struct view look(int64_t n, double x[n])")
+    x = np.arange(4.0)
+    gone = weakref.ref(x)
+    view = lib.look(x)
+    del x
+    assert is_alive(gone) and view.data.tolist() == [0.0, 1.0, 2.0, 3.0]
+    del view
+    assert not is_alive(gone)
+
+
+@pytest.mark.row("G18")
+def test_a_copy_keeps_the_owner_of_what_it_points_to(lib):
+    vec = make_vec(lib)
+    pair = lib.struct("struct pair { struct vec one, other; }")()
+    pair.one = vec(4)
+    pair.other = pair.one
+    assert lib.live == 1
+    pair.one = pair.other
+    assert pair.other.data.tolist() == [0.0, 1.0, 2.0, 3.0]
+    look = pair.other.data
+    refuses(BufferError, lambda: setattr(pair, "other", vec(2)), "array looks into")
+    del look
+    pair.other = pair.one = vec(2)
+    gc.collect()
+    assert lib.live == 1
+    pair = None
+    gc.collect()
+    assert lib.live == 0
+
+
+@pytest.mark.quick
+@pytest.mark.row("G18")
+def test_a_method_that_takes_a_struct_by_value_keeps_what_it_points_to(lib):
+    outer = lib.struct(
+        "struct outer { struct holder h, h2; struct outer *next; }",
+        methods=[("void outer_take(struct outer *o, struct holder h)", {"keeps": "h"})],
+    )
+    o, h, item = outer(), lib.holder(), lib.item(9.0)
+    gone = weakref.ref(item)
+    h.p = item
+    o.take(h)
+    h.p = None
+    del h, item
+    assert is_alive(gone) and o.h2.p.v == 9.0
+
+
+@pytest.mark.row("G18")
+def test_assigning_again_replaces(lib):
+    outer = lib.struct(
+        "struct outer { struct holder h, h2; struct outer *next; }",
+        properties={
+            "p": (
+                "struct item *outer_get(const struct outer *o)",
+                ("void outer_set(struct outer *o, struct item *p)", {"keeps": "p", "optional": "p"}),
+            )
+        },
+        methods=[("void outer_set(struct outer *o, struct item *p)", {"keeps": "p"})],
+    )
+    o = outer()
+    alive = weakref.WeakSet()
+    for k in range(20):
+        item = lib.item(k)
+        alive.add(item)
+        if k % 2:
+            o.h2.p = item
+        else:
+            o.p = item
+    del item
+    gc.collect()
+    assert sorted(each.v for each in alive) == [18.0, 19.0]
+    item = lib.item()
+    for _ in range(100):
+        o.set(item)  # C may keep them all; the same one need not be kept twice
+    assert len(o.referenced_objects) == 3
+    o.p = None
+    assert len(o.referenced_objects) == 2
+
+
+@pytest.mark.row("G18")
+def test_cycles_and_long_chains(lib):
+    a, b = lib.outer(), lib.outer()
+    gone = weakref.ref(a), weakref.ref(b)
+    a.next, b.next = b, a
+    a.h.p = lib.item(1.0)
+    assert a.next.next.next == b
+    del a, b
+    assert not any(is_alive(each) for each in gone)
+    own = lib.outer()
+    own.next = own
+    at = own
+    for _ in range(30_000):  # each lies in its owner, not in the one before
+        at = at.next
+    del at
+    assert own.referenced_objects == []
+    first = last = lib.outer()
+    for _ in range(30_000):
+        last.next = lib.outer()
+        last = last.next
+    del last, first
+
+
+@pytest.mark.row("G18")
+def test_what_c_returns_keeps_the_arguments_that_it_may_lie_in(lib):
+    vec = make_vec(lib)
+    lib.handle("counter *")
+    f = lib.function("counter *of_vec(struct vec *v)")
+    made = vec(3)
+    found = f(made)
+    assert found.referenced_objects == [made]
+    del made
+    gc.collect()
+    assert lib.live == 1
+    del found
+    gc.collect()
+    assert lib.live == 0
+
+
+@pytest.mark.row("G18")
+def test_what_c_returns_keeps_the_object_that_a_pointer_of_an_argument_leads_to(lib):
+    lib.function("struct item *outer_get(const struct outer *o)")
+    outer, item = lib.outer(), lib.item(v=2.5)
+    outer.h.p = item
+    found, gone = lib.outer_get(outer), weakref.ref(item)
+    outer.h.p = None
+    del item
+    assert is_alive(gone)
+    assert found.v == 2.5
+    del found
+    assert not is_alive(gone)
+
+
+@pytest.mark.row("G18")
+def test_what_is_replaced_during_a_call_outlives_the_call(lib):
+    read = lib.function("double read_slowly(const struct holder *h)")
+    h, item = lib.holder(), lib.item(6.0)
+    gone = weakref.ref(item)
+    h.p = item
+    del item
+    with waiting(lib, lambda: read(h)) as found:
+        h.p = None  # C has read the pointer before
+        assert is_alive(gone)
+    assert found == [6.0]
+    assert not is_alive(gone)
+
+
+# ---- lives ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("G18")
+def test_a_second_initialisation_is_refused(lib):
+    vec, counter = make_vec(lib), make_counter(lib)
+    for made in (vec(3), counter(3)):
+        refuses(TypeError, lambda made=made: made.__init__(4), "initialised already")
+    del made
+    gc.collect()
+    assert lib.live == 0
+    v = vec.__new__(vec)
+    with pytest.raises(ValueError, match="status 1"):
+        v.__init__(-1)
+    v.__init__(2)
+    v.close()
+    refuses(TypeError, lambda: v.__init__(2), "initialised already")
+    gc.collect()
+    assert lib.live == 0
+
+
+@pytest.mark.row("G18")
+@pytest.mark.parametrize("kind", ["struct", "handle"])
+def test_two_threads_in_one_initialiser_make_one_object(lib, kind):
+    cls = make_vec(lib) if kind == "struct" else make_counter(lib)
+    one = cls.__new__(cls)
+    with waiting(lib, lambda: one.__init__(77)) as found:
+        refuses(TypeError, lambda: one.__init__(3), "being initialised already")
+        refuses(ValueError, lambda: one.n if kind == "struct" else one.next(), "initialised")
+        if kind == "struct":
+            refuses(RuntimeError, one.close, "using")
+    assert found == [None]
+    refuses(TypeError, lambda: one.__init__(3), "is initialised already")
+    assert lib.live == 1
+    one = None
+    gc.collect()
+    assert lib.live == 0
+
+
+@pytest.mark.quick
+@pytest.mark.row("G18")
+def test_nothing_is_seen_of_an_object_before_it_is_initialised(lib):
+    vec, counter = make_vec(lib), make_counter(lib)
+    for look in ("n", "data"):
+        refuses(ValueError, lambda look=look: getattr(vec.__new__(vec), look), "never initialised")
+    refuses(ValueError, lambda: counter.__new__(counter).next(), "never initialised")
+    refuses(TypeError, lambda: hash(vec.__new__(vec)), "no hash")
+
+
+@pytest.mark.row("G18")
+def test_blocks_end_when_nobody_looks_any_more(lib):
+    vec = make_vec(lib)
+    with vec(4) as v:
+        assert v.data.sum() == v.values().sum() + 3.0 == 6.0
+    assert lib.live == 0
+    refuses(ValueError, lambda: v.data, "was freed")
+    with pytest.raises(BufferError, match="looks into"), vec(4) as v:
+        look = v.data[1:]
+    assert look.tolist() == [1.0, 2.0, 3.0] and lib.live == 1
+    del look
+    v.close()
+    assert lib.live == 0
+    with pytest.raises(KeyError, match="goes on"), vec(3) as v:
+        look = v.data
+        raise KeyError("goes on")
+    assert look.tolist() == [0.0, 1.0, 2.0]
+    v = look = None
+    gc.collect()
+    assert lib.live == 0
+
+
+@pytest.mark.quick
+@pytest.mark.row("G18")
+def test_closing_ends_what_lies_inside(lib):
+    o, other = lib.outer(), lib.outer()
+    inner, part = o.h, o.h2.x
+    refuses(BufferError, o.close, "looks into")
+    del part
+    other.next = o
+    pointer = other.next
+    refuses(BufferError, o.close, "refers to it")
+    other.next = None
+    o.close()
+    for each in (lambda: inner.x, lambda: pointer.h, lambda: setattr(inner, "p", None)):
+        refuses(ValueError, each, "was freed")
+    assert "freed" in repr(inner)
+    refuses(
+        ValueError, lambda: lib.function("struct holder copy(const struct holder *h)")(inner), "was freed"
+    )
+
+
+@pytest.mark.quick
+@pytest.mark.row("G18")
+def test_nothing_is_closed_while_c_works_on_a_part_of_it(lib):
+    vec = make_vec(lib)
+    slow = lib.function("int slow(const struct vec *v)")
+    pair = lib.struct("struct pair { struct vec one, other; }")()
+    pair.one = vec(3)
+    with waiting(lib, lambda: slow(pair.one)) as found:
+        refuses(RuntimeError, pair.close, "a call is using")
+    assert found == [1]
+
+
+@pytest.mark.quick
+@pytest.mark.row("G18")
+def test_no_method_moves_memory_that_an_array_looks_into(lib):
+    vec = make_vec(lib)
+    v = vec(5)
+    for look in (v.data, v.values(), v.data[::2], memoryview(v.data)):
+        refuses(BufferError, lambda: v.resize(1_000_000), "argument v", "stable=True")
+        assert look[0] == 0.0
+    v.scale(2.0)  # declared stable
+    assert v.data.tolist() == [0.0, 2.0, 4.0, 6.0, 8.0] and v.sum() == 20.0
+    del look
+    v.resize(2)
+    assert v.data.shape == (2,)
+    pair = lib.struct("struct pair { struct vec one, other; }")()
+    pair.one = v
+    look = pair.one.data
+    resize = lib.function("void vec_resize(struct vec *v, int64_t n)")
+    refuses(BufferError, lambda: resize(pair.one, 9), "argument v")
+    del look
+
+
+@pytest.mark.quick
+@pytest.mark.row("G18")
+def test_hashes_tell_instances_apart(lib):
+    items = [lib.item(k) for k in range(100)]
+    assert len({hash(each) for each in items}) > 90
+    o = lib.outer()
+    before = hash(items[0])
+    o.h.p = items[0]
+    assert o.h.p == items[0] and hash(o.h.p) == before
+    assert {items[0]: 1}[o.h.p] == 1
+    o.h.p = None
+    items[0].close()
+    assert hash(items[0]) == before
+
+
+# ---- one destructor ---------------------------------------------------------------------------------
+
+
+@pytest.mark.row("G19")
+def test_a_shared_class_carries_its_destructor(lib):
+    counter = make_counter(lib)
+    other = from_c(TEXT, name="other")
+    other.handle(counter)
+    other.variable("int live")
+    c = counter(1)
+    end = other.function("void counter_free(counter *c)")
+    end(c)
+    assert (lib.live, other.live) == (0, 0)
+    refuses(ValueError, c.next, "was freed")
+    end(c)
+    other.declare("void counter_free(counter *c);")
+    c = counter(1)
+    other.counter_free(c)
+    del c
+    gc.collect()
+    assert (lib.live, other.live) == (0, 0)
+
+
+@pytest.mark.row("G19")
+def test_a_destructor_that_came_by_another_way_is_refused(lib):
+    bare = from_c(TEXT, name="bare")
+    bare.handle("counter *")  # the same type, without free=
+    end = bare.function("void counter_free(counter *c)")
+    same = bare.function("counter *counter_same(counter *c)")
+    c = make_counter(lib)(1)
+    for each in (c, same(c)):
+        refuses(TypeError, lambda each=each: end(each), "bare.counter_free()", "close()")
+    assert (lib.live, bare.live if "live" in dir(bare) else 0) == (1, 0)
+    del c, each
+    gc.collect()
+    assert lib.live == 0
+
+
+@pytest.mark.row("G19")
+def test_a_destructor_as_a_method_frees_once(lib):
+    counter = lib.handle(
+        "counter *",
+        init="counter *counter_new(int value)",
+        free="counter_free",
+        methods=["void counter_free(counter *c)", "int counter_next(counter *c)"],
+    )
+    c = counter(1)
+    c.counter_free()
+    c.counter_free()
+    del c
+    gc.collect()
+    assert lib.live == 0
+
+
+@pytest.mark.row("G19")
+def test_an_object_of_another_library_ends_as_it_was_declared_there(lib):
+    counter = make_counter(lib)
+    lib.function("counter *counter_new(int value)", returns="callee", name="new")
+    bare = from_c(TEXT, name="bare")
+    bare.variable("int live")
+    cls = bare.handle("counter *", free="counter_free")
+
+    def init(self, value):
+        cwrapjit._cwrapjit.Initializer(lib.new, True)(self, value)
+
+    cls.__init__ = init
+    c = cls(1)
+    assert lib.live == 1 and isinstance(c, cls) and not isinstance(c, counter)
+    del c
+    gc.collect()
+    assert (lib.live, bare.live) == (0, 0)
+
+
+@pytest.mark.row("G19")
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("struct p { double x; double y; }", "struct p { float x; float y; }"),
+        ("struct p { double x; double y; }", "struct p { double y; double x; }"),
+        ("struct p { double x[2]; }", "struct p { double x[3]; }"),
+        ("typedef struct { double x; } p", "typedef struct { double x; double y; } p"),
+        ("struct p { struct item *a; }", "struct p { struct outer *a; }"),
+    ],
+)
+def test_another_layout_is_an_error_that_shows_both(lib, first, then):
+    lib.struct(first)
+    error = refuses(cwrapjit.CompileError, lambda: lib.struct(then), "known with other members")
+    for text in (first, then):
+        assert text[text.index("{") : text.index("}")] in str(error)
+    lib.declare(then + ";")
+    assert any("other members" in each for each in lib.unmapped.values())
+    assert lib.struct(first).__name__ == "p"  # the very same may come again
+    other = from_c("", name="other")
+    other.declare(STRUCTS["item"] + "; struct outer; " + then + ";")
+    refuses(cwrapjit.CompileError, lambda: other.struct(lib.p), "other members")
+
+
+@pytest.mark.row("G19")
+def test_what_frees_takes_the_object_alone(lib):
+    two = "void counter_free_two(counter *c, int twice);"
+    with_header = from_c(TEXT, header="typedef struct counter_ counter; " + two)
+    refuses(
+        ValueError, lambda: with_header.handle("counter *", free="counter_free_two"), "takes 2 parameters"
+    )
+    lib.handle("counter *")
+    lib.function(two)
+    refuses(ValueError, lambda: lib.handle("counter *", free="counter_free_two"), "takes 2 parameters")
+    refuses(
+        ValueError,
+        lambda: lib.function("double *vec_values(void)", returns=(3, "callee", "counter_free_two")),
+        "takes 2 parameters",
+    )
+    late = from_c(TEXT)
+    late.handle("counter *", free="counter_free_two")
+    refuses(ValueError, lambda: late.function(two), "takes 2 parameters")
+    lib.function("int counter_next(int c)")
+    refuses(ValueError, lambda: lib.handle("counter *", free="counter_next"), "no pointer")
+
+
+@pytest.mark.quick
+@pytest.mark.row("G19")
+def test_what_the_callee_gives_away_needs_an_end(lib):
+    lib.handle("counter *")
+    refuses(
+        ValueError,
+        lambda: lib.function("counter *counter_new(int value)", returns="callee"),
+        "gives the object away",
+        "no free=",
+    )
+    refuses(ValueError, lambda: lib.handle("counter *", init="counter *counter_new(int value)"), "no free=")
+
+
+@pytest.mark.quick
+@pytest.mark.row("G18")
+def test_what_copies_have_in_common_is_not_moved(lib):
+    vec = make_vec(lib)
+    pair = lib.struct("struct pair { struct vec one, other; }")()
+    v = vec(3)
+    pair.one = v
+    resize = lib.function("void vec_resize(struct vec *v, int64_t n)")
+    for each in (v, pair.one):
+        refuses(BufferError, lambda each=each: resize(each, 9), "argument v and a copy of it")
+    resize(pair.other, 9)  # a struct of its own
+    v.scale(2.0)  # declared stable
+    assert pair.one.data.tolist() == [0.0, 2.0, 4.0]
+    pair.one = pair.other
+    resize(v, 1)
+    v.close()
+
+
+@pytest.mark.quick
+@pytest.mark.row("G18")
+@pytest.mark.parametrize("member", ["holder held[2];", "struct { const char *name; int n; } held[2];"])
+def test_no_array_shows_pointers_as_numbers(member: str) -> None:
+    """What one writes into an array C would follow; copies of its items would keep nothing alive."""
+    lib = from_c("typedef struct holder { double *p; double w; } holder;\n")
+    lib.struct("typedef struct holder { double *p; double w; } holder;")
+    lib.struct(f"typedef struct outer {{ {member} double d; }} outer;")
+    o = lib.outer(d=2.0)
+    refuses(NotImplementedError, lambda: o.held, "has no mapping")
+    assert o.d == 2.0
+
+
+@pytest.mark.row("G18")
+@pytest.mark.parametrize("returns", ["calee", "free_node"])
+def test_who_owns_one_returned_object_is_said_in_known_words(returns: Any) -> None:
+    lib = from_c(
+        "typedef struct node { int v; } node; node *make(void) { return calloc(1, sizeof(node)); }\n"
+    )
+    lib.struct("typedef struct node { int v; } node;", free="free")
+    refuses(ValueError, lambda: lib.function("node *make(void)", returns=returns), "one of callee, argument")
+    made = lib.function("node *make(void)", returns="callee")()
+    made.close()
+    refuses(ValueError, lambda: made.v, "freed")

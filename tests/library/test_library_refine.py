@@ -1,0 +1,841 @@
+"""lib.refine(): what a header does not say, for many functions at once; dims by option, sizes, statuses."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+from library_tools import from_c
+
+TEXT = """
+double v_sum(size_t n, const double *x) { double s = 0; for(size_t i = 0; i < n; i++) s += x[i]; return s; }
+double v_mean(size_t n, const double *x) { return n ? v_sum(n, x) / n : 0; }
+void v_add(size_t n, const double *x, const double *y, double *z)
+{
+    for(size_t i = 0; i < n; i++) z[i] = x[i] + y[i];
+}
+void v_scale(size_t n, double *x, double by) { for(size_t i = 0; i < n; i++) x[i] *= by; }
+double v_first(double x) { return x; }
+int v_parts(double x, int *whole, double *rest) { *whole = (int)x; *rest = x - *whole; return x < 0; }
+int w_check(int x) { return x; }
+"""
+HEADER = """
+double v_sum(size_t n, const double *x);
+double v_mean(size_t n, const double *x);
+void v_add(size_t n, const double *x, const double *y, double *z);
+void v_scale(size_t n, double *x, double by);
+double v_first(double x);
+int v_parts(double x, int *whole, double *rest);
+int w_check(int x);
+"""
+
+
+def refuses(error, pattern, function, *args, **options):
+    with pytest.raises(error, match=pattern):
+        function(*args, **options)
+
+
+@pytest.fixture
+def lib():
+    return from_c(TEXT)
+
+
+# ---- patterns ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_dims_and_outputs_of_many_functions(lib, first):
+    def refine():
+        lib.refine("v_*", dims={"x": "n", "y": "n", "z": "n"}, out=("z", "whole", "rest"), check=ValueError)
+
+    if first:
+        refine()
+    lib.declare(HEADER)
+    if not first:
+        assert "Pointer" in str(lib.v_sum.__signature__)
+        refine()
+    x = np.arange(4.0)
+    assert lib.v_sum(x) == 6.0 and lib.v_mean(x) == 1.5
+    assert lib.v_add(x, x).tolist() == [0.0, 2.0, 4.0, 6.0]
+    lib.v_scale(x, 2.0)
+    assert x.tolist() == [0.0, 2.0, 4.0, 6.0]
+    assert lib.v_first(2.5) == 2.5  # its x is no pointer, and it has no status
+    assert lib.v_parts(2.5) == (2, 0.5)
+    refuses(ValueError, r"t\.v_parts\(\): status 1", lib.v_parts, -1.0)
+    assert lib.w_check(3) == 3 and not lib.unmapped
+
+
+def test_later_patterns_win_and_functions_own_options_come_last(lib):
+    lib.refine("v_*", dims={"x": "n"}, inout=("whole", "rest"), check=ValueError)
+    lib.declare(HEADER, options={"v_mean": {"dims": {"x": 3}}})
+    assert lib.v_parts(2.5, 0, 0.0) == (2, 0.5)
+    lib.refine("v_p*", out="rest")
+    assert lib.v_parts(2.5, 0) == (2, 0.5)
+    lib.refine("v_parts", out="whole", check=None)
+    assert lib.v_parts(-2.5) == (1, -2, -0.5)
+    assert lib.v_mean(3, np.ones(3)) == 1.0
+    refuses(ValueError, r"dim 0 of argument x is 2, but must be 3", lib.v_mean, 2, np.ones(2))
+    mine = lib.function("int v_parts(double x, int *whole, double *rest)", name="mine", inout="rest")
+    assert mine(2.5, 0.0) == (0, 2, 0.5)
+    lib.refine("v_parts", out=(), inout=(), dims=None, replace=True)
+    assert "whole: Pointer[int32]" in str(lib.v_parts.__signature__)
+
+
+def test_functions_that_exist_are_mapped_again(lib):
+    f = lib.function("double v_sum(size_t n, const double x[])", unsafe=True)
+    assert f(2, np.ones(3)) == 2.0
+    lib.refine("v_sum", dims={"x": "n"})
+    assert lib.v_sum(np.ones(3)) == 3.0
+    assert f(2, np.ones(3)) == 2.0
+
+
+def test_a_library_remembers_what_was_refined(lib):
+    lib = pickle.loads(pickle.dumps(lib.declare(HEADER).refine("v_*", dims={"x": "n"})))
+    assert lib.v_sum(np.ones(3)) == 3.0
+
+
+def test_refinements_that_contradict_are_both_shown(lib):
+    lib.declare(HEADER)
+    lib.refine("v_*", dims={"x": "n"}, out="rest", check=ValueError)
+    for again in ({"dims": {"x": "m"}}, {"inout": "rest"}, {"check": OSError}):
+        refuses(
+            ValueError, r"differs: it was refine\('v_\*', dims=.*, and is now refine\('v_\*', .*replace=True",
+            lib.refine, "v_*", **again,
+        )  # fmt: skip
+    assert lib.v_sum(np.ones(3)) == 3.0
+    lib.refine("v_*", dims={"x": "n", "y": "n"}, out="whole")
+    assert lib.v_parts(2.5) == (2, 0.5)
+    lib.refine("v_*", dims={"x": 2}, replace=True)
+    refuses(ValueError, "but must be 2", lib.v_sum, 3, np.ones(3))
+
+
+def test_refinements_that_do_not_fit(lib):
+    lib.declare(HEADER)
+    refuses(
+        ValueError,
+        r"t\.v_sum\(\): dims names 'y', which is no parameter",
+        lib.refine,
+        "v_sum",
+        dims={"y": "n"},
+    )
+    refuses(
+        ValueError, r"t\.v_first\(\): dims names x, which is no pointer", lib.refine, "v_first", dims={"x": 3}
+    )
+    refuses(ValueError, r"t\.v_first\(\): out names 'y'", lib.refine, "v_first", out="y")
+    refuses(TypeError, r"t\.refine\(\) has no option 'outs'; out= is one", lib.refine, "v_*", outs="x")
+    refuses(TypeError, r"t\.refine\(\): name= goes with one function", lib.refine, "v_*", name="x")
+    refuses(TypeError, r"t\.refine\(\): there is no option", lib.refine, "v_*")
+    refuses(TypeError, r"t\.refine\(\): the pattern must be a str, not int", lib.refine, 3, out="x")
+    refuses(ValueError, r"names none", lib.refine, "", out="x")
+    refuses(TypeError, r"dims must be a dict by names of parameters, not str", lib.refine, "v_*", dims="x")
+    refuses(TypeError, r"out must be the name of a parameter", lib.refine, "v_*", out=3)
+    for bad in ("n;", "n**2", "x[", "", "strlen(x)", 2.5, True, None, "(n"):
+        refuses((TypeError, ValueError), r"t\.v_sum\(\): dims\['x'\]", lib.refine, "v_sum", dims={"x": bad})
+    for name in ("v_sum", "v_mean", "v_add", "v_scale", "v_parts"):
+        assert "Pointer" in str(getattr(lib, name).__signature__)
+    assert lib.w_check(3) == 3
+    with pytest.warns(UserWarning, match=r"t\.refine\(\): 'u_\*' is the name of no function"):
+        lib.refine("u_*", out="x")
+
+
+# ---- dims --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.quick
+def test_dims_and_declarations_agree(lib):
+    f = lib.function("double v_sum(size_t n, const double x[])", dims={"x": "n"})
+    assert f(np.ones(3)) == 3.0
+    f = lib.function("double v_sum(size_t n, const double x[n])", dims={"x": "n"})
+    assert f(np.ones(3)) == 3.0
+    f = lib.function("double v_sum(size_t n, const double x[][3])", dims={"x": ("n", 3)})
+    assert f(np.ones((3, 3))) == 3.0
+    refuses(
+        ValueError, r"dims says x\[n\]\[2\], but it is declared as x\[\]\[3\]", lib.function,
+        "double v_sum(size_t n, const double x[][3])", dims={"x": "n, 2"},
+    )  # fmt: skip
+    refuses(
+        ValueError, r"dims says x\[n\], but it is declared as x\[n \+ 1\]", lib.function,
+        "double v_sum(size_t n, const double x[n + 1])", dims={"x": "n"},
+    )  # fmt: skip
+
+
+def test_dims_of_void_pointers_count_bytes():
+    lib = from_c("int first(const void *p, size_t n) { return n ? *(const unsigned char *)p : -1; }")
+    first = lib.function("int first(const void *p, size_t n)", dims={"p": "n"})
+    assert first(b"abc") == 97 and first(b"") == -1
+
+
+CHOICES = """
+void diagonal(int m, int n, const double *a, double *s)
+{
+    for(int i = 0; i < (m < n ? m : n); i++) s[i] = a[i * n + i];
+}
+void vectors(char job, int m, int n, const double *a, double *u) { if(job != 'N') u[0] = a[0] + m + n; }
+void chosen(int n, int k, const double *x) { (void)n; (void)k; (void)x; }
+double sparse(int n, const int *Ap, const int *Ai, const double *Ax)
+{
+    double s = 0;
+    for(int i = 0; i < Ap[n]; i++) s += Ai[i] * Ax[i];
+    return s;
+}
+"""
+
+
+def test_dims_choose():
+    lib = from_c(CHOICES)
+    lib.function("void diagonal(int m, int n, const double a[m][n], double s[min(m, n)])", out="s")
+    assert lib.diagonal(np.arange(6.0).reshape(2, 3)).tolist() == [0.0, 4.0]
+    assert lib.diagonal(np.arange(6.0).reshape(3, 2)).tolist() == [0.0, 3.0]
+    lib.function(
+        "void vectors(char job, int m, int n, const double *a, double *u)",
+        dims={"a": "m, n", "u": ("m", "job == 'A' ? m : job == 'S' ? min(m, n) : 0")}, out="u",
+    )  # fmt: skip
+    shapes = {job: lib.vectors(ord(job), np.ones((3, 2))).shape for job in "ASN"}
+    assert shapes == {"A": (3, 3), "S": (3, 2), "N": (3, 0)}
+
+
+# What follows n and k with dims of the right, of another, and of no length at all.
+EXPRESSIONS = """
+min(n,k) max(n,k) max(n,min(k,2)) n<k n<=k n>k n>=k n==k n!=k n&&k n||k !n !!n !(n-k)
+n?k:7 n>k?n:k k?n/k:0 k&&n/k !k||n%k n?k?1:2:3 (n?n:k)*2 -n+n+k -(n-k)*(n>k) min(n/k,3) k?n%k+1:n 'A'-n
+""".split()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_dims_are_computed_as_c_computes_them(text):
+    """An oracle: C itself."""
+    macros = "#define min(a, b) ((a) < (b) ? (a) : (b))\n#define max(a, b) ((a) > (b) ? (a) : (b))\n"
+    lib = from_c(f"{macros}int of(int n, int k) {{ return {text}; }}\n{CHOICES}")
+    of = lib.function("int of(int n, int k)")
+    chosen = lib.function("void chosen(int n, int k, const double *x)", dims={"x": text})
+    for n in range(4):
+        for k in range(3):
+            if k == 0 and text == "min(n/k,3)":
+                refuses(ValueError, "division by zero", chosen, n, k, np.ones(0))
+                continue
+            wanted = of(n, k)
+            refuses(ValueError, f"must be {wanted} ", chosen, n, k, np.ones(wanted + 1 if wanted >= 0 else 0))
+            if wanted >= 0:
+                chosen(n, k, np.ones(wanted))
+
+
+@pytest.mark.quick
+def test_messages_show_dims_as_c_writes_them():
+    lib = from_c(CHOICES)
+    for text, shown in [
+        ("n + k * 2", r"must be 8 \(n \+ \(k \* 2\), n is 2 by .* n, k is 3 by .* k\)"),
+        (
+            "n > k ? n : max(n, k, 1)",
+            r"must be 3 \(\(n > k\) \? n : max\(max\(n, k\), 1\), n is 2 by .* n, k is 3 by .* k\)",
+        ),
+        ("!n + (n && !k)", r"must be 0 \(!n \+ \(n && !k\), n is 2 by .* n, k is 3 by .* k\)"),
+    ]:
+        chosen = lib.function("void chosen(int n, int k, const double *x)", dims={"x": text})
+        refuses(ValueError, shown, chosen, 2, 3, np.ones(5))
+
+
+def test_lengths_that_no_parameter_says():
+    lib = from_c(CHOICES)
+    lib.refine("sparse", dims={"Ap": "n + 1", "Ai": "nz", "Ax": "nz"})
+    lib.declare("double sparse(int n, const int *Ap, const int *Ai, const double *Ax);")
+    one = np.array([1, 2], np.intc)
+    assert lib.sparse(1, np.array([0, 2], np.intc), one, np.ones(2)) == 3.0
+    refuses(
+        ValueError, r"dim 0 of argument Ax is 3, but must be 2 \(nz, nz is 2 by argument Ai\)",
+        lib.sparse, 1, np.array([0, 2], np.intc), one, np.ones(3),
+    )  # fmt: skip
+    refuses(
+        ValueError, "argument Ap is 1, but must be 2", lib.sparse, 1, np.zeros(1, np.intc), one, np.ones(2)
+    )
+    # A slip of the pen would make n a number like any other, and any length one that C reads.
+    declaration = "double sparse(int count, const int *Ap, const int *Ai, const double *Ax)"
+    for slip in ("Count", "coun", "COUNT"):
+        refuses(
+            ValueError, f"{slip} in a dim is no .* but count is", lib.function, declaration, dims={"Ap": slip}
+        )
+    lib = from_c(CHOICES)
+    refuses(
+        ValueError, "nz in a dim .* and no array that is given has it",
+        lib.function, declaration, dims={"Ap": "nz + 1", "Ai": "count", "Ax": "count"},
+    )  # fmt: skip
+
+
+def test_dims_that_are_no_dims():
+    lib = from_c(CHOICES)
+    deep = "(" * 40 + "n" + ")" * 40
+    nested = "n"
+    for _ in range(20):
+        nested = f"n ? n : ({nested})"
+    for bad, why in [
+        ("min(n)", "two numbers at least"), ("min()", "two numbers at least"),
+        ("least(n, k)", "nothing declares"), ("n->k", "no parameter that points to a struct"),
+        ("n, k ? 1", "is no dim"), ("n ? k", "is no dim"), ("n = k", "made of"), ("n & k", "made of"),
+        ("~n", "is no dim"), ("x", "x in a dim is no integer parameter"), ("n << 2", "made of"),
+        (nested, "nested too deeply"), ("1.5", "no integer"), ("'ab'", "is no integer"),
+        ("n++", "made of"), ("sizeof(n)", "made of"), ("(int)n", "made of"), ("+".join("n" * 40), "too long"),
+        ("*x", "x in a dim is no integer"), ("10000000000000000000000", "too large"),
+    ]:  # fmt: skip
+        refuses(
+            ValueError, rf"(?s)dims\['x'\].*{why}",
+            lib.function, "void chosen(int n, int k, const double *x)", dims={"x": bad},
+        )  # fmt: skip
+    lib.function("void chosen(int n, int k, const double *x)", dims={"x": deep})
+
+
+# ---- statuses, errno, what nobody wants ------------------------------------------------------------------
+
+STATUSES = """
+#include <errno.h>
+#include <string.h>
+#include <stdio.h>
+int fails(int status, int error) { errno = error; return status; }
+long long fails_long(long long status, int error) { errno = error; return status; }
+unsigned fails_unsigned(unsigned status, int error) { errno = error; return status; }
+unsigned long fails_size(unsigned long status, int error) { errno = error; return status; }
+const char *text_of(int there, int error) { errno = error; return there ? "there" : NULL; }
+void *block(int there, int error) { errno = error; return there ? &errno : NULL; }
+double half(double x) { return x / 2; }
+int parts(double x, double *whole, int *status, int scratch[3])
+{
+    scratch[0] = 7; *whole = (int)x; return *status = x < 0 ? 5 : 0;
+}
+const char *words(int status) { return status == 5 ? "negative" : "other"; }
+typedef struct db db;
+struct db { char text[80]; };
+db *db_open(const char *name) { db *d = calloc(1, sizeof *d); strcpy(d->text, name); return d; }
+void db_close(db *d) { free(d); }
+int db_run(db *d, int x) { snprintf(d->text, sizeof d->text, "no %d, please", x); return x; }
+const char *db_message(db *d) { return d->text; }
+const char *db_both(db *d, int status)
+{
+    static char s[99];
+    snprintf(s, 99, "%s: %d", d->text, status);
+    return s;
+}
+const char *db_last(void) { return "the last one"; }
+"""
+
+
+@pytest.fixture
+def statuses():
+    return from_c(STATUSES)
+
+
+@pytest.mark.row("L11")
+@pytest.mark.parametrize("gil", [False, True])
+@pytest.mark.parametrize("debug", [False, True])
+def test_errno_becomes_an_error_of_the_system(gil, debug):
+    lib = from_c(STATUSES, gil=gil, debug=debug)
+    fails = lib.function("int fails(int status, int error)", check=OSError)
+    assert [fails(status, 2) for status in (0, 1, 7)] == [0, 1, 7]
+    with pytest.raises(
+        FileNotFoundError, match=r"\[Errno 2\] t\.fails\(\): No such file or directory"
+    ) as found:
+        fails(-1, 2)
+    assert found.value.errno == 2
+    refuses(PermissionError, "Permission denied", fails, -1, 13)
+    refuses(OSError, r"t\.fails\(\): status -1, and errno does not say why", fails, -1, 0)
+    for name, ctype, failure in [
+        ("fails_long", "long long", -1),
+        ("fails_unsigned", "unsigned", 2**32 - 1),
+        ("fails_size", "unsigned long", 2**64 - 1),
+    ]:
+        f = lib.function(f"{ctype} {name}({ctype} status, int error)", check=OSError)
+        assert f(failure // 2 if failure > 0 else 5, 2) == (failure // 2 if failure > 0 else 5)
+        refuses(FileNotFoundError, "No such file", f, failure, 2)
+    assert fails(3, 2) == 3  # what was left behind in errno is none of this call's
+
+
+@pytest.mark.quick
+@pytest.mark.row("L11")
+def test_null_is_a_failure_where_a_pointer_is_promised(statuses):
+    text_of = statuses.function("const char *text_of(int there, int error)", check=OSError)
+    assert text_of(1, 2) == "there"
+    refuses(FileNotFoundError, r"t\.text_of\(\): No such file", text_of, 0, 2)
+    refuses(OSError, "NULL, and errno does not say why", text_of, 0, 0)
+    text_of = statuses.function("const char *text_of(int there, int error)", check=MemoryError)
+    refuses(MemoryError, r"t\.text_of\(\): NULL", text_of, 0, 2)
+    asked = []
+    text_of = statuses.function("const char *text_of(int there, int error)", check=asked.append)
+    assert text_of(1, 2) == "there" and text_of(0, 2) is None and asked == [None]
+    block = statuses.function("void *block(int there, int error)", check=OSError, discard="return")
+    assert block(1, 2) is None
+    refuses(FileNotFoundError, "No such file", block, 0, 2)
+    refuses(
+        ValueError, "it returns a pointer, whose NULL is no status that a message function could explain",
+        statuses.function, "const char *text_of(int there, int error)", check="words",
+    )  # fmt: skip
+    refuses(
+        ValueError, "returns double, which is no integer status",
+        statuses.function, "double half(double x)", check=OSError,
+    )  # fmt: skip
+
+
+@pytest.mark.row("L11")
+def test_what_only_repeats_is_discarded(statuses):
+    declaration = "int parts(double x, double *whole, int *status, int scratch[3])"
+    outs = {"out": ("whole", "status", "scratch")}
+    f = statuses.function(declaration, **outs)
+    assert len(f(2.5)) == 4
+    assert statuses.function(declaration, **outs, discard=("return", "scratch"))(2.5) == (2.0, 0)
+    f = statuses.function(
+        declaration, out=("whole", "scratch"), check={"status": "words"}, discard=("return", "scratch")
+    )
+    assert f(2.5) == 2.0
+    refuses(RuntimeError, r"t\.parts\(\): negative", f, -1.0)
+    f = statuses.function("int fails(int status, int error)", check=OSError, discard="return")
+    assert f(5, 2) is None
+    refuses(FileNotFoundError, "No such", f, -1, 2)
+    assert statuses.function("double half(double x)", discard="return")(2.0) is None
+    assert statuses.function("void *block(int there, int error)", discard="return")(1, 0) is None
+    for options, why in [
+        ({"discard": "x"}, "discard names x, which is no result"),
+        ({"discard": "y"}, "discard names 'y'"),
+        ({"discard": "scratch"}, "discard names scratch, which is no result"),
+    ]:
+        refuses(ValueError, why, statuses.function, declaration, inout=("whole", "status"), **options)
+    statuses.function("void db_close(void *d)", unsafe=True)
+    refuses(
+        ValueError, "discard names return, but it returns nothing",
+        statuses.function, "void db_close(void *d)", unsafe=True, discard="return",
+    )  # fmt: skip
+    refuses(
+        ValueError, "discard and returns contradict",
+        statuses.function, "const char *db_last(void)", returns="static", discard="return",
+    )  # fmt: skip
+
+
+@pytest.mark.quick
+@pytest.mark.row("L11")
+def test_messages_of_the_library(statuses):
+    lib = statuses
+    lib.declare("const char *db_message(void *d); const char *words(int status); const char *db_last(void);")
+    Db = lib.handle("db *", free="db_close")
+    lib.function("db *db_open(const char *name)", returns="callee")
+    lib.function("const char *db_message(db *d)")
+    lib.function("const char *db_both(db *d, int status)")
+    db = lib.db_open("x")
+    assert isinstance(db, Db)
+    for check, shown in [
+        ("db_message(d)", r"t\.db_run\(\): no 3, please"),
+        ((KeyError, "db_message(d)"), "no 3, please"),
+        (" db_both ( d , status ) ", "no 3, please: 3"),
+        ("db_last()", "the last one"),
+        (lib.words, "other"),
+        ("words", "other"),
+        ((OSError, "words"), r"\[Errno 3\] t\.db_run\(\): other"),
+    ]:
+        run = lib.function("int db_run(db *d, int x)", check=check)
+        assert run(db, 0) is None
+        refuses(Exception, shown, run, db, 3)
+    for check, why in [
+        ("db_message(e)", "check: e is no argument of a call; they are: d, x, and status"),
+        ("db_message(", r'should be "name" or "name\(argument, status\)"'),
+        ("db_none(d)", r"db_none\(\) is not declared"),
+        ("db_run", r"db_run\(\) cannot explain itself"),
+        ((KeyError, None), "lacks the message function"),
+        ((3, "words"), "3 is no exception class"),
+        (3, "check must be a function"),
+    ]:
+        refuses((TypeError, ValueError), why, lib.function, "int db_run(db *d, int x)", check=check)
+
+
+@pytest.mark.row("L11")
+def test_a_check_for_all_functions_that_have_a_status(statuses):
+    statuses.refine(
+        "*", check="words", out=("whole", "scratch"), inout="status", discard=("return", "scratch")
+    )
+    statuses.refine("fails*", check=OSError, discard=())
+    statuses.refine("words", discard=())
+    statuses.declare("""
+        int fails(int status, int error); long long fails_long(long long status, int error);
+        double half(double x); const char *words(int status); const char *db_last(void);
+        int parts(double x, double *whole, int *status, int scratch[3]);
+    """)
+    assert statuses.half(2.0) is None
+    statuses.refine("half", discard=())
+    assert statuses.half(2.0) == 1.0 and statuses.words(5) == "negative" and statuses.db_last() is None
+    assert statuses.parts(2.5, 1) == (2.0, 0)
+    refuses(RuntimeError, "negative", statuses.parts, -1.0, 0)
+    refuses(FileNotFoundError, "No such", statuses.fails, -1, 2)
+    refuses(FileNotFoundError, "No such", statuses.fails_long, -1, 2)
+
+
+def test_broadcasting_asks_no_status(statuses):
+    for options in ({"check": OSError}, {"check": ValueError}):
+        refuses(
+            TypeError, "cannot be broadcast: check= is asked after each call",
+            statuses.function, "int fails(int status, int error)", broadcast=True, **options,
+        )  # fmt: skip
+
+
+@pytest.mark.leak
+def test_statuses_leak_nothing(statuses):
+    from leaks import keeps_nothing
+
+    fails = statuses.function("int fails(int status, int error)", check=OSError)
+    lost = statuses.function("int fails(int status, int error)", check=("words"), name="lost")
+
+    def calls():
+        for f, status in ((fails, -1), (fails, 1), (lost, 5)):
+            try:
+                f(status, 2)
+            except (OSError, RuntimeError):
+                pass
+
+    keeps_nothing(calls)
+
+
+# ---- sizes that C knows ------------------------------------------------------------------------------
+
+SIZES = """
+#include <string.h>
+typedef struct vec_s *vec;
+struct vec_s { short unused; struct { unsigned char shift, count; } inner; size_t size; double data[8]; };
+vec vec_new(size_t size) { vec v = calloc(1, sizeof *v); v->size = size; v->inner.count = 2; return v; }
+void vec_free(vec v) { free(v); }
+size_t vec_size(const vec v) { return v->size; }
+int vec_less(const vec v, signed char by) { return (int)v->size - by; }
+unsigned char vec_byte(const vec v) { return v->size; }
+void vec_set(vec v, const double *x) { memcpy(v->data, x, v->size * sizeof *x); }
+void vec_get(const vec v, double *x) { memcpy(x, v->data, v->size * sizeof *x); }
+double vec_dot(const vec v, const double *x)
+{
+    double s = 0;
+    for(size_t i = 0; i < v->size; i++) s += v->data[i] * x[i];
+    return s;
+}
+double *vec_data(vec v) { return v->data; }
+double *vec_resize(vec v, size_t size) { v->size = size; return v->data; }
+double vec_half(const vec v) { return v->size / 2.0; }
+unsigned long bound(unsigned long n) { return 2 * n + 1; }
+int small(signed char n) { return n; }
+/* Writes x twice, and how much that is. */
+int twice(double *to, unsigned long *length, const double *x, unsigned long n)
+{
+    if(*length < 2 * n) return -1;
+    for(unsigned long i = 0; i < 2 * n; i++) to[i] = x[i % n];
+    *length = 2 * n;
+    return 0;
+}
+double first(const double *x, int n) { (void)n; return x[0]; }
+"""
+VECTORS = """
+typedef struct vec_s *vec;
+vec vec_new(size_t size); size_t vec_size(const vec v); int vec_less(const vec v, signed char by);
+unsigned char vec_byte(const vec v); double vec_half(const vec v);
+void vec_set(vec v, const double *x); void vec_get(const vec v, double *x);
+double vec_dot(const vec v, const double *x); double *vec_data(vec v); double *vec_resize(vec v, size_t size);
+unsigned long bound(unsigned long n); int small(signed char n);
+"""
+
+
+@pytest.fixture
+def vectors():
+    lib = from_c(SIZES)
+    lib.handle("struct vec_s *", name="Vec", free="vec_free", init="struct vec_s *vec_new(size_t size)")
+    return lib
+
+
+@pytest.mark.quick
+@pytest.mark.row("L10")
+@pytest.mark.parametrize("debug", [False, True])
+def test_sizes_that_a_getter_says(debug):
+    lib = from_c(SIZES, debug=debug)
+    Vec = lib.handle("struct vec_s *", name="Vec", free="vec_free")
+    lib.refine("vec_new", returns="callee")
+    lib.refine("vec_*", dims={"x": "vec_size(v)"}, out="x")
+    lib.refine("vec_data", returns=("vec_size(v)", "argument", "v"))
+    lib.refine("vec_resize", returns=("vec_size(v)", "argument", "v"))
+    lib.declare(VECTORS)
+    v = lib.vec_new(3)
+    assert isinstance(v, Vec)
+    lib.vec_set(v, np.arange(3.0))
+    assert lib.vec_get(v).tolist() == [0.0, 1.0, 2.0] and lib.vec_dot(v, np.ones(3)) == 3.0
+    for wrong in (2, 4, 0):
+        refuses(
+            ValueError, rf"argument x is {wrong}, but must be 3 \(vec_size\(v\), vec_size\(v\) is 3\)",
+            lib.vec_set, v, np.ones(wrong),
+        )  # fmt: skip
+    assert lib.vec_data(v).tolist() == [0.0, 1.0, 2.0]
+    assert lib.vec_resize(v, 2).tolist() == [0.0, 1.0]  # what it says after the call
+    shape = lib.vec_resize(v, 5).shape
+    assert shape == (5,)
+    assert lib.vec_get(v).shape == (5,)
+    refuses(TypeError, "Expected an argument of type Vec for argument v, got None", lib.vec_get, None)
+
+
+@pytest.mark.quick
+@pytest.mark.row("L10")
+def test_sizes_that_a_member_says():
+    lib = from_c(SIZES)
+    Vec = lib.struct("struct vec_s { short unused; struct { unsigned char shift, count; } inner; size_t size;"
+                     "double data[8]; }", name="Vec")  # fmt: skip
+    lib.refine("vec_*", dims={"x": "v->size"}, out="x")
+    lib.declare(
+        "void vec_set(struct vec_s *v, const double *x); void vec_get(const struct vec_s *v, double *x);"
+    )
+    v = Vec()
+    v.size = 2
+    lib.vec_set(v, np.array([4.0, 5.0]))
+    assert lib.vec_get(v).tolist() == [4.0, 5.0]
+    refuses(ValueError, r"must be 2 \(v->size, v->size is 2\)", lib.vec_set, v, np.ones(3))
+    v.inner.count = 3
+    dims = {"x": "v->inner.count + 1"}
+    get = lib.function("void vec_get(const struct vec_s *v, double *x)", dims=dims, out=(), name="in_place")
+    refuses(ValueError, r"must be 4 \(v->inner\.count \+ 1, v->inner\.count is 3\)", get, v, np.ones(3))
+    get = lib.function("void vec_get(const struct vec_s *v, double *x)", optional="v", dims={"x": "v->size"},
+                       out="x", name="of_none")  # fmt: skip
+    assert get(v).shape == (2,)
+    v.size = 2**63
+    refuses(ValueError, "v->size is too large for a length", get, v)
+    for dim, why in [
+        ("v->none", "has no member none"), ("v.size", "v is a pointer: ->"), ("v->data", "no integer"),
+        ("x->size", "points to a"),
+        ("v->inner", "no integer"), ("v->size.a", "are not known"), ("w->size", "points to a struct"),
+        ("v->inner->count", "several pointers"),
+    ]:  # fmt: skip
+        refuses(
+            ValueError, why, lib.function, "void vec_get(const struct vec_s *v, double *x)", dims={"x": dim}
+        )
+
+
+@pytest.mark.quick
+def test_sizes_of_other_types_and_arguments(vectors):
+    lib = vectors
+    lib.declare(VECTORS)
+    v = lib.Vec(5)
+    dot = "double vec_dot(const vec v, const double *x)"
+    for dim, wanted in [
+        ("vec_size(v) + 1", 6),
+        ("vec_less(v, 2)", 3),
+        ("vec_less(v, -vec_byte(v) + 4)", 6),
+        ("min(vec_size(v), vec_byte(v) * 2)", 5),
+        ("bound(vec_size(v))", 11),
+    ]:
+        f = lib.function(dot, dims={"x": dim})
+        f(v, np.ones(wanted))
+        refuses(ValueError, f"must be {wanted} ", f, v, np.ones(wanted - 1))
+    f = lib.function(dot, dims={"x": "vec_less(v, 6)"})
+    refuses(ValueError, "must be -1", f, v, np.ones(1))
+    f = lib.function(
+        "void vec_get(const vec v, double *x)", dims={"x": "vec_less(v, 6)"}, out="x", name="less"
+    )
+    refuses(ValueError, "dim 0 of x would be -1", f, v)
+    f = lib.function(dot, dims={"x": "small(vec_size(v) + 123)"})
+    refuses(ValueError, r"computing small\(.*\): 128 is out of range of int8", f, v, np.ones(1))
+    for dim, why in [
+        ("none(v)", r"nothing declares a function none\(\)"), ("vec_size()", "takes 1 arguments"),
+        ("vec_size(v, v)", "takes 1 arguments"), ("vec_size(x)", "x should be a parameter of type vec"),
+        ("vec_size(3)", "3 should be a parameter of type"), ("vec_half(v)", "returns double, no integer"),
+        ("bound(v)", "v in a dim is no integer"), ("vec_size(w)", "w should be a parameter"),
+        ("(*vec_size)(v)", "nothing declares"),
+    ]:  # fmt: skip
+        refuses(ValueError, f"(?s){why}", lib.function, dot, dims={"x": dim})
+
+
+@pytest.mark.quick
+@pytest.mark.row("L10")
+def test_outputs_are_cut_to_what_c_wrote():
+    lib = from_c(SIZES)
+    lib.declare("unsigned long bound(unsigned long n);")
+    twice = lib.function(
+        "int twice(double *to, unsigned long *length, const double *x, unsigned long n)",
+        dims={"to": "length", "x": "n"}, hidden={"length": "bound(n)"}, out="to", check=ValueError,
+    )  # fmt: skip
+    assert twice(np.array([1.0, 2.0])).tolist() == [1.0, 2.0, 1.0, 2.0]
+    assert str(twice.__signature__) == "(x: float64[:])"
+    short = lib.function(
+        "int twice(double *to, unsigned long *length, const double *x, unsigned long n)",
+        dims={"to": "length", "x": "n"}, hidden={"length": "n"}, out="to", check=ValueError, name="short",
+    )  # fmt: skip
+    refuses(ValueError, r"t\.short\(\): status -1", short, np.ones(2))
+    given = lib.function(
+        "int twice(double to[*length], unsigned long *length, const double *x, unsigned long n)",
+        dims={"x": "n"}, inout="length", out="to", discard=("length", "return"), name="given",
+    )  # fmt: skip
+    assert given(7, np.ones(2)).shape == (4,)
+
+
+@pytest.mark.quick
+def test_hidden_integers_are_what_they_are_said_to_be():
+    """An array that is as long as hidden= says, not hidden= what the array's length is."""
+    lib = from_c(SIZES)
+    f = lib.function("double first(const double *x, int n)", dims={"x": "n"}, hidden={"n": 4})
+    assert f(np.ones(4)) == 1.0
+    refuses(ValueError, r"dim 0 of argument x is 3, but must be 4 \(n, n is 4\)", f, np.ones(3))
+    refuses(
+        ValueError, "hidden: what n is depends on others that are hidden",
+        lib.function, "double first(const double *x, int n)", dims={"x": "n"}, hidden={"n": "n + 1"},
+    )  # fmt: skip
+
+
+# ---- what C points to afterwards ---------------------------------------------------------------------
+
+PLANS = """
+typedef struct plan { const double *in; double *out; size_t n; const char *name; } *plan;
+plan plan_new(size_t n, const double *in, double *out)
+{
+    plan p = calloc(1, sizeof *p);
+    *p = (struct plan){in, out, n, ""};
+    return p;
+}
+void plan_end(plan p) { free(p); }
+void plan_run(plan p) { for(size_t i = 0; i < p->n; i++) p->out[i] = 2 * p->in[i]; }
+int plan_input(plan p, const double *in, int status) { if(status == 0) p->in = in; return status; }
+void plan_call(const char *name, plan p) { p->name = name; }
+const char *plan_name(plan p) { return p->name; }
+"""
+PLAN = """
+typedef struct plan *plan;
+plan plan_new(size_t n, const double *in, double *out); void plan_run(plan p);
+int plan_input(plan p, const double *in, int status); void plan_call(const char *name, plan p);
+const char *plan_name(plan p);
+"""
+
+
+@pytest.fixture
+def plans():
+    lib = from_c(PLANS)
+    lib.handle("struct plan *", name="Plan", free="plan_end")
+    lib.refine("plan_new", dims={"in": "n", "out": "n"}, returns="callee", keeps=("in", "out"))
+    lib.refine("plan_input", dims={"in": 3}, keeps={"p": "in"}, check=ValueError)
+    lib.refine("plan_call", keeps="name")
+    lib.declare(PLAN)
+    return lib
+
+
+@pytest.mark.row("L10")
+def test_instances_keep_what_c_points_to(plans):
+    x, y = np.arange(3.0), np.zeros(3)
+    watched = [weakref.ref(x), weakref.ref(y)]
+    plan = plans.plan_new(in_=x, out=y)
+    del x, y
+    gc.collect()
+    assert all(each() is not None for each in watched)
+    plans.plan_run(plan)
+    assert watched[1]().tolist() == [0.0, 2.0, 4.0]
+    more = np.ones(3)
+    watched.append(weakref.ref(more))
+    plans.plan_input(plan, more, 0)
+    failed = np.ones(3)
+    watched.append(weakref.ref(failed))
+    refuses(ValueError, "status 1", plans.plan_input, plan, failed, 1)
+    plans.plan_call("".join(["na", "me"]), plan)
+    del more, failed
+    gc.collect()
+    assert [each() is not None for each in watched] == [True, True, True, False]
+    plans.plan_run(plan)
+    assert watched[1]().tolist() == [2.0, 2.0, 2.0] and plans.plan_name(plan) == "name"
+    del plan
+    gc.collect()
+    assert not any(each() is not None for each in watched)
+
+
+def test_keeps_that_make_no_sense(plans):
+    for declaration, keeps, why in [
+        ("int plan_input(plan p, const double in[3], int status)", "status", "a number or a container"),
+        (
+            "int plan_input(plan p, const double in[3], int status)",
+            "out",
+            "keeps names 'out', which is no argument",
+        ),
+        ("int plan_input(plan p, const double in[3], int status)", {"in": "p"}, "in is no handle or struct"),
+        ("int plan_input(plan p, const double in[3], int status)", {"q": "in"}, "q is no handle or struct"),
+        ("int plan_input(plan p, const double in[3], int status)", {"return": "in"}, "return is no handle"),
+    ]:
+        refuses(ValueError, why, plans.function, declaration, keeps=keeps, dims=None)
+    lib = from_c(PLANS)
+    refuses(
+        ValueError, "there is no handle or struct that could keep",
+        lib.function, "const char *plan_name(const double p[3])", keeps="p",
+    )  # fmt: skip
+
+
+def test_methods_keep_by_names_of_c():
+    lib = from_c(PLANS)
+    Plan = lib.handle(
+        "struct plan *", name="Plan", free="plan_end",
+        init=("struct plan *plan_new(size_t n, const double in[n], double out[n])", {"keeps": ("in", "out")}),
+        methods=[("int plan_input(struct plan *p, const double in[3], int status)", {"keeps": "in"}),
+                 "void plan_run(struct plan *p)"],
+    )  # fmt: skip
+    x = np.arange(3.0)
+    seen, y = weakref.ref(x), np.zeros(3)
+    plan = Plan(x, y)
+    del x
+    gc.collect()
+    plan.run()
+    assert seen() is not None and y.tolist() == [0.0, 2.0, 4.0]
+    x = np.ones(3)
+    seen = weakref.ref(x)
+    plan.input(x, 0)
+    del x
+    gc.collect()
+    assert seen() is not None
+
+
+@pytest.mark.leak
+def test_what_is_kept_is_let_go(plans):
+    from leaks import keeps_nothing
+
+    def calls():
+        plan = plans.plan_new(np.arange(3.0), np.zeros(3))
+        plans.plan_input(plan, np.ones(3), 0)
+        plans.plan_call("name", plan)
+        plans.plan_run(plan)
+
+    keeps_nothing(calls)
+
+
+def test_hidden_pointers_are_null():
+    lib = from_c("""
+        struct node;
+        int absent(int (*f)(int), const char **rest, struct node *n, double x[3], void *p, int y)
+        { return !f + !rest + !n + !x + !p + y; }
+        """)
+    hidden = dict.fromkeys(("f", "rest", "n", "x", "p"))
+    absent = "int absent(int (*f)(int), const char **rest, struct node *n, double x[3], void *p, int y)"
+    assert lib.function(absent, hidden=hidden)(10) == 15
+    refuses(ValueError, "hidden: None is NULL, and y is no pointer", lib.function, absent, hidden={"y": None})
+    lib.declare(absent + ";")
+    lib.refine("*", hidden={**hidden, "y": None})  # of the pointers of many functions
+    assert lib.absent(1) == 6
+
+
+def test_statuses_behind_pointers_by_pattern():
+    """Not of functions whose parameter of that name is a number; OSError is about errno where C returns."""
+    lib = from_c("""
+        #include <stdint.h>
+        int32_t fails(int *status) { *status = 104; return 104; }
+        int32_t told(int status) { return status; }
+        """)
+    lib.declare("int32_t fails(int *status); int32_t told(int status);")
+    lib.refine("*", check={"status": OSError}, discard="return")
+    assert lib.told(3) is None
+    refuses(OSError, r"fails\(\): status 104", lambda: lib.fails())
+    lib.refine("*", check=ValueError, discard=(), replace=True)
+    refuses(ValueError, r"told\(\): status 3", lambda: lib.told(3))
+
+
+# ---- what functions say of themselves ----------------------------------------------------------------
+
+
+def test_docstrings_show_what_was_written():
+    lib = from_c(PLANS, header="#define COUNT 3\n")
+    f = lib.function("int plan_input(void *const p, const double in[COUNT],\n    int status);", unsafe=True)
+    assert f.__doc__ == "int plan_input(void *const p, const double in[COUNT], int status)"
+    f = lib.function(
+        "int plan_input(void *p /* it */, const double *in, int status)",
+        unsafe="p",
+        dims={"in": "max(status,COUNT)"},
+    )
+    assert (
+        f.__doc__ == "int plan_input(void *p, const double *in, int status)\n\nArrays: in[max(status, COUNT)]"
+    )
+    f = lib.function("int plan_input(void *p, const double in[3], int status)", unsafe="p", doc="Mine.")
+    assert f.__doc__ == "Mine."

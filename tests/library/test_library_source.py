@@ -1,0 +1,458 @@
+"""library(source=): every function of a C text that is not static, as the text declares it."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import threading
+import warnings
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import compiler, refuses
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cwrapjit
+
+SMOOTH = """
+void smooth(OUT double y[n], const double x[n], int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = (x[i > 0 ? i - 1 : 0] + x[i] + x[i < n - 1 ? i + 1 : n - 1]) / 3;
+}
+"""
+BLUR = np.array([[1, 4, 1, 0], [2, 2, 8, 5.0]])
+
+
+def library(text: str, **options: Any) -> Any:
+    return cwrapjit.library("t", source=text, **options)
+
+
+def smoothed(x: np.ndarray) -> np.ndarray:
+    wide = np.concatenate([x[..., :1], x, x[..., -1:]], axis=-1)
+    return (wide[..., :-2] + wide[..., 1:-1] + wide[..., 2:]) / 3
+
+
+# ---- what is mapped -----------------------------------------------------------------------------------
+
+
+@pytest.mark.row("K14")
+def test_every_function_that_is_not_static() -> None:
+    lib = library(
+        """
+        #include <math.h>
+        #define TWICE(name, type) type name(type x) { return 2 * x; }
+        static double square(double x) { return x * x; }
+        double hyp(double x, double y) { return sqrt(square(x) + square(y)); }
+        double elsewhere(double x);  // a prototype is nothing that could be called
+        TWICE(twice, double)
+        TWICE(twice_int, int)
+        int answer(void) { return 42; }
+        """
+    )
+    assert lib.mapped == ["answer", "hyp", "twice", "twice_int"] and lib.unmapped == {}
+    assert lib.hyp(3, [4.0, 0.0]).tolist() == [5, 3]
+    assert lib.twice(np.arange(3)).tolist() == [0, 2, 4] and lib.twice_int(4) == 8
+    assert lib.answer() == 42
+    assert {"hyp", "answer"} <= set(dir(lib)) and "square" not in dir(lib)
+    with pytest.raises(AttributeError, match="square"):
+        lib.square  # noqa: B018
+    assert lib.hyp.__doc__ == "double hyp(double x, double y)"
+
+
+@pytest.mark.row("K14")
+def test_what_has_no_mapping_says_why() -> None:
+    lib = library(
+        "int sum(int n, ...) { return n; }\ndouble first(const double *x) { return *x; }\n"
+        "double apply(double (*f)(double), double x) { return f(x); }\n"
+        "struct p { double x, y; };\ndouble norm(struct p *a) { return a->x; }\n"
+        "int wide(int (*many)(int, ...)) { return many != 0; }\n"
+        "static double twice(double x) { return 2 * x; }\n"
+        "double (*pick(int k))(double) { return k ? twice : 0; }"
+    )
+    assert lib.unmapped["pick"] == "it returns double (*)(double)"
+    assert lib.mapped == ["apply", "first", "norm"] and lib.norm(lib.p(2.0)) == 2
+    assert "variable number" in lib.unmapped["sum"] and lib.first(cwrapjit.Pointer(np.ones(2))) == 1
+    assert "many is a function of a variable" in lib.unmapped["wide"]
+    p = lib.struct("struct p { double x, y; };")
+    assert lib.norm(p(x=3.0)) == 3
+    assert lib.function("double first(const double *x)", unsafe=True)(np.arange(1.0, 3)) == 1
+
+
+@pytest.mark.row("K14")
+def test_variables_are_shared_and_live() -> None:
+    text = """
+        int calls = 3;
+        static int hidden;
+        const double table[3] = {1, 2, 3};
+        extern int somewhere;
+        double count(double x) { calls++; return x + calls; }
+        int next(void) { return hidden++; }
+        void reset(int to) { hidden = to; }
+        """
+    lib, other = library(text), library(text)
+    assert lib.calls == 3 and lib.table.tolist() == [1, 2, 3] and lib.unmapped == {}
+    assert lib.count([0.0, 0.0, 0.0]).tolist() == [4, 5, 6] and lib.calls == 6
+    lib.calls = 10
+    assert lib.count(0) == 11 and other.calls == 3
+    assert [lib.next(), lib.next(), lib.next()] == [0, 1, 2]
+    lib.reset(7)
+    assert lib.next() == 7 and other.next() == 0
+    with pytest.raises(AttributeError, match="somewhere"):
+        lib.somewhere  # noqa: B018
+
+
+@pytest.mark.row("K14")
+def test_types_enums_and_macros_of_the_text() -> None:
+    lib = library(
+        "typedef float real; typedef unsigned char byte;\n#define SIZE 3\nenum mode { UP = 1, DOWN };\n"
+        "real half(real x) { return x / 2; }\nbyte next(byte x) { return x + 1; }\n"
+        "bool is_down(enum mode m) { return m == DOWN; }\n"
+        "double sum(const double x[SIZE]) { return x[0] + x[1] + x[2]; }\n"
+        "npy_intp same(npy_intp x) { return x; }\n"
+        "npy_complex128 turn(npy_complex128 z) { npy_complex128 r = {-z.imag, z.real}; return r; }"
+    )
+    assert lib.half(np.float32(3)) == 1.5 and type(lib.half(3)) is np.float32
+    assert lib.next(np.uint8(255)) == 0
+    assert (lib.UP, lib.DOWN, lib.SIZE) == (1, 2, 3) and lib.is_down(lib.DOWN) is np.True_
+    assert lib.sum(np.arange(6.0).reshape(2, 3)).tolist() == [3, 12]
+    assert lib.same(np.arange(2)).tolist() == [0, 1]
+    assert lib.turn([1 + 2j, 3]).tolist() == [-2 + 1j, 3j]
+
+
+# ---- scalars --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.quick
+@pytest.mark.row("K15")
+@pytest.mark.parametrize("state", ["", "static int calls; void count(void) { calls++; }\n"])
+def test_functions_of_numbers_broadcast(state: str) -> None:
+    lib = library(
+        state + "double add(double x, double y) { return x + y; }\n"
+        "void parts(double x, OUT double *whole, /* out */ int *negative)\n"
+        "{ *whole = trunc(x); *negative = x < 0; }\n"
+        "bool more(INOUT double *total, double x) { *total += x; return *total > 2; }"
+    )
+    assert lib.add(np.arange(3), [[1.0], [2.0]]).tolist() == [[1, 2, 3], [2, 3, 4]]
+    assert lib.add(np.float32(1), np.int8(2)) == 3.0
+    with pytest.raises(TypeError):
+        lib.add(1j, 2)
+    whole, negative = lib.parts([-1.5, 2.5])
+    assert whole.tolist() == [-1, 2] and negative.tolist() == [1, 0] and negative.dtype == "i4"
+    assert lib.parts.signature == "x() -> whole(), negative()"
+    total = np.zeros(2)
+    assert lib.more(total, [1.0, 3.0]).tolist() == [False, True] and total.tolist() == [1, 3]
+
+
+@pytest.mark.row("K15")
+def test_functions_without_state_get_hot() -> None:
+    compiler()
+    lib = library(
+        "static double sq(double x) { return x * x; }\ndouble f(double x) { return sq(x) + 1; }" + SMOOTH
+    )
+    x = np.linspace(0, 1, 100)
+    assert lib.f.wait() and lib.smooth.wait()
+    np.testing.assert_array_equal(lib.f(x), x * x + 1)
+    np.testing.assert_array_equal(lib.smooth(x), smoothed(x))
+    counting = library("int calls; double f(double x) { calls++; return x; }")
+    counting.f.wait()
+    assert counting.f([1.0, 2.0]).tolist() == [1, 2] and counting.calls == 2
+
+
+@pytest.mark.quick
+@pytest.mark.row("K15")
+def test_options_of_what_broadcasts() -> None:
+    text = """
+        #include <pthread.h>
+        int usleep(unsigned);
+        long f(double x) { usleep(100); return (long)pthread_self(); }
+        """
+    assert len(set(library(text, threads=2).f(np.zeros(1000)))) == 2
+    refuses(TypeError, lambda: library("", fastmath=1), "library('t'): fastmath must be True or False")
+    refuses(ValueError, lambda: library("", threads=0), "library('t'): threads must be 1 to 1024")
+    refuses(ValueError, lambda: cwrapjit.library("t", threads=2), "threads= goes with source=")
+
+
+@pytest.mark.row("K15")
+@pytest.mark.plain("instrumented loops are not vectorised")
+def test_fastmath_of_what_broadcasts() -> None:
+    compiler()
+    fast = library("double f(double x) { return sin(x); }", fastmath=True).f.explain()
+    assert [loop["vectorized"] for loop in fast.loops] == [True]
+
+
+# ---- arrays ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("K15")
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 3), max_size=2), st.integers(1, 5), st.booleans())
+def test_leading_dims_broadcast(lead: list[int], n: int, reverse: bool) -> None:
+    x = np.random.default_rng(0).normal(size=(*lead, n))
+    if reverse and lead:
+        x = x[::-1]
+    np.testing.assert_array_equal(SMOOTHER.smooth(x), smoothed(x))
+
+
+SMOOTHER = library(SMOOTH)
+
+
+@pytest.mark.quick
+@pytest.mark.row("K15")
+def test_arrays_follow_their_declarations() -> None:
+    lib = library(
+        SMOOTH
+        + """
+        void scale(INOUT double x[n], double by, size_t n) { for (size_t i = 0; i < n; i++) x[i] *= by; }
+        void zero(double x[n], int n) { for (int i = 0; i < n; i++) x[i] = 0; }
+        double trace(int n, const double a[n][n])
+        {
+            double t = 0;
+            for (int i = 0; i < n; i++)
+                t += a[i][i];
+            return t;
+        }
+        int product(int n, int k, int m, const float a[n][k], const float b[k][m], OUT float c[n][m])
+        {
+            for (int i = 0; i < n; i++)
+                for (int j = 0; j < m; j++) {
+                    c[i][j] = 0;
+                    for (int l = 0; l < k; l++)
+                        c[i][j] += a[i][l] * b[l][j];
+                }
+            return n;
+        }
+        void steps(const double x[n], OUT double y[n - 1], int n)
+        {
+            for (int i = 1; i < n; i++)
+                y[i - 1] = x[i] - x[i - 1];
+        }
+        void fill(int n, OUT double y[n]) { for (int i = 0; i < n; i++) y[i] = i; }
+        double last(int n, const double x[n + 1]) { return x[n]; }
+        """
+    )
+    assert lib.smooth.signature == "x(n) -> y(n)"
+    np.testing.assert_array_equal(lib.steps(BLUR), np.diff(BLUR))
+    np.testing.assert_array_equal(lib.smooth(BLUR), smoothed(BLUR))
+    out = np.empty(4)
+    assert lib.smooth(BLUR[1], out=out) is out
+    x = np.ones((2, 3))
+    assert lib.scale(x, [[2.0], [3.0]][0][0]) is None and x.tolist() == [[2] * 3] * 2
+    lib.zero(x)
+    assert not x.any()
+    assert lib.trace(np.arange(18.0).reshape(2, 3, 3)).tolist() == [12, 39]
+    a, b = np.arange(6, dtype="f4").reshape(2, 3), np.arange(24, dtype="f4").reshape(2, 3, 4)
+    rows, c = lib.product(a, b)
+    np.testing.assert_array_equal(c, a @ b)
+    assert rows.tolist() == [2, 2]
+    assert lib.fill(3).tolist() == [0, 1, 2] and type(lib.fill) is cwrapjit._cwrapjit.LibraryFunction
+    assert lib.last(2, np.arange(3.0)) == 2
+
+
+@pytest.mark.row("K15")
+def test_arrays_are_never_copied() -> None:
+    lib = library(
+        SMOOTH + "double dot(const double x[n], const double y[n], double by, int n)\n"
+        "{ double s = 0; for (int i = 0; i < n; i++) s += x[i] * y[i]; return s * by; }"
+    )
+    for wrong in (np.arange(4), np.arange(4, dtype="f4"), np.arange(4, dtype=">f8")):
+        with pytest.raises(TypeError, match="'x'"):
+            lib.smooth(wrong)
+    with pytest.raises(ValueError, match="contiguous"):
+        lib.smooth(np.arange(8.0)[::2])
+    with pytest.raises(ValueError, match="'y'"):
+        lib.dot(np.zeros(3), np.zeros(4), 1)
+    assert lib.dot(np.ones(3), np.ones(3), 2) == 6.0
+    assert lib.dot(np.ones((2, 3)), np.ones(3), [2.0, 3.0]).tolist() == [6, 9]
+    x = np.arange(8.0)
+    with pytest.raises(ValueError, match="memory"):
+        lib.smooth(x[:4], out=x[1:5])
+    assert lib.smooth(np.empty((3, 0))).shape == (3, 0)
+
+
+# ---- errors ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.quick
+@pytest.mark.row("K14")
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        ("int f(int x)\n{\n    return y;\n}", "'y' undeclared", 3),
+        ("int f(int x)\n{\n    return g(x);\n}", "g", 3),
+        ("int f(int x) { return x; }\n\nint f(int x) { return 1; }", "two functions are called f", 3),
+        ("int f(int x) { return x; }\n\ndouble g(double x) { return x }", "expected", 3),
+        ("void f(OUT const double *x) { }", "x points to const: OUT cannot be", 1),
+        ("\nvoid f(INOUT double x) { }", "x is no pointer: INOUT", 2),
+        ("double f(double x) { return \"a\"; }", "string|number|double", 1),
+        ("#error no", "no", 1),
+        ("double f(double C[n][m], int n, int m) { return 0; }", "m stands behind C", 1),
+    ],
+)  # fmt: skip
+def test_faults_have_the_lines_of_the_text(text: str, message: str, line: int) -> None:
+    with pytest.raises(cwrapjit.CompileError, match=message) as caught:
+        library(text)
+    assert caught.value.lineno == line and caught.value.filename == "<cwrapjit t source>"
+    assert (caught.value.text or "").strip() in text
+
+
+@pytest.mark.row("K14")
+def test_bad_arguments() -> None:
+    with pytest.raises(TypeError, match="source must be a str, C text, not bytes"):
+        library(b"int f(void) { return 1; }")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="do not go together"):
+        library("int f(void) { return 1; }", sources=["f.c"])
+    assert library("").mapped == [] and library("static int f(void) { return 1; }").mapped == []
+    with pytest.raises(cwrapjit.CompileError, match="NUL"):
+        library("int f(void) { return 1; }\0")
+
+
+@pytest.mark.quick
+@pytest.mark.row("K14")
+def test_faults_and_diagnoses_show_lines() -> None:
+    text = "int f(int x)\n{\n    return 1 / x;\n}\n"
+    text += "int g(int n, const double a[n + 1])\n{\n    return 1 / (n - n);\n}"
+    lib = library(text, debug=True)
+    with pytest.raises(cwrapjit.Fault) as caught:
+        lib.f(0)
+    assert (caught.value.lineno, (caught.value.text or "").strip()) == (3, "return 1 / x;")
+    with pytest.raises(cwrapjit.Fault) as caught:
+        lib.g(1, np.zeros(2))
+    assert (caught.value.lineno, (caught.value.text or "").strip()) == (7, "return 1 / (n - n);")
+    compiler()
+    found = library('int f(int x)\n{\n    printf("%s", x);\n    return 0;\n}').diagnose()
+    assert [each.lineno for each in found] == [3] and found[0].filename == "<cwrapjit t source>"
+    assert library("int f(int x) { return x; }").diagnose() == []
+
+
+# ---- lives ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("K14")
+def test_libraries_options_hold_for_the_text() -> None:
+    lib = library(
+        "static int ready; int gone;\nvoid begin(void) { ready = 5; }\nint is_ready(void) { return ready; }\n"
+        "double cosine(double x) { return cos(x) * FACTOR; }",
+        libraries=["m"], define_macros=[("FACTOR", "2")], init="begin", doc="Something.",
+    )  # fmt: skip
+    assert lib.is_ready() == 5 and lib.cosine(0.0) == 2 and lib.__doc__ == "Something."
+    assert ctypes.CFUNCTYPE(ctypes.c_int)(lib.is_ready.address)() == 5
+
+
+@pytest.mark.row("K14")
+def test_macros_in_both_spellings() -> None:
+    text = "#ifdef ON\ndouble first(const double x[LENGTH]) { return x[0]; }\n#endif"
+    for macros in (["ON", "LENGTH=3"], [("ON", None), ("LENGTH", "3")]):
+        assert library(text, define_macros=macros).first.signature == "x(3) -> output()"
+        assert cwrapjit.vectorize(text, define_macros=macros).signature == "x(3) -> output()"
+    for macros, message in (("LENGTH=3", "must be a list"), ([3], "'NAME=VALUE', not 3")):
+        with pytest.raises(TypeError, match=f"library.'t'.: define_macros.*{message}"):
+            library(text, define_macros=macros)
+        with pytest.raises(TypeError, match=f"vectorize.* of first: define_macros.*{message}"):
+            cwrapjit.vectorize(text, define_macros=macros)
+
+
+@pytest.mark.row("K14")
+@pytest.mark.parametrize("state", ["", "int calls;\n"])
+def test_addresses_are_those_of_the_c_functions(state: str) -> None:
+    lib = library(
+        state + "static double more(double x) { return x + 1; }\ndouble f(double x) { return more(x); }\n"
+        "double sum(const double x[n], int n) { return n > 1 ? x[0] + x[1] : 0; }\n"
+        "npy_complex128 turn(npy_complex128 z) { npy_complex128 r = {-z.imag, z.real}; return r; }"
+    )
+    double, pointer = ctypes.c_double, ctypes.POINTER(ctypes.c_double)
+    assert ctypes.CFUNCTYPE(double, double)(lib.f.address)(1.5) == 2.5
+    assert "double (double)" in repr(lib.f.capsule)
+    x = np.arange(3.0) + 1
+    assert ctypes.CFUNCTYPE(double, pointer, ctypes.c_int)(lib.sum.address)(x.ctypes.data_as(pointer), 3) == 3
+    assert "double (const double *, int)" in repr(lib.sum.capsule)
+    assert lib.turn(1 + 2j) == -2 + 1j and lib.turn.address and lib.f(2) == 3 and lib.sum(x) == 3
+
+
+@pytest.mark.row("K14")
+def test_a_declaration_gives_the_c_function_itself() -> None:
+    lib = library("static double more(double x) { return x + 1; }\ndouble f(double x) { return more(x); }")
+    assert lib.f([1.0, 2.0]).tolist() == [2, 3]
+    f = lib.function("double f(double x)")
+    assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(f.address)(1.5) == 2.5
+    assert "double (double)" in repr(f.capsule)
+
+
+@pytest.mark.row("K14")
+def test_an_inline_function_is_no_symbol() -> None:
+    text = "inline double twice(double x) { return 2 * x; }\ndouble f(double x) { return twice(x); }"
+    assert library(text).twice([1.0, 2.0]).tolist() == [2, 4]
+    lib = library(f"int state;\n{text}")
+    assert lib.mapped == ["f"] and "no symbol twice" in lib.unmapped["twice"] and lib.f(2.0) == 4
+
+
+@pytest.mark.row("K14")
+def test_functions_outlive_the_library() -> None:
+    lib = library(
+        "int calls; double f(double x) { return x + ++calls; }\n"
+        "int g(int n, const int a[n + 1]) { return a[n]; }"
+    )
+    f, g, seen = lib.f, lib.g, weakref.ref(lib)
+    del lib
+    gc.collect()
+    assert seen() is None
+    assert f(1.0) == 2 and g(1, np.array([3, 4], "i4")) == 4
+
+
+@pytest.mark.row("K14")
+def test_threads_ask_for_functions_at_the_same_time() -> None:
+    lib = library("\n".join(f"double f{k}(double x) {{ return x + {k}; }}" for k in range(30)))
+    found: list[list[float]] = []
+
+    def call() -> None:
+        found.append([getattr(lib, f"f{k}")(1.0) for k in range(30)])
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert found == [[1.0 + k for k in range(30)]] * 4
+
+
+@pytest.mark.row("K14")
+def test_parameters_whose_names_are_taken() -> None:
+    lib = library("double f(double output, double out, double cookie) { return output + 10 * out + cookie; }")
+    assert lib.f(1.0, 2.0, 3.0) == 24 == lib.f(output_=1.0, out_=2.0, cookie_=3.0)
+
+
+@pytest.mark.row("K15")
+def test_columns_behind_a_dim_that_comes_later() -> None:
+    text = "\nvoid g(OUT double y[n], int n) { y[0] = nowhere; }"
+    with pytest.raises(cwrapjit.CompileError, match="nowhere") as caught:
+        library(text)
+    assert (caught.value.lineno, caught.value.offset) == (2, text.index("nowhere"))
+
+
+@pytest.mark.row("K14")
+@pytest.mark.parametrize("state", ["", "double total;"])
+def test_functions_keep_the_code_that_they_call(state: str) -> None:
+    lib = library(state + "double twice(double x) { return 2 * x; }")
+    f, code = lib.twice, weakref.ref(lib._core.lifetime)
+    del lib
+    gc.collect()
+    assert code() is not None and f([1.0, 2.0]).tolist() == [2, 4]
+    del f
+    gc.collect()
+    assert code() is None
+
+
+@pytest.mark.quick
+@pytest.mark.row("K14")
+@settings(max_examples=100, deadline=None)
+@given(st.text("(){}[];,*=#\"'/\\ \nOUTdoubleintx f.static 1", max_size=50))
+def test_any_text_is_taken_or_refused(text: str) -> None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cwrapjit.CompileWarning)
+            library("int g(void);\n" + text)
+    except (cwrapjit.CompileError, ValueError):
+        pass

@@ -1,0 +1,521 @@
+"""Definitions come and go while others call: cycles, threads, forks, exits and signals at any moment.
+
+How much of it: CWRAPJIT_CYCLES, a factor (default 1; `make soak` takes 200).
+"""
+
+from __future__ import annotations
+
+import _imp
+import gc
+import os
+import random
+import signal
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import faults
+import numpy as np
+import pytest
+from helpers import ar, compiler, figure, python, wrap
+from leaks import resident_bytes
+from library_tools import from_c
+
+import cwrapjit
+import cwrapjit.graph as cg
+
+CYCLES = int(os.environ.get("CWRAPJIT_CYCLES", "1"))
+THREADS = 8
+
+# Waits until the second item of the flag is set, without the GIL; says in the first that it waits.
+WAITS = """
+    volatile double *state = (volatile double *)&item__flag(0);
+    state[0] = 1;
+    while (state[1] == 0)
+        usleep(100);
+    item__output() = %s;
+    return true;
+"""
+
+
+def waiting(number: int, **options: Any) -> Any:
+    return wrap(
+        ((2,),),
+        (),
+        WAITS % number,
+        names=("flag",),
+        args_inout=("flag",),
+        header="int usleep(unsigned int);\n",
+        **options,
+    )
+
+
+def in_the_background(call: Callable[[], Any]) -> tuple[threading.Thread, list[Any]]:
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(call()))
+    thread.start()
+    return thread, results
+
+
+def until(condition: Callable[[], bool]) -> None:
+    last = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < last, "nothing happens"
+        time.sleep(0.001)
+
+
+def use_up_what_was_freed() -> None:
+    """Code that was unmapped too early is overwritten by that of other functions."""
+    for k in range(50):
+        assert wrap(((),), (), f"item__output() = item__a() + {k}; return true;")(1.0) == 1 + k
+
+
+# ---- code lives as long as it runs -----------------------------------------------------------------
+
+
+@pytest.mark.row("G05")
+@pytest.mark.parametrize("optimize", ["off", "eager"])
+def test_a_function_dropped_during_its_call_ends_it(optimize: str) -> None:
+    f = waiting(42, optimize=optimize)
+    f.wait()
+    alive, flag, only = weakref.ref(f), np.zeros(2), [f]
+    del f
+    thread, results = in_the_background(lambda: only.pop()(flag))
+    until(lambda: flag[0] == 1)
+    gc.collect()
+    use_up_what_was_freed()
+    flag[1] = 1
+    thread.join(60)
+    assert results == [42.0]
+    del thread
+    gc.collect()
+    assert alive() is None
+
+
+AT_THE_END = """
+import builtins
+import cwrapjit
+
+class Late:
+    def __del__(self):
+        print(repr(self.function))
+
+builtins.late = Late()
+builtins.late.function = cwrapjit.function("f", signature="x() -> y()",
+                                           Ccode_slice_eval={float: "item__y() = 1; return true;"})
+"""
+
+
+@pytest.mark.row("G05")
+def test_a_function_shows_itself_at_the_end_of_the_process() -> None:
+    """Nothing can be imported any more then; what words the parameters usually is imported late."""
+    done = python(AT_THE_END)
+    assert "<cwrapjit.Function f(" in done.stdout and not done.stderr
+
+
+@pytest.mark.row("G05")
+def test_a_function_is_redefined_during_its_call() -> None:
+    m = cwrapjit.module("t", header="int usleep(unsigned int);\n")
+
+    def define(number: int) -> None:
+        m.function("f", signature="inout flag(2) -> output()", Ccode_slice_eval={np.float64: WAITS % number})
+
+    flags, threads = [np.zeros(2) for _ in range(5)], []
+    for number, flag in enumerate(flags):
+        define(number)
+        threads.append(in_the_background(lambda flag=flag: m.f(flag)))
+        until(lambda flag=flag: flag[0] == 1)
+    del m.f
+    gc.collect()
+    use_up_what_was_freed()
+    for number, (flag, (thread, results)) in enumerate(zip(flags, threads, strict=True)):
+        flag[1] = 1
+        thread.join(60)
+        assert results == [number]
+
+
+@pytest.mark.row("G05")
+def test_a_library_is_dropped_during_a_call() -> None:
+    text = """
+        int usleep(unsigned int);
+        static int answer(void) { return 43; }
+        double slow(volatile double *flag) { flag[0] = 1; while (flag[1] == 0) usleep(100); return answer(); }
+    """
+    lib = from_c(text)
+    f = lib.function("double slow(double flag[2])")
+    flag, only = np.zeros(2), [f]
+    del f, lib
+    thread, results = in_the_background(lambda: only.pop()(flag))
+    until(lambda: flag[0] == 1)
+    gc.collect()
+    use_up_what_was_freed()
+    flag[1] = 1
+    thread.join(60)
+    assert results == [43.0]
+
+
+@pytest.mark.row("G05")
+def test_a_graph_is_dropped_during_its_run() -> None:
+    class Dropping:
+        def __call__(self, *inputs: Any) -> Any:
+            return cg.Apply(self, inputs, [cg.float64()]).outputs[0]
+
+        def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
+            graphs.clear()
+            gc.collect()
+            use_up_what_was_freed()
+            outputs[0][0] = inputs[0] + 1
+
+    x = cg.float64("x")
+    graphs = [cwrapjit.link([x], Dropping()(x * 2.0) * 3.0, python=True)]
+    assert graphs[0](5.0) == 33.0
+    assert graphs == []
+
+
+# ---- cycles -----------------------------------------------------------------------------------------
+
+
+def one_function(k: int) -> None:
+    f = wrap(((),), (), f"item__output() = item__a() * {k}; return true;")
+    assert f(2.0) == 2 * k
+
+
+def one_failure(k: int) -> None:
+    with pytest.raises(cwrapjit.CompileError):
+        wrap(((),), (), f"return oops_{k};")
+
+
+def one_library(k: int) -> None:
+    f = from_c(f"double f(double x) {{ return x + {k}; }}").function("double f(double x)")
+    assert f(1.0) == 1 + k
+
+
+def one_graph(k: int) -> None:
+    x = cg.float64("x")
+    assert cwrapjit.link([x], x + float(k))(1.0) == 1 + k
+
+
+KINDS = [one_function, one_function, one_failure, one_function, one_graph, one_function, one_library]
+
+
+@pytest.mark.leak
+@pytest.mark.row("G05")
+def test_cycles_leave_the_process_as_large_as_it_was() -> None:
+    """A hundred thousand in `make soak`. What a few show is in test_leaks.py."""
+    cycles, leak = 500 * CYCLES, bytearray if os.environ.get("CWRAPJIT_TEST_LEAK") == "1" else None
+    kept: list[Any] = []
+    for k in range(200):
+        KINDS[k % len(KINDS)](k)
+    gc.collect()
+    before = resident_bytes()
+    for k in range(cycles):
+        KINDS[k % len(KINDS)](k)
+        if leak:
+            kept.append(leak(b"x" * 10_000))
+    gc.collect()
+    grown = resident_bytes() - before
+    figure("life cycles", cycles)
+    figure("life cycles: final resident size, MiB", resident_bytes() / 2**20)
+    figure("life cycles: resident size grown by, MiB", grown / 2**20)
+    assert grown < 3 << 20, f"work leaks: {grown} bytes in {cycles} cycles"
+
+
+@pytest.mark.row("G05")
+def test_redefinition_under_load() -> None:
+    m = cwrapjit.module("t")
+    rounds = 100 * CYCLES
+
+    def define(k: int) -> None:
+        code = f"item__output() = {k}; return true;"
+        m.function("f", signature="a() -> output()", Ccode_slice_eval={np.float64: code}, optimize="off")
+
+    define(0)
+    seen: list[list[float]] = [[] for _ in range(3)]
+    stop = threading.Event()
+
+    def load(mine: list[float]) -> None:
+        x = ar(50)
+        while not stop.is_set():
+            result = m.f(x)
+            assert (result == result[0]).all()
+            mine.append(result[0])
+
+    threads = [threading.Thread(target=load, args=(mine,)) for mine in seen]
+    for thread in threads:
+        thread.start()
+    for k in range(1, rounds):
+        define(k)
+    stop.set()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    for mine in seen:
+        assert mine == sorted(mine), "a function came back"
+    assert m.f(0.0) == rounds - 1
+
+
+# ---- threads ----------------------------------------------------------------------------------------
+
+
+def run_threads(work: Callable[[int], None], count: int = THREADS) -> None:
+    failures: list[BaseException] = []
+
+    def guarded(k: int) -> None:
+        try:
+            work(k)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=guarded, args=(k,)) for k in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60 + 60 * CYCLES)
+        assert not thread.is_alive()
+    if failures:
+        raise failures[0]
+
+
+@pytest.mark.row("G06")
+def test_threads_define_call_drop_and_swap_tiers() -> None:
+    """One shared function swaps its tiers while all call it; each thread has others of its own."""
+    shared = wrap(((),), (), "item__output() = 3 * item__a(); return true;", optimize="off")
+    operations = [0] * THREADS
+
+    def work(k: int) -> None:
+        x = ar(200) + k
+        mine: list[Any] = []
+        for i in range(15 * CYCLES):
+            number = 1000 * k + i
+            f = wrap(((),), (), f"item__output() = item__a() + {number}; return true;", optimize="off")
+            mine.append(f)
+            assert (f(x) == x + number).all()
+            assert (shared(x) == 3 * x).all()
+            if i % 5 == k % 5:
+                one_library(number)
+                one_graph(number)
+                one_failure(number)
+            if i % 15 == k:
+                (shared if k % 2 else f).wait()
+                assert (f(x) == x + number).all()
+            del mine[:-3]
+            operations[k] += 5
+        assert all(g(0.0) in range(1000 * k, 1000 * (k + 1)) for g in mine) or CYCLES > 60
+
+    run_threads(work)
+    figure("thread operations", sum(operations))
+    shared.wait()
+    assert (shared(ar(9)) == 3 * ar(9)).all()
+
+
+FORK = """
+import os, sys, threading, time
+import numpy as np
+import cwrapjit
+
+def one(k, optimize="off"):
+    f = cwrapjit.function("f", signature="a() -> output()", optimize=optimize,
+                          Ccode_slice_eval={np.float64: f"item__output() = item__a() + {k}; return true;"})
+    assert f(1.0) == 1 + k
+    return f
+
+stop = False
+def busy(k):
+    while not stop:
+        one(k, "eager" if k == 0 else "off")
+
+threads = [threading.Thread(target=busy, args=(k,)) for k in range(4)]
+for thread in threads:
+    thread.start()
+ends = []
+for k in range(int(sys.argv[1])):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            one(k).wait()
+            os._exit(7)
+        finally:
+            os._exit(8)
+    for _ in range(6000):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.01)
+    else:
+        os.kill(pid, 9)
+        status = "hung"
+    ends.append(status)
+stop = True
+for thread in threads:
+    thread.join()
+print(set(ends))
+"""
+
+
+@pytest.mark.plain("libasan's malloc takes no part in forks: a child of several threads may find it locked")
+@pytest.mark.row("G06")
+def test_forks_while_threads_define() -> None:
+    done = python(FORK, str(6 * CYCLES), timeout=60 + 60 * CYCLES, env=quiet())
+    assert done.stdout == f"{{{7 << 8}}}\n", done.stderr
+
+
+def quiet() -> dict[str, str]:
+    """A fork of a process with threads is warned of from Python 3.12 on."""
+    return {**os.environ, "PYTHONWARNINGS": "ignore"}
+
+
+EXIT = """
+import os, sys, threading, time
+import numpy as np
+import cwrapjit
+how, threads, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+
+def busy(k):
+    x = np.arange(3000.0)
+    while True:
+        code = f"item__output() = sin(item__a() + {k}); return true;"
+        f = cwrapjit.function("f", signature="a() -> output()", optimize=("off", "eager")[k % 2],
+                              threads=1 + k % 3, Ccode_slice_eval={np.float64: code})
+        for _ in range(20):
+            f(x)
+
+for k in range(threads):
+    threading.Thread(target=busy, args=(k,), daemon=True).start()
+time.sleep(seconds)
+sys.stdout.write("leaving\\n")
+sys.stdout.flush()
+if how == "_exit":
+    os._exit(0)
+elif how == "raise":
+    raise SystemExit(0)
+"""
+
+
+@pytest.mark.row("G06")
+@pytest.mark.parametrize("how", ["end", "raise", "_exit"])
+def test_the_interpreter_exits_at_any_moment(how: str) -> None:
+    chance = random.Random(how)
+    for _ in range(3 * CYCLES):
+        seconds = chance.choice([0.0, 0.001, 0.01, 0.05, 0.1]) * (1 + chance.random())
+        done = python(EXIT, how, "4", str(seconds), check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "leaving\n", ""), seconds
+
+
+# ---- signals ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def alarms() -> Iterator[Callable[[Callable[[], None], float], None]]:
+    """A way to have something called that often, in the middle of whatever runs."""
+    before = signal.getsignal(signal.SIGALRM)
+
+    def start(action: Callable[[], None], seconds: float) -> None:
+        signal.signal(signal.SIGALRM, lambda *_: action())
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+
+    yield start
+    signal.setitimer(signal.ITIMER_REAL, 0, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.row("G06")
+def test_signals_disturb_nothing(alarms: Any) -> None:
+    """System calls come back with EINTR, compilers' pipes and waits among them."""
+    rang: list[int] = []
+    alarms(lambda: rang.append(1), 0.001)
+    for k in range(20 * CYCLES):
+        KINDS[k % len(KINDS)](k)
+    until(lambda: len(rang) > 5)
+    compiler()
+    f = wrap(((),), (), "item__output() = item__a() + 0.5; return true;", optimize="eager")
+    assert f.wait() and f.tier == "cc"
+    assert f(1.0) == 1.5
+
+
+class Struck(Exception):
+    """What the alarm raises, anywhere."""
+
+
+# Where nobody can raise, in a finalizer or in a callback of the garbage collector, it is told so.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.row("G06", "G07")
+def test_exceptions_of_signals_strike_at_any_moment(alarms: Any) -> None:
+    chance = random.Random(4)
+    struck = 0
+
+    def strike() -> None:
+        raise Struck
+
+    for k in range(60 * CYCLES):
+        try:
+            try:
+                signal.signal(signal.SIGALRM, lambda *_: strike())
+                signal.setitimer(signal.ITIMER_REAL, chance.random() * 0.004 + 1e-5)
+                KINDS[k % len(KINDS)](k)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except Struck:
+            struck += 1
+        KINDS[k % len(KINDS)](k)
+    while _imp.lock_held():  # importlib's own: struck between its acquire_lock() and its try
+        _imp.release_lock()
+    figure("exceptions of signals", struck)
+
+
+# ---- under sanitizers -------------------------------------------------------------------------------
+
+FAULTS = {
+    "a snippet's memory": (
+        "volatile char *p = malloc(8); p[9] = 1; item__output() = 0; return true;",
+        "eager",
+        "heap-buffer-overflow",
+    ),
+    "a block freed twice": (
+        "char *p = malloc(8); free(p); free(p); item__output() = 0; return true;",
+        "off",
+        "attempting double-free",
+    ),
+}
+FAULTY = """
+import sys
+import numpy as np
+import cwrapjit
+f = cwrapjit.function("f", signature="a() -> output()", Ccode_slice_eval={np.float64: sys.argv[1]},
+                      optimize=sys.argv[2])
+print(f.wait() or sys.argv[2] == "off", flush=True)
+f(1.0)
+"""
+
+
+@pytest.mark.skipif(
+    os.environ.get("CWRAPJIT_SANITIZED") != "address", reason="this build has no AddressSanitizer"
+)
+@pytest.mark.row("G07")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_sanitizer_is_awake(fault: str) -> None:
+    """A guard of the guard: optimised kernels are instrumented, libtcc's allocations are watched."""
+    code, optimize, wanted = FAULTS[fault]
+    options = os.environ["ASAN_OPTIONS"] + ":log_path=stderr"
+    done = python(FAULTY, code, optimize, check=False, env={**os.environ, "ASAN_OPTIONS": options})
+    assert (done.stdout, done.returncode) == ("True\n", 99), done.stderr
+    assert wanted in done.stderr
+
+
+# ---- faults -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.plain("ASan reports what debug mode survives")
+@pytest.mark.row("G03")
+def test_faults_are_survived_again_and_again() -> None:
+    functions = [(faults.faulting(kind), kind) for kind in faults.FAULTS]
+    good, bad = np.arange(6, dtype=np.int32), np.arange(9, dtype=np.int32)
+    survived = 0
+    for _ in range(10 * CYCLES):
+        for f, _ in functions:
+            with pytest.raises(cwrapjit.Fault):
+                f(bad)
+            survived += 1
+            assert f(good).tolist() == good.tolist()
+    figure("faults injected and survived", survived)

