@@ -1,34 +1,39 @@
-# make demo    build in .venv and run the examples
-# make test    build in .venv with warnings as errors and run the test suite
-# make bench   side by side with NumPy, numba, numexpr, numpysane_pywrap, cffi and plain C: some minutes;
-#              BENCH_FLAGS=--quick runs everything once
-# make asan    build in .venv-asan with AddressSanitizer and UBSan, run the test suite with it
-# make tsan    build in .venv-tsan with ThreadSanitizer, run the tests of threads with it
-# make soak    100,000 definitions and their like, with threads, forks, exits and signals: about ten minutes
-# make fuzz    random input, FUZZ_SECONDS=60 for each C target (libFuzzer), and EXPLORE=1 times the test
-#              suite's number of new random cases in Python
-# make trust   what was tried and how much of it, as a table: hours; TRUST_FLAGS=--quick some minutes
-# make test-all-pythons  the test suite with every Python of the machine, NumPy 1.26 and 2
+# What one does while working:
+# make demo         builds in .venv and runs the examples
+# make test         builds in .venv, with warnings as errors, and runs the tests
+# make quick        those of them that together reach nearly all of the C code, and tinyjit's own in C: half a minute
+# make test-peers   installs what cwrapjit works beside (numba, SciPy, pandas, Jupyter, ...: 1 GB) and runs tests/peers
+# make lint         ruff and clang-format; `make format` applies both
+# make docs         the documentation as a site, docs/_build/index.html
+# make bench        side by side with NumPy, numba, numexpr, numpysane_pywrap, cffi and plain C: some minutes;
+#                   BENCH_FLAGS=--quick runs everything once
+# make clean        removes everything that these made
+#
+# Before a release:
+# make release-check  all that follows, whole, with its times; writes docs/tested.md: hours
+# make soak         tests that take long and reach no code of their own; 100,000 definitions and their like
+# make test-all-pythons  the tests with every Python of the machine, NumPy 1.26 and 2
 # make test-new-pythons  the same with CPython 3.14 and 3.15, gcc, clang and glibc of Debian unstable, in a
-#              tree of its own (.tree-unstable; needs mmdebstrap)
-# make wheel   dist/: the source distribution, and of it a wheel for each CPython of the machine, for x86-64 and
-#              arm64; WHEEL_FLAGS="--python 3.12 --machine x86_64" for less
-# make test-wheel  the wheels for PYTHON, in an empty environment and without a compiler
-# make test-arm64  a cross build for arm64 and the tests that tests/arm64.txt chooses, emulated by qemu in a Debian
-#              tree of its own (.tree-arm64; needs mmdebstrap, qemu-user-static, gcc-aarch64-linux-gnu)
-# make tested  what these runs came to, as the table of docs/tested.md
-# make lint    ruff and clang-format; `make format` applies both
-# make docs    the documentation as a site, docs/_build/index.html
-# make clean   remove everything that these made, but what runs of the suite came to (.results)
+#                   tree of its own (.tree-unstable; needs mmdebstrap)
+# make wheel        dist/: the source distribution, and of it a wheel for each CPython of the machine, for x86-64 and
+#                   arm64; WHEEL_FLAGS="--python 3.12 --machine x86_64" for less
+# make test-wheel   the wheels for PYTHON, in an empty environment and without a compiler
+# make test-arm64   a cross build for arm64 and the tests that tests/arm64.txt chooses, emulated by qemu in a Debian
+#                   tree of its own (.tree-arm64; needs mmdebstrap, qemu-user-static, gcc-aarch64-linux-gnu)
+# make asan         builds in .venv-asan with AddressSanitizer and UBSan, runs the tests with it
+# make tsan         builds with ThreadSanitizer, runs the tests of threads with it
+# make fuzz         random input, FUZZ_SECONDS=60 for each C target (libFuzzer)
+# make explore      EXPLORE=1 times the tests' number of new random cases in Python
+# make trust        what was tried and how much of it, as a table: hours; TRUST_FLAGS=--quick some minutes
 #
 # PYTHON=python3.12 chooses the interpreter, VENV=dir the environment,
-# TESTS="tests/test_x.py -k name" what `make test` runs, PYTEST_FLAGS what every run of the suite is told,
+# TESTS="tests/test_x.py -k name" what `make test` runs, PYTEST_FLAGS what every run of the tests is told,
 # WORKERS=1 the number of its processes.
 
 PYTHON ?= python3
 VENV ?= .venv
 WHEEL_VENV ?= .venv-wheel
-TESTS ?= tests
+TESTS ?= tests --ignore=tests/peers -m "not soak"
 PYTEST_FLAGS ?=
 export PYTEST_FLAGS
 # Tests of one file share what they build.
@@ -38,40 +43,43 @@ CYCLES ?= 200
 FUZZ_SECONDS ?= 60
 EXPLORE ?= 1
 
-comma := ,
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip --disable-pip-version-check install --quiet
+UV := sh tools/uv.sh $(PYTHON)
+INSTALL := $(UV) pip install --quiet --python $(PY)
 PREREQUISITES := sh tools/prerequisites.sh
+PYTEST = CWRAPJIT_WERROR=1 $(PY) -m pytest $(PYTEST_FLAGS)
 
-# What the installed package is made of: a change to one of these reinstalls it.
+# What the installed package is made of: a change to one of these builds it anew.
 SOURCES := pyproject.toml setup.py $(shell find tinyjit csrc cwrapjit/include tools -type f \
 	\( -name '*.[ch]' -o -name '*.py' \))
 C_FILES = $(shell find tinyjit csrc tests/tinyjit/c tests/tinyjit/fuzz cwrapjit/include -type f -name '*.[ch]')
 PYTHON_FILES = setup.py cwrapjit tests examples benchmarks tools docs/conf.py docs/pictures
+EXAMPLES = hillshade kernels windows inner graph blas special solvers
 
-.PHONY: demo test docs test-all-pythons test-new-pythons test-arm64 tested bench asan tsan soak fuzz trust \
-	wheel test-wheel lint format clean
+.PHONY: demo test quick test-peers docs test-all-pythons test-new-pythons test-arm64 bench asan tsan soak fuzz \
+	explore trust wheel test-wheel release-check lint format clean
 
-demo: $(VENV)/.demo
-	@echo "== examples/hillshade.py"
-	@$(PY) examples/hillshade.py
-	@echo "== examples/kernels.py"
-	@$(PY) examples/kernels.py
-	@echo "== examples/windows.py"
-	@$(PY) examples/windows.py
-	@echo "== examples/inner.py"
-	@$(PY) examples/inner.py
-	@echo "== examples/graph.py"
-	@$(PY) examples/graph.py
-	@echo "== examples/blas.py"
-	@$(PY) examples/blas.py
-	@echo "== examples/special.py"
-	@$(PY) examples/special.py
-	@echo "== examples/solvers.py"
-	@$(PY) examples/solvers.py
+demo: $(VENV)/.built $(VENV)/.demo
+	@for each in $(EXAMPLES); do \
+		echo "== examples/$$each.py"; $(PY) examples/$$each.py || exit 1; \
+	done
 
-test: $(VENV)/.test
-	@CWRAPJIT_WERROR=1 CWRAPJIT_RESULTS=.results/runs $(PY) -m pytest $(SPREAD) $(PYTEST_FLAGS) $(TESTS)
+test: $(VENV)/.strict $(VENV)/.test
+	@echo "== the tests (2 minutes on two processors)"
+	@$(PYTEST) -q $(SPREAD) $(TESTS)
+
+quick: $(VENV)/.strict $(VENV)/.test
+	@echo "== the tests that reach nearly all of the C code (30 s)"
+	@$(PYTEST) -q -n $(WORKERS) --dist worksteal -m quick --ignore=tests/peers tests
+
+test-peers: $(VENV)/.strict $(VENV)/.test $(VENV)/.peers
+	@echo "== the tests beside other packages (2 minutes)"
+	@$(PYTEST) -q $(SPREAD) tests/peers
+
+soak: $(VENV)/.strict $(VENV)/.test
+	@echo "== what takes long (some minutes), then 100,000 definitions and their like (10 minutes)"
+	@$(PYTEST) -q $(SPREAD) -m soak --ignore=tests/peers tests
+	@CWRAPJIT_CYCLES=$(CYCLES) $(PYTEST) -q tests/lifetime/test_life_cycles.py
 
 test-all-pythons:
 	@sh tools/test_pythons.sh
@@ -80,33 +88,33 @@ test-new-pythons:
 	@sh tools/test_new_pythons.sh
 
 test-arm64:
-	@PYTHON=$(PYTHON) CWRAPJIT_RESULTS=.results/runs sh tools/test_arm64.sh
+	@PYTHON=$(PYTHON) sh tools/test_arm64.sh
 
-tested:
-	@$(PYTHON) tools/tested.py
+release-check:
+	@PYTHON=$(PYTHON) sh tools/release_check.sh
 
-bench: $(VENV)/.bench
+bench: $(VENV)/.built $(VENV)/.bench
 	@$(PY) benchmarks/run.py $(BENCH_FLAGS)
 
 asan:
 	@PYTHON=$(PYTHON) sh tools/sanitize.sh address $(SANITIZE_FLAGS)
 
 # Queue, swap and pool in C alone: of what CPython's lock guards ThreadSanitizer would see nothing.
-tsan: $(VENV)/.test
+tsan: $(VENV)/.strict $(VENV)/.test
 	@CC="gcc -fsanitize=thread" CWRAPJIT_SANITIZED=thread setarch $$(uname -m) -R \
 		$(PY) -m pytest -q tests/tinyjit/test_tinyjit_c.py -k "test_optimize or test_state or test_library"
 
-soak: $(VENV)/.test
-	@CWRAPJIT_CYCLES=$(CYCLES) $(PY) -m pytest tests/lifetime/test_life_cycles.py
-
-fuzz: $(VENV)/.test
+fuzz: $(VENV)/.strict
 	@PYTHON=$(PY) sh tools/fuzz.sh $(FUZZ_SECONDS)
-	@CWRAPJIT_EXPLORE=$(EXPLORE) $(PY) -m pytest -q $$(grep -rl --include="test_*.py" hypothesis tests)
 
-trust: $(VENV)/.test
+explore: $(VENV)/.strict $(VENV)/.test
+	@CWRAPJIT_EXPLORE=$(EXPLORE) $(PYTEST) -q \
+		$$(grep -rl --include="test_*.py" --exclude-dir=peers hypothesis tests)
+
+trust: $(VENV)/.strict $(VENV)/.test
 	@$(PY) tools/trust.py $(TRUST_FLAGS)
 
-docs: $(VENV)/.docs
+docs: $(VENV)/.built $(VENV)/.docs
 	@$(PY) -m sphinx -W --keep-going -q -d docs/_build/.doctrees docs docs/_build
 	@echo "docs/_build/index.html"
 
@@ -116,7 +124,7 @@ wheel: $(WHEEL_VENV)/.made
 test-wheel: $(WHEEL_VENV)/.made
 	@version=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])') && \
 		$(WHEEL_VENV)/bin/python tools/wheel.py --python $$version $(WHEEL_FLAGS) && \
-		TESTS="$(TESTS)" sh tools/test_wheel.sh $$version
+		sh tools/test_wheel.sh $$version
 
 lint: $(VENV)/.lint
 	@$(PY) -m ruff check $(PYTHON_FILES)
@@ -132,32 +140,49 @@ format: $(VENV)/.lint
 # Apart, because Zig would be a compiler of the other environment, too.
 $(WHEEL_VENV)/.made:
 	@$(PREREQUISITES) $(PYTHON)
-	@$(PYTHON) -m venv --clear $(WHEEL_VENV)
-	@$(WHEEL_VENV)/bin/python -m pip --disable-pip-version-check install --quiet 'auditwheel>=6.5' ziglang
+	@$(UV) venv --quiet --clear --python $(PYTHON) $(WHEEL_VENV)
+	@echo "== installing Zig, the compiler of wheels (90 MB, 10 s)"
+	@$(UV) pip install --quiet --python $(WHEEL_VENV)/bin/python 'auditwheel>=6.5' ziglang
 	@touch $@
 
 # One environment for everything.
 $(VENV)/.made: | prerequisites
-	@echo "== setting up $(VENV)"
-	@$(PYTHON) -m venv --clear $(VENV)
+	@$(UV) venv --quiet --clear --python $(PYTHON) $(VENV)
 	@touch $@
 
 .PHONY: prerequisites
 prerequisites:
 	@$(PREREQUISITES) $(PYTHON) $(PY)
 
-# Each extra installs the package too: in place, so that the sources in the checkout are what runs.
-$(VENV)/.demo $(VENV)/.test $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: $(SOURCES) $(VENV)/.made
-	@echo "== building cwrapjit, with what the $* needs"
-	@$(if $(filter test,$*),CWRAPJIT_WERROR=1) $(PIP) --editable '.[$*$(if $(filter test,$*),$(comma)once)]'
+# In place, so that the sources in the checkout are what runs. What was built with warnings as errors will do for both.
+$(VENV)/.strict: $(SOURCES) $(VENV)/.made
+	@echo "== building cwrapjit into $(VENV), with warnings as errors (half a minute on two processors)"
+	@CWRAPJIT_WERROR=1 $(INSTALL) --reinstall-package cwrapjit --editable .
+	@touch $(VENV)/.built $@
+
+$(VENV)/.built: $(SOURCES) $(VENV)/.made
+	@echo "== building cwrapjit into $(VENV) (half a minute on two processors)"
+	@$(INSTALL) --reinstall-package cwrapjit --editable .
+	@touch $@ $(if $(filter 1,$(CWRAPJIT_WERROR)),$(VENV)/.strict)
+
+# The packages of an extra.
+OF_test := pytest and hypothesis: 7 packages, 12 MB (2 s)
+OF_demo := matplotlib and OpenBLAS: 50 MB (3 s)
+OF_peers := numba, PyTensor, SciPy, pandas, dask, Jupyter and their like: 130 packages, 1 GB (20 s and more)
+OF_bench := what is measured against: 500 MB (10 s)
+OF_docs := Sphinx: 50 MB (3 s)
+$(VENV)/.test $(VENV)/.demo $(VENV)/.peers $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml $(VENV)/.made
+	@echo "== installing $(OF_$*)"
+	@$(INSTALL) --requirements pyproject.toml --extra $*
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.made
-	@$(PIP) ruff clang-format
+	@echo "== installing ruff and clang-format (3 s)"
+	@$(INSTALL) ruff clang-format
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-* .tree-* build dist *.egg-info cwrapjit/*.so
+	rm -rf $(VENV) .venv-* .tree-* .results build dist *.egg-info cwrapjit/*.so
 	rm -rf docs/_build examples/output benchmarks/results .pytest_cache .hypothesis .ruff_cache .mypy_cache
 	find cwrapjit csrc tinyjit tests examples benchmarks tools -name __pycache__ -type d -prune \
 		-exec rm -rf {} +

@@ -30,7 +30,21 @@ import cwrapjit
 
 FENCE = re.compile(r"^( *)(`{3,})([^\n]*)\n(.*?)^\1\2 *$", re.DOTALL | re.MULTILINE)
 PROMISE = re.compile(r"(?:#|//) (->|raises) ?(.*)$", re.MULTILINE)
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 QUIET = {"text", "console", "toml", "yaml", "fortran", "rst", "cython"}
+
+# Pages, or folders of them, that need other packages: tests/peers runs them.
+PEERS = {"cluster.md", "coming", "notebook.md", "progress.md", "recipes", "travel.md"}
+
+
+def pages() -> list[str]:
+    found = [path.relative_to(DOCS) for path in sorted(DOCS.rglob("*.md"))]
+    return [str(path) for path in found if "_build" not in path.parts]
+
+
+def needs_peers(page: str) -> bool:
+    return page.split("/")[0] in PEERS
 
 
 class Block(NamedTuple):

@@ -1,17 +1,15 @@
-"""What a run of the suite came to, as one line of JSON in the file that CWRAPJIT_RESULTS names.
+"""What a run of the tests came to, as one line of JSON in the file that CWRAPJIT_RESULTS names.
 
-    {"python": "3.15.2", "implementation": "CPython", "numpy": "2.5.5", "compiler": "gcc 16.2.0",
-     "libc": "glibc 2.43", "machine": "x86_64", "cwrapjit": "0.1.0", "part": "whole", "passed": 4712,
-     "failed": 0, "skipped": 12, "rerun": 1, "seconds": 431, "status": 0, "date": "2026-11-23"}
+    {"machine": "x86_64", "CPython": "3.15.2", "NumPy": "2.5.5", "C library": "glibc 2.43",
+     "second tier": "gcc 16.2.0", "what ran": "whole", "passed": 4712, "failed": 0, "skipped": 12,
+     "reruns": 0, "minutes": 7, "status": 0}
 
-`part` is "whole", "every 4" (--every 4), or the tests that the command line names; CWRAPJIT_RESULTS_PART
-replaces it. `compiler` is the one of the optimizing tier, null where there is none. `failed` counts errors of
-fixtures and of collecting, too. Runs append: the newest line about an environment is the one that counts.
+`make release-check` sets that, and CWRAPJIT_RESULTS_PART, which says what ran; --every is added to it here.
+`failed` counts errors of fixtures and of collecting, too.
 """
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 import pathlib
@@ -27,11 +25,11 @@ import cwrapjit
 TESTS = pathlib.Path(__file__).resolve().parent
 
 
-def _compiler() -> str | None:
+def _compiler() -> str:
     """The optimizing tier's, as "gcc 16.2.0"."""
     command = cwrapjit._cwrapjit.optimizer()["compiler"]
     if command is None:
-        return None
+        return "none"
     said = subprocess.run([*command, "--version"], capture_output=True, text=True).stdout
     name = next((each for each in ("zig", "clang") if each in " ".join([*command, said])), "gcc")
     if name == "gcc":
@@ -41,46 +39,22 @@ def _compiler() -> str | None:
     return f"{name} {version.strip()}"
 
 
-def _part(config: pytest.Config) -> str:
-    told = os.environ.get("CWRAPJIT_RESULTS_PART")
-    if told:
-        return told
-    named = []
-    for argument in config.args:
-        path, *rest = argument.split("::")
-        where = (config.invocation_params.dir / path).resolve()
-        named.append("::".join([os.path.relpath(where, TESTS), *rest]))
-    step = config.getoption("every")
-    parts = [f"every {step}"] if step > 1 else []
-    if named != ["."]:
-        parts += named
-    if config.getoption("keyword"):
-        parts.append(f"-k {config.getoption('keyword')}")
-    if config.getoption("markexpr") not in ("", "not once"):
-        parts.append(f"-m {config.getoption('markexpr')}")
-    if config.getoption("maxfail") or config.getoption("lf", False):  # no cache, no such option
-        parts.append("-x or --lf")
-    return " ".join(parts) or "whole"
-
-
 def write(file: str, config: pytest.Config, status: int, counts: dict[str, int], seconds: float) -> None:
     """Appends the line. Counts are pytest's: "passed", "failed", "error", "skipped", "rerun", ..."""
+    every = config.getoption("every")
     line = {
-        "python": platform.python_version(),
-        "implementation": platform.python_implementation(),
-        "numpy": np.__version__,
-        "compiler": _compiler(),
-        "libc": os.confstr("CS_GNU_LIBC_VERSION"),
         "machine": platform.machine(),
-        "cwrapjit": cwrapjit.__version__,
-        "part": _part(config),
+        "CPython": platform.python_version(),
+        "NumPy": np.__version__,
+        "C library": os.confstr("CS_GNU_LIBC_VERSION"),
+        "second tier": _compiler(),
+        "what ran": os.environ.get("CWRAPJIT_RESULTS_PART", "?") + (f", --every {every}" if every else ""),
         "passed": counts.get("passed", 0),
         "failed": counts.get("failed", 0) + counts.get("error", 0),
         "skipped": counts.get("skipped", 0),
-        "rerun": counts.get("rerun", 0),
-        "seconds": round(seconds),
+        "reruns": counts.get("rerun", 0),
+        "minutes": round(seconds / 60),
         "status": status,
-        "date": datetime.date.today().isoformat(),
     }
     path = pathlib.Path(config.invocation_params.dir, file)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,10 @@
 # instrumented, its allocations are watched. The first thing that a sanitizer finds ends its process; what it
 # says is printed at the end, and makes this script fail.
 #
-# Left out: tests marked `leak` (resident size means nothing here; what is never freed is found without
-# sanitizers) and `plain` (each says why).
+# Left out: tests marked `leak` (what is kept means nothing here; what is never freed is found without
+# sanitizers), `plain` (each says why) and `soak`, and those of tests/peers.
+#
+# EVERY=12   every twelfth test (tests/conftest.py says which)
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -28,7 +30,6 @@ address)
         --param=asan-instrumentation-with-call-threshold=0 -fno-sanitize-recover=kernel-address
         -fsanitize=bounds,vla-bound,return,unreachable,null,returns-nonnull-attribute,nonnull-attribute
         -fsanitize-undefined-trap-on-error"
-    tests=tests
     ;;
 *)
     echo "usage: sanitize.sh address [PYTEST ARGUMENTS]" >&2
@@ -36,18 +37,11 @@ address)
     ;;
 esac
 
-install() # packages and options
-{
-    "$venv/bin/python" -m pip --disable-pip-version-check install --quiet "$@"
-}
-
 sh tools/prerequisites.sh "$python"
-[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-# For both: pip makes the package anew for what it is asked for with it.
-export CC=gcc CWRAPJIT_SANITIZE="$flags"
-install --force-reinstall --no-deps .
-install '.[test]' pytest-timeout
-unset CC CWRAPJIT_SANITIZE
+[ -x "$venv/bin/python" ] || sh tools/uv.sh "$python" venv --quiet --python "$python" "$venv"
+echo "== building cwrapjit into $venv, with sanitizers (a minute)"
+CC=gcc CWRAPJIT_SANITIZE="$flags" sh tools/uv.sh "$python" pip install --quiet --python "$venv/bin/python" \
+    --reinstall-package cwrapjit '.[test]' pytest-timeout
 grep -q "$library" "$venv"/lib/python3*/site-packages/cwrapjit/_cwrapjit*.so ||
     { echo "the extension in $venv has no sanitizer" >&2; exit 1; }
 
@@ -67,7 +61,8 @@ if [ -n "$kernels" ]; then
     CWRAPJIT_CC="gcc $(echo "$kernels" | tr '\n' ' ')"
     export CWRAPJIT_CC
 fi
-[ $# -gt 0 ] || set -- -n "$(nproc)" $tests
+# shellcheck disable=SC2086
+[ $# -gt 0 ] || set -- ${SPREAD:--n $(nproc) --dist loadfile} ${EVERY:+--every $EVERY} --ignore=../tests/peers tests
 
 # From another folder, so that neither tests nor the processes that they start import the checkout.
 # C++ modules throw, and libasan wants to know how before it is asked.
@@ -81,7 +76,7 @@ for argument; do
 done
 (cd "$venv" && env LD_PRELOAD="$runtime $(gcc -print-file-name=libstdc++.so.6)" \
     setarch "$(uname -m)" -R bin/python -m pytest -c ../pyproject.toml --rootdir .. -p no:cacheprovider \
-    -m "not leak and not plain and not once" --timeout 300 ${PYTEST_FLAGS:-} "$@") || status=$?
+    -m "not leak and not plain and not soak" --timeout 300 ${PYTEST_FLAGS:-} "$@") || status=$?
 
 # libasan says in each process that fibres need annotations; ours have them.
 found=$(grep -lE "ERROR: |runtime error: " "$logs"/* 2>/dev/null | wc -l)

@@ -4,13 +4,12 @@
 # Builds for Linux on arm64 and runs the tests that tests/arm64.txt chooses,
 # under emulation: about a quarter of an hour on two cores. Everything is in
 # .tree-arm64, which git ignores: a Debian 12 of arm64 with CPython 3.11 and gcc
-# (400 MB), the packages that tests need as wheels for it (800 MB), and the
-# build. It is kept for the next run; `make clean` removes it.
+# (400 MB), the packages that tests need as wheels for it, and the build. It is kept for the next run; `make clean` removes it.
 #
 # PYTHON=python3.12     the interpreter that drives the cross build (any CPython from 3.10)
 # WHEEL=x.whl           tests this wheel of ours; nothing is built
 # MIRROR=url            Debian's mirror
-# EVERY=4               every fourth test of each file
+# EVERY=12              every twelfth test (tests/conftest.py says which)
 # With arguments, pytest gets these and nothing of the list.
 
 set -eu
@@ -21,11 +20,11 @@ MINOR=11 # the CPython of that suite
 MIRROR=${MIRROR:-http://deb.debian.org/debian}
 PYTHON=${PYTHON:-python3}
 DEBIAN="python3.$MINOR,python3.$MINOR-dev,gcc,libc6-dev,dash,coreutils,diffutils,grep,sed,findutils,util-linux,tzdata"
-SOURCES="numpysane etuples" # pure Python, published without wheels
 JOBS=$(nproc)
 
 top=.tree-arm64
 tree=$top/root
+uv="sh tools/uv.sh $PYTHON"
 venv=$top/venv
 packages=$tree/usr/local/lib/python3.$MINOR/dist-packages
 include=$tree/usr/include/python3.$MINOR
@@ -111,43 +110,25 @@ make_compiler_native()
     ln -sfn ../include "$tree/usr/aarch64-linux-gnu/include"
 }
 
-# What the tests ask for, of pyproject.toml; those marked `once` do not run here.
-requirements()
+install() # of what is asked for, what there is for arm64
 {
-    "$venv/bin/python" -c '
-import tomli
-project = tomli.load(open("pyproject.toml", "rb"))["project"]
-print(*project["dependencies"], *project["optional-dependencies"]["test"], "pytest-xdist", sep="\n")'
-}
-
-install() # pip's arguments
-{
-    platforms=
-    for glibc in 17 24 26 27 28 31 34 35; do # Debian 12 has 2.36
-        platforms="$platforms --platform manylinux_2_${glibc}_aarch64"
-    done
-    # shellcheck disable=SC2086
     quietly "packages for arm64 could not be installed: is PyPI within reach?" \
-        "$venv/bin/python" -m pip --disable-pip-version-check install --quiet \
-        --platform manylinux2014_aarch64 $platforms --python-version "3.$MINOR" --implementation cp \
-        --only-binary=:all: --upgrade --target "$packages" "$@"
+        $uv pip install --python "$venv/bin/python" --python-platform aarch64-manylinux_2_35 \
+        --python-version "3.$MINOR" --target "$packages" "$@"
 }
 
+# numpysane is pure Python, and published without wheels.
 make_packages()
 {
-    "$PYTHON" -m venv --clear "$venv"
-    quietly "pip could not install setuptools: is PyPI within reach?" \
-        "$venv/bin/python" -m pip --disable-pip-version-check install --quiet 'setuptools>=77' wheel tomli
-    # shellcheck disable=SC2086
-    quietly "wheels could not be made: is PyPI within reach?" \
-        "$venv/bin/python" -m pip --disable-pip-version-check wheel --quiet --no-deps \
-        --wheel-dir "$top/wheels" $SOURCES
-    requirements >"$top/requirements.txt"
-    install --find-links "$top/wheels" --requirement "$top/requirements.txt"
+    quietly "setuptools could not be installed: is PyPI within reach?" \
+        $uv venv --clear --python "$PYTHON" "$venv"
+    quietly "setuptools could not be installed: is PyPI within reach?" \
+        $uv pip install --python "$venv/bin/python" 'setuptools>=77'
+    install --only-binary :all: --no-binary numpysane --requirements pyproject.toml --extra test
 }
 
 # Again when what it is made of has changed.
-recipe=$(echo "$SUITE $MINOR $DEBIAN $SOURCES" | cat - pyproject.toml | cksum)
+recipe=$(echo "$SUITE $MINOR $DEBIAN" | cat - pyproject.toml | cksum)
 if [ "$(cat "$top/made" 2>/dev/null)" != "$recipe" ]; then
     echo "== a Debian of arm64 in $tree"
     make_tree
@@ -211,7 +192,7 @@ left_out()
 {
     echo "== not run here:"
     awk '$1 == "left" { $1 = ""; print "  " $0 }' tests/arm64.txt
-    echo "  tests marked \`once\`, which \`make test\` runs, and \`leak\`, which measure memory"
+    echo "  tests marked \`soak\` and \`leak\`, and those of tests/peers"
     echo "What emulation cannot show: how long something takes, how much memory is kept, how pages behave that an"
     echo "arm64 kernel makes, and what its processors reorder between threads."
 }
@@ -220,7 +201,6 @@ if [ $# -eq 0 ]; then
     left_out
     # shellcheck disable=SC2046
     set -- $(chosen)
-    export CWRAPJIT_RESULTS_PART="chosen for emulation${EVERY:+, every $EVERY}"
 fi
 rm -f "$tree/var/cache/results.json"
 echo "== tests, under $(qemu-aarch64-static --version | head -n 1)"
@@ -235,7 +215,7 @@ INTERPRETER=$(command -v qemu-aarch64-static) QEMU_CPU=neoverse-n1 OPENBLAS_NUM_
     CWRAPJIT_TEST_PYTHON="3.$MINOR numpy>=2" CWRAPJIT_TEST_MACHINE=aarch64 \
     CWRAPJIT_RESULTS=/var/cache/results.json \
     sh tools/enter_tree.sh "$tree" env -u CWRAPJIT_NO_SKIPS -C /var python3 -m pytest \
-    -c /cwrapjit/pyproject.toml --rootdir /cwrapjit -p no:cacheprovider -m "not once and not leak" \
+    -c /cwrapjit/pyproject.toml --rootdir /cwrapjit -p no:cacheprovider -q -m "not soak and not leak" \
     ${SPREAD:--n $JOBS --dist loadfile} ${EVERY:+--every $EVERY} ${PYTEST_FLAGS:-} "$@" &
 inside=$!
 wait "$inside" || status=$?

@@ -8,7 +8,7 @@
 # Python, with the package built by clang and clang as the optimizing compiler.
 #
 # PYTHONS="3.15"   these alone
-# BETWEEN=4        every fourth test on all but the newest
+# EVERY=12         every twelfth test
 # TESTS="tests/test_x.py -k name"   these alone, and nothing with clang
 # CLANG=no         nothing with clang; CLANG=only: nothing else
 # MIRROR=URL       of Debian, instead of mmdebstrap's own choice
@@ -108,7 +108,7 @@ paths_of_pip()
     files="/etc/pip.conf $HOME/.pip/pip.conf ${XDG_CONFIG_HOME:-$HOME/.config}/pip/pip.conf ${PIP_CONFIG_FILE:-}"
     # shellcheck disable=SC2086
     {
-        env | grep -E '^(PIP_[A-Z_]*|[A-Z_]*(CERT|CERTS|CA_BUNDLE|CAINFO)[A-Z_]*)=' | cut -d= -f2-
+        env | grep -E '^((PIP|UV)_[A-Z_]*|[A-Z_]*(CERT|CERTS|CA_BUNDLE|CAINFO)[A-Z_]*)=' | cut -d= -f2-
         cat $files 2>/dev/null || true
         echo $files /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt
     } | sed 's,file://\(/[^ ]*\)/simple/*,\1,g' | grep -oE "/[^][ ,\"'=]+" | sed 's,^//*,/,' | sort -u | while read -r path; do
@@ -123,7 +123,7 @@ mount_tree()
     mount -t tmpfs tmpfs "$tree/dev/shm"
     mount --rbind /sys "$tree/sys"
     mount -t tmpfs tmpfs "$tree/tmp"
-    unset PIP_CACHE_DIR # wheels built here need this glibc: the tree has a cache of its own
+    unset PIP_CACHE_DIR UV_CACHE_DIR # wheels built here need this glibc: the tree has a cache of its own
     for path in $(paths_of_pip); do
         mount_here "$path"
     done

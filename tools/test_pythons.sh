@@ -7,10 +7,9 @@
 # Interpreters are looked for as python3.X on PATH, then among pyenv's.
 #
 # PYTHONS="3.12 3.13": these alone.
-# BETWEEN=4: the interpreters between the oldest and the newest run every fourth test.
+# EVERY=12: every twelfth test (tests/conftest.py says which).
 # TESTS="tests/test_x.py": these alone.
 # VENVS=folder: where the environments are; the checkout.
-# CWRAPJIT_RESULTS=file: where each run adds what it came to (tests/results.py); .results/runs.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -35,15 +34,14 @@ find_python() # minor version
 
 # The arguments for pytest: from another folder, paths are seen from here.
 tests=
-for word in ${TESTS:-tests}; do
+for word in ${TESTS:---ignore=tests/peers tests}; do
     case $word in
-    tests*) word=$root/$word ;;
+    tests* | --ignore=tests*) word=$(echo "$word" | sed "s,tests,$root/tests,") ;;
     esac
     tests="$tests $word"
 done
 
 export CWRAPJIT_WERROR=1 # warnings of the C compiler are errors
-export CWRAPJIT_RESULTS="${CWRAPJIT_RESULTS:-$root/.results/runs}"
 failed=
 passed=
 numpy="numpy==1.26.*"
@@ -58,15 +56,10 @@ for minor in 10 11 12 13 14 15; do
     [ "$minor" -le 12 ] || numpy="numpy>=2"
     echo "== Python 3.$minor, $numpy ($python)"
     sh tools/prerequisites.sh "$python"
-    [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-    # Installed before the wheel, so that the wheel is tested with it.
-    "$venv/bin/python" -m pip --disable-pip-version-check install --quiet "$numpy"
-    "$venv/bin/python" -m pip --disable-pip-version-check install --quiet --force-reinstall --no-deps .
-    "$venv/bin/python" -m pip --disable-pip-version-check install --quiet '.[test]' "$numpy"
-    case $minor in
-    10 | 15) part= ;;
-    *) part=${BETWEEN:+--every $BETWEEN} ;;
-    esac
+    [ -x "$venv/bin/python" ] || sh tools/uv.sh "$python" venv --quiet --python "$python" "$venv"
+    echo "== building cwrapjit into $venv (half a minute)"
+    sh tools/uv.sh "$python" pip install --quiet --python "$venv/bin/python" --reinstall-package cwrapjit \
+        '.[test]' "$numpy"
     # From another folder, so that neither tests nor the processes that they start import the checkout.
     # test_versions.py looks whether it runs on what this says.
     {
@@ -74,7 +67,8 @@ for minor in 10 11 12 13 14 15; do
         status=0
         # shellcheck disable=SC2086
         CWRAPJIT_TEST_PYTHON="3.$minor $numpy" bin/pytest -c "$root/pyproject.toml" --rootdir "$root" \
-            -p no:cacheprovider -m "not once" ${SPREAD:-} $part ${PYTEST_FLAGS:-} $tests "$@" || status=$?
+            -q -p no:cacheprovider -m "${MARKS:-not soak}" ${SPREAD:-} ${EVERY:+--every $EVERY} ${PYTEST_FLAGS:-} \
+            $tests "$@" || status=$?
         echo "pytest ended with $status"
     } 2>&1 | tee "$venv/output"
     if [ "$(tail -n 1 "$venv/output")" = "pytest ended with 0" ]; then

@@ -7,8 +7,7 @@
 # those for the other machine, too.
 #
 # PYTEST_FLAGS="-x"   what pytest is told
-# TESTS="tests/test_x.py -k name"   instead of the whole suite
-# BETWEEN=4   every fourth test of it
+# EVERY=12   every twelfth test (tests/conftest.py says which)
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -30,22 +29,20 @@ for version; do
     [ -n "$wheel" ] && [ -x "$builder" ] || fail "no wheel for Python $version and $machine in dist/ (make wheel)"
     echo "== $wheel, without a compiler"
     folder=$root/build/wheel/test-$version
-    base=$("$builder" -c 'import sys; print(sys._base_executable)')
-    "$base" -m venv --clear "$folder"
-    "$folder/bin/python" -m pip --disable-pip-version-check install --quiet "cwrapjit[test] @ file://$root/$wheel"
+    sh tools/uv.sh "$builder" venv --quiet --clear --python "$builder" "$folder"
+    sh tools/uv.sh "$builder" pip install --quiet --python "$folder/bin/python" "cwrapjit[test] @ file://$root/$wheel"
     # From another folder, so that nothing imports the checkout.
     cd "$folder"
     # shellcheck disable=SC2086
     CWRAPJIT_WHEELS=$root/dist bin/pytest -q -c ../../../pyproject.toml --rootdir ../../.. -p no:cacheprovider \
         ${PYTEST_FLAGS:-} ../../../tests/release/test_release.py || failed="$failed $version"
-    tests=$(echo " ${TESTS:-tests}" | sed 's| tests| ../../../tests|g')
-    part=
-    [ "${TESTS:-tests}" != tests ] || part="from the wheel${BETWEEN:+, every $BETWEEN}"
     # shellcheck disable=SC2086
     env -i PATH="$folder/bin" HOME="$folder" LANG=C.UTF-8 CWRAPJIT_CC=none CWRAPJIT_NO_SKIPS=1 \
-        CWRAPJIT_WITHOUT_PROGRAMS=1 CWRAPJIT_RESULTS="$root/.results/runs" CWRAPJIT_RESULTS_PART="$part" \
-        bin/pytest -q -c ../../../pyproject.toml --rootdir ../../.. -p no:cacheprovider -m "not once" \
-        ${SPREAD:-} ${BETWEEN:+--every $BETWEEN} ${PYTEST_FLAGS:-} $tests || failed="$failed $version"
+        CWRAPJIT_WITHOUT_PROGRAMS=1 CWRAPJIT_COMMIT="${CWRAPJIT_COMMIT:-}" CWRAPJIT_RESULTS="${CWRAPJIT_RESULTS:-}" \
+        CWRAPJIT_RESULTS_PART="from the wheel" \
+        bin/pytest -q -c ../../../pyproject.toml --rootdir ../../.. -p no:cacheprovider -m "not soak" \
+        ${SPREAD:-} ${EVERY:+--every $EVERY} ${PYTEST_FLAGS:-} --ignore=../../../tests/peers ../../../tests ||
+        failed="$failed $version"
     cd "$root"
 done
 [ -z "$failed" ] || fail "wheels failed on Python$failed"

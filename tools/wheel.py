@@ -62,10 +62,10 @@ def make_environment(minor: int, python: str) -> pathlib.Path:
     """An environment with what a build needs; the path of its interpreter."""
     folder = BUILD / f"venv-3.{minor}"
     made = folder / "bin" / "python"
+    uv = ["sh", str(ROOT / "tools" / "uv.sh"), python]
     if not made.exists():
-        run([python, "-m", "venv", "--without-pip", str(folder)])
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(made), "install"]
-    run([*pip, "--quiet", "--only-binary=:all:", *build_requirements()])
+        run([*uv, "venv", "--python", python, str(folder)])
+    run([*uv, "pip", "install", "--python", str(made), "--only-binary=:all:", *build_requirements()])
     return made
 
 

@@ -1,4 +1,4 @@
-"""f.address and f.capsule: functions for ctypes, cffi, numba, SciPy and other compiled code."""
+"""f.address and f.capsule: functions for ctypes and other compiled code."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import INNER, wrap, wrap_signature
+from helpers import wrap, wrap_signature
 from leaks import keeps_nothing
-from library_tools import from_c
 
 import cwrapjit
 
@@ -285,9 +284,6 @@ def test_vectorize_gives_the_function_of_the_text():
     f = cwrapjit.vectorize("double f(double x) { return 3 * x * x; }")
     assert capsule_name(f) == "double (double)"
     assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(f.address)(2.0) == 12
-    integrate = pytest.importorskip("scipy.integrate")
-    scipy = pytest.importorskip("scipy")
-    assert integrate.quad(scipy.LowLevelCallable(f.capsule), 0, 2)[0] == pytest.approx(8)
 
 
 def test_vectorize_of_one_T_spells_it():
@@ -334,108 +330,6 @@ def test_the_capsule_keeps_the_code():
     del capsule
     gc.collect()
     assert gone() is None
-
-
-# ---- others' compilers --------------------------------------------------------------------------
-
-
-@pytest.mark.quick
-def test_cffi():
-    cffi = pytest.importorskip("cffi")
-    ffi = cffi.FFI()
-    f = wrap(((("n",)), ("n",)), (), INNER)
-    a, b, out = np.arange(6.0).reshape(2, 3), np.ones((2, 3)), np.zeros(2)
-    data = ffi.new("char *[3]", [ffi.cast("char *", each.ctypes.data) for each in (a, b, out)])
-    loop = ffi.cast("int (*)(char **, intptr_t *, intptr_t *, void *)", f.address)
-    assert loop(data, [2, 3], [24, 24, 8, 8, 8], ffi.NULL) == 1
-    np.testing.assert_array_equal(out, f(a, b))
-
-
-def test_numba_calls_the_loop():
-    numba = pytest.importorskip("numba")
-    f = square()
-    call = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(f.address)
-
-    @numba.njit
-    def by_numba(x, y, data, dims, steps):
-        data[0], data[1] = x.ctypes.data, y.ctypes.data
-        dims[0] = len(x)
-        steps[0] = steps[1] = 8
-        return call(data.ctypes.data, dims.ctypes.data, steps.ctypes.data, 0)
-
-    x, y = np.arange(5.0), np.zeros(5)
-    made = [np.zeros(n, np.intp) for n in (2, 1, 2)]
-    assert by_numba(x, y, *made) == 1
-    np.testing.assert_array_equal(y, x * x)
-
-
-def test_numba_calls_a_function_of_a_library():
-    numba = pytest.importorskip("numba")
-    f = from_c("double hypot3(double x, double y) { return x * x + y * y; }").function(
-        "double hypot3(double x, double y)"
-    )
-    call = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_double)(f.address)
-
-    @numba.njit
-    def total(x):
-        sum = 0.0
-        for each in x:
-            sum += call(each, 1.0)
-        return sum
-
-    assert total(np.arange(4.0)) == 18
-
-
-@pytest.mark.row("U11")
-def test_scipy_integrates_a_function_of_a_library():
-    scipy = pytest.importorskip("scipy")
-    integrate = pytest.importorskip("scipy.integrate")
-
-    lib = from_c("""
-        double f(double x) { return 3 * x * x; }
-        double g(double x, void *data) { return ((double *)data)[0] * x; }""")
-    f = lib.function("double f(double x)")
-    call = scipy.LowLevelCallable(f.capsule)
-    assert call.signature == "double (double)"
-    del f, lib
-    gc.collect()
-    assert integrate.quad(call, 0, 2)[0] == pytest.approx(8)
-
-
-@pytest.mark.row("U11")
-def test_scipy_filters_by_a_function_of_a_library():
-    scipy = pytest.importorskip("scipy")
-    ndimage = pytest.importorskip("scipy.ndimage")
-
-    f = from_c("""
-        #include <stdint.h>
-        int spread(double *window, intptr_t n, double *result, void *scale) {
-            double least = window[0], most = window[0];
-            for (intptr_t i = 1; i < n; i++) {
-                if (window[i] < least) least = window[i];
-                if (window[i] > most) most = window[i];
-            }
-            *result = (most - least) * *(double *)scale;
-            return 1;
-        }""").function(
-        "int spread(double window[n], intptr_t n, double *result, void *scale)", out="result", unsafe=True
-    )
-    scale = ctypes.c_double(2.0)
-    call = scipy.LowLevelCallable(f.capsule, ctypes.cast(ctypes.pointer(scale), ctypes.c_void_p))
-    x = np.random.default_rng(1).random((9, 8))
-    wanted = ndimage.generic_filter(x, lambda w: 2 * np.ptp(w), 3)
-    np.testing.assert_allclose(ndimage.generic_filter(x, call, 3), wanted)
-
-
-def test_scipy_takes_the_capsule_of_a_function():
-    scipy = pytest.importorskip("scipy")
-    f = square()
-    call = scipy.LowLevelCallable(f.capsule)
-    assert call.signature == SIGNATURE.decode()
-    gone = weakref.ref(f)
-    del f
-    gc.collect()
-    assert gone() is not None
 
 
 @pytest.mark.leak

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import gc
-import io
 import signal
 import sys
 import threading
@@ -480,15 +479,3 @@ def test_without_tqdm_an_import_error_names_the_extra(monkeypatch: pytest.Monkey
     assert error.name == "tqdm"
     with cwrapjit.progress(bar=Bar):
         assert slow()(np.zeros(3)).tolist() == [1, 1, 1]
-
-
-@pytest.mark.row("U07")
-@pytest.mark.once("tqdm")
-def test_the_usual_bar_is_tqdms(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", stream)
-    with cwrapjit.progress(after=0):
-        slow("wave")(np.zeros(COUNT))
-    lines = stream.getvalue().split("\r")
-    assert lines[-1].startswith("wave: 100%") and f"{COUNT}/{COUNT}" in lines[-1], lines
-    assert any(line.startswith("wave: ") and "100%" not in line for line in lines[:-1])

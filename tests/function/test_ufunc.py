@@ -916,33 +916,3 @@ def test_array_ufunc():
     u = hypotenuse()
     assert u(Other(), 1, where=True) == (u, "__call__", 2, {"where": True})
     assert u.reduce(Other(), axis=0) == (u, "reduce", 1, {"axis": 0})
-
-
-def test_pandas():
-    pandas = pytest.importorskip("pandas")
-    u = hypotenuse()
-    left, right = pandas.Series([3.0, 5], index=["a", "b"]), pandas.Series([12.0, 4], index=["b", "a"])
-    assert u(left, right).to_dict() == {"a": 5, "b": 13}
-    assert u(pandas.DataFrame({"q": [3.0]}), 4.0)["q"][0] == 5
-
-
-def test_xarray():
-    xarray = pytest.importorskip("xarray")
-    left = xarray.DataArray([[3.0, 5]], dims=("t", "x"))
-    assert hypotenuse()(left, xarray.DataArray([4.0], dims="t")).sel(t=0)[0] == 5
-    least, most = xarray.apply_ufunc(
-        extremes().ufunc, left, input_core_dims=[["x"]], output_core_dims=[[], []]
-    )
-    assert (float(least[0]), float(most[0])) == (3, 5)
-
-
-def test_dask():
-    dask_array = pytest.importorskip("dask.array")
-    x = dask_array.arange(24, chunks=6, dtype=np.float64).reshape(4, 6)
-    lazy = hypotenuse()(x, 4.0)
-    assert type(lazy) is type(x)
-    np.testing.assert_array_equal(lazy.compute(), np.sqrt(ar(4, 6) ** 2 + 16))
-    u = extremes().ufunc
-    least, most = dask_array.apply_gufunc(u, u.signature, x.rechunk((2, 6)), output_dtypes=(float, float))
-    assert most.compute().tolist() == [5, 11, 17, 23]
-    assert least.compute().tolist() == [0, 6, 12, 18]

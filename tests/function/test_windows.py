@@ -117,37 +117,6 @@ def test_the_first_item_is_half_a_window_before_the_centre():
     assert same(centre(x), x)
 
 
-@pytest.mark.row("K17")
-@pytest.mark.parametrize("border", BORDERS)
-@pytest.mark.parametrize(
-    "shape, size", [((13, 17), (3, 3)), ((4, 31), (4, 7)), ((3, 2), (6, 5)), ((25,), (5,))]
-)
-def test_results_are_those_of_scipy(border, shape, size):
-    ndimage = pytest.importorskip("scipy.ndimage")
-    names = "ij"[: len(size)]
-    loops = "".join(f"for (int {c} = 0; {c} < dims_slice__x[{k}]; {c}++) " for k, c in enumerate(names))
-    dims, index = ", ".join("nm"[: len(size)]), ", ".join(names)
-    f = wrap_signature(
-        f"x(), w({dims}) -> sum(), most()",
-        f"""
-        double sum = 0, most = -INFINITY;
-        {loops} {{
-            sum += item__x({index}) * item__w({index});
-            most = fmax(most, item__x({index}));
-        }}
-        item__sum() = sum;
-        item__most() = most;
-        return true;""",
-        windows={"x": tuple(dims.split(", "))},
-        border=border,
-        cval=0.5,
-    )
-    x, weights = RANDOM.normal(size=shape), RANDOM.normal(size=size)
-    sums, most = f(x, weights)
-    assert np.allclose(sums, ndimage.correlate(x, weights, mode=border, cval=0.5), rtol=1e-12, atol=1e-12)
-    assert same(most, ndimage.generic_filter(x, np.max, size=size, mode=border, cval=0.5))
-
-
 @pytest.mark.quick
 @pytest.mark.row("K17")
 @given(data=st.data())

@@ -272,33 +272,6 @@ def test_function_pointers_of_ctypes(lib, qsort):
         )
 
 
-def test_function_pointers_of_cffi(lib):
-    cffi = pytest.importorskip("cffi")
-    ffi = cffi.FFI()
-    twice = ffi.callback("double(double)", lambda x: 2 * x)
-    assert lib.plain(twice, 2.0) == 4
-    assert lib.plain(ffi.cast("void *", twice), 2.0) == 4
-    assert lib.plain(ffi.NULL, 2.0) == -1
-    refuses(
-        TypeError,
-        lambda: lib.plain(ffi.callback("float(double)", abs), 2.0),
-        "argument f",
-        "float(*)(double)",
-    )
-    refuses(TypeError, lambda: lib.plain(ffi.new("int *"), 2.0), "argument f", "cffi's int *")
-
-
-def test_low_level_callables_of_scipy(lib):
-    scipy = pytest.importorskip("scipy")
-    twice = cwrapjit.vectorize("double twice(double x) { return 2 * x; }")
-    assert lib.plain(scipy.LowLevelCallable(twice.capsule), 2.0) == 4
-    made = from_c("double f(double x, void *data) { return x + *(double *)data; }")
-    f = made.function("double f(double x, void *data)", unsafe=True)
-    data = ctypes.cast(ctypes.pointer(ctypes.c_double(3)), ctypes.c_void_p)
-    taken = scipy.LowLevelCallable(f.capsule, data)
-    refuses(TypeError, lambda: lib.plain(taken, 2.0), "argument f", "user data")
-
-
 # ---- members of structs ---------------------------------------------------------------------------
 
 MEMBERS = """

@@ -370,24 +370,6 @@ def test_threads_that_use_a_declared_function_first_get_the_same_one():
 # ---- cost ----------------------------------------------------------------------------------------
 
 
-def test_a_large_header_is_declared():
-    scipy_openblas32 = pytest.importorskip("scipy_openblas32")
-    folder = scipy_openblas32.get_lib_dir()
-    lib = cwrapjit.library(
-        "blas",
-        f"{folder}/lib{scipy_openblas32.get_library()}.so",
-        include_dirs=[scipy_openblas32.get_include_dir()],
-        define_macros=[("FORCE_OPENBLAS_COMPLEX_STRUCT", None)],
-    )
-    lib.declare('#include "cblas.h"', strip_prefix="scipy_", unsafe=True)
-    assert len(lib.mapped) > 150
-    assert len(lib.mapped) + len(lib.unmapped) > 220
-    assert "no symbol" in lib.unmapped["scipy_openblas_setaffinity"]
-    x = np.arange(5.0)
-    assert lib.cblas_ddot(5, x, 1, x, 1) == 30
-    assert lib.CblasRowMajor == 101
-
-
 def test_importing_cwrapjit_does_not_import_the_parser():
     code = """
         import sys, cwrapjit

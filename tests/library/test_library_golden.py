@@ -1,7 +1,7 @@
 """The thunks of a few C functions: a file that people read and review.
 
-After a deliberate change: CWRAPJIT_UPDATE_GOLDEN=1 pytest tests/library/test_library_golden.py, then look at the
-difference.
+After a deliberate change: CWRAPJIT_UPDATE_GOLDEN=1 pytest tests/library/test_library_golden.py
+Then look at the difference.
 """
 
 from __future__ import annotations

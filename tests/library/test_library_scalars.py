@@ -404,14 +404,6 @@ def test_the_address_is_the_c_functions():
     assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(f.address)(39) == 42
 
 
-def test_a_wrapped_function_is_scipys_low_level_callable():
-    scipy = pytest.importorskip("scipy")
-    integrate = pytest.importorskip("scipy.integrate")
-    f = from_c("double square(double x) { return x * x; }").function("double square(double x)")
-    value, _ = integrate.quad(scipy.LowLevelCallable(f.capsule), 0.0, 3.0)
-    assert abs(value - 9.0) < 1e-12
-
-
 @pytest.mark.row("P14i")
 def test_a_status_becomes_an_exception():
     lib = from_c(

@@ -1,66 +1,28 @@
-"""README.md and the pages of docs/: their code runs and prints what it promises, and they make a site."""
+"""README.md and the pages of docs/ that need nothing else: their code runs and prints what it promises."""
 
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import documents
 import pytest
 
 import cwrapjit
-import cwrapjit.graph as cg
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
-
-# Pages that need more than the extra `test`, and what. They run in a process of their own.
-ONCE = {
-    "cluster.md": "dask.distributed",
-    "coming": "a little of the other packages",
-    "notebook.md": "the magics' front end",
-    "progress.md": "tqdm",
-    "recipes": "polars and sympy",
-    "speed.md": "optimized code without sanitizers' calls",
-    "travel.md": "cloudpickle and joblib",
-}
-
-
-def pages() -> list[str]:
-    found = [path.relative_to(DOCS) for path in sorted(DOCS.rglob("*.md"))]
-    return [str(path) for path in found if "_build" not in path.parts]
-
+ROOT, DOCS = documents.ROOT, documents.DOCS
 
 # Pages that show what the optimizing tier does.
-WANT_COMPILER = ("errors.md", "how.md")
-
-
-def public_names() -> list[str]:
-    """What the reference has to hold: all that can be imported, and what the callables' classes have."""
-    classes = [cwrapjit.Function, cwrapjit.module, cwrapjit.Config, cg.Graph, cg.BoundGraph]
-    of_classes = [(each, name) for each in classes for name in vars(each) if not name.startswith("_")]
-    return [
-        *(f"cwrapjit.{name}" for name in cwrapjit.__all__),
-        *(f"cwrapjit.graph.{name}" for name in cg.__all__),
-        *(f"{each.__module__}.{each.__name__}.{name}" for each, name in of_classes),
-    ]
-
-
-def needs(page: str) -> str:
-    """What a page needs, by its own name or its folder's; "" for nothing."""
-    name = page.split("/")[0]
-    return ONCE.get(name) or ONCE.get(name.removesuffix(".md"), "")
+WANT_COMPILER = ("errors.md", "how.md", "speed.md")
 
 
 def parameters() -> list[object]:
     made = []
-    for page in pages():
-        marks = [pytest.mark.once(f"needs {needs(page)}")] if needs(page) else []
-        marks += [pytest.mark.compiler("shows the optimizing tier")] if page in WANT_COMPILER else []
-        made.append(pytest.param(page, marks=marks))
+    for page in documents.pages():
+        marks = [pytest.mark.compiler("shows the optimizing tier")] if page in WANT_COMPILER else []
+        marks += [pytest.mark.plain("optimized code without sanitizers' calls")] if page == "speed.md" else []
+        if not documents.needs_peers(page):
+            made.append(pytest.param(page, marks=marks))
     return made
 
 
@@ -68,7 +30,6 @@ def parameters() -> list[object]:
 def test_examples_of_the_readme_print_what_they_promise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("scipy")
     monkeypatch.chdir(tmp_path)
     assert documents.run(ROOT / "README.md") >= 5
     assert list(tmp_path.iterdir()) == []
@@ -94,34 +55,13 @@ def is_there(file: str, anchor: str) -> bool:
 @pytest.mark.row("U12")
 @pytest.mark.parametrize("page", parameters())
 def test_pages_print_what_they_promise(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if page == "coming/f2py.md" and shutil.which("gfortran") is None:
-        pytest.skip("no gfortran on this machine (apt install gfortran)")
-    if needs(page):
-        command = [sys.executable, str(ROOT / "tests" / "documents.py"), str(DOCS / page)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
-        assert done.returncode == 0, done.stdout + done.stderr
-    else:
-        monkeypatch.chdir(tmp_path)
-        documents.run(DOCS / page)
-        assert list(tmp_path.iterdir()) == []
+    monkeypatch.chdir(tmp_path)
+    documents.run(DOCS / page)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.row("U12")
-@pytest.mark.once("the documentation is built in one environment")
-def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
-    site, cache = tmp_path / "site", tmp_path / "cache"
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", cache, DOCS, site]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    made = {str(path.relative_to(site).with_suffix(".md")) for path in site.rglob("*.html")}
-    assert set(pages()) <= made
-    reference = (site / "api.html").read_text(encoding="utf-8")
-    missing = [name for name in public_names() if f'id="{name}"' not in reference]
-    assert missing == []
-
-
-@pytest.mark.row("U12")
-@pytest.mark.parametrize("page", pages())
+@pytest.mark.parametrize("page", documents.pages())
 def test_a_page_has_one_title(page: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
     included = re.fullmatch(r"```{include} (\S+)\n```\n", text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import inspect
-import os
 import pydoc
 import re
 import shutil
@@ -536,70 +535,6 @@ def test_help_and_dir_tell_what_there_is() -> None:
     for public in cwrapjit.__all__:
         if not public.startswith("__"):
             assert getattr(cwrapjit, public).__doc__, public
-
-
-IPYTHON = r"""
-import re
-import numpy as np, cwrapjit as cj
-import cwrapjit.graph as cg
-from IPython.core.completer import provisionalcompleter
-from IPython.core.interactiveshell import InteractiveShell
-shell = InteractiveShell.instance()
-f = cj.function("f", "What it *does*", signature="a() -> output()",
-                extra_args=(("double", "scale", "1.5", "d"),),
-                Ccode_slice_eval={float: "item__output() = *scale;\nreturn true;"})
-k = cj.ElementwiseKernel("T x", "T y", "y = x + 1", "k")
-r = cj.ReductionKernel("T x", "T y", "x * 5", "a + b", "y = a", "0", "r")
-v = cj.vectorize("T v(T x) { return x - 7; }")
-x = cg.float64("x")
-g = cj.link([x], x * 3)
-def plain(): "of Python's"
-shell.push(dict(f=f, k=k, r=r, v=v, g=g, plain=plain, cj=cj))
-def asked(name, level):
-    text = shell.object_inspect_mime(name, detail_level=level)["text/plain"]
-    return re.sub("\x1b[^m]*m", "", text)
-before = asked("f", 1)
-assert "What it *does*" in before and "return true" not in before
-shell.run_line_magic("load_ext", "cwrapjit"); shell.run_line_magic("reload_ext", "cwrapjit")
-short, long = asked("f", 0), asked("f", 1)
-assert "f(a, *, out=None, scale=1.5)" in short and "What it *does*" in short, short
-assert "a() -> output()" in short
-assert "File" not in short and "return true" not in short
-assert "f(a, *, out=None, scale=1.5)" in long and "What it *does*" in long, long
-assert "return true;" in long
-for name, text in dict(k="y = x + 1", r="x * 5", v="return x - 7", g="a * b").items():
-    assert text in asked(name, 1) and text not in asked(name, 0), asked(name, 1)
-assert "of Python's" in asked("plain", 1) and "C text" not in asked("cj", 0)
-shell.run_line_magic("colors", "nocolor" if hasattr(shell.inspector, "_theme_name") else "NoColor")
-assert "return true" in asked("f", 1)
-shell.run_line_magic("unload_ext", "cwrapjit")
-assert asked("f", 1) == before or "return true" not in asked("f", 1)
-def completed(text):
-    with provisionalcompleter():
-        return {each.text.lstrip(".") for each in shell.Completer.completions(text, len(text))}
-assert {"a=", "out=", "scale="} <= completed("f(") and "scale=" in completed("f(1, sc")
-assert {"explain", "wait", "tier"} <= completed("f.")
-assert {"out=", "size="} <= completed("k(") and "axis=" in completed("r(") and "x=" in completed("g(")
-assert "ElementwiseKernel" in completed("cj.El")
-"""
-
-
-@pytest.mark.row("U04")
-def test_in_ipython(tmp_path: Path) -> None:
-    pytest.importorskip("IPython")
-    home = {
-        "IPYTHONDIR": str(tmp_path),
-        "HOME": str(tmp_path),
-        "PYTHONPATH": str(Path(cwrapjit.__file__).parents[1]),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", IPYTHON],
-        env={**os.environ, **home},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_what_is_long_is_cut_where_lines_end() -> None:

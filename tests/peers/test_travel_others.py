@@ -57,7 +57,6 @@ def test_processes_compute_the_same(method: str) -> None:
 
 
 @pytest.mark.row("U05")
-@pytest.mark.once("needs cloudpickle")
 def test_cloudpickle_takes_what_a_program_defines() -> None:
     program = f"""if True:
         import pickle, sys, cloudpickle, cwrapjit
@@ -74,7 +73,6 @@ def test_cloudpickle_takes_what_a_program_defines() -> None:
 
 
 @pytest.mark.row("U05")
-@pytest.mark.once("needs joblib")
 def test_joblib_sends_them_to_its_workers() -> None:
     import joblib
 

@@ -8,13 +8,17 @@ import math
 import os
 import tempfile
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from graph_in_place import both, can_be_ordered, graphs, mul, nodes_of
 from helpers import python, refuses
+from hypothesis import assume, given, settings
 
 import cwrapjit
+import cwrapjit.graph as cg
 
 # Its cache of compiled files belongs into neither the checkout nor the home folder.
 os.environ.setdefault(
@@ -28,7 +32,10 @@ with warnings.catch_warnings():
         import pytensor.tensor as pt
         from pytensor.compile.mode import Mode
         from pytensor.graph.basic import Apply
+        from pytensor.graph.destroyhandler import DestroyHandler
+        from pytensor.graph.fg import FunctionGraph
         from pytensor.graph.op import Op
+        from pytensor.graph.utils import InconsistencyError
         from pytensor.link.c.op import COp
         from pytensor.link.c.type import CDataType, CType, EnumList, generic
     except ImportError as error:
@@ -471,3 +478,63 @@ def test_graphs_of_no_library_at_all(mode: str) -> None:
     assert cwrapjit.link([x], z, mode=mode)(1.5) == 3.0
     z.owner = Box(op=Twice(), inputs=(x,), outputs=(z,))
     assert cwrapjit.link((x,), (z,), mode=mode)(1.5) == 3.0
+
+
+# ---- ops that overwrite --------------------------------------------------------------------------------
+
+
+@pytest.mark.row("G21")
+@given(graph=graphs(most=8))
+@settings(max_examples=75)
+def test_pytensors_own_handler_agrees(graph: Any) -> None:
+    """An order exists where PyTensor's DestroyHandler finds one, outputs apart, which it does not look at."""
+    given, outputs = graph
+    assume(all(node.op is not both for node in nodes_of(outputs)))  # it takes the view for one of what was
+    possible, but_for_outputs = (can_be_ordered(given, each, []) for each in (outputs, last_of(outputs)))
+    assume(possible or not but_for_outputs)
+    mutable = [cg.In(v, mutable=True) for v in given]
+    if pytensor_graph(given, outputs) is None:
+        refuses(ValueError, lambda: cwrapjit.link(mutable, outputs), "overwrites")
+    else:
+        cwrapjit.link(mutable, outputs, optimize="off")
+
+
+def last_of(outputs: Sequence[Any]) -> list[Any]:
+    """The same graph with outputs that nobody else has: a new op on each."""
+    return [mul(v, v) for v in outputs]
+
+
+def pytensor_graph(given: Sequence[Any], outputs: Sequence[Any]) -> Any:
+    """The graph in PyTensor's classes, with its handler of destructive ops; None where that refuses."""
+
+    def theirs_of(op: Any, count: int) -> Any:
+        class Theirs(Op):
+            destroy_map = getattr(op, "destroy_map", {})
+            view_map = getattr(op, "view_map", {})
+
+            def make_node(self, *inputs: Any) -> Any:
+                return Apply(self, list(inputs), [pt.dvector() for _ in range(count)])
+
+            def perform(self, *args: Any) -> None:
+                raise NotImplementedError
+
+        return Theirs()
+
+    made: dict[int, Any] = {id(v): pt.dvector() for v in given}
+    for node in nodes_of(outputs):
+        for variable in node.inputs:
+            if id(variable) not in made:
+                made[id(variable)] = pt.constant(variable.data)
+        theirs = theirs_of(node.op, len(node.outputs)).make_node(*(made[id(v)] for v in node.inputs))
+        made |= {id(v): t for v, t in zip(node.outputs, theirs.outputs, strict=True)}
+    results = [made[id(v)] if id(v) in made else pt.constant(v.data) for v in outputs]
+    try:
+        fgraph = FunctionGraph([made[id(v)] for v in given], results, clone=False)
+        fgraph.attach_feature(DestroyHandler())
+        fgraph.toposort()
+    except InconsistencyError:
+        return None
+    except ValueError as error:
+        assert str(error) == "graph contains cycles"
+        return None
+    return fgraph

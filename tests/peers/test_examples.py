@@ -79,10 +79,8 @@ def test_inner_prints_what_its_docstring_says(run: Run, clone: Path) -> None:
     assert len(promised) == 3
 
 
-@pytest.mark.quick
 @pytest.mark.row("U10")
 def test_hillshade_agrees_with_numpy_and_draws(run: Run) -> None:
-    pytest.importorskip("matplotlib", reason="the demo extra is not installed")
     printed = run("hillshade.py")
     difference = re.search(r"largest difference +(\S+)", printed)
     assert difference is not None
@@ -94,7 +92,6 @@ def test_hillshade_agrees_with_numpy_and_draws(run: Run) -> None:
 
 @pytest.mark.row("U10", "K17")
 def test_windows_agree_with_numpy_and_draw(run: Run) -> None:
-    pytest.importorskip("matplotlib", reason="the demo extra is not installed")
     printed = run("windows.py")
     differences = re.findall(r"^(\w+) .*largest difference +(\S+)$", printed, re.MULTILINE)
     assert [name for name, _ in differences] == ["hillshade", "heat", "bilateral", "life"]
@@ -106,7 +103,6 @@ def test_windows_agree_with_numpy_and_draw(run: Run) -> None:
 
 @pytest.mark.row("U10", "K01", "K04", "K13", "K14")
 def test_kernels_agree_with_numpy_and_draw(run: Run) -> None:
-    pytest.importorskip("matplotlib", reason="the demo extra is not installed")
     printed = run("kernels.py")
     differences = re.findall(r"^(\S+) .*largest difference +(\S+)$", printed, re.MULTILINE)
     assert [name for name, _ in differences] == [
@@ -133,7 +129,6 @@ def test_the_graph_agrees_with_numpy(run: Run) -> None:
 
 @pytest.mark.row("U10")
 def test_blas_agrees_with_numpy(run: Run) -> None:
-    pytest.importorskip("scipy_openblas32", reason="the demo extra is not installed")
     printed = run("blas.py")
     difference = re.search(r"largest difference from NumPy +(\S+)", printed)
     assert difference is not None

@@ -15,8 +15,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 COMING = ROOT / "docs" / "coming"
 
-pytestmark = pytest.mark.once("needs the packages that people come from")
-
 needs_gfortran = pytest.mark.skipif(
     shutil.which("gfortran") is None, reason="no gfortran on this machine (apt install gfortran)"
 )

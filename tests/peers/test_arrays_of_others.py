@@ -12,7 +12,7 @@ from helpers import ar
 
 import cwrapjit
 
-pytestmark = [pytest.mark.once("needs polars and pint"), pytest.mark.row("U16")]
+pytestmark = pytest.mark.row("U16")
 
 
 @functools.cache

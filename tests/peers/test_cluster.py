@@ -15,8 +15,6 @@ import pytest
 
 import cwrapjit
 
-pytestmark = pytest.mark.once("needs dask.distributed and xarray")
-
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cluster.py"
 
 PROGRAM = """
