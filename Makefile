@@ -54,14 +54,14 @@ SOURCES := pyproject.toml setup.py $(shell find tinyjit csrc cwrapjit/include to
 	\( -name '*.[ch]' -o -name '*.py' \))
 C_FILES = $(shell find tinyjit csrc tests/tinyjit/c tests/tinyjit/fuzz cwrapjit/include -type f -name '*.[ch]')
 PYTHON_FILES = setup.py cwrapjit tests examples benchmarks tools docs/conf.py docs/pictures
-EXAMPLES = hillshade kernels windows inner graph blas special solvers
+EXAMPLES = $(filter-out examples/_%.py examples/cluster.py,$(sort $(wildcard examples/*.py)))
 
 .PHONY: demo test quick test-peers docs test-all-pythons test-new-pythons test-arm64 bench asan tsan soak fuzz \
 	explore trust wheel test-wheel release-check lint format clean
 
 demo: $(VENV)/.built $(VENV)/.demo
 	@for each in $(EXAMPLES); do \
-		echo "== examples/$$each.py"; $(PY) examples/$$each.py || exit 1; \
+		echo "== $$each"; $(PY) $$each || exit 1; \
 	done
 
 test: $(VENV)/.strict $(VENV)/.test

@@ -9,6 +9,7 @@
 # PYTHONS="3.12 3.13": these alone.
 # EVERY=12: every twelfth test (tests/conftest.py says which).
 # TESTS="tests/test_x.py": these alone.
+# MARKS="quick": what is marked so, in place of what is not marked `soak`; MARKS= all.
 # VENVS=folder: where the environments are; the checkout.
 
 set -eu
@@ -67,7 +68,7 @@ for minor in 10 11 12 13 14 15; do
         status=0
         # shellcheck disable=SC2086
         CWRAPJIT_TEST_PYTHON="3.$minor $numpy" bin/pytest -c "$root/pyproject.toml" --rootdir "$root" \
-            -q -p no:cacheprovider -m "${MARKS:-not soak}" ${SPREAD:-} ${EVERY:+--every $EVERY} ${PYTEST_FLAGS:-} \
+            -q -p no:cacheprovider -m "${MARKS-not soak}" ${SPREAD:-} ${EVERY:+--every $EVERY} ${PYTEST_FLAGS:-} \
             $tests "$@" || status=$?
         echo "pytest ended with $status"
     } 2>&1 | tee "$venv/output"

@@ -35,7 +35,7 @@ for version; do
     cd "$folder"
     # shellcheck disable=SC2086
     CWRAPJIT_WHEELS=$root/dist bin/pytest -q -c ../../../pyproject.toml --rootdir ../../.. -p no:cacheprovider \
-        ${PYTEST_FLAGS:-} ../../../tests/release/test_release.py || failed="$failed $version"
+        ${PYTEST_FLAGS:-} ../../../tests/release/test_wheels.py || failed="$failed $version"
     # shellcheck disable=SC2086
     env -i PATH="$folder/bin" HOME="$folder" LANG=C.UTF-8 CWRAPJIT_CC=none CWRAPJIT_NO_SKIPS=1 \
         CWRAPJIT_WITHOUT_PROGRAMS=1 CWRAPJIT_COMMIT="${CWRAPJIT_COMMIT:-}" CWRAPJIT_RESULTS="${CWRAPJIT_RESULTS:-}" \

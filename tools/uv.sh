@@ -16,7 +16,7 @@ own=$(dirname "$0")/../.venv-uv
 if ! [ -x "$own/bin/uv" ]; then
     echo "== getting uv, which installs the rest (5 s)" >&2
     "$python" -m venv --clear "$own"
-    "$own/bin/python" -m pip --disable-pip-version-check install --quiet uv ||
+    "$own/bin/python" -m pip --disable-pip-version-check install --quiet --quiet uv ||
         { echo "uv.sh: pip could not install uv: is PyPI within reach?" >&2; exit 1; }
 fi
 

@@ -2,7 +2,7 @@
 
     python docs/pictures/make.py
 
-wants the extra `once`, chromium and Pillow; nobody else needs it: the picture is in the repository.
+wants the extra `peers`, chromium and Pillow; nobody else needs it: the picture is in the repository.
 """
 
 from __future__ import annotations

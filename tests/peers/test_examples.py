@@ -62,15 +62,6 @@ def run(clone: Path, runs: dict[str, Future[str]], tmp_path: Path) -> Run:
     return run
 
 
-@pytest.mark.row("U10")
-def test_make_demo_runs_every_example(clone: Path) -> None:
-    """With the installed package: make demo itself, which builds one, is run by .ci/run in a clone."""
-    programs = {path.name for path in (clone / "examples").glob("[!_]*.py")} - {CLUSTER}
-    recipe = (clone / "Makefile").read_text().split("\ndemo:")[1].split("\n\n")[0]
-    assert set(re.findall(r"\$\(PY\) examples/(\S+)", recipe)) == programs
-    assert re.search(r"^ *make demo$", (clone / ".ci" / "run").read_text(), re.MULTILINE)
-
-
 @pytest.mark.row("U10", "N08", "N36")
 def test_inner_prints_what_its_docstring_says(run: Run, clone: Path) -> None:
     source = (clone / "examples" / "inner.py").read_text(encoding="utf-8")
