@@ -3,6 +3,8 @@
 #
 # Runs uv, which makes environments in seconds: the one on PATH, or one that this Python's pip brings from PyPI into
 # .venv-uv the first time. That one goes by what pip has been told of indexes and certificates (pip.conf, PIP_...).
+#
+# VENVS=folder: where .venv-uv is; the checkout.
 
 set -eu
 python=$1
@@ -12,8 +14,8 @@ if command -v uv >/dev/null; then
     exec uv "$@"
 fi
 
-own=$(dirname "$0")/../.venv-uv
-if ! [ -x "$own/bin/uv" ]; then
+own=${VENVS:-$(dirname "$0")/..}/.venv-uv
+if ! [ -x "$own/bin/uv" ] || ! [ -x "$own/bin/python" ]; then
     echo "== getting uv, which installs the rest (5 s)" >&2
     "$python" -m venv --clear "$own"
     "$own/bin/python" -m pip --disable-pip-version-check install --quiet --quiet uv ||

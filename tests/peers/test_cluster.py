@@ -99,7 +99,7 @@ def run(*command: str, folder: Path) -> str:
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     environment.pop("DASK_SCHEDULER_ADDRESS", None)
     done = subprocess.run(
-        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=240
+        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=1200
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -27,7 +27,7 @@ ALONE = {"index.md": "an overview", "cupy.md": "needs CUDA"}
 
 def run(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "tests" / "theirs.py"), str(page)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
+    return subprocess.run(command, capture_output=True, text=True, timeout=1200, cwd=folder)
 
 
 def parameters() -> list[object]:

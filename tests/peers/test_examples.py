@@ -37,7 +37,7 @@ def run_one(clone: Path, name: str, folder: Path) -> str:
     """Runs one of the examples, elsewhere; what it prints. It may write to examples/output."""
     command = [sys.executable, str(clone / "examples" / name)]
     before = {*clone.rglob("*")}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr
     assert list(folder.iterdir()) == []
     new = {path.relative_to(clone).parts[:2] for path in {*clone.rglob("*")} - before}

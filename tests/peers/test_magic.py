@@ -597,7 +597,7 @@ else:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in source])
 stopped = False
 try:
-    NotebookClient(notebook, kernel_name="python3", timeout=100, allow_errors=not stops).execute()
+    NotebookClient(notebook, kernel_name="python3", timeout=600, allow_errors=not stops).execute()
 except CellExecutionError:
     stopped = True
 print(json.dumps([stopped, [cell.get("outputs", []) for cell in notebook.cells]]))

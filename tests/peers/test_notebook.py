@@ -25,7 +25,7 @@ from nbclient import NotebookClient
 
 cells = [nbformat.v4.new_code_cell(text) for text in json.loads(sys.argv[1])]
 notebook = nbformat.v4.new_notebook(cells=cells)
-NotebookClient(notebook, kernel_name="python3", timeout=60, allow_errors=True).execute()
+NotebookClient(notebook, kernel_name="python3", timeout=600, allow_errors=True).execute()
 print(json.dumps([cell.outputs for cell in notebook.cells]))
 """
 
@@ -145,7 +145,7 @@ def test_in_ipython(tmp_path: Path) -> None:
         env={**os.environ, **home},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=1200,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

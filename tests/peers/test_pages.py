@@ -14,11 +14,11 @@ import cwrapjit.graph as cg
 
 
 @pytest.mark.row("U12")
-@pytest.mark.parametrize("page", filter(documents.needs_peers, documents.pages()))
+@pytest.mark.parametrize("page", [*filter(documents.needs_peers, documents.pages())])
 def test_pages_print_what_they_promise(page: str, tmp_path: Path) -> None:
     """In a process of its own, as other packages start threads."""
     command = [sys.executable, documents.__file__, str(documents.DOCS / page)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -37,7 +37,7 @@ def public_names() -> list[str]:
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     site, cache = tmp_path / "site", tmp_path / "cache"
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", cache, documents.DOCS, site]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     made = {str(path.relative_to(site).with_suffix(".md")) for path in site.rglob("*.html")}
     assert set(documents.pages()) <= made

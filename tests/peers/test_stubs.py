@@ -63,7 +63,7 @@ def run(folder: pathlib.Path, *arguments: str) -> str:
     if PACKAGE.parent.name != "site-packages":  # which mypy knows, and refuses there
         env["MYPYPATH"] = str(PACKAGE.parent)
     done = subprocess.run(
-        [sys.executable, "-m", *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=300
+        [sys.executable, "-m", *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=1200
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

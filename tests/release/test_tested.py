@@ -10,7 +10,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pytest
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
 TESTED = HERE / "tools" / "tested.py"
@@ -40,7 +39,6 @@ def run(folder: pathlib.Path, *arguments: str, **settings: str) -> subprocess.Co
     )
 
 
-@pytest.mark.row("X01")
 def test_a_run_is_a_line_of_the_page(tmp_path: pathlib.Path) -> None:
     """With what it ran on. What skips for want of a package has failed, and so has a run without an end."""
     (tmp_path / "test_four.py").write_text(ONE_OF_EACH)
