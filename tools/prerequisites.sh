@@ -27,10 +27,10 @@ else
         lacks "the headers of $python: no $include/Python.h (Debian: apt install python3-dev)"
     # setuptools compiles with $CC, or with what the interpreter was built with.
     compiler=${CC:-$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("CC") or "cc")')}
-    compiler=${compiler%% *}
-    if ! command -v "$compiler" >/dev/null 2>&1; then
-        lacks "a C compiler: no $compiler on PATH (Debian: apt install gcc libc6-dev; or set CC)"
-    elif ! echo '#include <stdio.h>' | "$compiler" -fsyntax-only -x c - >/dev/null 2>&1; then
+    program=${compiler%% *}
+    if ! command -v "$program" >/dev/null 2>&1; then
+        lacks "a C compiler: no $program on PATH (Debian: apt install gcc libc6-dev; or set CC)"
+    elif ! echo '#include <stdio.h>' | $compiler -fsyntax-only -x c - >/dev/null 2>&1; then
         lacks "the C library's headers: $compiler finds no stdio.h (Debian: apt install libc6-dev)"
     fi
 fi
