@@ -4,6 +4,7 @@ parts=()
 failed=
 export CWRAPJIT_RESULTS=$PWD/.results/runs # a line for each run of pytest (tests/results.py)
 rm -rf .results
+unset PYTHONDONTWRITEBYTECODE # each process would compile what it imports
 
 # Runs one part. The first that fails is the last one, unless KEEP_GOING=yes.
 part() # name, command
