@@ -11,6 +11,8 @@
 #include "base/debug/fault.h"
 #include "base/environment.h"
 #include "base/errors.h"
+#include "base/live.h"
+#include "function/call/call.h"
 #include "function/entries.h"
 #include "function/function.h"
 #include "function/module.h"
@@ -45,11 +47,37 @@ optimizer(PyObject *extension, PyObject *Py_UNUSED(unused))
     return cwj_compiler_describe(PyModule_GetState(extension));
 }
 
+PyDoc_STRVAR(live_doc, "live()\n--\n\n"
+                       "How much of C lives now: blocks and bytes, objects, pages of code.\n\n"
+                       "Waits until no job of the optimizing compiler is queued or running. What\n"
+                       "comes from Python's allocators is counted by sys.getallocatedblocks().");
+
+static PyObject *
+live(PyObject *Py_UNUSED(extension), PyObject *Py_UNUSED(unused))
+{
+    return cwj_live_table(cwj_call_blocks());
+}
+
+PyDoc_STRVAR(lose_doc, "lose(size, /)\n--\n\n"
+                       "Lose a block of so many bytes: for tests of live().");
+
+static PyObject *
+lose(PyObject *Py_UNUSED(extension), PyObject *size)
+{
+    size_t bytes = PyLong_AsSize_t(size);
+    if (PyErr_Occurred() || (bytes > 0 && tj_realloc(NULL, 0, bytes) == NULL)) {
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef extension_methods[] = {
     {"function", (PyCFunction)(void (*)(void))cwj_function, METH_VARARGS | METH_KEYWORDS,
      cwj_function_doc},
     {"backend", backend, METH_NOARGS, backend_doc},
     {"optimizer", optimizer, METH_NOARGS, optimizer_doc},
+    {"live", live, METH_NOARGS, live_doc},
+    {"lose", lose, METH_O, lose_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -34,10 +34,37 @@
 /* The one allocator: size 0 frees and returns NULL. Tests replace it to make
  * the k-th allocation fail. Never call it with another allocator's block. */
 typedef void *tj_allocator(void *block, size_t old_size, size_t new_size);
-void tj_set_allocator(tj_allocator *allocator); /* NULL: realloc and free */
+void tj_set_allocator(tj_allocator *allocator); /* NULL: the usual one, which is */
+void *tj_allocate(void *block, size_t old_size, size_t new_size);
 void *tj_realloc(void *block, size_t old_size, size_t new_size);
 void *tj_alloc_zeroed(size_t count, size_t size); /* NULL on overflow too */
 void tj_free(void *block);
+
+/* ---- what lives -------------------------------------------------------- */
+
+/* Exact counts, for tests of what is kept: X(KIND, name). Blocks and bytes are those of
+ * tj_realloc(), libtcc's among them. */
+#define TJ_LIVE(X)                                            \
+    X(BLOCKS, "blocks")                                       \
+    X(BYTES, "bytes")                                         \
+    X(LIBTCC_BLOCKS, "blocks of libtcc")                      \
+    X(LIBTCC_BYTES, "bytes of libtcc")                        \
+    X(CODE_PAGES, "pages of code")                            \
+    X(MAPPINGS, "mappings")                                   \
+    X(SHARED_OBJECTS, "shared objects") /* of environments */ \
+    X(ENVIRONMENTS, "environments")                           \
+    X(UNITS, "units")                                         \
+    X(JOBS, "jobs")
+
+typedef enum tj_live {
+#define TJ_LIVE_KIND(kind, name) TJ_LIVE_##kind,
+    TJ_LIVE(TJ_LIVE_KIND)
+#undef TJ_LIVE_KIND
+    TJ_LIVE_KINDS
+} tj_live;
+
+void tj_live_add(tj_live kind, ptrdiff_t change);
+ptrdiff_t tj_live_count(tj_live kind);
 
 /* ---- errors ------------------------------------------------------------ */
 
@@ -717,6 +744,8 @@ char *tj_optimizer_flags(bool fastmath);
 /* Compiler processes at a time (default 1), and seconds that one may take
  * (default 60). */
 void tj_optimizer_set_limits(int processes, double seconds);
+/* Waits until no job is queued or running. */
+void tj_optimizer_settle(void);
 /* The last failure of any job: an owned text (tj_free), or NULL: none. */
 char *tj_optimizer_last_failure(void);
 /* Ends running compilers and the threads, before the process exits. */

@@ -7,6 +7,7 @@
  */
 #include "base/config.h"
 #include "base/errors.h"
+#include "base/live.h"
 #include "function/definition.h"
 #include "function/function.h"
 #include "os/clock.h"
@@ -196,6 +197,7 @@ make_function(const cwj_module_state *state, cwj_environment *environment, tj_fu
         Py_DECREF(dict);
         return NULL;
     }
+    cwj_live_counts[CWJ_LIVE_FUNCTIONS]++;
     self->vectorcall = cwj_function_call;
     self->environment = cwj_environment_ref(environment);
     self->code = *code;

@@ -11,6 +11,7 @@
 #include "base/content.h"
 #include "base/errors.h"
 #include "base/jobs.h"
+#include "base/live.h"
 #include "base/tuples.h"
 #include "function/equality.h"
 #include "function/explain.h"
@@ -333,6 +334,7 @@ function_dealloc(PyObject *op)
     tj_function_clear(&self->code);
     cwj_environment_unref(self->environment); /* after its unit */
     cwj_spec_free(self->spec);
+    cwj_live_counts[CWJ_LIVE_FUNCTIONS]--;
     type->tp_free(op);
     Py_DECREF(type);
 }

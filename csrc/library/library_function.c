@@ -9,6 +9,7 @@
 #include "base/checks.h"
 #include "base/content.h"
 #include "base/errors.h"
+#include "base/live.h"
 #include "library/call/steps.h"
 #include "library/code/guarded.h"
 #include "library/code/unit.h"
@@ -165,6 +166,7 @@ wrap_function(PyObject *extension, PyObject *description)
         Py_XDECREF(attributes);
         return NULL;
     }
+    cwj_live_counts[CWJ_LIVE_LIBRARY_FUNCTIONS]++;
     self->vectorcall = cwj_library_call;
     bool fine = cwj_library_describe(self, attributes, &guard) == 0 &&
                 (guard == Py_None || cwj_library_guard_init(self, state, guard) == 0);
@@ -226,6 +228,7 @@ function_dealloc(PyObject *op)
     function_clear(op);
     cwj_library_guard_free(self->guard);
     cwj_library_clear(self);
+    cwj_live_counts[CWJ_LIVE_LIBRARY_FUNCTIONS]--;
     type->tp_free(op);
     Py_DECREF(type);
 }

@@ -40,6 +40,7 @@ SAME_NAME = {
     "explain.c": "f.explain(), and what tinyjit finds for it",
     "define.c": "a definition, in csrc/function and in tinyjit",
     "environment.c": "what functions share, in csrc/base and in tinyjit",
+    "live.c": "counts of what lives, in csrc/base and in tinyjit",
     "jobs.c": "jobs of the optimizing compiler, in csrc/base and in tinyjit",
     "spec.c": "the description of a function, in csrc/function and in tinyjit",
     "symbols.c": "what compiled code may use, of csrc/ and of the process",

@@ -55,6 +55,7 @@ static struct {
     int queued;            /* its length */
     worker workers[MOST_THREADS];
     int threads, idle; /* all, and those that wait for work */
+    int busy;          /* those that have a job, or what is left of it */
     int coming;        /* those that have not looked for work yet */
     int processes;
     double seconds;
@@ -75,7 +76,7 @@ static void begin_anew(void)
         pool.workers[i] = (worker){.files = {-1, -1, -1, 0}};
     pool.first = NULL;
     pool.last = &pool.first;
-    pool.queued = pool.threads = pool.idle = pool.coming = 0;
+    pool.queued = pool.threads = pool.idle = pool.busy = pool.coming = 0;
     tj_condition_init(&pool.work);
     tj_condition_init(&pool.news);
 }
@@ -144,6 +145,7 @@ static void destroy(tj_job *job)
     tj_messages_clear(&job->messages);
     tj_free(job->told);
     tj_free(job);
+    tj_live_add(TJ_LIVE_JOBS, -1);
 }
 
 /* Lock held. Keeps the reason, also for tj_optimizer_last_failure() unless that stops. */
@@ -171,6 +173,7 @@ static bool leave_queue(tj_job *job)
         job->next = NULL;
         job->shares--;
         pool.queued--;
+        pthread_cond_broadcast(&pool.news); /* to tj_optimizer_settle() */
         return true;
     }
     return false;
@@ -330,6 +333,7 @@ static tj_job *wait_for_work(void)
     if (job) {
         leave_queue(job);
         job->shares++; /* the thread has it now */
+        pool.busy++;
     }
     return job;
 }
@@ -344,6 +348,8 @@ static void *work(void *argument)
         unlock();
         do_job(this);
         lock();
+        pool.busy--;
+        pthread_cond_broadcast(&pool.news);
     }
     pool.threads--;
     if (!pool.stopping) { /* else tj_optimizer_stop() waits for the thread */
@@ -430,6 +436,7 @@ tj_job *tj_job_new(tj_environment *environment, const char *text, const tj_job_o
         tj_free(job);
         return NULL;
     }
+    tj_live_add(TJ_LIVE_JOBS, 1);
     job->shares = 1;
     job->ready = options->ready;
     job->context = options->context;
@@ -515,6 +522,14 @@ tj_job_state tj_job_wait(tj_job *job, double seconds)
     tj_job_state state = job->state;
     unlock();
     return state;
+}
+
+void tj_optimizer_settle(void)
+{
+    lock();
+    while (pool.first || pool.busy)
+        pthread_cond_wait(&pool.news, &mutex);
+    unlock();
 }
 
 char *tj_optimizer_last_failure(void)

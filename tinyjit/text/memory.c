@@ -1,8 +1,9 @@
 /* memory.c: the allocator seam.
  *
  * Every byte that tinyjit owns comes from tj_realloc, so that a test can make
- * the k-th allocation fail, for k = 0, 1, 2, ... until a task succeeds. What
- * libtcc allocates for itself is not among them.
+ * the k-th allocation fail, for k = 0, 1, 2, ... until a task succeeds. So does what
+ * libtcc allocates (region.c), and what csrc/ does not take from Python. Each block begins
+ * with its size: what lives is counted to the byte.
  */
 #include "internal.h"
 
@@ -10,21 +11,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *allocate_by_libc(void *block, size_t old_size, size_t new_size)
+/* In front of each block. */
+typedef struct header {
+    _Alignas(max_align_t) size_t size; /* of what stands behind */
+} header;
+
+void *tj_allocate(void *block, size_t old_size, size_t new_size)
 {
+    header *old = block ? (header *)block - 1 : NULL, *fresh = NULL;
     (void)old_size;
-    if (new_size == 0) {
-        free(block);
+    old_size = old ? old->size : 0;
+    if (new_size == 0)
+        free(old);
+    else if (new_size <= SIZE_MAX - sizeof *fresh)
+        fresh = realloc(old, sizeof *fresh + new_size);
+    if (new_size != 0 && !fresh)
         return NULL;
-    }
-    return realloc(block, new_size);
+    tj_live_add(TJ_LIVE_BLOCKS, (fresh != NULL) - (old_size != 0));
+    tj_live_add(TJ_LIVE_BYTES, (ptrdiff_t)(new_size - old_size));
+    if (fresh)
+        fresh++->size = new_size;
+    return fresh;
 }
 
-static tj_allocator *current_allocator = allocate_by_libc;
+static tj_allocator *current_allocator = tj_allocate;
 
 void tj_set_allocator(tj_allocator *allocator)
 {
-    current_allocator = allocator ? allocator : allocate_by_libc;
+    current_allocator = allocator ? allocator : tj_allocate;
 }
 
 void *tj_realloc(void *block, size_t old_size, size_t new_size)

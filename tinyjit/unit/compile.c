@@ -372,6 +372,7 @@ static tj_status make_unit(attempt *this, tj_unit **unit, tj_messages *messages,
         *unit = made;
     else
         tj_free(made);
+    tj_live_add(TJ_LIVE_UNITS, !status);
     return status;
 }
 

@@ -27,6 +27,7 @@ void tj_unit_free_locked(tj_unit *unit)
     tj_pages_free(unit->code.memory, unit->code.size);
     tj_map_clear(&unit->symbols);
     tj_free(unit);
+    tj_live_add(TJ_LIVE_UNITS, -1);
 }
 
 void tj_unit_free(tj_unit *unit)

@@ -108,6 +108,7 @@ static tj_status open_libraries(tj_environment *environment, const char *const *
             return tj_fail(error, TJ_NO_LIBRARY, "library '%s' cannot be loaded: %s", *files,
                            tj_shared_object_error());
         environment->libraries[environment->nlibraries++] = handle;
+        tj_live_add(TJ_LIVE_SHARED_OBJECTS, 1);
     }
     return TJ_OK;
 }
@@ -322,6 +323,7 @@ tj_status tj_environment_new(const tj_environment_options *options, tj_environme
     if (!made)
         return tj_fail_no_memory(error);
     made->shares = 1;
+    tj_live_add(TJ_LIVE_ENVIRONMENTS, 1);
     tj_status status = fill(made, options, messages, error);
     if (status)
         tj_environment_free(made);
@@ -345,6 +347,7 @@ void tj_environment_free(tj_environment *environment)
     tj_lines_free(environment->lines);
     for (size_t i = 0; i < environment->nlibraries; i++)
         tj_shared_object_close(environment->libraries[i]);
+    tj_live_add(TJ_LIVE_SHARED_OBJECTS, -(ptrdiff_t)environment->nlibraries);
     tj_free(environment->libraries);
     free_list(environment->include_dirs);
     free_list(environment->define_macros);
@@ -356,6 +359,7 @@ void tj_environment_free(tj_environment *environment)
     tj_free(environment->text);
     tj_offer_free(environment->offer);
     tj_free(environment);
+    tj_live_add(TJ_LIVE_ENVIRONMENTS, -1);
 }
 
 /* ---- the lines of the sources -------------------------------------------- */

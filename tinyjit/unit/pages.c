@@ -45,6 +45,7 @@ static chunk *add_chunk(size_t pages)
         tj_free(made); /* free() keeps errno, a test's allocator need not */
         return NULL;
     }
+    tj_live_add(TJ_LIVE_MAPPINGS, 1);
     made->next = chunks;
     chunks = made;
     return made;
@@ -55,6 +56,7 @@ static void drop_chunk(chunk **link)
     chunk *old = *link;
     *link = old->next;
     tj_space_free(old->memory, old->pages * tj_page_size());
+    tj_live_add(TJ_LIVE_MAPPINGS, -1);
     tj_free(old);
 }
 
@@ -82,9 +84,8 @@ static char *take(chunk *one, size_t pages)
 
 /* ---- blocks ----------------------------------------------------------------- */
 
-void *tj_pages_alloc(size_t size)
+static void *find_pages(size_t pages)
 {
-    size_t pages = count_pages(size);
     if (pages >= CHUNK_PAGES) {
         chunk *own = add_chunk(pages + 1); /* not a common one */
         return own ? own->memory : NULL;
@@ -96,6 +97,13 @@ void *tj_pages_alloc(size_t size)
     }
     chunk *fresh = add_chunk(CHUNK_PAGES);
     return fresh ? take(fresh, pages) : NULL;
+}
+
+void *tj_pages_alloc(size_t size)
+{
+    void *memory = find_pages(count_pages(size));
+    tj_live_add(TJ_LIVE_CODE_PAGES, memory ? (ptrdiff_t)count_pages(size) : 0);
+    return memory;
 }
 
 bool tj_pages_make_code(void *memory, size_t size)
@@ -115,6 +123,7 @@ static chunk **find_chunk(const char *memory)
 void tj_pages_free(void *memory, size_t size)
 {
     chunk **link = find_chunk(memory);
+    tj_live_add(TJ_LIVE_CODE_PAGES, -(ptrdiff_t)count_pages(size));
     if ((*link)->pages == CHUNK_PAGES) {
         tj_space_set(memory, count_pages(size) * tj_page_size(), TJ_SPACE_DATA);
         mark(*link, (size_t)((char *)memory - (*link)->memory) / tj_page_size(), count_pages(size),
@@ -161,6 +170,7 @@ size_t tj_pages_trim(void *memory, size_t size)
     if (count_pages(size) < 2 || !is_marked(last))
         return size;
     chunk *owner = *find_chunk(memory);
+    tj_live_add(TJ_LIVE_CODE_PAGES, -1);
     if (owner->pages == CHUNK_PAGES)
         mark(owner, (size_t)((char *)last - owner->memory) / tj_page_size(), 1, false);
     return (size_t)((char *)last - (char *)memory);

@@ -116,6 +116,8 @@ static void unlink_block(tj_region *region, tj_block *block)
     if (block->next)
         block->next->previous = block->previous;
     region->held -= block->size;
+    tj_live_add(TJ_LIVE_LIBTCC_BLOCKS, -1);
+    tj_live_add(TJ_LIVE_LIBTCC_BYTES, -(ptrdiff_t)block->size);
 }
 
 static void link_block(tj_region *region, tj_block *block, size_t size)
@@ -125,6 +127,8 @@ static void link_block(tj_region *region, tj_block *block, size_t size)
         region->blocks->previous = block;
     region->blocks = block;
     region->held += size;
+    tj_live_add(TJ_LIVE_LIBTCC_BLOCKS, 1);
+    tj_live_add(TJ_LIVE_LIBTCC_BYTES, (ptrdiff_t)size);
 }
 
 static void free_block(tj_region *region, tj_block *block)

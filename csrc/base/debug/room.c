@@ -64,6 +64,13 @@ enum {
     HEAD = (sizeof(cwj_room) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT
 };
 
+static void
+unmap(void *map, size_t size)
+{
+    munmap(map, size);
+    tj_live_add(TJ_LIVE_MAPPINGS, -1);
+}
+
 static cwj_room *
 map_room(size_t record, size_t below, size_t above)
 {
@@ -73,10 +80,11 @@ map_room(size_t record, size_t below, size_t above)
     if (map == MAP_FAILED) {
         return NULL;
     }
+    tj_live_add(TJ_LIVE_MAPPINGS, 1);
     char *first = map + below, *place = first + stack + above;
     if ((stack > 0 && mprotect(first, stack, PROT_READ | PROT_WRITE) != 0) ||
         mprotect(place, head + handlers, PROT_READ | PROT_WRITE) != 0) {
-        munmap(map, whole);
+        unmap(map, whole);
         return NULL;
     }
     if (stack > 0) {
@@ -97,7 +105,7 @@ map_room(size_t record, size_t below, size_t above)
 static void
 unmap_room(void *room)
 {
-    munmap(((cwj_room *)room)->map, ((cwj_room *)room)->mapped);
+    unmap(((cwj_room *)room)->map, ((cwj_room *)room)->mapped);
 }
 
 static cwj_room *

@@ -1,8 +1,6 @@
 /* zones.c: see zones.h. */
 #include "base/debug/zones.h"
 
-#include <stdlib.h>
-
 enum {
     ZONE = 256, /* bytes on either side */
     ZONE_BYTE = 0xB5,
@@ -22,7 +20,7 @@ static const size_t magic = 0x5A4F4E45C0DEB175u;
 static void *
 allocate(size_t size, int byte)
 {
-    char *base = size > PY_SSIZE_T_MAX - 2 * ZONE ? NULL : malloc(size + 2 * ZONE);
+    char *base = size > PY_SSIZE_T_MAX - 2 * ZONE ? NULL : tj_realloc(NULL, 0, size + 2 * ZONE);
     if (base == NULL) {
         return NULL;
     }
@@ -49,7 +47,7 @@ static void
 zone_free(void *Py_UNUSED(context), void *data, size_t Py_UNUSED(size))
 {
     if (data != NULL) {
-        free((char *)data - ZONE);
+        tj_free((char *)data - ZONE);
     }
 }
 

@@ -139,6 +139,9 @@ void cwj_lent_in_python(void (*task)(void *), void *argument);
 void cwj_note_lent(const cwj_call *call, const npy_intp *named, const npy_intp *strides,
                    unsigned long long ns);
 
+/* Blocks of malloc() that running calls have. */
+ptrdiff_t cwj_call_blocks(void);
+
 /* What snippets call instead of CPython's and libc's own: these take the GIL
  * where the running call has released it, and write through sys.stdout and
  * sys.stderr, so that texts appear in order and in the right notebook cell. */

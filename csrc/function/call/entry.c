@@ -131,7 +131,7 @@ cwj_loop_entry_run(const cwj_loop_entry *entry, char **data, const npy_intp *dim
 {
     _Alignas(CWJ_ALIGN) char usual[1024];
     cwj_entry_run run;
-    char *memory = entry->bytes <= sizeof usual ? usual : malloc(entry->bytes);
+    char *memory = entry->bytes <= sizeof usual ? usual : hold_block(entry->bytes);
     if (memory == NULL) {
         return 0;
     }
@@ -155,7 +155,7 @@ cwj_loop_entry_run(const cwj_loop_entry *entry, char **data, const npy_intp *dim
         cwj_in_python(report_raised, &run);
     }
     if (memory != usual) {
-        free(memory);
+        drop_block(memory);
     }
     return run.accepted;
 }

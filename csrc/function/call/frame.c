@@ -20,6 +20,32 @@ enum {
     CWJ_SCALAR_BYTES = 32
 };
 
+/* Memory for those who may have no GIL. Such blocks are counted. */
+static ptrdiff_t held_blocks;
+
+static void *
+hold_block(size_t size)
+{
+    void *block = malloc(size);
+    __atomic_fetch_add(&held_blocks, block != NULL, __ATOMIC_RELAXED);
+    return block;
+}
+
+static void
+drop_block(void *block)
+{
+    __atomic_fetch_sub(&held_blocks, block != NULL, __ATOMIC_RELAXED);
+    free(block);
+}
+
+#ifndef CWJ_STANDALONE
+ptrdiff_t
+cwj_call_blocks(void)
+{
+    return __atomic_load_n(&held_blocks, __ATOMIC_RELAXED);
+}
+#endif
+
 /* A heap block of the arena, freed with the frame. */
 typedef struct cwj_block {
     _Alignas(CWJ_ALIGN) struct cwj_block *next; /* and so are the bytes behind it */

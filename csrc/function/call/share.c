@@ -131,7 +131,7 @@ open_cursors(cwj_share *share, int nhelpers)
 {
     size_t axes = (size_t)share->plan->naxes, operands = (size_t)share->plan->noperands;
     size_t each = sizeof(cwj_cursor) + axes * sizeof(npy_intp) + operands * sizeof(char *);
-    share->cursors = malloc((size_t)nhelpers * each);
+    share->cursors = hold_block((size_t)nhelpers * each);
     if (share->cursors == NULL) {
         return -1;
     }
@@ -225,6 +225,6 @@ share_slices(cwj_run *run, cwj_cursor *cursor, npy_intp begin)
             settle_errors(&share, frame, child);
         }
     }
-    free(share.cursors);
+    drop_block(share.cursors);
     return started ? share.failed == 0 : -1;
 }

@@ -176,13 +176,13 @@ cwj_vfprintf(FILE *file, const char *format, va_list arguments)
     if (length < 0) {
         return length;
     }
-    char *text = malloc((size_t)length + 1);
+    char *text = hold_block((size_t)length + 1);
     if (text == NULL) {
         return -1;
     }
     vsnprintf(text, (size_t)length + 1, format, arguments);
     int status = call_stream(stream, "write", text, (size_t)length);
-    free(text);
+    drop_block(text);
     return status < 0 ? -1 : length;
 }
 

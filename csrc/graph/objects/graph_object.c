@@ -13,6 +13,7 @@
 #include "base/jobs.h"
 #include "graph/attributes.h"
 #include "graph/run/failure.h"
+#include "base/live.h"
 #include "base/raised.h"
 #include "graph/run/storage.h"
 #include "graph/code/tier.h"
@@ -95,6 +96,7 @@ new_bound(cwj_graph_object *graph, PyObject *storages)
     if (self == NULL) {
         return NULL;
     }
+    cwj_live_counts[CWJ_LIVE_GRAPHS]++;
     self->graph = (cwj_graph_object *)Py_NewRef(graph);
     if (cwj_binding_init(&self->own, graph->plan, storages, "bind()") < 0 ||
         begin(self, graph->plan) < 0) {
@@ -227,6 +229,7 @@ graph_dealloc(PyObject *op)
         PyObject_ClearWeakRefs(op);
     }
     graph_clear(op);
+    cwj_live_counts[CWJ_LIVE_GRAPHS]--;
     type->tp_free(op);
     Py_DECREF(type);
 }
@@ -266,6 +269,7 @@ cwj_graph_new(cwj_module_state *state, cwj_graph_plan *plan, PyObject *made_by)
         cwj_graph_plan_free(plan);
         return NULL;
     }
+    cwj_live_counts[CWJ_LIVE_GRAPHS]++;
     self->vectorcall = cwj_graph_invoke;
     self->plan = plan;
     self->made_by = Py_NewRef(made_by);

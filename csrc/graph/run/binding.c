@@ -13,8 +13,6 @@
 #include "base/raised.h"
 #include "graph/run/storage.h"
 
-#include <stdlib.h>
-
 /* ---- storages --------------------------------------------------------------- */
 
 static PyObject *
@@ -181,7 +179,7 @@ end_state(cwj_binding *self)
         PyErr_WriteUnraisable(NULL);
     }
     cwj_raised_set(exception);
-    free(state);
+    tj_free(state);
 }
 
 void
@@ -238,7 +236,7 @@ cwj_binding_begin(cwj_binding *self, const cwj_graph_plan *plan)
         return 0;
     }
     const cwj_graph_decl *decl = self->code->decl;
-    void *state = calloc(1, decl->state_size); /* aligned for all that C has */
+    void *state = tj_alloc_zeroed(1, decl->state_size); /* aligned for all that C has */
     if (state == NULL) {
         PyErr_NoMemory();
         return -1;
@@ -247,7 +245,7 @@ cwj_binding_begin(cwj_binding *self, const cwj_graph_plan *plan)
     int failure = decl->begin == NULL ? 0 : cwj_graph_call_code(self->code, begin);
     if (failure != 0) {
         cwj_blame_block(plan, failure, NULL);
-        free(state);
+        tj_free(state);
         return failure;
     }
     self->state = state;
@@ -272,7 +270,7 @@ cwj_binding_renew(cwj_binding *self, const cwj_graph_plan *plan, int variable)
     }
     if (failure != 0) {
         cwj_blame_block(plan, failure, NULL);
-        free(self->state); /* all in it is cleaned up */
+        tj_free(self->state); /* all in it is cleaned up */
         self->state = NULL;
     }
     return failure;

@@ -2,6 +2,7 @@
 #include "library/callbacks/callback.h"
 
 #include "base/errors.h"
+#include "base/live.h"
 #include "library/objects/instance.h"
 
 #include <stdint.h>
@@ -134,6 +135,7 @@ give_back(cwj_closure *self)
         self->place->closure = NULL;
         put_last(trampolines, self->place);
         trampolines->used--;
+        cwj_live_counts[CWJ_LIVE_CALLBACKS]--;
         self->place = NULL;
     }
 }

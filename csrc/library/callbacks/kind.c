@@ -2,6 +2,7 @@
 #include "library/callbacks/callback.h"
 
 #include "base/errors.h"
+#include "base/live.h"
 #include "library/objects/struct_layout.h"
 
 static const char WHO[] = "CallbackKind()";
@@ -273,6 +274,7 @@ kind_call(PyObject *op, PyObject *args, PyObject *kwargs)
     trampolines->first = place->next;
     trampolines->last = place->next == NULL ? NULL : trampolines->last;
     trampolines->used++;
+    cwj_live_counts[CWJ_LIVE_CALLBACKS]++;
     cwj_has_closures = true;
     closure->kind = (cwj_callback_kind *)Py_NewRef(self);
     closure->callable = Py_NewRef(callable);

@@ -5,7 +5,6 @@
 #include "library/objects/references.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 
 static bool
 is_in_use(cwj_instance *self)
@@ -30,7 +29,7 @@ adopt(cwj_instance *self, PyObject *made)
         return -1;
     }
     cwj_owners_remove(self);
-    free(self->memory);
+    cwj_instance_free_memory(self);
     self->memory = other->memory;
     self->pointer = self->address = other->pointer;
     self->owned = other->owned || other->memory != NULL;

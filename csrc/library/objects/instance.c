@@ -7,11 +7,12 @@
 #include "library/objects/instance.h"
 
 #include "base/errors.h"
+#include "base/live.h"
 #include "library/objects/looks.h"
 #include "library/objects/owners.h"
 #include "library/objects/references.h"
 
-#include <stdlib.h>
+#include <stdint.h>
 #include <structmember.h>
 
 /* ---- memory ------------------------------------------------------------------------ */
@@ -21,12 +22,23 @@ make_memory(const cwj_struct_layout *layout)
 {
     size_t alignment = layout->alignment < 16 ? 16 : layout->alignment;
     size_t size = (layout->size + alignment - 1) / alignment * alignment;
-    void *memory = aligned_alloc(alignment, size);
-    if (memory == NULL) {
+    char *block = tj_alloc_zeroed(1, size + alignment);
+    if (block == NULL) {
         PyErr_NoMemory();
         return NULL;
     }
-    return memset(memory, 0, size);
+    void **memory = (void **)(void *)(block + alignment - (uintptr_t)block % alignment);
+    memory[-1] = block;
+    return memory;
+}
+
+void
+cwj_instance_free_memory(cwj_instance *self)
+{
+    if (self->memory != NULL) {
+        tj_free(((void **)self->memory)[-1]);
+        self->memory = NULL;
+    }
 }
 
 /* Ends the object, once. What it refers to is still there. */
@@ -45,8 +57,7 @@ end_object(cwj_instance *self)
         cwj_layout_end(self->layout, pointer, bound == NULL ? NULL : bound->values);
     }
     cwj_bound_free(bound);
-    free(self->memory);
-    self->memory = NULL;
+    cwj_instance_free_memory(self);
 }
 
 static cwj_instance *
@@ -54,6 +65,7 @@ allocate(PyTypeObject *type, cwj_struct_layout *layout)
 {
     cwj_instance *self = (cwj_instance *)type->tp_alloc(type, 0);
     if (self != NULL) {
+        cwj_live_counts[CWJ_LIVE_INSTANCES]++;
         self->layout = (cwj_struct_layout *)Py_NewRef(layout);
         self->stage = CWJ_INSTANCE_READY;
     }
@@ -258,6 +270,7 @@ instance_dealloc(PyObject *op)
         Py_CLEAR(self->base);
         Py_CLEAR(self->layout);
     }
+    cwj_live_counts[CWJ_LIVE_INSTANCES]--;
     type->tp_free(op);
     Py_DECREF(type);
 }

@@ -81,6 +81,9 @@ PyObject *cwj_instance_bound(PyObject *cls, void *pointer, cwj_bound *bound);
  * without exception, when an array looks into it. */
 int cwj_instance_forget(cwj_instance *self);
 
+/* Its memory alone, where it has some. */
+void cwj_instance_free_memory(cwj_instance *self);
+
 /* A new instance with zeroed memory of its own: *memory, for a struct by value. */
 PyObject *cwj_instance_empty(PyObject *cls, void **memory);
 

@@ -6,6 +6,8 @@
  */
 #include "library/objects/owners.h"
 
+#include "base/live.h"
+
 #include <search.h>
 
 /* ---- the tree: guarded by the GIL ---------------------------------------------------- */
@@ -26,7 +28,10 @@ cwj_owners_add(cwj_instance *self)
     size_t size = self->layout->size > 0 ? self->layout->size : 1;
     self->range = (cwj_range){self->pointer, (char *)self->pointer + size};
     cwj_range **found = self->listed ? NULL : tsearch(&self->range, &tree, compare);
-    self->listed = self->listed || (found != NULL && *found == &self->range);
+    if (found != NULL && *found == &self->range) {
+        self->listed = true;
+        cwj_live_counts[CWJ_LIVE_OWNERS]++;
+    }
 }
 
 void
@@ -34,6 +39,7 @@ cwj_owners_remove(cwj_instance *self)
 {
     if (self->listed) {
         tdelete(&self->range, &tree, compare);
+        cwj_live_counts[CWJ_LIVE_OWNERS]--;
         self->listed = false;
     }
 }

@@ -571,16 +571,14 @@ static long blocks;
 
 static void *stingy(void *block, size_t old_size, size_t new_size)
 {
-    (void)old_size;
     if (new_size == 0) {
         blocks -= block != NULL;
-        free(block);
-        return NULL;
+        return tj_allocate(block, old_size, 0);
     }
     if (allocations_left-- <= 0)
         return NULL;
     blocks += block == NULL;
-    return realloc(block, new_size);
+    return tj_allocate(block, old_size, new_size);
 }
 
 static bool try_task(const char *text)

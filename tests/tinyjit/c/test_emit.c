@@ -473,14 +473,8 @@ static int allowed;
 
 static void *stingy(void *block, size_t old_size, size_t new_size)
 {
-    (void)old_size;
-    if (new_size && __atomic_fetch_sub(&allowed, 1, __ATOMIC_RELAXED) <= 0)
-        return NULL;
-    if (!new_size) {
-        free(block);
-        return NULL;
-    }
-    return realloc(block, new_size);
+    bool refused = new_size && __atomic_fetch_sub(&allowed, 1, __ATOMIC_RELAXED) <= 0;
+    return refused ? NULL : tj_allocate(block, old_size, new_size);
 }
 
 /* Runs until it succeeds, with one more allocation each time. */

@@ -16,7 +16,7 @@ typedef struct object {
 } object;
 
 typedef object PyObject;
-#include "../../cwrapjit/include/cwj_graph.h"
+#include "../../../cwrapjit/include/cwj_graph.h"
 
 static object none = {1000, 0}, value_error = {1000, 0};
 static object *exception_type = &value_error;
@@ -327,7 +327,7 @@ static void check_golden(const char *name, const char *text)
 {
     char path[4096], got[1 << 15] = "";
     const char *slash = strrchr(__FILE__, '/');
-    snprintf(path, sizeof path, "%.*s/../golden/%s", (int)(slash - __FILE__), __FILE__, name);
+    snprintf(path, sizeof path, "%.*s/../../golden/%s", (int)(slash - __FILE__), __FILE__, name);
     FILE *file = fopen(path, getenv("TJ_TEST_WRITE_GOLDEN") ? "w+" : "r");
     CHECK(file != NULL);
     if (!file)
@@ -877,15 +877,13 @@ static size_t allocations_left;
 
 static void *failing_allocator(void *block, size_t old_size, size_t new_size)
 {
-    (void)old_size;
     if (!new_size) {
-        free(block);
-        return NULL;
+        return tj_allocate(block, old_size, 0);
     }
     if (allocations_left == 0)
         return NULL;
     allocations_left--;
-    return realloc(block, new_size);
+    return tj_allocate(block, old_size, new_size);
 }
 
 static void test_without_memory(void)

@@ -423,15 +423,13 @@ static size_t allocations_left;
 
 static void *failing_allocator(void *block, size_t old_size, size_t new_size)
 {
-    (void)old_size;
     if (!new_size) {
-        free(block);
-        return NULL;
+        return tj_allocate(block, old_size, 0);
     }
     if (allocations_left == 0)
         return NULL;
     allocations_left--;
-    return realloc(block, new_size);
+    return tj_allocate(block, old_size, new_size);
 }
 
 static void test_without_memory(void)

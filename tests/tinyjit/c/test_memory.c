@@ -21,17 +21,15 @@ static bool goes_on; /* only one allocation fails */
 
 static void *stingy(void *block, size_t old_size, size_t new_size)
 {
-    (void)old_size;
     if (new_size == 0) {
         blocks -= block != NULL;
-        free(block);
-        return NULL;
+        return tj_allocate(block, old_size, 0);
     }
     long left = allocations_left--;
     if (left == 0 || (left < 0 && !goes_on))
         return NULL;
     blocks += block == NULL;
-    return realloc(block, new_size);
+    return tj_allocate(block, old_size, new_size);
 }
 
 static int count_descriptors(void)
@@ -244,6 +242,17 @@ static tj_status compile_small(const char *text)
     return compile(text, NULL).status;
 }
 
+static void test_what_libtcc_holds_is_counted(void)
+{
+    tj_region region = {.limit = SIZE_MAX};
+    void *block = tj_region_resize(&region, NULL, 16);
+    CHECK(block && tj_live_count(TJ_LIVE_LIBTCC_BLOCKS) == 1);
+    CHECK(tj_live_count(TJ_LIVE_LIBTCC_BYTES) == 16);
+    CHECK(tj_region_resize(&region, block, 50) && tj_live_count(TJ_LIVE_LIBTCC_BYTES) == 50);
+    tj_region_clear(&region);
+    CHECK(!tj_live_count(TJ_LIVE_LIBTCC_BLOCKS) && !tj_live_count(TJ_LIVE_LIBTCC_BYTES));
+}
+
 static void test_limit(void)
 {
     int descriptors = count_descriptors();
@@ -311,6 +320,7 @@ int main(void)
     CHECK(tj_backend_open(getenv("TJ_TEST_LIBTCC"), getenv("TJ_TEST_LIB_DIR"),
                           getenv("TJ_TEST_INCLUDE_DIR"), &error) == TJ_OK);
     RUN(test_pages);
+    RUN(test_what_libtcc_holds_is_counted);
     RUN(test_limit);
     RUN(test_every_allocation_fails);
     return check_report();

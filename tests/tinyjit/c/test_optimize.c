@@ -563,14 +563,8 @@ static long allocations_left;
 
 static void *allocate_some(void *block, size_t old_size, size_t new_size)
 {
-    (void)old_size;
-    if (new_size == 0) {
-        free(block);
-        return NULL;
-    }
-    if (__atomic_fetch_sub(&allocations_left, 1, __ATOMIC_RELAXED) <= 0)
-        return NULL;
-    return realloc(block, new_size);
+    bool refused = new_size && __atomic_fetch_sub(&allocations_left, 1, __ATOMIC_RELAXED) <= 0;
+    return refused ? NULL : tj_allocate(block, old_size, new_size);
 }
 
 /* The object is written by a copy, so that each round is quick. */
