@@ -198,8 +198,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 @pytest.fixture(autouse=True)
-def _leak_tests_are_marked(request: pytest.FixtureRequest) -> None:
-    leaks.in_leak_test = request.node.get_closest_marker("leak") is not None
+def _leak_tests_are_marked(request: pytest.FixtureRequest, _settings_go_back: None) -> None:
+    mark = request.node.get_closest_marker("leak")
+    leaks.in_leak_test = mark is not None
+    if mark is not None and not mark.kwargs.get("jobs"):
+        cwrapjit.config.optimize = "off"
 
 
 @pytest.fixture(autouse=True)

@@ -1,132 +1,115 @@
-"""Does work keep anything? By what the process holds now: bytes, blocks, mappings, descriptors, references.
+"""Does work keep anything? Exact counts of all that lives, before and after rounds of it: no difference is allowed.
 
-A leak grows with every round; caches, free lists and other threads come and go. So rounds are run in
-batches, and work is found guilty when the same thing has grown in each of them but one: so a leak in every
-64th call is seen as well. Two innocent batches acquit, so that clean work costs little.
+Counted are what C has (_cwrapjit.live()), Python's blocks, file descriptors, threads, and references to what a test
+watches. What is filled once (caches, free lists, a first result) is filled by rounds before those that count: they go
+on until two looks agree. Each batch of rounds is of one size, so a leak in every 40th call shows in batches of 40.
 
-A test that uses this is marked `leak`. With CWRAPJIT_TEST_LEAK=1 a leak is put behind every round, of a
-reference where references are counted, of 16 bytes elsewhere: each of these tests must fail then
-(test_leak_tests.py), for which three batches of 40 rounds are enough.
+The optimizing compiler is off in tests marked `leak`, unless the mark says jobs=True; a look waits until its queue is
+empty. Nothing counts the memory of C text's own: text that allocates counts it by the macros of `COUNTED`.
+
+With CWRAPJIT_TEST_LEAK=1 a leak is put behind every round, of a reference where references are counted, of 16 bytes
+elsewhere: each test that uses this must fail then (test_leak_tests.py), for which a few rounds are enough.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
-import mmap
+import itertools
 import os
 import sys
+import threading
+import time
+from array import array
 from collections.abc import Callable
 from typing import Any
 
-BATCHES = 5
-SELDOM = 64  # calls of functions are timed by samples, one in so many
-PAGE = mmap.PAGESIZE
+from cwrapjit import _cwrapjit
+
+ROUNDS = 20  # at least
+TRIES = 40  # batches
 in_leak_test = False  # conftest.py
-_libc = ctypes.CDLL(None)
-_libc.malloc.restype = ctypes.c_void_p
 
-
-class _Mallinfo2(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
-    ]
-
-
-def allocated_bytes() -> int:
-    """What the process holds of malloc(); 0 where the C library does not say."""
-    mallinfo2 = getattr(_libc, "mallinfo2", None)
-    if mallinfo2 is None:
-        return 0
-    mallinfo2.restype = _Mallinfo2
-    info = mallinfo2()
-    return int(info.uordblks + info.hblkhd)
-
-
-def resident_bytes() -> int:
-    """Resident size of this process, now."""
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * PAGE
-
-
-def _count_mappings() -> int:
-    with open("/proc/self/maps", "rb") as maps:
-        return sum(1 for _ in maps)
-
+_blocks_of_text = ctypes.c_long(0)
+# In front of C text whose blocks are to be counted.
+COUNTED = f"""
+#include <stdlib.h>
+#define counted_blocks ((long *){ctypes.addressof(_blocks_of_text):#x}L)
+#define malloc(size) (++*counted_blocks, malloc(size))
+#define calloc(count, size) (++*counted_blocks, calloc(count, size))
+#define free(block) (*counted_blocks -= (block) != NULL, free(block))
+"""
 
 # Lookups of methods by names that are new each time fill a table of 4096 entries in CPython.
 _forget_methods = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
 
-# What is looked at; the least that a leak takes of it in each round; what looking itself may take.
-MEASURES: dict[str, tuple[Callable[[], int], int, int]] = {
-    "bytes of malloc()": (allocated_bytes, 16, 64),
-    "blocks of Python's": (sys.getallocatedblocks, 1, 4),
-    "resident bytes": (resident_bytes, PAGE, 0),
-    "memory mappings": (_count_mappings, 1, 0),
-    "file descriptors": (lambda: len(os.listdir("/proc/self/fd")), 1, 0),
-}
+OF_C = list(_cwrapjit.live())
+MEASURES = ["blocks of Python's", "file descriptors", "threads", "blocks of C text", *OF_C]
+FIRST, LAST, COUNTS = 0, 1, 2  # what a look consists of
+
+
+def _clock() -> int:
+    """Nanoseconds that other threads of Python's have run for: what changes meanwhile may be theirs."""
+    others = sys._current_frames().keys() - {threading.get_ident()}
+    return sum(time.clock_gettime_ns(time.pthread_getcpuclockid(each)) for each in others)
+
+
+def _look(into: array[int], watched: tuple[Any, ...]) -> None:
+    """Numbers go into the array at once: kept as objects, they would be counted themselves."""
+    gc.collect()
+    of_c = _cwrapjit.live()  # when the queue is empty
+    for at, name in enumerate(OF_C, COUNTS + 4):
+        into[at] = of_c[name]
+    del of_c, at, name
+    for at, each in enumerate(watched, COUNTS + len(MEASURES)):
+        into[at] = sys.getrefcount(each)
+    at = each = None
+    into[COUNTS + 1] = len(os.listdir("/proc/self/fd"))
+    into[COUNTS + 2] = len(sys._current_frames())
+    into[COUNTS + 3] = _blocks_of_text.value
+    _forget_methods()
+    into[FIRST] = _clock()
+    into[COUNTS] = sys.getallocatedblocks()
+    into[LAST] = _clock()
 
 
 def _put_a_leak_in(watched: tuple[Any, ...]) -> None:
     if watched:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(watched[0]))
     else:
-        _libc.malloc(16)
+        _cwrapjit.lose(16)
 
 
-def what_grows(work: Callable[[], Any], rounds: int = 100, watched: tuple[Any, ...] = ()) -> list[str]:
-    """What each batch of that many rounds of work has left more of, a text per measure; [] when all is well.
-    References to the watched objects are counted, too, and must not become fewer, either."""
+def what_grows(work: Callable[[], Any], rounds: int = ROUNDS, watched: tuple[Any, ...] = ()) -> list[str]:
+    """What a batch of that many rounds of work leaves more or less of, a text per count; [] when all is well."""
     leak = os.environ.get("CWRAPJIT_TEST_LEAK") == "1"
-    batches, rounds = (3, min(rounds, 40)) if leak else (BATCHES, rounds)
+    rounds, tries = (2, 3) if leak else (max(rounds, ROUNDS), TRIES)
 
-    def batch(rounds: int) -> None:
-        for _ in range(rounds):
+    def batch() -> None:
+        for _ in itertools.repeat(None, rounds):
             work()
             if leak:
                 _put_a_leak_in(watched)
 
-    def look() -> list[int]:
-        gc.collect()
-        _forget_methods()
-        return [*(measure() for measure, *_ in MEASURES.values()), *map(sys.getrefcount, watched)]
-
     names = [*MEASURES, *(f"references to {each!s:.60}" for each in watched)]
-    seldom = max(rounds // SELDOM, 1)
-    enough = [
-        *(max(seldom * least, own + 1) for _, least, own in MEASURES.values()),
-        *(seldom for _ in watched),
-    ]
-    batch(max(rounds // 5, 5))
-    grown, turns = [0] * len(names), [0] * len(names)
-    before = look()
-    for turn in range(batches):
-        batch(rounds)
-        after = look()
-        changes = [b - a for a, b in zip(before, after, strict=True)]
-        changes[len(MEASURES) :] = map(abs, changes[len(MEASURES) :])
-        for i, change in enumerate(changes):
-            grown[i] += change
-            turns[i] += change >= enough[i]
-        if max(turns) < turn:
-            return []
-        before = after
-    return [
-        f"{names[i]}: {grown[i]:+} in {batches * rounds} rounds"
-        for i in range(len(names))
-        if turns[i] >= batches - 1
-    ]
+    before, after = (array("q", bytes(8 * (COUNTS + len(names)))) for _ in range(2))
+    settled = False
+    batch()
+    _look(after, watched)
+    for _ in itertools.repeat(None, tries):
+        before, after = after, before
+        batch()
+        _look(after, watched)
+        same = before[COUNTS:] == after[COUNTS:]
+        if settled and (same or before[FIRST] == after[LAST]):
+            break
+        settled = same
+    changes = [b - a for a, b in zip(before, after, strict=True)][COUNTS:]
+    return [f"{name}: {change:+}" for name, change in zip(names, changes, strict=True) if change]
 
 
-def keeps_nothing(work: Callable[[], Any], rounds: int = 100, watched: tuple[Any, ...] = ()) -> None:
+def keeps_nothing(work: Callable[[], Any], rounds: int = ROUNDS, watched: tuple[Any, ...] = ()) -> None:
     """Fails the test when work keeps anything."""
     assert in_leak_test, "a test that asks what is kept has the marker leak"
     grown = what_grows(work, rounds, watched)
-    leak = os.environ.get("CWRAPJIT_TEST_LEAK") == "1"
-    for _ in range(2):
-        if (
-            bool(grown) != leak
-        ):  # what is still filling up has an end, and what is given back hides a leak once
-            grown = what_grows(work, rounds, watched)
-    assert not grown, "work leaks: " + ", ".join(grown)
+    assert not grown, f"work leaks: {', '.join(grown)}"
