@@ -343,8 +343,8 @@ def test_addresses_and_capsules_keep_nothing():
         made = wrap_signature("x() -> y()", text, header=header, c_function="double g(double)")
         assert made.capsule is not None
 
-    keeps_nothing(lambda: square().capsule, 64)
-    keeps_nothing(of_the_header, 64)
+    keeps_nothing(lambda: square().capsule)
+    keeps_nothing(of_the_header)
 
 
 @pytest.mark.quick

@@ -222,8 +222,8 @@ def test_calls_keep_nothing():
         with pytest.raises(TypeError):
             f(x, 2.5)
 
-    keeps_nothing(calls, 200, (x.dtype, y.dtype))
-    keeps_nothing(lambda: difference(optimize="off")(x, x), 50, (x.dtype,))
+    keeps_nothing(calls, watched=(x.dtype, y.dtype))
+    keeps_nothing(lambda: difference(optimize="off")(x, x), watched=(x.dtype,))
 
 
 @pytest.mark.row("K12")

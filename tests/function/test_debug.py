@@ -233,7 +233,7 @@ def test_faults_keep_nothing(kind: str) -> None:
             with pytest.raises(cwrapjit.Fault):
                 f(x)
 
-    keeps_nothing(work, 40, (f, BAD, long))
+    keeps_nothing(work, watched=(f, BAD, long))
 
 
 @pytest.mark.leak
@@ -262,7 +262,7 @@ def test_other_errors_of_debug_mode_keep_nothing(
         wrap_signature("x() -> y()", "item__y() = item__x(); return true;", debug=True)(1.0)
         cwrapjit.library("lib", sources=[source], debug=True).function("int quotient(int a, int b)")(1, 1)
 
-    keeps_nothing(work, 10, (quotient, index, behind, unwritten))
+    keeps_nothing(work, watched=(quotient, index, behind, unwritten))
 
 
 # ---- the stack -----------------------------------------------------------------------------------

@@ -343,4 +343,4 @@ def test_definitions_and_calls_keep_nothing(text):
         except ValueError as error:
             assert "output_dims" in str(error)
 
-    keeps_nothing(attempt, 50)
+    keeps_nothing(attempt)

@@ -448,11 +448,11 @@ def refused(error: type[Exception], call: Any) -> None:
 def test_calls_keep_nothing():
     f, p = move(SPREAD), particles(SPREAD, 10)
     keeps_nothing(lambda: f(p, 1.0), 300, (SPREAD, p.dtype))
-    keeps_nothing(lambda: refused(TypeError, lambda: f(np.zeros(3), 1.0)), 100, (SPREAD, p.dtype))
+    keeps_nothing(lambda: refused(TypeError, lambda: f(np.zeros(3), 1.0)), watched=(SPREAD, p.dtype))
 
 
 @pytest.mark.leak
 def test_definitions_keep_nothing():
     bad = np.dtype([("x", "f8"), ("int", "f8")])
-    keeps_nothing(lambda: move(SPREAD, optimize="off"), 50, (SPREAD,))
-    keeps_nothing(lambda: refused(TypeError, lambda: move(bad)), 50, (bad,))
+    keeps_nothing(lambda: move(SPREAD, optimize="off"), watched=(SPREAD,))
+    keeps_nothing(lambda: refused(TypeError, lambda: move(bad)), watched=(bad,))

@@ -800,7 +800,7 @@ def test_nothing_is_kept():
         del f
         gc.collect()
 
-    keeps_nothing(whole, 20)
+    keeps_nothing(whole)
 
 
 @pytest.mark.leak
@@ -814,7 +814,7 @@ def test_calls_that_raise_keep_nothing(way):
         except ValueError:
             pass
 
-    keeps_nothing(work, 100)
+    keeps_nothing(work)
 
 
 def test_written_modules_have_none():

@@ -702,7 +702,7 @@ def test_calls_and_definitions_keep_nothing():
         refuses(RuntimeError, lambda: failing(np.full((3, 30), 2.0)), "returned false")
         refuses(ValueError, define(windows={"x": (3,)}, window_steps={"x": (0,)}), "must be from 1")
 
-    leaks.keeps_nothing(work, 30, (x,))
+    leaks.keeps_nothing(work, watched=(x,))
 
 
 @pytest.mark.quick

@@ -194,7 +194,7 @@ def test_nothing_leaks() -> None:
         k(a, b)
         refuses(ValueError, lambda: k(a, bad), "(5000,) of x", "(4,) of y")
 
-    keeps_nothing(work, 200, (a, b, bad))
+    keeps_nothing(work, watched=(a, b, bad))
 
 
 # ---- operators -----------------------------------------------------------------------------------

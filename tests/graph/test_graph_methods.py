@@ -735,7 +735,7 @@ def test_failed_links_leave_nothing_behind() -> None:
             with contextlib.suppress(Exception):
                 call()
 
-    keeps_nothing(fail_all, 20, (x, double, add))
+    keeps_nothing(fail_all, watched=(x, double, add))
 
 
 def test_graphs_die_with_their_last_reference() -> None:

@@ -155,7 +155,7 @@ def test_parameters_do_not_leak() -> None:
         k = weighted(1.0, weights, "x", mode="function")
         k(1.0)
 
-    keeps_nothing(work, 50, (weights,))
+    keeps_nothing(work, watched=(weights,))
 
 
 # ---- enumerations --------------------------------------------------------------------------------

@@ -531,7 +531,7 @@ def test_graphs_that_only_read_pointers_are_unloaded() -> None:
 
         assert cj.link([p], Known()(p), optimize="off")(None) is False
 
-    keeps_nothing(link, 50)
+    keeps_nothing(link)
 
 
 @pytest.mark.row("T06i")

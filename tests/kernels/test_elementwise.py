@@ -919,4 +919,4 @@ def test_nothing_is_kept() -> None:
             kernel(1, 2)
 
     keeps_nothing(calls)
-    keeps_nothing(define, rounds=20)
+    keeps_nothing(define)

@@ -167,4 +167,4 @@ def test_nothing_is_kept():
         with pytest.raises(ValueError):
             job.bytes = b"abc"
 
-    keeps_nothing(use, 100)
+    keeps_nothing(use)

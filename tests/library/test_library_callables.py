@@ -363,7 +363,7 @@ def test_nothing_is_kept(lib):
             with pytest.raises(TypeError):
                 lib.plain(wrong, 1.0)
 
-    keeps_nothing(work, 60, (twice, pointer))
+    keeps_nothing(work, watched=(twice, pointer))
 
 
 def test_compiled_text_goes_with_the_library():

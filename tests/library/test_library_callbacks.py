@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import refuses
-from leaks import keeps_nothing
+from leaks import COUNTED, keeps_nothing
 from library_tools import from_c
 
 import cwrapjit
@@ -99,7 +99,7 @@ int threads(int (*f)(int), int n);
 
 
 def build() -> Any:
-    made = from_c(TEXT)
+    made = from_c(COUNTED + TEXT)
     made.handle("hidden *", free="closed")
     made.declare(DECLARATIONS)
     made.function("hidden *opened(double (*f)(double, void *), void *data)", returns="callee", keeps="f")
@@ -552,4 +552,4 @@ def test_nothing_is_kept(lib):
         with pytest.raises(TypeError):
             lib.plain(lambda x: None, 1.0)
 
-    keeps_nothing(work, 60, (f, fails))
+    keeps_nothing(work, watched=(f, fails))

@@ -375,5 +375,5 @@ def test_nothing_is_kept():
         del a
         context.close()
 
-    keeps_nothing(work, 200)
+    keeps_nothing(work)
     assert left(lib) == (0, 0, 0)

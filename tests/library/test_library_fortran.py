@@ -470,7 +470,7 @@ def test_any_section_is_taken(ordinary, axes):
 @pytest.mark.leak
 def test_nothing_leaks(ordinary):
     x = np.ones(20_000)
-    keeps_nothing(lambda: ordinary.table(x), 50, (x,))
+    keeps_nothing(lambda: ordinary.table(x), watched=(x,))
     keeps_nothing(lambda: (ordinary.traced(1.0), ordinary.point(1.0)), 500)
 
 

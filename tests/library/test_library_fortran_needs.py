@@ -504,7 +504,7 @@ def test_lists_keep_nothing(tmp_path):
         lib.total(["a", "bc"])
         lib.months()
 
-    keeps_nothing(work, 200, (spot,))
+    keeps_nothing(work, watched=(spot,))
 
 
 GENERIC = """

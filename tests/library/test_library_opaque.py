@@ -12,7 +12,7 @@ import threading
 
 import numpy as np
 import pytest
-from leaks import keeps_nothing
+from leaks import COUNTED, keeps_nothing
 from library_tools import from_c
 
 import cwrapjit
@@ -77,7 +77,7 @@ int64_t engine_count(engine_t e);
 
 
 def declared(*texts):
-    lib = from_c(CODE)
+    lib = from_c(COUNTED + CODE)
     lib.declare("".join(texts))
     assert lib.unmapped == {}
     return lib
@@ -620,7 +620,7 @@ def test_nothing_is_kept():
         del lib, p
         gc.collect()
 
-    keeps_nothing(declare_and_describe, 40)
+    keeps_nothing(declare_and_describe)
 
 
 def test_pickles_know_automatic_classes():

@@ -287,7 +287,7 @@ def test_pointers_keep_nothing(lib: Any) -> None:
         refuses(TypeError, lambda: lib.sum(8, x), "Pointer")
         refuses(TypeError, lambda: Pointer(x[::2]), "contiguous")
 
-    keeps_nothing(work, 200, (x,))
+    keeps_nothing(work, watched=(x,))
 
 
 @pytest.mark.quick

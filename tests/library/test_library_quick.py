@@ -197,4 +197,4 @@ def test_calls_and_instances_keep_nothing(bank: Bank) -> None:
         refuses(KeyError, lambda: lib.account_raise(a), "rich")
         refuses(RuntimeError, lambda: bank.account(-1.0), "account was made")
 
-    keeps_nothing(work, 200, (p, a))
+    keeps_nothing(work, watched=(p, a))

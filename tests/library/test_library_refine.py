@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
+from leaks import COUNTED, keeps_nothing
 from library_tools import from_c
 
 TEXT = """
@@ -322,7 +323,7 @@ const char *db_last(void) { return "the last one"; }
 
 @pytest.fixture
 def statuses():
-    return from_c(STATUSES)
+    return from_c(COUNTED + STATUSES)
 
 
 @pytest.mark.row("L11")
@@ -475,8 +476,6 @@ def test_broadcasting_asks_no_status(statuses):
 
 @pytest.mark.leak
 def test_statuses_leak_nothing(statuses):
-    from leaks import keeps_nothing
-
     fails = statuses.function("int fails(int status, int error)", check=OSError)
     lost = statuses.function("int fails(int status, int error)", check=("words"), name="lost")
 
@@ -700,7 +699,7 @@ const char *plan_name(plan p);
 
 @pytest.fixture
 def plans():
-    lib = from_c(PLANS)
+    lib = from_c(COUNTED + PLANS)
     lib.handle("struct plan *", name="Plan", free="plan_end")
     lib.refine("plan_new", dims={"in": "n", "out": "n"}, returns="callee", keeps=("in", "out"))
     lib.refine("plan_input", dims={"in": 3}, keeps={"p": "in"}, check=ValueError)
@@ -781,8 +780,6 @@ def test_methods_keep_by_names_of_c():
 
 @pytest.mark.leak
 def test_what_is_kept_is_let_go(plans):
-    from leaks import keeps_nothing
-
     def calls():
         plan = plans.plan_new(np.arange(3.0), np.zeros(3))
         plans.plan_input(plan, np.ones(3), 0)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from helpers import refuses
-from leaks import keeps_nothing
+from leaks import COUNTED, keeps_nothing
 from library_tools import from_c
 
 TEXT = """
@@ -41,7 +41,7 @@ int end(FILE *f) { return fclose(f); }
 
 @pytest.fixture(scope="module")
 def lib() -> Any:
-    lib = from_c(TEXT)
+    lib = from_c(COUNTED + TEXT)
     lib.handle("reader *", free="reader_close")
     for each in ("int put(FILE *to, const char *text)", "int next(FILE *from)", "int is_null(FILE *from)",
                  "int twice(FILE *from, FILE *to)", "FILE *mine(void)", "int end(FILE *f)"):  # fmt: skip
@@ -228,4 +228,4 @@ def test_streams_keep_nothing(lib: Any, path: pathlib.Path) -> None:
         with pytest.raises(ValueError, match="closed"):
             lib.next(file)
 
-    keeps_nothing(work, 50)
+    keeps_nothing(work)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import refuses
-from leaks import keeps_nothing
+from leaks import COUNTED, keeps_nothing
 from library_tools import from_c
 
 import cwrapjit
@@ -47,7 +47,7 @@ typedef struct { char kind; signed char small; double x; } item;
 
 @pytest.fixture(scope="module")
 def lib() -> Any:
-    lib = from_c(TEXT)
+    lib = from_c(COUNTED + TEXT)
     lib.struct("typedef struct { int n; const char *path; } holder;", free="let_go")
     return lib
 
@@ -362,4 +362,4 @@ def test_encodings_of_functions_that_went_keep_nothing() -> None:
     def work() -> None:
         from_c(text).function("const char *f(const char *s)", encoding="cp1252")("\xe9")
 
-    keeps_nothing(work, 50, (codecs.lookup("cp1252").name,))
+    keeps_nothing(work, watched=(codecs.lookup("cp1252").name,))

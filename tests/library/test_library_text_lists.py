@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from helpers import refuses
-from leaks import keeps_nothing
+from leaks import COUNTED, keeps_nothing
 from library_tools import from_c
 
 import cwrapjit
@@ -59,7 +59,7 @@ void rename_book(book *b) { b->title = "C's own"; }
 
 @pytest.fixture(scope="module")
 def lib() -> Any:
-    lib = from_c(TEXT)
+    lib = from_c(COUNTED + TEXT)
     lib.handle("holder *", free="let_go")
     return lib
 

@@ -384,7 +384,7 @@ def test_calls_and_refusals_keep_nothing(libc):
         refuses(TypeError, lambda: f(20, "%g %s %p", 1.5, 7, pointer), "word")
         refuses(TypeError, lambda: f(20, "%g %s %p", "1.5", "", x), "arg4")
 
-    keeps_nothing(work, 200, (x, pointer))
+    keeps_nothing(work, watched=(x, pointer))
 
 
 @pytest.mark.leak
@@ -394,4 +394,4 @@ def test_declarations_keep_nothing():
         refuses(ValueError, lambda: lib.function(SNPRINTF, varargs=("int, int",)), "varargs")
         assert lib.function(SNPRINTF, out="s", varargs=("int",))(3, "%d", 5)[0] == 1
 
-    keeps_nothing(work, 12)
+    keeps_nothing(work)

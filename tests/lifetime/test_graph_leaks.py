@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graph_types import ADD, CHECKED, DBL, Array, FilledOp, Template, TemplateOp, add, double, twice
-from leaks import keeps_nothing
+from leaks import COUNTER, keeps_nothing
 
 import cwrapjit
 
@@ -83,7 +83,7 @@ def test_failing_blocks_lose_nothing(where: str, mode: str) -> None:
         with pytest.raises(BLOCKS[where]):
             k(*values)
 
-    keeps_nothing(work, 20, (*values, old))
+    keeps_nothing(work, watched=(*values, old))
     assert k.cells[2][0] is old
     keeps_nothing(lambda: k.run(), 500)
 
@@ -121,7 +121,7 @@ def test_graphs_are_freed() -> None:
         k.bind([1.0], [2.0], [None]).run()
         assert k(1.0, 2.0) == 3.0
 
-    keeps_nothing(work, 50)
+    keeps_nothing(work)
 
 
 @pytest.mark.leak
@@ -133,7 +133,7 @@ def test_failing_definitions_lose_nothing() -> None:
         with pytest.raises(cwrapjit.CompileError):
             cwrapjit.link([x, y], z)
 
-    keeps_nothing(work, 50)
+    keeps_nothing(work)
 
 
 def test_exceptions_are_let_go() -> None:
@@ -159,9 +159,9 @@ def test_exceptions_are_let_go() -> None:
 def test_states_are_freed() -> None:
     keeping = Template(
         declare="double *%(name)s;",
-        init="%(name)s = calloc(1000, sizeof(double));",
+        init=f"%(name)s = calloc(1000, sizeof(double)); ++*{COUNTER};",
         sync="Py_XDECREF(py_%(name)s); py_%(name)s = PyFloat_FromDouble(*%(name)s);",
-        cleanup="free(%(name)s);",
+        cleanup=f"free(%(name)s); --*{COUNTER};",
     )
     x, y = DBL("x"), DBL("y")
     k = cwrapjit.link([x, y], TemplateOp(type=keeping, code="*%(z)s = %(x)s + %(y)s;")(x, y))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+import pathlib
 import sys
 import weakref
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import INNER, ar, refuses, wrap
-from leaks import keeps_nothing
+from leaks import COUNTED, keeps_nothing
 
 import cwrapjit
 
@@ -36,6 +37,7 @@ def full() -> Any:
         (("n",), ("n",)),
         (),
         BODY,
+        header=COUNTED,
         extra_args=(
             ("double", "scale", "1", "d"),
             ("const char*", "text", "NULL", "s"),
@@ -223,6 +225,23 @@ def test_write_is_given_back() -> None:
     keeps_nothing(lambda: f.write(io.StringIO()))
 
 
+@pytest.mark.leak(jobs=True)
+@pytest.mark.row("N16i")
+@pytest.mark.parametrize("good", [True, False])
+def test_jobs_are_given_back(cc: Callable[[str], Any], tmp_path: pathlib.Path, good: bool) -> None:
+    """Those that end, and those that are given up while they wait or run. One object is enough for all."""
+    kept = tmp_path / "kept.o"
+    cc(f'test -f {kept} || REAL "$@" 3>{kept}; cat {kept} >&3' if good else "exit 3")
+
+    def work() -> None:
+        f, *given_up = (wrap(((),), (), "item__output() = 2 * item__a(); return true;") for _ in range(3))
+        assert f.wait() == good and f(3.0) == 6
+        for each in given_up:
+            each.wait(timeout=0)
+
+    keeps_nothing(work)
+
+
 # ---- reference counts -----------------------------------------------------------------------------
 
 
@@ -259,7 +278,7 @@ def test_extras_are_not_held() -> None:
         f(x, x, thing=thing, text=text)
         refused(lambda f: f(x - 1, x, thing=thing, text=text), f, RuntimeError)
 
-    keeps_nothing(work, 50, (thing, text))
+    keeps_nothing(work, watched=(thing, text))
 
 
 @pytest.mark.leak
@@ -277,7 +296,7 @@ def test_definitions_hold_no_more_than_they_need() -> None:
         )
         assert f() == 1
 
-    keeps_nothing(work, 50, (body, doc, sets))
+    keeps_nothing(work, watched=(body, doc, sets))
 
 
 @pytest.mark.row("N16i")

@@ -739,7 +739,7 @@ def test_coming_and_going_keeps_nothing(kind: str) -> None:
         del thing
         gc.collect()
 
-    leaks.keeps_nothing(come_and_go, 20)
+    leaks.keeps_nothing(come_and_go)
 
 
 def test_a_fork_waits_for_what_is_being_loaded() -> None:

@@ -459,7 +459,7 @@ def test_running_a_cell_again_keeps_nothing(session: Session) -> None:
         gc.collect()
 
     cwrapjit.config.compiler = ""
-    keeps_nothing(run, rounds=20)
+    keeps_nothing(run)
 
 
 # ---- the compiler's warnings ------------------------------------------------------------------------

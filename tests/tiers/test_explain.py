@@ -259,6 +259,8 @@ def test_a_compiler_that_says_anything(cc: Callable[[str], pathlib.Path], tmp_pa
 
 
 @pytest.mark.leak
-def test_it_keeps_nothing() -> None:
+def test_it_keeps_nothing(cc: Callable[[str], pathlib.Path], tmp_path: pathlib.Path) -> None:
+    kept, said = tmp_path / "kept.o", tmp_path / "said"
+    cc(f'test -f {kept} || REAL "$@" 3>{kept} 2>{said}; cat {said} >&2; cat {kept} >&3')
     f = square()
-    keeps_nothing(f.explain, 2, (f,))
+    keeps_nothing(f.explain, watched=(f,))
