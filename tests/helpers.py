@@ -10,6 +10,8 @@ import string
 import subprocess
 import sys
 import sysconfig
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -159,13 +161,61 @@ def build_extension(folder: pathlib.Path, name: str, text: str, *flags: str) -> 
 
 def python(code: str, *args: str, check: bool = True, **kw: Any) -> subprocess.CompletedProcess[str]:
     """Runs code in a fresh interpreter of the same kind, with no input. check: it must succeed."""
-    kw.setdefault("timeout", 120)
+    kw.setdefault("timeout", 600)  # the end of one that hangs
     done = subprocess.run(
         [sys.executable, "-c", code, *args], capture_output=True, text=True, stdin=subprocess.DEVNULL, **kw
     )
     if check:
         assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}{done.stderr}"
     return done
+
+
+# ---- waiting, for what is to happen and not for a time ----------------------------------------------
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 120.0) -> bool:
+    """Waits for something that is sure to come; only a failing test waits long."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.002)
+    return condition()
+
+
+def until_it_waits(thread: threading.Thread) -> None:
+    """Until that thread sleeps, for a lock or something else, but not for the GIL: while the kernel is asked
+    nobody has it."""
+
+    def sleeps() -> bool:
+        with open(f"/proc/self/task/{thread.native_id}/stat", "rb", 0) as stat:
+            return stat.read().rpartition(b")")[2].split()[0] == b"S"
+
+    assert eventually(sleeps), "it never waits"
+
+
+_met: list[Any] = []  # what the code below writes to
+
+
+def meeting(first: int = 100) -> str:
+    """C text of meet(number), for the slices of a call with threads=, number 0, 1, 2, ...: from number `first`
+    on the calling thread, which is the one that asks for this text, waits until another one has come."""
+    _met.append(np.zeros(1, np.int64))
+    return f"""
+        int usleep(unsigned int);
+        unsigned long pthread_self(void);
+        static void meet(double number)
+        {{
+            volatile long *others = (volatile long *){_met[-1].ctypes.data}ul;
+            if (pthread_self() != {threading.get_ident()}ul)
+                *others = 1;
+            else if (number == 0)
+                *others = 0; /* the first slice is run alone */
+            else if (number >= {first})
+                for (int k = 0; k < 120000 && !*others; k++)
+                    usleep(1000);
+        }}
+        """
 
 
 def figure(name: str, value: float) -> None:

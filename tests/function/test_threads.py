@@ -1,33 +1,37 @@
 """threads=: the slices of one call on several threads.
 
-Slices sleep a little, so that there is time for a second thread to come; which thread ran a slice is told by
-pthread_self(), which is what threading.get_ident() returns.
+Slices sleep a little, so that others are worth having, and wait for them where a test needs them to have come;
+which thread ran a slice is told by pthread_self(), which is what threading.get_ident() returns.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import pathlib
 import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
+import helpers
 import numpy as np
 import pytest
-from helpers import INNER, ar, build_extension, python, refuses, same, says, wrap
+from helpers import INNER, ar, build_extension, meeting, python, refuses, same, says, wrap
 from hypothesis import given
 from hypothesis import strategies as st
 
 import cwrapjit
 
 HEADER = "int usleep(unsigned int);\nunsigned long pthread_self(void);\n"
+MEETING = meeting()
 SUM = "usleep(20); item__output() = 3 * item__a() - item__b(); return true;"
 WHO = {(np.float64, np.uint64): "usleep(50); item__output() = pthread_self(); return true;"}
+MEET = {(np.float64, np.uint64): "meet(item__a()); usleep(50); item__output() = pthread_self(); return true;"}
 
 
 def threaded(ins: Any, outs: Any, code: Any, threads: Any = 2, **kw: Any) -> Any:
-    return wrap(ins, outs, code, threads=threads, header=HEADER, **kw)
+    return wrap(ins, outs, code, threads=threads, header=HEADER + MEETING, **kw)
 
 
 def layout(shape: tuple[int, ...], order: int, reverse: int, gaps: int, seed: int) -> Any:
@@ -54,7 +58,7 @@ bits = st.integers(0, 15)
 @pytest.mark.row("N81")
 def test_several_threads_run_the_slices_of_one_call() -> None:
     for threads in (2, 3):
-        ran = set(threaded(((),), (), WHO, threads)(ar(400)).tolist())
+        ran = set(threaded(((),), (), MEET, threads)(ar(400)).tolist())
         assert threading.get_ident() in ran and 2 <= len(ran) <= threads
     assert set(threaded(((),), (), WHO, 1)(ar(100)).tolist()) == {threading.get_ident()}
 
@@ -153,6 +157,7 @@ def test_one_exception_of_many_surfaces() -> None:
 
 
 ELSEWHERE = """
+    meet(item__a());
     usleep(50);
     item__output() = 0;
     if (pthread_self() == *here)
@@ -209,7 +214,7 @@ def test_errors_inside_an_ensured_region_of_other_threads() -> None:
         code,
         threads=2,
         gil=False,
-        header="#include <Python.h>\n" + HEADER,
+        header="#include <Python.h>\n" + HEADER + MEETING,
         extra_args=(("unsigned long", "here", "0", "k"),),
     )
     for _ in range(3):
@@ -291,7 +296,7 @@ def test_a_default_of_the_process_asks_nothing_of_functions(monkeypatch: pytest.
     assert wrap(((),), (), "item__output() = 1; return true;", gil=True)(1.0) == 1
     counting = "static int n; n++; item__output() = n; return true;"
     assert wrap(((),), (), counting)(ar(5)).tolist() == [1, 2, 3, 4, 5]
-    assert len(set(wrap(((),), (), WHO, header=HEADER, unordered=True)(ar(400)).tolist())) == 2
+    assert len(set(wrap(((),), (), MEET, header=MEETING, unordered=True)(ar(400)).tolist())) == 2
 
 
 # ---- one pool, many users -------------------------------------------------------------------------
@@ -364,11 +369,13 @@ import os, sys, threading, time, warnings
 warnings.simplefilter("ignore")
 import numpy as np
 import cwrapjit
-HEADER = {HEADER!r}
+sys.path.insert(0, {os.path.dirname(helpers.__file__)!r})
+from helpers import meeting
+HEADER = {HEADER!r} + meeting()
 def define(body, threads=2):
     return cwrapjit.function("f", signature="a() -> output()", header=HEADER, threads=threads,
                              Ccode_slice_eval={{(np.float64, np.uint64): body}})
-who = define("usleep(50); item__output() = pthread_self(); return true;")
+who = define("meet(item__a()); usleep(50); item__output() = pthread_self(); return true;")
 x = np.arange(400.0)
 """
 
@@ -377,7 +384,7 @@ def child_of(seen):
     pid = os.fork()
     if pid == 0:
         os._exit(0 if len(set(who(x).tolist())) == 2 else 3)
-    for _ in range(3000):
+    for _ in range(12000):
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             return status
@@ -438,7 +445,7 @@ print(said, os.waitpid(stream.pid, 0)[1])
 
 @pytest.mark.row("N81")
 def test_a_child_forked_inside_of_a_call_gets_an_error() -> None:
-    assert python(PRELUDE + FORK_INSIDE, timeout=60).stdout.strip() == "finished 0"
+    assert python(PRELUDE + FORK_INSIDE).stdout.strip() == "finished 0"
 
 
 EXIT = """
@@ -453,7 +460,7 @@ print("leaving")
 @pytest.mark.row("N81")
 @pytest.mark.parametrize("seconds", ["0", "0.02", "0.2"])
 def test_the_interpreter_may_exit_while_threads_run(seconds: str) -> None:
-    assert python(PRELUDE + EXIT, seconds, timeout=60).stdout == "leaving\n"
+    assert python(PRELUDE + EXIT, seconds).stdout == "leaving\n"
 
 
 SCARCE = """
@@ -473,8 +480,8 @@ def test_fewer_threads_do_where_no_more_can_be_had() -> None:
 
 @pytest.mark.row("N81")
 def test_emitted_modules_have_threads_too(built: pathlib.Path) -> None:
-    m = cwrapjit.module("cwj_threaded", header=HEADER, threads=2)
-    m.function("who", signature="a() -> output()", Ccode_slice_eval=WHO)
+    m = cwrapjit.module("cwj_threaded", header=HEADER + MEETING, threads=2)
+    m.function("who", signature="a() -> output()", Ccode_slice_eval=MEET)
     m.function("fails", signature="a() -> output()", Ccode_slice_eval={float: FAILS})
     text = io.StringIO()
     m.write(file=text)
