@@ -131,7 +131,7 @@ def compiler() -> str:
 
 def run_quietly(command: list[str], **kw: Any) -> subprocess.CompletedProcess[str]:
     """Runs a command that must succeed; what it said is in the failure otherwise."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, **kw)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, **kw)
     assert done.returncode == 0, f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}"
     return done
 

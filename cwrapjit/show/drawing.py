@@ -108,7 +108,7 @@ def _run(program: str, text: str) -> bytes | None:
     finished = False
     try:
         printed = _read(process)
-        finished = printed is not None and process.wait(1.0) == 0
+        finished = printed is not None and process.wait(SECONDS) == 0
     except subprocess.TimeoutExpired:
         printed = None
     finally:

@@ -22,9 +22,11 @@ import cwrapjit.graph as cg
 from cwrapjit import _cwrapjit
 
 SLEEP = "int usleep(unsigned int);"
-# A slice of one millisecond: 300 of them last for three reports.
+# A slice of one millisecond: 300 of them last for three reports. MANY, for a minute, are for calls that
+# are ended before.
 SLOW = "usleep(1000); item__output() = item__a() + 1; return true;"
 COUNT = 300
+MANY = 60_000
 PAUSE = SLEEP + "static double pause(double x) { usleep(1000); return x; }"
 
 
@@ -120,8 +122,14 @@ def test_short_calls_ask_nobody() -> None:
     x, context = np.zeros(3), contextvars.copy_context()
     f(x)
     context.run(_cwrapjit.watcher.set, lambda *about: asked.append(about))
-    context.run(lambda: [f(x) for _ in range(1000)])
-    assert asked == []
+
+    def asks() -> bool:
+        asked.clear()
+        context.run(lambda: [f(x) for _ in range(100)])
+        return asked != []
+
+    assert not all(asks() for _ in range(10)), "one may last, on a busy machine"
+    asked.clear()
     context.run(slow(), np.zeros(COUNT))
     assert {(name, total) for name, _, total, _ in asked} == {("slow", COUNT)}
     assert [about[1:4:2] for about in asked] == sorted(about[1:4:2] for about in asked)
@@ -244,10 +252,10 @@ def test_what_a_bar_raises_ends_the_call(where: str, options: dict[str, Any]) ->
                 raise Stop
 
     f, bars = slow(**options), Bars(Bad)
-    out = np.zeros(COUNT)
+    out = np.zeros(COUNT if where == "close" else MANY)
     with cwrapjit.progress(bar=bars, after=0), pytest.raises(Stop):
-        f(np.zeros(COUNT), out=out)
-    assert (0 < out.sum() < COUNT) == (where != "close")
+        f(np.zeros_like(out), out=out)
+    assert (0 < out.sum() < out.size) == (where != "close")
     assert [bar.closed for bar in bars] == ([] if where == "made" else [1])
     assert f(np.zeros(3)).tolist() == [1, 1, 1]
 
@@ -306,8 +314,8 @@ def test_what_ends_a_call_closes_the_bar(stopping: type[BaseException], options:
     )
     bars = Bars()
     with cwrapjit.progress(bar=bars, after=0), pytest.raises(stopping):
-        f(np.arange(1200.0))
-    assert len(bars) == 1 and bars[0].closed == 1 and 0 < bars[0].done < 1200
+        f(np.arange(float(MANY)))
+    assert len(bars) == 1 and bars[0].closed == 1 and 0 < bars[0].done < MANY
 
 
 @pytest.mark.row("U07")
@@ -332,11 +340,18 @@ def test_slow_bars_are_told_less_often() -> None:
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
             time.sleep(0.5)  # a tenth of the time: not told for 4.5 s
+            self.begin = time.monotonic()
+
+        def close(self) -> None:
+            super().close()
+            self.lasted = time.monotonic() - self.begin
 
     bars = Bars(Slow)
     with cwrapjit.progress(bar=bars, after=0):
         slow()(np.zeros(COUNT))
-    assert [len(bar.steps) for bar in bars] == [2] and finished(bars[0])
+    (bar,) = bars
+    assert isinstance(bar, Slow) and finished(bar)
+    assert len(bar.steps) <= 2 + bar.lasted // 4.5
 
 
 @pytest.mark.row("U07")
@@ -374,10 +389,13 @@ def test_ufuncs_and_graphs_have_none() -> None:
     assert bars == []
 
 
+PAUSES = "if((long)item__a(0, 5) % 2000 == 1) usleep(1000);"  # the place itself is in the middle
+
+
 @pytest.mark.row("U07")
 @pytest.mark.parametrize(
     ("shape", "window", "body"),
-    [((3000,), (6001,), "usleep(100);"), ((200_000, 5), (1, 11), "for(volatile int i = 0; i < 300; i++);")],
+    [((3000,), (6001,), "usleep(100);"), ((200_000, 5), (1, 11), PAUSES)],
     ids=["one box", "many boxes that are short"],
 )
 def test_windows_that_all_reach_beyond_their_array_count(
@@ -396,7 +414,7 @@ def test_windows_that_all_reach_beyond_their_array_count(
     )
     bars = Bars()
     with cwrapjit.progress(bar=bars, after=0):
-        f(np.ones(shape))
+        f(np.arange(float(np.prod(shape))).reshape(shape))
     total = int(np.prod(shape))
     assert [bar.options["total"] for bar in bars] == [total] and finished(bars[0])
     assert len(bars[0].steps) >= 3 and bars[0].steps[-1] < total // 2  # the last one is at the end

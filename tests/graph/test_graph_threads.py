@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from graph_types import DBL, Cell, FilledOp, TemplateOp, Unfiltered, add, double
-from helpers import python, refuses
+from helpers import python, refuses, until_it_waits
 
 import cwrapjit
 
-HERE = str(pathlib.Path(__file__).resolve().parents[1])
+HERE = pathlib.Path(__file__).resolve().parent
 
 CALLED = """
 {
@@ -83,7 +83,7 @@ def test_another_thread_waits_for_its_turn() -> None:
     first = in_thread(lambda: k(slow))
     assert inside.wait(60)
     second = in_thread(lambda: k(lambda: order.append("second")))
-    time.sleep(0.02)
+    until_it_waits(second)
     assert order == []
     may_go.set()
     first.join(60)
@@ -169,8 +169,8 @@ def test_ctrl_c_while_waiting_for_a_turn() -> None:
     python(
         """if True:
         import os, signal, sys, threading
-        sys.path.insert(0, sys.argv[1])
-        from test_graph_threads import calling_graph
+        sys.path[:0] = sys.argv[1:]
+        from test_graph_threads import calling_graph, until_it_waits
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent may ignore it
         k = calling_graph()
         inside, may_go = threading.Event(), threading.Event()
@@ -180,8 +180,15 @@ def test_ctrl_c_while_waiting_for_a_turn() -> None:
         thread = threading.Thread(target=lambda: k(slow))
         thread.start()
         inside.wait(60)
-        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        main = threading.current_thread()
+        def interrupt():
+            begun.wait(60)
+            until_it_waits(main)
+            os.kill(os.getpid(), signal.SIGINT)
+        begun = threading.Event()
+        threading.Thread(target=interrupt).start()
         try:
+            begun.set()
             k(lambda: None)
         except KeyboardInterrupt:
             may_go.set()
@@ -190,7 +197,8 @@ def test_ctrl_c_while_waiting_for_a_turn() -> None:
         else:
             raise SystemExit("not interrupted")
     """,
-        HERE,
+        str(HERE),
+        str(HERE.parent),
     )
 
 
@@ -260,7 +268,7 @@ def test_processes_that_compile_the_same(tmp_path: Any) -> None:
     """
     env = {**os.environ, "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
-        list(pool.map(lambda _: python(program, HERE, env=env), range(30)))
+        list(pool.map(lambda _: python(program, str(HERE.parent), env=env), range(30)))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -513,7 +513,7 @@ store = lib.function("int store(int (*f)(int))", keeps={"library": "f"})
 print(store(lambda x: 3 * x), flush=True)
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(store))  # the code stays
 """
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout, done.stderr) == (0, "3\nzero", "")
 
 

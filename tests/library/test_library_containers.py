@@ -196,7 +196,7 @@ def test_other_threads_run_during_a_call_unless_the_gil_is_kept(gil):
 
     thread = threading.Thread(target=answer)
     thread.start()
-    met = meet(cells, 50 if gil else 20_000)
+    met = meet(cells, 50 if gil else 120_000)
     thread.join()
     if gil:
         assert 0 in np.atleast_1d(met)

@@ -116,7 +116,7 @@ def build_shared(source: str, folder: Path, name: str) -> Path:
     (folder / f"{name}.f90").write_text(source)
     made = folder / f"lib{name}.so"
     command = [GFORTRAN, "-shared", "-fPIC", f"-J{folder}", f"{name}.f90", "-o", str(made)]
-    subprocess.run(command, cwd=folder, check=True, timeout=120, capture_output=True)
+    subprocess.run(command, cwd=folder, check=True, timeout=600, capture_output=True)
     return made
 
 
@@ -724,7 +724,7 @@ def test_fixed_form_is_read(tmp_path):
     (tmp_path / "axpby.f").write_text(FIXED)
     shared = tmp_path / "libaxpby.so"
     build = [GFORTRAN, "-shared", "-fPIC", str(tmp_path / "axpby.f"), "-o", str(shared)]
-    subprocess.run(build, check=True, timeout=120, capture_output=True)
+    subprocess.run(build, check=True, timeout=600, capture_output=True)
     lib = cwrapjit.library("axpby", shared)
     routine, function = FIXED.split("      END\n", 1)
     daxpby = lib.fortran(routine + "      END\n", shapes={"X": "1 + (N - 1)*INCX"})
@@ -742,7 +742,7 @@ def test_numbers_that_a_source_assigns_come_back(tmp_path):
     (tmp_path / "halves.f").write_text(CARDS)
     shared = tmp_path / "libhalves.so"
     build = [GFORTRAN, "-shared", "-fPIC", str(tmp_path / "halves.f"), "-o", str(shared)]
-    subprocess.run(build, check=True, timeout=120, capture_output=True)
+    subprocess.run(build, check=True, timeout=600, capture_output=True)
     halves = cwrapjit.library("halves", shared).fortran(CARDS)
     assert halves(3.0, 0.0, 9) == (1.5, 0)
     assert halves(-3.0, 0.0, 9) == (-1.5, -1)
@@ -860,7 +860,7 @@ def test_no_text_surprises_the_reader(words):
 def test_the_reader_of_fortran_is_loaded_when_it_is_used():
     code = "import sys, cwrapjit; cwrapjit.library('x'); print([m for m in sys.modules if 'fortran' in m])"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600
     )
     assert done.stdout.strip() == "[]"
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 import warnings
 
 import numpy as np
 import pytest
+from helpers import eventually
 from leaks import keeps_nothing
 
 import cwrapjit as cj
@@ -246,16 +248,14 @@ def test_objects_that_c_gave_away_are_freed_once(lib):
 
 
 def test_close_waits_for_no_call_and_ends_no_running_one(lib, tmp_path):
-    import threading
-    import time
-
     (tmp_path / "slow.c").write_text(
         """
         #include <stdlib.h>
         #include <unistd.h>
         typedef struct { int value; } slow;
+        volatile int entered, leave;
         slow *slow_new(int value) { slow *s = malloc(sizeof *s); s->value = value; return s; }
-        int slow_get(slow *s) { usleep(200000); return s->value; }
+        int slow_get(slow *s) { entered = 1; while (!leave) usleep(500); return s->value; }
         void slow_free(slow *s) { s->value = -1; free(s); }
         """
     )
@@ -267,9 +267,12 @@ def test_close_waits_for_no_call_and_ends_no_running_one(lib, tmp_path):
     found = []
     thread = threading.Thread(target=lambda: found.append(s.get()))
     thread.start()
-    time.sleep(0.05)
-    with pytest.raises(RuntimeError, match="using"):
-        s.close()
-    thread.join()
+    try:
+        assert eventually(lambda: slow.entered)
+        with pytest.raises(RuntimeError, match="using"):
+            s.close()
+    finally:
+        slow.leave = 1
+        thread.join()
     assert found == [7]
     s.close()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import compiler, refuses
+from helpers import compiler, meeting, refuses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -165,12 +165,8 @@ def test_functions_without_state_get_hot() -> None:
 @pytest.mark.quick
 @pytest.mark.row("K15")
 def test_options_of_what_broadcasts() -> None:
-    text = """
-        #include <pthread.h>
-        int usleep(unsigned);
-        long f(double x) { usleep(100); return (long)pthread_self(); }
-        """
-    assert len(set(library(text, threads=2).f(np.zeros(1000)))) == 2
+    text = meeting() + "long f(double x) { meet(x); usleep(100); return (long)pthread_self(); }"
+    assert len(set(library(text, threads=2).f(np.arange(1000.0)))) == 2
     refuses(TypeError, lambda: library("", fastmath=1), "library('t'): fastmath must be True or False")
     refuses(ValueError, lambda: library("", threads=0), "library('t'): threads must be 1 to 1024")
     refuses(ValueError, lambda: cwrapjit.library("t", threads=2), "threads= goes with source=")

@@ -59,16 +59,17 @@ def everything():
         each()
 
 class Slow:
-    # Finds nothing, but takes its time for one module.
+    # Finds nothing, but waits for the fork with one module.
     def __init__(self, name):
-        self.name, self.begun = name, threading.Event()
+        self.name, self.begun, self.forks = name, threading.Event(), threading.Event()
+        os.register_at_fork(before=self.forks.set)  # before what cwrapjit does there
     def find_spec(self, name, path=None, target=None):
         if name == self.name:
             self.begun.set()
-            time.sleep(0.1)
+            self.forks.wait(60)
 
 def child():
-    signal.alarm(60)  # the end of one that hangs
+    signal.alarm(120)  # the end of one that hangs
     everything()
     return 0
 
@@ -131,7 +132,7 @@ print(json.dumps(results))
 
 @pytest.mark.row("G16")
 def test_a_fork_in_the_middle_of_an_import() -> None:
-    done = python(WORLD + IN_THE_MIDDLE, json.dumps(LATE), timeout=400)
+    done = python(WORLD + IN_THE_MIDDLE, json.dumps(LATE), timeout=1000)
     found = json.loads(done.stdout)  # 99: nobody imports it; 242: the child hung
     assert found == dict.fromkeys(LATE, 0), done.stderr
 
@@ -144,7 +145,7 @@ load("cwrapjit.library")
 _imp.acquire_lock()  # as an exception of a signal's handler leaves it that strikes within importlib
 other = threading.Thread(target=load, args=("cwrapjit.library",))
 other.start()
-other.join(20)
+other.join(120)
 print(other.is_alive(), load("cwrapjit.library").__name__)
 _imp.release_lock()
 """
@@ -170,7 +171,7 @@ print(json.dumps(results))
 @pytest.mark.row("G16")
 def test_a_fork_at_any_moment_of_the_first_use() -> None:
     rounds = os.environ.get("CWRAPJIT_TEST_FORKS", "4")
-    results = json.loads(python(WORLD + AT_ANY_MOMENT, rounds, timeout=400).stdout)
+    results = json.loads(python(WORLD + AT_ANY_MOMENT, rounds, timeout=1000).stdout)
     assert len(results) == 3 * int(rounds) and set(results) == {0}
 
 

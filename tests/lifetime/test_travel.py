@@ -462,7 +462,7 @@ def test_children_and_parents_declare_for_themselves() -> None:
         os.write(down[1], pickle.dumps(lib.sqrt))
         print(os.waitpid(child, 0)[1], pickle.loads(os.read(up[0], 100_000))(8.0))
     """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
     assert done.stdout.split() == ["3.0", "0", "2.0"], done.stderr
 
 
@@ -759,7 +759,7 @@ def test_a_fork_waits_for_what_is_being_loaded() -> None:
         for _ in range(5):
             child = os.fork()
             if child == 0:
-                signal.alarm(60)
+                signal.alarm(120)
                 os._exit(int(pickle.loads(data[3])(1.0) != 4))
             states.append(os.waitpid(child, 0)[1])
         over.append(1)

@@ -131,7 +131,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
         [valgrind, *options, sys.executable, "-c", BEGIN + code + "\nprint('done')", str(TESTS)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         env={**os.environ, "PYTHONMALLOC": "malloc"},
     )
 

@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from helpers import build_shared, compiler, python
+from helpers import build_shared, compiler, meeting, python
 from leaks import keeps_nothing
 
 import cwrapjit
+from cwrapjit.notebook import remarks
 
+PATIENCE = remarks.PATIENCE
 COLOURS = re.compile(r"\x1b\[[\d;]*m")
 EXCESS = "double excess(double x, double limit) { return x > limit ? x - limit : 0; }"
 UNUSED = "double f(double x)\n{\n    int unused;\n    return x;\n}"
@@ -82,6 +84,7 @@ def session(
     shell = InteractiveShell.instance(config=settings)
     made = Session(shell, capsys)
     made.good("import numpy as np\n%load_ext cwrapjit")
+    monkeypatch.setattr(remarks, "PATIENCE", 600.0)  # what is shown does not depend on how fast the compiler is
     yield made
     for check in [each for each in threading.enumerate() if each.name == "cwrapjit-check"]:
         check.join()
@@ -150,10 +153,10 @@ def test_fastmath_and_threads_reach_the_functions(session: Session) -> None:
     loops = [session.names[name].explain().loops[-1]["vectorized"] for name in "fg"]
     assert loops == [True, False]
     session.good(
-        "%%cwrapjit --threads 2\n#include <pthread.h>\nint usleep(unsigned);\n"
-        "long who(double x) { usleep(100); return (long)pthread_self(); }"
+        f"%%cwrapjit --threads 2\n{meeting()}\n"
+        "long who(double x) { meet(x); usleep(100); return (long)pthread_self(); }"
     )
-    assert len(set(session.names["who"](np.zeros(1000)))) == 2
+    assert len(set(session.names["who"](np.arange(1000.0)))) == 2
     said = session.good("%%cwrapjit --fastmath\nint calls;\ndouble f(double x) { calls++; return x; }")
     assert "--fastmath changes nothing: libtcc's code is called" in said
 
@@ -485,8 +488,13 @@ def test_warnings_are_shown_below_the_cell(session: Session) -> None:
 
 @pytest.mark.row("U18")
 def test_nobody_waits_for_a_slow_compiler(
-    session: Session, cc: Callable[[str], pathlib.Path], tmp_path: pathlib.Path
+    session: Session,
+    cc: Callable[[str], pathlib.Path],
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    assert PATIENCE == 0.2
+    monkeypatch.setattr(remarks, "PATIENCE", PATIENCE)
     gate = tmp_path / "gate"
     cc(f'while [ ! -e {gate} ]; do sleep 0.01; done; exec REAL "$@"')
     assert session.good(f"%%cwrapjit\n{UNUSED}") == ""
@@ -613,8 +621,11 @@ def run_notebook(source: list[str] | str, stops: bool = False) -> tuple[bool, li
 LATE = f"""
 import threading
 from cwrapjit.notebook import remarks
+usual, over = remarks.lines_of, threading.Event()
 remarks.PATIENCE = 0
+remarks.lines_of = lambda made: usual(made) if over.wait(60) else []
 get_ipython().run_cell_magic("cwrapjit", "", '''{UNUSED}''')
+over.set()
 for check in threading.enumerate():
     if check.name == "cwrapjit-check":
         check.join()
@@ -631,7 +642,8 @@ double slow(double x)
 }
 """
 CELLS = [
-    "%load_ext cwrapjit\nimport numpy as np",
+    "%load_ext cwrapjit\nimport numpy as np\n"
+    "from cwrapjit.notebook import remarks\nremarks.PATIENCE = 60",
     f"%%cwrapjit\n{EXCESS}",
     "excess(np.arange(3.0), 1)",
     f"%%cwrapjit\n{UNUSED}",

@@ -102,7 +102,7 @@ def test_a_real_old_python_is_refused_in_one_sentence(version: str) -> None:
         env={"PYTHONPATH": str(PACKAGE.parent), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
     wanted = f"ImportError: cwrapjit needs CPython 3.10 or newer, and this one is {version}"
     assert done.stderr.strip().splitlines()[-1] == wanted

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pathlib
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers import compiler, same, wrap, wrap_signature
+from helpers import compiler, eventually, same, wrap, wrap_signature
 
 import cwrapjit
 
@@ -57,16 +56,6 @@ def texts(cc: Callable[[str], pathlib.Path], tmp_path: pathlib.Path) -> Texts:
     return Texts(tmp_path / "texts", cc)
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
-    """Waits for something that is sure to come; only a failing test waits long."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.005)
-    return condition()
-
-
 def who(**options: Any) -> Any:
     return wrap(((),), (), "item__output() = WHO + 0 * item__a(); return true;", header=WHO, **options)
 
@@ -85,13 +74,9 @@ def test_the_running_calls_variant_comes_first_and_alone(texts: Texts) -> None:
 
 
 def test_a_call_under_way_takes_it(texts: Texts) -> None:
-    f = wrap(((),), (), """
-        double x = item__a();
-        for (int i = 0; i < 2000; i++)
-            x = x * 0.5 + 1;
-        item__output() = x < 0 ? 0 : WHO;
-        return true;""", header=WHO)  # fmt: skip
-    got = f(np.zeros(400_000))
+    slow = "if (WHO == 1) usleep(1000); item__output() = WHO + 0 * item__a(); return true;"
+    f = wrap(((),), (), slow, header="int usleep(unsigned int);" + WHO)
+    got = f(np.zeros(100_000))  # minutes, if it did not
     assert got[0] == 1 and got[-1] == 2
     assert texts.variants()[0] == ["unit_0"]
     texts.go_on()

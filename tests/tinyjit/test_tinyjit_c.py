@@ -40,7 +40,7 @@ def compiler() -> list[str]:
 
 def run(command: list[str | Path], **options) -> str:
     done = subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, timeout=300, check=False, **options
+        [str(word) for word in command], capture_output=True, text=True, timeout=600, check=False, **options
     )
     if done.returncode:
         said = done.stdout + done.stderr

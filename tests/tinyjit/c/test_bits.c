@@ -326,7 +326,7 @@ static void test_bits(void)
     tj_job_options options = {
         .compiler = &compiler, .symbol = "table", .ready = keep, .context = &table};
     tj_job *job = tj_job_new(NULL, text.data, &options);
-    CHECK(tj_job_wait(job, 60) == TJ_JOB_READY);
+    CHECK(tj_job_wait(job, 300) == TJ_JOB_READY);
     char *failure = tj_job_failure(job);
     CHECK_STR(failure, NULL);
     if (unit && table)

@@ -923,7 +923,7 @@ static void test_optimizing_compiler(void)
         tj_job_options options = {
             .compiler = &compiler, .keeps_state = true, .symbol = "cwj_graph"};
         tj_job *job = tj_job_new(environment, text.data, &options);
-        CHECK(job && tj_job_wait(job, 60) == TJ_JOB_READY);
+        CHECK(job && tj_job_wait(job, 300) == TJ_JOB_READY);
         char *failure = job ? tj_job_failure(job) : NULL;
         CHECK_STR(failure, NULL);
         tj_free(failure);

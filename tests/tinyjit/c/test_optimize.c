@@ -66,7 +66,7 @@ static void start(outcome *this, tj_environment *environment, const char *wanted
 
 static void finish(outcome *this)
 {
-    this->state = tj_job_wait(this->job, 60);
+    this->state = tj_job_wait(this->job, 300);
     this->failure = tj_job_failure(this->job);
     CHECK(this->calls == (this->state == TJ_JOB_READY));
     CHECK((this->address != NULL) == (this->state == TJ_JOB_READY));
@@ -469,7 +469,7 @@ static void test_many(void)
         COUNT = 12
     };
     static outcome all[COUNT];
-    tj_optimizer_set_limits(3, 60);
+    tj_optimizer_set_limits(3, 300);
     for (int i = 0; i < COUNT; i++) {
         char text[64];
         snprintf(text, sizeof text, "int f(int x) { return x * %d; }", i);
@@ -496,7 +496,7 @@ static void in_child(void (*check)(outcome *), outcome *argument)
 {
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        alarm(300);
         check_failures = 0;
         check(argument);
         _exit(check_failures != 0);
@@ -509,7 +509,7 @@ static void use_in_child(outcome *jobs)
 {
     CHECK(tj_job_look(jobs[0].job) == TJ_JOB_NEW); /* the script would hang again */
     CHECK(tj_job_look(jobs[1].job) == TJ_JOB_NEW);
-    CHECK(tj_job_wait(jobs[1].job, 20) == TJ_JOB_READY);
+    CHECK(tj_job_wait(jobs[1].job, 300) == TJ_JOB_READY);
     CHECK(jobs[1].calls == 1 && call(&jobs[1], 4) == 6);
     tj_job_free(jobs[1].job);
     tj_job_free(jobs[0].job);
@@ -591,7 +591,7 @@ static void test_no_memory(void)
         if (!status) {
             options.compiler = &compiler;
             r.job = tj_job_new(NULL, PLAIN, &options);
-            done = r.job && tj_job_wait(r.job, 60) == TJ_JOB_READY;
+            done = r.job && tj_job_wait(r.job, 300) == TJ_JOB_READY;
             CHECK(!r.job || done || tj_job_look(r.job) == TJ_JOB_FAILED);
             tj_job_free(r.job);
         }
