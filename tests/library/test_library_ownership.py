@@ -259,7 +259,7 @@ def test_close_waits_for_no_call_and_ends_no_running_one(lib, tmp_path):
         void slow_free(slow *s) { s->value = -1; free(s); }
         """
     )
-    slow = cj.library("slow", sources=[tmp_path / "slow.c"])
+    slow = cj.library("slow", sources=[tmp_path / "slow.c"]).declare("extern int entered, leave;")
     cls = slow.handle(
         "slow *", init="slow *slow_new(int value)", free="slow_free", methods=["int slow_get(slow *s)"]
     )
