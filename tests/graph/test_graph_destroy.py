@@ -38,7 +38,7 @@ from cwrapjit import link
 from cwrapjit.graph import In, deep_copy, view
 
 forms = pytest.mark.parametrize("mode", ["struct", "function"])
-EXAMPLES = int(os.environ.get("CWRAPJIT_GRAPH_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("CWRAPJIT_GRAPH_EXAMPLES", "100"))
 options = st.fixed_dictionaries(
     {
         "mode": st.sampled_from(["struct", "function"]),
@@ -122,66 +122,49 @@ def refused(outputs: Any, *words: str, given: Any = (), **kw: Any) -> None:
     refuses(ValueError, lambda: link(given, outputs, **kw), "link(): ", *words)
 
 
+CONFLICTS: list[tuple[Any, str]] = [
+    # a reader that needs the result
+    (lambda x, y, t, u: mul(t, neg(t)), "Neg(t) overwrites t, which Mul(t, ?) reads, and"),
+    (lambda x, y, t, u: mul(view(t), neg(t)), "Neg(t) overwrites t, and so what view(t) gives"),
+    (lambda x, y, t, u: mul(t, neg(back(t))), "overwrites what Back(t) gives, and so t, which Mul(t, ?)"),
+    (lambda x, y, t, u: [add(t, u), add(u, t)], "reads, and that can only run afterwards"),
+    # two that overwrite
+    (lambda x, y, t, u: mul(neg(t), add(t, x)), "Add(t, x) overwrites t, which Neg(t) overwrites too"),
+    (lambda x, y, t, u: mul(neg(view(t)), neg(back(t))), "and so t, which Neg(?) overwrites too"),
+    (lambda x, y, t, u: add(t, t), "Add(t, t) overwrites t, which is its input 1 too"),
+    (lambda x, y, t, u: add(back(t), t), "what Back(t) gives, and so t, which is its input 1 too"),
+    (lambda x, y, t, u: turn(t, t), "Turn(t, t) overwrites t, which is its input"),
+    # what is not the graph's
+    (lambda x, y, t, u: neg(FIXED), "Neg(fixed) overwrites fixed, which is a constant"),
+    (lambda x, y, t, u: neg(view(FIXED)), "what view(fixed) gives, and so fixed, which is a constant"),
+    (lambda x, y, t, u: [t, neg(t)], "Neg(t) overwrites t, which is an output"),
+    (lambda x, y, t, u: [view(t), neg(t)], "and so what view(t) gives, which is an output"),
+]
+FIXED = cg.Constant(vector, np.arange(3.0), "fixed")
+
+
 @pytest.mark.row("G21")
-def test_a_reader_that_needs_the_result() -> None:
+@pytest.mark.parametrize("make, words", CONFLICTS, ids=[words for _, words in CONFLICTS])
+def test_what_cannot_be_ordered_is_refused(make: Any, words: str) -> None:
+    x, y = inputs("xy")
+    t, u = mul(x, y), mul(y, y)
+    t.name, u.name = "t", "u"
+    refused(make(x, y, t, u), words, "deep_copy()", given=[x, y])
+
+
+@pytest.mark.row("G21")
+def test_a_copy_is_what_helps() -> None:
     x, y = inputs("xy")
     t = mul(x, y)
-    refused(
-        mul(t, neg(t)),
-        "Neg(?) overwrites what Mul(x, y) gives",
-        "Mul(?, ?) reads",
-        "afterwards",
-        given=[x, y],
-    )
-    t.name = "t"
-    refused(mul(t, neg(t)), "Neg(t) overwrites t, which Mul(t, ?) reads, and", given=[x, y])
-    refused(mul(view(t), neg(t)), "Neg(t) overwrites t, and so what view(t) gives", given=[x, y])
-    refused(mul(t, neg(back(t))), "overwrites what Back(t) gives, and so t, which Mul(t, ?)", given=[x, y])
-    # Each of two would have to be the first.
-    u = mul(y, y)
-    u.name = "u"
-    refused([add(t, u), add(u, t)], "overwrites", "reads, and that can only run afterwards", given=[x, y])
-    # A copy is what helps.
     a, b = np.arange(3.0), np.full(3, 2.0)
+    refused(mul(t, neg(t)), "Neg(?) overwrites what Mul(x, y) gives", "Mul(?, ?) reads", given=[x, y])
     assert link([x, y], mul(t, neg(deep_copy(t))))(a, b).tolist() == [0, -4, -16]
     assert link([x, y], mul(deep_copy(t), neg(t)))(a, b).tolist() == [0, -4, -16]
-
-
-@pytest.mark.row("G21")
-def test_what_two_ops_would_overwrite() -> None:
-    (x,) = inputs("x")
-    t = mul(x, x)
-    t.name = "t"
-    refused(mul(neg(t), add(t, x)), "Add(t, x) overwrites t, which Neg(t) overwrites too", given=[x])
-    refused(mul(neg(view(t)), neg(back(t))), "and so t, which Neg(?) overwrites too", given=[x])
-    refused(add(t, t), "Add(t, t) overwrites t, which is its input 1 too", given=[x])
-    refused(
-        add(back(t), t),
-        "Add(?, t) overwrites what Back(t) gives, and so t, which is its input 1 too",
-        given=[x],
-    )
-    refused(turn(t, t), "Turn(t, t) overwrites t, which is its input", given=[x])
-    assert link([x], neg(neg(neg(t))))(np.arange(3.0)).tolist() == [0, -1, -4]
-
-
-@pytest.mark.row("G21")
-def test_constants_outputs_and_updates_are_not_overwritten() -> None:
-    (x,) = inputs("x")
-    fixed = cg.Constant(vector, np.arange(3.0), "fixed")
-    refused(
-        neg(fixed), "Neg(fixed) overwrites fixed, which is a constant", "give it a cwrapjit.graph.deep_copy()"
-    )
-    refused(neg(view(fixed)), "overwrites what view(fixed) gives, and so fixed, which is a constant")
-    assert link([], neg(deep_copy(fixed)))().tolist() == [0, -1, -2]
-    t = mul(x, x)
-    t.name = "t"
-    refused([t, neg(t)], "Neg(t) overwrites t, which is an output", given=[x])
-    refused(
-        [view(t), neg(t)], "Neg(t) overwrites t, and so what view(t) gives, which is an output", given=[x]
-    )
-    refused(neg(t), "Neg(t) overwrites t, which is what updates x", given=[x], updates={x: t})
-    first, second = link([x], [deep_copy(t), neg(t)])(np.arange(3.0))
-    assert (first.tolist(), second.tolist()) == ([0, 1, 4], [0, -1, -4])
+    assert link([x, y], neg(neg(neg(t))))(a, b).tolist() == [0, -2, -4]
+    assert link([], neg(deep_copy(FIXED)))().tolist() == [0, -1, -2]
+    refused(neg(t), "which is what updates x", given=[x, y], updates={x: t})
+    first, second = link([x, y], [deep_copy(t), neg(t)])(a, b)
+    assert (first.tolist(), second.tolist()) == ([0, 2, 4], [0, -2, -4])
 
 
 @pytest.mark.row("G21")
@@ -210,15 +193,7 @@ def test_what_in_takes() -> None:
     assert (In(x).variable, In(x).mutable, In(x, mutable=True).mutable) == (x, False, True)
     assert repr(In(x, mutable=True)) == "In(x, mutable=True)"
     assert cwrapjit.graph.In is In
-    refuses(TypeError, lambda: In(3), "In() takes a variable, not int")
-    refuses(TypeError, lambda: In(x, mutable=1), "mutable must be True or False, not 1")
     refuses(TypeError, lambda: link([In], x), "inputs[0]", "a class")
-    refuses(TypeError, lambda: link(In(x), x), "inputs must be a sequence of variables, not In")
-    refuses(
-        TypeError,
-        lambda: link([In(x)], In(x)),
-        "outputs must be a sequence of variables or a variable, not In",
-    )
 
     class Theirs:  # as PyTensor's
         variable, mutable, update = x, True, None
@@ -226,23 +201,6 @@ def test_what_in_takes() -> None:
     assert link([Theirs()], neg(x))(np.ones(2)).tolist() == [-1, -1]
     Theirs.update = x
     refuses(TypeError, lambda: link([Theirs()], neg(x)), "must be given as updates=")
-
-
-@pytest.mark.row("G21")
-@pytest.mark.parametrize("name", ["destroy_map", "view_map"])
-@pytest.mark.parametrize(
-    "map", [{0: 0}, {1: [0]}, {0: [1]}, {-1: [0]}, {0: [-1]}, {0: "0"}, {"0": [0]}, [0], True, {0: [0.0]}]
-)
-def test_maps_that_are_none(name: str, map: Any) -> None:
-    (x,) = inputs("x")
-    op = Neg()
-    op.destroy_map = {}
-    setattr(op, name, map)
-    refused(op(x), f"{name} of Neg(x) must say", "like {0: [0]}", "1 outputs and 1 inputs", given=[x])
-    setattr(op, name, {})
-    link([x], op(x))
-    setattr(op, name, None)
-    link([x], op(x))
 
 
 class Lenient(Add):
@@ -388,34 +346,17 @@ def test_updates_that_the_next_run_would_overwrite() -> None:
     lent, other = In(x, mutable=True), In(y, mutable=True)
     z = neg(x)
     z.name = "z"
-    end = "and the next run overwrites it; one of them must be a cwrapjit.graph.deep_copy()"
-    refused(
-        z, "updates: x becomes z, which shares memory with the output z, " + end, given=[lent], updates={x: z}
-    )
-    refused(
-        [view(z)],
-        "x becomes z, which shares memory with the output what view(z) gives",
-        given=[lent],
-        updates={x: z},
-    )
-    refused(
-        mul(z, y),
-        "x becomes y, which shares memory with the input y, " + end,
-        given=[lent, y],
-        updates={x: y},
-    )
-    refused(mul(z, y), "with the input y", given=[lent, y], updates={x: back(y)})
-    refused(
-        mul(z, y),
-        "x becomes fixed, which shares memory with the constant fixed",
-        given=[lent, y],
-        updates={x: fixed},
-    )
     t = mul(y, y)
     t.name = "t"
-    refused(
-        mul(z, y), "which shares memory with what updates", end, given=[lent, y], updates={x: t, y: back(t)}
-    )
+    for outputs, updates, words in (
+        (z, {x: z}, "x becomes z, which shares memory with the output z, and the next run overwrites it"),
+        ([view(z)], {x: z}, "x becomes z, which shares memory with the output what view(z) gives"),
+        (mul(z, y), {x: y}, "x becomes y, which shares memory with the input y"),
+        (mul(z, y), {x: back(y)}, "with the input y"),
+        (mul(z, y), {x: fixed}, "x becomes fixed, which shares memory with the constant fixed"),
+        (mul(z, y), {x: t, y: back(t)}, "which shares memory with what updates"),
+    ):
+        refused(outputs, words, "deep_copy()", given=[lent, y], updates=updates)
     # Each takes the other's memory.
     f = link([lent, other], mul(z, z), updates={x: neg(y), y: z})
     a, b = np.arange(3.0), np.ones(3)

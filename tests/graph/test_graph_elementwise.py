@@ -55,20 +55,14 @@ def test_shapes_broadcast_when_the_graph_runs(mode: str) -> None:
         try:
             wanted = np.asarray(a - b)
         except ValueError:
-            refuses(
-                ValueError,
-                lambda k=graphs[key], a=a, b=b: k(a, b),
-                "subtract",
-                str(a.shape),
-                str(b.shape),
-                "of x",
-            )
+            words = ["subtract", str(a.shape), str(b.shape), "of x"]
+            refuses(ValueError, lambda k=graphs[key], a=a, b=b: k(a, b), *words)
         else:
             assert same(graphs[key](a, b), wanted)
 
 
 @pytest.mark.row("B17", "T14i")
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(st.data())
 def test_any_layout_gives_numpys_result(data: Any) -> None:
     shape = data.draw(st.lists(st.integers(0, 3), max_size=4).map(tuple))
@@ -235,7 +229,7 @@ def reference(op: Any, a: Any, b: Any) -> Any:
 @pytest.mark.parametrize("op", BINARY, ids=lambda op: op.__name__)
 def test_operators_are_numpys(op: Any, left: str) -> None:
     a = samples(left)[:, None]
-    for right in (left, "int64", "float32", "uint8", "bool"):
+    for right in dict.fromkeys((left, "int64", "float32", "uint8", "bool")):
         b = samples(right)
         if op is operator.pow and np.dtype(right).kind == "i":
             b = b[b >= 0]  # NumPy refuses the others
@@ -376,19 +370,6 @@ def test_integer_arithmetic_is_cs() -> None:
         linked(cg.elementwise("a, b", "a + b", dtype="int64"), a, b)(a, b), np.array([300])
     )  # ints in C
     assert same(linked(operator.add, a, b)(a, b), a + b)  # uint8 in NumPy
-
-
-def test_expressions_that_are_none() -> None:
-    x = cg.float64("x")
-    for names, text in [("a, a", "a"), ("1a", "a"), ("", "1"), ("a,", "a"), ("a", " "), ("a_", "a_")]:
-        refuses(ValueError, lambda names=names, text=text: cg.elementwise(names, text), "elementwise()")
-    refuses(TypeError, lambda: cg.elementwise(["a"], "a"), "elementwise()", "must be str")
-    refuses(TypeError, lambda: cg.elementwise("a", "a", dtype="S3"), "dtype 'S3'")
-    refuses(TypeError, lambda: MULTIPLY_ADD(x, x), "3 operands", "not 2")
-    refuses(TypeError, lambda: MULTIPLY_ADD(x, x, "a"), "str")
-    refuses(TypeError, lambda: MULTIPLY_ADD(x, x, cg.generic("o")), "Generic")
-    error = refuses(cj.CompileError, lambda: cj.link([x], cg.elementwise("a", "a + nothing")(x)), "nothing")
-    assert "Elementwise" in str(error)
 
 
 @pytest.mark.quick
