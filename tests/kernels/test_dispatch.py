@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import python
+from helpers import python, refuses
 
 from cwrapjit._cwrapjit import Dispatch
 
@@ -154,8 +154,7 @@ def test_errors_come_out_and_nothing_is_kept() -> None:
     d = Dispatch(resolve)
     with pytest.raises(KeyError, match="T"):
         d(1)
-    with pytest.raises(TypeError, match=r"resolve\(\) must return a callable, not float"):
-        d(1.5)
+    refuses(TypeError, lambda: d(1.5), "resolve() must return a callable, not float")
     with pytest.raises(IndexError):
         d()
     assert d.combinations == ()
@@ -166,9 +165,6 @@ def test_errors_come_out_and_nothing_is_kept() -> None:
 
 @pytest.mark.quick
 def test_bad_definitions() -> None:
-    for resolve in (None, 3):
-        with pytest.raises(TypeError, match="resolve must be a callable"):
-            Dispatch(resolve)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="name must be a str"):
         Dispatch(max, name=3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="doc must be a str"):
@@ -176,8 +172,7 @@ def test_bad_definitions() -> None:
     with pytest.raises(TypeError):
         pickle.dumps(Dispatch(max))
     unready = Dispatch.__new__(Dispatch)
-    with pytest.raises(AttributeError, match="resolve"):
-        unready(1)
+    refuses(AttributeError, lambda: unready(1), "resolve")
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt, RecursionError, TypeError])
@@ -192,8 +187,7 @@ def test_what_looking_for_the_method_raises_comes_out(error: type[BaseException]
             raise error(f"from the property {name}")
 
     for cls in (Raises, Hooked):
-        with pytest.raises(error, match="from the property"):
-            cls()
+        refuses(error, lambda cls=cls: cls(), "from the property")
 
 
 def test_definitions_and_calls_without_memory() -> None:
