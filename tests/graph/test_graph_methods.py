@@ -134,6 +134,14 @@ def _text(name: str, *seen: Any) -> str:
     return f"{name} = PyFloat_AsDouble(py_{name});"
 
 
+def _decorate(function: Callable[..., str]) -> Callable[..., str]:
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kw: Any) -> str:
+        return function(*args, **kw)
+
+    return wrapper
+
+
 def _plain(self: Any, name: str, sub: Any) -> str:
     return _text(name)
 
@@ -146,22 +154,6 @@ def _keyword_only(self: Any, name: str, sub: Any, *, check_input: bool = True) -
     return _text(name, check_input)
 
 
-def _third(self: Any, name: str, sub: Any, check: bool = True) -> str:
-    return _text(name, check)
-
-
-def _any(self: Any, *arguments: Any) -> str:
-    return _text(arguments[0], len(arguments))
-
-
-def _decorate(function: Callable[..., str]) -> Callable[..., str]:
-    @functools.wraps(function)
-    def wrapper(*args: Any, **kw: Any) -> str:
-        return function(*args, **kw)
-
-    return wrapper
-
-
 @pytest.mark.quick
 @pytest.mark.row("A02", "A04")
 @pytest.mark.parametrize(
@@ -172,8 +164,8 @@ def _decorate(function: Callable[..., str]) -> Callable[..., str]:
         (_keywords, ({"check_input": False},)),
         (_decorate(_keywords), ({"check_input": False},)),
         (_keyword_only, (False,)),
-        (_third, (False,)),
-        (_any, (2,)),
+        (lambda self, name, sub, check=True: _text(name, check), (False,)),
+        (lambda self, *arguments: _text(arguments[0], len(arguments)), (2,)),
         (staticmethod(lambda name, sub: _text(name)), ()),
         (staticmethod(lambda name, sub, check_input: _text(name, check_input)), (False,)),
         (functools.partialmethod(_keyword_only), (False,)),

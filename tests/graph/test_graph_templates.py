@@ -21,7 +21,7 @@ from graph_seeds import (
     template_op,
     template_type,
 )
-from graph_types import Cell, Trace
+from graph_types import Trace
 from helpers import compiler, refuses
 
 import cwrapjit
@@ -293,32 +293,6 @@ def test_validate_checks_shapes_before_anything_is_computed(mode: str) -> None:
     assert k(np.ones(3), np.arange(3.0)).tolist() == [1, 2, 3]
     refuses(ValueError, lambda: k(np.ones(3), np.ones(4)), "3 and 4 items")
     assert k(np.arange(8.0)[::2], np.arange(4.0)).tolist() == [0, 3, 6, 9]
-
-
-@pytest.mark.row("T18", "T35")
-def test_validate_allocates_its_output_once_and_resizes_it() -> None:
-    made = Cell()
-
-    class Prepared(AddArrays):
-        def c_validate_update(self):
-            return f"""
-                npy_intp n = PyArray_DIMS(%(x)s)[0];
-                if (!%(z)s || PyArray_DIMS(%(z)s)[0] != n) {{
-                    Py_XDECREF(%(z)s);
-                    %(z)s = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_DOUBLE);
-                    if (!%(z)s) %(fail)s
-                    {made.c}++;
-                }}
-            """
-
-    vector = cg.ndarray("float64", 1)
-    x, y = vector("x"), vector("y")
-    k = cwrapjit.link([x, y], Prepared(x, y))
-    for n, allocated in [(3, 1), (3, 1), (5, 2), (5, 2), (2, 3)]:
-        k.cells[0][0], k.cells[1][0] = np.ones(n), np.arange(float(n))
-        assert k.run() == 0
-        assert made.value == allocated
-        assert k.cells[2][0].tolist() == [i + 1.0 for i in range(n)]
 
 
 @pytest.mark.row("T25")

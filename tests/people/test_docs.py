@@ -1,12 +1,15 @@
-"""README.md and the pages of docs/ that need nothing else: their code runs and prints what it promises."""
+"""README.md and pages of docs/ print what they promise. SECURITY.md: what is code, and what is started."""
 
 from __future__ import annotations
 
+import io
+import os
 import re
 from pathlib import Path
 
 import documents
 import pytest
+from helpers import build_extension, python, refuses, wrap
 
 import cwrapjit
 
@@ -60,17 +63,6 @@ def test_pages_print_what_they_promise(page: str, tmp_path: Path, monkeypatch: p
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.row("U12")
-@pytest.mark.parametrize("page", documents.pages())
-def test_a_page_has_one_title(page: str) -> None:
-    text = (DOCS / page).read_text(encoding="utf-8")
-    included = re.fullmatch(r"```{include} (\S+)\n```\n", text)
-    if included:
-        text = (DOCS / included[1]).read_text(encoding="utf-8")
-    prose = documents.FENCE.sub("", text)
-    assert prose.startswith("# ") and prose.count("\n# ") == 0
-
-
 PAGE = """
     ```python
     print(6 * 7)  # -> 4...
@@ -112,3 +104,109 @@ def test_code_of_pages_runs_or_is_refused(tmp_path: Path) -> None:
     page.write_text("```py\n1 / 0\n```\n")
     with pytest.raises(AssertionError, match="a block of 'py' would not be run"):
         documents.run(page)
+
+
+# ---- SECURITY.md ---------------------------------------------------------------------------------------
+
+PAGES = """
+import gc, re
+import numpy as np
+import cwrapjit
+
+def executable():
+    '''Pages that can be written and executed, and whether the stack is among what can be executed.'''
+    pages, stack = 0, False
+    for line in open("/proc/self/maps"):
+        low, high, rights, name = re.match(r"(\\w+)-(\\w+) (\\S+) \\S+ \\S+ \\d+ *(.*)", line).groups()
+        if "w" in rights and "x" in rights:
+            pages += (int(high, 16) - int(low, 16)) // 4096
+            assert name in ("", "[heap]"), line
+        stack |= name == "[stack]" and "x" in rights
+    return pages, stack
+
+def define():
+    return cwrapjit.function("f", signature="a() -> output()", optimize="off",
+                             Ccode_slice_eval={float: "item__output() = item__a(); return true;"})
+seen = [executable()]
+f = define()
+seen.append(executable())
+many = [define() for _ in range(1000)]
+seen.append(executable())
+del many
+gc.collect()
+seen.append(executable())
+print(*(pages for pages, _ in seen), any(stack for _, stack in seen))
+"""
+
+
+@pytest.mark.row("G09")
+def test_pages_with_code_are_the_only_ones_that_can_be_written_and_executed() -> None:
+    imported, one, many, dropped, stack = python(PAGES).stdout.split()
+    assert (imported, stack) == ("0", "False")
+    assert 0 < int(one) < int(many)
+    assert int(dropped) <= 256, "1 MiB at most stays for the next function"
+
+
+# Text that would be code wherever it were not taken for text.
+EVIL = '"; } */ int evil(void) { return 1; } // \\\n#error evil\n??/ \\" %s %n {0} \\n \t é'
+
+
+def test_docstrings_are_text(tmp_path: Path) -> None:
+    m = cwrapjit.module("evil", EVIL)
+    m.function("f", EVIL, signature="a() -> output()", Ccode_slice_eval={float: "return true;"})
+    assert (m.__doc__, m.f.__doc__) == (EVIL, EVIL)
+    text = io.StringIO()
+    m.write(text)
+    built = build_extension(tmp_path, "evil", text.getvalue(), "-Wno-trigraphs")
+    assert (built.__doc__, built.f.__doc__) == (EVIL, EVIL)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", ["a; int evil", "a*/", 'a"', "a\nb", "a\\", "a b"])
+def test_names_are_identifiers_or_refused(name: str) -> None:
+    refuses(ValueError, lambda: cwrapjit.module(name), "module()", repr(name))
+    refuses(ValueError, lambda: wrap(((),), (), "return true;", name=name), "identifier", repr(name))
+    refuses(ValueError, lambda: wrap(((),), (), "return true;", names=(name,)), "args_input[0]", repr(name))
+    refuses(ValueError, lambda: wrap(((name,),), (), "return true;"), "prototype_input", repr(name))
+    refuses(ValueError, lambda: wrap(((),), (name,), "return true;"), "prototype_output", repr(name))
+    extra = (("double", name, "1", "d"),)
+    refuses(
+        ValueError, lambda: wrap(((),), (), "return true;", extra_args=extra), "extra_args[0]", repr(name)
+    )
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("option", ["header", "sources"])
+def test_compiling_runs_nothing(option: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    text = (
+        "#include <stdio.h>\n"
+        '__attribute__((constructor)) static void boot(void) { puts("ran"); fflush(stdout); }\n'
+        '__attribute__((destructor)) static void end(void) { puts("ran"); fflush(stdout); }\n'
+    )
+    source = tmp_path / "boot.c"
+    source.write_text(text)
+    f = wrap(
+        ((),), (), "item__output() = 1; return true;", **{option: text if option == "header" else [source]}
+    )
+    f.wait()
+    assert f(0.0) == 1
+    del f
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.row("G10")
+def test_a_compiler_in_a_folder_that_is_not_absolute_is_passed_over(tmp_path: Path) -> None:
+    for name in ("cc", "gcc", "clang"):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\n: > '{tmp_path}/was-here'\n")
+        program.chmod(0o755)
+    code = (
+        "import os\nos.environ['PATH'] = ':.:../" + tmp_path.name + ":'\nimport cwrapjit\n"
+        "f = cwrapjit.function('f', signature='a() -> output()',"
+        " Ccode_slice_eval={float: 'item__output() = item__a(); return true;'})\n"
+        "print(f.wait(), f.tier, cwrapjit.show_config('dicts')['compiler'])"
+    )
+    environment = {k: v for k, v in os.environ.items() if k not in ("CC", "CWRAPJIT_CC")}
+    wanted = "False tcc none: none of cc, gcc, clang is in PATH\n"
+    assert python(code, cwd=tmp_path, env=environment).stdout == wanted
+    assert not (tmp_path / "was-here").exists()
