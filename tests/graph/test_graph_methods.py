@@ -460,17 +460,6 @@ def test_names_of_ops_as_lists_and_as_text(names: Any) -> None:
     assert link(inputs, z)(1.0, 2.0) == 3.0
 
 
-@pytest.mark.row("T16")
-def test_names_reach_everything_that_types_declare() -> None:
-    type = Template(
-        declare="double %(name)s; int %(name)s_tmp, aux_%(name)s;",
-        init="%(name)s = 0; %(name)s_tmp = aux_%(name)s = 0;",
-        extract="%(name)s = PyFloat_AsDouble(py_%(name)s); %(name)s_tmp = 7; aux_%(name)s = 100;",
-    )
-    inputs, z = graph(type, TemplateOp(code="%(z)s = %(x)s_tmp + aux_%(y)s + %(x)s;"))
-    assert link(inputs, z)(1.0, 2.0) == 108.0
-
-
 @pytest.mark.row("A42")
 def test_percent_signs() -> None:
     """In templates %% is one; text that comes filled stays as it is."""

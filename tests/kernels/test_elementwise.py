@@ -798,15 +798,6 @@ Y = np.arange(5, dtype=np.float32)
 WANTED = (X - Y) ** 2
 
 
-@pytest.mark.row("K03")
-def test_a_squared_difference_of_several_types() -> None:
-    squared_diff = ElementwiseKernel("X x, Y y", "Z z", "z = (x - y) * (x - y)", "squared_diff_super_generic")
-    z = np.empty((2, 5))
-    assert squared_diff(X, Y.astype(np.int16), z) is z
-    np.testing.assert_array_equal(z, WANTED)
-    refuses(TypeError, lambda: squared_diff(X, Y), "nothing says what Z is")
-
-
 @pytest.mark.quick
 @pytest.mark.row("K03")
 @pytest.mark.parametrize("sort", ["f4", "f8"])
@@ -828,31 +819,6 @@ def test_prices_of_options(sort: str) -> None:
     call, put = prices(s, x, t, 0.02, 0.3)
     assert call.dtype == put.dtype == sort
     np.testing.assert_allclose(call - put, s - x * np.exp(-0.02 * t), rtol=1e-3, atol=1e-3)
-
-
-@pytest.mark.row("K03")
-def test_random_numbers_of_a_state() -> None:
-    uniform = ElementwiseKernel(
-        "uint64 seed",
-        "raw float64 y",
-        "start(seed + i, &state); y[i] = next(&state);",
-        "uniform",
-        preamble="""
-        typedef struct { unsigned long long bits; } state_t;
-        __device__ void start(unsigned long long seed, state_t *s)
-        {
-            s->bits = seed * 2862933555777941757ull + 1;
-        }
-        __device__ double next(state_t *s)
-        {
-            s->bits ^= s->bits << 13; s->bits ^= s->bits >> 7; s->bits ^= s->bits << 17;
-            return (s->bits >> 11) * 0x1p-53;
-        }""",
-        loop_prep="state_t state;",
-    )
-    made = uniform(7, size=1000)
-    assert made.shape == (1000,) and 0 <= made.min() < 0.1 < 0.9 < made.max() < 1
-    np.testing.assert_array_equal(made, uniform(7, np.empty(1000), size=1000))
 
 
 @pytest.mark.row("K03")
