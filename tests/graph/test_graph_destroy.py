@@ -254,9 +254,7 @@ def test_arrays_that_cannot_be_overwritten(mode: str) -> None:
     a = np.arange(6.0)
     frozen = a[:3].view()
     frozen.flags.writeable = False
-    refuses(
-        ValueError, lambda: f(frozen, np.ones(3)), "flip(): 'x' is overwritten, but the array is read-only"
-    )
+    refuses(ValueError, lambda: f(frozen, np.ones(3)), "flip(): 'x'", "read-only")
     repeated = np.lib.stride_tricks.as_strided(a, (3,), (0,))
     refuses(ValueError, lambda: f(repeated, np.ones(3)), "flip(): 'x'", "several elements in the same memory")
     assert f(a[:3], frozen[::-1].copy()).tolist() == [0, -1, 0]
@@ -446,18 +444,12 @@ def test_long_chains_and_many_views() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        None,
-        (),
-        ([], [0, 1], [True], []),
-        ([True, True], [0], [True], []),
-        ([True, True], [0, 0], [True], []),
-        ([True, True], [1, 0], [True], []),
-        ([True, True], [0, 2], [True], []),
-        ([True, True], [0, -1], [True], []),
-        ([True, True], [0, 10**30], [True], []),
-        ([True, True], [0, "1"], [True], []),
-        ([True, True], [0, 1], [], []),
-        ([True, True], [0, 1], [True], None),
+        *(None, (), ([], [0, 1], [True], []), ([True, True], [0], [True], [])),
+        *(
+            ([True, True], order, [True], [])
+            for order in ([0, 0], [1, 0], [0, 2], [0, -1], [0, 10**30], [0, "1"])
+        ),
+        *(([True, True], [0, 1], [], []), ([True, True], [0, 1], [True], None)),
     ],
 )
 def test_an_order_that_is_none_is_not_taken(monkeypatch: pytest.MonkeyPatch, answer: Any) -> None:

@@ -73,11 +73,7 @@ def test_missing_and_wrong_parameters() -> None:
     refuses(TypeError, lambda: weighted("a"), "float64")
     refuses(AttributeError, lambda: PARAMS.get_params(scale=1.0), "label", "keywords")
     refuses(AttributeError, lambda: PARAMS.get_params(Weighted()).nothing, "nothing", "scale")
-    refuses(TypeError, lambda: cg.Params(PARAMS, scale=1.0), "label")
-    refuses(TypeError, lambda: cg.Params(3), "ParamsType")
-    refuses(ValueError, cg.ParamsType, "no fields")
-    refuses(TypeError, lambda: cg.ParamsType(a=3), "field a")
-    for name in ("int", "a b", "1", "self_"):
+    for name in ("a b", "1", "self_"):
         refuses(AttributeError, lambda name=name: cg.ParamsType(**{name: cg.float64}), repr(name))
 
 
@@ -223,8 +219,6 @@ def test_lists_of_names_count_from_zero() -> None:
     e = cg.EnumList("A", ("B", "beta"), "C", ctype="long")
     assert (e.A, e.B, e.C) == (0, 1, 2) and seen(e, "beta", "PARAM == B") == 1.0
     assert pickle.loads(pickle.dumps(e)) == e
-    refuses(AttributeError, lambda: cg.EnumList("A", "A"), "twice")
-    refuses(TypeError, lambda: cg.EnumList(3), "got 3")
 
 
 @pytest.mark.quick

@@ -140,53 +140,34 @@ def test_an_output_begins_without_an_object(mode: str) -> None:
     assert k.cells[2] == [1.0]
 
 
-def owning_type(freed: Cell) -> Template:
-    """A double on the heap. Sync gives its memory away by a capsule's way: it frees it and sets NULL."""
-    return Template(
-        declare="double *%(name)s;",
-        init="%(name)s = NULL;",
-        extract="%(name)s = malloc(sizeof(double)); *%(name)s = PyFloat_AsDouble(py_%(name)s);",
-        sync="""
-            Py_XDECREF(py_%(name)s);
-            py_%(name)s = PyFloat_FromDouble(*%(name)s);
-            free(%(name)s); %(name)s = NULL;""",
-        cleanup=f"if (%(name)s) {{ {freed.c}++; free(%(name)s); }}",
-    )
-
-
-@pytest.mark.row("T14", "A28")
-def test_sync_gives_ownership_away() -> None:
+@pytest.mark.row("T14", "A28", "T36")
+def test_memory_that_sync_gives_away_or_the_state_keeps() -> None:
+    """A double on the heap: c_cleanup frees what c_sync has not, at the end of a run or of the state."""
     freed = Cell()
-    heap = owning_type(freed)
+    sync = "Py_XDECREF(py_%(name)s); py_%(name)s = PyFloat_FromDouble(*%(name)s);"
+    texts = {
+        "declare": "double *%(name)s;",
+        "init": "%(name)s = NULL;",
+        "cleanup": f"if (%(name)s) {{ {freed.c}++; free(%(name)s); }}",
+    }
+    giving, keeping = (
+        Template(sync=sync + "free(%(name)s); %(name)s = NULL;", **texts),
+        Template(sync=sync, **texts),
+    )
     x, y = DBL("x"), DBL("y")
-    code = "%(z)s = malloc(sizeof(double)); *%(z)s = %(x)s + %(y)s;"
-    k = cwrapjit.link([x, y], TemplateOp(type=heap, code=code)(x, y), mode="function")
+    code = "if (!%(z)s) %(z)s = malloc(sizeof(double)); *%(z)s = %(x)s + %(y)s; if (%(x)s < 0) %(fail)s"
+    k = cwrapjit.link([x, y], TemplateOp(type=giving, code=code)(x, y), mode="function")
     assert k(1.0, 2.0) == 3.0
     assert freed.value == 0
-    code += " if (%(x)s < 0) %(fail)s"
-    k = cwrapjit.link([x, y], TemplateOp(type=heap, code=code)(x, y), mode="function")
     assert run(k, -1.0, 2.0) == 4
     assert freed.value == 1
-
-
-@pytest.mark.row("T14", "T36")
-def test_the_destructor_frees_what_a_state_keeps() -> None:
-    freed = Cell()
-    keeping = Template(
-        declare="double *%(name)s;",
-        init="%(name)s = NULL;",
-        sync="Py_XDECREF(py_%(name)s); py_%(name)s = PyFloat_FromDouble(*%(name)s);",
-        cleanup=f"if (%(name)s) {{ {freed.c}++; free(%(name)s); }}",
-    )
-    code = "if (!%(z)s) %(z)s = malloc(sizeof(double)); *%(z)s = %(x)s + %(y)s;"
-    x, y = DBL("x"), DBL("y")
     k = cwrapjit.link([x, y], TemplateOp(type=keeping, code=code)(x, y))
     state = k.bind([1.0], [2.0], out := [None])
     assert [state.run(), state.run()] == [0, 0]
     assert out == [3.0]
-    assert freed.value == 0
-    del state
     assert freed.value == 1
+    del state
+    assert freed.value == 2
 
 
 # ---- failures ------------------------------------------------------------------------------------------

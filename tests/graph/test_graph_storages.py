@@ -84,7 +84,7 @@ def test_objects_are_fetched_at_each_run(mode: str) -> None:
     assert k.cells[2] == [7.25]
     k.cells[0][0] = one
     counts = sys.getrefcount(one), sys.getrefcount(two), sys.getrefcount(None)
-    for _ in range(10000):
+    for _ in range(1000):
         k.run()
     now = sys.getrefcount(one), sys.getrefcount(two), sys.getrefcount(None)
     assert now[:2] == counts[:2]
@@ -384,14 +384,10 @@ def test_shapes() -> None:
 def test_one_length() -> None:
     k = linked(cg.shape_i(1), cg.ndarray("float64", 2))
     assert k(np.zeros((2, 3))) == 3 and type(k(np.zeros((2, 3)))) is int
-    refuses(
-        ValueError,
-        lambda: linked(cg.shape_i(2), cg.ndarray("float64", 2))(np.zeros((2, 3))),
-        "shape_i(2)",
-        "2 dim",
-    )
     assert linked(cg.shape_i(0), Plain())(Sized()) == 4
-    refuses(ValueError, lambda: linked(cg.shape_i(2), Plain())(Sized()), "shape_i(2)", "2 dim")
+    beyond, other = linked(cg.shape_i(2), cg.ndarray("float64", 2)), linked(cg.shape_i(2), Plain())
+    refuses(ValueError, lambda: beyond(np.zeros((2, 3))), "shape_i(2)", "2 dim")
+    refuses(ValueError, lambda: other(Sized()), "shape_i(2)", "2 dim")
     for i in (-1, True, 1.0, "a"):
         refuses(ValueError, lambda i=i: cg.shape_i(i), "axis")
     assert cg.shape_i(1) == cg.shape_i(1) != cg.shape_i(2)

@@ -240,23 +240,13 @@ def test_a_forced_compiler_may_have_static_data() -> None:
 @pytest.mark.row("A16")
 def test_a_forced_compiler_that_fails() -> None:
     x, y = double("x"), double("y")
-    refuses(RuntimeError, lambda: cwrapjit.link([x, y], Forced("no-such-cc")(x, y)), "no-such-cc")
-    error = refuses(
-        cwrapjit.CompileError,
-        lambda: cwrapjit.link([x, y], Forced(compiler(), "{z} = nonsense;")(x, y)),
-        "nonsense",
-    )
-    assert (error.filename, error.lineno, error.text.strip()) == (
-        "<cwrapjit Forced.c_code of V3>",
-        1,
-        "V3 = nonsense;",
-    )
+    wrong = Forced(compiler(), "{z} = nonsense;")(x, y)
+    error = refuses(cwrapjit.CompileError, lambda: cwrapjit.link([x, y], wrong), "nonsense")
+    place = ("<cwrapjit Forced.c_code of V3>", 1, "V3 = nonsense;")
+    assert (error.filename, error.lineno, error.text.strip()) == place
     before = cwrapjit.config.compiled_graphs
-    refuses(
-        RuntimeError,
-        lambda: cwrapjit.link([x, y], Forced("no-such-cc")(x, y)),
-        "'no-such-cc' is not a program",
-    )
+    missing = Forced("no-such-cc")(x, y)
+    refuses(RuntimeError, lambda: cwrapjit.link([x, y], missing), "'no-such-cc' is not a program")
     assert cwrapjit.config.compiled_graphs == before
 
 
@@ -273,12 +263,7 @@ def test_a_forced_compiler_that_ends_without_a_word(tmp_path: pathlib.Path) -> N
 def test_config_counts_what_is_compiled() -> None:
     x, y = double("x"), double("y")
     assert compiled_by(lambda: cwrapjit.link([x, y], add(x, y))) == 1
-    refuses(
-        AttributeError,
-        lambda: setattr(cwrapjit.config, "compiled_graphs", 0),
-        "compiled_graphs",
-        "not writable",
-    )
+    refuses(AttributeError, lambda: setattr(cwrapjit.config, "compiled_graphs", 0), "not writable")
 
 
 def test_exit_while_a_graph_is_compiled_again() -> None:

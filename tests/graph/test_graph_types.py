@@ -200,9 +200,9 @@ def test_types_compare_pickle_and_refuse_other_dtypes() -> None:
     )
     for type in (cg.float64, cg.ndarray("int8", 3), cg.generic, cg.CDataType("void *")):
         assert pickle.loads(pickle.dumps(type)) == type == copy.deepcopy(type)
-    for dtype in ("S3", "longdouble", ">f8", object, "M8[s]"):
+    for dtype in ("longdouble", ">f8", object, "M8[s]"):
         refuses(TypeError, lambda dtype=dtype: cg.Scalar(dtype), "no graph type")
-    for ndim in (-1, 33, True):
+    for ndim in (33, True):
         refuses(ValueError, lambda ndim=ndim: cg.ndarray(float, ndim), "ndim")
     refuses(TypeError, lambda: cg.ndarray(float, 1.5), "'float' object cannot be interpreted as an integer")
 
@@ -496,9 +496,8 @@ def test_null_is_none(things: Any) -> None:
     refuses(TypeError, lambda: k(3), "capsule")
     k.cells[0][0] = 3
     assert k.run() == 1
-    for ctype in ("int", "", "void *x;", 3):
+    for ctype in ("", "void *x;", 3):
         refuses(TypeError, lambda ctype=ctype: cg.CDataType(ctype), "pointer type")
-    refuses(TypeError, lambda: cg.CDataType("void *", "free(x)"), "freefunc")
 
 
 # ---- classes that graphs are made of -------------------------------------------------------------
