@@ -435,9 +435,9 @@ def test_the_same_bits(shape: tuple[int, ...], eager: ReductionKernel) -> None:
 
 @pytest.mark.row("K18")
 @pytest.mark.parametrize("optimize", ["off", "eager"])
-def test_many_outputs_side_by_side_have_the_same_bits(optimize: str) -> None:
+def test_many_outputs_side_by_side_have_the_same_bits(optimize: str, eager: ReductionKernel) -> None:
     """Lanes are folded as they come there; rows of parts of leaves, of one leaf, and of several."""
-    kernel = summing(optimize=optimize)
+    kernel = eager if optimize == "eager" else summing(optimize=optimize)
     for n, m in itertools.product((15, 16, 17, 127, 129, 300, 1000), (64, 65, 1040)):
         x = np.random.default_rng(n).normal(size=(n, m))
         wanted = TOTAL(np.ascontiguousarray(x.T), axis=1)  # each output alone
@@ -686,6 +686,7 @@ def test_the_end_of_a_reduction_sees_raw_inputs_and_its_place(
         np.testing.assert_array_equal(nothing, np.full(4, 11.0))
 
 
+@pytest.mark.quick
 @pytest.mark.row("K05")
 def test_raw_inputs_of_all_kinds() -> None:
     flags = np.array([1, 0, 255], np.uint8).view(bool)
