@@ -611,6 +611,15 @@ def test_what_calls_of_the_same_geometry_must_not_share() -> None:
     refuses(TypeError, lambda: TOTAL(x, 2.0, axis=1), "must be an array, not float")
 
 
+def test_outputs_of_other_types_have_other_functions() -> None:
+    total, x = (
+        ReductionKernel("T x", "Z y", "x", "a + b", "y = a", "0", "total", optimize="off"),
+        np.ones((2, 3)),
+    )
+    for sort in ("f8", "f4", "i8", "f8"):
+        assert total(x, axis=1, out=np.zeros(2, sort)).tolist() == [3, 3]
+
+
 def test_signed_zeros_and_nans() -> None:
     largest = ReductionKernel("T x", "T y", "x", "a > b || isnan(a) ? a : b", "y = a", None)
     x = np.ones((3, 200))
