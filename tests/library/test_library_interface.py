@@ -5,20 +5,17 @@ from __future__ import annotations
 import gc
 import inspect
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from helpers import ar, refuses
-from library_tools import from_c
+from leaks import keeps_nothing
+from library_tools import from_c, from_shared
 
 import cwrapjit
 
 # ---- interfaces ----------------------------------------------------------------------------------
-
-SCALARS = {
-    "int8_t": np.int8, "int16_t": np.int16, "int32_t": np.int32, "uint8_t": np.uint8, "uint16_t": np.uint16,
-    "uint32_t": np.uint32, "uint64_t": np.uint64, "float": np.float32,
-}  # fmt: skip
 
 
 @pytest.mark.quick
@@ -71,65 +68,41 @@ def test_an_interface_over_a_list_a_set_and_an_array():
     refuses(TypeError, lambda: lib.tupled([1]), "tuple[int, ...]", "argument x")
 
 
-@pytest.mark.row("P06i")
+@pytest.mark.row("P06i", "P32")
 def test_an_interface_whose_functions_have_defaults():
-    lib = from_c("""
-        double floats(double x, double y) { return x + y; }
-        int64_t ints(int64_t x, int64_t y) { return x + y; }
-    """)
-    f = lib.interface(
-        "f",
-        [
-            lib.function("double floats(double x, double y)", defaults={"y": 0.5}),
-            lib.function("int64_t ints(int64_t x, int64_t y)", defaults={"y": 10}),
-        ],
-        doc="Adds.",
-    )
+    floats, ints = "double floats(double x, double y)", "int64_t ints(int64_t x, int64_t y)"
+    lib = from_c(f"{floats} {{ return x + y; }} {ints} {{ return x + y; }}")
+    functions = [lib.function(floats, defaults={"y": 0.5}), lib.function(ints, defaults={"y": 10})]
+    f = lib.interface("f", functions, doc="Adds.")
     assert [f(1.0), f(1), f(1.0, y=2.0), f(1, y=2), f(y=3, x=4)] == [1.5, 11, 3.0, 3, 7]
     assert [type(f(1.0)), type(f(1))] == [float, int]
-    assert f.__doc__ == "Adds."
-    assert f.__name__ == "f"
+    assert (f.__name__, f.__doc__) == ("f", "Adds.")
     refuses(TypeError, lambda: f(1, 2.0), "Unexpected type combination")
     refuses(TypeError, lambda: f(), "t.f()", "missing required argument 'x'")
     refuses(TypeError, lambda: f(1, 2, 3), "t.f()", "takes 2 positional", "but 3 were given")
     refuses(TypeError, lambda: f(1, z=2), "t.f()", "'z'")
 
 
-@pytest.mark.row("P06i", "P33")
-def test_an_interface_over_numpys_scalar_types():
-    kinds = [*SCALARS, "int64_t", "double", "bool"]
-    lib = from_c("".join(f"{ctype} f_{ctype}({ctype} x) {{ return x; }}\n" for ctype in kinds))
-    functions = [lib.function(f"{ctype} f_{ctype}({ctype} x)") for ctype in kinds]
-    f = lib.interface("f", functions)
-    for scalar in SCALARS.values():
-        assert type(f(scalar(3))) is scalar
-        assert f(scalar(3)) == 3
-    assert [type(f(value)) for value in (3, 3.0, True)] == [int, float, bool]
-    refuses(TypeError, lambda: f(np.longdouble(1)), "argument x", "longdouble")
+SCALARS = {
+    "int8_t": np.int8, "int16_t": np.int16, "int32_t": np.int32, "uint8_t": np.uint8, "uint16_t": np.uint16,
+    "uint32_t": np.uint32, "uint64_t": np.uint64, "float": np.float32, "float _Complex": np.complex64,
+    "int64_t": int, "double": float, "bool": bool, "double _Complex": complex,
+}  # fmt: skip
 
 
-@pytest.mark.row("P06i")
-def test_an_interface_over_complex_types(tmp_path):
-    from library_tools import from_shared
-
-    lib = from_shared(
-        "double _Complex z(double _Complex x) { return x; } float _Complex c(float _Complex x) { return x; }",
-        tmp_path,
-    )
-    f = lib.interface(
-        "f",
-        [
-            lib.function("double _Complex z(double _Complex x)"),
-            lib.function("float _Complex c(float _Complex x)"),
-        ],
-    )
-    assert type(f(np.complex64(1j))) is np.complex64
-    assert f(2j) == f(np.complex128(2j)) == 2j
-    refuses(TypeError, lambda: f(1.0), "Unexpected type for argument x")
-
-
-def test_what_an_interface_is_made_of_is_checked():
-    lib = from_c("double f(double x) { return x; }")
+@pytest.mark.row("P06i", "P30", "P31", "P33", "P02i")
+def test_an_interface_over_all_scalar_types(tmp_path):
+    """Each takes its own, strictly, and gives its own."""
+    lib = from_shared("".join(f"{c} f{k}({c} x) {{ return x; }}\n" for k, c in enumerate(SCALARS)), tmp_path)
+    f = lib.interface("f", [lib.function(f"{c} f{k}({c} x)") for k, c in enumerate(SCALARS)])
+    for kind in SCALARS.values():
+        assert type(f(kind(1))) is (np.complex128 if kind is complex else kind) and f(kind(1)) == 1
+    assert f(np.complex128(2j)) == 2j
+    refuses(TypeError, lambda: f(np.longdouble(1)), "Unexpected type for argument x", "longdouble")
+    refuses(TypeError, lambda: f("a"), "Unexpected type for argument x")
+    few = lib.interface("few", [lib.function("double f10(double x)"), lib.function("bool f11(bool x)")])
+    assert few(True) is True and few(1.0) == 1.0
+    refuses(TypeError, lambda: few(1), "Unexpected type for argument x")
     refuses(ValueError, lambda: lib.interface("g", []), "functions")
     refuses(TypeError, lambda: lib.interface("g", [len]), "functions of libraries")
 
@@ -181,26 +154,15 @@ def test_several_results_and_pointers_broadcast():
 
 
 def test_functions_of_arrays_broadcast_over_what_is_left():
-    lib = from_c(SPECIAL)
-    f = lib.function(
-        "double sum(int n, const double x[n], int step)", strides={"step": ("x", "first")}, broadcast=True
-    )
-    assert np.array_equal(f(ar(4, 6)), ar(4, 6).sum(1))
-    assert np.array_equal(f(ar(4, 6)[:, ::-2]), ar(4, 6)[:, ::-2].sum(1))
-    g = lib.function(
-        "void outer(int n, int m, const double a[n], const double b[m], double r[n][m])",
-        out="r",
-        broadcast=True,
-    )
+    lib, said = from_c(SPECIAL), {"strides": {"step": ("x", "first")}}
+    f = lib.function("double sum(int n, const double x[n], int step)", **said, broadcast=True)
+    for x in ar(4, 6), ar(4, 6)[:, ::-2]:
+        assert np.array_equal(f(x), x.sum(1))
+    outer = "void outer(int n, int m, const double a[n], const double b[m], double r[n][m])"
+    g = lib.function(outer, out="r", broadcast=True)
     assert np.array_equal(g(ar(5, 1, 2), ar(3)), ar(5, 1, 2)[..., :, None] * ar(3)[..., None, :])
-    with pytest.raises(ValueError):
-        g(ar(5, 4)[:, ::2], ar(3))  # C knows nothing of the stride
-    h = lib.function(
-        "double sum(int n, const double *x, int step)",
-        prototype={"x": "n"},
-        strides={"step": ("x", "first")},
-        name="h",
-    )
+    refuses(ValueError, lambda: g(ar(5, 4)[:, ::2], ar(3)), "contiguous")  # C knows nothing of the stride
+    h = lib.function("double sum(int n, const double *x, int step)", prototype={"x": "n"}, **said, name="h")
     assert np.array_equal(h(ar(2, 3)), [3, 12])
 
 
@@ -214,11 +176,56 @@ def test_a_broadcast_function_keeps_its_library():
 
 
 def test_what_cannot_be_broadcast_says_why():
-    lib = from_c(
-        SPECIAL
-        + "void none(double x) {} const char *text(double x) { return 0; } void in(int n, double *x) {}"
-    )
-    refuses(TypeError, lambda: lib.function("void none(double x)", broadcast=True), "none", "out=")
-    refuses(TypeError, lambda: lib.function("const char *text(double x)", broadcast=True), "text")
-    refuses(TypeError, lambda: lib.function("void in(int n, double x[n])", broadcast=True), "in place")
-    refuses(AttributeError, lambda: lib.function("double missing(double x)", broadcast=True), "missing")
+    more = "void none(double x) {} const char *text(double x) { return 0; } void in(int n, double *x) {}"
+    lib = from_c(SPECIAL + more)
+    for text, error, *words in (
+        ("void none(double x)", TypeError, "none", "out="),
+        ("const char *text(double x)", TypeError, "text"),
+        ("void in(int n, double x[n])", TypeError, "in place"),
+        ("double missing(double x)", AttributeError, "missing"),
+    ):
+        refuses(error, lambda text=text: lib.function(text, broadcast=True), *words)
+
+
+# ---- containers ----------------------------------------------------------------------------------
+
+SUM = "double sum(int64_t n, const double *a) { double sum = 0; while (n) sum += a[--n]; return sum; }"
+
+
+@pytest.mark.leak
+@pytest.mark.row("P29")
+def test_its_buffer_is_freed():
+    f = from_c(SUM).function("double sum(int64_t n, const double a[n])", container={"a": tuple})
+    good, bad = tuple(range(1000)), (*range(1000), "2")
+
+    def failing() -> None:
+        with pytest.raises(TypeError):
+            f(bad)
+
+    keeps_nothing(lambda: f(good), 500, (good,))
+    keeps_nothing(failing, 500, (bad,))
+
+
+def test_a_container_that_changes_while_it_is_read():
+    class Growing(float):
+        """A float in name only: nobody asks it, so nothing happens."""
+
+        def __float__(self) -> float:
+            items.clear()
+            return 1.0
+
+    total = from_c(SUM).function("double sum(int64_t n, const double a[n])", container={"a": list})
+    items: list[Any] = [Growing(1.0), *[2.0] * 100]
+    assert total(items) == 201
+    assert len(items) == 101
+
+
+# ---- the GIL -------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("P18i")
+@pytest.mark.parametrize("gil", [False, True])
+def test_the_gil_is_released_during_a_call_unless_it_is_kept(gil):
+    lib = from_c("int PyGILState_Check(void); int held(int x) { return x * PyGILState_Check(); }")
+    held = lib.function("int held(int x)", gil=gil)
+    assert held(3) == (3 if gil else 0)

@@ -186,9 +186,7 @@ def test_an_exception_of_a_callback_leaves_the_file_in_order(lib: Any, tmp_path:
 def test_what_could_be_kept_is_refused_unless_it_is_said(lib: Any, path: pathlib.Path) -> None:
     loose = lib.function("reader *reader_open(FILE *stream)", returns="callee", name="loose")
     with open(path, "rb") as file:
-        refuses(
-            TypeError, lambda: loose(file), "argument stream: C could keep this stream in return", "keeps="
-        )
+        refuses(TypeError, lambda: loose(file), "argument stream: C could keep this stream in return")
         refuses(TypeError, lambda: loose(path), "keeps={'return': 'stream'}")
     assert loose(None) is not None
     kept = lib.function("reader *reader_open(FILE *stream)", returns="callee", keeps={"return": "stream"})

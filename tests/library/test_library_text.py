@@ -66,36 +66,28 @@ def test_a_char_is_a_character_of_one_byte(lib: Any, same: Any) -> None:
     assert [code(bytes([each])) for each in range(256)] == list(range(256))
     assert code(65) == 65 and code(np.int8(-1)) == 255, "its number, as C's own code has it"
     assert "c: str" in repr(same)
-
-
-@pytest.mark.quick
-@pytest.mark.parametrize("wrong", ["", "ab", "\u0100", "\U0001f600", b"", b"ab"])
-def test_what_is_no_character_is_refused(same: Any, wrong: str | bytes) -> None:
-    refuses(ValueError, lambda: same(wrong), "t.same(): argument c: ", f"{wrong!r} is not one character")
-
-
-def test_what_is_no_text_is_refused(same: Any) -> None:
-    refuses(
-        TypeError, lambda: same(1.5), "t.same(): Expected an argument of type str for argument c", "float"
-    )
-    refuses(TypeError, lambda: same(None), "argument of type str for argument c")
-    refuses(ValueError, lambda: same(128), "argument c: ", "128")
-
-
-def test_signed_and_unsigned_char_stay_numbers(lib: Any) -> None:
-    number = lib.function("int number(signed char c, unsigned char d)")
+    number = lib.function("int number(signed char c, unsigned char d)")  # which stay numbers
     assert number(-3, 250) == 247
     refuses(TypeError, lambda: number("a", 1), "argument c")
 
 
-def test_defaults_and_pointers_of_characters(lib: Any) -> None:
+@pytest.mark.quick
+def test_what_is_no_character_is_refused(same: Any) -> None:
+    for wrong in "", "ab", "\u0100", "\U0001f600", b"", b"ab":
+        refuses(
+            ValueError, lambda wrong=wrong: same(wrong), "argument c: ", f"{wrong!r} is not one character"
+        )
+    refuses(ValueError, lambda: same(128), "argument c: ", "128")
+    for other in 1.5, None:
+        refuses(TypeError, lambda other=other: same(other), "argument of type str for argument c")
+
+
+def test_characters_elsewhere(lib: Any) -> None:
+    """As defaults, behind pointers, for arrays (which have numbers), and in dims."""
     code = lib.function("int code(char c)", defaults={"c": "x"})
     assert code() == ord("x")
     assert lib.function("void pair(char *first, char *second)", out=("first", "second"))() == ("a", "b")
     assert lib.function("int upper(char *c)", inout="c")("b") == (ord("B"), "B")
-
-
-def test_arrays_of_numbers_have_no_characters(lib: Any) -> None:
     plus = lib.function("int plus(char c)", broadcast=True)
     assert plus(np.array([1, 2], np.int8)).tolist() == [2, 3]
 
@@ -110,20 +102,15 @@ def test_a_character_that_dims_ask(lib: Any) -> None:
 @pytest.mark.quick
 def test_variables_and_members_are_characters(lib: Any) -> None:
     lib.variable("char letter")
-    assert lib.letter == "q"
-    lib.letter = "\xe9"
-    assert lib.letter == "\xe9"
-    with pytest.raises(ValueError, match=r"letter: 'no' is not one character"):
-        lib.letter = "no"
-    lib.letter = "q"
     item = lib.struct("typedef struct { char kind; signed char small; double x; } item;")
     made = item(kind="k", small=-3, x=1.5)
-    assert (made.kind, made.small) == ("k", -3)
-    made.kind = b"\xff"
-    assert made.kind == "\xff"
-    with pytest.raises(ValueError, match=r"attribute kind: 'kk' is not one character"):
-        made.kind = "kk"
+    assert (lib.letter, made.kind, made.small) == ("q", "k", -3)
+    lib.letter, made.kind = "\xe9", b"\xff"
+    assert (lib.letter, made.kind) == ("\xe9", "\xff")
+    refuses(ValueError, lambda: setattr(lib, "letter", "no"), "letter: 'no' is not one character")
+    refuses(ValueError, lambda: setattr(made, "kind", "kk"), "attribute kind: 'kk' is not one character")
     assert item.dtype["kind"] == np.int8, "arrays have its number"
+    lib.letter = "q"
 
 
 # ---- arrays that C fills -----------------------------------------------------------------------------------
@@ -185,21 +172,13 @@ def test_arguments_in_the_encoding_that_is_said(lib: Any) -> None:
     refuses(UnicodeEncodeError, lambda: byte("\u20ac", 0), "latin-1")
 
 
-@pytest.mark.parametrize(
-    "wrong", ["utf-16", "utf-32", "utf-7", "utf-8-sig", "cp037", "rot13", "no such", "\0", ""]
-)
-def test_encodings_with_other_ascii_are_refused(lib: Any, wrong: str) -> None:
-    if wrong == "":
-        assert lib.function("size_t length(const char *s)", encoding=wrong)("ab") == 2, "nothing is said"
-        return
-    refuses(
-        ValueError, lambda: lib.function("size_t length(const char *s)", encoding=wrong), "encoding", "ASCII"
-    )
-
-
-def test_slips_of_encoding(lib: Any) -> None:
+def test_encodings_that_are_refused(lib: Any) -> None:
+    """Those in which ASCII is other bytes, and slips."""
     declared = "size_t length(const char *s)"
-    refuses(TypeError, lambda: lib.function(declared, encoding=3), "encoding must be the name", "int")
+    for wrong in "utf-16", "utf-32", "utf-7", "utf-8-sig", "cp037", "rot13", "no such", "\0":
+        refuses(ValueError, lambda wrong=wrong: lib.function(declared, encoding=wrong), "encoding", "ASCII")
+    assert lib.function(declared, encoding="")("ab") == 2, "nothing is said"
+    refuses(TypeError, lambda: lib.function(declared, encoding=3), "encoding", "int")
     refuses(ValueError, lambda: lib.function(declared, encoding={"t": "latin-1"}), "encoding names 't'")
 
 
@@ -281,33 +260,44 @@ def test_paths_are_given_as_they_are(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("path", [3, None, bytearray(b"a")])
-def test_paths_of_strange_types_are_refused(lib: Any, path: object) -> None:
+def test_paths_of_strange_types_are_refused(lib: Any) -> None:
     length = lib.function("size_t length(const char *s)", optional="s")
-    refuses(TypeError, lambda: length(Named(path)), "__fspath__")
+    for path in 3, None, bytearray(b"a"):
+        refuses(TypeError, lambda path=path: length(Named(path)), "__fspath__")
     refuses(ZeroDivisionError, lambda: length(Named(ZeroDivisionError("mine"))), "mine")
-    refuses(TypeError, lambda: length(bytearray(b"ab")), "argument of type str for argument s", "bytearray")
+    refuses(TypeError, lambda: length(bytearray(b"ab")), "type str for argument s", "bytearray")
     assert length(None) == 99
 
 
-@pytest.mark.parametrize("given", ["a\0", "\0", b"a\0b", Named("a\0b"), pathlib.PurePath("a\0b")])
-def test_a_nul_inside_is_refused_where_nothing_says_the_length(lib: Any, given: Any) -> None:
+def test_a_nul_inside_is_refused_where_nothing_says_the_length(lib: Any) -> None:
     for encoding in ("utf-8", "latin-1", "fs"):
         length = lib.function("size_t length(const char *s)", encoding=encoding)
-        refuses(ValueError, lambda: length(given), "t.length(): argument s holds a NUL", "s[n]")  # noqa: B023
+        for given in "a\0", "\0", b"a\0b", Named("a\0b"), pathlib.PurePath("a\0b"):
+            refuses(ValueError, lambda f=length, given=given: f(given), "argument s holds a NUL", "s[n]")
 
 
-def test_a_nul_inside_goes_where_a_length_is_said() -> None:
-    own = from_c("int sum(int n, const char *s) { int t = 0; while (n--) t += s[n]; return t; }")
-    total = own.function("int sum(int n, const char s[n])")
-    for given in (
-        "\0a\0b",
-        b"\0a\0b",
-        bytearray(b"\0a\0b"),
-        memoryview(b"\0a\0b"),
-        np.array([0, 97, 98], np.int8),
-    ):
+@pytest.mark.quick
+@pytest.mark.row("P17i")
+def test_buffers_whose_length_is_said() -> None:
+    """With NULs inside. C writes into those that can be written."""
+    own = from_c(
+        "int sum(int n, const char *s) { int t = 0; while (n--) t += s[n]; return t; }"
+        "void put(int n, char *s) { *s = 7; }"
+    )
+    total, text = own.function("int sum(int n, const char s[n])"), b"\0a\0b"
+    for given in "\0a\0b", text, bytearray(text), memoryview(text), np.array([0, 97, 98], np.int8):
         assert total(given) == 97 + 98
+    assert total(b"") == 0
+    refuses(ValueError, lambda: total(memoryview(text)[::2]), "must be contiguous")
+    for other in 5, [1]:
+        refuses(TypeError, lambda other=other: total(other), "argument s", f"got {type(other).__name__}")
+    put = own.function("void put(int n, char s[n])", inout="s")
+    data = bytearray(b"abc")
+    put(data)
+    assert data == b"\7bc"
+    data.append(1)  # no export is left
+    refuses(ValueError, lambda: put(b"abc"), "writeable")
+    refuses(TypeError, lambda: put("abc"), "got str")
 
 
 # ---- what C keeps ----------------------------------------------------------------
@@ -363,3 +353,283 @@ def test_encodings_of_functions_that_went_keep_nothing() -> None:
         from_c(text).function("const char *f(const char *s)", encoding="cp1252")("\xe9")
 
     keeps_nothing(work, watched=(codecs.lookup("cp1252").name,))
+
+
+LISTS = """
+#include <string.h>
+int count(const char *const *names) { int n = 0; while (names && names[n]) n++; return names ? n : -1; }
+int byte(const char *const *names, int i, int j) { return (unsigned char)names[i][j]; }
+int total(int n, const char **names)
+{
+    int t = 0;
+    for (int i = 0; i < n; i++) t += names[i] ? (int)strlen(names[i]) : 1000;
+    return names[n] ? -1 : t;
+}
+int upper(char *const argv[]) { argv[0][0] -= 32; return argv[0][0]; }
+int turned(char **list) { char *first = list[0]; list[0] = list[1]; list[1] = first; return list[0][0]; }
+int unsigned_bytes(const unsigned char *const *names) { return names[0][0]; }
+int both(const char *const *one, const char *const *other) { return count(one) * 100 + count(other); }
+const char *last(int n, const char *const *names) { return names[n - 1]; }
+void *behind(const char *const *names) { return (void *)names[1]; }
+typedef struct { const char *const *names; } holder;
+holder *held(void) { return calloc(1, sizeof(holder)); }
+void let_go(holder *h) { free(h); }
+void hold(holder *h, const char *const *names) { h->names = names; }
+int holds(const holder *h, int i) { return h->names[i][0]; }
+char **listed(int n)
+{
+    if (n < 0) return NULL;
+    char **list = calloc(n + 1, sizeof(char *));
+    for (int i = 0; i < n; i++) list[i] = memset(calloc(1, 8), 'a' + i, i % 8);
+    return list;
+}
+int freed = 0;
+void free_list(char **list) { for (int i = 0; list[i]; i++) free(list[i]); free(list); freed++; }
+const char *const *fixed(int *n)
+{
+    static const char *const list[] = {"one", NULL, "\\xe9", NULL};
+    *n = 3;
+    return list;
+}
+typedef struct { char name[8]; char *title; const char *note; int n; } book;
+typedef struct { book first; int n; } shelf;
+int letter(const book *b, int i) { return b->title ? (unsigned char)b->title[i] : -1; }
+void shout(book *b) { b->title[0] -= 32; }
+void rename_book(book *b) { b->title = "C's own"; }
+"""
+
+
+@pytest.fixture(scope="module")
+def lists() -> Any:
+    lists = from_c(COUNTED + LISTS)
+    lists.handle("holder *", free="let_go")
+    return lists
+
+
+@pytest.mark.quick
+def test_a_list_ends_with_null(lists: Any) -> None:
+    count = lists.function("int count(const char *const *names)")
+    byte = lists.function("int byte(const char *const *names, int i, int j)")
+    assert [count(given) for given in ([], ["a"], ("a", "", b"c", pathlib.Path("d")), ["x"] * 999)] == [
+        0, 1, 4, 999,
+    ]  # fmt: skip
+    assert count(None) == -1, "None is NULL"
+    assert [byte(["\xe9", b"\xff", pathlib.Path("p")], i, 0) for i in range(3)] == [0xC3, 0xFF, ord("p")]
+    assert byte(["a", "bcd"], 1, 3) == 0, "each ends at a NUL"
+    assert "names: list[str]" in repr(count)
+
+
+@pytest.mark.quick
+def test_a_list_whose_length_c_is_told(lists: Any) -> None:
+    for declared, options in (
+        ("int total(int n, const char *names[n])", {}),
+        ("int total(int n, const char **names)", {"dims": {"names": "n"}}),
+        ("int total(int n, const char *const *names)", {"dims": {"names": "n"}}),
+    ):
+        total = lists.function(declared, **options)
+        assert [total([]), total(["abc"]), total(("abc", "", "de"))] == [0, 3, 5]
+        refuses(TypeError, lambda f=total: f(None), "type list[str] for argument names")
+        refuses(TypeError, lambda f=total: f([None]), "an item of type NoneType")
+    total = lists.function("int total(int n, const char *names[n])", optional="names")
+    assert total([None, "ab", None]) == 2002, "items may be absent where the list may"
+    fixed = lists.function("int byte(const char *const names[2], int i, int j)")
+    assert fixed(["a", "b"], 1, 0) == ord("b")
+    refuses(ValueError, lambda: fixed(["a"], 0, 0), "argument names is 1, but must be 2")
+    both = lists.function("int both(const char *const one[n], const char *const other[n])")
+    assert both(["a", "b"], ["c", "d"]) == 202
+    refuses(ValueError, lambda: both(["a"], ["c", "d"]), "argument other is 2, but must be 1")
+
+
+def test_what_is_no_list_is_refused(lists: Any) -> None:
+    count = lists.function("int count(const char *const *names)")
+    for wrong in "ab", b"ab", {"a"}, {"a": 1}, 3, iter("ab"), bytearray(b"a"):
+        got = f"argument names, got {type(wrong).__name__}"
+        refuses(TypeError, lambda wrong=wrong: count(wrong), "type list[str] for", got)
+
+
+@pytest.mark.quick
+def test_items_that_are_no_text_are_refused(lists: Any) -> None:
+    count = lists.function("int count(const char *const *names)")
+    for wrong in "a\0", b"\0":
+        refuses(ValueError, lambda wrong=wrong: count(["a", wrong]), "argument names: text 1 holds a NUL")
+    refuses(UnicodeEncodeError, lambda: count(["a", "\udc80"]), "surrogates")
+    for other in 3, None, ["b"], bytearray(b"a"):
+        word = f"an item of type {type(other).__name__}"
+        refuses(TypeError, lambda other=other: count(["a", other]), word)
+
+
+def test_lists_in_the_encoding_that_is_said(lists: Any) -> None:
+    byte = lists.function("int byte(const char *const *names, int i, int j)", encoding="latin-1")
+    assert byte(["a", "\xe9"], 1, 0) == 0xE9
+    declared = "int unsigned_bytes(const unsigned char *const *names)"
+    assert lists.function(declared, encoding={"names": "utf-8"})(["A"]) == 65
+    assert "names: Pointer" in repr(lists.function(declared)), "bytes, unless it is said"
+
+
+def test_what_may_be_an_output_is_a_list_where_it_is_said(lists: Any) -> None:
+    refuses(TypeError, lambda: lists.function("int turned(char **list)")(["a"]), "Pointer")
+    turned = lists.function("int turned(char **list)", container={"list": list})
+    assert turned(["a", "b"]) == ord("b")
+    assert isinstance(lists.function("void *behind(const char *const *names)")(["a", "b"]), Pointer)
+    upper, given = lists.function("int upper(char *const argv[])"), ["abc"]
+    assert upper(given) == ord("A") and given == ["abc"], "C may write its copy"
+
+
+def test_items_that_change_the_list(lists: Any) -> None:
+    class Emptying:
+        def __fspath__(self) -> str:
+            given.clear()
+            return "a"
+
+    given: list[Any] = [Emptying(), "b", "c"]
+    assert lists.function("int count(const char *const *names)")(given) == 3
+
+
+def test_what_c_keeps_of_a_list_is_kept(lists: Any) -> None:
+    held = lists.function("holder *held(void)", returns="callee")
+    hold = lists.function("void hold(holder *h, const char *const *names)", keeps={"h": "names"})
+    holds = lists.function("int holds(const holder *h, int i)")
+    last = lists.function("const char *last(int n, const char *const names[n])")
+    mine = held()
+    hold(mine, ["x" * 5000, "y" * 5000])
+    others = [[b"z" * 5000] * 2 for _ in range(100)]
+    assert [holds(mine, 0), holds(mine, 1), len(others)] == [ord("x"), ord("y"), 100]
+    assert last(["a", "b"]) == "b"
+
+
+# ---- results ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.quick
+@pytest.mark.row("L09")
+def test_lists_that_c_returns(lists: Any) -> None:
+    lists.variable("int freed")
+    before = lists.freed
+    ended = lists.function("char **listed(int n)", returns=("list", "callee", "free_list"))
+    assert [ended(n) for n in (0, 3)] == [[], ["", "b", "cc"]] and ended(-1) is None
+    told = lists.function("char **listed(int n)", returns=("n", "callee", "free_list"), encoding=None)
+    assert told(3) == [b"", b"b", b"cc"] and lists.freed == before + 3
+    fixed = lists.function("const char *const *fixed(int *n)", out="n", returns="n", encoding="latin-1")
+    assert fixed() == (["one", None, "\xe9"], 3), "as long as C says, NULLs among them"
+    assert lists.function("const char *const *fixed(int *n)", out="n", returns="list")() == (["one"], 3)
+    wrong = lists.function("const char *const *fixed(int *n)", out="n", returns="n")
+    refuses(UnicodeDecodeError, wrong, "utf-8")
+    plain = lists.function("const char *const *fixed(int *n)", out="n")
+    assert isinstance(plain()[0], Pointer), "nothing says where it ends"
+
+
+def test_what_is_no_list_of_texts_is_none() -> None:
+    own = from_c("void *f(void) { return 0; }")
+    texts = "unsigned char **f(void)"
+    for declared in "double *f(void)", "const char *f(void)", texts, "int f(void)":
+        refuses(ValueError, lambda text=declared: own.function(text, returns="list"), "returns")
+    assert own.function(texts, returns="list", encoding="utf-8")() is None
+    two_dims = {"returns": ((2, 2), "none"), "encoding": "utf-8"}
+    refuses(ValueError, lambda: own.function(texts, **two_dims), "no list of texts")
+
+
+# ---- members ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def book(lists: Any) -> Any:
+    return lists.struct("typedef struct { char name[8]; char *title; const char *note; int n; } book;")
+
+
+@pytest.mark.quick
+def test_members_are_texts(lists: Any, book: Any) -> None:
+    mine = book(name="abc", title="t\xe9", note=b"n", n=1)
+    assert (mine.name, mine.title, mine.note) == ("abc", "t\xe9", "n")
+    letter, shout = lists.function("int letter(const book *b, int i)"), lists.function("void shout(book *b)")
+    assert [letter(mine, i) for i in range(4)] == [ord("t"), 0xC3, 0xA9, 0]
+    for given in ("x" * 5000, b"a", b"", "\udcff", None):
+        mine.title = mine.note = given
+        others = [b"y" * 5000 for _ in range(100)]
+        wanted = given.decode() if isinstance(given, bytes) else given
+        assert mine.title == mine.note == wanted and len(others) == 100
+    mine.name = "\udcff"
+    assert mine.name == "\udcff" and letter(mine, 0) == -1
+    single = b"q"
+    mine.title = single
+    shout(mine)
+    assert mine.title == "Q" and single == bytes([ord("q")]), "C writes into a copy"
+    lists.function("void rename_book(book *b)")(mine)
+    assert mine.title == "C's own"
+
+
+@pytest.mark.quick
+def test_copies_of_structs_keep_their_texts(lists: Any, book: Any) -> None:
+    first = book(title="x" * 5000)
+    shelf = lists.struct("typedef struct { book first; int n; } shelf;")
+    other = shelf(first=first).first
+    first.title = None
+    del first
+    others = [b"y" * 5000 for _ in range(100)]
+    assert other.title == "x" * 5000 and len(others) == 100
+
+
+@pytest.mark.quick
+def test_what_fits_no_member_is_refused(book: Any) -> None:
+    mine = book(name="abc", title="def", note="ghi")
+    for name, value, error, words in (
+        ("name", "x" * 8, ValueError, "room for 7 bytes, got 8"),
+        ("name", "a\0", ValueError, "attribute name takes no NUL"),
+        ("title", "a\0", ValueError, "attribute title takes no NUL"),
+        ("title", b"\0", ValueError, "attribute title takes no NUL"),
+        ("name", None, TypeError, "attribute name, got NoneType"),
+        ("note", 3, TypeError, "attribute note, got int"),
+        ("note", bytearray(b"a"), TypeError, "bytearray"),
+        ("title", "\ud800", UnicodeEncodeError, "surrogates"),
+    ):
+        refuses(error, lambda n=name, v=value: setattr(mine, n, v), words)
+        assert (mine.name, mine.title, mine.note) == ("abc", "def", "ghi"), "as it was"
+
+
+@pytest.mark.quick
+def test_proj_takes_options() -> None:
+    """The header as it is; what PROJ's own documentation says of the option."""
+    proj = cwrapjit.library("proj", libraries=["proj"]).declare("#include <proj.h>")
+    context = proj.proj_context_create()
+    crs = proj.proj_create(context, "EPSG:4326")
+    wkt = proj.proj_as_wkt(context, crs, proj.PJ_WKT2_2019, ["MULTILINE=NO"])
+    assert wkt.startswith('GEOGCRS["WGS 84"') and "\n" not in wkt
+    assert "\n" in proj.proj_as_wkt(context, crs, proj.PJ_WKT2_2019, None)
+    proj.proj_destroy(crs)
+    proj.proj_context_destroy(context)
+
+
+@pytest.mark.leak
+def test_lists_keep_nothing(lists: Any) -> None:
+    count = lists.function("int count(const char *const *names)", encoding="latin-1")
+    total = lists.function("int total(int n, const char *names[n])", optional="names")
+    held = lists.function("holder *held(void)", returns="callee")
+    hold = lists.function("void hold(holder *h, const char *const *names)", keeps={"h": "names"})
+
+    def work() -> None:
+        count(["\xe9" * 100, b"b", pathlib.Path("c")])
+        total(["a" * 100, None])
+        hold(held(), ["a" * 100])
+        for wrong in (["a", 3], ["a", "\u20ac"], ["a", "\0"], "a", ["a", None]):
+            with pytest.raises((ValueError, TypeError)):
+                count(wrong)
+
+    keeps_nothing(work)
+
+
+@pytest.mark.leak
+def test_returned_lists_and_members_keep_nothing(lists: Any, book: Any) -> None:
+    ended = lists.function("char **listed(int n)", returns=("list", "callee", "free_list"))
+    wrong = lists.function("const char *const *fixed(int *n)", out="n", returns="n")
+
+    def work() -> None:
+        ended(20)
+        mine = book(title="x" * 100, note=b"y")
+        mine.title = "z" * 200
+        mine.note = None
+        for bad in (3, "a\0"):
+            with pytest.raises((TypeError, ValueError)):
+                mine.title = bad
+        with pytest.raises(UnicodeDecodeError):
+            wrong()
+
+    keeps_nothing(work)

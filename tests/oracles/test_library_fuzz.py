@@ -17,8 +17,8 @@ import pytest
 from helpers import figure
 from library_tools import from_c
 
-STEPS = int(os.environ.get("CWRAPJIT_LIBRARY_STEPS", "500"))
-SEEDS = range(int(os.environ.get("CWRAPJIT_LIBRARY_SEEDS", "3")))
+STEPS = int(os.environ.get("CWRAPJIT_LIBRARY_STEPS", "400"))
+SEEDS = range(int(os.environ.get("CWRAPJIT_LIBRARY_SEEDS", "2")))
 
 TEXT = """
 #include <string.h>

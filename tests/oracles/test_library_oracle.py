@@ -6,7 +6,6 @@ import ctypes
 import random
 from typing import Any
 
-import numpy as np
 import pytest
 from helpers import build_shared, compiler
 from library_tools import INCLUDES
@@ -86,14 +85,3 @@ def test_random_signatures(built_library):
             assert same_value(got, wanted), (prototype(k), given, got, wanted)
             names = {f"p{i}": value for i, value in reversed(list(enumerate(given)))}
             assert same_value(own(**names), wanted), prototype(k)
-
-
-@pytest.mark.row("P19")
-def test_a_whole_header_of_random_signatures(built_library):
-    lib = cwrapjit.library("oracle", built_library)
-    lib.declare("".join(f"{prototype(k)};\n" for k in range(PROGRAMS)))
-    assert set(lib.mapped) == {f"f{k}" for k in range(PROGRAMS)}
-    assert not lib.unmapped
-    for k in range(PROGRAMS):
-        _, parameters = signature(k)
-        assert np.isfinite(float(getattr(lib, f"f{k}")(*[KINDS[kind][2][0] for kind in parameters])))
