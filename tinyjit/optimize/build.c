@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "read/divisors.h"
+
 static const tj_environment no_environment;
 
 static const tj_environment *environment_of(const tj_build *build)
@@ -139,7 +141,12 @@ void tj_build_write(const tj_build *build, tj_text *text)
     else if (needs.mathematics || !needs.names)
         tj_text_puts(text, tj_mathematics());
     tj_needs_clear(&needs);
-    tj_text_puts(text, build->text);
+    if (tj_build_makes_code(build)) {
+        tj_text_puts(text, tj_divisors_macro());
+        tj_divisors_write(build->text, text);
+    } else {
+        tj_text_puts(text, build->text);
+    }
     if (build->kind == TJ_JOB_CODE)
         tj_text_puts(text, build->urgent && *quick_check ? quick_check : self_check);
 }

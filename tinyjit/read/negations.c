@@ -10,73 +10,6 @@
 
 #include "read/operands.h"
 
-/* The token behind the bracket that closes the one at i; i: there is none. */
-static size_t behind_bracket(const tj_operands *this, size_t i)
-{
-    size_t close = tj_operands_mate(this, i);
-    return close == i ? i : close + 1;
-}
-
-enum {
-    MOST_OPERATORS = 100 /* tokens in front of an operand: operators and casts */
-};
-
-/* ---- operands ------------------------------------------------------------------------ */
-
-/* The token behind what follows a primary expression. */
-static size_t behind_postfix(const tj_operands *this, size_t i)
-{
-    for (size_t next = i; next < this->end; i = next) {
-        if (tj_operands_in(this, i, "[("))
-            next = behind_bracket(this, i);
-        else if (tj_operands_any(this, i, ". ->") && i + 1 < this->end)
-            next = i + 2;
-        else if (tj_operands_any(this, i, "++ --"))
-            next = i + 1;
-        if (next == i)
-            break;
-    }
-    return i;
-}
-
-/* The token behind the unary expression that begins at i; i: none does, or it is not certain where
- * it ends. */
-static size_t behind_operand(const tj_operands *this, size_t i)
-{
-    size_t at = i;
-    while (at < this->end && at < i + MOST_OPERATORS) {
-        bool measures = tj_operands_any(this, at, "sizeof _Alignof"), perhaps;
-        if (measures || tj_operands_any(this, at, "+ - ! ~ * & ++ --")) {
-            at++;
-            if (!measures || !tj_operands_in(this, at, "("))
-                continue;
-            at = behind_bracket(this, at);
-            return behind_postfix(this,
-                                  tj_operands_in(this, at, "{") ? behind_bracket(this, at) : at);
-        }
-        if (tj_operands_is_primary(this, at))
-            return behind_postfix(this, at + 1);
-        if (!tj_operands_in(this, at, "("))
-            return i;
-        size_t behind = behind_bracket(this, at);
-        if (behind == at)
-            return i;
-        bool is_type = tj_operands_is_type(this, at, &perhaps);
-        if (is_type && tj_operands_in(this, behind, "{"))
-            return behind_postfix(this, behind_bracket(this, behind));
-        if (!is_type) {
-            if (perhaps && tj_operands_any(this, behind, "( { + - * & && ++ --"))
-                return i;
-            bool casts = tj_operands_is_primary(this, behind) ||
-                         tj_operands_any(this, behind, "! ~ sizeof _Alignof");
-            if (!casts)
-                return behind_postfix(this, behind);
-        }
-        at = behind;
-    }
-    return i;
-}
-
 /* ---- which minus is unary -------------------------------------------------------------- */
 
 /* The parenthesis that closes at i is a cast's. */
@@ -107,7 +40,7 @@ static bool is_unary(const tj_operands *this, size_t i)
 
 static void mark_one(tj_operands *this, size_t i)
 {
-    size_t behind = behind_operand(this, i + 1);
+    size_t behind = tj_operands_behind_unary(this, i + 1);
     bool literal = behind == i + 2 && tj_operands_is_literal(this, i + 1);
     bool goes_on =
         tj_operands_is_primary(this, behind); /* a macro that is an index, or arguments */

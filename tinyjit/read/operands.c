@@ -252,6 +252,71 @@ bool tj_operands_is_certain(const tj_operands *this, size_t first, size_t behind
     return true;
 }
 
+/* ---- unary expressions -------------------------------------------------------------------- */
+
+/* The token behind the bracket that closes the one at i; i: there is none. */
+static size_t behind_bracket(const tj_operands *this, size_t i)
+{
+    size_t close = tj_operands_mate(this, i);
+    return close == i ? i : close + 1;
+}
+
+enum {
+    MOST_OPERATORS = 100 /* tokens in front of an operand: operators and casts */
+};
+
+/* The token behind what follows a primary expression. */
+static size_t behind_postfix(const tj_operands *this, size_t i)
+{
+    for (size_t next = i; next < this->end; i = next) {
+        if (tj_operands_in(this, i, "[("))
+            next = behind_bracket(this, i);
+        else if (tj_operands_any(this, i, ". ->") && i + 1 < this->end)
+            next = i + 2;
+        else if (tj_operands_any(this, i, "++ --"))
+            next = i + 1;
+        if (next == i)
+            break;
+    }
+    return i;
+}
+
+size_t tj_operands_behind_unary(const tj_operands *this, size_t i)
+{
+    size_t at = i;
+    while (at < this->end && at < i + MOST_OPERATORS) {
+        bool measures = tj_operands_any(this, at, "sizeof _Alignof"), perhaps;
+        if (measures || tj_operands_any(this, at, "+ - ! ~ * & ++ --")) {
+            at++;
+            if (!measures || !tj_operands_in(this, at, "("))
+                continue;
+            at = behind_bracket(this, at);
+            return behind_postfix(this,
+                                  tj_operands_in(this, at, "{") ? behind_bracket(this, at) : at);
+        }
+        if (tj_operands_is_primary(this, at))
+            return behind_postfix(this, at + 1);
+        if (!tj_operands_in(this, at, "("))
+            return i;
+        size_t behind = behind_bracket(this, at);
+        if (behind == at)
+            return i;
+        bool is_type = tj_operands_is_type(this, at, &perhaps);
+        if (is_type && tj_operands_in(this, behind, "{"))
+            return behind_postfix(this, behind_bracket(this, behind));
+        if (!is_type) {
+            if (perhaps && tj_operands_any(this, behind, "( { + - * & && ++ --"))
+                return i;
+            bool casts = tj_operands_is_primary(this, behind) ||
+                         tj_operands_any(this, behind, "! ~ sizeof _Alignof");
+            if (!casts)
+                return behind_postfix(this, behind);
+        }
+        at = behind;
+    }
+    return i;
+}
+
 /* ---- the text ------------------------------------------------------------------------------ */
 
 static void read_names(tj_operands *this)
@@ -262,6 +327,7 @@ static void read_names(tj_operands *this)
             size_t end = tj_tokens_behind_line(tokens, i);
             if (tj_token_at(tokens, i + 1, "define"))
                 add_macro(this, i, end);
+            this->computes |= tj_token_among(tokens, i + 1, "if elif");
             i = end - 1;
         } else if (tj_token_at(tokens, i, "typedef")) {
             i = add_typedef(this, i);

@@ -32,6 +32,7 @@ typedef struct tj_operands {
     bool is_body; /* of a #define ... */
     size_t parameters; /* ... which has these, from here to begin; begin: it has none */
     bool hashes; /* ... which pastes or spells something */
+    bool computes; /* the text has #if or #elif, in which there may be its macros */
     bool failed; /* there was no memory */
 } tj_operands;
 
@@ -67,6 +68,8 @@ size_t tj_operands_mate(const tj_operands *this, size_t i);
 /* The bracket at `open` has a type in it and nothing else. *perhaps: it may have, as when it has one name, of which
  * the text does not tell what it is. */
 bool tj_operands_is_type(const tj_operands *this, size_t open, bool *perhaps);
+/* The token behind the unary expression that begins at i; i: none does, or it is not certain where it ends. */
+size_t tj_operands_behind_unary(const tj_operands *this, size_t i);
 /* Nothing in [first, behind) may be more than one operand, up to this openness. */
 bool tj_operands_is_certain(const tj_operands *this, size_t first, size_t behind, tj_openness most);
 

@@ -8,6 +8,8 @@
  */
 #ifndef CWJ_STANDALONE
 
+#include <fenv.h>
+
 typedef struct cwj_lent {
     cwj_frame *frame;
     cwj_lent_task *task;
@@ -25,12 +27,16 @@ is_exception_pending(void)
     return cwj_left_exception;
 }
 
-/* With the GIL: as a call of the function ends. */
+/* With the GIL: as a call of the function ends. NumPy looks at the flags of floating point before it looks for an
+ * exception, and what it makes of them would take its place. */
 static void
 settle_lent(void *argument)
 {
     const cwj_lent *this = argument;
     cwj_left_exception = check_answer(this->frame, this->accepted, CWJ_SLICE_CODE) < 0;
+    if (cwj_left_exception) {
+        feclearexcept(FE_ALL_EXCEPT);
+    }
 }
 
 /* Slices that call nothing of Python's but the entry points of snippet_api.c. */
