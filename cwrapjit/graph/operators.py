@@ -32,9 +32,12 @@ def _both_ways(name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any
 
 
 class NumericVariable(Variable):
-    """A number or an array of numbers. Operators make elementwise nodes; == and hash are by identity."""
+    """A number or an array of numbers. Operators make elementwise nodes; hash is by identity. What would take a
+    variable for a value, or for an object, and compute something else is a TypeError: == and !=, truth, and all
+    functions of NumPy."""
 
     __array_ufunc__ = None  # NumPy's arrays leave operators to us
+    __hash__ = object.__hash__
 
     __add__, __radd__ = _both_ways("add")
     __sub__, __rsub__ = _both_ways("subtract")
@@ -49,6 +52,15 @@ class NumericVariable(Variable):
 
     def __pos__(self) -> Any:
         return self
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(f"the variable {self} has no value yet, so it is no array")
+
+    def __array_function__(self, function: Any, *_: Any) -> Any:
+        raise TypeError(f"{function.__module__}.{function.__name__}() knows no variables of graphs, such as {self}")
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError(f"{self} == {other} is no op: `is` tells whether two variables are the same")
 
     def __bool__(self) -> bool:
         raise TypeError(f"the variable {self} has no value yet, so it is neither true nor false")
