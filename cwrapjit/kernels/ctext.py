@@ -123,6 +123,16 @@ def check_words(text: str, who: str, what: str) -> None:
         at += len(token)
 
 
+def check_expression(text: str, who: str, what: str, ends: str = ";") -> None:
+    """Refuse what stands behind an expression, which C would take for something of its own."""
+    at = depth = 0
+    for token in tokens(text):
+        depth += (token in "([{") - (token in ")]}")
+        if depth == 0 and token in ends:
+            refuse_at(text, at, who, what, f"an expression has no '{token}' outside of brackets, found")
+        at += len(token)
+
+
 def _next(parts: Sequence[str], at: int) -> int:
     """The place of the next token that is no blank and no comment."""
     at += 1

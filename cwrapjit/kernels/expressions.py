@@ -106,9 +106,11 @@ class Texts:
         for what in ("map_expr", "reduce_expr"):
             if not given[what].strip():
                 raise ValueError(f"{who}: {what} is empty; wanted a C expression")
+            ctext.check_expression(given[what], who, what)
         self.map, self.reduce, self.post = given["map_expr"], given["reduce_expr"], given["post_map_expr"]
         self.preamble = given["preamble"]
         self.identity = _identity(given["identity"], who)
+        ctext.check_expression(self.identity or "", who, "identity", ";,")
         self.reduce_type = given["reduce_type"]
         if self.reduce_type is not None and not (
             isinstance(self.reduce_type, str) and self.reduce_type.strip()

@@ -757,3 +757,14 @@ def test_long_long(char: str) -> None:
     assert total(x.astype(char.replace("q", "l").replace("Q", "L"))) == 45
     largest = ReductionKernel("T x", "T y", "x", "max(a, b)", "y = a", None, reduce_type="long long")
     assert largest(x) == 9
+
+
+@pytest.mark.row("K18")
+def test_what_stands_behind_an_expression_is_refused() -> None:
+    def kernel(map_expr: str = "x", reduce_expr: str = "a + b", identity: str = "0") -> ReductionKernel:
+        return ReductionKernel("T x", "T y", map_expr, reduce_expr, "y = a", identity, "r")
+
+    for what, text in (("map_expr", "x; 1"), ("reduce_expr", "a + b;"), ("identity", "0, other = 1")):
+        with refusing(ValueError, f"r(): {what}", "outside of brackets"):
+            kernel(**{what: text})
+    assert kernel("({ T twice = 2 * x; twice; }) /* ; */")(np.arange(5.0)) == 20
