@@ -57,7 +57,9 @@ class NumericVariable(Variable):
         raise TypeError(f"the variable {self} has no value yet, so it is no array")
 
     def __array_function__(self, function: Any, *_: Any) -> Any:
-        raise TypeError(f"{function.__module__}.{function.__name__}() knows no variables of graphs, such as {self}")
+        raise TypeError(
+            f"{function.__module__}.{function.__name__}() knows no variables of graphs, such as {self}"
+        )
 
     def __eq__(self, other: object) -> bool:
         raise TypeError(f"{self} == {other} is no op: `is` tells whether two variables are the same")

@@ -69,6 +69,7 @@ def test_constant_divisors_stay_constant() -> None:
     )
     assert f(np.arange(5, dtype=np.int32)).tolist() == [1, 2, 3, 1, 2]
     assert f.tier == "cc", f.tier_error
-    condition = "#define UP(n, m) (((n) + (m) - 1) / (m))\n#if UP(9, 4) == 3\nint f(int x) { return -(x / UP(x, 4)); }\n#endif"
+    macro = "#define UP(n, m) (((n) + (m) - 1) / (m))\n"
+    condition = f"{macro}#if UP(9, 4) == 3\nint f(int x) {{ return -(x / UP(x, 4)); }}\n#endif"
     g = cwrapjit.vectorize(condition, optimize="eager")
     assert g(np.int32(10)) == -3 and g.tier == "cc", g.tier_error

@@ -8,8 +8,10 @@
 const char *tj_divisors_macro(void)
 {
     return "#if defined(__GNUC__) && !defined(__clang__)\n"
-           "static inline __attribute__((always_inline, unused)) const void *cwj_behind(const void *p) { return p; }\n"
-           "#define cwj_divisor(x) __builtin_choose_expr(__builtin_constant_p(x), (x), *(const __typeof__((x) + 0) *)"
+           "static inline __attribute__((always_inline, unused)) const void *cwj_behind(const void "
+           "*p) { return p; }\n"
+           "#define cwj_divisor(x) __builtin_choose_expr(__builtin_constant_p(x), (x), *(const "
+           "__typeof__((x) + 0) *)"
            "cwj_behind(&(const __typeof__((x) + 0)){x}))\n"
            "#else\n#define cwj_divisor(x) (x)\n#endif\n";
 }
@@ -19,7 +21,8 @@ static size_t mark_one(tj_operands *this, size_t i)
 {
     size_t behind = tj_operands_behind_unary(this, i);
     bool literal = behind == i + 1 && tj_operands_is_literal(this, i);
-    bool goes_on = tj_operands_is_primary(this, behind); /* a macro that is an index, or arguments */
+    bool goes_on =
+        tj_operands_is_primary(this, behind); /* a macro that is an index, or arguments */
     bool cut = behind == this->end && behind < this->tokens.count;
     if (behind == i || literal || goes_on || cut ||
         !tj_operands_is_certain(this, i, behind, TJ_CLOSED))

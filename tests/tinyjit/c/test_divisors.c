@@ -14,13 +14,15 @@ static void check_writes(const char *text, const char *wanted)
 static void test_written(void)
 {
     check_writes("{ y = a / b % (c + 1); }", "{ y = a / cwj_divisor(b) % cwj_divisor((c + 1)); }");
-    check_writes("{ y = a / -(double)b[i].c(1)++ + 1; }", "{ y = a / cwj_divisor(-(double)b[i].c(1)++) + 1; }");
+    check_writes("{ y = a / -(double)b[i].c(1)++ + 1; }",
+                 "{ y = a / cwj_divisor(-(double)b[i].c(1)++) + 1; }");
     check_writes("{ y = a / (b / (c / (d / e))); }",
                  "{ y = a / cwj_divisor((b / cwj_divisor((c / (d / e))))); }");
     check_writes("#define Q(a, b) ((a) / (b))\n", "#define Q(a, b) ((a) / cwj_divisor((b)))\n");
     /* literals, constants, names of macros that may be several operands, assignments, comments */
-    const char *stays[] = {"{ y = a / 8 % 3; a /= b; a %= b; // a / b\n}", "static int t[N / (M + 1)];",
-                           "#define Q(a, b) a / b\n", "#define SUM b + 1\nint f(void) { return a / SUM; }",
+    const char *stays[] = {"{ y = a / 8 % 3; a /= b; a %= b; // a / b\n}",
+                           "static int t[N / (M + 1)];", "#define Q(a, b) a / b\n",
+                           "#define SUM b + 1\nint f(void) { return a / SUM; }",
                            "#define Q(a, b) ((a) / (b))\n#if Q(4, 2) > 1\n#endif"};
     for (size_t i = 0; i < sizeof stays / sizeof *stays; i++)
         check_writes(stays[i], stays[i]);
