@@ -27,7 +27,7 @@ from graph_types import (
     add,
     double,
 )
-from helpers import python, refuses
+from helpers import python, refuses, until_it_waits
 
 import cwrapjit
 from cwrapjit import _cwrapjit
@@ -379,7 +379,7 @@ def test_another_thread_waits_for_its_turn() -> None:
     first = in_thread(lambda: k(slow))
     assert inside.wait(60)
     second = in_thread(lambda: k(lambda: order.append("second")))
-    time.sleep(0.02)
+    until_it_waits(second)
     assert order == []
     may_go.set()
     first.join(60)
@@ -454,7 +454,7 @@ def test_ctrl_c_while_waiting_for_a_turn() -> None:
         """if True:
         import os, signal, sys, threading
         sys.path[:0] = [sys.argv[1], sys.argv[1] + "/graph"]
-        from test_graph_hostile import calling_graph
+        from test_graph_hostile import calling_graph, until_it_waits
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent may ignore it
         k = calling_graph()
         inside, may_go = threading.Event(), threading.Event()
@@ -464,8 +464,15 @@ def test_ctrl_c_while_waiting_for_a_turn() -> None:
         thread = threading.Thread(target=lambda: k(slow))
         thread.start()
         inside.wait(60)
-        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        main = threading.current_thread()
+        def interrupt():
+            begun.wait(60)
+            until_it_waits(main)
+            os.kill(os.getpid(), signal.SIGINT)
+        begun = threading.Event()
+        threading.Thread(target=interrupt).start()
         try:
+            begun.set()
             k(lambda: None)
         except KeyboardInterrupt:
             may_go.set()
