@@ -114,16 +114,16 @@ TEXTS = [
     *("typedef struct s { struct s x; } s; int f(s x);", "#define A(x) A(x x) x\nint f(A(A(A(A(1)))));"),
     # long ones
     "int f(" + "(" * 3000 + "int x" + ")" * 3000 + ")",
-    "int f(" + "(" * 100_000,
+    "int f(" + "(" * 20_000,
     "int f(int " + "*" * 3000 + "x)",
-    "int " + "*" * 100_000 + "f(int x);",
-    "int f(int x[" + "-" * 100_000 + "1]);",
+    "int " + "*" * 20_000 + "f(int x);",
+    "int f(int x[" + "-" * 20_000 + "1]);",
     "int f(int x[" + "1+" * 5000 + "1]);",
-    "#if " + "(" * 100_000 + "\n#endif",
-    "#if " + "!" * 100_000 + "1\n#endif",
+    "#if " + "(" * 20_000 + "\n#endif",
+    "#if " + "!" * 20_000 + "1\n#endif",
     "\n".join(f"#define A{i} A{i + 1} A{i + 1}" for i in range(60)) + "\nA0",
     "int f(" + ", ".join(f"int a{k}" for k in range(500)) + ")",
-    "int f(int " + "x" * 100_000 + ")",
+    "int f(int " + "x" * 20_000 + ")",
     "__attribute__(" * 20_000 + "int f(int x);",
 ]
 

@@ -274,7 +274,7 @@ def test_calls_that_do_not_fit() -> None:
     for args, names, message in (
         ((), {}, "missing required argument 'x' (position 1)"),
         ((1,), {}, "missing required keyword-only argument 'y'"),
-        ((1, 2), {}, "takes 1 positional argument but 2 were given"),
+        ((1, 2), {}, "takes 1 positional argument but 2 were given (keyword-only: y)"),
         ((1,), {"z": 2}, "got an unexpected keyword argument 'z'"),
         ((1,), {"x": 2}, "got multiple values for argument 'x'"),
         (("a",), {"y": 2}, "Expected an argument of type float for argument x, got str"),
