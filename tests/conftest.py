@@ -52,7 +52,7 @@ else:
         database=CORPUS,
         print_blob=True,
     )
-    # CWRAPJIT_REPLAY: these failures and nothing else (test_corpus.py), because hypothesis reads no database
+    # CWRAPJIT_REPLAY: these failures and nothing else (test_features.py): hypothesis reads no database
     # where it makes the same examples in every run.
     hypothesis.settings.register_profile(
         "replay",

@@ -129,6 +129,21 @@ def compiler() -> str:
     return found
 
 
+# Which compiler's code ran a slice: 1 is libtcc's, 2 the optimizing one's.
+WHO = """
+#ifdef __TINYC__
+#define WHO 1
+#else
+#define WHO 2
+#endif
+"""
+
+
+def who(**options: Any) -> Any:
+    """A function that gives, for each element, which compiler's code computed it."""
+    return wrap(((),), (), "item__output() = WHO + 0 * item__a(); return true;", header=WHO, **options)
+
+
 def run_quietly(command: list[str], **kw: Any) -> subprocess.CompletedProcess[str]:
     """Runs a command that must succeed; what it said is in the failure otherwise."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, **kw)

@@ -31,7 +31,7 @@ for version in $pythons; do
 done
 
 # What says something about the optimizing compiler, in whatever words it explains itself.
-of_clang="tiers/test_tiers tiers/test_same_bits tiers/test_mathematics tiers/test_same_statements tiers/test_fastmath_nan tiers/test_sooner_hot
+of_clang="tiers/test_tiers tiers/test_same_bits tiers/test_mathematics tiers/test_sooner_hot
 graph/test_graph_tiers tinyjit/test_tinyjit_c release/test_versions"
 
 fail()

@@ -8,19 +8,19 @@ from __future__ import annotations
 import _imp
 import gc
 import itertools
+import json
 import os
 import random
 import signal
+import sys
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import faults
 import numpy as np
 import pytest
-from helpers import ar, compiler, figure, python, wrap
+from helpers import ar, compiler, eventually, figure, python, wrap
 from leaks import keeps_nothing
 from library_tools import from_c
 
@@ -60,13 +60,6 @@ def in_the_background(call: Callable[[], Any]) -> tuple[threading.Thread, list[A
     return thread, results
 
 
-def until(condition: Callable[[], bool]) -> None:
-    last = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < last, "nothing happens"
-        time.sleep(0.001)
-
-
 def use_up_what_was_freed() -> None:
     """Code that was unmapped too early is overwritten by that of other functions."""
     for k in range(50):
@@ -76,15 +69,25 @@ def use_up_what_was_freed() -> None:
 # ---- code lives as long as it runs -----------------------------------------------------------------
 
 
+SLOW = """
+int usleep(unsigned int);
+static int answer(void) { return 42; }
+double slow(volatile double *flag) { flag[0] = 1; while (flag[1] == 0) usleep(100); return answer(); }
+"""
+
+
 @pytest.mark.row("G05")
-@pytest.mark.parametrize("optimize", ["off", "eager"])
-def test_a_function_dropped_during_its_call_ends_it(optimize: str) -> None:
-    f = waiting(42, optimize=optimize)
-    f.wait()
+@pytest.mark.parametrize("kind", ["off", "eager", "library"])
+def test_a_function_dropped_during_its_call_ends_it(kind: str) -> None:
+    if kind == "library":
+        f = from_c(SLOW).function("double slow(double flag[2])")
+    else:
+        f = waiting(42, optimize=kind)
+        f.wait()
     alive, flag, only = weakref.ref(f), np.zeros(2), [f]
     del f
     thread, results = in_the_background(lambda: only.pop()(flag))
-    until(lambda: flag[0] == 1)
+    assert eventually(lambda: flag[0] == 1)
     gc.collect()
     use_up_what_was_freed()
     flag[1] = 1
@@ -127,7 +130,7 @@ def test_a_function_is_redefined_during_its_call() -> None:
     for number, flag in enumerate(flags):
         define(number)
         threads.append(in_the_background(lambda flag=flag: m.f(flag)))
-        until(lambda flag=flag: flag[0] == 1)
+        assert eventually(lambda flag=flag: flag[0] == 1)
     del m.f
     gc.collect()
     use_up_what_was_freed()
@@ -135,26 +138,6 @@ def test_a_function_is_redefined_during_its_call() -> None:
         flag[1] = 1
         thread.join(60)
         assert results == [number]
-
-
-@pytest.mark.row("G05")
-def test_a_library_is_dropped_during_a_call() -> None:
-    text = """
-        int usleep(unsigned int);
-        static int answer(void) { return 43; }
-        double slow(volatile double *flag) { flag[0] = 1; while (flag[1] == 0) usleep(100); return answer(); }
-    """
-    lib = from_c(text)
-    f = lib.function("double slow(double flag[2])")
-    flag, only = np.zeros(2), [f]
-    del f, lib
-    thread, results = in_the_background(lambda: only.pop()(flag))
-    until(lambda: flag[0] == 1)
-    gc.collect()
-    use_up_what_was_freed()
-    flag[1] = 1
-    thread.join(60)
-    assert results == [43.0]
 
 
 @pytest.mark.row("G05")
@@ -420,7 +403,7 @@ def test_signals_disturb_nothing(alarms: Any) -> None:
     alarms(lambda: rang.append(1), 0.001)
     for k in range(20 * CYCLES):
         KINDS[k % len(KINDS)](k)
-    until(lambda: len(rang) > 5)
+    assert eventually(lambda: len(rang) > 5)
     compiler()
     f = wrap(((),), (), "item__output() = item__a() + 0.5; return true;", optimize="eager")
     assert f.wait() and f.tier == "cc"
@@ -496,19 +479,205 @@ def test_the_sanitizer_is_awake(fault: str) -> None:
     assert wanted in done.stderr
 
 
-# ---- faults -----------------------------------------------------------------------------------------
+# ---- forks while another thread imports: what it imports is whole in the child ---------------------------
 
 
-@pytest.mark.plain("ASan reports what debug mode survives")
-@pytest.mark.row("G03")
-def test_faults_are_survived_again_and_again() -> None:
-    functions = [(faults.faulting(kind), kind) for kind in faults.FAULTS]
-    good, bad = np.arange(6, dtype=np.int32), np.arange(9, dtype=np.int32)
-    survived = 0
-    for _ in range(10 * CYCLES):
-        for f, _ in functions:
-            with pytest.raises(cwrapjit.Fault):
-                f(bad)
-            survived += 1
-            assert f(good).tolist() == good.tolist()
-    figure("faults injected and survived", survived)
+# A process that has imported nothing late forks a world for each case. In a world, a thread does something
+# for the first time, and the main thread forks a child meanwhile, which has to do all there is.
+WORLD = """
+import json, os, random, signal, sys, threading, time, warnings
+import numpy as np
+warnings.simplefilter("ignore")  # newer interpreters warn of forks beside threads
+import cwrapjit
+
+def function():
+    f = cwrapjit.function("f", "", signature="a() -> b()",
+        Ccode_slice_eval={np.float64: "item__b() = 2 * item__a(); return true;"})
+    assert f(3.0) == 6
+
+def error():
+    try:
+        cwrapjit.function("f", "", signature="a() -> b()",
+            Ccode_slice_eval={np.float64: "return x;", np.int32: "return y;"})
+    except cwrapjit.CompileError as caught:
+        assert len(caught.errors) == 2
+
+def library():
+    lib = cwrapjit.library("m", libraries=["m"])
+    assert lib.function("double hypot(double x, double y)")(3.0, 4.0) == 5
+
+def broadcast():
+    lib = cwrapjit.library("m", libraries=["m"])
+    assert lib.function("double fabs(double x)", broadcast=True)([-2.0, 3.0]).tolist() == [2, 3]
+
+def struct():
+    cwrapjit.library("m", libraries=["m"]).struct("struct pair { int a, b; }")
+
+def graph():
+    cg = cwrapjit.graph
+    x, y = cg.float64("x"), cg.float64("y")
+    assert cwrapjit.link([x, y], x * y + y)(2.0, 3.0) == 9
+    assert cwrapjit.link([x], cg.view(x))(2.0) == 2
+
+def shown():
+    f = cwrapjit.function("f", "", signature="a() -> b()",
+        Ccode_slice_eval={np.float64: "item__b() = item__a(); return true;"})
+    assert list(f.__signature__.parameters) == ["a", "out"]
+
+def settings():
+    assert cwrapjit.show_config("dicts")["numpy"]
+
+def everything():
+    for each in (function, error, library, broadcast, struct, graph, shown, settings):
+        each()
+
+class Slow:
+    # Finds nothing, but waits for the fork with one module.
+    def __init__(self, name):
+        self.name, self.begun, self.forks = name, threading.Event(), threading.Event()
+        os.register_at_fork(before=self.forks.set)  # before what cwrapjit does there
+    def find_spec(self, name, path=None, target=None):
+        if name == self.name:
+            self.begun.set()
+            self.forks.wait(60)
+
+def child():
+    signal.alarm(120)  # the end of one that hangs
+    everything()
+    return 0
+
+def forked(work):
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            status = work()
+        except Exception as error:
+            print(error.__traceback__.tb_next.tb_lineno, repr(error), file=sys.stderr, flush=True)
+        os._exit(status)
+    return pid
+
+def end(pid):
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+def world(action, ready):
+    thread = threading.Thread(target=action)
+    thread.start()
+    if not ready():
+        return 99
+    status = end(forked(child))
+    thread.join()
+    return status
+"""
+
+LATE = {
+    "cwrapjit.library": "library",
+    "cwrapjit.library.face": "library",
+    "cwrapjit.library.lifetime": "library",
+    "pycparser": "library",
+    "pycparser.c_parser": "library",
+    "cwrapjit.library.broadcast": "broadcast",
+    "cwrapjit.library.structs": "struct",
+    "cwrapjit.graph.base": "graph",
+    "cwrapjit.graph.ufuncs": "graph",
+    "cwrapjit.graph.fusion": "graph",
+    "cwrapjit.graph.order": "graph",
+    "cwrapjit.graph.words": "graph",
+    "cwrapjit._signature": "shown",
+    "traceback": "error",
+    "cwrapjit._config": "settings",
+}
+
+if sys.version_info < (3, 11):  # notes of exceptions, which traceback words, begin there
+    del LATE["traceback"]
+
+IN_THE_MIDDLE = """
+results = {}
+for name, action in json.loads(sys.argv[1]).items():
+    slow = Slow(name)
+    def run(slow=slow, action=globals()[action]):
+        sys.meta_path.insert(0, slow)
+        return world(action, lambda: slow.begun.wait(60))
+    results[name] = end(forked(run))
+print(json.dumps(results))
+"""
+
+
+@pytest.mark.row("G16")
+def test_a_fork_in_the_middle_of_an_import() -> None:
+    done = python(WORLD + IN_THE_MIDDLE, json.dumps(LATE), timeout=1000)
+    found = json.loads(done.stdout)  # 99: nobody imports it; 242: the child hung
+    assert found == dict.fromkeys(LATE, 0), done.stderr
+
+
+LOCKED = """
+import _imp, threading
+import cwrapjit
+from cwrapjit._imports import load
+load("cwrapjit.library")
+_imp.acquire_lock()  # as an exception of a signal's handler leaves it that strikes within importlib
+other = threading.Thread(target=load, args=("cwrapjit.library",))
+other.start()
+other.join(120)
+print(other.is_alive(), load("cwrapjit.library").__name__)
+_imp.release_lock()
+"""
+
+
+@pytest.mark.row("G16")
+def test_what_is_there_waits_for_no_lock() -> None:
+    """On CPython 3.10 importlib.import_module() does."""
+    assert python(LOCKED).stdout == "False cwrapjit.library\n"
+
+
+AT_ANY_MOMENT = """
+results = []
+for k in range(int(sys.argv[1])):
+    for action in (function, library, graph):
+        wait = random.Random(k).random() * 0.05
+        results.append(end(forked(lambda: world(action, lambda: time.sleep(wait) or True))))
+print(json.dumps(results))
+"""
+
+
+@pytest.mark.plain("runs for minutes with a sanitizer")
+@pytest.mark.row("G16")
+def test_a_fork_at_any_moment_of_the_first_use() -> None:
+    rounds = os.environ.get("CWRAPJIT_TEST_FORKS", "2")
+    results = json.loads(python(WORLD + AT_ANY_MOMENT, rounds, timeout=1000).stdout)
+    assert len(results) == 3 * int(rounds) and set(results) == {0}
+
+
+NOTHING_LATE = """
+import sys, numpy as np, cwrapjit
+before = set(sys.modules)
+m = cwrapjit.module("m", header="static double two(void) { return 2; }")
+f = m.function("f", "", signature="a() -> b()",
+    Ccode_slice_eval={np.float64: "item__b() = two() * item__a(); return true;"})
+assert f(3.0) == 6 and f([1.0, 2.0]).tolist() == [2, 4] and f.tier == "tcc"
+assert f(np.ones(100000)).sum() == 2e5
+print(sorted(set(sys.modules) - before))
+"""
+
+
+INSIDE = """
+import os, sys, cwrapjit, cwrapjit.graph as cg
+class Forks:
+    def find_spec(self, name, path=None, target=None):
+        if name == "cwrapjit.graph.base" and self in sys.meta_path:
+            sys.meta_path.remove(self)
+            self.pid = os.fork()
+forks = Forks()
+sys.meta_path.insert(0, forks)
+x = cg.float64("x")
+assert cwrapjit.link([x], x + x)(2.0) == 4
+if forks.pid == 0:
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(forks.pid, 0)[1]) == 7
+"""
+
+
+@pytest.mark.row("G16")
+def test_a_definition_imports_nothing_and_a_fork_inside_an_import_does_not_wait_for_itself() -> None:
+    assert python(NOTHING_LATE).stdout.split() == ["[]"]
+    python(INSIDE)

@@ -1,13 +1,21 @@
-"""docs/features.md and the row marks of the tests say the same; tests/README.md names every file."""
+"""What is written down about the code and its tests is so: docs/features.md and the row marks of the tests,
+tests/README.md, the generated C that ARCHITECTURE.md shows, and failures of Hypothesis in tests/corpus.
+"""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import cwrapjit
 
 TESTS = Path(__file__).resolve().parents[1]
 LISTED = re.compile(r"^\| ([A-Z]\d{2}i?)( \*planned\*)? \| \S", re.MULTILINE)
@@ -76,12 +84,118 @@ def test_each_row_is_claimed_or_planned() -> None:
     assert not there, f"marked *planned*, though tests claim them: {there}"
 
 
-@pytest.mark.parametrize("letter", "NTAPFBKUGLJX")
-def test_each_part_of_the_list_has_rows(letter: str) -> None:
-    assert any(row.startswith(letter) for row in listed())
-
-
 def test_the_readme_of_the_tests_names_each_file() -> None:
     text = (TESTS / "README.md").read_text(encoding="utf-8")
     named = re.findall(r"`(test_\w+)`", text)
     assert sorted(named) == sorted(path.stem for path in TESTS.rglob("test_*.py"))
+
+
+# ---- the generated C of the seed's inner product ---------------------------------------------------------
+
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "inner.c"
+
+BODY = r"""
+    {T}* out = ({T}*)data_slice__output;
+    const int N = dims_slice__a[0];
+
+    *out = 0.0;
+
+    for(int i=0; i<N; i++)
+        *out += *(const {T}*)(data_slice__a + i*strides_slice__a[0]) *
+                *(const {T}*)(data_slice__b + i*strides_slice__b[0]);
+    return true;"""
+
+ROUNDED = r"""
+    double out = 0.0;
+
+    for(int i=0; i<dims_slice__a[0]; i++)
+        out += item__a(i) * item__b(i);
+    item__output() = (int32_t)round(out);
+    return true;"""
+
+
+def inner() -> cwrapjit.Function:
+    m = cwrapjit.module("innerlib", "An inner product module in C", header="#include <stdint.h>")
+    return m.function(
+        "inner",
+        "Inner product",
+        args_input=("a", "b"),
+        prototype_input=(("n",), ("n",)),
+        prototype_output=(),
+        Ccode_slice_eval={
+            np.float64: BODY.replace("{T}", "double"),
+            np.float32: BODY.replace("{T}", "float"),
+            (np.float64, np.float64, np.int32): ROUNDED,
+        },
+    )
+
+
+@pytest.mark.row("U08")
+def test_the_generated_text_is_the_one_that_was_reviewed() -> None:
+    """After a deliberate change: CWRAPJIT_UPDATE_GOLDEN=1, then look at the difference."""
+    source = inner().source
+    if os.environ.get("CWRAPJIT_UPDATE_GOLDEN") == "1":
+        GOLDEN.parent.mkdir(exist_ok=True)
+        GOLDEN.write_text(source, encoding="utf-8")
+    assert source == GOLDEN.read_text(encoding="utf-8")
+
+
+# ---- failures that Hypothesis found: kept, and replayed --------------------------------------------------
+
+
+FOUND = """
+import os
+import hypothesis.strategies as st
+from hypothesis import given
+
+@given(st.integers())
+def test_limit(n):
+    assert n < 1000 or "REPAIRED" in os.environ
+
+def test_that_is_not_random():
+    assert False
+"""
+
+
+def run(folder: Path, files: list[str], **variables: str) -> tuple[int, str]:
+    """pytest with the profiles of conftest.py."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("CWRAPJIT_") or k == "CWRAPJIT_CC"}
+    path = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = clean | {"PYTHONPATH": path} | variables  # no checkout: it may not be what is tested
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, env=environment, timeout=600, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def entries(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.soak("five runs of pytest")
+def test_a_failure_is_kept_and_replayed(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    (tmp_path / "test_found.py").write_text(FOUND)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    own = ["-p", "conftest", "test_found.py"]
+    found = {"CWRAPJIT_CORPUS": str(corpus)}
+    code, said = run(tmp_path, own, CWRAPJIT_REPLAY="1", **found)
+    assert code == 0 and "1 skipped, 1 deselected" in said, said  # nothing is known yet
+    code, said = run(tmp_path, [*own, "-k", "limit"], CWRAPJIT_EXPLORE="1", **found)
+    assert code == 1 and "test_limit(\n" in said and "n=1000" in said, said
+    kept = entries(corpus)
+    code, said = run(tmp_path, own, CWRAPJIT_REPLAY="1", **found)
+    assert code == 1 and "n=1000" in said and "1 failed, 1 deselected" in said, said
+    code, said = run(tmp_path, own, CWRAPJIT_REPLAY="1", REPAIRED="1", **found)
+    assert code == 0 and "1 passed, 1 deselected" in said, said
+    assert kept and entries(corpus) == kept, "reading changes nothing"
+
+
+@pytest.mark.soak("looks through all files with random tests")
+def test_what_was_found_stays_repaired() -> None:
+    random = sorted(str(path) for path in TESTS.rglob("test_*.py") if "import given" in path.read_text())
+    assert len(random) > 10
+    code, said = run(TESTS, random, CWRAPJIT_REPLAY="1")
+    assert code == 0 and " deselected" in said, said

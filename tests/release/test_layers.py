@@ -1,12 +1,14 @@
-"""The plan of the C code: who may include and call whom, in csrc/ and tinyjit/.
+"""The plan of the C code: who may include and call whom, in csrc/ and tinyjit/, and where a system's own is.
 
 Arrows point down: the front ends (function, graph, library, kernel) stand side by side on csrc/base, and all
 of csrc/ stands on tinyjit's two public headers, and on those of tinyjit/os/. What two files need of each
-other belongs into a third one below both.
+other belongs into a third one below both. What is this operating system's is behind the headers of
+tinyjit/os/; docs/porting.md is the map of it.
 """
 
 from __future__ import annotations
 
+import ast
 import collections
 import fnmatch
 import functools
@@ -26,25 +28,6 @@ NO_CODE = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|^[ \t]*\#(?:[^\n\\]|\\.)*""",
     re.DOTALL | re.MULTILINE,
 )
-
-# Files of one name, for one thing.
-SAME_NAME = {
-    "bind.c": "the same step of two call paths",
-    "call.c": "the same step of two call paths",
-    "overlap.c": "the same step of two call paths",
-    "report.c": "the same step of two call paths",
-    "entries.c": "what a front end offers to compiled code",
-    "guarded.c": "debug=True of a front end",
-    "run.c": "running what was compiled: a function's loop, a graph's steps",
-    "compiler.c": "the optimizing compiler, in csrc/base and in tinyjit",
-    "explain.c": "f.explain(), and what tinyjit finds for it",
-    "define.c": "a definition, in csrc/function and in tinyjit",
-    "environment.c": "what functions share, in csrc/base and in tinyjit",
-    "live.c": "counts of what lives, in csrc/base and in tinyjit",
-    "jobs.c": "jobs of the optimizing compiler, in csrc/base and in tinyjit",
-    "spec.c": "the description of a function, in csrc/function and in tinyjit",
-    "symbols.c": "what compiled code may use, of csrc/ and of the process",
-}
 
 
 @functools.cache
@@ -176,6 +159,8 @@ struct s in_all;
 
 
 def test_includes_point_down() -> None:
+    outside = [path for path in sources("csrc") if part_of(path) not in {"base", *FRONT_ENDS}]
+    assert outside == ["csrc/init.c"], "which alone sees all front ends"
     wrong = []
     for path, text in sources("csrc").items():
         part = part_of(path)
@@ -190,11 +175,6 @@ def test_includes_point_down() -> None:
             if not allowed:
                 wrong.append(f"{path} includes {name}")
     assert wrong == []
-
-
-def test_init_c_alone_sees_all_front_ends() -> None:
-    outside = [path for path in sources("csrc") if part_of(path) not in {"base", *FRONT_ENDS}]
-    assert outside == ["csrc/init.c"]
 
 
 def test_calls_point_down() -> None:
@@ -228,20 +208,6 @@ def test_files_do_not_call_each_other_in_circles(base: str) -> None:
     assert not found, f"files that call each other in circles:\n{found}"
 
 
-def test_a_name_of_a_file_means_one_thing() -> None:
-    places = collections.defaultdict(list)
-    for path in [*sources("csrc"), *sources("tinyjit")]:
-        if path.endswith(".c"):
-            places[path.rsplit("/", 1)[1]].append(path)
-    twice = {name: paths for name, paths in places.items() if len(paths) > 1}
-    assert twice.keys() == SAME_NAME.keys(), twice
-
-
-def test_each_file_says_what_it_is() -> None:
-    for path, text in [*sources("csrc").items(), *sources("tinyjit").items()]:
-        assert text.startswith(f"/* {path.rsplit('/', 1)[1]}: "), path
-
-
 def test_architecture_names_files_that_are_there() -> None:
     page = ROOT / "ARCHITECTURE.md"
     if not page.is_file():
@@ -252,3 +218,112 @@ def test_architecture_names_files_that_are_there() -> None:
     assert len(named) > 100, "the page names files in backticks"
     lost = {name for name in named if not any(fnmatch.fnmatch(file, f"*/{name}") for file in files)}
     assert lost == set()
+
+
+# ---- what is one system's --------------------------------------------------------------------------------
+
+
+# What every C11 compiler brings; not <signal.h>, <time.h>, <locale.h>, <threads.h>: systems add to those.
+EVERYWHERE = {
+    *"assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h limits.h math.h setjmp.h".split(),
+    *"stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h".split(),
+}
+# What is no system's: Python's, NumPy's, libtcc's, and this project's small headers.
+OTHERS = re.compile(r"Python\.h|structmember\.h|pyerrors\.h|libtcc\.h|numpy/\w+\.h|iso/\w+\.h")
+# Besides all of tinyjit/os/: faults and stacks of debug=True.
+SEAMS = {"csrc/base/debug/fault.c", "csrc/base/debug/room.c"}
+# Headers that other systems' compilers have, too.
+ALLOWED = {"csrc/library/objects/owners.c": {"search.h"}}
+
+A_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\')', re.DOTALL)
+# Functions that come with headers of tinyjit/os/ or of C11, and what only one system has.
+ONE_SYSTEM = re.compile(
+    r"\b(?:pthread_(?:atfork|create|kill|sigmask|cond_timedwait|condattr_\w+|attr_\w+)|sig(?:action|procmask|altstack|fillset)"
+    r"|sched_\w+|sysconf|getpid|fork|vfork|raise|kill|clock_gettime|nanosleep|usleep|realpath|getcwd|mkstemp|setenv|environ"
+    r"|access|mmap|munmap|mprotect|madvise|dlopen|dlsym|dladdr|setlocale|uselocale|popen|system|fdopen|fileno)\s*\("
+    r"|\b(?:__linux__|__APPLE__|_WIN32|__unix__|__GLIBC__)\b"
+    r'|"[^"\n]*/(?:proc|dev|usr|lib|tmp|etc)/|"[^"\n]*\.(?:so|dylib|dll)\b'
+)
+POSIX_MODULES = {*"fcntl grp mmap posix pty pwd resource syslog termios tty".split()}
+
+
+def is_seam(path: str) -> bool:
+    return path.startswith("tinyjit/os/") or path in SEAMS
+
+
+def without_comments(text: str) -> str:
+    return A_COMMENT.sub(lambda found: found[1] or " ", text)
+
+
+def offences(path: str, text: str) -> list[str]:
+    """What a file outside of the seams has of one operating system."""
+    allowed = EVERYWHERE | ALLOWED.get(path, set())
+    found = [
+        f"{path} includes <{name}>"
+        for name in re.findall(r"^[ \t]*#[ \t]*include[ \t]*<([^>\n]+)>", text, re.MULTILINE)
+        if name not in allowed and not OTHERS.fullmatch(name)
+    ]
+    return found + [f"{path}: {word[0]}" for word in ONE_SYSTEM.finditer(without_comments(text))]
+
+
+@pytest.mark.row("X04")
+@pytest.mark.parametrize("base", ["csrc", "tinyjit"])
+def test_nothing_of_one_system_is_outside_of_the_seams(base: str) -> None:
+    wrong = [one for path, text in sources(base).items() if not is_seam(path) for one in offences(path, text)]
+    assert wrong == []
+
+
+@pytest.mark.row("X04")
+def test_the_reader_sees_what_does_not_belong() -> None:
+    for line in (
+        "#include <unistd.h>",
+        "#  include <sys/mman.h>",
+        "static int pid(void) { return getpid(); }",
+        "#ifdef __linux__",
+        'FILE *file = fopen("/proc/self/maps", "r");',
+        'void *handle = tj_shared_object_open("libm.so.6");',
+    ):
+        text = f'/* a.c: {line} */\n#include "internal.h"\n\n#include <string.h>\n\n'
+        assert offences("tinyjit/unit/a.c", text) == []
+        assert len(offences("tinyjit/unit/a.c", f"{text}{line}\n")) == 1
+
+
+@pytest.mark.row("X04")
+def test_each_seam_stands_behind_its_header() -> None:
+    """A port is a folder beside linux/ with the same names; nothing there knows who stands above."""
+    texts = {path: text for path, text in sources("tinyjit").items() if path.startswith("tinyjit/os/")}
+    assert len(texts) > 10
+    for path, text in texts.items():
+        names = [name for name in INCLUDE.findall(text) if (ROOT / "tinyjit" / name).is_file()]
+        assert all(name.startswith("os/") for name in names), path
+        if path.endswith(".c"):
+            header = f"os/{path.rsplit('/', 1)[1][:-2]}.h"
+            assert re.fullmatch(r"tinyjit/os/linux/\w+\.c", path) and names[0] == header, path
+    for path in SEAMS | ALLOWED.keys():
+        assert (ROOT / path).is_file()
+        assert (ROOT / path).with_suffix(".h").is_file(), f"{path} has no header that says what it does"
+
+
+@pytest.mark.row("X04")
+def test_python_code_that_only_posix_has_is_in_one_file() -> None:
+    wrong = {}
+    for path in sorted((ROOT / "cwrapjit").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = {
+            alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
+        }
+        names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        if names & POSIX_MODULES:
+            wrong[path.relative_to(ROOT).as_posix()] = names & POSIX_MODULES
+    assert wrong == {"cwrapjit/library/streams.py": {"fcntl"}}
+
+
+@pytest.mark.row("X04")
+def test_the_map_names_every_seam() -> None:
+    page = (ROOT / "docs" / "porting.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w./]+\.(?:[ch]|py))`", page))
+    seams = {path for path in sources("tinyjit") if path.startswith("tinyjit/os/")} | SEAMS
+    headers = {path[:-2] + ".h" for path in SEAMS}
+    assert (seams | headers | ALLOWED.keys() | {"cwrapjit/library/streams.py"}) - named == set()
+    lost = {name for name in named if not (ROOT / name).is_file()}
+    assert lost == set(), "porting.md names files that are not there"

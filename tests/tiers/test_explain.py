@@ -79,13 +79,6 @@ def test_lines_and_reasons_are_the_users(cc: str, monkeypatch: pytest.MonkeyPatc
     assert "  line 2: for (int i" in str(found)
 
 
-@pytest.mark.plain("kernels with checks of a sanitizer are other loops")
-def test_a_call_is_what_prevents_it() -> None:
-    found = wrap_signature("x() -> y()", "item__y() = atan(item__x());\nreturn true;").explain()
-    assert only_loop(found)["vectorized"] is False
-    assert found.functions[0]["calls"] == [("atan", "libm")]
-
-
 @pytest.mark.quick
 @on_x86
 @pytest.mark.plain("kernels with checks of a sanitizer are other loops")

@@ -55,7 +55,6 @@ NEGATIONS = [
 def test_unary_minus_where_nothing_runs(code: str) -> None:
     """On arm64 libtcc aborts on each of these as they are."""
     assert define(code, header="#include <math.h>\n")(3.0) == 6.0
-    assert define("item__y() = -item__x(); return true;")(3.0) == -3.0
 
 
 def test_unary_minus_that_runs() -> None:
@@ -80,15 +79,15 @@ FUSIBLE = {
 
 
 @pytest.mark.parametrize("expression", FUSIBLE)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @TIERS
-def test_products_are_rounded_before_they_are_added(expression: str, dtype: Any, optimize: str) -> None:
+def test_products_are_rounded_before_they_are_added(expression: str, optimize: str) -> None:
     rng = np.random.default_rng(7)
-    a, b, c = (rng.normal(size=999).astype(dtype) for _ in "abc")
     text = re.sub(r"\b([abc])\b", r"item__\1()", expression)
-    body = {dtype: f"item__y() = {text}; return true;"}
+    body = dict.fromkeys((np.float64, np.float32), f"item__y() = {text}; return true;")
     f = define(body, optimize, signature="a(), b(), c() -> y()")
-    assert np.array_equal(f(a, b, c), FUSIBLE[expression](a, b, c))
+    for dtype in body:
+        a, b, c = (rng.normal(size=999).astype(dtype) for _ in "abc")
+        assert np.array_equal(f(a, b, c), FUSIBLE[expression](a, b, c))
 
 
 @TIERS
@@ -169,13 +168,17 @@ CONDITIONS = [
 
 
 @TIERS
-@pytest.mark.parametrize("code", CONDITIONS)
-def test_conditions_of_long_double(code: str, optimize: str) -> None:
+def test_conditions_of_long_double(optimize: str) -> None:
     """libtcc for arm64 takes each of these for false."""
     x = np.array([0, -0.0, 1, -3, np.nan, np.inf, np.longdouble("1e-4000"), 0.5], np.longdouble)
-    text = {np.longdouble: "item__y() = 0;\n" + code + "\nreturn true;"}
-    f = define(text, optimize, header="#include <math.h>\n")
-    assert f(x).tolist() == x.astype(bool).tolist()
+    for code in CONDITIONS:
+        text = {np.longdouble: "item__y() = 0;\n" + code + "\nreturn true;"}
+        f = define(text, optimize, header="#include <math.h>\n")
+        assert f(x).tolist() == x.astype(bool).tolist(), code
+    third = {np.longdouble: "item__y() = item__x() / 3 + 1; return true;"}
+    x = np.array([1, 2, np.longdouble("0.1")], np.longdouble)
+    got = define(third, optimize)(x)
+    assert got.dtype == np.longdouble and np.array_equal(got, x / 3 + 1)
 
 
 @pytest.mark.quick
@@ -183,14 +186,6 @@ def test_long_double_computes_the_same_in_both_tiers() -> None:
     """On arm64 it is of 128 bits, for which there are no instructions: functions of libtcc's."""
     x = np.array([0.0, 1.0, -1.0, 0.1, 1e10, -12345.678, 1.5, 2.0 / 3])
     assert np.array_equal(define(LONG_DOUBLES)(x), define(LONG_DOUBLES, "eager")(x))
-
-
-@TIERS
-def test_long_double_is_numpys(optimize: str) -> None:
-    code = {np.longdouble: "item__y() = item__x() / 3 + 1; return true;"}
-    x = np.array([1, 2, np.longdouble("0.1")], np.longdouble)
-    got = define(code, optimize)(x)
-    assert got.dtype == np.longdouble and np.array_equal(got, x / 3 + 1)
 
 
 def test_long_double_goes_through_functions(tmp_path: pathlib.Path) -> None:

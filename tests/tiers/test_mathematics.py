@@ -7,6 +7,7 @@ import io
 import itertools
 import math
 import pathlib
+import re
 import subprocess
 import warnings
 from fractions import Fraction
@@ -72,7 +73,7 @@ def in_both_tiers(expression: str, dtype: Any, *arrays: Any, **options: Any) -> 
     return results[1]
 
 
-def spread(dtype: Any, size: int = 3000, seed: int = 1) -> Any:
+def spread(dtype: Any, size: int = 1000, seed: int = 1) -> Any:
     """Borders first, then numbers of all magnitudes."""
     rng = np.random.default_rng(seed)
     largest = np.finfo(dtype).maxexp
@@ -119,7 +120,7 @@ def test_functions_of_two_numbers_are_libms(name: str, dtype: Any) -> None:
         special = SPECIAL.astype(dtype)
     pairs = np.array(list(itertools.product(special, special)), dtype)
     rng = np.random.default_rng(2)
-    x, y = np.concatenate([pairs, rng.normal(size=(3000, 2)).astype(dtype)]).T
+    x, y = np.concatenate([pairs, rng.normal(size=(500, 2)).astype(dtype)]).T
     call = f"{name}f(x, y)" if dtype == F4 else f"{name}(x, y)"
     equal(in_both_tiers(call, dtype, x, y), of_libm(name, dtype, x, y))
 
@@ -136,33 +137,32 @@ def test_functions_to_whole_numbers(name: str, dtype: Any) -> None:
 
 
 @pytest.mark.row("K19")
-@pytest.mark.parametrize("name", ["isnan", "isinf", "isfinite", "signbit"])
-def test_questions_about_numbers(name: str) -> None:
+def test_questions_about_numbers() -> None:
     x = spread(F8)
-    got = in_both_tiers(f"{name}(x) != 0", F8, x, output=np.bool_)
-    np.testing.assert_array_equal(got, getattr(np, name)(x))
+    for name in ("isnan", "isinf", "isfinite", "signbit"):
+        got = in_both_tiers(f"{name}(x) != 0", F8, x, output=np.bool_)
+        np.testing.assert_array_equal(got, getattr(np, name)(x))
 
 
-MODES = ["FE_TONEAREST", "FE_DOWNWARD", "FE_UPWARD", "FE_TOWARDZERO"]
-HIDDEN = "#include <fenv.h>\nstatic inline void direct(int mode) { fesetround(mode); }\n"
+HIDDEN = """#include <fenv.h>
+static const int modes[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+static inline void direct(int which) { fesetround(modes[which]); }
+"""
 
 
 @pytest.mark.row("K19")
-@pytest.mark.parametrize("header", [HIDDEN, '#include "hidden.h"'], ids=["seen", "hidden"])
 @pytest.mark.parametrize("dtype", [F4, F8])
 @pytest.mark.parametrize("name", ["round", "trunc", "floor", "ceil", "lround", "llround"])
-def test_directions_of_rounding_do_not_matter(
-    name: str, dtype: Any, header: str, tmp_path: pathlib.Path
-) -> None:
+def test_directions_of_rounding_do_not_matter(name: str, dtype: Any, tmp_path: pathlib.Path) -> None:
     (tmp_path / "hidden.h").write_text(HIDDEN)
+    header = HIDDEN if (dtype == F4) == (name in ("round", "ceil", "lround")) else '#include "hidden.h"'
     x = spread(dtype, 300)
     whole = name.startswith("l")
     x = x[np.abs(x) < 2.0**62] if whole else x
     wanted = of_libm(name.lstrip("l"), dtype, x)
-    suffix = "f" if dtype == F4 else ""
-    for mode in MODES:
-        call = f"({{ direct({mode}); x = {name}{suffix}(x); direct(FE_TONEAREST); x; }})"
-        got = in_both_tiers(call, dtype, x, header=header, include_dirs=[tmp_path])
+    call = f"({{ direct((int)y); x = {name}{'f' if dtype == F4 else ''}(x); direct(0); x; }})"
+    for mode in range(4):
+        got = in_both_tiers(call, dtype, x, np.full(x.shape, mode), header=header, include_dirs=[tmp_path])
         equal(got, wanted + 0 if whole else wanted)
 
 
@@ -185,13 +185,13 @@ def units_off(got: float, exact: Fraction) -> float:
 
 
 @pytest.mark.row("K19")
-@pytest.mark.parametrize("n", [n for n in WHOLE if n])
+@pytest.mark.parametrize("n", [-8, -5, -3, -2, -1, 2, 3, 4, 5, 7, 8])
 def test_whole_powers_are_rounded_once(n: int) -> None:
     """At least as near to the exact value as libm's, which is off by 0.52 units of the last place at most."""
     edge = 1020 // abs(n)
     rng = np.random.default_rng(n + 100)
-    near = rng.normal(size=400)
-    far = np.ldexp(rng.uniform(1, 2, 400), rng.integers(-edge, edge, 400))
+    near = rng.normal(size=60)
+    far = np.ldexp(rng.uniform(1, 2, 60), rng.integers(-edge, edge, 60))
     x = np.concatenate([near, far, -far])
     x = x[np.abs(x) > 2.0**-edge]
     got = in_both_tiers(f"pow(x, {n})", F8, x)
@@ -202,7 +202,7 @@ def test_whole_powers_are_rounded_once(n: int) -> None:
 
 
 @pytest.mark.row("K19")
-@pytest.mark.parametrize("n", [*WHOLE, 0.5, 2.5, -0.5, 9])
+@pytest.mark.parametrize("n", [-8, -3, -2, -1, 0, 1, 2, 3, 5, 8, 0.5, 2.5, -0.5, 9])
 @pytest.mark.parametrize("dtype", [F4, F8])
 def test_powers_at_the_borders_are_libms(n: float, dtype: Any) -> None:
     x = spread(dtype, 200)
@@ -228,7 +228,7 @@ def test_half_powers_are_roots() -> None:
 @pytest.mark.row("K19")
 def test_an_exponent_that_varies_gives_the_same_numbers() -> None:
     x = spread(F8, 300)
-    for n in (*WHOLE, 0.5, 2.2):
+    for n in (*WHOLE[::3], 2, 0, 0.5, 2.2):
         constant = in_both_tiers(f"pow(x, {n})", F8, x)
         equal(in_both_tiers("pow(x, y)", F8, x, np.full(x.shape, n)), constant)
 
@@ -275,19 +275,10 @@ def test_fma_beside_complex_products() -> None:
         }
         item__output(0) += fma(item__x(0), item__y(1), item__x(2));
         return true;"""
-    results = []
-    for tier in ("off", "eager"):
-        f = cwrapjit.function(
-            "f",
-            signature="x(16), y(16) -> output(16)",
-            Ccode_slice_eval={F8: text},
-            header=COMPLEX,
-            optimize=tier,
-        )
-        f(x, y)
-        assert tier == "off" or f.wait(), f.tier_error
-        results.append(f(x, y))
-    np.testing.assert_array_equal(*results)
+    make = {"signature": "x(16), y(16) -> output(16)", "Ccode_slice_eval": {F8: text}, "header": COMPLEX}
+    plain, fused = (cwrapjit.function("f", optimize=tier, **make) for tier in ("off", "eager"))
+    assert fused.wait(), fused.tier_error
+    np.testing.assert_array_equal(plain(x, y), fused(x, y))
 
 
 # ---- other ways to say it -----------------------------------------------------------------------------
@@ -405,46 +396,28 @@ def test_a_written_module_that_sees_exceptions() -> None:
 # ---- vectors ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("K19")
-@pytest.mark.parametrize(
-    "expression",
-    ["pow(x, 2)", "pow(x, 3)", "pow(x, -4)", "pow(x, .5)", "fmin(fmax(x, .2), .8)", "fdim(x, .5)", "round(x)"]
-    + [
-        "trunc(x)",
-        "floor(x)",
-        "ceil(x)",
-        "rint(x)",
-        "nearbyint(x)",
-        "sqrt(x)",
-        "fabs(x)",
-        "copysign(2, x)",
-        "isnan(x)",
-        "fma(x, 2.5, x)",
-        "fma(x, y, x * y + x)",
-    ],
+VECTORS = "pow(x, 2);pow(x, 3);pow(x, -4);pow(x, .5);fmin(fmax(x, .2), .8);fdim(x, .5);copysign(2, x)".split(
+    ";"
 )
-def test_they_are_vectorised(expression: str, tmp_path: pathlib.Path) -> None:
-    """gcc says so of a plain loop with this text and the optimizing tier's flags."""
+VECTORS += [f"{name}(x)" for name in "round trunc floor ceil rint nearbyint sqrt fabs isnan".split()]
+FMA = ["fma(x, 2.5, x)", "fma(x, y, x * y + x)"]
+
+
+@pytest.mark.row("K19")
+@pytest.mark.parametrize("expressions", [VECTORS, FMA], ids=["all", "fma"])
+def test_they_are_vectorised(expressions: list[str], tmp_path: pathlib.Path) -> None:
+    """gcc says so of plain loops with this text and the optimizing tier's flags: each is in a line."""
     cc = compiler()
     said = subprocess.run([cc, "--version"], capture_output=True, text=True, check=True).stdout
     if "Free Software Foundation" not in said:
         pytest.skip("this compiler is not gcc, and says it in other words")
     flags = str(cwrapjit.show_config("dicts")["compiler flags"]).split()
-    if "fma" in expression:
+    if expressions is not VECTORS:
         flags = [flag for flag in flags if flag != "-mno-fma"]  # x86-64's
-    (tmp_path / "loop.c").write_text(
-        f"""#include <math.h>
-#include "mathematics.h"
-void loop(double *restrict out, const double *restrict in, const double *restrict other, long n)
-{{
-    for (long i = 0; i < n; i++) {{
-        const double x = in[i], y = other[i];
-        (void)y;
-        out[i] = {expression};
-    }}
-}}
-"""
-    )
+    head = "void loop{}(double *restrict o, const double *restrict a, const double *restrict b, long n)"
+    body = "{{ for (long i = 0; i < n; i++) {{ const double x = a[i], y = b[i]; (void)y; o[i] = {}; }} }}"
+    loops = [head.format(k) + body.format(text) for k, text in enumerate(expressions)]
+    (tmp_path / "loops.c").write_text("\n".join(["#include <math.h>", '#include "mathematics.h"', *loops]))
     command = [
         cc,
         *flags,
@@ -453,15 +426,19 @@ void loop(double *restrict out, const double *restrict in, const double *restric
         "-I",
         ROOT / "tinyjit",
         "-c",
-        "loop.c",
+        "loops.c",
     ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "loop.c:5:" in done.stderr and "loop vectorized" in done.stderr, done.stderr
+    missing = [
+        text for k, text in enumerate(expressions, 3)
+        if not re.search(rf"loops.c:{k}:\d+: .*loop vectorized", done.stderr)
+    ]  # fmt: skip
+    assert not missing, done.stderr
 
 
 @pytest.mark.parametrize("optimize", ["off", "eager"])
-@pytest.mark.parametrize("name", ["pow", "fmin", "fdim", "round"])
+@pytest.mark.parametrize("name", ["pow", "round"])
 def test_a_macro_of_the_users_takes_the_place_of_a_function(name, optimize):
     def define(header):
         code = {np.float64: f"item__y() = {name}(item__x(), 2); return true;"}

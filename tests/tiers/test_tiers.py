@@ -14,27 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import INNER, ar, compiler, eventually, python, refuses, same, wrap, wrap_signature
+from helpers import INNER, WHO, ar, compiler, eventually, python, refuses, same, who, wrap, wrap_signature
 
 import cwrapjit
-
-# Which compiler's code ran a slice: 1 is libtcc's, 2 the optimizing one's.
-WHO = """
-#ifdef __TINYC__
-#define WHO 1
-#else
-#define WHO 2
-#endif
-"""
 
 
 @pytest.fixture(autouse=True)
 def needs_a_compiler() -> None:
     compiler()
-
-
-def who(**options: Any) -> Any:
-    return wrap(((),), (), "item__output() = WHO + 0 * item__a(); return true;", header=WHO, **options)
 
 
 def last_failure() -> str:
@@ -49,7 +36,7 @@ def test_off_never_asks_for_a_compiler(cc: Callable[[str], pathlib.Path], tmp_pa
     cc(f"touch '{tmp_path}/was-here'\nexec REAL \"$@\"")
     f = who(optimize="off")
     for _ in range(5):
-        assert set(f(np.zeros(2_000_000)).tolist()) == {1.0}
+        assert set(f(np.zeros(500_000)).tolist()) == {1.0}
     assert f.wait() is False and f.tier == "tcc"
     assert not (tmp_path / "was-here").exists()
 
@@ -60,27 +47,13 @@ def test_wait_asks_for_it_and_puts_it_in_place() -> None:
     assert f.wait() is True
     assert f.tier == "cc" and f(0.0) == 2
     assert f.wait() is True and f.wait(0) is True, "again: it is there"
-
-
-def test_eager_is_there_when_the_definition_returns() -> None:
-    f = who(optimize="eager")
-    assert f.tier == "cc" and f(0.0) == 2
-
-
-def test_every_type_set_moves() -> None:
+    facts = cwrapjit.show_config("dicts")
+    assert os.path.basename(compiler()) in str(facts["compiler"]) and "-O3" in str(facts["compiler flags"])
     body = "item__output() = WHO + 0 * item__a(); return true;"
-    types = {np.float64: body, np.float32: body, np.int32: body, (np.uint8, np.float64): body}
-    f = wrap(((),), (), types, header=WHO)
+    f = wrap(((),), (), dict.fromkeys((np.float64, np.int32, (np.uint8, np.float64)), body), header=WHO)
     assert f.wait()
-    for dtype in (np.float64, np.float32, np.int32, np.uint8):
-        assert f(np.zeros(3, dtype)).tolist() == [2, 2, 2]
-
-
-def test_auto_comes_by_itself_once_calls_have_taken_long_enough() -> None:
-    f = who()
-    data = np.zeros(100_000)
-    assert eventually(lambda: f(data)[0] == 2)
-    assert f.tier == "cc"
+    for dtype in (np.float64, np.int32, np.uint8):
+        assert f(np.zeros(3, dtype)).tolist() == [2, 2, 2], "every type set moves"
 
 
 def test_many_short_calls_count_as_well() -> None:
@@ -108,7 +81,7 @@ def test_a_short_use_starts_nothing() -> None:
     assert not all(asks() for _ in range(100))
 
 
-@pytest.mark.parametrize("options", [{}, {"gil": True}, {"unordered": True}], ids=str)
+@pytest.mark.parametrize("options", [{"gil": True}, {"unordered": True}], ids=str)
 def test_one_long_call_moves_over_while_it_runs(options: dict[str, Any]) -> None:
     slow = "if (WHO == 1) usleep(1000); item__output() = WHO + 0 * item__a(); return true;"
     f = wrap(((),), (), slow, header="int usleep(unsigned int);" + WHO, **options)
@@ -120,7 +93,8 @@ def test_one_long_call_moves_over_while_it_runs(options: dict[str, Any]) -> None
 
 def test_process_defaults_choose_the_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CWRAPJIT_OPTIMIZE", "eager")
-    assert who().tier == "cc"
+    f = who()
+    assert f.tier == "cc" and f(0.0) == 2
     assert who(optimize="auto").tier == "tcc"
     monkeypatch.setenv("CWRAPJIT_OPTIMIZE", "off")
     assert who().wait() is False
@@ -234,7 +208,7 @@ def test_core_dims_that_stay_become_constants_and_others_still_work() -> None:
     assert same(f(wide, wide), off(wide, wide)) and same(f(x, x), off(x, x))
 
 
-@pytest.mark.parametrize("cut", ["[::-1]", "[:, :7]", "[:, ::-3]", ".T"])
+@pytest.mark.parametrize("cut", ["[::-1]", "[:, ::-3]", ".T"])
 @pytest.mark.parametrize("core", ["", "n"])
 def test_strides_that_stay_become_constants_and_others_still_work(cut: str, core: str) -> None:
     body = "item__out() = item__a() * 3 + item__b(); return true;"
@@ -259,17 +233,17 @@ def test_strides_that_stay_become_constants_and_others_still_work(cut: str, core
         assert same(fast(a, b), slow(a, b))
 
 
-@pytest.mark.parametrize("order", ["C", "F", "mixed"])
-def test_in_place_calls_and_scalars_give_the_same(order: str) -> None:
+def test_in_place_calls_and_scalars_give_the_same() -> None:
     body = "item__output() = item__a() * item__b() + item__a(); return true;"
     fast = wrap(((), ()), (), body, optimize="eager")
     slow = wrap(((), ()), (), body, optimize="off")
     x, y = ar(37, 41) / 7, ar(37, 41)[::-1] / 3
-    if order != "C":
-        x = np.asfortranarray(x)
-    if order == "F":
-        y = np.asfortranarray(y)
     assert fast.tier == "cc"
+    for a, b in ((x, y), (np.asfortranarray(x), np.asfortranarray(y)), (np.asfortranarray(x), y)):
+        check_calls(fast, slow, a, b)
+
+
+def check_calls(fast: Any, slow: Any, x: Any, y: Any) -> None:
     for a, b in ((x, y), (x, 2.5), (2.5, x), (x[:, :1], y), (x[::3, ::-2], y[::3, ::2]), (x, y[0])):
         assert same(fast(a, b), slow(a, b))
     for k in range(2):
@@ -280,20 +254,11 @@ def test_in_place_calls_and_scalars_give_the_same(order: str) -> None:
         assert same(one, two)
 
 
-def test_fastmath_is_close_and_off_by_default() -> None:
-    body = "item__output() = exp(-item__a() * item__a()) * sin(item__a()); return true;"
-    x = np.linspace(-3, 3, 1001)
-    fast = wrap(((),), (), body, fastmath=True, optimize="eager")
-    assert fast.tier == "cc", last_failure()
-    np.testing.assert_allclose(fast(x), np.exp(-x * x) * np.sin(x), rtol=1e-13, atol=1e-15)
-    with_tcc = wrap(((),), (), body, fastmath=True, optimize="off")
-    np.testing.assert_allclose(with_tcc(x), np.exp(-x * x) * np.sin(x), rtol=1e-14, atol=1e-16)
-
-
 # ---- when it cannot come -----------------------------------------------------------------------
 
 BROKEN = {
-    "fails": ("echo 'this one is broken' >&2; exit 3", "this one is broken"),
+    "fails": ("echo 'cc1: error: not in the mood' >&2; exit 3", "not in the mood"),
+    "says bytes": (r"printf '\377\376: error\n\0\200:1:2: err' >&2; exit 1", "status 1"),
     "prints garbage": ("head -c 4000 /dev/urandom >&2; head -c 4000 /dev/urandom; exit 1", ""),
     "writes nothing": ("exit 0", "object"),
     "writes garbage": ('for last; do :; done; while [ "$1" ]; do [ "$1" = -o ] && out=$2; shift; done\n'
@@ -306,6 +271,7 @@ BROKEN = {
 
 @pytest.mark.quick
 @pytest.mark.plain("its compiler is one of its own, sanitizers choose another")
+@pytest.mark.row("G13", "N05")
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_broken_compiler_leaves_the_first_tier(how: str, cc: Callable[[str], pathlib.Path]) -> None:
     script, words = BROKEN[how]
@@ -313,7 +279,8 @@ def test_a_broken_compiler_leaves_the_first_tier(how: str, cc: Callable[[str], p
     f = who()
     assert f.wait() is False
     assert f.tier == "tcc" and f(np.zeros(3)).tolist() == [1, 1, 1]
-    assert words in last_failure()
+    assert words in last_failure() and type(f.tier_error) is RuntimeError
+    assert str(f.tier_error).startswith("t.f: ") and words in str(f.tier_error)
     assert f.wait() is False, "it is not tried again and again"
     assert who(optimize="eager")(0.0) == 1
 
@@ -579,35 +546,3 @@ def test_ctrl_c_ends_a_wait(cc: Callable[[str], pathlib.Path], pids: Callable[[]
     out, _ = child.communicate(timeout=600)
     assert out == "interrupted 1.0\n"
     assert eventually(lambda: not alive(pids()[0]))
-
-
-@pytest.mark.row("G06")
-def test_define_call_drop_and_swap_from_many_threads() -> None:
-    import threading
-
-    failures: list[BaseException] = []
-
-    def work(k: int) -> None:
-        try:
-            for turn in range(4):
-                f = wrap(((),), (), f"item__output() = item__a() + {k * 10 + turn}; return true;")
-                if turn % 2:
-                    f.wait(0.01 * k)
-                else:
-                    assert f.wait()
-                assert f(np.arange(3.0)).tolist() == [k * 10 + turn + i for i in range(3)]
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-
-
-def test_show_config_names_the_compiler_and_its_flags() -> None:
-    facts = cwrapjit.show_config("dicts")
-    assert os.path.basename(compiler()) in str(facts["compiler"])
-    assert "-O3" in str(facts["compiler flags"])

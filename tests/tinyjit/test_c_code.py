@@ -1,10 +1,14 @@
-"""The user's own C: header text, C files, include folders, macros, libraries, and what is missing in them."""
+"""The user's own C: header text, C files, include folders, macros, libraries and where they are found, and
+what is missing in them.
+"""
 
 from __future__ import annotations
 
-import gc
+import ctypes
 import os
 import pathlib
+import struct
+import sys
 from typing import Any
 
 import numpy as np
@@ -12,6 +16,8 @@ import pytest
 from helpers import ar, build_shared, refuses, same, wrap
 
 import cwrapjit
+from cwrapjit import _find_library
+from cwrapjit._find_library import find_library
 
 CALL = "item__output() = %s(item__a()); return true;"
 
@@ -220,23 +226,9 @@ def test_sources_see_the_systems_headers_and_gnu_extensions(tmp_path: pathlib.Pa
 
 
 @pytest.mark.row("N80")
-def test_functions_outlive_their_module(tmp_path: pathlib.Path) -> None:
-    f = calls("kept", sources=[write(tmp_path, "kept.c", "double kept(double x) { return x + 1; }")])
-    gc.collect()
-    assert f(1.0) == 2
-
-
-@pytest.mark.row("N80")
 def test_the_functions_own_definition_hides_a_librarys() -> None:
     f = calls("cosh_like", header="static double cosh_like(double x) { return -x; }")
     assert f(3.0) == -3
-    shadow = wrap(
-        ((),),
-        (),
-        "item__output() = getenv_number(); return true;",
-        header="static int getenv_number(void) { return 5; }",
-    )
-    assert shadow(0.0) == 5
 
 
 @pytest.mark.row("N80", "U01")
@@ -272,19 +264,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 @pytest.mark.row("N80")
-def test_library_by_path(library: pathlib.Path) -> None:
+def test_library_by_path_and_by_name(library: pathlib.Path) -> None:
     for path in (str(library), library):
         assert calls("thrice", libraries=[path])(2.0) == 6
-
-
-@pytest.mark.row("N80")
-def test_library_by_name_in_library_dirs(library: pathlib.Path) -> None:
     assert calls("thrice", libraries=["cwjthrice"], library_dirs=[str(library.parent)])(2.0) == 6
     assert calls("thrice", libraries=("cwjthrice",), library_dirs=("/nonexistent", library.parent))(2.0) == 6
-
-
-@pytest.mark.row("N80")
-def test_library_by_name_from_the_system() -> None:
     assert calls("j0", libraries=["m"])(0.0) == 1
 
 
@@ -302,67 +286,28 @@ def test_library_data_is_shared_with_the_library(library: pathlib.Path) -> None:
 
 
 @pytest.mark.row("N80")
-def test_sources_use_libraries(library: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    source = write(
-        tmp_path, "s.c", "double thrice(double);\ndouble ninefold(double x) { return thrice(thrice(x)); }\n"
-    )
-    assert calls("ninefold", sources=[source], libraries=[library])(1.0) == 9
+def test_sources_use_libraries_and_come_before_them(library: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    text = "double thrice(double);\ndouble ninefold(double x) { return thrice(thrice(x)); }\n"
+    assert calls("ninefold", sources=[write(tmp_path, "s.c", text)], libraries=[library])(1.0) == 9
+    own = write(tmp_path, "own.c", "double thrice(double x) { return -x; }\n")
+    assert calls("thrice", sources=[own], libraries=[library])(1.0) == -1
 
 
 @pytest.mark.row("N80")
-def test_sources_come_before_libraries(library: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    source = write(tmp_path, "own.c", "double thrice(double x) { return -x; }\n")
-    assert calls("thrice", sources=[source], libraries=[library])(1.0) == -1
+def test_a_missing_library_is_named(tmp_path: pathlib.Path) -> None:
+    text = write(tmp_path, "libcwjtext.so", "\x7fELF but no more")
+    for name in ("cwj_no_such_library", "/nonexistent/libx.so", "libcwj_no_such.so.7", text):
+        refuses(OSError, lambda name=name: cwrapjit.module("t", libraries=[name]), "module t", name)
 
 
 @pytest.mark.row("N80")
-@pytest.mark.parametrize(
-    "script",
-    ["INPUT({0})", "/* GNU ld script */\nOUTPUT_FORMAT(elf64-x86-64)\nGROUP ( {0} AS_NEEDED ( {0} ) )\n"],
-)
-def test_linker_scripts_are_read(library: pathlib.Path, tmp_path: pathlib.Path, script: str) -> None:
-    write(tmp_path, "libcwjscript.so", script.format(library))
-    assert calls("thrice", libraries=["cwjscript"], library_dirs=[tmp_path])(2.0) == 6
-
-
-@pytest.mark.row("N80")
-def test_versioned_library_without_a_link(library: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    (tmp_path / "libcwjversion.so.3").write_bytes(library.read_bytes())
-    assert calls("thrice", libraries=["cwjversion"], library_dirs=[tmp_path])(2.0) == 6
-
-
-@pytest.mark.row("N80")
-@pytest.mark.parametrize("name", ["cwj_no_such_library", "/nonexistent/libx.so", "libcwj_no_such.so.7"])
-def test_a_missing_library_is_named(name: str) -> None:
-    refuses(OSError, lambda: cwrapjit.module("t", libraries=[name]), "module t", name)
-
-
-@pytest.mark.row("N80")
-def test_a_library_that_is_none_is_named(tmp_path: pathlib.Path) -> None:
-    path = write(tmp_path, "libcwjtext.so", "\x7fELF but no more")
-    refuses(OSError, lambda: cwrapjit.module("t", libraries=[path]), "module t", "libcwjtext.so")
-
-
-@pytest.mark.row("N80")
-def test_a_missing_symbol_is_named() -> None:
-    refuses(cwrapjit.CompileError, lambda: calls("cwj_nowhere_to_be_found"), "cwj_nowhere_to_be_found")
+def test_a_missing_symbol_is_named(tmp_path: pathlib.Path) -> None:
     two = "double gone_one(double), gone_two(double);"
     code = "item__output() = gone_one(1) + gone_two(2); return true;"
     refuses(cwrapjit.CompileError, lambda: wrap(((),), (), code, header=two), "t.f()", "gone_one", "gone_two")
-
-
-@pytest.mark.row("N80")
-def test_a_missing_symbol_of_sources_is_named(tmp_path: pathlib.Path) -> None:
-    source = write(
-        tmp_path, "s.c", "double gone_three(double);\ndouble uses(double x) { return gone_three(x); }\n"
-    )
+    text = "double gone_three(double);\ndouble uses(double x) { return gone_three(x); }\n"
+    source = write(tmp_path, "s.c", text)
     refuses(cwrapjit.CompileError, lambda: cwrapjit.module("t", sources=[source]), "gone_three")
-
-
-@pytest.mark.row("N80")
-def test_an_undeclared_function_is_an_error_not_a_guess() -> None:
-    error = refuses(cwrapjit.CompileError, lambda: calls("cwj_undeclared", header=""), "cwj_undeclared")
-    assert error.lineno == 1
 
 
 @pytest.mark.quick
@@ -390,3 +335,126 @@ def test_lists_of_a_wrong_kind_are_refused(option: str, value: Any) -> None:
 def test_macros_that_cannot_be(macro: Any) -> None:
     error = TypeError if isinstance(macro, tuple) and len(macro) != 2 else ValueError
     refuses(error, lambda: cwrapjit.module("t", define_macros=[macro]), "define_macros[0]", f" {macro!r}")
+
+
+# ---- libraries by the name that -l would take ------------------------------------------------------------
+
+
+HEAD = pathlib.Path(sys.executable).read_bytes()[:64]
+
+
+def fake(folder: pathlib.Path, name: str, machine: int | None = None) -> str:
+    """The head of a shared object of this machine, or of another one."""
+    kind = struct.pack("=H", 3)
+    number = HEAD[18:20] if machine is None else struct.pack("=H", machine)
+    path = folder / name
+    path.write_bytes(HEAD[:16] + kind + number + HEAD[20:])
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["m", "c", "pthread", "dl"])
+def test_libraries_of_the_system(name: str) -> None:
+    ctypes.CDLL(find_library(name, ()))
+
+
+def test_the_highest_version_counts(tmp_path: pathlib.Path) -> None:
+    for version in ("2.9", "10", "99.bak"):
+        fake(tmp_path, f"libver.so.{version}")
+    wanted = fake(tmp_path, "libver.so.10.1")
+    fake(tmp_path, "libver.so.11", machine=0)
+    (tmp_path / "libver.so.12").write_text("not a library")
+    (tmp_path / "libver.so.txt").write_text("not a library")
+    fake(tmp_path, "libversion.so.99")
+    assert find_library("ver", [str(tmp_path)]) == wanted
+    plain = fake(tmp_path, "libver.so")
+    assert find_library("ver", ["/nonexistent", str(tmp_path)]) == plain
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "/* GNU ld script: GROUP ( /no/such.so ) */\nOUTPUT_FORMAT(elf64)\n"
+        "GROUP ( /no/such.so.1 AS_NEEDED ( {0} ) )\n",
+        "INPUT(-lreal)",
+        "INPUT( -lreal /* never closed",
+    ],
+)
+def test_scripts_are_followed(tmp_path: pathlib.Path, script: str) -> None:
+    wanted = fake(tmp_path, "libreal.so.3")
+    (tmp_path / "libscript.so").write_text(script.format(wanted))
+    assert find_library("script", [str(tmp_path)]) == wanted
+
+
+@pytest.mark.parametrize(
+    "script", ["INPUT(-lscript)", "INPUT( /* never closed ", "", "INPUT", "INPUT(libbare.so)"]
+)
+def test_scripts_that_lead_nowhere(tmp_path: pathlib.Path, script: str) -> None:
+    fake(tmp_path, "libbare.so")
+    (tmp_path / "libscript.so").write_text(script)
+    with pytest.raises(OSError, match="'script'"):
+        find_library("script", [str(tmp_path)])
+
+
+def test_files(tmp_path: pathlib.Path) -> None:
+    assert find_library("/any/where.so", [str(tmp_path)]) == "/any/where.so"
+    assert find_library("libzork.so.7", [str(tmp_path)]) == "libzork.so.7"  # for the loader to find or refuse
+    assert find_library("libhere.so.7", [str(tmp_path)]) == "libhere.so.7"
+    wanted = fake(tmp_path, "libhere.so.7")
+    assert find_library("libhere.so.7", [str(tmp_path)]) == wanted
+
+
+def test_a_missing_one_is_named_with_the_places(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(
+        OSError, match=r"library 'zork_nowhere' not found.* in .*/nonexistent, .*ld\.so\.cache, /"
+    ):
+        find_library("zork_nowhere", [str(tmp_path), "/nonexistent"])
+
+
+def test_search_path(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = fake(tmp_path, "libonpath.so.1")
+    monkeypatch.setenv("LD_LIBRARY_PATH", f":/nonexistent:{tmp_path}")
+    assert find_library("onpath", ()) == wanted
+    monkeypatch.delenv("LD_LIBRARY_PATH")
+    with pytest.raises(OSError, match="'onpath'"):
+        find_library("onpath", ())
+
+
+def cache(*entries: tuple[str, str, int]) -> bytes:
+    """The loader's cache with these: name, path, processors."""
+    start = 48 + 24 * len(entries)
+    table, strings = b"", b""
+    for name, path, hwcap in entries:
+        at = start + len(strings)
+        table += struct.pack("=iIIIQ", 3, at, at + len(name) + 1, 0, hwcap)
+        strings += f"{name}\0{path}\0".encode()
+    head = b"glibc-ld.so.cache1.1" + struct.pack("=II", len(entries), len(strings))
+    return head.ljust(48, b"\0") + table + strings
+
+
+@pytest.mark.parametrize("old", [b"", b"ld.so-1.7.0\0" + struct.pack("=I", 1) + bytes(12) + bytes(4)])
+def test_cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, old: bytes) -> None:
+    wanted = fake(tmp_path, "libcached.so.2")
+    newer = fake(tmp_path, "libcached.so.3")
+    other = fake(tmp_path, "libother.so.9")
+    table = cache(
+        ("libcached.so.1", "libcached.so.1", 0),
+        ("libcached.so.2", wanted, 0),
+        ("libcached.so.3", newer, 5),
+        ("libcached.so.9", other, 0),
+    )
+    file = tmp_path / "cache"
+    file.write_bytes(old + table)
+    monkeypatch.setattr(_find_library, "_CACHE", str(file))
+    assert find_library("cached", ()) == wanted
+    for length in range(len(table)):
+        file.write_bytes(table[:length])
+        assert all(wanted.startswith(path) for path in _find_library._listed_in_cache("cached"))
+
+
+@pytest.mark.parametrize("start", [b"ld.so-1.7.0", b"glibc-ld.so.cache1.1"])
+def test_broken_caches(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, start: bytes) -> None:
+    file = tmp_path / "cache"
+    monkeypatch.setattr(_find_library, "_CACHE", str(file))
+    for rest in (b"", b"\xff" * 3, b"\xff" * 200, bytes(200)):
+        file.write_bytes(start + rest)
+        assert _find_library._listed_in_cache("m") == []

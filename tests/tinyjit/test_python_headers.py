@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+import ctypes
+import itertools
 import pathlib
 import re
 import sys
 from collections.abc import Sequence
 from typing import Any
 
+import hypothesis.extra.numpy as hnp
+import hypothesis.strategies as st
 import numpy as np
 import pytest
 from helpers import ar, refuses, wrap
+from hypothesis import given, settings
 
 import cwrapjit
 
 INCLUDE = pathlib.Path(cwrapjit.__file__).parent / "include"
 
 
-def about(array: Any, expressions: Sequence[str], **kw: Any) -> list[int]:
-    """The C expressions, as integers, where `a` is this object and <numpy/arrayobject.h> is known."""
+def reader(expressions: Sequence[str], header: str = "", before: str = "", **kw: Any) -> Any:
+    """A function of `o`, or an array `a`, that gives the C expressions as integers."""
     lines = [f"item__output({i}) = (npy_int64)({text});" for i, text in enumerate(expressions)]
-    f = wrap(
-        (),
-        (len(expressions),),
-        {np.int64: "\n".join(["PyArrayObject *a = (PyArrayObject *)o;", *lines, "return true;"])},
-        header="#include <numpy/arrayobject.h>\n" + kw.pop("header", ""),
-        extra_args=(("PyObject*", "o", "NULL", "O"),),
-        **kw,
-    )
-    return [int(value) for value in f(o=array)]
+    body = "\n".join(["PyArrayObject *a = (PyArrayObject *)o;", *lines, "return true;"])
+    return wrap((), (len(expressions),), {np.int64: body}, extra_args=(("PyObject*", "o", "NULL", "O"),),
+                header=f"{before}#include <numpy/arrayobject.h>\n{header}", **kw)  # fmt: skip
+
+
+def about(array: Any, expressions: Sequence[str], **kw: Any) -> list[int]:
+    """The C expressions of this object."""
+    return [int(value) for value in reader(expressions, **kw)(o=array)]
 
 
 # ---- Python objects --------------------------------------------------------------------------------------
@@ -114,70 +118,10 @@ def test_calling_back_into_python() -> None:
 
 @pytest.mark.quick
 @pytest.mark.row("N80")
-def test_arrays_say_what_they_are() -> None:
-    asked = """
-        PyArray_Check(o); PyArray_CheckExact(o); PyArray_NDIM(a); PyArray_DIM(a, 0); PyArray_DIMS(a)[1];
-        PyArray_SHAPE(a)[1]; PyArray_STRIDE(a, 0); PyArray_STRIDES(a)[1]; PyArray_ITEMSIZE(a);
-        PyArray_SIZE(a); PyArray_NBYTES(a); PyArray_TYPE(a); PyArray_DATA(a); PyArray_BYTES(a);
-        PyArray_ISCONTIGUOUS(a); PyArray_IS_F_CONTIGUOUS(a); PyArray_ISWRITEABLE(a); PyArray_ISBEHAVED(a);
-        PyArray_ISFLOAT(a); PyArray_ISINTEGER(a); PyArray_ISSIGNED(a); PyArray_BASE(a) != NULL;
-        (PyArray_FLAGS(a) & NPY_ARRAY_OWNDATA) != 0; PyArray_ISBYTESWAPPED(a);
-        PyDataType_ELSIZE(PyArray_DESCR(a)); Py_TYPE(o) == &PyArray_Type
-        """.split(";")
-    for x in (
-        ar(3, 4),
-        ar(3, 4).T,
-        ar(6, 8, dtype=np.int16)[::2, ::-2],
-        ar(2, 2).astype(">i4"),
-        ar(2, 3, dtype=np.uint8),
-    ):
-        kind = x.dtype.kind
-        wanted = [
-            1,
-            1,
-            x.ndim,
-            x.shape[0],
-            x.shape[1],
-            x.shape[1],
-            x.strides[0],
-            x.strides[1],
-            x.itemsize,
-            x.size,
-            x.nbytes,
-            x.dtype.num,
-            x.ctypes.data,
-            x.ctypes.data,
-            x.flags.c_contiguous,
-            x.flags.f_contiguous,
-            x.flags.writeable,
-            x.flags.behaved and x.dtype.isnative,
-            kind == "f",
-            kind in "iu",
-            kind == "i",
-            x.base is not None,
-            x.flags.owndata,
-            not x.dtype.isnative,
-            x.itemsize,
-            1,
-        ]
-        got = [
-            bool(g) if isinstance(w, bool | np.bool_) else g
-            for g, w in zip(about(x, asked), wanted, strict=True)
-        ]
-        assert got == wanted
-    assert about([1], ["PyArray_Check(o)"]) == [0]
-
-
-@pytest.mark.quick
-@pytest.mark.row("N80")
 def test_elements_of_arrays() -> None:
-    x = ar(2, 3, 4, 5)[:, ::2, ::-1]
-    got = about(
-        x[0, 0], ["*(double *)PyArray_GETPTR2(a, 1, 2)", "*(double *)PyArray_GetPtr(a, (npy_intp[]){3, 4})"]
-    )
-    assert got == [x[0, 0, 1, 2], x[0, 0, 3, 4]]
-    assert about(x, ["*(double *)PyArray_GETPTR4(a, 1, 1, 2, 3)"]) == [x[1, 1, 2, 3]]
-    assert about(x[0, 0, 0], ["*(double *)PyArray_GETPTR1(a, 1)"]) == [x[0, 0, 0, 1]]
+    x = ar(4, 5)[::2, ::-1]
+    assert about(x, ["*(double *)PyArray_GetPtr(a, (npy_intp[]){1, 4})"]) == [x[1, 4]]
+    assert about([1], ["PyArray_Check(o)", "o->ob_refcnt == Py_REFCNT(o)", "sizeof(PyObject)"]) == [0, 1, 16]
     y = np.zeros(2)
     header = "static int put(PyObject *o, double x) { PyObject *v = PyFloat_FromDouble(x);\n"
     header += "int r = PyArray_SETITEM((PyArrayObject *)o, PyArray_GETPTR1((PyArrayObject *)o, 1), v);\n"
@@ -287,8 +231,230 @@ def test_numpys_scalars_are_made_and_read() -> None:
     assert made == [7] and type(made[0]) is np.int32
 
 
+# ---- arrays and types in place: accessors as macros, members of public structs, 0-d arrays ---------------
+
+
+# What is a function of NumPy's in either case.
+CHECKS = {
+    "PyArray_Check",
+    "PyArray_CheckExact",
+    "PyArray_ISBYTESWAPPED",
+    "PyArray_ISFLOAT",
+    "PyArray_ISINTEGER",
+    "PyArray_ISSIGNED",
+}
+CALLS = "#define CWJ_ARRAY_CALLS 1\n"  # in front of the header: functions in place of the macros
+ACCESSORS = {
+    "PyArray_NDIM(a)": lambda a: a.ndim,
+    "PyArray_SIZE(a)": lambda a: a.size,
+    "PyArray_NBYTES(a)": lambda a: a.nbytes,
+    "PyArray_ITEMSIZE(a)": lambda a: a.itemsize,
+    "PyArray_TYPE(a)": lambda a: a.dtype.num,
+    "PyArray_DATA(a)": lambda a: a.ctypes.data,
+    "PyArray_BYTES(a)": lambda a: a.ctypes.data,
+    "PyArray_DESCR(a)": lambda a: id(a.dtype),
+    "PyArray_DTYPE(a)": lambda a: id(a.dtype),
+    "PyArray_BASE(a)": lambda a: 0 if a.base is None else id(a.base),
+    "PyArray_FLAGS(a) & 0x507": lambda a: a.flags.num & 0x507,
+    "PyArray_CHKFLAGS(a, NPY_ARRAY_BEHAVED)": lambda a: a.flags.behaved,
+    "PyArray_ISCONTIGUOUS(a)": lambda a: a.flags.c_contiguous,
+    "PyArray_IS_C_CONTIGUOUS(a)": lambda a: a.flags.c_contiguous,
+    "PyArray_IS_F_CONTIGUOUS(a)": lambda a: a.flags.f_contiguous,
+    "PyArray_ISALIGNED(a)": lambda a: a.flags.aligned,
+    "PyArray_ISWRITEABLE(a)": lambda a: a.flags.writeable,
+    "PyArray_ISBYTESWAPPED(a) != 0": lambda a: a.dtype.byteorder == ">",
+    "PyArray_ISFLOAT(a)": lambda a: a.dtype.kind == "f",
+    "PyArray_ISINTEGER(a)": lambda a: a.dtype.kind in "iu",
+    "PyArray_ISSIGNED(a)": lambda a: a.dtype.kind == "i",
+    "PyDataType_ELSIZE(PyArray_DESCR(a))": lambda a: a.itemsize,
+    "PyArray_Check(o) + PyArray_CheckExact(o) + (Py_TYPE(o) == &PyArray_Type)": lambda a: 3,
+    **{f"PyArray_DIM(a, {k})": lambda a, k=k: a.shape[k] if k < a.ndim else 1 for k in range(5)},
+    **{f"PyArray_STRIDE(a, {k})": lambda a, k=k: a.strides[k] if k < a.ndim else 0 for k in range(5)},
+    **{f"PyArray_DIMS(a)[{k}]": lambda a, k=k: a.shape[k] if k < a.ndim else None for k in range(4)},
+    **{f"PyArray_SHAPE(a)[{k}]": lambda a, k=k: a.shape[k] if k < a.ndim else None for k in range(4)},
+    **{f"PyArray_STRIDES(a)[{k}]": lambda a, k=k: a.strides[k] if k < a.ndim else None for k in range(4)},
+}
+
+
+# Those that hold for any array.
+FIXED = [text for text in ACCESSORS if "[" not in text]
+
+
+@pytest.fixture(scope="module", params=["off", "eager"])
+def read(request: pytest.FixtureRequest) -> Any:
+    """A function of an array that gives all that holds for any."""
+    f = reader(FIXED, optimize=request.param)
+    has_compiler = cwrapjit._cwrapjit.optimizer()["compiler"]
+    assert f.tier == ("cc" if request.param == "eager" and has_compiler else "tcc")
+    return lambda array: dict(zip(FIXED, f(o=array).tolist(), strict=True))
+
+
+arrays = hnp.arrays(
+    dtype=hnp.scalar_dtypes() | hnp.unicode_string_dtypes() | hnp.array_dtypes(max_size=3),
+    shape=hnp.array_shapes(min_dims=0, max_dims=6, min_side=0, max_side=4),
+)
+
+
+@pytest.mark.row("J01")
+@given(array=arrays, data=st.data())
+@settings(max_examples=30)
+def test_each_accessor_says_what_numpy_says(read: Any, array: Any, data: Any) -> None:
+    view = np.asarray(array[data.draw(hnp.basic_indices(array.shape, allow_newaxis=True))])
+    for each in (array, view, view.T, view[...]):
+        for text, number in read(each).items():
+            assert number == int(ACCESSORS[text](each)), (text, each.shape, each.dtype)
+
+
+@pytest.mark.row("J01")
+@pytest.mark.parametrize("array", [ar(2, 3, 4, 5), ar(3, 4).T, ar(7)[::-2], ar(2, 0), ar(1, 3)[:, 1:]])
+def test_dims_and_strides_are_where_they_are(array: Any) -> None:
+    wanted = {text: find(array) for text, find in ACCESSORS.items() if "[" in text}
+    known = {text: number for text, number in wanted.items() if number is not None}
+    assert about(array, list(known)) == list(known.values())
+
+
+@pytest.mark.row("J01")
+@pytest.mark.parametrize("ndim", range(1, 5))
+@pytest.mark.parametrize("optimize", ["off", "eager"])
+def test_elements_are_found_by_their_strides(ndim: int, optimize: str) -> None:
+    array = ar(*range(6, 6 - ndim, -1)).T[1:, ...][::-1]
+    names = "ijkl"[:ndim]
+    text = f"*(double *)PyArray_GETPTR{ndim}(a, {', '.join(f'{name}++' for name in names)})"
+    f = wrap(
+        (),
+        (2,),
+        {
+            np.float64: f"""
+            const PyArrayObject *a = (const PyArrayObject *)o;
+            int {", ".join(f"{name} = *{name}{name}" for name in names)};
+            item__output(0) = {text};
+            item__output(1) = {" + ".join(f"({name} - *{name}{name})" for name in names)};
+            return true;"""
+        },
+        header="#include <numpy/arrayobject.h>",
+        extra_args=(
+            ("PyObject*", "o", "NULL", "O"),
+            *(("int", f"{name}{name}", "0", "i") for name in names),
+        ),
+        optimize=optimize,
+    )
+    for index in itertools.islice(np.ndindex(array.shape), 0, None, 7):
+        at = {f"{name}{name}": i for name, i in zip(names, index, strict=True)}
+        assert f(o=array, **at).tolist() == [array[index], ndim], "each index is evaluated once"
+
+
+@pytest.mark.row("J01")
+@pytest.mark.parametrize("optimize", ["off", "eager"])
+def test_arrays_without_axes_are_safe(optimize: str) -> None:
+    zero = np.array(2.5)
+    found = about(
+        zero,
+        [
+            "2 * *(double *)PyArray_GETPTR1(a, 3)",
+            "2 * *(double *)PyArray_GETPTR2(a, 3, 4)",
+            "2 * *(double *)PyArray_GETPTR3(a, 3, 4, 5)",
+            "2 * *(double *)PyArray_GETPTR4(a, 3, 4, 5, 6)",
+            *("PyArray_DIMS(a)[0]", "PyArray_SHAPE(a)[3]", "PyArray_STRIDES(a)[0]", "PyArray_STRIDES(a)[63]"),
+            *("PyArray_DIM(a, 0)", "PyArray_DIM(a, -1)", "PyArray_STRIDE(a, 0)", "PyArray_STRIDE(a, 99)"),
+            *("PyArray_SIZE(a)", "PyArray_NDIM(a)", "PyArray_NBYTES(a)"),
+        ],
+        optimize=optimize,
+    )
+    assert found == [5, 5, 5, 5, 1, 1, 0, 0, 1, 1, 0, 0, 1, 0, 8]
+    # And one axis where two are asked for: nothing behind the strides is read.
+    assert about(ar(4), ["*(double *)PyArray_GETPTR2(a, 3, 7)"], optimize=optimize) == [3]
+
+
 @pytest.mark.quick
-@pytest.mark.row("N80")
-def test_an_objects_count_and_type_are_members() -> None:
-    checks = ["o->ob_refcnt == Py_REFCNT(o)", "o->ob_type == Py_TYPE(o)", "sizeof(PyObject)"]
-    assert about(ar(2), checks) == [1, 1, 16]
+@pytest.mark.row("J01")
+def test_the_macros_are_macros_where_numpys_layout_is_known() -> None:
+    names = {text.partition("(")[0] for text in FIXED if text.startswith("PyArray_")} - CHECKS
+    names |= {f"PyArray_GETPTR{k}" for k in (1, 2, 3, 4)}
+    known = "".join(f"#ifndef {name}\n#error {name} is a call\n#endif\n" for name in sorted(names))
+    unknown = known.replace("#ifndef", "#ifdef").replace("is a call", "is a macro")
+    array = ar(3, 4)[1:, ::2]
+    assert about(array, FIXED, header=known) == [int(ACCESSORS[text](array)) for text in FIXED]
+    texts = [text for text in FIXED if not text.startswith(("PyArray_DIM(a", "PyArray_STRIDE(a"))]
+    assert about(array, texts, before=CALLS, header=unknown) == [
+        int(ACCESSORS[text](array)) for text in texts
+    ]
+
+
+@pytest.mark.row("J01")
+@pytest.mark.parametrize(
+    "code, word",
+    [
+        ("PyArray_DATA((double *)o) != NULL", "incompatible"),
+        ("PyArray_GETPTR1((npy_intp *)o, 0) != NULL", "incompatible"),
+        ("PyArray_NDIM(a) = 3", "read-only"),
+        ("(PyArray_DIMS(a) = NULL) != NULL", "lvalue"),
+        ("PyArray_DIM(a)", "PyArray_DIM"),
+    ],
+)
+def test_what_is_no_array_and_what_is_no_variable(code: str, word: str) -> None:
+    refuses(cwrapjit.CompileError, lambda: about(ar(2), [code]), word)
+
+
+@pytest.mark.row("J01")
+def test_the_array_is_evaluated_once() -> None:
+    texts = [
+        each.replace("(a", "((count++, a)") for each in FIXED if "DESCR" not in each and "DTYPE" not in each
+    ]
+    texts = [each for each in texts if "count++" in each]
+    counted = [f"({{ int count = 0; (void)({each}); count; }})" for each in texts]
+    assert about(ar(2, 2), counted) == [1] * len(texts)
+
+
+@pytest.mark.row("J01")
+def test_members_of_arrays_and_of_dtypes() -> None:
+    array = ar(3, 4)[::2]
+    texts = {
+        "((PyArrayObject_fields *)o)->data": array.ctypes.data,
+        "a->nd": 2,
+        "a->dimensions[0] * 100 + a->dimensions[1]": 204,
+        "a->strides[0]": 64,
+        "a->base": id(array.base),
+        "a->flags & NPY_ARRAY_C_CONTIGUOUS": 0,
+        "a->descr": id(array.dtype),
+        "a->descr->type_num": np.dtype(np.float64).num,
+        "a->descr->elsize": 8,
+        "a->descr->alignment": 8,
+        "a->descr->kind": ord("f"),
+        "a->descr->type": ord("d"),
+        "a->descr->byteorder": ord("="),
+        "a->descr->typeobj": id(np.float64),
+    }
+    assert about(array, list(texts)) == list(texts.values())
+
+
+class Weird:
+    """A class with a dict and a name of its own."""
+
+    __slots__ = ("__dict__", "one", "two")
+
+
+@pytest.mark.row("J01")
+@pytest.mark.parametrize("value", [1.5, 7, "abc", (1, 2, 3), Weird(), [1], np.float32(1), ar(2)])
+def test_members_of_types(value: Any) -> None:
+    kind = type(value)
+    texts = {
+        "Py_TYPE(o)->tp_basicsize": kind.__basicsize__,
+        "Py_TYPE(o)->tp_itemsize": kind.__itemsize__,
+        "Py_TYPE(o)->tp_flags": kind.__flags__,
+        "Py_TYPE(o)->tp_dictoffset": kind.__dictoffset__,
+        "Py_TYPE(o)->tp_weaklistoffset": kind.__weakrefoffset__,
+        "Py_TYPE(o)->tp_base": id(kind.__base__),
+        "Py_TYPE(o)->tp_mro": id(kind.__mro__),
+        "Py_TYPE(o)->tp_hash == Py_TYPE(o)->tp_base->tp_hash": None,
+        "((PyObject *)Py_TYPE(o))->ob_type": id(type(kind)),
+        "((PyVarObject *)Py_TYPE(o))->ob_size >= 0": 1,
+        "Py_TYPE(o)->tp_getattro != NULL && Py_TYPE(o)->tp_new != NULL && Py_TYPE(o)->tp_free != NULL": 1,
+    }
+    known = {text: wanted for text, wanted in texts.items() if wanted is not None}
+    assert about(value, list(known)) == list(known.values())
+    (name,) = about(value, ["Py_TYPE(o)->tp_name"])
+    assert ctypes.string_at(name).decode().rpartition(".")[2] == kind.__name__
+    (text,) = about(value, ["(npy_int64)Py_TYPE(o)->tp_repr(o)"])
+    made = ctypes.cast(text, ctypes.py_object).value
+    assert made == repr(value)
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(made))

@@ -1,18 +1,9 @@
-/* test_basics.c: texts, errors, maps, memory.
+/* test_basics.c: texts, errors, maps; what the compiler says, taken apart and placed in the text;
+ * signature strings, and lengths that are computed.
  */
-#include "internal.h"
-#include "check.h"
+#include "program.h"
 
 #include <stdint.h>
-#include <stdlib.h>
-
-static long allocations_left;
-
-static void *stingy(void *block, size_t old_size, size_t new_size)
-{
-    bool refused = new_size > 0 && allocations_left-- <= 0;
-    return refused ? NULL : tj_allocate(block, old_size, new_size);
-}
 
 static void test_text(void)
 {
@@ -37,8 +28,7 @@ static void test_error(void)
     CHECK(error.brief != NULL && error.operand == -1 && error.position == -1);
     CHECK(tj_fail(&error, TJ_BAD_SPEC, "again %s", error.text) == TJ_BAD_SPEC);
     CHECK_STR(error.text, "again x 3");
-    tj_set_allocator(stingy);
-    allocations_left = 0;
+    allow(0);
     CHECK(tj_fail(&error, TJ_BAD_SPEC, "x") == TJ_NO_MEMORY);
     tj_set_allocator(NULL);
     CHECK(error.status == TJ_NO_MEMORY && error.text == NULL);
@@ -76,11 +66,206 @@ static void test_overflow(void)
     tj_free(NULL);
 }
 
+/* ---- messages ------------------------------------------------------------------ */
+
+static void locate_one(const char *source, int line, const char *message, const char *wanted_source,
+                       int column, int end_column)
+{
+    tj_messages messages = {0};
+    tj_messages_add(&messages, true, "<x>", line, message);
+    tj_piece pieces[] = {{"<absent>", NULL, 0}, {"<x>", source, strlen(source)}};
+    tj_messages_locate(&messages, pieces, 2);
+    CHECK_STR(messages.items[0].source, wanted_source);
+    CHECK(messages.items[0].column == column);
+    CHECK(messages.items[0].end_column == end_column);
+    tj_messages_clear(&messages);
+}
+
+static void test_locate(void)
+{
+    locate_one("a;\n foo(bar);\n", 2, "'bar' undeclared", " foo(bar);", 6, 9);
+    locate_one("xx + \"x\" /* x */ + x; // x", 1, "'x' undeclared", "xx + \"x\" /* x */ + x; // x",
+               20, 21);
+    locate_one("int a; int a;", 1, "redeclaration of 'a'", "int a; int a;", 12, 13);
+    locate_one("return x }", 1, "';' expected (got '}')", "return x }", 10, 11);
+    locate_one("f((x)", 1, "expression expected before '('", "f((x)", 0, 0);
+    locate_one("one\n two\n\n", 7, "function might return no value: 'f'", " two", 0, 0);
+    locate_one("one", 0, "nothing", NULL, 0, 0);
+    locate_one("", 1, "empty", "", 0, 0);
+    locate_one("#error 'one'", 1, "#error 'one'", "#error 'one'", 0, 0);
+    locate_one("\"abc", 1, "missing terminating ' character", "\"abc", 0, 0);
+}
+
+static void test_unsupported_hint(void)
+{
+    const char *source = "__int128 x;";
+    tj_messages messages = {0};
+    tj_messages_add(&messages, true, "<x>", 1, "';' expected (got 'x')");
+    tj_messages_locate(&messages, &(tj_piece){"<x>", source, strlen(source)}, 1);
+    CHECK_HAS(messages.items[0].text, "libtcc does not support __int128");
+    tj_messages_clear(&messages);
+}
+
+static void diagnose_one(const char *line, bool is_error, const char *file, int number,
+                         const char *text)
+{
+    tj_diagnosis diagnosis = {0};
+    tj_diagnose(&diagnosis, line);
+    CHECK(diagnosis.messages.count == 1);
+    if (diagnosis.messages.count == 1) {
+        const tj_message *message = &diagnosis.messages.items[0];
+        CHECK(message->is_error == is_error);
+        CHECK_STR(message->file, file);
+        CHECK(message->line == number);
+        CHECK_STR(message->text, text);
+    }
+    tj_diagnosis_clear(&diagnosis);
+}
+
+static void test_diagnose(void)
+{
+    diagnose_one("a b:12: warning: hm", false, "a b", 12, "hm");
+    diagnose_one("a: 3: error: x:2: error: 'y'", true, "a: 3: error: x", 2, "'y'");
+    diagnose_one("C:/x.c:7: error: y:8: error: z", true, "C:/x.c", 7, "y:8: error: z");
+    diagnose_one("tcc: error: file 'x' not found", true, "", 0, "file 'x' not found");
+    diagnose_one("In file included from <a>:3:\nIn file included from b:4:\nc.h:5: error: e", true,
+                 "c.h", 5, "e (in a file included from b:4)");
+    diagnose_one("no such form", true, "", 0, "no such form");
+    diagnose_one("x:99999999999: error: e", true, "x", 2147483647, "e");
+    diagnose_one("", true, "", 0, "");
+}
+
+/* ---- signatures ----------------------------------------------------------------- */
+
+static char *read_back(const char *text)
+{
+    tj_signature signature;
+    tj_error error;
+    char *again = NULL;
+    tj_error_init(&error);
+    tj_status status = tj_signature_parse(text, strlen(text), &signature, &error);
+    CHECK_STR(error.text, NULL);
+    if (status == TJ_OK) {
+        tj_spec spec = {.name = "f",
+                        .noperands = signature.noperands,
+                        .noutputs = signature.noutputs,
+                        .operands = signature.operands,
+                        .flags = signature.one_output ? 1 : 0};
+        again = tj_spec_signature(&spec);
+    }
+    tj_signature_clear(&signature);
+    tj_error_clear(&error);
+    return again;
+}
+
+static void check_reads(const char *text, const char *wanted)
+{
+    char *again = read_back(text);
+    CHECK_STR(again, wanted);
+    tj_free(again);
+}
+
+static void test_reading(void)
+{
+    check_reads("a(n), b(n) -> output()", "a(n), b(n) -> output()");
+    check_reads("inout a(n, 3), b(n) -> out(3)", "inout a(n, 3), b(n) -> out(3)");
+    check_reads("  a(n),\n\tb ( 0 ,m)->o( )  ", "a(n), b(0, m) -> o()");
+    check_reads("a() -> ()", "a() -> output()");
+    check_reads("a(n) -> (n)", "a(n) -> output(n)");
+    check_reads("a() -> (), (3)", "a() -> output0(), output1(3)");
+    check_reads("a() -> (z(3),)", "a() -> (z(3),)");
+    check_reads("a() -> (z(3), y())", "a() -> z(3), y()");
+    check_reads("-> eye(3, 3)", "-> eye(3, 3)");
+    check_reads("inout(n) -> o()", "inout(n) -> o()");
+    check_reads("inout inout(n) -> o()", "inout inout(n) -> o()");
+    check_reads("inout a(n) ->", "inout a(n) ->");
+    check_reads("gr\xc3\xb6\xc3\x9f"
+                "e(l\xc3\xa4nge) -> o()",
+                "gr\xc3\xb6\xc3\x9f"
+                "e(l\xc3\xa4nge) -> o()");
+}
+
+static void check_fault(const char *text, ptrdiff_t position)
+{
+    tj_signature signature;
+    tj_error error;
+    tj_error_init(&error);
+    CHECK(tj_signature_parse(text, strlen(text), &signature, &error) == TJ_BAD_SIGNATURE);
+    CHECK(error.position == position);
+    CHECK(error.text && !signature.operands && !signature.noperands);
+    if (error.position != position)
+        fprintf(stderr, "    %s: got %td, wanted %td\n", text, error.position, position);
+    tj_error_clear(&error);
+}
+
+static void test_faults(void)
+{
+    check_fault("", 0);
+    check_fault("a(n), b(n)", 10);
+    check_fault("a(n) b(n) -> out()", 5);
+    check_fault("a(n), b(n -> out()", 10);
+    check_fault("a(n), -> out()", 6);
+    check_fault("a(n,) -> out()", 4);
+    check_fault("a(n, 3x) -> out()", 6);
+    check_fault("a(-3) -> out()", 2);
+    check_fault("a(99999999999999999999) -> out()", 2);
+    check_fault("a(n) -> out() junk", 14);
+    check_fault("a(n) ->", 7);
+    check_fault("a(n), a(n) -> out()", 6);
+    check_fault("a(n) -> a(n)", 8);
+    check_fault("a() -> (z(3)", 12);
+    check_fault("a() -> (z(3) y())", 13);
+}
+
+static bool parse_signature(void *nothing)
+{
+    static const char text[] = "inout a(n, 3), b(n) -> (), o(m)";
+    tj_signature signature;
+    tj_error error;
+    (void)nothing;
+    tj_error_init(&error);
+    tj_status status = tj_signature_parse(text, strlen(text), &signature, &error);
+    tj_signature_clear(&signature);
+    tj_error_clear(&error);
+    CHECK(status == TJ_OK || status == TJ_NO_MEMORY);
+    return status == TJ_OK;
+}
+
+static bool parse_length(void *nothing)
+{
+    static const char text[] =
+        "n > 1 && n < 1000 || n == 5 ? min(n * (n - 1) / 2, 0x7fff) : !n + 1";
+    tj_dim n = {"n", 0};
+    tj_operand operand = {"a", TJ_IN, 1, &n};
+    tj_spec spec = {.noperands = 1, .operands = &operand};
+    tj_output_dim dim = {.name = "m", .text = text};
+    tj_error error;
+    (void)nothing;
+    tj_error_init(&error);
+    tj_status status = tj_output_dim_parse(&spec, text, strlen(text), &dim, &error);
+    CHECK((dim.steps != NULL) == (status == TJ_OK));
+    tj_output_dim_clear(&dim);
+    tj_error_clear(&error);
+    return status == TJ_OK;
+}
+
+static void test_memory(void)
+{
+    CHECK(starve(parse_signature, NULL) > 8);
+    CHECK(starve(parse_length, NULL) > 2);
+}
+
 int main(void)
 {
     RUN(test_text);
     RUN(test_error);
     RUN(test_map);
     RUN(test_overflow);
+    RUN(test_locate);
+    RUN(test_unsupported_hint);
+    RUN(test_diagnose);
+    RUN(test_reading);
+    RUN(test_faults);
+    RUN(test_memory);
     return check_report();
 }

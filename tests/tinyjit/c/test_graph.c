@@ -1,12 +1,7 @@
 /* test_graph.c: the C text of graphs, compiled and run without Python: a few objects
- * of this file stand in for Python's. Needs what test_compile.c needs.
+ * of this file stand in for Python's.
  */
-#define _GNU_SOURCE 1
-#include "internal.h"
-#include "check.h"
-
-#include <stdlib.h>
-#include <time.h>
+#include "program.h"
 
 /* ---- what stands in for Python -------------------------------------------------- */
 
@@ -120,20 +115,10 @@ static void make_environment(void)
                        {"PyExc_ValueError", &exception_type, false}};
     memcpy(symbols, all, sizeof all);
     tj_environment_options options = {.symbols = symbols, .nsymbols = sizeof all / sizeof *all};
-    tj_messages messages = {0};
-    tj_error error;
-    tj_error_init(&error);
-    CHECK(tj_environment_new(&options, &environment, &messages, &error) == TJ_OK);
-    tj_messages_clear(&messages);
-    tj_error_clear(&error);
+    environment = new_environment(&options);
 }
 
 /* ---- one graph -------------------------------------------------------------------- */
-
-static tj_piece piece(const char *file, const char *text)
-{
-    return (tj_piece){file, text, text ? strlen(text) : 0};
-}
 
 /* The seed's Add of nonnegative doubles: x and y, z = Add(x, y). */
 typedef struct adder {
@@ -303,52 +288,30 @@ static int run_graph(const linked *this, cells *at, int times)
 
 /* ---- the seed's example ----------------------------------------------------------- */
 
+/* Runs `times` times on x and y, of which one may be None or nothing; the last code. `z` is what
+ * comes out, if that is known. */
+static void check_run(const linked *it, double x, double y, int times, int code, double z,
+                      const char *words)
+{
+    cells at;
+    fill_cells(&at, x, y);
+    CHECK(run_graph(it, &at, times) == code);
+    CHECK(code ? at.values[2] == &none : at.values[2]->value == z);
+    if (words)
+        CHECK_STR(trace, words);
+    empty_cells(&at);
+}
+
 static void test_adds(void)
 {
     for (int form = 0; form < 2; form++) {
         adder add;
-        cells at;
         make_adder(&add, form);
         linked it = link_well(&add.graph);
-        fill_cells(&at, 1, 2);
-        CHECK(run_graph(&it, &at, 2) == 0);
-        CHECK(at.values[2]->value == 3.0);
-        empty_cells(&at);
-        fill_cells(&at, -1, 2);
-        CHECK(run_graph(&it, &at, 1) == 4);
-        CHECK(at.values[2] == &none);
-        empty_cells(&at);
+        check_run(&it, 1, 2, 2, 0, 3, NULL);
+        check_run(&it, -1, 2, 1, 4, 0, NULL);
         CHECK((it.decl->state_size > 0) == (form == 1));
         unlink_graph(&it);
-    }
-}
-
-static void check_golden(const char *name, const char *text)
-{
-    char path[4096], got[1 << 15] = "";
-    const char *slash = strrchr(__FILE__, '/');
-    snprintf(path, sizeof path, "%.*s/../../golden/%s", (int)(slash - __FILE__), __FILE__, name);
-    FILE *file = fopen(path, getenv("TJ_TEST_WRITE_GOLDEN") ? "w+" : "r");
-    CHECK(file != NULL);
-    if (!file)
-        return;
-    if (getenv("TJ_TEST_WRITE_GOLDEN"))
-        fputs(text, file);
-    rewind(file);
-    got[fread(got, 1, sizeof got - 1, file)] = '\0';
-    fclose(file);
-    CHECK_STR(text, got);
-}
-
-static void test_golden(void)
-{
-    for (int form = 0; form < 2; form++) {
-        adder add;
-        tj_text text = {0};
-        make_adder(&add, form);
-        CHECK(tj_emit_graph(&add.graph, &text) == TJ_OK);
-        check_golden(form ? "graph_add_struct.c" : "graph_add_function.c", text.data);
-        tj_text_clear(&text);
     }
 }
 
@@ -360,14 +323,8 @@ static void test_order_of_cleanups(void)
         cells at;
         make_speaker(&add, form);
         linked it = link_well(&add.graph);
-        fill_cells(&at, 1, 2);
-        CHECK(run_graph(&it, &at, 1) == 0);
-        CHECK_STR(trace, form ? "code validate y x z" : "code validate z y x");
-        empty_cells(&at);
-        fill_cells(&at, -1, 2);
-        CHECK(run_graph(&it, &at, 1) == 4);
-        CHECK_STR(trace, form ? "validate y x z" : "validate z y x");
-        empty_cells(&at);
+        check_run(&it, 1, 2, 1, 0, 3, form ? "code validate y x z" : "code validate z y x");
+        check_run(&it, -1, 2, 1, 4, 0, form ? "validate y x z" : "validate z y x");
         fill_cells(&at, 1, 2);
         drop(at.values[1]);
         at.values[1] = hold(&none); /* extracting raises without failing */
@@ -626,18 +583,13 @@ static void test_members(void)
         adder add;
         tj_graph_node nodes[2];
         int order[2];
-        cells at;
         make_counters(&add, nodes, order);
         add.graph.struct_form = form;
         linked it = link_well(&add.graph);
-        fill_cells(&at, 1, 2);
         CHECK(it.decl->state_size > 0);
-        CHECK(run_graph(&it, &at, 1) == 0 && at.values[2]->value == 12);
-        CHECK_STR(trace, form ? "init one two y x end end z" : "one two init z y x end end");
-        empty_cells(&at);
-        fill_cells(&at, 1, 2);
-        CHECK(run_graph(&it, &at, 2) == 0 && at.values[2]->value == (form ? 1224 : 24));
-        empty_cells(&at);
+        check_run(&it, 1, 2, 1, 0, 12,
+                  form ? "init one two y x end end z" : "one two init z y x end end");
+        check_run(&it, 1, 2, 2, 0, form ? 1224 : 24, NULL);
         unlink_graph(&it);
         make_counters(&add, nodes, order);
         nodes[1].struct_init = piece("<struct init>", "{failure = 5; goto label_5;}");
@@ -645,245 +597,12 @@ static void test_members(void)
     }
 }
 
-/* A constant is extracted once per state, and its object stays at hand. */
-static void test_constant(void)
-{
-    adder add;
-    cells at;
-    make_speaker(&add, true);
-    add.variables[1].kept = true;
-    add.uses[1].role = TJ_GRAPH_CONSTANT;
-    add.variables[1].extract = piece("<extract>", "say(\"extract\"); V2_y = "
-                                                  "PyFloat_AsDouble(py_V2_y);");
-    add.nodes[0].code = piece("<code>", "V3_z = V1_x + PyFloat_AsDouble(py_V2_y);");
-    linked it = link_well(&add.graph);
-    fill_cells(&at, 1, 2);
-    CHECK(run_graph(&it, &at, 3) == 0 && at.values[2]->value == 3);
-    CHECK_STR(trace, "extract code validate x code validate x code validate x z y");
-    empty_cells(&at);
-    fill_cells(&at, 1, 2);
-    drop(at.values[1]);
-    at.values[1] = NULL;
-    CHECK(run_graph(&it, &at, 3) == -1);
-    CHECK_STR(trace, "");
-    empty_cells(&at);
-    unlink_graph(&it);
-}
-
-/* What one step leaves in a storage the next one extracts. */
-static void test_steps(void)
-{
-    for (int form = 0; form < 2; form++) {
-        adder add;
-        cells at;
-        tj_graph_node nodes[2];
-        tj_graph_step steps[2];
-        tj_graph_variable variables[4];
-        static const int orders[] = {0, 1};
-        static const tj_graph_use second[] = {{2, TJ_GRAPH_INPUT}, {3, TJ_GRAPH_OUTPUT}};
-        make_adder(&add, form);
-        memcpy(variables, add.variables, sizeof add.variables);
-        variables[2].extract = piece("<extract>", "V3_z = PyFloat_AsDouble(py_V3_z);");
-        variables[3] = (tj_graph_variable){
-            .name = "V4",
-            .kept = form,
-            .declare = piece("<declare>", "double V4;"),
-            .init = piece("<init>", "V4 = 0;"),
-            .sync = piece("<sync>", "Py_XDECREF(py_V4); py_V4 = PyFloat_FromDouble(V4);")};
-        nodes[0] = add.nodes[0];
-        nodes[1] = (tj_graph_node){.name = "node_2",
-                                   .label = "twice",
-                                   .code_block = 7,
-                                   .code = piece("<c>", "V4 = 2 * V3_z;")};
-        steps[0] = (tj_graph_step){3, add.uses, 1, orders};
-        steps[1] = (tj_graph_step){2, second, 1, orders + 1};
-        add.graph.variables = variables;
-        add.graph.nvariables = 4;
-        add.graph.nodes = nodes;
-        add.graph.nnodes = 2;
-        add.graph.steps = steps;
-        add.graph.nsteps = 2;
-        linked it = link_well(&add.graph);
-        fill_cells(&at, 1, 2);
-        void *state = calloc(1, it.decl->state_size + 1);
-        CHECK(it.decl->nsteps == 2);
-        CHECK(begin_state(&it, state, &at) == 0);
-        CHECK(it.decl->steps[0](state, at.storages) == 0);
-        CHECK(it.decl->steps[1](state, at.storages) == 0 && at.values[3]->value == 6);
-        end_state(&it, state);
-        free(state);
-        empty_cells(&at);
-        unlink_graph(&it);
-    }
-}
-
-/* c_extract_out sees the object of the run before. */
-static void test_fetched(void)
-{
-    adder add;
-    cells at;
-    make_speaker(&add, true);
-    add.variables[2].fetched = true;
-    add.variables[2].kept = false;
-    add.variables[2].init =
-        piece("<extract_out>", "V3_z = py_V3_z == Py_None ? 0 : PyFloat_AsDouble(py_V3_z);");
-    add.nodes[0].code = piece("<code>", "V3_z += V1_x;");
-    linked it = link_well(&add.graph);
-    fill_cells(&at, 1, 2);
-    CHECK(run_graph(&it, &at, 3) == 0 && at.values[2]->value == 3);
-    empty_cells(&at);
-    unlink_graph(&it);
-}
-
-static void test_init_code(void)
-{
-    adder add;
-    static const tj_piece inits[] = {{"<init 1>", "int i = 1; loaded += i;", 23},
-                                     {"<init 2>", "int i = 2; loaded += i;", 23},
-                                     {"<init 3>", "PyErr_SetString(PyExc_ValueError, \"x\");", 39}};
-    make_speaker(&add, true);
-    add.supports[0] = piece("<support>", "void say(const char *); static int loaded;");
-    add.graph.inits = inits;
-    add.graph.ninits = 2;
-    add.nodes[0].code = piece("<code>", "V3_z = loaded;");
-    linked it = link_well(&add.graph);
-    cells at;
-    fill_cells(&at, 1, 2);
-    CHECK(run_graph(&it, &at, 2) == 0 && at.values[2]->value == 3);
-    empty_cells(&at);
-    unlink_graph(&it);
-    add.graph.ninits = 3;
-    raised = NULL;
-    it = link_graph(&add.graph);
-    CHECK(it.decl && it.decl->load() == -1);
-    unlink_graph(&it);
-}
-
-/* ---- large ones ------------------------------------------------------------------------------ */
-
-typedef struct chain {
-    tj_graph graph;
-    tj_graph_variable *variables;
-    tj_graph_node *nodes;
-    tj_graph_use *uses;
-    int *order;
-    tj_graph_step step;
-} chain;
-
-/* The texts of a chain, until it is freed. */
-static tj_words chain_texts;
-
-static const char *keep_text(const char *format, const char *a, const char *b)
+static bool emit(void *graph)
 {
     tj_text text = {0};
-    tj_text_printf(&text, format, a, b);
-    tj_words_add(&chain_texts, text.data, text.length);
+    tj_status status = tj_emit_graph(graph, &text);
     tj_text_clear(&text);
-    return chain_texts.items[chain_texts.count - 1];
-}
-
-/* V1 -> V2 -> ...: every operation adds one. */
-static void make_chain(chain *this, int length, bool struct_form)
-{
-    *this = (chain){0};
-    this->variables = calloc((size_t)length + 1, sizeof *this->variables);
-    this->nodes = calloc((size_t)length, sizeof *this->nodes);
-    this->uses = calloc((size_t)length + 1, sizeof *this->uses);
-    this->order = calloc((size_t)length, sizeof *this->order);
-    for (int i = 0; i <= length; i++) {
-        char number[16];
-        snprintf(number, sizeof number, "%d", i + 1);
-        const char *name = keep_text("V%s", number, "");
-        this->variables[i] = (tj_graph_variable){
-            .name = name,
-            .label = "x (Double)",
-            .kept = struct_form,
-            .declare = piece("<cwrapjit Double.c_declare of x>", keep_text("double %s;", name, "")),
-            .extract = piece("<cwrapjit Double.c_extract of x>",
-                             keep_text("%s = PyFloat_AsDouble(py_%s);", name, name)),
-            .init = piece("<cwrapjit Double.c_init of x>", keep_text("%s = 0.0;", name, "")),
-            .sync =
-                piece("<cwrapjit Double.c_sync of x>",
-                      keep_text("Py_XDECREF(py_%s); py_%s = PyFloat_FromDouble(1);", name, name))};
-        this->uses[i] = (tj_graph_use){i, i == 0        ? TJ_GRAPH_INPUT
-                                          : i == length ? TJ_GRAPH_OUTPUT
-                                                        : TJ_GRAPH_TEMPORARY};
-        if (i == 0)
-            continue;
-        const char *code = keep_text("%s = %s + 1;", name, this->variables[i - 1].name);
-        if (i == length)
-            code = keep_text("%s if (V1 == 0) {failure = %s; goto label_0;}", code, "0");
-        this->nodes[i - 1] = (tj_graph_node){.name = keep_text("node_%s%s", number, ""),
-                                             .label = "Inc(x)",
-                                             .code_block = length + 1 + i,
-                                             .code = piece("<cwrapjit Inc.c_code of x>", code)};
-        this->order[i - 1] = i - 1;
-    }
-    this->nodes[length - 1].code.length = strcspn(this->nodes[length - 1].code.text, "i");
-    this->step = (tj_graph_step){length + 1, this->uses, length, this->order};
-    this->graph = (tj_graph){.name = "graph",
-                             .struct_form = struct_form,
-                             .nvariables = length + 1,
-                             .variables = this->variables,
-                             .nnodes = length,
-                             .nodes = this->nodes,
-                             .nsteps = 1,
-                             .steps = &this->step};
-}
-
-static void free_chain(chain *this)
-{
-    free(this->variables);
-    free(this->nodes);
-    free(this->uses);
-    free(this->order);
-    tj_words_clear(&chain_texts);
-}
-
-static double now(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
-}
-
-static void test_chains(void)
-{
-    static const int lengths[] = {1, 10, 300, 3000};
-    for (int i = 0; i < 8; i++) {
-        chain many;
-        make_chain(&many, lengths[i / 2], i % 2);
-        double start = now();
-        linked it = link_well(&many.graph);
-        double took = now() - start;
-        if (getenv("TJ_TEST_TIMES"))
-            fprintf(stderr, "%d nodes, %s: %.2f ms, %zu bytes\n", lengths[i / 2],
-                    i % 2 ? "struct" : "function", 1e3 * took, it.source ? strlen(it.source) : 0);
-        cells at;
-        fill_cells(&at, 1, 2);
-        if (lengths[i / 2] == 1) {
-            drop(at.values[1]);
-            at.values[1] = hold(&none);
-            CHECK(run_graph(&it, &at, 2) == 0 && at.values[1]->value == 1);
-        }
-        empty_cells(&at);
-        unlink_graph(&it);
-        free_chain(&many);
-    }
-}
-
-/* Without memory it says so, and nothing is left over (a leak checker sees that). */
-static size_t allocations_left;
-
-static void *failing_allocator(void *block, size_t old_size, size_t new_size)
-{
-    if (!new_size) {
-        return tj_allocate(block, old_size, 0);
-    }
-    if (allocations_left == 0)
-        return NULL;
-    allocations_left--;
-    return tj_allocate(block, old_size, new_size);
+    return status == TJ_OK;
 }
 
 static void test_without_memory(void)
@@ -891,62 +610,15 @@ static void test_without_memory(void)
     adder add;
     tj_graph_node nodes[2];
     int order[2];
-    tj_status status = TJ_NO_MEMORY;
     make_counters(&add, nodes, order);
-    for (size_t n = 0; status == TJ_NO_MEMORY && n < 20000; n++) {
-        tj_text text = {0};
-        tj_set_allocator(failing_allocator);
-        allocations_left = n;
-        status = tj_emit_graph(&add.graph, &text);
-        allocations_left = (size_t)-1;
-        tj_text_clear(&text);
-        tj_set_allocator(NULL);
-    }
-    CHECK(status == TJ_OK);
-}
-
-/* The optimizing compiler reads the same text. */
-static void test_optimizing_compiler(void)
-{
-    tj_compiler compiler;
-    tj_error error;
-    tj_error_init(&error);
-    if (tj_compiler_find(NULL, getenv("PATH"), &compiler, &error)) {
-        tj_error_clear(&error);
-        return; /* no compiler here: nothing to compare with */
-    }
-    for (int form = 0; form < 2; form++) {
-        adder add;
-        tj_text text = {0};
-        make_speaker(&add, form);
-        CHECK(tj_emit_graph(&add.graph, &text) == TJ_OK);
-        tj_job_options options = {
-            .compiler = &compiler, .keeps_state = true, .symbol = "cwj_graph"};
-        tj_job *job = tj_job_new(environment, text.data, &options);
-        CHECK(job && tj_job_wait(job, 300) == TJ_JOB_READY);
-        char *failure = job ? tj_job_failure(job) : NULL;
-        CHECK_STR(failure, NULL);
-        tj_free(failure);
-        tj_job_free(job);
-        tj_text_clear(&text);
-    }
-    tj_compiler_clear(&compiler);
-    tj_error_clear(&error);
-    tj_optimizer_stop();
+    CHECK(starve(emit, &add.graph) > 20);
 }
 
 int main(void)
 {
-    tj_error error;
-    tj_error_init(&error);
-    if (tj_backend_open(getenv("TJ_TEST_LIBTCC"), getenv("TJ_TEST_LIB_DIR"),
-                        getenv("TJ_TEST_INCLUDE_DIR"), &error)) {
-        fprintf(stderr, "%s\n", error.text ? error.text : error.brief);
-        return 1;
-    }
+    open_backend();
     make_environment();
     RUN(test_adds);
-    RUN(test_golden);
     RUN(test_order_of_cleanups);
     RUN(test_failing_init);
     RUN(test_syncs_that_fail);
@@ -958,14 +630,7 @@ int main(void)
     RUN(test_foreign);
     RUN(test_kept);
     RUN(test_members);
-    RUN(test_constant);
-    RUN(test_steps);
-    RUN(test_fetched);
-    RUN(test_init_code);
-    RUN(test_chains);
     RUN(test_without_memory);
-    RUN(test_optimizing_compiler);
     tj_environment_free(environment);
-    tj_error_clear(&error);
     return check_report();
 }

@@ -1,47 +1,16 @@
 /* test_memory.c: memory that runs out while libtcc works. Each allocation of tinyjit
  * and libtcc fails in turn, alone or with all behind it, and nothing may be left: no
- * block, no descriptor, no executable page. Needs what test_compile.c needs, and a
- * compiler "cc".
+ * block, no descriptor, no executable page. Needs a compiler "cc".
  */
 #define _GNU_SOURCE 1
-#include "internal.h"
-#include "check.h"
+#include "program.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- what is left ----------------------------------------------------------- */
-
-static long allocations_left, blocks;
-static bool goes_on; /* only one allocation fails */
-
-static void *stingy(void *block, size_t old_size, size_t new_size)
-{
-    if (new_size == 0) {
-        blocks -= block != NULL;
-        return tj_allocate(block, old_size, 0);
-    }
-    long left = allocations_left--;
-    if (left == 0 || (left < 0 && !goes_on))
-        return NULL;
-    blocks += block == NULL;
-    return tj_allocate(block, old_size, new_size);
-}
-
-static int count_descriptors(void)
-{
-    int count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    while (dir && readdir(dir))
-        count++;
-    if (dir)
-        closedir(dir);
-    return count;
-}
+#define DESCRIPTORS count_files("/proc/self/fd")
 
 /* Lines of /proc/self/maps with these permissions. */
 static int count_mappings(const char *permissions)
@@ -58,23 +27,6 @@ static int count_mappings(const char *permissions)
 
 /* ---- tasks ------------------------------------------------------------------ */
 
-static char folder[2048];
-
-static char *path_of(const char *name)
-{
-    static char paths[4][4096];
-    static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-static void write_file(const char *name, const char *text)
-{
-    FILE *file = fopen(path_of(name), "w");
-    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
-}
-
 /* What a task ended with, and what came of its f(3). */
 typedef struct outcome {
     tj_status status;
@@ -83,70 +35,61 @@ typedef struct outcome {
 
 static int call(const tj_unit *unit)
 {
-    int (*f)(int);
-    void *address = unit ? tj_unit_symbol(unit, "f") : NULL;
-    memcpy(&f, &address, sizeof f);
+    int (*f)(int) = NULL;
+    FIND(unit, "f", f);
     return f ? f(3) : -1;
 }
 
 /* A text, in an environment with include files, macros and sources. */
-static outcome compile(const char *text, const char *const *sources)
+static outcome compile_all(const char *text, const char *const *sources)
 {
-    const char *dirs[] = {folder, NULL}, *macros[] = {"A=1", NULL};
+    const char *dirs[] = {getenv("TJ_TEST_TMP"), NULL}, *macros[] = {"A=1", NULL};
     tj_environment_options options = {
         .include_dirs = dirs, .define_macros = macros, .sources = sources};
     tj_environment *environment = NULL;
-    tj_unit *unit = NULL;
-    tj_messages messages = {0};
-    tj_error error;
-    tj_error_init(&error);
-    tj_names *names = tj_names_new();
-    outcome result = {TJ_NO_MEMORY, -1};
-    if (names && tj_names_collect(names, text, strlen(text)))
-        result.status = tj_environment_new(&options, &environment, &messages, &error);
-    if (result.status == TJ_OK)
-        result.status = tj_compile(environment, text, names, &unit, &messages, &error);
-    if (result.status == TJ_OK)
-        result.value = call(unit);
-    if (messages.failed)
-        result.status = TJ_NO_MEMORY;
-    tj_unit_free(unit);
+    compiled r = {0};
+    tj_error_init(&r.error);
+    r.status = tj_environment_new(&options, &environment, &r.messages, &r.error);
+    if (r.status == TJ_OK) {
+        drop_compiled(&r);
+        r = compile_in(environment, text);
+    }
+    outcome result = {r.messages.failed ? TJ_NO_MEMORY : r.status, call(r.unit)};
+    drop_compiled(&r);
     tj_environment_free(environment);
-    tj_messages_clear(&messages);
-    tj_error_clear(&error);
-    tj_names_free(names);
     return result;
 }
 
 static outcome plain(void)
 {
-    return compile(
+    return compile_all(
         "static int table[500] = {1, 2};\nint f(int x) { return abs(-x) + table[1] + A; }\n", NULL);
 }
 
 /* Files that are open while memory runs out. */
 static outcome include(void)
 {
-    return compile("#include \"one.h\"\nint f(int x) { return x + ONE + TWO + THREE; }\n", NULL);
+    return compile_all("#include \"one.h\"\nint f(int x) { return x + ONE + TWO + THREE; }\n",
+                       NULL);
 }
 
 static outcome sources(void)
 {
     const char *paths[] = {path_of("own.c"), NULL};
-    return compile("int own(int); int f(int x) { return own(x); }\n", paths);
+    return compile_all("int own(int); int f(int x) { return own(x); }\n", paths);
 }
 
 /* A second attempt, with libtcc1.a. */
 static outcome archive(void)
 {
-    return compile("void *alloca(unsigned long);\n"
-                   "int f(int x) { char *p = alloca(100); p[99] = x; return p[99]; }\n",
-                   NULL);
+    return compile_all("void *alloca(unsigned long);\n"
+                       "int f(int x) { char *p = alloca(100); p[99] = x; return p[99]; }\n",
+                       NULL);
 }
 
 static outcome faulty(void)
 {
-    return compile("#include \"one.h\"\nint f(int x) { return x + y; }\n", NULL);
+    return compile_all("#include \"one.h\"\nint f(int x) { return x + y; }\n", NULL);
 }
 
 static int object_fd = -1;
@@ -191,17 +134,15 @@ static void make_object(void)
 static long sweep_from_first(outcome (*task)(void), outcome wanted)
 {
     outcome done = task(); /* what is kept for good is allocated here */
-    int descriptors = count_descriptors();
+    int descriptors = DESCRIPTORS;
     long k = 0;
     for (done.status = TJ_NO_MEMORY; done.status == TJ_NO_MEMORY && k < 20000; k++) {
-        allocations_left = k;
-        blocks = 0;
-        tj_set_allocator(stingy);
+        allow(k);
         done = task();
         tj_set_allocator(NULL);
         CHECK(blocks == 0);
-        CHECK(count_descriptors() == descriptors);
     }
+    CHECK(DESCRIPTORS == descriptors);
     CHECK(done.status == wanted.status && done.value == wanted.value);
     CHECK(count_mappings("rwxp") == 0);
     done = task();
@@ -239,7 +180,7 @@ static void test_every_allocation_fails(void)
 
 static tj_status compile_small(const char *text)
 {
-    return compile(text, NULL).status;
+    return compile_all(text, NULL).status;
 }
 
 static void test_what_libtcc_holds_is_counted(void)
@@ -255,7 +196,7 @@ static void test_what_libtcc_holds_is_counted(void)
 
 static void test_limit(void)
 {
-    int descriptors = count_descriptors();
+    int descriptors = DESCRIPTORS;
     tj_set_compile_memory((size_t)32 << 20);
     CHECK(compile_small("static char big[30000000]; int f(int x) { return big[x]; }\n") == TJ_OK);
     CHECK(compile_small("static char big[40000000]; int f(int x) { return big[x]; }\n") ==
@@ -268,7 +209,7 @@ static void test_limit(void)
           TJ_TOO_LARGE);
     CHECK(compile_small("int f(int x) { return x; }\n") == TJ_OK);
     tj_set_compile_memory(TJ_COMPILE_MEMORY);
-    CHECK(count_descriptors() == descriptors);
+    CHECK(DESCRIPTORS == descriptors);
     CHECK(count_mappings("rwxp") == 0);
 }
 
@@ -314,11 +255,7 @@ static void test_pages(void)
 
 int main(void)
 {
-    tj_error error;
-    tj_error_init(&error);
-    snprintf(folder, sizeof folder, "%s", getenv("TJ_TEST_TMP"));
-    CHECK(tj_backend_open(getenv("TJ_TEST_LIBTCC"), getenv("TJ_TEST_LIB_DIR"),
-                          getenv("TJ_TEST_INCLUDE_DIR"), &error) == TJ_OK);
+    open_backend();
     RUN(test_pages);
     RUN(test_what_libtcc_holds_is_counted);
     RUN(test_limit);

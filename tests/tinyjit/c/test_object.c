@@ -2,16 +2,12 @@
  * objects with bytes changed: whatever comes, it stays inside the bytes.
  */
 #define _GNU_SOURCE 1
-#include "internal.h"
-#include "check.h"
+#include "program.h"
 
 #include <elf.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static const char *scratch;
 
 typedef struct bytes {
     unsigned char *data;
@@ -19,17 +15,14 @@ typedef struct bytes {
 } bytes;
 
 /* What the system's compiler makes of a text. */
-static bytes compile(const char *text, const char *flags)
+static bytes compile_object(const char *text, const char *flags)
 {
-    char path[4096], command[8192];
+    char command[16384];
     bytes object = {0};
-    snprintf(path, sizeof path, "%s/text.c", scratch);
-    FILE *file = fopen(path, "w");
-    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
-    snprintf(command, sizeof command, "cc -O2 -fPIC %s -c %s -o %s/text.o", flags, path, scratch);
+    const char *path = write_file("text.c", text), *made = path_of("text.o");
+    snprintf(command, sizeof command, "cc -O2 -fPIC %s -c %s -o %s", flags, path, made);
     CHECK(system(command) == 0);
-    snprintf(path, sizeof path, "%s/text.o", scratch);
-    file = fopen(path, "rb");
+    FILE *file = fopen(made, "rb");
     CHECK(file && fseek(file, 0, SEEK_END) == 0);
     if (file) {
         object.size = (size_t)ftell(file);
@@ -50,16 +43,22 @@ static const char rich[] =
     "int g(int x) { switch (x) { case 0: return 5; case 1: return another(3); case 2: return 8;\n"
     "  case 3: return 77; case 4: return another(9); case 5: return 3; default: return 0; } }\n";
 
-static void check_refused(const char *text, const char *flags, const char *part)
+/* What is said of bytes that are refused. */
+static void check_bytes(const bytes *object, const char *part)
 {
-    bytes object = compile(text, flags);
     tj_object found = {0};
     tj_error error;
     tj_error_init(&error);
-    CHECK(tj_object_check(object.data, object.size, &found, &error) == TJ_COMPILE_FAILED);
+    CHECK(tj_object_check(object->data, object->size, &found, &error) == TJ_COMPILE_FAILED);
     CHECK_HAS(error.text, part);
     tj_error_clear(&error);
     tj_object_clear(&found);
+}
+
+static void check_refused(const char *text, const char *flags, const char *part)
+{
+    bytes object = compile_object(text, flags);
+    check_bytes(&object, part);
     free(object.data);
 }
 
@@ -87,7 +86,7 @@ static void test_good(void)
 {
     static const char *const flags[] = {"", "-g", "-O0", "-funwind-tables", "-ffunction-sections"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        bytes object = compile(rich, flags[i]);
+        bytes object = compile_object(rich, flags[i]);
         tj_object found = {0};
         tj_error error;
         tj_error_init(&error);
@@ -106,13 +105,13 @@ static void test_good(void)
 /* What gcc keeps of the array lies in .data, without a name. */
 static void test_constants_without_names(void)
 {
-    bytes object =
-        compile("#include <math.h>\n"
-                "double f(int x)\n"
-                "{ double (*functions[])(double) = {sin, cos, tan, exp, log, sinh, cosh, tanh};\n"
-                "  void *volatile addresses[] = {(void *)cos, (void *)sin, (void *)exp};\n"
-                "  return functions[x & 7](x) + (addresses[x & 1] == 0); }\n",
-                "-fno-builtin");
+    bytes object = compile_object(
+        "#include <math.h>\n"
+        "double f(int x)\n"
+        "{ double (*functions[])(double) = {sin, cos, tan, exp, log, sinh, cosh, tanh};\n"
+        "  void *volatile addresses[] = {(void *)cos, (void *)sin, (void *)exp};\n"
+        "  return functions[x & 7](x) + (addresses[x & 1] == 0); }\n",
+        "-fno-builtin");
     CHECK(look(object.data, object.size) == TJ_OK);
     free(object.data);
 }
@@ -150,14 +149,9 @@ static void test_refused(void)
 
 static void test_other_machine(void)
 {
-    bytes object = compile("int f(void) { return 1; }", "");
+    bytes object = compile_object("int f(void) { return 1; }", "");
     object.data[offsetof(Elf64_Ehdr, e_machine)] = EM_SPARC;
-    tj_object found = {0};
-    tj_error error;
-    tj_error_init(&error);
-    CHECK(tj_object_check(object.data, object.size, &found, &error) == TJ_COMPILE_FAILED);
-    CHECK_HAS(error.text, "another machine");
-    tj_error_clear(&error);
+    check_bytes(&object, "another machine");
     free(object.data);
 }
 
@@ -171,10 +165,9 @@ static int call_loaded(tj_object *object)
     int result = -1;
     if (tj_object_look(object, &error) == TJ_OK &&
         tj_load_object(NULL, object, &unit, &error) == TJ_OK) {
-        int (*function)(int);
-        void *address = tj_unit_symbol(unit, "f");
-        memcpy(&function, &address, sizeof function);
-        result = function(-5);
+        int (*function)(int) = NULL;
+        FIND(unit, "f", function);
+        result = function ? function(-5) : 0;
     }
     CHECK(!error.text);
     tj_unit_free(unit);
@@ -200,7 +193,7 @@ static const char addends[] =
 
 static void test_addends(void)
 {
-    bytes object = compile(addends, "");
+    bytes object = compile_object(addends, "");
     tj_object loaded = {.fd = memfd_create("object", MFD_ALLOW_SEALING)};
     int fd = loaded.fd;
     check_refused(addends, "", "misread");
@@ -248,7 +241,7 @@ static const char relocations[] =
 
 static void test_relocations(void)
 {
-    bytes object = compile(relocations, "");
+    bytes object = compile_object(relocations, "");
     tj_object loaded = {.fd = memfd_create("object", MFD_ALLOW_SEALING)};
     CHECK(write(loaded.fd, object.data, object.size) == (ssize_t)object.size);
     int fd = loaded.fd;
@@ -282,13 +275,13 @@ static unsigned char *at_the_edge(const bytes *object)
 static void test_changed(void)
 {
     static const unsigned char values[] = {0x00, 0x01, 0x7f, 0x80, 0xff, 0x40};
-    bytes object = compile(rich, "");
+    bytes object = compile_object(rich, "");
     unsigned char *data = at_the_edge(&object);
     uint32_t state = 1;
     int accepted = 0;
     Elf64_Ehdr header;
     memcpy(&header, object.data, sizeof header);
-    for (int round = 0; round < 60000; round++) {
+    for (int round = 0; round < 20000; round++) {
         memcpy(data, object.data, object.size);
         /* Mostly where the tables are: a change of code is nobody's to find. */
         size_t begin = round % 3 == 0 ? 0 : round % 3 == 1 ? header.e_shoff : object.size / 4;
@@ -302,13 +295,13 @@ static void test_changed(void)
             tj_object_settle(data, object.size);
         accepted += look(data, object.size) == TJ_OK;
     }
-    CHECK(accepted > 1000 && accepted < 59000);
+    CHECK(accepted > 300 && accepted < 19700);
     free(object.data);
 }
 
 static void test_cut(void)
 {
-    bytes object = compile(rich, "");
+    bytes object = compile_object(rich, "");
     for (size_t size = 0; size < object.size; size++) {
         unsigned char *data = at_the_edge(&(bytes){NULL, size ? size : 1});
         memcpy(data, object.data, size);
@@ -402,52 +395,29 @@ static void test_fused_aarch64(void)
     static const uint32_t others[] = {
         0x6ec2e420, /* fcadd v0.2d, v1.2d, v2.2d, #90 */
         0x64c08040, /* fcadd z0.d, p0/m, z0.d, z2.d, #90 */
-        0x4fc29820, /* fmul v0.2d, v1.2d, v2.d[1] */
         0x4f129020, /* fmul v0.8h, v1.8h, v2.h[1] */
-        0x6fc29820, /* fmulx v0.2d, v1.2d, v2.d[1] */
-        0x64f22020, /* fmul z0.d, z1.d, z2.d[1] */
         0x64aa2020, /* fmul z0.s, z1.s, z2.s[1] */
-        0x65c20020, /* fadd z0.d, z1.d, z2.d */
         0x65c20820, /* fmul z0.d, z1.d, z2.d */
         0x65c08040, /* fadd z0.d, p0/m, z0.d, z2.d */
         0x65c26020, /* fcmeq p0.d, p0/z, z1.d, z2.d */
-        0x65cba020, /* fcvt z0.d, p0/m, z1.s */
         0x65cda020, /* fsqrt z0.d, p0/m, z1.d */
         0x65c02020, /* faddv d0, p0, z1.d */
-        0x65d82020, /* fadda d0, p0, d0, z1.d */
         0x04e2b020, /* ftssel z0.d, z1.d, z2.d */
-        0x04e0b820, /* fexpa z0.d, z1.d */
-        0x65ce3020, /* frecpe z0.d, z1.d */
         0x65d12030, /* fcmle p0.d, p0/z, z1.d, #0.0 */
-        0x65d6a020, /* scvtf z0.d, p0/m, z1.d */
         0x65dea020, /* fcvtzs z0.d, p0/m, z1.d */
-        0x65c0a020, /* frintn z0.d, p0/m, z1.d */
         0x64d08020, /* faddp z0.d, p0/m, z0.d, z1.d */
-        0x651ea020, /* flogb z0.d, p0/m, z1.d */
-        0x65dc8000, /* fmaxnm z0.d, p0/m, z0.d, #0.0 */
         0x65cd8020, /* fdiv z0.d, p0/m, z0.d, z1.d */
-        0x65ca8020, /* fmulx z0.d, p0/m, z0.d, z1.d */
         0x64cba020, /* fcvtlt z0.d, p0/m, z1.s */
-        0x658aa020, /* bfcvt z0.h, p0/m, z1.s */
         0x4ea29420, /* mla v0.4s, v1.4s, v2.4s */
-        0x6ea29420, /* mls v0.4s, v1.4s, v2.4s */
         0x6e828420, /* sqrdmlah v0.4s, v1.4s, v2.4s */
-        0x4e829420, /* sdot v0.4s, v1.16b, v2.16b */
         0x6fa2e020, /* udot v0.4s, v1.16b, v2.4b[1] */
-        0x6e62dc20, /* fmul v0.2d, v1.2d, v2.2d */
         0x4e62d420, /* fadd v0.2d, v1.2d, v2.2d */
         0x1e620820, /* fmul d0, d1, d2 */
-        0x1e628820, /* fnmul d0, d1, d2 */
         0x1e621c20, /* fcsel d0, d1, d2, ne */
-        0x4e62f420, /* fmax v0.2d, v1.2d, v2.2d */
         0x6ee2d420, /* fabd v0.2d, v1.2d, v2.2d */
-        0x6ee2e420, /* fcmgt v0.2d, v1.2d, v2.2d */
         0x4ea2c420, /* fminnm v0.4s, v1.4s, v2.4s */
-        0x4ea2bc20, /* addp v0.4s, v1.4s, v2.4s */
         0x6ea28c20, /* cmeq v0.4s, v1.4s, v2.4s */
-        0x6e22d420, /* faddp v0.4s, v1.4s, v2.4s */
         0x04824020, /* mla z0.s, p0/m, z1.s, z2.s */
-        0x0481c040, /* mad z0.s, p0/m, z1.s, z2.s */
         0xa5e0a000, /* ld1d {z0.d}, p0/z, [x0] */
     };
     check_aarch64(fused, sizeof fused / sizeof *fused, true, false);
@@ -458,16 +428,12 @@ static void test_fused_aarch64(void)
 
 int main(void)
 {
-    scratch = getenv("TJ_TEST_TMP");
     page_size = (size_t)sysconf(_SC_PAGESIZE);
+    open_backend();
     RUN(test_good);
     RUN(test_constants_without_names);
     RUN(test_refused);
     RUN(test_other_machine);
-    tj_error error;
-    tj_error_init(&error);
-    CHECK(tj_backend_open(getenv("TJ_TEST_LIBTCC"), getenv("TJ_TEST_LIB_DIR"),
-                          getenv("TJ_TEST_INCLUDE_DIR"), &error) == TJ_OK);
 #if defined(__x86_64__)
     RUN(test_addends);
 #else

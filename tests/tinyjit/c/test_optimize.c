@@ -1,22 +1,16 @@
 /* test_optimize.c: jobs for the optimizing compiler, and compilers that misbehave.
- * Needs what test_compile.c needs, and a C compiler as "cc" in PATH.
+ * Needs a C compiler as "cc" in PATH.
  */
 #define _GNU_SOURCE 1
-#include "internal.h"
-#include "check.h"
+#include "program.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static const char *scratch;
 
 /* ---- one job --------------------------------------------------------------- */
 
@@ -47,16 +41,12 @@ static tj_compiler find(const char *wanted)
 }
 
 /* The outcome stays where it is: ready() writes to it. */
-static void start(outcome *this, tj_environment *environment, const char *wanted, const char *text,
-                  bool fastmath)
+static void start(outcome *this, tj_environment *environment, const char *wanted, const char *text)
 {
     tj_compiler compiler = find(wanted);
     *this = (outcome){0};
-    tj_job_options options = {.compiler = &compiler,
-                              .fastmath = fastmath,
-                              .symbol = "f",
-                              .ready = on_ready,
-                              .context = this};
+    tj_job_options options = {
+        .compiler = &compiler, .symbol = "f", .ready = on_ready, .context = this};
     this->job = tj_job_new(environment, text, &options);
     tj_compiler_clear(&compiler);
     CHECK(this->job != NULL);
@@ -81,7 +71,7 @@ static void drop(outcome *this)
 
 static void run(outcome *this, const char *wanted, const char *text)
 {
-    start(this, NULL, wanted, text, false);
+    start(this, NULL, wanted, text);
     finish(this);
 }
 
@@ -133,17 +123,6 @@ static void check_failure(const char *wanted, const char *text, const char *part
 
 /* ---- nothing is left over ----------------------------------------------------- */
 
-static int count_files(const char *folder)
-{
-    int count = 0;
-    DIR *dir = opendir(folder);
-    while (dir && readdir(dir))
-        count++;
-    if (dir)
-        closedir(dir);
-    return count;
-}
-
 static void check_no_children(void)
 {
     errno = 0;
@@ -152,18 +131,13 @@ static void check_no_children(void)
 
 /* ---- a compiler that we write --------------------------------------------------- */
 
-/* Writes a shell script and returns its path, which the next call replaces. */
+/* Writes a shell script and returns its path. */
 static const char *script(const char *name, const char *body)
 {
-    static char path[4096];
-    snprintf(path, sizeof path, "%s/%s", scratch, name);
-    FILE *file = fopen(path, "we"); /* no child keeps it open */
-    CHECK(file != NULL);
-    if (file) {
-        fprintf(file, "#!/bin/sh\n%s\n", body);
-        fclose(file);
-        chmod(path, 0755);
-    }
+    char text[4096];
+    snprintf(text, sizeof text, "#!/bin/sh\n%s\n", body);
+    const char *path = write_file(name, text);
+    chmod(path, 0755);
     return path;
 }
 
@@ -231,62 +205,17 @@ static void test_environment(void)
     static const tj_symbol symbols[] = {{"offered", (const void *)offered, true}};
     const char *const macros[] = {"TEN=10", "FLAG", "TEXT=\"a b\"", NULL};
     tj_environment_options options = {.define_macros = macros, .symbols = symbols, .nsymbols = 1};
-    tj_environment *environment;
-    tj_messages messages = {0};
-    tj_error error;
-    tj_error_init(&error);
-    CHECK(tj_environment_new(&options, &environment, &messages, &error) == TJ_OK);
+    tj_environment *environment = new_environment(&options);
     outcome r;
     start(&r, environment, NULL,
           "int offered(int);\n"
           "static const char *const words[] = {\"zero\", \"one\", \"two\"};\n"
           "int f(int x) { return offered(x) + TEN + FLAG + (int)strlen(words[x % 3]) +\n"
-          "  (int)(1000 * sin((double)x)) + (int)sizeof TEXT; }",
-          false);
+          "  (int)(1000 * sin((double)x)) + (int)sizeof TEXT; }");
     tj_environment_free(environment); /* the job has its own share */
     finish(&r);
     CHECK_STR(r.failure, NULL);
     CHECK(r.state == TJ_JOB_READY && call(&r, 1) == 3 + 10 + 1 + 3 + 841 + 4);
-    drop(&r);
-    tj_messages_clear(&messages);
-    tj_error_clear(&error);
-}
-
-/* Vectors' functions, constants for whole registers, against libm. */
-static void test_fastmath(void)
-{
-    enum {
-        COUNT = 1003
-    };
-    static double x[COUNT], y[COUNT];
-    for (int i = 0; i < COUNT; i++)
-        x[i] = i * 0.01 - 5;
-    outcome r;
-    start(&r, NULL, NULL,
-          "int f(int n, const double *restrict x, double *restrict y)\n"
-          "{ for (int i = 0; i < n; i++) y[i] = exp(-x[i] * x[i]) * sin(x[i]) + pow(2.0, x[i]);\n"
-          "  return 1; }",
-          true);
-    finish(&r);
-    CHECK_STR(r.failure, NULL);
-    int (*function)(int, const double *, double *);
-    memcpy(&function, &r.address, sizeof function);
-    CHECK(function && function(COUNT, x, y) == 1);
-    bool same = true;
-    double (*functions[3])(double) = {0};
-    tj_compile_lock();
-    const void *exp_ = tj_process_symbol("exp", true), *sin_ = tj_process_symbol("sin", true),
-               *exp2_ = tj_process_symbol("exp2", true);
-    tj_compile_unlock();
-    memcpy(&functions[0], &exp_, sizeof exp_);
-    memcpy(&functions[1], &sin_, sizeof sin_);
-    memcpy(&functions[2], &exp2_, sizeof exp2_);
-    for (int i = 0; i < COUNT; i++) {
-        double wanted = functions[0](-x[i] * x[i]) * functions[1](x[i]) + functions[2](x[i]);
-        double off = y[i] - wanted;
-        same &= off < 1e-13 * (1 + wanted) && -off < 1e-13 * (1 + wanted);
-    }
-    CHECK(same);
     drop(&r);
 }
 
@@ -342,13 +271,9 @@ static void test_bad_compilers(void)
                                 "cat $0.o > /proc/self/fd/3; rm -f $0.o"),
                   PLAIN, "cannot be taken");
     check_failure(script("loud", "exec yes too much >&2"), PLAIN, "writes too much");
-    const char *text = script("text", "not a program");
-    chmod(text, 0755);
-    FILE *file = fopen(text, "w");
-    CHECK(file != NULL);
-    if (file)
-        fclose(file);
-    check_failure(text, PLAIN, "");
+    const char *empty = write_file("empty", "");
+    chmod(empty, 0755);
+    check_failure(empty, PLAIN, "");
     check_no_children();
 }
 
@@ -448,9 +373,9 @@ static void nap(double seconds)
 static void test_give_up(void)
 {
     outcome running, queued, last;
-    start(&running, NULL, script("slow", "exec sleep 100"), PLAIN, false);
-    start(&queued, NULL, NULL, PLAIN, false);
-    start(&last, NULL, NULL, "int f(int x) { return x + 2; }", false);
+    start(&running, NULL, script("slow", "exec sleep 100"), PLAIN);
+    start(&queued, NULL, NULL, PLAIN);
+    start(&last, NULL, NULL, "int f(int x) { return x + 2; }");
     nap(0.05);
     CHECK(tj_job_look(running.job) == TJ_JOB_STARTED);
     CHECK(tj_job_wait(running.job, 0.01) == TJ_JOB_STARTED);
@@ -473,7 +398,7 @@ static void test_many(void)
     for (int i = 0; i < COUNT; i++) {
         char text[64];
         snprintf(text, sizeof text, "int f(int x) { return x * %d; }", i);
-        start(&all[i], NULL, i % 4 == 3 ? script("fails", "exit 1") : NULL, text, false);
+        start(&all[i], NULL, i % 4 == 3 ? script("fails", "exit 1") : NULL, text);
     }
     for (int i = COUNT - 1; i >= 0; i--) {
         if (i % 5 == 4) {
@@ -527,8 +452,8 @@ static void test_fork(void)
     if (sanitizer && !strcmp(sanitizer, "thread")) /* it allows no threads in a fork's child */
         return;
     outcome jobs[2];
-    start(&jobs[0], NULL, script("slow", "exec sleep 100"), PLAIN, false);
-    start(&jobs[1], NULL, NULL, "int f(int x) { return x + 2; }", false);
+    start(&jobs[0], NULL, script("slow", "exec sleep 100"), PLAIN);
+    start(&jobs[1], NULL, NULL, "int f(int x) { return x + 2; }");
     nap(0.05);
     in_child(use_in_child, jobs);
     CHECK(tj_job_look(jobs[0].job) == TJ_JOB_STARTED && jobs[1].calls == 0);
@@ -538,45 +463,19 @@ static void test_fork(void)
     drop(&jobs[1]);
 }
 
-static void end_at_once(outcome *nothing)
-{
-    (void)nothing;
-}
-
-/* Children born at any moment of a job. */
-static void test_many_forks(void)
-{
-    for (int i = 0; i < 10; i++) {
-        outcome r;
-        start(&r, NULL, NULL, PLAIN, false);
-        nap(0.004 * i);
-        in_child(end_at_once, NULL);
-        finish(&r);
-        CHECK(r.state == TJ_JOB_READY);
-        drop(&r);
-    }
-}
-
 /* ---- without memory ----------------------------------------------------------------------- */
-
-static long allocations_left;
-
-static void *allocate_some(void *block, size_t old_size, size_t new_size)
-{
-    bool refused = new_size && __atomic_fetch_sub(&allocations_left, 1, __ATOMIC_RELAXED) <= 0;
-    return refused ? NULL : tj_allocate(block, old_size, new_size);
-}
 
 /* The object is written by a copy, so that each round is quick. */
 static void test_no_memory(void)
 {
     char command[8192];
-    snprintf(command, sizeof command, "cc \"$@\" 3>%s/kept.o; cat %s/kept.o >&3", scratch, scratch);
+    const char *kept = path_of("kept.o");
+    snprintf(command, sizeof command, "cc \"$@\" 3>%s; cat %s >&3", kept, kept);
     outcome first;
     run(&first, script("keeps", command), PLAIN);
     CHECK(first.state == TJ_JOB_READY);
     drop(&first);
-    snprintf(command, sizeof command, "cat %s/kept.o >&3", scratch);
+    snprintf(command, sizeof command, "cat %s >&3", kept);
     const char *quick = script("quick", command);
     bool done = false;
     for (long k = 0; k < 2000 && !done; k++) {
@@ -585,8 +484,7 @@ static void test_no_memory(void)
         tj_error_init(&error);
         outcome r = {0};
         tj_job_options options = {.symbol = "f", .ready = on_ready, .context = &r};
-        __atomic_store_n(&allocations_left, k, __ATOMIC_RELAXED);
-        tj_set_allocator(allocate_some);
+        allow(k);
         tj_status status = tj_compiler_find(quick, NULL, &compiler, &error);
         if (!status) {
             options.compiler = &compiler;
@@ -609,8 +507,8 @@ static void test_no_memory(void)
 static void test_stop(void)
 {
     outcome running, queued, late;
-    start(&running, NULL, script("slow", "exec sleep 100"), PLAIN, false);
-    start(&queued, NULL, NULL, PLAIN, false);
+    start(&running, NULL, script("slow", "exec sleep 100"), PLAIN);
+    start(&queued, NULL, NULL, PLAIN);
     nap(0.03);
     tj_optimizer_stop();
     finish(&running);
@@ -634,18 +532,12 @@ static void test_stop(void)
 
 int main(void)
 {
-    tj_error error;
-    tj_error_init(&error);
-    scratch = getenv("TJ_TEST_TMP");
-    CHECK(tj_backend_open(getenv("TJ_TEST_LIBTCC"), getenv("TJ_TEST_LIB_DIR"),
-                          getenv("TJ_TEST_INCLUDE_DIR"), &error) == TJ_OK);
-    tj_error_clear(&error);
+    open_backend();
     int files = 0;
     RUN(test_find);
     RUN(test_plain);
     files = count_files("/proc/self/fd");
     RUN(test_environment);
-    RUN(test_fastmath);
     RUN(test_states);
     RUN(test_bad_texts);
     RUN(test_bad_compilers);
@@ -657,7 +549,6 @@ int main(void)
     RUN(test_give_up);
     RUN(test_many);
     RUN(test_fork);
-    RUN(test_many_forks);
     RUN(test_no_memory);
     CHECK(count_files("/proc/self/fd") == files);
     RUN(test_stop);

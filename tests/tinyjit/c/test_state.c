@@ -1,12 +1,7 @@
 /* test_state.c: what a unit keeps between slices, and what of it can be seen from
- * outside. Needs what test_compile.c needs.
+ * outside.
  */
-#define _GNU_SOURCE 1
-#include "internal.h"
-#include "check.h"
-
-#include <stdlib.h>
-#include <unistd.h>
+#include "program.h"
 
 static const tj_symbol offered[] = {
     {"cwj_contiguous", (const void *)abort, true},
@@ -22,33 +17,17 @@ static tj_environment *make(const char *const *sources, const char *const *libra
                                       .symbols = offered,
                                       .nsymbols = sizeof offered / sizeof *offered,
                                       .host_prefixes = host};
-    tj_environment *environment;
-    tj_messages messages = {0};
-    tj_error error;
-    tj_error_init(&error);
-    CHECK(tj_environment_new(&options, &environment, &messages, &error) == TJ_OK);
-    CHECK_STR(error.text, NULL);
-    tj_messages_clear(&messages);
-    tj_error_clear(&error);
-    return environment;
+    return new_environment(&options);
 }
 
 /* Bit 0: it has state; bit 1: it speaks. */
 static int look(tj_environment *environment, const char *text)
 {
-    tj_unit *unit = NULL;
-    tj_messages messages = {0};
-    tj_error error;
-    tj_error_init(&error);
-    tj_names *names = tj_names_new();
-    CHECK(names && tj_names_collect(names, text, strlen(text)));
-    CHECK(tj_compile(environment, text, names, &unit, &messages, &error) == TJ_OK);
-    CHECK_STR(error.text, NULL);
-    int found = unit ? tj_unit_has_state(unit) + 2 * tj_unit_speaks(unit) : -1;
-    tj_unit_free(unit);
-    tj_names_free(names);
-    tj_messages_clear(&messages);
-    tj_error_clear(&error);
+    compiled r = compile_in(environment, text);
+    CHECK(r.status == TJ_OK);
+    CHECK_STR(r.error.text, NULL);
+    int found = r.unit ? tj_unit_has_state(r.unit) + 2 * tj_unit_speaks(r.unit) : -1;
+    drop_compiled(&r);
     return found;
 }
 
@@ -103,13 +82,6 @@ static void test_libraries(void)
     tj_environment_free(environment);
 }
 
-static void write_source(char *path, size_t size, const char *text)
-{
-    snprintf(path, size, "%s/source.c", getenv("TJ_TEST_TMP"));
-    FILE *file = fopen(path, "w");
-    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
-}
-
 /* The sources' state is every function's. */
 static void test_sources(void)
 {
@@ -122,8 +94,7 @@ static void test_sources(void)
         {"int printf(const char *, ...); int helper(int x) { return printf(\"%d\", x); }", 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char path[4096];
-        write_source(path, sizeof path, cases[i].text);
+        const char *path = write_file("source.c", cases[i].text);
         tj_environment *environment = make((const char *const[]){path, NULL}, NULL);
         CHECK(look(environment, "int helper(int); int f(int x) { return helper(x); }") ==
               cases[i].wanted);
@@ -137,11 +108,7 @@ static void test_sources(void)
 
 int main(void)
 {
-    tj_error error;
-    tj_error_init(&error);
-    CHECK(tj_backend_open(getenv("TJ_TEST_LIBTCC"), getenv("TJ_TEST_LIB_DIR"),
-                          getenv("TJ_TEST_INCLUDE_DIR"), &error) == TJ_OK);
-    tj_error_clear(&error);
+    open_backend();
     RUN(test_no_state);
     RUN(test_state);
     RUN(test_speaks);
