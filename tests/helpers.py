@@ -176,7 +176,7 @@ def build_extension(folder: pathlib.Path, name: str, text: str, *flags: str) -> 
 
 def python(code: str, *args: str, check: bool = True, **kw: Any) -> subprocess.CompletedProcess[str]:
     """Runs code in a fresh interpreter of the same kind, with no input. check: it must succeed."""
-    kw.setdefault("timeout", 600)  # the end of one that hangs
+    kw.setdefault("timeout", 900)  # the end of one that hangs
     done = subprocess.run(
         [sys.executable, "-c", code, *args], capture_output=True, text=True, stdin=subprocess.DEVNULL, **kw
     )
@@ -188,7 +188,7 @@ def python(code: str, *args: str, check: bool = True, **kw: Any) -> subprocess.C
 # ---- waiting, for what is to happen and not for a time ----------------------------------------------
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 120.0) -> bool:
+def eventually(condition: Callable[[], bool], seconds: float = 600.0) -> bool:
     """Waits for something that is sure to come; only a failing test waits long."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -213,8 +213,8 @@ _met: list[Any] = []  # what the code below writes to
 
 
 def meeting(first: int = 100) -> str:
-    """C text of meet(number), for the slices of a call with threads=, number 0, 1, 2, ...: from number `first`
-    on the calling thread, which is the one that asks for this text, waits until another one has come."""
+    """C text of meet(number), for slices 0, 1, 2, ... of a call with threads=: from number `first` on, the
+    calling thread, which is the one that asks for this text, waits until another one has come."""
     _met.append(np.zeros(1, np.int64))
     return f"""
         int usleep(unsigned int);
@@ -227,7 +227,7 @@ def meeting(first: int = 100) -> str:
             else if (number == 0)
                 *others = 0; /* the first slice is run alone */
             else if (number >= {first})
-                for (int k = 0; k < 120000 && !*others; k++)
+                for (int k = 0; k < 600000 && !*others; k++)
                     usleep(1000);
         }}
         """

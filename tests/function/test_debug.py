@@ -366,7 +366,7 @@ ends = []
 for many in (64, 100, 240, 400, 800, 4000):
     child = os.fork()
     if child == 0:
-        signal.alarm(90)
+        signal.alarm(600)
         try:
             f(np.int32(many))
         except cwrapjit.Fault:

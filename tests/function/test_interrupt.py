@@ -103,7 +103,9 @@ def test_an_error_that_a_slice_has_set_is_not_replaced() -> None:
     assert python(HELD).stdout == 'ValueError("a slice\'s own")\n'
 
 
-HANDLER = f"HEADER = {KILL!r}" + """
+HANDLER = (
+    f"HEADER = {KILL!r}"
+    + """
 import signal
 import numpy as np
 import cwrapjit
@@ -121,6 +123,7 @@ signal.signal(signal.SIGALRM, handler)
 print(f(np.arange(4000.0)).sum())
 print(set(seen))
 """
+)
 
 
 @pytest.mark.row("B11")

@@ -1,7 +1,7 @@
 """threads=: the slices of one call on several threads.
 
-Slices sleep a little, so that others are worth having, and wait for them where a test needs them to have come;
-which thread ran a slice is told by pthread_self(), which is what threading.get_ident() returns.
+Slices sleep a little, so that others are worth having, and wait for them where a test needs others. Which
+thread ran a slice is told by pthread_self(), which is what threading.get_ident() returns.
 """
 
 from __future__ import annotations
@@ -315,7 +315,7 @@ def in_threads(work: Callable[[int], None], n: int) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(120)
+        thread.join(600)
         assert not thread.is_alive()
     if failures:
         raise failures[0]
@@ -384,7 +384,7 @@ def child_of(seen):
     pid = os.fork()
     if pid == 0:
         os._exit(0 if len(set(who(x).tolist())) == 2 else 3)
-    for _ in range(12000):
+    for _ in range(60_000):
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             return status

@@ -7,14 +7,13 @@ import io
 import math
 import pickle
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers import INNER, ar, compiler, python, refuses, wrap_signature
+from helpers import INNER, ar, compiler, eventually, python, refuses, wrap_signature
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from leaks import keeps_nothing
@@ -852,10 +851,7 @@ def test_it_gets_hot_by_itself(way):
         u = f.ufunc
         work = (lambda: u.reduce(x)) if way == "reduce" else (lambda: u(x, 1))
     compiler()
-    end = time.monotonic() + 60
-    while f.tier != "cc" and time.monotonic() < end:
-        work()
-    assert f.tier == "cc"
+    assert eventually(lambda: (work(), f.tier)[1] == "cc")
 
 
 NO_MEMORY = """

@@ -385,7 +385,7 @@ def test_a_child_does_not_wait_for_a_thread_that_reads(tmp_path, monkeypatch):
     def child() -> None:
         pid = os.fork()
         if pid == 0:
-            signal.alarm(120)
+            signal.alarm(600)
             other.library.declare("long labs(long x);")
             os._exit(other.library.labs(-3))
         ended.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))

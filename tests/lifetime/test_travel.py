@@ -664,7 +664,7 @@ def test_a_fork_waits_for_what_is_being_loaded() -> None:
         for _ in range(5):
             child = os.fork()
             if child == 0:
-                signal.alarm(120)
+                signal.alarm(600)
                 os._exit(int(pickle.loads(data[3])(1.0) != 4))
             states.append(os.waitpid(child, 0)[1])
         over.append(1)

@@ -84,7 +84,7 @@ def session(
     shell = InteractiveShell.instance(config=settings)
     made = Session(shell, capsys)
     made.good("import numpy as np\n%load_ext cwrapjit")
-    monkeypatch.setattr(remarks, "PATIENCE", 600.0)  # what is shown does not depend on how fast the compiler is
+    monkeypatch.setattr(remarks, "PATIENCE", 600.0)  # however slow the compiler is
     yield made
     for check in [each for each in threading.enumerate() if each.name == "cwrapjit-check"]:
         check.join()
@@ -623,7 +623,7 @@ import threading
 from cwrapjit.notebook import remarks
 usual, over = remarks.lines_of, threading.Event()
 remarks.PATIENCE = 0
-remarks.lines_of = lambda made: usual(made) if over.wait(60) else []
+remarks.lines_of = lambda made: usual(made) if over.wait(600) else []
 get_ipython().run_cell_magic("cwrapjit", "", '''{UNUSED}''')
 over.set()
 for check in threading.enumerate():
@@ -642,8 +642,7 @@ double slow(double x)
 }
 """
 CELLS = [
-    "%load_ext cwrapjit\nimport numpy as np\n"
-    "from cwrapjit.notebook import remarks\nremarks.PATIENCE = 60",
+    "%load_ext cwrapjit\nimport numpy as np\nfrom cwrapjit.notebook import remarks\nremarks.PATIENCE = 300",
     f"%%cwrapjit\n{EXCESS}",
     "excess(np.arange(3.0), 1)",
     f"%%cwrapjit\n{UNUSED}",
