@@ -80,6 +80,17 @@ def ar(*shape: int, dtype: Any = np.float64) -> Any:
     return np.arange(int(np.prod(shape)), dtype=dtype).reshape(shape)
 
 
+def view(shape: tuple[int, ...], order: int, reverse: int, gaps: int, wide: int = 0, start: int = 0) -> Any:
+    """A view of this shape, of start, start + 1, ...: axes permuted, reversed, with gaps, or broadcast."""
+    axes = np.random.default_rng(order).permutation(len(shape))
+    memory = start + ar(*(shape[axis] * (1 + (gaps >> axis & 1)) for axis in axes)).transpose(
+        np.argsort(axes)
+    )
+    step = [(1 + (gaps >> axis & 1)) * (1 - 2 * (reverse >> axis & 1)) for axis in range(len(shape))]
+    cut = [slice(0, 1) if wide >> axis & 1 else slice(None, None, step[axis]) for axis in range(len(shape))]
+    return memory[tuple(cut)]
+
+
 def refuses(error: type[BaseException], call: Callable[[], Any], *words: str) -> Any:
     """call() must raise exactly this class, with a message that holds each of the words. The exception.
 
@@ -231,6 +242,29 @@ def meeting(first: int = 100) -> str:
                     usleep(1000);
         }}
         """
+
+
+def in_threads(work: Callable[[int], Any], n: int, meanwhile: Callable[[], Any] = lambda: None) -> None:
+    """Runs work(0) ... work(n - 1) at once, and meanwhile() here; the first failure is raised here."""
+    failures: list[BaseException] = []
+    gate = threading.Barrier(n)
+
+    def run(k: int) -> None:
+        try:
+            gate.wait()
+            work(k)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(n)]
+    for thread in threads:
+        thread.start()
+    meanwhile()
+    for thread in threads:
+        thread.join(120)
+        assert not thread.is_alive()
+    if failures:
+        raise failures[0]
 
 
 def figure(name: str, value: float) -> None:
