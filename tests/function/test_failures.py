@@ -1,7 +1,10 @@
-"""When a snippet refuses or raises: which exception, with what text, and what the outputs then hold."""
+"""What snippets raise, what outputs then hold; what they print comes through sys.stdout, in order."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import sys
 from typing import Any
 
 import numpy as np
@@ -21,25 +24,13 @@ def failing(statement: str, **kw: Any) -> Any:
     return wrap(((),), (), DOUBLES.replace("FAIL", statement), **kw)
 
 
-@pytest.mark.row("N53")
+@pytest.mark.row("N53", "B15")
 def test_false_abandons_the_slices_behind_it() -> None:
-    f = wrap(((), (1,)), (), "(*(double *)data_slice__b)++; item__output() = 0; return item__a() != 3;")
-    counter = np.zeros(1)
-    refuses(RuntimeError, lambda: f(ar(2, 3, 4), counter), "t.f")
-    assert counter[0] == 4, "slices 0, 1, 2 and the failing one"
-
-
-@pytest.mark.row("N53")
-def test_generic_error_says_which_snippet_refused() -> None:
+    f, out = failing("{ item__output() = -7; return false; }"), np.full(6, 99.0)
     refuses(
-        RuntimeError,
-        lambda: failing("return false;")(np.array([1.0, -1.0])),
-        "t.f",
-        "Ccode_slice_eval",
-        "false",
+        RuntimeError, lambda: f(np.array([1.0, 2, 3, -1, 4, 5]), out=out), "t.f", "Ccode_slice_eval", "false"
     )
-    refuse = wrap(((),), (), "return true;", Ccode_validate="return false;")
-    refuses(RuntimeError, lambda: refuse(1.0), "t.f", "Ccode_validate", "false")
+    assert out.tolist() == [2, 4, 6, -7, 99, 99], "what ran before it"
 
 
 @pytest.mark.quick
@@ -108,23 +99,11 @@ def test_an_error_that_is_set_surfaces_although_the_slice_returned_true(shape: t
 
 @pytest.mark.row("B08")
 def test_an_error_that_validate_sets_surfaces_although_it_returned_true() -> None:
-    f = wrap(
-        ((), (1,)),
-        (),
-        "(*(double *)data_slice__b)++; return true;",
-        Ccode_validate='PyErr_SetString(PyExc_LookupError, "quiet"); return true;',
-    )
+    quiet = 'PyErr_SetString(PyExc_LookupError, "quiet"); return true;'
+    f = wrap(((), (1,)), (), "(*(double *)data_slice__b)++; return true;", Ccode_validate=quiet)
     counter = np.zeros(1)
     says(LookupError, lambda: f(ar(3), counter), "quiet")
     assert counter[0] == 0, "no slice has run"
-
-
-@pytest.mark.row("B15")
-def test_outputs_after_a_failing_slice_hold_what_ran_before_it() -> None:
-    f = failing("{ item__output() = -7; return false; }")
-    out = np.full(6, 99.0)
-    refuses(RuntimeError, lambda: f(np.array([1.0, 2, 3, -1, 4, 5]), out=out), "t.f")
-    assert out.tolist() == [2, 4, 6, -7, 99, 99]
 
 
 @pytest.mark.row("B15", "N19i")
@@ -138,18 +117,6 @@ def test_the_same_in_c_order_for_strided_outputs_of_two_dims() -> None:
             out[...] = 99
             refuses(ValueError, lambda view=view, out=out: f(view, out=out), "stop")
             assert same(out, wanted)
-
-
-@pytest.mark.row("B15")
-def test_a_refused_call_leaves_out_alone() -> None:
-    f = wrap(
-        (("n",),), (), "item__output() = 1; return true;", Ccode_validate="return dims_slice__a[0] == 3;"
-    )
-    out = np.full(2, 99.0)
-    refuses(RuntimeError, lambda: f(ar(2, 4), out=out), "t.f")
-    refuses(TypeError, lambda: f(ar(2, 3, dtype=np.int32), out=out), "int32")
-    refuses(ValueError, lambda: f(ar(5, 3), out=out), "t.f")
-    assert out.tolist() == [99, 99]
 
 
 HARD = '100% sure: %s %n %d %% ünï 漢字 \U0001f600 {0} \\ " \t end%'
@@ -168,29 +135,192 @@ def test_percent_signs_and_unicode_in_an_exception_text() -> None:
 
 @pytest.mark.row("N18i")
 def test_unicode_names_in_our_own_messages() -> None:
-    f = wrap(
-        (("länge",), ("länge",)), (), "item__output() = 1; return true;", names=("größe", "漢"), name="fläche"
-    )
+    code, dim = "item__output() = 1; return true;", ("länge",)
+    f = wrap((dim, dim), (), code, names=("größe", "漢"), name="fläche")
     refuses(ValueError, lambda: f(ar(3), ar(4)), "t.fläche", "'漢'", "länge", "must be 3", "got 4")
     refuses(TypeError, lambda: f(ar(3, dtype=np.int64), ar(3)), "t.fläche", "größe", "int64")
-    refuses(TypeError, lambda: f(ar(3)), "t.fläche", "'漢'")
     refuses(TypeError, lambda: f(ar(3), ar(3), **{"50% größer %s": 1}), "50% größer %s")
 
 
-@pytest.mark.row("N18i")
-def test_bytes_that_are_no_text_do_not_break_the_exception() -> None:
+@pytest.mark.row("N18i", "N54")
+def test_long_texts_arrive_whole_and_bytes_that_are_no_text_break_nothing() -> None:
     f = failing('{ PyErr_SetString(PyExc_ValueError, "bad \\xff byte"); return false; }')
     with pytest.raises(ValueError):  # or its subclass UnicodeDecodeError, as CPython decides
         f(-1.0)
     assert f(1.0) == 2
-
-
-@pytest.mark.row("N54")
-def test_long_exception_texts_arrive_whole() -> None:
-    f = failing("""{
-        static char text[100001];
-        memset(text, 'x', 100000);
-        PyErr_Format(PyExc_ValueError, "%s", text);
-        return false;
-    }""")
+    long = "{ static char text[100001]; memset(text, 'x', 100000); "
+    f = failing(long + 'PyErr_Format(PyExc_ValueError, "%s", text); return false; }')
     says(ValueError, lambda: f(-1.0), "x" * 100000)
+
+
+# ---- what snippets print ----
+
+
+Capture = pytest.CaptureFixture[str]
+
+
+def prints(statement: str, **kw: Any) -> Any:
+    return wrap(((),), (), statement + " item__output() = item__a(); return true;", **kw)
+
+
+@pytest.mark.row("N20i")
+def test_in_order_with_python_under_capsys(capsys: Capture) -> None:
+    f = prints('printf("C %g\\n", item__a());')
+    print("one")
+    f(1.0)
+    print("two")
+    f(ar(2))
+    print("three", end="")
+    f(3.0)
+    assert capsys.readouterr().out == "one\nC 1\ntwo\nC 0\nC 1\nthreeC 3\n"
+
+
+@pytest.mark.row("N20i")
+def test_goes_where_sys_stdout_points_at_the_time_of_the_call() -> None:
+    f = prints('printf("here"); fprintf(stderr, "the%s", "re"); fputs("2", stderr); fputc(51, stderr);')
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        f(1.0)
+    assert out.getvalue() == "here" and err.getvalue() == "there23"
+
+
+@pytest.mark.quick
+@pytest.mark.row("N20i")
+@pytest.mark.parametrize(
+    "statement, text",
+    [
+        (
+            'printf("%d %5.2f|%-5s|%05d %x %c %%\\n", -3, 2.5, "ab", 42, 255, 65);',
+            "-3  2.50|ab   |00042 ff A %\n",
+        ),
+        (
+            'printf("%ld %zu %lld %u %p\\n", 1L << 40, sizeof(double), -1LL, 7u, NULL);',
+            "1099511627776 8 -1 7 (nil)\n",
+        ),
+        ('printf("%g %e %Lg\\n", 0.5, 12345.678, (long double)1 / 4);', "0.5 1.234568e+04 0.25\n"),
+        ('printf("%*.*f|%s\\n", 8, 3, 3.14159, "x");', "   3.142|x\n"),
+        ('printf("");', ""),
+        ('puts("line"); puts("");', "line\n\n"),
+        ("putchar(65); putchar('\\n');", "A\n"),
+        ('fputs("text", stdout); fputc(66, stdout); putc(67, stdout);', "textBC"),
+        ('fwrite("abcdef", 2, 2, stdout);', "abcd"),
+        ('fprintf(stdout, "%s", "x"); fflush(stdout); fflush(NULL);', "x"),
+        ('printf("ünï 漢字 \U0001f600\\n");', "ünï 漢字 \U0001f600\n"),
+        ('char b[8]; snprintf(b, 8, "%d", 123456789); printf("%s", b);', "1234567"),
+        ('say("%d-%s", 5, "five");', "5-five"),
+    ],
+)
+def test_every_function_and_conversion(capsys: Capture, statement: str, text: str) -> None:
+    header = """
+        #include <stdarg.h>
+        #include <stdio.h>
+        static void say(const char *format, ...)
+        {
+            va_list list;
+            va_start(list, format);
+            vprintf(format, list);
+            va_end(list);
+        }
+    """
+    prints(statement, header=header)(0.0)
+    assert capsys.readouterr().out == text
+
+
+@pytest.mark.row("N20i")
+def test_an_error_that_is_set_survives_printing(capsys: Capture) -> None:
+    says(KeyError, lambda: prints('PyErr_SetNone(PyExc_KeyError); printf("still"); return false;')(0.0), "")
+    assert capsys.readouterr().out == "still"
+
+
+@pytest.mark.row("N20i")
+def test_return_values_are_libcs() -> None:
+    body = """
+        item__output(0) = printf("%s", "seven77");
+        item__output(1) = putchar(65);
+        item__output(2) = puts("x") >= 0;
+        item__output(3) = fwrite("abc", 1, 3, stderr);
+        item__output(4) = fflush(stdout);
+        return true;
+    """
+    f = wrap((), (5,), {np.int64: body})
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        assert f().tolist() == [7, 65, 1, 3, 0]
+
+
+@pytest.mark.row("N20i")
+def test_texts_that_are_long_in_bytes_or_no_utf8(capsys: Capture) -> None:
+    prints("static char b[300001]; memset(b, 'x', 300000); printf(\"%s|\\n\", b);")(0.0)
+    assert capsys.readouterr().out == "x" * 300000 + "|\n"
+    prints('for (const char *p = "ä漢!"; *p; p++) putchar(*p);')(0.0)
+    assert capsys.readouterr().out == "ä漢!"
+    prints('printf("a\\xff" "b\\n");')(0.0)
+    out = capsys.readouterr().out
+    assert out[0] == "a" and out[-2:] == "b\n" and len(out) == 4
+
+
+@pytest.mark.quick
+@pytest.mark.row("N20i")
+def test_own_files_are_libcs(tmp_path: Any, capsys: Capture) -> None:
+    code = """
+        FILE *file = fopen(path, "w");
+        if (file == NULL)
+            return false;
+        fprintf(file, "%g\\n", item__a());
+        fputs("line\\n", file);
+        fwrite("xyz", 1, 3, file);
+        fflush(file);
+        fclose(file);
+        item__output() = 1;
+        return true;"""
+    path = ("const char*", "path", "NULL", "s")
+    wrap(((),), (), code, extra_args=(path,), header="#include <stdio.h>")(2.5, path=str(tmp_path / "file"))
+    assert (tmp_path / "file").read_text() == "2.5\nline\nxyz"
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.row("N20i")
+def test_sources_validate_and_cleanup_print_to_the_same_place(tmp_path: Any, capsys: Capture) -> None:
+    text = 'int printf(const char *, ...);\nvoid hello(int n) { printf("hello %d\\n", n); }\n'
+    (tmp_path / "s.c").write_text(text)
+    f = prints(
+        "hello(5);",
+        header="void hello(int);",
+        sources=[tmp_path / "s.c"],
+        Ccode_validate='printf("validate "); return true;',
+        Ccode_cookie_cleanup='puts("cleanup");',
+    )
+    print("before")
+    f(ar(2))
+    print("after")
+    assert capsys.readouterr().out == "before\nvalidate hello 5\nhello 5\ncleanup\nafter\n"
+
+
+@pytest.mark.quick
+@pytest.mark.row("N20i")
+def test_without_a_stdout_nothing_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = prints('printf("x"); puts("y"); fflush(stdout); fprintf(stderr, "z");')
+    for stream in (None, object()):
+        monkeypatch.setattr(sys, "stdout", stream)
+        monkeypatch.setattr(sys, "stderr", io.StringIO())
+        monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+        assert f(4.0) == 4
+    monkeypatch.undo()
+    assert f is not None
+
+
+@pytest.mark.row("N20i")
+def test_a_stdout_that_raises_does_not_break_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Bad:
+        def write(self, text: str) -> int:
+            raise OSError("disk full")
+
+        def flush(self) -> None:
+            raise OSError("disk full")
+
+    said: list[Any] = []
+    f = wrap(((),), (), 'item__output() = printf("%g", item__a()); return true;')
+    monkeypatch.setattr(sys, "unraisablehook", lambda what: said.append(what.exc_value))
+    monkeypatch.setattr(sys, "stdout", Bad())
+    got = f(4.0)
+    monkeypatch.undo()
+    assert got == -1 and [str(error) for error in said] == ["disk full"]

@@ -1,4 +1,4 @@
-"""Outputs that must not be: read-only, unaligned, of stride zero, in the memory of another operand."""
+"""Arrays that are written to: outputs, arguments updated in place or shared; memory that must not be."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import INNER, ar, refuses, same, wrap
+from helpers import ar, refuses, same, wrap, wrap_signature
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import cwrapjit
@@ -45,47 +47,25 @@ def unaligned(n: int, dtype: Any = np.float64) -> Any:
 
 
 @pytest.mark.row("B03")
-def test_a_read_only_out_is_refused() -> None:
-    out = np.zeros(3)
-    out.flags.writeable = False
-    refuses(ValueError, lambda: twice()(ar(3), out=out), "t.f", "output", "read-only")
-    assert out.tolist() == [0, 0, 0]
-    two = wrap(((),), ((), ()), "return true;")
-    refuses(ValueError, lambda: two(ar(3), out=(np.zeros(3), out)), "t.f", "output1", "read-only")
-    frozen = np.frombuffer(bytes(24), np.float64)
-    refuses(ValueError, lambda: twice()(ar(3), out=frozen), "read-only")
+def test_a_read_only_out_is_refused_and_inputs_may_be() -> None:
+    frozen, two = np.zeros(3), wrap(((),), ((), ()), "return true;")
+    frozen.flags.writeable = False
+    for out in (frozen, np.frombuffer(bytes(24), np.float64)):
+        refuses(ValueError, lambda out=out: twice()(ar(3), out=out), "t.f", "output", "read-only")
+        refuses(ValueError, lambda out=out: two(ar(3), out=(np.zeros(3), out)), "t.f", "output1", "read-only")
+        assert twice()(out).tolist() == [0, 0, 0]
 
 
-@pytest.mark.row("B03")
-def test_read_only_inputs_are_fine() -> None:
-    x = ar(3)
-    x.flags.writeable = False
-    assert twice()(x).tolist() == [0, 2, 4]
-    assert twice()(np.frombuffer(bytes(16), np.float64)).tolist() == [0, 0]
-
-
-@pytest.mark.row("B04")
+@pytest.mark.row("B04", "N21")
 def test_unaligned_arrays_are_refused() -> None:
-    x = unaligned(3)
-    assert not x.flags.aligned
-    refuses(ValueError, lambda: twice()(x), "t.f", "'a'", "align")
+    x, packed = unaligned(3), np.zeros(3, np.dtype([("c", "i1"), ("x", "f8")]))["x"]
+    for odd in (x, packed, as_strided(np.zeros(10), (3,), (12,))):
+        assert not odd.flags.aligned
+        refuses(ValueError, lambda odd=odd: twice()(odd), "t.f", "'a'", "align")
     refuses(ValueError, lambda: twice()(ar(3), out=unaligned(3)), "t.f", "output", "align")
-    packed = np.zeros(3, np.dtype([("c", "i1"), ("x", "f8")]))["x"]
-    refuses(ValueError, lambda: twice()(packed), "t.f", "'a'", "align")
     assert twice()(x.copy()).tolist() == [0, 0, 0]
-
-
-@pytest.mark.row("B04")
-def test_unaligned_strides_are_refused_too() -> None:
-    x = as_strided(np.zeros(10), (3,), (12,))
-    assert not x.flags.aligned
-    refuses(ValueError, lambda: wrap((("n",), ("n",)), (), INNER)(ar(3), x), "t.f", "'b'", "align")
-
-
-@pytest.mark.row("B04")
-def test_bytes_have_no_alignment() -> None:
-    f = wrap(((),), (), {np.uint8: TWICE})
-    assert f(np.arange(8, dtype=np.uint8)[1:]).tolist() == list(range(2, 16, 2))
+    of_bytes = wrap(((),), (), {np.uint8: TWICE})
+    assert of_bytes(np.arange(8, dtype=np.uint8)[1:]).tolist() == list(range(2, 16, 2))
 
 
 @pytest.mark.row("B05")
@@ -153,13 +133,6 @@ def test_the_very_same_view_with_core_dims_needs_inplace() -> None:
     refuses(ValueError, lambda: cumulate(inplace=True)(x[0], out=x), "t.f")
 
 
-@pytest.mark.row("B10")
-def test_a_broadcast_input_inside_out_is_refused() -> None:
-    x = ar(3, 4)
-    refuses(ValueError, lambda: twice()(x[1], out=x), "t.f", "'a'", "'output'")
-    assert same(x, ar(3, 4))
-
-
 @pytest.mark.quick
 @pytest.mark.row("B10")
 def test_two_outs_must_not_share() -> None:
@@ -172,14 +145,15 @@ def test_two_outs_must_not_share() -> None:
 
 
 @pytest.mark.row("B10")
-def test_interleaved_views_share_nothing() -> None:
-    x = ar(4, 2)
-    f = twice()
+def test_interleaved_views_and_arrays_without_elements_share_nothing() -> None:
+    x, f = ar(4, 2), twice()
     out = x[:, 1]
     assert f(x[:, 0], out=out) is out and same(x, np.array([[0, 0], [2, 4], [4, 8], [6, 12.0]]))
     c = np.arange(4) + 1j
     f(c.real, out=c.imag)
     assert c.tolist() == [0, 1 + 2j, 2 + 4j, 3 + 6j]
+    assert f(x[:0], out=x[4:]).shape == (0, 2)
+    assert cumulate()(x[:, :0], out=x[:, :0]).shape == (4, 0)
 
 
 @pytest.mark.row("B10")
@@ -191,33 +165,7 @@ def test_other_dtypes_of_the_same_memory_are_seen() -> None:
     assert f(x[2:].view(np.int32)[:2], out=x[:2]).tolist() == [0, 0]
 
 
-@pytest.mark.row("B10", "K09")
-def test_inouts_count_as_outputs() -> None:
-    m = cwrapjit.module("t")
-    f = m.function(
-        "f",
-        signature="inout a(n), b(n) -> output()",
-        Ccode_slice_eval={float: "item__output() = item__a(0) += item__b(0); return true;"},
-    )
-    x = ar(4)
-    refuses(ValueError, lambda: f(x, x), "t.f", "'a'", "'b'")
-    refuses(ValueError, lambda: f(x[:3], x[1:]), "t.f", "'a'", "'b'")
-    refuses(ValueError, lambda: f(x, ar(4), out=x[:1].reshape(())), "t.f", "'a'", "'output'")
-    assert f(x[:2], x[2:]) == 2 and x.tolist() == [2, 1, 2, 3]
-
-
-@pytest.mark.row("B10")
-def test_arrays_without_elements_never_overlap() -> None:
-    x = ar(3, 3)
-    assert twice()(x[:0], out=x[3:]).shape == (0, 3)
-    assert cumulate()(x[:, :0], out=x[:, :0]).shape == (3, 0)
-
-
 # ---- against NumPy's exact answer -----------------------------------------------------------------
-
-hypothesis = pytest.importorskip("hypothesis")
-from hypothesis import given  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
 
 ROOM = 60
 
@@ -256,7 +204,7 @@ def overlaps_itself(view: Any) -> bool:
 @given(pairs())
 def test_refused_exactly_when_memory_is_shared(pair: tuple[Any, Any]) -> None:
     a, out = pair
-    hypothesis.assume(not overlaps_itself(a) and not overlaps_itself(out))
+    assume(not overlaps_itself(a) and not overlaps_itself(out))
     same_view = a.ctypes.data == out.ctypes.data and all(
         s == t for s, t, n in zip(a.strides, out.strides, a.shape, strict=True) if n > 1
     )
@@ -269,19 +217,213 @@ def test_refused_exactly_when_memory_is_shared(pair: tuple[Any, Any]) -> None:
         assert TWICE_FUNCTION(a, out=out) is out and same(out, wanted)
 
 
-@pytest.mark.row("B10")
-@given(pairs())
-def test_refused_exactly_when_outs_share(pair: tuple[Any, Any]) -> None:
-    one, two = pair
-    hypothesis.assume(not overlaps_itself(one) and not overlaps_itself(two))
-    if np.shares_memory(one, two):
-        refuses(ValueError, lambda: BOTH_FUNCTION(1.0, out=(one, two)), "output0", "output1")
-    else:
-        BOTH_FUNCTION(1.0, out=(one, two))
-        assert (one == 1).all() and (two == -1).all()
-
-
 TWICE_FUNCTION = twice()
-BOTH_FUNCTION = wrap(
-    ((),), ((), ()), "item__output0() = item__a(); item__output1() = -item__a(); return true;"
+
+
+# ---- arguments updated in place ----
+
+
+ADD = "for (int i = 0; i < dims_slice__a[0]; i++) item__a(i) += item__b(i); return true;"
+
+
+@pytest.fixture
+def add():
+    code = ADD.replace("return", "item__output() = item__a(0); return")
+    return wrap_signature("inout a(n), b(n) -> ()", code)
+
+
+@pytest.mark.quick
+@pytest.mark.row("K09", "N43")
+def test_an_inout_is_an_array_that_fits_and_is_updated(add):
+    x = np.ones(3)
+    assert add(x, ar(3)) == 1 and same(x, np.array([1.0, 2.0, 3.0]))
+    add(x, ar(3))
+    assert same(x, np.array([1.0, 3.0, 5.0]))
+    for thing in ([1.0, 2.0, 3.0], 1.0, memoryview(np.zeros(3)), np.float64(1)):
+        refuses(TypeError, lambda thing=thing: add(thing, ar(3)), "t.f", "'a'", type(thing).__name__)
+    refuses(TypeError, lambda: add(np.zeros(3, dtype=np.float32), ar(3)), "t.f", "float32", "float64")
+    refuses(ValueError, lambda: add(np.zeros(4), ar(3)), "t.f", "'n'", "must be 4", "got 3")
+    x.flags.writeable = False
+    refuses(ValueError, lambda: add(x, ar(3)), "t.f", "'a'", "read-only")
+    apart = np.lib.stride_tricks.as_strided(np.zeros(3), (2, 3), (0, 8))
+    refuses(ValueError, lambda: add(apart, ar(3)), "t.f", "'a'", "same memory")
+
+
+@pytest.mark.row("K09")
+def test_without_outputs_none_is_returned():
+    f, x = wrap((("n",), ("n",)), None, ADD, args_inout=("a",)), np.zeros(3)
+    assert f(x, ar(3)) is None
+    assert same(x, ar(3))
+    refuses(TypeError, lambda: f(x, ar(3), out=np.zeros(3)), "t.f", "out")
+
+
+@pytest.mark.row("K09")
+def test_a_strided_inout_is_updated_where_it_is(add):
+    whole = np.zeros((4, 6))
+    add(whole[1::2, ::2], ar(3))
+    assert same(whole[1::2, ::2], np.stack([ar(3)] * 2))
+    assert whole.sum() == 6
+    back = np.zeros(3)
+    add(back[::-1], ar(3))
+    assert same(back, ar(3)[::-1])
+
+
+@pytest.mark.quick
+@pytest.mark.row("K09")
+def test_an_inout_is_not_stretched_by_broadcasting(add):
+    """Each of its elements would be updated several times."""
+    x = np.zeros(3)
+    refuses(ValueError, lambda: add(x, ar(2, 3)), "t.f", "'a'", "must be 2")
+    assert not x.any()
+    many = np.zeros((2, 3))
+    add(many, ar(3))
+    assert same(many, np.stack([ar(3)] * 2))
+
+
+@pytest.mark.row("K09", "B10")
+def test_an_inout_counts_as_an_output_for_overlap(add):
+    x = ar(6)
+    for other in (x[1:4], x[2::-1], x[:3]):
+        refuses(ValueError, lambda other=other: add(x[:3], other), "t.f", "argument 'a'", "argument 'b'")
+    assert same(x, ar(6))
+    add(x[:3], x[3:])
+    assert same(x, np.array([3.0, 5.0, 7.0, 3.0, 4.0, 5.0]))
+    add(x[::2], x[1::2])
+    assert x[0] == 8
+    code = "item__a(0) = item__b(0); item__b(0) = 7; item__c(0) = 1; return true;"
+    both = wrap_signature("inout a(n), inout b(n) -> c(n)", code)
+    refuses(ValueError, lambda: both(x[:3], x[2:5]), "t.f", "argument 'a'", "argument 'b'")
+    refuses(ValueError, lambda: both(x[:3], x[3:], out=x[3:]), "t.f", "argument 'b'", "output 'c'")
+    refuses(ValueError, lambda: both(x[:3], x[3:], out=x[2::-1]), "t.f", "argument 'a'", "output 'c'")
+    assert both(x[:3], x[3:])[0] == 1 and x[0] == 3 and x[3] == 7
+
+
+@pytest.mark.row("K09")
+@pytest.mark.parametrize(
+    "code", ["item__b(0) = 1;", "item__b(0) += 1;", "item__b(0)++;", "*(const ctype__b *)data_slice__b = 1;"]
 )
+def test_plain_inputs_are_const_in_c(code):
+    define = lambda: wrap_signature("inout a(n), b(n) -> ()", code + " return true;")  # noqa: E731
+    error = refuses(cwrapjit.CompileError, define, "read-only")
+    assert isinstance(error, SyntaxError)
+    assert (error.lineno, error.filename) == (1, "<cwrapjit t.f float64>")
+
+
+@pytest.mark.row("K09")
+@pytest.mark.filterwarnings("error")
+def test_pointers_to_inouts_and_outputs_are_writable():
+    code = """
+        double *a = data_slice__a, *out = data_slice__output;
+        const double *b = data_slice__b;
+        *out = *a;
+        *a = *b;
+        return true;"""
+    x = np.array(3.0)
+    assert wrap_signature("inout a(), b() -> ()", code)(x, 5.0) == 3
+    assert x == 5
+
+
+# ---- arguments that all slices share ----
+
+
+COUNT = """
+    if (item__k() < 0 || item__k() >= dims_slice__counts[0]) {
+        PyErr_Format(PyExc_IndexError, "%d is no bin", (int)item__k());
+        return false;
+    }
+    item__counts(item__k())++;
+    return true;"""
+
+
+def histogram(**options: Any) -> cwrapjit.Function:
+    return cwrapjit.function(
+        "histogram", signature="k(), shared counts(m) ->", Ccode_slice_eval={np.int64: COUNT}, **options
+    )
+
+
+@pytest.mark.parametrize("optimize", ["off", "eager"])
+@pytest.mark.parametrize(("slices", "m"), [(10, 5), (5000, 7), (300_000, 3)])
+def test_each_slice_writes_where_it_likes(optimize: str, slices: int, m: int) -> None:
+    k = np.random.default_rng(3).integers(0, m, slices)
+    f = histogram(optimize=optimize)
+    for keys in (k, k[::-1], k.reshape(5, -1), k.reshape(5, -1).T, k[::3]):
+        counts = np.zeros(m, int)
+        for _ in range(3):
+            assert f(keys, counts) is None
+        assert (counts == 3 * np.bincount(keys.ravel(), minlength=m)).all()
+    wide = np.zeros(2 * m, int)
+    f(k, wide[::-2])
+    assert (wide[::-2] == np.bincount(k, minlength=m)).all() and not wide[::2].any()
+    f(np.int64(0), wide[:m])
+    f(k[:0], wide[:m])
+
+
+@pytest.mark.quick
+def test_it_does_not_broadcast() -> None:
+    f = histogram()
+    assert f.signature == "k(), shared counts(m) ->"
+    code = {np.int64: "return true;"}
+    alike = cwrapjit.function("f", signature="k(), inout shared counts(m) ->", Ccode_slice_eval=code)
+    assert alike.signature == f.signature
+    frozen, k = np.zeros(3, int), np.zeros(4, int)
+    frozen.flags.writeable = False
+    for error, keys, counts, words in [
+        (ValueError, k[:2], np.zeros((2, 5), int), ("(2, 5): wanted 1 dims", "all slices share it")),
+        (ValueError, 1, np.zeros((2, 5), int), ("wanted 1 dims",)),
+        (TypeError, k[:2], [0, 0], ("wanted a NumPy array, got list",)),
+        (ValueError, k[:2], frozen, ("wanted a writable array",)),
+        (ValueError, k, k, ("'counts' shares memory with argument 'k'",)),
+        (
+            ValueError,
+            k,
+            np.lib.stride_tricks.as_strided(np.zeros(1, int), (4,), (0,)),
+            ("in the same memory",),
+        ),
+    ]:
+        refuses(error, lambda keys=keys, counts=counts: f(keys, counts), "'counts'", *words)
+    refuses(IndexError, lambda: f(np.array([9]), np.zeros(2, int)), "9 is no bin")
+
+
+def test_beside_outputs_and_without_dims() -> None:
+    code = "item__total() += item__x(); item__output() = item__total(); return true;"
+    f = wrap(((), ()), (), code, names=("total", "x"), args_shared=("total",))
+    x = np.random.default_rng(1).random((40, 50))
+    for order in "CF":
+        total = np.zeros(())
+        sums = f(total, np.asarray(x, order=order))
+        assert np.allclose(sums, x.cumsum().reshape(x.shape)), "slices run in C order"
+        assert np.isclose(total, x.sum())
+
+
+@pytest.mark.quick
+def test_threads_need_a_word() -> None:
+    refuses(ValueError, lambda: histogram(threads=2), "they share an argument that each of them may write to")
+    assert histogram(threads=2, unordered=True).tier == histogram().tier == "tcc"
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"args_shared": ("q",)}, "args_shared[0] is 'q', which is not in args_input"),
+        ({"args_shared": ("b", "b")}, "args_shared has 'b' twice"),
+        ({"args_shared": ("b",), "args_inout": ("b",)}, "'b' is in args_inout and in args_shared"),
+    ],
+)
+def test_bad_names(options: dict[str, Any], why: str) -> None:
+    refuses(ValueError, lambda: wrap(((), ("m",)), None, "return true;", **options), why)
+    define = lambda: wrap_signature("k(), c(m) ->", "return true;", args_shared=("c",))  # noqa: E731
+    refuses(TypeError, define, "signature takes the place of args_shared")
+
+
+@pytest.mark.quick
+def test_debug_and_write_know_it() -> None:
+    f = histogram(debug=True)
+    counts = np.zeros(3, int)
+    f(np.array([1, 1, 2]), counts)
+    assert counts.tolist() == [0, 2, 1]
+    m = cwrapjit.module("shared_ones")
+    m.function("histogram", signature="k(), shared counts(m) ->", Ccode_slice_eval={np.int64: COUNT})
+    written: list[str] = []
+    m.write(file=type("File", (), {"write": lambda self, text: written.append(text)})())
+    assert "CWJ_SHARED, 1, (const npy_intp[]){-1}}" in "".join(written)

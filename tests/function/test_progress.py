@@ -1,4 +1,4 @@
-"""progress(): a bar for each call that lasts, fed by slices that are finished."""
+"""Calls that last: a bar for each, fed by slices that are finished; Ctrl-C and signals between slices."""
 
 from __future__ import annotations
 
@@ -61,9 +61,10 @@ class Bars(list[Bar]):
         return self[-1]
 
 
-def slow(name: str = "slow", body: str = SLOW, **options: Any) -> Any:
+def slow(name: str = "slow", body: str = SLOW, header: str = SLEEP, **options: Any) -> Any:
+    code = {float: body}
     return cwrapjit.function(
-        name, signature="a() -> output()", header=SLEEP, Ccode_slice_eval={float: body}, **options
+        name, signature="a() -> output()", header=header, Ccode_slice_eval=code, **options
     )
 
 
@@ -99,20 +100,11 @@ def test_a_call_that_lasts_has_one_bar_of_its_slices(options: dict[str, Any]) ->
 
 
 @pytest.mark.row("U07")
-def test_slices_of_several_axes_count() -> None:
-    bars = Bars()
-    with cwrapjit.progress(bar=bars, after=0):
-        slow()(np.zeros((COUNT // 3, 3)).T)
-    assert [bar.options["total"] for bar in bars] == [COUNT] and finished(bars[0])
-
-
-@pytest.mark.row("U07")
 def test_only_calls_that_last_have_a_bar() -> None:
     f, bars = slow(), Bars()
-    with cwrapjit.progress(bar=bars, after=float("inf")):
-        f(np.zeros(COUNT))
-    with cwrapjit.progress(bar=bars, after=3600):
-        f(np.zeros(COUNT))
+    for after in (float("inf"), 3600):
+        with cwrapjit.progress(bar=bars, after=after):
+            f(np.zeros(COUNT))
     assert bars == []
 
 
@@ -142,30 +134,21 @@ def test_nothing_of_it_is_there_unless_it_is_used() -> None:
 
 
 @pytest.mark.row("U07")
-def test_blocks_can_be_nested_and_end() -> None:
+def test_blocks_can_be_nested_decorate_and_end() -> None:
     f, outer, inner = slow(), Bars(), Bars()
-    f(np.zeros(COUNT))
+
+    @cwrapjit.progress(bar=inner, after=0)
+    def work() -> None:
+        f(np.zeros((COUNT // 3, 3)).T)
+
     with cwrapjit.progress(bar=outer, after=0):
-        with cwrapjit.progress(bar=inner, after=0):
-            f(np.zeros(COUNT))
+        work()
         assert (len(outer), len(inner)) == (0, 1)
         f(np.zeros(COUNT))
-        assert (len(outer), len(inner)) == (1, 1)
+        work()
     f(np.zeros(COUNT))
-    assert (len(outer), len(inner)) == (1, 1)
-
-
-@pytest.mark.row("U07")
-def test_it_decorates_functions() -> None:
-    bars = Bars()
-
-    @cwrapjit.progress(bar=bars, after=0)
-    def work() -> None:
-        slow()(np.zeros(COUNT))
-
-    work()
-    work()
-    assert len(bars) == 2
+    assert (len(outer), len(inner)) == (1, 2)
+    assert [bar.options["total"] for bar in inner] == [COUNT] * 2 and all(map(finished, inner))
 
 
 @pytest.mark.row("U07")
@@ -236,23 +219,23 @@ def test_what_a_bar_raises_ends_the_call(where: str, options: dict[str, Any]) ->
         pass
 
     class Bad(Bar):
+        def at(self, place: str) -> None:
+            if where == place:
+                raise Stop
+
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
-            if where == "made":
-                raise Stop
+            self.at("made")
 
         def update(self, n: int) -> None:
             super().update(n)
-            if where == "update":
-                raise Stop
+            self.at("update")
 
         def close(self) -> None:
             super().close()
-            if where == "close":
-                raise Stop
+            self.at("close")
 
-    f, bars = slow(**options), Bars(Bad)
-    out = np.zeros(COUNT if where == "close" else MANY)
+    f, bars, out = slow(**options), Bars(Bad), np.zeros(COUNT if where == "close" else MANY)
     with cwrapjit.progress(bar=bars, after=0), pytest.raises(Stop):
         f(np.zeros_like(out), out=out)
     assert (0 < out.sum() < out.size) == (where != "close")
@@ -301,21 +284,35 @@ def stopping() -> Iterator[type[BaseException]]:
     signal.signal(signal.SIGUSR1, before)
 
 
+def signalling(condition: str, **options: Any) -> Any:
+    """A slow function, one of whose slices sends SIGUSR1."""
+    header = SLEEP + f"int kill(int, int); int getpid(void);\n#define SIGNAL {int(signal.SIGUSR1)}"
+    return slow(body=f"if({condition}) kill(getpid(), SIGNAL);" + SLOW, header=header, **options)
+
+
 @pytest.mark.quick
 @pytest.mark.row("U07")
 @pytest.mark.parametrize("options", [{}, {"threads": 2, "unordered": True}, {"gil": True}], ids=str)
 def test_what_ends_a_call_closes_the_bar(stopping: type[BaseException], options: dict[str, Any]) -> None:
-    f = cwrapjit.function(
-        "f",
-        signature="a() -> output()",
-        header=SLEEP + f"int kill(int, int); int getpid(void);\n#define SIGNAL {int(signal.SIGUSR1)}",
-        Ccode_slice_eval={float: "if(item__a() == 400) kill(getpid(), SIGNAL);" + SLOW},
-        **options,
-    )
-    bars = Bars()
+    f, bars = signalling("item__a() == 400", **options), Bars()
     with cwrapjit.progress(bar=bars, after=0), pytest.raises(stopping):
         f(np.arange(float(MANY)))
     assert len(bars) == 1 and bars[0].closed == 1 and 0 < bars[0].done < MANY
+
+
+@pytest.mark.row("B11")
+@pytest.mark.parametrize("options", [{}, {"gil": True}], ids=str)
+def test_an_error_that_a_slice_has_set_is_not_replaced(
+    stopping: type[BaseException], options: dict[str, Any]
+) -> None:
+    f = signalling('item__a() == 400 && (PyErr_SetString(PyExc_ValueError, "own"), 1)', **options)
+    with pytest.raises(stopping) as caught:
+        try:
+            f(np.arange(float(MANY)))
+        finally:
+            for _ in range(1000):  # there the handler runs
+                pass
+    assert repr(caught.value.__context__) == "ValueError('own')"
 
 
 @pytest.mark.row("U07")
@@ -357,18 +354,16 @@ def test_slow_bars_are_told_less_often() -> None:
 @pytest.mark.row("U07")
 def test_kernels_and_library_functions_that_broadcast_have_bars() -> None:
     text = SLEEP + "static double wait(double x) { usleep(1000); return x + 1; }"
+    vectorized = cwrapjit.vectorize(
+        text + "double vectorized(double x) { return wait(x); }", name="vectorized"
+    )
+    element = cwrapjit.ElementwiseKernel("T x", "T y", "y = wait(x)", "element", preamble=text)
+    total = cwrapjit.ReductionKernel("T x", "T y", "wait(x)", "a + b", "y = a", "0", "sum", preamble=text)
     lib = cwrapjit.library("lib", source=SLEEP + "double pause(double x) { usleep(1000); return x; }")
+    pause, x = lib.function("double pause(double x)", broadcast=True), np.zeros(COUNT)
     calls: dict[str, Callable[[], Any]] = {
-        "vectorized": lambda: cwrapjit.vectorize(
-            text + "double vectorized(double x) { return wait(x); }", name="vectorized"
-        )(np.zeros(COUNT)),
-        "element": lambda: cwrapjit.ElementwiseKernel("T x", "T y", "y = wait(x)", "element", preamble=text)(
-            np.zeros(COUNT)
-        ),
-        "sum": lambda: cwrapjit.ReductionKernel(
-            "T x", "T y", "wait(x)", "a + b", "y = a", "0", "sum", preamble=text
-        )(np.zeros((COUNT, 1)), axis=1),
-        "pause": lambda: lib.function("double pause(double x)", broadcast=True)(np.zeros(COUNT)),
+        **{"vectorized": lambda: vectorized(x), "element": lambda: element(x), "pause": lambda: pause(x)},
+        "sum": lambda: total(x[:, None], axis=1),
     }
     for name, call in calls.items():
         bars = Bars()
@@ -401,21 +396,14 @@ PAUSES = "if((long)item__a(0, 5) % 2000 == 1) usleep(1000);"  # the place itself
 def test_windows_that_all_reach_beyond_their_array_count(
     shape: tuple[int, ...], window: tuple[int, ...], body: str
 ) -> None:
-    f = cwrapjit.function(
-        "f",
-        signature="a() -> output()",
-        windows={"a": window},
-        border="constant",
-        header=SLEEP,
-        Ccode_slice_eval={
-            float: body + "item__output() = item__a(" + "0," * (len(shape) - 1) + "0); return true;"
-        },
-        optimize="off",
+    body += "item__output() = item__a(" + "0," * (len(shape) - 1) + "0); return true;"
+    f, bars, total = (
+        slow(body=body, windows={"a": window}, border="constant", optimize="off"),
+        Bars(),
+        np.prod(shape),
     )
-    bars = Bars()
     with cwrapjit.progress(bar=bars, after=0):
-        f(np.arange(float(np.prod(shape))).reshape(shape))
-    total = int(np.prod(shape))
+        f(np.arange(float(total)).reshape(shape))
     assert [bar.options["total"] for bar in bars] == [total] and finished(bars[0])
     assert len(bars[0].steps) >= 3 and bars[0].steps[-1] < total // 2  # the last one is at the end
 
@@ -477,16 +465,11 @@ def test_bars_are_dropped_with_their_calls() -> None:
 @pytest.mark.row("U07")
 def test_arguments_are_checked() -> None:
     refuses(TypeError, lambda: cwrapjit.progress(bar=3), "progress(): ", "bar must be callable", "int")
-    for wrong in ("1", None, True):
-        refuses(
-            TypeError,
-            lambda wrong=wrong: cwrapjit.progress(bar=Bar, after=wrong),
-            "progress(): ",
-            "after must be a number",
-            type(wrong).__name__,
-        )
-    for wrong in (-0.5, float("nan")):
-        refuses(ValueError, lambda wrong=wrong: cwrapjit.progress(bar=Bar, after=wrong), "after", repr(wrong))
+    for error, wrong, word in (
+        *((TypeError, wrong, type(wrong).__name__) for wrong in ("1", None, True)),
+        *((ValueError, wrong, repr(wrong)) for wrong in (-0.5, float("nan"))),
+    ):
+        refuses(error, lambda wrong=wrong: cwrapjit.progress(bar=Bar, after=wrong), "progress(): after", word)
 
 
 @pytest.mark.row("U07")
@@ -497,3 +480,95 @@ def test_without_tqdm_an_import_error_names_the_extra(monkeypatch: pytest.Monkey
     assert error.name == "tqdm"
     with cwrapjit.progress(bar=Bar):
         assert slow()(np.zeros(3)).tolist() == [1, 1, 1]
+
+
+# ---- Ctrl-C and other signals: slices send them themselves, so that the call is under way ----
+
+# A parent may ignore SIGINT, as shells do for what runs in the background; children inherit that.
+HANDLED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+KILL = "int usleep(unsigned int); int kill(int, int); int getpid(void);"
+
+# Would run for about two minutes: a million slices of 0.1 ms. One of the first ones interrupts.
+LONG = (
+    HANDLED
+    + f"HEADER = {KILL!r}"
+    + """
+import sys, threading
+import numpy as np
+import cwrapjit
+
+def define(body, **options):
+    return cwrapjit.function("f", signature="a(), s() -> output()",
+                             header=HEADER, Ccode_slice_eval={float: body}, **options)
+
+f = define('''
+    if (item__s() > 0) usleep(item__s());
+    if (item__a() == 500) kill(getpid(), 2);
+    item__output() = 1;
+    return true;''', OPTIONS)
+WARM
+a = GIVEN
+out = np.zeros_like(a)
+try:
+    f(a, 50.0, out=out)
+    print("finished")
+except KeyboardInterrupt:
+    done = int(out.sum())
+    print("interrupted", 0 < done < out.size, set(np.unique(out)) <= {0.0, 1.0})
+print(f(np.zeros(3), 0.0).tolist())
+"""
+)
+
+
+def interrupted(options: str, given: str, warm: str = "") -> list[str]:
+    """What a process says whose call is interrupted."""
+    code = LONG.replace("OPTIONS", options).replace("GIVEN", given).replace("WARM", warm)
+    return python(code).stdout.splitlines()
+
+
+WARM = "[f(np.zeros(100), 0.0) for _ in range(100)]"  # what a slice costs is known then
+
+
+@pytest.mark.row("B11")
+@pytest.mark.parametrize(
+    "options, warm",
+    [("threads=1", ""), ("threads=2", WARM), ("gil=True", WARM), ("gil=False", ""), ("unordered=True", WARM)],
+)
+def test_ctrl_c_ends_a_long_call_between_slices(options: str, warm: str) -> None:
+    assert interrupted(options, "np.arange(10.0**6)", warm) == ["interrupted True True", "[1.0, 1.0, 1.0]"]
+
+
+@pytest.mark.row("B11")
+def test_ctrl_c_ends_a_call_over_many_short_turns() -> None:
+    given = "np.arange(4.0 * 10**6).reshape(10**6, 4)[:, :3]"
+    assert interrupted("optimize='off'", given)[0] == "interrupted True True"
+
+
+HANDLER = (
+    f"HEADER = {KILL!r}"
+    + """
+import signal
+import numpy as np
+import cwrapjit
+
+f = cwrapjit.function("f", signature="a() -> output()", header=HEADER, THREADS, Ccode_slice_eval={float: '''
+    usleep(100);
+    if ((int)item__a() % 1000 == 500)
+        kill(getpid(), SIGNAL);
+    item__output() = 2;
+    return true;'''.replace("SIGNAL", str(int(signal.SIGALRM)))})
+seen = []
+def handler(number, frame):
+    seen.append(float(f(np.zeros(3)).sum()))  # calls of the same function inside of the call
+signal.signal(signal.SIGALRM, handler)
+print(f(np.arange(4000.0)).sum())
+print(set(seen))
+"""
+)
+
+
+@pytest.mark.row("B11")
+@pytest.mark.parametrize("option", ["threads=1", "threads=2", "gil=True"])
+def test_handlers_of_other_signals_run_between_slices(option: str) -> None:
+    assert python(HANDLER.replace("THREADS", option)).stdout == "8000.0\n{6.0}\n"

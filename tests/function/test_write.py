@@ -15,8 +15,21 @@ from helpers import INNER, OUTER, ar, build_extension, python, refuses
 
 import cwrapjit
 
-STRICT = ("-Wall", "-Wextra", "-Werror", "-O0")
+# arm64 has instructions that fuse.
+STRICT = ("-Wall", "-Wextra", "-Werror", "-O0", "-ffp-contract=off")
 NAME = "cwj_written"
+UNARY = "a() -> output()"
+
+
+PARTICLE = [("x", "f8"), ("k", "i4")]
+SPREAD = {"names": ["k", "x"], "formats": ["i4", "f8"], "offsets": [13, 1], "itemsize": 30}
+RECORDS = {
+    "packed": np.dtype(PARTICLE),
+    "aligned": np.dtype(PARTICLE, align=True),
+    "spread": np.dtype(SPREAD),
+}
+TITLED = np.dtype([(('a "title" \\ */ ??/ \u4e2d', "x"), "f8"), ("k", "i4", (2, 2))], align=True)
+MOVE = "item__was() = item__p().x; item__now() = item__p(); item__now().x += item__b(); return true;"
 
 
 def everything() -> Any:
@@ -31,43 +44,27 @@ static int calls, cleanups;
 """,
     )
 
-    def add(name: str, ins: Any, outs: Any, code: Any, doc: str = "", **kw: Any) -> None:
-        kw.setdefault("args_input", tuple("abcdefgh"[: len(ins)]))
+    def add(name: str, signature: str, code: Any, doc: str = "", **kw: Any) -> None:
         body = code if isinstance(code, dict) else {np.float64: code}
-        m.function(name, doc, prototype_input=ins, prototype_output=outs, Ccode_slice_eval=body, **kw)
+        m.function(name, doc, signature=signature, Ccode_slice_eval=body, **kw)
 
     rounded = "double out = 0;" + INNER.replace("item__output() = 0;", "").replace("item__output()", "out")
+    rounded = rounded.replace("return", "item__output() = (int32_t)round(out); return")
     add(
         "inner",
-        (("n",), ("n",)),
-        (),
-        {
-            np.float64: INNER,
-            np.float32: INNER,
-            (np.float64, np.float64, np.int32): rounded.replace(
-                "return", "item__output() = (int32_t)round(out); return"
-            ),
-        },
+        "a(n), b(n) -> output()",
+        {np.float64: INNER, np.float32: INNER, (np.float64, np.float64, np.int32): rounded},
         doc='An inner product.\n\n"quoted" \\n %s ünï',
     )
-    add("outer", (("n",), ("m",)), ("n", "m"), OUTER)
-    add(
-        "both",
-        ((),),
-        ((), (2,)),
-        "item__output0() = sq(item__a()); item__output1(0) = 1; item__output1(1) = M_PI; return true;",
-    )
-    add("one_tuple", ((),), ((),), "return true;")
-    add(
-        "identity",
-        (),
-        ("N", "N"),
-        {float: "item__output(0, 0) = dims_slice__output[1]; return true;", int: "return true;"},
-    )
+    add("outer", "a(n), b(m) -> output(n, m)", OUTER)
+    both = "item__output0() = sq(item__a()); item__output1(0) = 1; item__output1(1) = M_PI; return true;"
+    add("both", "a() -> output0(), output1(2)", both)
+    add("one_tuple", "a() -> (output0(),)", "return true;")
+    identity = {float: "item__output(0, 0) = dims_slice__output[1]; return true;", int: "return true;"}
+    add("identity", "-> output(N, N)", identity)
     add(
         "guarded",
-        (("n",),),
-        (),
+        "a(n) -> output()",
         """
         if (item__a(0) < 0) {
             PyErr_Format(PyExc_KeyError, "%d%% of %s", (int)item__a(0), "negative");
@@ -87,54 +84,62 @@ static int calls, cleanups;
             ("int", "count", "INT_MAX", "i"),
         ),
     )
-    add(
-        "complex",
-        ((),),
-        (),
-        dict.fromkeys(
-            (np.complex64, np.complex128, np.clongdouble),
-            "ctype__a v = item__a(); v.imag = -v.imag; item__output() = v; return true;",
-        ),
-    )
+    conjugate = "ctype__a v = item__a(); v.imag = -v.imag; item__output() = v; return true;"
+    add("complex", UNARY, dict.fromkeys("FDG", conjugate))
     add(
         "mixed",
-        ((), ()),
-        (),
-        {(np.int8, np.uint16, np.float32): "item__output() = item__a() + item__b(); return true;"},
+        "a(), b() -> output()",
+        {("i1", "u2", "f4"): "item__output() = item__a() + item__b(); return true;"},
     )
-    add(
-        "sums",
-        (("n", 3), ("n", 2)),
-        ((3,), (2,)),
-        """
+    sums = """
         for (int j = 0; j < 3; j++) item__output0(j) = 0;
         for (int j = 0; j < 2; j++) item__output1(j) = 0;
         for (int i = 0; i < dims_slice__a[0]; i++) {
             for (int j = 0; j < 3; j++) item__output0(j) += item__a(i, j);
             for (int j = 0; j < 2; j++) item__output1(j) += item__b(i, j);
         }
-        return true;""",
+        return true;"""
+    add("sums", "a(n, 3), b(n, 2) -> output0(3), output1(2)", sums)
+    add("texts", UNARY, {(np.bytes_, np.int64): "item__output() = sizeof_element__a; return true;"})
+    add("says", UNARY, 'printf("C %g\\n", item__a()); item__output() = ++calls; return true;')
+    add("größe", "länge() -> output()", "item__output() = item__länge(); return true;")
+    add("inplace", "a(n) -> output(n)", "item__output(0) = item__a(0) + 1; return true;", inplace=True)
+    add("safe", UNARY, "item__output() = item__a(); return true;", cast="safe")
+    add("late", UNARY, 'PyErr_SetString(PyExc_ValueError, "late"); return true;')
+    add("fails", UNARY, "item__output() = item__a(); return item__a() < 2;")
+    updates = """
+        for (int i = 0; i < dims_slice__x[0]; i++)
+            item__x(i) += item__y();
+        item__total() = 1;
+        item__last() = 2;
+        return true;"""
+    add("updates", "inout x(n), y() -> (total(), last())", updates)
+    add("bump", "inout a(n) ->", "item__a(0) += 1; return item__a(0) < 3;")
+
+    copy = "for (int i = 0; i < 6; i++) item__y(i / 2, i % 2) = item__x(i / 2, i % 2); return true;"
+    windows: dict[str, Any] = {
+        "windows": {"x": (3, 2)},
+        "window_steps": {"x": (2, 1)},
+        "axes": {"x": (0, -1)},
+    }
+    add("windows", "x() -> y(3, 2)", copy, **windows)
+    add("filled", "x() -> y(3, 2)", {"f8": copy, "i1": copy}, border="constant", cval=-3, **windows)
+    for name, dtype in RECORDS.items():
+        add(name, "p(), b() -> was(), now()", {(dtype, "f8", "f8", dtype): MOVE})
+    add("titled", UNARY, {TITLED: "item__output() = item__a(); item__output().k[1][0] = 2; return true;"})
+    for name, types in (("units", ("M8", "M8", "m8")), ("ns", ("M8[ns]", "M8[ns]", "m8[ns]"))):
+        add(name, "a(), b() -> output()", {types: "item__output() = item__a() - item__b(); return true;"})
+    count = "for (int i = 0; i < dims_slice__y[0]; i++) item__y(i) = i; return true;"
+    add("dims", "x(n, d) -> y(m)", count, output_dims={"m": "n > 1 ? n*(n-1)/2 : 0"})
+    divide = "item__output() = cdiv(cmul(csin(item__a()), item__b()), cexp(item__a())); return true;"
+    add("divide", "a(), b() -> output()", {"D": divide, "F": divide.replace("csin", "ctanh")})
+    add("size", UNARY, {("D", "d"): "item__output() = cabs(item__a()); return true;"})
+    add(
+        "half",
+        UNARY,
+        {"e": "item__output() = float_to_half(half_to_float(item__a()) * 1.0001f); return true;"},
     )
-    add("texts", ((),), (), {(np.bytes_, np.int64): "item__output() = sizeof_element__a; return true;"})
-    add("says", ((),), (), 'printf("C %g\\n", item__a()); item__output() = ++calls; return true;')
-    add("größe", ((),), (), "item__output() = item__länge(); return true;", args_input=("länge",))
-    add("inplace", (("n",),), ("n",), "item__output(0) = item__a(0) + 1; return true;", inplace=True)
-    add("safe", ((),), (), "item__output() = item__a(); return true;", cast="safe")
-    add("late", ((),), (), 'PyErr_SetString(PyExc_ValueError, "late"); return true;')
-    add("fails", ((),), (), "item__output() = item__a(); return item__a() < 2;")
-    m.function(
-        "updates",
-        signature="inout x(n), y() -> (total(), last())",
-        Ccode_slice_eval={
-            float: """
-            for (int i = 0; i < dims_slice__x[0]; i++)
-                item__x(i) += item__y();
-            item__total() = 1;
-            item__last() = 2;
-            return true;"""
-        },
-    )
-    add("bump", (("n",),), None, "item__a(0) += 1; return item__a(0) < 3;", args_inout=("a",))
+    add("number", UNARY, dict.fromkeys(("i1", "f4"), "item__output() = item__a(); return true;"))
     return m
 
 
@@ -173,6 +178,8 @@ class Opted:
 
 
 x4, x24 = ar(4), ar(2, 4)
+TIMES = np.array(["2024-02-29T12:00:00.123456789", "NaT", "1969-12-31"], "M8[ns]")
+numbers = np.exp(1j * ar(99)) * np.exp2(ar(99) - 50)
 odd = np.zeros(33, np.uint8)[1:].view(np.float64)
 
 CALLS: list[tuple[str, Callable[[Any], Any]]] = [
@@ -267,10 +274,32 @@ CALLS: list[tuple[str, Callable[[Any], Any]]] = [
     ("bump", lambda f: f(ar(2), out=ar(2))),
     ("bump", lambda f: f(np.broadcast_to(1.0, 3))),
     ("updates", lambda f: (lambda x: f(x, x[0]))(ar(3))),
+    ("windows", lambda f: f(ar(5, 2, 4))),
+    ("windows", lambda f: f(ar(5, 2, 4)[:, ::-1])),
+    ("windows", lambda f: f(1.0)),
+    ("filled", lambda f: f(ar(5, 2, 4))),
+    ("filled", lambda f: f(ar(5, 2, 4, dtype=np.int8))),
+    *((name, lambda f, t=t: f(ar(3, 4).astype(t), 2.5)) for name, t in RECORDS.items()),
+    *((name, lambda f: f(np.zeros(3, "V12"), 2.5)) for name in RECORDS),
+    ("titled", lambda f: f(np.ones(3, TITLED))),
+    ("titled", lambda f: f(np.ones(3, [("x", "f8"), ("k", "i4", (2, 2))]))),
+    ("units", lambda f: f(TIMES, TIMES[0])),
+    ("units", lambda f: f(TIMES.astype("M8[s]"), TIMES.astype("M8[s]")[0])),
+    ("units", lambda f: f(TIMES.astype("M8[s]"), TIMES)),
+    ("ns", lambda f: f(TIMES, TIMES[0])),
+    ("ns", lambda f: f(TIMES.astype("M8[s]"), TIMES)),
+    ("dims", lambda f: f(ar(4, 5, 2))),
+    ("dims", lambda f: f(ar(4, 5, 2), out=np.empty((4, 10)))),
+    ("dims", lambda f: f(ar(4, 5, 2), out=np.empty((4, 11)))),
+    ("divide", lambda f: f(numbers, numbers[::-1])),
+    ("divide", lambda f: f(numbers.astype("F"), numbers[::-1].astype("F"))),
+    ("size", lambda f: f(numbers)),
+    ("half", lambda f: f(np.arange(65536, dtype=np.uint16).view(np.float16))),
+    *(("number", lambda f, n=n: f(n)) for n in (1, 128, -129, 10**400, 0.1, np.int8(1))),
 ]
 
 
-@pytest.mark.row("U09", "N06")
+@pytest.mark.row("U09", "N06", "K08", "K10", "K11", "K12", "K17", "N09i")
 @pytest.mark.parametrize("name, call", CALLS, ids=[f"{i}-{name}" for i, (name, _) in enumerate(CALLS)])
 def test_both_do_the_same(twins: tuple[Any, Any], name: str, call: Callable[[Any], Any]) -> None:
     in_memory, built = (outcome(getattr(m, name), call) for m in twins)
@@ -307,46 +336,26 @@ def test_names_docs_and_signatures_are_the_same(twins: tuple[Any, Any]) -> None:
 def test_both_print_through_sys_stdout(twins: tuple[Any, Any], capsys: pytest.CaptureFixture[str]) -> None:
     for m in twins:
         print("before")
-        assert m.says(ar(2)).tolist() == [1, 2]
+        assert m.says(ar(2)).tolist() == [1, 2], "each has state of its own"
         print("after")
         assert capsys.readouterr().out == "before\nC 0\nC 1\nafter\n"
 
 
-@pytest.mark.row("U09")
-def test_each_has_state_of_its_own(twins: tuple[Any, Any], tmp_path: Any) -> None:
-    file = io.StringIO()
-    m = cwrapjit.module("cwj_state", header="static int n;")
-    m.function(
-        "f",
-        args_input=(),
-        prototype_input=(),
-        prototype_output=(),
-        Ccode_slice_eval={int: "item__output() = ++n; return true;"},
-    )
-    m.write(file)
-    built = build_extension(tmp_path, "cwj_state", file.getvalue(), *STRICT)
-    assert [int(m.f()), int(m.f()), int(built.f()), int(built.f())] == [1, 2, 1, 2]
-
-
-@pytest.mark.row("N06")
-def test_write_prints_to_stdout_without_an_argument(capsys: pytest.CaptureFixture[str]) -> None:
-    m = everything()
+@pytest.mark.quick
+@pytest.mark.row("N06", "U09")
+def test_write_to_stdout_or_to_a_file(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    m, text = everything(), io.StringIO()
+    remark = "/* a remark: 100% \\ verbatim */\n  item__output()   =   1 ;\nreturn true;"
+    for body in ("/* redefined */ return true;", remark):
+        m.function("f", signature="-> output()", Ccode_slice_eval={float: body})
+    m.write(text)
     assert m.write() is None
     shown = capsys.readouterr()
-    file = io.StringIO()
-    m.write(file)
-    assert shown.out == file.getvalue() and shown.err == ""
+    assert shown.out == text.getvalue() and shown.err == ""
+    assert remark in shown.out and "redefined" not in shown.out
     assert f"PyInit_{NAME}" in shown.out and shown.out.endswith("\n")
     for path in (os.path.dirname(cwrapjit.__file__), os.getcwd(), "site-packages"):
         assert path not in shown.out, "nothing of this machine"
-
-
-@pytest.mark.quick
-@pytest.mark.row("N06")
-def test_write_to_a_file(tmp_path: Any) -> None:
-    m = everything()
-    text = io.StringIO()
-    m.write(text)
     with open(tmp_path / "m.c", "w", encoding="utf-8") as file:
         m.write(file=file)
     assert (tmp_path / "m.c").read_text(encoding="utf-8") == text.getvalue()
@@ -359,81 +368,22 @@ def test_write_to_a_file(tmp_path: Any) -> None:
     refuses(OSError, lambda: m.write(Full()), "disk full")
 
 
-@pytest.mark.quick
-@pytest.mark.row("N06", "U09")
-def test_the_user_text_is_in_it_verbatim(capsys: pytest.CaptureFixture[str]) -> None:
-    m = cwrapjit.module("t", header="#define REMARK 1 /* ünï %s */")
-    body = "/* a remark: 100% \\ verbatim */\n  item__output()   =   REMARK ;\nreturn true;"
-    m.function("f", args_input=(), prototype_input=(), prototype_output=(), Ccode_slice_eval={float: body})
-    m.write()
-    out = capsys.readouterr().out
-    assert body in out and "#define REMARK 1 /* ünï %s */" in out
-
-
 @pytest.mark.row("U09")
-def test_warnings_off_it_builds_with_optimisation_and_as_c11(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    m = cwrapjit.module("cwj_plain")
-    m.function(
-        "inner",
-        args_input=("a", "b"),
-        prototype_input=(("n",), ("n",)),
-        prototype_output=(),
-        Ccode_slice_eval={float: INNER},
-    )
-    m.write()
-    built = build_extension(
-        tmp_path, "cwj_plain", capsys.readouterr().out, "-Wall", "-Wextra", "-Werror", "-O2", "-std=gnu11"
-    )
-    assert built.inner(ar(4), ar(2, 4)).tolist() == [14, 38]
-
-
-@pytest.mark.row("U09")
-def test_the_built_module_needs_nothing_of_this_package(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    m = cwrapjit.module("cwj_alone")
-    m.function(
-        "f",
-        args_input=("a",),
-        prototype_input=((),),
-        prototype_output=(),
-        Ccode_slice_eval={float: "item__output() = -item__a(); return true;"},
-    )
-    m.write()
-    build_extension(tmp_path, "cwj_alone", capsys.readouterr().out, "-O0")
-    code = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import cwj_alone
-print(cwj_alone.f(2.0), "cwrapjit" in sys.modules)
-"""
-    assert python(code, str(tmp_path)).stdout == "-2.0 False\n"
-
-
-@pytest.mark.row("U09")
-def test_an_empty_module_is_a_module(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    cwrapjit.module("cwj_empty", "nothing").write()
-    built = build_extension(tmp_path, "cwj_empty", capsys.readouterr().out, "-O0")
-    assert built.__doc__ == "nothing"
-
-
-@pytest.mark.quick
-@pytest.mark.row("N06")
-def test_a_redefined_function_is_written_once(capsys: pytest.CaptureFixture[str]) -> None:
-    m = cwrapjit.module("t")
-    for word in ("first_text", "second_text"):
+@pytest.mark.parametrize(
+    "functions", [0, pytest.param(1, marks=pytest.mark.soak("optimizes, for the compiler's warnings"))]
+)
+def test_the_built_module_needs_nothing_of_this_package(functions: int, tmp_path: Any) -> None:
+    m, text = cwrapjit.module("cwj_alone", "nothing"), io.StringIO()
+    for _ in range(functions):
         m.function(
-            "f",
-            args_input=(),
-            prototype_input=(),
-            prototype_output=(),
-            Ccode_slice_eval={float: f"/* {word} */ return true;"},
+            "f", signature=UNARY, Ccode_slice_eval={float: "item__output() = -item__a(); return true;"}
         )
-    m.write()
-    out = capsys.readouterr().out
-    assert "second_text" in out and "first_text" not in out
+    m.write(text)
+    flags = "-Wall", "-Wextra", "-Werror", "-O2" if functions else "-O0", "-std=gnu11"
+    assert build_extension(tmp_path, "cwj_alone", text.getvalue(), *flags).__doc__ == "nothing"
+    code = "import sys; sys.path[:0] = sys.argv[1:]; import cwj_alone; f = getattr(cwj_alone, 'f', abs)"
+    done = python(code + "; print(f(2.0), 'cwrapjit' in sys.modules)", str(tmp_path))
+    assert done.stdout == ("-2.0 False\n" if functions else "2.0 False\n")
 
 
 @pytest.mark.row("N06")
@@ -441,9 +391,16 @@ def test_a_source_of_the_modules_own_name_stays_what_it_is(tmp_path: Any) -> Non
     """The command that is shown compiles both files: the text is not to be written over the source."""
     source = tmp_path / "mylib.c"
     source.write_text("double twice(double x) { return 2 * x; }\n")
-    m = cwrapjit.module("mylib", sources=[source], header="double twice(double);")
-    code = "item__output() = twice(item__a()); return true;"
-    m.function("f", signature="a() -> output()", Ccode_slice_eval={float: code})
+    twice = "static npy_complex128 both(npy_complex128 z) { return cadd(z, z); }"
+    header = f"#include <complex.h>\n#include <numpy/halffloat.h>\ndouble twice(double);\n{twice}\n"
+    m = cwrapjit.module("mylib", sources=[source], header=header)
+    codes = {
+        float: "twice(item__a())",
+        complex: "both(item__a())",
+        np.float16: "float_to_half(half_to_float(item__a()))",
+    }
+    code = {key: f"item__output() = {value}; return true;" for key, value in codes.items()}
+    m.function("f", signature=UNARY, Ccode_slice_eval=code)
     text = io.StringIO()
     m.write(text)
     command = text.getvalue().split("*/")[0]
@@ -451,4 +408,4 @@ def test_a_source_of_the_modules_own_name_stays_what_it_is(tmp_path: Any) -> Non
     folder = tmp_path / "built"
     folder.mkdir()
     built = build_extension(folder, "mylib", text.getvalue(), str(source))
-    assert built.f(2.0) == 4
+    assert built.f(2.0) == 4 and built.f(1 + 2j) == 2 + 4j and built.f(np.float16(3)) == 3

@@ -1,4 +1,4 @@
-"""The cookie: a struct of the function's own that lives for one call, and its clean-up."""
+"""Ccode_validate and the cookie: when they run, how often, what their answer does, and the clean-up."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import INNER, ar, refuses, same, wrap
+from helpers import INNER, ar, refuses, same, says, wrap
 
 import cwrapjit
 
@@ -16,19 +16,19 @@ TELL = "item__output() = cleanups; return item__a() >= 0;"
 
 
 def counted(**kw: Any) -> Any:
-    kw.setdefault("Ccode_cookie_cleanup", "cleanups++;")
-    return wrap(((),), (), TELL, header=COUNTED, **kw)
+    return wrap(((),), (), TELL, header=COUNTED, Ccode_cookie_cleanup="cleanups++;", **kw)
 
 
 @pytest.mark.row("N76", "N77")
 def test_the_seeds_cookie() -> None:
+    """Filled once for all slices."""
     f = wrap(
         (("n",), ("n",)),
         (),
-        INNER.replace("return true;", "item__output() *= cookie->scale; return true;"),
+        INNER.replace("return true;", "item__output() *= cookie->scale; return cookie->calls == 1;"),
         extra_args=(("double", "scale", "1", "d"), ("const char*", "scale_string", "NULL", "s")),
         Ccode_cookie_struct=r"""
-          double scale; /* from BOTH scale arguments: "scale", "scale_string" */
+          double scale; /* from BOTH scale arguments: "scale", "scale_string" { */ int calls; // last }
         """,
         Ccode_validate=r"""
             if(scale_string == NULL)
@@ -37,6 +37,7 @@ def test_the_seeds_cookie() -> None:
                     "The 'scale_string' argument is required" );
                 return false;
             }
+            cookie->calls++;
             cookie->scale = *scale * (scale_string ? atof(scale_string) : 1.0);
             return true; """,
         Ccode_cookie_cleanup="",
@@ -46,64 +47,39 @@ def test_the_seeds_cookie() -> None:
     refuses(RuntimeError, lambda: f(ar(4), ar(4)), "The 'scale_string' argument is required")
 
 
-@pytest.mark.row("N77")
-def test_atof_runs_once_for_all_slices() -> None:
-    f = wrap(
-        ((),),
-        (2,),
-        "item__output(0) = calls; item__output(1) = cookie->scale * item__a(); return true;",
-        header="static int calls;\nstatic double counted_atof(const char *s) { calls++; return atof(s); }",
-        extra_args=(("const char*", "text", '"2.5"', "s"),),
-        Ccode_cookie_struct="double scale;",
-        Ccode_validate="cookie->scale = counted_atof(text); return true;",
-    )
-    assert same(f(ar(2, 3))[..., 0], np.ones((2, 3)))
-    assert same(f(ar(2, 3), text="10"), np.stack([np.full((2, 3), 2.0), 10 * ar(2, 3)], -1))
-
-
-@pytest.mark.row("N77")
-def test_slices_share_and_may_write_the_cookie() -> None:
+@pytest.mark.row("N77", "N79")
+def test_slices_share_and_may_write_the_cookie(capsys: pytest.CaptureFixture[str]) -> None:
     f = wrap(
         ((),),
         (),
         "cookie->sum += item__a(); item__output() = cookie->sum; return true;",
         Ccode_cookie_struct="double sum;",
+        Ccode_cookie_cleanup='printf("%g ", cookie->sum);',
     )
-    assert same(f(ar(5)), np.cumsum(ar(5)))
-    assert same(f(ar(5)), np.cumsum(ar(5))), "and the next call starts from zero"
+    for x in (ar(5), ar(3)):  # each call starts from zero
+        assert same(f(x), np.cumsum(x))
+    assert f(ar(0)).shape == (0,)
+    assert capsys.readouterr().out == "10 3 0 "
 
 
 @pytest.mark.row("N76")
 def test_two_functions_with_structs_of_their_own() -> None:
     m = cwrapjit.module("t")
-    kw: dict[str, Any] = {"args_input": ("a",), "prototype_input": ((),), "prototype_output": ()}
     m.function(
         "f",
+        signature="-> output()",
         Ccode_cookie_struct="int n; char name[3];",
         Ccode_validate="cookie->n = 3; return sizeof *cookie == 8;",
         Ccode_slice_eval={np.float64: "item__output() = cookie->n; return true;"},
-        **kw,
     )
     m.function(
         "g",
-        Ccode_cookie_struct="double n[4], *p; struct { int x; } inner;",
+        signature="-> output()",
+        Ccode_cookie_struct="double n[4], *p;\n#ifdef NO\nint a;\n#else\nstruct { int x; } inner;\n#endif",
         Ccode_validate="cookie->p = &cookie->n[2]; *cookie->p = 5; cookie->inner.x = 1; return true;",
         Ccode_slice_eval={np.float64: "item__output() = cookie->n[2] + cookie->inner.x; return true;"},
-        **kw,
     )
-    assert m.f(0.0) == 3 and m.g(0.0) == 6
-
-
-@pytest.mark.row("N76")
-def test_comments_and_directives_in_the_struct() -> None:
-    f = wrap(
-        ((),),
-        (),
-        "item__output() = cookie->a + cookie->b; return true;",
-        Ccode_cookie_struct="/* one { */ int a; // two }\n#ifdef NO\nint c;\n#else\nint b;\n#endif // last",
-        Ccode_validate="cookie->a = 1; cookie->b = 2; return true;",
-    )
-    assert f(0.0) == 3
+    assert m.f() == 3 and m.g() == 6
 
 
 @pytest.mark.row("N78")
@@ -125,14 +101,9 @@ def test_zeroed_in_every_call_whatever_its_size(size: int) -> None:
 @pytest.mark.quick
 @pytest.mark.row("N78")
 def test_aligned_for_every_standard_type() -> None:
-    f = wrap(
-        ((),),
-        (),
-        "item__output() = ((npy_intp)cookie % _Alignof(long double)) + cookie->x; return true;",
-        Ccode_cookie_struct="long double x; char c;",
-        extra_args=(("unsigned char", "odd", "1", "b"),),
-    )
-    assert f(0.0) == 0
+    code = "item__output() = ((npy_intp)cookie % _Alignof(long double)) + cookie->x; return true;"
+    odd = ("unsigned char", "odd", "1", "b")
+    assert wrap(((),), (), code, Ccode_cookie_struct="long double x; char c;", extra_args=(odd,))(0.0) == 0
 
 
 @pytest.mark.row("N78", "N79")
@@ -184,30 +155,8 @@ def test_cleanup_runs_exactly_once_after_every_failure(how: str) -> None:
     assert f(0.0) == 3
     refuses(error, lambda: call(f), "t.f")
     assert f(ar(2)).tolist() == [5, 5]
-
-
-@pytest.mark.row("N79")
-def test_cleanup_runs_without_slices_and_without_a_struct() -> None:
-    f = counted()
-    assert f(ar(0)).shape == (0,)
-    assert f(0.0) == 1
-
-
-@pytest.mark.row("N79")
-def test_cleanup_knows_whether_the_cookie_was_initialised() -> None:
-    f = wrap(
-        ((),),
-        (),
-        "item__output() = undone; return item__a() > 0;",
-        header="static int undone;",
-        Ccode_cookie_struct="bool initialized;\ndouble *work;",
-        Ccode_validate="cookie->work = malloc(64); undone++; cookie->initialized = true; return true;",
-        Ccode_cookie_cleanup="if (cookie->initialized) { undone--; free(cookie->work); }",
-    )
-    assert f(1.0) == 1
-    refuses(RuntimeError, lambda: f(-1.0), "t.f")
-    refuses(TypeError, lambda: f(), "t.f")
-    assert f(1.0) == 1
+    without = counted()  # a struct, and then without slices
+    assert without(ar(0)).shape == (0,) and without(0.0) == 1
 
 
 @pytest.mark.row("N79", "N54")
@@ -227,74 +176,122 @@ def test_cleanup_does_not_disturb_the_exception_on_its_way() -> None:
     assert refuses(KeyError, lambda: f(1.0), "'mine'").args == ("mine",)
 
 
-@pytest.mark.row("N79")
-def test_cleanup_sees_the_cookie_of_its_call(capsys: pytest.CaptureFixture[str]) -> None:
-    f = wrap(
-        ((),),
-        (),
-        "cookie->n++; item__output() = 0; return true;",
-        Ccode_cookie_struct="int n;",
-        Ccode_cookie_cleanup='printf("%d slices\\n", cookie->n);',
-    )
-    f(ar(2, 3))
-    f(ar(0))
-    assert capsys.readouterr().out == "6 slices\n0 slices\n"
-
-
 @pytest.mark.row("N77", "N79")
 def test_a_function_that_calls_itself_has_a_cookie_for_each_call() -> None:
-    f = wrap(
-        ((),),
-        (),
-        """
+    code = """
         cookie->depth = item__a();
+        item__output() = 0;
         if (item__a() > 0) {
             PyObject *result = PyObject_CallFunction(again, "d", item__a() - 1);
             if (result == NULL)
                 return false;
             item__output() = PyFloat_AsDouble(result) + cookie->depth;
             Py_DECREF(result);
-            return true;
         }
-        item__output() = 0;
-        return true;
-        """,
-        header="#include <Python.h>",
-        extra_args=(("PyObject*", "again", "NULL", "O"),),
-        Ccode_cookie_struct="double depth;",
-    )
+        return true;"""
+    again = ("PyObject*", "again", "NULL", "O")
+    header, struct = "#include <Python.h>", "double depth;"
+    f = wrap(((),), (), code, header=header, extra_args=(again,), Ccode_cookie_struct=struct)
     assert f(4.0, again=lambda x: f(x, again=lambda y: f(y, again=lambda z: 100.0))) == 4 + 3 + 2 + 100
 
 
 @pytest.mark.quick
 @pytest.mark.row("N76", "N77")
 def test_readonly_cookie_is_const_in_slices() -> None:
-    kw: dict[str, Any] = {
-        "Ccode_cookie_struct": "double scale;",
-        "Ccode_validate": "cookie->scale = 3; return true;",
-        "cookie": "readonly",
-    }
+    kw: dict[str, Any] = {"Ccode_cookie_struct": "double scale;", "cookie": "readonly"}
+    kw["Ccode_validate"] = "cookie->scale = 3; return true;"
     assert wrap(((),), (), "item__output() = cookie->scale * item__a(); return true;", **kw)(2.0) == 6
-    error = refuses(
-        cwrapjit.CompileError, lambda: wrap(((),), (), "\ncookie->scale = 1; return true;", **kw), "read-only"
-    )
-    assert error.lineno == 2
+    define = lambda: wrap(((),), (), "\ncookie->scale = 1; return true;", **kw)  # noqa: E731
+    assert refuses(cwrapjit.CompileError, define, "read-only").lineno == 2
 
 
 @pytest.mark.row("N76", "U01")
-def test_a_fault_in_the_struct_is_reported_there() -> None:
-    error = refuses(
-        cwrapjit.CompileError,
-        lambda: wrap(((),), (), "return true;", Ccode_cookie_struct="int a;\nnosuch b;"),
-        "';' expected",
-        "nosuch",
+@pytest.mark.parametrize(
+    ("place", "line", "text", "option"),
+    [
+        ("cookie", 2, "int a;\nnosuch b;", "Ccode_cookie_struct"),
+        ("cleanup", 3, "\n\nnosuch();", "Ccode_cookie_cleanup"),
+        ("float64", 1, "return nosuch != NULL;", ""),
+        ("float64", 1, "return cookie->nosuch != NULL;", ""),
+    ],
+)
+def test_a_fault_is_reported_where_it_is(place: str, line: int, text: str, option: str) -> None:
+    options = {option: text} if option else {}
+    define = lambda: wrap(((),), (), "return true;" if option else text, **options)  # noqa: E731
+    error = refuses(cwrapjit.CompileError, define, "nosuch" if "->" not in text else "cookie")
+    assert error.filename == f"<cwrapjit t.f {place}>" and error.lineno == line
+
+
+# ---- Ccode_validate ----
+
+
+ONCE = {"header": "static int validated;", "Ccode_validate": "validated++; return true;"}
+REPORT = "item__output() = validated; return true;"
+
+
+@pytest.mark.row("N43")
+def test_runs_exactly_once_per_call():
+    f = wrap((("n",), ("n",)), (), REPORT, **ONCE)
+    assert same(f(ar(2, 3, 5), ar(5)), np.full((2, 3), 1.0))
+    assert same(f(ar(2, 3, 5), ar(5)), np.full((2, 3), 2.0))
+    assert f(ar(5), ar(5)) == 3
+
+
+@pytest.mark.row("N43")
+def test_runs_after_the_checks_of_arguments_shapes_and_types():
+    f = wrap((("n",), ("n",)), (), REPORT, **ONCE)
+    refuses(TypeError, lambda: f(ar(5)), "missing", "'b'")
+    refuses(TypeError, lambda: f(ar(5), ar(5), nonsense=1), "nonsense")
+    refuses(TypeError, lambda: f(ar(5, dtype=np.int32), ar(5)), "'a' is int32")
+    refuses(ValueError, lambda: f(ar(5), ar(3)), "'n'", "must be 5", "got 3")
+    refuses(ValueError, lambda: f(ar(2, 5), ar(3, 5)), "axis -2 must be 2", "got 3")
+    refuses(TypeError, lambda: f(ar(5), ar(5), out=np.zeros((), dtype=np.int32)), "'output' is int32")
+    refuses(ValueError, lambda: f(ar(2, 5), ar(5), out=np.zeros(3)), "must be 2", "got 3")
+    assert f(ar(5), ar(5)) == 1
+
+
+@pytest.mark.row("N43")
+def test_sees_the_outputs_too():
+    f = wrap(
+        (("n",),),
+        ("n", 2),
+        "return true;",
+        Ccode_validate="""
+        return Ndims_slice__output == 2 && dims_slice__output[0] == dims_slice__a[0] &&
+               dims_slice__output[1] == 2 && Ndims_full__output == 3 && data__output != NULL;""",
     )
-    assert error.filename == "<cwrapjit t.f cookie>" and error.lineno == 2
-    error = refuses(
-        cwrapjit.CompileError,
-        lambda: wrap(((),), (), "return true;", Ccode_cookie_cleanup="\n\nnosuch();"),
-        "nosuch",
-    )
-    assert error.filename == "<cwrapjit t.f cleanup>" and error.lineno == 3
-    error = refuses(cwrapjit.CompileError, lambda: wrap(((),), (), "return cookie != NULL;"), "cookie")
-    assert error.lineno == 1
+    assert f(ar(5, 3)).shape == (5, 3, 2)
+    f(ar(5, 3), out=np.zeros((5, 3, 2)))
+
+
+@pytest.mark.row("N44", "N62", "B15")
+@pytest.mark.parametrize("answer", ["dims_full__a[0] != 3", "dims_full__a[0] == 3 ? 0 : 1"])
+def test_false_raises_runs_no_slice_and_leaves_out_alone(answer):
+    f = wrap(((),), (), "item__output() = 1; return true;", Ccode_validate=f"return {answer};")
+    out = np.full(3, 9.0)
+    refuses(RuntimeError, lambda: f(ar(3), out=out), "t.f", "Ccode_validate")
+    refuses(TypeError, lambda: f(ar(2, dtype=np.int32), out=out), "int32")
+    assert np.all(out == 9)
+    assert same(f(ar(2)), np.ones(2))
+
+
+@pytest.mark.row("N43", "N45")
+def test_its_own_exception_surfaces():
+    """Extra arguments are there, too."""
+    code = """
+        if (dims_slice__a[0] > *most)
+            PyErr_Format(PyExc_LookupError, "%d is too many for '%s'", (int)dims_slice__a[0], "a");
+        return dims_slice__a[0] <= *most;"""
+    f = wrap((("n",), ("n",)), (), INNER, extra_args=(("int", "most", "4", "i"),), Ccode_validate=code)
+    assert f(ar(4), ar(4)) == 14
+    says(LookupError, lambda: f(ar(2, 5), ar(5)), "5 is too many for 'a'")
+    says(LookupError, lambda: f(ar(4), ar(4), most=3), "4 is too many for 'a'")
+    assert f(ar(5), ar(5), most=5) == 30
+
+
+@pytest.mark.row("N46")
+@pytest.mark.parametrize("absent", [None, ""])
+def test_none_means_omitted(absent):
+    """An empty body can end without return: as C text it is wrong, as an option it is absent."""
+    f, x, y = wrap((("n",), ("n",)), (), INNER, Ccode_validate=absent), ar(4, 5), ar(4)
+    assert same(f(x.T[::-1, ::-1], y), x.T[::-1, ::-1] @ y), "every call that matches is accepted"
