@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
 import pytest
 from helpers import ar, wrap
 from leaks import COUNTED, MEASURES, ROUNDS, keeps_nothing, what_grows
@@ -107,7 +106,9 @@ def leaking_instances() -> Callable[[], Any]:
 
 
 def leaking_callbacks() -> Callable[[], Any]:
-    lib = from_c("typedef struct { int (*f)(int); } holder; void hold(holder *h, int (*f)(int)) { h->f = f; }")
+    lib = from_c(
+        "typedef struct { int (*f)(int); } holder; void hold(holder *h, int (*f)(int)) { h->f = f; }"
+    )
     lib.declare("typedef struct { int (*f)(int); } holder;")
     hold = lib.function("void hold(holder *h, int (*f)(int))", keeps={"h": "f"})
 
@@ -134,7 +135,13 @@ LEAKS: dict[Callable[[], Callable[[], Any]], list[str]] = {
     losing_reference: [f"references to {x}: -20"],
     leaking_now_and_then: ["blocks: +1", "bytes: +16"],
     leaking_blocks: ["blocks: +20", "bytes: +320"],
-    leaking_functions: ["functions: +20", "units: +20", "environments: +20", "pages of code: +", "blocks of Py"],
+    leaking_functions: [
+        "functions: +20",
+        "units: +20",
+        "environments: +20",
+        "pages of code: +",
+        "blocks of Py",
+    ],
     leaking_mappings: ["mappings: +20"],
     leaking_shared_objects: ["shared objects: +20"],
     leaking_jobs: ["jobs: +"],

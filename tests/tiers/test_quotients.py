@@ -1,4 +1,4 @@
-"""Quotients and remainders of signed integers are the same in both tiers, and trap where C leaves them undefined alone."""
+"""Quotients and remainders of signed integers are the same in both tiers, and trap on no defined values."""
 
 from __future__ import annotations
 
