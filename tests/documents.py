@@ -35,7 +35,16 @@ DOCS = ROOT / "docs"
 QUIET = {"text", "console", "toml", "yaml", "fortran", "rst", "cython"}
 
 # Pages, or folders of them, that need other packages: tests/peers runs them.
-PEERS = {"cluster.md", "coming", "notebook.md", "progress.md", "recipes", "travel.md"}
+PEERS = {
+    "cluster.md",
+    "coming",
+    "libraries.md",
+    "notebook.md",
+    "progress.md",
+    "recipes",
+    "travel.md",
+    "ufuncs.md",
+}
 
 
 def pages() -> list[str]:

@@ -1,16 +1,17 @@
 """Counts exactly what lives before and after rounds of work: no difference is allowed.
 
-Counted are what C has (_cwrapjit.live()), Python's blocks, file descriptors, threads, and references to what a
-test watches. What is filled once (caches, free lists, a first result) is filled by rounds before those that
-count: they go on until two looks agree. Each batch of rounds is of one size, so a leak in every 40th call shows
-in batches of 40.
+Counted are what C has (_cwrapjit.live()), Python's blocks, file descriptors, threads, and references to
+what a test watches. What is filled once (caches, free lists, a first result) is filled by rounds before
+those that count: they go on until two looks agree. Each batch of rounds is of one size, so a leak in every
+40th call shows in batches of 40.
 
-The optimizing compiler is off in tests marked `leak`, unless the mark says jobs=True; a look waits until its
-queue is empty. Nothing counts the memory of C text's own: text that allocates counts it by the macros in
-`COUNTED`.
+The optimizing compiler is off in tests marked `leak`, unless the mark says jobs=True; a look waits until
+its queue is empty. Nothing counts the memory of C text's own: text that allocates counts it by the macros
+in `COUNTED`.
 
-With CWRAPJIT_TEST_LEAK=1 a leak is put behind every round, of a reference where references are counted, of 16
-bytes elsewhere: each test that uses this must fail then (test_leak_tests.py), for which a few rounds are enough.
+With CWRAPJIT_TEST_LEAK=1 a leak is put behind every round, of a reference where references are counted, of
+16 bytes elsewhere: each test that uses this must fail then (test_leak_tests.py), for which a few rounds are
+enough.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def _put_a_leak_in(watched: tuple[Any, ...]) -> None:
 def what_grows(
     work: Callable[[], Any], rounds: int = ROUNDS, watched: tuple[Any, ...] = (), tries: int = TRIES
 ) -> list[str]:
-    """What a batch of so many rounds of work leaves more or less of, a text per count; [] when all is well."""
+    """What a batch of so many rounds leaves more or less of, a text per count; [] when all is well."""
     leak = os.environ.get("CWRAPJIT_TEST_LEAK") == "1"
     rounds, tries = (2, 2) if leak else (max(rounds, ROUNDS), tries)
 

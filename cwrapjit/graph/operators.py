@@ -34,8 +34,8 @@ def _both_ways(name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any
 class NumericVariable(Variable):
     """A number or an array of numbers. Operators make elementwise nodes; hash is by identity.
 
-    What would take a variable for a value or an object, and compute something else, is a TypeError: == and !=,
-    truth, and all functions of NumPy."""
+    What would take a variable for a value or an object, and compute something else, is a TypeError: == and
+    !=, truth, and all functions of NumPy."""
 
     __array_ufunc__ = None  # NumPy's arrays leave operators to us
     __hash__ = object.__hash__
