@@ -261,7 +261,7 @@ def in_threads(work: Callable[[int], Any], n: int, meanwhile: Callable[[], Any] 
         thread.start()
     meanwhile()
     for thread in threads:
-        thread.join(120)
+        thread.join(600)
         assert not thread.is_alive()
     if failures:
         raise failures[0]

@@ -305,10 +305,10 @@ def test_what_ends_a_call_closes_the_bar(stopping: type[BaseException], options:
 def test_an_error_that_a_slice_has_set_is_not_replaced(
     stopping: type[BaseException], options: dict[str, Any]
 ) -> None:
-    f = signalling('item__a() == 400 && (PyErr_SetString(PyExc_ValueError, "own"), 1)', **options)
+    f = signalling('item__a() == 100 && (PyErr_SetString(PyExc_ValueError, "own"), 1)', **options)
     with pytest.raises(stopping) as caught:
         try:
-            f(np.arange(float(MANY)))
+            f(np.arange(float(COUNT)))
         finally:
             for _ in range(1000):  # there the handler runs
                 pass

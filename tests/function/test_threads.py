@@ -1,7 +1,7 @@
 """threads=: the slices of one call on several threads.
 
-Slices sleep a little, so that others are worth having, and wait for them where a test needs them;
-which thread ran a slice is told by pthread_self(), which is what threading.get_ident() returns.
+Slices sleep a little, so that others are worth having, and wait for them where a test needs others. Which
+thread ran a slice is told by pthread_self(), which is what threading.get_ident() returns.
 """
 
 from __future__ import annotations
@@ -328,7 +328,7 @@ FORK = """
 def child_of(seen):
     pid = os.fork()
     if pid == 0:
-        signal.alarm(120)  # no child hangs
+        signal.alarm(600)  # no child hangs
         os._exit(0 if len(set(who(x).tolist())) == 2 else 3)
     return os.waitpid(pid, 0)[1]
 
