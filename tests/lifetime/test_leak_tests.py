@@ -106,10 +106,8 @@ def leaking_instances() -> Callable[[], Any]:
 
 
 def leaking_callbacks() -> Callable[[], Any]:
-    lib = from_c(
-        "typedef struct { int (*f)(int); } holder; void hold(holder *h, int (*f)(int)) { h->f = f; }"
-    )
-    lib.declare("typedef struct { int (*f)(int); } holder;")
+    holder = "typedef struct { int (*f)(int); } holder;"
+    lib = from_c(f"{holder} void hold(holder *h, int (*f)(int)) {{ h->f = f; }}").declare(holder)
     hold = lib.function("void hold(holder *h, int (*f)(int))", keeps={"h": "f"})
 
     def work() -> None:
@@ -135,17 +133,11 @@ LEAKS: dict[Callable[[], Callable[[], Any]], list[str]] = {
     losing_reference: [f"references to {x}: -20"],
     leaking_now_and_then: ["blocks: +1", "bytes: +16"],
     leaking_blocks: ["blocks: +20", "bytes: +320"],
-    leaking_functions: [
-        "functions: +20",
-        "units: +20",
-        "environments: +20",
-        "pages of code: +",
-        "blocks of Py",
-    ],
+    leaking_functions: ["functions: +20", "units: +20", "environments: +20", "pages of code: +"],
     leaking_mappings: ["mappings: +20"],
     leaking_shared_objects: ["shared objects: +20"],
     leaking_jobs: ["jobs: +"],
-    leaking_graphs: ["graphs: +20"],
+    leaking_graphs: ["graphs: +20", "blocks of Python's: +"],
     leaking_library_functions: ["functions of libraries: +20"],
     leaking_instances: ["instances: +20", "owners: +20"],
     leaking_callbacks: ["callbacks: +20"],
@@ -169,7 +161,7 @@ def test_a_leak_is_found(leak: Callable[[], Callable[[], Any]]) -> None:
 def test_each_count_has_a_leak() -> None:
     """What libtcc holds is counted in tinyjit/c/test_memory.c, what calls hold below."""
     found = {text.partition(":")[0] for leak in LEAKS.values() for text in leak if ":" in text}
-    assert found >= {*MEASURES[1:]} - {"blocks of libtcc", "bytes of libtcc", "blocks of calls"}
+    assert found >= {*MEASURES} - {"blocks of libtcc", "bytes of libtcc", "blocks of calls"}
 
 
 def test_what_calls_hold_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
