@@ -19,8 +19,9 @@ INCLUDES = "#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n#inc
 def from_c(text: str, *, name: str = "t", **options: Any) -> Any:
     """A library of this C text, compiled in memory."""
     with tempfile.TemporaryDirectory(prefix="cwrapjit-test-") as folder:
-        source = pathlib.Path(folder) / f"{name}.c"
-        source.write_text(INCLUDES + text)
+        source = f"{folder}/{name}.c"  # pathlib would not do: CPython 3.12 keeps each part of a path for good
+        with open(source, "w") as file:
+            file.write(INCLUDES + text)
         return cwrapjit.library(name, sources=[source], **options)
 
 

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 from helpers import ar
 from leaks import keeps_nothing
-from library_tools import INCLUDES, from_c
-
-import cwrapjit
+from library_tools import from_c
 
 TEXT = """
 #include <string.h>
@@ -83,12 +81,9 @@ def test_calls_keep_nothing(path):
 
 
 @pytest.mark.leak
-def test_libraries_and_functions_go_with_their_last_user(tmp_path):
-    source = tmp_path / "t.c"  # one folder: CPython 3.12.1's tempfile keeps a block
-    source.write_text(INCLUDES + TEXT)
-
+def test_libraries_and_functions_go_with_their_last_user() -> None:
     def work() -> None:
-        lib = cwrapjit.library("t", sources=[source])
+        lib = from_c(TEXT)
         f = lib.function(DECLARATION, out="r", optional=("s", "scale"))
         f(a, b)
         with pytest.raises(TypeError):
