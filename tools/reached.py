@@ -1,0 +1,137 @@
+"""Notes which lines each test reaches: a plugin of pytest for tools/mutate.py, and its part in C.
+
+Every process that the environment variable MUTATE_REACHED names a folder for keeps a list of its own there:
+of the basic blocks of C (gcc's -fsanitize-coverage=trace-pc calls the function below in each) and of the lines
+of Python. What a test starts belongs to that test.
+"""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import json
+import os
+import sys
+import threading
+from types import CodeType, FrameType
+from typing import Any
+
+FOLDER = os.environ.get("MUTATE_REACHED", "")
+ROOT = os.environ.get("MUTATE_TREE", "")
+NAME_BYTES = 1024
+
+C_SIDE = """
+/* Which basic blocks this process reaches: a name, a count, that many offsets into the extension. */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+enum { SIZE = 1 << 24, BLOCKS = 1 << 18 };
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+static unsigned char seen[SIZE];
+static struct list { char name[1024]; uint32_t count, blocks[BLOCKS]; } *list;
+void __sanitizer_cov_trace_pc(void) {
+    uintptr_t at = (uintptr_t)__builtin_return_address(0) - (uintptr_t)__ehdr_start;
+    if (list == NULL || seen[at])
+        return;
+    seen[at] = 1;
+    uint32_t i = __atomic_fetch_add(&list->count, 1, __ATOMIC_RELAXED);
+    if (i < BLOCKS)
+        list->blocks[i] = (uint32_t)at;
+}
+struct list *mutate_list(void) { return list; }
+void mutate_reset(void) { memset(seen, 0, SIZE); list->count = 0; }
+__attribute__((constructor)) static void begin(void) {
+    const char *folder = getenv("MUTATE_REACHED"), *test = getenv("PYTEST_CURRENT_TEST");
+    char path[1024];
+    if (folder == NULL)
+        return;
+    snprintf(path, sizeof path, "%s/%d.blocks", folder, (int)getpid());
+    int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (file < 0 || ftruncate(file, sizeof *list) != 0)
+        return;
+    void *made = mmap(NULL, sizeof *list, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (made == MAP_FAILED)
+        return;
+    list = made;
+    snprintf(list->name, sizeof list->name, "%s", test == NULL ? "" : test);
+}
+"""
+
+_lines: set[tuple[str, int]] = set()
+_ours: dict[CodeType, bool] = {}
+_spent: dict[
+    str, list[Any]
+] = {}  # of each test function: CPU seconds, whether it is quick, whether it passed
+
+
+def function_of(test: str) -> str:
+    """tests/x.py::test_y of tests/x.py::test_y[case] (call)."""
+    return test.split(" (")[0].split("[")[0]
+
+
+def _trace_lines(frame: FrameType, event: str, argument: object) -> Any:
+    if event == "line":
+        _lines.add((frame.f_code.co_filename, frame.f_lineno))
+    return _trace_lines
+
+
+def _trace_calls(frame: FrameType, event: str, argument: object) -> Any:
+    ours = _ours.get(frame.f_code)
+    if ours is None:
+        ours = _ours[frame.f_code] = frame.f_code.co_filename.startswith(f"{ROOT}/cwrapjit/")
+    return _trace_lines if ours else None
+
+
+def _write(test: str, blocks: list[int]) -> None:
+    lines = sorted({f"{os.path.relpath(file, ROOT)}:{line}" for file, line in _lines})
+    _lines.clear()
+    with open(f"{FOLDER}/{os.getpid()}.jsonl", "a") as file:
+        file.write(json.dumps({"test": function_of(test), "blocks": blocks, "lines": lines}) + "\n")
+
+
+def _take_blocks() -> list[int]:
+    module = sys.modules.get("cwrapjit._cwrapjit")
+    if module is None:
+        return []
+    extension = ctypes.CDLL(module.__file__)
+    extension.mutate_list.restype = ctypes.c_void_p
+    at = extension.mutate_list() + NAME_BYTES
+    count = ctypes.c_uint32.from_address(at).value
+    found = array.array("I", ctypes.string_at(at + 4, 4 * count))
+    extension.mutate_reset()
+    return found.tolist()
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    if not FOLDER:
+        return
+    spent = _spent.setdefault(function_of(report.nodeid), [0.0, "quick" in report.keywords, True])
+    spent[0] += report.duration
+    spent[2] = spent[2] and (not report.failed)
+
+
+def pytest_runtest_teardown(item: Any, nextitem: Any) -> None:
+    """After the last case of a function (what fixtures still do is the next one's)."""
+    if FOLDER and (nextitem is None or function_of(nextitem.nodeid) != function_of(item.nodeid)):
+        _write(item.nodeid, _take_blocks())
+
+
+def pytest_sessionfinish() -> None:
+    if FOLDER:
+        with open(f"{FOLDER}/{os.getpid()}.spent", "w") as file:
+            json.dump(_spent, file)
+
+
+if FOLDER:
+    threading.settrace(_trace_calls)
+    sys.settrace(_trace_calls)
+    started_by = os.environ.get("PYTEST_CURRENT_TEST")
+    if started_by:
+        import atexit
+
+        atexit.register(lambda: _write(started_by, []))
