@@ -5,9 +5,9 @@
     python tools/mutate.py run before.jsonl -o after.jsonl      # the same mutants, the killer's test first
 
 Mutants are drawn from a seed, or come from lists of {id, file, old, new}. Each is built in a copy of the
-tree that has an interpreter of its own, so that the processes of tests see it, too. What is drawn and compiles
-to the same object code, or not at all, does not count. A line of the result says "killed" by which test (one
-that hangs or ends by a signal counts), "survived", or "not reached". A process gets 8 GiB, and time.
+tree that has an interpreter of its own, so that the processes of tests see it, too. What is drawn and
+compiles to the same object code, or not at all, does not count. A line of the result says "killed" by which
+test (one that hangs or ends by a signal counts), "survived", or "not reached". A process gets 8 GiB.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from __future__ import annotations
 import argparse
 import collections
 import concurrent.futures
+import functools
 import io
 import json
+import operator
 import os
 import pathlib
 import random
@@ -255,26 +257,16 @@ class Tree:
 
     def pytest(self, tests: list[str], seconds: float, *flags: str) -> tuple[int | None, str]:
         """Status (None: it took too long) and what was said."""
-        words = [
-            str(self.python),
-            "-m",
-            "pytest",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "reached",
-            "-v",
-            *flags,
-            *tests,
-        ]
-        limits = f'ulimit -v {8 << 20}; ulimit -c 0; ulimit -t {int(30 + 5 * seconds)}; exec "$@"'
+        options = "-p no:cacheprovider -p reached -v -W ignore::pytest.PytestAssertRewriteWarning"
+        words = [str(self.python), "-m", "pytest", *options.split(), *flags, *tests]
+        limits = f'ulimit -v {8 << 20}; ulimit -c 0; ulimit -t {int(20 + seconds)}; exec "$@"'
         with open(self.folder / "said.txt", "w+") as said:
             process = subprocess.Popen(
                 ["sh", "-c", limits, "sh", *words], cwd=self.folder, env=self.environment, stdout=said,
                 stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
             try:
-                status = process.wait(90 + 15 * seconds)
+                status = process.wait(60 + 4 * seconds)
             except subprocess.TimeoutExpired:
                 status = None
             try:
@@ -329,19 +321,22 @@ def write_map(folder: pathlib.Path, tree: Tree, notes: pathlib.Path) -> None:
     )
     for tests, place in zip(blocks.values(), told.stdout.splitlines(), strict=True):
         file, _, number = place.split(" ")[0].rpartition(":")
-        lines[f"{os.path.relpath(file, tree.folder)}:{number}"] |= tests
+        lines[f"{re.sub(r'.*/tree[0-9]+/', '', file)}:{number}"] |= (
+            tests  # all were compiled in the first tree
+        )
     for line, tests in lines.items():
         known["lines"][line] = hex(int(known["lines"].get(line, "0x0"), 16) | tests)
     (folder / "map.json").write_text(json.dumps(known))
 
 
 def make_map(options: argparse.Namespace) -> None:
-    """File by file, so that what hangs costs one file."""
+    """A few files at a time: what hangs costs those."""
     folder = options.folder
     known = {entry[0].split("::")[0] for entry in read_map(folder)["tests"] if entry[2] is False}
     trees = [Tree(folder / f"tree{i}", folder / "objects") for i in range(options.processes)]
-    trees[0].build_all(options.processes)
-    for tree in trees[1:]:
+    if not options.built:
+        trees[0].build_all(options.processes)
+    for tree in trees:
         tree.sources(), tree.link({})
     files = options.files or sorted(
         str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")
@@ -354,13 +349,13 @@ def make_map(options: argparse.Namespace) -> None:
         tree.environment["MUTATE_REACHED"] = str(notes)
         while waiting:
             with lock:
-                file = waiting.pop(0)
+                some, waiting[: options.batch] = waiting[: options.batch], []
             shutil.rmtree(notes, ignore_errors=True)
             notes.mkdir()
-            status, _ = tree.pytest([file], options.seconds, "-m", options.marks)
+            status, _ = tree.pytest(some, options.seconds, "-m", options.marks)
             with lock:
                 write_map(folder, tree, notes)
-                print(file, status, flush=True)
+                print(*some, status, flush=True)
 
     with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
         list(pool.map(work, trees))
@@ -372,8 +367,14 @@ def make_map(options: argparse.Namespace) -> None:
 class Judge:
     """Chooses the tests for a mutant and runs them."""
 
-    def __init__(self, folder: pathlib.Path, seconds: float) -> None:
-        self.map, self.seconds = read_map(folder), seconds
+    def __init__(self, folder: pathlib.Path, seconds: float, only_rest: bool) -> None:
+        self.map, self.seconds, self.only_rest = read_map(folder), seconds, only_rest
+        texts: dict[str, str] = {}
+        for entry in self.map["tests"]:  # has it gone since?
+            file, name = entry[0].split("::")[0], entry[0].split("::")[-1]
+            if file not in texts:
+                texts[file] = (ROOT / file).read_text() if (ROOT / file).exists() else ""
+            entry.append(f"def {name}(" in texts[file])
         self.of_file: dict[str, dict[int, int]] = collections.defaultdict(dict)
         for place, tests in self.map["lines"].items():
             file, _, number = place.rpartition(":")
@@ -386,9 +387,11 @@ class Judge:
         while file.endswith(".c") and line not in known and line > 1 and lines[line - 1] != "{":
             line -= 1
         bits = known.get(line, 0)
-        found = [entry for i, entry in enumerate(self.map["tests"]) if bits >> i & 1]
+        if file.endswith(".py") and bits == 0:  # what an import does, or nobody: any test of the file
+            bits = functools.reduce(operator.or_, known.values(), 0)
+        found = [entry for i, entry in enumerate(self.map["tests"]) if bits >> i & 1 and entry[3]]
         if file.startswith("tinyjit/") and not any(entry[0] == TESTS_IN_C for entry in found):
-            found.append([TESTS_IN_C, 30.0, False])
+            found.append([TESTS_IN_C, 30.0, False, True])
         return sorted(found, key=lambda entry: (not entry[2], entry[1]))
 
     def judge(self, tree: Tree, mutant: Mutant) -> Mutant:
@@ -422,9 +425,9 @@ class Judge:
         quick = [entry for entry in entries if entry[2]]
         rest = [entry for entry in entries if not entry[2]]
         ran = 0
-        for some in (first, quick, rest):
+        for some in (rest,) if self.only_rest else (first, quick, rest):
             chosen, left = [], self.seconds
-            for name, seconds, _ in some:
+            for name, seconds, *_ in some:
                 left -= seconds
                 if left >= 0 or not chosen:
                     chosen.append(name)
@@ -432,9 +435,7 @@ class Judge:
                 continue
             files = list(dict.fromkeys(name.split("::")[0] for name in chosen))
             chosen.sort(key=lambda name: files.index(name.split("::")[0]))
-            status, out = tree.pytest(
-                chosen, self.seconds - left, "-x", "--tb=line", "-W", "ignore::pytest.PytestWarning"
-            )
+            status, out = tree.pytest(chosen, self.seconds - left, "-x", "--tb=line")
             ran += len(chosen)
             if status not in (0, 5):
                 names = re.findall(r"^(?:FAILED |ERROR )?(tests/\S+?::\S+)", out, re.MULTILINE)
@@ -446,16 +447,20 @@ class Judge:
         return {"result": "survived", "line": line, "ran": ran, "reach": len(entries)}
 
 
+def read_lines(path: pathlib.Path) -> dict[str, Mutant]:
+    """Results by id: the last one of each counts."""
+    return {mutant["id"]: mutant for mutant in map(json.loads, path.read_text().splitlines())}
+
+
 def run(options: argparse.Namespace) -> None:
     out = options.output
-    done = {json.loads(text)["id"] for text in out.read_text().splitlines()} if out.exists() else set()
+    done = read_lines(out) if out.exists() and not options.only else {}
     listed: list[Mutant] = []
     for path in options.lists:
-        text = path.read_text()
-        listed += json.loads(text) if text.startswith("[") else map(json.loads, text.splitlines())
+        listed += json.loads(path.read_text()) if path.suffix == ".json" else read_lines(path).values()
     if options.only:
         listed = [mutant for mutant in listed if mutant.get("result") in options.only]
-    judge, lock = Judge(options.folder, options.seconds), threading.Lock()
+    judge, lock = Judge(options.folder, options.seconds, options.rest), threading.Lock()
     drawn = {"*.c": draw(options.seed, "*.c"), "*.py": draw(options.seed, "*.py")}
     wanted = {"*.c": options.c, "*.py": options.python}
     weight = {"list": len(listed), **wanted}
@@ -504,6 +509,7 @@ def main() -> None:
     mapping = commands.add_parser("map", help="note which lines each test function reaches")
     mapping.set_defaults(run=make_map)
     mapping.add_argument("files", nargs="*")
+    mapping.add_argument("--batch", type=int, default=8, help="files for each process")
     mapping.add_argument("-m", "--marks", default="not once and not soak")
     running = commands.add_parser("run", help="draw or read mutants and test them")
     running.set_defaults(run=run)
@@ -512,10 +518,11 @@ def main() -> None:
     running.add_argument("--python", type=int, default=0, help="how many to draw in Python")
     running.add_argument("--seed", type=int, default=24)
     running.add_argument("--only", action="append", help="of the lists, those of this result")
-    running.add_argument("--built", action="store_true", help="the objects are those of the last run")
+    running.add_argument("--rest", action="store_true", help="without the quick tests, which have run")
     running.add_argument("-o", "--output", type=pathlib.Path, required=True)
     for each in (mapping, running):
         each.add_argument("--processes", type=int, default=2)
+        each.add_argument("--built", action="store_true", help="the objects are those of the last run")
         each.add_argument("--seconds", type=float, default=20, help="of tests for each step")
         each.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "mutate")
     options = parser.parse_args()

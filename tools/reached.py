@@ -1,13 +1,14 @@
 """Notes which lines each test reaches: a plugin of pytest for tools/mutate.py, and its part in C.
 
 Every process that the environment variable MUTATE_REACHED names a folder for keeps a list of its own there:
-of the basic blocks of C (gcc's -fsanitize-coverage=trace-pc calls the function below in each) and of the lines
-of Python. What a test starts belongs to that test.
+of the basic blocks of C (gcc's -fsanitize-coverage=trace-pc calls the function below in each) and of the
+lines of Python. What a test starts belongs to that test.
 """
 
 from __future__ import annotations
 
 import array
+import atexit
 import ctypes
 import json
 import os
@@ -127,11 +128,17 @@ def pytest_sessionfinish() -> None:
             json.dump(_spent, file)
 
 
-if FOLDER:
+def _trace() -> None:
     threading.settrace(_trace_calls)
     sys.settrace(_trace_calls)
-    started_by = os.environ.get("PYTEST_CURRENT_TEST")
-    if started_by:
-        import atexit
 
-        atexit.register(lambda: _write(started_by, []))
+
+def pytest_collection_finish() -> None:
+    if FOLDER:
+        _trace()
+
+
+started_by = os.environ.get("PYTEST_CURRENT_TEST")
+if FOLDER and started_by:
+    _trace()
+    atexit.register(lambda: _write(started_by, []))
