@@ -24,7 +24,6 @@ import pathlib
 import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -159,7 +158,9 @@ class Tree:
     """A copy of the project with an interpreter for which it is what is installed."""
 
     def __init__(self, folder: pathlib.Path, objects: pathlib.Path) -> None:
-        self.folder, self.objects = folder, objects
+        self.folder, self.objects, self.is_clean = folder, objects, False
+        self.listed: dict[str, pathlib.Path] = {}
+        self.server: subprocess.Popen[str] | None = None
         listed = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).split("\n")
         shutil.rmtree(folder, ignore_errors=True)
         for name in filter(None, listed):
@@ -173,12 +174,14 @@ class Tree:
         self.python.symlink_to(os.path.realpath(sys.executable))
         shutil.copy(pathlib.Path(sys.prefix) / "pyvenv.cfg", folder / ".venv")
         shutil.copy(reached.__file__, site)
-        paths = [str(folder), sysconfig.get_paths()["purelib"], "import reached"]
+        noting = "import os; os.environ.get('MUTATE_REACHED') and __import__('reached')"
+        paths = [str(folder), sysconfig.get_paths()["purelib"], noting]
         (site / "tree.pth").write_text("\n".join(paths) + "\n")
         self.environment = {
             **os.environ,
             "CC": "ccache gcc",
             "CCACHE_NOHASHDIR": "1",
+            "COLUMNS": "250",
             "MUTATE_TREE": str(folder),
         }
         for name in ("PYTHONPATH", "MUTATE_REACHED", "PYTEST_CURRENT_TEST"):
@@ -221,7 +224,8 @@ class Tree:
     def link(self, changed: dict[str, pathlib.Path]) -> bool:
         objects = [str(changed.get(path.name, path)) for path in sorted(self.objects.glob("*.o"))]
         (self.folder / EXTENSION).unlink(missing_ok=True)
-        command = ["gcc", "-shared", *objects, "-o", EXTENSION, "-lm", "-ldl", "-lpthread"]
+        self.is_clean = not changed
+        command = ["gcc", "-shared", "-fuse-ld=gold", *objects, "-o", EXTENSION, "-lm", "-ldl", "-lpthread"]
         return subprocess.run(command, cwd=self.folder, capture_output=True, check=False).returncode == 0
 
     def build_all(self, processes: int) -> None:
@@ -238,6 +242,8 @@ class Tree:
     def change(self, file: str) -> bool | None:
         """Builds what a changed file changes. None: to the same object code."""
         if file.endswith(".py"):
+            if not self.is_clean:
+                self.link({})
             try:
                 compile((self.folder / file).read_text(), file, "exec")
             except SyntaxError:
@@ -246,7 +252,9 @@ class Tree:
         own = self.folder / "changed"
         own.mkdir(exist_ok=True)
         changed = {}
-        for name, source in self.sources().items():
+        if file.startswith(CALL_PATH) or not self.listed:
+            self.listed = self.sources()
+        for name, source in self.listed.items():
             of_call_path = file.startswith(CALL_PATH) and source.name in ("call.c", "call_path.c")
             if of_call_path or str(source) == file:
                 if not self.compile(source, own / name):
@@ -257,25 +265,22 @@ class Tree:
 
     def pytest(self, tests: list[str], seconds: float, *flags: str) -> tuple[int | None, str]:
         """Status (None: it took too long) and what was said."""
-        options = "-p no:cacheprovider -p reached -v -W ignore::pytest.PytestAssertRewriteWarning"
-        words = [str(self.python), "-m", "pytest", *options.split(), *flags, *tests]
-        limits = f'ulimit -v {8 << 20}; ulimit -c 0; ulimit -t {int(20 + seconds)}; exec "$@"'
-        with open(self.folder / "said.txt", "w+") as said:
-            process = subprocess.Popen(
-                ["sh", "-c", limits, "sh", *words], cwd=self.folder, env=self.environment, stdout=said,
-                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
+        if self.server is None:
+            self.server = subprocess.Popen(
+                [str(self.python), "-c", "import reached; reached.serve()"], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, cwd=self.folder, env=self.environment, text=True,
             )  # fmt: skip
-            try:
-                status = process.wait(60 + 4 * seconds)
-            except subprocess.TimeoutExpired:
-                status = None
-            try:
-                os.killpg(process.pid, signal.SIGKILL)  # what it left behind
-            except ProcessLookupError:
-                pass
-            process.wait()
-            said.seek(0)
-            return status, said.read()
+        options = "-p no:cacheprovider -p reached -v -W ignore::pytest.PytestAssertRewriteWarning"
+        asked = {
+            "words": [*options.split(), *flags, *tests],
+            "cpu": int(20 + seconds),
+            "wall": 60 + 4 * seconds,
+        }
+        assert self.server.stdin is not None and self.server.stdout is not None
+        self.server.stdin.write(json.dumps(asked) + "\n")
+        self.server.stdin.flush()
+        status = json.loads(self.server.stdout.readline())
+        return status, (self.folder / "said.txt").read_text(errors="replace")
 
 
 # ---- which tests reach a line -------------------------------------------------------------------------
@@ -367,8 +372,8 @@ def make_map(options: argparse.Namespace) -> None:
 class Judge:
     """Chooses the tests for a mutant and runs them."""
 
-    def __init__(self, folder: pathlib.Path, seconds: float, only_rest: bool) -> None:
-        self.map, self.seconds, self.only_rest = read_map(folder), seconds, only_rest
+    def __init__(self, folder: pathlib.Path, seconds: float, steps: str) -> None:
+        self.map, self.seconds, self.steps = read_map(folder), seconds, steps
         texts: dict[str, str] = {}
         for entry in self.map["tests"]:  # has it gone since?
             file, name = entry[0].split("::")[0], entry[0].split("::")[-1]
@@ -413,8 +418,6 @@ class Judge:
             )
         finally:
             path.write_text(text, encoding="utf-8")
-            if mutant["file"].endswith(".c"):
-                tree.link({})
 
     def run(self, tree: Tree, mutant: Mutant, line: int, text: str) -> Mutant:
         entries = self.reaching(mutant["file"], line, text)
@@ -425,7 +428,7 @@ class Judge:
         quick = [entry for entry in entries if entry[2]]
         rest = [entry for entry in entries if not entry[2]]
         ran = 0
-        for some in (rest,) if self.only_rest else (first, quick, rest):
+        for some in (first, quick if self.steps != "rest" else [], rest if self.steps != "quick" else []):
             chosen, left = [], self.seconds
             for name, seconds, *_ in some:
                 left -= seconds
@@ -442,7 +445,7 @@ class Judge:
                 failed = re.findall(r"^(?:FAILED|ERROR) (tests/.+?)(?: - |$)", out, re.MULTILINE)
                 why = re.findall(r"^(?:FAILED|ERROR) tests/.+? - (.*)$", out, re.MULTILINE)
                 how = "takes too long" if status is None else why[0] if why else f"status {status}"
-                by = failed[0] if failed else names[-1] if names else out[-300:]
+                by = failed[0] if failed else names[-1] if names else chosen[0]
                 return {"result": "killed", "by": by, "how": how, "line": line, "ran": ran}
         return {"result": "survived", "line": line, "ran": ran, "reach": len(entries)}
 
@@ -460,7 +463,7 @@ def run(options: argparse.Namespace) -> None:
         listed += json.loads(path.read_text()) if path.suffix == ".json" else read_lines(path).values()
     if options.only:
         listed = [mutant for mutant in listed if mutant.get("result") in options.only]
-    judge, lock = Judge(options.folder, options.seconds, options.rest), threading.Lock()
+    judge, lock = Judge(options.folder, options.seconds, options.steps), threading.Lock()
     drawn = {"*.c": draw(options.seed, "*.c"), "*.py": draw(options.seed, "*.py")}
     wanted = {"*.c": options.c, "*.py": options.python}
     weight = {"list": len(listed), **wanted}
@@ -483,11 +486,11 @@ def run(options: argparse.Namespace) -> None:
             if taken is None:
                 return
             kind, mutant = taken
-            said = judge.judge(tree, mutant) if mutant["id"] not in done else {}
+            said = done.get(mutant["id"]) or judge.judge(tree, mutant)
             with lock:
                 if said.get("result") in ("does not compile", "the same object code") and kind != "list":
                     wanted[kind] += 1
-                if said:
+                if mutant["id"] not in done:
                     with open(out, "a") as file:
                         file.write(json.dumps(said) + "\n")
                     print(said["result"], said["id"], said.get("by", ""), flush=True)
@@ -518,7 +521,7 @@ def main() -> None:
     running.add_argument("--python", type=int, default=0, help="how many to draw in Python")
     running.add_argument("--seed", type=int, default=24)
     running.add_argument("--only", action="append", help="of the lists, those of this result")
-    running.add_argument("--rest", action="store_true", help="without the quick tests, which have run")
+    running.add_argument("--steps", default="all", choices=("all", "quick", "rest"), help="which tests")
     running.add_argument("-o", "--output", type=pathlib.Path, required=True)
     for each in (mapping, running):
         each.add_argument("--processes", type=int, default=2)

@@ -1,4 +1,4 @@
-"""Notes which lines each test reaches: a plugin of pytest for tools/mutate.py, and its part in C.
+"""Runs tests for tools/mutate.py and notes which lines each of them reaches: a plugin of pytest, and some C.
 
 Every process that the environment variable MUTATE_REACHED names a folder for keeps a list of its own there:
 of the basic blocks of C (gcc's -fsanitize-coverage=trace-pc calls the function below in each) and of the
@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import array
 import atexit
+import contextlib
 import ctypes
 import json
 import os
+import resource
+import signal
 import sys
 import threading
+import time
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 FOLDER = os.environ.get("MUTATE_REACHED", "")
 ROOT = os.environ.get("MUTATE_TREE", "")
@@ -142,3 +146,59 @@ started_by = os.environ.get("PYTEST_CURRENT_TEST")
 if FOLDER and started_by:
     _trace()
     atexit.register(lambda: _write(started_by, []))
+
+
+# ---- runs in forks of a process that has imported what all of them import ------------------------------
+
+
+def _work_of(session: int) -> list[Any]:
+    """How long its processes have run; never the same while one of them waits for a processor."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                words = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(words[3]) == session:
+            found.append((words[11:15], time.monotonic() if words[0] in "RD" else 0))
+    return found
+
+
+def _run(words: list[str], cpu: int) -> NoReturn:
+    os.setsid()
+    for limit, most in (resource.RLIMIT_AS, 8 << 30), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, cpu):
+        resource.setrlimit(limit, (most, most))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(os.open("said.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 1)
+    os.dup2(1, 2)
+    import pytest
+
+    sys.argv[1:] = words
+    sys.exit(int(pytest.main(words)))
+
+
+def serve() -> None:
+    """A run of pytest for each line of the input; its status is the answer: null after a minute in which none
+    of its processes wanted to run."""
+    import hypothesis  # noqa: F401
+    import numpy.testing  # noqa: F401
+    import pytest  # noqa: F401
+    import setuptools  # noqa: F401
+
+    for asked in map(json.loads, sys.stdin):
+        child = os.fork()
+        if child == 0:
+            _run(asked["words"], asked["cpu"])
+        still, looks, work = 0, 0, None
+        while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+            time.sleep(0.1)
+            looks += 1
+            if looks % 50 == 0:
+                work, before = _work_of(child), work
+                still = still + 1 if work == before else 0
+            if still == 12:
+                os.killpg(child, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # what it left behind
+        print("null" if still >= 12 else os.waitstatus_to_exitcode(ended[1]), flush=True)

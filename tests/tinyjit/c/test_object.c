@@ -299,6 +299,49 @@ static void test_changed(void)
     free(object.data);
 }
 
+static void check_refused_bytes(const bytes *object, const char *part)
+{
+    tj_object found = {0};
+    tj_error error;
+    tj_error_init(&error);
+    CHECK(tj_object_check(object->data, object->size, &found, &error) == TJ_COMPILE_FAILED);
+    CHECK_HAS(error.text, part);
+    tj_error_clear(&error);
+    tj_object_clear(&found);
+}
+
+/* A relocation whose last bytes are behind its section; symbols that begin before address 0. */
+static void test_outside(void)
+{
+    bytes object = compile(rich, "");
+    Elf64_Ehdr header;
+    memcpy(&header, object.data, sizeof header);
+    int relocations = 0;
+    for (size_t i = 1; i < header.e_shnum; i++) {
+        unsigned char *at = object.data + header.e_shoff + i * sizeof(Elf64_Shdr);
+        Elf64_Shdr section, target, changed;
+        memcpy(&section, at, sizeof section);
+        if (section.sh_type == SHT_RELA && relocations++ == 0) {
+            Elf64_Rela one;
+            memcpy(&target, object.data + header.e_shoff + section.sh_info * sizeof target,
+                   sizeof target);
+            memcpy(&one, object.data + section.sh_offset, sizeof one);
+            Elf64_Rela moved = {target.sh_size - 3, one.r_info, one.r_addend};
+            memcpy(object.data + section.sh_offset, &moved, sizeof moved);
+            check_refused_bytes(&object, "leads outside");
+            memcpy(object.data + section.sh_offset, &one, sizeof one);
+        } else if (section.sh_type == SHT_SYMTAB) {
+            changed = section;
+            changed.sh_offset = 0 - (uint64_t)sizeof(Elf64_Sym);
+            memcpy(at, &changed, sizeof changed);
+            check_refused_bytes(&object, "no table of symbols");
+            memcpy(at, &section, sizeof section);
+        }
+    }
+    CHECK(relocations > 0 && look(object.data, object.size) == TJ_OK);
+    free(object.data);
+}
+
 static void test_cut(void)
 {
     bytes object = compile_object(rich, "");
@@ -440,6 +483,7 @@ int main(void)
     RUN(test_relocations);
 #endif
     RUN(test_changed);
+    RUN(test_outside);
     RUN(test_cut);
     RUN(test_fused_x86_64);
     RUN(test_fused_aarch64);
