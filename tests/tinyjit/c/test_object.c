@@ -313,7 +313,7 @@ static void check_refused_bytes(const bytes *object, const char *part)
 /* A relocation whose last bytes are behind its section; symbols that begin before address 0. */
 static void test_outside(void)
 {
-    bytes object = compile(rich, "");
+    bytes object = compile_object(rich, "");
     Elf64_Ehdr header;
     memcpy(&header, object.data, sizeof header);
     int relocations = 0;
