@@ -508,6 +508,22 @@ def test_errors_surface_from_every_method(way, optimize):
     refuses(RuntimeError, lambda: CALLS[way](u), "lib.f(): the slice code (Ccode_slice_eval) returned false")
 
 
+@pytest.mark.parametrize("mode", ["warn", "raise"])
+def test_an_exception_of_a_slice_comes_before_what_flags_say(mode):
+    """NumPy looks at the flags first, and made a SystemError of a warning beside the exception."""
+    code = """
+        if (item__b() == 3) { PyErr_SetString(PyExc_KeyError, "three"); return false; }
+        item__output() = item__a() / item__b();
+        return true;
+    """
+    u = wrap_signature(BINARY, code).ufunc
+    with np.errstate(all="ignore"):
+        assert np.isnan(u(0.0, 0.0))
+    with np.errstate(all=mode):
+        refuses(KeyError, lambda: u.outer(np.arange(5.0), np.arange(5.0)), "three")
+        refuses(KeyError, lambda: u(np.ones(4), np.arange(4.0)), "three")
+
+
 @pytest.mark.quick
 def test_an_error_ends_a_call_at_once():
     code = "item__output() = ++count; if (item__a() < 0) { PyErr_SetNone(PyExc_KeyError); } return true;"
