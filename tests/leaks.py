@@ -63,7 +63,10 @@ FIRST, LAST, COUNTS = 0, 1, 2  # what a look consists of
 def _clock() -> int:
     """Nanoseconds that other threads of Python's have run for: what changes meanwhile may be theirs."""
     others = sys._current_frames().keys() - {threading.get_ident()}
-    return sum(time.clock_gettime_ns(time.pthread_getcpuclockid(each)) for each in others)
+    try:
+        return sum(time.clock_gettime_ns(time.pthread_getcpuclockid(each)) for each in others)
+    except OSError:
+        return -1  # one has just ended
 
 
 def _look(into: array[int], watched: tuple[Any, ...]) -> None:

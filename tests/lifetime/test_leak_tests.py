@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import pathlib
 import re
@@ -186,6 +187,31 @@ def test_clean_work_is_acquitted() -> None:
         cache[next(turns) % 150] = []
 
     keeps_nothing(fills_a_cache, watched=(x,))
+
+
+def test_what_other_threads_keep_is_not_the_works() -> None:
+    """Workers of pytest-xdist get messages at any time. Here one comes in the batch that counts."""
+    calls, mine = itertools.count(1), []
+    wanted, done = threading.Event(), threading.Event()
+
+    def other() -> None:
+        wanted.wait()
+        mine.extend([[] for _ in range(50)])
+        done.set()
+        over.wait()
+
+    def work() -> None:
+        if next(calls) == 2 * ROUNDS + 1:
+            wanted.set()
+            done.wait()
+
+    over.clear()
+    thread = threading.Thread(target=other)
+    thread.start()
+    keeps_nothing(work)
+    over.set()
+    thread.join()
+    assert len(mine) == 50 and next(calls) > 4 * ROUNDS
 
 
 def run_with_a_leak(files: Sequence[pathlib.Path], folder: pathlib.Path) -> str:
