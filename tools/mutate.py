@@ -60,8 +60,7 @@ class Tree:
         self.python.symlink_to(os.path.realpath(sys.executable))
         shutil.copy(pathlib.Path(sys.prefix) / "pyvenv.cfg", folder / ".venv")
         shutil.copy(reached.__file__, site)
-        noting = "import os; os.environ.get('MUTATE_REACHED') and __import__('reached')"
-        paths = [str(folder), sysconfig.get_paths()["purelib"], noting]
+        paths = [str(folder), sysconfig.get_paths()["purelib"]]
         (site / "tree.pth").write_text("\n".join(paths) + "\n")
         own = {"CC": "ccache gcc", "CCACHE_NOHASHDIR": "1", "COLUMNS": "250", "MUTATE_TREE": str(folder)}
         self.environment = {**os.environ, **own}
@@ -139,7 +138,7 @@ class Tree:
                 stdout=subprocess.PIPE, cwd=self.folder, env=self.environment, text=True,
             )  # fmt: skip
         options = "-p no:cacheprovider -p reached -v -W ignore::pytest.PytestAssertRewriteWarning"
-        asked = {"words": [*options.split(), *flags, *tests], "cpu": int(20 + seconds)}
+        asked = {"words": [*options.split(), *flags, *tests], "cpu": int(10 + seconds)}
         assert self.server.stdin is not None and self.server.stdout is not None
         self.server.stdin.write(json.dumps(asked) + "\n")
         self.server.stdin.flush()
@@ -292,12 +291,14 @@ class Judge:
         quick = [entry for entry in entries if entry[2]]
         rest = [entry for entry in entries if not entry[2]]
         ran = 0
-        for some in (first, quick if self.steps != "rest" else [], rest if self.steps != "quick" else []):
+        if self.steps == "rest":  # of a mutant that survived the first of the others
+            first, quick = [], quick[mutant.get("ran", 0) :]
+        for some in (first, quick, rest if self.steps != "quick" else []):
             chosen, left = [], self.seconds
             for name, seconds, _ in some:
-                left -= seconds
-                if left >= 0 or not chosen:
+                if left >= seconds or not chosen:
                     chosen.append(name)
+                    left -= seconds
             if not chosen:
                 continue
             files = list(dict.fromkeys(name.split("::")[0] for name in chosen))

@@ -2,13 +2,12 @@
 
 Every process that the environment variable MUTATE_REACHED names a folder for keeps a list of its own there:
 of the basic blocks of C (gcc's -fsanitize-coverage=trace-pc calls the function below in each) and of the
-lines of Python. What a test starts belongs to that test.
+lines of Python. Blocks of what a test starts belong to that test.
 """
 
 from __future__ import annotations
 
 import array
-import atexit
 import contextlib
 import ctypes
 import json
@@ -132,20 +131,10 @@ def pytest_sessionfinish() -> None:
             json.dump(_spent, file)
 
 
-def _trace() -> None:
-    threading.settrace(_trace_calls)
-    sys.settrace(_trace_calls)
-
-
 def pytest_collection_finish() -> None:
     if FOLDER:
-        _trace()
-
-
-started_by = os.environ.get("PYTEST_CURRENT_TEST")
-if FOLDER and started_by:
-    _trace()
-    atexit.register(lambda: _write(started_by, []))
+        threading.settrace(_trace_calls)
+        sys.settrace(_trace_calls)
 
 
 # ---- runs in forks of a process that has imported what all of them import ------------------------------
