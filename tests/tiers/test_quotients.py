@@ -10,6 +10,8 @@ import pytest
 
 import cwrapjit
 
+pytestmark = [pytest.mark.row("G08"), pytest.mark.compiler("compares both tiers")]
+
 # gcc turns -(a / b) into a / -b with -fwrapv: of the most negative a and b == 1, that is a trap.
 FORMS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "-(x / {d})": lambda q, r, x: -q,
@@ -31,7 +33,6 @@ DIVISORS: dict[str, Callable[[Any, Any], Any]] = {
 MACROS = "#define QUOTIENT(a, b) ((a) / (b))\n#define COUNT(n) ((n) + 1)\n"
 
 
-@pytest.mark.row("G08")
 @pytest.mark.parametrize("name", ["int8", "int16", "int32", "int64"])
 def test_both_tiers_divide_alike(name: str) -> None:
     least = int(np.iinfo(name).min)
