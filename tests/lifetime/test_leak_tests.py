@@ -86,7 +86,7 @@ def leaking_shared_objects() -> Callable[[], Any]:
 
 
 def leaking_jobs() -> Callable[[], Any]:
-    cwrapjit.config.compiler = "false"  # its jobs fail
+    cwrapjit.config.compiler = "/bin/false"  # its jobs fail
     return lambda: kept.append(wrap(((),), (), "return true;", optimize="auto")) or kept[-1].wait()
 
 

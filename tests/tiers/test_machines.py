@@ -282,7 +282,7 @@ def test_the_tool_says_what_is_missing(tmp_path: pathlib.Path) -> None:
         assert done.returncode == 1 and "make test" in done.stderr
         return
     for name in ("dirname", "uname", "cat", "nproc"):
-        (tmp_path / name).symlink_to(str(shutil.which(name)))
+        (tmp_path / name).symlink_to(str(shutil.which(name, path="/usr/bin:/bin")))
     checkout = tmp_path / "checkout"
     (checkout / "tools").mkdir(parents=True)
     shutil.copy(tool, checkout / "tools")
