@@ -373,11 +373,11 @@ def test_another_thread_waits_for_its_turn() -> None:
 
     def slow() -> None:
         inside.set()
-        may_go.wait(60)
+        may_go.wait(600)
         order.append("first")
 
     first = in_thread(lambda: k(slow))
-    assert inside.wait(60)
+    assert inside.wait(600)
     second = in_thread(lambda: k(lambda: order.append("second")))
     until_it_waits(second)
     assert order == []
@@ -396,7 +396,7 @@ def test_two_graphs_that_call_each_other() -> None:
 
     def calling(graph: Any) -> Any:
         def call() -> None:
-            both_run.wait(60)
+            both_run.wait(600)
             try:
                 graph(lambda: None)
             except RuntimeError as error:
@@ -460,13 +460,13 @@ def test_ctrl_c_while_waiting_for_a_turn() -> None:
         inside, may_go = threading.Event(), threading.Event()
         def slow():
             inside.set()
-            may_go.wait(60)
+            may_go.wait(600)
         thread = threading.Thread(target=lambda: k(slow))
         thread.start()
-        inside.wait(60)
+        inside.wait(600)
         main = threading.current_thread()
         def interrupt():
-            begun.wait(60)
+            begun.wait(600)
             until_it_waits(main)
             os.kill(os.getpid(), signal.SIGINT)
         begun = threading.Event()
@@ -512,10 +512,10 @@ def test_a_fork_in_the_middle_of_another_threads_run() -> None:
 
     def slow() -> None:
         inside.set()
-        may_go.wait(60)
+        may_go.wait(600)
 
     thread = in_thread(lambda: k(slow))
-    assert inside.wait(60)
+    assert inside.wait(600)
     assert fork_and_wait(lambda: k(lambda: None) == 1.0) == 0
     may_go.set()
     thread.join(600)
