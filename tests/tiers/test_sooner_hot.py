@@ -187,8 +187,9 @@ def test_calls_of_every_kind_give_the_same_beside_it(texts: Texts) -> None:
 def test_it_goes_in_front_of_what_is_not_urgent(texts: Texts) -> None:
     f, g, data = who(), who(), np.zeros(100_000)
     assert eventually(lambda: f(data)[-1] == 2)
+    assert eventually(lambda: len(texts.variants()) == 2)  # all of f is with the compiler
     for _ in range(200):
-        g(data)  # hot, while all of f is with the compiler
+        g(data)  # hot meanwhile
     texts.go_on()
     assert f.wait() and g.wait()
     assert [len(each) for each in texts.variants()] == [1, 3, 1, 3]
