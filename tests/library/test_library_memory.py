@@ -19,7 +19,7 @@ TEXT = """
 #include <unistd.h>
 int live = 0;
 volatile int entered, leave;
-void wait_here(void) { entered = 1; while (!leave) usleep(500); }
+void wait_here(void) { int calls = ++entered; while (leave < calls) usleep(500); }
 
 struct item { double v; };
 struct holder { double x[3]; struct item *p; };
@@ -71,7 +71,8 @@ int counter_next(counter *c) { return c->value++; }
 counter *counter_same(counter *c) { return c; }
 counter *of_vec(struct vec *v) { return (counter *)v; }
 int slow(const struct vec *v) { int64_t n = v->n; wait_here(); return n == v->n; }
-double read_slowly(const struct holder *h) { struct item *p = h->p; wait_here(); return p->v; }
+struct item *get_slowly(const struct holder *h) { struct item *p = h->p; wait_here(); return p; }
+double read_slowly(const struct holder *h) { return get_slowly(h)->v; }
 """
 BOX = """
 struct item { double v; };
@@ -119,16 +120,17 @@ def make_counter(lib):
 
 @contextlib.contextmanager
 def waiting(lib, call):
-    """Inside the block, the call waits in C, in a thread of its own. What it returned comes in a list."""
-    found = []
+    """Inside the block, the call waits in C, in a thread of its own. What it returned comes in a list.
+    Those that overlap end in the order in which they began."""
+    found, calls = [], lib.entered + 1
     thread = threading.Thread(target=lambda: found.append(call()))
     thread.start()
     try:
-        while not lib.entered and thread.is_alive():
+        while lib.entered < calls and thread.is_alive():
             time.sleep(0.001)
         yield found
     finally:
-        lib.leave = 1
+        lib.leave = calls
         thread.join()
 
 
@@ -351,6 +353,57 @@ def test_what_is_replaced_during_a_call_outlives_the_call(lib):
         assert is_alive(gone)
     assert found == [6.0]
     assert not is_alive(gone)
+
+
+@pytest.mark.row("G18")
+@pytest.mark.parametrize("way", ["quick", "long"])
+def test_what_c_returns_outlives_the_call_when_it_was_replaced_meanwhile(lib, way):
+    get = lib.function("struct item *get_slowly(const struct holder *h)")
+    h, item = lib.holder(), lib.item(6.0)
+    gone = weakref.ref(item)
+    h.p = item
+    del item
+    with waiting(lib, (lambda: get(h)) if way == "quick" else (lambda: get(h=h))) as found:
+        h.p = None
+    assert is_alive(gone)
+    assert found[0].v == 6.0
+    del found[:]
+    assert not is_alive(gone)
+
+
+@pytest.mark.row("G18")
+@pytest.mark.parametrize("kind", ["pointer", "struct inside"])
+def test_what_runs_when_an_object_goes_sees_the_new_pointer(lib, kind):
+    o, item, seen = lib.outer(), lib.item(1.0), []
+    gone = weakref.ref(item, lambda _: seen.append(o.h.p.v))
+    o.h.p = item
+    del item
+    if kind == "pointer":
+        o.h.p = lib.item(2.0)
+    else:
+        h = lib.holder()
+        h.p = lib.item(2.0)
+        o.h = h
+    assert seen == [2.0]
+    assert gone() is None
+
+
+@pytest.mark.row("G18")
+def test_what_is_replaced_goes_when_the_calls_of_its_time_have_ended(lib):
+    """Calls that overlap: there is one at any time."""
+    read = lib.function("double read_slowly(const struct holder *h)")
+    h, gone = lib.holder(), []
+    with contextlib.ExitStack() as last:
+        for k in range(6):
+            item = lib.item(float(k))
+            gone.append(weakref.ref(item))
+            h.p = item
+            del item
+            with contextlib.ExitStack() as this:
+                this.enter_context(waiting(lib, lambda: read(h)))
+                last.close()  # the call before ends, and this one goes on
+                last = this.pop_all()
+        assert [is_alive(each) for each in gone] == [False] * 4 + [True] * 2
 
 
 # ---- lives ------------------------------------------------------------------------------------------

@@ -60,7 +60,6 @@ run_watched(const cwj_library_function *function, cwj_slot *slots, bool keep_gil
     if (frame != NULL) {
         tell_closures(frame, &watch);
     }
-    cwj_calls_running++;
     cwj_watching = &watch;
     if (!keep_gil) {
         watch.released = PyEval_SaveThread();
@@ -70,9 +69,6 @@ run_watched(const cwj_library_function *function, cwj_slot *slots, bool keep_gil
         PyEval_RestoreThread(watch.released);
     }
     cwj_watching = watch.outer;
-    if (--cwj_calls_running == 0) {
-        cwj_calls_ended();
-    }
     if (frame != NULL) {
         tell_closures(frame, NULL);
     }
@@ -92,13 +88,9 @@ run_thunk(const cwj_library_function *function, cwj_slot *slots, bool keep_gil, 
         run_code(function, slots, error);
         return;
     }
-    cwj_calls_running++;
     PyThreadState *thread = PyEval_SaveThread();
     run_code(function, slots, error);
     PyEval_RestoreThread(thread);
-    if (--cwj_calls_running == 0) {
-        cwj_calls_ended();
-    }
 }
 
 /* ---- the frame -------------------------------------------------------------------- */
@@ -141,10 +133,34 @@ frame_open(cwj_library_frame *frame, cwj_library_function *function, char *memor
     }
 }
 
+/* From here on nobody closes what C works on, and what is replaced stays, until frame_close(). */
+static bool
+begin_call(cwj_library_frame *frame)
+{
+    frame->generation = cwj_call_begins();
+    frame->begun = true;
+    if (frame->function->has_instances) {
+        cwj_library_use_instances(frame, 1);
+    }
+    return true;
+}
+
+static void
+end_call(const cwj_library_frame *frame)
+{
+    if (frame->function->has_instances) {
+        cwj_library_use_instances(frame, -1);
+    }
+    cwj_call_ends(frame->generation);
+}
+
 static void
 frame_close(cwj_library_frame *frame)
 {
     const cwj_library_function *function = frame->function;
+    if (frame->begun) {
+        end_call(frame);
+    }
     for (int k = 0; k <= function->nparameters; k++) {
         Py_XDECREF(frame->made[k]);
     }
@@ -214,14 +230,8 @@ run(cwj_library_frame *frame)
     if (function->has_instances && cwj_library_refuse_looks(frame) < 0) {
         return -1;
     }
-    if (function->has_instances) {
-        cwj_library_use_instances(frame, 1);
-    }
     run_thunk(function, frame->slots, function->keep_gil || frame->moves,
               function->reads_errno ? &frame->error : NULL, frame);
-    if (function->has_instances) {
-        cwj_library_use_instances(frame, -1);
-    }
     if (function->has_streams && cwj_library_end_streams(frame) < 0) {
         return -1;
     }
@@ -238,7 +248,7 @@ static PyObject *
 call_long(cwj_library_frame *frame, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     bool runs = cwj_library_bind(frame, args, nargs, kwnames) == 0 && take_all(frame) == 0 &&
-                cwj_library_solve(frame) == 0 &&
+                begin_call(frame) && cwj_library_solve(frame) == 0 &&
                 (!frame->function->has_written || cwj_library_check_overlap(frame) == 0) &&
                 cwj_library_fill(frame) == 0 && run(frame) == 0;
     return runs ? cwj_library_pack(frame) : NULL;
@@ -302,6 +312,24 @@ in_frame(PyObject *(*steps)(cwj_library_frame *, PyObject *const *, Py_ssize_t, 
     return result;
 }
 
+/* Slots were taken. */
+static PyObject *
+call_quick(const cwj_library_function *self, PyObject *const *args, cwj_slot *slots, bool moves)
+{
+    int generation = cwj_call_begins();
+    if (self->has_instances) {
+        cwj_library_use_quick(self, args, 1);
+    }
+    run_thunk(self, slots, self->keep_gil || moves, NULL, NULL);
+    PyObject *result = PyErr_Occurred() ? NULL /* see run_thunk() */
+                                        : cwj_library_pack_quick(self, &slots[0]);
+    if (self->has_instances) {
+        cwj_library_use_quick(self, args, -1);
+    }
+    cwj_call_ends(generation);
+    return result;
+}
+
 PyObject *
 cwj_library_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -311,18 +339,8 @@ cwj_library_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *k
         cwj_slot slots[CWJ_MOST_SIMPLE + 1];
         bool moves = false;
         int taken = cwj_library_take_quick(self, args, slots, &moves);
-        if (taken > 0 && self->has_instances) {
-            cwj_library_use_quick(self, args, 1);
-            run_thunk(self, slots, self->keep_gil || moves, NULL, NULL);
-            cwj_library_use_quick(self, args, -1);
-        } else if (taken > 0) {
-            run_thunk(self, slots, self->keep_gil, NULL, NULL);
-        }
-        if (taken != 0 && PyErr_Occurred()) { /* see run_thunk() */
-            return NULL;
-        }
         if (taken != 0) {
-            return cwj_library_pack_quick(self, &slots[0]);
+            return taken < 0 ? NULL : call_quick(self, args, slots, moves);
         }
     }
     return in_frame(call_long, self, args, nargs, kwnames);

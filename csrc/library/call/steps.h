@@ -18,6 +18,8 @@ typedef struct cwj_library_frame {
     Py_buffer *views;      /* nbuffers */
     int nviews;            /* held */
     bool strict;           /* for an interface: see cwj_scalar_take() */
+    bool begun;            /* the call is counted, in this generation (objects/references.h) */
+    int generation;
     bool called;           /* the C function has run, and its status was good */
     int error;   /* errno after the call, where check= wants it */
     bool moves; /* C may move what other threads could look into: it runs with the GIL */

@@ -409,11 +409,8 @@ write_string(const field_object *self, PyObject *instance, PyObject *value)
         text = PyByteArray_AsString(kept);
     }
     at = locate(self, instance);
-    if (at != NULL && cwj_references_put((cwj_instance *)instance, at, NULL, kept) < 0) {
+    if (at != NULL && cwj_references_point((cwj_instance *)instance, at, text, kept) < 0) {
         at = NULL;
-    }
-    if (at != NULL) {
-        memcpy(at, &text, sizeof(text));
     }
 done:
     Py_XDECREF(kept);
@@ -438,11 +435,14 @@ copy_struct(const field_object *self, char *at, PyObject *instance, PyObject *va
     if (behind != 0) {
         return -1;
     }
-    if (layout->has_pointers && cwj_references_copy(of, at, value, from, layout->size, false) < 0) {
-        return -1;
+    int generation = cwj_call_begins(); /* the old pointers may be read until then */
+    int status =
+        !layout->has_pointers ? 0 : cwj_references_copy(of, at, value, from, layout->size, false);
+    if (status == 0) {
+        memmove(at, from, layout->size);
     }
-    memmove(at, from, layout->size);
-    return 0;
+    cwj_call_ends(generation);
+    return status;
 }
 
 static int
@@ -469,12 +469,8 @@ write_pointer(const field_object *self, char *at, PyObject *instance, PyObject *
     if (answer == 0) {
         return wrong_class(self, value);
     }
-    if (answer < 0 || cwj_references_put((cwj_instance *)instance, at, NULL,
-                                         value == Py_None ? NULL : value) < 0) {
-        return -1;
-    }
-    memcpy(at, &pointer, sizeof(pointer));
-    return 0;
+    PyObject *kept = value == Py_None ? NULL : value;
+    return answer < 0 ? -1 : cwj_references_point((cwj_instance *)instance, at, pointer, kept);
 }
 
 /* A Pointer to what is given, or NULL with an exception set. */
@@ -524,11 +520,9 @@ write_address(const field_object *self, PyObject *instance, PyObject *value)
         address = ((cwj_pointer *)pointer)->address;
     }
     char *at = locate(self, instance); /* where it is now: a buffer may be Python code */
-    if (at == NULL || cwj_references_put((cwj_instance *)instance, at, NULL, kept) < 0) {
-        goto done;
+    if (at != NULL) {
+        status = cwj_references_point((cwj_instance *)instance, at, address, kept);
     }
-    memcpy(at, &address, sizeof(address));
-    status = 0;
 done:
     Py_XDECREF(kept);
     Py_XDECREF(pointer);
@@ -557,10 +551,7 @@ write_function(const field_object *self, PyObject *instance, PyObject *value)
                                                 PyTuple_GET_ITEM(made, 1), value)) == NULL) {
         goto done;
     }
-    status = cwj_references_put((cwj_instance *)instance, at, NULL, kept);
-    if (status == 0) {
-        memcpy(at, &pointer, sizeof(pointer));
-    }
+    status = cwj_references_point((cwj_instance *)instance, at, pointer, kept);
 done:
     Py_XDECREF(kept);
     Py_DECREF(made);

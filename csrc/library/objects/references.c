@@ -13,29 +13,56 @@
 
 /* ---- what nobody needs any more --------------------------------------------------------- */
 
-Py_ssize_t cwj_calls_running;
-static PyObject *parked; /* a list; NULL: none */
+Py_ssize_t cwj_calls_running[2];
+int cwj_calls_young;
+bool cwj_any_parked;
+static PyObject *parked[2]; /* by generation, a list; NULL: none */
 
-/* C may be reading the old pointer in another thread. Steals entry. */
+/* Calls of the generation in which it was parked, and those before, may read what is parked. When the old calls have
+ * ended, what was parked while they were young goes, and the young are the old from then on. */
+void
+cwj_generation_ended(void)
+{
+    while (cwj_any_parked && cwj_calls_running[!cwj_calls_young] == 0) {
+        int old = !cwj_calls_young;
+        PyObject *unread = parked[old];
+        parked[old] = NULL;
+        cwj_any_parked = parked[!old] != NULL;
+        cwj_calls_young = old;
+        Py_XDECREF(unread); /* may run Python code */
+    }
+}
+
+/* Returns 0, or -1 with an exception set. */
+static int
+park(PyObject *entry)
+{
+    PyObject *made =
+        parked[cwj_calls_young] == NULL ? PyList_New(0) : NULL; /* may run Python code */
+    PyObject **list = &parked[cwj_calls_young];
+    if (*list == NULL) {
+        *list = made;
+        made = NULL;
+    }
+    Py_XDECREF(made);
+    return *list == NULL ? -1 : PyList_Append(*list, entry);
+}
+
+/* C may have the old pointer in another thread. Steals entry. */
 static void
 drop(PyObject *entry)
 {
-    if (cwj_calls_running > 0 && parked == NULL) {
-        parked = PyList_New(0);
+    if (cwj_calls_running[0] + cwj_calls_running[1] == 0) {
+        Py_DECREF(entry);
+        return;
     }
-    if (cwj_calls_running > 0 && (parked == NULL || PyList_Append(parked, entry) < 0)) {
+    if (park(entry) < 0) {
         PyErr_Clear(); /* no memory: better never freed than too early */
         return;
     }
     Py_DECREF(entry);
-}
-
-void
-cwj_calls_ended(void)
-{
-    if (parked != NULL) {
-        Py_CLEAR(parked);
-    }
+    cwj_any_parked = true;
+    cwj_generation_ended();
 }
 
 /* ---- entries ------------------------------------------------------------------------------- */
@@ -131,6 +158,19 @@ cwj_references_put(cwj_instance *through, const void *address, const void *which
     Py_XDECREF(entry);
     Py_XDECREF(key);
     Py_XDECREF(owners);
+    return status;
+}
+
+/* Until the pointer is written, the old one may be read: by C in other threads, and by what runs when objects go. */
+int
+cwj_references_point(cwj_instance *through, void *address, const void *pointer, PyObject *object)
+{
+    int generation = cwj_call_begins();
+    int status = cwj_references_put(through, address, NULL, object);
+    if (status == 0) {
+        memcpy(address, &pointer, sizeof(pointer));
+    }
+    cwj_call_ends(generation);
     return status;
 }
 

@@ -4,16 +4,37 @@
 
 #include "library/objects/instance.h"
 
-/* Calls of C that run without the GIL now. What is replaced meanwhile lives until there are
- * none: cwj_calls_ended() is for the last one. */
-extern Py_ssize_t cwj_calls_running;
-void cwj_calls_ended(void);
+/* Calls of C are of two generations: the old, and the young, which have begun since. */
+extern Py_ssize_t cwj_calls_running[2];
+extern int cwj_calls_young;
+extern bool cwj_any_parked;
+void cwj_generation_ended(void);
 
-/* The pointer at `address`, reached through an instance, points to object from now on (NULL:
- * to nothing that Python knows). which: NULL for a member, which has one such object at a
- * time; else a number that tells several apart. Returns 0, or -1. */
+/* What is replaced during a call lives until the call ends: C may have read the pointer, and return it. So a call ends
+ * when its results have found their owners. Returns what cwj_call_ends() needs. */
+static inline int
+cwj_call_begins(void)
+{
+    cwj_calls_running[cwj_calls_young]++;
+    return cwj_calls_young;
+}
+
+static inline void
+cwj_call_ends(int generation)
+{
+    if (--cwj_calls_running[generation] == 0 && cwj_any_parked) {
+        cwj_generation_ended();
+    }
+}
+
+/* C may read object through what is at `address`, which is reached through an instance (NULL: nothing that Python
+ * knows). which: NULL for a pointer, which has one such object at a time; else a number that tells several apart.
+ * Returns 0, or -1. */
 int cwj_references_put(cwj_instance *through, const void *address, const void *which,
                        PyObject *object);
+/* The same of a pointer at `address`, which is written. */
+int cwj_references_point(cwj_instance *through, void *address, const void *pointer,
+                         PyObject *object);
 /* What cwj_references_put() said of a member: a new reference, or NULL without exception. */
 PyObject *cwj_references_get(cwj_instance *through, const void *address);
 /* A struct was copied from source's memory at `from`; what it points to is pointed to from
