@@ -75,6 +75,3 @@ class OfArrays(Definition):
         made = self._of("float64" if self.generic else None)
         arguments = made.arguments()
         return {name: arguments[name] for name in ("cast", "Ccode_validate", "output_dims")}
-
-    def source(self) -> str:
-        return source.compiled(self.text)

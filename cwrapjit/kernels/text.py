@@ -30,7 +30,8 @@ _CONDITION = re.compile(r"\s*#\s*(ifdef|ifndef|if|elif|else|endif)\b\s*(.*)", re
 _NEVER = re.compile(r"(0|__cplusplus|defined *\(? *__cplusplus *\)?)\s*(/[/*].*)?\Z", re.DOTALL)
 _DEFINE = re.compile(r"\s*#\s*define\s+([A-Za-z_]\w*)(\()?(.*)", re.DOTALL)
 _STORAGE = frozenset("extern inline __inline __inline__ _Noreturn register auto __extension__".split())
-_QUALIFIERS = frozenset("const volatile restrict __restrict __restrict__ __const".split())
+_RESTRICT = frozenset("restrict __restrict __restrict__".split())
+_QUALIFIERS = frozenset("const volatile __const".split()) | _RESTRICT
 _ATTRIBUTES = frozenset("__attribute__ __attribute __asm__ asm __asm _Alignas".split())
 _TAGS = ("struct", "union", "enum")
 _TYPE_WORDS = frozenset("char short int long float double signed unsigned void _Bool bool _Complex".split())
@@ -55,6 +56,7 @@ class Parameter:
     intent: str  # "", "out" or "inout", as it is marked
     odd: str = ""  # what cannot be read, and why
     type_at: int = 0
+    pointer_at: int = -1  # behind this, restrict may stand; -1: nowhere, or it is there already
 
 
 @dataclasses.dataclass
@@ -67,6 +69,27 @@ class TextFunction:
     private: bool  # static
     variadic: bool = False
     result_at: int = 0
+    inner: list[Token] = dataclasses.field(default_factory=list)  # between its parentheses
+
+    def early_dims(self) -> list[list[Token]]:
+        """First dims that name a parameter behind the array."""
+        names = [each.name for each in self.parameters]
+        firsts = [(k, each.dims[0]) for k, each in enumerate(self.parameters) if each.dims]
+        return [dim for k, dim in firsts if any(token.text in names[k + 1 :] for token in dim)]
+
+    def writes(self) -> bool:
+        """There is a parameter that apart() can mark."""
+        return any(each.intent and each.pointer_at >= 0 for each in self.parameters)
+
+    def apart(self) -> str:
+        """The parameters for C: nothing else points to where those with a mark point to."""
+        left_out = {token for dim in self.early_dims() for token in dim}
+        marked = {each.pointer_at for each in self.parameters if each.intent}
+        return " ".join(
+            f"{token.text} restrict" if token.at in marked else token.text
+            for token in self.inner
+            if token not in left_out and token.text not in _MARKS.values()
+        )
 
 
 class Text:
@@ -81,9 +104,10 @@ class Text:
         self.names: set[str] = set()  # what would be defined twice if the text stood there twice
         self.externs: set[str] = set()  # variables that are declared and not defined
         self.words: set[str] = set()
+        self.repeated: set[str] = set()  # words that stand there more than once
         self.unclosed: list[str] = []  # brackets that are open where the text ends
         self._conditions: list[bool] = []  # the #ifs around what is read; True: nobody reads this branch
-        self._alternatives: set[int] = set()  # where functions begin that stand behind an #if
+        self._alternatives: set[int] = set()  # where words begin that stand behind an #if
         if "\0" in source:
             raise CompileError(f"{file}: the text has a NUL character")
         for item in self._items(self._tokens()):
@@ -107,6 +131,36 @@ class Text:
         error.errors = [error]
         raise error
 
+    def compiled(self) -> str:
+        """The text for C: a first dim, which C does not look at, may name a parameter behind its array."""
+        parts, end = [], 0
+        for function in self.functions:
+            for first in function.early_dims():
+                begin = first[0].at
+                parts.append(self.source[end:begin])
+                end = first[-1].at + len(first[-1].text)
+                parts.append("".join(c if c == "\n" else " " for c in self.source[begin:end]))
+        return "".join([*parts, self.source[end:]])
+
+    def instance(self, k: int = 0, apart: bool = True) -> str:
+        """compiled() in which what is defined has names of its own, for k > 0.
+
+        Calls refuse outputs that overlap: with `apart`, compilers know that nothing else is where C writes,
+        but for functions that the text itself calls. Macros say so, as lines and columns are the user's.
+        """
+        found = [each for each in self.functions if apart and each.name not in self.repeated]
+        found = [each for each in found if self._alternatives.isdisjoint(token.at for token in each.inner)]
+        heads = {each.name: f"({each.apart()})" for each in found if each.writes()}
+        names = sorted(self.names & self.words) if k else sorted(heads)
+        macros = "".join(
+            f"#define {name}{'(...)' * (name in heads)} {name}{f'__{k}' * (k > 0)}{heads.get(name, '')}\n"
+            for name in names
+        )
+        if not macros:
+            return self.compiled()
+        ends = "".join(f"#undef {name}\n" for name in names)
+        return f'{macros}#line 1 "{self.file}"\n{self.compiled()}\n{ends}'
+
     # ---- from characters to the outermost declarations -----------------------------------------------
 
     def _tokens(self) -> Iterator[Token]:
@@ -122,7 +176,7 @@ class Text:
                     yield Token("word", mark, match.start())
             else:
                 if kind == "word":
-                    self.words.add(text)
+                    self._add_words({text})
                     if self._conditions:
                         self._alternatives.add(match.start())
                 if kind == "mark" and not text.isascii() and not f"a{text}".isidentifier():
@@ -140,12 +194,15 @@ class Text:
             self._branch(condition[1], condition[2].strip())
         match = None if True in self._conditions else _DEFINE.match(text)
         if match:
-            self.words.add(match[1])
             body = re.sub(r"\\\r?\n", " ", match[3])
             body = re.sub(r"/\*.*?\*/|//.*", " ", body, flags=re.DOTALL)
-            self.words.update(re.findall(r"[A-Za-z_]\w*", body))
+            self._add_words({match[1], *re.findall(r"[A-Za-z_]\w*", body)})
             if not match[2]:
                 self.macros[match[1]] = body.split()
+
+    def _add_words(self, words: set[str]) -> None:
+        self.repeated |= self.words & words
+        self.words |= words
 
     def _branch(self, word: str, condition: str) -> None:
         """Of conditions, `0` and C++ are understood: the compiler knows which other branches it takes."""
@@ -240,8 +297,9 @@ class Text:
             parameters=[],
             private="static" in words,
             result_at=next((t.at for t in before if t.text not in _STORAGE | _QUALIFIERS), name.at),
+            inner=head[opens + 1 : -1],
         )
-        for part in _split(head[opens + 1 : -1]):
+        for part in _split(made.inner):
             texts = [token.text for token in part]
             if texts == ["..."]:
                 made.variadic = True
@@ -353,10 +411,12 @@ def _parameter(part: list[Token], k: int) -> Parameter:
     dims: list[list[Token]] = []
     flat: list[Token] = []
     odd = ""
+    pointer_at = -1
     i = 0
     while i < len(kept):
         if kept[i].text == "[":
             end = _closes(kept, i)
+            pointer_at = pointer_at if dims else kept[i].at
             dims.append([t for t in kept[i + 1 : end] if t.text not in _QUALIFIERS and t.text != "static"])
             i = end + 1
             continue
@@ -364,6 +424,7 @@ def _parameter(part: list[Token], k: int) -> Parameter:
             odd = "a function: callbacks have no mapping"
         if kept[i].text == "&":
             odd = "a reference of C++; in C a pointer does that: OUT in front of it makes it a result"
+        pointer_at = kept[i].at if kept[i].text == "*" else pointer_at
         flat.append(kept[i])
         i += 1
     words = [token for token in flat if token.kind == "word"]
@@ -386,4 +447,5 @@ def _parameter(part: list[Token], k: int) -> Parameter:
         intent=intent,
         odd=odd,
         type_at=plain[0].at if plain else at,
+        pointer_at=-1 if any(token.text in _RESTRICT for token in part) else pointer_at,
     )

@@ -248,10 +248,6 @@ class Definition:
         """Arguments of function() unless the caller gives them."""
         return {"cast": "safe"}
 
-    def source(self) -> str:
-        """The text for C."""
-        return self.text.source
-
     def define(self, types: Sequence[str | None]) -> Any:
         """A Function with a type set for each T."""
         options = {**self.defaults(), **self.options}
@@ -294,17 +290,15 @@ class Definition:
 
     def _header(self, types: Sequence[str | None]) -> str:
         """The text, and once more for each further T. Its lines are always the user's."""
-        source = self.source()
+        source = self.text.source
         own = self.text.names | set(re.findall(r"#\s*define\s+(\w+)", source))
         has_files = re.search(r'#\s*include\s*"', source) is not None  # that may have such names
         needed = "" if has_files else scalars.includes(self.text.words, own)
-        parts = [f'{needed}#line 1 "{self.text.file}"\n{source}' if needed else source]
-        names = sorted(self.text.names & self.text.words)
+        apart = not self.options.get("inplace")
+        parts = [f'{needed}#line 1 "{self.text.file}"\n' if needed else "", self.text.instance(0, apart)]
         for k, T in enumerate(types[1:], 1):
             parts.append(f"\n#undef T\n#define T {numbers.SPELLED[T or '']}\n")
-            parts += [f"#define {name} {name}__{k}\n" for name in names]
-            parts.append(f'#line 1 "{self.text.file}"\n{source}\n')
-            parts += [f"#undef {name}\n" for name in names]
+            parts.append(self.text.instance(k, apart))
         if len(types) > 1:
             parts.append("#undef T\n")
         return "".join(parts)

@@ -135,7 +135,7 @@ class Core:
         }  # fmt: skip
         self.environment = _cwrapjit.library_environment(
             name, sources, libraries, include_dirs, define_macros, library_dirs, header, self.debug,
-            given and own.compiled(given),
+            given and given.compiled(),
         )  # fmt: skip
         # No other library has its memory, which goes when its code goes.
         self.is_compiled = (bool(sources) or source is not None) and not libraries

@@ -58,21 +58,6 @@ def _check_mark(text: Text, parameter: Parameter) -> None:
         text.fail(f"{parameter.name} is no pointer: {word} stands in front of one", parameter.at, length)
 
 
-def compiled(text: Text) -> str:
-    """The text for C: the first dim of an array, which C does not look at, may name a parameter behind it."""
-    parts, end = [], 0
-    for function in text.functions:
-        names = [each.name for each in function.parameters]
-        for k, each in enumerate(function.parameters):
-            first = each.dims[0] if each.dims else []
-            if any(token.text in names[k + 1 :] for token in first):
-                begin = first[0].at
-                parts.append(text.source[end:begin])
-                end = first[-1].at + len(first[-1].text)
-                parts.append("".join(c if c == "\n" else " " for c in text.source[begin:end]))
-    return "".join([*parts, text.source[end:]])
-
-
 def macros(text: Text) -> list[tuple[str, str]]:
     """Those that the text needs."""
     return [mark for mark in MARKS if mark[0] in text.words]
@@ -308,7 +293,7 @@ class Broadcasting:
         if self.by_name:
             try:
                 by_name = TextSlice(self.library, self.found, self.own, self.found.name, name)
-                return by_name.define(compiled(self.text))
+                return by_name.define(self.text.instance())
             except _cwrapjit.CompileError:  # something that the text defines is in the way: its code is there
                 pass
         return TextSlice(self.library, self.found, self.own, "", name).define()

@@ -571,6 +571,47 @@ def test_arrays_of_t() -> None:
     assert three(x).tolist() == [0, 3] and x.tolist() == [[0, 2, 2], [3, 8, 5]]
 
 
+MOMENTS = """
+__attribute__((noinline)) void moments(const T x[n], int n, %s)
+{
+    FIRST = SECOND = 0;
+    for (int i = 0; i < n; i++) {
+        FIRST += x[i];
+        SECOND += x[i] * x[i];
+    }
+}"""
+
+
+@pytest.mark.compiler("asks what it makes of the loop")
+@pytest.mark.plain("loops with checks of a sanitizer are other loops")
+@pytest.mark.parametrize("kind", ["OUT T y[2]", "INOUT T y[2]", "/* out */ T *y, OUT T *z"])
+def test_compilers_know_that_outputs_are_apart(kind: str) -> None:
+    second = "*z" if "z" in kind else "y[1]"
+    text = (MOMENTS % kind).replace("FIRST", "y[0]").replace("SECOND", second)
+    for options in ({}, {"inplace": True}):
+        f = vectorize(text, T="f8", fastmath=True, **options)
+        loops = [loop["vectorized"] for loop in f.explain().loops if loop["line"] == 5]
+        assert loops == [not options], (kind, options)
+
+
+@pytest.mark.compiler("compares both tiers")
+@pytest.mark.parametrize("tier", ["off", "eager"])
+def test_what_may_overlap_is_not_said_to_be_apart(tier: str) -> None:
+    """With restrict, a compiler would know that `after` is `before`."""
+    text = "void f(const double x[2], OUT double y[2])\n{ double before = x[0]; y[0] = before + 1; %s }"
+    f = vectorize(text % "double after = x[0]; y[1] = after - before;", inplace=True, optimize=tier)
+    x = np.array([1.0, 2.0])
+    assert f(x, out=x).tolist() == [2, 1]
+    own = vectorize(
+        "double f(double x, INOUT double *a, INOUT double *b)\n"
+        "{ if (x > 0) return f(-1, a, a); double before = *a; *b = before + 1; return *a - before; }",
+        optimize=tier,
+    )
+    assert own(1, np.ones(1), np.ones(1)).tolist() == [1] == [*own(1, np.zeros(1), np.ones(1))]
+    chosen = "void f(T x, OUT T *y\n#if 1\n, int k\n#endif\n)\n{ *y = x + k; }"
+    assert vectorize(chosen, T=("f4", "f8"), optimize=tier)(np.ones(2), 1).tolist() == [2, 2]
+
+
 @pytest.mark.row("K15")
 @pytest.mark.parametrize(
     ("text", "message", "line"),
