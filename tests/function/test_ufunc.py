@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from leaks import keeps_nothing
 
+import cwrapjit
+
 UNARY = "a() -> output()"
 BINARY = "a(), b() -> output()"
 TIERS = ("off", "eager")
@@ -610,6 +612,39 @@ def test_floating_point_errors_are_the_same_in_both_tiers(optimize):
                 u(a, b)
             with np.errstate(**{kind: "ignore"}):
                 u(a, b)
+
+
+PASSES = """
+#include <fenv.h>
+static long double same(long double x) { return x; }
+static long double minus(long double x, long double y) { return x - y; }
+static double narrow(int n, long double x, double y) { return n + x + y; }
+"""
+
+
+@pytest.mark.parametrize("optimize", TIERS)
+@pytest.mark.parametrize("type_", [np.longdouble, np.float64, np.float32])
+def test_long_doubles_that_are_passed_raise_no_flag(type_, optimize):
+    """Whoever passes and returns them; what is invalid raises one."""
+    spelled = {np.longdouble: "long double", np.float64: "double", np.float32: "float"}[type_]
+    for body, wanted in (
+        ("return same(x);", 4),
+        ("return same(same(x)) + 1;", 5),
+        ("return sqrtl(x);", 2),
+        ("return powl(x, x);", 256),
+        ("return minus(x, x / 2);", 2),
+        ("return narrow(1, x, 2);", 7),
+        ("long double (*f)(long double) = same; f(x); return f(x);", 4),
+        ("feclearexcept(FE_ALL_EXCEPT); same(x); return fetestexcept(FE_INVALID);", 0),
+    ):
+        u = cwrapjit.vectorize(f"{PASSES} {spelled} f({spelled} x) {{ {body} }}", optimize=optimize).ufunc
+        with np.errstate(all="raise"):
+            identical(u(np.full(20, 4, type_)), np.full(20, wanted, type_))
+    u = cwrapjit.vectorize(
+        f"{PASSES} {spelled} f({spelled} x) {{ return minus(x, x); }}", optimize=optimize
+    ).ufunc
+    with np.errstate(invalid="raise"):
+        refuses(FloatingPointError, lambda: u(type_(np.inf)), "invalid value encountered in f")
 
 
 @pytest.mark.parametrize("optimize", TIERS)

@@ -6,6 +6,7 @@
  * is linked (-nostdlib): a unit finds its symbols because they are bound by name
  * before it is relocated.
  */
+#define _GNU_SOURCE 1 /* memmem */
 #include "internal.h"
 
 #include "os/anonymous_file.h"
@@ -462,11 +463,34 @@ static void end_libtcc(tj_state *state)
     leave(state, true);
 }
 
+/* For x86-64 libtcc stores a long double argument by an instruction that pops it, and pops once
+ * more: the next argument, or from an x87 stack that is empty, which is FE_INVALID, or what it has
+ * forgotten there. No other compiler spells the first two so, and they are longer than a constant
+ * in code can be. */
+static void mend_arguments(char *code, size_t size)
+{
+#if defined(__x86_64__)
+    static const char pass[] = "\x48\x81\xec\x10\0\0\0" /* sub $16, %rsp */
+                               "\xdb\x7c\x24\0"          /* fstpt 0(%rsp) */
+                               "\xdd\xd8";                /* fstp %st(0) */
+    const size_t length = sizeof pass - 1, end = size > 2 * length ? size - 2 * length : 0;
+    char *at = code;
+    while ((at = memmem(at, (size_t)(code + end - at), pass, length)) != NULL) {
+        at += length;
+        bool again = !memcmp(at, pass, length);
+        memcpy(at - 2, again ? "\x66\x90" : "\xdd\xc0", 2); /* a nop, or ffree %st(0) */
+    }
+#else
+    (void)code, (void)size;
+#endif
+}
+
 tj_status tj_state_take_code(tj_state *state, tj_code *code, tj_error *error)
 {
     state->region.taken = tj_region_code_at(&state->region, code->memory);
     end_libtcc(state); /* which takes the permissions away */
     code->size = tj_pages_trim(code->memory, code->size);
+    mend_arguments(code->memory, code->size);
     if (tj_pages_make_code(code->memory, code->size))
         return TJ_OK;
     tj_status status = tj_pages_fail(errno, error);
