@@ -135,6 +135,8 @@ class Described:
             return "struct", name, "", self.library.class_for(ctype), (), False
         if isinstance(ctype, types.Callable):
             return "address", name, "", None, (), False
+        if types.is_one_struct(ctype) and name not in self.said:
+            return self._pointer(name, ctype.item, ctype.const)
         if isinstance(ctype, types.Array):
             return self._array(name, ctype)
         if isinstance(ctype, types.Pointer) and name in self.references:

@@ -483,6 +483,7 @@ class Core:
         named = self.declarations.typedefs.get(name) or self.declarations.tags.get(f"struct {name}")
         named = named or self.declarations.tags.get(f"union {name}")
         named = named.target if isinstance(named, types.Pointer) else named
+        named = named.item if types.is_one_struct(named) else named
         if isinstance(named, types.Struct):
             return self.class_for(named)
         return next((each for each in list(self.classes.values()) if each.__name__ == name), None)
@@ -498,13 +499,17 @@ class Core:
 
     def dtype_for(self, struct: types.Struct) -> Any:
         """NumPy's dtype of a struct, as an item of arrays; Unmapped where it has none."""
-        self.class_for(struct)
-        found = self.dtypes.get(types.final(struct))
+        found = self.item_dtype(struct)
         if found is None:
             raise Unmapped(
                 f"an array of {types.show(struct)}, which has members that NumPy's types do not cover"
             )
         return found
+
+    def item_dtype(self, struct: types.Struct) -> Any:
+        """The same, or None."""
+        self.class_for(struct)
+        return self.dtypes.get(types.final(struct))
 
     def _enumerators(self) -> dict[str, int]:
         self._read_header()

@@ -190,9 +190,10 @@ class Mapper:
             raise Unmapped(f"{slot.name} is an array with an unknown inner dim")
         if slot.trees:
             slot.item, slot.const = ctype, layers[-1].const
-            if slot.trees[0] is None:
-                if len(slot.trees) > 1:
-                    raise Unmapped(f"{slot.name} is an array whose first dim is not known")
+            if slot.trees[0] is None and len(slot.trees) > 1:
+                raise Unmapped(f"{slot.name} is an array whose first dim is not known")
+            is_one = types.is_one_struct(slot.type) and slot.name not in self.options.dims
+            if slot.trees[0] is None or is_one:
                 slot.trees = []
                 slot.type = types.Pointer(slot.item, slot.const)
         elif isinstance(ctype, types.Pointer):

@@ -63,14 +63,14 @@ class Members:
             if dims or not isinstance(ctype, types.Pointer):
                 raise TypeError(f"{self.who}: arrays= names {member.name}, which is no pointer")
             self._plan_data(plan, ctype, arrays[member.name], member)
-        elif dims:
+        elif dims and (self._item_dtype(ctype, member) or not types.is_one_struct(member.type)):
             self._plan_array(plan, ctype, member)
         elif isinstance(ctype, types.Scalar):
             plan.update(kind="scalar", dtype=ctype.value_type or None)
             if plan["dtype"] is None:
                 plan.update(kind="refused", reason=f"{types.show(ctype)} has no mapping")
         elif isinstance(ctype, types.Struct):
-            plan.update(kind="inside", of=self._class(ctype, member, True))
+            plan.update(kind="inside", of=self._class(ctype, member, True), dims=())
         elif isinstance(ctype, types.Pointer):
             self._plan_pointer(plan, ctype, member)
         else:

@@ -134,7 +134,7 @@ class TextSlice(Slice):
                 raise Unmapped(bytes_reason(slot, f"an array of {types.show(slot.item)}"))
             if slot.parameter.role == "address":
                 raise Unmapped(f"{slot.name} is a pointer without dims")
-            if slot.parameter.role not in ("value", "array"):
+            if slot.parameter.role not in ("value", "array") or not slot.parameter.type:
                 raise Unmapped(f"{slot.name} is neither a number nor an array of numbers")
             self.c_names[slot.name] = _operand_name(arguments[slot.parameter.argument].name)
         for slot in self.outputs:

@@ -258,6 +258,12 @@ def peeled(ctype: Any) -> tuple[Any, list[Array]]:
     return ctype, layers
 
 
+def is_one_struct(ctype: Any) -> bool:
+    """T x[1] of a struct: how GMP and its like pass a pointer to one, by a typedef."""
+    item, layers = peeled(ctype)
+    return isinstance(item, Struct) and len(layers) == 1 and _length(layers[0]) == 1
+
+
 def _parts(ctype: Any) -> Iterator[Any]:
     """ctype, its members, and theirs."""
     seen: set[int] = set()

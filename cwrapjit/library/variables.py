@@ -122,6 +122,8 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
         raise ValueError(f"{who}: shape= is for pointers; it is a {types.show(ctype)}")
     if isinstance(ctype, types.Scalar) and ctype.dtype:
         return ScalarVariable(who, address, ctype.value_type, const)
+    if types.is_one_struct(ctype) and library.item_dtype(ctype.item) is None:
+        ctype = ctype.item
     if isinstance(ctype, types.Struct):
         return InstanceVariable(who, address, library.class_for(ctype), False, library.lifetime)
     if isinstance(ctype, types.Array):

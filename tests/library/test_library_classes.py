@@ -219,6 +219,48 @@ def test_what_has_no_way_to_python_says_why(lib):
         refuses(NotImplementedError, lambda name=name: setattr(v, name, 1), word)
 
 
+ONE = """
+typedef struct { long n; double *d; } big_s; typedef big_s big_t[1];
+typedef struct { long n, d; } ratio_s; typedef ratio_s ratio_t[1];
+typedef struct { big_t of; ratio_t by; } both;
+big_t whole = {{3, 0}};
+ratio_t half = {{1, 2}};
+void big_init(big_t x, long n) { x->n = n; }
+long big_len(const big_t x) { return x->n; }
+long ratio_sum(const ratio_t x) { return x->n + x->d; }
+void ratio_set(ratio_t x, long n, long d) { x->n = n; x->d = d; }
+long big_with(long (*f)(big_t x, const ratio_t y), big_t x) { ratio_t y = {{5, 6}}; return f(x, y); }
+"""
+
+
+def test_an_array_of_one_struct_is_the_struct():
+    """As mpz_t, mpfr_t and fmpz_poly_t are."""
+    lib = cj.library("one", source=ONE)
+    big, ratio = lib.big_t(), lib.ratio_t(1, 2)
+    lib.big_init(big, 7)
+    lib.ratio_set(ratio, 3, 4)
+    assert (lib.big_len(big), lib.ratio_sum(ratio), lib.big_len(lib.whole)) == (7, 7, 3)
+    assert (type(big), type(ratio), type(lib.whole)) == (lib.big_s, lib.ratio_s, lib.big_s)
+    assert lib.big_with(lambda x, y: x.n + y.d, big) == 13
+    both = lib.both()
+    lib.big_init(both.of, 5)  # in memory they are arrays where NumPy has the type
+    assert (both.of.n, both.by.shape, lib.half.tolist()) == (5, (1,), [(1, 2)])
+    lib.function("void big_init(big_t x, long n)", out="x")
+    assert lib.big_init(9).n == 9
+    lib.function("long ratio_sum(const ratio_t x)", dims={"x": 1})
+    assert lib.ratio_sum(np.ones(1, lib.ratio_s)) == 2  # said to be an array
+
+
+def test_an_instance_has_an_address(lib):
+    Point = make_point(lib)
+    point = Point(1.0, 2.0)
+    assert (ctypes.c_double * 2).from_address(point.address)[:] == [1.0, 2.0]
+    point.close()
+    refuses(ValueError, lambda: point.address, "freed")
+    named = cj.library("named", source="typedef struct { int address; } house; int f(house *h) { return 1; }")
+    assert named.house(12).address == 12  # a member of this name
+
+
 @pytest.mark.quick
 def test_pointers_with_sizes(lib):
     struct = "struct vec { int64_t n; double *data; double *spare; }"

@@ -39,6 +39,16 @@ def smoothed(x: np.ndarray) -> np.ndarray:
 # ---- what is mapped -----------------------------------------------------------------------------------
 
 
+def test_arrays_of_structs_do_not_broadcast() -> None:
+    lib = library(
+        """
+        typedef struct { long n, d; } ratio;
+        long total(const ratio x[n], long n) { long sum = 0; while (n > 0) sum += x[--n].n; return sum; }
+        """
+    )
+    assert lib.total(np.ones(3, lib.ratio)) == 3
+
+
 @pytest.mark.row("K14")
 def test_every_function_that_is_not_static() -> None:
     lib = library(

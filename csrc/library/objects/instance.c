@@ -331,7 +331,15 @@ get_references(PyObject *op, void *Py_UNUSED(closure))
     return cwj_references_list((cwj_instance *)op);
 }
 
+static PyObject *
+get_address(PyObject *op, void *Py_UNUSED(closure))
+{
+    cwj_instance *self = (cwj_instance *)op;
+    return cwj_instance_check(self) < 0 ? NULL : PyLong_FromVoidPtr(self->pointer);
+}
+
 static PyGetSetDef instance_getset[] = {
+    {"address", get_address, NULL, "Where the C object is, an int.", NULL},
     {"referenced_objects", get_references, NULL,
      "A list of all that C may point to from here, kept alive as long.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
