@@ -504,6 +504,7 @@ class Dispatch:
         name: str | None = None,
         doc: str | None = None,
         ranks: Iterable[int] = (),
+        lists: Iterable[int] = (),
     ) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     @property

@@ -2,7 +2,7 @@
  * arguments say.
  *
  * A call looks at each argument for its type number (arrays, NumPy's scalars) or its kind
- * (Python's numbers, None), and finds the callable that was made for these in a short list.
+ * (Python's numbers, None; lists=() says which lists become arrays first), and finds the callable that was made for these in a short list.
  * Where there is none, `resolve` makes it. What it calls gets the very arguments of the call, so a
  * compiled function costs some ten nanoseconds more behind a Dispatch than alone.
  *
@@ -49,6 +49,7 @@ typedef struct {
     vectorcallfunc vectorcall;
     PyObject *resolve;        /* owned; NULL: the method of a subclass */
     uint32_t ranks;           /* a bit for each positional argument whose rank is looked at */
+    uint32_t lists;           /* the same: that may be a list or tuple, which becomes an array */
     dispatch_entry **entries; /* owned, each of them too; the usual ones come forward */
     int nentries;
     int capacity;
@@ -335,6 +336,49 @@ make_target(dispatch_object *self, const unsigned char *keys, Py_ssize_t nkeys,
     return target;
 }
 
+static inline PyObject *call_target(dispatch_object *self, PyObject *const *args, size_t nargsf,
+                                    PyObject *kwnames);
+
+static int
+is_list(const dispatch_object *self, Py_ssize_t i, PyObject *object)
+{
+    return i < MOST_ARGUMENTS && self->lists >> i & 1 &&
+           (PyList_CheckExact(object) || PyTuple_CheckExact(object));
+}
+
+static int
+has_lists(const dispatch_object *self, PyObject *const *args, Py_ssize_t npositional)
+{
+    int found = 0;
+    for (Py_ssize_t i = 0; self->lists != 0 && i < npositional; i++) {
+        found |= is_list(self, i, args[i]);
+    }
+    return found;
+}
+
+/* Calls with arrays in the place of lists. */
+static __attribute__((noinline)) PyObject *
+call_with_arrays(dispatch_object *self, PyObject *const *args, Py_ssize_t npositional,
+                 Py_ssize_t nargs, PyObject *kwnames)
+{
+    PyObject *taken[MOST_ARGUMENTS] = {NULL}, *result = NULL;
+    Py_ssize_t ntaken = 0;
+    for (; ntaken < nargs; ntaken++) {
+        PyObject *given = args[ntaken];
+        int is_one = ntaken < npositional && is_list(self, ntaken, given);
+        taken[ntaken] = is_one ? PyArray_FROM_O(given) : Py_NewRef(given);
+        if (taken[ntaken] == NULL) {
+            goto done;
+        }
+    }
+    result = call_target(self, taken, (size_t)npositional, kwnames);
+done:
+    while (ntaken > 0) {
+        Py_DECREF(taken[--ntaken]);
+    }
+    return result;
+}
+
 static inline PyObject *
 call_target(dispatch_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -342,6 +386,9 @@ call_target(dispatch_object *self, PyObject *const *args, size_t nargsf, PyObjec
     Py_ssize_t npositional = PyVectorcall_NARGS(nargsf);
     Py_ssize_t nargs = npositional + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     Py_ssize_t nkeys = read_keys(keys, self->ranks, args, npositional, nargs);
+    if (nkeys < 0 && nargs <= MOST_ARGUMENTS && has_lists(self, args, npositional)) {
+        return call_with_arrays(self, args, npositional, nargs, kwnames);
+    }
     PyObject *target = nkeys < 0 ? NULL : find_target(self, keys, npositional, nkeys, kwnames);
     target = target != NULL ? Py_NewRef(target)
                             : make_target(self, keys, nkeys, args, npositional, kwnames);
@@ -469,17 +516,17 @@ set_text(PyObject *op, const char *attribute, PyObject *text)
     return PyObject_SetAttrString(op, attribute, text);
 }
 
-/* The positions whose ranks are looked at, as bits. Returns 0, or -1 with an exception set. */
+/* The positions of an option, as bits; NULL: none. Returns 0, or -1 with an exception set. */
 static int
-read_positions(PyObject *positions, uint32_t *bits)
+read_positions(PyObject *positions, const char *option, uint32_t *bits)
 {
-    PyObject *tuple = PySequence_Tuple(positions);
+    PyObject *tuple = positions == NULL ? PyTuple_New(0) : PySequence_Tuple(positions);
     *bits = 0;
     for (Py_ssize_t i = 0; tuple != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
         Py_ssize_t at = PyNumber_AsSsize_t(PyTuple_GET_ITEM(tuple, i), PyExc_ValueError);
         if (at < 0 || at >= MOST_ARGUMENTS) {
             if (!PyErr_Occurred()) {
-                PyErr_Format(PyExc_ValueError, "Dispatch(): ranks: %zd is no position", at);
+                PyErr_Format(PyExc_ValueError, "Dispatch(): %s: %zd is no position", option, at);
             }
             Py_CLEAR(tuple);
         } else {
@@ -505,13 +552,15 @@ has_resolve(PyObject *op)
 static int
 dispatch_init(PyObject *op, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"resolve", "name", "doc", "ranks", NULL};
+    static char *names[] = {"resolve", "name", "doc", "ranks", "lists", NULL};
     dispatch_object *self = (dispatch_object *)op;
-    PyObject *resolve = Py_None, *name = NULL, *doc = NULL, *positions = NULL;
-    uint32_t ranks = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OOO:Dispatch", names, &resolve, &name, &doc,
-                                     &positions) ||
-        (positions != NULL && read_positions(positions, &ranks) < 0)) {
+    PyObject *resolve = Py_None, *name = NULL, *doc = NULL;
+    PyObject *with_ranks = NULL, *with_lists = NULL;
+    uint32_t ranks, lists;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OOOO:Dispatch", names, &resolve, &name, &doc,
+                                     &with_ranks, &with_lists) ||
+        read_positions(with_ranks, "ranks", &ranks) < 0 ||
+        read_positions(with_lists, "lists", &lists) < 0) {
         return -1;
     }
     int resolves = resolve == Py_None ? has_resolve(op) : PyCallable_Check(resolve);
@@ -520,6 +569,7 @@ dispatch_init(PyObject *op, PyObject *args, PyObject *kwargs)
     }
     drop_entries(self); /* a second __init__() */
     self->ranks = ranks;
+    self->lists = lists;
     Py_XSETREF(self->resolve, resolve == Py_None ? NULL : Py_NewRef(resolve));
     return set_text(op, "__name__", name) < 0 || set_text(op, "__qualname__", name) < 0 ||
                    set_text(op, "__doc__", doc) < 0
@@ -575,13 +625,15 @@ static PyMemberDef dispatch_members[] = {
 
 PyDoc_STRVAR(
     dispatch_doc,
-    "Dispatch(resolve=None, *, name=None, doc=None, ranks=())\n--\n\n"
+    "Dispatch(resolve=None, *, name=None, doc=None, ranks=(), lists=())\n--\n\n"
     "One callable for many. The types of a call's arguments say which one is called, with the\n"
     "call's own arguments. resolve(args, kwargs), or a method of this name in a subclass, makes\n"
     "it when types come for the first time: arrays of a numeric dtype, NumPy's scalars of one,\n"
     "Python's bool, int, float and complex, None. With any other argument it is asked each time.\n"
     "Of positional arguments whose numbers are in ranks, and of keywords then, the number of dims\n"
-    "and whether an array is C-contiguous are part of the type.");
+    "and whether an array is C-contiguous are part of the type. Lists and tuples by position, at "
+    "those\n"
+    "in lists, become arrays first.");
 
 static PyType_Slot dispatch_slots[] = {
     {Py_tp_new, dispatch_new},         {Py_tp_init, dispatch_init},

@@ -108,7 +108,8 @@ class ElementwiseKernel(Travels, Dispatch):
         self._statement = Statement(name, self.in_params, self.out_params, texts, self.return_tuple, read)
         self._functions: dict[Any, Function] = {}
         ranks = [k for k, each in enumerate(self.params) if each.raw or self._statement.has_rows]
-        super().__init__(name=name, doc=doc if doc is not None else self.__class__.__doc__, ranks=ranks)
+        doc = doc if doc is not None else self.__class__.__doc__
+        super().__init__(name=name, doc=doc, ranks=ranks, lists=range(self.nin))
         if not any(each.placeholder for each in self.params):  # so faults are found now
             dtypes = [np.dtype(each.dtype) for each in self.params]
             shapes = tuple(Shape(1, True) if each.raw else None for each in self.params)

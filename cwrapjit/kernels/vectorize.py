@@ -143,9 +143,11 @@ class Deduced(Travels, _cwrapjit.Dispatch):
     _given: dict[str, Any]  # the arguments of vectorize()
 
     def __init__(self, shared: Definition) -> None:
-        super().__init__(name=shared.name, doc=shared.doc)
         self._shared = shared
         self._inputs = shared.inputs()  # and which of them are a T
+        updated = re.findall(r"\binout (\w+)\(", shared.signature())
+        lists = [k for k, (each, _) in enumerate(self._inputs[:32]) if each not in updated]
+        super().__init__(name=shared.name, doc=shared.doc, lists=lists)
         self.functions = {}
         if not any(is_T for _, is_T in self._inputs):
             shared.text.fail(

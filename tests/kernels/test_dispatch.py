@@ -47,6 +47,23 @@ def test_it_asks_once_per_combination_of_types() -> None:
 
 
 @pytest.mark.quick
+def test_lists_become_arrays_where_they_may() -> None:
+    asked: list[Any] = []
+    d = Dispatch(lambda args, kwargs: asked.append(args) or (lambda *a, **k: (a, k)), lists=(0, 2))
+    for first in ([1.0, 2.0], (3.0, 4.0)):
+        (x, y, z), _ = d(first, 1, [[1]])
+        assert type(x) is np.ndarray is type(z) and y == 1 and x.tolist() == [*first] and z.shape == (1, 1)
+    assert len(asked) == 1 == len(d.combinations) and d(np.ones(2), 1, np.array([1]))[0][1] == 1
+    assert len(asked) == 1, "lists are what their arrays are"
+    assert d([1], [2], x=[3])[0][1] == [2] and d(1, 1, x=[3]) == ((1, 1), {"x": [3]})
+    refuses(ValueError, lambda: d([[1], [2, 3]]), "inhomogeneous")
+    many = d(*[[1.0]] * 40)
+    assert many[0][0] == [1.0] and type(many[0][0]) is list, "more arguments than are looked at"
+    refuses(ValueError, lambda: Dispatch(max, lists=(32,)), "lists: 32 is no position")
+    refuses(ValueError, lambda: Dispatch(max, ranks=(-1,)), "ranks: -1 is no position")
+
+
+@pytest.mark.quick
 def test_keywords_are_part_of_the_combination() -> None:
     d = Counted()
     x = np.zeros(3)

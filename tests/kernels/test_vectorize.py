@@ -337,6 +337,20 @@ def test_deduced_as_numpy_promotes(kinds: list[Any]) -> None:
 
 
 @pytest.mark.row("K16")
+def test_lists_are_resolved_once() -> None:
+    f = vectorize("void f(T x, INOUT T *sum, float k, OUT T *y) { *sum += x; *y = k * x; }")
+    kernel = ElementwiseKernel("T x, T y", "T z", "z = x + y")
+    for x in ([1.0, 2.0], (3.0, 4.0)):
+        total = np.zeros(2)
+        assert f(x, total, 2.0).tolist() == [2 * x[0], 2 * x[1]] and total.tolist() == [*x]
+        assert kernel(x, [1.0, 1]).tolist() == [x[0] + 1, x[1] + 1]
+    assert len(f.combinations) == len(kernel.combinations) == 1
+    refuses(TypeError, lambda: f([1.0], [0.0], 2.0), "list")  # nobody would see what it is updated to
+    refuses(TypeError, lambda: kernel([1.0], [1.0], [0.0]), "list")
+    assert f.functions.keys() == {"float64"}
+
+
+@pytest.mark.row("K16")
 def test_each_combination_is_compiled_once() -> None:
     f = vectorize(LARGER)
     assert f.functions == {} and f.types == ()
