@@ -124,6 +124,28 @@ def test_wait_and_eager_make_all_of_it_at_once(texts: Texts) -> None:
 
 
 @pytest.mark.parametrize("ninputs", [2, 3])
+def test_each_input_may_be_a_scalar(texts: Texts, ninputs: int) -> None:
+    names = ("a", "b", "c")[:ninputs]
+    expression = " - 3 * ".join(f"item__{name}()" for name in names)
+    texts.go_on()
+    body = f"item__output() = {expression}; return true;"
+    f, slow = (wrap(((),) * ninputs, (), body, optimize=optimize) for optimize in ("eager", "off"))
+    assert f.tier == "cc"
+    made = [each for each in texts.variants()[-1] if "scalar" in each or "inplace" in each]
+    in_place = ["inplace1_0", "inplace0_0"] if ninputs == 2 else []  # the number is the scalar's
+    assert made == [f"scalar{k}_0" for k in range(ninputs)] + in_place
+    for k in range(ninputs):
+        given: list[Any] = [*np.random.default_rng(3).normal(size=(ninputs, 1001))]
+        given[k] = 0.7
+        wanted = slow(*given)
+        assert np.array_equal(f(*given), wanted)
+        for out in (each for each in given if each is not given[k]):
+            arrays = [each.copy() if each is out else each for each in given]
+            of = next(each for each, one in zip(arrays, given, strict=True) if each is not one)
+            assert f(*arrays, out=of) is of and np.array_equal(of, wanted)
+
+
+@pytest.mark.parametrize("ninputs", [2, 3])
 def test_each_input_may_be_the_output(texts: Texts, ninputs: int) -> None:
     names = ("a", "b", "c")[:ninputs]
     expression = " - 3 * ".join(f"item__{name}()" for name in names)

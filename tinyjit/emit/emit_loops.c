@@ -344,12 +344,12 @@ static bool is_steady(const loops *this, const tj_variant *dense)
     return moves && differs;
 }
 
-/* Variants for one scalar among arrays, where no profile can come to ask for them. */
+/* Variants for one scalar among arrays. */
 static void visit_scalars(const loops *this, visitor *visit)
 {
     const tj_spec *spec = this->emitter->spec;
     int ninputs = spec->noperands - spec->noutputs;
-    if (this->emitter->profiles || ninputs < 2 || ninputs > MAX_SPECIAL_INPUTS)
+    if (ninputs < 2 || ninputs > MAX_SPECIAL_INPUTS)
         return;
     for (int k = 0; k < ninputs; k++)
         if (wants_data(this, k) && spec->operands[k].role == TJ_IN &&
@@ -358,7 +358,8 @@ static void visit_scalars(const loops *this, visitor *visit)
                                       .contiguous = has_core_dims(spec)});
 }
 
-/* Variants in which one input is the output, too: an operation on arrays in place. */
+/* Variants in which one input is the output, too: an operation on arrays in place, for which the other
+ * of two may be a scalar. */
 static void visit_same(const loops *this, visitor *visit)
 {
     const tj_spec *spec = this->emitter->spec;
@@ -367,8 +368,12 @@ static void visit_same(const loops *this, visitor *visit)
         return;
     for (int k = 0; k < ninputs; k++)
         if (wants_data(this, k) && spec->operands[k].role == TJ_IN &&
-            this->snippet->types[k].itemsize == this->snippet->types[ninputs].itemsize)
+            this->snippet->types[k].itemsize == this->snippet->types[ninputs].itemsize) {
             visit(this, &(tj_variant){"same", .same = k + 1, .dense = true});
+            if (ninputs == 2 && wants_data(this, 1 - k) && spec->operands[1 - k].role == TJ_IN)
+                visit(this,
+                      &(tj_variant){"inplace", .same = k + 1, .scalar = 2 - k, .dense = true});
+        }
 }
 
 static void visit_elementwise(const loops *this, visitor *visit)
@@ -394,8 +399,8 @@ static void visit_slices(const loops *this, visitor *visit)
         return;
     if (is_dense_possible(this, &dense) && (!profile || profile->contiguous))
         visit(this, &dense);
-    if (this->emitter->spec->windows && is_dense_possible(this, &dense))
-        visit_scalars(this, visit);
+    if (this->emitter->spec->windows && !this->emitter->profiles && is_dense_possible(this, &dense))
+        visit_scalars(this, visit); /* else a profile comes to ask for them */
     if (profile && is_steady(this, &dense))
         visit(this, &steady);
     if (profile && profile->contiguous)
