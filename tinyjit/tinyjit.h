@@ -162,10 +162,11 @@ typedef struct tj_environment tj_environment;
  * than a million tokens of a small text, unterminated strings and comments, thread locals,
  * text over TJ_MAX_TEXT bytes, what C once took for int. Appends one error message per
  * fault (usually one) and returns TJ_OK or TJ_COMPILE_FAILED. The environment's macros
- * (NULL: none) stand in front of the text. */
+ * (NULL: none) stand in front of the text. is_part: text of ours follows, for which macros
+ * must leave C's words alone. */
 #define TJ_MAX_NESTING 256
 #define TJ_MAX_TEXT ((size_t)16 << 20)
-tj_status tj_scan_check(const tj_environment *environment, const tj_piece *piece,
+tj_status tj_scan_check(const tj_environment *environment, const tj_piece *piece, bool is_part,
                         tj_messages *messages);
 /* Only the part of it that refuses declarations without a type, at file level. All types
  * that the text uses are declared in it. */

@@ -305,7 +305,7 @@ def _compiled_steps(program: tuple[list[Any], tuple[Step, ...]], headers: Sequen
         k: _load(f"({read})", type.dtype) for k, (read, type) in enumerate(zip(reads, types, strict=True))
     }
     target = f"*({c_type(steps[-1].dtype)} *)data_slice__output"
-    body = "\n".join([*_body(steps, values, target), "return true;"])
+    body = "\n".join([*_body(steps, values, target), "return 1;"])
     own = ("<cwj_complex.h>", "<cwj_arithmetic.h>", "<numpy/halffloat.h>")
     return function(
         "reference",

@@ -244,7 +244,7 @@ class Family:
         probe = f"""
             const void *const cwr_used[] = {{{pointers}}};
             item__size() = cwr_used[0] ? (npy_int64)sizeof(cwr_acc) : 0;
-            return true;"""
+            return 1;"""
         self.size = int(self._compile("-> size()", probe, (np.int64,), "off")())
         if self.size > tree.MOST_BYTES or self.size < 1:
             raise ValueError(f"{texts.who}: reduce_type has {self.size} bytes; wanted 1 to {tree.MOST_BYTES}")
@@ -527,10 +527,10 @@ class Family:
             f'                 "{self.texts.who}: {raw.name}[%zd] is out of range: "\n'
             f'                 "{raw.name} has %zd elements",\n'
             f"                 cwr_wrong[{3 * k + 1}], cwr_wrong[{3 * k + 2}]);\n"
-            "    return false;\n}\n"
+            "    return 0;\n}\n"
             for k, raw in enumerate(arrays)
         )
-        return f"{front}{body.rpartition('return true;')[0]}{end}return true;"
+        return f"{front}{body.rpartition('return 1;')[0]}{end}return 1;"
 
     def empty(self) -> Function:
         """Outputs of reductions over nothing."""
@@ -539,7 +539,7 @@ class Family:
         if found is None:
             texts = self.texts
             places = [f"&item__{each.name}()" for each in texts.outputs]
-            text = self._with_arrays(f"{self._post('cwr_identity()', places, '')};\nreturn true;")
+            text = self._with_arrays(f"{self._post('cwr_identity()', places, '')};\nreturn 1;")
             operands = [*(self._raw_operand(k) for k in texts.raws), *self._facts("", True, False)]
             inputs = ", ".join(each.declared for each in operands)
             outputs = ", ".join(f"{each.name}()" for each in texts.outputs)

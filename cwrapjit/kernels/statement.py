@@ -230,7 +230,7 @@ class Statement:
         last = texts["operation"].rpartition("\n")[2]
         end = "\n;" if "//" in last or "#" in last else " ;"
         end += "\n} while (0);" if skips else ""
-        return f"{prefix}{texts['operation']}{end}{stores}{after}\n;return true;", len(prefix)
+        return f"{prefix}{texts['operation']}{end}{stores}{after}\n;return 1;", len(prefix)
 
     def _locate(self, error: CompileError, prefix: int, early: int) -> None:
         """Say where in the user's own texts the faults are."""

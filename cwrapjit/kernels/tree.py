@@ -231,4 +231,4 @@ class Body:
         yield "for (npy_intp cwr_t = 0; cwr_t < cwr_m; cwr_t++)"
         yield "    " + end.format(column="cwr_k + cwr_t" if self._blocks else "cwr_t")
         yield "}" if self._blocks else ""
-        yield "return true;"
+        yield "return 1;"

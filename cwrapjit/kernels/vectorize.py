@@ -443,7 +443,7 @@ class OfNumbers(Definition):
                 given.append(f"({ctype} *)&item__{each.name}()")
         call = f"{called}({', '.join(given)})"
         result = next((each.name for each in self.operands if each.parameter is None), None)
-        return f"{f'item__{result}() = ' if result else ''}{call};\nreturn true;"
+        return f"{f'item__{result}() = ' if result else ''}{call};\nreturn 1;"
 
 
 def _numpys(name: str) -> str | None:

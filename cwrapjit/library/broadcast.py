@@ -137,7 +137,7 @@ class Slice:
         if result.role == "value":
             target = self.c_names["return"]
             call = f"*({returns} *)data_slice__{target} = {call}"
-        return f"{COMPLEX if 'cwj_' in call else ''}{call};\nreturn true;"
+        return f"{COMPLEX if 'cwj_' in call else ''}{call};\nreturn 1;"
 
     def _given(self, slot: Any) -> str:
         """What stands in the call for a parameter."""
@@ -205,20 +205,20 @@ class Slice:
         for slot in slots:
             if slot.parameter.dims and self.mapper.by_name[slot.name] not in strided:
                 checks.append(
-                    f"if (!CHECK_CONTIGUOUS_AND_SETERROR__{self.c_names[slot.name]}()) return false;\n"
+                    f"if (!CHECK_CONTIGUOUS_AND_SETERROR__{self.c_names[slot.name]}()) return 0;\n"
                 )
-        return "".join([*checks, "return true;"])
+        return "".join([*checks, "return 1;"])
 
 
 _CHECK_STRIDE = """if (strides_slice__%(x)s[%(axis)d] %% %(size)d) {
     PyErr_SetString(PyExc_ValueError, "a stride of %(x)s is no multiple of the item size");
-    return false;
+    return 0;
 }
 """
 _CHECK_FORWARDS = """if (strides_slice__%(x)s[%(axis)d] < 0 && dims_slice__%(x)s[%(axis)d] > 1) {
     PyErr_SetString(PyExc_ValueError, "%(x)s runs backwards, and what %(stride)s means then is not said: "
                                       "strides= may end with \\"first\\" or \\"lowest\\"");
-    return false;
+    return 0;
 }
 """
 _TO_LOWEST = (
@@ -227,6 +227,6 @@ _TO_LOWEST = (
 )
 _CHECK_RANGE = """if (%(value)s > %(largest)d) {
     PyErr_SetString(PyExc_ValueError, "the arrays are too large for %(name)s");
-    return false;
+    return 0;
 }
 """

@@ -53,7 +53,7 @@ def define(made: Procedure, name: str, doc: str, address: int, owner: Any) -> An
         args_input=tuple(inputs),
         prototype_input=((),) * len(inputs),
         prototype_output=() if number == 1 else ((),) * number,
-        Ccode_slice_eval={tuple(np.dtype(each) for each in dtypes): f"{call};\nreturn true;"},
+        Ccode_slice_eval={tuple(np.dtype(each) for each in dtypes): f"{call};\nreturn 1;"},
         cast="safe",
     )
     function.__dict__["_library"] = owner

@@ -198,7 +198,7 @@ class TextSlice(Slice):
             return self._call(self.result)
         call = f"{self.called}({', '.join(self._given(slot) for slot in self.slots)})"
         target = f"item__{self.c_names['return']}() = " if self.result.role == "value" else ""
-        return f"{target}{call};\nreturn true;"
+        return f"{target}{call};\nreturn 1;"
 
     def _given(self, slot: Any) -> str:
         if self.called and slot.parameter.role == "value" and not slot.parameter.by_pointer:

@@ -224,10 +224,14 @@ def test_a_return_in_a_macro_is_found() -> None:
 
 
 @pytest.mark.row("U08")
-@pytest.mark.parametrize("header", ["#undef true\n#define true 0", "#define return return 0 *"])
+@pytest.mark.parametrize(
+    "header", ["#undef true\n#define true 0", "#if MORE\n#define return return 0 *\n#endif"]
+)
 def test_changed_words_keep_the_change(header: str) -> None:
     refuses(
-        RuntimeError, lambda: wrap(((),), (), "return true;", header=header)(np.zeros(2)), "returned false"
+        RuntimeError,
+        lambda: wrap(((),), (), "return true;", header=header, define_macros=["MORE=1"])(np.zeros(2)),
+        "returned false",
     )
 
 

@@ -17,7 +17,7 @@
 /* The object in a storage, unless something failed already. */
 static PyObject *cwj_fetch(PyObject *storage, int block, int *failure)
 {
-    PyObject *object = *failure ? NULL : cwj_storage_get(storage);
+    PyObject *object = *failure ? 0 : cwj_storage_get(storage);
     if (!object && !*failure)
         *failure = block;
     return object;

@@ -217,16 +217,16 @@ static const char *const cwj_named__inner[] = {"n"};
 static const cwj_operand_decl cwj_operands__inner[] = {
     {"a", CWJ_IN, 1, (const npy_intp[]){-1}},
     {"b", CWJ_IN, 1, (const npy_intp[]){-1}},
-    {"output", CWJ_OUT, 0, NULL},
+    {"output", CWJ_OUT, 0, 0},
 };
 
 static const cwj_typeset cwj_typesets__inner[] = {
     {"float64, float64 -> float64",
-     (const cwj_type[]){{12, 8, NULL}, {12, 8, NULL}, {12, 8, NULL}}, cwj_loop_0__inner},
+     (const cwj_type[]){{12, 8, 0}, {12, 8, 0}, {12, 8, 0}}, cwj_loop_0__inner},
     {"float32, float32 -> float32",
-     (const cwj_type[]){{11, 4, NULL}, {11, 4, NULL}, {11, 4, NULL}}, cwj_loop_1__inner},
+     (const cwj_type[]){{11, 4, 0}, {11, 4, 0}, {11, 4, 0}}, cwj_loop_1__inner},
     {"float64, float64 -> int32",
-     (const cwj_type[]){{12, 8, NULL}, {12, 8, NULL}, {5, 4, NULL}}, cwj_loop_2__inner},
+     (const cwj_type[]){{12, 8, 0}, {12, 8, 0}, {5, 4, 0}}, cwj_loop_2__inner},
 };
 
 CWJ_DESCRIPTOR const cwj_function_decl cwj_function__inner = {
@@ -234,11 +234,11 @@ CWJ_DESCRIPTOR const cwj_function_decl cwj_function__inner = {
     /* flags      */ CWJ_ONE_OUTPUT,
     /* threads    */ 1,
     /* operands   */ 2, 1, cwj_operands__inner,
-    /* named dims */ 1, cwj_named__inner, 0, NULL,
+    /* named dims */ 1, cwj_named__inner, 0, 0,
     /* type sets  */ 3, cwj_typesets__inner,
-    /* extras     */ 0, NULL, 0, NULL,
+    /* extras     */ 0, 0, 0, 0,
     /* cookie     */ 0,
-    /* validate   */ NULL,
-    /* cleanup    */ NULL,
-    /* windows    */ NULL,
+    /* validate   */ 0,
+    /* cleanup    */ 0,
+    /* windows    */ 0,
 };

@@ -217,6 +217,9 @@ vectorize(LARGER, T=())
     ValueError: vectorize() of larger: T=() leaves no type
 vectorize("double f(float64 x) { return 0; }")
     CompileError: x is a float64, which is NumPy's name: C's is double (<cwrapjit f header>, line 1)
+vectorize("#define int long\nint f(int x) { return x; }")
+    CompileError: the macro 'int' changes code around this text, too: give it another name, or #undef it
+    at the end (<cwrapjit f header>, line 1)
 vectorize(LARGER)("text", 1)
     TypeError: larger(): T cannot be deduced: argument 'x' has dtype <U4, for which C has no type
 vectorize(LARGER)([1, "a"], 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import pickle
+import re
 import threading
 import warnings
 import weakref
@@ -23,6 +24,7 @@ from cwrapjit import ElementwiseKernel, ReductionKernel, vectorize
 LARGER = "T larger(T x, T y) { return x > y ? x : y; }"
 SINCOS = "void sincos(double x, OUT double *s, OUT double *c) { *s = sin(x); *c = cos(x); }"
 SORTS = ["bool", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
+GOOD = "double f(double x) { return x; }"
 NAMES = [np.dtype(each).name for each in SORTS]
 
 
@@ -651,6 +653,63 @@ def test_what_may_overlap_is_not_said_to_be_apart(tier: str) -> None:
 def test_faults_of_arrays_have_places(text: str, message: str, line: int) -> None:
     error = refused(text, message)
     assert error.lineno == line
+
+
+# ---- macros by the names of words -------------------------------------------------------------------------
+
+
+@pytest.mark.compiler("asks for the optimizing tier")
+@pytest.mark.parametrize("optimize", ["off", "eager"])
+@pytest.mark.parametrize(
+    ("macros", "n"),
+    [
+        ("#define true 0", "n + true + 1"),
+        ("#define false 1", "n + false"),
+        ("#undef NULL\n#define NULL 5", "n + NULL - 4"),
+        ("#undef NULL", "n + 1"),
+        ("#define bool char", "n + (bool)257"),
+        ("#define inline\n#define restrict\n#define volatile\n#define signed\n#define short", "n + 1"),
+        ("#define int long\n#undef int", "n + 1"),
+        ("#if 0\n#define return return 1 +\n#endif", "n + 1"),
+    ],
+)
+def test_macros_that_change_the_users_text_alone(optimize: str, macros: str, n: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cwrapjit.CompileWarning)  # of what is defined again
+        f = vectorize(f"{macros}\nint f(int n) {{ return {n}; }}", optimize=optimize)
+        g = vectorize(
+            f"{macros}\nvoid g(const int x[n], int n, OUT int y[1]) {{ n = x[n - 1]; *y = {n}; }}",
+            optimize=optimize,
+        )
+    assert f(3) == 4 and g(np.full(5, 3, np.int32)).tolist() == [4]
+    assert f.tier == g.tier == ("cc" if optimize == "eager" else "tcc")
+
+
+@pytest.mark.parametrize(
+    "macro", ["int long", "return return 1 +", "const", "static", "if(x) if (!(x))", "char int"]
+)
+def test_macros_that_would_change_the_code_around_them(tmp_path: Any, macro: str) -> None:
+    """It ended the process where a struct of ours became another."""
+    text, word = f"\n#define {macro}\n", re.split(r"\W", macro)[0]
+    for work in (
+        lambda: vectorize(f"{text}double f(double x) {{ return x; }}"),
+        lambda: vectorize(f"{text}double f(const double x[n], long n) {{ return x[n - 1]; }}"),
+        lambda: vectorize(f"{text}T f(T x) {{ return x; }}")(1.0),
+        lambda: cwrapjit.function(
+            "f", signature="x() -> y()", Ccode_slice_eval={np.int8: f"{text}return true;"}
+        ),
+        lambda: ElementwiseKernel("T x", "T y", "y = x", preamble=text)(X),
+        lambda: ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", preamble=text)(X.real),
+    ):
+        error = refuses(cwrapjit.CompileError, work, f"the macro {word!r} changes code around this text")
+        assert error.lineno == 2 and error.offset == 9 and error.text == text.split("\n")[1]
+    (tmp_path / "own.h").write_text(text)
+    plain = '#include "own.h"\ndouble f(double x) { return x; }'
+    refuses(cwrapjit.CompileError, lambda: vectorize(plain, include_dirs=[tmp_path]), "macro of a word of C")
+    if "(" not in macro:
+        given = "=".join([*macro.split(" ", 1), ""][:2])
+        refuses(cwrapjit.CompileError, lambda: vectorize(GOOD, define_macros=[given]), f"the macro {word!r}")
+    assert cwrapjit.library("own", source=f"{text}double f(double x) {{ return 2 * x; }}").f(2.0) in (4, 5)
 
 
 X = np.array([[1 + 2j, -3j, 0.5], [-1.5 + 0.25j, 4, -2 - 1j]])

@@ -87,7 +87,7 @@ static void emit_support(tj_graph_emitter *this)
     tj_text_puts(this->out,
                  "/* The object in a storage, unless something failed already. */\n"
                  "static PyObject *cwj_fetch(PyObject *storage, int block, int *failure)\n{\n"
-                 "    PyObject *object = *failure ? NULL : cwj_storage_get(storage);\n"
+                 "    PyObject *object = *failure ? 0 : cwj_storage_get(storage);\n"
                  "    if (!object && !*failure)\n"
                  "        *failure = block;\n"
                  "    return object;\n}\n\n");

@@ -522,9 +522,10 @@ void tj_emit_fast_loops(tj_emitter *emitter, const tj_user_code *snippet, int t)
     tj_variant found = {0};
     loops this = {emitter, snippet, t, any_may_be_same(emitter->spec), &found};
     tj_emit_macros(emitter, snippet);
-    tj_text_printf(
-        emitter->out, "static %s bool cwj_slice_%d",
-        snippet->apart ? "__attribute__((noinline))" : "inline __attribute__((always_inline))", t);
+    tj_text_printf(emitter->out, "static %s _Bool cwj_slice_%d",
+                   snippet->apart ? "__attribute__((noinline))"
+                                  : "__inline __attribute__((always_inline))",
+                   t);
     tj_emit_snippet_function(emitter, snippet);
     if (has_core_dims(emitter->spec))
         emit_vector_width(emitter->out);

@@ -156,7 +156,7 @@ static void emit_methods(int nspecs, const tj_spec *const *specs, const char *co
         emit_docstring(specs[i], docs[i], text);
         tj_text_puts(text, "},\n");
     }
-    tj_text_puts(text, "    {NULL, NULL, 0, NULL}\n};\n\n");
+    tj_text_puts(text, "    {0, 0, 0, 0}\n};\n\n");
 }
 
 /* import_array() returns from the function that it stands in. */
@@ -166,7 +166,7 @@ static void emit_exec(int nspecs, const tj_spec *const *specs, tj_text *text)
                        "    import_array1(-1);\n");
     for (int i = 0; i < nspecs; i++)
         tj_text_printf(text,
-                       "    if (cwj_runtime__%s.decl == NULL &&\n"
+                       "    if (cwj_runtime__%s.decl == 0 &&\n"
                        "        cwj_runtime_init(&cwj_runtime__%s, &cwj_function__%s) < 0)\n"
                        "        return -1;\n",
                        specs[i]->name, specs[i]->name, specs[i]->name);
@@ -176,7 +176,7 @@ static void emit_exec(int nspecs, const tj_spec *const *specs, tj_text *text)
 static void emit_init(const char *name, const char *doc, tj_text *text)
 {
     tj_text_puts(text, "static PyModuleDef_Slot cwj_slots[] = {\n"
-                       "    {Py_mod_exec, (void *)cwj_exec},\n    {0, NULL}\n};\n\n"
+                       "    {Py_mod_exec, (void *)cwj_exec},\n    {0, 0}\n};\n\n"
                        "static struct PyModuleDef cwj_module = {\n"
                        "    .m_base = PyModuleDef_HEAD_INIT,\n    .m_name = ");
     tj_text_quote(text, name, strlen(name));

@@ -39,7 +39,7 @@ void tj_emit_loop_head(tj_emitter *this, int t)
 static void emit_apart(tj_emitter *this, const tj_user_code *snippet, int t)
 {
     const tj_spec *spec = this->spec;
-    tj_text_printf(this->out, "static bool cwj_slice_%d", t);
+    tj_text_printf(this->out, "static _Bool cwj_slice_%d", t);
     tj_emit_snippet_function(this, snippet);
     tj_emit_loop_head(this, t);
     tj_emit_values(this, snippet, TJ_AS_LOCAL);

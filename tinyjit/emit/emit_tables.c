@@ -22,7 +22,7 @@ static void emit_core(const tj_emitter *this, const tj_operand *operand)
 {
     tj_text *out = this->out;
     if (!operand->ndims) {
-        tj_text_puts(out, "NULL");
+        tj_text_puts(out, "0");
         return;
     }
     tj_text_puts(out, "(const npy_intp[]){");
@@ -92,7 +92,7 @@ static void emit_types(const tj_spec *spec, const tj_type *types, tj_text *out)
         if (type->dtype)
             tj_text_quote(out, type->dtype, strlen(type->dtype));
         else
-            tj_text_puts(out, "NULL");
+            tj_text_puts(out, "0");
         tj_text_puts(out, "}");
     }
     tj_text_puts(out, "}");
@@ -136,7 +136,7 @@ static void emit_window(const tj_window *window, int ndims, size_t ntypesets, tj
     if (window->fills)
         emit_fills(window->fills, ntypesets * CWJ_FILL_BYTES, out);
     else
-        tj_text_puts(out, "NULL");
+        tj_text_puts(out, "0");
     tj_text_puts(out, "},\n");
 }
 
@@ -149,7 +149,7 @@ static void emit_windows(const tj_spec *spec, tj_text *out)
         if (spec->windows[k].axes)
             emit_window(&spec->windows[k], spec->operands[k].ndims, (size_t)spec->ntypesets, out);
         else
-            tj_text_puts(out, "    {0, NULL, NULL, NULL},\n");
+            tj_text_puts(out, "    {0, 0, 0, 0},\n");
     tj_text_puts(out, "};\n\n");
 }
 
@@ -195,7 +195,7 @@ static void emit_pointer(const tj_spec *spec, bool there, const char *kind, tj_t
     if (there)
         tj_text_printf(out, "cwj_%s__%s", kind, spec->name);
     else
-        tj_text_puts(out, "NULL");
+        tj_text_puts(out, "0");
 }
 
 static void emit_descriptor(const tj_emitter *this)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "emit/emit.h"
+#include "read/scan.h"
 
 /* ---- structured dtypes ------------------------------------------------------- */
 
@@ -107,7 +108,7 @@ static void emit_once(tj_emitter *this, const tj_user_code *snippet)
     const char *kind = cleans ? "cleanup" : "validate", *name = this->spec->name;
     tj_text_printf(this->out, "/* ---- %s ---- */\n\n", kind);
     tj_emit_macros(this, snippet);
-    tj_text_printf(this->out, "static %s cwj_%s_text", cleans ? "void" : "bool", kind);
+    tj_text_printf(this->out, "static %s cwj_%s_text", cleans ? "void" : "_Bool", kind);
     tj_emit_snippet_function(this, snippet);
     tj_text_printf(this->out, "static %s cwj_%s__%s(cwj_call *cwj)\n{\n", cleans ? "void" : "int",
                    kind, name);
@@ -225,11 +226,15 @@ static tj_status end(tj_emitter *this)
 
 static void emit_header(tj_emitter *this)
 {
+    static const char guard[] = "#if " TJ_OUR_WORDS "\n"
+                                "#error a file that is included makes a macro of a word "
+                                "of C, which changes the code around it\n#endif\n";
     const tj_piece *header = &this->spec->header;
     if (!header->length)
         return;
+    bool includes = tj_bytes_hold(header->text, header->length, "include \"");
     tj_text_puts(this->out, "/* ---- header ---- */\n\n");
-    tj_emit_piece(this, header, "");
+    tj_emit_piece(this, header, includes ? guard : "");
     tj_text_puts(this->out, "\n");
 }
 

@@ -94,6 +94,13 @@ bool tj_expander_includes(const tj_expander *expander)
     return expander->includes;
 }
 
+bool tj_expander_defines(const tj_expander *expander, const tj_token *name)
+{
+    bool fine = true;
+    const tj_macro *found = tj_macros_find(expander->macros, name, &fine);
+    return found && found->branch == 0;
+}
+
 /* ---- lists and sources ------------------------------------------------------------- */
 
 static void end_early(run *this, const tj_token *place, const char *text)

@@ -33,5 +33,7 @@ void tj_expanded_clear(tj_expanded *expanded);
 /* A file was included that may define any macro and type: none of the headers of C, POSIX,
  * CPython and NumPy. */
 bool tj_expander_includes(const tj_expander *expander);
+/* The name is a macro now, whatever conditions say. */
+bool tj_expander_defines(const tj_expander *expander, const tj_token *name);
 
 #endif

@@ -18,6 +18,7 @@ struct tj_scanner {
     tj_declared declared;  /* owned */
     tj_expanded text;      /* owned: the last one */
     int seen;              /* some of these, anywhere */
+    bool is_part;          /* text of ours follows */
 };
 
 /* What is harmless alone. */
@@ -212,6 +213,17 @@ static void check_unconditional(scan *this, const tj_tokens *tokens)
     }
 }
 
+static void check_words(scan *this, const tj_tokens *raw)
+{
+    for (size_t i = 0; i < raw->count && !this->refused; i++)
+        if (tj_token_directs(raw, i) && tj_token_at(raw, i + 1, "define") &&
+            tj_token_among(raw, i + 2, TJ_OUR_WORDS) &&
+            tj_expander_defines(this->shared->expander, &raw->items[i + 2]))
+            refuse_token(this, &raw->items[i + 2],
+                         "the macro '%.*s' changes code around this text, too: give it another "
+                         "name, or #undef it at the end");
+}
+
 /* Returns false without memory. */
 static bool check_declarations(scan *this, tj_scope scope)
 {
@@ -235,6 +247,8 @@ static bool check_text(scan *this, tj_scope scope)
     if (!this->refused && text->fault.text)
         refuse(this, text->fault.start, text->fault.end, text->fault.text);
     check_unconditional(this, &text->tokens);
+    if (shared->is_part)
+        check_words(this, &text->raw);
     if (this->refused)
         return true;
     if (!tj_nesting_check(&text->tokens, false, &fault))
@@ -274,12 +288,14 @@ static tj_status define(tj_scanner *scanner, const char *macro, tj_messages *mes
     return status;
 }
 
-tj_scanner *tj_scanner_new(const tj_environment *environment, tj_messages *messages)
+tj_scanner *tj_scanner_new(const tj_environment *environment, bool is_part, tj_messages *messages)
 {
     tj_scanner *scanner = tj_alloc_zeroed(1, sizeof *scanner);
     tj_status status = TJ_NO_MEMORY;
-    if (scanner)
+    if (scanner) {
         scanner->expander = tj_expander_new();
+        scanner->is_part = is_part;
+    }
     if (scanner && scanner->expander)
         status = TJ_OK;
     for (char **macro = environment ? environment->define_macros : NULL; macro && *macro; macro++)
@@ -292,11 +308,11 @@ tj_scanner *tj_scanner_new(const tj_environment *environment, tj_messages *messa
     return NULL;
 }
 
-tj_status tj_scan_check(const tj_environment *environment, const tj_piece *piece,
+tj_status tj_scan_check(const tj_environment *environment, const tj_piece *piece, bool is_part,
                         tj_messages *messages)
 {
     size_t before = messages->count;
-    tj_scanner *scanner = tj_scanner_new(environment, messages);
+    tj_scanner *scanner = tj_scanner_new(environment, is_part, messages);
     if (scanner && messages->count == before)
         tj_scanner_check(scanner, piece, TJ_FILE_SCOPE, messages);
     tj_scanner_free(scanner);
@@ -306,7 +322,7 @@ tj_status tj_scan_check(const tj_environment *environment, const tj_piece *piece
 tj_status tj_check_types(const tj_piece *piece, tj_messages *messages)
 {
     size_t before = messages->count;
-    tj_scanner *scanner = tj_scanner_new(NULL, messages);
+    tj_scanner *scanner = tj_scanner_new(NULL, false, messages);
     scan this = {.shared = scanner, .piece = piece, .messages = messages};
     if (scanner) {
         scanner->declared.complete = true;

@@ -4,6 +4,12 @@
 
 #include "read/expand.h"
 
+/* Words that text of ours has no other spelling for, as a condition: none is a macro's name. */
+#define TJ_OUR_WORDS                                                                              \
+    "defined char || defined const || defined else || defined for || defined goto || defined if " \
+    "|| defined int || defined return || defined sizeof || defined static || defined struct || "  \
+    "defined typedef || defined void || defined while"
+
 /* Where a text stands. */
 typedef enum tj_scope {
     TJ_FILE_SCOPE, /* declarations and functions */
@@ -14,8 +20,9 @@ typedef enum tj_scope {
 typedef struct tj_scanner tj_scanner;
 
 /* The scanner knows the macros of the environment (NULL: none); faults in them become
- * messages. Returns NULL without memory; messages->failed is set then. */
-tj_scanner *tj_scanner_new(const tj_environment *environment, tj_messages *messages);
+ * messages. is_part: text of ours follows. Returns NULL without memory; messages->failed is set
+ * then. */
+tj_scanner *tj_scanner_new(const tj_environment *environment, bool is_part, tj_messages *messages);
 void tj_scanner_free(tj_scanner *scanner);
 /* As tj_scan_check(), for a text that follows those scanned before. */
 tj_status tj_scanner_check(tj_scanner *scanner, const tj_piece *piece, tj_scope scope,

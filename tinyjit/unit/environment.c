@@ -87,7 +87,7 @@ static tj_status check_macros(const tj_environment *environment, tj_messages *me
         status = check_macro_name(*macro, error);
     if (status)
         return status;
-    tj_scanner_free(tj_scanner_new(environment, messages));
+    tj_scanner_free(tj_scanner_new(environment, false, messages));
     if (messages->failed)
         return tj_fail_no_memory(error);
     return messages->count ? tj_fail(error, TJ_COMPILE_FAILED, "define_macros: see the messages")
@@ -158,7 +158,7 @@ static tj_status scan_source(const tj_environment *environment, const tj_source_
 {
     size_t length = source->text.length - source->start;
     *piece = (tj_piece){path, source->text.data + source->start, length};
-    tj_status status = tj_scan_check(environment, piece, messages);
+    tj_status status = tj_scan_check(environment, piece, false, messages);
     if (!status && !tj_names_collect(names, piece->text, piece->length))
         status = TJ_NO_MEMORY;
     return status ? tj_fail(error, status, "source file '%s': see the messages", path) : TJ_OK;
@@ -238,7 +238,7 @@ static tj_status compile_text(tj_environment *environment, const tj_piece *piece
                               tj_messages *messages, tj_error *error)
 {
     tj_text whole = {0};
-    tj_status status = tj_scan_check(environment, piece, messages);
+    tj_status status = tj_scan_check(environment, piece, false, messages);
     if (status)
         return tj_fail(error, status, "the C text cannot be compiled");
     tj_text_puts(&whole, "#line 1 ");

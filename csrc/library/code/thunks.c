@@ -88,7 +88,7 @@ join_pieces(const thunk_request *request, tj_names *names, tj_text *text, tj_mes
         if (piece->length == 0) {
             continue;
         }
-        if (tj_scan_check(request->environment->tj, piece, messages) != TJ_OK) {
+        if (tj_scan_check(request->environment->tj, piece, true, messages) != TJ_OK) {
             return tj_fail(error, TJ_COMPILE_FAILED, "the C text cannot be compiled");
         }
         if (!tj_names_collect(names, piece->text, piece->length)) {

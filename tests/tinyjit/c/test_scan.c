@@ -8,7 +8,7 @@ static tj_messages scan(const char *text)
 {
     tj_messages messages = {0};
     tj_piece piece = {"<text>", text, strlen(text)};
-    tj_status status = tj_scan_check(NULL, &piece, &messages);
+    tj_status status = tj_scan_check(NULL, &piece, false, &messages);
     CHECK((status == TJ_COMPILE_FAILED) == (messages.count > 0));
     return messages;
 }
@@ -82,7 +82,7 @@ static void test_bytes(void)
 {
     tj_messages messages = {0};
     tj_piece piece = {"<text>", "a\n b\0c", 6};
-    CHECK(tj_scan_check(NULL, &piece, &messages) == TJ_COMPILE_FAILED);
+    CHECK(tj_scan_check(NULL, &piece, false, &messages) == TJ_COMPILE_FAILED);
     CHECK_HAS(messages.items[0].text, "0x00");
     CHECK(messages.items[0].line == 2 && messages.items[0].column == 3);
     tj_messages_clear(&messages);
@@ -90,7 +90,7 @@ static void test_bytes(void)
     check_refused("x\x7f", "0x7f", 1, 2);
     check_refused("int x; \\", "backslash", 1, 8);
     piece.length = TJ_MAX_TEXT + 1;
-    CHECK(tj_scan_check(NULL, &piece, &messages) == TJ_COMPILE_FAILED);
+    CHECK(tj_scan_check(NULL, &piece, false, &messages) == TJ_COMPILE_FAILED);
     CHECK_HAS(messages.items[0].text, "too long");
     tj_messages_clear(&messages);
 }

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tj_error error;
     tj_error_init(&error);
     /* As graph_check.c does: what the scanner refuses is not read. */
-    if (tj_scan_check(NULL, &piece, &messages) != TJ_OK) {
+    if (tj_scan_check(NULL, &piece, false, &messages) != TJ_OK) {
         tj_messages_clear(&messages);
         free(text);
         return 0;

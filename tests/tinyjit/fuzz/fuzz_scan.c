@@ -6,7 +6,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fuzz_text(data, size);
     tj_piece piece = {"<text>", text, size};
     tj_messages messages = {0};
-    tj_status status = tj_scan_check(NULL, &piece, &messages);
+    tj_status status = tj_scan_check(NULL, &piece, false, &messages);
     PROMISE(status == TJ_OK || status == TJ_COMPILE_FAILED);
     PROMISE((status == TJ_OK) == (messages.count == 0));
     tj_messages_locate(&messages, &piece, 1);
