@@ -12,7 +12,8 @@ cwj_add_library_types(PyObject *extension, cwj_module_state *state)
 {
     PyMethodDef *functions[] = {cwj_unit_functions,     cwj_thunk_functions,
                                 cwj_wrap_functions,     cwj_instance_functions,
-                                cwj_variable_functions, cwj_callback_functions};
+                                cwj_variable_functions, cwj_callback_functions,
+                                cwj_pointer_functions};
     PyType_Spec *specs[] = {
         &cwj_library_function_spec, &cwj_instance_spec, &cwj_pointer_spec,
         &cwj_initializer_spec,      &cwj_layout_spec,   &cwj_field_spec,

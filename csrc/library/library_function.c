@@ -126,6 +126,13 @@ static PyMethodDef function_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* Pointers to the C function are equal to it. */
+static Py_hash_t
+function_hash(PyObject *op)
+{
+    return cwj_hash_address(((cwj_library_function *)op)->address);
+}
+
 static PyObject *
 function_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
 {
@@ -247,17 +254,12 @@ PyDoc_STRVAR(function_doc, "A function of a C or Fortran library, with checked a
                            "Made by the methods of what cwrapjit.library() returns.");
 
 static PyType_Slot function_slots[] = {
-    {Py_tp_dealloc, function_dealloc},
-    {Py_tp_traverse, function_traverse},
-    {Py_tp_clear, function_clear},
-    {Py_tp_repr, function_repr},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_getset, function_getset},
-    {Py_tp_members, function_members},
-    {Py_tp_methods, function_methods},
-    {Py_tp_descr_get, function_get},
-    {Py_tp_doc, (void *)function_doc},
-    {0, NULL},
+    {Py_tp_dealloc, function_dealloc}, {Py_tp_traverse, function_traverse},
+    {Py_tp_clear, function_clear},     {Py_tp_repr, function_repr},
+    {Py_tp_hash, function_hash},       {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_getset, function_getset},   {Py_tp_members, function_members},
+    {Py_tp_methods, function_methods}, {Py_tp_descr_get, function_get},
+    {Py_tp_doc, (void *)function_doc}, {0, NULL},
 };
 
 PyType_Spec cwj_library_function_spec = {

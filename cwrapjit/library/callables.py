@@ -21,7 +21,7 @@ def convert(library: Any, ctype: types.Callable, given: Any, who: str) -> tuple[
     if isinstance(given, str):
         return load("cwrapjit.library.ctext").compiled(library, ctype, given, who)
     if isinstance(given, _cwrapjit.Pointer):
-        return _of_pointer(given, ctype, who)
+        return _of_pointer(ctype, given, who)
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         return _of_number(int(given), who), given
     if type(given).__name__ == "PyCapsule":
@@ -51,8 +51,8 @@ def _of_number(address: int, who: str) -> int:
     return address
 
 
-def _of_pointer(given: Any, ctype: types.Callable, who: str) -> tuple[int, Any]:
-    if given.item:
+def _of_pointer(ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
+    if given.item and (given._function is None or not agrees(ctype, given._function.declaration())):
         raise TypeError(f"{who}: expected {types.show(ctype)}, got a Pointer to {given.item}")
     return given.address, given
 
@@ -124,7 +124,7 @@ def agrees(wanted: types.Callable, found: Any) -> bool:
     """Whether C may call a function that was declared as `found` where it wants one of this type."""
     parameters = [each.type for each in found.parameters]
     return (
-        not found.variadic
+        found.variadic == wanted.variadic
         and len(parameters) == len(wanted.parameters)
         and same(wanted.result, found.result)
         and all(map(same, wanted.parameters, parameters))

@@ -7,13 +7,16 @@ good, as nobody knows when C calls them last. Each has a place, which says whose
 
 from __future__ import annotations
 
+import contextlib
 import types as python_types
 from typing import Any
 
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import expressions, thunks, types
+from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
 
+_MOST_FUNCTIONS = 128  # of C's that a converter keeps a way to call of
 _AT_ONCE = 16  # trampolines that are compiled together, at first
 _SURELY_PYTHON: tuple[type, ...] = (
     python_types.FunctionType,
@@ -45,6 +48,7 @@ class Converter:
         self.dims = dims or {}
         self._kind: Any = None
         self._made: Any = None
+        self._functions: dict[int, Any] = {}  # by address
 
     def __call__(self, given: Any) -> tuple[int, Any]:
         """(address, what keeps the function)"""
@@ -61,8 +65,44 @@ class Converter:
         closure = kind(given)
         return closure.address, closure
 
+    def at(self, address: int, base: Any = None) -> Any:
+        """What C has there, which base keeps: the Python callable that it was given, or a Pointer to its own
+        function, which can be called. None for NULL."""
+        if not address:
+            return None
+        with contextlib.suppress(thunks.Unmapped):
+            made = _trampolines.get(_text(self.ctype, 0)[0])
+            found = None if made is None else made.callable_at(address)
+            if found is not None:
+                return found
+        return _cwrapjit.function_pointer(address, types.declared(self.ctype), self, base)
+
+    def callable(self, address: int) -> Any:
+        """A function that calls what is there."""
+        if address not in self._functions:
+            if len(self._functions) > _MOST_FUNCTIONS:
+                self._functions.clear()
+            options = load("cwrapjit.library.options").Options(gil=self.library.keeps_gil)
+            options.qualname = self.who
+            try:
+                found = self.library.make(self.declaration(address), options, keep=False)
+            except thunks.Unmapped as reason:
+                raise TypeError(f"{self.who}: it cannot be called: {reason}") from None
+            self._functions[address] = found
+        return self._functions[address]
+
+    def declaration(self, address: int = 0) -> FunctionDeclaration:
+        """Of a function of this type."""
+        parameters = list(map(ParameterDeclaration, self.ctype.names, self.ctype.parameters))
+        name = self.ctype.alias or "function"
+        return FunctionDeclaration(
+            name, self.ctype.result, parameters, self.ctype.variadic, self.ctype.prototyped, address=address
+        )
+
     def _make_kind(self) -> Any:
         try:
+            if self.ctype.variadic:
+                raise thunks.Unmapped("it takes a variable number of arguments (...); C text can be given")
             self._made = _trampolines_of(self.ctype)
             arguments, result = Described(self).all()
         except thunks.Unmapped as reason:
@@ -133,8 +173,9 @@ class Described:
             return "number", name, ctype.dtype, None, (), False
         if isinstance(ctype, types.Struct):
             return "struct", name, "", self.library.class_for(ctype), (), False
-        if isinstance(ctype, types.Callable):
-            return "address", name, "", None, (), False
+        if isinstance(types.function_of(ctype), types.Callable):
+            who = f"{self.who}: {name}"
+            return "address", name, "", Converter(self.library, types.function_of(ctype), who), (), False
         if types.is_one_struct(ctype) and name not in self.said:
             return self._pointer(name, ctype.item, ctype.const)
         if isinstance(ctype, types.Array):

@@ -151,7 +151,7 @@ class Spelled:
             self.type(each, name or f"arg{k}")
             for k, (name, each) in enumerate(zip(ctype.names, ctype.parameters, strict=True))
         ]
-        return ", ".join(shown) or "void"
+        return ", ".join([*shown, "..."] if ctype.variadic else shown) or "void"
 
     def type(self, ctype: Any, name: str) -> str:
         """A declaration of `name`."""

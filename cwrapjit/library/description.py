@@ -54,7 +54,8 @@ class Parameter:
     #   "callback" the address of a function: `cls` is called with what is given and returns (address, what
     #              keeps the function, for as long as the call takes), or raises
     #   "stream"   the same for a FILE *; what keeps it has finish(), which is called after the call
-    #   "address"  what a Pointer to `type` holds, or NULL for None; out: where C stores one (T **)
+    #   "address"  what a Pointer to `type` holds, or NULL for None; out: where C stores one (T **);
+    #              with `cls`, a converter of cwrapjit.library.callbacks, a function lies there
     #   "items"    a tuple, list or set (`container`) of scalars of `type`, as a temporary array of `dims`
     #   "data"     T **: callee-allocated result; with dims, whose symbols come from "length" parameters
     #   "length"   an integer of `type` by pointer that the callee fills: the value of `symbol`

@@ -345,7 +345,7 @@ class Mapper:
             if name in options.out:
                 raise Unmapped(bytes_reason(slot, "a void pointer"))
             optional = optional or self._is_user_data(name)
-        if isinstance(item, types.Pointer) and named:
+        if isinstance(item, (types.Pointer, types.Callable)) and named:
             return self._stored_pointer(slot)
         texts = self._texts(slot) if isinstance(item, types.Pointer) else None
         if texts is not None:
@@ -362,8 +362,11 @@ class Mapper:
         """out= of a T **: what C stores there is a result."""
         if slot.name in self.options.inout:
             raise ValueError(f"{self.who}: inout= names {slot.name}, a {types.show(slot.type)}: use out=")
-        target = slot.item.target
         self._intent(slot)
+        function = types.function_of(slot.item)
+        if isinstance(function, types.Callable):
+            return Parameter("address", "", intent="out", cls=self.function_at(function, slot.name))
+        target = slot.item.target
         if isinstance(target, types.Struct):
             cls = self.library.class_for(target)
             return Parameter("handle", cls=cls, intent="out", bound=destructors.places(self, cls))
@@ -383,8 +386,6 @@ class Mapper:
 
     def _callback(self, slot: Slot, ctype: types.Callable) -> Parameter:
         """A function: what is given becomes the address of one of this type."""
-        if ctype.variadic:
-            raise Unmapped(f"{slot.name} is a function of a variable number of arguments (...)")
         callbacks = load("cwrapjit.library.callbacks")
         hidden = frozenset(k for k in (types.place_of_data(ctype),) if self._data_of(slot) and k >= 0)
         dims = self.options.dims.get(slot.name)
@@ -393,6 +394,11 @@ class Mapper:
         if dims is not None:
             callbacks.check_dims(converter, f"{self.who}: dims[{slot.name!r}]")
         return Parameter("callback", cls=converter, optional=slot.name in self.options.optional)
+
+    def function_at(self, ctype: types.Callable, name: str = "") -> Any:
+        """What knows the functions whose addresses C gives back."""
+        who = f"{self.called}()" + (f": {name}" if name else "")
+        return load("cwrapjit.library.callbacks").Converter(self.library, ctype, who)
 
     def _filled_struct(self, slot: Slot) -> Parameter:
         """out= of a struct: a new instance, whose memory C fills."""

@@ -76,7 +76,7 @@ class Members:
         else:
             plan["reason"] = f"{types.show(ctype)} has no mapping"
         function = types.function_of(ctype)
-        if not dims and isinstance(function, types.Callable) and not function.variadic:
+        if not dims and isinstance(function, types.Callable):
             plan.update(kind="function", of=self._converter(function, member), reason="")
         return plan
 

@@ -92,6 +92,8 @@ def map_result(mapper: Any, check: Any) -> Result:
         if not cls.__cwrapjit_layout__.size:
             raise Classless(ctype, no_value(mapper.library, f"it returns {types.show(ctype)}", ctype))
         made = Result("struct", cls=cls)
+    elif isinstance(types.function_of(ctype), types.Callable):
+        made = Result("address", cls=mapper.function_at(types.function_of(ctype)))
     elif isinstance(ctype, types.Pointer):
         return _pointer(mapper, ctype, returned)
     else:
@@ -149,8 +151,6 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
         made.order = order if len({*mapper.options.order.values()}) <= 1 else "C"
         made.readonly = ctype.const and returned.owner != "callee"
         return _owned(mapper, made, returned, target)
-    if isinstance(target, types.Callable):
-        return _owned(mapper, Result("address", types.item_name(target)), returned, target)
     if returned.shape is not None:
         raise ValueError(
             f"{mapper.who}: returns: it returns {types.show(ctype)}, which has no items in Python"

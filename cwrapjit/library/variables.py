@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 from cwrapjit import _cwrapjit
+from cwrapjit._imports import load
 from cwrapjit.library import expressions, thunks, types
 from cwrapjit.library.thunks import Unmapped
 
@@ -108,6 +109,27 @@ class InstanceVariable(_Variable):
         return None if not address else _cwrapjit.instance_at(self.cls, address, self.lifetime)
 
 
+@dataclasses.dataclass
+class FunctionVariable(_Variable):
+    """A pointer to a function."""
+
+    converter: Any
+    const: bool
+    lifetime: Any
+    kept: Any = None  # what was assigned: C may call it
+
+    def get(self) -> Any:
+        address = ctypes.c_void_p.from_address(self.address).value or 0
+        return self.converter.at(address, self.lifetime)
+
+    def set(self, value: Any) -> None:
+        if self.const:
+            raise AttributeError(f"{self.who} is const")
+        address, kept = self.converter(value)
+        ctypes.c_void_p.from_address(self.address).value = address
+        self.kept = kept
+
+
 def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
     """The variable for a declaration. Unmapped with the reason."""
     who = f"{library.name}.{found.name}"
@@ -116,6 +138,10 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
     const = found.const or readonly
     ctype = found.type
     address = library.address(found.name, who)
+    function = types.function_of(ctype)
+    if isinstance(function, types.Callable):
+        converter = load("cwrapjit.library.callbacks").Converter(library, function, who)
+        return FunctionVariable(who, address, converter, const, library.lifetime)
     if isinstance(ctype, types.Pointer):
         return _pointer(library, found, ctype, address, shape, readonly)
     if shape is not None:

@@ -288,6 +288,81 @@ def test_members_of_structs_are_functions(problems):
         del p.function
 
 
+GIVEN_BACK = """
+typedef int (*operation)(int a, int b);
+int add(int a, int b) { return a + b; }
+int mul(int a, int b) { return a * b; }
+static operation now = add;
+operation set_now(operation f) { operation old = now; now = f; return old; }
+int (*swap_now(int (*f)(int, int)))(int, int) { operation old = now; now = f; return old; }
+int use(int a, int b) { return now(a, b); }
+typedef struct { operation f; int (*g)(int, int); } pair;
+pair both = {add, mul};
+operation chosen = mul;
+void find(int k, operation *found) { *found = k ? add : 0; }
+int tell(int (*f)(operation given, int k), operation given) { return f(given, 2); }
+int ask(operation (*pick)(int k), int k) { return pick(k)(3, 4); }
+int is_there(void *p) { return p != 0; }
+double (*other(void))(double) { return 0; }
+int as_double(double (*f)(double)) { return f != 0; }
+"""
+
+
+def minus(a, b):
+    return a - b
+
+
+@pytest.fixture
+def giving():
+    lib = cwrapjit.library("giving", source=GIVEN_BACK)
+    lib.function("operation set_now(operation f)", keeps={"library": "f"})
+    lib.function("int (*swap_now(int (*f)(int, int)))(int, int)", keeps={"library": "f"})
+    lib.function("int add(int a, int b)", name="c_add")
+    return lib
+
+
+def test_setters_give_the_old_function_back(giving):
+    old = giving.set_now(minus)
+    assert (old(5, 3), giving.use(5, 3), old == giving.c_add, giving.c_add == old) == (8, 2, True, True)
+    assert {old: 1}[giving.c_add] == 1 and old != giving.chosen
+    assert giving.swap_now(old) is minus and giving.use(5, 3) == 8
+    assert giving.set_now(None) == old and giving.set_now(old) is None
+    refuses(TypeError, lambda: old(5), "missing", "giving.set_now()")
+    refuses(TypeError, lambda: old(5, "x"), "argument b", "got str")
+
+
+def test_functions_in_memory_can_be_called(giving):
+    pair = giving.both
+    assert (pair.f(3, 4), pair.g(3, 4), giving.chosen(3, 4)) == (7, 12, 12)
+    assert pair.g == giving.chosen != pair.f
+    giving.chosen, pair.f = minus, pair.g
+    assert giving.chosen is minus and pair.f(3, 4) == 12
+    giving.chosen = None
+    assert giving.chosen is None
+    refuses(TypeError, lambda: setattr(giving, "chosen", 2.5), "giving.chosen", "float")
+    giving.function("void find(int k, operation *found)", out="found")
+    assert giving.find(0) is None and giving.find(1)(3, 4) == 7
+    refuses(TypeError, lambda: cwrapjit.Pointer(b"data")(1), "no function")
+
+
+def test_functions_that_callbacks_get_and_give(giving):
+    assert giving.tell(lambda f, k: f(10, k), giving.c_add) == 12
+    assert giving.tell(lambda f, k: f is minus, minus) == 1
+    texts = [minus, "return 100 * a + b;", giving.both.g, giving.c_add]
+    assert [giving.ask(lambda k: texts[k], k) for k in range(4)] == [-1, 304, 12, 7]
+
+
+def test_functions_of_another_type_are_refused(giving):
+    assert giving.is_there(giving.both.f) == 1 and giving.other() is None
+    refuses(TypeError, lambda: giving.as_double(giving.both.f), "argument f", "Pointer to int (*)(int")
+
+
+def test_pointers_to_functions_outlive_their_library():
+    add = cwrapjit.library("short", source=GIVEN_BACK).both.f
+    gc.collect()
+    assert add(3, 4) == 7
+
+
 def test_members_in_cycles_are_collected(problems):
     p = problems.problem()
     gone = weakref.ref(p)

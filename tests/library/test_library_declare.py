@@ -100,10 +100,26 @@ def test_an_unknown_type_is_a_definition_error_that_names_it():
 
 @pytest.mark.row("P13")
 def test_a_kind_of_callback_that_cannot_be_typed_is_refused():
-    lib = from_c(TEXT + "typedef int (*any)(int, ...); int again(any f) { return f(1); }")
-    refuses(TypeError, lambda: lib.function("int apply(int (*f)(int, ...), int x)"), "f is a function of")
-    lib.declare("typedef int (*any)(int, ...); int again(any f);")
-    assert lib.unmapped == {"again": "f is a function of a variable number of arguments (...)"}
+    lib = from_c(
+        TEXT
+        + """
+        #include <stdarg.h>
+        typedef int (*any)(int count, ...);
+        static any kept;
+        any again(any f) { any old = kept; kept = f; return old; }
+        int both(void) { return kept(2, 30, 12); }
+        """
+    )
+    lib.declare("typedef int (*any)(int count, ...); any again(any f); int both(void);")
+    refuses(TypeError, lambda: lib.again(print), "argument f", "variable number of arguments", "C text")
+    text = "va_list l; va_start(l, count); int a = va_arg(l, int); a += va_arg(l, int); va_end(l); return a;"
+    assert lib.again("#include <stdarg.h>\n" + text) is None
+    assert lib.both() == 42
+    old = lib.again(None)
+    assert lib.again(old) is None and lib.both() == 42
+    refuses(TypeError, lambda: old(1), "variable number of arguments")
+    lib.function("int apply(int (*f)(int), int x)", name="plain")
+    refuses(TypeError, lambda: lib.plain(old, 1), "argument f", "Pointer to int (*)(int count, ...)")
 
 
 @pytest.mark.row("P19i")

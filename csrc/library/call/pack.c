@@ -131,7 +131,9 @@ pack_address(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *a
     if (base != NULL && p->free != NULL) {
         Py_SETREF(base, cwj_gift(address, p->free, base));
     }
-    if (base != NULL) {
+    if (base != NULL && p->cls != Py_None) {
+        made = cwj_function_at(p->cls, address, base);
+    } else if (base != NULL) {
         PyTypeObject *type = cwj_state_of((PyObject *)frame->function)->pointer_type;
         made = cwj_pointer_around(type, address, p->item, p->readonly, base);
     }

@@ -34,9 +34,10 @@ typedef struct cwj_passed {
     int symbol;                   /* a number that dims name, or -1 */
     const cwj_library_type *type; /* of numbers; else NULL */
     PyArray_Descr *descr;         /* owned: of arrays; else NULL */
-    PyObject *cls;                /* owned: of instances and structs; else NULL */
-    PyObject *item;               /* owned str: of addresses; else NULL */
-    PyObject *name;               /* owned str */
+    PyObject *cls; /* owned: of instances and structs; the converter of an address where
+                                     a function lies; else NULL */
+    PyObject *item; /* owned str: of addresses; else NULL */
+    PyObject *name; /* owned str */
     int ndim;
     cwj_dim *dims; /* owned */
 } cwj_passed;
@@ -60,9 +61,9 @@ typedef struct cwj_callback_kind {
 /* What a trampoline knows. Its compiled unit has room for it. */
 typedef struct cwj_place {
     struct cwj_closure *closure; /* borrowed; NULL: nobody's */
-    void *address;               /* the trampoline */
-    struct cwj_place *next;      /* the one that is used after it, of those that are nobody's */
-    PyObject *who;               /* owned str: whose it was last, or NULL */
+    void *address; /* the trampoline */
+    struct cwj_place *next; /* the one that is used after it, of those that are nobody's */
+    PyObject *who; /* owned str: whose it was last, or NULL */
 } cwj_place;
 
 /* Those of one signature. */
@@ -71,14 +72,15 @@ typedef struct cwj_trampolines {
     cwj_place *first, *last; /* nobody's, the longest first */
     Py_ssize_t total, used;
     PyObject *units; /* owned list: their code, which stays */
+    PyObject *places; /* owned dict: address -> that of its place */
 } cwj_trampolines;
 
 typedef struct cwj_closure {
     PyObject_HEAD
     cwj_callback_kind *kind; /* owned */
-    PyObject *callable;      /* owned; NULL after the garbage collector */
-    PyObject *returned;      /* owned: what the last result points into, or NULL */
-    cwj_place *place;        /* NULL: given back */
+    PyObject *callable; /* owned; NULL after the garbage collector */
+    PyObject *returned; /* owned: what the last result points into, or NULL */
+    cwj_place *place; /* NULL: given back */
     struct cwj_watch *watch; /* the call that it was made for, while that runs; or NULL */
     PyObject *weakrefs;
 } cwj_closure;
@@ -87,8 +89,8 @@ typedef struct cwj_closure {
 typedef struct cwj_watch {
     struct cwj_watch *outer;
     PyThreadState *released; /* whose GIL the call gave away; NULL: it holds it, or Python runs */
-    bool inside;             /* Python runs in a callback of this call, on its thread */
-    bool failed;             /* an exception waits for C to return: Python is not called again */
+    bool inside; /* Python runs in a callback of this call, on its thread */
+    bool failed; /* an exception waits for C to return: Python is not called again */
     PyObject *type, *value, *traceback; /* owned: that exception */
 } cwj_watch;
 

@@ -23,13 +23,14 @@ trampolines_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     cwj_trampolines *self = (cwj_trampolines *)type->tp_alloc(type, 0);
-    if (self != NULL && (self->units = PyList_New(0)) == NULL) {
+    if (self != NULL &&
+        ((self->units = PyList_New(0)) == NULL || (self->places = PyDict_New()) == NULL)) {
         Py_CLEAR(self);
     }
     return (PyObject *)self;
 }
 
-/* Code that C may still call is not freed: `units` stays for good. */
+/* Code that C may still call is not freed: `units` and `places` stay for good. */
 static void
 trampolines_dealloc(PyObject *op)
 {
@@ -66,14 +67,33 @@ trampolines_add(PyObject *op, PyObject *args)
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(addresses); i++) {
         cwj_place *place = (cwj_place *)(uintptr_t)(at + (unsigned long long)i * PLACE_BYTES);
         void *address = PyLong_AsVoidPtr(PyList_GET_ITEM(addresses, i));
-        if (address == NULL) {
-            return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+        PyObject *number = PyLong_FromVoidPtr(place);
+        int status = number == NULL
+                         ? -1
+                         : PyDict_SetItem(self->places, PyList_GET_ITEM(addresses, i), number);
+        Py_XDECREF(number);
+        if (status < 0 || PyErr_Occurred()) {
+            return NULL;
         }
         *place = (cwj_place){.address = address};
         put_last(self, place);
         self->total++;
     }
     Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(callable_at_doc, "callable_at($self, address, /)\n--\n\n"
+                              "The Python callable whose trampoline is there, or None.");
+
+static PyObject *
+trampolines_callable_at(PyObject *op, PyObject *address)
+{
+    PyObject *number = PyDict_GetItemWithError(((cwj_trampolines *)op)->places, address);
+    const cwj_place *place = number == NULL ? NULL : PyLong_AsVoidPtr(number);
+    if (place == NULL || place->closure == NULL || place->closure->callable == NULL) {
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    }
+    return Py_NewRef(place->closure->callable);
 }
 
 /* A stale call must be known as such for a while: that many places are nobody's before one is used again. */
@@ -93,6 +113,7 @@ trampolines_counts(PyObject *op, void *Py_UNUSED(closure))
 
 static PyMethodDef trampolines_methods[] = {
     {"add", trampolines_add, METH_VARARGS, add_doc},
+    {"callable_at", trampolines_callable_at, METH_O, callable_at_doc},
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -179,8 +179,9 @@ cwj_cross_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_
     case CWJ_CROSS_STRUCT:
         return struct_in(passed, slot->p);
     default:
-        return cwj_pointer_around(kind->pointer_type, slot->p, passed->item, passed->readonly,
-                                  NULL);
+        return passed->cls != NULL ? cwj_function_at(passed->cls, slot->p, NULL)
+                                   : cwj_pointer_around(kind->pointer_type, slot->p, passed->item,
+                                                        passed->readonly, NULL);
     }
 }
 
@@ -289,6 +290,17 @@ instance_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot)
     return fits < 0 ? -1 : 0;
 }
 
+/* A function, which the last result keeps; new reference. */
+static PyObject *
+function_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot)
+{
+    PyObject *made = PyObject_CallOneArg(kind->result.cls, given);
+    if (made != NULL) {
+        slot->p = PyLong_AsVoidPtr(PyTuple_GET_ITEM(made, 0));
+    }
+    return made;
+}
+
 int
 cwj_cross_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot, PyObject **keeper)
 {
@@ -302,6 +314,10 @@ cwj_cross_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot, Py
     int status = 0;
     if (given == Py_None && result->crossing != CWJ_CROSS_STRUCT) {
         return 0; /* NULL is there */
+    }
+    if (result->crossing == CWJ_CROSS_ADDRESS && result->cls != NULL) {
+        *keeper = function_out(kind, given, slot);
+        return *keeper == NULL ? -1 : 0;
     }
     if (result->crossing == CWJ_CROSS_STRING) {
         status = string_out(kind, given, slot);

@@ -109,6 +109,7 @@ read_passed(cwj_passed *passed, PyObject *given, PyObject *symbols)
         return read_class(passed, what);
     case CWJ_CROSS_ADDRESS:
         passed->item = Py_NewRef(type);
+        passed->cls = what == Py_None ? NULL : Py_NewRef(what);
         return 0;
     default:
         return 0;

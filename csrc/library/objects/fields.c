@@ -104,7 +104,7 @@ keeper_of(PyObject *instance, const char *at, const void *pointer)
     return keeper;
 }
 
-/* The callable that was assigned, or, of C's own functions, a Pointer. */
+/* What was assigned, or, of C's own functions, a Pointer. */
 static PyObject *
 read_function(const field_object *self, PyObject *instance, const char *at)
 {
@@ -121,10 +121,7 @@ read_function(const field_object *self, PyObject *instance, const char *at)
         PyLong_AsVoidPtr(PyTuple_GET_ITEM(given, 0)) == pointer) {
         result = Py_NewRef(PyTuple_GET_ITEM(given, 2));
     } else {
-        PyObject *item = PyUnicode_FromString("");
-        PyTypeObject *type = cwj_state_of((PyObject *)self)->pointer_type;
-        result = item == NULL ? NULL : cwj_pointer_around(type, pointer, item, true, instance);
-        Py_XDECREF(item);
+        result = cwj_function_at(self->cls, pointer, instance);
     }
     Py_XDECREF(given);
     return result;

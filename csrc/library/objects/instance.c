@@ -315,14 +315,12 @@ static Py_hash_t
 instance_hash(PyObject *op)
 {
     const cwj_instance *self = (cwj_instance *)op;
-    size_t bits = (size_t)(uintptr_t)self->address;
     if (self->stage == CWJ_INSTANCE_NEW || self->stage == CWJ_INSTANCE_BEGUN) {
         PyErr_Format(PyExc_TypeError, "this %U has no hash before it is initialised",
                      self->layout->name);
         return -1;
     }
-    Py_hash_t hash = (Py_hash_t)(bits >> 4 | bits << (8 * sizeof(bits) - 4));
-    return hash == -1 ? -2 : hash;
+    return cwj_hash_address(self->address);
 }
 
 static PyObject *

@@ -7,8 +7,8 @@
 
 #include "base/errors.h"
 #include "library/objects/instance.h"
+#include "library/tables/tables.h"
 
-#include <stdint.h>
 #include <structmember.h>
 
 static void
@@ -19,6 +19,7 @@ pointer_dealloc(PyObject *op)
     PyObject_GC_UnTrack(op);
     Py_CLEAR(self->item);
     Py_CLEAR(self->base);
+    Py_CLEAR(self->function);
     type->tp_free(op);
     Py_DECREF(type);
 }
@@ -29,6 +30,7 @@ pointer_traverse(PyObject *op, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(op));
     Py_VISIT(((cwj_pointer *)op)->base);
+    Py_VISIT(((cwj_pointer *)op)->function);
     return 0;
 }
 
@@ -154,14 +156,64 @@ pointer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                   Py_TYPE(given)->tp_name);
 }
 
+/* ---- functions of C's ------------------------------------------------------------------------ */
+
+PyObject *
+cwj_function_at(PyObject *converter, const void *address, PyObject *base)
+{
+    return PyObject_CallMethod(converter, "at", "KO", (unsigned long long)(uintptr_t)address,
+                               base == NULL ? Py_None : base);
+}
+
+PyDoc_STRVAR(function_pointer_doc,
+             "function_pointer(address, item, function, base, /)\n--\n\n"
+             "A Pointer to a function of C's, which function.callable(address) calls.");
+
+static PyObject *
+function_pointer(PyObject *extension, PyObject *args)
+{
+    unsigned long long address;
+    PyObject *item, *function, *base;
+    if (!PyArg_ParseTuple(args, "KUOO:function_pointer", &address, &item, &function, &base)) {
+        return NULL;
+    }
+    cwj_module_state *state = PyModule_GetState(extension);
+    PyObject *made =
+        cwj_pointer_around(state->pointer_type, (void *)(uintptr_t)address, item, false, base);
+    if (made != NULL) {
+        ((cwj_pointer *)made)->function = Py_NewRef(function);
+    }
+    return made;
+}
+
+static PyObject *
+pointer_call(PyObject *op, PyObject *args, PyObject *kwargs)
+{
+    const cwj_pointer *self = (cwj_pointer *)op;
+    if (self->function == NULL) {
+        return PyErr_Format(PyExc_TypeError, "%R is no function", op);
+    }
+    PyObject *callable = PyObject_CallMethod(self->function, "callable", "K",
+                                             (unsigned long long)(uintptr_t)self->address);
+    PyObject *result = callable == NULL ? NULL : PyObject_Call(callable, args, kwargs);
+    Py_XDECREF(callable);
+    return result;
+}
+
+PyMethodDef cwj_pointer_functions[] = {
+    {"function_pointer", function_pointer, METH_VARARGS, function_pointer_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 /* ---- what it shows --------------------------------------------------------------------------- */
 
 static PyObject *
 pointer_repr(PyObject *op)
 {
     const cwj_pointer *self = (cwj_pointer *)op;
-    return PyUnicode_FromFormat("<cwrapjit.Pointer: %s%U *, at %p>", self->readonly ? "const " : "",
-                                self->item, self->address);
+    bool is_function = self->function != NULL;
+    return PyUnicode_FromFormat("<cwrapjit.Pointer: %s%U%s, at %p>", self->readonly ? "const " : "",
+                                self->item, is_function ? "" : " *", self->address);
 }
 
 static PyObject *
@@ -173,19 +225,19 @@ get_address(PyObject *op, void *Py_UNUSED(closure))
 static PyObject *
 pointer_compare(PyObject *op, PyObject *other, int operation)
 {
-    if ((operation != Py_EQ && operation != Py_NE) || !cwj_is_pointer(other)) {
+    bool is_function = Py_TYPE(other) == cwj_state_of(op)->library_function_type;
+    if ((operation != Py_EQ && operation != Py_NE) || !(is_function || cwj_is_pointer(other))) {
         Py_RETURN_NOTIMPLEMENTED;
     }
-    bool same = ((cwj_pointer *)op)->address == ((cwj_pointer *)other)->address;
-    return PyBool_FromLong(same == (operation == Py_EQ));
+    const void *address =
+        is_function ? ((cwj_library_function *)other)->address : ((cwj_pointer *)other)->address;
+    return PyBool_FromLong((((cwj_pointer *)op)->address == address) == (operation == Py_EQ));
 }
 
 static Py_hash_t
 pointer_hash(PyObject *op)
 {
-    size_t bits = (size_t)(uintptr_t)((cwj_pointer *)op)->address;
-    Py_hash_t hash = (Py_hash_t)(bits >> 4 | bits << (8 * sizeof(bits) - 4));
-    return hash == -1 ? -2 : hash;
+    return cwj_hash_address(((cwj_pointer *)op)->address);
 }
 
 static PyGetSetDef pointer_getset[] = {
@@ -198,6 +250,7 @@ static PyMemberDef pointer_members[] = {
      "What it points to: a dtype's name, C's name of another type, or '' for void."},
     {"base", T_OBJECT, offsetof(cwj_pointer, base), READONLY,
      "What has the memory, and lives as long as the pointer; None: C, as far as is known."},
+    {"_function", T_OBJECT, offsetof(cwj_pointer, function), READONLY, NULL},
     {"readonly", T_BOOL, offsetof(cwj_pointer, readonly), READONLY, "C must not write there."},
     {NULL, 0, 0, 0, NULL},
 };
@@ -219,17 +272,12 @@ PyDoc_STRVAR(
     "and for arrays of objects.");
 
 static PyType_Slot pointer_slots[] = {
-    {Py_tp_new, pointer_new},
-    {Py_tp_dealloc, pointer_dealloc},
-    {Py_tp_traverse, pointer_traverse},
-    {Py_tp_repr, pointer_repr},
-    {Py_tp_richcompare, pointer_compare},
-    {Py_tp_hash, pointer_hash},
-    {Py_tp_getset, pointer_getset},
-    {Py_tp_members, pointer_members},
-    {Py_tp_methods, pointer_methods},
-    {Py_tp_doc, (void *)pointer_doc},
-    {0, NULL},
+    {Py_tp_new, pointer_new},           {Py_tp_dealloc, pointer_dealloc},
+    {Py_tp_traverse, pointer_traverse}, {Py_tp_repr, pointer_repr},
+    {Py_tp_call, pointer_call},         {Py_tp_richcompare, pointer_compare},
+    {Py_tp_hash, pointer_hash},         {Py_tp_getset, pointer_getset},
+    {Py_tp_members, pointer_members},   {Py_tp_methods, pointer_methods},
+    {Py_tp_doc, (void *)pointer_doc},   {0, NULL},
 };
 
 PyType_Spec cwj_pointer_spec = {

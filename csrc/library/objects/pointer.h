@@ -11,11 +11,15 @@ typedef struct cwj_pointer {
     PyObject *item; /* owned str: a dtype's name, C's name of another type, or "" for void */
     PyObject *base; /* owned: what has the memory; NULL: C, as far as is known */
     bool readonly;
+    PyObject *function; /* owned: what knows the function that is there; NULL: it is data */
 } cwj_pointer;
 
 /* A new one, or NULL with an exception set. type: cwrapjit.Pointer; item: a str; base: may be NULL. */
 PyObject *cwj_pointer_around(PyTypeObject *type, void *address, PyObject *item, bool readonly,
                              PyObject *base);
+/* What is at an address where a function lies; new reference. converter: of the function's type, as of
+ * cwrapjit.library.callbacks; base: may be NULL. */
+PyObject *cwj_function_at(PyObject *converter, const void *address, PyObject *base);
 bool cwj_is_pointer(PyObject *object);
 /* True for (what was given, a Pointer to it), which members keep. */
 bool cwj_is_given(PyObject *object);
@@ -24,5 +28,6 @@ bool cwj_is_given(PyObject *object);
 bool cwj_items_agree(PyObject *given, PyObject *wanted);
 
 extern PyType_Spec cwj_pointer_spec;
+extern PyMethodDef cwj_pointer_functions[];
 
 #endif

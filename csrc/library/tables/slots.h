@@ -50,6 +50,15 @@ cwj_fit cwj_scalar_take(const cwj_library_type *type, bool strict, PyObject *obj
                         cwj_slot *slot);
 /* The text of what does not fit a number of this type, or a character; NULL with an exception set. */
 PyObject *cwj_scalar_fault(cwj_fit fit, const cwj_library_type *type, PyObject *object);
+/* Of equal objects of C's the hash is equal: it is that of the address. */
+static inline Py_hash_t
+cwj_hash_address(const void *address)
+{
+    size_t bits = (size_t)(uintptr_t)address;
+    Py_hash_t hash = (Py_hash_t)(bits >> 4 | bits << (8 * sizeof(bits) - 4));
+    return hash == -1 ? -2 : hash;
+}
+
 /* What a value of the right kind that does not fit raises. Borrowed. */
 static inline PyObject *
 cwj_scalar_error(const cwj_library_type *type)
