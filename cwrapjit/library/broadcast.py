@@ -204,9 +204,7 @@ class Slice:
                     checks.append(_CHECK_RANGE % {"value": value, "largest": largest, "name": slot.name})
         for slot in slots:
             if slot.parameter.dims and self.mapper.by_name[slot.name] not in strided:
-                checks.append(
-                    f"if (!CHECK_CONTIGUOUS_AND_SETERROR__{self.c_names[slot.name]}()) return 0;\n"
-                )
+                checks.append(f"if (!CHECK_CONTIGUOUS_AND_SETERROR__{self.c_names[slot.name]}()) return 0;\n")
         return "".join([*checks, "return 1;"])
 
 
