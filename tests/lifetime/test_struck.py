@@ -387,10 +387,12 @@ def define():
 
 f = define()
 g = cwrapjit.function("g", signature="x(n) -> z()", optimize="off", Ccode_slice_eval=CHECKED)
+h = cwrapjit.function("h", signature="x() -> y(), z()", optimize="off",
+                      Ccode_slice_eval={np.float64: "item__y() = item__z() = item__x(); return true;"})
 three = np.arange(3.0)
 
 def call():
-    f(three); f(2.0, k=3); f([1.0, 2.0]); g(np.ones((2, 3))); f(three, out=np.empty(3))
+    f(three); f(2.0, k=3); f([1.0, 2.0]); g(np.ones((2, 3))); f(three, out=np.empty(3)); h(three); h(2.0)
 
 BAD = (lambda: f("x"), lambda: f(three, three), lambda: g(3.0), lambda: g(-three - 1),
        lambda: f(three, nope=3))
@@ -493,7 +495,7 @@ def spare(steps):
 def held():
     gc.collect()
     sys._clear_type_cache()
-    return sys.getallocatedblocks(), len(os.listdir("/proc/self/fd"))
+    return sys.getallocatedblocks(), len(os.listdir("/proc/self/fd")), *_cwrapjit.live().values()
 
 task = globals()[sys.argv[1]]
 for _ in range(3):
@@ -501,14 +503,17 @@ for _ in range(3):
 spare(3 * int(sys.argv[2]))
 for _ in range(3):  # tables grow in the first ones, and what counts them is held itself
     sweep(task)
-    blocks, descriptors = held()
+    blocks, *counts = held()
 failed = sweep(task)
-more_blocks, more_descriptors = held()
+more_blocks, *more_counts = held()
+assert counts == more_counts, (counts, more_counts)
 task()
-print(failed, more_blocks - blocks, more_descriptors - descriptors)
+print(failed, more_blocks - blocks)
 """
 
-# What is Python for the most part is not here: its own iterators crash when their memory runs out.
+# Python forgets some of its own blocks where a frame has no memory; what is C alone loses nothing. What is Python
+# for the most part is not here: its own iterators crash when their memory runs out.
+IN_C = ("call", "refuse", "library", "run")
 TASKS = {
     "call": 80,
     "refuse": 200,
@@ -532,10 +537,9 @@ def test_every_allocation_of_python_may_fail(task: str, tmp_path: pathlib.Path) 
         "void fill(int n, double *x) { for (int i = 0; i < n; i++) x[i] = i; }"
     )
     said = python(SWEEP, task, str(TASKS[task]), str(tmp_path / "l.c")).stdout
-    failed, blocks, descriptors = map(int, said.split())
+    failed, blocks = map(int, said.split())
     assert failed >= 1
-    assert descriptors <= 0
-    assert blocks <= 1 + failed / 3, "one block for each failure would be a leak"
+    assert blocks <= (0 if task in IN_C else failed / 3), "one block for each failure would be a leak"
 
 
 @pytest.mark.row("G04")
