@@ -109,6 +109,20 @@ def test_after_a_failing_slice_those_behind_it_have_not_run() -> None:
     assert same(out.ravel()[:1701], np.arange(1701.0)) and (out.ravel()[1701:] == -1).all()
 
 
+@pytest.mark.parametrize("shape", [(2,) * 12, (256, *(2,) * 9), (3, 4, 5, 6, 7)])
+def test_lines_of_the_cache_are_used_up_whatever_the_layouts(shape: tuple[int, ...]) -> None:
+    """Slices in a row share lines, of an operand in C order and of one in Fortran's."""
+    both = {
+        (np.int64, np.int64, np.int64): "item__output() = n++ + 0 * (item__a() + item__b()); return true;"
+    }
+    f = wrap(((), ()), (), both, header="static npy_int64 n;", unordered=True)
+    order = f(np.asfortranarray(ar(*shape, dtype=np.int64)), ar(*shape, dtype=np.int64))
+    assert np.array_equal(np.sort(order, axis=None), np.arange(order.size))
+    first = order < 512
+    lines = [np.unique(np.flatnonzero(first.ravel(each)) // 8).size for each in ("C", "F")]
+    assert max(lines) <= 100, "64 at least; two to eight times as many, if one operand alone decides"
+
+
 @pytest.mark.row("N19i")
 def test_unordered_runs_every_slice_exactly_once() -> None:
     f = wrap(((),), (), COUNT, unordered=True)

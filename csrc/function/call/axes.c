@@ -6,12 +6,16 @@
  * (CWJ_UNORDERED) axes are turned and sorted first, so that the inner loop runs
  * along memory. An inner axis that is short even then, as in a (1000000, 3) part
  * of a wider array, changes places with a long one, which is cut in blocks for
- * it: [block, 3, slices of a block], so that a block stays in the cache.
+ * it: [block, 3, slices of a block], so that a block stays in the cache. Before that, the axes that
+ * fill a line of the cache come to the inside, of each operand: where operands lie in opposite orders,
+ * no line of any is read twice.
  */
 
 enum {
     CWJ_SHORT_AXIS = 16, /* an inner axis below this is worth a block */
     CWJ_BLOCK = 512,     /* slices */
+    CWJ_CACHE_LINE = 64, /* bytes */
+    CWJ_FAR = 1024,      /* bytes from slice to slice of which a short block is enough */
     CWJ_LINE_OPERANDS = 8
 };
 
@@ -113,33 +117,101 @@ sort_axes(cwj_plan *plan, const cwj_function_decl *decl)
     }
 }
 
+static inline npy_intp
+distance(const cwj_plan *plan, int axis, int k)
+{
+    npy_intp step = steps_of(plan, axis)[k];
+    return step < 0 ? -step : step;
+}
+
+/* The axes, as bits, that operand k needs to fill a line of the cache. */
+static uint64_t
+near_axes(const cwj_plan *plan, int k)
+{
+    uint64_t near = 0;
+    for (npy_intp filled = 0, closest; filled < CWJ_CACHE_LINE; filled = closest) {
+        int found = -1;
+        closest = CWJ_CACHE_LINE;
+        for (int axis = plan->naxes - 1; axis >= 0; axis--) {
+            npy_intp step = distance(plan, axis, k);
+            if (step != 0 && step < closest && !(near >> axis & 1)) {
+                closest = step;
+                found = axis;
+            }
+        }
+        if (found < 0) {
+            break;
+        }
+        near |= (uint64_t)1 << found;
+        closest *= plan->dims[found];
+    }
+    return near;
+}
+
+/* Brings those of all operands to the inside, in the order that they have: a line is used up before it
+ * leaves the cache. Returns the first of them. */
+static int
+sink_near_axes(cwj_plan *plan)
+{
+    uint64_t near = 0;
+    int to = plan->naxes - 1;
+    for (int k = 0; k < plan->noperands; k++) {
+        near |= near_axes(plan, k);
+    }
+    for (int axis = to; axis >= 0; axis--) {
+        if (near >> axis & 1) {
+            sink_axis(plan, axis, to--);
+        }
+    }
+    return to + 1;
+}
+
+/* How long a block of an axis may be whose lines shall stay in the cache. */
+static npy_intp
+block_of(const cwj_plan *plan, int axis)
+{
+    for (int k = 0; k < plan->noperands; k++) {
+        if (distance(plan, axis, k) >= CWJ_FAR) {
+            return CWJ_SHORT_AXIS;
+        }
+    }
+    return CWJ_BLOCK;
+}
+
 /* Cuts the longest axis in blocks that run innermost, where the inner axis is
  * short. */
 static void
 block_axes(cwj_plan *plan)
 {
     int last = plan->naxes - 1, longest = 0;
-    for (int axis = 1; axis < last; axis++) {
+    if (plan->dims[last] >= CWJ_SHORT_AXIS) {
+        return;
+    }
+    int near = sink_near_axes(plan);
+    for (int axis = 1; axis <= last; axis++) {
         longest = plan->dims[axis] > plan->dims[longest] ? axis : longest;
     }
-    npy_intp length = plan->dims[longest];
-    if (plan->dims[last] >= CWJ_SHORT_AXIS || length < 2 * plan->dims[last]) {
+    npy_intp length = plan->dims[longest], block = block_of(plan, longest);
+    if (longest != last && length < 2 * plan->dims[last]) {
         return;
     }
-    if (length <= CWJ_BLOCK) {
+    if (length <= block) {
         sink_axis(plan, longest, last);
         return;
+    }
+    for (; longest > near; longest--) {
+        sink_axis(plan, longest - 1, longest);
     }
     const npy_intp *steps = steps_of(plan, longest);
     npy_intp *inner = steps_of(plan, plan->naxes++);
     memcpy(inner, steps, (size_t)plan->noperands * sizeof(npy_intp));
     for (int k = 0; k < plan->noperands; k++) {
-        steps_of(plan, longest)[k] *= CWJ_BLOCK;
+        steps_of(plan, longest)[k] *= block;
     }
     plan->block_axis = longest;
-    plan->dims[longest] = (length - 1) / CWJ_BLOCK + 1;
-    plan->dims[last + 1] = CWJ_BLOCK;
-    plan->tail = length - (plan->dims[longest] - 1) * CWJ_BLOCK;
+    plan->dims[longest] = (length - 1) / block + 1;
+    plan->dims[last + 1] = block;
+    plan->tail = length - (plan->dims[longest] - 1) * block;
 }
 
 static void
