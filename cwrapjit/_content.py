@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from cwrapjit._build import Source
 from cwrapjit._imports import load
 
 
@@ -48,3 +50,22 @@ class Travels:
         if type(self) is not type(other) or not isinstance(other, Travels):
             return NotImplemented
         return self._own_digest() == other._own_digest()
+
+
+def frozen(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, which nobody else can change, for pickles: sources are what is in them now."""
+    made = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
+    if isinstance(made.get("sources"), tuple):
+        made["sources"] = tuple(map(_read, made["sources"]))
+    return made
+
+
+def _read(source: Any) -> Any:
+    """With its text, where it is a path of a file: function() says what else is wrong."""
+    if isinstance(source, (str, os.PathLike)) and type(source) is not Source:
+        try:
+            with open(source, "rb") as file:
+                return Source(os.fsdecode(source), file.read())
+        except (OSError, ValueError):
+            return source
+    return source

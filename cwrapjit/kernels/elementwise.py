@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cwrapjit._content import Travels
+from cwrapjit._content import Travels, frozen
 from cwrapjit._cwrapjit import Adapted, Dispatch, Function
 from cwrapjit._imports import load
 from cwrapjit.kernels import ctext
@@ -87,7 +87,7 @@ class ElementwiseKernel(Travels, Dispatch):
         self.in_params = tuple(parse(in_params, who, "in_params"))
         self.out_params = tuple(parse(out_params, who, "out_params"))
         self._texts = (in_params, out_params, operation)
-        self._settings = kernel_options.frozen(
+        self._settings = frozen(
             {
             "name": name, "reduce_dims": reduce_dims, "preamble": preamble, "no_return": no_return,
             "return_tuple": return_tuple, "loop_prep": loop_prep, "after_loop": after_loop,

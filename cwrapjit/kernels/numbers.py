@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cwrapjit.library import types
+from cwrapjit._imports import load
 
 # What T stands for: the C type of each dtype.
 SPELLED = {
@@ -16,6 +16,8 @@ SPELLED = {
     "float16": "cwj_half", "float32": "float", "float64": "double", "longdouble": "long double",
     "complex64": "npy_complex64", "complex128": "npy_complex128",
 }  # fmt: skip
+
+_OF_SPELLED = {spelled: name for name, spelled in SPELLED.items()}
 
 # NumPy's names of C types, as <numpy/npy_types.h> has them.
 NUMPY = {
@@ -32,14 +34,16 @@ NUMPY = {
 
 def dtype_of(words: Sequence[str]) -> str | None:
     """The dtype of what words such as ["unsigned", "long"] or ["npy_intp"] name. None: NumPy has none."""
-    if len(words) == 1 and words[0] in NUMPY:
-        return NUMPY[words[0]]
+    spelled = " ".join(words)
+    if spelled in NUMPY or spelled in _OF_SPELLED:
+        return NUMPY.get(spelled) or _OF_SPELLED[spelled]
     if words and words[0] == "enum":
         return "int32"
     if sorted(words) == ["double", "long"]:
         return "longdouble"
     if "_Complex" in words or "complex" in words:
         return None  # libtcc has none
+    types = load("cwrapjit.library.types")  # takes longer to import than a function to compile
     known = types.KNOWN.get(words[0]) if len(words) == 1 else None
     found = known if known is not None else types.basic(list(words))
     dtype = getattr(found, "dtype", "")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from cwrapjit._build import Source
 from cwrapjit._cwrapjit import CompileWarning, Function
 from cwrapjit.kernels import ctext
 from cwrapjit.kernels.parameters import Parameter
@@ -88,22 +86,3 @@ def _meant(flags: Sequence[str], who: str) -> dict[str, Any]:
             )
     made |= {"define_macros": macros} if macros else {}
     return made | ({"include_dirs": folders} if folders else {})
-
-
-def frozen(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, which nobody else can change, for pickles: sources are what is in them now."""
-    made = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
-    if isinstance(made.get("sources"), tuple):
-        made["sources"] = tuple(map(_read, made["sources"]))
-    return made
-
-
-def _read(source: Any) -> Any:
-    """With its text, where it is a path of a file: function() says what else is wrong."""
-    if isinstance(source, (str, os.PathLike)) and type(source) is not Source:
-        try:
-            with open(source, "rb") as file:
-                return Source(os.fsdecode(source), file.read())
-        except (OSError, ValueError):
-            return source
-    return source

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cwrapjit._content import Travels
+from cwrapjit._content import Travels, frozen
 from cwrapjit._cwrapjit import Function
 from cwrapjit._imports import load
 from cwrapjit.kernels import options as kernel_options
@@ -103,7 +103,7 @@ class ReductionKernel(Travels):
             "reduce_type": reduce_type, "preamble": preamble,
         }  # fmt: skip
         self._texts = texts = Texts(given, name, read)
-        self._settings = kernel_options.frozen(
+        self._settings = frozen(
             {**given, "name": name, "reduce_dims": reduce_dims, "options": options, **keywords}
         )
         self.__name__ = self.name = name

@@ -7,10 +7,9 @@ asks pycparser, and takes from here only what C cannot say, OUT and INOUT.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from cwrapjit._cwrapjit import CompileError
 from cwrapjit._imports import load
@@ -26,9 +25,10 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _MARKS = {"/*out*/": "OUT", "/*inout*/": "INOUT"}
-_CONDITION = re.compile(r"\s*#\s*(ifdef|ifndef|if|elif|else|endif)\b\s*(.*)", re.DOTALL)
-_NEVER = re.compile(r"(0|__cplusplus|defined *\(? *__cplusplus *\)?)\s*(/[/*].*)?\Z", re.DOTALL)
-_DEFINE = re.compile(r"\s*#\s*define\s+([A-Za-z_]\w*)(\()?(.*)", re.DOTALL)
+# Compiled when they are needed, as that takes as long as to compile a function.
+_CONDITION = r"(?s)\s*#\s*(ifdef|ifndef|if|elif|else|endif)\b\s*(.*)"
+_NEVER = r"(?s)(0|__cplusplus|defined *\(? *__cplusplus *\)?)\s*(/[/*].*)?\Z"
+_DEFINE = r"(?s)\s*#\s*define\s+([A-Za-z_]\w*)(\()?(.*)"
 _STORAGE = frozenset("extern inline __inline __inline__ _Noreturn register auto __extension__".split())
 _RESTRICT = frozenset("restrict __restrict __restrict__".split())
 _QUALIFIERS = frozenset("const volatile __const".split()) | _RESTRICT
@@ -38,15 +38,13 @@ _TYPE_WORDS = frozenset("char short int long float double signed unsigned void _
 _NO_NAMES = _TYPE_WORDS | _QUALIFIERS | _STORAGE | {"static", *_TAGS}
 
 
-@dataclasses.dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     kind: str
     text: str
     at: int  # where it begins in the source
 
 
-@dataclasses.dataclass
-class Parameter:
+class Parameter(NamedTuple):
     name: str
     at: int
     words: list[str]  # the type's, without qualifiers
@@ -59,17 +57,16 @@ class Parameter:
     pointer_at: int = -1  # behind this, restrict may stand; -1: nowhere, or it is there already
 
 
-@dataclasses.dataclass
-class TextFunction:
+class TextFunction(NamedTuple):
     name: str
     at: int
     words: list[str]  # of the result's type
     stars: int
     parameters: list[Parameter]
     private: bool  # static
-    variadic: bool = False
-    result_at: int = 0
-    inner: list[Token] = dataclasses.field(default_factory=list)  # between its parentheses
+    variadic: bool
+    result_at: int
+    inner: list[Token]  # between its parentheses
 
     def early_dims(self) -> list[list[Token]]:
         """First dims that name a parameter behind the array."""
@@ -189,10 +186,10 @@ class Text:
         self.fail(f"U+{ord(character):04X} is no character of C: {name.lower()}", at)
 
     def _directive(self, text: str) -> None:
-        condition = _CONDITION.match(text)
+        condition = re.match(_CONDITION, text)
         if condition:
             self._branch(condition[1], condition[2].strip())
-        match = None if True in self._conditions else _DEFINE.match(text)
+        match = None if True in self._conditions else re.match(_DEFINE, text)
         if match:
             body = re.sub(r"\\\r?\n", " ", match[3])
             body = re.sub(r"/\*.*?\*/|//.*", " ", body, flags=re.DOTALL)
@@ -207,11 +204,11 @@ class Text:
     def _branch(self, word: str, condition: str) -> None:
         """Of conditions, `0` and C++ are understood: the compiler knows which other branches it takes."""
         if word in ("if", "ifdef", "ifndef"):
-            self._conditions.append(word != "ifndef" and _NEVER.match(condition) is not None)
+            self._conditions.append(word != "ifndef" and re.match(_NEVER, condition) is not None)
         elif self._conditions:
             self._conditions.pop()
             if word != "endif":
-                self._conditions.append(word == "elif" and _NEVER.match(condition) is not None)
+                self._conditions.append(word == "elif" and re.match(_NEVER, condition) is not None)
 
     def _items(self, tokens: Iterator[Token]) -> Iterator[list[Token]]:
         """The outermost declarations: what stands in braces is left out of them, but for enumerators."""
@@ -289,22 +286,20 @@ class Text:
         before = head[: opens - 1]
         words = [token.text for token in before if token.kind == "word"]
         name = head[opens - 1]
+        inner = head[opens + 1 : -1]
+        parts = [part for part in _split(inner) if [token.text for token in part] not in ([], ["void"])]
+        named = [part for part in parts if [token.text for token in part] != ["..."]]
         made = TextFunction(
             name=name.text,
             at=name.at,
             words=[word for word in words if word not in _STORAGE | _QUALIFIERS and word != "static"],
             stars=sum(token.text == "*" for token in before),
-            parameters=[],
+            parameters=[_parameter(part, k) for k, part in enumerate(named)],
             private="static" in words,
+            variadic=len(named) < len(parts),
             result_at=next((t.at for t in before if t.text not in _STORAGE | _QUALIFIERS), name.at),
-            inner=head[opens + 1 : -1],
+            inner=inner,
         )
-        for part in _split(made.inner):
-            texts = [token.text for token in part]
-            if texts == ["..."]:
-                made.variadic = True
-            elif texts and texts != ["void"]:
-                made.parameters.append(_parameter(part, len(made.parameters)))
         earlier = next((each for each in self.functions if each.name == made.name), None)
         if earlier is not None and {earlier.at, made.at} <= self._alternatives:
             return

@@ -6,19 +6,17 @@ several times, each with another T and, by macros, with other names for all that
 
 from __future__ import annotations
 
-import dataclasses
 import keyword
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cwrapjit import _cwrapjit
-from cwrapjit._content import Travels
+from cwrapjit._content import Travels, frozen
 from cwrapjit._imports import load
 from cwrapjit.kernels import numbers, scalars
-from cwrapjit.kernels.options import frozen
 from cwrapjit.kernels.text import Parameter, Text, TextFunction
 
 _SAID = frozenset(
@@ -29,7 +27,7 @@ _OTHERS = frozenset(
     "Ccode_validate Ccode_cookie_struct Ccode_cookie_cleanup extra_args args_shared "
     "output_dims windows border cval axes window_steps".split()
 )
-_DEFAULT = re.compile(r"\w\s*\([^(){};=]*\w\s*=[^(){};]*\)\s*\{")  # f(double x = 1) {
+_DEFAULT = r"\w\s*\([^(){};=]*\w\s*=[^(){};]*\)\s*\{"  # f(double x = 1) {
 _TAKEN = ("output", "out", "cookie")  # names that operands cannot have
 
 
@@ -90,7 +88,7 @@ def _only_function(text: Text) -> TextFunction:
             more = f"; {text.functions[0].name}() is static"
         elif text.unclosed:
             more = f"; a {text.unclosed[-1]!r} is never closed"
-        elif _DEFAULT.search(text.source):
+        elif re.search(_DEFAULT, text.source):
             more = "; parameters have no default values in C"
         raise ValueError(f"vectorize(): the text defines no function{more}: {_shortened(text.source)}")
     if len(found) > 1:
@@ -306,8 +304,7 @@ class Definition:
         return "".join(parts)
 
 
-@dataclasses.dataclass
-class _Operand:
+class _Operand(NamedTuple):
     parameter: Parameter | None  # None: what the function returns
     words: list[str]
     name: str  # in Python and in the slice

@@ -6,6 +6,7 @@ import gc
 import inspect
 import pickle
 import re
+import textwrap
 import threading
 import warnings
 import weakref
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import compiler, refuses
+from helpers import compiler, python, refuses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -336,6 +337,19 @@ def test_deduced_as_numpy_promotes(kinds: list[Any]) -> None:
     result = DEDUCED(*values)
     assert result.dtype == wanted.dtype
     np.testing.assert_array_equal(result, wanted)
+
+
+def test_little_is_imported_for_functions_of_plain_numbers() -> None:
+    """So that the first one of a process takes little longer than others."""
+    code = """
+        import sys, cwrapjit
+        known = set(sys.modules)
+        cwrapjit.vectorize("T f(T x, double y, unsigned long n) { return x + y + n; }")(1, 2, 3)
+        print(*sorted(name for name in set(sys.modules) - known if "." not in name or "cwrapjit" in name))
+    """
+    wanted = "cwrapjit._content cwrapjit.kernels cwrapjit.kernels.numbers cwrapjit.kernels.scalars "
+    wanted += "cwrapjit.kernels.text cwrapjit.kernels.vectorize"
+    assert python(textwrap.dedent(code)).stdout.strip() == wanted
 
 
 @pytest.mark.row("K16")
