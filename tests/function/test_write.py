@@ -409,3 +409,21 @@ def test_a_source_of_the_modules_own_name_stays_what_it_is(tmp_path: Any) -> Non
     folder.mkdir()
     built = build_extension(folder, "mylib", text.getvalue(), str(source))
     assert built.f(2.0) == 4 and built.f(1 + 2j) == 2 + 4j and built.f(np.float16(3)) == 3
+
+
+@pytest.mark.row("U09", "G08")
+def test_quotients_of_a_built_module_trap_on_no_defined_values(tmp_path: Any) -> None:
+    """gcc makes -(a / b) into a / -b where it is given -fwrapv, as Python's own flags have it."""
+    header = "#define QUOTIENT(a, b) ((a) / (b))\nstatic int minus(int a, int b) { return -(a / (b + 1)); }\n"
+    m, text = cwrapjit.module("cwj_divided", header=header), io.StringIO()
+    x, k = "item__x()", "item__k()"
+    forms = f"~({x} / (({k} & 7) + 1))", f"-QUOTIENT({x}, {k} + 1)", f"minus({x}, {k})"
+    for i, form in enumerate(forms):
+        code = {np.int32: f"item__y() = {form}; return true;"}
+        m.function(f"f{i}", signature="x(), k() -> y()", Ccode_slice_eval=code)
+    m.write(text)
+    build_extension(tmp_path, "cwj_divided", text.getvalue(), "-fwrapv", "-Wall", "-Wextra", "-Werror")
+    call = "import sys, numpy as np; sys.path[:0] = sys.argv[1:]; import cwj_divided as m"
+    call += "; print(*(f(np.int32(-(2**31)), np.int32(0)) for f in (m.f0, m.f1, m.f2)))"
+    done = python(call, str(tmp_path))
+    assert done.stdout.split() == ["2147483647", "-2147483648", "-2147483648"]

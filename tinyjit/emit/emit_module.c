@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emit/emit.h"
+#include "read/divisors.h"
 
 static const char top[] = "#define PY_SSIZE_T_CLEAN\n"
                           "#include <Python.h>\n"
@@ -252,6 +253,19 @@ static void emit_number_helpers(int nspecs, const tj_spec *const *specs, bool in
     }
 }
 
+/* People compile the text with flags of their own, Python's -fwrapv among them. Lines stay where they are. */
+static void hide_divisors(tj_text *text, size_t start)
+{
+    tj_text written = {0};
+    if (text->failed)
+        return;
+    tj_divisors_write(text->data + start, &written);
+    text->length = start;
+    tj_text_add(text, written.data, written.length);
+    text->failed |= written.failed;
+    tj_text_clear(&written);
+}
+
 tj_status tj_emit_module(const tj_environment *environment, const char *name, const char *doc,
                          const char *comment, const char *call_path, int nspecs,
                          const tj_spec *const *specs, const char *const *docs, tj_text *text)
@@ -268,6 +282,8 @@ tj_status tj_emit_module(const tj_environment *environment, const char *name, co
     if (!environment || !environment->own_mathematics)
         emit_mathematics(nspecs > 0 ? specs[0]->header.text : NULL, text);
     emit_number_helpers(nspecs, specs, true, text);
+    tj_text_puts(text, tj_divisors_macro());
+    size_t start = text->length;
     if (nspecs > 0)
         emit_header(&specs[0]->header, text);
     emit_number_helpers(nspecs, specs, false, text);
@@ -275,6 +291,7 @@ tj_status tj_emit_module(const tj_environment *environment, const char *name, co
         status = tj_emit_for_module(specs[i], has_include(&specs[i]->header), file.data, text);
         emit_wrapper(specs[i], text);
     }
+    hide_divisors(text, start);
     emit_methods(nspecs, specs, docs, text);
     emit_exec(nspecs, specs, text);
     emit_init(name, doc, text);
