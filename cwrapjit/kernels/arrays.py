@@ -49,7 +49,7 @@ class OfArrays(Definition):
         if declared is None:
             text.fail(f"{found.name}() is not seen: is it behind an #if?", found.at, len(found.name))
         try:
-            made = source.TextSlice(core, declared, source.marks_of(text, declared), found.name)
+            made = source.TextSlice(core, declared, source.marks_of(text, declared), found.name, structs=True)
             made.check_uses()
         except Unmapped as reason:
             text.fail(f"{found.name}(): {reason}", found.at, len(found.name))

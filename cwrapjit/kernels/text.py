@@ -97,6 +97,7 @@ class Text:
         self.file = file
         self.functions: list[TextFunction] = []
         self.typedefs: dict[str, list[str]] = {}  # names of numbers, and the words that they stand for
+        self.structs: set[str] = set(_TAGS[:2])  # the words that make a type a struct or union
         self.macros: dict[str, list[str]] = {}  # those without parameters, by their words
         self.names: set[str] = set()  # what would be defined twice if the text stood there twice
         self.externs: set[str] = set()  # variables that are declared and not defined
@@ -276,7 +277,9 @@ class Text:
         names = _declared(rest)
         self.names.update(names)
         words = [token.text for token in rest if token.kind == "word" and token.text not in _QUALIFIERS]
-        if len(names) == 1 and all(token.kind == "word" for token in rest):
+        if not self.structs.isdisjoint(words):
+            self.structs.update(names)
+        elif len(names) == 1 and all(token.kind == "word" for token in rest):
             self.typedefs[names[0]] = words[:-1]
 
     def _function(self, head: list[Token]) -> None:

@@ -53,7 +53,8 @@ def vectorize(
     made_name = name if name is not None else _python_name(found.name)
     text.file = f"<cwrapjit {made_name} header>"
     kind = OfNumbers
-    if any(each.dims for each in found.parameters):
+    types = [found.words, *(each.words for each in found.parameters)]
+    if any(each.dims for each in found.parameters) or any(map(text.structs.intersection, types)):
         kind = load("cwrapjit.kernels.arrays").OfArrays
     shared = kind(text, found, made_name, doc, options)
     if not shared.generic:

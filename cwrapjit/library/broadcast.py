@@ -113,6 +113,10 @@ class Slice:
         made.__dict__["_library"] = self.library.lifetime  # keeps the code that it calls
         return made
 
+    def _dtype(self, slot: Any) -> np.dtype[Any]:
+        """Of an operand: numbers, or structs."""
+        return slot.parameter.descr or np.dtype(slot.parameter.type)
+
     def _dims(self, slot: Any) -> tuple[int | str, ...]:
         dims = []
         for dim in slot.parameter.dims:

@@ -109,18 +109,43 @@ def marks_of(text: Text, found: FunctionDeclaration) -> dict[str, Any]:
 
 
 class TextSlice(Slice):
-    """A function of a text. called: its name there; "": its address is called."""
+    """A function of a text. called: its name there; "": its address is called. structs: single ones are
+    elements of arrays, too, and no instances of a class."""
 
     def __init__(
-        self, library: Any, found: FunctionDeclaration, own: dict[str, Any], called: str = "", name: str = ""
-    ) -> None:
+        self, library: Any, found: FunctionDeclaration, own: dict[str, Any], called: str = "", name: str = "",
+        structs: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(library, found, Options(name=name or None, **own))
         self.mapper.has_free_symbols = False  # the names in C's own text are C's
         self.called = called
         self.output_dims: dict[str, str] = {}  # of lengths that are computed: name -> expression
         refuse(found, self.options)
         self.result = self.mapper.map().function.result
+        if structs:
+            self._take_structs()
         self._sort()
+
+    def _take_structs(self) -> None:
+        """Structs by value and by pointer become values, with the dtypes of arrays of them."""
+        for slot in self.slots:
+            parameter, ctype = slot.parameter, slot.item or slot.type
+            marked = parameter is not None and (parameter.intent == "out" or slot.name in self.options.inout)
+            if parameter is not None and (
+                parameter.role == "struct" or (parameter.role == "handle" and marked)
+            ):
+                parameter.by_pointer = marked
+                parameter.role, parameter.descr = "value", self._struct(ctype, slot.name)
+        if self.result.role == "struct":
+            self.result.role, self.result.descr = "value", self._struct(self.found.result, "the result")
+
+    def _struct(self, ctype: Any, what: str) -> np.dtype[Any]:
+        found = self.library.item_dtype(ctype)
+        if found is None:
+            raise Unmapped(
+                f"{what} is {types.show(ctype)}, which has members that NumPy's types do not cover"
+            )
+        return found
 
     def _sort(self) -> None:
         """Into inputs and outputs, in the order of the caller's; those that are updated are inputs."""
@@ -132,9 +157,9 @@ class TextSlice(Slice):
         for slot in self.inputs:
             if slot.parameter.role == "buffer" and slot.parameter.dims:
                 raise Unmapped(bytes_reason(slot, f"an array of {types.show(slot.item)}"))
-            if slot.parameter.role == "address":
+            if slot.parameter.role in ("address", "handle"):
                 raise Unmapped(f"{slot.name} is a pointer without dims")
-            if slot.parameter.role not in ("value", "array") or not slot.parameter.type:
+            if slot.parameter.role not in ("value", "array"):
                 raise Unmapped(f"{slot.name} is neither a number nor an array of numbers")
             self.c_names[slot.name] = _operand_name(arguments[slot.parameter.argument].name)
         for slot in self.outputs:
@@ -188,20 +213,25 @@ class TextSlice(Slice):
 
     def dtypes(self) -> tuple[np.dtype, ...]:
         """One for each operand."""
-        names = [slot.parameter.type for slot in self.inputs]
-        names += [self.result.type] if self.result.role == "value" else []
-        return tuple(np.dtype(name) for name in [*names, *(slot.parameter.type for slot in self.outputs)])
+        returned = [self.result.descr or np.dtype(self.result.type)] if self.result.role == "value" else []
+        return (*map(self._dtype, self.inputs), *returned, *map(self._dtype, self.outputs))
 
     def text(self) -> str:
         """The slice."""
         if not self.called:
             return self._call(self.result)
         call = f"{self.called}({', '.join(self._given(slot) for slot in self.slots)})"
-        target = f"item__{self.c_names['return']}() = " if self.result.role == "value" else ""
+        target = ""
+        if self.result.role == "value":
+            target = f"item__{self.c_names['return']}() = "
+            if self.result.descr is not None:
+                target = f"*({self.found.result.name} *)data_slice__{self.c_names['return']} = "
         return f"{target}{call};\nreturn 1;"
 
     def _given(self, slot: Any) -> str:
         if self.called and slot.parameter.role == "value" and not slot.parameter.by_pointer:
+            if slot.parameter.descr is not None:
+                return f"*(const {slot.type.name} *)data_slice__{self.c_names[slot.name]}"
             return f"item__{self.c_names[slot.name]}()"
         return super()._given(slot)
 

@@ -669,6 +669,81 @@ def test_faults_of_arrays_have_places(text: str, message: str, line: int) -> Non
     assert error.lineno == line
 
 
+# ---- structs ----------------------------------------------------------------------------------------------
+
+HIT = np.dtype([("k", "u1"), ("at", [("x", "f8"), ("y", "f8")], (2,)), ("z", "c16")], align=True)
+HITS = np.zeros((2, 3), HIT)
+HITS["k"] = np.arange(6).reshape(2, 3)
+HITS["at"]["y"][..., 1] = HITS["k"] / 2
+POINTS = "struct point { double x, y; };\n"
+ONE = "typedef struct { unsigned char k; struct point at[2]; npy_complex128 z; } hit;\n"
+TAGGED = "struct hit { unsigned char k; struct point at[2]; npy_complex128 z; };\n"
+SAME = "typedef struct hit { unsigned char k; struct point at[2]; npy_complex128 z; } hit;\n"
+
+
+@pytest.mark.row("K15")
+@pytest.mark.compiler("asks for the optimizing tier")
+@pytest.mark.parametrize(
+    ("text", "hit", "optimize"),
+    [(ONE, "hit", "off"), (TAGGED, "struct hit", "off"), (SAME, "hit", "eager"), (SAME, "struct hit", "off")],
+)
+def test_structs_are_structured_arrays(text: str, hit: str, optimize: str) -> None:
+    """In arrays and one by one, in and out."""
+
+    def made(head: str, body: str) -> Any:
+        return vectorize(f"{POINTS}{text}{head} {{ {body} }}".replace("HIT", hit), optimize=optimize)
+
+    total = made(
+        "double total(const HIT h[n], int n)",
+        "double sum = 0; while(n-- > 0) sum += h[n].at[1].y; return sum;",
+    )
+    assert total.signature == "h(n) -> output()" and total(HITS).tolist() == [1.5, 6]
+    assert total(HITS[:, ::-1].copy()).tolist() == [1.5, 6]
+    back = made(
+        "void back(const HIT h[n], int n, OUT HIT g[n])", "for(int i = 0; i < n; i++) g[n - 1 - i] = h[i];"
+    )
+    assert back(HITS).dtype == HIT and (back(HITS) == HITS[:, ::-1]).all()
+    key = made("int key(HIT h, double x)", "return h.k + (int)x;")
+    assert key(HITS[:, ::-2], [[1], [2]]).tolist() == [[3, 1], [7, 5]] and key(HITS[1, 1], 0) == 4
+    moved = made("HIT moved(HIT h, double x)", "h.at[0].x = x; return h;")
+    assert moved(HITS, 2.5)["at"]["x"][..., 0].tolist() == [[2.5] * 3] * 2
+    assert (moved(HITS, 0) == HITS).all() and moved(HITS[0, 0], 1).dtype == HIT
+    split = made("void split(HIT h, OUT struct point *p, OUT HIT *g)", "*p = h.at[1]; *g = h; g->k++;")
+    point, more = split(HITS)
+    assert (point == HITS["at"][..., 1]).all() and (more["k"] == HITS["k"] + 1).all()
+    bump, own = made("void bump(INOUT HIT *h, long by)", "h->k += by;"), HITS.copy()
+    assert bump(own, [[1], [2]]) is None and (own["k"] == HITS["k"] + [[1], [2]]).all()
+    refuses(TypeError, lambda: total(HITS["at"][..., 0]), "no type set fits: 'h'")
+    assert pickle.loads(pickle.dumps(total))(HITS).tolist() == [1.5, 6]
+
+
+@pytest.mark.row("K16")
+def test_structs_beside_a_type_that_calls_say() -> None:
+    f = vectorize(f"{POINTS}T along(struct point p, T x) {{ return p.y * x; }}")
+    points = HITS["at"][0, :, 1].copy()
+    assert f(points, np.float32([2, 4, 6])).tolist() == [0, 2, 6] and f(points, 2).dtype == np.int64
+    with_types = vectorize(
+        f"{POINTS}T first(const struct point p[n], int n, T x) {{ return p->y * x; }}", T="f4 i8".split()
+    )
+    assert with_types(points[1:], np.float32(3)) == 1.5 and len(with_types.types) == 2
+
+
+@pytest.mark.row("K15")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("struct s { double *x; };\nint f(struct s a) { return 0; }", "a is struct s, which has"),
+        ("struct s { double *x; };\nint f(const struct s a[n], int n) { return 0; }", "array of struct s"),
+        ("struct s { int x; };\nint f(const struct s *a) { return 0; }", "a is a pointer without dims"),
+        ("struct s { int x : 3; };\nint\tf(struct s a) { return 0; }", "a is struct s, which has members"),
+        ("struct s;\nint f(struct s a) { return 0; }", "a is struct s by value: what it consists of"),
+        ("struct s { int x; };\nint f(OUT const struct s *a) { return 0; }", "points to const: OUT"),
+    ],
+)  # fmt: skip
+def test_structs_that_numpy_has_not(text: str, message: str) -> None:
+    assert refused(text, message).lineno == 2
+
+
 # ---- macros by the names of words -------------------------------------------------------------------------
 
 

@@ -39,14 +39,30 @@ def smoothed(x: np.ndarray) -> np.ndarray:
 # ---- what is mapped -----------------------------------------------------------------------------------
 
 
-def test_arrays_of_structs_do_not_broadcast() -> None:
+def test_arrays_of_structs_broadcast_and_single_ones_are_instances() -> None:
     lib = library(
         """
         typedef struct { long n, d; } ratio;
+        static long calls;  // the text is compiled once
         long total(const ratio x[n], long n) { long sum = 0; while (n > 0) sum += x[--n].n; return sum; }
+        void turned(const ratio x[n], int n, OUT ratio y[n])
+        {
+            calls++;
+            for(int i = 0; i < n; i++)
+                y[i] = (ratio){x[i].d, x[i].n};
+        }
+        void scale(INOUT ratio x[n], int n, long by) { while(n-- > 0) x[n].n *= by; }
+        ratio half(ratio x) { x.d *= 2; return x; }
         """
     )
-    assert lib.total(np.ones(3, lib.ratio)) == 3
+    x = np.ones((2, 3), lib.ratio)
+    x["n"] = np.arange(6).reshape(2, 3)
+    assert lib.total(x).tolist() == [3, 12] and lib.total(x[0]) == 3
+    turned = lib.turned(x)
+    assert turned.dtype == x.dtype and (turned["d"] == x["n"]).all() and (turned["n"] == 1).all()
+    assert lib.scale(x, 10) is None and x["n"].tolist() == [[0, 10, 20], [30, 40, 50]]
+    refuses(TypeError, lambda: lib.total(np.ones(3, [("n", "i8")])), "no type set fits: 'x'")
+    assert lib.half(lib.ratio(3, 4)).d == 8
 
 
 @pytest.mark.row("K14")
