@@ -495,6 +495,7 @@ class Declarations:
             found.members,
             found.in_header,
         )
+        known.pack, known.align = found.pack, found.align
         if found.tag:
             self.tags[f"{found.kind} {found.tag}"] = known
         found.united = known
@@ -610,16 +611,31 @@ class Declarations:
             self._tagless.append((node, made))
         if node.decls is not None and (made.members is None or not self.in_header):
             # The very same definition may come again, from a header and from struct().
-            members = [self._member(each) for each in node.decls if type(each).__name__ == "Decl"]
+            found = types.Struct(kind, made.tag, made.alias, [])
+            self._add_members(found, node.decls)
+            members = found.members or []
             if any(types.holds(each.type, made) for each in members):
                 raise self.error(f"{made.name or kind} would hold itself", node.coord)
             if self._altered and (self._altered == 2 or not self.in_header):
                 made.altered = made.members is None
             elif made.members is not None:
-                self._check_same(made, types.Struct(kind, made.tag, made.alias, members), node.coord)
+                self._check_same(made, found, node.coord)
             elif not made.altered:
                 made.members, made.in_header = members, self.in_header
+                made.pack, made.align = found.pack, found.align
         return made
+
+    def _add_members(self, struct: types.Struct, nodes: list[Any]) -> None:
+        """And what pragmas say of them: see attributes.py."""
+        said = {"pack": 0, "align": 0, "member": 0}
+        for node in nodes:
+            if type(node).__name__ == "Pragma":
+                what, number = _text_of_pragma(node).strip('"').removeprefix("cwj_").split()
+                said[what] = max(said[what], int(number))
+            elif type(node).__name__ == "Decl" and struct.members is not None:
+                struct.members.append(dataclasses.replace(self._member(node), align=said["member"]))
+                said["member"] = 0
+        struct.pack, struct.align = said["pack"], said["align"]
 
     def tagged(self, kind: str, tag: str) -> types.Struct:
         """struct tag, which handle("tag *") may have been the first to speak of."""

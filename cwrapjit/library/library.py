@@ -506,6 +506,12 @@ class Core:
             )
         return found
 
+    def more_alignment(self, struct: types.Struct) -> int:
+        """That of a struct where C asks for more than NumPy does; 0: nowhere."""
+        alignment = self.class_for(struct).__cwrapjit_layout__.alignment
+        dtype = self.item_dtype(struct)
+        return alignment if dtype is not None and alignment > dtype.alignment else 0
+
     def item_dtype(self, struct: types.Struct) -> Any:
         """The same, or None."""
         self.class_for(struct)

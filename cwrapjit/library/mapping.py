@@ -76,6 +76,7 @@ class Mapper:
         self.result_of: tuple[str, ...] = ()  # parameters that the result may point into
         self.sizes = Sizes(self)
         self.has_free_symbols = True
+        self.has_aligned = True  # False: calls look at where arrays of structs are
         self.has_characters = True  # False: char is a number, which arrays may have
         self.by_reference: set[str] = set()  # hidden integers that C wants by pointer
 
@@ -310,9 +311,14 @@ class Mapper:
 
     def _items(self, name: str, struct: types.Struct) -> Any:
         try:
-            return self.library.dtype_for(struct)
+            found = self.library.dtype_for(struct)
         except Unmapped as reason:
             raise Unmapped(f"{name} is {reason}") from None
+        if self.has_aligned and self.library.more_alignment(struct):
+            raise Unmapped(
+                f"{name} is an array of {types.show(struct)}, aligned otherwise than NumPy's arrays"
+            )
+        return found
 
     def _pointer(self, slot: Slot) -> Parameter:
         item, name, options = slot.item, slot.name, self.options

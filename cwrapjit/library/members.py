@@ -167,7 +167,7 @@ class Members:
             formats.append((inner, plan["dims"]) if layers else inner)
         return np.dtype(
             {"names": list(self.offsets), "formats": formats, "offsets": list(self.offsets.values()),
-             "itemsize": self.size}, align=bool(plans),
+             "itemsize": self.size}, align=bool(plans) and not types.is_laid_out(self.ctype),
         )  # fmt: skip
 
 

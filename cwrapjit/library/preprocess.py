@@ -104,7 +104,7 @@ class Preprocessor:
         self.once: set[str] = set()
         self.files: dict[str, str] = {}  # every text that was read, for messages
         self._left = 0
-        self._packed: list[bool] = [False]  # one entry for each #pragma pack(push)
+        self._packed: list[str] = [""]  # one entry for each #pragma pack(push)
 
     def run(self, text: str, file: str) -> str:
         """The text with its directives followed. Included files stand between `# line` marks."""
@@ -228,11 +228,11 @@ class Preprocessor:
     def _pack(self, words: list[str]) -> None:
         """#pragma pack(...)"""
         if words[0] == "push":
-            self._packed = [*self._packed, self._packed[-1] or len(words) > 1]
+            self._packed = [*self._packed, words[-1] if len(words) > 1 else self._packed[-1]]
         elif words[0] == "pop":
-            self._packed = self._packed[:-1] or [False]
+            self._packed = self._packed[:-1] or [""]
         else:
-            self._packed = [*self._packed[:-1], bool(words[0])]
+            self._packed = [*self._packed[:-1], words[0]]
 
     def _include(self, includes: list[str], file: str, next_line: int, depth: int, out: list[str]) -> bool:
         """What #include lines that follow each other bring; whether that is anything."""
@@ -345,7 +345,8 @@ class Preprocessor:
         self._left = _MAX_EXPANSIONS + 20 * len(text)
         try:
             plain = _COMPLEX.sub(_known_complex, self._expand(text, frozenset()))
-            return plain.replace("{", "{" + attributes.LAYOUT) if self._packed[-1] else plain
+            mark = f"{attributes.LAYOUT}pack {self._packed[-1]}{attributes.LAYOUT}"
+            return plain.replace("{", "{" + mark) if self._packed[-1] else plain
         except (PreprocessError, RecursionError) as error:
             raise PreprocessError(str(error), file, line) from None
 

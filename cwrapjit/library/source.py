@@ -118,6 +118,7 @@ class TextSlice(Slice):
     ) -> None:  # fmt: skip
         super().__init__(library, found, Options(name=name or None, **own))
         self.mapper.has_free_symbols = False  # the names in C's own text are C's
+        self.mapper.has_aligned = False
         self.called = called
         self.output_dims: dict[str, str] = {}  # of lengths that are computed: name -> expression
         refuse(found, self.options)
@@ -236,8 +237,15 @@ class TextSlice(Slice):
         return super()._given(slot)
 
     def validate(self) -> str | None:
-        """Slices of arrays are contiguous, as C takes them; lengths fit."""
-        return self._validate([*self.inputs, *self.outputs]) if self.has_arrays else None
+        """Slices of arrays are contiguous, as C takes them, and structs where C wants them; lengths fit."""
+        slots = [*self.inputs, *self.outputs]
+        kinds = {self.c_names[slot.name]: slot.item or slot.type for slot in slots}
+        kinds |= {self.c_names[name]: self.found.result for name in self.c_names.keys() & {"return"}}
+        checks = ""
+        for name, ctype in kinds.items():
+            more = self.library.more_alignment(ctype) if isinstance(ctype, types.Struct) else 0
+            checks += _CHECK_ALIGNMENT % {"x": name, "most": more} if more else ""
+        return checks + self._validate(slots) if checks or self.has_arrays else None
 
     def cast(self) -> str:
         """Arrays are never copied, numbers are."""
@@ -296,6 +304,18 @@ class TextSlice(Slice):
         )
         made.__dict__["_library"] = self.library.lifetime  # keeps the code that it calls
         return made
+
+
+_CHECK_ALIGNMENT = """{
+    npy_uintp cwj_place = (npy_uintp)data__%(x)s;
+    for (int cwj_i = 0; cwj_i < Ndims_full__%(x)s; cwj_i++)
+        cwj_place |= dims_full__%(x)s[cwj_i] > 1 ? (npy_uintp)strides_full__%(x)s[cwj_i] : 0;
+    if (cwj_place %% %(most)d) {
+        PyErr_SetString(PyExc_ValueError, "%(x)s must be aligned to %(most)d bytes");
+        return 0;
+    }
+}
+"""
 
 
 def _operand_name(name: str) -> str:

@@ -124,7 +124,10 @@ class Writer:
                 reason = attributes.REASON if struct.altered else "it is not complete"
                 raise Unmapped(f"{types.show(struct)}: {reason}")
             # Structs inside come first: spell() appends their definitions.
-            self.parts.append(f"{tag} {{ {self._members(struct)} }};\n")
+            text = f"{struct.kind} {_attributes(struct)}{tag.split()[1]} {{ {self._members(struct)} }};\n"
+            if struct.pack > 1:
+                text = f"#pragma pack(push, {struct.pack})\n{text}#pragma pack(pop)\n"
+            self.parts.append(text)
         return self.structs[struct]
 
     def _members(self, struct: types.Struct) -> str:
@@ -138,7 +141,7 @@ class Writer:
         if member.bits >= 0:
             return f"{self.spell(ctype)} {member.name}:{member.bits};"
         if not member.name and isinstance(ctype, types.Struct):  # its members are members of the outer struct
-            return f"{ctype.kind} {{ {self._members(ctype)} }};"
+            return f"{ctype.kind} {_attributes(ctype)}{{ {self._members(ctype)} }};"
         ctype, layers = types.peeled(ctype)
         if self.only_layouts and layers and is_flexible(layers[0]):
             layers = [types.Array(layers[0].item, None), *layers[1:]]
@@ -154,7 +157,13 @@ class Writer:
         unknown = isinstance(ctype, types.Scalar) and not ctype.dtype
         if unknown or isinstance(ctype, types.Unknown):
             raise Unmapped(f"its member {member.name} has no type that is mapped")
-        return f"{self.spell(ctype)} {member.name}{dims};"
+        align = f" __attribute__((aligned({member.align})))" if member.align else ""
+        return f"{self.spell(ctype)} {member.name}{dims}{align};"
+
+
+def _attributes(struct: types.Struct) -> str:
+    said = ["packed"] * (struct.pack == 1) + [f"aligned({struct.align})"] * (struct.align > 0)
+    return f"__attribute__(({', '.join(said)})) " if said else ""
 
 
 def is_flexible(array: types.Array) -> bool:
@@ -184,7 +193,8 @@ def size_of(ctype: Any) -> int:
     while inside:
         each, _ = types.peeled(inside.pop())
         if isinstance(each, types.Struct):
-            if each.members is None or any(member.bits >= 0 for member in each.members):
+            is_plain = each.members is not None and not types.is_laid_out(each)
+            if not is_plain or any(member.bits >= 0 for member in each.members or ()):
                 raise Unmapped(f"the size of {types.show(each)} is not known")
             inside += [member.type for member in each.members]
         elif isinstance(each, (types.Void, types.Unknown)):
@@ -223,6 +233,8 @@ def pointer_parameters(found: list[str], fixed: int) -> str:
 
 def passes_wrongly(struct: types.Struct) -> bool:
     """Whether libtcc would pass it wrongly by value."""
+    if types.is_laid_out(struct):
+        return True
     if built_for()[0] == "aarch64":
         return _has_arrays_in_registers(struct)
     return _is_mixed(struct)

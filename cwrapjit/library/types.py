@@ -113,6 +113,7 @@ class Member:
     name: str  # "": a struct whose members are the outer one's, or bits that fill a gap
     type: Any
     bits: int = -1  # the width of a bit-field
+    align: int = 0  # an attribute's; 0: its type's
 
 
 @dataclasses.dataclass(eq=False)
@@ -125,6 +126,8 @@ class Struct:
     members: list[Member] | None = None
     in_header: bool = False  # the library's header defines it
     altered: bool = False  # it was defined with attributes that are not mapped: it stays incomplete
+    pack: int = 0  # members lie at multiples of that, at the most; 0: of their alignment
+    align: int = 0  # an attribute's; 0: the members'
     label: str = ""  # what its class is called where C has no name, or keeps the type for itself
     united: Struct | None = None  # the same type, which this one was found to be
 
@@ -249,6 +252,12 @@ def incomplete_inside(ctype: Any) -> Struct | None:
     return next((each for each in _parts(ctype) if isinstance(each, Struct) and each.members is None), None)
 
 
+def is_laid_out(ctype: Any) -> bool:
+    """Whether attributes say how values of ctype lie in memory."""
+    structs = [each for each in _parts(ctype) if isinstance(each, Struct)]
+    return any(each.pack or each.align or any(m.align for m in each.members or ()) for each in structs)
+
+
 def peeled(ctype: Any) -> tuple[Any, list[Array]]:
     """What an array of arrays holds in the end, and its layers; of other types, itself."""
     layers = []
@@ -291,9 +300,11 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, Struct):
         if one.kind != other.kind or one.tag != other.tag or None in (one.members, other.members):
             return one.tag != "" and one.name == other.name
-        return [(each.name, each.bits) for each in one.members or ()] == [
-            (each.name, each.bits) for each in other.members or ()
-        ] and all(same(a.type, b.type) for a, b in zip(one.members or (), other.members or (), strict=True))
+        return (one.pack, one.align, [(each.name, each.bits, each.align) for each in one.members or ()]) == (
+            other.pack,
+            other.align,
+            [(each.name, each.bits, each.align) for each in other.members or ()],
+        ) and all(same(a.type, b.type) for a, b in zip(one.members or (), other.members or (), strict=True))
     return isinstance(one, (Void, Callable)) or bool(one == other)
 
 

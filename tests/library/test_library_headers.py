@@ -459,7 +459,7 @@ four v(void);
     assert found["functions"]["k"] == "void k(const int *x, signed char c)"
     lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path])
     refuses(TypeError, lambda: lib.function('#include "gnu.h"\nwide labs(wide x)'), "_Float128")
-    refuses(TypeError, lambda: lib.struct("struct odd"), "attribute")
+    assert lib.struct("struct odd").dtype.itemsize == 5
 
 
 @pytest.mark.skipif(shutil.which("clang") is None, reason="no clang")

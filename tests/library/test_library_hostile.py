@@ -230,12 +230,12 @@ def test_a_function_made_by_hand_is_refused():
 
 
 LAYOUTS = [
-    "struct s { char a; int b; } __attribute__((packed));",
-    "struct __attribute__((__packed__)) s { char a; int b; };",
-    "#define PACKED __attribute__((packed))\nstruct s { char a; int b; } PACKED;",
-    "#pragma pack(push, 1)\nstruct s { char a; int b; };\n#pragma pack(pop)\n",
-    "struct s { char a; _Alignas(16) int b; };",
-    "struct s { char a; int b __attribute__((aligned(16))); };",
+    "struct s { char a; int b __attribute__((packed)); };",
+    "#pragma pack(push, MOST)\nstruct s { char a; int b; };\n#pragma pack(pop)\n",
+    "struct s { char a; _Alignas(double) int b; };",
+    "struct s { char a; int b __attribute__((aligned(16))), c; };",
+    "struct s { char a; int b; } __attribute__((aligned));",
+    "struct s { char a; int b; } __attribute__((packed, aligned(1 << 3)));",
     "typedef float v4 __attribute__((vector_size(16))); struct s { char a; v4 b; };",
     "enum __attribute__((packed)) tiny { X }; struct s { char a; enum tiny b; };",
     "struct s { char a[-1 > 0u ? 5 : 3]; char b; };",

@@ -65,6 +65,59 @@ def test_arrays_of_structs_broadcast_and_single_ones_are_instances() -> None:
     assert lib.half(lib.ratio(3, 4)).d == 8
 
 
+PACKED = "__attribute__((packed))"
+LAYOUTS = [
+    f"struct s {{ char a; int b; double c; }} {PACKED};",
+    f"struct {PACKED} s {{ char a; int b; double c; }};",
+    "struct __attribute__((__packed__, aligned(4))) s { char a; double b; short c; };",
+    "struct s { char a; double b; char c; } __attribute__((aligned(16), packed));",
+    "#pragma pack(push, 1)\nstruct s { char a; double b; int c; };\n#pragma pack(pop)",
+    "#pragma pack(push, 4)\nenum e { X };\nstruct s { char a; double b; enum e c; };\n#pragma pack(pop)",
+    "#pragma pack(2)\nstruct s { char a; double b; struct { char d; long e; } c; };\n#pragma pack()",
+    "struct s { char a; _Alignas(16) int b; char c; };",
+    "struct s { char a; int b __attribute__((aligned(16))); char c; };",
+    "struct s { char a; __attribute__((aligned(8))) short b[3]; char c; };",
+    f"struct in {{ char x; double y; }} {PACKED};\nstruct s {{ char a; struct in b[2]; int c; }};",
+    f"struct in {{ char x; double y; }};\nstruct s {{ char a; struct in b; int c; }} {PACKED};",
+    f"struct s {{ char a; struct {{ char q; int r; }} {PACKED} b; int c; }};",
+    "struct s { char a, b, c; } __attribute__((aligned(16)));",
+    f"#define PACKED {PACKED}\nstruct PACKED s {{ char a; int b; long c; }};",
+    f"enum __attribute__((unused)) e {{ X }}; struct s {{ char a; enum e b; short c; }} {PACKED};",
+    f"typedef struct {PACKED} t {{ char a; int b; long c; }} t;\n#define s t",
+]
+
+
+@pytest.mark.compiler("passes structs with a layout of their own by value")
+@pytest.mark.parametrize("text", LAYOUTS)
+def test_packed_and_aligned_structs(text: str) -> None:
+    """In arrays, as instances, by value, and in vectorize()."""
+    offset = "long at_%s(void) { return __builtin_offsetof(struct s, %s); }\n"
+    same = "void same(const struct s x[n], int n, OUT struct s y[n]) { while(n-- > 0) y[n] = x[n]; }\n"
+    text += "\n" + "".join(offset % (each, each) for each in "abc") + same
+    lib = library(
+        f"{text}long size(void) {{ return sizeof(struct s); }}\n"
+        "struct s by_value(struct s x) { x.a++; return x; }\n"
+    )
+    made = lib.struct("struct t" if "define s t" in text else "struct s")
+    dtype = made.dtype
+    assert dtype.itemsize == lib.size()
+    assert [dtype.fields[each][1] for each in "abc"] == [lib.at_a(), lib.at_b(), lib.at_c()]
+    memory = np.arange(1, 33 + 3 * dtype.itemsize, dtype=np.uint8)
+    x = memory[-memory.ctypes.data % 16 :][: 3 * dtype.itemsize].view(dtype)
+    for each in (lib.same(x), cwrapjit.vectorize(text.replace("long at", "static long at"))(x)):
+        assert all((each[name] == x[name]).all() for name in "abc")
+        assert each.dtype == dtype
+    if "align" in text.lower() or "pack(push, 4)" in text or "pack(2)" in text:
+        odd = memory[1 - memory.ctypes.data % 16 :][: 3 * dtype.itemsize].view(dtype)
+        refuses(ValueError, lambda: lib.same(odd), "must be aligned to")
+        refuses(
+            TypeError, lambda: lib.function("void same(const struct s x[n], int n, struct s y[n])"), "aligned"
+        )
+    one = made()
+    one.a = "\x05"
+    assert lib.by_value(one).a == "\x06" and one.a == "\x05"
+
+
 @pytest.mark.row("K14")
 def test_every_function_that_is_not_static() -> None:
     lib = library(

@@ -202,6 +202,7 @@ static PyMemberDef layout_members[] = {
     {"free_name", T_OBJECT, offsetof(cwj_struct_layout, free_name), READONLY,
      "C's name of free, or ''."},
     {"size", T_ULONG, offsetof(cwj_struct_layout, size), READONLY, "In bytes; 0: opaque."},
+    {"alignment", T_ULONG, offsetof(cwj_struct_layout, alignment), READONLY, "In bytes."},
     {"automatic", T_BOOL, offsetof(cwj_struct_layout, automatic), READONLY,
      "Nobody has described the type."},
     {NULL, 0, 0, 0, NULL},
