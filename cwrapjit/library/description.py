@@ -45,11 +45,12 @@ class Parameter:
     #   "hidden"   an integer of `type`: the value of `value`, an expression
     #   "stride"   an integer of `type`: stride of parameter `of` along `axis`, in elements (lda, incx)
     #   "string"   const char *: str, bytes or a path, no NUL inside
-    #   "texts"    a list of those, as an array of pointers with a NULL behind them; its length is its dim
+    #   "texts"    a list of those, as an array of pointers with a NULL behind them; its length is its dim;
+    #              out: C stores them
     #   "buffer"   the bytes of a bytes-like object; its length is the symbol in dims; of two dims,
     #              items of any type: their number, and the bytes of each
     #   "handle"   the pointer in an instance of `cls` (opaque pointers, structs by pointer)
-    #   "handles"  a list of such instances, as an array of their pointers; its length is its dim
+    #   "handles"  a list of such instances, as "texts" is one of strings
     #   "struct"   the memory of an instance of `cls`, for a struct by value; out: a new one, by pointer
     #   "callback" the address of a function: `cls` is called with what is given and returns (address, what
     #              keeps the function, for as long as the call takes), or raises
@@ -102,6 +103,7 @@ class Result:
     #   "texts"    a pointer to such pointers, as many as `dims` says or up to a NULL -> a list
     #   "array"    a pointer to items of `type` with `dims`
     #   "handle"   a pointer -> an instance of `cls`, or None
+    #   "handles"  as "texts": a list of such instances, which are not given away
     #   "struct"   a struct by value -> a new instance of `cls`
     #   "address"  any other pointer -> a Pointer to `type`, or None
     type: str = ""

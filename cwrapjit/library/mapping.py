@@ -253,7 +253,7 @@ class Mapper:
         if is_bytes and len(dims) == 1 and intent != "out" and container is None and _is_symbol(dims[0]):
             return Parameter("buffer", "uint8", intent=intent, dims=dims, optional=optional)
         if isinstance(item, types.Pointer):
-            return self._texts(slot, dims) or Parameter("address", types.item_name(item), intent=intent)
+            return self._list(slot, dims) or Parameter("address", types.item_name(item), intent=intent)
         if isinstance(item, types.Void) and _is_count_and_size(dims) and intent != "out":
             both = ((dims[0][0],), (dims[0][1],))
             return Parameter("buffer", "uint8", intent=intent, dims=both, optional=optional)
@@ -285,19 +285,28 @@ class Mapper:
         order = self.options.order.get(slot.name, "C")
         return Parameter("array", item.dtype, intent=intent, dims=dims, order=order, optional=optional)
 
-    def _texts(self, slot: Slot, dims: tuple[Dim, ...] = ()) -> Parameter | None:
-        """A list of texts: where const says that C only reads them, or container= that it is a list.
-        Without dims it ends with a NULL."""
-        name, text = slot.name, slot.item
-        said = not self.options.all_containers and self.options.container.get(name) in (list, tuple)
-        is_given = said or slot.const or (text.const and bool(dims))
-        if not self._is_c_text(name, text.target) or not is_given or len(dims) > 1:
+    def _list(self, slot: Slot, dims: tuple[Dim, ...] = ()) -> Parameter | None:
+        """A list of texts, structs or handles: where const says that C only reads it, container= that it is
+        a list, or out= that C fills it. Texts without dims end with a NULL."""
+        name, target, options = slot.name, slot.item.target, self.options
+        is_text, is_struct = self._is_c_text(name, target), isinstance(target, types.Struct)
+        out = name in options.out and bool(dims)
+        said = not options.all_containers and options.container.get(name) in (list, tuple)
+        is_given = said or slot.const or (slot.item.const and bool(dims))
+        if out and (len(dims) > 1 or not (is_text or is_struct)):
+            raise Unmapped(f"{name} is an array of {types.show(slot.item)}, which no list in Python holds")
+        if not (is_text or (is_struct and (dims or said))) or not (out or is_given) or len(dims) > 1:
             return None
-        if name in self.options.out or name in self.options.inout:
+        if (name in options.out and not dims) or name in options.inout:
             return None
-        optional = name in self.options.optional
-        encoding = self.options.encoding.get(name, "")
-        return Parameter("texts", dims=dims, optional=optional, container=list, encoding=encoding)
+        made = Parameter("texts" if is_text else "handles", dims=dims, container=list)
+        made.intent = "out" if out else "in"
+        made.optional = name in options.optional
+        made.encoding = options.encoding.get(name, "")
+        if is_struct:
+            made.cls = self.library.class_for(target)
+            made.bound = destructors.places(self, made.cls) if out else ()
+        return made
 
     def _is_text(self, name: str, item: Any) -> bool:
         """Of char, and of other bytes whose encoding is said."""
@@ -353,9 +362,9 @@ class Mapper:
             optional = optional or self._is_user_data(name)
         if isinstance(item, (types.Pointer, types.Callable)) and named:
             return self._stored_pointer(slot)
-        texts = self._texts(slot) if isinstance(item, types.Pointer) else None
-        if texts is not None:
-            return texts
+        made = self._list(slot) if isinstance(item, types.Pointer) else None
+        if made is not None:
+            return made
         if item is types.KNOWN["FILE"] and not named:
             streams = load("cwrapjit.library.streams")
             return Parameter("stream", cls=streams.converter(self, slot), optional=optional)
@@ -588,9 +597,10 @@ class Mapper:
                 raise ValueError(f"{self.who}: inout= names {slot.name}, which is no pointer")
             if slot.name in self.options.defaults and parameter.argument < 0:
                 raise ValueError(f"{self.who}: defaults: {slot.name} is no argument")
-            if slot.name in options_container and parameter.role not in ("items", "texts"):
+            if slot.name in options_container and parameter.role not in ("items", "texts", "handles"):
                 raise ValueError(
-                    f"{self.who}: container: {slot.name} must be a const array of one dim, or a list of texts"
+                    f"{self.who}: container: {slot.name} must be a const array of one dim, or a list of "
+                    "texts or handles"
                 )
 
     # ---- arguments ---------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def no_value(library: Any, what: str, struct: types.Struct) -> str:
 def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     target = ctype.target
     if returned.text == "list" or (isinstance(target, types.Pointer) and returned.shape is not None):
-        return _texts(mapper, ctype, returned)
+        return _list(mapper, ctype, returned)
     if isinstance(target, types.Struct):
         if returned.shape is not None and not _is_misspelled(mapper, returned):
             cls, descr = mapper.library.class_for(target), _items(mapper, target)
@@ -158,18 +158,23 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     return _address(mapper, ctype, returned)
 
 
-def _texts(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
-    """A list of texts: its length is said, or a NULL ends it."""
-    text = ctype.target.target if isinstance(ctype.target, types.Pointer) else None
+def _list(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
+    """A list of texts, structs or handles: its length is said, or a NULL ends it."""
+    item = ctype.target.target if isinstance(ctype.target, types.Pointer) else None
     dims = () if returned.shape is None else _dims(mapper, returned.shape)
-    if not _is_text(mapper, Returned(), text) or len(dims) > 1:
+    is_text = _is_text(mapper, Returned(), item)
+    if not (is_text or isinstance(item, types.Struct)) or len(dims) > 1:
         raise ValueError(
-            f"{mapper.who}: returns: it returns {types.show(ctype)}, which is no list of texts in Python"
+            f"{mapper.who}: returns: it returns {types.show(ctype)}, which is no list of texts or handles "
+            "in Python"
         )
+    if not is_text:
+        handles = Result("handles", dims=dims, cls=mapper.library.class_for(item))
+        return _owned(mapper, handles, returned, item)
     if returned.owner in ("argument", "instance"):
         returned.owner = ""  # texts are copied
     made = Result("texts", dims=dims, encoding=mapper.options.encoding.get("return", ""))
-    return _owned(mapper, made, returned, text)
+    return _owned(mapper, made, returned, item)
 
 
 def _is_text(mapper: Any, returned: Returned, target: Any) -> bool:

@@ -39,6 +39,8 @@ def annotation(parameter: Parameter) -> str:
         return f"Pointer[{parameter.type}]" if parameter.type else "Pointer"
     if parameter.role == "string":
         return "str"
+    if parameter.role == "handles":
+        return f"list[{parameter.cls.__name__}]"
     if parameter.role == "texts":
         return "list[str]"
     if parameter.role == "buffer" and len(parameter.dims) == 2:

@@ -267,6 +267,79 @@ def test_structs_and_handles_that_c_makes_are_results(lib: Any) -> None:
     assert lib.live == 0
 
 
+ITEMS = """
+typedef struct item_ item;
+struct item_ { int v; };
+int live = 0;
+item *item_new(int v) { item *made = malloc(sizeof *made); made->v = v; live++; return made; }
+void item_free(item *i) { live--; free(i); }
+int sum(item *const items[], int n) { int s = 0; for (int i = 0; i < n; i++) s += items[i]->v; return s; }
+int sum_to_null(item *const *items) { int s = 0; while (*items) s += (*items++)->v; return s; }
+int total(item **items, int n) { return sum(items, n); }
+void make(item **made, int n) { for (int i = 0; i < n; i++) made[i] = i == 2 ? 0 : item_new(i); }
+void make_some(item **made, int *room) { if (*room > 2) *room = 2; make(made, *room); }
+const char *make_badly(item **made, int n) { make(made, n); return "\\xff"; }
+static item a = {3}, b = {4}, *both[] = {&a, &b, 0};
+item **all(void) { return both; }
+item **copied(int *n) { item **made = malloc(24); memcpy(made, both, 24); *n = 2; return made; }
+void words(char **to, int n) { for (int i = 0; i < n; i++) to[i] = i == 1 ? 0 : "word"; }
+void rows(double **to, int n) {}
+"""
+
+
+@pytest.fixture
+def items() -> Any:
+    lib = from_c("#include <string.h>\n" + ITEMS, name="items", header="typedef struct item_ item;")
+    lib.variable("int live")
+    lib.handle("item *", free="item_free")
+    lib.function("item *item_new(int v)", returns="callee")
+    return lib
+
+
+def test_arrays_of_handles_are_lists(items: Any) -> None:
+    given = [items.item_new(k) for k in (1, 2, 3)]
+    total = items.function("int sum(item *const items[n], int n)")
+    assert [total(each) for each in (given, tuple(given), np.array(given, object), [])] == [6, 6, 6, 0]
+    assert items.function("int sum_to_null(item *const *items)", container={"items": list})(given) == 6
+    said = {"dims": {"items": "n"}, "container": {"items": list}}  # C could write there
+    assert items.function("int total(item **items, int n)", **said)(given) == 6
+    refuses(TypeError, lambda: total([given[0], None]), "list[item]", "an item of type NoneType")
+    refuses(TypeError, lambda: total(np.arange(3)), "list[item]", "numpy.ndarray")
+    given[1].close()
+    refuses(ValueError, lambda: total(given), "was freed")
+
+
+def test_arrays_of_handles_that_c_fills(items: Any) -> None:
+    make = items.function("void make(item **made, int n)", dims={"made": "n"}, out="made")
+    made = make(4)
+    assert made[2] is None and items.live == 3
+    assert items.function("int sum(item *const items[n], int n)")([made[0], made[1], made[3]]) == 4
+    some = items.function(
+        "void make_some(item *made[room], int *room)", out="made", inout="room", discard="room"
+    )
+    assert len(some(5)) == 2 and len(some(1)) == 1
+    badly = items.function("const char *make_badly(item *made[n], int n)", out="made")
+    refuses(UnicodeDecodeError, lambda: badly(4), "utf-8")
+    del made
+    gc.collect()
+    assert items.live == 0, "each is freed once, those of failed calls, too"
+    words = items.function("void words(char *to[n], int n)", out="to")
+    assert words(3) == ["word", None, "word"]
+    rows = "void rows(double *to[n], int n)"
+    refuses(TypeError, lambda: items.function(rows, out="to"), "array of double *")
+
+
+def test_arrays_of_handles_that_c_returns(items: Any) -> None:
+    total = items.function("int sum(item *const items[n], int n)")
+    found = items.function("item **all(void)", returns="list")()
+    assert total(found) == 7 and total(items.function("item **all(void)", returns=1)()) == 3
+    copied = items.function("item **copied(int *n)", returns=("n", "callee", "free"), out="n", discard="n")
+    assert copied() == found
+    del found
+    gc.collect()
+    assert items.live == 0, "nobody gave them away"
+
+
 @pytest.mark.row("L05")
 def test_handles_are_owned_once_their_end_is_known(lib: Any) -> None:
     lib.refine("open_*", out=("t", "h"))

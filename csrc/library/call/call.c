@@ -161,14 +161,14 @@ frame_close(cwj_library_frame *frame)
     if (frame->begun) {
         end_call(frame);
     }
+    if (frame->called) {
+        cwj_library_drop(frame);
+    }
     for (int k = 0; k <= function->nparameters; k++) {
         Py_XDECREF(frame->made[k]);
     }
     for (int i = 0; i < frame->nviews; i++) {
         PyBuffer_Release(&frame->views[i]);
-    }
-    if (frame->called) {
-        cwj_library_drop(frame);
     }
 }
 

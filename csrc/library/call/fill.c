@@ -38,6 +38,26 @@ make_array(cwj_library_frame *frame, int k)
     return 0;
 }
 
+/* Room for the pointers of a list, and a NULL behind them. */
+static int
+make_list(cwj_library_frame *frame, int k)
+{
+    npy_intp count, size;
+    if (cwj_library_shape(frame, &frame->function->parameters[k], &count) < 0) {
+        return -1;
+    }
+    if (__builtin_mul_overflow(count + 1, (npy_intp)sizeof(void *), &size)) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    frame->made[k] = PyBytes_FromStringAndSize(NULL, size);
+    if (frame->made[k] == NULL) {
+        return -1;
+    }
+    frame->slots[k + 1].p = memset(PyBytes_AS_STRING(frame->made[k]), 0, (size_t)size);
+    return 0;
+}
+
 /* k: nparameters for what C returns. */
 static int
 make_struct(cwj_library_frame *frame, int k, PyObject *cls, cwj_slot *slot)
@@ -90,6 +110,9 @@ fill_one(cwj_library_frame *frame, int k)
                    : put_integer(frame, k, value);
     case CWJ_ARRAY:
         return out ? make_array(frame, k) : 0;
+    case CWJ_TEXTS:
+    case CWJ_HANDLES:
+        return out ? make_list(frame, k) : 0;
     case CWJ_STRUCT:
         return out ? make_struct(frame, k, parameter->cls, &frame->slots[k + 1]) : 0;
     case CWJ_LENGTH: /* where an array has this length, C finds it there before the call */

@@ -101,22 +101,28 @@ pack_gift(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
 }
 
 static PyObject *
-pack_handle(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
+pack_borrowed(const cwj_library_frame *frame, const cwj_parameter *p, void *pointer)
 {
-    void *pointer = at->p;
     if (pointer == NULL) {
         return Py_NewRef(Py_None);
     }
-    if (p->owner == CWJ_OWNER_CALLEE) {
-        return pack_gift(frame, p, at);
-    }
-    at->p = NULL;
     PyObject *keeper = cwj_library_keeper(frame, p, pointer), *instance = NULL;
     if (keeper != NULL || !PyErr_Occurred()) {
         instance = cwj_instance_around(p->cls, pointer, 0, keeper);
     }
     Py_XDECREF(keeper);
     return instance;
+}
+
+static PyObject *
+pack_handle(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
+{
+    if (p->owner == CWJ_OWNER_CALLEE && at->p != NULL) {
+        return pack_gift(frame, p, at);
+    }
+    void *pointer = at->p;
+    at->p = NULL;
+    return pack_borrowed(frame, p, pointer);
 }
 
 static PyObject *
@@ -169,27 +175,34 @@ text_or_none(const cwj_parameter *p, const char *text)
     return text == NULL ? Py_NewRef(Py_None) : decode(p, text, (Py_ssize_t)strlen(text));
 }
 
-/* A list of texts, as long as its dim says, or up to a NULL. */
+/* A list of texts or handles, as long as its dim says, or up to a NULL. What is in a list that C returns is not
+ * given away; of what it stores in ours, pointers that somebody came to own are NULL afterwards. */
 static PyObject *
-pack_texts(const cwj_library_frame *frame, const cwj_parameter *p, char *const *texts)
+pack_list(const cwj_library_frame *frame, const cwj_parameter *p, void **pointers)
 {
     npy_intp count[1] = {0};
-    if (texts == NULL) {
+    if (pointers == NULL) {
         Py_RETURN_NONE;
     }
     if (p->ndim > 0 && cwj_library_shape(frame, p, count) < 0) {
         return NULL;
     }
-    while (p->ndim == 0 && texts[count[0]] != NULL) {
+    while (p->ndim == 0 && pointers[count[0]] != NULL) {
         count[0]++;
     }
     PyObject *list = PyList_New(count[0]);
     for (npy_intp i = 0; list != NULL && i < count[0]; i++) {
-        PyObject *text = text_or_none(p, texts[i]);
-        if (text == NULL) {
+        cwj_slot at = {.p = pointers[i]};
+        PyObject *item = p->role == CWJ_TEXTS            ? text_or_none(p, at.p)
+                         : p == &frame->function->result ? pack_borrowed(frame, p, at.p)
+                                                         : pack_handle(frame, p, &at);
+        if (p != &frame->function->result) {
+            pointers[i] = at.p;
+        }
+        if (item == NULL) {
             Py_CLEAR(list);
         } else {
-            PyList_SET_ITEM(list, i, text);
+            PyList_SET_ITEM(list, i, item);
         }
     }
     return list;
@@ -245,7 +258,8 @@ pack_one(cwj_library_frame *frame, int k)
     case CWJ_STRING:
         return text_or_none(p, at->p);
     case CWJ_TEXTS:
-        return pack_texts(frame, p, at->p);
+    case CWJ_HANDLES:
+        return pack_list(frame, p, returned ? at->p : frame->slots[k + 1].p);
     case CWJ_HANDLE:
         return pack_handle(frame, p, at);
     case CWJ_ADDRESS:
@@ -323,7 +337,8 @@ drop(const cwj_library_frame *frame, const cwj_parameter *p, void *left)
 {
     if (left != NULL && p->free != NULL) {
         p->free(left);
-    } else if (left != NULL && p->role == CWJ_HANDLE && p->owner == CWJ_OWNER_CALLEE) {
+    } else if (left != NULL && (p->role == CWJ_HANDLE || p->role == CWJ_HANDLES) &&
+               p->owner == CWJ_OWNER_CALLEE) {
         PyObject *type, *value, *traceback;
         cwj_slot values[CWJ_MOST_BOUND];
         PyErr_Fetch(&type, &value, &traceback);
@@ -337,12 +352,32 @@ drop(const cwj_library_frame *frame, const cwj_parameter *p, void *left)
     }
 }
 
+/* Over an error of its own, as drop(). */
+static void
+drop_list(const cwj_library_frame *frame, const cwj_parameter *p, PyObject *memory)
+{
+    PyObject *type, *value, *traceback;
+    npy_intp most = PyBytes_GET_SIZE(memory) / (npy_intp)sizeof(void *), count;
+    void **pointers = (void **)(void *)PyBytes_AS_STRING(memory);
+    PyErr_Fetch(&type, &value, &traceback);
+    if (cwj_library_shape(frame, p, &count) == 0) {
+        for (npy_intp i = 0; i < count && i < most; i++) {
+            drop(frame, p, pointers[i]);
+        }
+    }
+    PyErr_Restore(type, value, traceback);
+}
+
 void
 cwj_library_drop(cwj_library_frame *frame)
 {
     const cwj_library_function *function = frame->function;
     drop(frame, &function->result, frame->slots[0].p);
     for (int k = 0; k < function->nparameters; k++) {
-        drop(frame, &function->parameters[k], frame->targets[k].p);
+        const cwj_parameter *p = &function->parameters[k];
+        drop(frame, p, frame->targets[k].p);
+        if (p->role == CWJ_HANDLES && p->intent == CWJ_INTENT_OUT) {
+            drop_list(frame, p, frame->made[k]);
+        }
     }
 }

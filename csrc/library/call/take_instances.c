@@ -48,7 +48,7 @@ cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object)
     return fits < 0 ? -1 : 0;
 }
 
-/* The items of a list or a tuple, as no Python code has them; NULL with an exception. */
+/* The items of a list, a tuple or an array of objects, as no Python code has them; NULL with an exception. */
 static PyObject *
 items_of(cwj_library_frame *frame, int k, PyObject *object)
 {
@@ -57,6 +57,10 @@ items_of(cwj_library_frame *frame, int k, PyObject *object)
     }
     if (PyTuple_Check(object)) {
         return PyTuple_GetSlice(object, 0, PyTuple_GET_SIZE(object));
+    }
+    if (PyArray_CheckExact(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT &&
+        PyArray_NDIM((PyArrayObject *)object) == 1) {
+        return PySequence_Tuple(object);
     }
     cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
     return NULL;
@@ -77,7 +81,7 @@ take_pointers(cwj_library_frame *frame, int k, PyObject *items, void **pointers)
     return 0;
 }
 
-/* An array of pointers. The items take the argument's place: nobody takes one out while C has it. */
+/* An array of pointers, and a NULL behind them. The items take the argument's place: nobody takes one out while C has it. */
 int
 cwj_library_take_instances(cwj_library_frame *frame, int k, PyObject *object)
 {
@@ -85,9 +89,14 @@ cwj_library_take_instances(cwj_library_frame *frame, int k, PyObject *object)
     PyObject *items = items_of(frame, k, object), *memory = NULL;
     int status = -1;
     if (items != NULL) {
-        Py_ssize_t count = PyTuple_GET_SIZE(items);
-        memory = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(void *) + 1);
-        frame->lengths[parameter->lengths_at] = count;
+        Py_ssize_t count = PyTuple_GET_SIZE(items), size = (count + 1) * (Py_ssize_t)sizeof(void *);
+        memory = PyBytes_FromStringAndSize(NULL, size);
+        if (memory != NULL) {
+            memset(PyBytes_AS_STRING(memory), 0, (size_t)size);
+        }
+        if (parameter->ndim == 1) {
+            frame->lengths[parameter->lengths_at] = count;
+        }
     }
     if (memory != NULL && (frame->made[k] = PyTuple_Pack(2, items, memory)) != NULL) {
         frame->given[parameter->argument] = items;

@@ -173,7 +173,8 @@ describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, int mos
         }
     }
     p->free = p->role == CWJ_DATA ? p->free : NULL;
-    p->owner = p->role == CWJ_HANDLE ? CWJ_OWNER_CALLEE : CWJ_OWNER_NONE; /* as outputs */
+    bool has_handles = p->role == CWJ_HANDLE || p->role == CWJ_HANDLES;
+    p->owner = has_handles ? CWJ_OWNER_CALLEE : CWJ_OWNER_NONE; /* as outputs */
     return cwj_read_type(p, type, descr, who) < 0 || cwj_read_dims(p, dims, symbols, who) < 0 ||
                    read_bound(p, bound, most, who) < 0
                ? -1
@@ -224,7 +225,7 @@ describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, 
     }
     if (result->owner != CWJ_OWNER_CALLEE ||
         (result->role != CWJ_ARRAY && result->role != CWJ_STRING && result->role != CWJ_TEXTS &&
-         result->role != CWJ_ADDRESS)) {
+         result->role != CWJ_HANDLES && result->role != CWJ_ADDRESS)) {
         result->free = NULL;
     }
     return result->name == NULL || cwj_read_type(result, type, descr, who) < 0 ||

@@ -113,7 +113,7 @@ typedef struct cwj_parameter {
     bool is_capacity; /* arrays have this length before the call; C may write a smaller one */
     int of, axis;
     int symbol; /* or -1 */
-    int lengths_at; /* of buffers and items: where the frame keeps their lengths */
+    int lengths_at; /* of buffers, items and lists: where the frame keeps their lengths */
     PyObject *cls; /* owned */
     PyObject *item; /* owned str: of an address, as of cwj_pointer; NULL: it is none */
     PyTypeObject *container; /* one of tuple, list, set: borrowed */
@@ -222,7 +222,7 @@ cwj_is_result(const cwj_parameter *p)
     return p->role == CWJ_DATA || (p->role == CWJ_VALUE && p->intent != CWJ_INTENT_IN) ||
            (out && (p->role == CWJ_ARRAY || p->role == CWJ_ADDRESS || p->role == CWJ_HANDLE ||
                     p->role == CWJ_STRUCT || p->role == CWJ_STATUS || p->role == CWJ_STRING ||
-                    p->role == CWJ_TEXTS));
+                    p->role == CWJ_TEXTS || p->role == CWJ_HANDLES));
 }
 void cwj_library_clear(cwj_library_function *self); /* what describe made */
 

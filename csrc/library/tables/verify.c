@@ -25,10 +25,10 @@ static const int roles[] = {
     [CWJ_HIDDEN] = COUNT,
     [CWJ_STRIDE] = COUNT,
     [CWJ_STRING] = GIVEN | INPUT | RETURNED,
-    [CWJ_TEXTS] = GIVEN | INPUT | RETURNED,
+    [CWJ_TEXTS] = GIVEN | RETURNED,
     [CWJ_BUFFER] = GIVEN | INPUT,
     [CWJ_HANDLE] = GIVEN | RETURNED,
-    [CWJ_HANDLES] = GIVEN | INPUT,
+    [CWJ_HANDLES] = GIVEN | RETURNED,
     [CWJ_STRUCT] = GIVEN | RETURNED,
     [CWJ_CALLBACK] = GIVEN | INPUT,
     [CWJ_STREAM] = GIVEN | INPUT,
@@ -75,7 +75,8 @@ parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
     if (out && (roles[p->role] & INPUT) != 0) {
         return "cannot be an output";
     }
-    if (out && p->role == CWJ_ARRAY && p->ndim == 0) {
+    bool is_list = p->role == CWJ_TEXTS || p->role == CWJ_HANDLES;
+    if (out && (p->role == CWJ_ARRAY || is_list) && p->ndim == 0) {
         return "is an output and needs dims";
     }
     switch (p->role) {
@@ -93,17 +94,13 @@ parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
             return "must be an input with dims, a set of one dim";
         }
         break;
-    case CWJ_HANDLES:
-        if (p->ndim != 1) {
-            return "must have one dim";
-        }
-        break;
     case CWJ_BUFFER:
         if (p->ndim != 1 && p->ndim != 2) {
             return "must have one dim, or the number of items and their size";
         }
         break;
     case CWJ_TEXTS:
+    case CWJ_HANDLES:
         if (p->ndim > 1) {
             return "must have one dim, or none";
         }
@@ -207,7 +204,8 @@ sources_of(const cwj_library_function *self, int symbol)
             found.later |= cwj_is_written_length(p);
         }
         bool has_shape = (p->role == CWJ_ARRAY && !out) || p->role == CWJ_ITEMS ||
-                         p->role == CWJ_BUFFER || p->role == CWJ_TEXTS || p->role == CWJ_HANDLES;
+                         p->role == CWJ_BUFFER ||
+                         ((p->role == CWJ_TEXTS || p->role == CWJ_HANDLES) && !out);
         for (int d = 0; has_shape && d < p->ndim; d++) {
             found.given |= cwj_dim_symbol(&p->dims[d]) == symbol;
         }
@@ -286,7 +284,8 @@ result_fault(const cwj_library_function *self)
     const char *fault = (roles[self->result.role] & RETURNED) != 0
                             ? type_fault(&self->result)
                             : "has a role that only parameters have";
-    if (fault == NULL && self->result.role == CWJ_TEXTS && self->result.ndim > 1) {
+    if (fault == NULL && (self->result.role == CWJ_TEXTS || self->result.role == CWJ_HANDLES) &&
+        self->result.ndim > 1) {
         fault = "is a list and has one dim, or none";
     }
     return fault != NULL ? fault : base_fault(self);
