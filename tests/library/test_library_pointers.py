@@ -201,6 +201,64 @@ def test_what_it_shows() -> None:
             pass
 
 
+# ---- what is there -----------------------------------------------------------------------------------
+
+
+def test_items_and_arrays_of_what_it_points_to(lib: Any) -> None:
+    table = lib.get_table()
+    assert (table[0], table[2], type(table[1])) == (1.0, 3.0, float)
+    assert table.array(3).tolist() == table[:3].tolist() == [1, 2, 3] and table[0:3:2].tolist() == [1, 3]
+    refuses(TypeError, lambda: table.__setitem__(0, 5.0), "const float64", "assigned")
+    assert not table.array(3).flags.writeable
+    made = lib.make(32)
+    refuses(TypeError, lambda: made[0], "void *", "no number")
+    refuses(TypeError, lambda: made.array(4), "void *", "dtype")
+    refuses(TypeError, lambda: made.array(4, object), "no number")
+    view = made.array((2, 2), np.int64)
+    view[1] = 7
+    assert made.array(4, "i8").tolist() == [0, 0, 7, 7]
+    lib.function("void end(void *p)")(made)
+
+
+def test_its_own_array_is_its_extent() -> None:
+    x = np.arange(4, dtype=np.int16)
+    p = Pointer(x)
+    p[1] = 9
+    p[2:4] = [5, 6]
+    assert x.tolist() == [0, 9, 5, 6] and np.shares_memory(p.array((2, 2)), x)
+    for wrong in 4, -1, 2**62, slice(5), slice(0, 2**62):
+        refuses(IndexError, lambda index=wrong: p[index], "4 items" if wrong != 2**62 else "int16")
+    refuses(IndexError, lambda: p.array(3, np.int32), "2 items")
+    refuses(ValueError, lambda: p.array((2**40, 2**40)), "no shape")
+    refuses(OverflowError, lambda: p.__setitem__(0, 2**20), "int16")
+    refuses(TypeError, lambda: p.__setitem__(0, "x"), "int16")
+    refuses(TypeError, lambda: p.__delitem__(0), "deleted")
+    for unknown in lambda: p[:], lambda: p[1:], lambda: np.asarray(p), lambda: np.array(p, np.int16):
+        refuses(TypeError, unknown, "how long it is")
+    refuses(IndexError, lambda: p[:-1], "where it ends")
+    refuses(TypeError, lambda: list(p), "not iterable")
+
+
+def test_arrays_of_what_structs_point_to_keep_them() -> None:
+    lib = from_c(
+        """
+        typedef struct { double *data; } holder;
+        void fill(holder *h, int n) { h->data = malloc(8 * n); for (int i = 0; i < n; i++) h->data[i] = i; }
+        void done(holder *h) { free(h->data); }
+        """
+    )
+    text = "typedef struct { double *data; } holder;"
+    own = lib.struct(text, init="void fill(holder *h, int n)", free="done")(3)
+    data = own.data
+    view = data.array(3)
+    refuses(BufferError, own.close, "looks into")
+    assert view.tolist() == [0, 1, 2] and data[2] == 2
+    del view
+    own.close()
+    for late in lambda: data[0], lambda: data.array(3), lambda: data.__setitem__(0, 1.0):
+        refuses(ValueError, late, "float64", "was freed")
+
+
 # ---- out ---------------------------------------------------------------------------------------------
 
 

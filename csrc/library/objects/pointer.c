@@ -205,15 +205,31 @@ PyMethodDef cwj_pointer_functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
+PyDoc_STRVAR(
+    array_doc,
+    "array($self, shape, dtype=None, /)\n--\n\n"
+    "The memory as an array of this shape, of the items that C declared or, of any others, of a\n"
+    "dtype. Nothing is copied, and nobody checks that so much is there, unless the Pointer was\n"
+    "made of an array.");
+
+/* NumPy would make an array of one object of it. */
+static PyObject *
+pointer_as_array(PyObject *op, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+{
+    return PyErr_Format(PyExc_TypeError, "%R is no array: nothing says how long it is: p.array(n)",
+                        op);
+}
+
 /* ---- what it shows --------------------------------------------------------------------------- */
 
 static PyObject *
 pointer_repr(PyObject *op)
 {
     const cwj_pointer *self = (cwj_pointer *)op;
-    bool is_function = self->function != NULL;
-    return PyUnicode_FromFormat("<cwrapjit.Pointer: %s%U%s, at %p>", self->readonly ? "const " : "",
-                                self->item, is_function ? "" : " *", self->address);
+    bool is_void = PyUnicode_GET_LENGTH(self->item) == 0;
+    return PyUnicode_FromFormat("<cwrapjit.Pointer: %s%s%U%s, at %p>",
+                                self->readonly ? "const " : "", is_void ? "void" : "", self->item,
+                                self->function != NULL ? "" : " *", self->address);
 }
 
 static PyObject *
@@ -256,6 +272,9 @@ static PyMemberDef pointer_members[] = {
 };
 
 static PyMethodDef pointer_methods[] = {
+    {"array", cwj_pointer_array, METH_VARARGS, array_doc},
+    {"__array__", (PyCFunction)(void (*)(void))pointer_as_array, METH_VARARGS | METH_KEYWORDS,
+     NULL},
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -272,12 +291,20 @@ PyDoc_STRVAR(
     "and for arrays of objects.");
 
 static PyType_Slot pointer_slots[] = {
-    {Py_tp_new, pointer_new},           {Py_tp_dealloc, pointer_dealloc},
-    {Py_tp_traverse, pointer_traverse}, {Py_tp_repr, pointer_repr},
-    {Py_tp_call, pointer_call},         {Py_tp_richcompare, pointer_compare},
-    {Py_tp_hash, pointer_hash},         {Py_tp_getset, pointer_getset},
-    {Py_tp_members, pointer_members},   {Py_tp_methods, pointer_methods},
-    {Py_tp_doc, (void *)pointer_doc},   {0, NULL},
+    {Py_tp_new, pointer_new},
+    {Py_tp_dealloc, pointer_dealloc},
+    {Py_tp_traverse, pointer_traverse},
+    {Py_tp_repr, pointer_repr},
+    {Py_tp_call, pointer_call},
+    {Py_mp_subscript, cwj_pointer_subscript},
+    {Py_mp_ass_subscript, cwj_pointer_assign},
+    {Py_tp_richcompare, pointer_compare},
+    {Py_tp_hash, pointer_hash},
+    {Py_tp_getset, pointer_getset},
+    {Py_tp_members, pointer_members},
+    {Py_tp_methods, pointer_methods},
+    {Py_tp_doc, (void *)pointer_doc},
+    {0, NULL},
 };
 
 PyType_Spec cwj_pointer_spec = {
