@@ -137,6 +137,7 @@ class Described:
         self.hidden = converter.hidden
         self.said = set(dims)
         self.references = {name for name, each in dims.items() if each == ()}
+        self.ended = {name for name, each in dims.items() if each == "list"}  # by a NULL
         self.names = [name or f"arg{k}" for k, name in enumerate(self.ctype.names)]
         self.types = [
             self._with_dims(name, each, dims)
@@ -161,6 +162,8 @@ class Described:
             raise thunks.Unmapped(f"dims names {name}, which is no pointer")
         if name in self.references:
             return ctype
+        if name in self.ended:
+            return types.Array(ctype.target, None, ctype.const)
         made = ctype.target
         for tree in reversed(expressions.trees_of(f"{self.who}: dims[{name!r}]", dims[name])):
             made = types.Array(made, tree, ctype.const)
@@ -212,6 +215,8 @@ class Described:
             dtype = self.library.dtype_for(item)
         text = item.target if isinstance(item, types.Pointer) else None
         is_list = isinstance(text, types.Scalar) and text.spelling == "char" and len(layers) == 1
+        if is_list and name in self.ended:
+            return "texts", name, "", None, (), const
         if (dtype is None and not is_list) or any(each.dim is None for each in layers):
             if name in self.said:
                 raise thunks.Unmapped(f"dims names {name}, a pointer to what arrays and lists do not hold")

@@ -28,16 +28,21 @@ class Members:
         self.all = flatten(ctype)
         self.offsets, self.shifts, self.size, self.alignment = measure(library, ctype, self.who)
 
-    def plans(self, arrays: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The arguments of a Field for every member."""
-        unknown = set(arrays) - {each.name for each in self.all}
+    def plans(self, arrays: Mapping[str, Any], encodings: Mapping[str, str]) -> list[dict[str, Any]]:
+        """The arguments of a Field for every member. encodings: of those that are texts."""
+        self.encodings = encodings
+        unknown = {*arrays, *encodings} - {each.name for each in self.all}
         if unknown:
             raise ValueError(f"{self.who} has no member {', '.join(sorted(unknown))}")
         plans = [self._plan(each, arrays) for each in self.all]
+        for plan in plans:
+            is_text = plan["kind"] in ("buffer", "string") or (plan["kind"] == "list" and plan["of"] is None)
+            if plan["name"] in encodings and not is_text:
+                raise ValueError(f"{self.who}: encoding= names {plan['name']}, which is no text")
         self.library.dtypes[self.ctype] = self._dtype(plans)
         # Read-only: who changes the length of an array can read all memory through it.
         dims = [given if isinstance(given, (tuple, list)) else (given,) for given in arrays.values()]
-        lengths = {dim for given in dims for dim in given}
+        lengths = {dim for given in dims for dim in given if dim != "list"}
         for plan in plans:
             plan["readonly"] = plan["readonly"] or plan["name"] in lengths
         return plans
@@ -89,19 +94,19 @@ class Members:
         return make(self.library, function, who, frozenset([place] if has_data else []))
 
     def _plan_array(self, plan: dict[str, Any], item: Any, member: types.Member) -> None:
-        if (
-            isinstance(item, types.Scalar)
-            and item.is_byte
-            and item.spelling == "char"
-            and len(plan["dims"]) == 1
-        ):
-            plan.update(kind="buffer")
+        if self._is_text(item, member) and len(plan["dims"]) == 1:
+            plan.update(kind="buffer", item=self.encodings.get(member.name, ""))
             return
         dtype = self._item_dtype(item, member)
         if dtype is None:
             plan["reason"] = f"an array of {types.show(item)} has no mapping"
         else:
             plan.update(kind="array", dtype=dtype)
+
+    def _is_text(self, item: Any, member: types.Member) -> bool:
+        """Of char, and of other bytes whose encoding is said."""
+        is_byte = isinstance(item, types.Scalar) and item.is_byte
+        return is_byte and (item.spelling == "char" or member.name in self.encodings)
 
     def _class(self, struct: types.Struct, member: types.Member, is_inside: bool) -> Any:
         if not struct.class_name:
@@ -110,8 +115,8 @@ class Members:
 
     def _plan_pointer(self, plan: dict[str, Any], pointer: types.Pointer, member: types.Member) -> None:
         target = pointer.target
-        if isinstance(target, types.Scalar) and target.is_byte and target.spelling == "char":
-            plan.update(kind="string")
+        if self._is_text(target, member):
+            plan.update(kind="string", item=self.encodings.get(member.name, ""))
         elif isinstance(target, types.Struct):
             cls = ITSELF if target is self.ctype else self._class(target, member, False)
             plan.update(kind="pointer", of=cls)
@@ -123,6 +128,11 @@ class Members:
     def _plan_data(
         self, plan: dict[str, Any], pointer: types.Pointer, given: Any, whose: types.Member
     ) -> None:
+        inner = pointer.target.target if isinstance(pointer.target, types.Pointer) else None
+        is_text = self._is_text(inner, whose)
+        is_list = is_text or isinstance(inner, types.Struct)
+        if is_list and given == "list":  # which a NULL ends
+            given = ()
         given = given if isinstance(given, (tuple, list)) else (given,)
         by_name = {each.name: each for each in self.all}
         dims: list[Any] = []
@@ -139,6 +149,11 @@ class Members:
                     f"{self.who}: arrays= of {plan['name']}: {dim!r} is neither a size nor an integer member"
                 )
             dims.append((self.offsets[member.name], dtype))
+        if is_list and len(dims) <= 1:
+            of = None if is_text else ITSELF if inner is self.ctype else self._class(inner, whose, False)
+            item = self.encodings.get(whose.name, "") if is_text else ""
+            plan.update(kind="list", dims=tuple(dims), of=of, item=item, readonly=True)
+            return
         dtype = self._item_dtype(pointer.target, whose)
         if dtype is None:
             raise TypeError(f"{self.who}: {plan['name']} points to what is no number")
@@ -257,8 +272,9 @@ def plan_text(plan: Mapping[str, Any]) -> str:
     cls = plan["of"]
     has_class = cls is not None and plan["kind"] != "function"
     of = "itself" if cls is ITSELF else cls.__cwrapjit_layout__.name if has_class else ""
-    kind = "pointer" if plan["kind"] in ("string", "data", "address", "refused", "function") else plan["kind"]
-    dims = plan["dims"] if plan["kind"] != "data" else ""
+    kinds = ("string", "list", "data", "address", "refused", "function")
+    kind = "pointer" if plan["kind"] in kinds else plan["kind"]
+    dims = plan["dims"] if plan["kind"] not in ("list", "data") else ""
     dtype = plan["dtype"] if plan["kind"] != "data" else ""
     return (
         f"{plan['name']}@{plan['offset']}:{kind}:{dtype or ''}:{dims or ''}:{of if kind != 'pointer' else ''}"

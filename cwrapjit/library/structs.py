@@ -12,6 +12,7 @@ import dataclasses
 import itertools
 import keyword
 import re
+import sys
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
@@ -22,7 +23,7 @@ from cwrapjit.library import attributes, destructors, types
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.instances import Keeps, come_from_functions, fill_members, keeping, make_init
 from cwrapjit.library.members import ITSELF, Members, plan_text
-from cwrapjit.library.options import names_of
+from cwrapjit.library.options import encoding_of, names_of
 from cwrapjit.library.signatures import written
 from cwrapjit.library.thunks import Unmapped
 from cwrapjit.library.units import compile_together
@@ -42,6 +43,7 @@ def define_struct(
     free: str | None = None,
     properties: Mapping[str, Any] | None = None,
     arrays: Mapping[str, Any] | None = None,
+    encoding: Mapping[str, str | None] | None = None,
     array: Any = False,
     doc: str = "",
 ) -> Any:
@@ -56,7 +58,9 @@ def define_struct(
     afterwards.
     free: the function that ends what init made or C gave away.
     properties: {name: getter or (getter, setter)}.
-    arrays: {pointer: size}, the members that say how many items a pointer has.
+    arrays: {pointer: size}, the members that say how many items a pointer has; "list" of a char ** or a
+    T **, which a NULL ends.
+    encoding: {member: codec} of texts, None for bytes; unsigned char is text where it is named.
     array: True, or the names of members by "data", "shape", "strides" and "rank": the struct describes an
     array, and functions take and give arrays where they have it, by value or by pointer. "unit": "bytes",
     when strides count these.
@@ -70,9 +74,12 @@ def define_struct(
     if ctype.members is None:
         raise TypeError(f"{library.name}.struct(): {types.show(ctype)} has no members here; use handle()")
     name = maker.class_name(name, ctype)
-    said = maker.said("struct()", ctype, Said(free, init is not None, dict(arrays or {})))
+    who = f"{library.name}.struct(): {types.show(ctype)}"
+    encodings = {each: encoding_of(who, codec) for each, codec in (encoding or {}).items()}
+    encodings = {k: sys.getfilesystemencoding() if each == "fs" else each for k, each in encodings.items()}
+    said = maker.said("struct()", ctype, Said(free, init is not None, dict(arrays or {}), encodings))
     members = Members(library, ctype, maker.class_of)
-    plans = members.plans(said.arrays)
+    plans = members.plans(said.arrays, said.encodings)
     layout = maker.layout(ctype, said.free, said.has_init, members, plans)
     with maker.made(name, ctype, layout, doc) as cls:
         _add_members(library, ctype, cls, plans)
@@ -111,7 +118,7 @@ def define_handle(
     ctype = maker.read_opaque(declaration)
     name = maker.class_name(name, ctype)
     said = maker.said("handle()", ctype, Said(free, init is not None))
-    members, plans = maker.known_members(ctype, said.arrays)
+    members, plans = maker.known_members(ctype, said)
     layout = maker.layout(ctype, said.free, True, members, plans)
     with maker.made(name, ctype, layout, doc) as cls:
         _add_members(library, ctype, cls, plans)
@@ -173,6 +180,7 @@ class Said:
     free: str | None = None
     has_init: bool = False
     arrays: dict[str, Any] = dataclasses.field(default_factory=dict)
+    encodings: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 class _Maker:
@@ -256,13 +264,20 @@ class _Maker:
             destructors.read(self.library, now.free, f"{self.name}: free= of {types.show(ctype)}", ctype)
         if now.free is not None and before.free not in (None, now.free):
             raise ValueError(f"{who} has free={before.free!r} already, which free={now.free!r} contradicts")
-        for name, given in now.arrays.items():
-            old = before.arrays.get(name, given)
-            if old != given:
-                raise ValueError(
-                    f"{who} has arrays={{{name!r}: {old!r}}} already, which {given!r} contradicts"
-                )
-        return Said(now.free or before.free, now.has_init or before.has_init, {**before.arrays, **now.arrays})
+        for word, known, more in (
+            ("arrays", before.arrays, now.arrays),
+            ("encoding", before.encodings, now.encodings),
+        ):
+            for name, given in more.items():
+                old = known.get(name, given)
+                if old != given:
+                    raise ValueError(
+                        f"{who} has {word}={{{name!r}: {old!r}}} already, which {given!r} contradicts"
+                    )
+        return Said(
+            now.free or before.free, now.has_init or before.has_init, {**before.arrays, **now.arrays},
+            {**before.encodings, **now.encodings},
+        )  # fmt: skip
 
     def layout(
         self, ctype: types.Struct, free: str | None, needs_init: bool, members: Members | None = None,
@@ -314,15 +329,13 @@ class _Maker:
         while ready := next((each for each in list(opaque) if each.members is not None), None):
             self._add_known_members(ready)
 
-    def known_members(
-        self, ctype: types.Struct, arrays: Mapping[str, Any]
-    ) -> tuple[Members | None, list[dict[str, Any]]]:
+    def known_members(self, ctype: types.Struct, said: Said) -> tuple[Members | None, list[dict[str, Any]]]:
         """Nothing where the type, or one of its members, has no layout that is known."""
         if ctype.members is None:
             return None, []
         try:
             members = Members(self.library, ctype, self.class_of)
-            return members, members.plans(arrays)
+            return members, members.plans(said.arrays, said.encodings)
         except (TypeError, Unmapped, CompileError) as reason:
             self.library.undescribed[ctype] = str(reason)
         except RecursionError:
@@ -331,7 +344,7 @@ class _Maker:
 
     def _add_known_members(self, ctype: types.Struct) -> None:
         self.library.opaque.remove(ctype)  # first: it may have a pointer to itself
-        members, plans = self.known_members(ctype, {})
+        members, plans = self.known_members(ctype, Said())
         if members is None:
             if (inside := types.incomplete_inside(ctype)) is not None:
                 self.library.waiting[ctype] = inside

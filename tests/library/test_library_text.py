@@ -557,6 +557,55 @@ def test_members_are_texts(lists: Any, book: Any) -> None:
     assert mine.title == "C's own"
 
 
+NODES = """
+typedef struct node node;
+struct node {
+    const unsigned char *name; unsigned char tag[8]; char **words; int count; const char *const *ended;
+    node **near; int many; const char *latin;
+};
+static char *words[] = {"a", 0, "c\\303\\251"};
+static const char *ended[] = {"x", "y", 0};
+static node other = {(const unsigned char *)"other"};
+static node *near[] = {&other, &other};
+void fill(node *p) {
+    p->name = (const unsigned char *)"n\\303\\251"; p->tag[0] = 't'; p->words = words; p->count = 3;
+    p->ended = ended; p->near = near; p->many = 2; p->latin = "\\351";
+}
+int tell(int (*f)(char **texts, int k)) { return f((char **)ended, 3); }
+"""
+
+
+def test_members_are_texts_and_lists_where_it_is_said() -> None:
+    lib = from_c(NODES)
+    lib.declare(NODES.split("static", 1)[0] + "void fill(node *p);")
+    node = lib.node()
+    lib.fill(node)
+    assert isinstance(node.name, Pointer) and isinstance(node.words, Pointer) and node.tag[0] == ord("t")
+    codecs = {"name": "utf-8", "tag": None, "latin": "latin-1", "words": "utf-8"}
+    lib.struct("node", arrays={"words": "count", "ended": "list", "near": "many"}, encoding=codecs)
+    assert (node.name, node.tag, node.latin) == ("n\xe9", b"t", "\xe9")
+    assert (node.words, node.ended) == (["a", None, "c\xe9"], ["x", "y"])
+    assert [each.name for each in node.near] == ["other", "other"]
+    node.latin, node.name, node.tag = "\xe8", "m\xe9", b"ab"
+    assert (node.latin, node.name, node.tag) == ("\xe8", "m\xe9", b"ab")
+    refuses(UnicodeEncodeError, lambda: setattr(node, "latin", "\u20ac"), "encode")
+    for name in "words", "ended", "count":
+        refuses(AttributeError, lambda name=name: setattr(node, name, []), "read-only")
+    assert lib.node().words is None and lib.node().ended is None
+    refuses(ValueError, lambda: lib.struct("node", encoding={"count": "utf-8"}), "count", "no text")
+    refuses(ValueError, lambda: lib.struct("node", encoding={"latin": "utf-8"}), "contradicts")
+    refuses(ValueError, lambda: lib.struct("node", encoding={"nothing": "utf-8"}), "no member nothing")
+
+
+def test_a_list_that_ends_with_null_in_a_callback() -> None:
+    lib = from_c(NODES)
+    tell = lib.function("int tell(int (*f)(char **texts, int k))", dims={"f": {"texts": "list"}})
+    seen: list[Any] = []
+    assert tell(lambda texts, k: seen.append(texts) or k) == 3 and seen == [["x", "y"]]
+    numbers = "int tell(int (*f)(double *texts, int k))"
+    refuses(ValueError, lambda: lib.function(numbers, dims={"f": {"texts": "list"}}), "texts", "lists")
+
+
 @pytest.mark.quick
 def test_copies_of_structs_keep_their_texts(lists: Any, book: Any) -> None:
     first = book(title="x" * 5000)

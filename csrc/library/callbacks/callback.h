@@ -10,16 +10,18 @@
 
 #include "library/tables/dims.h"
 
-#define CWJ_CROSSINGS(CROSSING)                                                              \
-    CROSSING(CROSS_NOTHING, "nothing")   /* the result of void */                            \
-    CROSSING(CROSS_NUMBER, "number")     /* of `type` */                                     \
-    CROSSING(CROSS_REFERENCE, "reference") /* a pointer to a number of `type` */             \
-    CROSSING(CROSS_STRING, "string")     /* const char * */                                  \
-    CROSSING(CROSS_TEXTS, "texts")       /* a pointer to as many of these as its dim says */ \
-    CROSSING(CROSS_ARRAY, "array")       /* a pointer to items of `descr`, of dims */        \
-    CROSSING(CROSS_INSTANCE, "instance") /* a pointer to an instance of `cls` */             \
-    CROSSING(CROSS_STRUCT, "struct")     /* by value: the slot points to it */               \
-    CROSSING(CROSS_ADDRESS, "address")   /* any other pointer, to `item` */
+#define CWJ_CROSSINGS(CROSSING)                                                                 \
+    CROSSING(CROSS_NOTHING, "nothing")   /* the result of void */                               \
+    CROSSING(CROSS_NUMBER, "number")     /* of `type` */                                        \
+    CROSSING(CROSS_REFERENCE, "reference") /* a pointer to a number of `type` */                \
+    CROSSING(CROSS_STRING, "string")     /* const char * */                                     \
+    CROSSING(                                                                                   \
+        CROSS_TEXTS,                                                                            \
+        "texts") /* a pointer to as many of these as its dim says, or a NULL behind the last */ \
+    CROSSING(CROSS_ARRAY, "array") /* a pointer to items of `descr`, of dims */                 \
+    CROSSING(CROSS_INSTANCE, "instance") /* a pointer to an instance of `cls` */                \
+    CROSSING(CROSS_STRUCT, "struct") /* by value: the slot points to it */                      \
+    CROSSING(CROSS_ADDRESS, "address") /* any other pointer, to `item` */
 
 #define CWJ_CROSSING_ENUM(name, word) CWJ_##name,
 typedef enum cwj_crossing {
@@ -29,11 +31,11 @@ typedef enum cwj_crossing {
 /* An argument or the result. */
 typedef struct cwj_passed {
     cwj_crossing crossing;
-    bool hidden;                  /* Python does not get it */
-    bool readonly;                /* const */
-    int symbol;                   /* a number that dims name, or -1 */
+    bool hidden; /* Python does not get it */
+    bool readonly; /* const */
+    int symbol; /* a number that dims name, or -1 */
     const cwj_library_type *type; /* of numbers; else NULL */
-    PyArray_Descr *descr;         /* owned: of arrays; else NULL */
+    PyArray_Descr *descr; /* owned: of arrays; else NULL */
     PyObject *cls; /* owned: of instances and structs; the converter of an address where
                                      a function lies; else NULL */
     PyObject *item; /* owned str: of addresses; else NULL */

@@ -118,12 +118,15 @@ number_in(const cwj_library_type *type, const cwj_slot *slot)
     }
 }
 
-/* A list, with None for NULL. */
+/* A list, with None for NULL; without a dim a NULL ends it. */
 static PyObject *
 texts_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int64 *symbols,
          char *const *texts)
 {
-    npy_intp count[NPY_MAXDIMS];
+    npy_intp count[NPY_MAXDIMS] = {0};
+    while (passed->ndim == 0 && texts[count[0]] != NULL) {
+        count[0]++;
+    }
     PyObject *list = set_shape(kind, passed, symbols, count) < 0 ? NULL : PyList_New(0);
     for (npy_intp i = 0; list != NULL && i < count[0]; i++) {
         PyObject *text = texts[i] == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(texts[i]);

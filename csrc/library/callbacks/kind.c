@@ -99,9 +99,9 @@ read_passed(cwj_passed *passed, PyObject *given, PyObject *symbols)
         }
         return 0;
     case CWJ_CROSS_TEXTS:
-        return PyTuple_GET_SIZE(dims) == 1
+        return PyTuple_GET_SIZE(dims) <= 1
                    ? read_dims(passed, dims, symbols)
-                   : cwj_refuse(WHO, PyExc_ValueError, "a list of texts has one dim");
+                   : cwj_refuse(WHO, PyExc_ValueError, "a list of texts has one dim, or none");
     case CWJ_CROSS_ARRAY:
         return read_descr(passed, what) < 0 ? -1 : read_dims(passed, dims, symbols);
     case CWJ_CROSS_INSTANCE:

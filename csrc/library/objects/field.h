@@ -6,17 +6,19 @@
 #include "library/tables/slots.h"
 
 /* The kinds of members, and the words for them; field_new.c reads these. */
-#define FIELD_KINDS(KIND)                                                                 \
-    KIND(SCALAR, "scalar")   /* a number */                                               \
-    KIND(BITS, "bits")       /* some bits of a number: dims are the first and how many */ \
-    KIND(ARRAY, "array")     /* numbers or structs inside the struct */                   \
-    KIND(BUFFER, "buffer")   /* char[n]: text up to a NUL */                              \
-    KIND(STRING, "string")   /* char *: a text, or NULL */                                \
-    KIND(DATA, "data")       /* a pointer to items whose number other members say */      \
-    KIND(INSIDE, "inside")   /* a struct inside the struct */                             \
-    KIND(POINTER, "pointer") /* a pointer to a struct or an opaque type */                \
-    KIND(ADDRESS, "address") /* a pointer to what nothing says the extent of */           \
-    KIND(FUNCTION, "function") /* a pointer to a function, which `cls` makes */           \
+#define FIELD_KINDS(KIND)                                                                      \
+    KIND(SCALAR, "scalar")   /* a number */                                                    \
+    KIND(BITS, "bits")       /* some bits of a number: dims are the first and how many */      \
+    KIND(ARRAY, "array")     /* numbers or structs inside the struct */                        \
+    KIND(BUFFER, "buffer")   /* char[n]: text up to a NUL */                                   \
+    KIND(STRING, "string")   /* char *: a text, or NULL */                                     \
+    KIND(LIST,                                                                                 \
+         "list") /* a pointer to texts or structs: as many as its dim says, or up to a NULL */ \
+    KIND(DATA, "data") /* a pointer to items whose number other members say */                 \
+    KIND(INSIDE, "inside") /* a struct inside the struct */                                    \
+    KIND(POINTER, "pointer") /* a pointer to a struct or an opaque type */                     \
+    KIND(ADDRESS, "address") /* a pointer to what nothing says the extent of */                \
+    KIND(FUNCTION, "function") /* a pointer to a function, which `cls` makes */                \
     KIND(REFUSED, "refused") /* no way to Python; `reason` says why */
 
 typedef enum field_kind {
@@ -34,17 +36,18 @@ typedef struct field_dim {
 typedef struct field_object {
     PyObject_HEAD
     cwj_struct_layout *layout; /* owned */
-    PyObject *name;     /* owned str */
-    PyObject *reason;   /* owned str: the docstring, or why the member has no way to Python */
+    PyObject *name; /* owned str */
+    PyObject *reason; /* owned str: the docstring, or why the member has no way to Python */
     field_kind kind;
     size_t offset;
     const cwj_library_type *type; /* of a scalar */
     PyArray_Descr *descr; /* owned: of an array's items, or NULL */
-    PyObject *cls;        /* owned: the class of what lies there, or what makes a
+    PyObject *cls; /* owned: the class of what lies there, or what makes a
                              function's address; or NULL */
-    PyObject *item;       /* owned str: what an address points to, as of cwj_pointer */
-    bool readonly;        /* const */
-    bool is_const;        /* what an address points to is */
+    PyObject *item; /* owned str: what an address points to, as of cwj_pointer; the codec of texts,
+                             "" for UTF-8, "bytes" for none */
+    bool readonly; /* const */
+    bool is_const; /* what an address points to is */
     int nd;
     field_dim dims[NPY_MAXDIMS];
 } field_object;

@@ -97,6 +97,8 @@ member_size(const field_object *self, size_t *size)
         *size = items_size(self, (size_t)PyDataType_ELSIZE(self->descr));
     } else if (self->kind == BUFFER) {
         *size = self->nd == 1 && self->dims[0].value > 0 ? items_size(self, 1) : SIZE_MAX;
+    } else if (self->kind == LIST && self->nd > 1) {
+        *size = SIZE_MAX;
     } else if (self->kind == REFUSED) {
         *size = 0;
     } else if (self->kind == FUNCTION) {

@@ -172,17 +172,51 @@ done:
 }
 
 static PyObject *
-read_text(const char *text, size_t length)
+read_text(const field_object *self, const char *text, size_t length)
 {
-    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "surrogateescape");
+    const char *codec = PyUnicode_AsUTF8(self->item);
+    if (codec == NULL || strcmp(codec, "bytes") == 0) {
+        return codec == NULL ? NULL : PyBytes_FromStringAndSize(text, (Py_ssize_t)length);
+    }
+    return PyUnicode_Decode(text, (Py_ssize_t)length, *codec == '\0' ? "utf-8" : codec,
+                            "surrogateescape");
 }
 
 static PyObject *
-read_string(const char *at)
+read_string(const field_object *self, const char *at)
 {
     const char *text;
     memcpy(&text, at, sizeof(text));
-    return text == NULL ? Py_NewRef(Py_None) : read_text(text, strlen(text));
+    return text == NULL ? Py_NewRef(Py_None) : read_text(self, text, strlen(text));
+}
+
+static PyObject *
+read_list(const field_object *self, PyObject *instance, const char *at)
+{
+    npy_intp count[NPY_MAXDIMS] = {0};
+    void **pointers;
+    memcpy(&pointers, at, sizeof(pointers));
+    if (measure(self, at - self->offset, count) < 0) {
+        return NULL;
+    }
+    if (pointers == NULL) {
+        Py_RETURN_NONE;
+    }
+    while (self->nd == 0 && pointers[count[0]] != NULL) {
+        count[0]++;
+    }
+    PyObject *list = PyList_New(count[0]);
+    for (npy_intp i = 0; list != NULL && i < count[0]; i++) {
+        const char *place = (char *)&pointers[i];
+        PyObject *item =
+            self->cls == NULL ? read_string(self, place) : read_pointer(self, instance, place);
+        if (item == NULL) {
+            Py_CLEAR(list);
+        } else {
+            PyList_SET_ITEM(list, i, item);
+        }
+    }
+    return list;
 }
 
 static PyObject *
@@ -252,9 +286,11 @@ field_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
         return measure(self, at - self->offset, dims) < 0 ? NULL
                                                           : read_array(self, instance, at, dims);
     case BUFFER:
-        return read_text(at, strnlen(at, (size_t)self->dims[0].value));
+        return read_text(self, at, strnlen(at, (size_t)self->dims[0].value));
     case STRING:
-        return read_string(at);
+        return read_string(self, at);
+    case LIST:
+        return read_list(self, instance, at);
     case DATA:
         return read_data(self, instance, at);
     case INSIDE:
@@ -358,7 +394,11 @@ bytes_of(const field_object *self, PyObject *value, const char *wanted)
         wrong_type(self, wanted, value);
         return NULL;
     }
-    return PyUnicode_AsEncodedString(value, "utf-8", "surrogateescape");
+    const char *codec = PyUnicode_AsUTF8(self->item);
+    bool plain = codec != NULL && (*codec == '\0' || strcmp(codec, "bytes") == 0);
+    return codec == NULL
+               ? NULL
+               : PyUnicode_AsEncodedString(value, plain ? "utf-8" : codec, "surrogateescape");
 }
 
 static bool
@@ -587,6 +627,7 @@ field_set(PyObject *op, PyObject *instance, PyObject *value)
         return write_function(self, instance, value);
     case ARRAY:
     case DATA:
+    case LIST:
         PyErr_Format(PyExc_AttributeError,
                      "Can't reallocate memory: attribute %U of %U is part of C's memory; assign "
                      "to its items",
