@@ -53,6 +53,7 @@ def declare() -> cwrapjit.library:
         out="pivots",
         hidden={"layout": ROW_MAJOR, "lda": "n", "ldb": "nrhs"},
         check=refuse_singular,
+        discard="return",
         doc="Solves A x = b in place: A becomes its factors, b becomes x.",
     )
     return blas

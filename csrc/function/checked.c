@@ -1,5 +1,6 @@
 /* checked.c: see checked.h. */
 #include "function/checked.h"
+#include "function/tiers.h"
 
 #include "function/function.h"
 #include "base/debug/patterns.h"
@@ -329,7 +330,7 @@ call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
     Py_INCREF(self);
     cwj_guard_install();
     running = &this;
-    PyObject *result = cwj_invoke(&self->runtime, args, nargsf, kwnames);
+    PyObject *result = cwj_function_call(op, args, nargsf, kwnames);
     running = this.outer;
     Py_XDECREF(this.raised);
     cwj_zones_leave(before);

@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "function/function.h"
 #include "base/jobs.h"
+#include "base/watch.h"
 
 static cwj_function_object *
 owner_of(cwj_runtime *runtime)
@@ -175,7 +176,18 @@ cwj_function_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject
     /* Code that the call runs may take the last reference out of its caller's
      * hands, for instance by functools.partial.__setstate__(). */
     Py_INCREF(self);
-    PyObject *result = cwj_invoke(&((cwj_function_object *)self)->runtime, args, nargsf, kwnames);
+    cwj_runtime *runtime = &((cwj_function_object *)self)->runtime;
+    PyObject *result;
+    if (cwj_has_closures) {
+        cwj_watch watch;
+        cwj_watch_begin(&watch);
+        result = cwj_invoke(runtime, args, nargsf, kwnames);
+        if (cwj_watch_end(&watch) < 0) {
+            Py_CLEAR(result);
+        }
+    } else {
+        result = cwj_invoke(runtime, args, nargsf, kwnames);
+    }
     Py_DECREF(self);
     return result;
 }

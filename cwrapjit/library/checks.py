@@ -2,13 +2,17 @@
 
 It is one of
 
-* a function of the status, which raises if it wants to, or returns an exception that is raised then (what
-  else it returns is ignored),
+* a function of the status, which raises if it wants to, or returns an exception or its class, which is raised
+  then (what else it returns is ignored),
 * the library's message function: its name, or what lib.function() returned; a status that is not 0 is a
   RuntimeError with its text. "name(db)" is called with this argument of the call, "name(ctx, status)" with
   both,
 * an exception class: it is raised with the status in its text,
-* (exception class, message function): both.
+* (exception class, message function): both,
+* "negative": a status below 0 is a RuntimeError,
+* {code: one of these}: of these statuses alone; the code "negative" stands for all below 0 without one.
+
+A status that need not be 0 where nothing is raised is a result.
 
 OSError and its kin without a message function are about errno: -1 and NULL are failures, which have its text;
 all other values are results. A status behind a pointer says itself what failed: OSError is one class of many
@@ -38,12 +42,17 @@ class Check:
     ) -> None:
         """who: "zlib.compress()"; c_name: the function's in C; status: the type of what is looked at, which
         is what C returns, or behind a pointer."""
-        self.library, self.who, self.c_name = library, who, c_name
+        self.library, self.who, self.c_name, self.is_returned = library, who, c_name, is_returned
         self.is_pointer = isinstance(status, types.Pointer)
         self.exception: Any = RuntimeError
         self.message: Any = None
         self.given: tuple[str, ...] = ()  # what the message function gets
         self.by_function: Any = None
+        self.codes: dict[Any, Check] = {}
+        check = {"negative": RuntimeError} if isinstance(check, str) and check == "negative" else check
+        if isinstance(check, Mapping):
+            self._read_codes(check, status, (library, who), (c_name, status, is_returned))
+            return
         if isinstance(check, tuple) and len(check) == 2:
             self.exception, check = check
             if check is None:
@@ -62,12 +71,30 @@ class Check:
             self.message, self.given = check, ("status",)
         else:
             self.by_function = check
+        self.good = "" if self.by_function is not None else "zero"
         self.reads_errno = is_returned and issubclass(self.exception, OSError) and self.message is None
         if self.is_pointer and "status" in self.given:
             raise ValueError(
                 f"{who}: check: it returns a pointer, whose NULL is no status that a message function could "
                 "explain; check=MemoryError, OSError or a function is for pointers"
             )
+        if self.is_pointer:
+            self.good = "there"
+        elif self.reads_errno:
+            self.good = "from zero"
+
+    def _read_codes(self, checks: Mapping[Any, Any], status: Any, front: Any, behind: Any) -> None:
+        if not checks or not isinstance(status, types.Scalar):
+            raise ValueError(f"{self.who}: check: codes are of an integer status, {checks!r} says none")
+        for code, check in checks.items():
+            if code != "negative" and (isinstance(code, bool) or not isinstance(code, int)):
+                raise TypeError(f'{self.who}: check: {code!r} is no status: an int or "negative" is one')
+            if not status.is_signed and (code == "negative" or code < 0):
+                raise ValueError(f"{self.who}: check: {types.show(status)} is never negative")
+            self.codes[code] = Check(*front, check, *behind)
+        self.given = tuple(dict.fromkeys(name for each in self.codes.values() for name in each.given))
+        self.reads_errno = any(each.reads_errno for each in self.codes.values())
+        self.good = "from zero" if all(code == "negative" or code < 0 for code in self.codes) else ""
 
     def _read_message(self, text: str) -> None:
         found = _CALL.fullmatch(text)
@@ -92,16 +119,13 @@ class Check:
                     f"{self.who}: check: {each} is no argument of a call; they are: "
                     f"{', '.join(name for name, place in places.items() if place >= 0) or 'none'}, and status"
                 )
-        good = "from zero" if self.reads_errno else "zero"
-        if self.is_pointer:
-            good = "there"
-        elif self.by_function is not None:
-            good = ""
-        return Checking(good, self.reads_errno, tuple(places[each] for each in self.arguments()))
+        return Checking(self.good, self.reads_errno, tuple(places[each] for each in self.arguments()))
 
     def function(self) -> Callable[..., None]:
         """What C calls."""
         exception, who, message, given = self.exception, self.who, self.message, self.given
+        if self.codes:
+            return self._by_code()
         if self.by_function is not None:
             return _raising(self.by_function)
         if self.reads_errno:
@@ -126,11 +150,26 @@ class Check:
 
         return by_message
 
+    def _by_code(self) -> Callable[..., None]:
+        behind = 1 + self.reads_errno  # arguments stand there
+        places = {name: behind + i for i, name in enumerate(self.arguments())}
+        checks = {
+            code: (each.function(), [1] * each.reads_errno + [places[name] for name in each.arguments()])
+            for code, each in self.codes.items()
+        }
+
+        def by_code(*told: Any) -> None:
+            found = checks.get(told[0], checks.get("negative") if told[0] < 0 else None)
+            if found is not None:
+                found[0](told[0], *(told[place] for place in found[1]))
+
+        return by_code
+
 
 def _raising(called: Callable[[int | None], Any]) -> Callable[[int | None], None]:
     def by_function(status: int | None) -> None:
         told = called(status)
-        if isinstance(told, BaseException):
+        if isinstance(told, BaseException) or (isinstance(told, type) and issubclass(told, BaseException)):
             raise told
 
     return by_function

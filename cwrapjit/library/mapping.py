@@ -17,7 +17,7 @@ from cwrapjit.library import destructors, expressions, types, varargs
 from cwrapjit.library.checks import Check
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
-from cwrapjit.library.options import Options, names_of
+from cwrapjit.library.options import Options, names_a_parameter, names_of
 from cwrapjit.library.parser import text_of
 from cwrapjit.library.results import map_result, map_returned_data, no_value
 from cwrapjit.library.signatures import annotation, behind_dots, shown, signature
@@ -654,11 +654,11 @@ class Mapper:
     def _check(self) -> Check:
         """check={"info": ...} names a pointer that the status is written to."""
         check, status = self.options.check, self.declaration.result
-        is_returned = not isinstance(check, dict)
-        if isinstance(check, dict):
-            if len(check) != 1 or next(iter(check)) not in self.by_name:
-                raise ValueError(f"{self.who}: check must be a dict of one parameter's name")
+        is_returned = not names_a_parameter(check)
+        if not is_returned:
             name, check = next(iter(check.items()))
+            if len(self.options.check) != 1 or name not in self.by_name:
+                raise ValueError(f"{self.who}: check must be a dict of one parameter's name, or of codes")
             slot = self.slots[self.by_name[name]]
             status = slot.type.target if isinstance(slot.type, types.Pointer) else None
             if not isinstance(status, types.Scalar) or not status.is_integer or slot.type.const:

@@ -158,6 +158,11 @@ def names_of(given: Any) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given or ())
 
 
+def names_a_parameter(check: Any) -> bool:
+    """Whether check= is of a status behind a pointer: {"info": ...}, not {1: ...}."""
+    return isinstance(check, Mapping) and any(isinstance(key, str) and key != "negative" for key in check)
+
+
 def _known(who: str, option: str, name: object, parameters: Collection[str]) -> None:
     if name not in parameters:
         shown = ", ".join(parameters) or "none"

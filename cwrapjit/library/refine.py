@@ -21,7 +21,7 @@ from typing import Any
 from cwrapjit._imports import load
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration
-from cwrapjit.library.options import Options, names_of
+from cwrapjit.library.options import Options, names_a_parameter, names_of
 
 _RIVALS = {
     "out": "inout", "inout": "out", "keyword_only": "positional_only", "positional_only": "keyword_only",
@@ -227,7 +227,7 @@ def _is_filled_integer(ctype: Any) -> bool:
 def _has_status(check: Any, found: FunctionDeclaration, parameters: Mapping[str, Any]) -> bool:
     """Whether there is what check= looks at: a pointer to an integer of that name, or a returned int (of 32
     bits: LAPACKE's statuses are int32_t); errno comes with other signed integers, too."""
-    if isinstance(check, Mapping):
+    if names_a_parameter(check):
         return all(_is_filled_integer(parameters.get(name)) for name in check)
     if isinstance(check, type) and issubclass(check, OSError):
         return _is_integer(found.result) and found.result.is_signed

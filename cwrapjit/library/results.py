@@ -59,7 +59,7 @@ def map_result(mapper: Any, check: Any) -> Result:
     ctype, who = mapper.declaration.result, mapper.who
     given = mapper.options.returns
     discards = "return" in mapper.options.discard
-    is_status = check is not None and not isinstance(mapper.options.check, Mapping)
+    is_status = check is not None and check.is_returned
     if discards and not is_status:
         if isinstance(ctype, types.Void):
             raise ValueError(f"{who}: discard names return, but it returns nothing")
@@ -70,7 +70,7 @@ def map_result(mapper: Any, check: Any) -> Result:
         if discards:
             return Result()
         is_status = False
-    elif is_status and check.reads_errno and not discards and isinstance(ctype, types.Scalar):
+    elif is_status and check.good != "zero" and not discards and isinstance(ctype, types.Scalar):
         is_status = not ctype.is_integer  # an error, which is said there
     if isinstance(given, Mapping):
         given = given.get("return", given.get(mapper.declaration.name))

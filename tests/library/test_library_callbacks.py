@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import python, refuses
+from helpers import meeting, python, refuses
 from leaks import COUNTED, keeps_nothing
 from library_tools import from_c
 
 import cwrapjit
+import cwrapjit.graph as cg
 
 pytestmark = pytest.mark.row("L07", "P13")
 
@@ -450,6 +451,52 @@ def test_outside_of_calls_it_is_unraisable(lib, unraisable):
     gc.collect()
     assert kind(int(kept[0]))(2.0) == 0
     assert "after its lifetime" in unraisable[-1]
+
+
+@pytest.mark.row("L17")
+@pytest.mark.parametrize("debug", [False, True])
+def test_what_a_kept_callback_raises_in_slices_is_theirs(lib, unraisable, debug):
+    """In functions of a text, broadcasting ones, vectorised C, ufuncs, kernels and graphs."""
+    text = "static double (*stored)(double); void store(double (*f)(double)) { stored = f; }"
+    made = cwrapjit.library("t", source=text + "double use(double x) { return stored(x); }", debug=debug)
+    made.function("void store(double (*f)(double))", keeps={"library": "f"})
+    single = made.function("double use(double x)", name="single")
+    call = f"((double (*)(double)){single.address}ull)(x)"
+
+    class Use(cg.COp):
+        def make_node(self, x: Any) -> Any:
+            return cg.Apply(self, [x], [cg.float64()])
+
+        def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+            return f"double x = {inputs[0]}; {outputs[0]} = {call};"
+
+    x = cg.float64("x")
+    kernel = cwrapjit.ElementwiseKernel("double x", "double y", f"y = {call}", "kernel")
+    numbers = {
+        "single": single,
+        "graph": cwrapjit.link([x], Use()(x)),
+        "kernel": lambda x: kernel(x, size=1)[0],
+    }
+    arrays = {
+        "of the text": made.use,
+        "broadcast": made.function("double use(double x)", name="spread", broadcast=True),
+        "vectorize": cwrapjit.vectorize(f"double called(double x) {{ return {call}; }}"),
+    }
+    if not debug:
+        arrays["ufunc"] = made.use.ufunc
+    made.store(lambda x: 1 / x)
+    for name, each in {**numbers, **arrays}.items():
+        assert each(4.0) == 0.25, name
+        refuses(ZeroDivisionError, lambda each=each: each(0.0), "division by zero")
+        assert each(2.0) == 0.5, name
+    for each in arrays.values():
+        assert each([1.0, 2.0]).tolist() == [1, 0.5]
+        refuses(ZeroDivisionError, lambda each=each: each([1.0, 0.0, 2.0]), "division by zero")
+    text = f"{meeting()} double several(double x) {{ meet(x); usleep(50); return {call}; }}"
+    several, here = cwrapjit.vectorize(text, threads=2), threading.get_ident()
+    made.store(lambda x: 1 / (threading.get_ident() == here))
+    refuses(ZeroDivisionError, lambda: several(np.arange(400.0)), "division by zero")
+    assert not unraisable
 
 
 @pytest.mark.row("L17")

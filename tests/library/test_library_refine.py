@@ -369,6 +369,67 @@ def test_messages_of_the_library(statuses):
 
 
 @pytest.mark.row("L11")
+def test_exceptions_by_code(statuses):
+    def fails(check, **options):
+        return statuses.function("int fails(int status, int error)", check=check, **options)
+
+    negative = fails("negative")
+    assert negative(0, 0) == 0 and negative(7, 0) == 7
+    refuses(RuntimeError, r"t\.fails\(\): status -1", negative, -1, 0)
+    told = {
+        -1: (OSError, FileNotFoundError),
+        3: (KeyError, KeyError),
+        4: ((ValueError, "words"), ValueError),
+        5: (lambda status: IndexError("five"), IndexError),
+        6: ("words", RuntimeError),
+    }
+    by_code = fails({status: check for status, (check, _) in told.items()})
+    assert [by_code(status, 2) for status in (0, 1, 7, -2)] == [0, 1, 7, -2]
+    for status, (_, error) in told.items():
+        refuses(error, ".", by_code, status, 2)
+    both = fails({"negative": ValueError, -2: KeyError}, name="both")
+    refuses(KeyError, "status -2", both, -2, 0)
+    refuses(ValueError, "status -9", both, -9, 0)
+    assert both(3, 0) == 3 and fails("negative", discard="return")(3, 0) is None
+    parts = statuses.function(
+        "int parts(double x, double *whole, int *status, int scratch[3])",
+        out=("whole", "scratch"), discard=("return", "scratch"), check={"status": {5: KeyError}},
+    )  # fmt: skip
+    assert parts(2.5) == 2.0
+    refuses(KeyError, "status 5", parts, -1.0)
+    statuses.declare("typedef struct db db; db *db_open(const char *name); int db_run(db *d, int x);")
+    statuses.declare("double half(double x);")
+    statuses.refine("*", check={-3: KeyError})
+    db = statuses.db_open("x")
+    assert statuses.db_run(db, 3) == 3 and statuses.half(3.0) == 1.5
+    refuses(KeyError, "status -3", statuses.db_run, db, -3)
+    for check, why in [
+        ({"negative": 3}, "check must be a function"),
+        ({1.5: KeyError}, "1.5 is no status"),
+        ({True: KeyError}, "True is no status"),
+        ({1: int}, "no exception class"),
+        ({}, "says none"),
+        ({"error": KeyError, 1: KeyError}, "of one parameter's name, or of codes"),
+    ]:
+        refuses((TypeError, ValueError), why, fails, check)
+    size = "unsigned long fails_size(unsigned long status, int error)"
+    refuses(ValueError, "unsigned long is never negative", statuses.function, size, check="negative")
+    refuses(ValueError, "are of an integer", statuses.function, "const char *db_last(void)", check="negative")
+
+
+@pytest.mark.row("L11")
+def test_what_a_function_of_the_status_accepts_is_a_result(statuses):
+    def fails(check):
+        return statuses.function("int fails(int status, int error)", check=check)
+
+    assert fails(lambda status: status if status < 5 else None)(3, 0) == 3
+    for told in KeyError, KeyError("told"):
+        with pytest.raises(KeyError):
+            fails(lambda status, told=told: told)(3, 0)
+        assert fails(lambda status, told=told: told if status == 3 else int)(2, 0) == 2
+
+
+@pytest.mark.row("L11")
 def test_a_check_for_all_functions_that_have_a_status(statuses):
     statuses.refine(
         "*", check="words", out=("whole", "scratch"), inout="status", discard=("return", "scratch")

@@ -106,7 +106,7 @@ OPTIONS = [
         "check must be a function, a message function's name or an exception class",
     ),
     ({"check": len}, ValueError, "check: it returns double, which is no integer status"),
-    ({"check": {"q": 5}}, ValueError, "check must be a dict of one parameter's name"),
+    ({"check": {"q": 5}}, ValueError, "check must be a dict of one parameter's name, or of codes"),
     ({"discard": "q"}, ValueError, f"discard names 'q', {NONE}, return"),
     ({"keeps": "q"}, ValueError, "keeps: there is no handle or struct that could keep something"),
     ({"rename": {"x": "y"}}, ValueError, "two arguments are called y"),

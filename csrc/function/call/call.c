@@ -12,6 +12,7 @@
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL cwrapjit_ARRAY_API
 #define NO_IMPORT_ARRAY
+#include "base/watch.h"
 #endif
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>

@@ -15,6 +15,7 @@ typedef struct cwj_lent {
     cwj_lent_task *task;
     void *argument;
     int accepted;
+    cwj_watch watch; /* begun */
 } cwj_lent;
 
 /* Slices that ran for NumPy on this thread have left an exception, which may still be set. */
@@ -32,7 +33,8 @@ is_exception_pending(void)
 static void
 settle_lent(void *argument)
 {
-    const cwj_lent *this = argument;
+    cwj_lent *this = argument;
+    cwj_watch_end(&this->watch);
     cwj_left_exception = check_answer(this->frame, this->accepted, CWJ_SLICE_CODE) < 0;
     if (cwj_left_exception) {
         feclearexcept(FE_ALL_EXCEPT);
@@ -48,7 +50,7 @@ run_lent(cwj_lent *this)
     }
     unsigned before = cwj_entries;
     this->accepted = this->task(this->argument, &this->frame->call);
-    if (!this->accepted || cwj_entries != before) {
+    if (!this->accepted || cwj_entries != before || this->watch.failed) {
         cwj_in_python(settle_lent, this);
     }
 }
@@ -75,17 +77,19 @@ cwj_lend(cwj_runtime *runtime, int typeset, const cwj_operand *operands, cwj_len
     frame.released = NULL;
     frame.noperands = runtime->decl->ninputs + runtime->decl->noutputs;
     frame.typeset_index = typeset;
-    if ((runtime->flags & CWJ_SILENT) && (runtime->flags & CWJ_RELEASE_GIL)) {
+    if ((runtime->flags & CWJ_SILENT) && (runtime->flags & CWJ_RELEASE_GIL) && !cwj_has_closures) {
         task(argument, &frame.call); /* thread locals would take as long as a short loop */
         return;
     }
-    cwj_lent this = {&frame, task, argument, 1};
+    cwj_lent this = {&frame, task, argument, 1, {0}};
+    cwj_watch_begin(&this.watch);
     cwj_lending++;
     if (runtime->flags & CWJ_RELEASE_GIL) {
         run_lent(&this);
     } else {
         cwj_in_python(run_lent_in_python, &this);
     }
+    cwj_watching = this.watch.outer;
     cwj_lending--;
 }
 

@@ -118,7 +118,18 @@ help_share(cwj_task *task, int seat)
         helper.state = PyThreadState_New(share->interpreter);
     }
     cwj_helping = &helper;
+#ifndef CWJ_STANDALONE
+    cwj_watch watch;
+    cwj_watch_begin(&watch);
+#endif
     run_share(share, &share->cursors[seat], CWJ_HELPER + seat, NULL);
+#ifndef CWJ_STANDALONE
+    if (watch.failed && helper_take_gil(&helper)) {
+        cwj_watch_end(&watch);
+        PyEval_SaveThread();
+    }
+    cwj_watching = NULL;
+#endif
     if (helper.state != NULL) {
         leave_interpreter(share, &helper, CWJ_HELPER + seat);
     }

@@ -3,6 +3,7 @@
 #define CWJ_GRAPH_CODE_GUARDED_H
 
 #include "base/debug/fault.h"
+#include "base/watch.h"
 
 #include "graph/code/code.h"
 
@@ -61,8 +62,16 @@ cwj_graph_call_code(cwj_graph_code *code, cwj_graph_call call)
 {
     cwj_graph_code *outer = cwj_graph_code_running;
     cwj_graph_code_running = code;
+    cwj_watch watch;
+    bool watched = cwj_has_closures;
+    if (watched) {
+        cwj_watch_begin(&watch);
+    }
     int result = code->guard == NULL ? cwj_graph_call_plainly(code, call)
                                      : cwj_graph_call_guarded(code, call);
+    if (watched) {
+        cwj_watch_end(&watch);
+    }
     cwj_graph_code_running = outer;
     return result;
 }

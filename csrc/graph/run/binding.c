@@ -187,7 +187,7 @@ cwj_binding_clear(cwj_binding *self)
 {
     cwj_graph_code *code = self->code;
     PyObject **storages = self->storages;
-    cwj_watch *watches = self->watches;
+    cwj_held *watches = self->watches;
     int nstorages = self->nstorages, nwatches = self->nwatches;
     end_state(self); /* first: it borrows the storages */
     self->code = NULL;

@@ -6,11 +6,11 @@
 #include "graph/run/turn.h"
 
 /* An output whose object matters to the next run. */
-typedef struct cwj_watch {
+typedef struct cwj_held {
     int variable;
     PyObject *object; /* owned, or NULL */
     Py_ssize_t count; /* references to it, this one included, when the run was over */
-} cwj_watch;
+} cwj_held;
 
 typedef struct cwj_binding {
     cwj_graph_code *code; /* owned share; NULL: no C step */
@@ -21,7 +21,7 @@ typedef struct cwj_binding {
     bool fills;          /* some cell is written after a run: that, or updates */
     void *state;         /* owned; NULL: not begun, or none is needed */
     int nwatches;
-    cwj_watch *watches;  /* owned */
+    cwj_held *watches;  /* owned */
     PyObject *error;     /* owned: the exception of the last run; NULL: it went well */
     unsigned tick;       /* runs since one was timed */
     bool is_short;       /* the last timed run was */

@@ -169,16 +169,16 @@ run_all(cwj_binding *self, cwj_module_state *state, const cwj_graph_plan *plan)
         failure = cwj_binding_begin(self, plan);
     }
     if (failure == 0 && self->nwatches > 0) {
-        failure = cwj_watch_prepare(self, plan);
+        failure = cwj_held_prepare(self, plan);
     }
     if (failure == 0) {
         failure = run_timed(self, plan, &time);
     }
     if (failure == 0) {
-        cwj_watch_begin(self, plan);
+        cwj_held_begin(self, plan);
         failure = self->fills ? fill_cells(self, plan) : 0;
     } else {
-        cwj_watch_restore(self, plan);
+        cwj_held_restore(self, plan);
     }
     if (time > 0 && failure == 0) {
         failure = cwj_graph_heat(state, self->code, time);

@@ -14,7 +14,7 @@
 /* Takes an object that others hold out of its storage; it stays in watch->object, to be
  * put back should the run fail. */
 static int
-hide_fetched(cwj_watch *watch, PyObject *storage)
+hide_fetched(cwj_held *watch, PyObject *storage)
 {
     if (!cwj_storage_is_sound(storage)) {
         return 0; /* the code that looks there says so, by the number of its block */
@@ -29,7 +29,7 @@ hide_fetched(cwj_watch *watch, PyObject *storage)
 
 /* Begins a kept output anew when its object got more holders since the last run. */
 static int
-renew_kept(cwj_binding *self, const cwj_graph_plan *plan, cwj_watch *watch, PyObject *storage)
+renew_kept(cwj_binding *self, const cwj_graph_plan *plan, cwj_held *watch, PyObject *storage)
 {
     PyObject *object = watch->object;
     if (object == NULL) {
@@ -43,11 +43,11 @@ renew_kept(cwj_binding *self, const cwj_graph_plan *plan, cwj_watch *watch, PyOb
 }
 
 int
-cwj_watch_prepare(cwj_binding *self, const cwj_graph_plan *plan)
+cwj_held_prepare(cwj_binding *self, const cwj_graph_plan *plan)
 {
     int failure = 0;
     for (int i = 0; i < self->nwatches && failure == 0; i++) {
-        cwj_watch *watch = &self->watches[i];
+        cwj_held *watch = &self->watches[i];
         PyObject *storage = self->storages[watch->variable];
         failure = plan->variables[watch->variable].fetched ? hide_fetched(watch, storage)
                                                            : renew_kept(self, plan, watch, storage);
@@ -56,10 +56,10 @@ cwj_watch_prepare(cwj_binding *self, const cwj_graph_plan *plan)
 }
 
 void
-cwj_watch_begin(cwj_binding *self, const cwj_graph_plan *plan)
+cwj_held_begin(cwj_binding *self, const cwj_graph_plan *plan)
 {
     for (int i = 0; i < self->nwatches; i++) {
-        cwj_watch *watch = &self->watches[i];
+        cwj_held *watch = &self->watches[i];
         PyObject *storage = self->storages[watch->variable];
         Py_CLEAR(watch->object);
         if (plan->variables[watch->variable].fetched || !cwj_storage_is_sound(storage)) {
@@ -74,10 +74,10 @@ cwj_watch_begin(cwj_binding *self, const cwj_graph_plan *plan)
 }
 
 void
-cwj_watch_restore(cwj_binding *self, const cwj_graph_plan *plan)
+cwj_held_restore(cwj_binding *self, const cwj_graph_plan *plan)
 {
     for (int i = 0; i < self->nwatches; i++) {
-        cwj_watch *watch = &self->watches[i];
+        cwj_held *watch = &self->watches[i];
         PyObject *storage = self->storages[watch->variable], *object = watch->object;
         if (!plan->variables[watch->variable].fetched || object == NULL) {
             continue;

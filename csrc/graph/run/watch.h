@@ -5,10 +5,10 @@
 #include "graph/run/binding.h"
 
 /* Before a run: takes what others hold out of the code's reach. As cwj_binding_begin(). */
-int cwj_watch_prepare(cwj_binding *binding, const cwj_graph_plan *plan);
+int cwj_held_prepare(cwj_binding *binding, const cwj_graph_plan *plan);
 /* After a good run: remembers what C still holds of an output. */
-void cwj_watch_begin(cwj_binding *binding, const cwj_graph_plan *plan);
+void cwj_held_begin(cwj_binding *binding, const cwj_graph_plan *plan);
 /* After a failure: fetched outputs get their objects back. */
-void cwj_watch_restore(cwj_binding *binding, const cwj_graph_plan *plan);
+void cwj_held_restore(cwj_binding *binding, const cwj_graph_plan *plan);
 
 #endif

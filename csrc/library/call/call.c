@@ -56,11 +56,11 @@ static void
 run_watched(const cwj_library_function *function, cwj_slot *slots, bool keep_gil, int *error,
             const cwj_library_frame *frame)
 {
-    cwj_watch watch = {.outer = cwj_watching};
+    cwj_watch watch;
+    cwj_watch_begin(&watch);
     if (frame != NULL) {
         tell_closures(frame, &watch);
     }
-    cwj_watching = &watch;
     if (!keep_gil) {
         watch.released = PyEval_SaveThread();
     }
@@ -68,7 +68,6 @@ run_watched(const cwj_library_function *function, cwj_slot *slots, bool keep_gil
     if (watch.released != NULL) {
         PyEval_RestoreThread(watch.released);
     }
-    cwj_watching = watch.outer;
     if (frame != NULL) {
         tell_closures(frame, NULL);
     }

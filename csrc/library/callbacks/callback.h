@@ -8,6 +8,7 @@
 #ifndef CWJ_LIBRARY_CALLBACKS_CALLBACK_H
 #define CWJ_LIBRARY_CALLBACKS_CALLBACK_H
 
+#include "base/watch.h"
 #include "library/tables/dims.h"
 
 #define CWJ_CROSSINGS(CROSSING)                                                                 \
@@ -87,24 +88,8 @@ typedef struct cwj_closure {
     PyObject *weakrefs;
 } cwj_closure;
 
-/* A call of C's during which Python may be called: it lies on the C stack of its thread. */
-typedef struct cwj_watch {
-    struct cwj_watch *outer;
-    PyThreadState *released; /* whose GIL the call gave away; NULL: it holds it, or Python runs */
-    bool inside; /* Python runs in a callback of this call, on its thread */
-    bool failed; /* an exception waits for C to return: Python is not called again */
-    PyObject *type, *value, *traceback; /* owned: that exception */
-} cwj_watch;
-
-/* The innermost of this thread; NULL: none. */
-extern _Thread_local cwj_watch *cwj_watching __attribute__((tls_model("initial-exec")));
-/* True from the first closure on, as C may call one that is gone: calls before need no watch. */
-extern bool cwj_has_closures;
-
 /* enter.c: what trampolines call. slots[0] is the result, zero before; the arguments follow. */
 void cwj_callback_enter(cwj_place *place, cwj_slot *slots);
-/* The exception that waited: -1 with it set, or 0. */
-int cwj_watch_end(cwj_watch *watch);
 
 /* cross.c. Returns a new reference, or NULL with an exception set. *root: see there; owned, or NULL. */
 PyObject *cwj_cross_in(const cwj_callback_kind *kind, const cwj_passed *passed,

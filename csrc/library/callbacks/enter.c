@@ -6,9 +6,6 @@
 
 #include <errno.h>
 
-_Thread_local cwj_watch *cwj_watching __attribute__((tls_model("initial-exec")));
-bool cwj_has_closures;
-
 /* ---- what is wrong --------------------------------------------------------------- */
 
 /* The exception that is set goes to the call that C is in, or, where there is none, to sys.unraisablehook. */
@@ -21,20 +18,6 @@ report(cwj_watch *watch, PyObject *who)
     }
     PyErr_Fetch(&watch->type, &watch->value, &watch->traceback);
     watch->failed = true;
-}
-
-int
-cwj_watch_end(cwj_watch *watch)
-{
-    if (!watch->failed) {
-        return 0;
-    }
-    if (PyErr_Occurred()) { /* of C code that raises by itself: it is the later one */
-        PyErr_Clear();
-    }
-    PyErr_Restore(watch->type, watch->value, watch->traceback);
-    watch->failed = false;
-    return -1;
 }
 
 static void
