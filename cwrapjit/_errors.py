@@ -157,9 +157,12 @@ def add_note(exception: BaseException, text: str) -> None:
 # ---- what debug=True finds -------------------------------------------------------------------------
 
 
-def place_of(file: bytes, line: int, text: str | None) -> tuple[str, _Place]:
-    """The words ", in FILE, line N: TEXT", and the place itself. text: None where it is not known yet."""
+def place_of(file: bytes, line: int, text: str | tuple[str, int, str] | None) -> tuple[str, _Place]:
+    """The words ", in FILE, line N: TEXT", and the place itself. text: None where it is not known yet, or
+    the place as the user knows it."""
     name = os.fsdecode(file)
+    if isinstance(text, tuple):
+        name, line, text = text
     if text is None and not name.startswith("<"):
         try:
             text = load("linecache").getline(name, line) or None

@@ -23,12 +23,27 @@ static _Thread_local call *running;
 
 /* ---- what happened, where --------------------------------------------------------------- */
 
+/* What the user knows a line of generated text as, where Python code has left `_place`: (file, line, text).
+ * None: that very line. */
+static PyObject *
+users_place(const cwj_function_object *function, const char *file, int line)
+{
+    PyObject *place =
+        function->dict == NULL ? NULL : PyDict_GetItemString(function->dict, "_place");
+    return place == NULL ? Py_NewRef(Py_None) : PyObject_CallFunction(place, "yi", file, line);
+}
+
 /* The line of a snippet; None: that text is not the function's. */
 static PyObject *
 line_text(void *owner, const char *file, int line)
 {
     const cwj_function_object *function = owner;
     tj_messages messages = {0};
+    PyObject *known = users_place(function, file, line);
+    if (known == NULL || known != Py_None) {
+        return known;
+    }
+    Py_DECREF(known);
     PyObject *text = NULL;
     tj_messages_add(&messages, true, file, line, "");
     if (messages.count == 1) {

@@ -5,6 +5,7 @@ that call these.
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -54,22 +55,22 @@ class Header:
     def text(self) -> str:
         return "\n".join(self._lines) + "\n"
 
+    def place(self, file: bytes | str, line: int) -> tuple[str, int, str] | None:
+        """Which of the user's texts a line of this one is from, which line of that, and what it says."""
+        for first, count, what, text in self._parts if os.fsdecode(file) == self._file else ():
+            if first <= line <= first + count:  # where a text ends too early, that is said of the next line
+                at = min(line - first, count - 1)
+                return f"<cwrapjit {self._name} {what}>", at + 1, text.split("\n")[at].rstrip("\r")
+        return None
+
     def restore(self, error: CompileError) -> None:
         """Make an error in this text one of the user's texts."""
         for each in {id(e): e for e in (error, *error.errors)}.values():
-            line = each.lineno or 0
-            if each.filename != self._file:
-                continue
-            for first, count, what, text in self._parts:
-                if (
-                    first <= line <= first + count
-                ):  # where a text ends too early, that is said of the next line
-                    at = min(line - first, count - 1)
-                    place = text.split("\n")[at].rstrip("\r")
-                    each.filename = f"<cwrapjit {self._name} {what}>"
-                    each.lineno, each.text = at + 1, place
-                    each.offset, each.end_offset = min(each.offset or 1, len(place) + 1), None
-                    each.args = (each.msg, (each.filename, each.lineno, each.offset, place))
+            found = self.place(each.filename or "", each.lineno or 0)
+            if found is not None:
+                each.filename, each.lineno, each.text = found
+                each.offset, each.end_offset = min(each.offset or 1, len(found[2]) + 1), None
+                each.args = (each.msg, (each.filename, each.lineno, each.offset, each.text))
 
 
 class Texts:
@@ -382,13 +383,16 @@ class Family:
         if options.get("sources"):
             options = {key: value for key, value in options.items() if key not in _MODULES}
         try:
-            return self._define(
+            made = self._define(
                 self.texts.name,
                 signature=signature,
                 unordered=True,
                 Ccode_slice_eval={tuple(types): text},
                 **options,
             )
+            if self._checked:
+                made.__dict__["_place"] = self._header.place
+            return made
         except CompileError as error:
             self._header.restore(error)
             raise

@@ -8,6 +8,8 @@ the whole of it; one that is written to is shared. The index is an operand witho
 
 from __future__ import annotations
 
+import functools
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -131,13 +133,16 @@ class Statement:
         # Elements of a row are read and written one after the other.
         options: dict[str, Any] = {**({} if rows is None else {"inplace": True}), **self._options}
         try:
-            return _cwrapjit.function(
+            made = _cwrapjit.function(
                 self._name,
                 signature=self._signature(shapes, indexed, shared, own, rows),
                 header=header,
                 Ccode_slice_eval={key: body},
                 **options,
             )
+            if is_checked(self._options):
+                made.__dict__["_place"] = functools.partial(self._place, body[:prefix].count("\n"), early)
+            return made
         except CompileError as error:
             self._locate(error, prefix, early)
             raise
@@ -231,6 +236,15 @@ class Statement:
         end = "\n;" if "//" in last or "#" in last else " ;"
         end += "\n} while (0);" if skips else ""
         return f"{prefix}{texts['operation']}{end}{stores}{after}\n;return 1;", len(prefix)
+
+    def _place(self, prefix: int, early: int, file: bytes, line: int) -> tuple[str, int, str] | None:
+        """A line as the user wrote it. prefix, early: lines in front of the operation and the preamble."""
+        name = os.fsdecode(file)
+        if not name.startswith(f"<cwrapjit {self._name} ") or name.endswith(" generated>"):
+            return None
+        early, what = (early, "preamble") if name.endswith(" header>") else (prefix, "operation")
+        lines, at = self._texts[what].split("\n"), line - 1 - early
+        return (name, at + 1, lines[at].rstrip("\r")) if 0 <= at < len(lines) else None
 
     def _locate(self, error: CompileError, prefix: int, early: int) -> None:
         """Say where in the user's own texts the faults are."""

@@ -599,6 +599,20 @@ def test_debug_sees_bad_indices() -> None:
 
 
 @pytest.mark.quick
+@pytest.mark.parametrize("before", ["", "double one = 1; // set\ndouble two = 2;"])
+def test_what_debug_finds_is_shown_as_the_user_wrote_it(before: str) -> None:
+    kernel = ElementwiseKernel(
+        "raw T x, T d", "T y", "T k = x[i];\ny = x[i + 3 * d] + third(d)", "kernel", loop_prep=before,
+        preamble="static long third(long d)\n{\n  return 3 / (d - 2);\n}", debug=True,
+    )  # fmt: skip
+    x, d = np.arange(4), np.array([1, 1])
+    error = refuses(IndexError, lambda: kernel(x, d), "item__x(): index 4")
+    assert str(error).endswith(", line 2: y = x[i + 3 * d] + third(d)"), str(error)
+    fault = refuses(cwrapjit.Fault, lambda: kernel(np.arange(9), 2 * d), "SIGFPE")
+    assert (fault.lineno, fault.text) == (3, "return 3 / (d - 2);") and fault.filename.endswith(" header>")
+
+
+@pytest.mark.quick
 def test_large_arrays_in_several_threads() -> None:
     x = np.arange(600_000.0).reshape(2, 3, -1)
     indexed = ElementwiseKernel("T x", "T y", "y = x - i", "indexed", threads=2)

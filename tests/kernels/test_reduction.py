@@ -768,3 +768,23 @@ def test_what_stands_behind_an_expression_is_refused() -> None:
         with refusing(ValueError, f"r(): {what}", "outside of brackets"):
             kernel(**{what: text})
     assert kernel("({ T twice = 2 * x; twice; }) /* ; */")(np.arange(5.0)) == 20
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("what", ["map_expr", "reduce_expr", "post_map_expr", "preamble"])
+def test_faults_are_in_the_text_that_has_them(what: str) -> None:
+    texts = {"map_expr": "x", "reduce_expr": "a + b", "post_map_expr": "y = a", "preamble": ""}
+    texts[what] = {
+        "map_expr": "x +\n 1 / (x - 2)",
+        "reduce_expr": "a +\n 1 / (b - 2)",
+        "post_map_expr": "y =\n 1 / (a - 3)",
+        "preamble": "static long f(long x)\n{ return 1 / (x - 2); }",
+    }[what]
+    if what == "preamble":
+        texts["map_expr"] = "f(x)"
+    expressions = (texts[name] for name in ("map_expr", "reduce_expr", "post_map_expr"))
+    options = {"preamble": texts["preamble"], "debug": True}
+    kernel = ReductionKernel("T x", "T y", *expressions, "0", "kernel", **options)
+    fault = refuses(cwrapjit.Fault, lambda: kernel(np.array([1, 2])), "SIGFPE")
+    line = texts[what].split("\n")[1].strip()
+    assert (fault.filename, fault.lineno, fault.text) == (f"<cwrapjit kernel {what}>", 2, line)
