@@ -334,7 +334,8 @@ enum {
  *
  *     npy_intp cwj_checked_index(const cwj_call *, int operand, int axis, const char *index)
  *
- * for each index (an integer in a pointer's place), which returns it if it is in range. */
+ * for each index (an integer in a pointer's place), which returns it if it is in range. For axis -1 the index is an axis.
+ */
 tj_status tj_emit_function(const tj_spec *spec, int part, int form, tj_text *text);
 
 /* What calls of one type set had in common, to become constants. */

@@ -88,7 +88,7 @@ run_guarded(void (*run)(void *), void *argument)
 
 typedef struct bad_index {
     const cwj_call *cwj;
-    int operand, axis;
+    int operand, axis; /* -1: the index is an axis */
     npy_intp index;
     const void *caller;
 } bad_index;
@@ -106,7 +106,10 @@ raise_bad_index(void *argument)
     PyObject *where = shape == NULL ? NULL
                                     : cwj_place_text(&checked->guarded, NULL, bad->caller,
                                                      line_text, function, &place);
-    if (where != NULL) {
+    if (where != NULL && bad->axis < 0) {
+        cwj_refuse_by(checked->who, PyExc_IndexError, "'%s' has no axis %zd: its shape is %S%U",
+                      decl->name, (Py_ssize_t)bad->index, shape, where);
+    } else if (where != NULL) {
         cwj_refuse_by(checked->who, PyExc_IndexError,
                       "item__%s(): index %zd is out of range for axis %d of %s '%s', whose "
                       "slices have the shape %S%U",
@@ -123,7 +126,8 @@ npy_intp
 cwj_checked_index(const cwj_call *cwj, int operand, int axis, const char *index)
 {
     npy_intp i = (npy_intp)index;
-    if (i >= 0 && i < cwj->operands[operand].dims_slice[axis]) {
+    const cwj_operand *own = &cwj->operands[operand];
+    if (i >= 0 && i < (axis < 0 ? own->ndims_slice : own->dims_slice[axis])) {
         return i;
     }
     bad_index bad = {cwj, operand, axis, i, __builtin_return_address(0)};

@@ -93,6 +93,7 @@ class Raw(NamedTuple):
     dense: bool  # C-contiguous: a C array
     written: bool
     c_type: str  # in memory
+    number: int = -1  # among the operands, where debug=True looks at axes, too
 
 
 def without_unroll(text: str) -> str:
@@ -219,6 +220,11 @@ def rewrite(
                 refuse_at(text, position, who, what, f"wanted {_forms(token, index)}")
         elif raw is not None and not _is_member(parts, at):
             found = _replaced(parts, at, _raw_facts(raw))
+            opened = None if found is None or raw.number < 0 else _follows(parts, found[1], ["["])
+            if found is not None and opened is not None:
+                axis = f"cwj_checked_index(cwj, {raw.number}, -1, (char *)0 + ("
+                found = f"{found[0]}[{axis}", opened
+                closing.append(("]", "))]"))
             item = _indexed(parts, at, raw, indices) if found is None else None
             if item is not None:
                 if raw.ndim is None:

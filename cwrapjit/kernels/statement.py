@@ -112,6 +112,9 @@ class Statement:
         """rows: a slice is a row of elements, along the last axis, which these parameters have; None: a slice
         is one element."""
         self._check_around(rows)
+        own = [k for k in range(self._nin, len(self._params)) if not self._params[k].raw]
+        shared = [k for k in range(self._nin, len(self._params)) if self._params[k].raw]
+        order = [*range(self._nin), *([-1] if indexed else []), *shared, *own]
         every = zip(self._params, self._operands, dtypes, shapes, strict=True)
         raws = []
         for k, (each, operand, dtype, shape) in enumerate(every):
@@ -123,12 +126,10 @@ class Statement:
                         "take float32, or an output that is not raw"
                     )
                 ndim, dense = (shape.ndim, shape.dense) if shape is not None else (None, False)
-                raws.append(ctext.Raw(each.name, operand, ndim, dense, k >= self._nin, c_type(dtype)))
+                number = order.index(k) if is_checked(self._options) else -1
+                raws.append(ctext.Raw(each.name, operand, ndim, dense, k >= self._nin, c_type(dtype), number))
         header, early = self._header(dtypes, types, raws, rows)
         body, prefix = self._body(dtypes, raws, indexed, rows)
-        own = [k for k in range(self._nin, len(self._params)) if not self._params[k].raw]
-        shared = [k for k in range(self._nin, len(self._params)) if self._params[k].raw]
-        order = [*range(self._nin), *([-1] if indexed else []), *shared, *own]
         key = tuple(np.dtype(np.int8) if k < 0 else dtypes[k] for k in order)
         # Elements of a row are read and written one after the other.
         options: dict[str, Any] = {**({} if rows is None else {"inplace": True}), **self._options}

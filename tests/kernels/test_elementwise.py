@@ -598,6 +598,18 @@ def test_debug_sees_bad_indices() -> None:
         kernel(x, size=x.size - 1)
 
 
+@pytest.mark.parametrize("asked", ["strides", "shape"])
+def test_debug_sees_axes_that_are_not_there(asked: str) -> None:
+    kernel = ElementwiseKernel("raw T x, int64 k", "int64 n", f"n = x.{asked}()[k]", "kernel", debug=True)
+    x = np.zeros((3, 4))
+    assert kernel(x, np.arange(2)).tolist() == [*getattr(x, asked)]
+    error = refuses(IndexError, lambda: kernel(x, np.array([2])), "'x' has no axis 2: its shape is (3, 4)")
+    assert str(error).endswith(f", line 1: n = x.{asked}()[k]")
+    refuses(IndexError, lambda: kernel(x, np.array([-1])), "no axis -1")
+    written = ElementwiseKernel("int64 k", "raw T x", f"x[0] = x.{asked}()[k]", "kernel", debug=True)
+    refuses(IndexError, lambda: written(np.array([7]), x), "'x' has no axis 7")
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize("before", ["", "double one = 1; // set\ndouble two = 2;"])
 def test_what_debug_finds_is_shown_as_the_user_wrote_it(before: str) -> None:
