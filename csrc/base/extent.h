@@ -99,4 +99,52 @@ strides_are_nested(int ndim, const npy_intp *dims, const npy_intp *strides, npy_
     return 1;
 }
 
+/* Memory as an array of bytes: new, or NULL with an exception set. */
+static inline PyArrayObject *
+bytes_in(const char *data, int ndim, const npy_intp *dims, const npy_intp *strides,
+         npy_intp itemsize)
+{
+    npy_intp all_dims[NPY_MAXDIMS + 1], all_strides[NPY_MAXDIMS + 1];
+    int n = 0;
+    for (int i = 0; i < ndim; i++) {
+        if (dims[i] > 1) {
+            all_dims[n] = dims[i];
+            all_strides[n++] = strides[i];
+        }
+    }
+    all_dims[n] = itemsize;
+    all_strides[n++] = 1;
+    return (PyArrayObject *)PyArray_New(&PyArray_Type, n, all_dims, NPY_UINT8, all_strides,
+                                        (void *)data, 0, 0, NULL);
+}
+
+/* Whether no two elements share memory: exactly, as shares_exactly(). Two elements differ in a
+ * first index, and by how much, not where, decides: the rows behind the first one stand for all. */
+static inline int
+elements_are_apart(const char *data, int ndim, const npy_intp *dims, const npy_intp *strides,
+                   npy_intp itemsize)
+{
+    int shared = 0;
+    if (strides_are_nested(ndim, dims, strides, itemsize)) {
+        return 1;
+    }
+    for (int i = 0; i < ndim; i++) {
+        shared |= dims[i] > 1 && strides[i] == 0; /* of any length: np.broadcast_to() */
+    }
+    for (; ndim > 0 && shared == 0; ndim--, dims++, strides++) {
+        if (dims[0] < 2) {
+            continue;
+        }
+        PyArrayObject *row = bytes_in(data, ndim - 1, dims + 1, strides + 1, itemsize);
+        npy_intp more[NPY_MAXDIMS];
+        memcpy(more, dims, (size_t)ndim * sizeof(*more));
+        more[0]--;
+        PyArrayObject *others = bytes_in(data + strides[0], ndim, more, strides, itemsize);
+        shared = row == NULL || others == NULL ? -1 : shares_exactly(row, others);
+        Py_XDECREF(row);
+        Py_XDECREF(others);
+    }
+    return shared < 0 ? -1 : !shared;
+}
+
 #endif

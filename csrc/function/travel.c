@@ -123,13 +123,24 @@ describe_environment(cwj_environment *environment)
     return Py_XNewRef(environment->described);
 }
 
+/* Of this import of the package or of an earlier one, whose types are others of the same C. */
+static bool
+is_one_of(PyObject *op, const PyTypeObject *wanted)
+{
+    const PyTypeObject *type = Py_TYPE(op);
+    while (type != NULL && type->tp_repr != wanted->tp_repr) {
+        type = type->tp_base;
+    }
+    return type != NULL;
+}
+
 PyDoc_STRVAR(build_of_doc, "build_of(module, /)\n--\n\n(environment, options)");
 
 static PyObject *
 build_of(PyObject *extension, PyObject *op)
 {
     cwj_module_state *state = PyModule_GetState(extension);
-    if (!PyObject_TypeCheck(op, state->module_type) ||
+    if (!is_one_of(op, state->module_type) ||
         cwj_module_data_of(op)->environment == NULL) {
         cwj_refuse("build_of()", PyExc_TypeError, "%R is no module of cwrapjit that was made", op);
         return NULL;
@@ -151,7 +162,7 @@ definition_of(PyObject *extension, PyObject *op)
 {
     cwj_module_state *state = PyModule_GetState(extension);
     PyObject *environment = NULL, *options = NULL, *arguments = NULL, *result = NULL;
-    if (!Py_IS_TYPE(op, state->function_type)) {
+    if (!is_one_of(op, state->function_type)) {
         cwj_refuse_type("definition_of()", "function", "a Function", op);
         return NULL;
     }

@@ -165,11 +165,16 @@ class ReductionKernel(Travels):
         out: Any = None,
         dtype: Any = None,
         stream: Any = None,
+        **unknown: Any,
     ) -> Any:
         """Reduce along the axes; new outputs, or those of `out`, a tuple of them where there are several.
 
         `stream` is of a device, and ignored.
         """
+        if unknown:
+            word = next(iter(unknown))
+            more = ": identity= of the kernel says where it begins" if word == "initial" else ""
+            raise TypeError(f"{self._texts.who} got an unexpected keyword argument {word!r}{more}")
         if dtype is None:
             arrays = args if out is None else (*args, out)
             run = self._plans.get(_key(arrays, len(args), axis, keepdims))

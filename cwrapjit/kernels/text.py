@@ -32,7 +32,7 @@ _DEFINE = r"(?s)\s*#\s*define\s+([A-Za-z_]\w*)(\()?(.*)"
 _STORAGE = frozenset("extern inline __inline __inline__ _Noreturn register auto __extension__".split())
 _RESTRICT = frozenset("restrict __restrict __restrict__".split())
 _QUALIFIERS = frozenset("const volatile __const".split()) | _RESTRICT
-_ATTRIBUTES = frozenset("__attribute__ __attribute __asm__ asm __asm _Alignas".split())
+_ATTRIBUTES = frozenset("__attribute__ __attribute __asm__ asm __asm _Alignas _Pragma".split())
 _TAGS = ("struct", "union", "enum")
 _TYPE_WORDS = frozenset("char short int long float double signed unsigned void _Bool bool _Complex".split())
 _NO_NAMES = _TYPE_WORDS | _QUALIFIERS | _STORAGE | {"static", *_TAGS}
@@ -246,8 +246,11 @@ class Text:
     # ---- one declaration -------------------------------------------------------------------------------
 
     def _take(self, item: list[Token]) -> None:
+        item = _without_attributes(item)
         if _is_function(item):
-            self._function(_without_attributes(item[:-2]))
+            self._function(item[:-2])
+            return
+        if not item:
             return
         texts = [token.text for token in item]
         for k, text in enumerate(texts[:-2]):

@@ -18,6 +18,7 @@ from cwrapjit._content import Travels, frozen
 from cwrapjit._imports import load
 from cwrapjit.kernels import numbers, scalars
 from cwrapjit.kernels.text import Parameter, Text, TextFunction
+from cwrapjit.library.types import MOST_PARAMETERS
 
 _SAID = frozenset(
     "docstring args_input prototype_input prototype_output Ccode_slice_eval signature args_inout "
@@ -103,6 +104,9 @@ def _only_function(text: Text) -> TextFunction:
     name, at = found[0].name, found[0].at
     if not name.isascii():
         text.fail(f"{name} is not ASCII, as names of C functions are; name= can be", at, len(name))
+    count = len(found[0].parameters)
+    if count > MOST_PARAMETERS:
+        text.fail(f"{name}() has {count} parameters, {MOST_PARAMETERS} at most", at, len(name))
     return found[0]
 
 

@@ -124,6 +124,41 @@ def test_the_very_same_view_is_allowed_without_core_dims() -> None:
 
 
 @pytest.mark.row("B10")
+def test_axes_of_one_make_no_other_view() -> None:
+    a = ar(2, 3)
+    assert twice()(a, out=a[None]).tolist() == [[[0, 2, 4], [6, 8, 10]]]
+    assert twice()(a[:, None], out=a.reshape(1, 2, 1, 3)).shape == (1, 2, 1, 3) and a[1, 2] == 20
+    refuses(ValueError, lambda: twice()(a[0], out=a[None, 0, ::-1]), "shares memory")
+    refuses(ValueError, lambda: twice()(a[None, 0, :2], out=a[0, 1:]), "shares memory")
+    both = wrap((("n",),), ("n",), "item__output(0) = item__a(0) + 1; return true;", inplace=True)
+    assert both(a[0], out=a[None, 0]).tolist() == [[1, 4, 8]]
+
+
+UP = cwrapjit.ElementwiseKernel("", "T y", "y += 1", "up")
+UPDATE = cwrapjit.vectorize("void add(INOUT double *x, double by) { *x += by; }")
+
+
+@given(st.data())
+def test_elements_are_apart_or_not(data: Any) -> None:
+    """As a count of the elements says, whatever the strides are."""
+    ndim = data.draw(st.integers(1, 4))
+    shape = data.draw(st.tuples(*[st.integers(1, 4)] * ndim))
+    strides = data.draw(st.tuples(*[st.integers(-9, 9)] * ndim))
+    memory, counted = np.zeros(300), np.zeros(300, int)
+    np.add.at(
+        counted, sum(np.ix_(*(np.arange(n) * step for n, step in zip(shape, strides, strict=True)))) + 150, 1
+    )
+    view = as_strided(memory[150:], shape, [8 * step for step in strides])
+    if counted.max() > 1:
+        refuses(ValueError, lambda: UP(view), "several elements in the same memory")
+        refuses(ValueError, lambda: UPDATE(view, 2), "several elements in the same memory")
+    else:
+        UP(view)
+        UPDATE(view, 2)
+        assert memory.tolist() == (3 * counted).tolist()
+
+
+@pytest.mark.row("B10")
 def test_the_very_same_view_with_core_dims_needs_inplace() -> None:
     x = ar(2, 4)
     refuses(ValueError, lambda: cumulate()(x, out=x), "t.f", "'a'", "'output'", "inplace")

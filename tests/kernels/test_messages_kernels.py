@@ -158,6 +158,11 @@ TOTAL(X, axis=(0, 0))
     ValueError: total(): duplicate value in 'axis'
 TOTAL(X, axis=1.0)
     TypeError: total(): axis must be None, an int or a tuple of ints, not float
+TOTAL(X, initial=3)
+    TypeError: total() got an unexpected keyword argument 'initial': identity= of the kernel says
+    where it begins
+TOTAL(X, where=X > 0)
+    TypeError: total() got an unexpected keyword argument 'where'
 TOTAL(3.0)
     ValueError: Loop size is undecided: total(): at least one input that is not raw must be an array
 TOTAL(X, X, X)
@@ -207,6 +212,8 @@ vectorize(GOOD, name="1f")
     ValueError: vectorize(): name='1f' is no name in Python
 vectorize("double psat(double T) { return T; }", T="f8")
     ValueError: vectorize() of psat: T='f8', but no type in the text is T
+vectorize(f"double f({', '.join(f'double x{k}' for k in range(501))}) {{ return x0; }}")
+    CompileError: f() has 501 parameters, 500 at most (<cwrapjit vectorize header>, line 1)
 vectorize(GOOD, signature="x() -> y()")
     TypeError: vectorize() has no option signature: the text says that; see function()
 vectorize(GOOD, windows={"x": (3,)})

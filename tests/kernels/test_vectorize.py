@@ -744,6 +744,52 @@ def test_structs_that_numpy_has_not(text: str, message: str) -> None:
     assert refused(text, message).lineno == 2
 
 
+# ---- pragmas, and many parameters ----------------------------------------------------------------------
+
+
+@pytest.mark.compiler("asks for the optimizing tier")
+@pytest.mark.parametrize("optimize", ["off", "eager"])
+def test_pragmas_as_words(optimize: str) -> None:
+    """In statements, in macros, between declarations; those of slices, kernels and libraries, too."""
+    loop = '_Pragma("GCC unroll 4") for(int i = 0; i < n; i++) s += i;'
+    assert vectorize(f"int f(int n) {{ int s = 0; {loop} return s; }}", optimize=optimize)(5) == 10
+    text = """
+        #define UNROLL _Pragma("GCC ivdep")
+        #define DO(x) _Pragma(#x)
+        _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \\"-Wall\\"")
+        static const double two = 2; _Pragma("GCC diagnostic pop")
+        _Pragma("GCC diagnostic push") T total(const T x[n], int n)
+        {
+            T s = 0;
+            DO(GCC unroll 2) for(int i = 0; i < n; i++) s += two * x[i];
+            UNROLL while(s > 100) s -= 1;
+            return s;
+        }
+        DO(GCC diagnostic pop)
+    """
+    assert vectorize(text, T=("f4", "f8"), optimize=optimize)(np.ones((2, 5))).tolist() == [10, 10]
+    body = f"int s = 0, n = item__x(); {loop} item__y() = s; return true;"
+    f = cwrapjit.function("f", signature="x() -> y()", Ccode_slice_eval={np.int32: body}, optimize=optimize)
+    assert f(np.int32(5)) == 10
+    k = ElementwiseKernel("int32 n", "int32 s", f"s = 0; {loop}", "k", optimize=optimize)
+    assert k(np.array([5], np.int32)).tolist() == [10]
+    lib = cwrapjit.library("t", source=f"int f(int n) {{ int s = 0; {loop} return s; }}")
+    assert lib.f(5) == 10
+    odd = '_Pragma("pack(1)") struct s { char a; int b; };\nint f(int n) { return sizeof(struct s); }'
+    assert refused(odd, "'_Pragma' cannot pack: write #pragma pack").offset == 1
+
+
+def test_calls_of_too_many_arguments() -> None:
+    names = [f"x{k}" for k in range(600)]
+    call = f"g({', '.join('x' for _ in names)})"
+    text = f"double g(double {', double '.join(names)});\ndouble f(double x) {{ return {call}; }}"
+    assert refused(text, "calls of at most 500 arguments").lineno == 2
+    most = vectorize(f"double f(double {', double '.join(names[:500])}) {{ return x499; }}", optimize="off")
+    assert most(*range(500)) == 499
+    lib = cwrapjit.library("t", source=f"double f(double {', double '.join(names)}) {{ return x0; }}")
+    assert lib.unmapped["f"] == "it has 600 parameters, 500 at most"
+
+
 # ---- macros by the names of words -------------------------------------------------------------------------
 
 

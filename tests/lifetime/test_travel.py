@@ -17,11 +17,44 @@ from typing import Any
 import leaks
 import numpy as np
 import pytest
-from helpers import INNER, OUTER, refuses, wrap
+from helpers import INNER, OUTER, python, refuses, wrap
 
 import cwrapjit
 import cwrapjit.graph as cg
 from cwrapjit import _travel
+
+AGAIN = """
+import pickle, sys
+import numpy as np
+import cwrapjit
+text = "double twice(double x) { return 2 * x; }"
+module = cwrapjit.module("m", "")
+body = "item__y() = 2 * item__x(); return true;"
+module.function("f", signature="x() -> y()", Ccode_slice_eval={np.float64: body})
+library = cwrapjit.library("t", source=text + "double of(const double *x) { return 2 * *x; }")
+things = [
+    cwrapjit.vectorize(text), cwrapjit.vectorize(text.replace("double", "T")), module.f,
+    library.twice, module, library,
+    cwrapjit.ElementwiseKernel("T x", "T y", "y = 2 * x"), library.of,
+    cwrapjit.ReductionKernel("T x", "T y", "2 * x", "a + b", "y = a", "0"),
+]
+for name in [name for name in sys.modules if name.partition(".")[0] == "cwrapjit"]:
+    del sys.modules[name]
+import cwrapjit as again
+assert again.Function is not type(things[0])
+for k, thing in enumerate(things):
+    made = pickle.loads(pickle.dumps(thing))
+    made = {4: lambda: made.f, 5: lambda: made.twice}.get(k, lambda: made)()
+    if k != 7:
+        assert float(made(np.array([3.0]))[0] if k != 8 else made(np.array([3.0]))) == 6
+assert type(pickle.loads(pickle.dumps(things[0]))) is again.Function
+assert pickle.loads(pickle.dumps(again.vectorize(text)))(4.0) == 8
+"""
+
+
+def test_what_an_earlier_import_of_the_package_made() -> None:
+    python(AGAIN)
+
 
 RECORD = np.dtype([("a", "f8"), ("b", "i4", (2,))], align=True)
 SEVEN = np.arange(7.0)

@@ -153,8 +153,11 @@ static bool define_prelude(tj_macros *macros)
 
 tj_macros *tj_macros_new(void)
 {
+    static const char pragma[] = "_Pragma(x)"; /* as in backend.c */
+    const tj_token name = {.kind = TJ_TOKEN_NAME, .text = pragma, .length = strlen("_Pragma")};
     tj_macros *macros = tj_alloc_zeroed(1, sizeof(tj_macros));
-    if (macros && !define_prelude(macros)) {
+    if (macros &&
+        !(tj_macros_define(macros, pragma, strlen(pragma), &name, 0) && define_prelude(macros))) {
         tj_macros_free(macros);
         return NULL;
     }

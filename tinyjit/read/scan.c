@@ -185,12 +185,21 @@ static void check_pragma(scan *this, const tj_tokens *raw, size_t at)
             refuse_token(this, &raw->items[i], "#pragma comment(option, ...) is not supported");
 }
 
+/* libtcc reads no _Pragma, and this one changes more than speed. */
+static bool packs(const tj_tokens *raw, size_t i)
+{
+    return tj_token_at(raw, i, "_Pragma") && i + 2 < raw->count &&
+           tj_bytes_hold(raw->items[i + 2].text, raw->items[i + 2].length, "pack");
+}
+
 static void check_raw(scan *this, const tj_tokens *raw)
 {
     for (size_t i = 0; i < raw->count && !this->refused; i++) {
         check_token(this, raw, i);
         if (tj_token_directs(raw, i))
             check_pragma(this, raw, i);
+        if (packs(raw, i))
+            refuse_token(this, &raw->items[i], "'%.*s' cannot pack: write #pragma pack");
     }
 }
 

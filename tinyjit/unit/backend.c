@@ -345,6 +345,8 @@ static void set_options(TCCState *state, const tj_environment *environment, bool
         tcc.tcc_undefine_symbol(state, "__STDC_NO_ATOMICS__");
     for (char **macro = environment->define_macros; macro && *macro; macro++)
         tcc.tcc_define_symbol(state, *macro, NULL); /* NAME or NAME=VALUE */
+    /* Which it does not have. What it means to optimizing compilers changes no result. */
+    tcc.tcc_define_symbol(state, "_Pragma(x)", "");
 }
 
 bool tj_state_set_up(tj_state *state, const tj_environment *environment, const char *text,

@@ -114,11 +114,15 @@ static bool hint_last_semicolon(const tj_message *message, const tj_piece *piece
 /* Smaller data meets the limit itself when its memory is taken. */
 static bool hint_size(const tj_message *message, tj_text *hint)
 {
-    static const char *const too_large[] = {"constant exceeds 32 bit", "invalid array size",
-                                            "unknown type size"};
+    static const char bytes[] = "2 GiB and more are above any cwrapjit.config.compile_memory";
+    static const char *const too_large[][2] = {
+        {"constant exceeds 32 bit", bytes},
+        {"invalid array size", bytes},
+        {"unknown type size", bytes},
+        {"memory full (vstack)", "libtcc takes calls of at most 500 arguments"}};
     for (size_t i = 0; i < sizeof(too_large) / sizeof(*too_large); i++)
-        if (!strcmp(message->text, too_large[i]))
-            tj_text_puts(hint, "2 GiB and more are above any cwrapjit.config.compile_memory");
+        if (!strcmp(message->text, too_large[i][0]))
+            tj_text_puts(hint, too_large[i][1]);
     return hint->length > 0;
 }
 

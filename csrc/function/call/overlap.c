@@ -17,19 +17,28 @@ extent_of(const cwj_frame *frame, int k)
     return extent_of_memory(state->data, state->ndim, state->dims, state->strides, state->itemsize);
 }
 
+/* Axes of 1 do not count. */
 static int
 same_view(const cwj_state *one, const cwj_state *other)
 {
-    if (one->data != other->data || one->ndim != other->ndim || one->itemsize != other->itemsize) {
+    int i = 0, j = 0;
+    if (one->data != other->data || one->itemsize != other->itemsize) {
         return 0;
     }
-    for (int i = 0; i < one->ndim; i++) {
-        if (one->dims[i] != other->dims[i] ||
-            (one->dims[i] != 1 && one->strides[i] != other->strides[i])) {
+    for (;; i++, j++) {
+        while (i < one->ndim && one->dims[i] == 1) {
+            i++;
+        }
+        while (j < other->ndim && other->dims[j] == 1) {
+            j++;
+        }
+        if (i == one->ndim || j == other->ndim) {
+            return i == one->ndim && j == other->ndim;
+        }
+        if (one->dims[i] != other->dims[j] || one->strides[i] != other->strides[j]) {
             return 0;
         }
     }
-    return 1;
 }
 
 /* True when operand k has one slice of its own for each turn of the loop. */
@@ -106,11 +115,17 @@ check_written(const cwj_frame *frame, int k)
     if (extent.low == extent.high) {
         return 0;
     }
-    if (!PyArray_IS_C_CONTIGUOUS(state->array) &&
-        !strides_are_nested(state->ndim, state->dims, state->strides, state->itemsize)) {
-        return raise_about(frame, k, PyExc_ValueError,
-                           " may hold several elements in the same memory (its strides are zero "
-                           "or overlap); wanted an array with memory for each element");
+    int apart = PyArray_IS_C_CONTIGUOUS(state->array)
+                    ? 1
+                    : elements_are_apart(state->data, state->ndim, state->dims, state->strides,
+                                         state->itemsize);
+    if (apart != 1) {
+        return apart < 0
+                   ? -1
+                   : raise_about(
+                         frame, k, PyExc_ValueError,
+                         " may hold several elements in the same memory (its strides are zero "
+                         "or overlap); wanted an array with memory for each element");
     }
     for (int other = 0; other < noperands; other++) {
         if ((operands[other].role == CWJ_IN || other > k) &&

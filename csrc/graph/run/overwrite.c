@@ -26,12 +26,14 @@ refuse(const cwj_graph_plan *plan, int v, const char *why)
     return -1;
 }
 
-static bool
+/* -1 with an exception set. */
+static int
 has_elements_apart(PyArrayObject *array)
 {
-    return PyArray_ISONESEGMENT(array) || PyArray_SIZE(array) == 0 ||
-           strides_are_nested(PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
-                              PyArray_ITEMSIZE(array));
+    return PyArray_ISONESEGMENT(array) || PyArray_SIZE(array) == 0
+               ? 1
+               : elements_are_apart(PyArray_BYTES(array), PyArray_NDIM(array), PyArray_DIMS(array),
+                                    PyArray_STRIDES(array), PyArray_ITEMSIZE(array));
 }
 
 /* Against another input, or a constant. */
@@ -73,8 +75,11 @@ check_input(const cwj_graph_plan *plan, int v, PyObject *const *storages)
     if (PyArray_Check(object) && !PyArray_ISWRITEABLE((PyArrayObject *)object)) {
         return refuse(plan, v, "the array is read-only");
     }
-    if (PyArray_Check(object) && !has_elements_apart((PyArrayObject *)object)) {
-        return refuse(plan, v, "the array may hold several elements in the same memory");
+    int apart = PyArray_Check(object) ? has_elements_apart((PyArrayObject *)object) : 1;
+    if (apart != 1) {
+        return apart < 0
+                   ? -1
+                   : refuse(plan, v, "the array may hold several elements in the same memory");
     }
     for (int other = 0; other < plan->nvariables; other++) {
         PyObject *against = object_of(plan, other, storages);

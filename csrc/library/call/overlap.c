@@ -63,14 +63,18 @@ check_written(const cwj_library_frame *frame, int k)
     }
     if (function->parameters[k].role == CWJ_ARRAY) {
         PyArrayObject *array = (PyArrayObject *)cwj_library_given(frame, k);
-        if (!PyArray_IS_C_CONTIGUOUS(array) &&
-            !strides_are_nested(PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
-                                PyArray_ITEMSIZE(array))) {
-            return cwj_library_refuse(
-                frame, PyExc_ValueError,
-                "argument %U is written, and may hold several items in the same "
-                "memory: its strides are zero or overlap",
-                cwj_library_name(frame, k));
+        int apart =
+            PyArray_IS_C_CONTIGUOUS(array)
+                ? 1
+                : elements_are_apart(PyArray_BYTES(array), PyArray_NDIM(array), PyArray_DIMS(array),
+                                     PyArray_STRIDES(array), PyArray_ITEMSIZE(array));
+        if (apart != 1) {
+            return apart < 0 ? -1
+                             : cwj_library_refuse(
+                                   frame, PyExc_ValueError,
+                                   "argument %U is written, and may hold several items in the same "
+                                   "memory: its strides are zero or overlap",
+                                   cwj_library_name(frame, k));
         }
     }
     for (int other = 0; other < function->nparameters && !function->may_overlap; other++) {
