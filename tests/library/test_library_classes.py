@@ -538,6 +538,51 @@ def test_both_ways_agree(bank: Bank) -> None:
     assert both_ways(lib.point_shift, p, np.float32(0.5)) == [None, None] and p.x == 2.0
 
 
+LENT = """
+typedef struct { double x, y; int n; } trio;
+typedef struct shelf shelf; struct shelf { int book; };
+typedef struct { const shelf *on; int n; } label;
+static shelf own = {7};
+shelf *shelf_first(void) { return &own; }
+shelf *shelf_new(int book) { shelf *s = malloc(sizeof *s); s->book = book; return s; }
+void shelf_free(shelf *s) { free(s); }
+shelf *shelf_next(shelf *s, int none) { return none ? 0 : s + 0; }
+int shelf_book(const shelf *s, int more) { return s->book + more; }
+int shelf_put(shelf *s, int book) { return s->book = book; }
+double trio_sum(trio t, double more) { return t.x + t.y + t.n + more; }
+trio trio_make(double x, double y, int n) { trio t = {x, y, n}; return t; }
+label label_make(const shelf *on, int n) { label l = {on, n}; return l; }
+int label_book(label l, int more) { return l.on->book + more; }
+"""
+
+
+def test_both_ways_agree_on_what_is_lent_and_on_structs_by_value() -> None:
+    functions = [line.split(" {")[0] + ";" for line in LENT.split("\n") if ") {" in line]
+    lib = from_c(LENT, name="lent").declare(LENT.split("static")[0] + "".join(functions))
+    lib.handle("shelf *", free="shelf_free")
+    lib.function("shelf *shelf_new(int book)", returns="callee")
+    first, made = lib.shelf_first(), lib.shelf_new(3)
+    for each in first, made, lib.shelf_next(made, 0), lib.shelf_next(lib.shelf_next(first, 0), 0):
+        assert both_ways(lib.shelf_put, each, 9) == [9, 9] and both_ways(lib.shelf_book, each, 1) == [10, 10]
+        assert both_ways(lib.shelf_next, each, 1) == [None, None]
+        assert both_ways(lib.shelf_next, each, 0) == [each, each]
+    trios = both_ways(lib.trio_make, 1.0, 2.0, 3)
+    assert [both_ways(lib.trio_sum, each, 1.0) for each in trios] == [[7.0, 7.0]] * 2
+    lent = both_ways(lib.shelf_next, made, 0)
+    labels = both_ways(lib.label_make, made, 1)
+    assert [both_ways(lib.label_book, each, 1) for each in labels] == [[10, 10]] * 2
+    refuses(BufferError, made.close, "refers to it")  # the labels do
+    del labels
+    made.close()
+    for each in lent:
+        for call in lib.shelf_book, by_name_of(lib.shelf_book):
+            refuses(ValueError, lambda call=call, each=each: call(each, 1), "was freed")
+
+
+def by_name_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args: by_name(function, *args)
+
+
 def test_both_ways_refuse_the_same(bank: Bank) -> None:
     lib, p, a = bank.lib, bank.point(1.0, 2.0), bank.account(5.0)
     closed, never = bank.account(1.0), bank.account.__new__(bank.account)

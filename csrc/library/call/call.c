@@ -313,19 +313,23 @@ in_frame(PyObject *(*steps)(cwj_library_frame *, PyObject *const *, Py_ssize_t, 
 
 /* Slots were taken. */
 static PyObject *
-call_quick(const cwj_library_function *self, PyObject *const *args, cwj_slot *slots, bool moves)
+call_quick(cwj_library_function *self, PyObject *const *args, cwj_quick *quick)
 {
+    if (cwj_library_make_quick(self, quick) < 0) {
+        return NULL;
+    }
     int generation = cwj_call_begins();
     if (self->has_instances) {
-        cwj_library_use_quick(self, args, 1);
+        cwj_library_use_quick(self, args, quick, 1);
     }
-    run_thunk(self, slots, self->keep_gil || moves, NULL, NULL);
+    run_thunk(self, quick->slots, self->keep_gil || quick->moves, NULL, NULL);
     PyObject *result = PyErr_Occurred() ? NULL /* see run_thunk() */
-                                        : cwj_library_pack_quick(self, &slots[0]);
+                                        : cwj_library_pack_quick(self, args, quick);
     if (self->has_instances) {
-        cwj_library_use_quick(self, args, -1);
+        cwj_library_use_quick(self, args, quick, -1);
     }
     cwj_call_ends(generation);
+    Py_XDECREF(quick->made);
     return result;
 }
 
@@ -335,11 +339,11 @@ cwj_library_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *k
     cwj_library_function *self = (cwj_library_function *)op;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     if (self->simple && kwnames == NULL && nargs == self->nparameters) {
-        cwj_slot slots[CWJ_MOST_SIMPLE + 1];
-        bool moves = false;
-        int taken = cwj_library_take_quick(self, args, slots, &moves);
+        cwj_quick quick;
+        quick.moves = false;
+        int taken = cwj_library_take_quick(self, args, &quick);
         if (taken != 0) {
-            return taken < 0 ? NULL : call_quick(self, args, slots, moves);
+            return taken < 0 ? NULL : call_quick(self, args, &quick);
         }
     }
     return in_frame(call_long, self, args, nargs, kwnames);

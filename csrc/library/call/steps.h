@@ -69,21 +69,34 @@ cwj_library_given(const cwj_library_frame *frame, int k)
     return argument < 0 ? NULL : frame->given[argument];
 }
 
-/* take_quick.c: the short way of functions of numbers and instances, each given by position. Fills slots
- * from 1 on and returns 1; 0, with nothing changed, where the long way has to look, and to raise what
- * is wrong; -1 with an exception set. *moves: as of the frame. */
-int cwj_library_take_quick(const cwj_library_function *self, PyObject *const *args, cwj_slot *slots,
-                           bool *moves);
+/* take_quick.c: the short way of functions of numbers and instances, each given by position. */
+typedef struct cwj_quick {
+    cwj_slot slots[CWJ_MOST_SIMPLE + 1];
+    struct cwj_instance
+        *used[CWJ_MOST_SIMPLE]; /* borrowed: whose memory a call counts on; NULL: see there */
+    bool moves;     /* as of the frame */
+    PyObject *made; /* owned: the struct that C returns, into which slots[0] points; or NULL */
+} cwj_quick;
+
+/* Fills slots from 1 on and returns 1; 0, with nothing changed, where the long way has to look, and to raise
+ * what is wrong; -1 with an exception set. */
+int cwj_library_take_quick(const cwj_library_function *self, PyObject *const *args,
+                           cwj_quick *quick);
 /* Counts the call on the instances that were taken: change is 1 or -1. */
 void cwj_library_use_quick(const cwj_library_function *self, PyObject *const *args,
-                           Py_ssize_t change);
-PyObject *cwj_library_pack_quick(const cwj_library_function *self, const cwj_slot *result);
+                           const cwj_quick *quick, Py_ssize_t change);
+/* Before it runs: makes what is made. Returns 0, or -1 with an exception set. */
+int cwj_library_make_quick(const cwj_library_function *self, cwj_quick *quick);
+PyObject *cwj_library_pack_quick(cwj_library_function *self, PyObject *const *args,
+                                 cwj_quick *quick);
 
 /* take_instances.c: true for what ends an object that Python owns: that is called once, and by the
  * owner, whatever class the object came through. */
 bool cwj_library_is_destructor(const cwj_library_function *function, PyObject *object);
+/* The same of an instance whose memory owner has; NULL: nobody. */
+bool cwj_library_ends(const cwj_library_function *function, const struct cwj_instance *self,
+                      const struct cwj_instance *owner);
 /* Raises that; returns -1. */
-struct cwj_instance;
 int cwj_library_refuse_end(cwj_library_frame *frame, int k, const struct cwj_instance *self);
 /* take_instances.c: counts the call on each instance that it has: change is 1 or -1. */
 void cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change);

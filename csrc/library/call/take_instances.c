@@ -5,7 +5,7 @@
 #include "library/objects/references.h"
 
 static bool
-ends(const cwj_library_function *function, const cwj_struct_layout *layout)
+ends_type(const cwj_library_function *function, const cwj_struct_layout *layout)
 {
     if (layout->free == NULL) {
         return false;
@@ -15,14 +15,19 @@ ends(const cwj_library_function *function, const cwj_struct_layout *layout)
 }
 
 bool
+cwj_library_ends(const cwj_library_function *function, const cwj_instance *self,
+                 const cwj_instance *owner)
+{
+    return ends_type(function, self->layout) ||
+           (owner != NULL && ends_type(function, owner->layout));
+}
+
+bool
 cwj_library_is_destructor(const cwj_library_function *function, PyObject *object)
 {
-    const cwj_instance *instance = (cwj_instance *)object, *owner;
-    if (!cwj_is_instance(object)) {
-        return false;
-    }
-    owner = instance->listed ? NULL : cwj_owner_at(instance->pointer);
-    return ends(function, instance->layout) || (owner != NULL && ends(function, owner->layout));
+    const cwj_instance *self = (cwj_instance *)object;
+    return cwj_is_instance(object) &&
+           cwj_library_ends(function, self, self->listed ? self : cwj_owner_at(self->pointer));
 }
 
 int

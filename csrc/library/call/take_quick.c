@@ -17,40 +17,65 @@ take_number(const cwj_library_type *type, PyObject *object, cwj_slot *slot)
     return fit == CWJ_FITS ? 1 : fit == CWJ_FIT_ERROR ? -1 : 0;
 }
 
-/* Whether nothing looks behind an instance, and nothing else points to what it points to: C may
- * write there. The long way knows more cases. */
 static bool
-is_alone(const cwj_instance *self)
+is_bare(const cwj_instance *owner)
 {
-    const cwj_instance *owner = self->listed ? self : cwj_owner_at(self->pointer);
-    owner = owner == NULL ? self : owner;
     return owner->nlooks == 0 && owner->copied == 0 && owner->references == NULL;
 }
 
+/* Whether nothing looks behind an instance, and nothing else points to what it points to: C may
+ * write there. owner: of its memory, or NULL. The long way knows more cases. */
+static bool
+is_alone(const cwj_instance *root, const cwj_instance *owner)
+{
+    Py_ssize_t count;
+    PyObject *const *bases = cwj_bases_of(root, &count);
+    bool alone = is_bare(owner != NULL ? owner : root);
+    for (Py_ssize_t k = 0; k < count && alone && owner == NULL; k++) {
+        alone = !cwj_is_instance(bases[k]) || is_bare(cwj_root_of((cwj_instance *)bases[k]));
+    }
+    return alone;
+}
+
+/* True for the usual case alone: an instance of the very class, ready, and so is what it lies in. Else
+ * cwj_instance_pointer() has to look. */
 static bool
 take_instance(const cwj_library_function *self, const cwj_parameter *parameter, PyObject *object,
-              cwj_slot *slot, bool *moves)
+              cwj_quick *quick, int k)
 {
-    const cwj_instance *instance = (cwj_instance *)object;
+    cwj_instance *instance = (cwj_instance *)object;
     bool may_move = parameter->intent == CWJ_INTENT_INOUT && !self->stable;
     bool is_instance = (PyObject *)Py_TYPE(object) == parameter->cls || cwj_is_instance(object);
-    void *pointer = is_instance ? cwj_instance_quick(parameter->cls, instance) : NULL;
-    if (pointer == NULL || (may_move && !is_alone(instance)) ||
-        cwj_library_is_destructor(self, object)) {
+    if (!is_instance || instance->layout->cls != parameter->cls ||
+        instance->stage != CWJ_INSTANCE_READY || instance->pointer == NULL) {
         return false;
     }
-    *moves |= may_move && cwj_may_be_read(instance);
-    slot->p = pointer;
+    cwj_instance *root = instance->lies ? cwj_root_of(instance) : instance;
+    if (root->stage != CWJ_INSTANCE_READY || (root->lies && !cwj_is_alive(instance))) {
+        return false;
+    }
+    const cwj_instance *owner = instance->listed ? instance : cwj_owner_at(instance->pointer);
+    if (cwj_library_ends(self, instance, owner) || (may_move && !is_alone(root, owner))) {
+        return false;
+    }
+    quick->moves |= may_move && cwj_may_be_read(instance);
+    quick->slots[k + 1].p = instance->pointer;
+    quick->used[k] = root->lies ? NULL : root;
     return true;
 }
 
 static bool
-take_instances(const cwj_library_function *self, PyObject *const *args, cwj_slot *slots,
-               bool *moves)
+is_of_instance(const cwj_parameter *p)
+{
+    return p->role == CWJ_HANDLE || p->role == CWJ_STRUCT;
+}
+
+static bool
+take_instances(const cwj_library_function *self, PyObject *const *args, cwj_quick *quick)
 {
     for (int k = 0; k < self->nparameters; k++) {
-        if (self->parameters[k].role == CWJ_HANDLE &&
-            !take_instance(self, &self->parameters[k], args[k], &slots[k + 1], moves)) {
+        if (is_of_instance(&self->parameters[k]) &&
+            !take_instance(self, &self->parameters[k], args[k], quick, k)) {
             return false;
         }
     }
@@ -60,43 +85,73 @@ take_instances(const cwj_library_function *self, PyObject *const *args, cwj_slot
 /* Instances first, so that numbers with Python code in them are asked once even where the long way has to
  * go on; and then again, as such code may free one. */
 int
-cwj_library_take_quick(const cwj_library_function *self, PyObject *const *args, cwj_slot *slots,
-                       bool *moves)
+cwj_library_take_quick(const cwj_library_function *self, PyObject *const *args, cwj_quick *quick)
 {
     const cwj_parameter *parameters = self->parameters;
     bool again = false;
-    if (self->has_instances && !take_instances(self, args, slots, moves)) {
+    if (self->has_instances && !take_instances(self, args, quick)) {
         return 0;
     }
     for (int k = 0; k < self->nparameters; k++) {
         if (parameters[k].role == CWJ_VALUE) {
-            int taken = take_number(parameters[k].type, args[k], &slots[k + 1]);
+            int taken = take_number(parameters[k].type, args[k], &quick->slots[k + 1]);
             if (taken <= 0) {
                 return taken;
             }
             again |= !PyFloat_CheckExact(args[k]) && !PyLong_CheckExact(args[k]);
         }
     }
-    return !(again && self->has_instances) || take_instances(self, args, slots, moves);
+    return !(again && self->has_instances) || take_instances(self, args, quick);
 }
 
 void
-cwj_library_use_quick(const cwj_library_function *self, PyObject *const *args, Py_ssize_t change)
+cwj_library_use_quick(const cwj_library_function *self, PyObject *const *args,
+                      const cwj_quick *quick, Py_ssize_t change)
 {
     for (int k = 0; k < self->nparameters; k++) {
-        if (self->parameters[k].role == CWJ_HANDLE) {
-            ((cwj_instance *)args[k])->uses += change;
+        if (!is_of_instance(&self->parameters[k])) {
+            continue;
+        }
+        if (quick->used[k] != NULL) {
+            quick->used[k]->uses += change;
+        } else {
+            cwj_instance_use(args[k], change);
         }
     }
 }
 
+int
+cwj_library_make_quick(const cwj_library_function *self, cwj_quick *quick)
+{
+    quick->made = self->result.role == CWJ_STRUCT
+                      ? cwj_instance_empty(self->result.cls, &quick->slots[0].p)
+                      : NULL;
+    return self->result.role == CWJ_STRUCT && quick->made == NULL ? -1 : 0;
+}
+
+/* The steps of the long way read no more of a frame than this. */
 PyObject *
-cwj_library_pack_quick(const cwj_library_function *self, const cwj_slot *result)
+cwj_library_pack_quick(cwj_library_function *self, PyObject *const *args, cwj_quick *quick)
 {
     const cwj_parameter *p = &self->result;
-    if (p->role == CWJ_NONE || (p->role == CWJ_HANDLE && result->p == NULL)) {
+    cwj_slot *slots = quick->slots;
+    cwj_library_frame frame = {.function = self, .slots = slots, .given = (PyObject **)args};
+    if (p->role == CWJ_VALUE) {
+        return cwj_number_object(p->type, &slots[0]);
+    }
+    if (p->role == CWJ_STRUCT) {
+        return cwj_library_keep_arguments(&frame, quick->made) < 0 ? NULL : Py_NewRef(quick->made);
+    }
+    if (p->role == CWJ_NONE || slots[0].p == NULL) {
         return Py_NewRef(Py_None);
     }
-    return p->role == CWJ_HANDLE ? cwj_instance_around(p->cls, result->p, true, NULL)
-                                 : cwj_number_object(p->type, result);
+    if (p->owner == CWJ_OWNER_CALLEE) {
+        return cwj_instance_around(p->cls, slots[0].p, true, NULL);
+    }
+    PyObject *keeper = cwj_library_keeper(&frame, p, slots[0].p), *packed = NULL;
+    if (keeper != NULL || !PyErr_Occurred()) {
+        packed = cwj_instance_around(p->cls, slots[0].p, false, keeper);
+    }
+    Py_XDECREF(keeper);
+    return packed;
 }

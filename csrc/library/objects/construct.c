@@ -40,6 +40,7 @@ adopt(cwj_instance *self, PyObject *made)
         Py_SETREF(self->layout, (cwj_struct_layout *)Py_NewRef(other->layout));
     }
     Py_XSETREF(self->base, Py_XNewRef(other->base)); /* it may be C's, as before */
+    self->lies = other->lies;
     PyObject *references = self->references; /* of the empty memory: none but by Python code */
     self->references = other->references;
     other->references = references;

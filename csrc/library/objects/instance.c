@@ -166,6 +166,7 @@ around(PyObject *cls, void *pointer, bool owned, cwj_bound *bound, PyObject *bas
         self->owned = owned;
         self->bound = bound;
         self->base = Py_XNewRef(base);
+        self->lies = base != NULL && (PyTuple_CheckExact(base) || cwj_is_instance(base));
         set_pointer(self, pointer);
     }
     Py_XDECREF(layout);

@@ -35,6 +35,7 @@ typedef struct cwj_instance {
     cwj_instance_stage stage;
     unsigned long thread; /* the one that runs the initialiser */
     PyObject *base; /* owned: the object that this one lies in, a tuple of such, or NULL */
+    bool lies; /* base is an instance, or a tuple that may have some */
     PyObject *references; /* owned dict: see references.c; NULL: none */
     PyObject *weakrefs;
 } cwj_instance;
@@ -45,16 +46,6 @@ typedef struct cwj_instance {
 int cwj_instance_pointer(PyObject *cls, PyObject *object, void **pointer);
 /* Raises ValueError, and returns -1, for an instance that has no C object, or none yet. */
 int cwj_instance_check(cwj_instance *self);
-
-/* The same, for the usual case alone: an instance of the very class, ready, that lies in no other.
- * NULL, without exception: cwj_instance_pointer() has to look. */
-static inline void *
-cwj_instance_quick(PyObject *cls, const cwj_instance *self)
-{
-    bool usual =
-        self->layout->cls == cls && self->stage == CWJ_INSTANCE_READY && self->base == NULL;
-    return usual ? self->pointer : NULL;
-}
 
 /* Other threads could begin to look behind it while C moves what is there. */
 static inline bool

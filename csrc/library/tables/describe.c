@@ -325,16 +325,17 @@ static bool
 is_simple(const cwj_library_function *self)
 {
     const cwj_parameter *result = &self->result;
-    bool gives_away =
-        result->role == CWJ_HANDLE && result->owner == CWJ_OWNER_CALLEE && result->nbound == 0;
+    bool is_object =
+        (result->role == CWJ_HANDLE || result->role == CWJ_STRUCT) && result->nbound == 0;
     bool simple = self->check == NULL && self->nsizes == 0 && self->nkeeps == 0 &&
                   self->nparameters == self->npositional && self->narguments == self->nparameters &&
                   self->nparameters <= CWJ_MOST_SIMPLE &&
-                  (result->role == CWJ_VALUE || result->role == CWJ_NONE || gives_away);
+                  (result->role == CWJ_VALUE || result->role == CWJ_NONE || is_object);
     for (int k = 0; k < self->nparameters && simple; k++) {
         const cwj_parameter *p = &self->parameters[k];
         bool is_number = p->role == CWJ_VALUE && !p->by_pointer && p->symbol < 0;
-        bool is_instance = p->role == CWJ_HANDLE && p->intent != CWJ_INTENT_OUT;
+        bool is_instance =
+            (p->role == CWJ_HANDLE || p->role == CWJ_STRUCT) && p->intent != CWJ_INTENT_OUT;
         simple = (is_number || is_instance) && p->argument == k;
     }
     return simple;

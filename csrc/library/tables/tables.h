@@ -152,7 +152,7 @@ typedef struct cwj_library_function {
         nlengths;
     int nlengths_read; /* symbols that C may change */
     bool
-        simple; /* at most CWJ_MOST_SIMPLE numbers and instances in, a number or nothing out: see take_quick.c */
+        simple; /* at most CWJ_MOST_SIMPLE numbers and instances in, one of these or nothing out: see take_quick.c */
     bool has_written; /* memory that the caller gives */
     bool has_instances;
     bool has_streams;
