@@ -208,6 +208,7 @@ function_traverse(PyObject *op, visitproc visit, void *arg)
     }
     for (int k = 0; k < self->nparameters; k++) {
         Py_VISIT(self->parameters[k].cls);
+        Py_VISIT(self->parameters[k].known);
     }
     return 0;
 }

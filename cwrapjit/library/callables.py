@@ -13,9 +13,9 @@ from cwrapjit._imports import load
 from cwrapjit.library import types
 
 
-def convert(library: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
-    """The address of a C function of this type, and what keeps it. None: `given` has no such address. An
-    exception, which begins with `who`: it has one that does not fit."""
+def convert(library: Any, ctype: types.Callable, given: Any, who: str) -> tuple[Any, ...] | None:
+    """The address of a C function of this type, what keeps it, and, of C text, what ctext.py adds.
+    None: `given` has no such address. An exception, which begins with `who`: it has one that does not fit."""
     if given is None:
         return 0, None
     if isinstance(given, str):

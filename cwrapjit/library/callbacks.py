@@ -16,13 +16,14 @@ from cwrapjit._imports import load
 from cwrapjit.library import expressions, thunks, types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
 
-_MOST_FUNCTIONS = 128  # of C's that a converter keeps a way to call of
+_MOST_FUNCTIONS = 128  # of C's that a converter keeps, and texts
 _AT_ONCE = 16  # trampolines that are compiled together, at first
 _SURELY_PYTHON: tuple[type, ...] = (
     python_types.FunctionType,
     python_types.MethodType,
     python_types.BuiltinFunctionType,
 )
+_KNOWN_AGAIN = (str, _cwrapjit.LibraryFunction, _cwrapjit.Function)
 _trampolines: dict[str, Any] = {}  # by the C signature
 _environment: list[Any] = []
 # (crossing, name, type, class or dtype, dims, readonly)
@@ -49,12 +50,18 @@ class Converter:
         self._kind: Any = None
         self._made: Any = None
         self._functions: dict[int, Any] = {}  # by address
+        self.known: dict[Any, Any] = {}  # what was made of texts and functions, for calls to look at first
 
-    def __call__(self, given: Any) -> tuple[int, Any]:
-        """(address, what keeps the function)"""
+    def __call__(self, given: Any) -> tuple[Any, ...]:
+        """(address, what keeps the function), and, of C text, what ctext.py adds."""
         if not isinstance(given, _SURELY_PYTHON):
-            found: tuple[int, Any] | None
+            found: tuple[Any, ...] | None
             found = load("cwrapjit.library.callables").convert(self.library, self.ctype, given, self.who)
+            if found is not None and isinstance(given, _KNOWN_AGAIN):
+                if len(self.known) >= _MOST_FUNCTIONS:
+                    self.known.clear()
+                found = (found[0], (found[1], given), *found[2:])
+                self.known[id(given) if isinstance(given, _cwrapjit.Function) else given] = found
             if found is not None:
                 return found
             if not callable(given):

@@ -20,16 +20,48 @@ _TOKEN = re.compile(
 )
 
 
-def compiled(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[int, Any]:
-    """The address of what the text says, and its code. Compiled once."""
+def compiled(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[Any, ...]:
+    """The address of what the text says, and its code; what to call when it is hot, and how long it ran.
+    Compiled once."""
     key = (text, id(ctype))
-    found: tuple[int, Any, Any] | None = library.texts_compiled.get(key)
+    found: tuple[Any, ...] | None = library.texts_compiled.get(key)
     if found is None:
-        found = _compile(library, ctype, text, who)
+        address, owner, again = _compile(library, ctype, text, who)
+        found = (address, (owner, ctype))
+        if not library.debug and _cwrapjit.config.optimize != "off":
+            found = (*found, _Hot(library.texts_compiled, key, found, again).look, bytearray(8))
         while len(library.texts_compiled) >= _MOST_TEXTS:
             library.texts_compiled.pop(next(iter(library.texts_compiled)))
         library.texts_compiled[key] = found
-    return found[0], found
+    return found
+
+
+class _Hot:
+    """A text that has run for a while: the optimizing compiler makes the same of it in the background."""
+
+    def __init__(self, texts: dict[Any, Any], key: Any, found: tuple[int, Any], again: Any) -> None:
+        self.texts = texts
+        self.key = key
+        self.found = found
+        self.again = again
+        self.owner: Any = None
+
+    def look(self) -> tuple[int, Any] | None:
+        """What takes its place: the better code or, where there will be none, what there is. None: wait."""
+        try:
+            if self.owner is None:
+                self.owner, _ = self.again(2)
+            places = _cwrapjit.later_thunks(self.owner)
+        except RuntimeError:  # there is no compiler
+            places = False
+        if places is None:
+            return None
+        made = self.found
+        if places:  # C may have the first address still
+            made = (places[0], (self.owner, *self.found[1]))
+        if self.key in self.texts:
+            self.texts[self.key] = made
+        return made
 
 
 def _compile(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[int, Any, Any]:
@@ -52,23 +84,22 @@ def _compile(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[
         _check(library, ctype, last, who)
         opening = ""
         after = f"\nvoid *const cwj_callback = (void *){last[1]};\n"
+    line = _lines_in_front(text) if opening else 0
+
+    def compile_text(optimize: int) -> Any:
+        names = [(last[1] if last else _ENTRY) if optimize else "cwj_callback"]  # it may be static
+        return _cwrapjit.compile_thunks(
+            library.environment, text, names, optimize, f"<cwrapjit {who}>", spelled.text(), after, opening,
+            line,
+        )  # fmt: skip
+
     try:
-        owner, (place,) = _cwrapjit.compile_thunks(
-            library.environment,
-            text,
-            ["cwj_callback"],
-            file=f"<cwrapjit {who}>",
-            before=spelled.text(),
-            after=after,
-            opening=opening,
-            line=_lines_in_front(text) if opening else 0,
-        )
+        owner, (place,) = compile_text(0)
     except _cwrapjit.CompileError as error:
         if opening:
             _speak_of_a_body(error, parameters)
         raise
-    address = load("ctypes").c_void_p.from_address(place).value
-    return address, owner, ctype
+    return load("ctypes").c_void_p.from_address(place).value, owner, compile_text
 
 
 def _speak_of_a_body(error: _cwrapjit.CompileError, parameters: str) -> None:

@@ -125,7 +125,7 @@ class FunctionVariable(_Variable):
     def set(self, value: Any) -> None:
         if self.const:
             raise AttributeError(f"{self.who} is const")
-        address, kept = self.converter(value)
+        address, kept, *_ = self.converter(value)
         ctypes.c_void_p.from_address(self.address).value = address
         self.kept = kept
 

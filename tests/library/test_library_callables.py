@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import refuses
+from helpers import eventually, refuses
 from leaks import keeps_nothing
 from library_tools import from_c
 
@@ -177,6 +177,38 @@ def test_text_is_compiled_once(lib):
 
 
 # ---- what was compiled before ---------------------------------------------------------------------
+
+
+REPEATS = """
+int repeat(int (*f)(int a, int b), int n) { int s = 0; for (int i = 0; i < n; i++) s = f(s, i); return s; }
+void *place(int (*f)(int a, int b)) { return (void *)f; }
+"""
+
+
+@pytest.mark.compiler("the background compiler makes the text's better code")
+def test_text_that_is_hot_is_compiled_again():
+    lib = cwrapjit.library("repeats", source=REPEATS)
+    text = "static int more(int a, int b) { return (a + 2 * b) % 1000; }"
+    before, sums = lib.place(text), lib.repeat(text, 300_000)
+
+    def is_better() -> bool:
+        assert lib.repeat(text, 300_000) == sums
+        return bool(lib.place(text) != before)
+
+    assert lib.repeat(text, 3) == 6
+    assert eventually(is_better)
+    assert lib.repeat(text, 3) == 6 and lib.place("return 1;") not in (before, lib.place(text))
+
+
+@pytest.mark.compiler("the background compiler is asked")
+def test_text_with_data_of_its_own_stays_as_it_is():
+    lib = cwrapjit.library("repeats", source=REPEATS)
+    text = "static int calls; calls++; return a + b - a - b + calls;"
+    before, count = lib.place(text), 0
+    for _ in range(20):
+        count += 50_000
+        assert lib.repeat(text, 50_000) == count, "each call counted once"
+    assert lib.place(text) == before
 
 
 @pytest.mark.quick

@@ -15,6 +15,8 @@
 #include "library/objects/references.h"
 #include "library/call/steps.h"
 
+#include "os/clock.h"
+
 #include <errno.h>
 
 enum {
@@ -229,8 +231,10 @@ run(cwj_library_frame *frame)
     if (function->has_instances && cwj_library_refuse_looks(frame) < 0) {
         return -1;
     }
+    uint64_t begun = frame->warms ? tj_clock_ns() : 0;
     run_thunk(function, frame->slots, function->keep_gil || frame->moves,
               function->reads_errno ? &frame->error : NULL, frame);
+    uint64_t ran = frame->warms ? tj_clock_ns() - begun : 0;
     if (function->has_streams && cwj_library_end_streams(frame) < 0) {
         return -1;
     }
@@ -238,6 +242,9 @@ run(cwj_library_frame *frame)
         return -1;
     }
     frame->called = true;
+    if (frame->warms && cwj_library_warm(frame, ran) < 0) {
+        return -1;
+    }
     return 0;
 }
 

@@ -22,6 +22,7 @@ typedef struct cwj_library_frame {
     int generation;
     bool called;           /* the C function has run, and its status was good */
     int error;   /* errno after the call, where check= wants it */
+    bool warms; /* an argument is C text that the optimizing compiler could have */
     bool moves; /* C may move what other threads could look into: it runs with the GIL */
 } cwj_library_frame;
 
@@ -45,6 +46,9 @@ int cwj_library_take_string(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_texts(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_buffer(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_callback(cwj_library_frame *frame, int k, PyObject *object);
+/* So long ran a call that has C text: when that is hot, its better code is asked for. Returns 0, or -1 with an
+ * exception set. */
+int cwj_library_warm(const cwj_library_frame *frame, uint64_t nanoseconds);
 /* Closes streams of Python's files; an exception that is set stays. */
 int cwj_library_end_streams(cwj_library_frame *frame);
 int cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object);

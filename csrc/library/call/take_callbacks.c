@@ -3,20 +3,87 @@
  */
 #include "library/call/steps.h"
 
+#include "base/heat.h"
+
+/* What was made of a text, or of a function of a library's or ours, before; new reference. NULL: nothing, perhaps
+ * with an exception. Functions of ours are equal where their texts are: they go by address. */
+static PyObject *
+made_before(const cwj_library_function *function, PyObject *known, PyObject *object)
+{
+    const cwj_module_state *state = cwj_state_of((PyObject *)function);
+    bool is_ours = Py_TYPE(object) == state->function_type;
+    if (known == NULL || !(is_ours || PyUnicode_CheckExact(object) ||
+                           Py_TYPE(object) == state->library_function_type)) {
+        return NULL;
+    }
+    PyObject *key = is_ours ? PyLong_FromVoidPtr(object) : Py_NewRef(object);
+    PyObject *made = key == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(known, key));
+    Py_XDECREF(key);
+    return made;
+}
+
+/* C text comes with what to call when it is hot, and a bytearray with the nanoseconds that it ran. */
+static bool
+has_heat(PyObject *made)
+{
+    return PyTuple_GET_SIZE(made) == 4 && PyByteArray_Check(PyTuple_GET_ITEM(made, 3)) &&
+           PyByteArray_GET_SIZE(PyTuple_GET_ITEM(made, 3)) == sizeof(uint64_t);
+}
+
 int
 cwj_library_take_callback(cwj_library_frame *frame, int k, PyObject *object)
 {
-    PyObject *made = PyObject_CallOneArg(frame->function->parameters[k].cls, object);
+    const cwj_parameter *parameter = &frame->function->parameters[k];
+    PyObject *made = made_before(frame->function, parameter->known, object);
+    if (made == NULL && !PyErr_Occurred()) {
+        made = PyObject_CallOneArg(parameter->cls, object);
+    }
     if (made == NULL) {
         return -1;
     }
     Py_XSETREF(frame->made[k], made);
-    if (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) != 2) {
+    frame->warms |= PyTuple_Check(made) && has_heat(made);
+    if (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) < 2) {
         return cwj_library_refuse(frame, PyExc_TypeError, "argument %U: its converter returned %R",
                                   cwj_library_name(frame, k), made);
     }
     frame->slots[k + 1].p = PyLong_AsVoidPtr(PyTuple_GET_ITEM(made, 0));
     return frame->slots[k + 1].p == NULL && PyErr_Occurred() ? -1 : 0;
+}
+
+/* Asks for the better code of a text that is hot. */
+static int
+look_for_better(const cwj_library_frame *frame, int k)
+{
+    PyObject *known = frame->function->parameters[k].known;
+    PyObject *better = PyObject_CallNoArgs(PyTuple_GET_ITEM(frame->made[k], 2));
+    int status = better == NULL ? -1
+                 : better == Py_None || known == NULL
+                     ? 0
+                     : PyDict_SetItem(known, cwj_library_given(frame, k), better);
+    Py_XDECREF(better);
+    return status;
+}
+
+int
+cwj_library_warm(const cwj_library_frame *frame, uint64_t nanoseconds)
+{
+    int status = 0;
+    for (int k = 0; k < frame->function->nparameters && status == 0; k++) {
+        bool is_callback = frame->function->parameters[k].role == CWJ_CALLBACK;
+        PyObject *made = is_callback ? frame->made[k] : NULL;
+        if (made == NULL || !has_heat(made)) {
+            continue;
+        }
+        char *at = PyByteArray_AS_STRING(PyTuple_GET_ITEM(made, 3));
+        uint64_t heat;
+        memcpy(&heat, at, sizeof(heat));
+        bool hot = (heat += nanoseconds) >= CWJ_HOT_TIME;
+        heat = hot ? 0 : heat;
+        memcpy(at, &heat, sizeof(heat));
+        status = hot ? look_for_better(frame, k) : 0;
+    }
+    return status;
 }
 
 /* The first exception is the one that counts. */

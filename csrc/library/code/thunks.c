@@ -25,9 +25,18 @@ PyDoc_STRVAR(
     "               line=0)\n"
     "--\n\n"
     "Compile the library's header followed by text: (owner, [addresses of names]). By libtcc,\n"
-    "where optimize says so by the optimizing compiler. A user's text has a file's name for\n"
+    "where optimize is 1 by the optimizing compiler, where it is 2 by that in the background: "
+    "then\n"
+    "there are no addresses yet, but those of later_thunks(owner). A user's text has a file's name "
+    "for\n"
     "messages, ours around it, and behind so many of its lines the opening of the function whose\n"
     "body the others are.");
+
+/* optimize= */
+enum {
+    NOW = 1,
+    LATER = 2
+};
 
 /* All borrowed. */
 typedef struct {
@@ -146,7 +155,8 @@ take_table(void *context, const void *address)
     ((library_code *)context)->table = address;
 }
 
-/* A job brings one address: that of a table of all thunks. */
+/* A job brings one address: that of a table of all thunks, behind which NULL stands. What is compiled in the
+ * background has run before: its data cannot be there twice. */
 static int
 compile_there(const thunk_request *request, library_code *code, tj_text *text)
 {
@@ -166,7 +176,7 @@ compile_there(const thunk_request *request, library_code *code, tj_text *text)
     }
     tj_text_puts(text, "    0};\n");
     tj_job_options options = {.compiler = compiler,
-                              .keeps_state = true,
+                              .keeps_state = request->optimize == NOW,
                               .symbol = "cwj_thunk_table",
                               .ready = take_table,
                               .context = code};
@@ -174,6 +184,10 @@ compile_there(const thunk_request *request, library_code *code, tj_text *text)
     if (code->job == NULL) {
         PyErr_NoMemory();
         return -1;
+    }
+    if (request->optimize == LATER) {
+        cwj_job_start(request->state, code->job); /* it says why, should it not start */
+        return 0;
     }
     return cwj_job_run(request->state, code->job, request->who);
 }
@@ -211,7 +225,7 @@ compile_code(const thunk_request *request, library_code *code)
 static PyObject *
 list_addresses(const thunk_request *request, const library_code *code)
 {
-    PyObject *list = PyList_New(PyTuple_GET_SIZE(request->names));
+    PyObject *list = PyList_New(request->optimize == LATER ? 0 : PyTuple_GET_SIZE(request->names));
     for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
         const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(request->names, i));
         const void *address = name == NULL          ? NULL
@@ -267,6 +281,37 @@ make_code(const thunk_request *request)
     return result;
 }
 
+PyDoc_STRVAR(later_thunks_doc,
+             "later_thunks(owner, /)\n--\n\n"
+             "[addresses of names] of what compile_thunks() compiles in the background; None as\n"
+             "long as it does, False where it has failed.");
+
+static PyObject *
+later_thunks(PyObject *Py_UNUSED(extension), PyObject *owner)
+{
+    library_code *code = PyCapsule_GetPointer(owner, CODE);
+    if (code == NULL || code->job == NULL) {
+        return code == NULL ? NULL : PyErr_Format(PyExc_ValueError, "nothing is compiled later");
+    }
+    tj_job_state state = tj_job_look(code->job);
+    if (state == TJ_JOB_FAILED) {
+        return cwj_job_warn(code->job) < 0 ? NULL : Py_NewRef(Py_False);
+    }
+    if (state != TJ_JOB_READY) {
+        tj_job_start(code->job); /* a fork has lost it, otherwise nothing happens */
+        Py_RETURN_NONE;
+    }
+    PyObject *list = PyList_New(0);
+    for (const void *const *at = code->table; list != NULL && *at != NULL; at++) {
+        PyObject *number = PyLong_FromVoidPtr((void *)(uintptr_t)*at);
+        if (number == NULL || PyList_Append(list, number) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(number);
+    }
+    return list;
+}
+
 static int
 set_piece(tj_piece *piece, PyObject *file, PyObject *text)
 {
@@ -286,7 +331,7 @@ compile_thunks(PyObject *extension, PyObject *args, PyObject *kwargs)
         .state = PyModule_GetState(extension), .before = "", .after = "", .opening = ""};
     PyObject *text, *names, *given = Py_None, *file = NULL, *result = NULL;
     const cwj_library_unit *unit;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&UO|pOsssi:compile_thunks", keywords,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&UO|iOsssi:compile_thunks", keywords,
                                      cwj_to_unit, &unit, &text, &names, &request.optimize, &given,
                                      &request.before, &request.after, &request.opening,
                                      &request.line)) {
@@ -322,5 +367,6 @@ cwj_owner_environment(PyObject *owner)
 PyMethodDef cwj_thunk_functions[] = {
     {"compile_thunks", (PyCFunction)(void (*)(void))compile_thunks, METH_VARARGS | METH_KEYWORDS,
      compile_thunks_doc},
+    {"later_thunks", later_thunks, METH_O, later_thunks_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -575,7 +575,7 @@ write_function(const field_object *self, PyObject *instance, PyObject *value)
     if (made == NULL) {
         return -1;
     }
-    if (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) != 2) {
+    if (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) < 2) {
         PyErr_Format(PyExc_TypeError, "attribute %U: its converter returned %R", self->name, made);
         goto done;
     }

@@ -158,6 +158,12 @@ describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, int mos
     read_encoding(p, encoding);
     p->name = Py_NewRef(name);
     p->cls = Py_NewRef(cls);
+    if (p->role == CWJ_CALLBACK) {
+        p->known = PyObject_GetAttrString(cls, "known");
+        if (p->known == NULL || !PyDict_CheckExact(p->known)) {
+            return cwj_refuse(who, PyExc_ValueError, "%R makes no addresses of functions", cls);
+        }
+    }
     p->container = container == (PyObject *)&PyTuple_Type  ? &PyTuple_Type
                    : container == (PyObject *)&PyList_Type ? &PyList_Type
                    : container == (PyObject *)&PySet_Type  ? &PySet_Type
@@ -454,6 +460,7 @@ clear_parameter(cwj_parameter *p)
     cwj_dim_clear(&p->value);
     Py_CLEAR(p->descr);
     Py_CLEAR(p->cls);
+    Py_CLEAR(p->known);
     Py_CLEAR(p->item);
     Py_CLEAR(p->encoding);
     Py_CLEAR(p->name);
