@@ -132,6 +132,8 @@ class Declarations:
         # Types that are not read yet, by the names in them: are they of header=, are they foreign.
         self._unread: dict[str, dict[Piece, tuple[bool, bool]]] = {}
         self._in_hand: set[str] = set()  # the names that the type that is being read defines
+        # Types that could not be read while another one was in hand.
+        self._again: list[tuple[Piece, tuple[bool, bool]]] = []
         self._ours: set[Piece] = set()  # types of the user's that were kept in self._unread
         # Called before a name gets another meaning: what was declared before is read with the first one.
         self.before_change: Callable[[], None] = lambda: None
@@ -278,8 +280,11 @@ class Declarations:
                 self._keep_type(each, foreign=True)
 
     def _keep_type(self, piece: Piece, foreign: bool) -> None:
+        self._keep(piece, (self.in_header, foreign))
+
+    def _keep(self, piece: Piece, whose: tuple[bool, bool]) -> None:
         for name in defined_names(piece[0]):
-            self._unread.setdefault(name, {})[piece] = self.in_header, foreign
+            self._unread.setdefault(name, {})[piece] = whose
 
     def fetch(self, names: Iterable[str]) -> None:
         """Reads what defines these names in foreign headers, if something does."""
@@ -313,9 +318,15 @@ class Declarations:
             self._take_alone(pycparser().CParser(), piece, line, origin, parsed)
         finally:
             self.in_foreign, self.in_header, self._in_hand = before
+        if parsed.failed and self._in_hand:  # they may name each other
+            self._again.append((kept, found))
+            return
         if not found[1]:
             self.failed += parsed.failed
         self._fetch(tags_for_later(piece))
+        while self._again and not self._in_hand:
+            self._keep(*self._again[-1])
+            self._read_kept(self._again.pop()[0])
 
     def _take_alone(self, parser: Any, piece: str, line: int, origin: str, parsed: Parsed) -> None:
         try:

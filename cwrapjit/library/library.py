@@ -127,6 +127,7 @@ class Core:
             define_macros += own.macros(given)
         self.declarations = Declarations(include_dirs, define_macros)
         self.declarations.before_change = self.settle_all
+        self.declarations.preprocessor.is_declared = self._is_declared
         if path is not None and (libraries is None or isinstance(libraries, (tuple, list))):
             libraries = [path, *(libraries or ())]
         self.build = {
@@ -228,6 +229,9 @@ class Core:
             for name in {name for each in unread for name in each.names}:
                 self._drop_unread(name)
             self._take_failed()
+
+    def _is_declared(self, name: str) -> bool:
+        return name in self._unread or name in self.prototypes
 
     def settle_all(self) -> None:
         self.settle(list(self._unread))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from cwrapjit._unsupported import built_for
@@ -105,6 +105,8 @@ class Preprocessor:
         self.files: dict[str, str] = {}  # every text that was read, for messages
         self._left = 0
         self._packed: list[str] = [""]  # one entry for each #pragma pack(push)
+        self.is_declared: Callable[[str], bool] = lambda name: False  # a function, before this text
+        self._read: list[str] | None = None  # a text of the user's is being expanded: all that came before it
 
     def run(self, text: str, file: str) -> str:
         """The text with its directives followed. Included files stand between `# line` marks."""
@@ -138,7 +140,7 @@ class Preprocessor:
             while line.endswith("\\") and at < len(lines):
                 line = line[:-1] + lines[at]
                 at += 1
-            out.append(self._expand_block(pending, file, first))
+            out.append(self._expand_block(pending, file, first, None if depth else out))
             pending = ["\n" * (at - first)]
             match = _DIRECTIVE.match(line)
             name, rest = (match[1] or "", match[2]) if match else ("", "")
@@ -154,7 +156,7 @@ class Preprocessor:
                     pending = []
             elif reading:
                 self._directive(name, rest, file, first + 1)
-        out.append(self._expand_block(pending, file, len(lines)))
+        out.append(self._expand_block(pending, file, len(lines), None if depth else out))
         if open_ifs:
             raise PreprocessError("#if without #endif", file, open_ifs[-1][3])
 
@@ -304,6 +306,9 @@ class Preprocessor:
                     block = []
                 self._directive(directive[1] or "", directive[2], file, line)
             elif file and text.strip():
+                if block and file == current and _is_within(line, next_line, block[-1]):
+                    block[-1] = block[-1][:-1] + text + "\n"
+                    continue
                 if file != current or not 0 <= line - next_line < _MOST_BLANK_LINES:
                     out.append(self._expand_block(block, current, next_line))
                     out.append(f'\n# {line} "{file}"\n')
@@ -337,18 +342,29 @@ class Preprocessor:
 
     # ---- macros ------------------------------------------------------------------------------------
 
-    def _expand_block(self, lines: list[str], file: str, line: int) -> str:
+    def _expand_block(self, lines: list[str], file: str, line: int, before: list[str] | None = None) -> str:
         text = "".join(lines)
         if not text.strip():
             return text
         text = text.replace("\\\n", " \n")
         self._left = _MAX_EXPANSIONS + 20 * len(text)
+        self._read = before
         try:
             plain = _COMPLEX.sub(_known_complex, self._expand(text, frozenset()))
             mark = f"{attributes.LAYOUT}pack {self._packed[-1]}{attributes.LAYOUT}"
             return plain.replace("{", "{" + mark) if self._packed[-1] else plain
         except (PreprocessError, RecursionError) as error:
             raise PreprocessError(str(error), file, line) from None
+        finally:
+            self._read = None
+
+    def _is_of_a_function(self, name: str) -> bool:
+        """Whether a header has a macro over a function of its own, as curl_easy_setopt() is one: where the
+        user declares it, the name is the function's."""
+        if self._read is None or self._file_of.get(name, "<")[:1] in ("", "<"):
+            return False
+        declared = re.compile(rf"\b{name}\s*\(")
+        return self.is_declared(name) or any(declared.search(text) for text in self._read)
 
     def expand(self, text: str) -> str:
         """One line with its macros replaced."""
@@ -387,6 +403,8 @@ class Preprocessor:
             if not macro.body:
                 return "", end
             return self._expand(_pasted(macro.body), inside | {word}), end
+        if macro is not None and self._is_of_a_function(word):
+            return None, end
         arguments, after = _arguments(text, end)
         if arguments is None:
             self._left -= after - end  # all that was read is not used
@@ -423,6 +441,11 @@ def without_comments(text: str) -> str:
         return found if found[0] != "/" else " " + "\n" * found.count("\n")
 
     return _COMMENT.sub(blank, text)
+
+
+def _is_within(line: int, next_line: int, before: str) -> bool:
+    """Whether what stands in this line goes on there: gcc begins a new one around a macro of the system's."""
+    return line == next_line - 1 or (line < next_line and before.rstrip()[-1:] not in (";", "}"))
 
 
 def _has_only_directives(text: str) -> bool:

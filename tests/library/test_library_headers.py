@@ -478,3 +478,59 @@ def test_folders_of_any_name(reader, tmp_path):
     assert [each.name for each in parsed.functions] == ["f"]
     ((_, error),) = parsed.failed
     assert (error.filename, error.lineno) == (str(folder / "x.h"), 2)
+
+
+@pytest.mark.row("L01")
+def test_macros_of_the_system_in_the_middle_of_a_declaration(reader, tmp_path):
+    (tmp_path / "mid.h").write_text(
+        "#include <stdbool.h>\n#include <complex.h>\n#include <limits.h>\n"
+        "typedef bool flag, *flags;\n"
+        "typedef const bool sure; typedef bool (*asks)(bool, int); typedef bool three[3];\n"
+        "struct state { bool a; int b;\n  bool c, d[CHAR_BIT]; double complex z; };\n"
+        "extern bool isalpha(int c); bool isdigit(\n  int c,\n  bool d,\n  int e);\n"
+        "int abs(flag x);\n"
+        "double complex csqrt(double complex z);\n"
+        "double cabs(double\n  complex z); double carg(double _Complex z);\n"
+    )
+    lib = cwrapjit.library("m", libraries=["m"], include_dirs=[tmp_path]).declare("#include <mid.h>")
+    assert not lib.unmapped
+    assert lib.mapped == ["abs", "cabs", "carg", "csqrt", "isalpha", "isdigit"]
+    assert str(lib.abs) == "<cwrapjit.LibraryFunction m.abs(x: bool)>"
+    assert (lib.csqrt(-1 + 0j), lib.cabs(3 + 4j), lib.carg(1j)) == (1j, 5.0, math.pi / 2)
+    state = lib.state(a=True, c=True, z=2j)
+    state.d[7] = True
+    assert (state.a, state.c, state.d.tolist(), state.z) == (True, True, [False] * 7 + [True], 2j)
+
+
+@pytest.mark.row("L01")
+def test_types_that_name_each_other_by_their_typedefs(reader, tmp_path):
+    (tmp_path / "both.h").write_text(
+        "typedef struct part part;\n"
+        "typedef struct kind { int (*run)(part *p); part *first; int n; } kind;\n"
+        "struct part { const kind *of; int n; };\n"
+        "int abs(part *p); long labs(kind *k);\n"
+    )
+    for first, second in ("part", "kind"), ("kind", "part"):
+        lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path]).declare("#include <both.h>")
+        made = getattr(lib, first)(n=3), getattr(lib, second)(n=4)
+        assert [each.n for each in made] == [3, 4] and not lib.unmapped
+
+
+@pytest.mark.row("L01")
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_macro_over_a_function_leaves_its_declarations_alone(reader, tmp_path, at_once):
+    (tmp_path / "over.h").write_text(
+        "int abs(int x);\n#define abs(x) checked_abs(x, __LINE__)\n"
+        "#define TWICE(x) (2 * (x))\n#define RETURNS(type, name) type name\n"
+    )
+    lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path])
+    if at_once:
+        lib.declare('#include "over.h"\nint abs(int only);')
+    else:
+        lib.declare("#include <over.h>")
+        lib.function("int abs(int only)")
+    assert str(lib.abs) == "<cwrapjit.LibraryFunction c.abs(only: int)>" and lib.abs(-3) == 3
+    lib.declare("RETURNS(long, labs)(long x); enum { FOUR = TWICE(2) };")
+    lib.declare("#define atoi(x) atol(x)\nint atoi(char *s);")
+    assert lib.labs(-3) == 3 and lib.FOUR == 4  # other macros do what they are there for
+    assert "atol" in lib.mapped and "atoi" not in lib.mapped
