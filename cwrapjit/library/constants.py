@@ -27,6 +27,10 @@ class NotConstant(ValueError):
     """What is asked for is no constant; the text says why."""
 
 
+class NoValue(NotConstant):
+    """Nor has C a value for it."""
+
+
 def integer(text: str) -> int:
     """The value of an integer literal of C."""
     digits = text.rstrip("uUlL")
@@ -59,17 +63,17 @@ def apply(op: str, a: int, b: int) -> int:
     """a op b, as C computes it."""
     if op in ("/", "%"):
         if b == 0:
-            raise NotConstant("division by zero")
+            raise NoValue("division by zero")
         quotient = abs(a) // abs(b)
         quotient = quotient if (a < 0) == (b < 0) else -quotient
         return quotient if op == "/" else a - quotient * b
     if op in ("<<", ">>"):
         if not 0 <= b < 64:
-            raise NotConstant(f"a shift by {b}")
+            raise NoValue(f"a shift by {b}")
         return a << b if op == "<<" else a >> b
     value = _OPERATIONS[op](a, b)
     if value.bit_length() > _MAX_BITS:
-        raise NotConstant("the value is too large")
+        raise NoValue("the value is too large")
     return int(value)
 
 
@@ -80,7 +84,7 @@ def is_in_int(value: int) -> bool:
 def apply_to_ints(op: str, a: int, b: int) -> int:
     """a op b of two numbers that are `int` in C, where 1 << 31 is the most negative one."""
     if op in ("<<", ">>") and not 0 <= b < 32:
-        raise NotConstant(f"a shift of an int by {b}")
+        raise NoValue(f"a shift of an int by {b}")
     return ctypes.c_int32(apply(op, a, b)).value
 
 
@@ -312,12 +316,30 @@ def of_macro(body: str, names: Mapping[str, int]) -> int | float | str | None:
         return ctypes.c_float(value).value if number[4] in ("f", "F") else value
     try:
         plain = re.sub(r"[A-Za-z_]\w*", lambda match: _value_of(match[0], names), _no_suffixes(text))
-        ints = not any(match[2] for match in _SUFFIXED.finditer(text)) and all(
-            int(each) < 2**31 for each in re.findall(r"\d+", plain)
-        )
-        return _wrapped(_Reader(plain, ints=ints).whole(), text)
+        return _wrapped(_Reader(plain, ints=_has_only_ints(text, plain)).whole(), text)
     except (ValueError, RecursionError):
         return None
+
+
+def _has_only_ints(text: str, plain: str) -> bool:
+    """Whether all numbers are of the type int; plain: the text without suffixes."""
+    suffixed = any(match[2] for match in _SUFFIXED.finditer(text))
+    return not suffixed and all(int(each) < 2**31 for each in re.findall(r"\d+", plain))
+
+
+def check_numbers(text: str) -> None:
+    """NoValue where a text of whole numbers alone has none in C: it divides by zero, or is too large."""
+    plain = _no_suffixes(text)
+    if re.search(r"[A-Za-z_.\"]", plain):
+        return
+    try:
+        value = _Reader(plain, ints=_has_only_ints(text, plain)).whole()
+    except NoValue:
+        raise
+    except NotConstant:
+        return
+    if not -(2**63) <= value < 2**64 or (value >= 2**63 and re.search("[-+*/]", text)):
+        raise NoValue("the value is too large")
 
 
 def _wrapped(value: int, text: str) -> int | None:

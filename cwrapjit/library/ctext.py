@@ -202,7 +202,7 @@ class Spelled:
             return "void"
         if isinstance(ctype, types.Scalar):
             if ctype.alias and ctype.alias not in types.KNOWN and ctype.alias.isidentifier():
-                self._once(ctype.alias, f"typedef {ctype.spelling} {ctype.alias};\n")
+                self.once(ctype.alias, f"typedef {ctype.spelling} {ctype.alias};\n")
             return ctype.spelling
         if isinstance(ctype, types.Struct):
             return self._struct(types.final(ctype))
@@ -210,7 +210,7 @@ class Spelled:
             return "void *"
         raise thunks.Unmapped(f"{types.show(ctype)} is not known in C text")
 
-    def _once(self, what: Any, text: str) -> None:
+    def once(self, what: Any, text: str) -> None:
         if what not in self.seen:
             self.seen.add(what)
             self.parts.append(text)

@@ -115,6 +115,8 @@ class Core:
         self._header = header
         self._header_read = not header
         self._macro_values: dict[str, Any] = {}
+        self._asked: dict[str, Any] = {}  # macros whose values only C knows
+        self._live: set[str] = set()  # those of them that are read each time
         self._header_functions: dict[str, FunctionDeclaration] = {}
         self.prototypes: dict[
             str, FunctionDeclaration
@@ -369,7 +371,7 @@ class Core:
     def remember(self, name: str, value: Any, generation: int) -> None:
         """Python finds it without us from now on, until forget(). generation: when it was looked up."""
         library = self.remembers() if self.remembers is not None else None
-        if library is None or name in self.variables or name.startswith("__"):
+        if library is None or name in self.variables or name in self._live or name.startswith("__"):
             return
         self._remembered.add(name)
         library.__dict__[name] = value
@@ -405,6 +407,10 @@ class Core:
         value = self.constant(name)
         if value is not None:
             return value
+        macro = self._macro(name)
+        if macro is not None and not macro.reason:
+            self._live.add(name)
+            return macro.value()
         other = self._other_name(name)
         if other:
             return self.attribute(other)
@@ -414,6 +420,8 @@ class Core:
         found = self._class_named(name)
         if found is not None:
             return found
+        if macro is not None:
+            raise AttributeError(f"library {self.name!r}: the macro {name} has no value: {macro.reason}")
         if self.header_function(name) is not None:
             raise AttributeError(
                 f"library {self.name!r} has no attribute {name!r}: of header= only types, enums and macros "
@@ -443,7 +451,9 @@ class Core:
             known = {**dict.fromkeys(unread, 1), **enumerators}
             macros = list(self.declarations.preprocessor.macros)
             found |= {name for name in macros if self._other_name(name)}
-            return found | {name for name in macros if self._of_macro(name, known) is not None}
+            found |= {name for name in macros if self._of_macro(name, known) is not None}
+        others = [name for name in macros if name not in found]
+        return found | {name for name in others if (asked := self._macro(name)) and not asked.reason}
 
     def constant(self, name: str) -> int | float | str | None:
         """The value of an enumerator or of a simple macro; None: there is none."""
@@ -461,7 +471,23 @@ class Core:
                     self.declarations.fetch(re.findall(r"[A-Za-z_]\w*", preprocessor.expand(name)))
                 kept = self._macro_values[name] = (macro, self._of_macro(name, enumerators))
         found: int | float | str | None = kept[1]
+        if found is None and macro is not None:
+            asked = self._macro(name)
+            found = None if asked is None or asked.reason or asked.is_live else asked.value()
         return found
+
+    def _macro(self, name: str) -> Any:
+        """What C says of a macro that is no function's; None: there is no such macro of the library's."""
+        preprocessor = self.declarations.preprocessor
+        macro = preprocessor.macros.get(name)
+        if macro is None or self._other_name(name):
+            return None
+        kept = self._asked.get(name)
+        if kept is None or kept[0] is not macro or (kept[1].reason and kept[2] != self.generation):
+            with self.declarations.turn:
+                made = load("cwrapjit.library.macros").Macro(self, name, macro)
+            kept = self._asked[name] = (macro, made, self.generation)
+        return kept[1]
 
     def _of_macro(self, name: str, known: Mapping[str, int]) -> int | float | str | None:
         """The value of a simple macro, with these values of enumerators."""

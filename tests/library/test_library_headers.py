@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from helpers import refuses, until_it_waits
+from helpers import build_shared, refuses, until_it_waits
 
 import cwrapjit
 from cwrapjit.library import headers, types
@@ -534,3 +535,85 @@ def test_a_macro_over_a_function_leaves_its_declarations_alone(reader, tmp_path,
     lib.declare("#define atoi(x) atol(x)\nint atoi(char *s);")
     assert lib.labs(-3) == 3 and lib.FOUR == 4  # other macros do what they are there for
     assert "atol" in lib.mapped and "atoi" not in lib.mapped
+
+
+MACROS = """
+#include <stdbool.h>
+#include <stdint.h>
+typedef int64_t id_t_; typedef struct pair { int x; double y; } pair; typedef void (*ending)(void *);
+enum { FIRST = 3 };
+extern int level; int checked(void); extern pair both;
+static inline int hidden(int x) { return x; }
+#define M_CAST ((id_t_)-1)
+#define M_PLAIN_CAST (id_t_)7
+#define M_UNSIGNED ((unsigned)-1)
+#define M_SHORT ((short)70000)
+#define M_BOOL ((bool)5)
+#define M_SIZE sizeof(pair)
+#define M_BITS (8 * sizeof(id_t_) - 1)
+#define M_COMMA (checked(), 0x2u)
+#define M_LEVEL (M_COMMA + level)
+#define M_ENUM ((id_t_)FIRST << 40)
+#define M_FLOAT (2.0 * 1.5)
+#define M_LONG (1.0L / 3)
+#define M_INDEX "abc"[1]
+#define M_TEXT ((const char *)"abc" "def")
+#define M_NULL ((void *)0)
+#define M_ALL ((void *)-1)
+#define M_END ((ending)-1)
+#define M_BOTH ((pair *)&both)
+#define M_EMPTY
+#define M_TYPE pair
+#define M_TWICE(x) (2 * (x))
+#define M_OF_TWICE M_TWICE(sizeof(int))
+#define M_BY_ZERO ((int)1 / 0)
+#define M_AT_NOTHING (*(int *)0)
+#define M_STATEMENT ({ int zero = 0; 1 / zero; })
+#define M_OPEN }
+#define M_NOBODY (nobody + 1)
+#define M_BOTH_NOW both
+"""
+VALUES = {
+    "M_CAST": -1, "M_PLAIN_CAST": 7, "M_UNSIGNED": 2**32 - 1, "M_SHORT": 4464, "M_BOOL": True, "M_SIZE": 16,
+    "M_BITS": 63, "M_COMMA": 2, "M_LEVEL": 7, "M_ENUM": 3 << 40, "M_FLOAT": 3.0, "M_INDEX": 98,
+    "M_TEXT": "abcdef", "M_NULL": None, "M_OF_TWICE": 8,
+}  # fmt: skip
+NO_VALUES = {
+    "M_EMPTY": "it stands for nothing", "M_TYPE": "has no value", "M_TWICE": "it has parameters (x)",
+    "M_BY_ZERO": "division by zero", "M_AT_NOTHING": "not constant", "M_STATEMENT": "outside of function",
+    "M_OPEN": "does not close", "M_NOBODY": "'nobody' undeclared", "INT64_MAX": "only included by others",
+}  # fmt: skip
+
+
+@pytest.mark.row("L01")
+@pytest.mark.parametrize("way", ["declare", "source", "header"])
+def test_macros_that_only_c_knows(reader, tmp_path, way):
+    (tmp_path / "macros.h").write_text(MACROS)
+    text = "int level = 5, calls; pair both = {1, 2.5}; int checked(void) { return ++calls; }"
+    text = f'#include "macros.h"\n{text}'
+    if way == "declare":
+        library = build_shared(tmp_path, "macros.c", text, f"-I{tmp_path}")
+        lib = cwrapjit.library("m", library, include_dirs=[tmp_path])
+        lib.declare("#include <macros.h>").declare("extern int calls;")
+    else:
+        header = {"header": MACROS} if way == "header" else {}
+        lib = cwrapjit.library("m", source=text, include_dirs=[tmp_path], **header)
+    assert {name for name in dir(lib) if name[:2] == "M_"} == {
+        *VALUES, "M_LONG", "M_ALL", "M_END", "M_BOTH", "M_BOTH_NOW"
+    }  # fmt: skip
+    assert lib.calls == 0, "dir() runs nothing"
+    for name, value in VALUES.items():
+        found = getattr(lib, name)
+        assert (found, type(found)) == (value, type(value)), name
+    assert lib.M_LONG == np.longdouble(1) / 3
+    assert "0xffffffffffffffff" in repr(lib.M_ALL) and "0xffffffffffffffff" in repr(lib.M_END)
+    assert lib.M_BOTH.y == 2.5
+    lib.level, before = 10, lib.calls
+    assert (lib.M_LEVEL, lib.calls) == (12, before + 1), "what is no constant is read each time"
+    for name, why in NO_VALUES.items():
+        refuses(AttributeError, lambda name=name: getattr(lib, name), name, why)
+    refuses(AttributeError, lambda: lib.M_NOWHERE, "nothing of this name is declared")
+    lib.declare("#define M_LATER (later + 1)\n")
+    refuses(AttributeError, lambda: lib.M_LATER, "'later' undeclared")
+    lib.declare("enum { later = 4 };")
+    assert lib.M_LATER == 5

@@ -1,0 +1,142 @@
+"""Asks C for the values of macros: casts, sizeof, floats, commas, calls, addresses.
+
+A function has the macro's text, everything replaced, and stores what that is; pointers lead it to what the
+text names of the library.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import re
+from typing import Any
+
+import numpy as np
+
+from cwrapjit import _cwrapjit
+from cwrapjit.kernels.numbers import SPELLED
+from cwrapjit.library import constants, types
+from cwrapjit.library.ctext import Spelled
+from cwrapjit.library.declarations import FunctionDeclaration
+from cwrapjit.library.options import Options
+from cwrapjit.library.thunks import Unmapped
+
+_WORD = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|(?<![\w.])[A-Za-z_]\w*')
+_INTEGERS = ("char", "short", "int", "long", "long long")
+_KINDS = {  # by what C calls the type: the function that stores such a value, and what that takes
+    "b": ("_Bool", ["_Bool"]),
+    "i": ("long long", ["signed char", *_INTEGERS]),
+    "u": ("unsigned long long", [f"unsigned {each}" for each in _INTEGERS]),
+    "d": ("double", ["float", "double"]),
+    "g": ("long double", ["long double"]),
+    "s": ("const char *", ["char *", "const char *"]),
+    "p": ("const void *", []),
+}
+_DTYPES = {"b": "bool", "i": "int64", "u": "uint64", "d": "float64", "g": "longdouble"}
+_STORE = "".join(
+    f"static int cwj_{kind}(void *to, {ctype} x) {{ *({ctype} *)to = x; return '{kind}'; }}\n"
+    for kind, (ctype, _) in _KINDS.items()
+)
+_ASK = """\
+int cwj_ask(void *to) { return _Generic((0, %(value)s), %(choices)s, default: cwj_p)(to, %(value)s); }
+const void *cwj_pointer(void) { const void *x[4]; cwj_ask(x); return x[0]; }
+"""
+_CHOICES = ", ".join(f"{name}: cwj_{kind}" for kind, (_, names) in _KINDS.items() for name in names)
+
+
+class Macro:
+    """One that C makes sense of, or the reason why not."""
+
+    def __init__(self, library: Any, name: str, macro: Any) -> None:
+        self._library, self._name = library, name
+        self._text = text = library.declarations.preprocessor.expand(name)
+        self.reason = "" if text.strip() else "it stands for nothing"
+        if name in library.declarations.preprocessor.own:
+            self.reason = "it is of a header that was only included by others: #include it"
+        elif macro.parameters is not None:
+            self.reason = f"it has parameters ({', '.join(macro.parameters)}): C text of source= can use it"
+        self.is_live = False  # it reads variables, or calls functions
+        self._replaced: dict[str, str] = {}
+        self._pointers: list[str] = []  # C text, to what the library has
+        self._made: Any = None  # the function of one that is a pointer
+        if self.reason:
+            return
+        spelled = Spelled(without=False)
+        try:
+            for word in filter(str.isidentifier, dict.fromkeys(_WORD.findall(text))):
+                self._learn(word, spelled)
+            value = _WORD.sub(lambda match: self._replaced.get(match[0], match[0]), text)
+            try:
+                self._compile(f"({value})", spelled.text())
+            except _cwrapjit.CompileError as error:
+                try:  # header= may have the types, which C knows then
+                    self._compile(f"({value})", "")
+                except _cwrapjit.CompileError:
+                    raise error from None
+        except (_cwrapjit.CompileError, Unmapped, AttributeError, constants.NotConstant) as error:
+            self.reason = str(getattr(error, "msg", error))
+
+    def _compile(self, value: str, known: str) -> None:
+        before = known + "".join(self._pointers) + _STORE
+        if not self.is_live:  # what is no constant, such as *(int *)0, should not end the process
+            constants.check_numbers(value)
+            before += f"static __typeof__((0, {value})) cwj_constant = {value};\n"
+        text = _ASK % {"value": value, "choices": _CHOICES}
+        self._owner, self._places = _cwrapjit.compile_thunks(
+            self._library.environment, text, ["cwj_ask", "cwj_pointer"],
+            file=f"<macro {self._name}>", before=before,
+        )  # fmt: skip
+
+    def _learn(self, word: str, spelled: Spelled) -> None:
+        """What C text must know to understand a word of the library's."""
+        library, declarations = self._library, self._library.declarations
+        library.settle([word])
+        declarations.fetch([word])
+        known = [declarations.tags.get(f"{kind} {word}") for kind in ("struct", "union")]
+        known.append(declarations.typedefs.get(word) if word not in types.KNOWN else None)
+        for ctype in known:
+            if isinstance(ctype, (types.Pointer, types.Callable, types.Scalar)):
+                spelled.once(word, f"typedef {spelled.type(ctype, word)};\n")
+            elif ctype is not None:
+                spelled.type(ctype, "")
+        function, variable = library.prototype(word), library.variables.get(word)
+        if word in declarations.enumerators:
+            self._replaced[word] = f"({declarations.enumerators[word]})"
+        elif function is not None:
+            inner = ", ".join(spelled.type(each.type, "") for each in function.parameters) or "void"
+            inner += ", ..." * function.variadic
+            target = f"{spelled.type(function.result, '')} (*const cwj_at_{word})({inner})"
+            self._pointers.append(f"{target} = (void *){library.target(function)}ull;\n")
+            self._replaced[word] = f"cwj_at_{word}"
+        elif variable is not None or word in library.unmapped:
+            dtype = getattr(variable, "dtype", "char")
+            spelling = SPELLED[np.dtype(dtype).name] if dtype != "char" else dtype
+            address = library.address(word, self._name)
+            self._pointers.append(f"{spelling} *const cwj_at_{word} = (void *){address}ull;\n")
+            self._replaced[word] = f"(*cwj_at_{word})"
+        self.is_live = self.is_live or function is not None or variable is not None
+
+    def value(self) -> Any:
+        """What it is now."""
+        answer = (ctypes.c_longdouble * 2)()
+        at = ctypes.addressof(answer)
+        kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._places[0])(at)
+        if chr(kind) in _DTYPES:
+            found = _cwrapjit.scalar_at(at, _DTYPES[chr(kind)])
+            return int(found) if chr(kind) == "u" else found
+        if chr(kind) == "s":
+            text = ctypes.c_char_p.from_address(at).value
+            return None if text is None else text.decode(errors="surrogateescape")
+        return self._pointer()
+
+    def _pointer(self) -> Any:
+        """As a function of the type in the cast that it begins with would return it."""
+        if self._made is None:
+            library, cast = self._library, re.match(r"[\s(]*\(([^()]+)\)", self._text)
+            result: Any = types.Pointer(types.Void())
+            with contextlib.suppress(_cwrapjit.CompileError):
+                parsed = library.declarations.read(f"{cast[1]} f(void);", "<macro>") if cast else None
+                result = parsed.functions[0].result if parsed else result
+            found = FunctionDeclaration("cwj_pointer", result, [], address=self._places[1], code=self._owner)
+            self._made = library.make(found, Options(), keep=False)
+        return self._made()
