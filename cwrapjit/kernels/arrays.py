@@ -41,7 +41,7 @@ class OfArrays(Definition):
         source.teach(core.declarations)
         if T is not None:
             core.declarations.typedefs["T"] = source.number(T, f"npy_{T}")
-        parsed, _ = core.declarations.read_definitions(text.source, text.file)
+        parsed, _, _ = core.declarations.read_definitions(text.source, text.file)
         for name, error in parsed.failed:
             if name == found.name:
                 raise error

@@ -100,7 +100,6 @@ class Text:
         self.structs: set[str] = set(_TAGS[:2])  # the words that make a type a struct or union
         self.macros: dict[str, list[str]] = {}  # those without parameters, by their words
         self.names: set[str] = set()  # what would be defined twice if the text stood there twice
-        self.externs: set[str] = set()  # variables that are declared and not defined
         self.words: set[str] = set()
         self.repeated: set[str] = set()  # words that stand there more than once
         self.unclosed: list[str] = []  # brackets that are open where the text ends
@@ -258,7 +257,6 @@ class Text:
                 self.names.add(texts[k + 1])
         self._enumerators(item)
         if texts[0] == "extern":
-            self.externs.update(_declared(item))
             return
         rest = _without_braces(item)
         if texts[0] == "typedef":

@@ -132,7 +132,7 @@ class Slice:
         returns = spell(self.found.result)
         fixed = self.mapper.declaration.fixed
         pointer = pointer_parameters([spell(slot.type) for slot in self.mapper.slots], fixed)
-        address = self.library.address(self.found.name, self.who)
+        address = self.library.target(self.found)
         values = [self._given(slot) for slot in self.mapper.slots]
         for k, slot in enumerate(self.mapper.slots[fixed:] if fixed >= 0 else [], fixed):
             values[k] = promoted(slot.type, values[k])

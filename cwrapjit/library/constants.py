@@ -6,6 +6,7 @@ Expressions come as syntax trees of pycparser or, in #if, as text; both follow C
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -100,23 +101,21 @@ _UNARY: dict[str, Callable[[int], int]] = {
 }  # fmt: skip
 
 
-def of_tree(node: Any, names: Mapping[str, int], size_of: Callable[[Any], int] | None = None) -> int:
-    """The value of a syntax tree, or NotConstant. size_of: of a type's tree, for sizeof."""
+def of_tree(node: Any, names: Mapping[str, int], declared: Any = None) -> int:
+    """The value of a syntax tree, or NotConstant. declared: the Declarations that know its types."""
     try:
-        return _of_tree(node, names if size_of is None else _Names(names, size_of))
+        return _of_tree(node, _Names(names, declared))
     except RecursionError:
         raise NotConstant("the expression is nested too deeply") from None
 
 
-class _Names(dict[str, int]):
-    """Values by name, and the sizes of types."""
-
-    def __init__(self, names: Mapping[str, int], size_of: Callable[[Any], int]) -> None:
-        super().__init__(names)
-        self.size_of = size_of
+@dataclasses.dataclass
+class _Names:
+    values: Mapping[str, int]
+    declared: Any
 
 
-def _of_tree(node: Any, names: Mapping[str, int]) -> int:
+def _of_tree(node: Any, names: _Names) -> int:
     kind = type(node).__name__
     if kind == "Constant":
         if "char" in node.type:
@@ -125,21 +124,21 @@ def _of_tree(node: Any, names: Mapping[str, int]) -> int:
             return integer(node.value)
         raise NotConstant(f"{node.value} is no integer")
     if kind == "ID":
-        if node.name not in names:
+        if node.name not in names.values:
             raise NotConstant(f"{node.name} is not known")
-        return names[node.name]
-    if kind == "UnaryOp" and node.op == "sizeof" and isinstance(names, _Names):
-        return names.size_of(node.expr)
+        return names.values[node.name]
+    if kind == "UnaryOp" and node.op == "sizeof" and names.declared is not None:
+        return int(names.declared.size_of(node.expr))
     if kind == "UnaryOp" and node.op in ("-", "+", "~", "!"):
         value = _of_tree(node.expr, names)
         if node.op in "-~" and _is_unsigned(node.expr):
             raise NotConstant("unsigned arithmetic")
         value = int(_UNARY[node.op](value))
-        return value if is_in_int(value) or not _is_int(node, names) else ctypes.c_int32(value).value
+        return value if is_in_int(value) or not _is_int(node, names.values) else ctypes.c_int32(value).value
     if kind == "BinaryOp" and (node.op in _OPERATIONS or node.op in ("/", "%", "<<", ">>")):
         left, right = _of_tree(node.left, names), _of_tree(node.right, names)
         value = apply(node.op, left, right)
-        if not is_in_int(value) and _is_int(node, names):
+        if not is_in_int(value) and _is_int(node, names.values):
             return apply_to_ints(node.op, left, right)
         if (min(left, right, value) < 0 or value >= 2**32) and _is_unsigned(node):
             raise NotConstant("unsigned arithmetic")
@@ -148,7 +147,7 @@ def _of_tree(node: Any, names: Mapping[str, int]) -> int:
         chosen = node.iftrue if _of_tree(node.cond, names) else node.iffalse
         return _of_tree(chosen, names)
     if kind == "Cast":
-        return _cast(node.to_type, _of_tree(node.expr, names))
+        return _cast(node.to_type, _of_tree(node.expr, names), names.declared)
     raise NotConstant("the expression is not one of integers and + - * / %")
 
 
@@ -169,12 +168,13 @@ def _is_unsigned(node: Any) -> bool:
     return any(_is_unsigned(each) for _, each in node.children())
 
 
-def _cast(node: Any, value: int) -> int:
+def _cast(node: Any, value: int, declared: Any) -> int:
     """What a cast to a type of integers leaves."""
     from cwrapjit.library import types
 
     words = getattr(getattr(node.type, "type", None), "names", None)
     ctype = types.basic(list(words)) or types.KNOWN.get(" ".join(words)) if words else None
+    ctype = declared.resolve(node) if ctype is None and declared is not None else ctype
     if not isinstance(ctype, types.Scalar) or not ctype.is_integer:
         raise NotConstant("a cast to another type")
     bits = int("".join(filter(str.isdigit, ctype.dtype)) or 32)

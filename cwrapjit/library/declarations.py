@@ -60,6 +60,8 @@ class FunctionDeclaration:
     variadic: bool = False
     prototyped: bool = True  # False: f(), and the names without types of old C
     private: bool = False  # static
+    has_body: bool = False
+    by_libtcc: bool = False  # which passes some structs in its own way
     coord: Any = None
     address: int = 0  # of our own function that calls C's; `code` keeps it alive
     code: Any = None
@@ -91,6 +93,7 @@ class VariableDeclaration:
     type: Any
     const: bool = False
     private: bool = False
+    external: bool = False  # extern, which defines nothing
     coord: Any = None
 
 
@@ -241,21 +244,25 @@ class Declarations:
                         structs.add(name)
         return constants, structs
 
-    def read_definitions(self, text: str, file: str) -> tuple[Parsed, set[str]]:
-        """As read_each(), of a text with functions, whose bodies are left out; and these functions' names."""
+    def read_definitions(self, text: str, file: str) -> tuple[Parsed, set[str], set[str]]:
+        """As read_each(), of a text with functions, whose bodies are left out; and the names of these, and of
+        the functions in its own headers."""
         parsed = Parsed()
         defined: set[str] = set()
+        inner: set[str] = set()
 
         def heads() -> Iterator[Piece]:
             for piece, line, origin in pieces(self._plain(text, file), file):
                 head = piece[: piece.find("{")] if is_definition(piece) else ""
                 if head and origin == file:
                     defined.add(declared_name(head))
+                elif head and origin not in self.preprocessor.origins.foreign:
+                    inner.add(declared_name(head))
                 yield f"{head};" if head else piece, line, origin
 
         with self.turn:
             self._read_pieces(heads(), parsed)
-        return parsed, defined
+        return parsed, defined, inner
 
     def _read_pieces(self, found: Iterable[Piece], parsed: Parsed) -> None:
         parser = pycparser().CParser()
@@ -357,6 +364,7 @@ class Declarations:
                 self._declaration(node, parsed)
             elif kind == "FuncDef":
                 self._declaration(node.decl, parsed, old=bool(node.param_decls))
+                parsed.functions[-1].has_body = True
         except RecursionError:
             raise self.error("the declaration is nested too deeply", node.coord) from None
 
@@ -519,16 +527,19 @@ class Declarations:
             self.resolve(node.type)  # a struct or an enum alone
         else:
             resolved = self._with_lengths(self.resolve(node.type))
+            if isinstance(resolved, types.Array) and resolved.dim is None:
+                resolved = dataclasses.replace(resolved, dim=_items_of(node.init))
             if isinstance(resolved, types.Callable) and not resolved.pointed:
                 parsed.functions.append(self._function_of(node, resolved))
                 return
             if self._altered == 2:
                 resolved = types.Unknown(attributes.REASON)
             const = "const" in (node.quals or []) and not isinstance(resolved, types.Pointer)
-            private = "static" in (node.storage or [])
+            private, external = (word in (node.storage or []) for word in ("static", "extern"))
             if isinstance(resolved, types.Pointer):
                 const = "const" in (node.type.quals or [])
-            parsed.variables.append(VariableDeclaration(node.name, resolved, const, private, node.coord))
+            found = VariableDeclaration(node.name, resolved, const, private, external, node.coord)
+            parsed.variables.append(found)
 
     def _function_of(self, node: Any, known: types.Callable) -> FunctionDeclaration:
         """One whose type is a typedef's, as in `function_of_double sin, cos;`."""
@@ -683,11 +694,11 @@ class Declarations:
 
     def _length(self, node: Any) -> int:
         try:
-            return constants.of_tree(node, self.enumerators, self._size_of)
+            return constants.of_tree(node, self.enumerators, self)
         except constants.NotConstant as error:
             raise self.error(str(error), node.coord) from None
 
-    def _size_of(self, node: Any) -> int:
+    def size_of(self, node: Any) -> int:
         """sizeof of a type."""
         if type(node).__name__ != "Typename":
             raise constants.NotConstant("sizeof of what is no type")
@@ -728,7 +739,7 @@ class Declarations:
                 value += 1
             else:
                 try:
-                    value = constants.of_tree(each.value, self.enumerators)
+                    value = constants.of_tree(each.value, self.enumerators, self)
                 except constants.NotConstant as error:
                     raise self.error(f"the value of {each.name}: {error}", each.coord or node.coord) from None
             if self.enumerators.get(each.name, value) != value:
@@ -788,6 +799,14 @@ def _no_garbage_collection() -> Iterator[None]:
 
 def _text_of_pragma(node: Any) -> str:
     return str(getattr(node.string, "value", node.string))
+
+
+def _items_of(initializer: Any) -> Any:
+    """How many items {1, 2, 3} has; None: it is no such list, or says places."""
+    exprs = getattr(initializer, "exprs", None)
+    if exprs is None or any(type(each).__name__ == "NamedInitializer" for each in exprs):
+        return None
+    return load("pycparser.c_ast").Constant("int", str(len(exprs)), initializer.coord)
 
 
 def _quals(node: Any) -> list[str]:

@@ -25,6 +25,7 @@ from cwrapjit.library.declarations import (
 )
 from cwrapjit.library.mapping import Mapped, Mapper, python_name, refuse
 from cwrapjit.library.options import Options
+from cwrapjit.library.pieces import is_definition
 from cwrapjit.library.refine import Refinement, Refinements
 from cwrapjit.library.thunks import Classless, Unmapped
 from cwrapjit.library.units import Pending, compile_together
@@ -107,6 +108,8 @@ class Core:
         # What declare() has left for its first use: by C's name, and C's names by attribute.
         self._unread: dict[str, list[Unread]] = {}
         self._unread_attributes: dict[str, str] = {}
+        # Functions that headers define for whoever includes them, and what source.compile_inner() made.
+        self.inner: dict[str, tuple[Any, int] | None] = {}
         self.journal = journal  # how all this came to be: see face.py
         self.keeps_gil = bool(gil)
         self.link = {  # what the Fortran compiler needs to find this library
@@ -136,16 +139,31 @@ class Core:
             "libraries": libraries, "library_dirs": library_dirs, "include_dirs": include_dirs,
             "define_macros": define_macros,
         }  # fmt: skip
-        self.environment = _cwrapjit.library_environment(
-            name, sources, libraries, include_dirs, define_macros, library_dirs, header, self.debug,
-            given and given.compiled(),
-        )  # fmt: skip
+        read: Any = None
+        inner = ""
+        if given is not None:
+            own.teach(self.declarations)
+            with contextlib.suppress(_cwrapjit.CompileError):  # C's message is better
+                read = self.declarations.read_definitions(given.source, given.file)
+                inner = own.addresses(read[2])
+
+        def environment(text: str | None) -> Any:
+            return _cwrapjit.library_environment(
+                name, sources, libraries, include_dirs, define_macros, library_dirs, header, self.debug, text
+            )
+
+        try:
+            self.environment = environment(given.compiled() + inner if given else None)
+        except _cwrapjit.CompileError:
+            if not inner:
+                raise
+            self.environment = environment(given.compiled())  # functions that nobody uses may be no C
         # No other library has its memory, which goes when its code goes.
         self.is_compiled = (bool(sources) or source is not None) and not libraries
         self.lifetime: Any = None  # init= and free= are looked up before there is one
         self.lifetime = load("cwrapjit.library.lifetime").begin(self, init, free)
         if given is not None:
-            own.declare(self, given)
+            own.declare(self, given, read or self.declarations.read_definitions(given.source, given.file))
 
     # ---- what people call ----------------------------------------------------------------------------
 
@@ -198,6 +216,8 @@ class Core:
 
     def _leave_unread(self, each: Unread, declared: Declared) -> None:
         each.declared = declared
+        if each.piece[2][:1] != "<" and is_definition(each.piece[0]):
+            self.inner.update(dict.fromkeys(each.names))
         for name in each.names:
             said, own = declared.of(name)
             if self._is_said(said, own):
@@ -730,6 +750,9 @@ class Core:
 
     def target(self, found: FunctionDeclaration) -> str:
         """The C function in a thunk's text: its address."""
+        is_inner = found.name in self.inner and not found.address
+        if is_inner and (found.private or _cwrapjit.library_symbol(self.environment, found.name) is None):
+            load("cwrapjit.library.source").compile_inner(self, found)
         return str(found.address or self.address(found.name, f"{self.name}.{found.name}()"))
 
     def declare_function(
@@ -743,6 +766,8 @@ class Core:
             if made is not None:
                 self.keep(attribute, made)
                 return
+            if found.private and found.name in self.inner:
+                self.target(found)
             refuse(found, read)
             mapped = self._map(found, read)
         except (Unmapped, AttributeError, _cwrapjit.CompileError) as reason:

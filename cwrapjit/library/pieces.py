@@ -11,6 +11,8 @@ _BATCH = 24
 _MARK = re.compile(r'[(){};]|^# (\d+) "(.*)"$|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.MULTILINE)
 _TOKEN = re.compile(r'[A-Za-z_]\w*|[()\[\]{}*,=:;^]|"(?:\\.|[^"\\\n])*"|[^\s\w]|\d[\w.]*')
 
+_MARK_ALONE = re.compile(r'^# \d+ ".*"$', re.MULTILINE)
+_ENUM = re.compile(r"\benum\b[^;{}()]*\{[^;{}]*$")
 _TYPE_WORDS = frozenset(
     "char const double float int long restrict short signed unsigned void volatile _Bool _Complex".split()
 )
@@ -24,6 +26,8 @@ def pieces(text: str, file: str) -> Iterator[Piece]:
         is_mark = match[0].startswith("#")
         piece = text[begin : match.start() if is_mark else match.end()]
         if piece:
+            if "\n# " in piece[1:]:
+                piece = _MARK_ALONE.sub("", piece)
             yield piece, line + offset, origin
         line += text.count("\n", counted, match.end())
         begin = counted = match.end()
@@ -56,6 +60,8 @@ def ends(text: str) -> Iterator[re.Match[str]]:
             depth += 1
         elif found in ")}":
             depth = max(depth - 1, 0)
+        if found.startswith("#") and depth and _ENUM.search(text, begin, match.start()):
+            continue  # a file that has its enumerators
         if found.startswith("#") or (
             depth == 0 and (found == ";" or (found == "}" and _is_body(text, begin, match.end())))
         ):

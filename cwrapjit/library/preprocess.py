@@ -99,6 +99,7 @@ class Preprocessor:
         self._file_of: dict[str, str] = {}  # what has defined a macro
         self.origins = headers.Origins(self.include_dirs)
         self.headers_by = ""  # who read the last #include line, and why not the compiler
+        self.includes: list[str] = []  # the lines of the user's texts
         self._asks = False  # the user's text has nothing but directives
         self._table = self.macros
         self.once: set[str] = set()
@@ -149,6 +150,8 @@ class Preprocessor:
             elif reading and name == "include":
                 includes = [rest]
                 while not depth and at < len(lines) and (more := _MORE_INCLUDES.fullmatch(lines[at])):
+                    if more[1] and not _INCLUDE.match(more[1]):
+                        break  # a macro of those before may say what it includes
                     includes += [more[1]] if more[1] else []
                     at += 1
                 pending = ["\n" * (at - first)]
@@ -259,6 +262,8 @@ class Preprocessor:
                     lines = self.files[file].split("\n")
                     line = next((at for at, each in enumerate(lines, 1) if name in each), next_line)
                     raise PreprocessError(f"include file {name!r} not found", file, line)
+        if not depth:
+            self.includes += [_line_of(*each) for each in wanted]
         if len(out) == before:
             return False
         out.append(f'\n# {next_line + 1} "{file}"\n')
@@ -275,7 +280,7 @@ class Preprocessor:
             self.macros.pop(name, None)
 
     def _include_by_compiler(self, wanted: list[tuple[str, bool]], out: list[str]) -> bool:
-        lines = [f'#include "{name}"' if quoted else f"#include <{name}>" for name, quoted in wanted]
+        lines = [_line_of(*each) for each in wanted]
         macros = [
             macro.definition(name) for name, macro in list(self.macros.items()) if name not in self._given
         ]
@@ -431,6 +436,10 @@ class Preprocessor:
         body = _substitute(macro.body, given, lambda argument: self._expand(argument, inside))
         kept = "\n" * text.count("\n", end, after)
         return self._expand(_pasted(body), inside | {word}) + kept, after
+
+
+def _line_of(name: str, quoted: bool) -> str:
+    return f'#include "{name}"' if quoted else f"#include <{name}>"
 
 
 def without_comments(text: str) -> str:

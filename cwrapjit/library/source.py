@@ -8,6 +8,8 @@ optimizing tier; otherwise all of them call the code that the library has compil
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -75,10 +77,41 @@ def number(dtype: str, name: str) -> types.Scalar:
     return types.Scalar(spelled, dtype, name)
 
 
-def declare(library: Any, text: Text) -> None:
-    """Maps what the text defines."""
-    teach(library.declarations)
-    parsed, defined = library.declarations.read_definitions(text.source, text.file)
+def addresses(names: Iterable[str]) -> str:
+    """C text behind that of functions that have no symbol."""
+    return "".join(f"\nvoid *const cwj_at_{name} = (void *){name};" for name in sorted(names))
+
+
+def compile_inner(library: Any, found: FunctionDeclaration) -> None:
+    """A function that a header defines for each text that includes it, and that no library has. All are
+    compiled together, as they may share variables; where that fails, one alone."""
+    every = sorted(name for name, made in library.inner.items() if made is None)
+    for names in every, [found.name]:
+        if library.inner[found.name] is None:
+            text = "\n".join(library.declarations.preprocessor.includes) + addresses(names)
+            symbols = [f"cwj_at_{name}" for name in names]
+            try:
+                code, places = _cwrapjit.compile_thunks(library.environment, text, symbols, file="<headers>")
+            except _cwrapjit.CompileError as error:
+                reason = f"only the header has it, of which libtcc says: {error}"
+            else:
+                library.inner.update(zip(names, [(code, each) for each in places], strict=True))
+    if library.inner[found.name] is None:
+        raise Unmapped(reason)
+    found.code, at = library.inner[found.name]
+    found.address = ctypes.c_void_p.from_address(at).value or 0
+    found.private, found.by_libtcc = False, True
+
+
+def declare(library: Any, text: Text, read: Any) -> None:
+    """Maps what the text defines. read: what declarations.read_definitions() says of it."""
+    parsed, defined, inner = read
+    for found in parsed.functions:
+        at = found.name in inner and _cwrapjit.library_symbol(library.environment, f"cwj_at_{found.name}")
+        if at:
+            library.inner[found.name] = (None, at)
+            compile_inner(library, found)
+            defined.add(found.name)
     for name, error in parsed.failed:
         library.unmapped[name] = str(error)
     library.prototypes.update((found.name, found) for found in parsed.functions)
@@ -91,7 +124,7 @@ def declare(library: Any, text: Text) -> None:
             except (Unmapped, AttributeError, _cwrapjit.CompileError):
                 library.declare_function(found, own, found.name, pending)
     for variable in parsed.variables:
-        if not variable.private and variable.name not in text.externs:
+        if not variable.private and not variable.external:
             try:
                 library.add_declared(variable, variable.name)
             except (Unmapped, AttributeError) as reason:
@@ -282,7 +315,7 @@ class TextSlice(Slice):
         returns = spell(self.found.result)
         taken = ", ".join(f"{kind} a{k}" for k, kind in enumerate(kinds)) or "void"
         given = ", ".join(f"a{k}" for k in range(len(kinds)))
-        address = self.library.address(self.found.name, self.who)
+        address = self.library.target(self.found)
         call = f"(({returns} (*)({', '.join(kinds) or 'void'})){address})({given})"
         text = (
             f"{returns} {called}({taken}) {{ {'return ' if self.result.role == 'value' else ''}{call}; }}\n"
@@ -331,7 +364,7 @@ class Broadcasting:
         TextSlice(library, found, own).check_uses()
         self.by_name = not _cwrapjit.library_has_state(library.environment)
         if not self.by_name:
-            library.address(found.name, f"{library.name}.{found.name}()")  # an inline function has none
+            library.target(found)  # an inline function has none
 
     def finish(self) -> dict[str, Any]:
         (name,) = self.mapped

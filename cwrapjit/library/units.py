@@ -44,7 +44,9 @@ def compile_together(library: Any, mapped: list[Mapped]) -> list[Any]:
         trial = Writer()
         trial.add(each.thunk, "0")
         # libtcc passes some structs in its own way. Who calls code of libtcc must do the same.
-        own_way = _cwrapjit.library_compiled(library.environment, each.declaration.name)
+        own_way = each.declaration.by_libtcc or _cwrapjit.library_compiled(
+            library.environment, each.declaration.name
+        )
         chosen = writers[trial.needs_compiler and not own_way]
         places.append((chosen, chosen.add(each.thunk, library.target(each.declaration))))
     units: dict[int, tuple[object, dict[str, int]]] = {}

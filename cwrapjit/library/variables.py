@@ -95,6 +95,22 @@ class TextVariable(_Variable):
 
 
 @dataclasses.dataclass
+class TextsVariable(_Variable):
+    """const char *x[3], or x[] up to a NULL: a list of str, None for NULL."""
+
+    length: int | None
+
+    def get(self) -> list[str | None]:
+        found: list[str | None] = []
+        while self.length is None or len(found) < self.length:
+            text = ctypes.c_char_p.from_address(self.address + 8 * len(found)).value
+            if text is None and self.length is None:
+                break
+            found.append(None if text is None else text.decode("utf-8", "surrogateescape"))
+        return found
+
+
+@dataclasses.dataclass
 class InstanceVariable(_Variable):
     """A struct, or a pointer to one."""
 
@@ -155,6 +171,8 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
     if isinstance(ctype, types.Array):
         ctype, layers = types.peeled(ctype)
         const = const or any(each.const for each in layers)
+        if len(layers) == 1 and getattr(getattr(ctype, "target", None), "is_character", False):
+            return TextsVariable(who, address, layers[0].dim and thunks.array_length(layers[0]))
         is_text = isinstance(ctype, types.Scalar) and ctype.spelling == "char" and const
         if is_text and len(layers) == 1 and layers[0].dim is None:
             return TextVariable(who, address, by_pointer=False)

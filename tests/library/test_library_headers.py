@@ -617,3 +617,85 @@ def test_macros_that_only_c_knows(reader, tmp_path, way):
     refuses(AttributeError, lambda: lib.M_LATER, "'later' undeclared")
     lib.declare("enum { later = 4 };")
     assert lib.M_LATER == 5
+
+
+@pytest.mark.row("L01")
+def test_enums_that_an_included_file_fills(reader, tmp_path):
+    (tmp_path / "kinds.def").write_text("A, /* the first */\nB = 5,\n")
+    (tmp_path / "more.def").write_text("\nKIND(C)\n")
+    (tmp_path / "kinds.h").write_text(
+        '#define KIND(x) KIND_##x = (kind_t)1 << 3,\ntypedef unsigned kind_t;\n'
+        'enum kinds {\n  NONE,\n#include "kinds.def"\n#include "more.def"\n  LAST\n};\n'
+        "int abs(enum kinds k);\n"
+    )
+    for text in "#include <kinds.h>", '#include "kinds.h"\nlong labs(enum kinds k);':
+        lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path]).declare(text)
+        assert [lib.NONE, lib.A, lib.B, lib.KIND_C, lib.LAST] == [0, 1, 5, 8, 9]
+        assert "abs" in lib.mapped and not lib.unmapped
+
+
+@pytest.mark.row("L01")
+def test_a_macro_says_what_is_included(reader, tmp_path):
+    (tmp_path / "build.h").write_text("#define MAIN_H <main.h>\n")
+    (tmp_path / "main.h").write_text("int abs(int x);\n")
+    lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path])
+    assert lib.declare("#include <build.h>\n\n#include MAIN_H").mapped == ["abs"]
+    text = "#include <build.h>\n#include OTHER_H"
+    refuses(cwrapjit.CompileError, lambda: lib.declare(text), "needs a file name")
+
+
+ONLY = """
+#include <math.h>
+static int calls;
+struct pair { double x, y; };
+struct odd { double x; int n; };
+static inline double square(double x) { calls++; return x * x; }
+static double root(double x) { return sqrt(x); }
+inline double four_times(double x) { return 4 * x; }
+static inline int called(void) { return calls; }
+static inline double sum(int n, const double x[n]) { double s = 0; while(n--) s += x[n]; return s; }
+static inline double norm(const struct pair *p) { return p->x + p->y; }
+static inline struct odd turned(struct odd o) { o.x = -o.x; o.n++; return o; }
+double fourth(double x);
+#ifdef IMPLEMENTATION
+double fourth(double x) { return square(square(x)); }
+#endif
+"""
+
+
+@pytest.mark.row("L01")
+@pytest.mark.parametrize("way", ["declare", "source", "source with all"])
+def test_libraries_that_are_headers_alone(reader, tmp_path, way):
+    (tmp_path / "only.h").write_text(ONLY)
+    text, has_fourth = "#include <only.h>", way == "source with all"
+    if way == "declare":
+        lib = cwrapjit.library("only", sources=[], include_dirs=[tmp_path]).declare(text)
+    else:
+        text = f"{has_fourth * '#define IMPLEMENTATION'}\n{text}\nstatic int mine(void) {{ return 1; }}"
+        lib = cwrapjit.library("only", source=text, include_dirs=[tmp_path])
+    names = ["called", "four_times", "norm", "root", "square", "sum", "turned"]
+    assert lib.mapped == sorted(names + ["fourth"] * has_fourth)
+    assert (lib.square(3.0), lib.called(), lib.root(4.0), lib.four_times(2.0)) == (9, 1, 2, 8)
+    assert lib.norm(lib.pair(1.0, 2.0)) == 3
+    turned = lib.turned(lib.odd(1.5, 3))
+    assert (turned.x, turned.n) == (-1.5, 4)
+    if has_fourth:
+        assert (lib.fourth(2.0), lib.called()) == (16, 3)
+    assert lib.function("double sum(int n, const double x[n])")(np.arange(4.0)) == 6
+    squares = lib.function("double square(double x)", broadcast=True, name="squares")
+    assert squares([2.0, 3.0]).tolist() == [4, 9]
+    assert way == "declare" or lib.root([4.0, 9.0]).tolist() == [2, 3]
+
+
+@pytest.mark.row("L01")
+def test_functions_of_headers_that_libtcc_does_not_compile(reader, tmp_path):
+    (tmp_path / "odd.h").write_text(
+        "static inline int fine(int x) { return x + 1; }\n"
+        "static inline int odd(int x) { return __builtin_nothing_of_that_name(x); }\n"
+    )
+    lib = cwrapjit.library("odd", sources=[], include_dirs=[tmp_path]).declare("#include <odd.h>")
+    assert lib.fine(1) == 2 and set(lib.unmapped) == {"odd"}
+    assert "only the header has it" in lib.unmapped["odd"]
+    text = '#include "odd.h"\nint one(void) { return fine(0); }'
+    lib = cwrapjit.library("odd", source=text, include_dirs=[tmp_path])
+    assert lib.one() == 1 and lib.mapped == ["one"]

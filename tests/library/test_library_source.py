@@ -474,6 +474,25 @@ def test_columns_behind_a_dim_that_comes_later() -> None:
     assert (caught.value.lineno, caught.value.offset) == (2, text.index("nowhere"))
 
 
+@pytest.mark.row("L01", "K14")
+def test_declarations_beside_definitions_and_lengths_of_initializers() -> None:
+    lib = library(
+        "extern int x; int x = 4; int y = 5; extern int y; extern int nowhere;"
+        'const char *const words[] = {"a", "bb", 0}; const char *several[] = {"x", 0, "z"};'
+        "extern char **none; int list[] = {1, 2, 3}, table[][2] = {{1, 2}, {3, 4}};"
+        'double odd[] = {[4] = 1}; const char text[] = "abc";'
+    )
+    assert (lib.x, lib.y) == (4, 5)
+    lib.x = 6
+    assert lib.x == 6
+    assert (lib.words, lib.several) == (["a", "bb", None], ["x", None, "z"])
+    assert (lib.list.tolist(), lib.table.tolist(), lib.text) == ([1, 2, 3], [[1, 2], [3, 4]], "abc")
+    assert lib.unmapped == {"odd": "an array without length"}
+    refuses(AttributeError, lambda: setattr(lib, "words", []), "Can't reallocate")
+    other = cwrapjit.library("t", sources=[]).declare("extern const char *const words[]; int nowhere;")
+    assert set(other.unmapped) == {"words", "nowhere"}
+
+
 @pytest.mark.row("K14")
 @pytest.mark.parametrize("state", ["", "double total;"])
 def test_functions_keep_the_code_that_they_call(state: str) -> None:

@@ -183,7 +183,8 @@ HEADER = r"""
 #define EMPTY
 #define TWICE(x) ((x) * 2)
 #define USED TWICE(MAJOR + 1)
-#define UNKNOWN sizeof(int)
+#define SIZE sizeof(int)
+#define UNKNOWN sizeof(unknown)
 #if defined(MAJOR) && MAJOR >= 2
 #define WHICH 2
 #elif MAJOR == 1
@@ -204,6 +205,7 @@ def test_constants_of_a_header_are_attributes():
     assert (lib.RED, lib.GREEN, lib.BLUE, lib.LAST, lib.NO, lib.YES) == (0, 5, 6, 261, 0, -1)
     assert (lib.VERSION, lib.MAJOR, lib.FLAGS, lib.HEX) == ("1.2.3", 1, 17, 255)
     assert (lib.EPSILON, lib.NEGATIVE, lib.LETTER, lib.USED, lib.WHICH) == (1e-3, -2, 97, 4, 1)
+    assert lib.SIZE == 4
     for name in "EMPTY", "TWICE", "UNKNOWN", "GONE", "LIMITS_H":
         refuses(AttributeError, lambda name=name: getattr(lib, name), name)
     assert "GREEN" in dir(lib)
