@@ -228,7 +228,7 @@ class Spelled:
             self.parts.append(f"typedef {tag} {struct.alias};\n")
         members = self._members(struct)
         if members is not None:
-            self.parts.append(f"{tag} {{ {members} }};\n")
+            self.parts.append(thunks.definition(struct, tag, members))
         return name
 
     def _members(self, struct: types.Struct) -> str | None:
@@ -240,10 +240,11 @@ class Spelled:
                 bits = f":{member.bits}" if member.bits >= 0 else ""
                 is_nameless = isinstance(inner, types.Struct) and not inner.name
                 if is_nameless:
-                    word = f"{inner.kind} {{ {self._members(inner) or 'char cwj_empty;'} }} {member.name}"
+                    body = self._members(inner) or "char cwj_empty;"
+                    word = f"{inner.kind} {thunks.attributes_of(inner)}{{ {body} }} {member.name}"
                 else:
                     word = self.type(inner, member.name)
             except thunks.Unmapped:
                 return None
-            shown.append(f"{word}{dims}{bits};")
+            shown.append(f"{word}{dims}{bits}{thunks.aligned(member)};")
         return " ".join(shown) if struct.members is not None else None

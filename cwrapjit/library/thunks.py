@@ -124,10 +124,7 @@ class Writer:
                 reason = attributes.REASON if struct.altered else "it is not complete"
                 raise Unmapped(f"{types.show(struct)}: {reason}")
             # Structs inside come first: spell() appends their definitions.
-            text = f"{struct.kind} {_attributes(struct)}{tag.split()[1]} {{ {self._members(struct)} }};\n"
-            if struct.pack > 1:
-                text = f"#pragma pack(push, {struct.pack})\n{text}#pragma pack(pop)\n"
-            self.parts.append(text)
+            self.parts.append(definition(struct, tag, self._members(struct)))
         return self.structs[struct]
 
     def _members(self, struct: types.Struct) -> str:
@@ -141,7 +138,7 @@ class Writer:
         if member.bits >= 0:
             return f"{self.spell(ctype)} {member.name}:{member.bits};"
         if not member.name and isinstance(ctype, types.Struct):  # its members are members of the outer struct
-            return f"{ctype.kind} {_attributes(ctype)}{{ {self._members(ctype)} }};"
+            return f"{ctype.kind} {attributes_of(ctype)}{{ {self._members(ctype)} }};"
         ctype, layers = types.peeled(ctype)
         if self.only_layouts and layers and is_flexible(layers[0]):
             layers = [types.Array(layers[0].item, None), *layers[1:]]
@@ -157,11 +154,20 @@ class Writer:
         unknown = isinstance(ctype, types.Scalar) and not ctype.dtype
         if unknown or isinstance(ctype, types.Unknown):
             raise Unmapped(f"its member {member.name} has no type that is mapped")
-        align = f" __attribute__((aligned({member.align})))" if member.align else ""
-        return f"{self.spell(ctype)} {member.name}{dims}{align};"
+        return f"{self.spell(ctype)} {member.name}{dims}{aligned(member)};"
 
 
-def _attributes(struct: types.Struct) -> str:
+def definition(struct: types.Struct, tag: str, members: str) -> str:
+    """C text that defines a struct, which lies in memory as it should."""
+    text = f"{struct.kind} {attributes_of(struct)}{tag.split()[1]} {{ {members} }};\n"
+    return f"#pragma pack(push, {struct.pack})\n{text}#pragma pack(pop)\n" if struct.pack > 1 else text
+
+
+def aligned(member: types.Member) -> str:
+    return f" __attribute__((aligned({member.align})))" if member.align else ""
+
+
+def attributes_of(struct: types.Struct) -> str:
     said = ["packed"] * (struct.pack == 1) + [f"aligned({struct.align})"] * (struct.align > 0)
     return f"__attribute__(({', '.join(said)})) " if said else ""
 

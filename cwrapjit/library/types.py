@@ -328,7 +328,7 @@ def body(struct: Struct) -> str:
         dims = "".join(f"[{_length(each)}]" for each in layers)
         bits = f":{member.bits}" if member.bits >= 0 else ""
         shown.append(f"{show(ctype)} {member.name}{dims}{bits};".replace("* ", "*"))
-    return f"{{ {' '.join(shown)} }}"
+    return f"{'packed ' * bool(struct.pack)}{{ {' '.join(shown)} }}"
 
 
 def is_data(ctype: Any) -> bool:

@@ -668,3 +668,90 @@ def test_calls_and_instances_keep_nothing(bank: Bank) -> None:
         refuses(RuntimeError, lambda: bank.account(-1.0), "account was made")
 
     keeps_nothing(work, watched=(p, a))
+
+
+# ---- packed ones -------------------------------------------------------------------------------------
+
+PACKED = """
+#pragma pack(push, 1)
+typedef struct { char c; double d; int i[2]; } dense;
+typedef struct { char c; struct { short s; double d; } inner; char *text; double x; } nested;
+#pragma pack(pop)
+#pragma pack(2)
+typedef struct { char c; double d; } two;
+#pragma pack()
+typedef struct __attribute__((packed)) { char c; double d; } first;
+typedef struct { char c; int i; } __attribute__((__packed__)) last;
+struct tagged { char c; long l; } __attribute__((packed));
+typedef struct { char c; last l; } outer;
+typedef struct { char c; double d; } plain;
+"""
+OF_PACKED = """
+double of_dense(const dense *p, int n) { double s = 0; while(n--) s += p[n].d + p[n].i[1]; return s; }
+double of_nested(nested *p) { return p->inner.d + p->x + p->text[1]; }
+double of_two(two *p) { return p->d; }
+double of_first(first *p) { return p->d; }
+int of_last(last *p) { return p->i; }
+long of_tagged(struct tagged *p) { return p->l; }
+double of_plain(plain *p) { return p->d; }
+dense next_dense(dense p) { p.d += 1; return p; }
+two next_two(two p) { p.d += 1; return p; }
+last next_last(last p) { p.i++; return p; }
+outer next_outer(outer p) { p.l.i++; return p; }
+struct far { char c; int i __attribute__((aligned(16))); };
+double reached(double (*f)(struct far *p)) { struct far p = {1, 7}; return f(&p); }
+double called(double (*f)(dense *p)) { dense p = {1, 2.5, {3, 4}}; return f(&p); }
+int sizes(int k)
+{
+    int all[] = {sizeof(dense), sizeof(nested), sizeof(two), sizeof(first), sizeof(last),
+                 sizeof(struct tagged), sizeof(outer), sizeof(plain)};
+    return all[k];
+}
+"""
+PROTOTYPES = """
+double of_dense(const dense p[n], int n); double of_nested(nested *p); double of_two(two *p);
+double of_first(first *p); int of_last(last *p); long of_tagged(struct tagged *p); double of_plain(plain *p);
+dense next_dense(dense p); two next_two(two p); last next_last(last p); outer next_outer(outer p);
+struct far { char c; int i __attribute__((aligned(16))); }; double reached(double (*f)(struct far *p));
+double called(double (*f)(dense *p)); int sizes(int k);
+"""
+
+
+@pytest.mark.row("P01")
+@pytest.mark.parametrize(
+    "way", ["source", "include", pytest.param("by value", marks=pytest.mark.compiler("calls"))]
+)
+def test_packed_structs_lie_as_c_has_them(tmp_path, way):
+    (tmp_path / "dense.h").write_text(PACKED)
+    if way == "source":
+        lib = cj.library("t", source=PACKED + OF_PACKED)
+        lib.function("double of_dense(const dense p[n], int n)")
+    else:
+        lib = from_shared(PACKED + OF_PACKED, tmp_path, include_dirs=[tmp_path])
+        lib.declare("#include <dense.h>" if way == "include" else PACKED).declare(PROTOTYPES)
+    for k, name in enumerate(["dense", "nested", "two", "first", "last", "tagged", "outer", "plain"]):
+        layout = getattr(lib, name).__cwrapjit_layout__
+        assert lib.sizes(k) == layout.size, name
+    array = np.zeros(3, lib.dense)
+    array["d"], array["i"][:, 1] = 1.5, 2
+    assert array.itemsize == 17 and lib.of_dense(array) == 10.5
+    nested = lib.nested(text="abc", x=1.0)
+    nested.inner.d = 0.5
+    assert lib.of_nested(nested) == 99.5 and nested.text == "abc"
+    assert (lib.of_two(lib.two(d=3.5)), lib.of_first(lib.first(d=4.5))) == (3.5, 4.5)
+    assert (lib.of_last(lib.last(i=-3)), lib.of_tagged(lib.tagged(l=2**40))) == (-3, 2**40)
+    assert lib.of_plain(lib.plain(d=2.5)) == 2.5
+    dense = lib.dense(d=2.5)
+    dense.i[1] = 7
+    assert dense.i.tolist() == [0, 7]
+    assert lib.called(lambda p: p.d) == 2.5
+    assert lib.called("return p->d + p->i[1];") == 6.5
+    assert lib.reached(lambda p: p.i) == lib.reached("return p->i;") == 7
+    if way != "include":
+        assert (lib.next_dense(dense).d, lib.next_dense(dense).i.tolist()) == (3.5, [0, 7])
+        outer = lib.outer()
+        outer.l.i = 5
+        assert (lib.next_two(lib.two(d=1.5)).d, lib.next_last(lib.last(i=8)).i) == (2.5, 9)
+        assert lib.next_outer(outer).l.i == 6
+    text = "struct tagged { char c; long l; };"
+    refuses(cj.CompileError, lambda: lib.struct(text), "other members: packed { char c; long l; }")
