@@ -67,22 +67,25 @@ def build_graph(names: Sequence[str | None]) -> inspect.Signature:
 
 
 def build_library(arguments: Sequence[Argument]) -> inspect.Signature:
-    """Of what describes a library function's arguments."""
+    """Of what describes a library function's arguments. Optional ones in front of others that must be given
+    have no default to be seen."""
     parameter = inspect.Parameter
     kinds = {
         "any": parameter.POSITIONAL_OR_KEYWORD,
         "positional": parameter.POSITIONAL_ONLY,
         "keyword": parameter.KEYWORD_ONLY,
     }
+    needed = [i for i, each in enumerate(arguments) if each.required and each.kind != "keyword"]
+    must = max(needed, default=-1)
     return inspect.Signature(
         [
             parameter(
                 each.name,
                 kinds[each.kind],
-                default=parameter.empty if each.required else each.default,
+                default=parameter.empty if each.required or i < must else each.default,
                 annotation=CText(each.annotation) if each.annotation else parameter.empty,
             )
-            for each in arguments
+            for i, each in enumerate(arguments)
         ],
         __validate_parameters__=False,
     )

@@ -473,6 +473,8 @@ class Declarations:
             resolved = types.Unknown(attributes.REASON)
         resolved = types.with_alias(resolved, node.name)
         known = self.typedefs.get(node.name)
+        if isinstance(resolved, types.Void) and isinstance(known, types.Struct) and known.is_name_only:
+            resolved = known  # handle() has made a type of it
         if isinstance(known, types.Struct) and isinstance(resolved, types.Struct) and known is not resolved:
             resolved = self._unite(known, resolved, node.coord)
         if isinstance(resolved, types.Pointer) and isinstance(resolved.target, types.Struct):

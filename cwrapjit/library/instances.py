@@ -55,6 +55,15 @@ def come_from_functions(self: Any, /, *args: Any, **kwargs: Any) -> None:
     )
 
 
+def without_end(self: Any, /, *args: Any, **kwargs: Any) -> None:
+    """Objects of a type whose last array is as long as their memory."""
+    cls = type(self)
+    raise TypeError(
+        f"{cls.__name__}() would have no memory for its last member, an array whose length nothing says: "
+        f"such objects come from functions of {cls.__module__}"
+    )
+
+
 @dataclasses.dataclass
 class Keeps:
     """keeps=: arguments of a method that C points to afterwards; the instance keeps them alive."""

@@ -307,6 +307,19 @@ class Core:
             self._map_again([said[name] for name in stale])
             self._by_function.difference_update(stale)
 
+    def redefine(self, name: str, before: Any, now: Any) -> None:
+        """A typedef is another type from here on, in what was read before, too."""
+        self.declarations.typedefs[name] = now
+        stale = []
+        for each in self._declared.values():
+            found, types_before = each[0], [each[0].result, *(one.type for one in each[0].parameters)]
+            found.result = types.replaced(found.result, before, now)
+            for one in found.parameters:
+                one.type = types.replaced(one.type, before, now)
+            if types_before != [found.result, *(one.type for one in found.parameters)]:
+                stale.append(each)
+        self._map_again(stale)
+
     def refine(self, pattern: str, replace: bool, options: Mapping[str, Any]) -> None:
         """Options of the functions that the pattern names, declared already or later."""
         before = list(self.refinements.all)

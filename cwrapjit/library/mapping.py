@@ -22,7 +22,7 @@ from cwrapjit.library.parser import text_of
 from cwrapjit.library.results import map_result, map_returned_data, no_value
 from cwrapjit.library.signatures import annotation, behind_dots, shown, signature
 from cwrapjit.library.sizes import Sizes
-from cwrapjit.library.thunks import Classless, Thunk, Unmapped
+from cwrapjit.library.thunks import Classless, Thunk, Unmapped, is_open
 
 
 def bytes_reason(slot: Slot, what: str) -> str:
@@ -249,8 +249,9 @@ class Mapper:
         dims = tuple(self.dim(tree) for tree in slot.trees)
         optional = slot.name in self.options.optional
         container = self.options.container.get(slot.name)
-        is_bytes = isinstance(item, types.Void) or (isinstance(item, types.Scalar) and item.is_byte)
-        if is_bytes and len(dims) == 1 and intent != "out" and container is None and _is_symbol(dims[0]):
+        is_bytes = isinstance(item, types.Scalar) and item.is_byte
+        is_bytes = is_bytes or (isinstance(item, types.Void) and len(dims) == 1 and _is_symbol(dims[0]))
+        if is_bytes and len(dims) == 1 and intent != "out" and container is None:
             return Parameter("buffer", "uint8", intent=intent, dims=dims, optional=optional)
         if isinstance(item, types.Pointer):
             return self._list(slot, dims) or Parameter("address", types.item_name(item), intent=intent)
@@ -423,6 +424,11 @@ class Mapper:
             raise ValueError(
                 f"{self.who}: out= names {slot.name}: {types.show(slot.item)} is opaque, only C makes such "
                 'objects; returns="callee" is for functions that return one'
+            )
+        if is_open(slot.item):
+            raise ValueError(
+                f"{self.who}: out= names {slot.name}: {types.show(slot.item)} ends with an array whose "
+                "length nothing says"
             )
         return Parameter("struct", cls=cls, intent="out")
 
@@ -606,7 +612,7 @@ class Mapper:
     # ---- arguments ---------------------------------------------------------------------------------
 
     def _arguments(self) -> list[Argument]:
-        """Those that must be given first, those by keyword alone last."""
+        """Those with defaults behind the others, those by keyword alone last."""
         made: list[tuple[tuple[int, bool], Argument, Parameter]] = []  # by kind, then the required ones
         taken = set(self.options.rename.values())
         for slot, parameter in self.parameters():
@@ -629,8 +635,8 @@ class Mapper:
                 name, kind, required, self.options.defaults.get(slot.name), annotation(parameter)
             )
             place = ("positional", "any", "keyword").index(kind)
-            made.append(((place, place < 2 and not required), argument, parameter))
-            if place == 1 and required and any(not a.required and a.kind == "positional" for _, a, _ in made):
+            made.append(((place, place < 2 and has_default), argument, parameter))
+            if place == 1 and required and any(key == (0, True) for key, _, _ in made):
                 raise ValueError(
                     f"{self.who}: {name} must be given, but a positional-only argument before it not"
                 )

@@ -26,6 +26,7 @@ class Members:
         self.class_of = class_of
         self.who = f"{library.name}.struct(): {types.show(ctype)}"
         self.all = flatten(ctype)
+        self.is_open = thunks.is_open(ctype)
         self.offsets, self.shifts, self.size, self.alignment = measure(library, ctype, self.who)
 
     def plans(self, arrays: Mapping[str, Any], encodings: Mapping[str, str]) -> list[dict[str, Any]]:

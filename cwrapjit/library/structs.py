@@ -21,7 +21,14 @@ from cwrapjit._cwrapjit import CompileError, Field, Instance, Layout
 from cwrapjit._imports import load
 from cwrapjit.library import attributes, destructors, types
 from cwrapjit.library.declarations import FunctionDeclaration
-from cwrapjit.library.instances import Keeps, come_from_functions, fill_members, keeping, make_init
+from cwrapjit.library.instances import (
+    Keeps,
+    come_from_functions,
+    fill_members,
+    keeping,
+    make_init,
+    without_end,
+)
 from cwrapjit.library.members import ITSELF, Members, plan_text
 from cwrapjit.library.options import encoding_of, names_of
 from cwrapjit.library.signatures import written
@@ -80,11 +87,11 @@ def define_struct(
     said = maker.said("struct()", ctype, Said(free, init is not None, dict(arrays or {}), encodings))
     members = Members(library, ctype, maker.class_of)
     plans = members.plans(said.arrays, said.encodings)
-    layout = maker.layout(ctype, said.free, said.has_init, members, plans)
+    layout = maker.layout(ctype, said.free, said.has_init or members.is_open, members, plans)
     with maker.made(name, ctype, layout, doc) as cls:
         _add_members(library, ctype, cls, plans)
         if not said.has_init:
-            cls.__init__ = fill_members
+            cls.__init__ = without_end if members.is_open else fill_members
         maker.finish(cls, ctype, init, methods, properties or {}, free)
     library.described[ctype] = said
     if array:
@@ -235,10 +242,12 @@ class _Maker:
             found = self.declarations.typedefs.setdefault(match[2], opaque)
             if isinstance(found, types.Unknown):  # FILE
                 found = self.declarations.typedefs[match[2]] = opaque
+            is_pointer = isinstance(found, types.Pointer)
             if isinstance(found, types.Pointer):  # typedef struct state *handle
                 found = found.target
-            if isinstance(found, types.Void):  # typedef void *handle
-                self.declarations.typedefs[match[2]] = types.Pointer(opaque, alias=match[2])
+            if isinstance(found, types.Void):  # typedef void *handle, or typedef void handle
+                made = types.Pointer(opaque, alias=match[2]) if is_pointer else opaque
+                self.library.redefine(match[2], self.declarations.typedefs[match[2]], made)
                 found = opaque
         if not isinstance(found, types.Struct):
             raise TypeError(f"{self.name}.handle(): {match[2]} is {types.show(found)}, no opaque type")
@@ -349,10 +358,10 @@ class _Maker:
             if (inside := types.incomplete_inside(ctype)) is not None:
                 self.library.waiting[ctype] = inside
             return
-        layout = self.layout(ctype, None, False, members, plans, automatic=True)
+        layout = self.layout(ctype, None, members.is_open, members, plans, automatic=True)
         with self.made(self.library.classes[ctype].__name__, ctype, layout, "") as cls:
             _add_members(self.library, ctype, cls, plans)
-            cls.__init__ = fill_members
+            cls.__init__ = without_end if members.is_open else fill_members
 
     @contextlib.contextmanager
     def made(self, name: str, ctype: types.Struct, layout: Layout, doc: str) -> Iterator[Any]:

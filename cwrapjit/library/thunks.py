@@ -177,6 +177,13 @@ def is_flexible(array: types.Array) -> bool:
     return array.dim is None or getattr(array.dim, "value", "") == "0"
 
 
+def is_open(ctype: Any) -> bool:
+    """Whether its last member is such an array, or a struct with one."""
+    if isinstance(ctype, types.Struct):
+        return ctype.kind == "struct" and bool(ctype.members) and is_open((ctype.members or ())[-1].type)
+    return isinstance(ctype, types.Array) and is_flexible(ctype)
+
+
 def array_length(array: types.Array) -> int:
     """The length of a member or variable."""
     from cwrapjit.library import constants

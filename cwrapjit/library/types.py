@@ -235,6 +235,15 @@ def with_alias(ctype: Any, alias: str) -> Any:
     return dataclasses.replace(ctype, alias=alias)
 
 
+def replaced(ctype: Any, before: Any, now: Any) -> Any:
+    """The type, with another one for what was `before` in it."""
+    if ctype == before:
+        return now
+    if isinstance(ctype, Pointer):
+        return dataclasses.replace(ctype, target=replaced(ctype.target, before, now))
+    return ctype
+
+
 def holds(ctype: Any, wanted: Struct) -> bool:
     """Whether values of ctype have a `wanted` inside, themselves included; what pointers point to is not."""
     return any(each is wanted for each in _parts(ctype))

@@ -52,6 +52,14 @@ class ArrayVariable(_Variable):
     def get(self) -> Any:
         return _cwrapjit.array_at(self.address, self.dtype, self.shape, "C", self.lifetime, not self.const)
 
+    def set(self, value: Any) -> None:
+        now = self.get()
+        if not isinstance(value, (bytes, bytearray)) or self.const or now.ndim != 1 or now.itemsize != 1:
+            super().set(value)
+        if len(value) != now.size:
+            raise ValueError(f"{self.who} has {now.size} bytes, got {len(value)}")
+        now.view("u1")[...] = bytearray(value)
+
 
 @dataclasses.dataclass
 class PointerVariable(_Variable):

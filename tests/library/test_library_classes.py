@@ -755,3 +755,103 @@ def test_packed_structs_lie_as_c_has_them(tmp_path, way):
         assert lib.next_outer(outer).l.i == 6
     text = "struct tagged { char c; long l; };"
     refuses(cj.CompileError, lambda: lib.struct(text), "other members: packed { char c; long l; }")
+
+
+# ---- arrays as long as their memory, handles of void, bytes ----------------------------------------------
+
+OPEN = """
+#include <stdlib.h>
+typedef struct { int n; double v[]; } row;
+typedef struct { int n; double v[0]; } gnu;
+typedef struct { int k; row r; } outer;
+row *row_new(int n) { row *r = calloc(1, sizeof *r + n * 8); r->n = n; r->v[n - 1] = 7; return r; }
+double row_last(row *r) { return r->v[r->n - 1]; }
+"""
+
+
+@pytest.mark.row("P01")
+def test_structs_without_an_end_come_from_c():
+    lib = cj.library("t", source=OPEN)
+    for cls in lib.row, lib.gnu, lib.outer:
+        refuses(TypeError, lambda cls=cls: cls(), cls.__name__, "array whose length nothing says")
+        refuses(TypeError, lambda cls=cls: cls(n=3), "functions of t")
+    lib.struct("row", free="free")
+    lib.refine("row_new", returns="callee")
+    made = lib.row_new(3)
+    assert (made.n, lib.row_last(made)) == (3, 7)
+    refuses(TypeError, lambda: lib.row(n=3), "functions of t")
+    refuses(ValueError, lambda: lib.row_last(lib.row.__new__(lib.row)), "never initialised")
+    refuses(ValueError, lambda: lib.function("double row_last(row *r)", out="r"), "length nothing says")
+
+
+@pytest.mark.row("P01")
+@pytest.mark.parametrize("first", ["handle", "declare", "use"])
+@pytest.mark.parametrize("typedef", ["typedef void box;", "typedef struct box_ box;"])
+def test_a_handle_of_what_c_calls_void(tmp_path, first, typedef):
+    text = "box *box_new(int n); int box_get(const box *b); void box_free(box *b);"
+    lib = from_shared(
+        "int left; void *box_new(int n) { left++; int *b = malloc(4); *b = n; return b; }"
+        "int box_get(const int *b) { return *b; } void box_free(void *b) { left--; free(b); }",
+        tmp_path,
+    )
+    lib.variable("int left")
+    if first == "handle":
+        box = lib.handle("box *", free="box_free")
+        lib.declare(typedef + text)
+    else:
+        lib.declare(typedef + text)
+        if first == "use":
+            assert callable(lib.box_new) and callable(lib.box_get)
+        box = lib.handle("box *", free="box_free")
+    lib.refine("box_new", returns="callee")
+    made = lib.box_new(5)
+    assert isinstance(made, box) and lib.box_get(made) == 5 and lib.left == 1
+    made.close()
+    assert lib.left == 0
+    refuses(TypeError, lambda: lib.box_get(cj.Pointer(np.zeros(1, np.intc))), "box")
+
+
+@pytest.mark.row("P01", "P14")
+def test_arrays_of_bytes_take_bytes(tmp_path):
+    lib = cj.library(
+        "t",
+        source="struct key { unsigned char k[4]; int n; signed char s[2]; uint8_t u[2][2]; };\n"
+        "unsigned char key[4] = {1, 2, 3, 4}; static int sum(const unsigned char *k, int n)"
+        "{ int s = 0; while(n--) s += k[n]; return s; }\n"
+        "int first(const unsigned char k[4]) { return k[0]; } void fill(unsigned char k[4]) { k[3] = 9; }\n"
+        "int all(struct key *k) { return sum(k->k, 4); } int now(void) { return sum(key, 4); }",
+    )
+    text = b"\x05abc"
+    for given in text, bytearray(text), np.frombuffer(text, np.uint8), memoryview(text):
+        assert lib.first(given) == 5
+    refuses(ValueError, lambda: lib.first(b"abc"), "dim 0 of argument k is 3, but must be 4")
+    room = bytearray(4)
+    lib.fill(room)
+    assert room == b"\0\0\0\x09"
+    refuses(ValueError, lambda: lib.fill(b"abcd"), "writeable")
+    key = lib.struct("struct key")(k=b"\1\2\3\4", s=b"\xff\x01")
+    assert lib.all(key) == 10 and key.s.tolist() == [-1, 1]
+    key.k = bytearray(b"\5\5\5\5")
+    assert lib.all(key) == 20
+    refuses(ValueError, lambda: setattr(key, "k", b"abc"), "attribute k has 4 bytes, got 3")
+    refuses(AttributeError, lambda: setattr(key, "u", b"abcd"), "Can't reallocate")
+    refuses(AttributeError, lambda: setattr(key, "k", [1, 2, 3, 4]), "Can't reallocate")
+    lib.variable("unsigned char key[4]", name="bytes_of_key")
+    lib.bytes_of_key = b"\2\2\2\2"
+    assert lib.now() == 8
+    refuses(ValueError, lambda: setattr(lib, "bytes_of_key", b"abc"), "has 4 bytes, got 3")
+    refuses(AttributeError, lambda: setattr(lib, "bytes_of_key", [1]), "Can't reallocate")
+
+
+@pytest.mark.row("P14")
+def test_optional_arguments_stay_where_they_are():
+    text = "typedef struct h h; int both(int a, const char *s, h *p, int b)"
+    lib = from_c(text + "{ return a + b + !s + 2 * !p; }").declare(text + ";")
+    hint = "got NoneType: None is NULL where optional= names the argument"
+    refuses(TypeError, lambda: lib.both(1, None, None, 2), "argument s", hint)
+    refuses(TypeError, lambda: lib.both(1, "s", None, 2), "argument p", hint)
+    lib.refine("both", optional=("s", "p"))
+    assert (lib.both(1, None, None, 2), lib.both(1, "s", None, 2), lib.both(a=1, b=2)) == (6, 5, 6)
+    assert str(lib.both) == "<cwrapjit.LibraryFunction t.both(a: int, s: str, p: h, b: int)>"
+    f = lib.function("int both(int a, const char *s, h *p, int b)", optional=("s", "p"), defaults={"a": 5})
+    assert f(None, None, 2) == 10 and "(s: str, p: h, b: int, a: int = 5)" in str(f)

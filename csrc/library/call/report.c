@@ -29,10 +29,12 @@ cwj_library_refuse_type(const cwj_library_frame *frame, int k, const char *forma
     PyObject *got = PyUnicode_FromFormatV(format, arguments);
     va_end(arguments);
     if (got != NULL) {
-        int argument = frame->function->parameters[k].argument;
+        const cwj_parameter *parameter = &frame->function->parameters[k];
+        bool is_null = parameter->type == NULL && frame->given[parameter->argument] == Py_None;
         cwj_library_refuse(
-            frame, PyExc_TypeError, "Expected an argument of type %U for argument %U, got %U",
-            frame->function->arguments[argument].annotation, cwj_library_name(frame, k), got);
+            frame, PyExc_TypeError, "Expected an argument of type %U for argument %U, got %U%s",
+            frame->function->arguments[parameter->argument].annotation, cwj_library_name(frame, k),
+            got, is_null ? ": None is NULL where optional= names the argument" : "");
         Py_DECREF(got);
     }
     return -1;

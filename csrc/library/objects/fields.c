@@ -431,6 +431,25 @@ write_buffer(const field_object *self, PyObject *instance, PyObject *value)
     return at == NULL ? -1 : 0;
 }
 
+/* unsigned char key[32] = 32 bytes. */
+static int
+write_bytes(const field_object *self, PyObject *instance, PyObject *value)
+{
+    Py_buffer view;
+    char *at = NULL;
+    if (PyObject_GetBuffer(value, &view, PyBUF_SIMPLE) < 0) {
+        return -1;
+    }
+    if (view.len != self->dims[0].value) {
+        PyErr_Format(PyExc_ValueError, "attribute %U has %zd bytes, got %zd", self->name,
+                     (Py_ssize_t)self->dims[0].value, view.len);
+    } else if ((at = locate(self, instance)) != NULL) {
+        memcpy(at, view.buf, (size_t)view.len);
+    }
+    PyBuffer_Release(&view);
+    return at == NULL ? -1 : 0;
+}
+
 /* C gets a copy, into which it may write; it is kept until another text is assigned. */
 static int
 write_string(const field_object *self, PyObject *instance, PyObject *value)
@@ -626,6 +645,11 @@ field_set(PyObject *op, PyObject *instance, PyObject *value)
     case FUNCTION:
         return write_function(self, instance, value);
     case ARRAY:
+        if (self->nd == 1 && PyDataType_ELSIZE(self->descr) == 1 && !self->readonly &&
+            (PyBytes_Check(value) || PyByteArray_Check(value))) {
+            return write_bytes(self, instance, value);
+        }
+        /* fall through */
     case DATA:
     case LIST:
         PyErr_Format(PyExc_AttributeError,
