@@ -158,6 +158,8 @@ class Described:
             (*each, k in self.hidden or each[1] in self.lengths) for k, each in enumerate(found)
         )
         result = self._passed("the result", self.ctype.result)
+        if types.is_object(self.ctype.result):
+            result = ("address", "the result", "", load("cwrapjit.library.objects").Given(True), (), False)
         if result[0] == "array":
             result = ("address", "the result", types.item_name(self.ctype.result.item), None, (), False)
         return arguments, (*result, False)
@@ -183,6 +185,8 @@ class Described:
             return "number", name, ctype.dtype, None, (), False
         if isinstance(ctype, types.Struct):
             return "struct", name, "", self.library.class_for(ctype), (), False
+        if types.is_object(ctype):
+            return "address", name, "", load("cwrapjit.library.objects").Returned(False), (), False
         if isinstance(types.function_of(ctype), types.Callable):
             who = f"{self.who}: {name}"
             return "address", name, "", Converter(self.library, types.function_of(ctype), who), (), False

@@ -127,6 +127,8 @@ class Declarations:
         self.preprocessor = Preprocessor(include_dirs, define_macros)
         self.typedefs: dict[str, Any] = dict(types.KNOWN)
         self.tags: dict[str, Any] = {}  # "struct point" -> type
+        python = types.Struct("struct", "_object", "PyObject")
+        self.typedefs["PyObject"] = self.tags["struct _object"] = python
         self.enumerators: dict[str, int] = {}
         self._altered = 0  # the declaration has attributes that change a layout (1) or a type (2)
         self.in_header = False  # the text that is being read is the library's header

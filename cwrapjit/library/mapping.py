@@ -99,6 +99,7 @@ class Mapper:
         self._check_free(result)
         arguments = self.arguments = self._arguments()
         self._check_uses(result)
+        has_objects = any(map(types.is_object, [declaration.result, *(slot.type for slot in self.slots)]))
         function = Function(
             name=options.name or python_name(declaration.name),
             qualname=self.called,
@@ -113,7 +114,7 @@ class Mapper:
             checking=None if check is None else check.checking(self._places()),
             discarded=self._discarded(),
             keeps=self._keeps(result),
-            keep_gil=bool(options.gil),
+            keep_gil=bool(options.gil) or has_objects,
             may_overlap=options.overlap == "allow",
             stable=bool(options.stable),
             c_name=declaration.name,
@@ -210,6 +211,9 @@ class Mapper:
             return self._scalar(slot)
         if isinstance(ctype, types.Array):
             return self._array(slot)
+        if types.is_object(ctype):
+            given = load("cwrapjit.library.objects").Given
+            return Parameter("callback", cls=given(), optional=slot.name in self.options.optional)
         if isinstance(ctype, types.Pointer):
             return self._pointer(slot)
         if isinstance(ctype, types.Struct):

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from cwrapjit._imports import load
 from cwrapjit.library import destructors, expressions, types
 from cwrapjit.library.description import Dim, Parameter, Result
 from cwrapjit.library.thunks import Classless, Unmapped
@@ -125,6 +126,9 @@ def no_value(library: Any, what: str, struct: types.Struct) -> str:
 
 def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     target = ctype.target
+    if types.is_object(ctype):
+        is_new = returned.owner in ("", "callee")
+        return Result("address", cls=load("cwrapjit.library.objects").Returned(is_new))
     if returned.text == "list" or (isinstance(target, types.Pointer) and returned.shape is not None):
         return _list(mapper, ctype, returned)
     if isinstance(target, types.Struct):

@@ -34,7 +34,7 @@ def annotation(parameter: Parameter) -> str:
     if parameter.role == "stream":
         return "file"
     if parameter.role == "callback":
-        return "Callable"
+        return getattr(parameter.cls, "annotation", "Callable")
     if parameter.role == "address":
         return f"Pointer[{parameter.type}]" if parameter.type else "Pointer"
     if parameter.role == "string":

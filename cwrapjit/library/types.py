@@ -235,6 +235,12 @@ def with_alias(ctype: Any, alias: str) -> Any:
     return dataclasses.replace(ctype, alias=alias)
 
 
+def is_object(ctype: Any) -> bool:
+    """PyObject *"""
+    target = ctype.target if isinstance(ctype, Pointer) else None
+    return isinstance(target, Struct) and (target.tag == "_object" or target.alias == "PyObject")
+
+
 def replaced(ctype: Any, before: Any, now: Any) -> Any:
     """The type, with another one for what was `before` in it."""
     if ctype == before:

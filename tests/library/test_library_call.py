@@ -390,3 +390,55 @@ def test_the_thunks_are_those_that_were_reviewed():
     if os.environ.get("CWRAPJIT_UPDATE_GOLDEN") == "1":
         GOLDEN.write_text(writer.text(), encoding="utf-8")
     assert writer.text() == GOLDEN.read_text(encoding="utf-8")
+
+
+# ---- Python's objects ------------------------------------------------------------------------------------
+
+OBJECTS = """
+#include <Python.h>
+PyObject *same(PyObject *x) { Py_INCREF(x); return x; }
+long references(PyObject *x) { return (long)Py_REFCNT(x); }
+PyObject *nothing(void) { return 0; }
+PyObject *fails(PyObject *x) { PyErr_Format(PyExc_ValueError, "no %R", x); return 0; }
+PyObject *number(int n, PyObject *unused, double x) { return PyFloat_FromDouble(n + x); }
+PyObject *kept;
+PyObject *borrowed(PyObject *x) { return kept ? kept : x; }
+int is_null(PyObject *x) { return !x; }
+PyObject *call(PyObject *(*f)(PyObject *x, int n), PyObject *x) { return f(x, 3); }
+"""
+
+
+@pytest.mark.row("L07")
+@pytest.mark.parametrize("way", ["source", "declare", "function"])
+def test_any_object_goes_where_c_has_a_pyobject(way):
+    if way == "source":
+        lib = cwrapjit.library("t", source=OBJECTS)
+    else:
+        lib = from_c(OBJECTS)
+        heads = [line.partition(" {")[0] for line in OBJECTS.splitlines() if line.endswith("}")]
+        if way == "declare":
+            lib.declare("typedef struct _object PyObject;" + ";".join(heads) + ";")
+        for head in heads if way == "function" else ():
+            lib.function(head)
+    assert str(lib.number) == "<cwrapjit.LibraryFunction t.number(n: int, unused: object, x: float)>"
+    for value in object(), [1], 5, None, "text", np.zeros(3), lib, lib.same:
+        assert lib.same(value) is value
+        before = sys.getrefcount(value)
+        for _ in range(100):
+            lib.same(value)
+        assert sys.getrefcount(value) - before < 50
+    assert lib.references([]) > 0 and lib.nothing() is None and lib.is_null(None) == 0
+    assert lib.number(2, None, 0.5) == 2.5
+    refuses(ValueError, r"no \[1\]", lib.fails, [1])
+    lib.refine("borrowed", returns="static")
+    value = ["mine"]
+    before = sys.getrefcount(value)
+    assert [lib.borrowed(value) is value for _ in range(50)] == [True] * 50
+    assert sys.getrefcount(value) == before
+    assert lib.call(lambda x, n: x * n, "ab") == "ababab" and lib.call(lambda x, n: None, value) is None
+    made = [lib.call(lambda x, n: x, value) for _ in range(50)]
+    assert made[49] is value
+    del made
+    assert sys.getrefcount(value) == before
+    lib.function("int is_null(PyObject *x)", optional="x", name="may_be_null")
+    assert lib.may_be_null() == 1 and lib.may_be_null([]) == 0

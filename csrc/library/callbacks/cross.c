@@ -315,12 +315,12 @@ cwj_cross_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot, Py
         return number_out(kind, given, slot);
     }
     int status = 0;
-    if (given == Py_None && result->crossing != CWJ_CROSS_STRUCT) {
-        return 0; /* NULL is there */
-    }
     if (result->crossing == CWJ_CROSS_ADDRESS && result->cls != NULL) {
         *keeper = function_out(kind, given, slot);
         return *keeper == NULL ? -1 : 0;
+    }
+    if (given == Py_None && result->crossing != CWJ_CROSS_STRUCT) {
+        return 0; /* NULL is there */
     }
     if (result->crossing == CWJ_CROSS_STRING) {
         status = string_out(kind, given, slot);
