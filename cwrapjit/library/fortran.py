@@ -6,6 +6,7 @@ file, or against an interface that is rebuilt from what was read.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -27,7 +28,7 @@ from cwrapjit._cwrapjit import (
 from cwrapjit._imports import load
 from cwrapjit.library import fortran_data, fortran_elemental, fortran_procedures, fortran_write
 from cwrapjit.library.description import Function, Result
-from cwrapjit.library.fortran_build import build
+from cwrapjit.library.fortran_build import Constants, build
 from cwrapjit.library.fortran_emit import Procedure
 from cwrapjit.library.fortran_parse import parse
 from cwrapjit.library.fortran_text import HELPERS, INTERFACES
@@ -54,6 +55,7 @@ class Made:
     classes: dict[str, type] = dataclasses.field(default_factory=dict)
     variables: dict[str, fortran_data.Place] = dataclasses.field(default_factory=dict)
     unmapped: dict[str, str] = dataclasses.field(default_factory=dict)
+    refused: set[str] = dataclasses.field(default_factory=set)  # functions that only say why they are none
 
 
 class _Unit:
@@ -78,13 +80,15 @@ class _Unit:
         except Unmapped as error:
             self.made.unmapped[name] = str(error)
         except NotImplementedError as error:
-            message = f"{self.library.name}.{name}: {error}; callbacks are not supported"
+            message = f"{self.library.name}.{name}: {error}"
             self.made.unmapped[name] = str(error)
             warnings.warn(message, stacklevel=5)
             self.made.functions[name] = _refusing(message)
+            self.made.refused.add(name)
 
-    def read(self, declaration: str, module: str, kinds: Mapping[str, int]) -> None:
-        declared = parse(declaration, dict(kinds), f"<fortran of {self.library.name}>")
+    def read(self, declaration: str, module: str, kinds: Mapping[str, int], ask: Constants) -> None:
+        where, modules = f"<fortran of {self.library.name}>", self.library.fortran_modules
+        declared = parse(declaration, dict(kinds), where, modules, ask)
         self.made.unmapped |= {name: str(error.args[0]) for name, error in declared.faulty.items()}
         self.generics = declared.generics
         types: dict[str, str] = {}
@@ -95,9 +99,13 @@ class _Unit:
                 self.types.append(derived)
             else:
                 self.made.unmapped[derived.name] = "a derived type needs its module: module="
+        if declared.routines:
+            self._check_names(declared.routines)
         for routine in declared.routines:
             routine.module = routine.module or module
-            self._routine(routine, types)
+            self._routine(routine, types, len(declared.routines) == 1)
+        for name in sorted(declared.commons):
+            self.made.unmapped[f"common /{name}/"] = "a COMMON block has no symbol for each of its variables"
         for derived in self.types:
             for variable in derived.components:
                 self._place(f"{derived.name}%{variable.name}", variable, derived.module, derived)
@@ -107,10 +115,34 @@ class _Unit:
             else:
                 self.made.unmapped[variable.name] = "a variable needs its module: module="
 
-    def _routine(self, routine: Routine, types: dict[str, str]) -> None:
+    def _check_names(self, routines: Sequence[Routine]) -> None:
+        """defaults= and shapes= name arguments of some routine."""
+        known = {each.name.lower() for routine in routines for each in routine.arguments}
+        for name in [*(self.options["defaults"] or ()), *(self.options["shapes"] or ())]:
+            if name.lower() not in known:
+                who = f"{routines[0].name} has no" if len(routines) == 1 else "no routine here has"
+                raise TypeError(f"fortran(): {who} argument {name.lower()!r}")
+
+    def _routine(self, routine: Routine, types: dict[str, str], is_alone: bool) -> None:
         symbol = f"cwj_f{len(self.procedures)}_{routine.name.lower()[:40]}"
-        own = {k: v for k, v in self.options.items() if k in ("defaults", "shapes", "unsafe") and v}
-        self._try(routine.name, lambda: Procedure(routine, symbol, own, types), self.procedures)
+        names = {each.name.lower() for each in routine.arguments}
+        said: dict[str, Any] = {"unsafe": self.options["unsafe"]}
+        for option in "defaults", "shapes":
+            given = self.options[option] or {}
+            said[option] = {name: each for name, each in given.items() if name.lower() in names}
+
+        def make() -> Procedure:
+            try:
+                return Procedure(routine, symbol, said, types)
+            except (TypeError, ValueError, Unmapped) as error:
+                if is_alone:
+                    raise
+                try:  # what was said may be of another routine
+                    return Procedure(routine, symbol, {"unsafe": said["unsafe"]}, types)
+                except Unmapped:
+                    raise Unmapped(str(error)) from None
+
+        self._try(routine.name, make, self.procedures)
 
     def _place(self, name: str, variable: Any, module: str, derived: Derived | None) -> None:
         symbol = f"cwj_v{len(self.places)}"
@@ -209,7 +241,8 @@ class _Unit:
         for procedure in self.procedures:
             self._function(procedure)
         for name in [each for each in self.made.unmapped if each in self.made.functions]:
-            del self.made.unmapped[name]  # the body of what an interface has declared was not read
+            if name not in self.made.refused:
+                del self.made.unmapped[name]  # the body of what an interface has declared was not read
         for name, names in self.generics.items():
             self._generic(name, {each.lower() for each in names})
         for derived in self.types:
@@ -380,11 +413,15 @@ def define(
         library,
         {"defaults": defaults, "shapes": shapes, "name": name, "doc": doc, "gil": gil, "unsafe": unsafe},
     )
-    unit.read(declaration, module, kinds or {})
+    files, folders = [os.fspath(each) for each in sources], [os.fspath(each) for each in include_dirs]
+    found = [os.path.abspath(each) for each in (*folders, *library.link["include_dirs"])]
+    ask = Constants([os.path.abspath(each) for each in files], found, list(flags))
+    with contextlib.closing(ask):
+        unit.read(declaration, module, kinds or {}, ask)
     if name is not None and len(unit.procedures) != 1:
         raise TypeError(f"{library.name}.fortran(): name= is for the declaration of one routine")
     if unit.procedures or unit.places or unit.types:
-        unit.compile([os.fspath(s) for s in sources], [os.fspath(p) for p in include_dirs], list(flags))
+        unit.compile(files, folders, list(flags))
         unit.finish()
     made = unit.made
     if not (made.functions or made.classes or made.variables):
@@ -393,7 +430,8 @@ def define(
     for attribute, place in made.variables.items():
         library.add_variable(attribute, place)
     for attribute, value in (*made.classes.items(), *made.functions.items()):
-        library.keep(attribute, value)
+        if attribute not in made.refused:
+            library.keep(attribute, value)
     library.unmapped.update(made.unmapped)
     functions = tuple(made.functions.values()) or tuple(made.classes.values())
     return functions[0] if len(functions) == 1 else functions

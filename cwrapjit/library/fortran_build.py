@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 
 from cwrapjit._cwrapjit import CompileError
@@ -36,6 +37,19 @@ def compiler() -> list[str]:
     )
 
 
+def _run(command: Sequence[str], folder: str | os.PathLike[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_SECONDS,
+        env={**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)},
+    )
+
+
 def build(
     text: str,
     folder: pathlib.Path,
@@ -57,16 +71,7 @@ def build(
     command += ["-shared", "-fPIC", "-O2", f"-J{folder}", *(f"-I{path}" for path in include_dirs), *flags]
     command += [*sources, str(wrapper), "-o", str(made), *link, "-Wl,-z,defs"]
     try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            env={**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)},
-        )
+        done = _run(command, folder)
     except subprocess.TimeoutExpired:
         raise CompileError(f"{who}: the Fortran compiler did not end within {_SECONDS} s") from None
     except OSError as error:
@@ -79,6 +84,43 @@ def build(
     refused = _error(said, who)
     refused.said = said  # type: ignore[attr-defined]  # which lines it is about
     raise refused
+
+
+class Constants:
+    """Asks the compiler for constants of modules that it finds, or that are in the sources."""
+
+    def __init__(self, sources: Sequence[str], include_dirs: Sequence[str], flags: Sequence[str]) -> None:
+        self.sources, self.words = sources, [*(f"-I{path}" for path in include_dirs), *flags]
+        self.folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def close(self) -> None:
+        if self.folder is not None:
+            self.folder.cleanup()
+
+    def _said(self, *words: str) -> str | None:
+        assert self.folder is not None
+        try:
+            done = _run(words, self.folder.name)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout if done.returncode == 0 else None
+
+    def __call__(self, place: tuple[str, str]) -> int | None:
+        """The value of (module, name), an integer; None where there is none."""
+        try:
+            command = compiler()
+        except RuntimeError:
+            return None
+        if self.folder is None:
+            self.folder = tempfile.TemporaryDirectory(prefix="cwrapjit-fortran-")
+            if self.sources:
+                self._said(*command, "-fsyntax-only", *self.words, *self.sources)
+        text = f"use {place[0]}, only: value => {place[1]}\nprint '(i0)', value\nend\n"
+        pathlib.Path(self.folder.name, "ask.f90").write_text(text)
+        if self._said(*command, *self.words, "ask.f90", "-o", "ask") is None:
+            return None
+        said = self._said(os.path.join(self.folder.name, "ask"))
+        return int(said) if said and said.strip().isdigit() else None
 
 
 def _error(said: str, who: str) -> Exception:

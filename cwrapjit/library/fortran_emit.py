@@ -78,7 +78,10 @@ class Procedure(Shapes):
         for variable in self.routine.arguments:
             name = variable.name.lower()
             if (variable.type is None or "external" in variable.attributes) and variable.interface is None:
-                raise NotImplementedError(f"argument {variable.name} of {self.routine.name} is a procedure")
+                raise NotImplementedError(
+                    f"argument {variable.name} of {self.routine.name} is a procedure whose interface is not "
+                    "said"
+                )
             made = (
                 variable.interface is None
                 and variable.intent == "out"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import logging
 import re
 from collections.abc import Callable, Iterator
@@ -35,6 +36,9 @@ KINDS = {
     **dict.fromkeys("c_long c_long_long c_int64_t c_size_t c_intptr_t c_ptrdiff_t c_double".split(), 8),
     **dict.fromkeys("c_double_complex int64 real64 logical64".split(), 8),
 }
+_INTRINSIC = ("iso_c_binding", "iso_fortran_env", "ieee_arithmetic", "ieee_exceptions", "ieee_features")
+_USE = re.compile(r"use\s*(?:,\s*(?:non_)?intrinsic\s*)?(?:::)?\s*(\w+)\s*(?:,\s*(only\s*:)?\s*(.*))?")
+Ask = Callable[[tuple[str, str]], "int | None"]
 _INTEGER, _REAL = Type("integer", 4), Type("real", 4)
 
 
@@ -112,6 +116,9 @@ class Scope:
         self.strict: bool = outer is not None and outer.strict  # implicit none
         self.interfaces: dict[str, Routine] = dict(outer.interfaces) if outer is not None else {}
         self._of_interface: dict[str, str] = {}  # procedure(name) :: these
+        # What other modules have: (module, its name there), and modules of which all names are used.
+        self.uses: dict[str, tuple[str, str]] = dict(outer.uses) if outer is not None else {}
+        self.opened: list[str] = list(outer.opened) if outer is not None else []
 
     def read(self, node: Any) -> bool:
         """A specification statement. False: it says nothing here."""
@@ -200,6 +207,9 @@ class Scope:
 
     def shape(self, text: str, node: Any) -> tuple[tuple[str, str], ...]:
         dims = []
+        for name in re.findall(rf"\b{_NAME}\b", text.lower()):
+            if name not in self.table:
+                self.number(name)  # a constant of another module is one of this routine
         for part in split(text):
             lower, colon, upper = (each.strip() for each in part.partition(":"))
             dims.append(("1", part) if not colon else (lower or ("1" if upper else ""), upper or ":"))
@@ -231,11 +241,31 @@ class Scope:
         return variable.type is not None
 
     def _use(self, text: str) -> None:
-        """use, intrinsic :: iso_c_binding, only: dp => c_double gives a kind another name."""
-        for part in split(text.lower()):
-            name, arrow, kind = part.partition("=>")
-            if arrow:
-                self.constant(name.rpartition(":")[2], kind)
+        """use kinds, only: dp, wp => i8. Constants of modules that were read are known, others asked for."""
+        match = _USE.fullmatch(text.lower())
+        if match is None:
+            return
+        module, only, rest = match[1], match[2], match[3] or ""
+        known = self.reader.modules.get(module, KINDS if module in _INTRINSIC else None)
+        for name, _, remote in (part.partition("=>") for part in split(rest)):
+            name, remote = name.strip(), (remote or name).strip()
+            if known is None:
+                self.uses[name] = (module, remote)
+            elif remote in known:
+                self.constants[name] = known[remote]
+        if not only and known is None:
+            self.opened.append(module)
+        elif not only:
+            self.constants |= known or {}
+
+    def _used(self, name: str) -> int | None:
+        """The value of a constant of another module, as the compiler says."""
+        places = [self.uses[name]] if name in self.uses else [(module, name) for module in self.opened]
+        for place in places:
+            if (value := self.reader.ask(place)) is not None:
+                self.constants[name] = value
+                return value
+        return None
 
     def type(self, text: str, node: Any) -> Type:
         lower = text.lower()
@@ -258,6 +288,9 @@ class Scope:
         value = self.number(text)
         if value is None:
             known = f"unknown kind {text!r}: define it here, or give kinds={{{text!r}: bytes}}"
+            module = self.uses[text][0] if text in self.uses else " or ".join(self.opened)
+            if module:
+                known += f"; the compiler finds no {module}.mod that has it (include_dirs=, sources=)"
             self.reader.fail(known, node, text)
         return self._valid(base, value, text, node)
 
@@ -273,6 +306,8 @@ class Scope:
             return int(text)
         if text in self.constants:
             return self.constants[text]
+        if re.fullmatch(_NAME, text):
+            return self._used(text)
         if match := re.fullmatch(r"kind\s*\((.*)\)", text):
             return 8 if re.search(r"\dd|\.\d*d|_real64|_c_double", match[1]) else 4
         if match := re.fullmatch(r"selected_(real|int)_kind\s*\((.*)\)", text):
@@ -314,8 +349,12 @@ def _length(inside: str) -> str:
 class Reader:
     """One text. `kinds` maps names of kinds that the text does not define to bytes."""
 
-    def __init__(self, text: str, kinds: dict[str, int], where: str) -> None:
+    def __init__(
+        self, text: str, kinds: dict[str, int], where: str, modules: dict[str, dict[str, int]], ask: Ask
+    ) -> None:
         self.text = text
+        self.modules = modules  # their constants, as far as they were read; more come
+        self.ask = functools.lru_cache(None)(ask)
         self.lines = text.splitlines()
         self.where = where
         self.declared = Declared()
@@ -332,7 +371,7 @@ class Reader:
 
     def read(self) -> Declared:
         """Everything that stands in the text, outside a module or in one."""
-        for unit in self._readable():
+        for unit in sorted(self._readable(), key=lambda unit: _kind(unit) != "Module"):
             kind = _kind(unit)
             if kind == "Module":
                 name = str(unit.content[0].items[1]).lower()
@@ -351,7 +390,8 @@ class Reader:
         try:
             read(*args)
         except CompileError as error:
-            self.declared.faulty[str(unit.content[0].items[1])] = error
+            name = str(unit.content[0].items[1])
+            self.declared.faulty[name.lower() if name.isupper() else name] = error
 
     def _readable(self) -> list[Any]:
         """The program units; a routine with a line that is no Fortran is taken out, and listed as faulty."""
@@ -416,6 +456,7 @@ class Reader:
             word = access.get(name.lower(), access.get("", "public"))
             return "public" in attributes or (word == "public" and "private" not in attributes)
 
+        self.modules[module] = {name: value for name, value in scope.constants.items() if name not in KINDS}
         kept = [v for v in scope.table.values() if v.type is not None]
         self.declared.variables += [(module, v) for v in kept if seen(v.name, v.attributes)]
         routines = self.declared.routines
@@ -455,7 +496,9 @@ class Reader:
         head = unit.content[0]
         prefix, name, dummies, _ = head.items
         scope = Scope(self, outer)
-        names = [str(each) for each in getattr(dummies, "items", ())]
+        name, names = str(name), [str(each) for each in getattr(dummies, "items", ())]
+        if name.isupper():  # Fortran 77, where nobody had others
+            name, names = name.lower(), [each.lower() for each in names]
         for each in names:
             if each == "*":
                 self.fail("'*' is no argument that can be given from Python", head, "*")
@@ -473,6 +516,8 @@ class Reader:
                 self._assigned(node, names, scope)
             if _kind(node) in ("Execution_Part", "Internal_Subprogram_Part"):
                 break
+            if _kind(node) == "Common_Stmt":
+                self.declared.commons.update(re.findall(r"/\s*(\w*)\s*/", str(node).lower()))
             if node is not head:
                 scope.read(node)
         scope.resolve()
@@ -565,8 +610,19 @@ def _bound(head: Any) -> str | None:
     return (match[1] or str(head.items[1]).lower()).strip() if match else None
 
 
-def parse(text: str, kinds: dict[str, int], where: str = "<fortran>") -> Declared:
-    """What `text` declares; CompileError, with its place, where it is not understood."""
+def _nobody(place: tuple[str, str]) -> int | None:
+    return None
+
+
+def parse(
+    text: str,
+    kinds: dict[str, int],
+    where: str = "<fortran>",
+    modules: dict[str, dict[str, int]] | None = None,
+    ask: Ask = _nobody,
+) -> Declared:
+    """What `text` declares; CompileError, with its place, where it is not understood. modules: constants by
+    module, which gets those of this text; ask(module, name): the value of one that is not there."""
     try:
         load("fparser")
     except ModuleNotFoundError:
@@ -574,4 +630,4 @@ def parse(text: str, kinds: dict[str, int], where: str = "<fortran>") -> Declare
             "lib.fortran() reads Fortran with fparser: pip install cwrapjit[fortran]", name="fparser"
         ) from None
     with late, _quiet():
-        return Reader(text, kinds, where).read()
+        return Reader(text, kinds, where, {} if modules is None else modules, ask).read()

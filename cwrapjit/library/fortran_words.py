@@ -71,6 +71,7 @@ class Declared:
     types: list[Derived] = dataclasses.field(default_factory=list)
     variables: list[tuple[str, Variable]] = dataclasses.field(default_factory=list)  # (module, variable)
     generics: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # names of several routines
+    commons: set[str] = dataclasses.field(default_factory=set)  # blocks
     faulty: dict[str, Exception] = dataclasses.field(default_factory=dict)  # what is not understood, by name
 
 

@@ -115,6 +115,7 @@ class Core:
         self.link = {  # what the Fortran compiler needs to find this library
             "path": path, "libraries": libraries, "library_dirs": library_dirs, "include_dirs": include_dirs,
         }  # fmt: skip
+        self.fortran_modules: dict[str, dict[str, int]] = {}  # their constants
         self._header = header
         self._header_read = not header
         self._macro_values: dict[str, Any] = {}

@@ -15,7 +15,7 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from helpers import refuses, same
+from helpers import refuses, run_quietly, same
 from hypothesis import example, given, settings
 from leaks import keeps_nothing
 
@@ -769,3 +769,121 @@ def test_a_result_whose_length_is_an_argument(tmp_path: Path) -> None:
     grid = cwrapjit.library("grids").fortran(text, sources=[tmp_path / "grid.f90"])
     assert np.array_equal(grid(3, 0.5, 1), [[0.5, 0.5], [1.0, 1.0], [1.5, 1.5]])
     refuses(ValueError, lambda: grid(-1, 0.5, 1), "grids.grid()")
+
+
+# ---- other modules' constants, Fortran 77 ------------------------------------------------------------------
+
+KIND_MODULE = """\
+module kinds
+  implicit none
+  integer, parameter :: dp = kind(1.0d0), i8 = selected_int_kind(18), most = 4
+end module
+"""
+USERS = """\
+module users
+  use kinds, only: dp, i8
+  implicit none
+contains
+  subroutine scale(n, x, a)
+    integer, intent(in) :: n
+    real(dp), intent(inout) :: x(n)
+    real(dp), intent(in) :: a
+    x = x*a
+  end subroutine
+  integer(i8) function large(n)
+    integer, intent(in) :: n
+    large = int(n, i8)*1000000000_i8*1000
+  end function
+end module
+subroutine outside(n, y)
+  use kinds, wp => dp
+  implicit none
+  integer, intent(in) :: n
+  real(wp), intent(out) :: y(most)
+  y = n
+end subroutine
+"""
+
+
+@pytest.mark.row("L13")
+@needs_gfortran
+@pytest.mark.parametrize("way", ["one text", "behind", "text before", "mod", "sources"])
+def test_kinds_of_other_modules(tmp_path, way):
+    files = [tmp_path / "kinds.f90", tmp_path / "users.f90"]
+    for file, text in zip(files, (KIND_MODULE, USERS), strict=True):
+        file.write_text(text)
+    options = {"sources": files} if way == "sources" else {}
+    if way != "sources":
+        flags = ["-J", str(tmp_path), "-fPIC", "-shared", "-o", str(tmp_path / "libusers.so")]
+        run_quietly([GFORTRAN, *map(str, files), *flags])
+        lib = cwrapjit.library("users", tmp_path / "libusers.so", include_dirs=[tmp_path])
+    else:
+        lib = cwrapjit.library("users")
+    if way == "text before":
+        lib.fortran(KIND_MODULE)
+        assert lib.most == 4
+    text = {"one text": KIND_MODULE + USERS, "behind": USERS + KIND_MODULE}.get(way, USERS)
+    lib.fortran(text, **options)
+    x = np.ones(3)
+    lib.scale(x, 2.0)
+    assert x.tolist() == [2, 2, 2] and lib.large(3) == 3 * 10**12 and lib.outside(3).tolist() == [3] * 4
+
+
+@needs_gfortran
+def test_a_kind_that_no_module_has_says_where_it_was_looked_for(tmp_path):
+    lib = cwrapjit.library("users", include_dirs=[tmp_path])
+    words = "unknown kind 'dp'", "no kinds.mod", "include_dirs="
+    refuses(cwrapjit.CompileError, lambda: lib.fortran(USERS), *words)
+    assert fortran_parse.parse(USERS, {"dp": 8, "i8": 8, "wp": 8, "most": 4}).routines[0].name == "scale"
+
+
+CAPITALS = """\
+      SUBROUTINE DSC(N, DA, DX)
+      INTEGER N
+      DOUBLE PRECISION DA, DX(*)
+      DX(1:N) = DA*DX(1:N)
+      END
+      DOUBLE PRECISION FUNCTION ASUM(N, DX)
+      INTEGER N
+      DOUBLE PRECISION DX(2, *)
+      ASUM = SUM(DX(:, 1:N))
+      END
+      SUBROUTINE APPLY(F, X, Y)
+      EXTERNAL F
+      DOUBLE PRECISION F, X, Y
+      Y = F(X)
+      END
+      SUBROUTINE SETC(V)
+      DOUBLE PRECISION V, A, B(3)
+      COMMON /BLK/ A, B
+      A = V
+      END
+      DOUBLE PRECISION FUNCTION GETC()
+      DOUBLE PRECISION A, B(3)
+      COMMON /BLK/ A, B
+      GETC = A
+      END
+"""
+
+
+@pytest.mark.row("L13", "F02")
+@needs_gfortran
+def test_a_file_of_fortran_77(tmp_path):
+    (tmp_path / "capitals.f").write_text(CAPITALS)
+    lib = cwrapjit.library("capitals")
+    with pytest.warns(UserWarning, match="apply: argument f of apply is a procedure"):
+        lib.fortran(CAPITALS, sources=[tmp_path / "capitals.f"], shapes={"DX": "N"})
+    assert lib.mapped == ["dsc", "getc", "setc"]
+    assert set(lib.unmapped) == {"asum", "apply", "common /blk/"}
+    assert "interface is not said" in lib.unmapped["apply"] and "want 2 dims" in lib.unmapped["asum"]
+    x = np.ones(3)
+    lib.dsc(2.0, x)
+    lib.setc(v=4.5)
+    assert x.tolist() == [2, 2, 2] and lib.getc() == 4.5
+    assert lib.dsc.__doc__ == "subroutine dsc(n, da, dx)"
+    text = CAPITALS.replace("DX(2, *)", "DX(2, N)")
+    again = cwrapjit.library("again")
+    with pytest.warns(UserWarning):
+        again.fortran(text, sources=[tmp_path / "capitals.f"], shapes={"dx": "n"})
+    assert again.asum(np.ones((2, 3), order="F")) == 6, "what is said of dx is of another routine"
+    refuses(TypeError, lambda: again.fortran(CAPITALS, shapes={"dz": "n"}), "no routine here has", "'dz'")
