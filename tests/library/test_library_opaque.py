@@ -359,9 +359,11 @@ def test_members_that_python_has_no_type_for():
     """
     known = text.replace("_Float128", "long double").replace("__int128", "long double")
     known = known.replace("long double _Complex l", "long double l[2]")
-    lib = from_c(known + "int last(struct odd *o) { return o->last + o->low; }")
-    lib.declare(text + "int last(struct odd *o);")
-    o = lib.odd(last=3, low=4)
+    made = "struct odd *made(void) { static union { struct odd o; char room[512]; } u; return &u.o; }"
+    lib = from_c(known + made + "int last(struct odd *o) { return o->last + o->low; }")
+    lib.declare(text + "int last(struct odd *o); struct odd *made(void);")
+    o = lib.made()
+    o.last, o.low = 3, 4
     assert lib.last(o) == 7 and o.high == 0 and o.inner.shape == (2,)
     assert o.p is None and o.names is None
     for name in ("l", "many", "tail"):
