@@ -624,7 +624,7 @@ def test_enums_that_an_included_file_fills(reader, tmp_path):
     (tmp_path / "kinds.def").write_text("A, /* the first */\nB = 5,\n")
     (tmp_path / "more.def").write_text("\nKIND(C)\n")
     (tmp_path / "kinds.h").write_text(
-        '#define KIND(x) KIND_##x = (kind_t)1 << 3,\ntypedef unsigned kind_t;\n'
+        "#define KIND(x) KIND_##x = (kind_t)1 << 3,\ntypedef unsigned kind_t;\n"
         'enum kinds {\n  NONE,\n#include "kinds.def"\n#include "more.def"\n  LAST\n};\n'
         "int abs(enum kinds k);\n"
     )
