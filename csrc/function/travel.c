@@ -140,8 +140,7 @@ static PyObject *
 build_of(PyObject *extension, PyObject *op)
 {
     cwj_module_state *state = PyModule_GetState(extension);
-    if (!is_one_of(op, state->module_type) ||
-        cwj_module_data_of(op)->environment == NULL) {
+    if (!is_one_of(op, state->module_type) || cwj_module_data_of(op)->environment == NULL) {
         cwj_refuse("build_of()", PyExc_TypeError, "%R is no module of cwrapjit that was made", op);
         return NULL;
     }
