@@ -99,8 +99,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _deselect(config, items, random)
 
 
-def pytest_collection_finish() -> None:
-    """What was collected stays to the end. Frozen, it costs each gc.collect() of a test nothing."""
+@pytest.fixture(scope="module", autouse=True)
+def _frozen() -> None:
+    """What is there before the tests of a file stays. Frozen, it costs each gc.collect() nothing."""
     gc.collect()
     gc.freeze()
 

@@ -14,9 +14,6 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from helpers import compiler, python
@@ -336,9 +333,6 @@ FAULT = "f = function('volatile char *p = malloc(8); p[8] = 1; item__output() = 
 LEAK = "f = function('volatile char *p = malloc(80); item__output() = 0; return true;'); f([1.0]); del f"
 
 
-PROGRAMS = {"clean": CYCLES + GRAPHS + OWNED, "faulty": FAULT + "\n" + LEAK}
-
-
 def run(code: str) -> subprocess.CompletedProcess[str]:
     valgrind = shutil.which("valgrind")
     if not valgrind:
@@ -358,17 +352,9 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.fixture(scope="module")
-def processes() -> Iterator[dict[str, Future[subprocess.CompletedProcess[str]]]]:
-    """All of them at once: most of their time goes into imports."""
-    with ThreadPoolExecutor() as pool:
-        yield {name: pool.submit(run, code) for name, code in PROGRAMS.items()}
-
-
-def reports(processes: dict[str, Future[subprocess.CompletedProcess[str]]], name: str) -> list[str]:
-    """What valgrind reports of a process, and that is ours."""
-    first = processes.pop(name, None)  # another try is a run of its own
-    done = first.result() if first else run(PROGRAMS[name])
+def reports(code: str) -> list[str]:
+    """What valgrind reports of a process that runs this, and that is ours."""
+    done = run(code)
     assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr[-3000:]
     assert "ERROR SUMMARY" in done.stderr
     blocks = re.split(r"(?m)^==\d+== *\n", OF_STACKS.sub("", done.stderr))
@@ -377,15 +363,20 @@ def reports(processes: dict[str, Future[subprocess.CompletedProcess[str]]], name
     return [block for block in found if not (INTERNING and FOR_GOOD.search(block))]
 
 
+by_valgrind = pytest.mark.soak("half a minute in valgrind, which sees what the leak tests count")
+
+
+@by_valgrind
 @pytest.mark.plain("valgrind and sanitizers do not go together")
 @pytest.mark.row("G05", "G07", "A28")
-def test_definitions_calls_drops_and_owned_memory_of_graphs_are_clean(processes: Any) -> None:
-    assert reports(processes, "clean") == []
+def test_definitions_calls_drops_and_owned_memory_of_graphs_are_clean() -> None:
+    assert reports(CYCLES + GRAPHS + OWNED) == []
 
 
+@by_valgrind
 @pytest.mark.plain("valgrind and sanitizers do not go together")
 @pytest.mark.row("G22")
-def test_faults_and_leaks_are_reported(processes: Any) -> None:
-    fault, *leaks = reports(processes, "faulty")
+def test_faults_and_leaks_are_reported() -> None:
+    fault, *leaks = reports(FAULT + "\n" + LEAK)
     assert "Invalid write of size 1" in fault
     assert any("80 bytes in 1 blocks are definitely lost" in leak for leak in leaks), leaks

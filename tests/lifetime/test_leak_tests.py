@@ -234,6 +234,7 @@ def run_with_a_leak(files: Sequence[pathlib.Path], folder: pathlib.Path) -> str:
     return done.stdout
 
 
+@pytest.mark.soak("runs all leak tests once more")
 def test_every_leak_test_fails_when_a_leak_is_put_in(tmp_path: pathlib.Path) -> None:
     others = [path for path in sorted(TESTS.rglob("test_*.py")) if path.name != pathlib.Path(__file__).name]
     which = [path for path in others if "mark.leak" in path.read_text() and path.parent.name != "peers"]

