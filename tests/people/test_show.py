@@ -71,7 +71,7 @@ def graph() -> Any:
 def library() -> Any:
     made = cwrapjit.library("m", libraries=["m"])
     made.function("double hypot(double x, double y)", defaults={"y": 4.0})
-    made.declare("int abs(int x);\nvoid (*signal(int s, void (*f)(int)))(int);\nint matherr;")
+    made.declare("int abs(int x);\ndouble complex cabs(double complex z, ...);\nint matherr;")
     made.interface("any", [made.abs, made.hypot])
     return made
 
