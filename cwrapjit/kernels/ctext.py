@@ -125,13 +125,19 @@ def check_words(text: str, who: str, what: str) -> None:
 
 
 def check_expression(text: str, who: str, what: str, ends: str = ";") -> None:
-    """Refuse what stands behind an expression, which C would take for something of its own."""
-    at = depth = 0
+    """Refuse brackets that do not match, and what stands behind an expression, which C would take for
+    something of its own."""
+    at, opened = 0, []
     for token in tokens(text):
-        depth += (token in "([{") - (token in ")]}")
-        if depth == 0 and token in ends:
+        if token in "([{":
+            opened.append((at, token))
+        elif token in ")]}" and (not opened or opened.pop()[1] + token not in ("()", "[]", "{}")):
+            refuse_at(text, at, who, what, f"'{token}' closes nothing, found")
+        if not opened and token in ends:
             refuse_at(text, at, who, what, f"an expression has no '{token}' outside of brackets, found")
         at += len(token)
+    if opened:
+        refuse_at(text, opened[-1][0], who, what, f"'{opened[-1][1]}' is not closed, found")
 
 
 def _next(parts: Sequence[str], at: int) -> int:

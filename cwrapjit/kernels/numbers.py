@@ -8,6 +8,8 @@ import numpy as np
 
 from cwrapjit._imports import load
 
+MOST_PARAMETERS = 500  # of a C function: libtcc has room for 511 values at a time
+
 # What T stands for: the C type of each dtype.
 SPELLED = {
     "bool": "_Bool",

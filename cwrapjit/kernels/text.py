@@ -102,7 +102,7 @@ class Text:
         self.names: set[str] = set()  # what would be defined twice if the text stood there twice
         self.words: set[str] = set()
         self.repeated: set[str] = set()  # words that stand there more than once
-        self.unclosed: list[str] = []  # brackets that are open where the text ends
+        self.balanced = True  # brackets are
         self._conditions: list[bool] = []  # the #ifs around what is read; True: nobody reads this branch
         self._alternatives: set[int] = set()  # where words begin that stand behind an #if
         if "\0" in source:
@@ -224,6 +224,7 @@ class Text:
                     item.append(token)
                     continue
             elif text and text in ")}]":
+                self.balanced &= bool(stack) and stack[-1] + text in ("()", "[]", "{}")
                 if stack:
                     stack.pop()
                 if text == "}" and "{" not in stack:
@@ -240,7 +241,7 @@ class Text:
                 continue
             if "{" not in stack or keeps:
                 item.append(token)
-        self.unclosed = stack
+        self.balanced &= not stack
 
     # ---- one declaration -------------------------------------------------------------------------------
 

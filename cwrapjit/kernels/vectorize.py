@@ -18,7 +18,6 @@ from cwrapjit._content import Travels, frozen
 from cwrapjit._imports import load
 from cwrapjit.kernels import numbers, scalars
 from cwrapjit.kernels.text import Parameter, Text, TextFunction
-from cwrapjit.library.types import MOST_PARAMETERS
 
 _SAID = frozenset(
     "docstring args_input prototype_input prototype_output Ccode_slice_eval signature args_inout "
@@ -88,8 +87,9 @@ def _only_function(text: Text) -> TextFunction:
         more = "; wanted one such as 'double f(double x) { return 2 * x; }'"
         if text.functions:
             more = f"; {text.functions[0].name}() is static"
-        elif text.unclosed:
-            more = f"; a {text.unclosed[-1]!r} is never closed"
+        elif not text.balanced:  # which is told with its place
+            slices = {np.float64: "return 1;"}
+            _cwrapjit.function("vectorize", signature="-> y()", header=text.source, Ccode_slice_eval=slices)
         elif re.search(_DEFAULT, text.source):
             more = "; parameters have no default values in C"
         raise ValueError(f"vectorize(): the text defines no function{more}: {_shortened(text.source)}")
@@ -105,8 +105,8 @@ def _only_function(text: Text) -> TextFunction:
     if not name.isascii():
         text.fail(f"{name} is not ASCII, as names of C functions are; name= can be", at, len(name))
     count = len(found[0].parameters)
-    if count > MOST_PARAMETERS:
-        text.fail(f"{name}() has {count} parameters, {MOST_PARAMETERS} at most", at, len(name))
+    if count > numbers.MOST_PARAMETERS:
+        text.fail(f"{name}() has {count} parameters, {numbers.MOST_PARAMETERS} at most", at, len(name))
     return found[0]
 
 

@@ -37,6 +37,7 @@ _TYPE_PLACE = re.compile(
     r"(?:^|[(,;{}])\s*(?:(?:const|volatile|extern|static|inline|restrict|register|typedef)\s+)*"
     r"([A-Za-z_]\w*)(?=\s+(?:const\s+)?[A-Za-z_]|\s*\*|\s*[,)]|\s+restrict)"
 )
+_BRACKET = re.compile(r"[()\[\]{}]|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'")
 _DEFINES_TYPES = re.compile(r'\s*(?:_Pragma\("cwj_\d"\)\s*)*(?:typedef\b|(?:struct|union|enum)\b[^;(]*\{)')
 _POINTED_DIM = re.compile(r"\[\s*\*\s*([A-Za-z_]\w*)\s*\]")
 _COMPILERS_WORDS = ("_Float16", "_Float128")
@@ -422,7 +423,7 @@ class Declarations:
 
     def _from_parser(self, message: str, plain: str, file: str, first: int) -> CompileError:
         """pycparser's error. It stops near a type that it does not know: that is said first."""
-        unknown = self._unknown_type(plain, file, first)
+        unknown = self._unclosed(plain, file, first) or self._unknown_type(plain, file, first)
         if unknown is not None:
             return unknown
         match = _POSITION.match(message)
@@ -439,14 +440,35 @@ class Declarations:
             name = match[1]
             if name in self.typedefs or name in _KEYWORDS or name in _COMPILERS_WORDS:
                 continue
-            line = first + plain.count("\n", 0, match.start(1))
-            column = match.start(1) - plain.rfind("\n", 0, match.start(1))
-            lines = self.preprocessor.files.get(file, "").split("\n")
-            source = lines[line - 1] if 0 < line <= len(lines) else ""
-            if not source[column - 1 :].startswith(name):  # macros moved it
-                column = source.find(name) + 1
-            return self.error_at(f"{name} is not a known type", file, line, column)
+            return self._error_at_word(
+                f"{name} is not a known type", plain, match.start(1), name, file, first
+            )
         return None
+
+    def _unclosed(self, plain: str, file: str, first: int) -> CompileError | None:
+        opened: list[tuple[int, str]] = []
+        for match in _BRACKET.finditer(plain):
+            if match[0] in "([{":
+                opened.append((match.start(), match[0]))
+            elif match[0] in ")]}" and opened and opened[-1][1] + match[0] in ("()", "[]", "{}"):
+                opened.pop()
+            elif match[0] in ")]}":
+                break
+        if not opened:
+            return None
+        at, bracket = opened[-1]
+        return self._error_at_word(f"'{bracket}' is not closed", plain, at, bracket, file, first)
+
+    def _error_at_word(
+        self, message: str, plain: str, at: int, word: str, file: str, first: int
+    ) -> CompileError:
+        line = first + plain.count("\n", 0, at)
+        column = at - plain.rfind("\n", 0, at)
+        lines = self.preprocessor.files.get(file, "").split("\n")
+        source = lines[line - 1] if 0 < line <= len(lines) else ""
+        if not source[column - 1 :].startswith(word):  # macros moved it
+            column = source.find(word) + 1
+        return self.error_at(message, file, line, column)
 
     def error_at(self, message: str, file: str, line: int, column: int) -> CompileError:
         """A CompileError that points at a line and, unless 0, a column."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cwrapjit._imports import load
+from cwrapjit.kernels.numbers import MOST_PARAMETERS
 from cwrapjit.library import destructors, expressions, types, varargs
 from cwrapjit.library.checks import Check
 from cwrapjit.library.declarations import FunctionDeclaration
@@ -750,8 +751,8 @@ def refuse(declaration: FunctionDeclaration, options: Options) -> None:
         raise Unmapped("it is private (static)")
     if declaration.variadic and options.varargs is None:
         raise Unmapped("it takes a variable number of arguments (...), whose types varargs= would say")
-    if len(declaration.parameters) > types.MOST_PARAMETERS:
-        raise Unmapped(f"it has {len(declaration.parameters)} parameters, {types.MOST_PARAMETERS} at most")
+    if len(declaration.parameters) > MOST_PARAMETERS:
+        raise Unmapped(f"it has {len(declaration.parameters)} parameters, {MOST_PARAMETERS} at most")
     if not declaration.prototyped:
         raise Unmapped("its parameters have no types: no prototype, or one of old C; f(void) has none")
 

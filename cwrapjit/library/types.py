@@ -149,7 +149,6 @@ class Struct:
 
 
 INT = Scalar("int", "intc")
-MOST_PARAMETERS = 500  # libtcc has room for 511 values at a time
 
 # Words of a declaration in alphabetical order -> the type.
 BASIC: dict[tuple[str, ...], Any] = {

@@ -111,6 +111,10 @@ total(out_params="raw T y")
     are whose
 total(map_expr=" ")
     ValueError: reduce_kernel(): map_expr is empty; wanted a C expression
+total(map_expr="(x")
+    ValueError: reduce_kernel(): map_expr: '(' is not closed, found at position 0 (x ^
+total(map_expr="x)")
+    ValueError: reduce_kernel(): map_expr: ')' closes nothing, found at position 1 x) ^
 total(post_map_expr="y = a; return")
     ValueError: reduce_kernel(): post_map_expr cannot return; what it computes is taken from it
 total(map_expr="_in_ind.get()")
@@ -199,8 +203,7 @@ vectorize("x * x")
     ValueError: vectorize(): the text defines no function; wanted one such as 'double f(double x) {
     return 2 * x; }': 'x * x'
 vectorize("double f(double x) { return x;")
-    ValueError: vectorize(): the text defines no function; a '{' is never closed: 'double f(double x) {
-    return x;'
+    CompileError: '{' is not closed (<cwrapjit vectorize header>, line 1)
 vectorize("double f(double x, double y = 2, int z = 1)\n{ return x * y; }")
     ValueError: vectorize(): the text defines no function; parameters have no default values in C:
     'double f(double x, double y = 2, int z = 1)\n{ return x * ...'

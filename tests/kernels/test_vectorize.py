@@ -479,6 +479,43 @@ def test_faults_of_the_text_have_places(text: str, message: str, line: int, colu
     assert error.errors and error.filename is not None and error.filename.startswith("<cwrapjit ")
 
 
+BROKEN = [
+    ("double f(double x)\n{\n    if (x > 0 {\n        return x;\n    }\n    return 0;\n}\n", "'('", 3, 8),
+    ("double f(double x)\n{\n    double y[3;\n    return x;\n}\n", "'['", 3, 13),
+    ("double f(double x)\n{\n    return x;\n", "'{'", 2, 1),
+    ("double f(double x\n{\n    return x;\n}\n", "'('", 1, 9),
+    ("double f(const double x[n, int n)\n{\n    return x[0];\n}\n", "'['", 1, 24),
+    ("double f(double x) {\n    puts(\"(\");\n    return x > ')' ? (x : 0;\n}\n", "'('", 3, 22),
+]
+
+
+@pytest.mark.row("K13")
+@pytest.mark.parametrize(("text", "bracket", "line", "column"), BROKEN)
+def test_an_unclosed_bracket_is_where_it_was_opened(text: str, bracket: str, line: int, column: int) -> None:
+    for work in (
+        lambda: vectorize(text),
+        lambda: cwrapjit.library("t", source=f"{text}"),
+        lambda: cwrapjit.function(
+            "f", signature="x() -> y()", header=text, Ccode_slice_eval={np.float64: "return true;"}
+        ),
+        lambda: ElementwiseKernel("T x", "T y", "y = x", preamble=text)(X),
+    ):
+        error = refuses(cwrapjit.CompileError, work, f"{bracket} is not closed")
+        assert (error.lineno, error.offset) == (line, column) and error.text == text.split("\n")[line - 1]
+    error = refuses(
+        cwrapjit.CompileError,
+        lambda: cwrapjit.function(
+            "f", signature="x() -> y()", Ccode_slice_eval={np.float64: "if (item__x() {\n} return true;"}
+        ),
+        "'(' is not closed",
+    )
+    assert (error.lineno, error.offset) == (1, 4)
+    for more in ")}]":
+        text = f"double f(double x)\n{{ return x; {more} }}"
+        error = refuses(cwrapjit.CompileError, lambda text=text: vectorize(text), "closes nothing")
+        assert (error.lineno, error.offset) == (2, 15 if more == "}" else 13)
+
+
 @pytest.mark.row("K13")
 def test_bad_arguments() -> None:
     for text in (
@@ -486,9 +523,6 @@ def test_bad_arguments() -> None:
         "x * x",
         "static double f(double x) { return x; }",
         "double f(double x);",
-        "{{{",
-        "}",
-        "((",
         "#",
     ):
         refuses(ValueError, lambda text=text: vectorize(text), "the text defines no function")

@@ -149,9 +149,10 @@ NO_DIM = "a dim is made of integers, parameters, + - * / %, min(), max(), compar
 NO_NUMBER = "in a dim is no integer parameter and no constant"
 GIVEN = "and no array that is given has it as a dim of its own"
 DECLARATIONS: list[tuple[Any, type[Exception], str, tuple[int, int | None] | None]] = [
-    ("int f(", SyntaxError, "unexpected end of input", (1, 7)),
+    ("int f(", SyntaxError, "'(' is not closed", (1, 6)),
     ("int f(int x,\n      foo y)", SyntaxError, "foo is not a known type", (2, 7)),
     ("int f(int x; int y)", SyntaxError, "syntax error before ;", (1, 12)),
+    ("int f(int x[3; int y);", SyntaxError, "'[' is not closed", (1, 12)),
     ("42", SyntaxError, "syntax error before 42", (1, 1)),
     ("double double f(int x)", SyntaxError, "double double is not a known type", (1, 1)),
     ("#if 1\nint f(int x);", SyntaxError, "#if without #endif", (1, None)),
@@ -159,7 +160,7 @@ DECLARATIONS: list[tuple[Any, type[Exception], str, tuple[int, int | None] | Non
     ("int f(int x[m + 1])", SyntaxError, f"t.f(): m {NO_NUMBER}, {GIVEN}", (1, 13)),
     ("int f(int n, double x[n * 2.5])", SyntaxError, "t.f(): 2.5 is no integer", (1, 27)),
     ("int f(int n, double x[n << 2])", SyntaxError, f"t.f(): {NO_DIM}", (1, 23)),
-    ("int f(int x, int y) { return x", SyntaxError, "at end of input", (1, 32)),
+    ("int f(int x, int y) { return x", SyntaxError, "'{' is not closed", (1, 21)),
     ("int f(int x\0)", SyntaxError, "<t.function>: the text has a NUL character", None),
     ("", ValueError, f"{ONE} 0 functions and 0 variables", None),
     ("int x", ValueError, f"{ONE} 0 functions and 1 variables", None),

@@ -55,7 +55,8 @@ typedef struct measure {
     condition conditions[TJ_MAX_CONDITIONS];
     size_t nconditions;
     bool is_expression;
-    bool failed; /* no memory */
+    const tj_token *blamed; /* for a fault; NULL: the token at hand */
+    bool failed;            /* no memory */
 } measure;
 
 static size_t larger(size_t a, size_t b)
@@ -119,18 +120,36 @@ static void end_expression(open_bracket *this)
     this->ended = true;
 }
 
-static const char *fault_of_closing(const measure *this, char opening, const tj_token *token)
+static bool is_open(const measure *this, char bracket)
 {
-    const open_bracket *inner = &this->levels.items[this->levels.count - 1];
+    bool found = false;
+    for (size_t i = 1; i < this->levels.count && !found; i++)
+        found = this->levels.items[i].bracket == bracket;
+    return found;
+}
+
+static const char *fault_of_opening(const open_bracket *this)
+{
+    return this->token->made ? "this macro opens a bracket that is not closed"
+                             : "'%.*s' is not closed";
+}
+
+/* Of what does not fit together the bracket that opens is at fault, which may be far above, unless
+ * no such bracket is open. A brace ends all that is open in it. */
+static const char *fault_of_closing(measure *this, char opening, const tj_token *token)
+{
+    const open_bracket *inner = top_of(this);
     if (this->is_expression)
         return NULL;
-    if (this->levels.count == 1)
+    if (this->levels.count > 1 && (this->levels.loose || inner->bracket == opening))
+        return NULL;
+    if (this->levels.count == 1 || (opening != '{' && !is_open(this, opening)))
         return token->made ? "this macro closes a bracket that nothing opened"
                            : "'%.*s' closes nothing";
-    if (!this->levels.loose && inner->bracket != opening)
-        return token->made ? "this macro does not close the bracket that is open here"
-                           : "'%.*s' does not close the bracket that is open here";
-    return NULL;
+    if (token->made)
+        return "this macro does not close the bracket that is open here";
+    this->blamed = inner->token;
+    return fault_of_opening(inner);
 }
 
 static const char *close_level(measure *this, char closing, const tj_token *token)
@@ -280,8 +299,7 @@ static void check_end(const measure *this, tj_fault *fault)
     const open_bracket *open = &this->levels.items[this->levels.count - 1];
     if (this->levels.count == 1 || this->levels.loose || this->is_expression)
         return;
-    fault->text = open->token->made ? "this macro opens a bracket that is not closed"
-                                    : "'%.*s' is not closed";
+    fault->text = fault_of_opening(open);
     fault->start = open->token->start;
     fault->end = open->token->end;
 }
@@ -294,6 +312,8 @@ static void read_tokens(measure *this, const tj_tokens *tokens, tj_fault *fault)
             read_condition(this, token->kind);
         else if (token->length > 0)
             fault->text = read_token(this, tokens, i);
+        if (this->blamed)
+            token = this->blamed;
         fault->start = token->start;
         fault->end = token->end;
     }

@@ -100,7 +100,7 @@ static void test_brackets(void)
     check_refused("return 1; } int g(void) { return 2;", "'}' closes nothing", 1, 11);
     check_refused("\n (1", "'(' is not closed", 2, 2);
     check_refused("{ [", "'[' is not closed", 1, 3);
-    check_refused("f(1];", "']' does not close", 1, 4);
+    check_refused("f(1];", "']' closes nothing", 1, 4);
     check_passes("#define OPEN {\n#define CLOSE }\nOPEN x = 1; CLOSE");
     check_refused("#define OPEN {\nOPEN x = 1;", "opens a bracket", 2, 1);
     check_refused("#define END } int g(void) {\nEND", "nothing opened", 2, 1);
@@ -240,8 +240,11 @@ static void test_expansion(void)
     check_passes("#define WIDE(x) x\ny = WIDE(\n#ifdef A\n1\n#else\n2\n#endif\n);");
     check_refused("#define OPEN(x) ( x\ny = OPEN(\n#ifdef A\n1\n#endif\n);", "opens a bracket", 2,
                   5);
-    check_refused("#ifdef A\n#define B (\n#else\n#define B {\n#endif\ny = B 1 );", "does not close",
+    check_refused("#ifdef A\n#define B (\n#else\n#define B {\n#endif\ny = B 1 );", "closes nothing",
                   6, 9);
+    check_refused("{\n if (x > 0 {\n y;\n }\n}", "'(' is not closed", 2, 5);
+    check_refused("{\n int y[3;\n}", "'[' is not closed", 2, 7);
+    check_refused("{ f(({ x; ) }); }", "'{' is not closed", 1, 6);
     check_refused("#undef f\n#define f(x) {\nf (1", "'(' is not closed", 3, 3);
     check_depth("#define N -\nx = ", "N ", "", 4000, 6000);
     check_depth("#define TWO(x) x x\nx = ", "TWO(-) ", "", 2000, 3000);
