@@ -172,7 +172,15 @@ def machine() -> dict[str, str]:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             versions[package] = "not installed"
-    return {"CPU": found[1] if found else platform.processor(), **versions}
+    import cwrapjit  # late: some measure how long this takes
+
+    compiler = cwrapjit.show_config("dicts")
+    flags = [flag for flag in str(compiler["compiler flags"]).split() if not flag.startswith("-fno-builtin-")]
+    return {
+        "CPU": found[1] if found else platform.processor(),
+        **versions,
+        "compiler": f"{compiler['compiler']} {' '.join(flags)} -fno-builtin-*",
+    }
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

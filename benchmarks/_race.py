@@ -1,14 +1,13 @@
 """Timing of several contenders side by side."""
 
-import math
 import random
 import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
-BLOCK_S = 1e-3  # at least so long is one measurement
-SLOW = 6.0  # times the fastest: such a contender runs in fewer rounds
+BLOCK_S = 1e-3  # at least so long is one measurement of each contender, and as long as one run of the slowest
+LONG_S = 50e-3  # but no longer, unless a single run is
 FEW, MANY = 5, 60  # rounds
 WAIT_S = 60.0
 
@@ -21,22 +20,20 @@ def seconds_of(action: Callable[[], Any], number: int = 1) -> float:
 
 
 def race(actions: dict[str, Callable[[], Any]], budget: float, quick: bool = False) -> dict[str, list[float]]:
-    """Seconds per call of each action: rounds in which all run, each time in another order, for
-    about `budget` seconds. The slow ones sit out some of the rounds."""
+    """Seconds per call of each action: rounds in which each runs for the same time, each time in another
+    order, for about `budget` seconds."""
     first = {name: seconds_of(action) for name, action in actions.items()}
     if quick:
         return {name: [value] for name, value in first.items()}
-    number = {name: max(1, math.ceil(BLOCK_S / value)) for name, value in first.items()}
-    fastest = min(first.values())
-    every = {name: max(1, min(10, int(value / fastest / SLOW))) for name, value in first.items()}
-    cost = sum(number[name] * value / every[name] for name, value in first.items())
+    block = min(max(BLOCK_S, *first.values()), LONG_S)
+    number = {name: max(1, round(block / value)) for name, value in first.items()}
+    cost = sum(number[name] * value for name, value in first.items())
     rounds = max(FEW, min(MANY, int(budget / cost)))
     times: dict[str, list[float]] = {name: [] for name in actions}
     order = random.Random(4)
-    for turn in range(rounds):
+    for _ in range(rounds):
         for name in order.sample(list(actions), len(actions)):
-            if turn % every[name] == 0:
-                times[name].append(seconds_of(actions[name], number[name]))
+            times[name].append(seconds_of(actions[name], number[name]))
     return times
 
 

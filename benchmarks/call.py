@@ -19,10 +19,7 @@ YARDSTICK = "numpy.add"
 WANTED = {"two 3-vectors": 0.45, "two 3-vectors, out=": 0.2, "(2, 3) and (3,)": 0.6}
 
 
-def numba_inner() -> Callable[..., Any] | None:
-    numba = common.optional("numba")
-    if numba is None:
-        return None
+def numba_inner(numba: Any) -> Callable[..., Any]:
 
     def inner(a, b, out):
         total = 0.0
@@ -34,12 +31,25 @@ def numba_inner() -> Callable[..., Any] | None:
     return numba.guvectorize(types, "(n),(n)->()", nopython=True)(inner)
 
 
+def numba_loop(numba: Any) -> Callable[..., Any]:
+    """Of two vectors alone: it does not broadcast."""
+
+    def inner(a, b):
+        total = 0.0
+        for i in range(len(a)):
+            total += a[i] * b[i]
+        return total
+
+    return numba.njit("float64(float64[::1], float64[::1])")(inner)
+
+
 def inner_products(folder: Path) -> dict[str, Callable[..., Any]]:
     module = cwrapjit.module("innerlib", "a module", header=common.HEADER)
+    numba = common.optional("numba")
     found = {
         "cwrapjit inner": module.function("inner", "Inner product", **common.inner_definition()),
         "numpy.vecdot": getattr(np, "vecdot", None),
-        "numba gufunc inner": numba_inner(),
+        "numba gufunc inner": numba and numba_inner(numba),
         "numpysane_pywrap inner": common.pywrap_inner(folder),
     }
     return {name: function for name, function in found.items() if function is not None}
@@ -86,6 +96,8 @@ def main() -> int:
             functions = {YARDSTICK: (np.add, {"x": first, "y": x, "o": sum_out})}
             for name, function in inner.items():
                 functions[name] = (function, {"x": first, "y": x, "o": inner_out})
+            if (statement, first.ndim) == ("f(x, y)", 1) and (numba := common.optional("numba")):
+                functions["numba.njit inner, vectors alone"] = (numba_loop(numba), {"x": first, "y": x})
             times = measure(statement, functions, rounds, number)
             base = common.median(times[YARDSTICK]), min(times[YARDSTICK])
             figures = {

@@ -1,11 +1,14 @@
 """What do two threads gain, and do they cost anything where there is little to do?
 
 The work is compute-bound: a few hundred dependent steps per element. The same function runs with threads=1,
-threads=2 and threads="auto", turn by turn, on work of several lengths.
+threads=2 and threads="auto", turn by turn, on work of several lengths. Then elements of an array beside
+numba's target="parallel" and numexpr, on as many threads.
 """
 
+import math
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import _common as common
@@ -54,6 +57,43 @@ def elements_per_second(function: Any) -> float:
     return len(x) / min(race.seconds_of(lambda: function(x, out=out)) for _ in range(5))
 
 
+def on_two(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> dict[str, Callable[[], Any]]:
+    """exp(-x * x) * sin(y), by all that can do it on two threads."""
+    text = "double wave(double x, double y) { return exp(-x * x) * sin(y); }"
+    own = cwrapjit.vectorize(text, threads=2, fastmath=True)
+    actions: dict[str, Callable[[], Any]] = {"cwrapjit": lambda: own(x, y, out=out)}
+    race.heat(own, actions["cwrapjit"])
+    if numba := common.optional("numba"):
+        numba.set_num_threads(2)
+        options = {"target": "parallel", "fastmath": True}
+        made = numba.vectorize(["float64(float64, float64)"], **options)(
+            lambda x, y: math.exp(-x * x) * math.sin(y)
+        )
+        actions["numba, parallel"] = lambda: made(x, y, out=out)
+    if numexpr := common.optional("numexpr"):
+        numexpr.set_num_threads(2)
+        names = {"x": x, "y": y}
+        actions["numexpr"] = lambda: numexpr.evaluate("exp(-x * x) * sin(y)", names, {}, out=out)
+    return actions
+
+
+def beside_peers(quick: bool) -> dict[str, dict[str, float]]:
+    found = {}
+    for length in (10**3, 10**5, 10**7 // (100 if quick else 1)):
+        x, y = np.random.default_rng(0).random((2, length))
+        found[f"{length:,}"] = race.medians(race.race(on_two(x, y, np.empty(length)), BUDGET_S, quick))
+    names = list(next(iter(found.values())))
+    common.table(
+        "exp(-x * x) * sin(y) on two threads, fastmath, ms (in brackets: times cwrapjit's)",
+        ("elements", *names),
+        (
+            (length, *(f"{1e3 * m[name]:.3f} ({m[name] / m['cwrapjit']:.2f})" for name in names))
+            for length, m in found.items()
+        ),
+    )
+    return found
+
+
 def main() -> int:
     given = common.arguments("Threads over slices.")
     found = functions()
@@ -92,8 +132,9 @@ def main() -> int:
     ]
     for row in rows:
         row["ok"] = row["ok"] if can_tell else None
+    peers = beside_peers(given.quick)
     common.print_targets(rows, given)
-    common.save("threads", {"lengths": results, "targets": rows}, given)
+    common.save("threads", {"lengths": results, "beside peers": peers, "targets": rows}, given)
     return 0
 
 

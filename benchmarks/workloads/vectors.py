@@ -128,44 +128,49 @@ def distance_loop(x, y, out):
     out[0] = np.sqrt(total)
 
 
-DISTANCES = Workload(
-    name="distances",
-    title="pairwise distances, (1200, 1, 3) and (1, 1200, 3) float64",
-    inputs=lambda rng, quick: (
-        rng.random((count(quick, 1200), 1, 3)),
-        rng.random((1, count(quick, 1200), 3)),
-    ),
-    out=lambda x, y: np.empty((x.shape[0], y.shape[1])),
-    definition=definition(
-        {"x": ("n",), "y": ("n",)},
-        (),
-        {
-            np.float64: """
+def distances(dims: str) -> Workload:
+    """dims: what plain C has for the number of dims. cwrapjit compiles the 3 that calls have in common."""
+    name = "distances" if dims == "dims" else "distances_3"
+    return Workload(
+        name=name,
+        title="pairwise distances, (1200, 1, 3) and (1, 1200, 3) float64"
+        + (", plain C for 3" if dims == "3" else ""),
+        inputs=lambda rng, quick: (
+            rng.random((count(quick, 1200), 1, 3)),
+            rng.random((1, count(quick, 1200), 3)),
+        ),
+        out=lambda x, y: np.empty((x.shape[0], y.shape[1])),
+        definition=definition(
+            {"x": ("n",), "y": ("n",)},
+            (),
+            {
+                np.float64: """
                 double sum = 0;
                 for(npy_intp i = 0; i < dims_slice__x[0]; i++)
                     sum += (item__x(i) - item__y(i)) * (item__x(i) - item__y(i));
                 item__output() = sqrt(sum);
                 return true;"""
-        },
-    ),
-    loop="""
-void distances(const double* restrict x, const double* restrict y, double* restrict out,
+            },
+        ),
+        loop=f"""
+void {name}(const double* restrict x, const double* restrict y, double* restrict out,
                ptrdiff_t n, ptrdiff_t m, ptrdiff_t dims)
-{
+{{
     for(ptrdiff_t i = 0; i < n; i++)
-        for(ptrdiff_t j = 0; j < m; j++) {
+        for(ptrdiff_t j = 0; j < m; j++) {{
             double sum = 0;
-            for(ptrdiff_t k = 0; k < dims; k++)
-                sum += (x[i*dims + k] - y[j*dims + k]) * (x[i*dims + k] - y[j*dims + k]);
+            for(ptrdiff_t k = 0; k < {dims}; k++)
+                sum += (x[i*{dims} + k] - y[j*{dims} + k]) * (x[i*{dims} + k] - y[j*{dims} + k]);
             out[i*m + j] = sqrt(sum);
-        }
-}""",
-    loop_arguments=lambda x, y, out: (x, y, out, *out.shape, 3),
-    numpy={"numpy": distances_numpy},
-    numba=Numba(distance_loop, "void(float64[:], float64[:], float64[:])", "(n),(n)->()"),
-    numexpr="sqrt((x0 - y0)**2 + (x1 - y1)**2 + (x2 - y2)**2)",
-    numexpr_names=lambda x, y: {f"{n}{k}": v[..., k] for n, v in (("x", x), ("y", y)) for k in range(3)},
-)
+        }}
+}}""",
+        loop_arguments=lambda x, y, out: (x, y, out, *out.shape, 3),
+        numpy={"numpy": distances_numpy},
+        numba=Numba(distance_loop, "void(float64[:], float64[:], float64[:])", "(n),(n)->()"),
+        numexpr="sqrt((x0 - y0)**2 + (x1 - y1)**2 + (x2 - y2)**2)",
+        numexpr_names=lambda x, y: {f"{n}{k}": v[..., k] for n, v in (("x", x), ("y", y)) for k in range(3)},
+    )
+
 
 ALL = [
     inner(10**6, 3),
@@ -174,5 +179,6 @@ ALL = [
     inner(100, 10**4),
     inner(100, 10**4, fastmath=True),
     MATMUL,
-    DISTANCES,
+    distances("dims"),
+    distances("3"),
 ]
