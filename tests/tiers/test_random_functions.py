@@ -47,11 +47,13 @@ class Maker:
     """Writes functions of x, y and z, all of one type T."""
 
     def __init__(self, seed: int, name: str) -> None:
-        self.random = random.Random(seed)
+        self.random = random.Random(f"{seed} {name}")
         self.is_integer = name.startswith("int")
         self.bits = int(name[-2:])
         self.suffix = {"int64": "L", "float32": "f"}.get(name, "")
         self.names = ["x", "y", "z"]
+        # gcc 12 takes (-a) / b for -(a / b) where it has that: another number, if a is the least one.
+        self.divides = False
 
     def pick(self, *choices: Any) -> Any:
         return self.random.choice(choices)
@@ -61,9 +63,10 @@ class Maker:
             text = self.pick("0.0", "1.0", "0.5", "-2.0", "3.25", "1e-3", "1e6", "0.1") + self.suffix
             return text, text
         least = f"(-{2 ** (self.bits - 1) - 1}{self.suffix} - 1)"
+        less = self.pick(2, 7, 100) if self.divides else self.pick(1, 2, 7, 100)
         some = [
             f"{self.pick(0, 1, 2, 3, 5, 10, 100, 255)}{self.suffix}",
-            f"(-{self.pick(1, 2, 7, 100)}{self.suffix})",
+            f"(-{less}{self.suffix})",
         ]
         text = self.pick(*some, *some, *some, least, f"{2 ** (self.bits - 1) - 1}{self.suffix}")
         return text, text
@@ -84,9 +87,13 @@ class Maker:
         return self.whole(a, b) if self.is_integer else self.real(a, b)
 
     def whole(self, a: Pair, b: Pair) -> Pair:
-        kind = self.pick(
-            "+", "-", "*", "+", "-", "/", "%", "/", "%", "&", "|", "^", "<<", ">>", "minus", "not", "cast"
-        )
+        signs = ("+", "-", "*", "+", "-", "%", "%", "&", "|", "^", "<<", ">>", "not", "cast")
+        kind = self.pick(*signs, *(("/", "/", "minus quotient") if self.divides else ("minus",)))
+        if kind == "-" and self.divides and not re.search(r"\b[xyzab]\b", a[0]):
+            kind = "+"
+        if kind == "minus quotient":
+            plain, careful = self.divisor(b)
+            return f"(- ({a[0]} / {plain}))", f"((T)(0 - (U)quotient({a[1]}, {careful})))"
         if kind in ("+", "-", "*"):
             return f"({a[0]} {kind} {b[0]})", f"((T)((U){a[1]} {kind} (U){b[1]}))"
         if kind in ("/", "%"):
@@ -158,6 +165,7 @@ class Maker:
 
     def function(self, name: str) -> Pair:
         self.names = ["x", "y", "z"]
+        self.divides = self.is_integer and self.pick(True, False)
         first, second = self.value(2), self.value(2)
         self.names += ["a", "b"]
         body = [self.statement(2) for _ in range(self.pick(0, 1, 2, 3))]
@@ -219,14 +227,16 @@ def compare(name: str, seed: int, folder: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("name", TYPES)
 def test_both_tiers_and_a_plain_reading_agree(name: str, tmp_path: pathlib.Path) -> None:
-    compare(name, 0, tmp_path)
+    compare(
+        name, 9, tmp_path
+    )  # among them -(x / d), which gcc makes a trap of the least x, unless it is hidden
 
 
 @pytest.mark.soak("compiles 40,000 functions three times")
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("name", TYPES)
 def test_ten_thousand_functions_of_each_type(name: str, part: int, tmp_path: pathlib.Path) -> None:
-    for seed in range(1 + part, MANY // AT_ONCE + 1, PARTS):
+    for seed in range(part, MANY // AT_ONCE, PARTS):
         compare(name, seed, tmp_path)
         for path in tmp_path.iterdir():
             path.unlink()
