@@ -143,8 +143,10 @@ class Text:
         """compiled() in which what is defined has names of its own, for k > 0.
 
         Calls refuse outputs that overlap: with `apart`, compilers know that nothing else is where C writes,
-        but for functions that the text itself calls. Macros say so, as lines and columns are the user's.
+        but for functions that the text itself calls. Macros say so, as lines and columns are the user's;
+        files other than C's own may have such names.
         """
+        apart = apart and not re.search(r"(?m)^[ \t]*#[ \t]*include\b(?![ \t]*<\w+\.h>)", self.source)
         found = [each for each in self.functions if apart and each.name not in self.repeated]
         found = [each for each in found if self._alternatives.isdisjoint(token.at for token in each.inner)]
         heads = {each.name: f"({each.apart()})" for each in found if each.writes()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import pathlib
 import pickle
 import re
 import textwrap
@@ -660,7 +661,7 @@ def test_compilers_know_that_outputs_are_apart(kind: str) -> None:
 
 @pytest.mark.compiler("compares both tiers")
 @pytest.mark.parametrize("tier", ["off", "eager"])
-def test_what_may_overlap_is_not_said_to_be_apart(tier: str) -> None:
+def test_what_may_overlap_is_not_said_to_be_apart(tier: str, tmp_path: pathlib.Path) -> None:
     """With restrict, a compiler would know that `after` is `before`."""
     text = "void f(const double x[2], OUT double y[2])\n{ double before = x[0]; y[0] = before + 1; %s }"
     f = vectorize(text % "double after = x[0]; y[1] = after - before;", inplace=True, optimize=tier)
@@ -672,6 +673,11 @@ def test_what_may_overlap_is_not_said_to_be_apart(tier: str) -> None:
         optimize=tier,
     )
     assert own(1, np.ones(1), np.ones(1)).tolist() == [1] == [*own(1, np.zeros(1), np.ones(1))]
+    (tmp_path / "apply.h").write_text("static double apply(double (*f)(double), double x) { return f(x); }\n")
+    including = (
+        '#include <math.h>\n#include "apply.h"\nvoid f(double x, OUT double *y) { *y = apply(sqrt, x); }'
+    )
+    assert vectorize(including, include_dirs=[tmp_path], optimize=tier)(9.0) == 3
     chosen = "void f(T x, OUT T *y\n#if 1\n, int k\n#endif\n)\n{ *y = x + k; }"
     assert vectorize(chosen, T=("f4", "f8"), optimize=tier)(np.ones(2), 1).tolist() == [2, 2]
 
