@@ -777,6 +777,8 @@ class Declarations:
             self.foreign_enumerators -= values.keys()
         least, most = min(values.values(), default=0), max(values.values(), default=0)
         made = self._wider_type(least, most) or dataclasses.replace(made, counts=least >= 0)
+        if isinstance(made, types.Scalar):
+            made = dataclasses.replace(made, alias=key, values=values)
         if node.name:
             self.tags[key] = made
         return made

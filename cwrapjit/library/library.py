@@ -119,6 +119,7 @@ class Core:
         self._header = header
         self._header_read = not header
         self._macro_values: dict[str, Any] = {}
+        self._enums: dict[int, tuple[dict[str, int], Any]] = {}  # classes, by the identity of their values
         self._asked: dict[str, Any] = {}  # macros whose values only C knows
         self._live: set[str] = set()  # those of them that are read each time
         self._header_functions: dict[str, FunctionDeclaration] = {}
@@ -541,6 +542,22 @@ class Core:
         known = (self._unread_attributes, self._members, self._pending, self.variables)
         return text if text != name and any(text in each for each in known) else ""
 
+    def enum_of(self, ctype: Any) -> Any:
+        """Python's class for an enum, which is made once; None: it is no enum, or Python refuses a name."""
+        values = getattr(ctype, "values", None)
+        if values is None:
+            return None
+        kept = self._enums.get(id(values))
+        if kept is None:
+            made = load("cwrapjit.library.enums").make(self.name, ctype)
+            with self.declarations.turn:  # the first thread's is everybody's
+                kept = self._enums.setdefault(id(values), (values, made))
+        return kept[1]
+
+    def members_of(self, ctype: types.Scalar) -> Any:
+        """The members of an enum by value; None as above."""
+        return getattr(self.enum_of(ctype), "_value2member_map_", None)
+
     def _class_named(self, name: str) -> Any:
         """The class of the struct or union that C calls so, by its own name or by that of a pointer to it."""
         self.declarations.fetch([name])
@@ -550,6 +567,9 @@ class Core:
         named = named.item if types.is_one_struct(named) else named
         if isinstance(named, types.Struct):
             return self.class_for(named)
+        enum = self.enum_of(named or self.declarations.tags.get(f"enum {name}"))
+        if enum is not None:
+            return enum
         return next((each for each in list(self.classes.values()) if each.__name__ == name), None)
 
     def class_for(self, struct: types.Struct) -> Any:

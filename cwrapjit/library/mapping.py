@@ -351,7 +351,10 @@ class Mapper:
         if isinstance(item, types.Scalar) and item.dtype:
             if named:
                 dtype, intent = self.value_type(item), self._intent(slot)
-                return Parameter("value", dtype, by_pointer=True, intent=intent, optional=optional)
+                members = self.library.members_of(item)
+                return Parameter(
+                    "value", dtype, by_pointer=True, intent=intent, optional=optional, cls=members
+                )
             if self._is_length(name) and slot.const and item.is_integer:
                 return Parameter("value", item.dtype, by_pointer=True)
             if name in options.unsafe:

@@ -87,7 +87,7 @@ def map_result(mapper: Any, check: Any) -> Result:
     elif isinstance(ctype, types.Scalar):
         if not ctype.dtype:
             raise Unmapped(f"it returns {ctype.spelling}, which NumPy's types do not cover")
-        made = Result("value", mapper.value_type(ctype))
+        made = Result("value", mapper.value_type(ctype), cls=mapper.library.members_of(ctype))
     elif isinstance(ctype, types.Struct):
         cls = mapper.library.class_for(ctype)
         if not cls.__cwrapjit_layout__.size:

@@ -20,6 +20,7 @@ class Scalar:
     dtype: str
     alias: str = ""  # the typedef's or enum's name that the declaration used
     counts: bool = dataclasses.field(default=False, compare=False)  # an enum without negative values
+    values: dict[str, int] | None = dataclasses.field(default=None, compare=False)  # an enum's, by name
 
     @property
     def field(self) -> str:

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import inspect
 import os
+import pickle
 import random
 import threading
 
@@ -346,6 +347,38 @@ def test_enums_are_as_wide_as_their_values():
     for name in ("HUGE", "LOW"):
         assert lib.same_big(getattr(lib, name)) == getattr(lib, name)
     assert lib.same_most(lib.MOST) == lib.MOST and lib.same_half(lib.HALF) == lib.HALF == 2**31
+
+
+@pytest.mark.row("L04")
+def test_results_that_are_enums_say_which():
+    text = """
+    enum color { RED, GREEN = 5, BLUE = GREEN };
+    typedef enum { LOW = -3, HIGH = 1 << 30 } level;
+    typedef enum { NOW = 4 } const when;
+    enum wide { LEAST, MOST = 0x80000000u };
+    enum odd { mro = 1 };
+    """
+    functions = (
+        "enum color next(enum color c) { return c == RED ? GREEN : c; } int number(void) { return 0; }"
+        "level up(int x) { return x ? HIGH : LOW; } enum wide widest(void) { return MOST; }"
+        "void both(enum color *c, level *l) { *c = *c == RED ? GREEN : RED; *l = HIGH; }"
+        "enum odd same(void) { return mro; } when now(void) { return NOW; }"
+    )
+    lib = from_c(text + functions).declare(
+        text + "enum color next(enum color c); int number(void); level up(int x); enum wide widest(void);"
+        "void both(enum color *c, level *l); enum odd same(void); when now(void);"
+    )
+    green = lib.next(lib.RED)
+    assert repr(green) == "<color.GREEN: 5>" and green is lib.color.GREEN is lib.next(green)
+    assert (green, str(green), f"{green:03}", green + 1, type(lib.number())) == (5, "5", "005", 6, int)
+    assert lib.next(7) == 7 and type(lib.next(7)) is int, "no enumerator has this value"
+    assert [repr(lib.up(x)) for x in (0, 1)] == ["<level.LOW: -3>", "<level.HIGH: 1073741824>"]
+    assert lib.widest() == lib.MOST == 2**31 and repr(lib.now()) == "<when.NOW: 4>"
+    assert lib.same() == 1 and type(lib.same()) is int, "Python has another mro"
+    lib.refine("both", inout="c", out="l")
+    assert repr(lib.both(lib.color.RED)) == "(<color.GREEN: 5>, <level.HIGH: 1073741824>)"
+    copied = pickle.loads(pickle.dumps(green))
+    assert copied == 5 and type(copied) is int
 
 
 @pytest.mark.row("L04")

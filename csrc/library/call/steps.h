@@ -91,6 +91,8 @@ void cwj_library_use_quick(const cwj_library_function *self, PyObject *const *ar
                            const cwj_quick *quick, Py_ssize_t change);
 /* Before it runs: makes what is made. Returns 0, or -1 with an exception set. */
 int cwj_library_make_quick(const cwj_library_function *self, cwj_quick *quick);
+/* An enum's number becomes its member of this value, where it has one: of (stolen) made, with cls. */
+PyObject *cwj_library_member(const cwj_parameter *p, PyObject *made);
 PyObject *cwj_library_pack_quick(cwj_library_function *self, PyObject *const *args,
                                  cwj_quick *quick);
 
