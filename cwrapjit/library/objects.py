@@ -17,6 +17,7 @@ class Given:
 
     def __init__(self, is_new: bool = False) -> None:
         self.is_new = is_new
+        self.known: dict[Any, Any] = {}  # calls look there first: nothing is made of an object
 
     def __call__(self, value: Any) -> tuple[int, Any]:
         """(address, what keeps it)"""
