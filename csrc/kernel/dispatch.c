@@ -2,7 +2,8 @@
  * arguments say.
  *
  * A call looks at each argument for its type number (arrays, NumPy's scalars) or its kind
- * (Python's numbers, None; lists=() says which lists become arrays first), and finds the callable that was made for these in a short list.
+ * (Python's numbers, None; lists=() says which lists become arrays first), and finds the callable
+ * that was made for these in a short list.
  * Where there is none, `resolve` makes it. What it calls gets the very arguments of the call, so a
  * compiled function costs some ten nanoseconds more behind a Dispatch than alone.
  *
@@ -356,10 +357,10 @@ has_lists(const dispatch_object *self, PyObject *const *args, Py_ssize_t npositi
     return found;
 }
 
-/* Calls with arrays in the place of lists. */
+/* Calls with arrays in the place of lists. *refused: they make none, which `resolve` words. */
 static __attribute__((noinline)) PyObject *
 call_with_arrays(dispatch_object *self, PyObject *const *args, Py_ssize_t npositional,
-                 Py_ssize_t nargs, PyObject *kwnames)
+                 Py_ssize_t nargs, PyObject *kwnames, int *refused)
 {
     PyObject *taken[MOST_ARGUMENTS] = {NULL}, *result = NULL;
     Py_ssize_t ntaken = 0;
@@ -368,6 +369,7 @@ call_with_arrays(dispatch_object *self, PyObject *const *args, Py_ssize_t nposit
         int is_one = ntaken < npositional && is_list(self, ntaken, given);
         taken[ntaken] = is_one ? PyArray_FROM_O(given) : Py_NewRef(given);
         if (taken[ntaken] == NULL) {
+            *refused = cwj_clear_expected(PyExc_TypeError, PyExc_ValueError, NULL);
             goto done;
         }
     }
@@ -387,7 +389,11 @@ call_target(dispatch_object *self, PyObject *const *args, size_t nargsf, PyObjec
     Py_ssize_t nargs = npositional + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     Py_ssize_t nkeys = read_keys(keys, self->ranks, args, npositional, nargs);
     if (nkeys < 0 && nargs <= MOST_ARGUMENTS && has_lists(self, args, npositional)) {
-        return call_with_arrays(self, args, npositional, nargs, kwnames);
+        int refused = 0;
+        PyObject *result = call_with_arrays(self, args, npositional, nargs, kwnames, &refused);
+        if (!refused) {
+            return result;
+        }
     }
     PyObject *target = nkeys < 0 ? NULL : find_target(self, keys, npositional, nkeys, kwnames);
     target = target != NULL ? Py_NewRef(target)
@@ -631,9 +637,8 @@ PyDoc_STRVAR(
     "it when types come for the first time: arrays of a numeric dtype, NumPy's scalars of one,\n"
     "Python's bool, int, float and complex, None. With any other argument it is asked each time.\n"
     "Of positional arguments whose numbers are in ranks, and of keywords then, the number of dims\n"
-    "and whether an array is C-contiguous are part of the type. Lists and tuples by position, at "
-    "those\n"
-    "in lists, become arrays first.");
+    "and whether an array is C-contiguous are part of the type. Lists and tuples by position, at\n"
+    "those in lists, become arrays first; those that make none are for resolve to refuse.");
 
 static PyType_Slot dispatch_slots[] = {
     {Py_tp_new, dispatch_new},         {Py_tp_init, dispatch_init},

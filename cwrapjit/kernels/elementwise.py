@@ -15,6 +15,7 @@ from cwrapjit._cwrapjit import Adapted, Dispatch, Function
 from cwrapjit._imports import load
 from cwrapjit.kernels import ctext
 from cwrapjit.kernels import options as kernel_options
+from cwrapjit.kernels.numbers import array_of
 from cwrapjit.kernels.parameters import Parameter, check_names, parse, resolve
 from cwrapjit.kernels.scalars import cast, check_type, is_scalar
 from cwrapjit.kernels.statement import Shape, Statement
@@ -256,7 +257,7 @@ class ElementwiseKernel(Travels, Dispatch):
             raise TypeError(f"{self._who}: {parameter.name!r} is None")
         if is_scalar(value):
             return None
-        return value if isinstance(value, np.ndarray) else np.asarray(value)
+        return value if isinstance(value, np.ndarray) else array_of(self._who, parameter.name, value)
 
     def _check_size(self, call: _Given, has_arrays: bool) -> None:
         if call.size >= 0 and has_arrays:

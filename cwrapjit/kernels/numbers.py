@@ -62,6 +62,16 @@ _RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 _WEAK = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
+def array_of(who: str, name: str, value: object) -> np.ndarray:
+    """What NumPy makes of an argument."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError) as error:
+        if type(error) not in (TypeError, ValueError):
+            raise
+        raise type(error)(f"{who}: argument {name!r}: {error}") from error
+
+
 def deduced(who: str, values: Sequence[tuple[str, object]]) -> str:
     """What T is for arguments of that type: what NumPy would promote them to. Python's numbers are weak."""
     strong: list[np.dtype] = []
@@ -71,7 +81,8 @@ def deduced(who: str, values: Sequence[tuple[str, object]]) -> str:
         if kind is not None and not isinstance(value, np.generic):
             weak.append(kind)
             continue
-        dtype = value.dtype if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value).dtype
+        has_dtype = isinstance(value, (np.ndarray, np.generic))
+        dtype = (value if has_dtype else array_of(who, name, value)).dtype
         if name_of(dtype.newbyteorder("=")) is None:
             raise TypeError(
                 f"{who}: T cannot be deduced: argument {name!r} has dtype {dtype}, for which C has no type"

@@ -18,6 +18,7 @@ from cwrapjit._imports import load
 from cwrapjit.kernels import options as kernel_options
 from cwrapjit.kernels import parameters, plan
 from cwrapjit.kernels.expressions import Family, Texts
+from cwrapjit.kernels.numbers import array_of
 from cwrapjit.kernels.scalars import check_type, is_scalar
 from cwrapjit.kernels.statement import Shape
 
@@ -290,7 +291,7 @@ class ReductionKernel(Travels):
                 f"{self._who}: argument {name!r}: {type(value).__name__} has its own __array_ufunc__, "
                 f"which this kernel would bypass; wanted a NumPy array, for instance np.asarray({name})"
             )
-        return np.asarray(value)
+        return array_of(self._who, self._texts.inputs[k].name, value)
 
     def _shape(self, arrays: list[np.ndarray]) -> tuple[int, ...]:
         if len(arrays) == 1:

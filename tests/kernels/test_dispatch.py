@@ -56,7 +56,7 @@ def test_lists_become_arrays_where_they_may() -> None:
     assert len(asked) == 1 == len(d.combinations) and d(np.ones(2), 1, np.array([1]))[0][1] == 1
     assert len(asked) == 1, "lists are what their arrays are"
     assert d([1], [2], x=[3])[0][1] == [2] and d(1, 1, x=[3]) == ((1, 1), {"x": [3]})
-    refuses(ValueError, lambda: d([[1], [2, 3]]), "inhomogeneous")
+    assert d([[1], [2, 3]]) == (([[1], [2, 3]],), {}), "what makes no array is for resolve to refuse"
     many = d(*[[1.0]] * 40)
     assert many[0][0] == [1.0] and type(many[0][0]) is list, "more arguments than are looked at"
     refuses(ValueError, lambda: Dispatch(max, lists=(32,)), "lists: 32 is no position")

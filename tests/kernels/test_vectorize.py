@@ -636,6 +636,19 @@ def test_arrays_of_t() -> None:
     assert three(x).tolist() == [0, 3] and x.tolist() == [[0, 2, 2], [3, 8, 5]]
 
 
+def test_the_argument_that_is_no_array_is_named() -> None:
+    """In NumPy's words. Lists that are given by position are looked at in C."""
+    ragged = [[1, 2], [3]]
+    g = vectorize("T g(T x, T y) { return x + y; }")
+    e = cwrapjit.ElementwiseKernel("T x, T y", "T z", "z = x + y", "e")
+    r = cwrapjit.ReductionKernel("T x, float64 y", "T z", "x * y", "a + b", "z = a", "0", "r")
+    for function in (g, e, r):
+        who = f"{function.__name__}(): argument"
+        refuses(ValueError, lambda f=function: f(ragged, 1.0), f"{who} 'x'", "inhomogeneous")
+        refuses(ValueError, lambda f=function: f(1.0, ragged), f"{who} 'y'", "inhomogeneous")
+    refuses(ValueError, lambda: g(y=1.0, x=ragged), "g(): argument 'x'", "inhomogeneous")
+
+
 MOMENTS = """
 __attribute__((noinline)) void moments(const T x[n], int n, %s)
 {
