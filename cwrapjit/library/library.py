@@ -85,6 +85,7 @@ class Core:
         )
         self._remembered: set[str] = set()
         self.generation = 0  # of what attributes mean
+        self.texts = 0  # that were read
         self._pending: dict[str, Any] = {}  # Pending, and its like in source.py
         self.variables: dict[str, Any] = {}  # with get() and set(value), by attribute
         self.classes: dict[types.Struct, Any] = {}  # Python's, by what they stand for
@@ -205,6 +206,7 @@ class Core:
         self._read_header()
         self._read_options(shared)
         self.forget()
+        self.texts += 1
         parsed, later = self.declarations.read_later(text, f"<{self.name}.declare>")
         declared = Declared(strip_prefix, options or {}, shared)
         self._take(parsed, declared, strict=True)
@@ -487,7 +489,12 @@ class Core:
             macros = list(self.declarations.preprocessor.macros)
             found |= {name for name in macros if self._other_name(name)}
             found |= {name for name in macros if self._of_macro(name, known) is not None}
-        others = [name for name in macros if name not in found]
+        preprocessor = self.declarations.preprocessor
+        others = [
+            name
+            for name, macro in list(preprocessor.macros.items())
+            if macro.body and macro.parameters is None and name not in found and name not in preprocessor.own
+        ]
         return found | {name for name in others if (asked := self._macro(name)) and not asked.reason}
 
     def constant(self, name: str) -> int | float | str | None:
@@ -518,10 +525,10 @@ class Core:
         if macro is None or self._other_name(name):
             return None
         kept = self._asked.get(name)
-        if kept is None or kept[0] is not macro or (kept[1].reason and kept[2] != self.generation):
+        if kept is None or kept[0] is not macro or (kept[1].reason and kept[2] != self.texts):
             with self.declarations.turn:
                 made = load("cwrapjit.library.macros").Macro(self, name, macro)
-            kept = self._asked[name] = (macro, made, self.generation)
+            kept = self._asked[name] = (macro, made, self.texts)
         return kept[1]
 
     def _of_macro(self, name: str, known: Mapping[str, int]) -> int | float | str | None:
@@ -737,6 +744,7 @@ class Core:
 
     def _parse(self, text: str, file: str, each: bool) -> Parsed:
         self.forget()
+        self.texts += 1
         if each:
             return self.declarations.read_each(text, file)
         text = text.rstrip()

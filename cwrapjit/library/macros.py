@@ -55,6 +55,8 @@ class Macro:
             self.reason = "it is of a header that was only included by others: #include it"
         elif macro.parameters is not None:
             self.reason = f"it has parameters ({', '.join(macro.parameters)}): C text of source= can use it"
+        elif not self.reason and _is_type(library.declarations, text.replace("*", " ").split()):
+            self.reason = "it is a type, or words of one"
         self.is_live = False  # it reads variables, or calls functions
         self._replaced: dict[str, str] = {}
         self._pointers: list[str] = []  # C text, to what the library has
@@ -69,6 +71,8 @@ class Macro:
             try:
                 self._compile(f"({value})", spelled.text())
             except _cwrapjit.CompileError as error:
+                if not spelled.text():
+                    raise
                 try:  # header= may have the types, which C knows then
                     self._compile(f"({value})", "")
                 except _cwrapjit.CompileError:
@@ -140,3 +144,15 @@ class Macro:
             found = FunctionDeclaration("cwj_pointer", result, [], address=self._places[1], code=self._owner)
             self._made = library.make(found, Options(), keep=False)
         return self._made()
+
+
+def _is_type(declarations: Any, words: list[str]) -> bool:
+    """Whether C need not be asked: unsigned long, struct point, extern."""
+    known = (_WORDS, declarations.typedefs)
+    return bool(words) and (
+        words[0] in ("struct", "union", "enum")
+        or all(types.basic([each]) is not None or any(each in names for names in known) for each in words)
+    )
+
+
+_WORDS = ("const", "volatile", "extern", "static", "inline", "register")

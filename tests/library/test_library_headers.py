@@ -579,7 +579,7 @@ VALUES = {
     "M_TEXT": "abcdef", "M_NULL": None, "M_OF_TWICE": 8,
 }  # fmt: skip
 NO_VALUES = {
-    "M_EMPTY": "it stands for nothing", "M_TYPE": "has no value", "M_TWICE": "it has parameters (x)",
+    "M_EMPTY": "it stands for nothing", "M_TYPE": "it is a type", "M_TWICE": "it has parameters (x)",
     "M_BY_ZERO": "division by zero", "M_AT_NOTHING": "not constant", "M_STATEMENT": "outside of function",
     "M_OPEN": "does not close", "M_NOBODY": "'nobody' undeclared", "INT64_MAX": "only included by others",
 }  # fmt: skip
