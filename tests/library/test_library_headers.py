@@ -581,7 +581,7 @@ VALUES = {
 NO_VALUES = {
     "M_EMPTY": "it stands for nothing", "M_TYPE": "it is a type", "M_TWICE": "it has parameters (x)",
     "M_BY_ZERO": "division by zero", "M_AT_NOTHING": "not constant", "M_STATEMENT": "outside of function",
-    "M_OPEN": "does not close", "M_NOBODY": "'nobody' undeclared", "INT64_MAX": "only included by others",
+    "M_OPEN": "not closed", "M_NOBODY": "'nobody' undeclared", "INT64_MAX": "only included by others",
 }  # fmt: skip
 
 
