@@ -93,7 +93,7 @@ class Raw(NamedTuple):
     dense: bool  # C-contiguous: a C array
     written: bool
     c_type: str  # in memory
-    number: int = -1  # among the operands, where debug=True looks at axes, too
+    axis: str = ""  # what opens a check of an axis and a bracket in it, with debug=True
 
 
 def without_unroll(text: str) -> str:
@@ -226,10 +226,9 @@ def rewrite(
                 refuse_at(text, position, who, what, f"wanted {_forms(token, index)}")
         elif raw is not None and not _is_member(parts, at):
             found = _replaced(parts, at, _raw_facts(raw))
-            opened = None if found is None or raw.number < 0 else _follows(parts, found[1], ["["])
+            opened = None if found is None or not raw.axis else _follows(parts, found[1], ["["])
             if found is not None and opened is not None:
-                axis = f"cwj_checked_index(cwj, {raw.number}, -1, (char *)0 + ("
-                found = f"{found[0]}[{axis}", opened
+                found = f"{found[0]}[{raw.axis}", opened
                 closing.append(("]", "))]"))
             item = _indexed(parts, at, raw, indices) if found is None else None
             if item is not None:

@@ -179,6 +179,16 @@ static inline npy_intp cwr_checked(const cwr_array *x, int ndim, npy_intp k)
     return 0;
 }
 
+static inline npy_intp cwr_axis(const cwr_array *x, int ndim, npy_intp k)
+{
+    if (k >= 0 && k < ndim)
+        return k;
+    x->wrong[0] = 2;
+    x->wrong[1] = k;
+    x->wrong[2] = ndim;
+    return 0;
+}
+
 /* Element k in C order. */
 static inline const char *cwr_element(const cwr_array *x, int ndim, npy_intp k)
 {
@@ -302,7 +312,9 @@ class Family:
         for each, ctype, shape in zip(self.texts.inputs, self._ctypes_in, self._shapes, strict=True):
             if each.raw:
                 ndim, dense = shape if shape is not None else (None, False)
-                made.append(ctext.Raw(each.name, f"cwr_a{len(made)}", ndim, dense, False, ctype))
+                name = f"cwr_a{len(made)}"
+                axis = f"cwr_axis({name}, {ndim}, (" if self._checked else ""
+                made.append(ctext.Raw(each.name, name, ndim, dense, False, ctype, axis))
         return [raw for raw in made if raw.ndim is not None]
 
     def _raw_numbers(self) -> list[tuple[str, np.dtype[Any]]]:
@@ -527,9 +539,10 @@ class Family:
             return front + body
         end = "".join(
             f"if (cwr_wrong[{3 * k}]) {{\n"
-            "    PyErr_Format(PyExc_IndexError,\n"
-            f'                 "{self.texts.who}: {raw.name}[%zd] is out of range: "\n'
-            f'                 "{raw.name} has %zd elements",\n'
+            f"    PyErr_Format(PyExc_IndexError, cwr_wrong[{3 * k}] == 2\n"
+            f'                 ? "{self.texts.who}: {raw.name} has no axis %zd: it has %zd dims"\n'
+            f'                 : "{self.texts.who}: {raw.name}[%zd] is out of range: "\n'
+            f'                   "{raw.name} has %zd elements",\n'
             f"                 cwr_wrong[{3 * k + 1}], cwr_wrong[{3 * k + 2}]);\n"
             "    return 0;\n}\n"
             for k, raw in enumerate(arrays)

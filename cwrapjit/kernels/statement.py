@@ -126,8 +126,9 @@ class Statement:
                         "take float32, or an output that is not raw"
                     )
                 ndim, dense = (shape.ndim, shape.dense) if shape is not None else (None, False)
-                number = order.index(k) if is_checked(self._options) else -1
-                raws.append(ctext.Raw(each.name, operand, ndim, dense, k >= self._nin, c_type(dtype), number))
+                axis = f"cwj_checked_index(cwj, {order.index(k)}, -1, (char *)0 + ("
+                checks = axis if is_checked(self._options) else ""
+                raws.append(ctext.Raw(each.name, operand, ndim, dense, k >= self._nin, c_type(dtype), checks))
         header, early = self._header(dtypes, types, raws, rows)
         body, prefix = self._body(dtypes, raws, indexed, rows)
         key = tuple(np.dtype(np.int8) if k < 0 else dtypes[k] for k in order)

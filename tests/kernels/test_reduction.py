@@ -731,6 +731,19 @@ def test_raw_indices_are_checked_with_debug() -> None:
     refuses(IndexError, lambda: place(x, x[:1]), "is out of range: w has 3 elements")
 
 
+@pytest.mark.parametrize("asked", ["strides", "shape"])
+def test_axes_are_checked_with_debug(asked: str) -> None:
+    text = ("T x, raw T w", "T y", f"x * w.{asked}()[k]", "a + b", "y = a", "0", "along")
+    for k in (0, 1, 2, -1):
+        kernel = ReductionKernel(*text, preamble=f"enum {{ k = {k} }};", debug=True)
+        x, w = np.arange(3.0), np.ones((4, 5))
+        if k in (0, 1):
+            assert kernel(x, w) == 3 * getattr(w, asked)[k]
+        else:
+            message = f"along(): w has no axis {k}: it has 2 dims"
+            refuses(IndexError, lambda kernel=kernel, x=x, w=w: kernel(x, w), message)
+
+
 def test_units_of_others_are_not_lost() -> None:
     class Quantity(np.ndarray):
         def __array_ufunc__(self, *args: object, **kwargs: object) -> None:
