@@ -62,6 +62,10 @@ void tj_message_add_hint(tj_message *message, const tj_text *hint);
 void tj_message_hint(tj_message *message, const tj_piece *piece);
 /* The same of the errors in the snippets of a function. */
 void tj_messages_hint(const tj_spec *spec, tj_messages *messages);
+/* Refuses item__x(7) in a slice of three elements; tokens: of the piece, behind its macros. */
+struct tj_tokens;
+void tj_spec_check_indices(const tj_spec *spec, const struct tj_tokens *tokens,
+                           const tj_piece *piece, tj_messages *messages);
 
 /* ---- map.c ------------------------------------------------------------- */
 

@@ -395,6 +395,10 @@ class OfNumbers(Definition):
         if dtype is not None:
             return dtype
         shown = " ".join(operand.words)
+        parameter = operand.parameter
+        if parameter is not None and parameter.at == parameter.type_at and shown.isidentifier():
+            if _numpys(shown) is None:
+                self.text.fail(f"{shown} has no type, as in `double {shown}`", parameter.at, len(shown))
         if not shown:
             self.text.fail(
                 f"{self.found.name}() has no type in front of it", self.found.at, len(self.found.name)

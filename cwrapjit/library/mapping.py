@@ -495,6 +495,8 @@ class Mapper:
         value = self.library.constant(name)
         if value is None and self.has_free_symbols:
             return self._free(name)
+        if value is None:  # as C's own text has it
+            raise expressions.BadDim(f"{name} in a dim: is `int {name}` missing among the parameters?")
         return value if isinstance(value, int) else None
 
     def _free(self, name: str) -> str:

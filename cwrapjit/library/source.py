@@ -192,7 +192,10 @@ class TextSlice(Slice):
             if slot.parameter.role == "buffer" and slot.parameter.dims:
                 raise Unmapped(bytes_reason(slot, f"an array of {types.show(slot.item)}"))
             if slot.parameter.role in ("address", "handle"):
-                raise Unmapped(f"{slot.name} is a pointer without dims")
+                raise Unmapped(
+                    f"{slot.name} is a pointer without dims: {slot.name}[n], beside `int n`, is an array, "
+                    "OUT in front of it makes it a result, INOUT what is updated in place"
+                )
             if slot.parameter.role not in ("value", "array"):
                 raise Unmapped(f"{slot.name} is neither a number nor an array of numbers")
             self.c_names[slot.name] = _operand_name(arguments[slot.parameter.argument].name)

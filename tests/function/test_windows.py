@@ -582,3 +582,31 @@ assert failed > 4, failed
 assert (f(x) == wanted).all()
 """
     python(code)
+
+
+@pytest.mark.parametrize(
+    ("index", "told", "column"),
+    [
+        ("7, 9", "index 7 is outside of axis 0 of a slice of 'x', which has 3 elements", 21),
+        ("2, 4u", "index 4u is outside of axis 1 of a slice of 'x', which has 4 elements", 24),
+        ("0, -1", "index -1 is outside of axis 1", 24),
+        ("WIDE, 0", "index 3 is outside of axis 0", 21),
+        ("item__x(0, 0x10), 0", "index 0x10 is outside of axis 1", 32),
+    ],
+)
+def test_constant_indices_outside_are_refused(index: str, told: str, column: int) -> None:
+    """They printed what was in memory beside the window."""
+
+    def define(text: str, **options: Any) -> Any:
+        return cwrapjit.function("f", Ccode_slice_eval={np.uint8: f"{text} return true;"}, **options)
+
+    options = {"signature": "x() -> y()", "windows": {"x": (3, 4)}, "header": "#define WIDE 3\n"}
+    error = refuses(cwrapjit.CompileError, lambda: define(f"item__y() = item__x({index});", **options), told)
+    assert (error.lineno, error.offset) == (1, column)
+    inside = "item__x(2, 3) + item__x(0x2, -0) + item__x(WIDE - 1, (3)) + item__x(item__x(0, 0) % 3, 0)"
+    dead = "\n#ifdef NONE\nitem__x(9, 9);\n#endif\n"
+    assert define(f"{dead} item__y() = {inside};", **options)(np.ones((3, 4), np.uint8)).tolist()[1][2] == 4
+    fixed = {"signature": "x(2), z(n) -> y(2)"}
+    for text in ("item__y(0) = item__x(2);", "item__y(2) = 0;", "item__y(1) = item__x(-1);"):
+        refuses(cwrapjit.CompileError, lambda text=text: define(text, **fixed), "which has 2 elements")
+    define("item__y(0) = item__y(1) = item__x(1) + item__z(5);", **fixed)

@@ -230,6 +230,9 @@ vectorize("double f(float64 x) { return 0; }")
 vectorize("#define int long\nint f(int x) { return x; }")
     CompileError: the macro 'int' changes code around this text, too: give it another name, or #undef it
     at the end (<cwrapjit f header>, line 1)
+vectorize("void f(const double x[n], int n, double y[n]) { }")(X)
+    TypeError: f(): missing required argument 'y' (position 2), which is updated in place: in a C text, OUT
+    in front of it makes it a result
 vectorize(LARGER)("text", 1)
     TypeError: larger(): T cannot be deduced: argument 'x' has dtype <U4, for which C has no type
 vectorize(LARGER)([1, "a"], 1)

@@ -468,6 +468,9 @@ def ends() -> bool:
         ("unsigned T f(T x) { return 0; }", "T alone stands for a type", 1, 1),
         ("void *f(double x) { return 0; }", "returns a pointer", 1, 1),
         ("f(double x) { return x; }", "f.. has no type in front", 1, 1),
+        ("double f(x) { return x; }", "x has no type, as in `double x`", 1, 10),
+        ("double f(double x, y) { return x; }", "y has no type, as in `double y`", 1, 20),
+        ("double f(float64) { return 0; }", "NumPy's name: C's is double", 1, 10),
         ("double größe(double x) { return x; }", "größe is not ASCII.*name=", 1, 8),
         ("double f(double x)\n{\n    return y;\n}", "'y' undeclared", 3, None),
         ("double f(double x)\n{\n    return undeclared(x);\n}", "undeclared", 3, None),
@@ -699,7 +702,9 @@ def test_what_may_overlap_is_not_said_to_be_apart(tier: str, tmp_path: pathlib.P
 @pytest.mark.parametrize(
     ("text", "message", "line"),
     [
-        ("double f(const double x[n]) { return 0; }", "n in a dim is no integer parameter", 1),
+        ("double f(const double x[n]) { return 0; }", "is `int n` missing among the parameters", 1),
+        ("double f(const double x[], int n) { return 0; }", "x.n., beside `int n`, is an array", 1),
+        ("void f(const double x[n], int n, double *y) { }", "OUT in front of it makes it a result", 1),
         ("void f(const double x[n], int n) { }", "takes or gives nothing", 1),
         ("\ndouble f(const double x[n + 1], int n) { return x[n]; }", "a dim of x is computed", 2),
         ("void f(int n, OUT double x[n]) { }", "no argument has the dim n of x", 1),

@@ -45,9 +45,12 @@ static int part_at(int i)
 static void scan_with(tj_scanner *scanner, const tj_spec *spec, tj_messages *messages)
 {
     for (int i = 0; i < count_pieces(spec); i++)
-        if (piece_at(spec, i)->text)
+        if (piece_at(spec, i)->text &&
             tj_scanner_check(scanner, piece_at(spec, i), i ? TJ_BLOCK_SCOPE : TJ_FILE_SCOPE,
-                             messages);
+                             messages) == TJ_OK &&
+            i >= FIRST_BODY)
+            tj_spec_check_indices(spec, &tj_scanner_text(scanner)->tokens, piece_at(spec, i),
+                                  messages);
     for (int i = 0; i < spec->nextras; i++) {
         const char *text = spec->extras[i].default_text;
         tj_text file = {0};

@@ -167,6 +167,20 @@ static bool hint_word(const tj_message *message, tj_text *hint)
     return hint->length > 0;
 }
 
+/* double x[n], where n is none of the parameters. */
+static bool hint_dim(const tj_message *message, tj_text *hint)
+{
+    char *name = name_behind(message->text, "'");
+    tj_text dim = {0};
+    tj_text_printf(&dim, "[%s]", name ? name : "");
+    const char *open = name && message->source ? strchr(message->source, '(') : NULL;
+    if (open && strstr(message->text, "' undeclared") && !dim.failed && strstr(open, dim.data))
+        tj_text_printf(hint, "is 'int %s' missing among the parameters?", name);
+    tj_text_clear(&dim);
+    tj_free(name);
+    return hint->length > 0;
+}
+
 /* To C, x ** y is x times what y points to, and x ^ y computes with bits. */
 static bool hint_power(const tj_message *message, tj_text *hint)
 {
@@ -183,7 +197,7 @@ void tj_message_hint(tj_message *message, const tj_piece *piece)
     tj_text hint = {0};
     if (hint_header(message, &hint) || hint_size(message, &hint) ||
         hint_last_semicolon(message, piece, &hint) || hint_semicolon(message, piece, &hint) ||
-        hint_word(message, &hint) || hint_power(message, &hint))
+        hint_word(message, &hint) || hint_power(message, &hint) || hint_dim(message, &hint))
         tj_message_add_hint(message, &hint);
     tj_text_clear(&hint);
 }

@@ -1,5 +1,6 @@
 /* spec.c: the checks of a definition that need no compiler. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,6 +245,61 @@ static bool has_absent_name(const tj_spec *spec, const tj_piece *piece, const ab
     messages->failed |= lexer.spelling.failed;
     tj_lexer_clear(&lexer);
     return found;
+}
+
+/* ---- indices that are constants ---------------------------------------------- */
+
+/* The tokens [first, behind) are the index of an axis: of a fixed length, a number must be below. */
+static void check_index(const tj_operand *operand, int axis, const tj_tokens *tokens, size_t first,
+                        size_t behind, const tj_piece *piece, tj_messages *messages)
+{
+    bool negative = tj_token_at(tokens, first, "-");
+    size_t i = first + negative;
+    if (axis >= operand->ndims || operand->dims[axis].name || i + 1 != behind ||
+        tokens->items[i].kind != TJ_TOKEN_NUMBER || tokens->items[i].doubtful)
+        return;
+    const tj_token *token = &tokens->items[i];
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(token->text, &end, 0);
+    bool whole = end + strspn(end, "uUlL") == token->text + token->length;
+    bool above = errno || (!negative && value >= (unsigned long long)operand->dims[axis].size);
+    if (whole && (above || (negative && value > 0)))
+        tj_messages_add_at(messages, piece, tokens->items[first].start, token->end,
+                           "the index %s%.*s is outside of axis %d of a slice of '%s', which has "
+                           "%td element%s",
+                           negative ? "-" : "", (int)token->length, token->text, axis,
+                           operand->name, operand->dims[axis].size,
+                           operand->dims[axis].size == 1 ? "" : "s");
+}
+
+/* item__x( stands at i - 1. */
+static void check_item(const tj_operand *operand, const tj_tokens *tokens, size_t i,
+                       const tj_piece *piece, tj_messages *messages)
+{
+    size_t close = tokens->mates[i], first = i + 1;
+    int axis = 0;
+    for (size_t at = first; at <= close && close < tokens->count; at++) {
+        if (at == close || tj_token_at(tokens, at, ",")) {
+            check_index(operand, axis++, tokens, first, at, piece, messages);
+            first = at + 1;
+        } else if (tj_token_in(tokens, at, "([{")) {
+            at = tokens->mates[at];
+        }
+    }
+}
+
+void tj_spec_check_indices(const tj_spec *spec, const tj_tokens *tokens, const tj_piece *piece,
+                           tj_messages *messages)
+{
+    int conditions = 0; /* what an #if takes out is not known here */
+    for (size_t i = 0; i + 1 < tokens->count; i++) {
+        conditions += tokens->items[i].kind == TJ_TOKEN_IF;
+        conditions -= tokens->items[i].kind == TJ_TOKEN_ENDIF;
+        for (int k = 0; k < spec->noperands && !conditions && tj_token_at(tokens, i + 1, "("); k++)
+            if (tj_token_is_joined(&tokens->items[i], "item__", spec->operands[k].name))
+                check_item(&spec->operands[k], tokens, i + 1, piece, messages);
+    }
 }
 
 static tj_status check_snippets(const tj_spec *spec, tj_messages *messages, tj_error *error)

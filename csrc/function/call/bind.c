@@ -22,6 +22,12 @@ bind_slots(cwj_frame *frame, PyObject *const *args, Py_ssize_t npositional, PyOb
     }
     frame->inputs = frame->slots;
     for (int i = 0; i < ninputs; i++) {
+        if (frame->slots[i] == NULL && frame->decl->operands[i].role == CWJ_INOUT) {
+            return raise_in_call(frame, PyExc_TypeError,
+                                 "missing required argument '%S' (position %d), which is updated "
+                                 "in place: in a C text, OUT in front of it makes it a result",
+                                 runtime->names[i], i + 1);
+        }
         if (frame->slots[i] == NULL) {
             return cwj_refuse_missing(&names, i, runtime->names[i]);
         }
