@@ -3,48 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 
-
-def fill_members(self: Any, /, *args: Any, **kwargs: Any) -> None:
-    """Members by position or by name; the rest is zero."""
-    cls = type(self)
-    for name, value in bind(f"{cls.__name__}()", cls.__match_args__, args, kwargs).items():
-        _set_member(self, name, value)
-
-
-def bind(who: str, names: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by name, all of them optional; what does not fit is refused in the words of csrc/base/bind.h."""
-    if len(args) > len(names):
-        raise TypeError(
-            f"{who}: takes {len(names)} positional argument{'s' * (len(names) != 1)} but {len(args)} "
-            f"{'was' if len(args) == 1 else 'were'} given"
-        )
-    given = dict(zip(names, args, strict=False))
-    for name, value in kwargs.items():
-        if name not in names:
-            raise TypeError(f"{who}: got an unexpected keyword argument {name!r}")
-        if name in given:
-            raise TypeError(f"{who}: got multiple values for argument {name!r}")
-        given[name] = value
-    return given
-
-
-def _set_member(self: Any, name: str, value: Any) -> None:
-    import numpy
-
-    now = getattr(self, name) if not isinstance(value, (str, bytes)) else None
-    is_inside = (
-        getattr(getattr(type(self), name), "dtype", None) is not None
-    )  # an array that was given is not
-    if is_inside and isinstance(now, numpy.ndarray):
-        now[...] = value
-    else:
-        setattr(self, name, value)
+fill_members = _cwrapjit.Initializer(None, False)
 
 
 def come_from_functions(self: Any, /, *args: Any, **kwargs: Any) -> None:

@@ -138,6 +138,31 @@ def test_members_by_position_and_name(lib):
     refuses(TypeError, lambda: point(1.0, x=1.0), "multiple values")
 
 
+def test_many_members_and_arrays_are_given(lib):
+    members = " ".join(f"int m{k};" for k in range(40))
+    many = lib.struct(f"struct many {{ {members} double row[3]; }}")
+    made = many(*range(40), row=[1, 2, 3])
+    assert [made.m0, made.m16, made.m39, made.row.tolist()] == [0, 16, 39, [1, 2, 3]]
+    assert many(m39=5).m39 == 5 and many(m39=5).m38 == 0
+    refuses(TypeError, lambda: many(*range(42)), "many(): takes 41 positional arguments but 42 were given")
+    refuses(TypeError, lambda: many(0, m0=1), "many(): got multiple values for argument 'm0'")
+    refuses(TypeError, lambda: many(m40=1), "many(): got an unexpected keyword argument 'm40'")
+    refuses(AttributeError, lambda: many(row="abc"), "attribute row", "assign to its items")
+    refuses(ValueError, lambda: many(row=[1, 2]), "broadcast")
+    refuses(TypeError, lambda: many(m0="1"), "attribute m0")
+
+    class Doubled(many):
+        @property
+        def m0(self):
+            return many.m0.__get__(self)
+
+        @m0.setter
+        def m0(self, value):
+            many.m0.__set__(self, 2 * value)
+
+    assert Doubled(4, 5).m0 == 8
+
+
 @pytest.mark.quick
 @pytest.mark.row("P04i")
 def test_setters_refuse_wrong_types_and_new_memory(lib):

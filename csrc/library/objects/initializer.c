@@ -1,17 +1,94 @@
 /* initializer.c: type cwrapjit._cwrapjit.Initializer: the __init__ of classes whose instances a function of C
- * begins.
+ * begins, or whose members are given.
  */
+#include "base/errors.h"
+#include "base/raised.h"
 #include "library/objects/instance.h"
 
+#include "base/bind.h"
+
 #include <structmember.h>
+
+enum {
+    FEW = 16 /* members, whose values lie on the C stack */
+};
 
 typedef struct cwj_initializer {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *function; /* owned */
+    PyObject *function; /* owned; None: members are given */
     PyObject *dict; /* owned: __doc__, __signature__ ... */
     int adopts;
 } cwj_initializer;
+
+/* ---- members ------------------------------------------------------------------------------- */
+
+static void
+refuse_members(const void *instance, PyObject *text)
+{
+    PyErr_Format(PyExc_TypeError, "%s(): %U", Py_TYPE(instance)->tp_name, text);
+}
+
+/* An array inside cannot be assigned to: it takes the value's items. */
+static int
+set_member(PyObject *instance, PyObject *name, PyObject *value)
+{
+    if (PyObject_SetAttr(instance, name, value) == 0) {
+        return 0;
+    }
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError) || PyUnicode_Check(value) ||
+        PyBytes_Check(value)) {
+        return -1;
+    }
+    PyObject *raised = cwj_raised_take(), *now = PyObject_GetAttr(instance, name);
+    int status = -1;
+    if (now != NULL && PyArray_Check(now)) {
+        status = PyArray_CopyObject((PyArrayObject *)now, value);
+        Py_CLEAR(raised);
+    } else if (now != NULL) {
+        cwj_raised_set(raised);
+        raised = NULL;
+    }
+    Py_XDECREF(raised);
+    Py_XDECREF(now);
+    return status;
+}
+
+/* By position or by name; the rest is zero. */
+static int
+fill_members(PyObject *const *args, size_t nargs, PyObject *kwnames)
+{
+    static PyObject *name; /* interned: for good */
+    if (name == NULL && (name = PyUnicode_InternFromString("__match_args__")) == NULL) {
+        return -1;
+    }
+    PyObject *all = PyObject_GetAttr((PyObject *)Py_TYPE(args[0]), name);
+    PyObject *usual[FEW] = {NULL}, **values = usual;
+    int status = -1;
+    if (all == NULL || !PyTuple_Check(all)) {
+        Py_XDECREF(all);
+        return all == NULL ? -1 : cwj_refuse_type("__init__()", "__match_args__", "a tuple", all);
+    }
+    int count = (int)PyTuple_GET_SIZE(all);
+    if (count > FEW && (values = PyMem_Calloc((size_t)count, sizeof(*values))) == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    cwj_signature_names names = {
+        &PyTuple_GET_ITEM(all, 0), sizeof(PyObject *), count, 0, count, refuse_members, args[0]};
+    status = cwj_bind(&names, args + 1, (Py_ssize_t)nargs - 1, kwnames, values);
+    for (int i = 0; i < count && status == 0; i++) {
+        status = values[i] == NULL ? 0 : set_member(args[0], PyTuple_GET_ITEM(all, i), values[i]);
+    }
+done:
+    if (values != usual) {
+        PyMem_Free(values);
+    }
+    Py_DECREF(all);
+    return status;
+}
+
+/* ---- the type -------------------------------------------------------------------------------- */
 
 static PyObject *
 initializer_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -22,6 +99,9 @@ initializer_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *k
         return PyErr_Format(PyExc_TypeError,
                             "__init__(): wanted an instance to initialise, got %.200s",
                             nargs == 0 ? "nothing" : Py_TYPE(args[0])->tp_name);
+    }
+    if (self->function == Py_None) {
+        return fill_members(args, nargs, kwnames) < 0 ? NULL : Py_NewRef(Py_None);
     }
     return cwj_construct(self->function, self->adopts, args, nargs, kwnames);
 }
@@ -96,7 +176,7 @@ PyDoc_STRVAR(
     "Initializer(function, adopts)\n--\n\n"
     "An __init__: it initialises an instance, once, by function(instance, ...), which fills it\n"
     "or, with adopts, function(...), which returns another one, whose C object the instance\n"
-    "takes over.");
+    "takes over. Without a function it takes members, by position or by name; the rest is zero.");
 
 static PyType_Slot initializer_slots[] = {
     {Py_tp_new, initializer_new},           {Py_tp_dealloc, initializer_dealloc},
