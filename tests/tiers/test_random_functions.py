@@ -130,8 +130,10 @@ class Maker:
 
     def real(self, a: Pair, b: Pair) -> Pair:
         kind = self.pick("+", "-", "*", "/", "+", "-", "*", "minus", "call")
-        if kind == "-" and not re.search(r"\b[xyzab]\b", a[0]):
-            kind = "+"  # gcc 12 makes 0.0 - fabs(x) a -fabs(x), at -O0, too
+        if kind in ("+", "-") and not all(
+            re.search(r"\b[xyzab]\b|^-?[\d.e-]*[1-9]", each[0]) for each in (a, b)
+        ):
+            kind = "*"  # of zeros gcc 12 makes 0.0 - fabs(x) a -fabs(x), and -fabs(x) + 0.0, too, even at -O0
         if kind == "call":
             name = self.pick("fabs", "sqrt", "floor", "ceil", "trunc") + self.suffix
             return f"{name}({a[0]})", f"{name}({a[1]})"
