@@ -81,8 +81,8 @@ def deduced(who: str, values: Sequence[tuple[str, object]]) -> str:
         if kind is not None and not isinstance(value, np.generic):
             weak.append(kind)
             continue
-        has_dtype = isinstance(value, (np.ndarray, np.generic))
-        dtype = (value if has_dtype else array_of(who, name, value)).dtype
+        array = value if isinstance(value, (np.ndarray, np.generic)) else array_of(who, name, value)
+        dtype = array.dtype
         if name_of(dtype.newbyteorder("=")) is None:
             raise TypeError(
                 f"{who}: T cannot be deduced: argument {name!r} has dtype {dtype}, for which C has no type"

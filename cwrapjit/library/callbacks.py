@@ -23,7 +23,7 @@ _SURELY_PYTHON: tuple[type, ...] = (
     python_types.MethodType,
     python_types.BuiltinFunctionType,
 )
-_KNOWN_AGAIN = (str, _cwrapjit.LibraryFunction, _cwrapjit.Function)
+_KNOWN_AGAIN: tuple[type, ...] = (str, _cwrapjit.LibraryFunction, _cwrapjit.Function)
 _trampolines: dict[str, Any] = {}  # by the C signature
 _environment: list[Any] = []
 # (crossing, name, type, class or dtype, dims, readonly)

@@ -51,7 +51,7 @@ class Check:
         self.codes: dict[Any, Check] = {}
         check = {"negative": RuntimeError} if isinstance(check, str) and check == "negative" else check
         if isinstance(check, Mapping):
-            self._read_codes(check, status, (library, who), (c_name, status, is_returned))
+            self._read_codes(check, status)
             return
         if isinstance(check, tuple) and len(check) == 2:
             self.exception, check = check
@@ -83,7 +83,7 @@ class Check:
         elif self.reads_errno:
             self.good = "from zero"
 
-    def _read_codes(self, checks: Mapping[Any, Any], status: Any, front: Any, behind: Any) -> None:
+    def _read_codes(self, checks: Mapping[Any, Any], status: Any) -> None:
         if not checks or not isinstance(status, types.Scalar):
             raise ValueError(f"{self.who}: check: codes are of an integer status, {checks!r} says none")
         for code, check in checks.items():
@@ -91,7 +91,7 @@ class Check:
                 raise TypeError(f'{self.who}: check: {code!r} is no status: an int or "negative" is one')
             if not status.is_signed and (code == "negative" or code < 0):
                 raise ValueError(f"{self.who}: check: {types.show(status)} is never negative")
-            self.codes[code] = Check(*front, check, *behind)
+            self.codes[code] = Check(self.library, self.who, check, self.c_name, status, self.is_returned)
         self.given = tuple(dict.fromkeys(name for each in self.codes.values() for name in each.given))
         self.reads_errno = any(each.reads_errno for each in self.codes.values())
         self.good = "from zero" if all(code == "negative" or code < 0 for code in self.codes) else ""

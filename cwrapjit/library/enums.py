@@ -12,6 +12,7 @@ class _Enum(enum.IntEnum):
     """Numbers in all that they do but repr()."""
 
     __str__ = int.__repr__  # type: ignore[assignment]
+    __format__ = int.__format__  # type: ignore[assignment]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return int, (int(self),)
@@ -21,6 +22,7 @@ def make(library: str, ctype: types.Scalar) -> Any:
     """The class of an enum; None where Python wants one of its names for itself."""
     name = ctype.alias.removeprefix("enum ")
     try:
-        return _Enum(name if name.isidentifier() else "enum", ctype.values or {}, module=library)
+        make_class: Any = _Enum  # the functional way, which mypy does not know of subclasses
+        return make_class(name if name.isidentifier() else "enum", ctype.values or {}, module=library)
     except (TypeError, ValueError):
         return None

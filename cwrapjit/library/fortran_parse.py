@@ -370,14 +370,20 @@ class Reader:
         raise CompileError(f"{self.where}:{line}:{column + 1}: {message}{caret}", details)
 
     def read(self) -> Declared:
-        """Everything that stands in the text, outside a module or in one."""
-        for unit in sorted(self._readable(), key=lambda unit: _kind(unit) != "Module"):
+        """Everything that stands in the text, outside a module or in one, in its order. Modules are read
+        first: others may use their constants."""
+        units, routines = self._readable(), self.declared.routines
+        of_units: dict[int, list[Routine]] = {}
+        for at in sorted(range(len(units)), key=lambda at: _kind(units[at]) != "Module"):
+            unit, before = units[at], len(routines)
             kind = _kind(unit)
             if kind == "Module":
                 name = str(unit.content[0].items[1]).lower()
                 self._module(unit, "" if name == _AROUND else name)
             elif kind in _UNITS:
                 self._try(unit, self._routine, unit, "", self.outermost)
+            of_units[at] = routines[before:]
+        routines[:] = [each for at in sorted(of_units) for each in of_units[at]]
         for error in self.declared.faulty.values():
             if not (self.declared.routines or self.declared.types or self.declared.variables):
                 raise error

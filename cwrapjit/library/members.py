@@ -129,7 +129,7 @@ class Members:
     def _plan_data(
         self, plan: dict[str, Any], pointer: types.Pointer, given: Any, whose: types.Member
     ) -> None:
-        inner = pointer.target.target if isinstance(pointer.target, types.Pointer) else None
+        inner: Any = pointer.target.target if isinstance(pointer.target, types.Pointer) else None
         is_text = self._is_text(inner, whose)
         is_list = is_text or isinstance(inner, types.Struct)
         if is_list and given == "list":  # which a NULL ends

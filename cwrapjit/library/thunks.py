@@ -180,7 +180,8 @@ def is_flexible(array: types.Array) -> bool:
 def is_open(ctype: Any) -> bool:
     """Whether its last member is such an array, or a struct with one."""
     if isinstance(ctype, types.Struct):
-        return ctype.kind == "struct" and bool(ctype.members) and is_open((ctype.members or ())[-1].type)
+        members = ctype.members or []
+        return ctype.kind == "struct" and bool(members) and is_open(members[-1].type)
     return isinstance(ctype, types.Array) and is_flexible(ctype)
 
 
@@ -209,7 +210,7 @@ def size_of(ctype: Any) -> int:
             is_plain = each.members is not None and not types.is_laid_out(each)
             if not is_plain or any(member.bits >= 0 for member in each.members or ()):
                 raise Unmapped(f"the size of {types.show(each)} is not known")
-            inside += [member.type for member in each.members]
+            inside += [member.type for member in each.members or ()]
         elif isinstance(each, (types.Void, types.Unknown)):
             raise Unmapped(f"the size of {types.show(each)} is not known")
     for layer in layers:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 
 @dataclasses.dataclass(frozen=True)
@@ -283,7 +283,7 @@ def peeled(ctype: Any) -> tuple[Any, list[Array]]:
     return ctype, layers
 
 
-def is_one_struct(ctype: Any) -> bool:
+def is_one_struct(ctype: Any) -> TypeGuard[Array]:
     """T x[1] of a struct: how GMP and its like pass a pointer to one, by a typedef."""
     item, layers = peeled(ctype)
     return isinstance(item, Struct) and len(layers) == 1 and _length(layers[0]) == 1

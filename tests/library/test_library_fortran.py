@@ -829,6 +829,13 @@ def test_kinds_of_other_modules(tmp_path, way):
     assert x.tolist() == [2, 2, 2] and lib.large(3) == 3 * 10**12 and lib.outside(3).tolist() == [3] * 4
 
 
+def test_routines_come_in_the_order_of_the_text():
+    """Whatever was read first."""
+    routine = "subroutine {0}(n)\n integer, intent(in) :: n\nend subroutine\n".format
+    text = f"{routine('one')}module m\ncontains\n{routine('two')}end module\n{routine('three')}"
+    assert [each.name for each in fortran_parse.parse(text, {}).routines] == ["one", "two", "three"]
+
+
 @needs_gfortran
 def test_a_kind_that_no_module_has_says_where_it_was_looked_for(tmp_path):
     lib = cwrapjit.library("users", include_dirs=[tmp_path])

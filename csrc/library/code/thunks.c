@@ -20,7 +20,7 @@ static const char CODE[] = "cwrapjit.code";
 
 PyDoc_STRVAR(
     compile_thunks_doc,
-    "compile_thunks(environment, text, names, optimize=False, file=None, before='', after='', "
+    "compile_thunks(environment, text, names, optimize=0, file=None, before='', after='', "
     "opening='',\n"
     "               line=0)\n"
     "--\n\n"
