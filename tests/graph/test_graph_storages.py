@@ -83,12 +83,13 @@ def test_objects_are_fetched_at_each_run(mode: str) -> None:
     assert k.run() == 0
     assert k.cells[2] == [7.25]
     k.cells[0][0] = one
+    gc.collect()  # others' garbage has references to None
     counts = sys.getrefcount(one), sys.getrefcount(two), sys.getrefcount(None)
     for _ in range(1000):
         k.run()
     now = sys.getrefcount(one), sys.getrefcount(two), sys.getrefcount(None)
     assert now[:2] == counts[:2]
-    assert abs(now[2] - counts[2]) < 100
+    assert abs(now[2] - counts[2]) < 500, "not one for each run"
 
 
 # ---- arrays that are kept ---------------------------------------------------------------------------------

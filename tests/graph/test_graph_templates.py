@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
 from typing import Any
@@ -389,6 +390,7 @@ def test_none_old_items_and_results_are_counted_right(mode: str) -> None:
     k.cells[0][0], k.cells[1][0] = 1e3, 2e3
     old = Item()
     count = sys.getrefcount(old)
+    gc.collect()  # others' garbage has references to None
     none = sys.getrefcount(None)
     for _ in range(1000):
         k.cells[2][0] = old
@@ -403,7 +405,7 @@ def test_none_old_items_and_results_are_counted_right(mode: str) -> None:
         assert k.run() == 4
         assert sys.getrefcount(old) == count + 1
         k.cells[2][0] = None
-    assert abs(sys.getrefcount(None) - none) < 50
+    assert abs(sys.getrefcount(None) - none) < 500, "not one for each run"
 
 
 @pytest.mark.row("A20")
