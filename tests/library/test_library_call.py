@@ -292,23 +292,8 @@ def test_descriptions_are_checked(make):
 def test_nothing_leaks_and_nothing_crashes(matmul, make):
     rng = np.random.default_rng(3)
     f = containers(make, tuple)
-    odd = [
-        None,
-        1,
-        (),
-        "a",
-        b"b",
-        2**80,
-        1.5,
-        "a text",
-        b"bytes",
-        [],
-        (1, (2,)),
-        np.float64(3),
-        object(),
-        np.ones(3),
-    ]
-    odd += [np.ones((2, 2)), np.ones((2, 2), object), np.ones((0, 2)), np.ones((2, 2), ">f8")]
+    odd = [None, 1, (), "a", b"b", 2**80, 1.5, "a text", b"bytes", [], (1, (2,)), np.float64(3), object()]
+    odd += [np.ones(3), np.ones((2, 2)), np.ones((2, 2), object), np.ones((0, 2)), np.ones((2, 2), ">f8")]
     odd += [np.ones((2, 2)).T, np.ma.ones((2, 2))]
     counts = [sys.getrefcount(each) for each in odd]
     for _ in range(1000):
