@@ -344,15 +344,14 @@ def check_numbers(text: str) -> None:
 
 def _wrapped(value: int, text: str) -> int | None:
     """The value of an expression with unsigned numbers, which wrap around; None where that is not clear."""
-    suffixes = [match[2].lower() for match in _SUFFIXED.finditer(text) if match[2]]
-    if not any("u" in each for each in suffixes):
+    numbers = [(integer(digits), suffix.lower()) for digits, suffix in _SUFFIXED.findall(text) if digits]
+    if not any("u" in suffix for _, suffix in numbers):
         return _of_plain_numbers(value, text)
-    bits = 64 if any("l" in each for each in suffixes) else 32
+    bits = 64 if any("l" in suffix or number >= 2**32 for number, suffix in numbers) else 32
     if 0 <= value < (1 << bits) and not re.search(r"[-~]", text):
         return value
-    if re.search(r"[/%>?=!&|]|<(?!<)", text.replace("<<", "")) or any(
-        "l" in each and "u" not in each for each in suffixes
-    ):
+    of_long = any("u" not in suffix and ("l" in suffix or number >= 2**31) for number, suffix in numbers)
+    if of_long or re.search(r"[/%>?=!&|]|<(?!<)", text.replace("<<", "")):
         return None
     return value % (1 << bits)
 

@@ -76,12 +76,14 @@ class Given:
 
 
 class Converter:
-    """Makes FILE * for one parameter. kept: C has it after the call, too; refusal: why it takes C's alone."""
+    """Makes FILE * for one parameter. kept: C has it after the call, too; refusal: why it takes C's alone;
+    optional: it may be NULL."""
 
-    def __init__(self, who: str, kept: bool, refusal: str) -> None:
+    def __init__(self, who: str, kept: bool, refusal: str, optional: bool) -> None:
         self.who = who
         self.kept = kept
         self.refusal = refusal
+        self.optional = optional
 
     def __call__(self, given: Any) -> tuple[int, Any]:
         """(address, what ends the stream)"""
@@ -89,7 +91,7 @@ class Converter:
         return made.address, made
 
     def _given(self, given: Any) -> Given | None:
-        if given is None:
+        if given is None and self.optional:
             return Given(None)
         if not isinstance(given, _cwrapjit.Pointer):
             return None
@@ -100,8 +102,9 @@ class Converter:
     def _opened(self, given: Any) -> Stream:
         is_path = isinstance(given, (str, bytes)) or hasattr(type(given), "__fspath__")
         if not is_path and not _is_file(given):
+            hint = ": None is NULL where optional= names the argument" if given is None else ""
             raise TypeError(
-                f"{self.who}: expected a file, as open() makes, or a path, got {type(given).__name__}"
+                f"{self.who}: expected a file, as open() makes, or a path, got {type(given).__name__}{hint}"
             )
         if self.refusal:
             raise TypeError(f"{self.who}: {self.refusal}")
@@ -176,7 +179,8 @@ def converter(mapper: Any, slot: Any) -> Converter:
             f"keeps={{{keeper!r}: {slot.name!r}}} says that it does, keeps={{{keeper!r}: ()}} that it does "
             "not; a Pointer to a FILE of C's is taken as it is"
         )
-    return Converter(f"{mapper.called}(): argument {slot.name}", kept, refusal)
+    optional = slot.name in mapper.options.optional
+    return Converter(f"{mapper.called}(): argument {slot.name}", kept, refusal, optional)
 
 
 def _keepers(mapper: Any) -> list[str]:

@@ -135,7 +135,10 @@ def test_pipes_and_temporary_files(lib: Any) -> None:
 
 
 def test_pointers_and_none_are_cs_own(lib: Any) -> None:
-    assert lib.is_null(None) == 1
+    refuses(
+        TypeError, lambda: lib.is_null(None), "argument from: expected a file", "got NoneType", "optional="
+    )
+    assert lib.function("int is_null(FILE *from)", optional="from")(None) == 1
     own = lib.mine()
     assert lib.put(own, "abc") == 0 and lib.is_null(own) == 0 and lib.end(own) == 0
     other = lib.function("void *mine(void)", name="other")()
@@ -184,7 +187,9 @@ def test_an_exception_of_a_callback_leaves_the_file_in_order(lib: Any, tmp_path:
 
 
 def test_what_could_be_kept_is_refused_unless_it_is_said(lib: Any, path: pathlib.Path) -> None:
-    loose = lib.function("reader *reader_open(FILE *stream)", returns="callee", name="loose")
+    loose = lib.function(
+        "reader *reader_open(FILE *stream)", returns="callee", name="loose", optional="stream"
+    )
     with open(path, "rb") as file:
         refuses(TypeError, lambda: loose(file), "argument stream: C could keep this stream in return")
         refuses(TypeError, lambda: loose(path), "keeps={'return': 'stream'}")

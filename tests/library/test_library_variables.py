@@ -221,6 +221,24 @@ def test_constants_of_declared_texts_and_of_included_files(tmp_path):
     assert lib.f(lib.BLUE) == 6
 
 
+UNSIGNED = [
+    "5000000000u", "0xFFFFFFFFFFFFFFFFu", "(5000000000u*2)", "4294967296u", "040000000000u", "-5000000000u",
+    "9223372036854775808u", "4294967295u + 1u", "2147483648 * 2u", "-1u", "~0u", "-1ul", "5u - 6", "1u << 31",
+    "5000000000u/1000000000u", "0x80000000 + 0x80000000u", "-4294967296u", "(2147483648 - 4294967297u)",
+]  # fmt: skip
+
+
+@pytest.mark.row("P13i")
+def test_unsigned_macros_are_what_they_are_to_c():
+    """Numbers too wide for unsigned int are unsigned long."""
+    lines = [f"#define M{k} {text}\n" for k, text in enumerate(UNSIGNED)]
+    functions = [f"unsigned long long f{k}(void) {{ return {text}; }}\n" for k, text in enumerate(UNSIGNED)]
+    lib = from_c("".join(functions)).declare("".join(lines))
+    for k, text in enumerate(UNSIGNED):
+        wanted = lib.function(f"unsigned long long f{k}(void)")()
+        assert getattr(lib, f"M{k}") == wanted, text
+
+
 # ---- begin and end -------------------------------------------------------------------------------
 
 MODULE = """
