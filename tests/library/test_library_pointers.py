@@ -413,6 +413,40 @@ def test_handles_are_owned_once_their_end_is_known(lib: Any) -> None:
 
 
 @pytest.mark.row("L05")
+@pytest.mark.parametrize("way", ["out", "returned"])
+def test_what_lies_in_an_argument_ends_with_it_by_whatever_way_it_comes(way: str) -> None:
+    """An output that nothing ends lies in what C was given."""
+    text = """
+    typedef struct box box; typedef struct entry entry; struct entry { int v; }; int live = 0;
+    box *box_new(void) { live++; entry *e = malloc(sizeof *e); e->v = 5; return (box *)e; }
+    void box_free(box *b) { live--; ((entry *)b)->v = -1; free(b); }
+    int box_next(box *b, entry **e) { *e = (entry *)b; return 0; }
+    int entry_next(const entry *b, entry **e) { *e = (entry *)b; return 0; }
+    entry *box_entry(box *b) { return (entry *)b; }
+    """
+    lib = cwrapjit.library("boxes", source="#include <stdlib.h>\n" + text)
+    lib.handle("box *", free="box_free")
+    new = lib.function("box *box_new(void)", returns="callee")
+    stored = lib.function("int box_next(box *b, entry **e)", out="e", discard="return")
+    following = lib.function("int entry_next(const entry *b, entry **e)", out="e", discard="return")
+    get = stored if way == "out" else lib.function("entry *box_entry(box *b)")
+    box = new()
+    entry = get(box)
+    del box
+    for _ in range(1000):
+        entry = following(entry)
+    gc.collect()
+    assert (lib.live, entry.v, len(entry.referenced_objects)) == (1, 5, 1)
+    del entry
+    gc.collect()
+    assert lib.live == 0
+    box = new()
+    entry = get(box)
+    box.close()
+    refuses(ValueError, lambda: entry.v, "was freed")
+
+
+@pytest.mark.row("L05")
 @pytest.mark.leak
 def test_pointers_keep_nothing(lib: Any) -> None:
     x = np.ones(8)

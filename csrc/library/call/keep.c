@@ -46,6 +46,38 @@ append_base(PyObject *list, PyObject *given)
     return status;
 }
 
+static bool
+is_memory(const cwj_parameter *p)
+{
+    return p->argument >= 0 && (p->role == CWJ_ARRAY || p->role == CWJ_HANDLE ||
+                                p->role == CWJ_STRUCT || p->role == CWJ_ADDRESS);
+}
+
+bool
+cwj_library_gets_memory(const cwj_library_function *function)
+{
+    bool found = false;
+    for (int k = 0; k < function->nparameters; k++) {
+        found |= is_memory(&function->parameters[k]);
+    }
+    return found;
+}
+
+/* The memory that C gets: a new list. */
+static PyObject *
+list_memory(const cwj_library_frame *frame)
+{
+    PyObject *list = PyList_New(0);
+    for (int k = 0; k < frame->function->nparameters && list != NULL; k++) {
+        const cwj_parameter *p = &frame->function->parameters[k];
+        PyObject *given = is_memory(p) ? cwj_library_given(frame, k) : NULL;
+        if (given != NULL && append_base(list, given) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
 /* The arguments that a result points into: a new list. */
 static PyObject *
 list_bases(const cwj_library_frame *frame, const cwj_parameter *result)
@@ -172,7 +204,8 @@ static PyObject *
 keepers_among_arguments(const cwj_library_frame *frame, const cwj_parameter *result,
                         PyObject *owner)
 {
-    PyObject *list = list_bases(frame, result), *tuple = NULL;
+    bool is_said = result->owner == CWJ_OWNER_ARGUMENT;
+    PyObject *list = is_said ? list_bases(frame, result) : list_memory(frame), *tuple = NULL;
     bool has_instance = false;
     for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
         has_instance |= cwj_is_instance(PyList_GET_ITEM(list, i));
@@ -190,11 +223,12 @@ keepers_among_arguments(const cwj_library_frame *frame, const cwj_parameter *res
 PyObject *
 cwj_library_keeper(const cwj_library_frame *frame, const cwj_parameter *result, const void *pointer)
 {
-    if (result->owner == CWJ_OWNER_CALLEE) {
+    bool is_output = result != &frame->function->result;
+    if (result->owner == CWJ_OWNER_CALLEE && !is_output) {
         return NULL;
     }
     PyObject *owner = (PyObject *)cwj_owner_at(pointer);
-    if (result->owner == CWJ_OWNER_ARGUMENT) {
+    if (result->owner == CWJ_OWNER_ARGUMENT || is_output) {
         return keepers_among_arguments(frame, result, owner);
     }
     return Py_XNewRef(owner != NULL ? owner : result->library);

@@ -114,10 +114,21 @@ pack_borrowed(const cwj_library_frame *frame, const cwj_parameter *p, void *poin
     return instance;
 }
 
+/* What C stores in an output is given away, unless nothing ends it and it may lie in memory that C gets. */
+static bool
+is_gift(const cwj_library_frame *frame, const cwj_parameter *p)
+{
+    cwj_struct_layout *layout = cwj_layout_of(p->cls);
+    bool ends = layout == NULL || layout->free != NULL;
+    Py_XDECREF(layout);
+    return p->owner == CWJ_OWNER_CALLEE &&
+           (ends || p == &frame->function->result || !cwj_library_gets_memory(frame->function));
+}
+
 static PyObject *
 pack_handle(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
 {
-    if (p->owner == CWJ_OWNER_CALLEE && at->p != NULL) {
+    if (at->p != NULL && is_gift(frame, p)) {
         return pack_gift(frame, p, at);
     }
     void *pointer = at->p;

@@ -110,6 +110,8 @@ void cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change
 /* keep.c, of what C gives back. What keeps the memory of an array: an argument, several of them, or
  * the code. */
 PyObject *cwj_library_base(const cwj_library_frame *frame, const cwj_parameter *result);
+/* Whether a struct, a handle, an array or a Pointer is among its arguments. */
+bool cwj_library_gets_memory(const cwj_library_function *function);
 /* What keeps the memory at a pointer; new reference. NULL, perhaps with an exception: nothing. */
 PyObject *cwj_library_keeper(const cwj_library_frame *frame, const cwj_parameter *result,
                              const void *pointer);
