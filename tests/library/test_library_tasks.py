@@ -168,6 +168,19 @@ def test_cfitsio_writes_and_reads_images(tmp_path: pathlib.Path) -> None:
         fits.ffopen(str(tmp_path / "absent.fits"), fits.READONLY)
 
 
+@pytest.mark.quick
+def test_proj_takes_options() -> None:
+    """The header as it is; what PROJ's own documentation says of the option."""
+    proj = cwrapjit.library("proj", libraries=["proj"]).declare("#include <proj.h>")
+    context = proj.proj_context_create()
+    crs = proj.proj_create(context, "EPSG:4326")
+    wkt = proj.proj_as_wkt(context, crs, proj.PJ_WKT2_2019, ["MULTILINE=NO"])
+    assert wkt.startswith('GEOGCRS["WGS 84"') and "\n" not in wkt
+    assert "\n" in proj.proj_as_wkt(context, crs, proj.PJ_WKT2_2019, None)
+    proj.proj_destroy(crs)
+    proj.proj_context_destroy(context)
+
+
 @pytest.mark.row("L15")
 def test_proj_moves_coordinates() -> None:
     proj = declared("proj.h", "proj")

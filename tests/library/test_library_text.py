@@ -634,19 +634,6 @@ def test_what_fits_no_member_is_refused(book: Any) -> None:
         assert (mine.name, mine.title, mine.note) == ("abc", "def", "ghi"), "as it was"
 
 
-@pytest.mark.quick
-def test_proj_takes_options() -> None:
-    """The header as it is; what PROJ's own documentation says of the option."""
-    proj = cwrapjit.library("proj", libraries=["proj"]).declare("#include <proj.h>")
-    context = proj.proj_context_create()
-    crs = proj.proj_create(context, "EPSG:4326")
-    wkt = proj.proj_as_wkt(context, crs, proj.PJ_WKT2_2019, ["MULTILINE=NO"])
-    assert wkt.startswith('GEOGCRS["WGS 84"') and "\n" not in wkt
-    assert "\n" in proj.proj_as_wkt(context, crs, proj.PJ_WKT2_2019, None)
-    proj.proj_destroy(crs)
-    proj.proj_context_destroy(context)
-
-
 @pytest.mark.leak
 def test_lists_keep_nothing(lists: Any) -> None:
     count = lists.function("int count(const char *const *names)", encoding="latin-1")
