@@ -316,12 +316,12 @@ static void test_outside(void)
     bytes object = compile_object(rich, "");
     Elf64_Ehdr header;
     memcpy(&header, object.data, sizeof header);
-    int relocations = 0;
+    int count = 0;
     for (size_t i = 1; i < header.e_shnum; i++) {
         unsigned char *at = object.data + header.e_shoff + i * sizeof(Elf64_Shdr);
         Elf64_Shdr section, target, changed;
         memcpy(&section, at, sizeof section);
-        if (section.sh_type == SHT_RELA && relocations++ == 0) {
+        if (section.sh_type == SHT_RELA && count++ == 0) {
             Elf64_Rela one;
             memcpy(&target, object.data + header.e_shoff + section.sh_info * sizeof target,
                    sizeof target);
@@ -338,7 +338,7 @@ static void test_outside(void)
             memcpy(at, &section, sizeof section);
         }
     }
-    CHECK(relocations > 0 && look(object.data, object.size) == TJ_OK);
+    CHECK(count > 0 && look(object.data, object.size) == TJ_OK);
     free(object.data);
 }
 
