@@ -29,7 +29,8 @@ def compiled(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[
         address, owner, again = _compile(library, ctype, text, who)
         found = (address, (owner, ctype))
         if not library.debug and _cwrapjit.config.optimize != "off":
-            found = (*found, _Hot(library.texts_compiled, key, found, again).look, bytearray(8))
+            hot = _Hot(library.texts_compiled, key, found, again)
+            found = (*found, hot.look, hot.heat)
         while len(library.texts_compiled) >= _MOST_TEXTS:
             library.texts_compiled.pop(next(iter(library.texts_compiled)))
         library.texts_compiled[key] = found
@@ -45,9 +46,10 @@ class _Hot:
         self.found = found
         self.again = again
         self.owner: Any = None
+        self.heat = bytearray(8)  # nanoseconds; empty: what was found before is out of date
 
-    def look(self) -> tuple[int, Any] | None:
-        """What takes its place: the better code or, where there will be none, what there is. None: wait."""
+    def look(self) -> None:
+        """Puts the better code in its place, when there is some; where there will be none, it stays."""
         try:
             if self.owner is None:
                 self.owner, _ = self.again(2)
@@ -55,13 +57,13 @@ class _Hot:
         except RuntimeError:  # there is no compiler
             places = False
         if places is None:
-            return None
+            return
+        self.heat.clear()
         made = self.found
         if places:  # C may have the first address still
             made = (places[0], (self.owner, *self.found[1]))
         if self.key in self.texts:
             self.texts[self.key] = made
-        return made
 
 
 def _compile(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[int, Any, Any]:

@@ -180,8 +180,9 @@ def test_text_is_compiled_once(lib):
 
 
 REPEATS = """
-int repeat(int (*f)(int a, int b), int n) { int s = 0; for (int i = 0; i < n; i++) s = f(s, i); return s; }
-void *place(int (*f)(int a, int b)) { return (void *)f; }
+typedef int operation(int a, int b);
+int repeat(operation *f, int n) { int s = 0; for (int i = 0; i < n; i++) s = f(s, i); return s; }
+void *place(operation *f) { return (void *)f; }
 """
 
 

@@ -5,6 +5,22 @@
 
 #include "base/heat.h"
 
+/* C text comes with what to call when it is hot, and a bytearray with the nanoseconds that it ran: so many bytes has
+ * that, or none when another address has taken its place; -1: this is no such text. */
+static Py_ssize_t
+heat_size(PyObject *made)
+{
+    bool has_heat = PyTuple_Check(made) && PyTuple_GET_SIZE(made) == 4 &&
+                    PyByteArray_Check(PyTuple_GET_ITEM(made, 3));
+    return has_heat ? PyByteArray_GET_SIZE(PyTuple_GET_ITEM(made, 3)) : -1;
+}
+
+static bool
+has_heat(PyObject *made)
+{
+    return heat_size(made) == sizeof(uint64_t);
+}
+
 /* What was made of a text, or of a function of a library's or ours, before; new reference. NULL: nothing, perhaps
  * with an exception. Functions of ours are equal where their texts are: they go by address. */
 static PyObject *
@@ -19,15 +35,10 @@ made_before(const cwj_library_function *function, PyObject *known, PyObject *obj
     PyObject *key = is_ours ? PyLong_FromVoidPtr(object) : Py_NewRef(object);
     PyObject *made = key == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(known, key));
     Py_XDECREF(key);
+    if (made != NULL && heat_size(made) == 0) {
+        Py_CLEAR(made);
+    }
     return made;
-}
-
-/* C text comes with what to call when it is hot, and a bytearray with the nanoseconds that it ran. */
-static bool
-has_heat(PyObject *made)
-{
-    return PyTuple_GET_SIZE(made) == 4 && PyByteArray_Check(PyTuple_GET_ITEM(made, 3)) &&
-           PyByteArray_GET_SIZE(PyTuple_GET_ITEM(made, 3)) == sizeof(uint64_t);
 }
 
 int
@@ -42,7 +53,7 @@ cwj_library_take_callback(cwj_library_frame *frame, int k, PyObject *object)
         return -1;
     }
     Py_XSETREF(frame->made[k], made);
-    frame->warms |= PyTuple_Check(made) && has_heat(made);
+    frame->warms |= has_heat(made);
     if (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) < 2) {
         return cwj_library_refuse(frame, PyExc_TypeError, "argument %U: its converter returned %R",
                                   cwj_library_name(frame, k), made);
@@ -53,16 +64,11 @@ cwj_library_take_callback(cwj_library_frame *frame, int k, PyObject *object)
 
 /* Asks for the better code of a text that is hot. */
 static int
-look_for_better(const cwj_library_frame *frame, int k)
+look_for_better(PyObject *made)
 {
-    PyObject *known = frame->function->parameters[k].known;
-    PyObject *better = PyObject_CallNoArgs(PyTuple_GET_ITEM(frame->made[k], 2));
-    int status = better == NULL ? -1
-                 : better == Py_None || known == NULL
-                     ? 0
-                     : PyDict_SetItem(known, cwj_library_given(frame, k), better);
-    Py_XDECREF(better);
-    return status;
+    PyObject *none = PyObject_CallNoArgs(PyTuple_GET_ITEM(made, 2));
+    Py_XDECREF(none);
+    return none == NULL ? -1 : 0;
 }
 
 int
@@ -81,7 +87,7 @@ cwj_library_warm(const cwj_library_frame *frame, uint64_t nanoseconds)
         bool hot = (heat += nanoseconds) >= CWJ_HOT_TIME;
         heat = hot ? 0 : heat;
         memcpy(at, &heat, sizeof(heat));
-        status = hot ? look_for_better(frame, k) : 0;
+        status = hot ? look_for_better(made) : 0;
     }
     return status;
 }
