@@ -93,7 +93,7 @@ def reduced(thing: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     kind, content = _content(thing)
     key = _key(kind, content)
     with _turn:
-        if _now(type(thing)) is type(thing):
+        if now(type(thing)) is type(thing):
             if kind != "library":  # of equal ones the last: headers on the disk may have changed
                 _known[key] = thing
             _known.setdefault(key, thing)
@@ -359,16 +359,18 @@ def _holder(content: Any) -> Any:
 # ---- content ---------------------------------------------------------------------------------------------
 
 
-def _now(kind: Any) -> Any:
-    """The class or function that goes by this name now: the package may have been imported again."""
-    if str(kind.__module__).partition(".")[0] != "cwrapjit":
+def now(kind: Any) -> Any:
+    """The class or function that goes by this name now: the package may have been imported again.
+    What is neither stays."""
+    is_named = isinstance(kind, (type, types.FunctionType))
+    if not is_named or str(kind.__module__).partition(".")[0] != "cwrapjit":
         return kind
     return getattr(imported(kind.__module__), kind.__qualname__, kind)
 
 
 def digest(thing: Any) -> bytes:
     """Bytes that things of the same content have in common."""
-    if issubclass(_now(type(thing)), _cwrapjit.Function):
+    if issubclass(now(type(thing)), _cwrapjit.Function):
         return _digest("function", _Definition(*_cwrapjit.definition_of(thing)))
     return _digest(*_content(thing))
 
@@ -388,13 +390,13 @@ def token(thing: Any) -> tuple[str, str]:
 
 def _content(thing: Any) -> tuple[str, Any]:
     """Its kind, and what a pickle holds of it."""
-    kind = _now(type(thing))
+    kind = now(type(thing))
     if issubclass(kind, _cwrapjit.module):
         environment, options = _cwrapjit.build_of(thing)
         functions = [
             (name, each)
             for name, each in list(vars(thing).items())
-            if issubclass(_now(type(each)), _cwrapjit.Function)
+            if issubclass(now(type(each)), _cwrapjit.Function)
         ]
         return "module", _Module(thing.__name__, thing.__doc__, environment, options, tuple(functions))
     if issubclass(kind, _cwrapjit.Graph):
@@ -409,7 +411,7 @@ def _content(thing: Any) -> tuple[str, Any]:
         return "function", _Definition(*_cwrapjit.definition_of(thing))
     if hasattr(thing, "_made_by"):
         maker, arguments, keywords = thing._made_by()
-        return "made", _Made(_now(maker), arguments, keywords)
+        return "made", _Made(now(maker), arguments, keywords)
     return "library", _Library(*thing._core.journal.content())
 
 
@@ -468,7 +470,7 @@ def _plain(value: Any) -> Any:
         return type(value).__name__, _written(array.dtype), array.shape, array.tobytes()
     if isinstance(value, str):
         return str.__str__(value)
-    if issubclass(_now(type(value)), (_cwrapjit.Function, _cwrapjit.module)):
+    if issubclass(now(type(value)), (_cwrapjit.Function, _cwrapjit.module)):
         return "of cwrapjit", digest(value)
     if isinstance(value, types.FunctionType):  # there are many of the name "<lambda>"
         cells = tuple(_plain(each.cell_contents) for each in value.__closure__ or ())

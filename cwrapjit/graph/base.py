@@ -25,7 +25,21 @@ def _missing(owner: object, method: str) -> NoReturn:
 # ---- variables and nodes -------------------------------------------------------------------------
 
 
-class Variable:
+class Named:
+    """Pickled by the name of its class, which another import of the package may have now."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        now = load("cwrapjit._travel").now
+        # From protocol 2 on, the class in a pickle must be that of the object.
+        made = super().__reduce_ex__(protocol if now(type(self)) is type(self) else 1)
+        if isinstance(made, str):
+            return made
+        return now(made[0]), tuple(map(now, made[1])), *made[2:]
+
+
+class Variable(Named):
     """A value of a graph: an input, or output number `index` of the node `owner`.
 
     Variables are told apart by identity, never by name.
@@ -81,7 +95,7 @@ class Constant(Variable):
         return self.name if self.name is not None else repr(self.data)
 
 
-class In:
+class In(Named):
     """An input of link(), with what the graph may do to it.
 
     mutable=True: runs may overwrite the caller's object, where an op of the graph does (destroy_map).
@@ -99,7 +113,7 @@ class In:
         return f"In({self.variable}, mutable={self.mutable})"
 
 
-class Apply:
+class Apply(Named):
     """A node: an op applied to input variables, and the variables that hold its outputs.
 
     The outputs must be new: they get this node as their owner.
@@ -173,7 +187,7 @@ class ByKey:
         return hash((type(self), self._key()))
 
 
-class _Settings:
+class _Settings(Named):
     """What types and ops alike may ask of the compilation. Methods that take c_compiler get it."""
 
     def c_headers(self, *args: Any, **kwargs: Any) -> Any:

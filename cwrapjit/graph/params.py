@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cwrapjit._cwrapjit import declared_names
-from cwrapjit.graph.base import CType
+from cwrapjit.graph.base import CType, Named
 from cwrapjit.graph.enums import EnumType
 
 _FIELD = re.compile(r"[A-Za-z_]\w*")
@@ -24,7 +24,7 @@ _KEYWORDS = frozenset(
 )
 
 
-class Params(Mapping[str, Any]):
+class Params(Named, Mapping[str, Any]):
     """The values of a ParamsType: attributes that cannot be changed, compared by their types."""
 
     _type: ParamsType

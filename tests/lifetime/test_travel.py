@@ -52,8 +52,53 @@ assert pickle.loads(pickle.dumps(again.vectorize(text)))(4.0) == 8
 """
 
 
+GRAPHS_AGAIN = """
+import pickle, sys
+import numpy as np
+import cwrapjit, cwrapjit.graph as cg
+class Own(cg.COp):  # a class of the user's, of the same name after the import
+    def make_node(self, x):
+        return cg.Apply(self, [x], [cg.float64("y")])
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = 2 * {inputs[0]};"
+x, v = cg.float64("x"), cg.ndarray("float64", 1)("v")
+kinds = [
+    x, 2 * x, cg.Constant(cg.float64, 2.0), cg.In(v, mutable=True), (2 * x).owner, cg.ndarray("float64", 1),
+    cg.EnumList("A", ("B", "beta"), ctype="int"), cg.ParamsType(a=cg.float64, v=cg.ndarray("float64", 1)),
+    cg.Params(cg.ParamsType(a=cg.float64), a=2.0),
+    cg.Generic(), cg.CDataType("void *"),
+]
+graphs = [
+    cwrapjit.link([x], 2 * x), cwrapjit.link([cg.In(v, mutable=True)], v + v), cwrapjit.link([x], Own()(x)),
+    cwrapjit.link([v], cg.deep_copy(v + v)),
+]
+for name in [name for name in sys.modules if name.partition(".")[0] == "cwrapjit"]:
+    del sys.modules[name]
+import cwrapjit as again, cwrapjit.graph
+for thing in kinds:
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        made = pickle.loads(pickle.dumps(thing, protocol))
+        assert type(made) is getattr(sys.modules[type(thing).__module__], type(thing).__qualname__), thing
+        assert type(made) is not type(thing)
+for k, graph in enumerate(graphs):
+    if k == 2:  # its class is of the package as it was
+        pickle.dumps(graph)
+        continue
+    made = pickle.loads(pickle.dumps(graph))
+    assert type(made) is again.graph.Graph
+    assert made(3.0 if k == 0 else np.array([3.0])) == 6
+made = pickle.loads(pickle.dumps([x, 2 * x]))
+assert again.link(made[:1], made[1] + 1.0)(3.0) == 7
+"""
+
+
 def test_what_an_earlier_import_of_the_package_made() -> None:
     python(AGAIN)
+
+
+@pytest.mark.quick
+def test_graphs_of_an_earlier_import_of_the_package() -> None:
+    python(GRAPHS_AGAIN)
 
 
 RECORD = np.dtype([("a", "f8"), ("b", "i4", (2,))], align=True)
