@@ -52,6 +52,19 @@ def test_both_tiers_divide_alike(name: str) -> None:
         assert second.tier == "cc", second.tier_error
 
 
+def test_divisors_in_macros_of_functions_of_arrays() -> None:
+    """Loops over arrays come with conditions of their own, in which there is no macro of the text's."""
+    text = f"""#define T int
+        {MACROS}void f(int n, const T x[n], const T y[n], OUT T q[n])
+        {{ for (int i = 0; i < n; i++) q[i] = -QUOTIENT(x[i], COUNT(y[i])); }}"""
+    least = np.iinfo(np.int32).min
+    x, y = np.array([least, least, 7], np.int32), np.array([0, 1, 2], np.int32)
+    for tier in ("off", "eager"):
+        f = cwrapjit.vectorize(text, optimize=tier)
+        assert f(x, y).tolist() == [least, 2**30, -2]
+    assert f.tier == "cc", f.tier_error
+
+
 def test_constant_divisors_stay_constant() -> None:
     """Where C wants a constant, and in loops, which are as quick as before."""
     f = cwrapjit.vectorize(

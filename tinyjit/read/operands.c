@@ -179,6 +179,7 @@ static void add_macro(tj_operands *this, size_t i, size_t end)
     size_t parameters, body = body_of(tokens, i, end, &parameters), behind = body, name = i + 2;
     if (name >= end)
         return;
+    add_name(this, &this->defined, name);
     if (parameters < body)
         add_name(this, &this->calls, name);
     while (behind < end && is_type_word(this, behind))
@@ -327,7 +328,10 @@ static void read_names(tj_operands *this)
             size_t end = tj_tokens_behind_line(tokens, i);
             if (tj_token_at(tokens, i + 1, "define"))
                 add_macro(this, i, end);
-            this->computes |= tj_token_among(tokens, i + 1, "if elif");
+            for (size_t k = i + 2; tj_token_among(tokens, i + 1, "if elif") && k < end; k++)
+                this->computes |= tj_operands_known(this, &this->defined, k) &&
+                                  !tj_token_at(tokens, k - 1, "defined") &&
+                                  !tj_token_at(tokens, k - 2, "defined");
             i = end - 1;
         } else if (tj_token_at(tokens, i, "typedef")) {
             i = add_typedef(this, i);
@@ -419,6 +423,7 @@ void tj_operands_clear(tj_operands *this)
     tj_map_clear(&this->types);
     tj_map_clear(&this->macros);
     tj_map_clear(&this->calls);
+    tj_map_clear(&this->defined);
     tj_map_clear(&this->labels);
     *this = (tj_operands){0};
 }

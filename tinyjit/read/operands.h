@@ -24,6 +24,7 @@ typedef struct tj_operands {
     tj_map types;      /* owned: names that the text gives to types */
     tj_map macros;     /* owned: those whose operators are not in brackets */
     tj_map calls;      /* owned: macros with parameters */
+    tj_map defined;    /* owned: all macros */
     tj_map labels;     /* owned */
     size_t begin, end; /* the range: tokens */
     size_t
@@ -32,7 +33,7 @@ typedef struct tj_operands {
     bool is_body; /* of a #define ... */
     size_t parameters; /* ... which has these, from here to begin; begin: it has none */
     bool hashes; /* ... which pastes or spells something */
-    bool computes; /* the text has #if or #elif, in which there may be its macros */
+    bool computes; /* the text has #if or #elif in which there are its macros */
     bool failed; /* there was no memory */
 } tj_operands;
 

@@ -19,6 +19,9 @@ static void test_written(void)
     check_writes("{ y = a / (b / (c / (d / e))); }",
                  "{ y = a / cwj_divisor((b / cwj_divisor((c / (d / e))))); }");
     check_writes("#define Q(a, b) ((a) / (b))\n", "#define Q(a, b) ((a) / cwj_divisor((b)))\n");
+    check_writes("#define Q(a, b) ((a) / (b))\n#if defined(Q) && !defined Q && GNU >= 8\n#endif",
+                 "#define Q(a, b) ((a) / cwj_divisor((b)))\n"
+                 "#if defined(Q) && !defined Q && GNU >= 8\n#endif");
     /* literals, constants, names of macros that may be several operands, assignments, comments */
     const char *stays[] = {"{ y = a / 8 % 3; a /= b; a %= b; // a / b\n}",
                            "static int t[N / (M + 1)];", "#define Q(a, b) a / b\n",
