@@ -476,8 +476,9 @@ bool tj_build_init(tj_build *build, tj_environment *environment, const char *tex
 void tj_build_clear(tj_build *build);
 /* It makes an object. */
 bool tj_build_makes_code(const tj_build *build);
-/* Appends what the compiler reads. */
-void tj_build_write(const tj_build *build, tj_text *text);
+/* Appends what the compiler reads, with hidden divisors (read/divisors.h) where they are wanted and code is made.
+ * Returns true if there are any. */
+bool tj_build_write(const tj_build *build, bool hides, tj_text *text);
 /* Runs the compiler on files, which hold that text; `narrow` as in tj_code_flags.
  * As tj_process_run(). */
 tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework *files,

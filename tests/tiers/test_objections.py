@@ -92,6 +92,20 @@ def test_a_value_of_a_wrong_kind_is_told_at_the_next_call(kind: str) -> None:
 
 
 @pytest.mark.row("G13")
+def test_it_is_told_of_the_text_as_it_is_written() -> None:
+    """Not of the one with hidden divisors: see tinyjit/read/divisors.h."""
+    found = []
+    for sign in "*/%":
+        text = f'int i = 7 {sign} (int)item__a(); double v = (double)"abc" + i;'
+        f = wrong(text)
+        f.wait()
+        (warning,) = told(lambda f=f: f(1.0))
+        check_place(warning, "<cwrapjit t.f float64>", 1, text)
+        found.append((warning.offset, warning.msg))
+    assert len(set(found)) == 1
+
+
+@pytest.mark.row("G13")
 def test_texts_that_run_once_per_call_are_looked_at_too() -> None:
     f = wrap(
         ((),),

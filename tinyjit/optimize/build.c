@@ -121,7 +121,7 @@ static void find_needs(const tj_build *build, tj_needs *needs)
         tj_needs_init(needs, environment_of(build), build->text);
 }
 
-void tj_build_write(const tj_build *build, tj_text *text)
+bool tj_build_write(const tj_build *build, bool hides, tj_text *text)
 {
     tj_needs needs;
     find_needs(build, &needs);
@@ -141,14 +141,17 @@ void tj_build_write(const tj_build *build, tj_text *text)
     else if (needs.mathematics || !needs.names)
         tj_text_puts(text, tj_mathematics());
     tj_needs_clear(&needs);
-    if (tj_build_makes_code(build)) {
-        tj_text_puts(text, tj_divisors_macro());
+    hides &= tj_build_makes_code(build);
+    tj_text_puts(text, hides ? tj_divisors_macro() : "");
+    size_t before = text->length;
+    if (hides)
         tj_divisors_write(build->text, text);
-    } else {
+    else
         tj_text_puts(text, build->text);
-    }
+    hides = text->length - before > strlen(build->text);
     if (build->kind == TJ_JOB_CODE)
         tj_text_puts(text, build->urgent && *quick_check ? quick_check : self_check);
+    return hides;
 }
 
 tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework *files,

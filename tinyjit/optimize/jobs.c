@@ -218,13 +218,13 @@ static void close_files(worker *this)
     unlock();
 }
 
-/* Runs the compiler. */
-static tj_status run(worker *this, bool narrow, tj_outcome *outcome)
+/* Runs the compiler. *hides: divisors are hidden; they are, afterwards. */
+static tj_status run(worker *this, bool narrow, bool *hides, tj_outcome *outcome)
 {
     const tj_build *build = &this->job->build;
     tj_text text = {0};
     double seconds;
-    tj_build_write(build, &text);
+    *hides = tj_build_write(build, *hides, &text);
     tj_status status = open_files(this, &text, &seconds, &outcome->error);
     bool opened = !status;
     if (opened)
@@ -236,10 +236,28 @@ static tj_status run(worker *this, bool narrow, tj_outcome *outcome)
     return status;
 }
 
+/* What the compiler says of the text as people wrote it. */
+static void run_plainly(worker *this, bool narrow, tj_outcome *outcome)
+{
+    tj_outcome plain = {0};
+    bool hides = false;
+    tj_error_init(&plain.error);
+    close_files(this);
+    if (run(this, narrow, &hides, &plain) == TJ_COMPILE_FAILED) {
+        tj_messages_clear(&outcome->messages);
+        tj_messages_move(&outcome->messages, &plain.messages);
+    }
+    tj_messages_clear(&plain.messages);
+    tj_error_clear(&plain.error);
+}
+
 /* Runs the compiler and looks at its object. */
 static tj_status make_object(worker *this, bool narrow, tj_object *object, tj_outcome *outcome)
 {
-    tj_status status = run(this, narrow, outcome);
+    bool hides = true;
+    tj_status status = run(this, narrow, &hides, outcome);
+    if (status == TJ_COMPILE_FAILED && hides)
+        run_plainly(this, narrow, outcome);
     object->fd = this->files.object;
     object->keeps_state = this->job->build.keeps_state;
     object->calls_fma = !narrow && tj_compiler_calls_fma(this->job->build.text);
@@ -302,8 +320,9 @@ static void do_job(worker *this)
     tj_job *job = this->job;
     tj_outcome outcome = {0};
     tj_error_init(&outcome.error);
-    tj_status status =
-        tj_build_makes_code(&job->build) ? make_code(this, &outcome) : run(this, false, &outcome);
+    bool hides = false;
+    tj_status status = tj_build_makes_code(&job->build) ? make_code(this, &outcome)
+                                                        : run(this, false, &hides, &outcome);
     lock();
     tj_pipework_close(&this->files);
     publish(job, status, &outcome);
