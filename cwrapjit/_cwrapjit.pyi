@@ -67,9 +67,9 @@ class Config:
     @processes.setter
     def processes(self, value: int | None) -> None: ...
     @property
-    def debug(self) -> bool: ...
+    def debug(self) -> bool | Literal["left"]: ...
     @debug.setter
-    def debug(self, value: bool | None) -> None: ...
+    def debug(self, value: bool | Literal["left"] | None) -> None: ...
     @property
     def compile_memory(self) -> int: ...
     @compile_memory.setter
@@ -138,7 +138,7 @@ class module(ModuleType):
         library_dirs: _List = (),
         optimize: _Optimize | None = None,
         fastmath: bool | None = None,
-        debug: bool | None = None,
+        debug: bool | Literal["left"] | None = None,
         threads: _Threads | None = None,
         unordered: bool | None = None,
         inplace: bool | None = None,
@@ -170,7 +170,7 @@ class module(ModuleType):
         window_steps: dict[str, Sequence[int]] | None = None,
         optimize: _Optimize | None = None,
         fastmath: bool | None = None,
-        debug: bool | None = None,
+        debug: bool | Literal["left"] | None = None,
         threads: _Threads | None = None,
         unordered: bool | None = None,
         inplace: bool | None = None,
@@ -216,7 +216,7 @@ def function(
     window_steps: dict[str, Sequence[int]] | None = None,
     optimize: _Optimize | None = None,
     fastmath: bool | None = None,
-    debug: bool | None = None,
+    debug: bool | Literal["left"] | None = None,
     threads: _Threads | None = None,
     unordered: bool | None = None,
     inplace: bool | None = None,
@@ -286,7 +286,7 @@ def link(
     updates: dict[Any, Any] | None = None,
     optimize: _Optimize | None = None,
     fastmath: bool | None = None,
-    debug: bool | None = None,
+    debug: bool | Literal["left"] | None = None,
 ) -> Graph: ...
 def backend() -> str: ...
 def optimizer() -> dict[str, Any]: ...
@@ -444,7 +444,7 @@ def library_environment(
     define_macros: _Macros = (),
     library_dirs: _List = (),
     header: str = "",
-    debug: bool = False,
+    debug: bool | str = False,
     text: str | None = None,
 ) -> object: ...
 def library_has_state(environment: object, /) -> bool: ...

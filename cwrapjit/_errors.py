@@ -200,18 +200,20 @@ def fault(
     number: int,
     address: int | None,
     kinds: tuple[bool, bool, bool, bool],
+    what: str | None,
     library: bytes | None,
     words: str,
     place: _Place,
 ) -> Fault:
-    """Of a signal. library: whose code that was, where it may have done harm to what is not its own."""
+    """Of a signal. what: in words, where more is known; library: whose code that was, where it may have done
+    harm to what is not its own."""
     signal = load("signal").Signals(number)
     inside = library and (
         f" inside of {os.fsdecode(library)} (what it was at work on may be damaged; if "
         "that was the heap, nothing is promised)"
     )
     error = Fault(
-        f"{who}: {signal.name}: {_what_happened(signal.name, address, *kinds)}{inside or ''}{words}"
+        f"{who}: {signal.name}: {what or _what_happened(signal.name, address, *kinds)}{inside or ''}{words}"
     )
     error.signal, error.address = signal, address
     error.filename, error.lineno, error.text = place

@@ -433,6 +433,8 @@ const char *tj_environment_source(const tj_environment *environment, size_t i, s
 const char *tj_environment_text(const tj_environment *environment);
 /* True when sources or text hold data that they may write. */
 bool tj_environment_has_state(const tj_environment *environment);
+/* True when what it calls may keep an address: there is such data, or a library. */
+bool tj_environment_may_keep(const tj_environment *environment);
 /* True when libtcc compiled it, from the sources: code of libtcc's must call it, because
  * libtcc passes some structs by value in its own way. */
 bool tj_environment_compiled(const tj_environment *environment, const char *name);

@@ -73,7 +73,20 @@ parse_count(PyObject *value, int least, int most, const char *who, const char *o
 int
 cwj_parse_debug(PyObject *value, const char *who)
 {
-    return cwj_parse_bool(value, who, "debug");
+    if (PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, "left") == 0) {
+        return CWJ_DEBUG_LEFT;
+    }
+    if (!PyBool_Check(value)) {
+        return cwj_refuse(who, PyUnicode_Check(value) ? PyExc_ValueError : PyExc_TypeError,
+                          "debug must be True, False or 'left', not %R", value);
+    }
+    return value == Py_True ? CWJ_DEBUG_ON : CWJ_DEBUG_OFF;
+}
+
+PyObject *
+cwj_debug_value(int debug)
+{
+    return debug == CWJ_DEBUG_LEFT ? PyUnicode_FromString("left") : PyBool_FromLong(debug);
 }
 
 int

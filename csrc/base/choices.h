@@ -16,6 +16,12 @@ typedef enum cwj_optimize {
     CWJ_OPTIMIZE_EAGER
 } cwj_optimize;
 
+typedef enum cwj_debug {
+    CWJ_DEBUG_OFF,
+    CWJ_DEBUG_ON,
+    CWJ_DEBUG_LEFT /* copies of inputs begin at memory that nobody may touch */
+} cwj_debug;
+
 enum {
     CWJ_MAX_THREADS = 1024,
     CWJ_MAX_PROCESSES = 64 /* compilers at a time */
@@ -30,7 +36,8 @@ int cwj_parse_bool(PyObject *value, const char *who, const char *option);
 
 int cwj_parse_optimize(PyObject *value, const char *who); /* a cwj_optimize */
 const char *cwj_optimize_name(int optimize);
-int cwj_parse_debug(PyObject *value, const char *who);
+int cwj_parse_debug(PyObject *value, const char *who); /* a cwj_debug */
+PyObject *cwj_debug_value(int debug); /* which that was: a new reference */
 int cwj_parse_threads(PyObject *value, const char *who); /* or CWJ_THREADS_AUTO */
 int cwj_parse_processes(PyObject *value, const char *who);
 int cwj_parse_compile_memory(PyObject *value, const char *who);

@@ -46,7 +46,7 @@ number_or_text(PyObject *text, const char *Py_UNUSED(variable))
 }
 
 static PyObject *
-zero_or_one(PyObject *text, const char *variable)
+debug_of_text(PyObject *text, const char *variable)
 {
     if (PyUnicode_CompareWithASCIIString(text, "0") == 0) {
         Py_RETURN_FALSE;
@@ -54,7 +54,10 @@ zero_or_one(PyObject *text, const char *variable)
     if (PyUnicode_CompareWithASCIIString(text, "1") == 0) {
         Py_RETURN_TRUE;
     }
-    cwj_refuse(variable, PyExc_ValueError, "debug must be 0 or 1, not '%U'", text);
+    if (PyUnicode_CompareWithASCIIString(text, "left") == 0) {
+        return Py_NewRef(text);
+    }
+    cwj_refuse(variable, PyExc_ValueError, "debug must be 0, 1 or left, not '%U'", text);
     return NULL;
 }
 
@@ -85,7 +88,7 @@ static const setting settings[] = {
                                cwj_parse_processes, "1",
                                "Compilers that may run at a time, 1 to 64; "
                                "$CWRAPJIT_PROCESSES."},
-    [CWJ_SETTING_DEBUG] = {"debug", "CWRAPJIT_DEBUG", zero_or_one, cwj_parse_debug, "0",
+    [CWJ_SETTING_DEBUG] = {"debug", "CWRAPJIT_DEBUG", debug_of_text, cwj_parse_debug, "0",
                            "Whether functions, graphs and library functions are checked: see "
                            "debug=True;\n$CWRAPJIT_DEBUG."},
     [CWJ_SETTING_COMPILE_MEMORY] = {"compile_memory", "CWRAPJIT_COMPILE_MEMORY", number_or_text,

@@ -3,6 +3,7 @@
 #include "function/tiers.h"
 
 #include "function/function.h"
+#include "base/debug/fence.h"
 #include "base/debug/patterns.h"
 #include "base/debug/zones.h"
 #include "base/errors.h"
@@ -16,6 +17,8 @@ typedef struct call {
     bool makes_outputs; /* the caller gave none */
     npy_intp slices;    /* those that ran to their end */
     int accepted;       /* what the validate snippet said */
+    cwj_fences fences;  /* of the inputs */
+    char **at;          /* owned, with fences: the slice of each operand */
     PyObject *raised;   /* owned: by the defaults of extra arguments, which cannot fail */
 } call;
 
@@ -63,10 +66,15 @@ line_text(void *owner, const char *file, int line)
 static void
 raise_fault(void *argument)
 {
-    const cwj_fault *fault = argument;
+    cwj_fault *fault = argument;
     cwj_function_object *function = running->function;
     cwj_checked *checked = function->checked;
     checked->faults++;
+    int k = cwj_fences_find(&running->fences, fault->address);
+    if (k >= 0) {
+        fault->fence = &running->fences.items[k];
+        fault->name = checked->own->operands[k].name;
+    }
     cwj_fault_raise(checked->who, &checked->guarded, fault, line_text, function);
 }
 
@@ -75,13 +83,15 @@ static bool
 run_guarded(void (*run)(void *), void *argument)
 {
     cwj_fault fault;
-    if (cwj_guard(&running->function->checked->guarded, run, argument, &fault)) {
-        return true;
+    const cwj_guarded *guarded = &running->function->checked->guarded;
+    bool done = cwj_guard(guarded, run, argument, &fault);
+    if (!done && cwj_fences_give_up(&running->fences)) {
+        done = cwj_guard(guarded, run, argument, &fault);
     }
-    if (fault.signal != 0) {
+    if (!done && fault.signal != 0) {
         cwj_in_python(raise_fault, &fault);
     }
-    return false;
+    return done;
 }
 
 /* ---- indices ------------------------------------------------------------------------------ */
@@ -246,20 +256,61 @@ typedef struct slices {
     const npy_intp *dims, *steps;
     void *ctx;
     int accepted;
+    npy_intp done; /* with fences: slices */
 } slices;
+
+/* An input that C can take for an array which ends where its slice does. The index of elementwise kernels has
+ * no memory: see kernel/adapt.c. */
+static bool
+is_fenced(const cwj_call *cwj, int k)
+{
+    const cwj_operand *operand = &cwj->operands[k];
+    const cwj_operand_decl *decl = &running->function->checked->own->operands[k];
+    return decl->role == CWJ_IN && decl->ncore > 0 && (npy_intp)operand->data > 0 &&
+           cwj_contiguous(cwj, k);
+}
+
+static void
+copy_slice(const slices *this)
+{
+    const cwj_call *cwj = this->ctx;
+    const cwj_function_decl *own = running->function->checked->own;
+    for (int k = 0; k < own->ninputs + own->noutputs; k++) {
+        const cwj_operand *operand = &cwj->operands[k];
+        running->at[k] = this->data[k] + this->done * this->steps[k];
+        if (is_fenced(cwj, k)) {
+            npy_intp count = PyArray_MultiplyList(operand->dims_slice, (int)operand->ndims_slice);
+            size_t itemsize = (size_t)operand->sizeof_element;
+            running->at[k] =
+                cwj_fences_copy(&running->fences, k, running->at[k], (size_t)count * itemsize,
+                                types_of(cwj)[k].type_num, itemsize);
+        }
+    }
+}
 
 static void
 run_loop(void *argument)
 {
     slices *this = argument;
-    this->accepted = this->loop(this->data, this->dims, this->steps, this->ctx);
+    const npy_intp one = 1;
+    if (running->fences.items == NULL) {
+        this->accepted = this->loop(this->data, this->dims, this->steps, this->ctx);
+        return;
+    }
+    for (this->accepted = 1; this->accepted && this->done < this->dims[0]; this->done++) {
+        copy_slice(this);
+        this->accepted = this->loop(running->at, &one, this->steps, this->ctx);
+    }
 }
 
 static int
 loop_guarded(char **data, const npy_intp *dims, const npy_intp *steps, void *ctx)
 {
     const cwj_function_decl *own = running->function->checked->own;
-    slices this = {own->typesets[cwj_typeset_index(ctx)].loop, data, dims, steps, ctx, 0};
+    slices this = {own->typesets[cwj_typeset_index(ctx)].loop, data, dims, steps, ctx, 0, 0};
+    for (int k = 0; k < running->fences.count; k++) {
+        running->fences.items[k].of = NULL; /* windows at borders are gathered in the same memory */
+    }
     if (!run_guarded(run_loop, &this) || !this.accepted) {
         return 0;
     }
@@ -336,6 +387,24 @@ makes_outputs(PyObject *const *args, size_t nargsf, PyObject *kwnames)
     return true;
 }
 
+/* Where nothing that the function calls can keep an address. Returns 0, or -1 with an exception set. */
+static int
+make_fences(call *this)
+{
+    const cwj_checked *checked = this->function->checked;
+    int count = checked->own->ninputs;
+    PyObject *dict = this->function->dict; /* where Python code has left what it knows */
+    if (!checked->fences || (dict != NULL && PyDict_GetItemString(dict, "_keeps") == Py_True)) {
+        return 0;
+    }
+    this->at = PyMem_Calloc((size_t)(count + checked->own->noutputs), sizeof(*this->at));
+    if (this->at == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return cwj_fences_new(&this->fences, count, checked->left);
+}
+
 static PyObject *
 call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -349,8 +418,10 @@ call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
     Py_INCREF(self);
     cwj_guard_install();
     running = &this;
-    PyObject *result = cwj_function_call(op, args, nargsf, kwnames);
+    PyObject *result = make_fences(&this) < 0 ? NULL : cwj_function_call(op, args, nargsf, kwnames);
     running = this.outer;
+    cwj_fences_free(&this.fences);
+    PyMem_Free(this.at);
     Py_XDECREF(this.raised);
     cwj_zones_leave(before);
     Py_DECREF(self);
@@ -402,8 +473,34 @@ replace_snippets(cwj_checked *this)
     return 0;
 }
 
+/* Whether C gets copies of what it only reads. Not where it may read more than its slice, nor where it has
+ * memory in which an address may stay, nor where outputs may be inputs. Returns 0, or -1 with an exception set. */
+static int
+look_for_memory(cwj_checked *this, const cwj_function_object *function)
+{
+    const char *found;
+    bool hidden;
+    int operand;
+    if (cwj_find_full_geometry(function, &found, &operand, &hidden) < 0) {
+        return -1;
+    }
+    this->fences = found == NULL && !hidden && this->own->cookie_size == 0 &&
+                   !(this->own->flags & CWJ_INPLACE) && !tj_unit_has_state(function->code.unit) &&
+                   !tj_unit_uses_host(function->code.unit) &&
+                   !tj_environment_may_keep(function->environment->tj);
+    bool reads = false;
+    for (int k = 0; k < this->own->ninputs; k++) {
+        reads |= this->own->operands[k].ncore > 0;
+    }
+    for (int i = 0; i < this->own->nextras; i++) { /* objects, and what extra_args say of C's own */
+        reads &= strchr("O?", this->own->extras[i].kind) == NULL;
+    }
+    this->fences &= reads;
+    return 0;
+}
+
 int
-cwj_checked_init(cwj_function_object *function)
+cwj_checked_init(cwj_function_object *function, bool left)
 {
     cwj_checked *this = PyMem_Calloc(1, sizeof(*this));
     if (this == NULL) {
@@ -411,9 +508,12 @@ cwj_checked_init(cwj_function_object *function)
         return -1;
     }
     function->checked = this;
+    this->left = left;
     this->own = function->code.decl;
     this->who = PyUnicode_FromString(function->spec->who);
-    return this->who == NULL || replace_snippets(this) < 0 ? -1 : read_lines(this, function);
+    return this->who == NULL || replace_snippets(this) < 0 || look_for_memory(this, function) < 0
+               ? -1
+               : read_lines(this, function);
 }
 
 void

@@ -1,8 +1,9 @@
 /* checked.h: functions of debug=True.
  *
  * The call path knows nothing of debug=True. What it calls of such a function, loops and
- * snippets, are functions of checked.c, which run the compiled ones under guard (fault.h),
- * fill new outputs with patterns before, and look at them and around them afterwards.
+ * snippets, are functions of checked.c, which run the compiled ones under guard (fault.h) with
+ * copies of what they read (fence.h), fill new outputs with patterns before, and look at them and
+ * around them afterwards.
  */
 #ifndef CWJ_FUNCTION_CHECKED_H
 #define CWJ_FUNCTION_CHECKED_H
@@ -20,11 +21,13 @@ typedef struct cwj_checked {
     tj_lines *lines; /* owned, or NULL */
     PyObject *who;   /* owned str: "m.f()" */
     unsigned long long faults;
+    bool fences; /* C gets copies of the inputs that are arrays */
+    bool left;   /* which end there where they begin */
 } cwj_checked;
 
 /* For a function whose code is there, before its runtime is made from ->decl; *checked is
- * the function's. Returns 0, or -1 with an exception set. */
-int cwj_checked_init(struct cwj_function_object *function);
+ * the function's. left: of debug="left". Returns 0, or -1 with an exception set. */
+int cwj_checked_init(struct cwj_function_object *function, bool left);
 /* Makes the runtime use what is guarded, and the function call through here. */
 void cwj_checked_start(struct cwj_function_object *function);
 void cwj_checked_free(cwj_checked *checked); /* accepts NULL */

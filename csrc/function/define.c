@@ -62,7 +62,7 @@ take_options(cwj_spec *spec, cwj_options *options, cwj_options *chosen, cwj_modu
                       (options->gil == 0 ? CWJ_RELEASE_GIL | CWJ_GIL_ALWAYS : 0) |
                       (options->unordered == 1 ? CWJ_UNORDERED : 0);
     spec->tj.threads = options->threads;
-    spec->tj.checked = options->debug == 1;
+    spec->tj.checked = options->debug != CWJ_DEBUG_OFF;
     spec->tj.cookie_readonly = options->cookie_readonly == 1;
     return 0;
 }
@@ -208,7 +208,8 @@ make_function(const cwj_module_state *state, cwj_environment *environment, tj_fu
     if (options->gil == CWJ_UNSET && !tj_unit_uses_host(self->code.unit)) {
         spec->tj.flags |= CWJ_RELEASE_GIL; /* m.write() emits what was found out here */
     }
-    if ((options->debug == 1 && cwj_checked_init(self) < 0) ||
+    if ((options->debug != CWJ_DEBUG_OFF &&
+         cwj_checked_init(self, options->debug == CWJ_DEBUG_LEFT) < 0) ||
         cwj_runtime_init(&self->runtime,
                          self->checked != NULL ? &self->checked->decl : self->code.decl) < 0 ||
         settle_threads(spec, options, self->code.unit) < 0) {

@@ -57,6 +57,7 @@ describe(const cwj_options *options, const int *member)
     return member == &options->optimize          ? PyUnicode_FromString(cwj_optimize_name(*member))
            : member == &options->cast_safe       ? PyUnicode_FromString(cast_names[*member])
            : member == &options->cookie_readonly ? PyUnicode_FromString(cookie_names[*member])
+           : member == &options->debug           ? cwj_debug_value(*member)
            : member != &options->threads         ? PyBool_FromLong(*member)
            : *member == CWJ_THREADS_AUTO         ? PyUnicode_FromString("auto")
                                                  : PyLong_FromLong(*member);
@@ -105,7 +106,7 @@ cwj_options_finish(cwj_options *options, cwj_module_state *state)
         by_default(&options->debug, state, CWJ_SETTING_DEBUG) < 0) {
         return -1;
     }
-    if (options->debug == 1) { /* what is checked is libtcc's code */
+    if (options->debug != CWJ_DEBUG_OFF) { /* what is checked is libtcc's code */
         options->checks = options->optimize != CWJ_OPTIMIZE_OFF;
         options->optimize = CWJ_OPTIMIZE_OFF;
     }

@@ -212,10 +212,9 @@ check_types(const cwj_function_object *self)
     return 0;
 }
 
-/* The name by which the text may read the whole arrays of the caller; *found: how that begins, or
- * NULL. Returns 0, or -1 without memory. */
+/* *found: how the name begins, or NULL. Returns 0, or -1 without memory. */
 static int
-find_full_geometry(const tj_spec *spec, const tj_names *names, const char **found, int *operand)
+find_in_names(const tj_spec *spec, const tj_names *names, const char **found, int *operand)
 {
     static const char *const prefixes[] = {"Ndims_full__", "dims_full__", "strides_full__"};
     tj_text name = {0};
@@ -235,13 +234,12 @@ find_full_geometry(const tj_spec *spec, const tj_names *names, const char **foun
     return status;
 }
 
-/* A slice's text may name the geometry of whole arrays, of which NumPy's loops know nothing. */
-static int
-check_geometry(const cwj_function_object *self)
+int
+cwj_find_full_geometry(const cwj_function_object *self, const char **found, int *operand,
+                       bool *hidden)
 {
     const tj_spec *spec = &self->spec->tj;
-    const char *found = NULL;
-    int operand = 0, status = -1;
+    int status = -1;
     tj_names *names = tj_names_new();
     bool complete =
         names != NULL && tj_names_collect(names, spec->header.text, spec->header.length);
@@ -249,19 +247,34 @@ check_geometry(const cwj_function_object *self)
         const tj_piece *body = &spec->typesets[t].body;
         complete = tj_names_collect(names, body->text, body->length);
     }
-    if (!complete || find_full_geometry(spec, names, &found, &operand) < 0) {
+    if (!complete || find_in_names(spec, names, found, operand) < 0) {
         PyErr_NoMemory();
-    } else if (found != NULL) {
-        refuse(self, "its text reads %s%s, and NumPy's loops have slices, not whole arrays", found,
-               spec->operands[operand].name);
-    } else if (self->code.all_names || tj_names_may_paste(names)) {
-        refuse(self, "macros of its text may hide that it reads the geometry of whole arrays, "
-                     "which NumPy's loops do not have");
     } else {
+        *hidden = self->code.all_names || tj_names_may_paste(names);
         status = 0;
     }
     tj_names_free(names);
     return status;
+}
+
+/* A slice's text may name the geometry of whole arrays, of which NumPy's loops know nothing. */
+static int
+check_geometry(const cwj_function_object *self)
+{
+    const char *found;
+    int operand;
+    bool hidden;
+    if (cwj_find_full_geometry(self, &found, &operand, &hidden) < 0) {
+        return -1;
+    }
+    return found != NULL
+               ? refuse(self,
+                        "its text reads %s%s, and NumPy's loops have slices, not whole arrays",
+                        found, self->spec->tj.operands[operand].name)
+           : hidden
+               ? refuse(self, "macros of its text may hide that it reads the geometry of whole "
+                              "arrays, which NumPy's loops do not have")
+               : 0;
 }
 
 static int

@@ -21,6 +21,11 @@ int cwj_reduction_take(cwj_reduction *reduction, const cwj_spec *spec,
  * the function cannot be one, or another exception. The ufunc holds the function. */
 PyObject *cwj_function_ufunc(struct cwj_function_object *function);
 
+/* The name by which the text may read the whole arrays of the caller: *found is how that begins, or NULL, *operand
+ * whose it is; *hidden: macros may hide another. Returns 0, or -1 with MemoryError. */
+int cwj_find_full_geometry(const struct cwj_function_object *function, const char **found,
+                           int *operand, bool *hidden);
+
 /* When the extension module is made: NumPy's API of ufuncs. Returns 0, or -1 with an exception. */
 int cwj_import_ufuncs(void);
 

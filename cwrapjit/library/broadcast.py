@@ -111,6 +111,7 @@ class Slice:
             debug=self.library.debug,
         )
         made.__dict__["_library"] = self.library.lifetime  # keeps the code that it calls
+        made.__dict__["_keeps"] = self.library.may_keep
         return made
 
     def _dtype(self, slot: Any) -> np.dtype[Any]:

@@ -51,7 +51,7 @@ class Library:
         exec: str | Callable[[Any], Any] | None = None,
         gil: bool = False,
         doc: str = "",
-        debug: bool | None = None,
+        debug: bool | Literal["left"] | None = None,
         source: str | None = None,
         fastmath: bool | None = None,
         threads: int | Literal["auto"] | None = None,

@@ -58,8 +58,8 @@ class Core:
     def __init__(
         self, name: str, path: str | os.PathLike[str] | None, *, sources: Any, libraries: Any, header: str,
         include_dirs: Any, define_macros: Any, library_dirs: Any, init: str | None, free: str | None,
-        gil: bool, doc: str, debug: bool | None, source: str | None = None, fastmath: bool | None = None,
-        threads: int | str | None = None, journal: Any = None,
+        gil: bool, doc: str, debug: bool | str | None, source: str | None = None,
+        fastmath: bool | None = None, threads: int | str | None = None, journal: Any = None,
     ) -> None:  # fmt: skip
         if not isinstance(name, str):
             raise TypeError(f"library(): name must be a str, not {type(name).__name__}")
@@ -72,8 +72,9 @@ class Core:
             raise ValueError(
                 f"library({name!r}): source= and sources= do not go together: #include the files in the text"
             )
-        if debug is not None and not isinstance(debug, bool):
-            raise TypeError(f"library({name!r}): debug must be True or False, not {debug!r}")
+        if debug is not None and not isinstance(debug, bool) and debug != "left":
+            error = ValueError if isinstance(debug, str) else TypeError
+            raise error(f"library({name!r}): debug must be True, False or 'left', not {debug!r}")
         self.loops = _loop_options(name, source, fastmath, threads)
         self.name = name
         self.doc = doc
@@ -163,6 +164,8 @@ class Core:
             self.environment = environment(given.compiled())  # functions that nobody uses may be no C
         # No other library has its memory, which goes when its code goes.
         self.is_compiled = (bool(sources) or source is not None) and not libraries
+        # What its functions are given, perhaps after a call.
+        self.may_keep = not self.is_compiled or _cwrapjit.library_has_state(self.environment)
         self.lifetime: Any = None  # init= and free= are looked up before there is one
         self.lifetime = load("cwrapjit.library.lifetime").begin(self, init, free)
         if given is not None:

@@ -339,6 +339,7 @@ class TextSlice(Slice):
             **(self.library.build if header else {}),
         )
         made.__dict__["_library"] = self.library.lifetime  # keeps the code that it calls
+        made.__dict__["_keeps"] = self.library.may_keep
         return made
 
 

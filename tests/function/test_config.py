@@ -18,7 +18,7 @@ BODY = "item__output() = item__a(); return true;"
 GOOD = {
     "optimize": ["auto", "off", "eager"],
     "fastmath": [False, True],
-    "debug": [False, True],
+    "debug": [False, True, "left"],
     "threads": [1, 2, 8, 1024, "auto"],
     "unordered": [False, True],
     "inplace": [False, True],
@@ -29,7 +29,7 @@ GOOD = {
 BAD = {
     "optimize": ["fast", "", 3, True, 1.5],
     "fastmath": ["yes", 1, 2.0],
-    "debug": ["yes", 0],
+    "debug": ["yes", 0, "right"],
     "threads": [0, -1, 1025, 10**9, "many", True, 1.5, 10**30],
     "unordered": ["yes", 1],
     "inplace": ["yes", 0],
@@ -41,7 +41,10 @@ BAD = {
 
 def refusal(name: str, value: Any) -> type[Exception]:
     """What a value that is none must raise: TypeError where its type is none, either."""
-    types = {"optimize": [str], "cast": [str], "cookie": [str], "threads": [str, int], "processes": [int]}
+    types = {
+        "optimize": [str], "cast": [str], "cookie": [str], "threads": [str, int], "processes": [int],
+        "debug": [bool, str],
+    }  # fmt: skip
     return ValueError if type(value) in types.get(name, [bool]) else TypeError
 
 

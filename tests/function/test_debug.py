@@ -19,7 +19,7 @@ import pytest
 from faults import FAULTS, SINK, faulting
 from helpers import ar, in_threads, python, refuses, wrap, wrap_signature
 from leaks import keeps_nothing
-from library_tools import from_c, from_shared
+from library_tools import INCLUDES, from_c, from_shared
 
 import cwrapjit
 import cwrapjit.graph as cg
@@ -232,8 +232,13 @@ def test_other_errors_of_debug_mode_keep_nothing(
         "x(n) -> y()", "item__y() = 0; ((char *)data_slice__y)[8] = 0; return true;", debug=True
     )
     unwritten = wrap_signature("x(n) -> y()", "return true;", debug=True)
+    readers = [READERS[how](READS, True) for how in ("vectorize", "sources")]
 
     def work() -> None:
+        for f in readers:
+            assert f(BAD * 1.0, 2) == 2
+            with pytest.raises(cwrapjit.Fault):
+                f(BAD * 1.0, 9)
         with pytest.raises(cwrapjit.Fault):
             quotient(1, 0)
         with pytest.raises(IndexError):
@@ -513,6 +518,154 @@ def test_checked_functions_compute_the_same(dtype: Any) -> None:
     for each in (x, x[::-1], x[:, ::-1], x.T, x[:0]):
         assert plain(each).tolist() == checked(each).tolist() == each[..., ::-1].tolist()
         assert plain(each).dtype == checked(each).dtype
+
+
+# ---- inputs -------------------------------------------------------------------------------------------
+
+READS = """double f(int n, const double x[n], int k)
+{
+    return x[k];
+}
+"""
+DECLARED = READS.partition("\n")[0]
+
+
+def _function(text: str, debug: Any) -> Any:
+    call = "item__y() = f((int)dims_slice__x[0], data_slice__x, (int)item__k()); return true;"
+    f = wrap_signature("x(n), k() -> y()", call, header=text, debug=debug)
+    return lambda x, k: f(x, float(k))
+
+
+LINES_BEFORE = {"sources": INCLUDES.count("\n"), "broadcast": -2}  # that tells of the call
+READERS: dict[str, Any] = {
+    "vectorize": lambda text, debug: cwrapjit.vectorize(text, debug=debug),
+    "vectorize of T": lambda text, debug: cwrapjit.vectorize(text.replace("double", "T"), debug=debug),
+    "function": _function,
+    "source": lambda text, debug: cwrapjit.library("t", source=text, debug=debug).f,
+    "sources": lambda text, debug: from_c(text, debug=debug).function(DECLARED),
+    "broadcast": lambda text, debug: from_c(text, debug=debug).function(DECLARED, broadcast=True),
+}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("how", READERS)
+def test_reads_around_inputs(how: str) -> None:
+    """Just behind the array, and far behind; with "left", in front of it."""
+    x = ar(3) + 7
+    for debug, indices in ((True, (3, 4, 100_000, 5_000_000)), ("left", (-1, -2, -100_000))):
+        f = READERS[how](READS, debug)
+        assert [f(x, k) for k in range(3)] == [7, 8, 9]
+        for k in indices:
+            side = "behind" if k > 0 else "in front of"
+            where = f"access {side} argument 'x', of which C has 24 bytes: at byte {8 * k}, "
+            fault = refuses(cwrapjit.Fault, lambda f=f, k=k: f(x, k), "f(): SIGSEGV: ", where, ", line ")
+            assert fault.signal is signal.SIGSEGV and fault.lineno == 3 + LINES_BEFORE.get(how, 0)
+            assert f(x, 1) == 8, "it can be called again"
+        refuses(cwrapjit.Fault, lambda f=f: f(x[:0], 0), "0 bytes: at byte 0")
+
+
+@pytest.mark.quick
+def test_each_slice_is_an_array_of_its_own() -> None:
+    f = cwrapjit.vectorize(READS, debug=True)
+    x, k = ar(2, 3), np.array([0, 2], np.int32)
+    assert f(x, k).tolist() == [0, 5]
+    for bad in ([3, 0], [0, 3]):
+        refuses(cwrapjit.Fault, lambda bad=bad: f(x, np.array(bad, np.int32)), "at byte 24")
+    assert f(x[0], np.arange(3, dtype=np.int32)).tolist() == [0, 1, 2], "one slice for all"
+    window = wrap_signature(
+        "x(3) -> y()",
+        "const double *x = data_slice__x; item__y() = x[0] + x[2]; return true;",
+        windows={"x": (3,)},
+        debug=True,
+    )
+    assert window(ar(9)).tolist() == [1, 2, 4, 6, 8, 10, 12, 14, 15]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32, np.float64, np.complex128, np.longdouble])
+def test_copies_are_aligned_and_the_same(dtype: Any) -> None:
+    name = "npy_longdouble" if dtype is np.longdouble else f"npy_{np.dtype(dtype).name}"
+    text = f"""for(npy_intp i = 0; i < dims_slice__x[0]; i++) {{
+        const {name} *p = (const {name} *)((const char *)data_slice__x + i * strides_slice__x[0]);
+        if((npy_uintp)p % _Alignof({name})) return false;
+        item__y(i) = *p;
+    }}
+    return true;"""
+    x = (np.arange(210) % 100).astype(dtype).reshape(2, 3, 5, 7)
+    for debug in (True, "left"):
+        f = wrap_signature("x(n) -> y(n)", {dtype: text}, debug=debug)
+        for each in (
+            x,
+            x.T,
+            x[..., ::-1],
+            x[:, ::2, :, 1:4],
+            x[..., :0],
+            np.broadcast_to(x[0], (3, 3, 5, 7)),
+        ):
+            assert f(each).tolist() == each.tolist()
+
+
+def test_structs_by_value_are_not_read_beyond() -> None:
+    """But that libtcc passes them in words of eight bytes."""
+    for members, total in (("int a, b, c;", "x.a + x.b + x.c"), ("signed char a[3];", "x.a[0] + x.a[2]")):
+        dtype = np.dtype([(each, np.int32) for each in "abc"] if "int" in members else [("a", np.int8, 3)])
+        text = f"""typedef struct {{ {members} }} rec;
+static int total(rec x) {{ return {total}; }}
+int f(int n, const rec r[n]) {{ int s = 0; for (int i = 0; i < n; i++) s += total(r[i]); return s; }}"""
+        for each in (2, 5, 4096):
+            for debug in (True, "left"):
+                f = cwrapjit.vectorize(text, debug=debug)
+                assert f(np.ones(each, dtype)) == each * (2 + ("int" in members))
+
+
+KEEPING = {
+    "static data": {"header": "static const double *last;", "keep": "last"},
+    "a cookie": {"Ccode_cookie_struct": "const double *last;", "keep": "cookie->last"},
+}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("where", KEEPING)
+def test_what_keeps_addresses_gets_no_copies(where: str) -> None:
+    """The slice before is read in the next one: no copy of it is there any more."""
+    options: dict[str, Any] = dict(KEEPING[where])
+    keep = options.pop("keep")
+    text = f"item__y() = {keep} ? *{keep} : -1; {keep} = data_slice__x; return true;"
+    f = wrap_signature("x(n) -> y()", text, debug=True, **options)
+    assert f(ar(4, 3)).tolist() == [-1, 0, 3, 6]
+
+
+@pytest.mark.quick
+def test_what_reads_whole_arrays_gets_no_copies(tmp_path: pathlib.Path) -> None:
+    text = "item__y() = ((const double *)data_slice__x)[3 * (Ndims_full__x - 2)]; return true;"
+    x = ar(2, 3, 3)
+    assert wrap_signature("x(n) -> y()", text, debug=True)(x).tolist()[0] == [3, 6, 9]
+    lib = from_shared(READS, tmp_path, debug=True)
+    assert lib.function(DECLARED)(ar(9)[:3], 5) == 5, "what libraries keep is not known"
+    kept = "static const double *last; double f(int n, const double x[n])\n"
+    kept += "{ double r = last ? *last : -1; last = x; return r; }"
+    for make in (
+        lambda: cwrapjit.library("t", source=kept, debug=True).f,
+        lambda: from_c(kept, debug=True).function("double f(int n, const double x[n])"),
+    ):
+        f, one = make(), ar(3) + 5
+        assert (f(one), f(one)) == (-1, 5)
+
+
+@pytest.mark.quick
+def test_an_input_that_is_not_there_is_found_by_the_code(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "numbers"
+    np.zeros(100_000).tofile(path)
+    x = np.memmap(path, np.float64, "r")
+    text = READS.replace("return", "double s = 0;\n    for (int i = 0; i < n; i++)\n        s +=")
+    text = text.replace("x[k];", "x[i];\n    return s;")
+    functions = [READERS[how](text, True) for how in ("vectorize", "source", "sources")]
+    os.truncate(path, 4096)
+    for f in functions:
+        fault = refuses(cwrapjit.Fault, lambda f=f: f(np.asarray(x), 0), "SIGBUS", ", line ")
+        assert fault.address == x.ctypes.data + 4096
+        assert fault.lineno == 5 + LINES_BEFORE["sources"] * (f is functions[-1])
+    x = None  # its end may write to it
 
 
 # ---- outputs ------------------------------------------------------------------------------------------
@@ -803,13 +956,21 @@ def test_the_whole_process(config: Any, monkeypatch: pytest.MonkeyPatch) -> None
     refuses(IndexError, lambda: wrap_signature("x(n) -> y()", body)(ar(2)), "index 2")
     of_a_library = from_c("int f(int x) { return 1 / x; }").function("int f(int x)")
     refuses(cwrapjit.Fault, lambda: of_a_library(0), "SIGFPE")
-    refuses(TypeError, lambda: cwrapjit.library("m", libraries=["m"], debug=1), "debug must be True or False")
+    for error, value in ((TypeError, 1), (ValueError, "right")):
+        wrong = lambda value=value: cwrapjit.library("m", libraries=["m"], debug=value)  # noqa: E731
+        refuses(error, wrong, "debug must be True, False or 'left'")
     assert "cwj_checked" not in wrap_signature("x(n) -> y()", body, debug=False).source
     config.debug = False
     assert "cwj_checked" not in wrap_signature("x(n) -> y()", body).source
     config.debug = None
     monkeypatch.setenv("CWRAPJIT_DEBUG", "0")
     assert config.debug is False
+    monkeypatch.setenv("CWRAPJIT_DEBUG", "left")
+    assert config.debug == "left"
+    refuses(cwrapjit.Fault, lambda: cwrapjit.vectorize(READS)(ar(2), -1), "in front of argument 'x'")
+    config.debug = True
+    refuses(cwrapjit.Fault, lambda: cwrapjit.vectorize(READS)(ar(2), 2), "behind argument 'x'")
+    config.debug = None
     monkeypatch.setenv("CWRAPJIT_DEBUG", "on")
     refuses(ValueError, lambda: config.debug, "CWRAPJIT_DEBUG", "'on'")
     refuses(ValueError, lambda: wrap_signature("x(n) -> y()", body), "CWRAPJIT_DEBUG", "'on'")

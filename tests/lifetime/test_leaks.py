@@ -188,7 +188,7 @@ DEFINITIONS: dict[str, tuple[Any, str, Callable[[], Any]]] = {
         "parse code 'd'",
         lambda: wrap(((),), (), "return true;", extra_args=(("int", "e", "1", "d"),)),
     ),
-    "bad option": (TypeError, "debug must be", lambda: wrap(((),), (), "return true;", debug="yes")),
+    "bad option": (TypeError, "debug must be", lambda: wrap(((),), (), "return true;", debug=1)),
     "warning": (None, "", lambda: wrap(((),), (), "return true;", header="/* none */")),
 }
 

@@ -275,6 +275,11 @@ bool tj_environment_has_state(const tj_environment *environment)
     return environment->sources_unit && tj_unit_has_state(environment->sources_unit);
 }
 
+bool tj_environment_may_keep(const tj_environment *environment)
+{
+    return environment->nlibraries > 0 || tj_environment_has_state(environment);
+}
+
 /* ---- making one ---------------------------------------------------------- */
 
 static tj_status copy_options(tj_environment *environment, const tj_environment_options *options,

@@ -11,6 +11,7 @@
 #ifndef CWJ_BASE_DEBUG_FAULT_H
 #define CWJ_BASE_DEBUG_FAULT_H
 
+#include "base/debug/fence.h"
 #include "base/state.h"
 
 /* What is known of code that is guarded. All borrowed. */
@@ -31,6 +32,8 @@ typedef struct cwj_fault {
     const void *address; /* what was accessed; the instruction where that does not apply */
     const void *at;      /* the instruction */
     const void *caller;  /* where it is not the unit's: behind the call that led there */
+    const cwj_fence *fence; /* around which it was, of an argument of this name; or NULL */
+    const char *name;
 } cwj_fault;
 
 /* Puts the handlers in place, also when somebody has replaced them. The GIL is held. */

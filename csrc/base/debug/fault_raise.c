@@ -83,15 +83,17 @@ void
 cwj_fault_raise(PyObject *who, const cwj_guarded *guarded, const cwj_fault *fault,
                 cwj_line_text *text_of, void *owner)
 {
-    PyObject *place, *words, *address = NULL;
+    PyObject *place, *words;
     words = cwj_place_text(guarded, fault->at, fault->caller, text_of, owner, &place);
     if (words != NULL) {
-        address = fault->nowhere ? Py_NewRef(Py_None) : PyLong_FromVoidPtr((void *)fault->address);
-    }
-    if (address != NULL) {
-        cwj_raise_object(cwj_call_errors("fault", "(OiN(iiii)yOO)", who, fault->signal, address,
+        PyObject *address =
+            fault->nowhere ? Py_NewRef(Py_None) : PyLong_FromVoidPtr((void *)fault->address);
+        PyObject *what = fault->fence == NULL
+                             ? Py_NewRef(Py_None)
+                             : cwj_fence_words(fault->fence, fault->address, fault->name);
+        cwj_raise_object(cwj_call_errors("fault", "(OiN(iiii)NyOO)", who, fault->signal, address,
                                          fault->deep, fault->over, fault->raised, fault->divided,
-                                         inside_of_what(guarded, fault), words, place));
+                                         what, inside_of_what(guarded, fault), words, place));
     }
     Py_XDECREF(words);
     Py_XDECREF(place);

@@ -80,7 +80,7 @@ parse_optimize(cwj_module_state *state, const keywords *given, cwj_link_options 
     int debug = is_given(given->debug) ? cwj_parse_debug(given->debug, who)
                                        : cwj_config_number(state->config, CWJ_SETTING_DEBUG);
     PyObject *fastmath = is_given(given->fastmath) ? given->fastmath : NULL;
-    options->debug = debug == 1;
+    options->debug = debug > CWJ_DEBUG_OFF;
     options->optimize = optimize != CWJ_OPTIMIZE_OFF && !options->debug;
     options->checks = optimize != CWJ_OPTIMIZE_OFF && options->debug;
     options->eager = optimize == CWJ_OPTIMIZE_EAGER && !options->debug;

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 
+#include "base/choices.h"
 #include "base/errors.h"
 #include "base/debug/fault.h"
+#include "base/debug/fence.h"
 #include "base/debug/zones.h"
 #include "library/call/steps.h"
 #include "library/code/unit.h"
@@ -16,10 +18,27 @@ typedef struct cwj_library_guard {
     PyObject *unit;   /* owned: the sources' lines */
     const tj_environment *environment; /* the unit's */
     const cwj_module_state *state;
+    bool fences; /* C gets copies of the arrays that it only reads */
+    int debug;   /* a cwj_debug */
 } cwj_library_guard;
 
-/* The function whose call is under way in this thread. */
-static _Thread_local cwj_library_function *running;
+/* An array that C only reads. */
+static bool
+is_read(const cwj_parameter *p)
+{
+    return p->role == CWJ_ARRAY && p->intent == CWJ_INTENT_IN;
+}
+
+/* A call that is under way. */
+typedef struct call {
+    struct call *outer;
+    cwj_library_function *function;
+    PyObject *const *args;
+    Py_ssize_t nargs;  /* keywords among them */
+    cwj_fences fences; /* of the parameters */
+} call;
+
+static _Thread_local call *running;
 
 /* ---- the thunk --------------------------------------------------------------------------- */
 
@@ -47,29 +66,74 @@ typedef struct run {
     int error; /* errno before and after: what guards is not to be seen there */
 } run;
 
+/* The array at this address, of the caller's: the longest one, where several begin there; NULL: there is none. */
+static PyArrayObject *
+find_array(const void *data)
+{
+    PyArrayObject *found = NULL;
+    for (Py_ssize_t i = 0; i < running->nargs; i++) {
+        PyArrayObject *array = (PyArrayObject *)running->args[i];
+        if (PyArray_Check(array) && PyArray_DATA(array) == data && PyArray_ISONESEGMENT(array) &&
+            (found == NULL || PyArray_NBYTES(array) > PyArray_NBYTES(found))) {
+            found = array;
+        }
+    }
+    return found;
+}
+
+static void
+copy_arrays(cwj_slot *slots)
+{
+    const cwj_library_function *function = running->function;
+    for (int k = 0; k < running->fences.count; k++) {
+        PyArrayObject *array =
+            is_read(&function->parameters[k]) ? find_array(slots[k + 1].p) : NULL;
+        if (array != NULL) {
+            slots[k + 1].p =
+                cwj_fences_copy(&running->fences, k, slots[k + 1].p, (size_t)PyArray_NBYTES(array),
+                                PyArray_TYPE(array), (size_t)PyArray_ITEMSIZE(array));
+        }
+    }
+}
+
 static void
 run_thunk(void *argument)
 {
     run *this = argument;
+    copy_arrays(this->slots);
     errno = this->error;
-    running->guard->thunk(this->slots);
+    running->function->guard->thunk(this->slots);
     this->error = errno;
+}
+
+static void
+raise_fault(cwj_fault *fault)
+{
+    cwj_library_function *function = running->function;
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyErr_Clear(); /* what the code may have set before */
+    function->faulted = true;
+    int k = cwj_fences_find(&running->fences, fault->address);
+    if (k >= 0) {
+        fault->fence = &running->fences.items[k];
+        fault->name = PyUnicode_AsUTF8(function->parameters[k].name);
+    }
+    cwj_fault_raise(function->who, &function->guard->guarded, fault, line_of_text, function->guard);
+    PyGILState_Release(state);
 }
 
 /* With or without the GIL. */
 static void
 thunk_guarded(cwj_slot *slots)
 {
-    cwj_library_function *function = running;
-    struct cwj_library_guard *guard = function->guard;
     cwj_fault fault;
     run this = {slots, errno};
-    if (!cwj_guard(&guard->guarded, run_thunk, &this, &fault)) {
-        PyGILState_STATE state = PyGILState_Ensure();
-        PyErr_Clear(); /* what the code may have set before */
-        function->faulted = true;
-        cwj_fault_raise(function->who, &guard->guarded, &fault, line_of_text, function->guard);
-        PyGILState_Release(state);
+    bool done = cwj_guard(&running->function->guard->guarded, run_thunk, &this, &fault);
+    if (!done && cwj_fences_give_up(&running->fences)) {
+        done = cwj_guard(&running->function->guard->guarded, run_thunk, &this, &fault);
+    }
+    if (!done) {
+        raise_fault(&fault);
     }
     errno = this.error;
 }
@@ -116,22 +180,49 @@ check_result(cwj_library_function *self, PyObject *result)
 static PyObject *
 call_guarded(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    cwj_library_function *self = (cwj_library_function *)op, *outer = running;
+    cwj_library_function *self = (cwj_library_function *)op;
+    call this = {
+        .outer = running, .function = self, .args = args, .nargs = PyVectorcall_NARGS(nargsf)};
+    this.nargs += kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
     PyObject *before = cwj_zones_enter();
     if (before == NULL) {
         return NULL;
     }
     Py_INCREF(op);
     cwj_guard_install();
-    running = self;
-    PyObject *result = cwj_library_call(op, args, nargsf, kwnames);
-    running = outer;
+    running = &this;
+    bool fails = self->guard->fences && cwj_fences_new(&this.fences, self->nparameters,
+                                                       self->guard->debug == CWJ_DEBUG_LEFT) < 0;
+    PyObject *result = fails ? NULL : cwj_library_call(op, args, nargsf, kwnames);
+    running = this.outer;
+    cwj_fences_free(&this.fences);
     cwj_zones_leave(before);
     if (result != NULL && check_result(self, result) < 0) {
         Py_CLEAR(result);
     }
     Py_DECREF(op);
     return result;
+}
+
+/* ---- what C may keep ------------------------------------------------------------------------- */
+
+/* It has neither memory for addresses, nor do any go in or come out but those of arrays that it reads or
+ * writes. */
+static bool
+keeps_nothing(const cwj_library_function *self, const tj_environment *environment)
+{
+    cwj_role made = self->result.role;
+    bool nothing = !tj_environment_may_keep(environment) && self->nkeeps == 0 &&
+                   !self->may_overlap &&
+                   (made == CWJ_VALUE || made == CWJ_STATUS || made == CWJ_NONE);
+    bool reads = false;
+    for (int k = 0; k < self->nparameters; k++) {
+        const cwj_parameter *p = &self->parameters[k];
+        nothing &= p->role == CWJ_VALUE || p->role == CWJ_ARRAY || p->role == CWJ_HIDDEN ||
+                   p->role == CWJ_STRIDE || p->role == CWJ_LENGTH || p->role == CWJ_STATUS;
+        reads |= is_read(p);
+    }
+    return nothing && reads;
 }
 
 /* ---- the life of a guard ---------------------------------------------------------------------- */
@@ -154,6 +245,8 @@ cwj_library_guard_init(cwj_library_function *self, const cwj_module_state *state
     guard->unit = Py_NewRef(unit);
     guard->environment = library->environment->tj;
     guard->state = state;
+    guard->fences = keeps_nothing(self, guard->environment);
+    guard->debug = library->debug;
     self->guard = guard;
     self->thunk = thunk_guarded;
     self->vectorcall = call_guarded;

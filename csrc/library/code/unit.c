@@ -47,9 +47,8 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
                             "library_dirs", "header",  "debug",     "text",         NULL};
     cwj_module_state *state = PyModule_GetState(extension);
     cwj_build build = {0}; /* borrowed here */
-    PyObject *name, *text = Py_None;
-    int debug = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOpO:library_environment", names, &name,
+    PyObject *name, *text = Py_None, *debug = Py_False;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOOO:library_environment", names, &name,
                                      &build.sources, &build.libraries, &build.include_dirs,
                                      &build.define_macros, &build.library_dirs, &build.header,
                                      &debug, &text)) {
@@ -69,15 +68,16 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
     cwj_environment *environment = who == NULL ? NULL : cwj_environment_new(state, &build, who);
     Py_XDECREF(file);
     self->environment = environment;
+    self->debug = environment == NULL ? -1 : cwj_parse_debug(debug, who);
     if (environment != NULL) {
         environment->header_file = PyUnicode_FromFormat("<cwrapjit %U header>", name);
     }
-    PyObject *capsule = environment == NULL || environment->header_file == NULL
+    PyObject *capsule = self->debug < 0 || environment->header_file == NULL
                             ? NULL
                             : PyCapsule_New(self, UNIT, end_unit);
     if (capsule == NULL) {
         unit_free(self);
-    } else if (debug) { /* now: the files may go */
+    } else if (self->debug != CWJ_DEBUG_OFF) { /* now: the files may go */
         tj_environment_lines(environment->tj);
     }
     return capsule;

@@ -8,6 +8,7 @@
 typedef struct cwj_library_unit {
     cwj_environment *environment; /* owned */
     PyObject *name;               /* owned str */
+    int debug;                    /* a cwj_debug */
     PyObject *who;                /* owned str: "library('gsl')", for messages */
 } cwj_library_unit;
 
