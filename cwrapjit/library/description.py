@@ -88,7 +88,8 @@ class Parameter:
     free: int = 0  # "data": address of void free(void *); 0: the memory stays the library's
     # Of texts: a codec's name, "fs" as in os.fsencode(), "bytes" for bytes as results; "" is UTF-8.
     encoding: str = ""
-    bound: tuple[int, ...] = ()  # "handle" as output: parameters whose values its end needs, too
+    bound: tuple[int, ...] = ()  # as output: parameters whose values its end needs, too
+    is_model: bool = False  # a struct that C gives back may be a copy of this one
 
 
 @dataclasses.dataclass

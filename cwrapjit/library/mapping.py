@@ -96,6 +96,7 @@ class Mapper:
             if slot.parameter is None:
                 slot.parameter = returned.get(slot.name) or self._parameter(k, slot)
             slot.parameter.name = slot.name
+        self._mark_models()
         self._hide(result)
         self._check_free(result)
         arguments = self.arguments = self._arguments()
@@ -438,7 +439,21 @@ class Mapper:
                 f"{self.who}: out= names {slot.name}: {types.show(slot.item)} ends with an array whose "
                 "length nothing says"
             )
-        return Parameter("struct", cls=cls, intent="out")
+        return Parameter("struct", cls=cls, intent="out", bound=destructors.places(self, cls))
+
+    def _mark_models(self) -> None:
+        """Structs of a type that C gives back, that is in such a one, or has one inside."""
+        made = [
+            slot.item for slot, each in self.parameters() if each.role == "struct" and each.intent == "out"
+        ]
+        made = [
+            types.final(each) for each in (*made, self.declaration.result) if isinstance(each, types.Struct)
+        ]
+        for slot, parameter in self.parameters():
+            given = slot.item or slot.type
+            if parameter.role in ("handle", "struct") and isinstance(given, types.Struct):
+                given = types.final(given)
+                parameter.is_model = any(types.holds(a, given) or types.holds(given, a) for a in made)
 
     def _is_length(self, name: str) -> bool:
         """Whether a dim of some array names it."""

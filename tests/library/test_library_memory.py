@@ -54,6 +54,8 @@ double vec_sum(const struct vec *v)
 }
 double *vec_values(struct vec *v) { return v->data; }
 struct pair { struct vec one, other; };
+void paired(const struct vec *v, struct pair *to) { to->one = *v; }
+struct vec first(const struct pair *p) { return p->one; }
 
 typedef struct counter_ counter;
 struct counter_ { int value; };
@@ -688,3 +690,99 @@ def test_who_owns_one_returned_object_is_said_in_known_words() -> None:
     made = lib.function(make, returns="callee")()
     made.close()
     refuses(ValueError, lambda: made.v, "freed")
+
+
+READERS = """
+#include <string.h>
+typedef struct { int at; double *data; } reader;
+typedef struct { int kind; char *word; } event;
+typedef struct { double *data; int64_t n; } window;
+int readers = 0, events = 0;
+void reader_init(reader *r) { r->at = 0; r->data = calloc(4, 8); readers++; }
+void reader_end(reader *r) { free(r->data); readers--; }
+void reader_grow(reader *r) { r->data = realloc(r->data, 800000); }
+void reader_see(reader *r, window *w) { w->data = r->data; w->n = 4; }
+int reader_next(reader *r, event *e)
+{
+    if (r->at == 2) return -1;
+    *e = (event){++r->at, malloc(8)};
+    strcpy(e->word, r->at == 1 ? "one" : "two"); events++;
+    return 0;
+}
+const char *reader_fails(reader *r, event *e) { reader_next(r, e); return "\\xff"; }
+void event_end(event *e) { free(e->word); events--; }
+"""
+
+
+def make_readers(free=None):
+    lib = from_c(READERS)
+    lib.struct(
+        "typedef struct { int at; double *data; } reader",
+        init="void reader_init(reader *r)",
+        free="reader_end",
+    )
+    lib.struct("typedef struct { int kind; char *word; } event", free=free)
+    lib.struct("typedef struct { double *data; int64_t n; } window", arrays={"data": "n"})
+    lib.function("int reader_next(reader *r, event *e)", out="e", check=ValueError)
+    for name in "readers", "events":
+        lib.variable(f"int {name}")
+    return lib
+
+
+@pytest.mark.quick
+@pytest.mark.row("G18")
+@pytest.mark.parametrize("free", [None, "event_end"])
+def test_a_struct_that_c_fills_is_no_copy_of_another_type(free):
+    lib = make_readers(free)
+    r = lib.reader()
+    found = [lib.reader_next(r), lib.reader_next(r)]  # the first is there still
+    assert [(each.kind, each.word) for each in found] == [(1, "one"), (2, "two")]
+    refuses(ValueError, lambda r=r: lib.reader_next(r), "status -1")
+    if free:
+        r.close()  # what free= ends is given away
+        assert lib.readers == 0 and found[0].word == "one"
+        found.pop().close()
+        assert lib.events == 1
+    else:
+        refuses(BufferError, r.close, "refers to it")
+    del found, r
+    gc.collect()
+    assert lib.readers == 0 and lib.events == (0 if free else 2)
+
+
+@pytest.mark.row("G18")
+def test_an_output_that_free_ends_is_ended_when_a_later_result_fails():
+    lib = make_readers("event_end")
+    fails = lib.function("const char *reader_fails(reader *r, event *e)", out="e")
+    refuses(UnicodeDecodeError, lambda: fails(lib.reader()), "utf-8")
+    gc.collect()
+    assert lib.events == 0
+
+
+@pytest.mark.quick
+@pytest.mark.row("G18")
+def test_arrays_that_are_found_through_what_c_filled_look_into_arguments():
+    lib = make_readers()
+    see = lib.function("void reader_see(reader *r, window *w)", out="w")
+    grow = lib.function("void reader_grow(reader *r)")
+    r = lib.reader()
+    window = see(r)
+    assert see(r).n == 4  # nothing looks there yet
+    look = window.data
+    refuses(BufferError, lambda: grow(r), "an array looks into memory of argument r")
+    refuses(BufferError, lambda: see(r), "an array looks into memory of argument r")
+    del look
+    grow(r)
+
+
+@pytest.mark.row("G18")
+def test_what_has_a_struct_inside_may_be_a_copy_of_it(lib):
+    vec = make_vec(lib)
+    lib.struct(PAIR)
+    v = vec(3)
+    pair = lib.function("void paired(const struct vec *v, struct pair *to)", out="to")(v)
+    refuses(BufferError, lambda: v.resize(9), "argument v and a copy of it")
+    one = lib.function("struct vec first(const struct pair *p)")(pair)
+    refuses(BufferError, lambda one=one: one.resize(9), "argument v and a copy of it")
+    del pair, one
+    v.resize(9)

@@ -112,18 +112,25 @@ cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made)
     const cwj_library_function *function = frame->function;
     cwj_instance *self = (cwj_instance *)made;
     for (int k = 0; self->layout->has_pointers && k < function->nparameters; k++) {
-        cwj_role role = function->parameters[k].role;
+        const cwj_parameter *p = &function->parameters[k];
+        cwj_role role = p->role;
         bool is_memory = role == CWJ_ARRAY || role == CWJ_BUFFER || role == CWJ_STRING ||
                          role == CWJ_TEXTS || role == CWJ_HANDLE || role == CWJ_STRUCT ||
                          role == CWJ_ADDRESS;
         PyObject *given = is_memory ? cwj_library_given(frame, k) : NULL;
         PyObject *kept = given == NULL ? NULL : pin(given);
+        bool is_instance = kept != NULL && cwj_is_instance(kept);
         int status = given == NULL  ? 0
                      : kept == NULL ? -1
-                                    : cwj_references_put(self, self->pointer, kept, kept);
-        if (status == 0 && kept != NULL && cwj_is_instance(kept)) {
+                     : is_instance && self->owned
+                         ? 0 /* as of handles that C gives away */
+                         : cwj_references_put(self, self->pointer, kept, kept);
+        if (status == 0 && is_instance) {
+            cwj_sharing sharing = self->owned   ? CWJ_SHARES_NOTHING
+                                  : p->is_model ? CWJ_IS_A_COPY
+                                                : CWJ_LEADS_THERE;
             status = cwj_references_copy(self, self->pointer, kept, frame->slots[k + 1].p,
-                                         ((cwj_instance *)kept)->layout->size, true);
+                                         ((cwj_instance *)kept)->layout->size, true, sharing);
         }
         Py_XDECREF(kept);
         if (status < 0) {
@@ -148,7 +155,7 @@ keep_one(const cwj_library_frame *frame, cwj_instance *self, int k)
     if (status == 0 && cwj_is_instance(kept) &&
         frame->function->parameters[k].role == CWJ_STRUCT) { /* C keeps a copy of its pointers */
         status = cwj_references_copy(self, self->pointer, kept, frame->slots[k + 1].p,
-                                     ((cwj_instance *)kept)->layout->size, true);
+                                     ((cwj_instance *)kept)->layout->size, true, CWJ_IS_A_COPY);
     }
     Py_XDECREF(kept);
     return status;

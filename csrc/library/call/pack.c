@@ -76,22 +76,29 @@ bind(const cwj_library_frame *frame, const cwj_parameter *p)
     return bound;
 }
 
+/* Not for a class that was described later: its objects must not be ended wrongly. Returns 0, or -1. */
+static int
+bind_end(const cwj_library_frame *frame, const cwj_parameter *p, const cwj_struct_layout *layout,
+         cwj_bound **bound)
+{
+    if (layout->nbound != p->nbound) {
+        return cwj_library_refuse(
+            frame, PyExc_RuntimeError,
+            "free= of %U was said after this function was mapped: get it from "
+            "the library again",
+            layout->name);
+    }
+    return p->nbound == 0 || (*bound = bind(frame, p)) != NULL ? 0 : -1;
+}
+
 /* An object that C gave away. Until there is an instance it is at->p's. */
 static PyObject *
 pack_gift(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
 {
     cwj_struct_layout *layout = cwj_layout_of(p->cls);
-    bool agrees = layout != NULL && layout->nbound == p->nbound;
     cwj_bound *bound = NULL;
     PyObject *instance = NULL;
-    if (layout != NULL &&
-        !agrees) { /* a class that was described later: it must not be ended wrongly */
-        cwj_library_refuse(frame, PyExc_RuntimeError,
-                           "free= of %U was said after this function was mapped: get it from the "
-                           "library again",
-                           layout->name);
-    }
-    if (agrees && (p->nbound == 0 || (bound = bind(frame, p)) != NULL)) {
+    if (layout != NULL && bind_end(frame, p, layout, &bound) == 0) {
         void *pointer = at->p;
         at->p = NULL;
         instance = cwj_instance_bound(p->cls, pointer, bound);
@@ -245,12 +252,25 @@ pack_characters(const cwj_library_frame *frame, int k, const cwj_parameter *p)
     return decode(p, text, (Py_ssize_t)(is_whole ? room : strnlen(text, room)));
 }
 
+/* What C has put into an output that free= ends is given away, as handles are. Returns 0, or -1. */
+static int
+own_struct(const cwj_library_frame *frame, const cwj_parameter *p, PyObject *made)
+{
+    cwj_instance *self = (cwj_instance *)made;
+    if (p == &frame->function->result || self->layout->free == NULL || self->owned) {
+        return 0;
+    }
+    self->owned = bind_end(frame, p, self->layout, &self->bound) == 0;
+    return self->owned ? 0 : -1;
+}
+
 /* An array or a struct that the call has made. */
 static PyObject *
 pack_made(cwj_library_frame *frame, int k, const cwj_parameter *p)
 {
     PyObject *made = frame->made[k];
-    if (p->role == CWJ_STRUCT && cwj_library_keep_arguments(frame, made) < 0) {
+    if (p->role == CWJ_STRUCT &&
+        (own_struct(frame, p, made) < 0 || cwj_library_keep_arguments(frame, made) < 0)) {
         return NULL;
     }
     frame->made[k] = NULL;
@@ -356,11 +376,17 @@ cwj_library_pack(cwj_library_frame *frame)
     return all != NULL ? all : one;
 }
 
+/* made: the struct of an output, or NULL. */
 static void
-drop(const cwj_library_frame *frame, const cwj_parameter *p, void *left)
+drop(const cwj_library_frame *frame, const cwj_parameter *p, void *left, PyObject *made)
 {
     if (left != NULL && p->free != NULL) {
         p->free(left);
+    } else if (made != NULL && p->role == CWJ_STRUCT) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        own_struct(frame, p, made); /* its end is the object's */
+        PyErr_Restore(type, value, traceback);
     } else if (left != NULL && (p->role == CWJ_HANDLE || p->role == CWJ_HANDLES) &&
                p->owner == CWJ_OWNER_CALLEE) {
         PyObject *type, *value, *traceback;
@@ -386,7 +412,7 @@ drop_list(const cwj_library_frame *frame, const cwj_parameter *p, PyObject *memo
     PyErr_Fetch(&type, &value, &traceback);
     if (cwj_library_shape(frame, p, &count) == 0) {
         for (npy_intp i = 0; i < count && i < most; i++) {
-            drop(frame, p, pointers[i]);
+            drop(frame, p, pointers[i], NULL);
         }
     }
     PyErr_Restore(type, value, traceback);
@@ -396,10 +422,10 @@ void
 cwj_library_drop(cwj_library_frame *frame)
 {
     const cwj_library_function *function = frame->function;
-    drop(frame, &function->result, frame->slots[0].p);
+    drop(frame, &function->result, frame->slots[0].p, NULL);
     for (int k = 0; k < function->nparameters; k++) {
         const cwj_parameter *p = &function->parameters[k];
-        drop(frame, p, frame->targets[k].p);
+        drop(frame, p, frame->targets[k].p, frame->made[k]);
         if (p->role == CWJ_HANDLES && p->intent == CWJ_INTENT_OUT) {
             drop_list(frame, p, frame->made[k]);
         }

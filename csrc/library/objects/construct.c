@@ -151,7 +151,7 @@ keep(PyObject *Py_UNUSED(extension), PyObject *args)
     if (copied && cwj_is_instance(object)) {
         const cwj_instance *from = (cwj_instance *)object;
         if (cwj_references_copy(self, self->pointer, object, from->pointer, from->layout->size,
-                                true) < 0) {
+                                true, CWJ_IS_A_COPY) < 0) {
             return NULL;
         }
     }

@@ -492,8 +492,9 @@ copy_struct(const field_object *self, char *at, PyObject *instance, PyObject *va
         return -1;
     }
     int generation = cwj_call_begins(); /* the old pointers may be read until then */
-    int status =
-        !layout->has_pointers ? 0 : cwj_references_copy(of, at, value, from, layout->size, false);
+    int status = !layout->has_pointers
+                     ? 0
+                     : cwj_references_copy(of, at, value, from, layout->size, false, CWJ_IS_A_COPY);
     if (status == 0) {
         memmove(at, from, layout->size);
     }

@@ -5,6 +5,7 @@
 #include "library/objects/looks.h"
 
 #include "library/objects/owners.h"
+#include "library/objects/references.h"
 
 typedef struct cwj_look {
     PyObject *array; /* owned: a weak reference */
@@ -73,6 +74,26 @@ add(cwj_instance *owner, PyObject *array, const cwj_instance *through, const cha
     return 0;
 }
 
+/* led: and to those of what their pointers may lead to, which know the same of their own. */
+static int
+add_to_owners(PyObject *array, cwj_instance *through, const void *data, bool led)
+{
+    PyObject *owners = cwj_owners_of(through, through->pointer);
+    int status = owners == NULL ? -1 : 0;
+    for (Py_ssize_t k = 0; status == 0 && k < PyList_GET_SIZE(owners); k++) {
+        cwj_instance *owner = (cwj_instance *)PyList_GET_ITEM(owners, k);
+        bool leads = led && owner->references != NULL;
+        PyObject *more = leads ? cwj_references_led_to(owner) : NULL;
+        status = leads && more == NULL ? -1 : add(owner, array, through, data);
+        for (Py_ssize_t i = 0; status == 0 && more != NULL && i < PyList_GET_SIZE(more); i++) {
+            status = add_to_owners(array, (cwj_instance *)PyList_GET_ITEM(more, i), data, false);
+        }
+        Py_XDECREF(more);
+    }
+    Py_XDECREF(owners);
+    return status;
+}
+
 int
 cwj_looks_add(PyObject *array, PyObject *base, PyObject *through, const void *data)
 {
@@ -87,14 +108,7 @@ cwj_looks_add(PyObject *array, PyObject *base, PyObject *through, const void *da
     if (!cwj_is_instance(base)) {
         return 0;
     }
-    cwj_instance *instance = (cwj_instance *)through;
-    PyObject *owners = cwj_owners_of(instance, instance->pointer);
-    status = owners == NULL ? -1 : 0;
-    for (Py_ssize_t k = 0; status == 0 && k < PyList_GET_SIZE(owners); k++) {
-        status = add((cwj_instance *)PyList_GET_ITEM(owners, k), array, instance, data);
-    }
-    Py_XDECREF(owners);
-    return status;
+    return add_to_owners(array, (cwj_instance *)through, data, true);
 }
 
 bool

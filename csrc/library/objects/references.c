@@ -1,6 +1,7 @@
 /* references.c: what C points to, kept alive by the owners of the memory with the pointers.
  *
- * An owner's references are a dict: (address, which) -> (object, its owners, is a copy). The
+ * An owner's references are a dict: (address, which) -> (object, its owners, whether
+ * it is a copy; None: whether its pointers lead there, only C knows). The
  * address is that of a pointer member, with `which` 0, so that assigning again replaces; or
  * that of a struct, with the object's own number for what a method keeps. Copying a struct
  * copies the entries of its memory. A struct that is a copy of what another owner ends has
@@ -92,13 +93,12 @@ make_key(const void *address, const void *which)
 }
 
 static PyObject *
-make_entry(PyObject *object, bool copy)
+make_entry(PyObject *object, PyObject *copy)
 {
     bool is_instance = cwj_is_instance(object);
     cwj_instance *instance = (cwj_instance *)object;
     PyObject *owners = is_instance ? cwj_owners_of(instance, instance->pointer) : PyList_New(0);
-    PyObject *entry =
-        owners == NULL ? NULL : PyTuple_Pack(3, object, owners, copy ? Py_True : Py_False);
+    PyObject *entry = owners == NULL ? NULL : PyTuple_Pack(3, object, owners, copy);
     Py_XDECREF(owners);
     return entry;
 }
@@ -148,7 +148,7 @@ int
 cwj_references_put(cwj_instance *through, const void *address, const void *which, PyObject *object)
 {
     PyObject *owners = cwj_owners_of(through, address), *key = make_key(address, which);
-    PyObject *entry = object == NULL ? NULL : make_entry(object, false);
+    PyObject *entry = object == NULL ? NULL : make_entry(object, Py_False);
     int status = owners == NULL || key == NULL || (object != NULL && entry == NULL) ? -1 : 0;
     for (Py_ssize_t k = 0; status == 0 && k < PyList_GET_SIZE(owners); k++) {
         cwj_instance *owner = (cwj_instance *)PyList_GET_ITEM(owners, k);
@@ -260,7 +260,7 @@ owns_more(const cwj_instance *owner)
 
 static int
 copy_into(cwj_instance *owner, const char *to, PyObject *source, const char *from, size_t size,
-          bool by_object)
+          bool by_object, cwj_sharing sharing)
 {
     bool is_instance = cwj_is_instance(source);
     cwj_instance *giver = cwj_owner_at(from);
@@ -269,9 +269,9 @@ copy_into(cwj_instance *owner, const char *to, PyObject *source, const char *fro
     int status = entries == NULL || (!by_object && forget(owner, to, size) < 0)
                      ? -1
                      : put_entries(owner, to, entries, from, size, by_object);
-    if (status == 0 && giver != owner && owns_more(giver)) {
+    if (status == 0 && sharing != CWJ_SHARES_NOTHING && giver != owner && owns_more(giver)) {
         key = make_key(to, source);
-        entry = make_entry(source, true);
+        entry = make_entry(source, sharing == CWJ_IS_A_COPY ? Py_True : Py_None);
         status = key == NULL || entry == NULL ? -1 : put_entry(owner, key, entry);
     }
     Py_XDECREF(entries);
@@ -282,13 +282,13 @@ copy_into(cwj_instance *owner, const char *to, PyObject *source, const char *fro
 
 int
 cwj_references_copy(cwj_instance *through, const char *to, PyObject *source, const char *from,
-                    size_t size, bool by_object)
+                    size_t size, bool by_object, cwj_sharing sharing)
 {
     PyObject *owners = cwj_owners_of(through, to);
     int status = owners == NULL ? -1 : 0;
     for (Py_ssize_t k = 0; status == 0 && k < PyList_GET_SIZE(owners); k++) {
         status = copy_into((cwj_instance *)PyList_GET_ITEM(owners, k), to, source, from, size,
-                           by_object);
+                           by_object, sharing);
     }
     Py_XDECREF(owners);
     return status;
@@ -314,6 +314,21 @@ cwj_is_shared(cwj_instance *self)
     owner = owner == NULL ? cwj_root_of(self) : owner;
     size_t size = self->layout->size > 0 ? self->layout->size : 1;
     return owner->copied > 0 || has_copies(owner, self->pointer, size);
+}
+
+PyObject *
+cwj_references_led_to(const cwj_instance *owner)
+{
+    PyObject *list = PyList_New(0), *key, *entry;
+    Py_ssize_t position = 0;
+    while (list != NULL && owner->references != NULL &&
+           PyDict_Next(owner->references, &position, &key, &entry)) {
+        if (PyTuple_GET_ITEM(entry, 2) == Py_None &&
+            PyList_Append(list, PyTuple_GET_ITEM(entry, 0)) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
 }
 
 /* ---- for Python ---------------------------------------------------------------------------------- */

@@ -37,10 +37,19 @@ int cwj_references_point(cwj_instance *through, void *address, const void *point
                          PyObject *object);
 /* What cwj_references_put() said of a member: a new reference, or NULL without exception. */
 PyObject *cwj_references_get(cwj_instance *through, const void *address);
+/* What the struct at `to` has of memory that source owns. */
+typedef enum cwj_sharing {
+    CWJ_SHARES_NOTHING,
+    CWJ_LEADS_THERE, /* perhaps: arrays that are found through it may lie there */
+    CWJ_IS_A_COPY /* both may end or move it */
+} cwj_sharing;
+
 /* A struct was copied from source's memory at `from`; what it points to is pointed to from
  * `to`, too. by_object: into something that C keeps for the struct at `to`. */
 int cwj_references_copy(cwj_instance *through, const char *to, PyObject *source, const char *from,
-                        size_t size, bool by_object);
+                        size_t size, bool by_object, cwj_sharing sharing);
+/* A new list of the instances to whose memory pointers of the owner may lead. */
+PyObject *cwj_references_led_to(const cwj_instance *owner);
 /* True when pointers of the instance lead to memory that those of another struct lead to, too:
  * one of them is a copy. */
 bool cwj_is_shared(cwj_instance *self);

@@ -145,14 +145,14 @@ describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, int mos
     static char *names[] = {"role",     "type",      "argument", "by_pointer", "optional", "intent",
                             "dims",     "order",     "value",    "of",         "axis",     "symbol",
                             "cls",      "container", "name",     "negative",   "free",     "descr",
-                            "encoding", "bound",     NULL};
+                            "encoding", "bound",     "is_model", NULL};
     PyObject *type, *dims, *value, *symbol, *cls, *container, *name, *descr, *encoding, *bound;
     p->symbol = -1;
-    if (cwj_read(given, "O&UippO&OO&OiiUOOUO&O&OUO", names, read_role, &p->role, &type,
+    if (cwj_read(given, "O&UippO&OO&OiiUOOUO&O&OUOp", names, read_role, &p->role, &type,
                  &p->argument, &p->by_pointer, &p->optional, read_intent, &p->intent, &dims,
                  read_order, &p->order, &value, &p->of, &p->axis, &symbol, &cls, &container, &name,
-                 read_negative, &p->negative, read_address, &p->free, &descr, &encoding,
-                 &bound) < 0) {
+                 read_negative, &p->negative, read_address, &p->free, &descr, &encoding, &bound,
+                 &p->is_model) < 0) {
         return -1;
     }
     read_encoding(p, encoding);

@@ -110,6 +110,7 @@ typedef struct cwj_parameter {
     cwj_order order;
     int by_pointer, optional; /* flags */
     int discarded; /* flag: it would be a result, but nobody wants it */
+    int is_model; /* flag: a struct that C gives back may be a copy of this one */
     bool is_capacity; /* arrays have this length before the call; C may write a smaller one */
     int of, axis;
     int symbol; /* or -1 */
