@@ -58,8 +58,8 @@ def define_struct(
 
     declaration: its definition, or the name of a struct that a header or an earlier text defined; or another
     library's class, whose instances this library's functions take from then on.
-    init: the function that fills an object (its first parameter) or returns a new one; without one, members
-    are given by position or name.
+    init: the function that fills an object (its first parameter), returns a new one or stores one in a T **;
+    without one, members are given by position or name.
     methods: functions whose first parameter points to the struct; "point_norm" becomes norm. Each is a
     declaration, or (declaration, options of function()), of which keeps= names arguments that C points to
     afterwards.
@@ -511,36 +511,59 @@ class _Maker:
             raise TypeError(f"{who}: {found.name}() has no mapping: {reason}") from None
 
     def _initialiser(self, cls: type[Instance], init: Method) -> Any:
-        """__init__ through a C function that fills an object, or one that returns a new one."""
-        adopts = self._makes_object(cls, init)
-        if self.destructor.bound and adopts != "pointer":
+        """__init__ through a C function that fills an object, or one that makes a new one."""
+        declaration, rest = (init[0], dict(init[1])) if _is_with_options(init) else (init, {})
+        names = names_of(rest.pop("keeps", ()))
+        makes, options = "", dict[str, Any]()
+        if isinstance(declaration, str):
+            makes, options = self._makes_object(cls, declaration, names_of(rest.get("out", ())))
+        if self.destructor.bound and makes not in ("pointer", "output"):
             raise ValueError(
                 f"{self.name}.{cls.__name__}: init: {self.destructor.name}() wants more than the object, and "
-                "only functions that return a pointer to a new one can keep that"
+                "only functions that return a pointer to a new one, or store one, can keep that"
             )
-        options = {"returns": "callee"} if adopts == "pointer" else {}
-        names: tuple[str, ...] = ()
-        if _is_with_options(init):
-            init, rest = init[0], dict(init[1])
-            names = names_of(rest.pop("keeps", ()))
-            options.update(rest)
-        function = self._callable(cls, (init, options) if isinstance(init, str) else init, "__init__")
-        return make_init(function, bool(adopts), Keeps(names, self.by_value))
+        for option in options.keys() & rest.keys() & {"out", "discard"}:
+            rest[option] = tuple(dict.fromkeys((*names_of(rest[option]), options[option])))
+        options.update(rest)
+        given = (declaration, options) if isinstance(declaration, str) else init
+        function = self._callable(cls, given, "__init__")
+        return make_init(function, bool(makes), Keeps(names, self.by_value))
 
-    def _makes_object(self, cls: type[Instance], init: Method) -> str:
-        """ "pointer" or "value" where the function returns an object, "" where it fills one."""
-        declaration = init[0] if _is_with_options(init) else init
-        if not isinstance(declaration, str):
-            return ""
+    def _makes_object(
+        self, cls: type[Instance], declaration: str, out: tuple[str, ...]
+    ) -> tuple[str, dict[str, Any]]:
+        """How a function makes an object, and the options for that: it returns a "pointer" or a "value", or
+        stores one in an "output", a T **; "": it fills the one that its first parameter points to."""
         text = declaration.strip()
         parsed = self.declarations.read(
             text + ("" if text.endswith(";") else ";"), f"<cwrapjit {self.name} init>"
         )
-        result = parsed.functions[0].result if parsed.functions else None
-        kind = "pointer" if isinstance(result, types.Pointer) else "value"
-        result = result.target if isinstance(result, types.Pointer) else result
-        found = self.library.classes.get(result) if isinstance(result, types.Struct) else None
-        return kind if found is cls else ""
+        if not parsed.functions:
+            return "", {}  # which is refused later
+        found = parsed.functions[0]
+        result, targets = found.result, [types.target_of(each.type) for each in found.parameters]
+        if self._is_of(cls, types.target_of(result)):
+            return "pointer", {"returns": "callee"}
+        if self._is_of(cls, result):
+            return "value", {}
+        if targets and (isinstance(targets[0], types.Void) or self._is_of(cls, targets[0])):
+            return "", {}
+        outputs = [
+            each.name or f"arg{k + 1}"
+            for k, each in enumerate(found.parameters)
+            if isinstance(each.type, types.Pointer) and not each.type.const
+            if self._is_of(cls, types.target_of(targets[k]))
+        ]
+        for name in [each for each in outputs if each in out] or outputs:
+            is_void = isinstance(result, types.Void)
+            return "output", {"out": name, **({} if is_void else {"discard": "return"})}
+        raise TypeError(
+            f"{self.name}.{cls.__name__}: init: {found.name}() neither fills a {cls.__name__}, as its first "
+            f"parameter, nor returns one, nor stores one in a {cls.__name__} **"
+        )
+
+    def _is_of(self, cls: type[Instance], ctype: Any) -> bool:
+        return isinstance(ctype, types.Struct) and self.library.classes.get(types.final(ctype)) is cls
 
 
 def end(library: Any, cls: type[Instance], found: FunctionDeclaration) -> Any:

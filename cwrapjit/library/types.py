@@ -283,6 +283,11 @@ def peeled(ctype: Any) -> tuple[Any, list[Array]]:
     return ctype, layers
 
 
+def target_of(ctype: Any) -> Any:
+    """What a parameter points to; None: it is no pointer."""
+    return ctype.target if isinstance(ctype, Pointer) else ctype.item if isinstance(ctype, Array) else None
+
+
 def is_one_struct(ctype: Any) -> TypeGuard[Array]:
     """T x[1] of a struct: how GMP and its like pass a pointer to one, by a typedef."""
     item, layers = peeled(ctype)

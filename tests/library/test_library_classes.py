@@ -880,3 +880,57 @@ def test_optional_arguments_stay_where_they_are():
     assert str(lib.both) == "<cwrapjit.LibraryFunction t.both(a: int, s: str, p: h, b: int)>"
     f = lib.function("int both(int a, const char *s, h *p, int b)", optional=("s", "p"), defaults={"a": 5})
     assert f(None, None, 2) == 10 and "(s: str, p: h, b: int, a: int = 5)" in str(f)
+
+
+STORES = """
+typedef struct box box; struct box { int v; }; typedef struct pair { int a, b; } pair;
+int left = 0;
+int box_open(int v, box **made)
+{ if(v < 0) return 3; *made = malloc(sizeof(box)); (*made)->v = v; left++; return 0; }
+void box_store(box **made, int v) { box_open(v, made); }
+int box_join(box **parts, int n, box **made)
+{ int v = 0; while(n--) v += parts[n]->v; return box_open(v, made); }
+int box_get(const box *b) { return b->v; }
+void box_free(box *b) { left--; free(b); }
+int pair_open(const char *s, pair **made)
+{ *made = malloc(8); **made = (pair){s[0], 2}; left++; return 0; }
+void pair_free(pair *p) { left--; free(p); }
+int nothing(int v) { return v; }
+"""
+
+
+@pytest.mark.quick
+@pytest.mark.row("P14b")
+def test_init_may_store_the_object_in_an_output():
+    lib = from_c(STORES)
+    lib.variable("int left")
+    text = "int box_open(int v, box **)"
+    box = lib.handle(
+        "box *", init=(text, {"check": ValueError}), free="box_free", methods=["int box_get(const box *b)"]
+    )
+    made = box(5)
+    assert (made.get(), lib.left) == (5, 1)
+    assert box(v=6).get() == 6
+    refuses(ValueError, lambda: box(-1), "status 3")
+    made.close()
+    gc.collect()
+    assert lib.left == 0
+    stored = from_c(STORES).handle("box *", init="void box_store(box **made, int v)", free="box_free")
+    assert isinstance(stored(1), stored)
+    refuses(RuntimeError, lambda: stored(-1), "no box was made")
+    said = {"out": "made", "container": {"parts": list}, "dims": {"parts": "n"}}
+    other = from_c(STORES)
+    joined = other.handle(
+        "box *", init=("int box_join(box **parts, int n, box **made)", said), free="box_free"
+    )
+    assert other.function("int box_get(const box *b)")(joined([])) == 0
+    pair = lib.struct(
+        "struct pair { int a, b; }",
+        init="int pair_open(const char *text, struct pair **made)",
+        free="pair_free",
+    )
+    with pair("A") as p:
+        assert (p.a, p.b, lib.left) == (65, 2, 1)
+    assert lib.left == 0
+    for init in "int nothing(int v)", "void pair_free(struct pair *p)":
+        refuses(TypeError, lambda init=init: lib.handle("box *", init=init), "init", "neither fills a box")
