@@ -72,8 +72,8 @@ class FunctionDeclaration:
 
 def _named_structs(found: FunctionDeclaration) -> Iterator[types.Struct]:
     for ctype in (found.result, *(each.type for each in found.parameters)):
-        while isinstance(ctype, types.Pointer):
-            ctype = ctype.target
+        while (target := types.target_of(ctype)) is not None:
+            ctype = target
         if isinstance(ctype, types.Struct):
             yield ctype
 

@@ -45,14 +45,14 @@ def read(library: Any, text: Any, who: str, struct: types.Struct) -> Destructor:
     if not isinstance(text, str):
         raise TypeError(f"{who}: the name of a C function, or a call of one, not {type(text).__name__}")
     if _NAME.fullmatch(text):
-        return Destructor(text, library.destructor(text, who))
+        return Destructor(library.function_name(text), library.destructor(text, who))
     match = _CALL.fullmatch(text)
     if match is None:
         raise ValueError(
             f"{who}: {text!r} should be the name of a C function, or a call of one: 'end_it(context, self)'"
         )
-    found = library.prototype(match[1])
-    address = library.address(match[1], who)
+    name = library.function_name(match[1])
+    found, address = library.prototype(name), library.address(name, who)
     if found is None or not found.prototyped:
         raise TypeError(f"{who}: {match[1]}() is not declared, and the types of its parameters are unknown")
     given = list(_split(match[2])) if match[2].strip() else []
@@ -116,7 +116,7 @@ class _Reader:
         return load(wanted.type, place, self.writer)
 
     def _check_object(self, wanted: ParameterDeclaration, by_address: bool) -> None:
-        target = wanted.type.target if isinstance(wanted.type, types.Pointer) else None
+        target = types.target_of(wanted.type)
         if by_address and target is not None and not isinstance(target, types.Void):
             target = target.target if isinstance(target, types.Pointer) else None
         if target is None or (isinstance(target, types.Struct) and types.final(target) != self.struct):

@@ -329,6 +329,8 @@ class Core:
 
     def refine(self, pattern: str, replace: bool, options: Mapping[str, Any]) -> None:
         """Options of the functions that the pattern names, declared already or later."""
+        if isinstance(pattern, str) and pattern.isidentifier():
+            pattern = self.function_name(pattern)
         before = list(self.refinements.all)
         made = self.refinements.add(pattern, options, replace)
         unread = [name for name in self._unread if made.matches(name)]
@@ -648,6 +650,7 @@ class Core:
 
     def destructor(self, symbol: str, who: str) -> int:
         """The address of a C function that ends what its only parameter points to."""
+        symbol = self.function_name(symbol)
         address = self.address(symbol, who)
         declared = self.prototype(symbol)
         if declared is not None:
@@ -655,14 +658,20 @@ class Core:
         return address
 
     def check_destructor(self, found: FunctionDeclaration, who: str) -> None:
-        only = found.parameters[0].type if len(found.parameters) == 1 else None
+        only = types.target_of(found.parameters[0].type) if len(found.parameters) == 1 else None
         if found.prototyped and len(found.parameters) != 1:
             raise ValueError(
                 f"{who}: {found.name}() takes {len(found.parameters)} parameters: what frees an object takes "
                 "a pointer to it; a call says what else, self being the object: free='end_it(context, self)'"
             )
-        if found.prototyped and not isinstance(only, types.Pointer):
+        if found.prototyped and only is None:
             raise ValueError(f"{who}: {found.name}() takes no pointer to what it should free")
+
+    def function_name(self, name: str) -> str:
+        """What C calls a function, of which `name` may be a macro: `#define mpz_clear __gmpz_clear`."""
+        self._read_header()
+        text = self.declarations.preprocessor.expand(name).strip()
+        return text if text.isidentifier() else name
 
     def prototype(self, name: str) -> FunctionDeclaration | None:
         """What any text declares under this name."""

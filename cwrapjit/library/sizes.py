@@ -42,8 +42,8 @@ class Sizes:
 
     def _call(self, symbol: str, node: Any) -> Size:
         library = self.mapper.library
-        name = getattr(node.name, "name", None)
-        declared = library.prototype(name) if isinstance(name, str) else None
+        name = library.function_name(str(getattr(node.name, "name", "")))
+        declared = library.prototype(name)
         if declared is None:
             raise BadDim(f"{symbol}: nothing declares a function {name}()", node.coord)
         given = node.args.exprs if node.args is not None else []
@@ -63,16 +63,18 @@ class Sizes:
             return expressions.of_tree(node, self.mapper.lookup, self.ask), ctype.dtype
         k = self.mapper.by_name.get(getattr(node, "name", None))
         given = None if k is None else self.mapper.slots[k].type
-        if not isinstance(ctype, types.Pointer) or not isinstance(given, types.Pointer):
+        target = types.target_of(ctype)
+        found = given.item if types.is_one_struct(given) else getattr(given, "target", None)
+        if target is None or found is None:
             raise BadDim(
                 f"{symbol}: {text_of(node)} should be a parameter of type {types.show(ctype)}", node.coord
             )
-        if ctype.target is not given.target and not isinstance(ctype.target, types.Void):
+        if target is not found and not isinstance(target, types.Void):
             raise BadDim(
                 f"{symbol}: {text_of(node)} is a {types.show(given)}, not a {types.show(ctype)}", node.coord
             )
-        found: int = k
-        return found
+        place: int = k
+        return place
 
     def _member(self, symbol: str, node: Any) -> Size:
         names: list[str] = []
@@ -85,10 +87,9 @@ class Sizes:
                 raise BadDim(f"{symbol}: {fault}", node.coord)
             at = at.name
         k = self.mapper.by_name.get(getattr(at, "name", None))
-        given = None if k is None else self.mapper.slots[k].type
-        if not isinstance(given, types.Pointer) or not isinstance(given.target, types.Struct):
+        ctype: Any = None if k is None else types.target_of(self.mapper.slots[k].type)
+        if not isinstance(ctype, types.Struct):
             raise BadDim(f"{symbol}: {text_of(at)} is no parameter that points to a struct", node.coord)
-        ctype: Any = given.target
         offset = 0
         for name in names:
             ctype, more = self._step(symbol, ctype, name, node)

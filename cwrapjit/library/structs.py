@@ -210,6 +210,7 @@ class _Maker:
         if re.fullmatch(r"[A-Za-z_]\w*\s*;", text):  # the name of a typedef
             self.declarations.fetch([text.rstrip("; ")])
             found = self.declarations.typedefs.get(text.rstrip("; "))
+            found = found.item if types.is_one_struct(found) else found
             if isinstance(found, types.Struct):
                 return found
             raise TypeError(f"{self.name}.{who}: {text.rstrip('; ')} is no struct that is known here")

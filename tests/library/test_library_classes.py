@@ -934,3 +934,45 @@ def test_init_may_store_the_object_in_an_output():
     assert lib.left == 0
     for init in "int nothing(int v)", "void pair_free(struct pair *p)":
         refuses(TypeError, lambda init=init: lib.handle("box *", init=init), "init", "neither fills a box")
+
+
+NUMBERS = """
+typedef struct { int n; long *limbs; } big_struct;
+typedef big_struct big_t[1];
+#define big_init_set lib_big_init_set
+#define big_clear lib_big_clear
+#define big_copy lib_big_copy
+#define big_get lib_big_get
+#define big_size lib_big_size
+void big_init_set(big_t x, long v); void big_clear(big_t x); void big_copy(big_t to, const big_t x);
+long big_get(const big_t x); long *big_limbs(const big_t x); int big_size(const big_struct *x);
+extern int left;
+"""
+
+
+@pytest.mark.parametrize("free", ["big_clear", "lib_big_clear", "big_clear(self)"])
+def test_macros_are_names_of_functions_and_arrays_of_one_are_structs(free):
+    lib = from_c(
+        NUMBERS + "int left = 0; void big_clear(big_t x) { free(x->limbs); left--; }\n"
+        "void big_init_set(big_t x, long v) { x->n = 1; x->limbs = malloc(8); *x->limbs = v; left++; }\n"
+        "void big_copy(big_t to, const big_t x) { big_init_set(to, *x->limbs); }\n"
+        "long big_get(const big_t x) { return *x->limbs; }\n"
+        "int big_size(const big_struct *x) { return x->n; }\n"
+        "long *big_limbs(const big_t x) { long *made = malloc(8); *made = *x->limbs; left++; return made; }\n"
+        "void lib_free(void *p) { left--; free(p); }"
+    ).declare(NUMBERS + "#define big_free lib_free\n")
+    big = lib.struct("big_t", init="void big_init_set(big_t x, long v)", free=free)
+    assert big is lib.big_t
+    x = big(7)
+    copy = lib.function("void big_copy(big_t to, const big_t x)", out="to")
+    y = copy(x)
+    assert (lib.big_get(x), lib.big_get(y), lib.left) == (7, 7, 2)
+    limbs = lib.function("long *big_limbs(const big_t x)", returns=("big_size(x)", "callee", "big_free"))
+    assert limbs(x).tolist() == [7]
+    lib.refine("big_size", rename={"x": "number"})
+    assert lib.big_size(number=x) == 1
+    lib.big_clear(x)
+    refuses(ValueError, lambda: lib.big_get(x), "was freed")
+    del y
+    gc.collect()
+    assert lib.left == 0
