@@ -9,20 +9,26 @@ from __future__ import annotations
 
 import re
 
-from cwrapjit.library.pieces import ends, is_definition
+from cwrapjit.library.pieces import ends, is_definition, names_of
 
 LAYOUT, KIND = "\1", "\2"  # marks: the layout is another one; the type or the way to call is
+SYMBOL = "\3"  # around a name: what the linker knows it by
 REASON = "an attribute or #pragma pack changes it in a way that is not mapped"
 
 _LAYOUT = re.compile(r"\b_*(?:packed|aligned|align|ms_struct)_*\b")
 _SAID = re.compile(r"\b_*packed_*\b(?!\s*\()|\b_*aligned_*\s*\(\s*(\d+)\s*\)")
 _KIND = re.compile(r"\b_*(?:mode|vector_size|scalar_storage_order|ms_abi)_*\b")
 _KINDS = ("struct", "union")
+_STRINGS = re.compile(r"\s*(?:\"[\w.$@]*\"\s*)+")
+_SYMBOL = re.compile(f"{SYMBOL}(.*?){SYMBOL}")
 _TOKEN = re.compile(f"{LAYOUT}([^{LAYOUT}]*){LAYOUT}|" + r"""[{};]|"(?:\\.|[^"\\\n])*"|\w+|\S""")
 
 
 def mark(word: str, arguments: str) -> str:
     """What stays of __attribute__((...)) and the like."""
+    if word.strip("_") == "asm":
+        symbol = re.sub(r"[\s\"]", "", arguments) if _STRINGS.fullmatch(arguments) else ""
+        return f"{SYMBOL}{symbol}{SYMBOL}" if symbol else ""
     if _KIND.search(arguments):
         return KIND
     if word == "_Alignas":
@@ -32,6 +38,21 @@ def mark(word: str, arguments: str) -> str:
     if len(said) != len(_LAYOUT.findall(arguments)) or any(int(each) > 16 for each in said if each):
         return f"{LAYOUT}?{LAYOUT}"
     return "".join(f"{LAYOUT}{f'align {each}' if each else 'packed'}{LAYOUT}" for each in said)
+
+
+def without_symbols(text: str, found: dict[str, str]) -> str:
+    """The text without these marks; what they say of functions and variables is found by name."""
+    for match in _SYMBOL.finditer(text):
+        begin = max(text.rfind(end, 0, match.start()) for end in ";{}") + 1
+        declared = _SYMBOL.sub(" ", text[begin : match.start()])
+        names = names_of(declared)
+        if names and "register" not in declared.split():
+            found[names[-1]] = match[1]
+    return _SYMBOL.sub(" ", text)
+
+
+def _may_be(alignment: int) -> bool:
+    return 0 < alignment <= 4096 and alignment & (alignment - 1) == 0
 
 
 def with_pragmas(text: str) -> str:

@@ -131,6 +131,7 @@ class Declarations:
         python = types.Struct("struct", "_object", "PyObject")
         self.typedefs["PyObject"] = self.tags["struct _object"] = python
         self.enumerators: dict[str, int] = {}
+        self.symbols: dict[str, str] = {}  # of functions and variables that the linker knows by other names
         self._altered = 0  # the declaration has attributes that change a layout (1) or a type (2)
         self.in_header = False  # the text that is being read is the library's header
         self._tagless: list[tuple[Any, types.Struct]] = []  # of the tree that is read: nodes, what they are
@@ -377,7 +378,7 @@ class Declarations:
             raise CompileError(f"{file}: the text has a NUL character")
         try:
             plain = self.preprocessor.run(text, file)
-            plain = attributes.with_pragmas(plain)
+            plain = attributes.without_symbols(attributes.with_pragmas(plain), self.symbols)
             return _POINTED_DIM.sub(r"[(*\1)]", plain)  # pycparser takes [*n] for [*]
         except PreprocessError as error:
             raise self.error_at(str(error), error.file, error.line, 0) from None

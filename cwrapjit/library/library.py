@@ -642,7 +642,8 @@ class Core:
         return value
 
     def address(self, symbol: str, who: str) -> int:
-        """The address of a symbol of C. AttributeError where there is none."""
+        """The address of what C calls so. AttributeError where there is no symbol."""
+        symbol = self.declarations.symbols.get(symbol, symbol)
         found = _cwrapjit.library_symbol(self.environment, symbol)
         if found is None:
             raise AttributeError(f"{who}: there is no symbol {symbol} in library {self.name!r}")

@@ -31,7 +31,7 @@ _NOTHING = (
     "__extension__", "__restrict", "__restrict__", "__inline", "__inline__", "__volatile__", "__cdecl",
     "__stdcall", "_Noreturn", "__BEGIN_DECLS", "__END_DECLS", "__THROW", "_Thread_local",
 )  # fmt: skip
-_CALLS = ("__attribute__", "__attribute", "__declspec", "__asm__", "__asm", "_Alignas",
+_CALLS = ("__attribute__", "__attribute", "__declspec", "__asm__", "__asm", "asm", "_Alignas",
           "__nonnull", "_Pragma")  # fmt: skip
 # What gcc predefines, as far as headers ask for it: on each machine, and on all.
 _OF_MACHINE = {

@@ -699,3 +699,24 @@ def test_functions_of_headers_that_libtcc_does_not_compile(reader, tmp_path):
     text = '#include "odd.h"\nint one(void) { return fine(0); }'
     lib = cwrapjit.library("odd", source=text, include_dirs=[tmp_path])
     assert lib.one() == 1 and lib.mapped == ["one"]
+
+
+SYMBOLS = """
+int plain(int x) __asm__("other"); extern int seven __asm__ ("" "number");
+int one(void) asm("first"), two(void) __asm("second") __attribute__((nothrow));
+static inline int barrier(int x) { __asm__("nop"); return x; }
+"""
+
+
+def test_functions_and_variables_go_by_the_symbols_that_they_are_given(reader, tmp_path):
+    (tmp_path / "symbols.h").write_text(SYMBOLS)
+    text = "int other(int x) { return 2 * x; } int number = 7; int first(void) { return 1; }"
+    path = build_shared(tmp_path, "libsymbols.so", text + "int second(void) { return 2; } int barrier;")
+    for declared in SYMBOLS, '#include "symbols.h"':
+        lib = cwrapjit.library("symbols", path, include_dirs=[tmp_path]).declare(declared)
+        assert (lib.plain(4), lib.seven, lib.one(), lib.two()) == (8, 7, 1, 2)
+        lib.seven = 8
+        assert lib.seven == 8
+        lib.seven = 7
+    assert cwrapjit.library("s", path).function('int twice(int x) __asm__("other")')(3) == 6
+    refuses(AttributeError, lambda: cwrapjit.library("s", path).function('int f(int) asm("gone")'), "gone")
