@@ -34,8 +34,7 @@ def mark(word: str, arguments: str) -> str:
     if word == "_Alignas":
         arguments = f"aligned({arguments})"
     said = [match[1] for match in _SAID.finditer(arguments)]
-    # libtcc passes what is aligned to more than 16 bytes wrongly, and arrays are not aligned so.
-    if len(said) != len(_LAYOUT.findall(arguments)) or any(int(each) > 16 for each in said if each):
+    if len(said) != len(_LAYOUT.findall(arguments)) or not all(_may_be(int(each)) for each in said if each):
         return f"{LAYOUT}?{LAYOUT}"
     return "".join(f"{LAYOUT}{f'align {each}' if each else 'packed'}{LAYOUT}" for each in said)
 

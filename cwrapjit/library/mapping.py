@@ -330,7 +330,7 @@ class Mapper:
             found = self.library.dtype_for(struct)
         except Unmapped as reason:
             raise Unmapped(f"{name} is {reason}") from None
-        if self.has_aligned and self.library.more_alignment(struct):
+        if self.library.more_alignment(struct) > (0 if self.has_aligned else 16):
             raise Unmapped(
                 f"{name} is an array of {types.show(struct)}, aligned otherwise than NumPy's arrays"
             )

@@ -423,7 +423,7 @@ class Preprocessor:
                 if "pack" in whole:
                     raise PreprocessError('_Pragma("pack") is not supported', "", 0)
                 return kept, after
-            return attributes.mark(word, whole) + kept, after
+            return attributes.mark(word, self._expand(whole, inside)) + kept, after
         assert macro.parameters is not None
         given = {}
         parameters = macro.parameters

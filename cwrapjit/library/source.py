@@ -175,10 +175,11 @@ class TextSlice(Slice):
 
     def _struct(self, ctype: Any, what: str) -> np.dtype[Any]:
         found = self.library.item_dtype(ctype)
-        if found is None:
-            raise Unmapped(
-                f"{what} is {types.show(ctype)}, which has members that NumPy's types do not cover"
+        if found is None or self.library.more_alignment(ctype) > 16:
+            why = (
+                "has members that NumPy's types do not cover" if found is None else "NumPy does not align so"
             )
+            raise Unmapped(f"{what} is {types.show(ctype)}, which {why}")
         return found
 
     def _sort(self) -> None:

@@ -63,6 +63,7 @@ class Writer:
         self.structs: dict[types.Struct, str] = {}
         self.names: list[str] = []
         self.needs_compiler = False
+        self.most_aligned = 0  # what attributes of structs by value ask for: more than 16 libtcc cannot do
 
     def text(self) -> str:
         return "".join(self.parts)
@@ -109,8 +110,8 @@ class Writer:
         if isinstance(ctype, types.Void):
             return "void"
         if isinstance(ctype, types.Struct):
-            if passes_wrongly(ctype):
-                self.needs_compiler = True
+            self.needs_compiler = self.needs_compiler or passes_wrongly(ctype)
+            self.most_aligned = max(self.most_aligned, types.asked_alignment(ctype))
             return self._struct(ctype)
         return "void *"
 

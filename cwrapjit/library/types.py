@@ -274,6 +274,12 @@ def is_laid_out(ctype: Any) -> bool:
     return any(each.pack or each.align or any(m.align for m in each.members or ()) for each in structs)
 
 
+def asked_alignment(ctype: Any) -> int:
+    """The largest that attributes ask for."""
+    structs = [each for each in _parts(ctype) if isinstance(each, Struct)]
+    return max([0, *(each.align for each in structs), *(m.align for s in structs for m in s.members or ())])
+
+
 def peeled(ctype: Any) -> tuple[Any, list[Array]]:
     """What an array of arrays holds in the end, and its layers; of other types, itself."""
     layers = []

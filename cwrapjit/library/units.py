@@ -47,6 +47,8 @@ def compile_together(library: Any, mapped: list[Mapped]) -> list[Any]:
         own_way = each.declaration.by_libtcc or _cwrapjit.library_compiled(
             library.environment, each.declaration.name
         )
+        if own_way and trial.most_aligned > 16:
+            raise Unmapped("libtcc does not pass what is aligned to more than 16 bytes by value")
         chosen = writers[trial.needs_compiler and not own_way]
         places.append((chosen, chosen.add(each.thunk, library.target(each.declaration))))
     units: dict[int, tuple[object, dict[str, int]]] = {}

@@ -976,3 +976,45 @@ def test_macros_are_names_of_functions_and_arrays_of_one_are_structs(free):
     del y
     gc.collect()
     assert lib.left == 0
+
+
+WIDE = """
+#define LINE 64
+typedef struct { char c; double x[2]; } __attribute__((aligned(LINE))) wide;
+typedef struct { char c; _Alignas(32) int n; } member;
+typedef struct { wide w; int n; } outer;
+int is_aligned(const wide *w) { return (long)w % 64 == 0; }
+void fill(wide *w, double v) { w->c = 'x'; w->x[1] = v; }
+int at(void) { return __builtin_offsetof(member, n) + __builtin_offsetof(outer, n) + sizeof(wide); }
+wide next(wide w) { w.x[1] += 1; return w; }
+double total(const wide *w, int n) { double s = 0; while (n--) s += w[n].x[1]; return s; }
+"""
+
+
+@pytest.mark.parametrize("reader", ["text", "header"])
+def test_structs_of_any_alignment(tmp_path, reader):
+    (tmp_path / "wide.h").write_text(WIDE[: WIDE.index("int is_aligned")])
+    lib = from_shared(WIDE, tmp_path, include_dirs=[tmp_path])
+    lib.declare("#include <wide.h>" if reader == "header" else WIDE[: WIDE.index("int is_aligned")])
+    lib.declare("int is_aligned(const wide *w); void fill(wide *w, double v); int at(void);")
+    lib.refine("fill", out="w")
+    made = [lib.wide(c="a") for _ in range(9)] + [lib.fill(2.5), lib.outer().w]
+    assert all(lib.is_aligned(each) for each in made) and made[9].x[1] == 2.5
+    member, outer = lib.member.__cwrapjit_layout__, lib.outer.__cwrapjit_layout__
+    assert (member.size, member.alignment, outer.size, outer.alignment) == (64, 32, 128, 64)
+    assert lib.at() == 32 + 64 + 64
+    refuses(
+        TypeError,
+        lambda: lib.function("double total(const wide w[n], int n)"),
+        "aligned otherwise than NumPy",
+    )
+
+
+@pytest.mark.compiler("passes structs that are aligned to more than 16 bytes by value")
+def test_structs_of_any_alignment_by_value(tmp_path):
+    lib = from_shared(WIDE, tmp_path).declare(WIDE[: WIDE.index("int is_aligned")] + "wide next(wide w);")
+    made = lib.wide(c="a", x=[1, 2])
+    assert lib.next(made).x.tolist() == [1, 3] and lib.next(made).c == "a"
+    own = cj.library("own", source=WIDE)
+    refuses(AttributeError, lambda: own.next, "more than 16 bytes by value")
+    assert own.is_aligned(own.wide()) and "which" not in own.unmapped["next"]
