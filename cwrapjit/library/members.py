@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -87,9 +88,12 @@ class Members:
         return plan
 
     def _converter(self, function: types.Callable, member: types.Member) -> Any:
-        """Python gets no user data where the struct has a place for it."""
+        """Python gets no user data where the struct has a place for it. What comes first may be the object
+        itself: that has its place right behind the functions."""
+        behind = itertools.dropwhile(_is_function, self.all[self.all.index(member) :])
         place = types.place_of_data(function)
-        has_data = place >= 0 and any(types.is_data(each.type) for each in self.all)
+        among = self.all if place > 0 else itertools.islice(behind, 1)
+        has_data = place >= 0 and any(types.is_data(each.type) for each in among)
         make = load("cwrapjit.library.callbacks").Converter
         who = f"{self.library.name}.{self.ctype.class_name}: attribute {member.name}"
         return make(self.library, function, who, frozenset([place] if has_data else []))
@@ -243,6 +247,10 @@ def _read(addresses: Sequence[int], count: int) -> tuple[list[int], list[int]]:
     numbers = list((ctypes.c_longlong * (count + 2)).from_address(addresses[0]))
     structs = [int.from_bytes(ctypes.string_at(each, numbers[0]), "little") for each in addresses[1:]]
     return numbers, [(each & -each).bit_length() - 1 for each in structs]
+
+
+def _is_function(member: types.Member) -> bool:
+    return isinstance(types.function_of(member.type), types.Callable)
 
 
 def _dtype_of_bits(ctype: types.Scalar) -> str:

@@ -556,3 +556,28 @@ def test_nothing_is_kept(lib):
             lib.plain(lambda x: None, 1.0)
 
     keeps_nothing(work, watched=(f, fails))
+
+
+MEMBERS = """
+typedef struct { double (*f)(void *handle, double x); int n; void *other; } operations;
+typedef struct { double (*f)(double x, void *data), (*g)(void *data, double x); void *data; int n; } own;
+typedef struct { double (*f)(double x, void *data); int n; void *data; } apart;
+double of_apart(apart *a) { return a->f(5, a->data); }
+typedef struct { void *first; double (*f)(void *p, double x); } late;
+double of_operations(operations *o) { return o->f(o, 2); }
+double of_own(own *o) { return o->f(2, o->data) + o->g(o->data, 3); }
+double of_late(late *l) { return l->f(l, 4); }
+"""
+
+
+def test_what_comes_first_is_user_data_where_a_void_pointer_is_behind_the_function():
+    """Of members; another one in the struct is somebody else's."""
+    lib = cwrapjit.library("t", source=MEMBERS)
+    seen = []
+    o = lib.operations(f=lambda handle, x: seen.append(handle) or x)
+    assert lib.of_operations(o) == 2 and seen[0].address == o.address
+    own = lib.own(f=lambda x: x, g=lambda x: 2 * x)
+    assert lib.of_own(own) == 8
+    assert lib.of_apart(lib.apart(f=lambda x: x)) == 5
+    late = lib.late(f=lambda p, x: seen.append(p) or x)
+    assert lib.of_late(late) == 4 and seen[1].address == late.address
