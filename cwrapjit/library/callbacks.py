@@ -167,16 +167,17 @@ class Described:
     def _with_dims(self, name: str, ctype: Any, dims: Any) -> Any:
         if name not in dims:
             return ctype
-        if not isinstance(ctype, types.Pointer):
-            raise thunks.Unmapped(f"dims names {name}, which is no pointer")
-        if name in self.references:
+        if isinstance(ctype, types.Array) and ctype.dim is None and not types.peeled(ctype.item)[1]:  # x[]
+            ctype = types.Pointer(ctype.item, ctype.const)
+        if isinstance(ctype, types.Pointer) and name in self.references:
             return ctype
-        if name in self.ended:
+        if isinstance(ctype, types.Pointer) and name in self.ended:
             return types.Array(ctype.target, None, ctype.const)
-        made = ctype.target
-        for tree in reversed(expressions.trees_of(f"{self.who}: dims[{name!r}]", dims[name])):
-            made = types.Array(made, tree, ctype.const)
-        return made
+        trees = expressions.trees_of(f"{self.who}: dims[{name!r}]", () if name in self.ended else dims[name])
+        try:
+            return expressions.with_dims(name, ctype, trees)
+        except expressions.BadDim as error:
+            raise thunks.Unmapped(str(error)) from None
 
     def _passed(self, name: str, ctype: Any) -> Passed:
         if isinstance(ctype, types.Void):
@@ -224,10 +225,12 @@ class Described:
             dtype = load("numpy").dtype(item.dtype)
         elif isinstance(item, types.Struct):
             dtype = self.library.dtype_for(item)
-        text = item.target if isinstance(item, types.Pointer) else None
-        is_list = isinstance(text, types.Scalar) and text.spelling == "char" and len(layers) == 1
+        target = item.target if isinstance(item, types.Pointer) and not types.is_object(item) else None
+        cls = self.library.class_for(target) if isinstance(target, types.Struct) else None
+        is_text = isinstance(target, types.Scalar) and target.spelling == "char"
+        is_list = len(layers) == 1 and (is_text or cls is not None)
         if is_list and name in self.ended:
-            return "texts", name, "", None, (), const
+            return "texts", name, "", cls, (), const
         if (dtype is None and not is_list) or any(each.dim is None for each in layers):
             if name in self.said:
                 raise thunks.Unmapped(f"dims names {name}, a pointer to what arrays and lists do not hold")
@@ -235,7 +238,7 @@ class Described:
         dims = tuple(self._dim(each.dim) for each in layers)
         self.lengths |= {dim[0] for dim in dims if len(dim) == 1 and isinstance(dim[0], str)}
         if is_list:
-            return "texts", name, "", None, dims, const
+            return "texts", name, "", cls, dims, const
         return "array", name, "", dtype, dims, const
 
     def _dim(self, tree: Any) -> Any:

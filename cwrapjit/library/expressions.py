@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cwrapjit._imports import load
-from cwrapjit.library import constants
+from cwrapjit.library import constants, types
 from cwrapjit.library.description import Dim
-from cwrapjit.library.parser import pycparser
+from cwrapjit.library.parser import pycparser, text_of
 
 # A name of a dim -> a number for constants, a symbol's name, or None: unknown.
 Lookup = Callable[[str], "int | str | None"]
@@ -120,6 +120,32 @@ def trees_of(who: str, shape: object) -> list[Any]:
         return [tree_of(each) for each in _parts(shape)]
     except (BadDim, TypeError) as error:
         raise type(error)(f"{who}: {error}") from None
+
+
+def with_dims(name: str, ctype: Any, trees: list[Any]) -> Any:
+    """The type of a pointer or an array with these dims. What the declaration says of them stays true."""
+    item, layers = types.peeled(ctype)
+    known = [each.dim for each in layers]
+    const = layers[-1].const if layers else item.const if isinstance(item, types.Pointer) else False
+    if not layers:
+        if not isinstance(item, types.Pointer) or isinstance(item.target, types.Callable):
+            raise BadDim(f"dims names {name}, which is no pointer")
+        item = item.target
+    if not trees:
+        raise BadDim(f"dims[{name!r}] is empty: inout= says that it is one number")
+    declared = [None if each is None else text_of(each) for each in known]
+    said = [text_of(each) for each in trees]
+    if any(each is not None for each in declared) and (
+        len(said) != len(declared)
+        or any(a is not None and a != b for a, b in zip(declared, said, strict=True))
+    ):
+        shown = "".join(f"[{each or ''}]" for each in declared)
+        raise BadDim(
+            f"dims says {name}{''.join(f'[{each}]' for each in said)}, but it is declared as {name}{shown}"
+        )
+    for tree in reversed(trees):
+        item = types.Array(item, tree, const)
+    return item
 
 
 def _parts(shape: object) -> list[object]:

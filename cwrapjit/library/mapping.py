@@ -151,40 +151,16 @@ class Mapper:
         trees = {name: expressions.trees_of(f"{self.who}: dims[{name!r}]", given[name]) for name in given}
         for name, each in trees.items():
             slot = self.slots[self.by_name[name]]
-            slot.type = self._with_dims(slot, each)
+            try:
+                slot.type = expressions.with_dims(name, slot.type, each)
+            except expressions.BadDim as error:
+                raise ValueError(f"{self.who}: {error}") from None
         for name, each in trees.items():
             for tree in each:
                 try:
                     expressions.of_tree(tree, self.lookup, self.sizes.ask)
                 except expressions.BadDim as error:
                     raise ValueError(f"{self.who}: dims[{name!r}]: {error}") from None
-
-    def _with_dims(self, slot: Slot, trees: list[Any]) -> Any:
-        """The type of a parameter with these dims. What the declaration says of them stays true."""
-        item, layers = types.peeled(slot.type)
-        known = [each.dim for each in layers]
-        const = layers[-1].const if layers else slot.type.const if isinstance(item, types.Pointer) else False
-        if not layers:
-            if not isinstance(item, types.Pointer) or isinstance(item.target, types.Callable):
-                raise ValueError(f"{self.who}: dims names {slot.name}, which is no pointer")
-            item = item.target
-        if not trees:
-            raise ValueError(f"{self.who}: dims[{slot.name!r}] is empty: inout= says that it is one number")
-        declared = [None if each is None else text_of(each) for each in known]
-        said = [text_of(each) for each in trees]
-        if any(each is not None for each in declared) and (
-            len(said) != len(declared)
-            or any(a is not None and a != b for a, b in zip(declared, said, strict=True))
-        ):
-            shown = "".join(f"[{each or ''}]" for each in declared)
-            raise ValueError(
-                f"{self.who}: dims says {slot.name}{''.join(f'[{each}]' for each in said)}, but it is "
-                f"declared as {slot.name}{shown}"
-            )
-        made = item
-        for tree in reversed(trees):
-            made = types.Array(made, tree, const)
-        return made
 
     def _look(self, k: int, slot: Slot) -> None:
         """Finds item, dims and const of arrays and pointers."""

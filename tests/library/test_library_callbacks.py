@@ -581,3 +581,50 @@ def test_what_comes_first_is_user_data_where_a_void_pointer_is_behind_the_functi
     assert lib.of_apart(lib.apart(f=lambda x: x)) == 5
     late = lib.late(f=lambda p, x: seen.append(p) or x)
     assert lib.of_late(late) == 4 and seen[1].address == late.address
+
+
+ITEMS = """
+typedef struct item { int v; } item;
+int visit(int (*f)(item *const *all, int n))
+{ item a = {1}, b = {2}; item *all[] = {&a, 0, &b, 0}; return f(all, 3); }
+int visit_to_null(int (*f)(item **all)) { item a = {1}, b = {2}; item *all[] = {&a, &b, 0}; return f(all); }
+int visit_named(int (*f)(int n, item *const all[])) { item a = {5}; item *all[] = {&a}; return f(1, all); }
+int visit_given(item *i, int (*f)(item **all, int n)) { return f(&i, 1); }
+double mean(double (*f)(const double x[], int n)) { double x[] = {1, 2, 3}; return f(x, 3); }
+double rows(double (*f)(int n, const double x[][2])) { double x[][2] = {{1, 2}, {3, 4}}; return f(2, x); }
+double one(double (*f)(const double x[])) { double x[] = {7}; return f(x); }
+"""
+
+
+def test_callbacks_get_lists_of_handles():
+    lib = cwrapjit.library("t", source=ITEMS)
+    lib.refine("visit", dims={"f": {"all": "n"}})
+    lib.refine("visit_named", dims={"f": {"all": "n"}})
+    lib.refine("visit_given", dims={"f": {"all": "n"}})
+    lib.refine("visit_to_null", dims={"f": {"all": "list"}})
+    kept = []
+
+    def f(*given):
+        (all_,) = [each for each in given if isinstance(each, list)]
+        kept.append(all_.pop(0))
+        return kept[-1].v + sum(10 * each.v for each in all_ if each is not None)
+
+    assert [lib.visit(f), lib.visit_to_null(f), lib.visit_named(f)] == [21, 21, 5]
+    for each in kept:  # they were C's
+        refuses(ValueError, lambda each=each: each.v, "was freed")
+    mine = lib.item(v=8)
+    assert lib.visit_given(mine, f) == 8 and kept[-1].v == 8 and kept[-1] == mine
+    refuses(ValueError, lambda: lib.refine("visit", dims={"f": {"all": "n, n"}}, replace=True), "lists")
+
+
+def test_dims_of_callbacks_name_arrays_too():
+    lib = cwrapjit.library("t", source=ITEMS)
+    lib.refine("mean", dims={"f": {"x": "n"}})
+    lib.refine("rows", dims={"f": {"x": "n, 2"}})
+    lib.refine("one", dims={"f": {"x": ()}})
+    assert lib.mean(lambda x: x.mean()) == 2
+    assert lib.rows(lambda x: x[1, 0]) == 3
+    assert lib.one(lambda x: x) == 7
+    declared = "double rows(double (*f)(int n, const double x[][2]))"
+    refuses(ValueError, lambda: lib.function(declared, dims={"f": {"x": "n, 3"}}), "declared as x[][2]")
+    refuses(ValueError, lambda: lib.function(declared, dims={"f": {"n": "3"}}), "no pointer")

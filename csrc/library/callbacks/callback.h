@@ -11,17 +11,18 @@
 #include "base/watch.h"
 #include "library/tables/dims.h"
 
-#define CWJ_CROSSINGS(CROSSING)                                                                 \
-    CROSSING(CROSS_NOTHING, "nothing")   /* the result of void */                               \
-    CROSSING(CROSS_NUMBER, "number")     /* of `type` */                                        \
-    CROSSING(CROSS_REFERENCE, "reference") /* a pointer to a number of `type` */                \
-    CROSSING(CROSS_STRING, "string")     /* const char * */                                     \
-    CROSSING(                                                                                   \
-        CROSS_TEXTS,                                                                            \
-        "texts") /* a pointer to as many of these as its dim says, or a NULL behind the last */ \
-    CROSSING(CROSS_ARRAY, "array") /* a pointer to items of `descr`, of dims */                 \
-    CROSSING(CROSS_INSTANCE, "instance") /* a pointer to an instance of `cls` */                \
-    CROSSING(CROSS_STRUCT, "struct") /* by value: the slot points to it */                      \
+#define CWJ_CROSSINGS(CROSSING)                                                                   \
+    CROSSING(CROSS_NOTHING, "nothing")   /* the result of void */                                 \
+    CROSSING(CROSS_NUMBER, "number")     /* of `type` */                                          \
+    CROSSING(CROSS_REFERENCE, "reference") /* a pointer to a number of `type` */                  \
+    CROSSING(CROSS_STRING, "string")     /* const char * */                                       \
+    CROSSING(                                                                                     \
+        CROSS_TEXTS,                                                                              \
+        "texts") /* a pointer to as many of these, or of instances of `cls`, as its dim says,   \
+                    or a NULL behind the last */ \
+    CROSSING(CROSS_ARRAY, "array") /* a pointer to items of `descr`, of dims */                   \
+    CROSSING(CROSS_INSTANCE, "instance") /* a pointer to an instance of `cls` */                  \
+    CROSSING(CROSS_STRUCT, "struct") /* by value: the slot points to it */                        \
     CROSSING(CROSS_ADDRESS, "address") /* any other pointer, to `item` */
 
 #define CWJ_CROSSING_ENUM(name, word) CWJ_##name,

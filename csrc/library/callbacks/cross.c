@@ -118,30 +118,36 @@ number_in(const cwj_library_type *type, const cwj_slot *slot)
     }
 }
 
-/* A list, with None for NULL; without a dim a NULL ends it. */
-static PyObject *
-texts_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int64 *symbols,
-         char *const *texts)
-{
-    npy_intp count[NPY_MAXDIMS] = {0};
-    while (passed->ndim == 0 && texts[count[0]] != NULL) {
-        count[0]++;
-    }
-    PyObject *list = set_shape(kind, passed, symbols, count) < 0 ? NULL : PyList_New(0);
-    for (npy_intp i = 0; list != NULL && i < count[0]; i++) {
-        PyObject *text = texts[i] == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(texts[i]);
-        if (text == NULL || PyList_Append(list, text) < 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(text);
-    }
-    return list;
-}
-
 static PyObject *
 instance_in(const cwj_passed *passed, void *pointer)
 {
     return cwj_instance_around(passed->cls, pointer, 0, (PyObject *)cwj_owner_at(pointer));
+}
+
+/* A list, with None for NULL; without a dim a NULL ends it. *items: those of structs, as Python may take some
+ * out of the list. */
+static PyObject *
+list_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int64 *symbols,
+        void *const *pointers, PyObject **items)
+{
+    npy_intp count[NPY_MAXDIMS] = {0};
+    while (passed->ndim == 0 && pointers[count[0]] != NULL) {
+        count[0]++;
+    }
+    PyObject *list = set_shape(kind, passed, symbols, count) < 0 ? NULL : PyList_New(0);
+    for (npy_intp i = 0; list != NULL && i < count[0]; i++) {
+        PyObject *item = pointers[i] == NULL   ? Py_NewRef(Py_None)
+                         : passed->cls != NULL ? instance_in(passed, pointers[i])
+                                               : PyUnicode_FromString(pointers[i]);
+        if (item == NULL || PyList_Append(list, item) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    if (list != NULL && passed->cls != NULL && (*items = PyList_AsTuple(list)) == NULL) {
+        Py_CLEAR(list);
+    }
+    return list;
 }
 
 static PyObject *
@@ -174,7 +180,7 @@ cwj_cross_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_
     case CWJ_CROSS_STRING:
         return PyUnicode_FromString(slot->p);
     case CWJ_CROSS_TEXTS:
-        return texts_in(kind, passed, symbols, slot->p);
+        return list_in(kind, passed, symbols, slot->p, root);
     case CWJ_CROSS_ARRAY:
         return array_in(kind, passed, symbols, slot->p, root);
     case CWJ_CROSS_INSTANCE:
@@ -188,6 +194,15 @@ cwj_cross_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_
     }
 }
 
+/* None may be given. */
+static int
+instance_end(const cwj_callback_kind *kind, const cwj_passed *passed, PyObject *made)
+{
+    bool is_borrowed = cwj_is_instance(made) && ((cwj_instance *)made)->base == NULL;
+    return is_borrowed && cwj_instance_forget((cwj_instance *)made) < 0 ? refuse_view(kind, passed)
+                                                                        : 0;
+}
+
 int
 cwj_cross_end(const cwj_callback_kind *kind, const cwj_passed *passed, PyObject *made,
               PyObject *root)
@@ -195,12 +210,14 @@ cwj_cross_end(const cwj_callback_kind *kind, const cwj_passed *passed, PyObject 
     int status = 0;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    if (root != NULL && made != NULL) {
+    if (root != NULL && PyTuple_CheckExact(root)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(root); i++) {
+            status |= instance_end(kind, passed, PyTuple_GET_ITEM(root, i));
+        }
+    } else if (root != NULL && made != NULL) {
         status = array_end(kind, passed, made, root);
-    } else if (passed->crossing == CWJ_CROSS_INSTANCE && cwj_is_instance(made) &&
-               ((cwj_instance *)made)->base == NULL && Py_REFCNT(made) > 1 &&
-               cwj_instance_forget((cwj_instance *)made) < 0) {
-        status = refuse_view(kind, passed);
+    } else if (passed->crossing == CWJ_CROSS_INSTANCE && made != NULL && Py_REFCNT(made) > 1) {
+        status = instance_end(kind, passed, made);
     }
     Py_XDECREF(made);
     Py_XDECREF(root);

@@ -99,9 +99,12 @@ read_passed(cwj_passed *passed, PyObject *given, PyObject *symbols)
         }
         return 0;
     case CWJ_CROSS_TEXTS:
+        if (what != Py_None && read_class(passed, what) < 0) {
+            return -1;
+        }
         return PyTuple_GET_SIZE(dims) <= 1
                    ? read_dims(passed, dims, symbols)
-                   : cwj_refuse(WHO, PyExc_ValueError, "a list of texts has one dim, or none");
+                   : cwj_refuse(WHO, PyExc_ValueError, "a list has one dim, or none");
     case CWJ_CROSS_ARRAY:
         return read_descr(passed, what) < 0 ? -1 : read_dims(passed, dims, symbols);
     case CWJ_CROSS_INSTANCE:
@@ -153,7 +156,8 @@ read_all(cwj_callback_kind *self, PyObject *passed, PyObject *result)
         self->count = (int)k + 1;
         status = read_passed(&self->passed[k], PyTuple_GET_ITEM(passed, k), symbols);
         cwj_crossing crossing = self->passed[k].crossing;
-        self->has_memory |= crossing == CWJ_CROSS_ARRAY || crossing == CWJ_CROSS_INSTANCE;
+        self->has_memory |= crossing == CWJ_CROSS_ARRAY || crossing == CWJ_CROSS_INSTANCE ||
+                            crossing == CWJ_CROSS_TEXTS;
     }
     if (status == 0) {
         status = find_symbols(self, symbols);
