@@ -38,7 +38,8 @@ class Members:
             raise ValueError(f"{self.who} has no member {', '.join(sorted(unknown))}")
         plans = [self._plan(each, arrays) for each in self.all]
         for plan in plans:
-            is_text = plan["kind"] in ("buffer", "string") or (plan["kind"] == "list" and plan["of"] is None)
+            is_list = plan["kind"] in ("list", "pointers")
+            is_text = plan["kind"] in ("buffer", "string") or (is_list and plan["of"] is None)
             if plan["name"] in encodings and not is_text:
                 raise ValueError(f"{self.who}: encoding= names {plan['name']}, which is no text")
         self.library.dtypes[self.ctype] = self._dtype(plans)
@@ -56,8 +57,9 @@ class Members:
             "item": "", "is_const": False,
         }  # fmt: skip
         ctype, layers = types.peeled(member.type)
+        plan["readonly"] = any(each.const for each in layers)
         if layers and thunks.is_flexible(layers[0]):
-            plan["reason"] = "how long this array is, no member says that is known"
+            self._plan_open(plan, ctype, member, arrays)
             return plan
         if member.bits >= 0:
             plan.update(
@@ -65,7 +67,6 @@ class Members:
             )
             return plan
         dims = plan["dims"] = tuple(map(thunks.array_length, layers))
-        plan["readonly"] = any(each.const for each in layers)
         if member.name in arrays:
             if dims or not isinstance(ctype, types.Pointer):
                 raise TypeError(f"{self.who}: arrays= names {member.name}, which is no pointer")
@@ -98,9 +99,28 @@ class Members:
         who = f"{self.library.name}.{self.ctype.class_name}: attribute {member.name}"
         return make(self.library, function, who, frozenset([place] if has_data else []))
 
+    def _plan_open(
+        self, plan: dict[str, Any], item: Any, member: types.Member, arrays: Mapping[str, Any]
+    ) -> None:
+        """The last member, which is as long as its memory: arrays= names the one that says how long."""
+        if member.name not in arrays:
+            plan["reason"] = "how long this array is, no member says that is known"
+            return
+        dims = self._lengths(member, arrays[member.name])
+        if len(dims) != 1 or isinstance(dims[0], int):
+            raise ValueError(f"{self.who}: arrays= of {member.name}: one integer member says how long it is")
+        plan["dims"] = (*dims, *map(thunks.array_length, types.peeled(member.type)[1][1:]))
+        self._plan_array(plan, item, member)
+        plan["readonly"] = plan["readonly"] or plan["kind"] != "array"
+
     def _plan_array(self, plan: dict[str, Any], item: Any, member: types.Member) -> None:
-        if self._is_text(item, member) and len(plan["dims"]) == 1:
+        target = item.target if isinstance(item, types.Pointer) else None
+        is_row = len(plan["dims"]) == 1
+        if is_row and self._is_text(item, member):
             plan.update(kind="buffer", item=self.encodings.get(member.name, ""))
+            return
+        if is_row and (self._is_text(target, member) or isinstance(target, types.Struct)):
+            plan.update(kind="pointers", **self._listed(target, member))
             return
         dtype = self._item_dtype(item, member)
         if dtype is None:
@@ -123,12 +143,37 @@ class Members:
         if self._is_text(target, member):
             plan.update(kind="string", item=self.encodings.get(member.name, ""))
         elif isinstance(target, types.Struct):
-            cls = ITSELF if target is self.ctype else self._class(target, member, False)
-            plan.update(kind="pointer", of=cls)
+            plan.update(kind="pointer", of=self._pointed(target, member))
         elif isinstance(target, types.Unknown):
             plan["reason"] = f"{types.show(pointer)} has no mapping"
         else:
             plan.update(kind="address", item=types.item_name(target), is_const=pointer.const)
+
+    def _pointed(self, target: types.Struct, member: types.Member) -> Any:
+        return ITSELF if target is self.ctype else self._class(target, member, False)
+
+    def _listed(self, target: Any, member: types.Member) -> dict[str, Any]:
+        """What a list of texts or structs consists of."""
+        if isinstance(target, types.Struct):
+            return {"of": self._pointed(target, member)}
+        return {"item": self.encodings.get(member.name, "")}
+
+    def _lengths(self, array: types.Member, given: Any) -> tuple[Any, ...]:
+        """What arrays= says of a member: sizes, and the integer members that say them."""
+        by_name = {each.name: each for each in self.all}
+        dims: list[Any] = []
+        for dim in given if isinstance(given, (tuple, list)) else (given,):
+            if isinstance(dim, int) and not isinstance(dim, bool) and dim >= 0:
+                dims.append(dim)
+                continue
+            member = by_name.get(dim) if isinstance(dim, str) else None
+            dtype = None if member is None or member.bits >= 0 else _dtype(member.type)
+            if member is None or dtype is None or "int" not in dtype:
+                raise ValueError(
+                    f"{self.who}: arrays= of {array.name}: {dim!r} is neither a size nor an integer member"
+                )
+            dims.append((self.offsets[member.name], dtype))
+        return tuple(dims)
 
     def _plan_data(
         self, plan: dict[str, Any], pointer: types.Pointer, given: Any, whose: types.Member
@@ -138,31 +183,14 @@ class Members:
         is_list = is_text or isinstance(inner, types.Struct)
         if is_list and given == "list":  # which a NULL ends
             given = ()
-        given = given if isinstance(given, (tuple, list)) else (given,)
-        by_name = {each.name: each for each in self.all}
-        dims: list[Any] = []
-        for dim in given:
-            if isinstance(dim, int) and not isinstance(dim, bool) and dim >= 0:
-                dims.append(dim)
-                continue
-            member = by_name.get(dim) if isinstance(dim, str) else None
-            dtype = (
-                _dtype(member.type) if member is not None and isinstance(member.type, types.Scalar) else None
-            )
-            if member is None or dtype is None or "int" not in dtype:
-                raise ValueError(
-                    f"{self.who}: arrays= of {plan['name']}: {dim!r} is neither a size nor an integer member"
-                )
-            dims.append((self.offsets[member.name], dtype))
+        dims = self._lengths(whose, given)
         if is_list and len(dims) <= 1:
-            of = None if is_text else ITSELF if inner is self.ctype else self._class(inner, whose, False)
-            item = self.encodings.get(whose.name, "") if is_text else ""
-            plan.update(kind="list", dims=tuple(dims), of=of, item=item, readonly=True)
+            plan.update(kind="list", dims=dims, readonly=True, **self._listed(inner, whose))
             return
         dtype = self._item_dtype(pointer.target, whose)
         if dtype is None:
             raise TypeError(f"{self.who}: {plan['name']} points to what is no number")
-        plan.update(kind="data", dtype=dtype, dims=tuple(dims), readonly=pointer.const)
+        plan.update(kind="data", dtype=dtype, dims=dims, readonly=pointer.const)
 
     def _item_dtype(self, item: Any, member: types.Member) -> Any:
         """The dtype of an array's items: a name, a structured dtype, or None."""
@@ -175,8 +203,10 @@ class Members:
 
     def _dtype(self, plans: list[dict[str, Any]]) -> Any:
         """NumPy's structured dtype of the struct; None where a member has none, as a pointer: an array's
-        items can be written, and C would follow any number there."""
+        items can be written, and C would follow any number there; or where nothing says where it ends."""
         formats: list[Any] = []
+        if self.is_open:
+            return None
         for plan, member in zip(plans, self.all, strict=True):
             item, layers = types.peeled(member.type)
             if plan["kind"] not in ("scalar", "array", "buffer", "inside"):
@@ -282,9 +312,10 @@ def plan_text(plan: Mapping[str, Any]) -> str:
     has_class = cls is not None and plan["kind"] != "function"
     of = "itself" if cls is ITSELF else cls.__cwrapjit_layout__.name if has_class else ""
     kinds = ("string", "list", "data", "address", "refused", "function")
-    kind = "pointer" if plan["kind"] in kinds else plan["kind"]
-    dims = plan["dims"] if plan["kind"] not in ("list", "data") else ""
-    dtype = plan["dtype"] if plan["kind"] != "data" else ""
+    is_said = bool(plan["dims"]) and isinstance(plan["dims"][0], tuple)  # by arrays=
+    kind = "pointer" if is_said or plan["kind"] in kinds else plan["kind"]
+    dims = plan["dims"] if not is_said and plan["kind"] not in ("list", "data") else ""
+    dtype = plan["dtype"] if not is_said and plan["kind"] != "data" else ""
     return (
         f"{plan['name']}@{plan['offset']}:{kind}:{dtype or ''}:{dims or ''}:{of if kind != 'pointer' else ''}"
     )

@@ -65,8 +65,8 @@ def define_struct(
     afterwards.
     free: the function that ends what init made or C gave away.
     properties: {name: getter or (getter, setter)}.
-    arrays: {pointer: size}, the members that say how many items a pointer has; "list" of a char ** or a
-    T **, which a NULL ends.
+    arrays: {pointer: size}, the members that say how many items a pointer, or a last member x[], has; "list"
+    of a char ** or a T **, which a NULL ends.
     encoding: {member: codec} of texts, None for bytes; unsigned char is text where it is named.
     array: True, or the names of members by "data", "shape", "strides" and "rank": the struct describes an
     array, and functions take and give arrays where they have it, by value or by pointer. "unit": "bytes",

@@ -1018,3 +1018,116 @@ def test_structs_of_any_alignment_by_value(tmp_path):
     own = cj.library("own", source=WIDE)
     refuses(AttributeError, lambda: own.next, "more than 16 bytes by value")
     assert own.is_aligned(own.wide()) and "which" not in own.unmapped["next"]
+
+
+TAILS = """
+typedef struct { long n; double x[]; } row;
+typedef struct { int rows; double cell[][2]; } table;
+typedef struct { uint8_t n; char text[]; } word;
+typedef struct { int n; const char *words[]; } words;
+typedef struct { int n; struct { int a, b; } items[]; } pairs;
+row *row_new(long n) { row *r = malloc(sizeof *r + n * 8); r->n = n; while(n--) r->x[n] = n; return r; }
+table *table_new(void) { table *t = calloc(1, 64); t->rows = 3; t->cell[2][1] = 7; return t; }
+word *word_new(void) { word *w = calloc(1, 8); w->n = 5; strcpy(w->text, "abcde"); return w; }
+words *words_new(void) { words *w = calloc(1, 40); w->n = 2; w->words[0] = "one"; return w; }
+pairs *pairs_new(void) { pairs *p = calloc(1, 40); p->n = 2; p->items[1].b = 9; return p; }
+"""
+
+
+@pytest.mark.quick
+@pytest.mark.row("P01")
+def test_arrays_at_the_end_of_structs_are_as_long_as_a_member_says():
+    lib = from_c("#include <string.h>\n" + TAILS)
+    lib.declare(TAILS[: TAILS.index("row *row_new")])
+    lib.declare("row *row_new(long n); table *table_new(void); word *word_new(void); words *words_new(void);")
+    lib.declare("pairs *pairs_new(void);")
+    refuses(NotImplementedError, lambda: lib.row_new(3).x, "how long this array is")
+    row = lib.struct("row", free="free", arrays={"x": "n"})
+    lib.refine("row_new", returns="callee")
+    r = lib.row_new(3)
+    assert r.x.tolist() == [0, 1, 2]
+    r.x[1] = 5
+    assert r.x.sum() == 7
+    refuses(AttributeError, lambda: setattr(r, "n", 9), "read-only")
+    refuses(AttributeError, lambda: setattr(r, "x", [1]), "Can't reallocate")
+    look = r.x
+    refuses(BufferError, r.close, "looks into")
+    del look
+    r.close()
+    refuses(TypeError, lambda: row(n=3), "no memory for its last member")
+    for name, member, found in (
+        ("table", {"cell": "rows"}, [[0, 0], [0, 0], [0, 7]]),
+        ("pairs", {"items": "n"}, [(0, 0), (0, 9)]),
+    ):
+        lib.struct(name, arrays=member)
+        assert getattr(getattr(lib, f"{name}_new")(), next(iter(member))).tolist() == found
+    lib.struct("word", arrays={"text": "n"})
+    lib.struct("words", arrays={"words": "n"})
+    assert lib.word_new().text == "abcde" and lib.words_new().words == ["one", None]
+    refuses(AttributeError, lambda: setattr(lib.word_new(), "text", "x"), "read-only")
+    other = from_c(TAILS[: TAILS.index("row *row_new")] + "long f(row *r) { return r->n; }")
+    other.declare(TAILS[: TAILS.index("row *row_new")] + "long f(row *r);")
+    assert other.f(lib.row_new(2)) == 2  # which says less of the type
+
+
+@pytest.mark.quick
+@pytest.mark.row("P01")
+def test_what_arrays_cannot_name():
+    text = "typedef struct {{ long n:8; int m; double d; double {}; }} row{}"
+    for k, (x, arrays, words) in enumerate(
+        (
+            ("x[]", {"x": "k"}, ("'k'", "neither a size nor an integer member")),
+            ("x[]", {"x": "d"}, ("'d'", "neither a size")),
+            ("x[]", {"x": "n"}, ("'n'", "neither a size")),
+            ("x[]", {"x": 3}, ("arrays= of x", "one integer member")),
+            ("x[]", {"x": ("m", "m")}, ("arrays= of x", "one integer member")),
+            ("x[]", {"y": "m"}, ("has no member y",)),
+            ("*x", {"x": "n"}, ("'n'", "neither a size")),
+            ("*x", {"x": "k"}, ("'k'", "neither a size")),
+        )
+    ):
+        struct, said = cj.library("c", libraries=["c"]).struct, text.format(x, k)
+        refuses(ValueError, lambda f=struct, t=said, a=arrays: f(t, arrays=a), "struct()", *words)
+
+
+HELD = """
+typedef struct node { int v; struct node *child[2]; const char *w[4]; char *const fixed[2]; } node;
+int sum(const node *n) { return n ? n->v + sum(n->child[0]) + sum(n->child[1]) : 0; }
+const char *word(const node *n, int k) { return n->w[k]; }
+typedef struct { int *p[2]; char *rows[2][2]; } others;
+"""
+
+
+@pytest.mark.quick
+@pytest.mark.row("P01")
+def test_arrays_of_pointers_in_structs_are_lists():
+    lib = cj.library("t", source=HELD)
+    n = lib.node(v=1, w=["one", None, b"three", "four"])
+    assert n.w == ["one", None, "three", "four"] and n.child == [None, None] and n.fixed == [None, None]
+    assert [lib.word(n, k) for k in range(4)] == n.w
+    inner = lib.node(v=4)
+    gone = weakref.ref(inner)
+    n.child = (lib.node(v=2), inner)
+    del inner
+    assert lib.sum(n) == 7 and n.child[1].v == 4 and gone() is not None
+    n.child = [None, n.child[0]]
+    gc.collect()
+    assert gone() is None and lib.sum(n) == 3 and n.child[0] is None
+    before = n.w
+    for wrong, kind, words in (
+        (["a", "b"], ValueError, "attribute w has 4 items, got 2"),
+        (["a", "b", "c", 5], TypeError, "attribute w"),
+        (["a", "b", "c\0", None], ValueError, "no NUL"),
+        ("four", TypeError, "list"),
+        (None, TypeError, "list"),
+    ):
+        refuses(kind, lambda wrong=wrong: setattr(n, "w", wrong), words)
+        assert n.w == before
+    refuses(TypeError, lambda: setattr(n, "child", [n, lib.others()]), "node")
+    refuses(AttributeError, lambda: setattr(n, "fixed", [None, None]), "read-only")
+    refuses(NotImplementedError, lambda: lib.others().p, "an array of int *")
+    refuses(NotImplementedError, lambda: lib.others().rows, "an array of char *")
+    latin = cj.library("t", source=HELD).struct("node", encoding={"w": "latin-1"})(
+        w=["\xe9", None, None, None]
+    )
+    assert latin.w[0] == "\xe9"

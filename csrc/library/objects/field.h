@@ -14,6 +14,7 @@
     KIND(STRING, "string")   /* char *: a text, or NULL */                                     \
     KIND(LIST,                                                                                 \
          "list") /* a pointer to texts or structs: as many as its dim says, or up to a NULL */ \
+    KIND(POINTERS, "pointers") /* such pointers inside the struct */                           \
     KIND(DATA, "data") /* a pointer to items whose number other members say */                 \
     KIND(INSIDE, "inside") /* a struct inside the struct */                                    \
     KIND(POINTER, "pointer") /* a pointer to a struct or an opaque type */                     \

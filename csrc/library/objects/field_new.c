@@ -53,10 +53,14 @@ parse_dims(field_object *self, PyObject *dims)
     return 0;
 }
 
-/* Bytes of `count` items. SIZE_MAX: more than there can be. */
+/* Bytes of the items inside; SIZE_MAX: more than there can be. Of x[], whose length another member says,
+ * none. */
 static size_t
 items_size(const field_object *self, size_t size)
 {
+    if (self->nd > 0 && self->dims[0].type != NULL) {
+        return 0;
+    }
     for (int k = 0; k < self->nd; k++) {
         if (self->dims[k].type != NULL ||
             __builtin_mul_overflow(size, (size_t)self->dims[k].value, &size)) {
@@ -96,7 +100,10 @@ member_size(const field_object *self, size_t *size)
     } else if (self->kind == ARRAY) {
         *size = items_size(self, (size_t)PyDataType_ELSIZE(self->descr));
     } else if (self->kind == BUFFER) {
-        *size = self->nd == 1 && self->dims[0].value > 0 ? items_size(self, 1) : SIZE_MAX;
+        bool has_room = self->nd == 1 && (self->dims[0].value > 0 || self->dims[0].type != NULL);
+        *size = has_room ? items_size(self, 1) : SIZE_MAX;
+    } else if (self->kind == POINTERS) {
+        *size = self->nd == 1 ? items_size(self, sizeof(void *)) : SIZE_MAX;
     } else if (self->kind == LIST && self->nd > 1) {
         *size = SIZE_MAX;
     } else if (self->kind == REFUSED) {

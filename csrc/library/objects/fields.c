@@ -194,20 +194,22 @@ static PyObject *
 read_list(const field_object *self, PyObject *instance, const char *at)
 {
     npy_intp count[NPY_MAXDIMS] = {0};
-    void **pointers;
-    memcpy(&pointers, at, sizeof(pointers));
+    const char *pointers = at;
     if (measure(self, at - self->offset, count) < 0) {
         return NULL;
+    }
+    if (self->kind == LIST) {
+        memcpy(&pointers, at, sizeof(pointers));
     }
     if (pointers == NULL) {
         Py_RETURN_NONE;
     }
-    while (self->nd == 0 && pointers[count[0]] != NULL) {
+    while (self->nd == 0 && ((void *const *)(const void *)pointers)[count[0]] != NULL) {
         count[0]++;
     }
     PyObject *list = PyList_New(count[0]);
     for (npy_intp i = 0; list != NULL && i < count[0]; i++) {
-        const char *place = (char *)&pointers[i];
+        const char *place = pointers + (size_t)i * sizeof(void *);
         PyObject *item =
             self->cls == NULL ? read_string(self, place) : read_pointer(self, instance, place);
         if (item == NULL) {
@@ -286,10 +288,13 @@ field_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
         return measure(self, at - self->offset, dims) < 0 ? NULL
                                                           : read_array(self, instance, at, dims);
     case BUFFER:
-        return read_text(self, at, strnlen(at, (size_t)self->dims[0].value));
+        return measure(self, at - self->offset, dims) < 0
+                   ? NULL
+                   : read_text(self, at, strnlen(at, (size_t)dims[0]));
     case STRING:
         return read_string(self, at);
     case LIST:
+    case POINTERS:
         return read_list(self, instance, at);
     case DATA:
         return read_data(self, instance, at);
@@ -450,28 +455,38 @@ write_bytes(const field_object *self, PyObject *instance, PyObject *value)
     return at == NULL ? -1 : 0;
 }
 
-/* C gets a copy, into which it may write; it is kept until another text is assigned. */
+/* C gets a copy of a text, into which it may write: new reference; None stays what it is. */
+static PyObject *
+copy_text(const field_object *self, PyObject *value)
+{
+    if (value == Py_None) {
+        return Py_NewRef(value);
+    }
+    PyObject *bytes = bytes_of(self, value, "str, bytes or None"), *copy = NULL;
+    if (bytes != NULL && !holds_nul(self, bytes)) {
+        copy = PyByteArray_FromObject(bytes);
+    }
+    Py_XDECREF(bytes);
+    return copy;
+}
+
+/* It is kept until another text is assigned. */
+static int
+point_to_text(PyObject *instance, char *at, PyObject *copy)
+{
+    PyObject *kept = copy == Py_None ? NULL : copy;
+    const char *text = kept == NULL ? NULL : PyByteArray_AsString(kept);
+    return cwj_references_point((cwj_instance *)instance, at, text, kept);
+}
+
 static int
 write_string(const field_object *self, PyObject *instance, PyObject *value)
 {
-    PyObject *bytes = NULL, *kept = NULL;
-    char *text = NULL, *at = NULL;
-    if (value != Py_None) {
-        bytes = bytes_of(self, value, "str, bytes or None");
-        if (bytes == NULL || holds_nul(self, bytes) ||
-            (kept = PyByteArray_FromObject(bytes)) == NULL) {
-            goto done;
-        }
-        text = PyByteArray_AsString(kept);
-    }
-    at = locate(self, instance);
-    if (at != NULL && cwj_references_point((cwj_instance *)instance, at, text, kept) < 0) {
-        at = NULL;
-    }
-done:
-    Py_XDECREF(kept);
-    Py_XDECREF(bytes);
-    return at == NULL ? -1 : 0;
+    PyObject *copy = copy_text(self, value);
+    char *at = copy == NULL ? NULL : locate(self, instance); /* where it is now: see there */
+    int status = at == NULL ? -1 : point_to_text(instance, at, copy);
+    Py_XDECREF(copy);
+    return status;
 }
 
 static int
@@ -528,6 +543,55 @@ write_pointer(const field_object *self, char *at, PyObject *instance, PyObject *
     }
     PyObject *kept = value == Py_None ? NULL : value;
     return answer < 0 ? -1 : cwj_references_point((cwj_instance *)instance, at, pointer, kept);
+}
+
+/* The texts as C gets them, or the structs as they are, once all of them fit; new reference. */
+static PyObject *
+take_list(const field_object *self, PyObject *value)
+{
+    bool is_list = PyList_Check(value) || PyTuple_Check(value);
+    PyObject *items = is_list ? PySequence_List(value) : NULL;
+    if (!is_list) {
+        wrong_type(self, "list", value);
+    } else if (items != NULL && PyList_GET_SIZE(items) != self->dims[0].value) {
+        PyErr_Format(PyExc_ValueError, "attribute %U has %zd items, got %zd", self->name,
+                     (Py_ssize_t)self->dims[0].value, PyList_GET_SIZE(items));
+        Py_CLEAR(items);
+    }
+    for (Py_ssize_t i = 0; items != NULL && i < PyList_GET_SIZE(items); i++) {
+        PyObject *item = PyList_GET_ITEM(items, i);
+        void *pointer;
+        int answer = self->cls == NULL || item == Py_None
+                         ? 1
+                         : cwj_instance_pointer(self->cls, item, &pointer);
+        PyObject *taken = answer == 0         ? (wrong_class(self, item), NULL)
+                          : answer < 0        ? NULL
+                          : self->cls != NULL ? Py_NewRef(item)
+                                              : copy_text(self, item);
+        if (taken == NULL) {
+            Py_CLEAR(items);
+        } else {
+            PyList_SetItem(items, i, taken);
+        }
+    }
+    return items;
+}
+
+static int
+write_list(const field_object *self, PyObject *instance, PyObject *value)
+{
+    PyObject *items = take_list(self, value);
+    int status = items == NULL ? -1 : 0;
+    for (Py_ssize_t i = 0; status == 0 && i < self->dims[0].value; i++) {
+        char *at = locate(self, instance); /* each time: what goes may run Python code */
+        PyObject *item = PyList_GET_ITEM(items, i);
+        at = at == NULL ? NULL : at + (size_t)i * sizeof(void *);
+        status = at == NULL          ? -1
+                 : self->cls == NULL ? point_to_text(instance, at, item)
+                                     : write_pointer(self, at, instance, item);
+    }
+    Py_XDECREF(items);
+    return status;
 }
 
 /* A Pointer to what is given, or NULL with an exception set. */
@@ -637,6 +701,8 @@ field_set(PyObject *op, PyObject *instance, PyObject *value)
         return write_buffer(self, instance, value);
     case STRING:
         return write_string(self, instance, value);
+    case POINTERS:
+        return write_list(self, instance, value);
     case INSIDE:
         return write_inside(self, at, instance, value);
     case POINTER:
@@ -646,7 +712,7 @@ field_set(PyObject *op, PyObject *instance, PyObject *value)
     case FUNCTION:
         return write_function(self, instance, value);
     case ARRAY:
-        if (self->nd == 1 && PyDataType_ELSIZE(self->descr) == 1 && !self->readonly &&
+        if (self->nd == 1 && self->dims[0].type == NULL && PyDataType_ELSIZE(self->descr) == 1 &&
             (PyBytes_Check(value) || PyByteArray_Check(value))) {
             return write_bytes(self, instance, value);
         }
