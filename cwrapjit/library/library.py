@@ -110,8 +110,10 @@ class Core:
         # What declare() has left for its first use: by C's name, and C's names by attribute.
         self._unread: dict[str, list[Unread]] = {}
         self._unread_attributes: dict[str, str] = {}
-        # Functions that headers define for whoever includes them, and what source.compile_inner() made.
-        self.inner: dict[str, tuple[Any, int] | None] = {}
+        # Functions that headers define for whoever includes them: what source.compile_inner() made, those
+        # with which one is to be compiled, or the reason why it cannot be.
+        self.inner: dict[str, tuple[Any, int, bool] | list[str] | str | None] = {}
+        self.compiler_failed = 0  # at these: how often
         self.journal = journal  # how all this came to be: see face.py
         self.keeps_gil = bool(gil)
         self.link = {  # what the Fortran compiler needs to find this library

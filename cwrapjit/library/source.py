@@ -26,6 +26,7 @@ from cwrapjit.library.signatures import signature
 from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer
 from cwrapjit.library.units import Pending
 
+_MOST_FAILURES = 8
 MARKS = (("OUT", ""), ("INOUT", ""))
 
 
@@ -84,23 +85,49 @@ def addresses(names: Iterable[str]) -> str:
 
 def compile_inner(library: Any, found: FunctionDeclaration) -> None:
     """A function that a header defines for each text that includes it, and that no library has. All are
-    compiled together, as they may share variables; where that fails, one alone."""
-    every = sorted(name for name, made in library.inner.items() if made is None)
-    for names in every, [found.name]:
-        if library.inner[found.name] is None:
-            text = "\n".join(library.declarations.preprocessor.includes) + addresses(names)
-            symbols = [f"cwj_at_{name}" for name in names]
-            try:
-                code, places = _cwrapjit.compile_thunks(library.environment, text, symbols, file="<headers>")
-            except _cwrapjit.CompileError as error:
-                reason = f"only the header has it, of which libtcc says: {error}"
-            else:
-                library.inner.update(zip(names, [(code, each) for each in places], strict=True))
-    if library.inner[found.name] is None:
-        raise Unmapped(reason)
-    found.code, at = library.inner[found.name]
-    found.address = ctypes.c_void_p.from_address(at).value or 0
-    found.private, found.by_libtcc = False, True
+    compiled together, as they may share variables; what does not compile in halves, down to this one."""
+    inner = library.inner
+    if inner[found.name] is None:
+        names = sorted(name for name, made in inner.items() if made is None)
+        inner.update(dict.fromkeys(names, names))
+    while isinstance(inner[found.name], list):
+        names = inner[found.name]
+        try:
+            inner.update(_compile_headers(library, names))
+        except _cwrapjit.CompileError as error:
+            half = len(names) // 2
+            inner.update(dict.fromkeys(names[:half], names[:half]))
+            inner.update(dict.fromkeys(names[half:], names[half:]))
+            if not half:
+                inner[found.name] = f"only the header has it, of which libtcc says: {error}"
+    if isinstance(inner[found.name], str):
+        raise Unmapped(inner[found.name])
+    found.code, found.address, found.by_libtcc = inner[found.name]
+    found.private = False
+
+
+def _compile_headers(library: Any, names: list[str]) -> dict[str, tuple[Any, int, bool]]:
+    """These functions of the headers: their code, their address, and whether libtcc has compiled them. It has
+    not seen those that a header has for GNU's compiler alone: that is asked next, until it failed often."""
+    text = "\n".join(library.declarations.preprocessor.includes) + "\n"
+    symbols = [f"cwj_at_{name}" for name in names]
+    environment, file = library.environment, "<headers>"
+    try:
+        code, places = _cwrapjit.compile_thunks(environment, text + addresses(names), symbols, file=file)
+    except _cwrapjit.CompileError:
+        if library.compiler_failed >= _MOST_FAILURES:
+            raise
+        try:
+            code, places = _cwrapjit.compile_thunks(environment, text, names, 1, file)
+        except RuntimeError as error:
+            if type(error) is not RuntimeError:  # an exception that struck while it waited
+                raise
+            library.compiler_failed += 1
+        else:
+            return {name: (code, each, False) for name, each in zip(names, places, strict=True)}
+        raise
+    pairs = zip(names, places, strict=True)
+    return {name: (code, ctypes.c_void_p.from_address(each).value or 0, True) for name, each in pairs}
 
 
 def declare(library: Any, text: Text, read: Any) -> None:
@@ -109,7 +136,7 @@ def declare(library: Any, text: Text, read: Any) -> None:
     for found in parsed.functions:
         at = found.name in inner and _cwrapjit.library_symbol(library.environment, f"cwj_at_{found.name}")
         if at:
-            library.inner[found.name] = (None, at)
+            library.inner[found.name] = (None, ctypes.c_void_p.from_address(at).value or 0, True)
             compile_inner(library, found)
             defined.add(found.name)
     for name, error in parsed.failed:

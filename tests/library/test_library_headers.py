@@ -720,3 +720,39 @@ def test_functions_and_variables_go_by_the_symbols_that_they_are_given(reader, t
         lib.seven = 7
     assert cwrapjit.library("s", path).function('int twice(int x) __asm__("other")')(3) == 6
     refuses(AttributeError, lambda: cwrapjit.library("s", path).function('int f(int) asm("gone")'), "gone")
+
+
+@needs_compiler
+def test_functions_of_headers_that_do_not_compile_cost_the_others_little(tmp_path, monkeypatch):
+    """All are compiled together, and what fails in halves."""
+    names = [f"f{k:02}" for k in range(40)]
+    text = "static int calls;\nint missing(int x);\n"
+    for k, name in enumerate(names):
+        value = "missing(x)" if k == 7 else f"x + {k}"
+        text += f"static inline int {name}(int x) {{ calls++; return {value}; }}\n"
+    (tmp_path / "many.h").write_text(text + "static inline int counted(void) { return calls; }\n")
+    tried = []
+    compile_thunks = cwrapjit._cwrapjit.compile_thunks
+
+    def compile_counted(*args, **kwargs):
+        tried.extend([1] * ("<headers>" in (kwargs.get("file"), *args)))
+        return compile_thunks(*args, **kwargs)
+
+    monkeypatch.setattr(cwrapjit._cwrapjit, "compile_thunks", compile_counted)
+    lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path]).declare('#include "many.h"')
+    assert lib.f30(12) == 42 and len(tried) < 5
+    assert set(names) - set(lib.mapped) == {"f07"} and "missing" in lib.unmapped["f07"]
+    assert len(tried) < 24
+    assert [lib.f39(1), lib.f38(1)] == [40, 39]
+
+
+@needs_compiler
+def test_functions_that_headers_have_for_gnu_alone(tmp_path):
+    (tmp_path / "gnu.h").write_text(
+        "static int calls;\nstatic inline int plain(int x) { return ++calls + x; }\n"
+        "typedef struct { double d; int n; } pair;\n"
+        "#ifndef __TINYC__\nstatic inline int gnu(pair p) { return ++calls + p.n + p.d; }\n#endif\n"
+    )
+    lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path]).declare('#include "gnu.h"')
+    assert lib.unmapped.keys() == {"calls"} and lib.gnu(lib.pair(2.5, 4)) == 7
+    assert lib.plain(0) == 2, "one unit has both, and so one counter"
