@@ -231,7 +231,7 @@ class Mapper:
         dims = tuple(self.dim(tree) for tree in slot.trees)
         optional = slot.name in self.options.optional
         container = self.options.container.get(slot.name)
-        is_bytes = isinstance(item, types.Scalar) and item.is_byte
+        is_bytes = isinstance(item, types.Scalar) and item.is_byte and self.has_characters
         is_bytes = is_bytes or (isinstance(item, types.Void) and len(dims) == 1 and _is_symbol(dims[0]))
         if is_bytes and len(dims) == 1 and intent != "out" and container is None:
             return Parameter("buffer", "uint8", intent=intent, dims=dims, optional=optional)

@@ -715,7 +715,6 @@ def test_what_may_overlap_is_not_said_to_be_apart(tier: str, tmp_path: pathlib.P
             "y is a pointer without dims",
             1,
         ),
-        ("int f(int n, const char x[n]) { return n; }", "uint8_t x.n. it is an array of bytes", 1),
         ("double f(int n, OUT const double x[n]) { return 0; }", "points to const", 1),
         ("double f(const double a[n][m], int n, int m) { return 0; }", "m stands behind a", 1),
         ("double f(int n, const double x[n])\n{\n    return z;\n}", "'z' undeclared", 3),
@@ -728,6 +727,30 @@ def test_faults_of_arrays_have_places(text: str, message: str, line: int) -> Non
 
 
 # ---- structs ----------------------------------------------------------------------------------------------
+
+@pytest.mark.row("K15")
+def test_arrays_of_characters() -> None:
+    text = "int sum(int n, const {} x[n]) {{ int s = 0; while(n > 0) s += x[--n]; return s; }}"
+    for word, dtype in ("unsigned char", "u1"), ("signed char", "i1"), ("T", "u1"):
+        f = vectorize(text.format(word))
+        assert f(np.arange(6, dtype=dtype).reshape(2, 3)).tolist() == [3, 12]
+    assert vectorize(text.format("unsigned char"))(b"\1\2") == vectorize(text.format("char"))("\1\2") == 3
+    whole = cwrapjit.function(
+        "f",
+        signature="x(n), s() -> y()",
+        Ccode_slice_eval={(np.uint8, np.dtype("S2"), np.int64): "item__y() = dims_slice__x[0]; return 1;"},
+    )
+    assert whole(b"abc", b"de") == 3  # what has no dims is what NumPy makes of it
+    texts = cwrapjit.function(
+        "f",
+        signature="x(n) -> y()",
+        Ccode_slice_eval={
+            (np.dtype("S2"), np.int64): "item__y() = dims_slice__x[0]; return 1;",
+            (np.uint8, np.int64): "item__y() = -1; return 1;",
+        },
+    )
+    assert texts([b"ab", b"cd"]) == 2 and texts(np.zeros(1, "u1")) == -1
+
 
 HIT = np.dtype([("k", "u1"), ("at", [("x", "f8"), ("y", "f8")], (2,)), ("z", "c16")], align=True)
 HITS = np.zeros((2, 3), HIT)

@@ -849,11 +849,11 @@ def test_arrays_of_bytes_take_bytes(tmp_path):
     text = b"\x05abc"
     for given in text, bytearray(text), np.frombuffer(text, np.uint8), memoryview(text):
         assert lib.first(given) == 5
-    refuses(ValueError, lambda: lib.first(b"abc"), "dim 0 of argument k is 3, but must be 4")
+    refuses(ValueError, lambda: lib.first(b"abc"), "first(): argument 'k'", "(3,)")
     room = bytearray(4)
     lib.fill(room)
     assert room == b"\0\0\0\x09"
-    refuses(ValueError, lambda: lib.fill(b"abcd"), "writeable")
+    refuses(ValueError, lambda: lib.fill(b"abcd"), "writable")
     key = lib.struct("struct key")(k=b"\1\2\3\4", s=b"\xff\x01")
     assert lib.all(key) == 10 and key.s.tolist() == [-1, 1]
     key.k = bytearray(b"\5\5\5\5")

@@ -198,6 +198,36 @@ def test_types_enums_and_macros_of_the_text() -> None:
     assert lib.turn([1 + 2j, 3]).tolist() == [-2 + 1j, 3j]
 
 
+@pytest.mark.quick
+@pytest.mark.row("K14")
+@pytest.mark.parametrize("state", ["", "static int calls; void count(void) { calls++; }\n"])
+def test_arrays_of_characters_are_arrays_of_numbers(state: str) -> None:
+    """Which bytes may be, and texts where C has char."""
+    lib = library(
+        f"{state}typedef unsigned char byte;\n"
+        "int total(const unsigned char x[n], int n) { int s = 0; while(n > 0) s += x[--n]; return s; }\n"
+        "int sum(int n, const char s[n]) { int t = 0; while(n > 0) t += (signed char)s[--n]; return t; }\n"
+        "void invert(INOUT byte x[n], int n) { while(n > 0) { --n; x[n] = 255 - x[n]; } }\n"
+        "void more(const signed char x[4], OUT signed char y[4]) { for(int i = 0; i < 4; i++) y[i] = -x[i]; }"
+    )
+    x = np.arange(6, dtype=np.uint8).reshape(2, 3)
+    assert lib.total(x).tolist() == [3, 12] and lib.total(x[:, None, :2]).tolist() == [[1], [7]]
+    assert lib.sum(x.view(np.int8) - np.int8(3)).tolist() == [-6, 3]
+    assert lib.more(np.eye(4, dtype=np.int8)).tolist() == (-np.eye(4)).tolist()
+    for each in b"abc", bytearray(b"abc"), np.frombuffer(b"abc", np.uint8), memoryview(b"abc"):
+        assert lib.total(each) == 294
+    assert lib.sum("abc") == lib.sum(b"abc") == 294 and lib.total(b"") == 0
+    room = bytearray(b"\0\1\2")
+    assert lib.invert(room) is None and room == b"\xff\xfe\xfd"
+    room.append(1)  # no export is left
+    for wrong in np.zeros(3), np.zeros(3, np.int32), np.zeros(3, np.int8), np.zeros(3, "S1"), "abc":
+        refuses(TypeError, lambda wrong=wrong: lib.total(wrong), "total(): no type set fits", "uint8")
+    refuses(TypeError, lambda: lib.sum(x), "'s' is uint8", "int8")
+    refuses(TypeError, lambda: lib.invert("abc"), "wanted a NumPy array, got str")
+    refuses(ValueError, lambda: lib.invert(b"abc"), "wanted a writable array")
+    refuses(ValueError, lambda: lib.more(b"abc"), "'x'", "(3,)")
+
+
 # ---- scalars --------------------------------------------------------------------------------------------
 
 

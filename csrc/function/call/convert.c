@@ -213,9 +213,50 @@ refuse_unwritable(const cwj_frame *frame, int k, PyObject *object)
     return 0;
 }
 
+/* The NumPy number of the one-byte integers that slices of operand k are made of, by the first type set that
+ * has them or strings there; -1: none. */
+static int
+type_of_bytes(const cwj_frame *frame, int k)
+{
+    for (int t = 0; frame->decl->operands[k].ncore > 0 && t < frame->decl->ntypesets; t++) {
+        int num = frame->decl->typesets[t].types[k].type_num;
+        if (num == NPY_BYTE || num == NPY_UBYTE || num == NPY_STRING) {
+            return num == NPY_STRING ? -1 : num;
+        }
+    }
+    return -1;
+}
+
+/* Bytes, and a str in UTF-8 for C's char, as the array that they are to C, which the call keeps; else the
+ * object itself. A borrowed reference, or NULL with an exception set. */
+static PyObject *
+array_of_bytes(cwj_frame *frame, int k, PyObject *object)
+{
+    bool is_text = PyUnicode_Check(object);
+    int num = is_text || PyBytes_Check(object) || PyByteArray_Check(object)
+                  ? type_of_bytes(frame, k)
+                  : -1;
+    if (num < 0 || (is_text && num != NPY_BYTE)) {
+        return object;
+    }
+    PyObject *bytes = is_text ? PyUnicode_AsUTF8String(object) : Py_NewRef(object), *array = NULL;
+    if (bytes != NULL) {
+        array = PyArray_FromBuffer(bytes, PyArray_DescrFromType(num), -1, 0);
+        Py_DECREF(bytes);
+    }
+    frame->states[k].owned = array;
+    return array;
+}
+
 static int
 convert_input(cwj_frame *frame, int k, PyObject *object)
 {
+    if (CWJ_UNLIKELY(!PyArray_Check(object))) {
+        object = array_of_bytes(frame, k, object);
+    }
+    if (object == NULL) {
+        return name_operand(frame, k);
+    }
     if (frame->decl->operands[k].role != CWJ_IN && refuse_unwritable(frame, k, object) < 0) {
         return -1;
     }
