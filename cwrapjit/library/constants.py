@@ -1,27 +1,26 @@
 """Integer constant expressions, and the values of enums and of simple macros.
 
-Expressions come as syntax trees of pycparser or, in #if, as text; both follow C's rules for long integers.
+Expressions come as syntax trees of pycparser or, of macros and in #if, as text; both have the types of C.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-import dataclasses
 import operator
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\.?[0-9](?:[eEpP][+-]|[\w.])*)|(?P<char>'(?:\\.|[^'\\])+')|(?P<word>[A-Za-z_]\w*)"
-    r"|(?P<op><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%()<>!~&|^?:]))"
+    r"\s*(?:(?P<number>\.?[0-9](?:[eEpP][+-]|[\w.])*)|(?P<char>(?:u8|[LuU])?'(?:\\.|[^'\\])+')"
+    r"|(?P<word>[A-Za-z_]\w*)|(?P<op><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%()<>!~&|^?:]))"
 )
 _LEVELS = [
     level.split() for level in ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
 ]
+_TRUTHS = ("==", "!=", "<", ">", "<=", ">=", "&&", "||")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_SUFFIXED = re.compile(r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)([uUlL]*)(?![\w.])")
-_MAX_BITS = 128
 
 
 class NotConstant(ValueError):
@@ -32,20 +31,53 @@ class NoValue(NotConstant):
     """Nor has C a value for it."""
 
 
-def integer(text: str) -> int:
-    """The value of an integer literal of C."""
+class Number(NamedTuple):
+    """A value of the type int, unsigned int, long or unsigned long; of 128 bits what fits none of these."""
+
+    value: int
+    bits: int = 32
+    signed: bool = True
+
+    def fitted(self, wraps: bool = True) -> Number:
+        """As its type has it. What is too large for long has no value, unless it `wraps`."""
+        value = self.value % 2**self.bits
+        value -= 2**self.bits if self.signed and value >= 2 ** (self.bits - 1) else 0
+        if value != self.value and self.signed and self.bits == 64 and not wraps:
+            raise NoValue("the value is too large")
+        return self._replace(value=value)
+
+
+def of_value(value: int) -> Number:
+    """The first type that holds it, as of enumerators."""
+    for bits, signed in ((32, True), (64, True), (64, False)):
+        if (made := Number(value, bits, signed)).fitted() == made:
+            return made
+    raise NoValue("the value is too large")
+
+
+def integer(text: str) -> Number:
+    """An integer literal of C."""
     digits = text.rstrip("uUlL")
+    suffix = text[len(digits) :].lower()
     try:
-        if digits[:2].lower() in ("0x", "0b"):
-            return int(digits, 0)
-        return int(digits, 8 if digits[0] == "0" and len(digits) > 1 else 10)
+        base = 0 if digits[:2].lower() in ("0x", "0b") else 8 if digits[0] == "0" and len(digits) > 1 else 10
+        value = int(digits, base)
     except (ValueError, IndexError):
         raise NotConstant(f"{text} is no integer") from None
+    for bits in (64,) if "l" in suffix else (32, 64):
+        for signed in (True, False):
+            made = Number(value, bits, signed)
+            fits = "u" not in suffix if signed else "u" in suffix or base != 10
+            if fits and made.fitted() == made:
+                return made
+    if "u" not in suffix and base == 10 and value < 2**64:
+        return Number(value, 128)  # as gcc has it
+    raise NoValue(f"{text} is too large")
 
 
 def character(text: str) -> int:
     """The value of 'x'."""
-    inner = text.strip("L")[1:-1]
+    prefix, _, inner = text[:-1].partition("'")
     if len(inner) == 1:
         return ord(inner)
     is_hex = inner[:2] == "\\x"
@@ -54,39 +86,46 @@ def character(text: str) -> int:
             value = int(inner[2:], 16) if is_hex else int(inner[1:], 8)
         except ValueError:
             raise NotConstant(f"{text} is no character") from None
-        return value - 256 if text[0] != "L" and 128 <= value < 256 else value  # char is signed
+        return value - 256 if not prefix and 128 <= value < 256 else value  # char is signed
     if inner[:1] == "\\" and len(inner) == 2:
         return ord(_ESCAPES.get(inner[1], inner[1]))
     raise NotConstant(f"{text} is no character")
 
 
 def apply(op: str, a: int, b: int) -> int:
-    """a op b, as C computes it."""
+    """a op b, of whole numbers without end."""
     if op in ("/", "%"):
         if b == 0:
             raise NoValue("division by zero")
         quotient = abs(a) // abs(b)
         quotient = quotient if (a < 0) == (b < 0) else -quotient
         return quotient if op == "/" else a - quotient * b
+    return int(_OPERATIONS[op](a, b))
+
+
+def common(a: Number, b: Number) -> Number:
+    """a as a number of the type to which C brings both."""
+    bits = max(a.bits, b.bits)
+    return Number(a.value, bits, all(each.signed for each in (a, b) if each.bits == bits)).fitted()
+
+
+def combined(op: str, a: Number, b: Number) -> Number:
+    """a op b, as C computes it; too many bits of an int are lost, and those that a shift drops."""
     if op in ("<<", ">>"):
-        if not 0 <= b < 64:
-            raise NoValue(f"a shift by {b}")
-        return a << b if op == "<<" else a >> b
-    value = _OPERATIONS[op](a, b)
-    if value.bit_length() > _MAX_BITS:
-        raise NoValue("the value is too large")
-    return int(value)
+        if not 0 <= b.value < a.bits:
+            raise NoValue(f"a shift by {b.value}")
+        value = a.value << b.value if op == "<<" else a.value >> b.value
+        return a._replace(value=value).fitted()
+    if op not in ("&&", "||"):
+        a, b = common(a, b), common(b, a)
+    value = apply(op, a.value, b.value)
+    return Number(value) if op in _TRUTHS else a._replace(value=value).fitted(wraps=False)
 
 
-def is_in_int(value: int) -> bool:
-    return -(2**31) <= value < 2**31
-
-
-def apply_to_ints(op: str, a: int, b: int) -> int:
-    """a op b of two numbers that are `int` in C, where 1 << 31 is the most negative one."""
-    if op in ("<<", ">>") and not 0 <= b < 32:
-        raise NoValue(f"a shift of an int by {b}")
-    return ctypes.c_int32(apply(op, a, b)).value
+def changed(op: str, a: Number) -> Number:
+    """-a, +a, ~a, !a"""
+    value = int(_UNARY[op](a.value))
+    return Number(value) if op == "!" else a._replace(value=value).fitted(wraps=False)
 
 
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {
@@ -104,110 +143,72 @@ _UNARY: dict[str, Callable[[int], int]] = {
 def of_tree(node: Any, names: Mapping[str, int], declared: Any = None) -> int:
     """The value of a syntax tree, or NotConstant. declared: the Declarations that know its types."""
     try:
-        return _of_tree(node, _Names(names, declared))
+        return _Tree(names, declared).number(node).value
     except RecursionError:
         raise NotConstant("the expression is nested too deeply") from None
 
 
-@dataclasses.dataclass
-class _Names:
-    values: Mapping[str, int]
+class _Tree(NamedTuple):
+    names: Mapping[str, int]
     declared: Any
 
-
-def _of_tree(node: Any, names: _Names) -> int:
-    kind = type(node).__name__
-    if kind == "Constant":
-        if "char" in node.type:
-            return character(node.value)
-        if "int" in node.type:
+    def number(self, node: Any) -> Number:
+        kind = type(node).__name__
+        if kind == "Constant" and "char" in node.type:
+            return Number(character(node.value))
+        if kind == "Constant" and "int" in node.type:
             return integer(node.value)
-        raise NotConstant(f"{node.value} is no integer")
-    if kind == "ID":
-        if node.name not in names.values:
-            raise NotConstant(f"{node.name} is not known")
-        return names.values[node.name]
-    if kind == "UnaryOp" and node.op == "sizeof" and names.declared is not None:
-        return int(names.declared.size_of(node.expr))
-    if kind == "UnaryOp" and node.op in ("-", "+", "~", "!"):
-        value = _of_tree(node.expr, names)
-        if node.op in "-~" and _is_unsigned(node.expr):
-            raise NotConstant("unsigned arithmetic")
-        value = int(_UNARY[node.op](value))
-        return value if is_in_int(value) or not _is_int(node, names.values) else ctypes.c_int32(value).value
-    if kind == "BinaryOp" and (node.op in _OPERATIONS or node.op in ("/", "%", "<<", ">>")):
-        left, right = _of_tree(node.left, names), _of_tree(node.right, names)
-        value = apply(node.op, left, right)
-        if not is_in_int(value) and _is_int(node, names.values):
-            return apply_to_ints(node.op, left, right)
-        if (min(left, right, value) < 0 or value >= 2**32) and _is_unsigned(node):
-            raise NotConstant("unsigned arithmetic")
-        return value
-    if kind == "TernaryOp":
-        chosen = node.iftrue if _of_tree(node.cond, names) else node.iffalse
-        return _of_tree(chosen, names)
-    if kind == "Cast":
-        return _cast(node.to_type, _of_tree(node.expr, names), names.declared)
-    raise NotConstant("the expression is not one of integers and + - * / %")
+        if kind == "Constant":
+            raise NotConstant(f"{node.value} is no integer")
+        if kind == "ID":
+            try:
+                return of_value(self.names[node.name])
+            except KeyError:
+                raise NotConstant(f"{node.name} is not known") from None
+        if kind == "UnaryOp" and node.op == "sizeof" and self.declared is not None:
+            return Number(int(self.declared.size_of(node.expr)), 64, False)
+        if kind == "UnaryOp" and node.op in _UNARY:
+            return changed(node.op, self.number(node.expr))
+        if kind == "BinaryOp" and node.op in ("&&", "||"):
+            left = bool(self.number(node.left).value)
+            return Number(int(bool(self.number(node.right).value) if left == (node.op == "&&") else left))
+        if kind == "BinaryOp":
+            return combined(node.op, self.number(node.left), self.number(node.right))
+        if kind == "TernaryOp":
+            is_true = self.number(node.cond).value
+            chosen, other = (node.iftrue, node.iffalse) if is_true else (node.iffalse, node.iftrue)
+            found = self.number(chosen)
+            with contextlib.suppress(NotConstant):  # the other one may divide by zero
+                found = common(found, self.number(other))
+            return found
+        if kind == "Cast":
+            return self._cast(node.to_type, self.number(node.expr).value)
+        raise NotConstant("the expression is not one of integers and + - * / %")
 
+    def _cast(self, node: Any, value: int) -> Number:
+        """What a cast to a type of integers leaves."""
+        from cwrapjit.library import types
 
-def _is_int(node: Any, names: Mapping[str, int]) -> bool:
-    """Whether all numbers in it are of the type int, so that what is too large for that wraps around."""
-    kind = type(node).__name__
-    if kind == "Constant":
-        return "char" in node.type or (node.value[-1] not in "uUlL" and integer(node.value) < 2**31)
-    if kind == "ID":
-        return is_in_int(names[node.name])
-    return kind != "Cast" and all(_is_int(each, names) for _, each in node.children())
-
-
-def _is_unsigned(node: Any) -> bool:
-    """Whether a number in it is unsigned, so that what is negative wraps around."""
-    if type(node).__name__ == "Constant":
-        return "int" in node.type and "u" in node.value.lower()
-    return any(_is_unsigned(each) for _, each in node.children())
-
-
-def _cast(node: Any, value: int, declared: Any) -> int:
-    """What a cast to a type of integers leaves."""
-    from cwrapjit.library import types
-
-    words = getattr(getattr(node.type, "type", None), "names", None)
-    ctype = types.basic(list(words)) or types.KNOWN.get(" ".join(words)) if words else None
-    ctype = declared.resolve(node) if ctype is None and declared is not None else ctype
-    if not isinstance(ctype, types.Scalar) or not ctype.is_integer:
-        raise NotConstant("a cast to another type")
-    bits = int("".join(filter(str.isdigit, ctype.dtype)) or 32)
-    value &= 2**bits - 1
-    return value - 2**bits if ctype.is_signed and value >= 2 ** (bits - 1) else value
-
-
-class _Unsigned(int):
-    """A number of #if that is unsigned: 64 bits of it, without a sign."""
-
-    __slots__ = ()
-
-
-def _apply_in_if(op: str, a: int, b: int) -> int:
-    """a op b, where one unsigned number makes both so; of a shift it is the left one that counts."""
-    if op in ("&&", "||") or not (
-        isinstance(a, _Unsigned) or (op not in ("<<", ">>") and isinstance(b, _Unsigned))
-    ):
-        return apply(op, a, b)
-    value = apply(op, a % 2**64, b if op in ("<<", ">>") else b % 2**64)
-    return value if op in ("==", "!=", "<", ">", "<=", ">=") else _Unsigned(value % 2**64)
+        words = getattr(getattr(node.type, "type", None), "names", None)
+        ctype = types.basic(list(words)) or types.KNOWN.get(" ".join(words)) if words else None
+        ctype = self.declared.resolve(node) if ctype is None and self.declared is not None else ctype
+        if not isinstance(ctype, types.Scalar) or not ctype.is_integer:
+            raise NotConstant("a cast to another type")
+        bits = int("".join(filter(str.isdigit, ctype.dtype)) or 32)
+        made = Number(value, bits, ctype.is_signed).fitted()
+        return made if bits >= 32 else Number(made.value)
 
 
 class _Reader:
-    """Reads an expression in text; unknown names are 0, as in #if.
+    """Reads an expression in text.
 
-    in_if: all of it is computed in 64 bits, and what stands behind && and ?: may divide by zero.
-    ints: all of it is of the type int.
+    in_if: unknown names are 0, all of it is computed in 64 bits, and what stands behind && and ?: may divide
+    by zero.
     """
 
-    def __init__(self, text: str, *, in_if: bool = False, ints: bool = False) -> None:
+    def __init__(self, text: str, names: Mapping[str, int] | None = None, *, in_if: bool = False) -> None:
         self.in_if = in_if
-        self.apply = apply_to_ints if ints else _apply_in_if if in_if else apply
+        self.names = names or {}
         self.tokens: list[tuple[str, str]] = []
         at = 0
         text = text.strip()
@@ -230,12 +231,15 @@ class _Reader:
         self.at += 1
 
     def whole(self) -> int:
-        value = self.ternary()
+        value = self.ternary().value
         if self.at < len(self.tokens):
             raise NotConstant(f"{self.peek()!r} is not expected")
         return value
 
-    def ternary(self) -> int:
+    def wide(self, number: Number) -> Number:
+        return Number(number.value, 64, number.signed and number.value < 2**63) if self.in_if else number
+
+    def ternary(self) -> Number:
         value = self.binary(0)
         if self.peek() != "?":
             return value
@@ -243,45 +247,40 @@ class _Reader:
         yes = self.ternary()
         self.take(":")
         no = self.ternary()
-        chosen = yes if value else no
-        unsigned = self.in_if and (isinstance(yes, _Unsigned) or isinstance(no, _Unsigned))
-        return _Unsigned(chosen % 2**64) if unsigned else chosen
+        return common(yes, no) if value.value else common(no, yes)
 
-    def binary(self, level: int) -> int:
+    def binary(self, level: int) -> Number:
         if level == len(_LEVELS):
-            return self.unary()
+            return self.wide(self.unary())
         value = self.binary(level + 1)
         while self.peek() in _LEVELS[level]:
             op = self.peek()
             self.at += 1
             right = self.binary(level + 1)
-            if self.in_if and op in ("/", "%") and right == 0:
-                right = 1  # && or ?: may leave this branch out
-            value = self.apply(op, value, right)
+            if self.in_if and op in ("/", "%") and right.value == 0:
+                right = right._replace(value=1)  # && or ?: may leave this branch out
+            value = self.wide(combined(op, value, right))
         return value
 
-    def unary(self) -> int:
+    def unary(self) -> Number:
         if self.at >= len(self.tokens):
             raise NotConstant("the expression ends too early")
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "number":
-            value = integer(text)
-            return _Unsigned(value) if self.in_if and ("u" in text.lower() or value >= 2**63) else value
+            return integer(text)
         if kind == "char":
-            return character(text)
+            return Number(character(text))
+        if kind == "word" and not self.in_if and text not in self.names:
+            raise NotConstant(f"{text} is not known")
         if kind == "word":
-            return 0
+            return of_value(self.names.get(text, 0))
         if text == "(":
             value = self.ternary()
             self.take(")")
             return value
-        if text in "+-~!":
-            operand = self.unary()
-            value = int(_UNARY[text](operand))
-            if isinstance(operand, _Unsigned) and text != "!":
-                return _Unsigned(value % 2**64)
-            return self.apply("+", value, 0)
+        if text in _UNARY:
+            return changed(text, self.wide(self.unary()))
         raise NotConstant(f"{text!r} is not expected")
 
 
@@ -297,7 +296,8 @@ def evaluate_condition(text: str) -> bool:
 _DOUBLE = re.compile(
     r"(?:\(\s*double\s*\)\s*)?([-+])?\s*(\()?\s*((?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?)([fFlL]*)\s*(?(2)\))"
 )
-_STRING = re.compile(r'\s*(?:u8)?"((?:\\.|[^"\\])*)"')
+_STRING = re.compile(r'\s*(u8|[LuU])?"((?:\\.|[^"\\])*)"')
+_ESCAPED = re.compile(r"\\(x[0-9a-fA-F]+|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|.)")
 
 
 def of_macro(body: str, names: Mapping[str, int]) -> int | float | str | None:
@@ -315,74 +315,19 @@ def of_macro(body: str, names: Mapping[str, int]) -> int | float | str | None:
         value = float((number[1] or "") + number[3])
         return ctypes.c_float(value).value if number[4] in ("f", "F") else value
     try:
-        plain = re.sub(r"[A-Za-z_]\w*", lambda match: _value_of(match[0], names), _no_suffixes(text))
-        return _wrapped(_Reader(plain, ints=_has_only_ints(text, plain)).whole(), text)
+        return _Reader(text, names).whole()
     except (ValueError, RecursionError):
         return None
 
 
-def _has_only_ints(text: str, plain: str) -> bool:
-    """Whether all numbers are of the type int; plain: the text without suffixes."""
-    suffixed = any(match[2] for match in _SUFFIXED.finditer(text))
-    return not suffixed and all(int(each) < 2**31 for each in re.findall(r"\d+", plain))
-
-
 def check_numbers(text: str) -> None:
     """NoValue where a text of whole numbers alone has none in C: it divides by zero, or is too large."""
-    plain = _no_suffixes(text)
-    if re.search(r"[A-Za-z_.\"]", plain):
-        return
     try:
-        value = _Reader(plain, ints=_has_only_ints(text, plain)).whole()
+        _Reader(text).whole()
     except NoValue:
         raise
-    except NotConstant:
+    except (NotConstant, RecursionError):
         return
-    if not -(2**63) <= value < 2**64 or (value >= 2**63 and re.search("[-+*/]", text)):
-        raise NoValue("the value is too large")
-
-
-def _wrapped(value: int, text: str) -> int | None:
-    """The value of an expression with unsigned numbers, which wrap around; None where that is not clear."""
-    numbers = [(integer(digits), suffix.lower()) for digits, suffix in _SUFFIXED.findall(text) if digits]
-    if not any("u" in suffix for _, suffix in numbers):
-        return _of_plain_numbers(value, text)
-    bits = 64 if any("l" in suffix or number >= 2**32 for number, suffix in numbers) else 32
-    if 0 <= value < (1 << bits) and not re.search(r"[-~]", text):
-        return value
-    of_long = any("u" not in suffix and ("l" in suffix or number >= 2**31) for number, suffix in numbers)
-    if of_long or re.search(r"[/%>?=!&|]|<(?!<)", text.replace("<<", "")):
-        return None
-    return value % (1 << bits)
-
-
-def _of_plain_numbers(value: int, text: str) -> int | None:
-    """The same where no number says that it is unsigned: large ones in hexadecimal are."""
-    bits = 0
-    for digits, _ in _SUFFIXED.findall(text):
-        number = integer(digits)
-        if number >= 2**64:
-            return None
-        if digits[0] == "0" and (number >= 2**63 or 2**31 <= number < 2**32):
-            bits = max(bits, 64 if number >= 2**63 else 32)
-    if bits and value < 0:
-        value %= 1 << bits
-    return value if value < 2 ** (64 if bits == 64 else 63) and value >= -(2**63) else None
-
-
-def _value_of(word: str, names: Mapping[str, int]) -> str:
-    if word not in names:
-        raise NotConstant(f"{word} is not known")
-    return f"({names[word]})"
-
-
-def _no_suffixes(text: str) -> str:
-    """Numbers in decimal, so that no letter is left in them."""
-    return re.sub(
-        r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)[uUlL]*(?![\w.])|'(?:\\.|[^'\\])+'",
-        lambda match: str(integer(match[0]) if match[1] else character(match[0])),
-        text,
-    )
 
 
 def _closes_last(text: str) -> bool:
@@ -395,16 +340,27 @@ def _closes_last(text: str) -> bool:
 
 
 def _strings(text: str) -> str | None:
-    """Adjacent string literals as one str."""
-    parts, at = [], 0
+    """Adjacent string literals as one str: of wide ones escapes are code points, of others bytes of UTF-8."""
+    parts, is_wide, at = [], False, 0
     while at < len(text.rstrip()):
         match = _STRING.match(text, at)
         if match is None:
             return None
-        parts.append(re.sub(r"\\(x[0-9a-fA-F]+|[0-7]{1,3}|.)", _unescaped, match[1]))
+        parts.append(match[2])
+        is_wide = is_wide or match[1] in ("L", "u", "U")
         at = match.end()
-    return "".join(parts) if parts else None
+    try:
+        found = _ESCAPED.sub(lambda match: _unescaped(match[1], is_wide), "".join(parts))
+        return found.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") if parts else None
+    except (ValueError, OverflowError):  # no code point
+        return None
 
 
-def _unescaped(match: re.Match[str]) -> str:
-    return chr(character(f"'{match[0]}'") % 256)
+def _unescaped(escape: str, is_wide: bool) -> str:
+    """What stands behind a backslash: a byte of UTF-8 as the half of a character that it may be."""
+    if escape[0] in "uU" and len(escape) > 1:
+        return chr(int(escape[1:], 16))
+    if escape[0] == "x" or escape.isdigit():
+        value = int(escape[1:], 16) if escape[0] == "x" else int(escape, 8)
+        return chr(value) if is_wide or value < 128 else chr(0xDC00 + value % 256)
+    return _ESCAPES.get(escape, escape)

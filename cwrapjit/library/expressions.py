@@ -33,6 +33,20 @@ class BadDim(ValueError):
         self.coord = coord
 
 
+class _Known(dict[str, int]):
+    """What names are that are constants, once somebody asks."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        super().__init__()
+        self.lookup = lookup
+
+    def __missing__(self, name: str) -> int:
+        found = self.lookup(name)
+        if not isinstance(found, int):
+            raise KeyError(name)
+        return found
+
+
 def of_tree(node: Any, lookup: Lookup, ask: Ask | None = None) -> Dim:
     """The dim that stands in brackets."""
 
@@ -40,10 +54,10 @@ def of_tree(node: Any, lookup: Lookup, ask: Ask | None = None) -> Dim:
         return of_tree(each, lookup, ask)
 
     kind = type(node).__name__
-    if kind == "Constant":
-        try:
-            return _bounded((constants.of_tree(node, {}),))
-        except constants.NotConstant as error:
+    try:
+        return _bounded((constants.of_tree(node, _Known(lookup)),))
+    except constants.NotConstant as error:
+        if kind == "Constant":
             raise BadDim(str(error), node.coord) from None
     if kind == "ID":
         return (_named(node.name, lookup, node.coord),)

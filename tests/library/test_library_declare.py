@@ -329,6 +329,9 @@ CONSTANTS = [
     "1<<31", "(1<<31)>>3", "(1<<31)/2", "(1<<31)-1", "(1<<31)|1", "(1<<30)*2-1", "2147483647*2",
     "-2147483647-1", "~0", "-7/2", "-7%2", "0x80000000", "-0x80000000", "~0xFFFFFFFF", "0xFFFFFFFF&~1",
     "1L<<40", "1u<<31", "0xFFFFFFFFu+1", "0u-1", "-1U", "0777", "'a'", "'\\377'", "(1<<31)<0",
+    "-1 > 0u ? 5 : 3", "(0u - 1) / 2", "5000000000u / 1000000000u", "(1 ? -1 : 0u) > 0",
+    "3000000000 - 4000000000u", "~0u >> 4", "-7u / 2", "1ull << 40", "'a' - 98u", "-1L < 0u", "-1L < 0ul",
+    "0 ? 1 : -8 / 3u", "07777777777777l & ~7u",
 ]  # fmt: skip
 FLOATS = ["0.1f", "1.5f", "-3.3F", "0.1", "1e39f", "16777217.0f"]
 
@@ -345,8 +348,48 @@ def test_constants_have_the_values_that_c_gives_them():
         assert (each, getattr(lib, f"I{k}")) == (each, wanted.function(f"long long i{k}(void)")())
     for k, each in enumerate(FLOATS):
         assert (each, getattr(lib, f"F{k}")) == (each, wanted.function(f"double f{k}(void)")())
+    enums = ", ".join(f"E{k} = {each}" for k, each in enumerate(CONSTANTS))
+    lib.declare(f"enum {{ {enums} }};")
+    for k, each in enumerate(CONSTANTS):
+        assert (each, getattr(lib, f"E{k}")) == (each, getattr(lib, f"I{k}"))
     lib.declare("enum { HIGH = 1 << 31, SHIFTED = (1 << 31) >> 3, LOW = HIGH - 1, HEX = 0x80000000 };")
     assert (lib.HIGH, lib.SHIFTED, lib.LOW, lib.HEX) == (-(2**31), -(2**28), 2**31 - 1, 2**31)
+
+
+@pytest.mark.quick
+def test_lengths_are_what_constants_are_to_c() -> None:
+    """Types of literals decide: -1 > 0u is true."""
+    lengths = {
+        "5000000000u / 1000000000u": 5, "-1 > 0u ? 5 : 3": 5, "(0u - 1) / 1000000000": 4, "1 << 2 | 1": 5,
+        "SIZE / 2u": 3, "(unsigned char)260": 4, "07 & ~3u": 4, "0x100000002 >> 32 << 1": 2,
+        "!0 + 'a' - 96": 2,
+    }  # fmt: skip
+    for text, length in lengths.items():
+        lib = cwrapjit.library(
+            "t",
+            source=f"enum {{ SIZE = 7 }}; struct s {{ signed char a[{text}], b; }};\n"
+            f"int last(const int x[{text}], int by) {{ return x[({text}) - 1] * by; }}\n"
+            f"int size(void) {{ return sizeof(struct s); }}",
+        )
+        x = np.arange(2 * length, dtype="i4").reshape(2, length)
+        assert lib.last(x, 2).tolist() == (2 * x[:, -1]).tolist(), text
+        assert lib.size() == length + 1 == len(lib.struct("struct s")().a) + 1, text
+        plain = from_c("int first(const int *x) { return *x; }")
+        first = plain.function(f"int first(const int x[{text.replace('SIZE', '7')}])")
+        assert first(x[0].copy()) == 0, text
+        refuses(ValueError, lambda first=first, x=x: first(x[0, 1:].copy()), f"must be {length}")
+
+
+def test_wide_strings_and_those_of_utf_8_are_constants() -> None:
+    lib = from_c(TEXT)
+    lib.declare(
+        '#define WIDE L"w\\x1F600\\u00e9"\n#define BYTES u8"\\xc3\\xa9"\n#define BOTH "a" L"b\\n"\n'
+        '#define SHORT u"\\U0001F600"\n#define OF_C "\\303\\251\\0tail"\n#define HALF "\\xff"\n'
+        '#define CHARACTER L\'x\'\n#define POINTER ((const char *)"x")\n#define NONE L"\\xFFFFFFFF"'
+    )
+    assert (lib.WIDE, lib.BYTES, lib.BOTH, lib.SHORT) == ("w\U0001f600\xe9", "\xe9", "ab\n", "\U0001f600")
+    assert (lib.OF_C, lib.HALF, lib.CHARACTER, lib.POINTER) == ("\xe9\0tail", "\udcff", 120, "x")
+    assert type(lib.NONE) is cwrapjit.Pointer, "what Python has no character for"
 
 
 def test_what_c_gives_no_value_is_no_constant():

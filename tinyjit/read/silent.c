@@ -204,12 +204,21 @@ static double number(const tj_tokens *tokens, size_t *at, size_t end)
     return value;
 }
 
+/* Towards zero, as of whole numbers. */
+static double whole(double value)
+{
+    return value < 9e18 && value > -9e18 ? (double)(long long)value : value;
+}
+
 static double product(const tj_tokens *tokens, size_t *at, size_t end)
 {
     double value = number(tokens, at, end);
-    while (*at < end && tj_token_at(tokens, *at, "*")) {
-        ++*at;
-        value *= number(tokens, at, end);
+    while (*at < end && tj_token_in(tokens, *at, "*/%")) {
+        size_t sign = (*at)++;
+        double other = number(tokens, at, end), quotient = other != 0 ? whole(value / other) : 0;
+        value = tj_token_at(tokens, sign, "*")   ? value * other
+                : tj_token_at(tokens, sign, "/") ? quotient
+                                                 : value - quotient * other;
     }
     return value;
 }
@@ -220,9 +229,11 @@ static double sum(const tj_tokens *tokens, size_t *at, size_t end)
     double value = product(tokens, at, end);
     while (*at < end) {
         size_t sign = (*at)++;
-        if (tj_token_at(tokens, sign, "<<")) {
+        bool left = tj_token_at(tokens, sign, "<<");
+        if (left || tj_token_at(tokens, sign, ">>")) {
             double bits = product(tokens, at, end);
-            value *= bits < 64 ? (double)(1ull << (unsigned)bits) : 0;
+            double power = bits >= 0 && bits < 64 ? (double)(1ull << (unsigned)bits) : 0;
+            value = left ? value * power : power > 0 ? whole(value / power) : 0;
         } else if (tj_token_at(tokens, sign, "+")) {
             value += product(tokens, at, end);
         } else if (tj_token_at(tokens, sign, "-")) {
