@@ -154,6 +154,12 @@ def add_note(exception: BaseException, text: str) -> None:
         exception.args = (f"{exception.args[0]}\n{text}", *exception.args[1:])
 
 
+def say_whose(error: UnicodeError, text: str) -> None:
+    """Behind the reason why it is no text."""
+    if isinstance(error, (UnicodeDecodeError, UnicodeEncodeError)):
+        error.reason = f"{error.reason} ({text})"
+
+
 # ---- what debug=True finds -------------------------------------------------------------------------
 
 

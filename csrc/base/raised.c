@@ -64,3 +64,19 @@ cwj_raised_again(PyObject *exception, PyObject *note)
         cwj_raised_set(other);
     }
 }
+
+void
+cwj_raised_of(const char *format, ...)
+{
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeError)) {
+        return;
+    }
+    PyObject *error = cwj_raised_take();
+    va_list arguments;
+    va_start(arguments, format);
+    PyObject *text = PyUnicode_FromFormatV(format, arguments);
+    va_end(arguments);
+    PyObject *done = text == NULL ? NULL : cwj_call_errors("say_whose", "(ON)", error, text);
+    Py_XDECREF(done);
+    cwj_raised_again(error, NULL);
+}

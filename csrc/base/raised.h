@@ -14,5 +14,7 @@ void cwj_raised_set(PyObject *exception);
  * exception was taken, is forgotten, but for Ctrl-C and its like: that is set, with the exception
  * as its context. */
 void cwj_raised_again(PyObject *exception, PyObject *note);
+/* Says in a UnicodeError that is set, if one is, whose text that was; format is PyUnicode_FromFormat()'s. */
+void cwj_raised_of(const char *format, ...);
 
 #endif

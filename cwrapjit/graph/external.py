@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from cwrapjit._errors import say_whose
 from cwrapjit.graph.base import COp
 
 SECTIONS = (
@@ -67,7 +68,7 @@ class ExternalCOp(COp):
         self.func_files = [self._path(file) for file in files]
         self.func_name = func_name
         self.code_sections: dict[str, str] = {}
-        texts = [(str(path), path.read_text()) for path in self.func_files]
+        texts = [(str(path), self._read(path)) for path in self.func_files]
         old = [file for file, text in texts if _OLD_MARKER.search(text)]
         if old and len(old) < len(texts):
             raise ValueError(f"{', '.join(old)}: older markers, beside files with #section")
@@ -78,6 +79,14 @@ class ExternalCOp(COp):
             raise ValueError("ExternalCOp: there are no C files")
         if func_name is not None:
             self._check_function(func_name)
+
+    @staticmethod
+    def _read(file: pathlib.Path) -> str:
+        try:
+            return file.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            say_whose(error, str(file))
+            raise
 
     @classmethod
     def _path(cls, file: Any) -> pathlib.Path:

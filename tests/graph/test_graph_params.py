@@ -379,6 +379,8 @@ def test_several_files_and_relative_paths(tmp_path: Any, monkeypatch: pytest.Mon
 
     assert cj.link([x], [Mine(["op0.c", "op1.c"])(x)])(2.0) == 3.0
     refuses(FileNotFoundError, lambda: Mine("nothing.c"), "nothing.c")
+    (tmp_path / "latin.c").write_bytes(b"#section support_code\n// caf\xe9\n")
+    refuses(UnicodeDecodeError, lambda: Mine("latin.c"), "latin.c)")
     monkeypatch.chdir(tmp_path)
     typed = type("Typed", (cg.ExternalCOp,), {"__module__": "__main__"})  # as in a session: without a file
     for kind in (cg.ExternalCOp, typed):

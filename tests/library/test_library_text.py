@@ -278,6 +278,44 @@ def test_a_nul_inside_is_refused_where_nothing_says_the_length(lib: Any) -> None
 
 @pytest.mark.quick
 @pytest.mark.row("P17i")
+def test_what_is_no_text_says_whose_it_is() -> None:
+    lib = from_c(
+        "#include <string.h>\n"
+        "const char *text(void) { return \"\\377\"; } void put(int n, char *s) { s[0] = '\\377'; }\n"
+        "int length(const char *s) { return strlen(s); } int given(int n, const char *s) { return n; }\n"
+        "int count(const char *const *names) { return !!names; }\n"
+        "typedef int (*reader)(const char *line, const char *const *more);\n"
+        "int each(reader f, const char *s, const char *const *t) { return f(s, t); }"
+    )
+    refuses(
+        UnicodeDecodeError,
+        lib.function("const char *text(void)"),
+        "invalid start byte (t.text(): the result)",
+    )
+    put = lib.function("void put(int n, char s[n])", out="s")
+    refuses(UnicodeDecodeError, lambda: put(1), "(t.put(): s)")
+    for declared in "int length(const char *s)", "int given(int n, const char s[n])":
+        f = lib.function(declared)
+        refuses(
+            UnicodeEncodeError,
+            lambda f=f: f("\udcff"),
+            f"surrogates not allowed (t.{f.__name__}(): argument s)",
+        )
+    latin = lib.function("int length(const char *s)", encoding="latin-1")
+    refuses(UnicodeEncodeError, lambda: latin("\u20ac"), "(t.length(): argument s)")
+    count = lib.function("int count(const char *const *names)")
+    refuses(UnicodeEncodeError, lambda: count(["a", "\udcff"]), "(t.count(): argument names)")
+    declared = (
+        "int each(int (*f)(const char *line, const char *const *more), const char *s, const char *const *t)"
+    )
+    each = lib.function(declared, dims={"f": {"more": "list"}})
+    assert each(lambda line, more: len(line + more[0]), "a", ["b"]) == 2
+    refuses(UnicodeDecodeError, lambda: each(len, b"\xff", []), "(t.each(): argument f: parameter line)")
+    refuses(UnicodeDecodeError, lambda: each(len, b"a", [b"\xff"]), "(t.each(): argument f: parameter more)")
+
+
+@pytest.mark.quick
+@pytest.mark.row("P17i")
 def test_buffers_whose_length_is_said() -> None:
     """With NULs inside. C writes into those that can be written."""
     own = from_c(

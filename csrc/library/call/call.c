@@ -10,6 +10,7 @@
  * Functions of numbers and instances alone have a short way of their own, without a frame: see take_quick.c.
  */
 #include "base/errors.h"
+#include "base/raised.h"
 #include "library/callbacks/callback.h"
 #include "library/objects/instance.h"
 #include "library/objects/references.h"
@@ -195,7 +196,11 @@ take_one(cwj_library_frame *frame, int k)
     };
     PyObject *object = cwj_library_given(frame, k);
     cwj_role role = frame->function->parameters[k].role;
-    return object == NULL || take[role] == NULL ? 0 : take[role](frame, k, object);
+    int status = object == NULL || take[role] == NULL ? 0 : take[role](frame, k, object);
+    if (status < 0) {
+        cwj_raised_of("%U: argument %U", frame->function->who, cwj_library_name(frame, k));
+    }
+    return status;
 }
 
 /* True when Python code may run while it is taken: __index__, __iter__, __buffer__, __fspath__,

@@ -4,6 +4,7 @@
  * where it lies, in slot 0 or in the target of a parameter. A pointer that somebody came to own is
  * NULL there afterwards.
  */
+#include "base/raised.h"
 #include "library/objects/foreign_memory.h"
 #include "library/objects/instance.h"
 #include "library/objects/looks.h"
@@ -366,6 +367,8 @@ cwj_library_pack(cwj_library_frame *frame)
             Py_CLEAR(one);
         }
         if (one == NULL) {
+            cwj_raised_of("%U: %V", function->who, i < 0 ? NULL : function->parameters[i].name,
+                          "the result");
             Py_XDECREF(all);
             return NULL;
         }

@@ -3,6 +3,7 @@
 
 #include "base/compat.h"
 #include "base/errors.h"
+#include "base/raised.h"
 
 #include <errno.h>
 
@@ -65,7 +66,10 @@ call(cwj_closure *closure, cwj_slot *slots)
         }
         roots[count] = NULL;
         args[count + 1] = cwj_cross_in(kind, passed, symbols, &slots[k + 1], &roots[count]);
-        status = args[count + 1] == NULL ? -1 : 0;
+        if (args[count + 1] == NULL) {
+            cwj_raised_of("%U: parameter %U", kind->who, passed->name);
+            status = -1;
+        }
         given[count] = passed;
         count += status == 0;
     }
