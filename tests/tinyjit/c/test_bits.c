@@ -134,7 +134,7 @@ static const char *const whole_expressions[] = {
     "b!=0&&b!=-1?a/b+a%b:0",
     "a>b?a-b:(a+b)/2",
     "(int)a+(int)b+2147483647>0",
-    "(unsigned char)(a*0.299+b*0.587+c*0.114)>7",
+    "(unsigned char)((a&255)*0.299+(b&255)*0.587+(c&255)*0.114)>7",
 };
 
 static const char *const complex_expressions[] = {
