@@ -430,6 +430,16 @@ call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
 
 /* ---- the life of a checked function ------------------------------------------------------------ */
 
+/* The lines of a library that the function calls, where Python code has left `_sources`. */
+static void
+take_sources(const cwj_function_object *self)
+{
+    PyObject *lines = self->dict == NULL ? NULL : PyDict_GetItemString(self->dict, "_sources");
+    if (lines != NULL && PyCapsule_IsValid(lines, CWJ_LINES)) {
+        self->checked->guarded.sources = PyCapsule_GetPointer(lines, CWJ_LINES);
+    }
+}
+
 /* Where each instruction comes from. Without that, faults have no lines. */
 static int
 read_lines(cwj_checked *this, const cwj_function_object *function)
@@ -442,6 +452,7 @@ read_lines(cwj_checked *this, const cwj_function_object *function)
     if (name.failed) {
         PyErr_NoMemory();
     } else {
+    take_sources(self);
         status = cwj_guarded_lines(&this->lines, environment, function->code.source, anchors);
     }
     tj_text_clear(&name);

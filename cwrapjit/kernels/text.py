@@ -7,9 +7,11 @@ asks pycparser, and takes from here only what C cannot say, OUT and INOUT.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from cwrapjit._cwrapjit import CompileError
 from cwrapjit._imports import load
@@ -117,6 +119,27 @@ class Text:
     def line(self, at: int) -> int:
         """Counted from 1."""
         return self.source.count("\n", 0, at) + 1
+
+    def place(self, file: bytes, line: int) -> tuple[str, int, str] | None:
+        """A line as it was written, of which C has seen another."""
+        lines = self.source.split("\n")
+        found = os.fsdecode(file) == self.file and 0 < line <= len(lines)
+        return (self.file, line, lines[line - 1].rstrip("\r")) if found else None
+
+    @contextlib.contextmanager
+    def own_lines(self) -> Iterator[None]:
+        """What is wrong in compiled() is shown in the lines as they were written."""
+        try:
+            yield
+        except CompileError as error:
+            for each in (error, *error.errors):
+                found = self.place(os.fsencode(each.filename or ""), each.lineno or 0)
+                each.text = found[2] if found and each.text else each.text
+            raise
+
+    def give_to(self, made: Any) -> None:
+        """For those who show the function, and its faults."""
+        made.__dict__.update(_text=self.source, _place=self.place)
 
     def fail(self, message: str, at: int, length: int = 1) -> NoReturn:
         """Raises a CompileError that points at a place of the text."""

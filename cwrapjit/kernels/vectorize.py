@@ -262,15 +262,16 @@ class Definition:
         slices = {self.dtypes(T): self.slice(self._instance_name(k), T) for k, T in enumerate(types)}
         if len(slices) < len(types):
             raise ValueError(f"{self.who}: T has several types, but no parameter and no result is a T")
-        made = _cwrapjit.function(
-            self.name,
-            self.doc,
-            signature=self.signature(),
-            Ccode_slice_eval=slices,
-            header=self._header(types),
-            **options,
-        )
-        made.__dict__["_text"] = self.text.source  # for those who show the function
+        with self.text.own_lines():
+            made = _cwrapjit.function(
+                self.name,
+                self.doc,
+                signature=self.signature(),
+                Ccode_slice_eval=slices,
+                header=self._header(types),
+                **options,
+            )
+        self.text.give_to(made)
         return made
 
     def _c_function(self, T: str | None) -> str:

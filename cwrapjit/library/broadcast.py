@@ -110,9 +110,15 @@ class Slice:
             cast="safe",
             debug=self.library.debug,
         )
-        made.__dict__["_library"] = self.library.lifetime  # keeps the code that it calls
-        made.__dict__["_keeps"] = self.library.may_keep
+        self._keep(made)
         return made
+
+    def _keep(self, made: Any) -> None:
+        """The code that it calls, and where faults in there are."""
+        made.__dict__["_library"] = self.library.lifetime
+        made.__dict__["_keeps"] = self.library.may_keep
+        if self.library.debug:
+            made.__dict__["_sources"] = _cwrapjit.library_lines(self.library.environment)
 
     def _dtype(self, slot: Any) -> np.dtype[Any]:
         """Of an operand: numbers, or structs."""

@@ -158,12 +158,13 @@ class Core:
                 name, sources, libraries, include_dirs, define_macros, library_dirs, header, self.debug, text
             )
 
-        try:
-            self.environment = environment(given.compiled() + inner if given else None)
-        except _cwrapjit.CompileError:
-            if not inner:
-                raise
-            self.environment = environment(given.compiled())  # functions that nobody uses may be no C
+        with given.own_lines() if given else contextlib.nullcontext():
+            try:
+                self.environment = environment(given.compiled() + inner if given else None)
+            except _cwrapjit.CompileError:
+                if not inner:
+                    raise
+                self.environment = environment(given.compiled())  # functions that nobody uses may be no C
         # No other library has its memory, which goes when its code goes.
         self.is_compiled = (bool(sources) or source is not None) and not libraries
         # What its functions are given, perhaps after a call.

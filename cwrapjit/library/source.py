@@ -366,8 +366,7 @@ class TextSlice(Slice):
             **self.library.loops,
             **(self.library.build if header else {}),
         )
-        made.__dict__["_library"] = self.library.lifetime  # keeps the code that it calls
-        made.__dict__["_keeps"] = self.library.may_keep
+        self._keep(made)
         return made
 
 
@@ -401,7 +400,7 @@ class Broadcasting:
     def finish(self) -> dict[str, Any]:
         (name,) = self.mapped
         made = self._made(name)
-        made.__dict__["_text"] = self.text.source  # for those who show the function
+        self.text.give_to(made)
         return {name: made}
 
     def _made(self, name: str) -> Any:

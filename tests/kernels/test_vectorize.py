@@ -594,6 +594,27 @@ def test_debug_shows_the_line() -> None:
     assert f(6, np.array([2, 3], "i4")).tolist() == [3, 2]
 
 
+@pytest.mark.row("K13")
+@pytest.mark.parametrize("inside", ["\n{\n    ", " { "])
+@pytest.mark.parametrize(
+    "head", ["OUT double *y, const double x[n], int n", "OUT double y[n], const double x[n], int n"]
+)
+def test_texts_with_outputs_show_the_line_as_it_was_written(head: str, inside: str) -> None:
+    """Which a macro has gone through, and dims that C does not know yet were taken out of."""
+    text = (
+        f"static double one = 1;\nvoid f({head}){inside}y[0] = one / *(volatile int *)(npy_intp)(n - 2); }}"
+    )
+    line = 2 + inside.count("\n")
+    for made in vectorize(text, debug=True), cwrapjit.library("t", source=text, debug=True).f:
+        fault = refuses(cwrapjit.Fault, lambda made=made: made([1.0, 2.0]), "SIGSEGV")
+        assert (fault.lineno, fault.text) == (line, text.split("\n")[line - 1].strip())
+        assert str(fault).endswith(f"line {line}: {fault.text}")
+    wrong = text.replace("one / ", "two / ")
+    for define in vectorize, lambda text: cwrapjit.library("t", source=text):
+        error = refuses(cwrapjit.CompileError, lambda define=define: define(wrong), "'two' undeclared")
+        assert error.lineno == line and error.text.rstrip("\n") == wrong.split("\n")[line - 1]
+
+
 # ---- arrays -------------------------------------------------------------------------------------------
 
 DOT = """T dot(int n, const T x[n], const T y[n], T by)
@@ -726,8 +747,6 @@ def test_faults_of_arrays_have_places(text: str, message: str, line: int) -> Non
     assert error.lineno == line
 
 
-# ---- structs ----------------------------------------------------------------------------------------------
-
 @pytest.mark.row("K15")
 def test_arrays_of_characters() -> None:
     text = "int sum(int n, const {} x[n]) {{ int s = 0; while(n > 0) s += x[--n]; return s; }}"
@@ -751,6 +770,8 @@ def test_arrays_of_characters() -> None:
     )
     assert texts([b"ab", b"cd"]) == 2 and texts(np.zeros(1, "u1")) == -1
 
+
+# ---- structs ----------------------------------------------------------------------------------------------
 
 HIT = np.dtype([("k", "u1"), ("at", [("x", "f8"), ("y", "f8")], (2,)), ("z", "c16")], align=True)
 HITS = np.zeros((2, 3), HIT)

@@ -127,19 +127,55 @@ static bool is_blank(span line)
     return true;
 }
 
-/* The line of that number. Behind the end of the text it is the last line that
- * is not blank, and *number becomes that line's. */
+/* "#line 12 "file"": its number, and the name as it is written there. */
+static bool read_directive(span line, int *number, span *file)
+{
+    static const char word[] = "#line ";
+    const size_t length = sizeof word - 1;
+    const char *end = line.start + line.length;
+    const char *at = line.start + length;
+    if (line.length <= length || memcmp(line.start, word, length) != 0)
+        return false;
+    int value = 0;
+    for (; at < end && *at >= '0' && *at <= '9' && value < 100000000; at++)
+        value = 10 * value + (*at - '0');
+    const char *quote = memchr(at, '"', (size_t)(end - at));
+    if (!quote)
+        return false;
+    *number = value;
+    *file = (span){quote, (size_t)(end - quote)};
+    return true;
+}
+
+/* True where the name in a directive is this one. */
+static bool is_file(const char *name, span file)
+{
+    tj_text quoted = {0};
+    tj_text_quote(&quoted, name, strlen(name));
+    bool same = !quoted.failed && quoted.length == file.length &&
+                !memcmp(quoted.data, file.start, file.length);
+    tj_text_clear(&quoted);
+    return same;
+}
+
+/* The line of that number, as #line directives of the text count. Behind the end of the text it is the last
+ * line that is not blank, and *number becomes that line's. */
 static span find_line(const tj_piece *piece, int *number)
 {
     const char *at = piece->text, *end = piece->text + piece->length;
-    span last = {at, 0};
-    int last_number = 1;
-    for (int n = 1; at <= end; n++) {
+    span last = {at, 0}, found = {NULL, 0}, file;
+    int last_number = 1, told;
+    bool directed = false;
+    for (int n = 1; at <= end && (!found.start || !directed); n++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         span line = {at, (size_t)((newline ? newline : end) - at)};
-        if (n == *number && (newline || !is_blank(line)))
-            return line;
-        if (!is_blank(line)) {
+        if (read_directive(line, &told, &file) && is_file(piece->file, file)) {
+            found = told <= *number ? (span){NULL, 0} : found;
+            directed = true;
+            n = told - 1;
+        } else if (!found.start && n == *number && (newline || !is_blank(line))) {
+            found = line;
+        } else if (!is_blank(line)) {
             last = line;
             last_number = n;
         }
@@ -147,8 +183,8 @@ static span find_line(const tj_piece *piece, int *number)
             break;
         at = newline + 1;
     }
-    *number = last_number;
-    return last;
+    *number = found.start ? *number : last_number;
+    return found.start ? found : last;
 }
 
 /* The token that a message is about: what it "got", else what it quotes first. */
@@ -324,37 +360,6 @@ void tj_messages_locate(tj_messages *messages, const tj_piece *pieces, size_t np
 
 /* ---- locating in generated text -------------------------------------------- */
 
-/* "#line 12 "file"": its number, and the name as it is written there. */
-static bool read_directive(span line, int *number, span *file)
-{
-    static const char word[] = "#line ";
-    const size_t length = sizeof word - 1;
-    const char *end = line.start + line.length;
-    const char *at = line.start + length;
-    if (line.length <= length || memcmp(line.start, word, length) != 0)
-        return false;
-    int value = 0;
-    for (; at < end && *at >= '0' && *at <= '9' && value < 100000000; at++)
-        value = 10 * value + (*at - '0');
-    const char *quote = memchr(at, '"', (size_t)(end - at));
-    if (!quote)
-        return false;
-    *number = value;
-    *file = (span){quote, (size_t)(end - quote)};
-    return true;
-}
-
-/* True where the name in a directive is the message's. */
-static bool is_file(const tj_message *message, span file)
-{
-    tj_text quoted = {0};
-    tj_text_quote(&quoted, message->file, strlen(message->file));
-    bool same = !quoted.failed && quoted.length == file.length &&
-                !memcmp(quoted.data, file.start, file.length);
-    tj_text_clear(&quoted);
-    return same;
-}
-
 void tj_messages_locate_lines(tj_messages *messages, const char *text, size_t length)
 {
     const char *at = text, *end = text + length;
@@ -367,7 +372,7 @@ void tj_messages_locate_lines(tj_messages *messages, const char *text, size_t le
         else
             for (size_t i = 0; i < messages->count && file.start; i++) {
                 tj_message *message = &messages->items[i];
-                if (message->line == number && !message->source && is_file(message, file))
+                if (message->line == number && !message->source && is_file(message->file, file))
                     give_line(message, line, messages);
             }
         at += line.length + 1;

@@ -15,6 +15,9 @@
 #include "base/state.h"
 
 /* What is known of code that is guarded. All borrowed. */
+/* The name of capsules with the tj_lines of other code. */
+#define CWJ_LINES "cwrapjit.lines"
+
 typedef struct cwj_guarded {
     const tj_lines *lines;   /* of its unit; NULL: not known */
     const tj_lines *sources; /* of the sources that it calls; NULL: none, or not known */

@@ -5,6 +5,7 @@
 
 #include "base/checks.h"
 #include "base/choices.h"
+#include "base/debug/fault.h"
 #include "base/errors.h"
 
 static const char UNIT[] = "cwrapjit.library";
@@ -125,6 +126,21 @@ library_diagnose(PyObject *extension, PyObject *capsule)
     return found;
 }
 
+PyDoc_STRVAR(library_lines_doc,
+             "library_lines(environment, /)\n--\n\n"
+             "For `_sources` of functions that call it: see csrc/function/checked.c.");
+
+static PyObject *
+library_lines(PyObject *Py_UNUSED(extension), PyObject *capsule)
+{
+    const cwj_library_unit *unit;
+    if (!cwj_to_unit(capsule, &unit)) {
+        return NULL;
+    }
+    const tj_lines *lines = tj_environment_lines(unit->environment->tj);
+    return lines == NULL ? Py_NewRef(Py_None) : PyCapsule_New((void *)lines, CWJ_LINES, NULL);
+}
+
 PyDoc_STRVAR(library_compiled_doc, "library_compiled(environment, name, /)\n--\n\n"
                                    "Whether libtcc compiled it, from the library's sources: libtcc "
                                    "must compile its callers, too.");
@@ -227,6 +243,7 @@ PyMethodDef cwj_unit_functions[] = {
      METH_VARARGS | METH_KEYWORDS, library_environment_doc},
     {"library_symbol", library_symbol, METH_VARARGS, library_symbol_doc},
     {"library_diagnose", library_diagnose, METH_O, library_diagnose_doc},
+    {"library_lines", library_lines, METH_O, library_lines_doc},
     {"library_compiled", library_compiled, METH_VARARGS, library_compiled_doc},
     {"library_has_state", library_has_state, METH_O, library_has_state_doc},
     {"capsule_parts", capsule_parts, METH_O, capsule_parts_doc},
