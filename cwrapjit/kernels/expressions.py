@@ -14,7 +14,7 @@ import numpy as np
 
 from cwrapjit import _cwrapjit
 from cwrapjit._cwrapjit import CompileError, Function
-from cwrapjit.kernels import ctext, parameters, tree
+from cwrapjit.kernels import ctext, numbers, parameters, tree
 from cwrapjit.kernels.options import check_texts
 from cwrapjit.kernels.scalars import c_type, value_type
 from cwrapjit.kernels.statement import Shape, is_checked
@@ -22,6 +22,7 @@ from cwrapjit.kernels.statement import Shape, is_checked
 _MODULES = frozenset(("include_dirs", "define_macros", "libraries", "library_dirs", "sources"))
 _LINE = re.compile(r"^[ \t]*#[ \t]*(line\b|\d)", re.MULTILINE)
 _PLACES = ("map_expr", "reduce_expr", "post_map_expr")
+_NUMPY = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|complex(64|128)")
 
 
 class _Operand(NamedTuple):
@@ -113,14 +114,26 @@ class Texts:
         self.identity = _identity(given["identity"], who)
         ctext.check_expression(self.identity or "", who, "identity", ";,")
         self.reduce_type = given["reduce_type"]
-        if self.reduce_type is not None and not (
-            isinstance(self.reduce_type, str) and self.reduce_type.strip()
-        ):
-            raise TypeError(f"{who}: reduce_type must be the name of a C type, not {self.reduce_type!r}")
+        self._check_reduce_type()
         for what, text, indices in (("map_expr", self.map, _IN_MAP), ("post_map_expr", self.post, _IN_POST)):
             alone = re.sub(r"\[\s*_\w+_ind\s*\.\s*get\s*\(\s*\)\s*\]", lambda all: " " * len(all[0]), text)
             ctext.rewrite(alone, (), who, what, indices)  # what indices do not have is refused now
         self._look()
+
+    def _check_reduce_type(self) -> None:
+        given, who = self.reduce_type, self.who
+        if given is None:
+            return
+        if not isinstance(given, str) or not given.strip():
+            raise TypeError(f"{who}: reduce_type must be the name of a C type, not {given!r}")
+        macros = self.options.get("define_macros") or ()
+        known = ctext.words(self.preamble, *map(str, macros)) | {"const", "struct", "union", "enum"}
+        known |= {each.word for each in (*self.inputs, *self.outputs)}
+        for word in re.findall(r"[A-Za-z_]\w*", "" if "include" in known else given):
+            if word not in known and not _NUMPY.fullmatch(word) and numbers.dtype_of([word]) is None:
+                raise TypeError(
+                    f"{who}: reduce_type: wanted a type of C, NumPy, a letter or the preamble, got {word!r}"
+                )
 
     def _look(self) -> None:
         """Which of the names that are not the user's own his texts have."""
@@ -304,8 +317,7 @@ class Family:
         given = (self.texts.reduce_type or "").strip()
         if not given:
             return [self.dtypes_out[0]]
-        known = re.fullmatch(r"bool|u?int(8|16|32|64)|float(16|32|64)|complex(64|128)", given)
-        return [np.dtype(given)] if known else []
+        return [np.dtype(given)] if _NUMPY.fullmatch(given) else []
 
     def _raw_arrays(self) -> list[ctext.Raw]:
         made: list[ctext.Raw] = []

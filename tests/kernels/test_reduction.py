@@ -744,6 +744,25 @@ def test_axes_are_checked_with_debug(asked: str) -> None:
             refuses(IndexError, lambda kernel=kernel, x=x, w=w: kernel(x, w), message)
 
 
+def test_a_reduce_type_that_is_none_is_refused_at_once() -> None:
+    text = ("T x", "T y", "x", "a + b", "y = a", "0", "sum")
+    for word in ("nosuch", "unsigned nosuch", "struct nosuch", "nosuch *"):
+        message = "sum(): reduce_type: wanted a type of C, NumPy, a letter or the preamble, got 'nosuch'"
+        refuses(TypeError, lambda word=word: ReductionKernel(*text, reduce_type=word), message)
+        refuses(
+            TypeError, lambda word=word: ReductionKernel("int32 x", "float32 y", *text[2:], word), message
+        )
+    for word in "T", "size_t", "uint16_t", "npy_int64", "long double", "unsigned", "float16", "REAL", "ours":
+        kernel = ReductionKernel(
+            *text, reduce_type=word, preamble="typedef double ours;", options=("-DREAL=float",)
+        )
+        assert kernel(np.arange(4.0)) == 6, word
+    more = {"reduce_type": "nosuch", "preamble": "#include <stdio.h>"}  # which may have it
+    refuses(
+        cwrapjit.CompileError, lambda: ReductionKernel("int32 x", "int32 y", *text[2:], **more), "reduce_type"
+    )
+
+
 def test_units_of_others_are_not_lost() -> None:
     class Quantity(np.ndarray):
         def __array_ufunc__(self, *args: object, **kwargs: object) -> None:
