@@ -34,6 +34,14 @@ _BY_TYPE = _PLAIN | set(
     "fma".split()
 )
 _DEFINITION = r"#\s*define\s+%s\b|\b%s\s*\([^;{}]*\)\s*\{"  # of a name
+# Types whose names C++ calls, as in float(x), and words in front of them that make it a declaration.
+_CAST = re.compile(
+    r"(bool|char|short|int|long|float|double|unsigned|signed|s?size_t|ptrdiff_t|u?int\d+_t"
+    r"|npy_(u?int(\d+|p)|float(32|64)|longdouble|bool))\Z"
+)
+_NO_CAST = re.compile(
+    r"(const|volatile|static|extern|inline|typedef|unsigned|signed|long|short|struct|union|enum)\Z"
+)
 
 # What C++ has for any type: the smaller, the larger (a number beside what is none), the absolute value. Calls
 # of fmin() and its like would take longer to compile. Two choices, as gcc vectorises no loop over floats that
@@ -205,7 +213,7 @@ def _indexed(
 def rewrite(
     text: str, raws: Iterable[Raw], who: str, what: str, indices: Mapping[str, Index] = ELEMENT
 ) -> str:
-    """Put C in the place of `_ind.size()`, `_ind.get()[axis]`, and of what is done to raw parameters."""
+    """Put C in the place of float(x), `_ind.size()`, `_ind.get()[axis]`, and what is done to raw arrays."""
     by_name = {raw.name: raw for raw in raws}
     parts = tokens(text)
     # Of each bracket that is open, what closes it, and what stands there then.
@@ -258,6 +266,8 @@ def rewrite(
 
 def _forms(name: str, index: Index) -> str:
     """What an index has, for messages: "_ind.size(), _ind.get()[axis] or _ind.ndim"."""
+        elif _CAST.match(token) and _is_cast(parts, at):
+            token = f"({token})"
     forms = [f"{name}.{fact}" + "()" * (fact != "ndim") for fact in index.facts]
     if index.along:
         forms.insert(1, f"{name}.get()[axis]")
@@ -279,6 +289,21 @@ def loaded(item: str, dtype: np.dtype[Any]) -> str:
 
 def stored(value: str, dtype: np.dtype[Any]) -> str:
     """The reverse of it."""
+def _is_cast(parts: Sequence[str], at: int) -> bool:
+    """Whether float(x) stands at this place, and no declaration of a pointer to a function or an array."""
+    before, end, depth = at - 1, _next(parts, at), 0
+    while before >= 0 and _BLANK.match(parts[before]):
+        before -= 1
+    if end >= len(parts) or parts[end] != "(" or (before >= 0 and _NO_CAST.match(parts[before])):
+        return False
+    while end < len(parts):
+        depth += (parts[end] == "(") - (parts[end] == ")")
+        if not depth:
+            break
+        end += 1
+    return _follows(parts, end, ["("]) is None and _follows(parts, end, ["["]) is None
+
+
     return f"float_to_half({value})" if dtype.char == "e" else value
 
 

@@ -292,7 +292,7 @@ class Family:
         dtypes = [*self.dtypes_in, *self.dtypes_out, *types.values(), *self._known_accumulator()]
         before, behind = ctext.helpers(texts.preamble, used, dtypes)
         header.own(*before.splitlines())
-        header.users("preamble", texts.preamble)
+        header.users("preamble", texts.preamble, self._as_c("preamble", texts.preamble))
         header.own(*behind.splitlines())
         header.own(*_AXES.splitlines() if texts.located or texts.ends_located else ())
         arrays = self._raw_arrays()
@@ -307,9 +307,13 @@ class Family:
         header.own("cwr_acc;")
         self._write_map(header)
         header.own("static inline cwr_acc cwr_reduce(const cwr_acc a, const cwr_acc b)", "{", "return")
-        header.users("reduce_expr", texts.reduce)
+        header.users("reduce_expr", texts.reduce, self._as_c("reduce_expr", texts.reduce))
         header.own(";", "}")
         self._write_post(header)
+    def _as_c(self, what: str, text: str) -> str:
+        """What knows no arrays and no indices."""
+        return ctext.rewrite(text, (), self.texts.who, what, {})
+
         return header
 
     def _known_accumulator(self) -> list[np.dtype[Any]]:
@@ -386,7 +390,7 @@ class Family:
         header.own("}", "#undef cwr_along")
         if texts.identity:
             header.own("static inline cwr_acc cwr_identity(void)", "{", "const cwr_acc cwr_value =")
-            header.users("identity", texts.identity, self._identity())
+            header.users("identity", texts.identity, self._as_c("identity", self._identity()))
             header.own(";", "return cwr_value;", "}")
 
     def _identity(self) -> str:

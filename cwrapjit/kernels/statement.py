@@ -194,7 +194,8 @@ class Statement:
         if "_ind" in self._words:
             names += "#define cwj_index_along(axis) (i / strides_full__i[axis] % dims_full__i[axis])\n"
         front = before + letters
-        return f"{front}{self._texts['preamble']}\n{behind}{names}", front.count("\n")
+        preamble = ctext.rewrite(self._texts["preamble"], (), self._who, "preamble", {})
+        return f"{front}{preamble}\n{behind}{names}", front.count("\n")
 
     def _is_rounded(self, k: int, dtype: np.dtype[Any]) -> bool:
         """An element that texts compute with as another type than the one it has in memory."""

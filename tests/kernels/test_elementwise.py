@@ -591,6 +591,28 @@ def test_tiers_agree(options: dict[str, Any]) -> None:
         assert (z[::-1] == np.maximum(flat, r)).all()
 
 
+@pytest.mark.quick
+def test_casts_of_cpp() -> None:
+    kernel = ElementwiseKernel(
+        "T x, raw T w", "float64 y",
+        "int k = int(x); y = double(float(w[int32_t(1)])) + unsigned(k % 3) * bool(x) - double (-x)\n"
+        " + signed(called(f, k))",
+        "casts",
+        preamble="typedef int (*one)(int);\nstatic int f(int x) { return short(x + 1.0f * int(1)); }\n"
+        "static int called(int (*g)(int), int x) { static int (*const table[1])(int) = {f};\n"
+        "float (*rows)[1] = 0; (void)rows;\n"
+        "return int(table[0](x)) - int((g)(x)) + int(sizeof(int)); }",
+    )  # fmt: skip
+    x = np.array([0.75, 7.5])
+    wanted = 16777217 // 2 * 2 + np.array([0, 1]) + x + 4
+    assert kernel(x, np.array([0, 16777217.0])).tolist() == wanted.tolist()
+    error = refuses(
+        cwrapjit.CompileError,
+        lambda: ElementwiseKernel("int32 x", "int32 y", "y = float(z)", "kernel"), "'z' undeclared",
+    )  # fmt: skip
+    assert error.lineno == 1
+
+
 def test_debug_sees_bad_indices() -> None:
     kernel = ElementwiseKernel("raw T x", "T y", "y = x[i + 1]", "beyond", debug=True)
     for x in (np.zeros(3), np.zeros((3, 2)), np.zeros((2, 3)).T):

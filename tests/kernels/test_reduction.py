@@ -781,6 +781,15 @@ def test_units_of_others_are_not_lost() -> None:
 @pytest.mark.quick
 @pytest.mark.parametrize("char", "qQ")
 def test_long_long(char: str) -> None:
+@pytest.mark.parametrize("debug", [False, True])
+def test_casts_of_cpp(debug: bool) -> None:
+    total = ReductionKernel(
+        "T x", "int64 y", "half(int (x / 2)) + float(1)", "double(a) + int64_t(b)", "y = long(a)", "float(0)",
+        "total", "double", preamble="static float half(int x) { return float(x) / 2; }", debug=debug,
+    )  # fmt: skip
+    assert total(np.array([5.0, 8.0])) == 1 + 1 + 2 + 1
+
+
     """NumPy's second type of 64 bits, which to C is another one, too."""
     x = np.arange(10).astype(char)
     total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
