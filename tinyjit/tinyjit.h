@@ -334,7 +334,11 @@ enum {
  *
  *     npy_intp cwj_checked_index(const cwj_call *, int operand, int axis, const char *index)
  *
- * for each index (an integer in a pointer's place), which returns it if it is in range. For axis -1 the index is an axis.
+ * for each index (an integer in a pointer's place), which returns it if it is in range. Texts may call
+ *
+ *     npy_intp cwj_checked_number(const char *format, npy_intp limit, const char *index)
+ *
+ * for what is from 0 to below limit; the format is of what is told otherwise, of the index and of limit.
  */
 tj_status tj_emit_function(const tj_spec *spec, int part, int form, tj_text *text);
 

@@ -97,54 +97,77 @@ run_guarded(void (*run)(void *), void *argument)
 /* ---- indices ------------------------------------------------------------------------------ */
 
 typedef struct bad_index {
-    const cwj_call *cwj;
-    int operand, axis; /* -1: the index is an axis */
-    npy_intp index;
+    const cwj_operand *operand; /* NULL: there is a format, of index and limit */
+    const char *format;
+    int number, axis; /* of the operand */
+    npy_intp index, limit;
     const void *caller;
 } bad_index;
+
+static PyObject *
+text_of(const bad_index *bad)
+{
+    const cwj_operand *operand = bad->operand;
+    if (operand == NULL) {
+        return PyUnicode_FromFormat(bad->format, (Py_ssize_t)bad->index, (Py_ssize_t)bad->limit);
+    }
+    const cwj_function_decl *own = running->function->checked->own;
+    const char *name = own->operands[bad->number].name;
+    PyObject *shape = PyArray_IntTupleFromIntp((int)operand->ndims_slice, operand->dims_slice);
+    PyObject *text =
+        shape == NULL
+            ? NULL
+            : PyUnicode_FromFormat("item__%s(): index %zd is out of range for axis %d of %s '%s', "
+                                   "whose slices have the shape %S",
+                                   name, (Py_ssize_t)bad->index, bad->axis,
+                                   bad->number < own->ninputs ? "argument" : "output", name, shape);
+    Py_XDECREF(shape);
+    return text;
+}
 
 static void
 raise_bad_index(void *argument)
 {
     const bad_index *bad = argument;
-    const cwj_operand *operand = &bad->cwj->operands[bad->operand];
     cwj_function_object *function = running->function;
     const cwj_checked *checked = function->checked;
-    const cwj_operand_decl *decl = &checked->own->operands[bad->operand];
-    PyObject *place = NULL;
-    PyObject *shape = PyArray_IntTupleFromIntp((int)operand->ndims_slice, operand->dims_slice);
-    PyObject *where = shape == NULL ? NULL
-                                    : cwj_place_text(&checked->guarded, NULL, bad->caller,
-                                                     line_text, function, &place);
-    if (where != NULL && bad->axis < 0) {
-        cwj_refuse_by(checked->who, PyExc_IndexError, "'%s' has no axis %zd: its shape is %S%U",
-                      decl->name, (Py_ssize_t)bad->index, shape, where);
-    } else if (where != NULL) {
-        cwj_refuse_by(checked->who, PyExc_IndexError,
-                      "item__%s(): index %zd is out of range for axis %d of %s '%s', whose "
-                      "slices have the shape %S%U",
-                      decl->name, (Py_ssize_t)bad->index, bad->axis,
-                      bad->operand < checked->own->ninputs ? "argument" : "output", decl->name,
-                      shape, where);
+    PyObject *place = NULL, *text = text_of(bad);
+    PyObject *where = text == NULL ? NULL
+                                   : cwj_place_text(&checked->guarded, NULL, bad->caller, line_text,
+                                                    function, &place);
+    if (where != NULL) {
+        cwj_refuse_by(checked->who, PyExc_IndexError, "%U%U", text, where);
     }
     Py_XDECREF(place);
     Py_XDECREF(where);
-    Py_XDECREF(shape);
+    Py_XDECREF(text);
+}
+
+static npy_intp
+within(bad_index bad)
+{
+    if (bad.index >= 0 && bad.index < bad.limit) {
+        return bad.index;
+    }
+    if (running != NULL) {
+        cwj_in_python(raise_bad_index, &bad);
+    }
+    cwj_guard_leave();
 }
 
 npy_intp
 cwj_checked_index(const cwj_call *cwj, int operand, int axis, const char *index)
 {
-    npy_intp i = (npy_intp)index;
     const cwj_operand *own = &cwj->operands[operand];
-    if (i >= 0 && i < (axis < 0 ? own->ndims_slice : own->dims_slice[axis])) {
-        return i;
-    }
-    bad_index bad = {cwj, operand, axis, i, __builtin_return_address(0)};
-    if (running != NULL) {
-        cwj_in_python(raise_bad_index, &bad);
-    }
-    cwj_guard_leave();
+    return within((bad_index){own, NULL, operand, axis, (npy_intp)index, own->dims_slice[axis],
+                              __builtin_return_address(0)});
+}
+
+npy_intp
+cwj_checked_number(const char *format, npy_intp limit, const char *index)
+{
+    return within(
+        (bad_index){NULL, format, 0, 0, (npy_intp)index, limit, __builtin_return_address(0)});
 }
 
 /* ---- outputs ------------------------------------------------------------------------------- */
@@ -405,6 +428,16 @@ make_fences(call *this)
     return cwj_fences_new(&this->fences, count, checked->left);
 }
 
+/* The lines of a library that the function calls, where Python code has left `_sources`. */
+static void
+take_sources(const cwj_function_object *self)
+{
+    PyObject *lines = self->dict == NULL ? NULL : PyDict_GetItemString(self->dict, "_sources");
+    if (lines != NULL && PyCapsule_IsValid(lines, CWJ_LINES)) {
+        self->checked->guarded.sources = PyCapsule_GetPointer(lines, CWJ_LINES);
+    }
+}
+
 static PyObject *
 call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -417,6 +450,7 @@ call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
         .outer = running, .function = self, .makes_outputs = makes_outputs(args, nargsf, kwnames)};
     Py_INCREF(self);
     cwj_guard_install();
+    take_sources(self);
     running = &this;
     PyObject *result = make_fences(&this) < 0 ? NULL : cwj_function_call(op, args, nargsf, kwnames);
     running = this.outer;
@@ -430,16 +464,6 @@ call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
 
 /* ---- the life of a checked function ------------------------------------------------------------ */
 
-/* The lines of a library that the function calls, where Python code has left `_sources`. */
-static void
-take_sources(const cwj_function_object *self)
-{
-    PyObject *lines = self->dict == NULL ? NULL : PyDict_GetItemString(self->dict, "_sources");
-    if (lines != NULL && PyCapsule_IsValid(lines, CWJ_LINES)) {
-        self->checked->guarded.sources = PyCapsule_GetPointer(lines, CWJ_LINES);
-    }
-}
-
 /* Where each instruction comes from. Without that, faults have no lines. */
 static int
 read_lines(cwj_checked *this, const cwj_function_object *function)
@@ -452,7 +476,6 @@ read_lines(cwj_checked *this, const cwj_function_object *function)
     if (name.failed) {
         PyErr_NoMemory();
     } else {
-    take_sources(self);
         status = cwj_guarded_lines(&this->lines, environment, function->code.source, anchors);
     }
     tj_text_clear(&name);

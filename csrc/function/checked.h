@@ -32,7 +32,8 @@ int cwj_checked_init(struct cwj_function_object *function, bool left);
 void cwj_checked_start(struct cwj_function_object *function);
 void cwj_checked_free(cwj_checked *checked); /* accepts NULL */
 
-/* What item__X() calls for each index: see tinyjit.h. */
+/* What item__X() calls for each index, and other texts for theirs: see tinyjit.h. */
 npy_intp cwj_checked_index(const cwj_call *cwj, int operand, int axis, const char *index);
+npy_intp cwj_checked_number(const char *format, npy_intp limit, const char *index);
 
 #endif

@@ -15,7 +15,7 @@
 static const tj_symbol symbols[] = {
     ENTRY(cwj_contiguous),     ENTRY(cwj_contiguous_or_error),
     ENTRY(cwj_contiguous_all), ENTRY(cwj_contiguous_all_or_error),
-    ENTRY(cwj_checked_index),
+    ENTRY(cwj_checked_index),  ENTRY(cwj_checked_number),
 
     STAND_IN(PyErr_SetString), STAND_IN(PyErr_Format),
     STAND_IN(PyErr_Occurred),  STAND_IN(PyErr_NoMemory),

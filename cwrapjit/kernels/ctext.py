@@ -101,7 +101,7 @@ class Raw(NamedTuple):
     dense: bool  # C-contiguous: a C array
     written: bool
     c_type: str  # in memory
-    axis: str = ""  # what opens a check of an axis and a bracket in it, with debug=True
+    checked: bool = False  # its indices, and axes in brackets, are looked at: debug=True
 
 
 def without_unroll(text: str) -> str:
@@ -194,6 +194,20 @@ def _raw_facts(raw: Raw) -> dict[str, str]:
     }
 
 
+def checked(text: str, limit: str, index: str) -> str:
+    """An index that is looked at; text: what is said of one from `limit` on, where %zd is."""
+    return f'cwj_checked_number("{text}", {limit}, (char *)0 + ({index}))'
+
+
+def checked_axis(name: str, ndim: str, axis: str) -> str:
+    return checked(f"{name} has no axis %zd: it has %zd dims", ndim, axis)
+
+
+def checked_element(raw: Raw, k: str) -> str:
+    name, size = raw.name, _raw_facts(raw)["size"]
+    return checked(f"{name}[%zd] is out of range: {name} has %zd elements in C order", size, k)
+
+
 def _indexed(
     parts: Sequence[str], at: int, raw: Raw, indices: Mapping[str, Index]
 ) -> tuple[str, int, bool] | None:
@@ -234,9 +248,10 @@ def rewrite(
                 refuse_at(text, position, who, what, f"wanted {_forms(token, index)}")
         elif raw is not None and not _is_member(parts, at):
             found = _replaced(parts, at, _raw_facts(raw))
-            opened = None if found is None or not raw.axis else _follows(parts, found[1], ["["])
+            opened = None if found is None or not raw.checked else _follows(parts, found[1], ["["])
             if found is not None and opened is not None:
-                found = f"{found[0]}[{raw.axis}", opened
+                check = checked_axis(raw.name, str(raw.ndim or 0), "")
+                found = f"{found[0]}[{check[:-2]}", opened
                 closing.append(("]", "))]"))
             item = _indexed(parts, at, raw, indices) if found is None else None
             if item is not None:
@@ -251,6 +266,8 @@ def rewrite(
         elif token in ("real", "imag") and _is_member(parts, at):
             called = _follows(parts, at, ["(", ")"])  # C++'s methods of complex numbers
             found = None if called is None else (token, called)
+        elif _CAST.match(token) and _is_cast(parts, at):
+            token = f"({token})"
         elif token in "([{":
             closing.append((")]}"["([{".index(token)],) * 2)
         elif closing and token == closing[-1][0]:
@@ -266,12 +283,25 @@ def rewrite(
 
 def _forms(name: str, index: Index) -> str:
     """What an index has, for messages: "_ind.size(), _ind.get()[axis] or _ind.ndim"."""
-        elif _CAST.match(token) and _is_cast(parts, at):
-            token = f"({token})"
     forms = [f"{name}.{fact}" + "()" * (fact != "ndim") for fact in index.facts]
     if index.along:
         forms.insert(1, f"{name}.get()[axis]")
     return " or ".join([", ".join(forms[:-1]), forms[-1]] if len(forms) > 1 else forms)
+
+
+def _is_cast(parts: Sequence[str], at: int) -> bool:
+    """Whether float(x) stands at this place, and no declaration of a pointer to a function or an array."""
+    before, end, depth = at - 1, _next(parts, at), 0
+    while before >= 0 and _BLANK.match(parts[before]):
+        before -= 1
+    if end >= len(parts) or parts[end] != "(" or (before >= 0 and _NO_CAST.match(parts[before])):
+        return False
+    while end < len(parts):
+        depth += (parts[end] == "(") - (parts[end] == ")")
+        if not depth:
+            break
+        end += 1
+    return _follows(parts, end, ["("]) is None and _follows(parts, end, ["["]) is None
 
 
 def _is_member(parts: Sequence[str], at: int) -> bool:
@@ -289,29 +319,14 @@ def loaded(item: str, dtype: np.dtype[Any]) -> str:
 
 def stored(value: str, dtype: np.dtype[Any]) -> str:
     """The reverse of it."""
-def _is_cast(parts: Sequence[str], at: int) -> bool:
-    """Whether float(x) stands at this place, and no declaration of a pointer to a function or an array."""
-    before, end, depth = at - 1, _next(parts, at), 0
-    while before >= 0 and _BLANK.match(parts[before]):
-        before -= 1
-    if end >= len(parts) or parts[end] != "(" or (before >= 0 and _NO_CAST.match(parts[before])):
-        return False
-    while end < len(parts):
-        depth += (parts[end] == "(") - (parts[end] == ")")
-        if not depth:
-            break
-        end += 1
-    return _follows(parts, end, ["("]) is None and _follows(parts, end, ["["]) is None
-
-
     return f"float_to_half({value})" if dtype.char == "e" else value
 
 
-def raw_accessor(raw: Raw, checked: bool) -> str:
+def raw_accessor(raw: Raw) -> str:
     """#define of raw__X(k), element k in C order."""
     name, ndim, c_type = raw.operand, raw.ndim or 0, raw.c_type
     const = "" if raw.written else "const "
-    if raw.dense and ndim and not checked:
+    if raw.dense and ndim:
         if c_type == "_Bool" and not raw.written:
             item = f"((_Bool)((const npy_bool *)data_slice__{name})[k])"
         else:
@@ -338,7 +353,8 @@ def raw_accessor(raw: Raw, checked: bool) -> str:
     at = f"item__{name}({along})"
     if c_type == "cwj_half":
         item, at = f"half_to_float({item})", f"half_to_float({at})"
-    return f"#define raw__{name}(k) {item}\n#define raw_at__{name}(along) {at}\n"
+    element = f"raw_in__{name}({checked_element(raw, 'k')})\n#define raw_in__{name}(k) {item}"
+    return f"#define raw__{name}(k) {element if raw.checked else item}\n#define raw_at__{name}(along) {at}\n"
 
 
 def letter_types(types: Mapping[str, np.dtype[Any]]) -> str:

@@ -172,44 +172,17 @@ static inline npy_intp cwr_along_axis(const npy_int64 *axis, npy_intp number, np
     return (npy_intp)((axis[0] ? number : place) / axis[1] % axis[2]);
 }
 """
+_PLACED = ["const npy_int64 *const cwr_axes", "const npy_intp cwr_naxes"]
 _ARRAYS = """
 typedef struct {
     const char *data;
     const npy_intp *dims, *strides;
-    npy_intp *wrong; /* with debug=True: where the index goes that was out of range */
 } cwr_array;
-
-static inline npy_intp cwr_checked(const cwr_array *x, int ndim, npy_intp k)
-{
-    npy_intp size = 1;
-    for (int axis = 0; axis < ndim; axis++)
-        size *= x->dims[axis];
-    if (!x->wrong || (k >= 0 && k < size))
-        return k;
-    x->wrong[0] = 1;
-    x->wrong[1] = k;
-    x->wrong[2] = size;
-    return 0;
-}
-
-static inline npy_intp cwr_axis(const cwr_array *x, int ndim, npy_intp k)
-{
-    if (k >= 0 && k < ndim)
-        return k;
-    x->wrong[0] = 2;
-    x->wrong[1] = k;
-    x->wrong[2] = ndim;
-    return 0;
-}
 
 /* Element k in C order. */
 static inline const char *cwr_element(const cwr_array *x, int ndim, npy_intp k)
 {
-    static const char nothing[16];
     const char *at = x->data;
-    k = cwr_checked(x, ndim, k);
-    if (x->wrong && x->wrong[0])
-        return nothing;
     for (int axis = ndim - 1; axis > 0; axis--) {
         at += k % x->dims[axis] * x->strides[axis];
         k /= x->dims[axis];
@@ -298,7 +271,7 @@ class Family:
         arrays = self._raw_arrays()
         header.own(*_ARRAYS.splitlines() if arrays else ())
         for raw in arrays:
-            header.own(*_raw_macros(raw, self._checked).splitlines())
+            header.own(*_raw_macros(raw).splitlines())
         header.own("typedef")
         for dtype in self._known_accumulator():
             header.own(value_type(dtype))  # float16 is reduced as float
@@ -310,10 +283,6 @@ class Family:
         header.users("reduce_expr", texts.reduce, self._as_c("reduce_expr", texts.reduce))
         header.own(";", "}")
         self._write_post(header)
-    def _as_c(self, what: str, text: str) -> str:
-        """What knows no arrays and no indices."""
-        return ctext.rewrite(text, (), self.texts.who, what, {})
-
         return header
 
     def _known_accumulator(self) -> list[np.dtype[Any]]:
@@ -329,8 +298,7 @@ class Family:
             if each.raw:
                 ndim, dense = shape if shape is not None else (None, False)
                 name = f"cwr_a{len(made)}"
-                axis = f"cwr_axis({name}, {ndim}, (" if self._checked else ""
-                made.append(ctext.Raw(each.name, name, ndim, dense, False, ctype, axis))
+                made.append(ctext.Raw(each.name, name, ndim, dense, False, ctype, self._checked))
         return [raw for raw in made if raw.ndim is not None]
 
     def _raw_numbers(self) -> list[tuple[str, np.dtype[Any]]]:
@@ -342,10 +310,19 @@ class Family:
         scalars = [ctext.Raw(name, name, None, False, False, "") for name, _ in self._raw_numbers()]
         return ctext.rewrite(text, [*self._raw_arrays(), *scalars], self.texts.who, what, indices)
 
+    def _as_c(self, what: str, text: str) -> str:
+        """What knows no arrays and no indices."""
+        return ctext.rewrite(text, (), self.texts.who, what, {})
+
     def _shared_arguments(self) -> list[str]:
         """What cwr_map and cwr_post take alike, behind the rest."""
         sizes = ["const npy_intp cwr_in_size", "const npy_intp cwr_out_size"] if self.texts.sized else []
         return sizes + [f"const cwr_array *const {raw.operand}" for raw in self._raw_arrays()]
+
+    def _along(self, index: str, number: str) -> str:
+        """The #define of what .get() of an index is along an axis."""
+        axis = ctext.checked_axis(f"{index}.get()", "cwr_naxes", "axis") if self._checked else "axis"
+        return f"#define cwr_along(axis) cwr_along_axis(cwr_axes + 3 * ({axis}), {number}, cwr_place)"
 
     def _write_map(self, header: Header) -> None:
         texts, arguments, loads = self.texts, [], []
@@ -357,13 +334,13 @@ class Family:
                 arguments.append(f"const {c_type(dtype)} {each.name}")
         arguments += ["const npy_intp _J"] if texts.numbered else []
         arguments += ["const npy_intp cwr_place"] if texts.placed else []
-        arguments += ["const npy_int64 *const cwr_axes"] if texts.located else []
+        arguments += _PLACED * texts.located
         arguments += self._shared_arguments()
         header.own(f"static inline cwr_acc cwr_map({', '.join(arguments)})", "{", *loads)
         if texts.placed:
             header.own("const npy_intp _j = _J * cwr_out_size + cwr_place;", "(void)_j;")
         if texts.located:
-            header.own("#define cwr_along(axis) cwr_along_axis(cwr_axes + 3 * (axis), _J, cwr_place)")
+            header.own(self._along("_in_ind", "_J"))
         header.own("return")
         header.users("map_expr", texts.map, self._rewritten("map_expr", texts.map, _IN_MAP))
         header.own(";", "}", "#undef cwr_along")
@@ -374,14 +351,14 @@ class Family:
             "const cwr_acc a",
             *(f"{c_type(dtype)} *const cwr_to_{each.name}" for dtype, each in pairs),
         ]
-        arguments += ["const npy_intp cwr_place", "const npy_int64 *const cwr_axes"] * texts.ends_located
+        arguments += ["const npy_intp cwr_place", *_PLACED] * texts.ends_located
         arguments += [f"const {value_type(dtype)} {name}" for name, dtype in self._raw_numbers()]
         arguments += self._shared_arguments()
         header.own(f"static inline void cwr_post({', '.join(arguments)})", "{")
         for dtype, each in pairs:
             header.own(f"{value_type(dtype)} {each.name} = {ctext.loaded(f'*cwr_to_{each.name}', dtype)};")
         if texts.ends_located:
-            header.own("#define cwr_along(axis) cwr_along_axis(cwr_axes + 3 * (axis), 0, cwr_place)")
+            header.own(self._along("_out_ind", "0"))
         header.own("{")
         header.users("post_map_expr", texts.post, self._rewritten("post_map_expr", texts.post, _IN_POST))
         header.own(";", "}")
@@ -444,6 +421,7 @@ class Family:
         items = [value, *places]
         if self.texts.ends_located:
             items += [f"item__cwr_end({side})", "(const npy_int64 *)data_slice__cwr_out_axes"]
+            items += ["dims_slice__cwr_out_axes[0]"]
         for name, dtype in self._raw_numbers():
             items.append(ctext.loaded(f"item__{_in_signature(name)}()", dtype))
         return f"cwr_post({', '.join(items + self._shared_items())})"
@@ -525,7 +503,7 @@ class Family:
             extra += f", item__cwr_place({side})"
         if texts.located:
             operands.append(_Operand("cwr_axes(cwr_ndim, 3)", np.int64))
-            extra += ", (const npy_int64 *)data_slice__cwr_axes"
+            extra += ", (const npy_int64 *)data_slice__cwr_axes, dims_slice__cwr_axes[0]"
         return operands, extra + "".join(f", {item}" for item in self._shared_items())
 
     def _facts(self, side_dim: str, maps: bool, partial: bool) -> list[_Operand]:
@@ -540,30 +518,12 @@ class Family:
 
     def _with_arrays(self, body: str) -> str:
         """The slice, where raw parameters are known to the functions that it calls."""
-        arrays, front = self._raw_arrays(), ""
-        if not arrays:
-            return body
-        wrong = "cwr_wrong" if self._checked else "0"
-        if self._checked:
-            front += f"npy_intp cwr_wrong[{3 * len(arrays)}] = {{0}};\n"
-        for k, raw in enumerate(arrays):
+        front = ""
+        for raw in self._raw_arrays():
             name = _in_signature(raw.name)
             geometry = f"dims_slice__{name}, strides_slice__{name}" if raw.ndim else "0, 0"
-            at = f"{wrong} + {3 * k}" if self._checked else wrong
-            front += f"const cwr_array {raw.operand} = {{data_slice__{name}, {geometry}, {at}}};\n"
-        if not self._checked:
-            return front + body
-        end = "".join(
-            f"if (cwr_wrong[{3 * k}]) {{\n"
-            f"    PyErr_Format(PyExc_IndexError, cwr_wrong[{3 * k}] == 2\n"
-            f'                 ? "{self.texts.who}: {raw.name} has no axis %zd: it has %zd dims"\n'
-            f'                 : "{self.texts.who}: {raw.name}[%zd] is out of range: "\n'
-            f'                   "{raw.name} has %zd elements",\n'
-            f"                 cwr_wrong[{3 * k + 1}], cwr_wrong[{3 * k + 2}]);\n"
-            "    return 0;\n}\n"
-            for k, raw in enumerate(arrays)
-        )
-        return f"{front}{body.rpartition('return 1;')[0]}{end}return 1;"
+            front += f"const cwr_array {raw.operand} = {{data_slice__{name}, {geometry}}};\n"
+        return front + body
 
     def empty(self) -> Function:
         """Outputs of reductions over nothing."""
@@ -585,10 +545,9 @@ def _in_signature(name: str) -> str:
     return f"cwr{name}" if name.startswith("_") else name
 
 
-def _raw_macros(raw: ctext.Raw, checked: bool) -> str:
+def _raw_macros(raw: ctext.Raw) -> str:
     """#defines of raw__X(k), element k in C order, and of what else texts ask of an array."""
     x, ndim = raw.operand, raw.ndim or 0
-    along = [f"along({axis})" for axis in range(ndim)]
 
     def read(address: str) -> str:
         if raw.c_type == "_Bool":  # a byte of a bool may be any
@@ -596,16 +555,18 @@ def _raw_macros(raw: ctext.Raw, checked: bool) -> str:
         value = f"(*(const {raw.c_type} *)({address}))"
         return f"half_to_float({value})" if raw.c_type == "cwj_half" else value
 
-    element = f"cwr_element({x}, {ndim}, k)"
-    if raw.dense and ndim and not checked:
-        element = f"{x}->data + (k) * (npy_intp)sizeof({raw.c_type})"
-    place = " + ".join([f"{x}->data", *(f"({item}) * {x}->strides[{k}]" for k, item in enumerate(along))])
-    if checked:
-        number = "0"
-        for axis, item in enumerate(along):
-            number = f"({number} * {x}->dims[{axis}] + {item})"
-        place = f"cwr_element({x}, {ndim}, {number})"
+    def along(axis: int) -> str:
+        wrong = f"{raw.name}: index %zd is out of range for axis {axis}, which has %zd elements"
+        index = f"along({axis})"
+        return ctext.checked(wrong, f"{x}->dims[{axis}]", index) if raw.checked else index
+
+    k = ctext.checked_element(raw, "k") if raw.checked else "k"
+    element = f"cwr_element({x}, {ndim}, {k})"
+    if raw.dense and ndim:
+        element = f"{x}->data + ({k}) * (npy_intp)sizeof({raw.c_type})"
+    steps = [f"({along(axis)}) * {x}->strides[{axis}]" for axis in range(ndim)]
     return (
-        f"#define raw__{x}(k) {read(element)}\n#define raw_at__{x}(along) {read(place)}\n"
+        f"#define raw__{x}(k) {read(element)}\n"
+        f"#define raw_at__{x}(along) {read(' + '.join([f'{x}->data', *steps]))}\n"
         f"#define dims_slice__{x} ({x}->dims)\n#define strides_slice__{x} ({x}->strides)\n"
     )

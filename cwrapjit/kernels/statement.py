@@ -24,6 +24,7 @@ from cwrapjit.kernels.scalars import c_type, value_type
 
 _AROUND = {"loop_prep": "in front of", "after_loop": "behind"}
 _FIRST_BYTE = 0xFFFF800000000000  # see adapt.c
+_ALONG = "({ const npy_intp cwj_axis = %s; i / strides_full__i[cwj_axis] %% dims_full__i[cwj_axis]; })"
 
 
 class Shape(NamedTuple):
@@ -126,9 +127,8 @@ class Statement:
                         "take float32, or an output that is not raw"
                     )
                 ndim, dense = (shape.ndim, shape.dense) if shape is not None else (None, False)
-                axis = f"cwj_checked_index(cwj, {order.index(k)}, -1, (char *)0 + ("
-                checks = axis if is_checked(self._options) else ""
-                raws.append(ctext.Raw(each.name, operand, ndim, dense, k >= self._nin, c_type(dtype), checks))
+                written, checked = k >= self._nin, is_checked(self._options)
+                raws.append(ctext.Raw(each.name, operand, ndim, dense, written, c_type(dtype), checked))
         header, early = self._header(dtypes, types, raws, rows)
         body, prefix = self._body(dtypes, raws, indexed, rows)
         key = tuple(np.dtype(np.int8) if k < 0 else dtypes[k] for k in order)
@@ -190,9 +190,10 @@ class Statement:
             if (not each.raw or any(raw.name == each.name and raw.ndim is None for raw in raws))
             and not self._is_rounded(k, dtype)
         )
-        names += "".join(ctext.raw_accessor(raw, checked) for raw in raws if raw.ndim is not None)
+        names += "".join(ctext.raw_accessor(raw) for raw in raws if raw.ndim is not None)
         if "_ind" in self._words:
-            names += "#define cwj_index_along(axis) (i / strides_full__i[axis] % dims_full__i[axis])\n"
+            axis = ctext.checked_axis("_ind.get()", "Ndims_full__i", "axis") if checked else "axis"
+            names += f"#define cwj_index_along(axis) {_ALONG % axis}\n"
         front = before + letters
         preamble = ctext.rewrite(self._texts["preamble"], (), self._who, "preamble", {})
         return f"{front}{preamble}\n{behind}{names}", front.count("\n")

@@ -616,8 +616,35 @@ def test_casts_of_cpp() -> None:
 def test_debug_sees_bad_indices() -> None:
     kernel = ElementwiseKernel("raw T x", "T y", "y = x[i + 1]", "beyond", debug=True)
     for x in (np.zeros(3), np.zeros((3, 2)), np.zeros((2, 3)).T):
-        refuses(IndexError, lambda x=x: kernel(x, size=x.size), "out of range")
+        error = refuses(IndexError, lambda x=x: kernel(x, size=x.size), "out of range", "in C order")
+        assert f"beyond(): x[{x.size}]" in str(error) and str(error).endswith(", line 1: y = x[i + 1]")
         kernel(x, size=x.size - 1)
+
+
+def test_debug_sees_numbers_that_no_element_has() -> None:
+    """As x is indexed: by one number, whatever its dims and strides are."""
+    for x in (np.zeros((3, 4)), np.zeros((4, 3)).T, np.zeros((3, 8))[:, ::2], np.zeros((2, 2, 3))):
+        read = ElementwiseKernel("int64 k, raw T x", "T y", "y = x[k]", "read", debug=True)
+        write = ElementwiseKernel("int64 k", "raw T x", "x[k] = 1", "write", debug=True)
+        for k in (12, -1, 2**40):
+            message = f"x[{k}] is out of range: x has 12 elements in C order"
+            refuses(IndexError, lambda x=x, k=k, read=read: read(np.array([k]), x), message, "y = x[k]")
+            refuses(IndexError, lambda x=x, k=k, write=write: write(np.array([k]), x), message)
+        write(np.array([7]), x)
+        assert read(np.array([6, 7, 11]), x).tolist() == [0, 1, 0] and x.ravel()[7] == 1
+
+
+def test_debug_sees_axes_that_the_loop_has_not() -> None:
+    for before in ("", "T sum = 0;"):
+        kernel = ElementwiseKernel(
+            "T x, int64 k", "int64 y", "y = _ind.get()[k]", "place", loop_prep=before, debug=True
+        )
+        x = np.zeros((2, 3))
+        assert kernel(x, 1).tolist() == [[0, 1, 2], [0, 1, 2]]
+        for k in (2, 7, -1):
+            message = f"place(): _ind.get() has no axis {k}: it has 2 dims"
+            error = refuses(IndexError, lambda kernel=kernel, k=k, x=x: kernel(x, k), message)
+            assert str(error).endswith(": y = _ind.get()[k]")
 
 
 @pytest.mark.parametrize("asked", ["strides", "shape"])
@@ -625,11 +652,11 @@ def test_debug_sees_axes_that_are_not_there(asked: str) -> None:
     kernel = ElementwiseKernel("raw T x, int64 k", "int64 n", f"n = x.{asked}()[k]", "kernel", debug=True)
     x = np.zeros((3, 4))
     assert kernel(x, np.arange(2)).tolist() == [*getattr(x, asked)]
-    error = refuses(IndexError, lambda: kernel(x, np.array([2])), "'x' has no axis 2: its shape is (3, 4)")
+    error = refuses(IndexError, lambda: kernel(x, np.array([2])), "x has no axis 2: it has 2 dims")
     assert str(error).endswith(f", line 1: n = x.{asked}()[k]")
     refuses(IndexError, lambda: kernel(x, np.array([-1])), "no axis -1")
     written = ElementwiseKernel("int64 k", "raw T x", f"x[0] = x.{asked}()[k]", "kernel", debug=True)
-    refuses(IndexError, lambda: written(np.array([7]), x), "'x' has no axis 7")
+    refuses(IndexError, lambda: written(np.array([7]), x), "x has no axis 7: it has 2 dims")
 
 
 @pytest.mark.quick
@@ -640,7 +667,7 @@ def test_what_debug_finds_is_shown_as_the_user_wrote_it(before: str) -> None:
         preamble="static long third(long d)\n{\n  return 3 / (d - 2);\n}", debug=True,
     )  # fmt: skip
     x, d = np.arange(4), np.array([1, 1])
-    error = refuses(IndexError, lambda: kernel(x, d), "item__x(): index 4")
+    error = refuses(IndexError, lambda: kernel(x, d), "kernel(): x[4] is out of range: x has 4 elements")
     assert str(error).endswith(", line 2: y = x[i + 3 * d] + third(d)"), str(error)
     fault = refuses(cwrapjit.Fault, lambda: kernel(np.arange(9), 2 * d), "SIGFPE")
     assert (fault.lineno, fault.text) == (3, "return 3 / (d - 2);") and fault.filename.endswith(" header>")

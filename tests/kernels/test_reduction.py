@@ -728,7 +728,12 @@ def test_raw_indices_are_checked_with_debug() -> None:
             checked(x, w, axis=1)
     np.testing.assert_array_equal(checked(x, np.arange(4.0), axis=1), [8, 26])
     place = ReductionKernel("T x, raw T w", "T y", "w[_in_ind.get()]", "a + b", "y = a", "0", debug=True)
-    refuses(IndexError, lambda: place(x, x[:1]), "is out of range: w has 3 elements")
+    for w, axis in ((x[:1], 0), (x[:, :2], 1), (np.ones((1, 9)), 0)):  # that has enough elements
+        message = (
+            f"w: index {w.shape[axis]} is out of range for axis {axis}, which has {w.shape[axis]} elements"
+        )
+        error = refuses(IndexError, lambda w=w: place(x, w), message)
+        assert str(error).endswith("map_expr>, line 1: w[_in_ind.get()]")
 
 
 @pytest.mark.parametrize("asked", ["strides", "shape"])
@@ -742,6 +747,19 @@ def test_axes_are_checked_with_debug(asked: str) -> None:
         else:
             message = f"along(): w has no axis {k}: it has 2 dims"
             refuses(IndexError, lambda kernel=kernel, x=x, w=w: kernel(x, w), message)
+
+
+def test_axes_of_places_are_checked_with_debug() -> None:
+    x = np.ones((2, 3))
+    text = ("T x", "T y", "x * _in_ind.get()[K]", "a + b", "y = a + 0 * _out_ind.get()[L]", "0", "places")
+    for k, end in ((1, 0), (2, 0), (-1, 0), (0, 1), (0, -1)):
+        kernel = ReductionKernel(*text, debug=True, define_macros=[f"K={k}", f"L={end}"])
+        if (k, end) == (1, 0):
+            assert kernel(x, axis=1).tolist() == [3, 3]
+            continue
+        name, axis, dims = ("_in_ind", k, 2) if end == 0 else ("_out_ind", end, 1)
+        message = f"places(): {name}.get() has no axis {axis}: it has {dims} dims"
+        refuses(IndexError, lambda kernel=kernel: kernel(x, axis=1), message, f"{name}.get()[")
 
 
 def test_a_reduce_type_that_is_none_is_refused_at_once() -> None:
@@ -763,6 +781,15 @@ def test_a_reduce_type_that_is_none_is_refused_at_once() -> None:
     )
 
 
+@pytest.mark.parametrize("debug", [False, True])
+def test_casts_of_cpp(debug: bool) -> None:
+    total = ReductionKernel(
+        "T x", "int64 y", "half(int (x / 2)) + float(1)", "double(a) + int64_t(b)", "y = long(a)", "float(0)",
+        "total", "double", preamble="static float half(int x) { return float(x) / 2; }", debug=debug,
+    )  # fmt: skip
+    assert total(np.array([5.0, 8.0])) == 1 + 1 + 2 + 1
+
+
 def test_units_of_others_are_not_lost() -> None:
     class Quantity(np.ndarray):
         def __array_ufunc__(self, *args: object, **kwargs: object) -> None:
@@ -781,15 +808,6 @@ def test_units_of_others_are_not_lost() -> None:
 @pytest.mark.quick
 @pytest.mark.parametrize("char", "qQ")
 def test_long_long(char: str) -> None:
-@pytest.mark.parametrize("debug", [False, True])
-def test_casts_of_cpp(debug: bool) -> None:
-    total = ReductionKernel(
-        "T x", "int64 y", "half(int (x / 2)) + float(1)", "double(a) + int64_t(b)", "y = long(a)", "float(0)",
-        "total", "double", preamble="static float half(int x) { return float(x) / 2; }", debug=debug,
-    )  # fmt: skip
-    assert total(np.array([5.0, 8.0])) == 1 + 1 + 2 + 1
-
-
     """NumPy's second type of 64 bits, which to C is another one, too."""
     x = np.arange(10).astype(char)
     total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")

@@ -269,7 +269,9 @@ static void emit_top(tj_emitter *this)
         emit_legend(this);
     if (this->spec->checked && !(this->form & TJ_FAST))
         tj_text_puts(this->out, "npy_intp cwj_checked_index(const cwj_call *cwj, int operand, int "
-                                "axis, const char *index);\n\n");
+                                "axis, const char *index);\n"
+                                "npy_intp cwj_checked_number(const char *format, npy_intp limit, "
+                                "const char *index);\n\n");
     emit_header(this);
     emit_implied_headers(this);
 }
