@@ -536,7 +536,7 @@ def _function(text: str, debug: Any) -> Any:
     return lambda x, k: f(x, float(k))
 
 
-LINES_BEFORE = {"sources": INCLUDES.count("\n"), "broadcast": -2}  # that tells of the call
+LINES_BEFORE = dict.fromkeys(("sources", "broadcast"), INCLUDES.count("\n"))
 READERS: dict[str, Any] = {
     "vectorize": lambda text, debug: cwrapjit.vectorize(text, debug=debug),
     "vectorize of T": lambda text, debug: cwrapjit.vectorize(text.replace("double", "T"), debug=debug),

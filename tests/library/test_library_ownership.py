@@ -381,6 +381,19 @@ def test_the_collector_leaves_what_is_needed_for_last(context_is_older):
 
 
 @pytest.mark.row("L06")
+def test_what_a_collected_cycle_needed_can_be_closed():
+    lib = library()
+    context = lib.context()
+    holder: list[Any] = [lib.thing_new(context, 1)]
+    holder.append(holder)
+    refuses(BufferError, context.close, "refers to it")
+    del holder
+    assert left(lib) == (1, 0, 0)
+    context.close()
+    assert left(lib) == (0, 0, 0)
+
+
+@pytest.mark.row("L06")
 def test_what_failing_calls_left_behind_is_no_object():
     lib = library()
     context = lib.context()

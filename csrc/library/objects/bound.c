@@ -13,6 +13,8 @@ cwj_bound_new(void)
         PyErr_NoMemory();
         return NULL;
     }
+    PyObject_GC_UnTrack(
+        self->owners); /* or cycles that are collected lose it, and with it the counts */
     return self;
 }
 

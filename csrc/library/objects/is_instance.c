@@ -5,12 +5,17 @@ int
 cwj_instance_traverse(PyObject *op, visitproc visit, void *arg)
 {
     cwj_instance *self = (cwj_instance *)op;
+    PyObject *key, *entry;
+    Py_ssize_t position = 0;
     Py_VISIT(Py_TYPE(op));
     Py_VISIT(self->layout);
     Py_VISIT(self->base);
-    Py_VISIT(self->references);
-    if (self->bound != NULL) {
-        Py_VISIT(self->bound->owners);
+    /* The dict and the list are hidden from the collector: see references.c. */
+    while (self->references != NULL && PyDict_Next(self->references, &position, &key, &entry)) {
+        Py_VISIT(entry);
+    }
+    for (Py_ssize_t k = 0; self->bound != NULL && k < PyList_GET_SIZE(self->bound->owners); k++) {
+        Py_VISIT(PyList_GET_ITEM(self->bound->owners, k));
     }
     return 0;
 }

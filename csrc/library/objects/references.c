@@ -6,6 +6,9 @@
  * that of a struct, with the object's own number for what a method keeps. Copying a struct
  * copies the entries of its memory. A struct that is a copy of what another owner ends has
  * that owner as an entry of its own, as both point to the same memory.
+ *
+ * The collector of cycles must not empty the dict or an entry, whose owners are counted, before the
+ * owner has ended: it does not see the dict, and owners are a tuple.
  */
 #include "library/objects/references.h"
 
@@ -78,8 +81,8 @@ static void
 count_holders(PyObject *entry, Py_ssize_t change)
 {
     PyObject *owners = PyTuple_GET_ITEM(entry, 1);
-    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(owners); k++) {
-        cwj_instance *owner = (cwj_instance *)PyList_GET_ITEM(owners, k);
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(owners); k++) {
+        cwj_instance *owner = (cwj_instance *)PyTuple_GET_ITEM(owners, k);
         owner->holders += change;
         owner->copied += is_copy(entry) ? change : 0;
     }
@@ -97,8 +100,10 @@ make_entry(PyObject *object, PyObject *copy)
 {
     bool is_instance = cwj_is_instance(object);
     cwj_instance *instance = (cwj_instance *)object;
-    PyObject *owners = is_instance ? cwj_owners_of(instance, instance->pointer) : PyList_New(0);
+    PyObject *list = is_instance ? cwj_owners_of(instance, instance->pointer) : PyList_New(0);
+    PyObject *owners = list == NULL ? NULL : PyList_AsTuple(list);
     PyObject *entry = owners == NULL ? NULL : PyTuple_Pack(3, object, owners, copy);
+    Py_XDECREF(list);
     Py_XDECREF(owners);
     return entry;
 }
@@ -129,6 +134,7 @@ put_entry(cwj_instance *owner, PyObject *key, PyObject *entry)
     int status = entry == NULL ? 0 : PyDict_SetItem(owner->references, key, entry);
     if (entry != NULL && status == 0) {
         count_holders(entry, 1);
+        PyObject_GC_UnTrack(owner->references);
     }
     if (old != NULL) {
         drop(old);
@@ -141,7 +147,7 @@ static bool
 is_only_owner(const cwj_instance *owner, PyObject *entry)
 {
     PyObject *owners = PyTuple_GET_ITEM(entry, 1);
-    return PyList_GET_SIZE(owners) == 1 && PyList_GET_ITEM(owners, 0) == (PyObject *)owner;
+    return PyTuple_GET_SIZE(owners) == 1 && PyTuple_GET_ITEM(owners, 0) == (PyObject *)owner;
 }
 
 int
