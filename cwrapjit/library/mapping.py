@@ -613,7 +613,7 @@ class Mapper:
     # ---- arguments ---------------------------------------------------------------------------------
 
     def _arguments(self) -> list[Argument]:
-        """Those with defaults behind the others, those by keyword alone last."""
+        """Those with defaults and user data behind the others, those by keyword alone last."""
         made: list[tuple[tuple[int, bool], Argument, Parameter]] = []  # by kind, then the required ones
         taken = set(self.options.rename.values())
         for slot, parameter in self.parameters():
@@ -632,11 +632,12 @@ class Mapper:
                 kind = "positional"
             has_default = slot.name in self.options.defaults
             required = not (has_default or parameter.optional)
+            is_last = has_default or (parameter.optional and slot.name not in self.options.optional)
             argument = Argument(
                 name, kind, required, self.options.defaults.get(slot.name), annotation(parameter)
             )
             place = ("positional", "any", "keyword").index(kind)
-            made.append(((place, place < 2 and has_default), argument, parameter))
+            made.append(((place, place < 2 and is_last), argument, parameter))
             if place == 1 and required and any(key == (0, True) for key, _, _ in made):
                 raise ValueError(
                     f"{self.who}: {name} must be given, but a positional-only argument before it not"

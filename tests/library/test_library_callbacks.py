@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import functools
 import gc
+import inspect
 import sys
 import threading
 import weakref
@@ -258,6 +259,16 @@ def test_user_data_is_nobodys_business(lib):
 
     assert lib.back(f).address == scale.ctypes.data
     assert got == [1]
+
+
+def test_user_data_in_the_middle_is_nobodys_business_either():
+    lib = cwrapjit.library(
+        "t",
+        source="double call(double (*f)(double x, void *data), void *data, double x) { return f(x, data); }",
+    )
+    assert str(inspect.signature(lib.call)) == "(f: Callable, x: float, data: Pointer = None)"
+    assert lib.call(lambda x: 3 * x, 2.0) == 6
+    assert lib.call("return x + *(double *)data;", 2, cwrapjit.Pointer(np.ones(1))) == 3
 
 
 @pytest.mark.quick
