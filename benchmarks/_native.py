@@ -1,7 +1,9 @@
 """C loops, compiled by the system's compiler and called through ctypes and through cffi.
 
-the bound   the plain loop of each workload, with the very flags of cwrapjit's optimizing tier
-cffi        the same loop with the flags that one would give: -O3 -march=native (and -ffast-math)
+the bound   the plain loop of each workload, with the flags of cwrapjit's optimizing tier, but gcc's <math.h>
+cffi        the same loop with the flags that one would give: USUAL (and -ffast-math)
+
+Neither cwrapjit nor numba sets errno. Where C must, sqrt() keeps a loop from vectors.
 """
 
 import ctypes
@@ -18,7 +20,7 @@ import numpy as np
 import cwrapjit
 
 HEADER = "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n"
-USUAL = ["-O3", "-march=native"]
+USUAL = ["-O3", "-march=native", "-fno-math-errno"]
 # Flags that keep the bits of plain C: what fastmath=True is there to give up.
 _EXACT = re.compile(r"-ffp-contract=|-mno-|-fno-builtin|-fno-tree-slp|-O|-march=|-fno-fast-math|-mprefer")
 
@@ -36,7 +38,8 @@ def tier_flags(fastmath: bool) -> list[str]:
     given = facts.get("compiler flags with fastmath") if fastmath else facts.get("compiler flags")
     if isinstance(given, str) and given:
         # glibc shows its vectorised functions to the whole of -ffast-math alone; cwrapjit's text has them.
-        return [*given.split(), *(["-D__FAST_MATH__"] if fastmath else [])]
+        shown = [flag for flag in given.split() if not flag.startswith("-fno-builtin")]
+        return [*shown, "-fno-math-errno", *(["-D__FAST_MATH__"] if fastmath else [])]
     exact = str(facts.get("compiler flags") or "").split()
     if not fastmath:
         return exact or USUAL

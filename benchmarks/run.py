@@ -111,8 +111,11 @@ def throughput_table(results: dict[str, Any]) -> str:
 
 def call_table(results: dict[str, Any]) -> str:
     cases = results["cases"]
-    names = list(next(iter(cases.values())))
-    rows = [[name, *(f"{case[name]['median_ns']:.0f} ns" for case in cases.values())] for name in names]
+    names = list(dict.fromkeys(name for case in cases.values() for name in case))
+    rows = [
+        [name, *(f"{case[name]['median_ns']:.0f} ns" if name in case else "" for case in cases.values())]
+        for name in names
+    ]
     return markdown(["one call", *cases], rows)
 
 
