@@ -46,6 +46,28 @@ box *box_new(void) { return calloc(1, sizeof(box)); }
 """
 
 
+@pytest.mark.quick
+@pytest.mark.row("P15")
+def test_an_owner_is_known_while_it_is_the_newest_and_afterwards() -> None:
+    text = (
+        "typedef struct { double x; } pt; pt made(double x)%s pt *same(const pt *p)%s pt *at(size_t place)%s"
+    )
+    lib = from_c(text % ("{ return (pt){x}; }", "{ return (pt *)p; }", "{ return (pt *)place; }"))
+    lib.declare(text % (";", ";", ";"))
+    for _ in range(3):
+        one = lib.made(1.0)
+        assert lib.same(one).__cwrapjit_base__ == (one,) and lib.at(one.address).__cwrapjit_base__ is one
+        two, three = lib.made(2.0), lib.made(3.0)
+        for each in one, two, three:
+            assert lib.same(each).__cwrapjit_base__ == (each,)
+            assert lib.at(each.address).__cwrapjit_base__ is each
+        found, address = lib.same(three), three.address
+        del each, two, three
+        assert found.x == 3.0
+        del found
+        assert lib.at(address).__cwrapjit_base__ is not one
+
+
 @pytest.fixture
 def lib():
     made = from_c(SOURCE)

@@ -205,13 +205,23 @@ cwj_library_may_write(const cwj_library_frame *frame, const cwj_parameter *resul
     return writeable;
 }
 
-/* What keeps the memory behind a pointer into arguments: a tuple. owner: the instance that has
- * this memory, or NULL. */
+/* What keeps the memory behind a pointer into arguments: a tuple, or the library. owner: the instance that has
+ * this memory, or NULL. The usual cases are first. */
 static PyObject *
 keepers_among_arguments(const cwj_library_frame *frame, const cwj_parameter *result,
                         PyObject *owner)
 {
     bool is_said = result->owner == CWJ_OWNER_ARGUMENT;
+    PyObject *only = is_said && result->nbases == 1 ? frame->given[result->bases[0]] : NULL;
+    if (only != NULL && cwj_is_instance(only) && ((cwj_instance *)only)->base != NULL) {
+        only = ((cwj_instance *)only)->base;
+    }
+    if (only != NULL && owner == NULL && only == result->library) {
+        return Py_NewRef(only);
+    }
+    if (only != NULL && (owner == NULL || owner == only) && cwj_is_instance(only)) {
+        return PyTuple_Pack(1, only);
+    }
     PyObject *list = is_said ? list_bases(frame, result) : list_memory(frame), *tuple = NULL;
     bool has_instance = false;
     for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {

@@ -22,7 +22,7 @@ make_memory(const cwj_struct_layout *layout)
 {
     size_t alignment = layout->alignment < 16 ? 16 : layout->alignment;
     size_t size = (layout->size + alignment - 1) / alignment * alignment;
-    char *block = tj_alloc_zeroed(1, size + alignment);
+    char *block = PyMem_Calloc(1, size + alignment);
     if (block == NULL) {
         PyErr_NoMemory();
         return NULL;
@@ -36,7 +36,7 @@ void
 cwj_instance_free_memory(cwj_instance *self)
 {
     if (self->memory != NULL) {
-        tj_free(((void **)self->memory)[-1]);
+        PyMem_Free(((void **)self->memory)[-1]);
         self->memory = NULL;
     }
 }

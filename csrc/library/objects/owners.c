@@ -13,6 +13,8 @@
 /* ---- the tree: guarded by the GIL ---------------------------------------------------- */
 
 static void *tree;
+/* The last one with memory of its own is not in the tree yet: most end before there is another. */
+static cwj_instance *newest;
 
 /* Ranges that have a byte in common are equal. */
 static int
@@ -22,23 +24,46 @@ compare(const void *one, const void *other)
     return a->high <= b->low ? -1 : b->high <= a->low ? 1 : 0;
 }
 
+/* False where another one is there already. */
+static bool
+put(cwj_instance *self)
+{
+    cwj_range **found = tsearch(&self->range, &tree, compare);
+    return found != NULL && *found == &self->range;
+}
+
+static void
+put_newest(void)
+{
+    if (newest != NULL && !put(newest)) {
+        newest->listed = false;
+        cwj_live_counts[CWJ_LIVE_OWNERS]--;
+    }
+    newest = NULL;
+}
+
 void
 cwj_owners_add(cwj_instance *self)
 {
     size_t size = self->layout->size > 0 ? self->layout->size : 1;
     self->range = (cwj_range){self->pointer, (char *)self->pointer + size};
-    cwj_range **found = self->listed ? NULL : tsearch(&self->range, &tree, compare);
-    if (found != NULL && *found == &self->range) {
-        self->listed = true;
-        cwj_live_counts[CWJ_LIVE_OWNERS]++;
+    if (self->listed) {
+        return;
     }
+    put_newest();
+    newest = self->memory != NULL ? self : NULL;
+    self->listed = newest != NULL || put(self);
+    cwj_live_counts[CWJ_LIVE_OWNERS] += self->listed;
 }
 
 void
 cwj_owners_remove(cwj_instance *self)
 {
     if (self->listed) {
-        tdelete(&self->range, &tree, compare);
+        if (self != newest) {
+            tdelete(&self->range, &tree, compare);
+        }
+        newest = self == newest ? NULL : newest;
         cwj_live_counts[CWJ_LIVE_OWNERS]--;
         self->listed = false;
     }
@@ -47,6 +72,7 @@ cwj_owners_remove(cwj_instance *self)
 void
 cwj_owners_move(cwj_instance *from, cwj_instance *to)
 {
+    put_newest();
     cwj_range **found = tfind(&from->range, &tree, compare);
     if (found != NULL) {
         to->range = from->range;
@@ -60,8 +86,10 @@ cwj_instance *
 cwj_owner_at(const void *address)
 {
     char *low = (char *)(uintptr_t)address;
-    cwj_range wanted = {low, low + 1};
-    cwj_range **found = tfind(&wanted, &tree, compare);
+    cwj_range wanted = {low, low + 1}, *last = newest == NULL ? NULL : &newest->range;
+    cwj_range **found = last != NULL && compare(&wanted, last) == 0
+                            ? &last
+                            : (cwj_range **)tfind(&wanted, &tree, compare);
     char *owner = found == NULL ? NULL : (char *)*found - offsetof(cwj_instance, range);
     /* One that is being deallocated can be no owner of anything any more. */
     return owner == NULL || Py_REFCNT(owner) == 0 ? NULL : (cwj_instance *)owner;
