@@ -517,7 +517,7 @@ class Dispatch:
         name: str | None = None,
         doc: str | None = None,
         ranks: Iterable[int] = (),
-        lists: Iterable[int] = (),
+        lists: Iterable[int | str] = (),
     ) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     @property

@@ -51,6 +51,7 @@ typedef struct {
     PyObject *resolve;        /* owned; NULL: the method of a subclass */
     uint32_t ranks;           /* a bit for each positional argument whose rank is looked at */
     uint32_t lists;           /* the same: that may be a list or tuple, which becomes an array */
+    PyObject *list_words;     /* owned tuple or NULL: among numbers, names of such keywords */
     dispatch_entry **entries; /* owned, each of them too; the usual ones come forward */
     int nentries;
     int capacity;
@@ -340,19 +341,38 @@ make_target(dispatch_object *self, const unsigned char *keys, Py_ssize_t nkeys,
 static inline PyObject *call_target(dispatch_object *self, PyObject *const *args, size_t nargsf,
                                     PyObject *kwnames);
 
+/* May argument i become an array, were it a list? */
 static int
-is_list(const dispatch_object *self, Py_ssize_t i, PyObject *object)
+takes_lists(const dispatch_object *self, Py_ssize_t i, Py_ssize_t npositional, PyObject *kwnames)
 {
-    return i < MOST_ARGUMENTS && self->lists >> i & 1 &&
-           (PyList_CheckExact(object) || PyTuple_CheckExact(object));
+    if (i < npositional) {
+        return i < MOST_ARGUMENTS && self->lists >> i & 1;
+    }
+    PyObject *name = PyTuple_GET_ITEM(kwnames, i - npositional), *words = self->list_words;
+    for (Py_ssize_t k = 0; words != NULL && k < PyTuple_GET_SIZE(words); k++) {
+        PyObject *word = PyTuple_GET_ITEM(words, k);
+        if (word == name || (PyUnicode_Check(word) && PyUnicode_Compare(word, name) == 0)) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 static int
-has_lists(const dispatch_object *self, PyObject *const *args, Py_ssize_t npositional)
+is_list(const dispatch_object *self, PyObject *const *args, Py_ssize_t i, Py_ssize_t npositional,
+        PyObject *kwnames)
+{
+    return (PyList_CheckExact(args[i]) || PyTuple_CheckExact(args[i])) &&
+           takes_lists(self, i, npositional, kwnames);
+}
+
+static int
+has_lists(const dispatch_object *self, PyObject *const *args, Py_ssize_t npositional,
+          Py_ssize_t nargs, PyObject *kwnames)
 {
     int found = 0;
-    for (Py_ssize_t i = 0; self->lists != 0 && i < npositional; i++) {
-        found |= is_list(self, i, args[i]);
+    for (Py_ssize_t i = 0; i < nargs; i++) {
+        found |= is_list(self, args, i, npositional, kwnames);
     }
     return found;
 }
@@ -366,7 +386,7 @@ call_with_arrays(dispatch_object *self, PyObject *const *args, Py_ssize_t nposit
     Py_ssize_t ntaken = 0;
     for (; ntaken < nargs; ntaken++) {
         PyObject *given = args[ntaken];
-        int is_one = ntaken < npositional && is_list(self, ntaken, given);
+        int is_one = is_list(self, args, ntaken, npositional, kwnames);
         taken[ntaken] = is_one ? PyArray_FROM_O(given) : Py_NewRef(given);
         if (taken[ntaken] == NULL) {
             *refused = cwj_clear_expected(PyExc_TypeError, PyExc_ValueError, NULL);
@@ -388,7 +408,8 @@ call_target(dispatch_object *self, PyObject *const *args, size_t nargsf, PyObjec
     Py_ssize_t npositional = PyVectorcall_NARGS(nargsf);
     Py_ssize_t nargs = npositional + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     Py_ssize_t nkeys = read_keys(keys, self->ranks, args, npositional, nargs);
-    if (nkeys < 0 && nargs <= MOST_ARGUMENTS && has_lists(self, args, npositional)) {
+    if (nkeys < 0 && nargs <= MOST_ARGUMENTS &&
+        has_lists(self, args, npositional, nargs, kwnames)) {
         int refused = 0;
         PyObject *result = call_with_arrays(self, args, npositional, nargs, kwnames, &refused);
         if (!refused) {
@@ -522,14 +543,19 @@ set_text(PyObject *op, const char *attribute, PyObject *text)
     return PyObject_SetAttrString(op, attribute, text);
 }
 
-/* The positions of an option, as bits; NULL: none. Returns 0, or -1 with an exception set. */
+/* The positions of an option, as bits; NULL: none. *words: all of it, a new reference, where there may be names
+ * of keywords, too. Returns 0, or -1 with an exception set. */
 static int
-read_positions(PyObject *positions, const char *option, uint32_t *bits)
+read_positions(PyObject *positions, const char *option, uint32_t *bits, PyObject **words)
 {
     PyObject *tuple = positions == NULL ? PyTuple_New(0) : PySequence_Tuple(positions);
     *bits = 0;
     for (Py_ssize_t i = 0; tuple != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
-        Py_ssize_t at = PyNumber_AsSsize_t(PyTuple_GET_ITEM(tuple, i), PyExc_ValueError);
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        if (words != NULL && PyUnicode_Check(item)) {
+            continue;
+        }
+        Py_ssize_t at = PyNumber_AsSsize_t(item, PyExc_ValueError);
         if (at < 0 || at >= MOST_ARGUMENTS) {
             if (!PyErr_Occurred()) {
                 PyErr_Format(PyExc_ValueError, "Dispatch(): %s: %zd is no position", option, at);
@@ -539,8 +565,13 @@ read_positions(PyObject *positions, const char *option, uint32_t *bits)
             *bits |= (uint32_t)1 << at;
         }
     }
-    Py_XDECREF(tuple);
-    return tuple == NULL ? -1 : 0;
+    int status = tuple == NULL ? -1 : 0;
+    if (words != NULL) {
+        *words = tuple;
+    } else {
+        Py_XDECREF(tuple);
+    }
+    return status;
 }
 
 /* A subclass has the method. Returns -1 with an exception set. */
@@ -561,21 +592,24 @@ dispatch_init(PyObject *op, PyObject *args, PyObject *kwargs)
     static char *names[] = {"resolve", "name", "doc", "ranks", "lists", NULL};
     dispatch_object *self = (dispatch_object *)op;
     PyObject *resolve = Py_None, *name = NULL, *doc = NULL;
-    PyObject *with_ranks = NULL, *with_lists = NULL;
+    PyObject *with_ranks = NULL, *with_lists = NULL, *words = NULL;
     uint32_t ranks, lists;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OOOO:Dispatch", names, &resolve, &name, &doc,
                                      &with_ranks, &with_lists) ||
-        read_positions(with_ranks, "ranks", &ranks) < 0 ||
-        read_positions(with_lists, "lists", &lists) < 0) {
+        read_positions(with_ranks, "ranks", &ranks, NULL) < 0) {
         return -1;
     }
     int resolves = resolve == Py_None ? has_resolve(op) : PyCallable_Check(resolve);
     if (resolves <= 0) {
         return resolves < 0 ? -1 : cwj_refuse_type("Dispatch()", "resolve", "a callable", resolve);
     }
+    if (read_positions(with_lists, "lists", &lists, &words) < 0) {
+        return -1;
+    }
     drop_entries(self); /* a second __init__() */
     self->ranks = ranks;
     self->lists = lists;
+    Py_XSETREF(self->list_words, words);
     Py_XSETREF(self->resolve, resolve == Py_None ? NULL : Py_NewRef(resolve));
     return set_text(op, "__name__", name) < 0 || set_text(op, "__qualname__", name) < 0 ||
                    set_text(op, "__doc__", doc) < 0
@@ -589,6 +623,7 @@ dispatch_traverse(PyObject *op, visitproc visit, void *arg)
     dispatch_object *self = (dispatch_object *)op;
     Py_VISIT(Py_TYPE(op));
     Py_VISIT(self->resolve);
+    Py_VISIT(self->list_words);
     Py_VISIT(self->dict);
     for (int i = 0; i < self->nentries; i++) {
         Py_VISIT(self->entries[i]->target);
@@ -602,6 +637,7 @@ dispatch_clear(PyObject *op)
     dispatch_object *self = (dispatch_object *)op;
     drop_entries(self);
     Py_CLEAR(self->resolve);
+    Py_CLEAR(self->list_words);
     Py_CLEAR(self->dict);
     return 0;
 }
@@ -637,8 +673,9 @@ PyDoc_STRVAR(
     "it when types come for the first time: arrays of a numeric dtype, NumPy's scalars of one,\n"
     "Python's bool, int, float and complex, None. With any other argument it is asked each time.\n"
     "Of positional arguments whose numbers are in ranks, and of keywords then, the number of dims\n"
-    "and whether an array is C-contiguous are part of the type. Lists and tuples by position, at\n"
-    "those in lists, become arrays first; those that make none are for resolve to refuse.");
+    "and whether an array is C-contiguous are part of the type. Lists and tuples at the\n"
+    "positions in lists, and keywords whose names are there, become arrays first; those that make\n"
+    "none are for resolve to refuse.");
 
 static PyType_Slot dispatch_slots[] = {
     {Py_tp_new, dispatch_new},         {Py_tp_init, dispatch_init},

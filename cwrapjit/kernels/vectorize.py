@@ -149,7 +149,9 @@ class Deduced(Travels, _cwrapjit.Dispatch):
         self._shared = shared
         self._inputs = shared.inputs()  # and which of them are a T
         updated = re.findall(r"\binout (\w+)\(", shared.signature())
-        lists = [k for k, (each, _) in enumerate(self._inputs[:32]) if each not in updated]
+        lists = [
+            key for k, (each, _) in enumerate(self._inputs[:32]) if each not in updated for key in (k, each)
+        ]
         super().__init__(name=shared.name, doc=shared.doc, lists=lists)
         self.functions = {}
         if not any(is_T for _, is_T in self._inputs):

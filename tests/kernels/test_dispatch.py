@@ -59,6 +59,14 @@ def test_lists_become_arrays_where_they_may() -> None:
     assert d([[1], [2, 3]]) == (([[1], [2, 3]],), {}), "what makes no array is for resolve to refuse"
     many = d(*[[1.0]] * 40)
     assert many[0][0] == [1.0] and type(many[0][0]) is list, "more arguments than are looked at"
+    named = Dispatch(lambda args, kwargs: asked.append(args) or (lambda *a, **k: (a, k)), lists=(0, "x"))
+    before = len(asked)
+    for x in ([1.0], (2.0,)):
+        _, kwargs = named(1, x=x, lo=2)
+        assert type(kwargs["x"]) is np.ndarray and kwargs["x"].tolist() == [*x] and kwargs["lo"] == 2
+        assert named(1, **{"X".lower(): x})[1]["x"].tolist() == [*x], "whatever str the name is"
+    assert len(asked) == before + 2 and named(1, y=[3]) == ((1,), {"y": [3]})
+    refuses(TypeError, lambda: Dispatch(max, ranks=("x",)), "str")
     refuses(ValueError, lambda: Dispatch(max, lists=(32,)), "lists: 32 is no position")
     refuses(ValueError, lambda: Dispatch(max, ranks=(-1,)), "ranks: -1 is no position")
 

@@ -362,6 +362,11 @@ def test_lists_are_resolved_once() -> None:
         assert f(x, total, 2.0).tolist() == [2 * x[0], 2 * x[1]] and total.tolist() == [*x]
         assert kernel(x, [1.0, 1]).tolist() == [x[0] + 1, x[1] + 1]
     assert len(f.combinations) == len(kernel.combinations) == 1
+    for x in ([1.0, 2.0], (3.0, 4.0)):
+        assert f(sum=np.zeros(2), k=2.0, x=x).tolist() == [2 * x[0], 2 * x[1]]
+    assert len(f.combinations) == 2, "known at the second call"
+    refuses(TypeError, lambda: f(x=[1.0], sum=[0.0], k=2.0), "list")
+    refuses(TypeError, lambda: f([1.0], np.zeros(1), 2.0, out=[0.0]), "list")
     refuses(TypeError, lambda: f([1.0], [0.0], 2.0), "list")  # nobody would see what it is updated to
     refuses(TypeError, lambda: kernel([1.0], [1.0], [0.0]), "list")
     assert f.functions.keys() == {"float64"}
