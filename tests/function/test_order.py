@@ -130,6 +130,54 @@ def test_unordered_runs_every_slice_exactly_once() -> None:
     assert sorted(got.ravel().tolist()) == list(range(20))
 
 
+SHORT_AXES = [(2,) * 13, (256, *(2,) * 8), (51, *(2,) * 8), (3, 4, 5, 6, 7, 2, 2), (2, 3) * 5]
+
+
+def opposite(shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any, Any]:
+    """Two arrays of opposite orders, and one whose axes are mixed and turned."""
+    count = np.arange(np.prod(shape)) % 100
+    mixed = np.zeros((*shape[::2], *shape[1::2]), dtype)
+    order = np.argsort([*range(0, len(shape), 2), *range(1, len(shape), 2)])
+    turned = mixed.transpose(order)[tuple(slice(None, None, (-1) ** k) for k in range(len(shape)))]
+    c = count.astype(dtype).reshape(shape)
+    return np.asfortranarray(c + c.dtype.type(1)), c, turned
+
+
+@pytest.mark.quick
+@pytest.mark.row("N19i")
+@pytest.mark.parametrize("shape", SHORT_AXES)
+def test_many_short_axes_in_opposite_orders(shape: tuple[int, ...]) -> None:
+    code = "item__output() = 2 * item__a() + item__b() * item__c(); return true;"
+    odd = "if(item__a() % 2) " + code
+    types = [np.int8, np.int16, np.int32, np.int64]
+    f, g = (wrap(((), (), ()), (), {(dtype,) * 4: text for dtype in types}) for text in (code, odd))
+    for dtype in types:
+        a, b, out = opposite(shape, dtype)
+        k = np.arange(shape[-1], dtype=dtype)
+        with np.errstate(over="ignore"):
+            wanted = 2 * a + b * k
+        assert same(f(a, b, k), wanted) and same(f(b, a[::-1], k), 2 * b + a[::-1] * k)
+        f(a, b, k, out=out)
+        assert same(out, wanted)
+        out[...] = 7
+        g(a, b, k, out=out)
+        assert same(out, np.where(a % 2, wanted, 7).astype(dtype)), "slices may leave what is there"
+
+
+@pytest.mark.row("N19i")
+def test_short_axes_run_as_long_ones_on_copies() -> None:
+    """Of the input that lies otherwise than the output."""
+    where = {(np.float64, np.float64, np.int64): "item__output() = (npy_int64)&item__a(); return true;"}
+    f = wrap(((), ()), (), where, unordered=True)
+    for shape, copied in (((2,) * 13, True), ((256, *(2,) * 8), True), ((300, 400), False)):
+        a, b, _ = opposite(shape, np.float64)
+        first, inside = a.ctypes.data, f(a, b)
+        outside = (inside < first) | (inside >= first + a.nbytes)
+        assert outside.all() == copied == outside.any()
+        if copied:
+            assert np.unique(inside).size <= 1024, "in one place"
+
+
 # ---- where new outputs lie ----
 
 

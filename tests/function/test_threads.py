@@ -95,6 +95,16 @@ def test_short_inner_axes_of_a_wider_array(shape: tuple[int, ...]) -> None:
         out[...] = 0
 
 
+@pytest.mark.row("N81")
+def test_short_axes_in_opposite_orders() -> None:
+    code = "for (volatile int i = 0; i < 100; i++); item__output() = 3 * item__a() - item__b(); return true;"
+    f = threaded(((), ()), (), code, 2)
+    b = ar(41, *(2,) * 9)
+    a = np.asfortranarray(b + 1)
+    for _ in range(3):
+        assert same(f(a, b), 3 * a - b)
+
+
 @pytest.mark.quick
 @pytest.mark.row("N81")
 @pytest.mark.parametrize("threads", ["auto", 4, 1024])

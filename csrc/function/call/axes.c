@@ -19,6 +19,8 @@ enum {
     CWJ_LINE_OPERANDS = 8
 };
 
+typedef struct cwj_tile cwj_tile; /* tiles.c */
+
 /* Axes outermost first; steps[axis * noperands + k] is operand k's step along
  * one, in bytes. Constant while slices run. */
 typedef struct cwj_plan {
@@ -30,6 +32,7 @@ typedef struct cwj_plan {
     npy_intp total; /* slices; NPY_MAX_INTP when it is more than that */
     int block_axis; /* the axis that counts blocks of the last one, or -1 */
     npy_intp tail;  /* slices of the last block */
+    const cwj_tile *tile; /* the last axis is one of many, or NULL */
 } cwj_plan;
 
 /* The memory of a plan of one axis and few operands: what most calls need. */
@@ -124,14 +127,14 @@ distance(const cwj_plan *plan, int axis, int k)
     return step < 0 ? -step : step;
 }
 
-/* The axes, as bits, that operand k needs to fill a line of the cache. */
+/* The axes, as bits, that operand k needs to fill a line of so many bytes. */
 static uint64_t
-near_axes(const cwj_plan *plan, int k)
+near_axes(const cwj_plan *plan, int k, npy_intp line)
 {
     uint64_t near = 0;
-    for (npy_intp filled = 0, closest; filled < CWJ_CACHE_LINE; filled = closest) {
+    for (npy_intp filled = 0, closest; filled < line; filled = closest) {
         int found = -1;
-        closest = CWJ_CACHE_LINE;
+        closest = line;
         for (int axis = plan->naxes - 1; axis >= 0; axis--) {
             npy_intp step = distance(plan, axis, k);
             if (step != 0 && step < closest && !(near >> axis & 1)) {
@@ -148,18 +151,24 @@ near_axes(const cwj_plan *plan, int k)
     return near;
 }
 
-/* Brings those of all operands to the inside, in the order that they have: a line is used up before it
- * leaves the cache. Returns the first of them. */
-static int
-sink_near_axes(cwj_plan *plan)
+/* Those of all operands. */
+static uint64_t
+all_near_axes(const cwj_plan *plan, npy_intp line)
 {
     uint64_t near = 0;
-    int to = plan->naxes - 1;
     for (int k = 0; k < plan->noperands; k++) {
-        near |= near_axes(plan, k);
+        near |= near_axes(plan, k, line);
     }
+    return near;
+}
+
+/* Brings these axes to the inside, in the order that they have. Returns the first of them. */
+static int
+sink_axes(cwj_plan *plan, uint64_t axes)
+{
+    int to = plan->naxes - 1;
     for (int axis = to; axis >= 0; axis--) {
-        if (near >> axis & 1) {
+        if (axes >> axis & 1) {
             sink_axis(plan, axis, to--);
         }
     }
@@ -187,7 +196,8 @@ block_axes(cwj_plan *plan)
     if (plan->dims[last] >= CWJ_SHORT_AXIS) {
         return;
     }
-    int near = sink_near_axes(plan);
+    /* A line is used up before it leaves the cache. */
+    int near = sink_axes(plan, all_near_axes(plan, CWJ_CACHE_LINE));
     for (int axis = 1; axis <= last; axis++) {
         longest = plan->dims[axis] > plan->dims[longest] ? axis : longest;
     }
@@ -253,6 +263,7 @@ plan_line(cwj_frame *frame, cwj_plan *plan, cwj_line *line)
     plan->base = line->base;
     plan->total = line->dim;
     plan->block_axis = -1;
+    plan->tile = NULL;
 }
 
 /* Returns 0, or -1 with MemoryError. */
@@ -263,6 +274,7 @@ plan_axes(cwj_frame *frame, cwj_plan *plan)
     size_t room = (size_t)frame->nextra + 1; /* blocks are an axis more */
     plan->noperands = frame->noperands;
     plan->block_axis = -1;
+    plan->tile = NULL;
     plan->dims = frame_alloc(frame, room, sizeof(npy_intp));
     plan->steps = frame_alloc(frame, room * noperands, sizeof(npy_intp));
     plan->base = frame_alloc(frame, noperands, sizeof(char *));
@@ -273,37 +285,6 @@ plan_axes(cwj_frame *frame, cwj_plan *plan)
         plan->base[k] = frame->states[k].data;
     }
     gather_axes(plan, frame);
-    return 0;
-}
-
-/* Brings axes into the order in which they run best. */
-static void
-arrange_axes(cwj_plan *plan, const cwj_runtime *runtime)
-{
-    int unordered = (runtime->flags & CWJ_UNORDERED) != 0;
-    if (unordered) {
-        sort_axes(plan, runtime->decl);
-    }
-    if (plan->naxes > 1) {
-        plan->naxes = cwj_join_axes(plan->naxes, plan->noperands, plan->dims, plan->steps);
-    }
-    if (plan->naxes > 1 && unordered) {
-        block_axes(plan);
-    }
-}
-
-/* There is one slice at least. Returns 0, or -1 with MemoryError. */
-static inline int
-plan_slices(cwj_frame *frame, cwj_plan *plan, cwj_line *line)
-{
-    if (frame->nextra <= 1 && frame->noperands <= CWJ_LINE_OPERANDS) {
-        plan_line(frame, plan, line);
-        return 0;
-    }
-    if (plan_axes(frame, plan) < 0) {
-        return -1;
-    }
-    arrange_axes(plan, frame->runtime);
     return 0;
 }
 
@@ -412,32 +393,4 @@ next_turn(const cwj_plan *plan, cwj_cursor *cursor)
         cursor->at[axis] = 0;
         move(plan, cursor->data, axis, 1 - plan->dims[axis]);
     }
-}
-
-/* Runs `count` slices from the cursor on, compiled code only. Returns 0 as soon
- * as one returned false. */
-static int
-run_from(const cwj_plan *plan, cwj_cursor *cursor, cwj_loop *loop, npy_intp count, void *ctx)
-{
-    int last = plan->naxes - 1;
-    const npy_intp *steps = steps_of(plan, last);
-    while (count > 0) {
-        npy_intp at = cursor->at[last], length = turn_length(plan, cursor->at);
-        npy_intp turn = length - at < count ? length - at : count;
-        if (!loop(cursor->data, &turn, steps, ctx)) {
-            return 0;
-        }
-        count -= turn;
-        if (at + turn < length) {
-            cursor->at[last] += turn;
-            move(plan, cursor->data, last, turn);
-            continue;
-        }
-        if (at != 0) { /* the turn began in another chunk */
-            cursor->at[last] = 0;
-            move(plan, cursor->data, last, -at);
-        }
-        next_turn(plan, cursor);
-    }
-    return 1;
 }

@@ -58,6 +58,7 @@
 #include "function/call/snippets.c"
 #include "base/axes.h"
 #include "function/call/axes.c"
+#include "function/call/tiles.c"
 #include "base/heat.h"
 #include "function/call/meter.c"
 #include "function/call/lent.c"

@@ -120,28 +120,6 @@ copy_listed(char *to, npy_intp stride, const char *from, const npy_intp *offsets
     }
 }
 
-/* For compilers, which make one instruction of the copy of a known size. */
-#define CWJ_OF_SIZE(size, copy, ...)     \
-    switch (size) {                      \
-    case 1:                              \
-        copy(__VA_ARGS__, 1);            \
-        break;                           \
-    case 2:                              \
-        copy(__VA_ARGS__, 2);            \
-        break;                           \
-    case 4:                              \
-        copy(__VA_ARGS__, 4);            \
-        break;                           \
-    case 8:                              \
-        copy(__VA_ARGS__, 8);            \
-        break;                           \
-    case 16:                             \
-        copy(__VA_ARGS__, 16);           \
-        break;                           \
-    default:                             \
-        copy(__VA_ARGS__, (size_t)size); \
-    }
-
 static void
 copy_run(char *to, npy_intp stride, const char *from, npy_intp step, npy_intp count, size_t size)
 {

@@ -77,7 +77,7 @@ lie_closely(const cwj_frame *frame)
 static int
 replace_strides(const cwj_frame *frame, const cwj_plan *plan, npy_intp *strides)
 {
-    const npy_intp *steps = plan->steps + (size_t)(plan->naxes - 1) * (size_t)plan->noperands;
+    const npy_intp *steps = loop_steps(plan);
     npy_intp changes = 0;
     for (int k = 0; k < frame->noperands; k++) {
         changes |= *strides ^ steps[k];
