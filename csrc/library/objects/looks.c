@@ -5,7 +5,6 @@
 #include "library/objects/looks.h"
 
 #include "library/objects/owners.h"
-#include "library/objects/references.h"
 
 typedef struct cwj_look {
     PyObject *array; /* owned: a weak reference */
@@ -74,6 +73,22 @@ add(cwj_instance *owner, PyObject *array, const cwj_instance *through, const cha
     return 0;
 }
 
+/* The instances to whose memory pointers of the owner may lead: a new list. See references.c. */
+static PyObject *
+led_to(const cwj_instance *owner)
+{
+    PyObject *list = PyList_New(0), *key, *entry;
+    Py_ssize_t position = 0;
+    while (list != NULL && owner->references != NULL &&
+           PyDict_Next(owner->references, &position, &key, &entry)) {
+        if (PyTuple_GET_ITEM(entry, 2) == Py_None &&
+            PyList_Append(list, PyTuple_GET_ITEM(entry, 0)) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
 /* led: and to those of what their pointers may lead to, which know the same of their own. */
 static int
 add_to_owners(PyObject *array, cwj_instance *through, const void *data, bool led)
@@ -83,7 +98,7 @@ add_to_owners(PyObject *array, cwj_instance *through, const void *data, bool led
     for (Py_ssize_t k = 0; status == 0 && k < PyList_GET_SIZE(owners); k++) {
         cwj_instance *owner = (cwj_instance *)PyList_GET_ITEM(owners, k);
         bool leads = led && owner->references != NULL;
-        PyObject *more = leads ? cwj_references_led_to(owner) : NULL;
+        PyObject *more = leads ? led_to(owner) : NULL;
         status = leads && more == NULL ? -1 : add(owner, array, through, data);
         for (Py_ssize_t i = 0; status == 0 && more != NULL && i < PyList_GET_SIZE(more); i++) {
             status = add_to_owners(array, (cwj_instance *)PyList_GET_ITEM(more, i), data, false);

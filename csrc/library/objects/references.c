@@ -322,21 +322,6 @@ cwj_is_shared(cwj_instance *self)
     return owner->copied > 0 || has_copies(owner, self->pointer, size);
 }
 
-PyObject *
-cwj_references_led_to(const cwj_instance *owner)
-{
-    PyObject *list = PyList_New(0), *key, *entry;
-    Py_ssize_t position = 0;
-    while (list != NULL && owner->references != NULL &&
-           PyDict_Next(owner->references, &position, &key, &entry)) {
-        if (PyTuple_GET_ITEM(entry, 2) == Py_None &&
-            PyList_Append(list, PyTuple_GET_ITEM(entry, 0)) < 0) {
-            Py_CLEAR(list);
-        }
-    }
-    return list;
-}
-
 /* ---- for Python ---------------------------------------------------------------------------------- */
 
 int

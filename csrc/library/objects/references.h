@@ -48,8 +48,6 @@ typedef enum cwj_sharing {
  * `to`, too. by_object: into something that C keeps for the struct at `to`. */
 int cwj_references_copy(cwj_instance *through, const char *to, PyObject *source, const char *from,
                         size_t size, bool by_object, cwj_sharing sharing);
-/* A new list of the instances to whose memory pointers of the owner may lead. */
-PyObject *cwj_references_led_to(const cwj_instance *owner);
 /* True when pointers of the instance lead to memory that those of another struct lead to, too:
  * one of them is a copy. */
 bool cwj_is_shared(cwj_instance *self);
