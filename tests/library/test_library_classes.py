@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import pickle
+import platform
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -1018,6 +1019,19 @@ def test_structs_of_any_alignment_by_value(tmp_path):
     own = cj.library("own", source=WIDE)
     refuses(AttributeError, lambda: own.next, "more than 16 bytes by value")
     assert own.is_aligned(own.wide()) and "which" not in own.unmapped["next"]
+
+
+@pytest.mark.row("P01")
+def test_attributes_count_behind_headers_of_the_system():
+    """glibc's take them from compilers that are not GNU's."""
+    struct = "typedef struct { char c; double d; int i; } __attribute__((packed)) dense;"
+    lib = from_c(
+        f"#include <math.h>\n#include <sys/epoll.h>\n{struct} double get(const dense *p) {{ return p->d; }}"
+        "int size(int k) { return k ? sizeof(struct epoll_event) : sizeof(dense); }"
+    )
+    lib.declare(f"{struct} double get(const dense *p); int size(int k);")
+    assert lib.get(lib.dense(d=2.5)) == 2.5
+    assert (lib.size(0), lib.size(1)) == (13, 12 if platform.machine() == "x86_64" else 16)
 
 
 TAILS = """

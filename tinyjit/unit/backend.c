@@ -83,26 +83,30 @@ static char *join(const char *dir, const char *rest)
 static bool set_dirs(const char *lib_dir, const char *include_dir)
 {
     char *own = tj_copy_string(include_dir), *compiler = join(lib_dir, "include");
+    char *whole = join(include_dir, "whole"); /* corrects the system's */
     tcc.dirs[0] = own;
     tcc.dirs[1] = compiler;
+    tcc.dirs[2] = whole;
     tcc.lib_dir = tj_copy_string(lib_dir);
     tcc.archive = join(lib_dir, "libtcc1.a");
     const char *snippet[] = {own, compiler, TJ_LOCAL_HEADERS, TJ_MACHINE_HEADERS,
                              TJ_SYSTEM_HEADERS};
-    const char *source[] = {TJ_LOCAL_HEADERS, compiler, TJ_MACHINE_HEADERS, TJ_SYSTEM_HEADERS, own};
-    for (size_t i = 0, n = 0, m = 0; i < sizeof snippet / sizeof *snippet; i++) {
+    const char *source[] = {
+        whole, TJ_LOCAL_HEADERS, compiler, TJ_MACHINE_HEADERS, TJ_SYSTEM_HEADERS, own};
+    for (size_t i = 0, n = 0; i < sizeof snippet / sizeof *snippet; i++)
         if (snippet[i] && tj_path_exists(snippet[i]))
             tcc.snippet_dirs[n++] = snippet[i];
+    for (size_t i = 0, n = 0; i < sizeof source / sizeof *source; i++)
         if (source[i] && tj_path_exists(source[i]))
-            tcc.source_dirs[m++] = source[i];
-    }
-    return own && compiler && tcc.lib_dir && tcc.archive;
+            tcc.source_dirs[n++] = source[i];
+    return own && compiler && whole && tcc.lib_dir && tcc.archive;
 }
 
 static void forget_dirs(void)
 {
     tj_free(tcc.dirs[0]);
     tj_free(tcc.dirs[1]);
+    tj_free(tcc.dirs[2]);
     tj_free(tcc.lib_dir);
     tj_free(tcc.archive);
     memset(&tcc, 0, sizeof tcc);

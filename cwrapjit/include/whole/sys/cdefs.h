@@ -1,0 +1,4 @@
+/* sys/cdefs.h: the system's, which takes attributes away from compilers that are not GNU's. libtcc has them, and a packed
+ * struct of a file that includes <stdlib.h> must lie as the same struct in other files. */
+#include_next <sys/cdefs.h>
+#undef __attribute__
