@@ -13,13 +13,15 @@ from cwrapjit._imports import load
 from cwrapjit.library import types
 
 
-def convert(library: Any, ctype: types.Callable, given: Any, who: str) -> tuple[Any, ...] | None:
+def convert(
+    library: Any, ctype: types.Callable, given: Any, who: str, by_libtcc: bool
+) -> tuple[Any, ...] | None:
     """The address of a C function of this type, what keeps it, and, of C text, what ctext.py adds.
     None: `given` has no such address. An exception, which begins with `who`: it has one that does not fit."""
     if given is None:
         return 0, None
     if isinstance(given, str):
-        return load("cwrapjit.library.ctext").compiled(library, ctype, given, who)
+        return load("cwrapjit.library.ctext").compiled(library, ctype, given, who, by_libtcc)
     if isinstance(given, _cwrapjit.Pointer):
         return _of_pointer(ctype, given, who)
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):

@@ -24,7 +24,7 @@ _SURELY_PYTHON: tuple[type, ...] = (
     python_types.BuiltinFunctionType,
 )
 _KNOWN_AGAIN: tuple[type, ...] = (str, _cwrapjit.LibraryFunction, _cwrapjit.Function)
-_trampolines: dict[str, Any] = {}  # by the C signature
+_trampolines: dict[tuple[str, bool], Any] = {}  # by the C signature, and who compiles them
 _environment: list[Any] = []
 # (crossing, name, type, class or dtype, dims, readonly)
 Passed = tuple[str, str, str, Any, tuple[Any, ...], bool]
@@ -32,7 +32,8 @@ Passed = tuple[str, str, str, Any, tuple[Any, ...], bool]
 
 class Converter:
     """Makes addresses for one parameter of a function, or a member. hidden: parameters of the callback that
-    Python does not get; dims: what dims= says of them."""
+    Python does not get; dims: what dims= says of them; by_libtcc: whether code of libtcc calls it, None: that
+    is not known, as of members."""
 
     def __init__(
         self,
@@ -41,12 +42,14 @@ class Converter:
         who: str,
         hidden: frozenset[int] = frozenset(),
         dims: Any = None,
+        by_libtcc: bool | None = None,
     ) -> None:
         self.library = library
         self.ctype = ctype
         self.who = who
         self.hidden = hidden
         self.dims = dims or {}
+        self.by_libtcc = library.has_sources if by_libtcc is None else by_libtcc
         self._kind: Any = None
         self._made: Any = None
         self._functions: dict[int, Any] = {}  # by address
@@ -56,7 +59,8 @@ class Converter:
         """(address, what keeps the function), and, of C text, what ctext.py adds."""
         if not isinstance(given, _SURELY_PYTHON):
             found: tuple[Any, ...] | None
-            found = load("cwrapjit.library.callables").convert(self.library, self.ctype, given, self.who)
+            convert = load("cwrapjit.library.callables").convert
+            found = convert(self.library, self.ctype, given, self.who, self.by_libtcc)
             if found is not None and isinstance(given, _KNOWN_AGAIN):
                 if len(self.known) >= _MOST_FUNCTIONS:
                     self.known.clear()
@@ -68,7 +72,7 @@ class Converter:
                 raise TypeError(f"{self.who}: expected {types.show(self.ctype)}, got {type(given).__name__}")
         kind = self._kind or self._make_kind()
         if self._made.scarce:
-            _add_trampolines(self._made, self.ctype)
+            _add_trampolines(self._made, self.ctype, self.by_libtcc)
         closure = kind(given)
         return closure.address, closure
 
@@ -78,7 +82,7 @@ class Converter:
         if not address:
             return None
         with contextlib.suppress(thunks.Unmapped):
-            made = _trampolines.get(_text(self.ctype, 0)[0])
+            made = _trampolines.get(_text(self.ctype, 0, self.by_libtcc))
             found = None if made is None else made.callable_at(address)
             if found is not None:
                 return found
@@ -103,14 +107,15 @@ class Converter:
         parameters = list(map(ParameterDeclaration, self.ctype.names, self.ctype.parameters))
         name = self.ctype.alias or "function"
         return FunctionDeclaration(
-            name, self.ctype.result, parameters, self.ctype.variadic, self.ctype.prototyped, address=address
-        )
+            name, self.ctype.result, parameters, self.ctype.variadic, self.ctype.prototyped, address=address,
+            by_libtcc=self.by_libtcc,
+        )  # fmt: skip
 
     def _make_kind(self) -> Any:
         try:
             if self.ctype.variadic:
                 raise thunks.Unmapped("it takes a variable number of arguments (...); C text can be given")
-            self._made = _trampolines_of(self.ctype)
+            self._made = _trampolines_of(self.ctype, self.by_libtcc)
             arguments, result = Described(self).all()
         except thunks.Unmapped as reason:
             raise TypeError(f"{self.who}: no Python callable can be given: {reason}") from None
@@ -259,21 +264,21 @@ class Described:
 # ---- trampolines ----------------------------------------------------------------------------------
 
 
-def _trampolines_of(ctype: types.Callable) -> Any:
+def _trampolines_of(ctype: types.Callable, by_libtcc: bool) -> Any:
     """Those of this C signature, for all libraries."""
-    key, _ = _text(ctype, 0)
+    key = _text(ctype, 0, by_libtcc)
     found = _trampolines.get(key)
     if found is None:
         found = _cwrapjit.Trampolines()
-        _add_trampolines(found, ctype)
+        _add_trampolines(found, ctype, by_libtcc)
         found = _trampolines.setdefault(key, found)
     return found
 
 
-def _add_trampolines(trampolines: Any, ctype: types.Callable) -> None:
+def _add_trampolines(trampolines: Any, ctype: types.Callable, by_libtcc: bool) -> None:
     _, total = trampolines.counts
     count = max(_AT_ONCE, min(total, 16 * _AT_ONCE))
-    text, optimize = _text(ctype, count)
+    text, optimize = _text(ctype, count, by_libtcc)
     if not _environment:
         _environment.append(_cwrapjit.library_environment("callbacks"))
     names = [f"cwj_trampoline_{k}" for k in range(count)]
@@ -283,8 +288,8 @@ def _add_trampolines(trampolines: Any, ctype: types.Callable) -> None:
     trampolines.add(unit, places, addresses)
 
 
-def _text(ctype: types.Callable, count: int) -> tuple[str, bool]:
-    """The C text of so many, and whether libtcc would pass something wrongly."""
+def _text(ctype: types.Callable, count: int, by_libtcc: bool) -> tuple[str, bool]:
+    """The C text of so many, and whether the C compiler must compile it."""
     writer = thunks.Writer()
     result = writer.spell(ctype.result)
     spelled = [writer.spell(_as_passed(each)) for each in ctype.parameters]
@@ -306,7 +311,7 @@ def _text(ctype: types.Callable, count: int) -> tuple[str, bool]:
         )
     if not count:
         parts.append(f"{result}({signature})")
-    return "".join(parts), writer.needs_compiler
+    return "".join(parts), writer.optimize(by_libtcc)
 
 
 def _as_passed(ctype: Any) -> Any:

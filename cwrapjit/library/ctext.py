@@ -20,15 +20,15 @@ _TOKEN = re.compile(
 )
 
 
-def compiled(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[Any, ...]:
+def compiled(library: Any, ctype: types.Callable, text: str, who: str, by_libtcc: bool) -> tuple[Any, ...]:
     """The address of what the text says, and its code; what to call when it is hot, and how long it ran.
-    Compiled once."""
-    key = (text, id(ctype))
+    Compiled once. by_libtcc: code of libtcc calls it."""
+    key = (text, id(ctype), by_libtcc)
     found: tuple[Any, ...] | None = library.texts_compiled.get(key)
     if found is None:
-        address, owner, again = _compile(library, ctype, text, who)
+        address, owner, again = _compile(library, ctype, text, who, by_libtcc)
         found = (address, (owner, ctype))
-        if not library.debug and _cwrapjit.config.optimize != "off":
+        if again is not None and not library.debug and _cwrapjit.config.optimize != "off":
             hot = _Hot(library.texts_compiled, key, found, again)
             found = (*found, hot.look, hot.heat)
         while len(library.texts_compiled) >= _MOST_TEXTS:
@@ -66,7 +66,11 @@ class _Hot:
             self.texts[self.key] = made
 
 
-def _compile(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[int, Any, Any]:
+def _compile(
+    library: Any, ctype: types.Callable, text: str, who: str, by_libtcc: bool
+) -> tuple[int, Any, Any]:
+    """The address, its code, and what compiles it again: None where only one compiler passes structs as the
+    caller does."""
     if "\0" in text:
         raise _cwrapjit.CompileError(f"{who}: the text has a NUL character")
     if not text.strip():
@@ -77,6 +81,11 @@ def _compile(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[
     try:
         parameters = spelled.parameters(ctype)
         result = spelled.type(ctype.result, "")
+        writer = thunks.Writer()
+        for each in (ctype.result, *ctype.parameters):
+            if isinstance(each, types.Struct):
+                writer.spell(each)
+        optimize = writer.optimize(by_libtcc)
     except thunks.Unmapped as reason:
         raise TypeError(f"{who}: no C text can be given: {reason}") from None
     if last is None:
@@ -97,11 +106,19 @@ def _compile(library: Any, ctype: types.Callable, text: str, who: str) -> tuple[
 
     try:
         owner, (place,) = compile_text(0)
+        if optimize:  # that was for its messages
+            owner, (address,) = compile_text(1)
+            return address, owner, None
+    except RuntimeError as error:
+        if type(error) is not RuntimeError:  # an exception that struck while it waited
+            raise
+        raise TypeError(f"{who}: no C text can be given: {error}") from None
     except _cwrapjit.CompileError as error:
         if opening:
             _speak_of_a_body(error, parameters)
         raise
-    return load("ctypes").c_void_p.from_address(place).value, owner, compile_text
+    again = None if writer.needs_compiler else compile_text
+    return load("ctypes").c_void_p.from_address(place).value, owner, again
 
 
 def _speak_of_a_body(error: _cwrapjit.CompileError, parameters: str) -> None:

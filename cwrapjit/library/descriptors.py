@@ -201,7 +201,7 @@ class _Adapter:
             self.after.append("return cwj_r;")
         lines = "".join(f"    {line}\n" for line in [*self.before, *self.after])
         text = f"{self.writer.spell(result)} cwj_adapter({', '.join(self.text) or 'void'})\n{{\n{lines}}}\n"
-        optimize = self.writer.needs_compiler and not self._is_ours()
+        optimize = self.writer.optimize(self.library.is_by_libtcc(self.found))
         code, addresses = _cwrapjit.compile_thunks(
             self.library.environment, self.writer.text() + text, ["cwj_adapter"], optimize
         )
@@ -214,9 +214,6 @@ class _Adapter:
             self.out,
         )
         return adapter, options
-
-    def _is_ours(self) -> bool:
-        return _cwrapjit.library_compiled(self.library.environment, self.found.name)
 
 
 def adapt(library: Any, found: FunctionDeclaration, options: Options) -> tuple[FunctionDeclaration, Options]:

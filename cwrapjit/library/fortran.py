@@ -310,7 +310,7 @@ class _Unit:
         callbacks = load("cwrapjit.library.callbacks")
         who = f"{self.library.name}.{name}(): argument {parameter.name}"
         made = parameter.cls
-        return callbacks.Converter(self.library, made.ctype, who, frozenset(), made.dims)
+        return callbacks.Converter(self.library, made.ctype, who, frozenset(), made.dims, False)
 
     def _wrap(
         self,

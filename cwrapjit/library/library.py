@@ -166,7 +166,8 @@ class Core:
                     raise
                 self.environment = environment(given.compiled())  # functions that nobody uses may be no C
         # No other library has its memory, which goes when its code goes.
-        self.is_compiled = (bool(sources) or source is not None) and not libraries
+        self.has_sources = bool(sources) or source is not None
+        self.is_compiled = self.has_sources and not libraries
         # What its functions are given, perhaps after a call.
         self.may_keep = not self.is_compiled or _cwrapjit.library_has_state(self.environment)
         self.lifetime: Any = None  # init= and free= are looked up before there is one
@@ -651,6 +652,11 @@ class Core:
         if found is None:
             raise AttributeError(f"{who}: there is no symbol {symbol} in library {self.name!r}")
         return found
+
+    def is_by_libtcc(self, found: FunctionDeclaration) -> bool:
+        """Whether libtcc compiled a function: it passes some structs in its own way."""
+        symbol = self.declarations.symbols.get(found.name, found.name)
+        return found.by_libtcc or _cwrapjit.library_compiled(self.environment, symbol)
 
     def destructor(self, symbol: str, who: str) -> int:
         """The address of a C function that ends what its only parameter points to."""

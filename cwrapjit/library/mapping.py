@@ -391,7 +391,8 @@ class Mapper:
         hidden = frozenset(k for k in (types.place_of_data(ctype),) if self._data_of(slot) and k >= 0)
         dims = self.options.dims.get(slot.name)
         who = f"{self.called}(): argument {slot.name}"
-        converter = callbacks.Converter(self.library, ctype, who, hidden, dims)
+        own = self.library.is_by_libtcc(self.declaration)
+        converter = callbacks.Converter(self.library, ctype, who, hidden, dims, own)
         if dims is not None:
             callbacks.check_dims(converter, f"{self.who}: dims[{slot.name!r}]")
         return Parameter("callback", cls=converter, optional=slot.name in self.options.optional)

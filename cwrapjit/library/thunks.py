@@ -68,6 +68,13 @@ class Writer:
     def text(self) -> str:
         return "".join(self.parts)
 
+    def optimize(self, by_libtcc: bool) -> bool:
+        """Whether the C compiler must compile it: what is called by code of libtcc, or calls it, passes some
+        structs in libtcc's own way."""
+        if by_libtcc and self.most_aligned > 16:
+            raise Unmapped("libtcc does not pass what is aligned to more than 16 bytes by value")
+        return self.needs_compiler and not by_libtcc
+
     def add(self, thunk: Thunk, target: str) -> str:
         """Adds a thunk; `target` is the function's address as a C integer. Returns the thunk's name."""
         name = f"cwj_thunk_{len(self.names)}"

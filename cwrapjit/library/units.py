@@ -43,13 +43,7 @@ def compile_together(library: Any, mapped: list[Mapped]) -> list[Any]:
     for each in mapped:
         trial = Writer()
         trial.add(each.thunk, "0")
-        # libtcc passes some structs in its own way. Who calls code of libtcc must do the same.
-        own_way = each.declaration.by_libtcc or _cwrapjit.library_compiled(
-            library.environment, each.declaration.name
-        )
-        if own_way and trial.most_aligned > 16:
-            raise Unmapped("libtcc does not pass what is aligned to more than 16 bytes by value")
-        chosen = writers[trial.needs_compiler and not own_way]
+        chosen = writers[trial.optimize(library.is_by_libtcc(each.declaration))]
         places.append((chosen, chosen.add(each.thunk, library.target(each.declaration))))
     units: dict[int, tuple[object, dict[str, int]]] = {}
     for writer, optimize in zip(writers, (False, True), strict=True):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from helpers import meeting, python, refuses
 from leaks import COUNTED, keeps_nothing
-from library_tools import from_c
+from library_tools import from_c, from_shared
 
 import cwrapjit
 import cwrapjit.graph as cg
@@ -639,3 +639,38 @@ def test_dims_of_callbacks_name_arrays_too():
     declared = "double rows(double (*f)(int n, const double x[][2]))"
     refuses(ValueError, lambda: lib.function(declared, dims={"f": {"x": "n, 3"}}), "declared as x[][2]")
     refuses(ValueError, lambda: lib.function(declared, dims={"f": {"n": "3"}}), "no pointer")
+
+
+BY_VALUE = [
+    "typedef struct { double d; int i; } s;",
+    "typedef struct { char c; double d; int i; } __attribute__((packed)) s;",
+    "typedef struct { int i; double d; } __attribute__((aligned(16))) s;",
+    "typedef struct { float d[2]; int i; } s;",
+]
+
+
+@pytest.mark.compiler("passes some structs otherwise than libtcc")
+@pytest.mark.parametrize("struct", BY_VALUE)
+@pytest.mark.parametrize("way", ["source", "sources", "shared"])
+def test_structs_by_value_go_as_the_caller_passes_them(tmp_path, way, struct):
+    struct = struct.replace("float d[2]", "union { float d; float e[2]; }")
+    text = struct + (
+        "typedef double (*visit)(int a, s x, int b); typedef struct { visit f; } held;\n"
+        "double call(visit f) { s x = {.d = 2, .i = 5}; return f(7, x, 8); }\n"
+        "double call_held(held *h) { return call(h->f); }\n"
+        "s made(s (*f)(s x)) { s x = {.i = 1}; return f(x); }\n"
+        "static double plain(int a, s x, int b) { return a + x.d + b; } visit get(void) { return plain; }\n"
+    )
+    if way == "source":
+        lib = cwrapjit.library("t", source=text)
+    else:
+        lib = from_c(text) if way == "sources" else from_shared(text, tmp_path)
+        lib.declare(struct + text[len(struct) :].partition("double call(")[0])
+        lib.declare("double call(visit f); double call_held(held *h); s made(s (*f)(s x)); visit get(void);")
+    body = "return a + 10 * x.d + 100 * x.i + 1000 * b;"
+    for f in body, lambda a, x, b: a + 10 * x.d + 100 * x.i + 1000 * b:
+        assert [lib.call(f), lib.call_held(lib.held(f=f))] == [8527, 8527]
+    for f in "x.d = 4; x.i++; return x;", lambda x: lib.s(d=4, i=x.i + 1):
+        made = lib.made(f)
+        assert (made.d, made.i) == (4, 2)
+    assert lib.get()(1, lib.s(d=2.5), 3) == 6.5 and lib.call(lib.get()) == 17
