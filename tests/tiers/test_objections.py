@@ -95,8 +95,8 @@ def test_a_value_of_a_wrong_kind_is_told_at_the_next_call(kind: str) -> None:
 def test_it_is_told_of_the_text_as_it_is_written() -> None:
     """Not of the one with hidden divisors: see tinyjit/read/divisors.h."""
     found = []
-    for sign in "*/%":
-        text = f'int i = 7 {sign} (int)item__a(); double v = (double)"abc" + i;'
+    for sign in "*/%-+":
+        text = f'int i = 0 {sign} (int)item__a(); double v = (double)"abc" + i;'
         f = wrong(text)
         f.wait()
         (warning,) = told(lambda f=f: f(1.0))

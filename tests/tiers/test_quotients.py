@@ -1,4 +1,5 @@
-"""Quotients and remainders of signed integers are the same in both tiers, and trap on no defined values."""
+"""Quotients and remainders of signed integers are the same in both tiers, and trap on no defined values.
+So is what is subtracted from zero."""
 
 from __future__ import annotations
 
@@ -62,6 +63,22 @@ def test_divisors_in_macros_of_functions_of_arrays() -> None:
     for tier in ("off", "eager"):
         f = cwrapjit.vectorize(text, optimize=tier)
         assert f(x, y).tolist() == [least, 2**30, -2]
+    assert f.tier == "cc", f.tier_error
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["0.0 - fabs(x)", "0.0 - i", "0. - (float)i", "0.0f - i", "0 - fabs(x)", "0e1 + -fabs(x)", "NEGATED(x)"],
+)
+def test_zero_less_zero_is_zero(form: str) -> None:
+    """gcc 12 makes -fabs(x) of 0.0 - fabs(x), which is -0.0."""
+    text = f"""#define NEGATED(x) (0.0 - fabs(x))
+        double f(double x, int i) {{ (void)x, (void)i; return {form}; }}"""
+    x = np.array([0.0, -0.0, 2.0])
+    for tier in ("off", "eager"):
+        f = cwrapjit.vectorize(text, optimize=tier)
+        found = f(x, x.astype(np.int32))
+        assert found.tolist() == [0, 0, -2] and np.signbit(found).tolist() == [False, False, True]
     assert f.tier == "cc", f.tier_error
 
 

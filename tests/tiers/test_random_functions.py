@@ -32,6 +32,10 @@ EDGES = {
     "i": [0, 1, -1, 2, -2, 3, 7, -8, 31, 64, 1000, -12345],
     "f": [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1 / 3, 1e-3, 123456.789, np.inf, -np.inf, np.nan],
 }
+SUMS = """
+static T plus(T a, T b) { return a + b; }
+static T minus(T a, T b) { return a - b; }
+"""
 QUOTIENTS = """
 static T quotient(T a, T b) { return a / b; }
 static T remains(T a, T b) { return a % b; }
@@ -130,10 +134,11 @@ class Maker:
 
     def real(self, a: Pair, b: Pair) -> Pair:
         kind = self.pick("+", "-", "*", "/", "+", "-", "*", "minus", "call")
-        if kind in ("+", "-") and not all(
-            re.search(r"\b[xyzab]\b|^-?[\d.e-]*[1-9]", each[0]) for each in (a, b)
-        ):
-            kind = "*"  # of zeros gcc 12 makes 0.0 - fabs(x) a -fabs(x), and -fabs(x) + 0.0, too, even at -O0
+        known = [re.search(r"\b[xyzab]\b|^-?[\d.e-]*[1-9]", each[0]) for each in (a, b)]
+        if kind in ("+", "-") and not (known[1] and (known[0] or a[0] == f"0.0{self.suffix}")):
+            kind = "*"  # gcc 12 makes -fabs(x) + 0.0 a -fabs(x), and so with a zero in front that is computed
+        if kind in ("+", "-"):
+            return f"({a[0]} {kind} {b[0]})", f"{'plus' if kind == '+' else 'minus'}({a[1]}, {b[1]})"
         if kind == "call":
             name = self.pick("fabs", "sqrt", "floor", "ceil", "trunc") + self.suffix
             return f"{name}({a[0]})", f"{name}({a[1]})"
@@ -204,7 +209,7 @@ def compare(name: str, seed: int, folder: pathlib.Path) -> None:
     plain = f"#define T {ctype}\n" + "".join(each[0] for each in functions)
     plain += f"void all(const T x[3], OUT T r[{AT_ONCE}]) {{ {calls} }}"
     careful = f"#include <math.h>\n#define T {ctype}\n#define U unsigned {ctype}\n"
-    careful += QUOTIENTS if maker.is_integer else ""
+    careful += QUOTIENTS if maker.is_integer else SUMS
     careful += "".join(each[1] for each in functions)
     careful += f"static void all(const T *x, T *r) {{ {calls} }}\n{RUN % AT_ONCE}"
     path = build_shared(folder, f"{name}_{seed}.so", careful, "-O0", "-ffp-contract=off", "-w", "-lm")

@@ -1,23 +1,23 @@
-/* divisors.c: writes cwj_divisor(b) for the b of a / b (divisors.h). */
+/* divisors.c: writes cwj_hidden(z, b) for the b of a / b, and of 0.0 - b (divisors.h). */
 #include "read/divisors.h"
 
 #include <string.h>
 
 #include "read/operands.h"
 
+/* The operand has the type that its operator computes with: that of (x) + z. */
 const char *tj_divisors_macro(void)
 {
     return "#if defined(__GNUC__) && !defined(__clang__)\n"
            "static inline __attribute__((always_inline, unused)) const void *cwj_behind(const void "
            "*p) { return p; }\n"
-           "#define cwj_divisor(x) __builtin_choose_expr(__builtin_constant_p(x), (x), *(const "
-           "__typeof__((x) + 0) *)"
-           "cwj_behind(&(const __typeof__((x) + 0)){x}))\n"
-           "#else\n#define cwj_divisor(x) (x)\n#endif\n";
+           "#define cwj_hidden(z, x) __builtin_choose_expr(__builtin_constant_p(x), (x), *(const "
+           "__typeof__((x) + z) *)cwj_behind(&(const __typeof__((x) + z)){x}))\n"
+           "#else\n#define cwj_hidden(z, x) (x)\n#endif\n";
 }
 
 /* Returns the token behind the divisor that begins at i; i: it stays. */
-static size_t mark_one(tj_operands *this, size_t i)
+static size_t mark_one(tj_operands *this, size_t i, const char *opening)
 {
     size_t behind = tj_operands_behind_unary(this, i);
     bool literal = behind == i + 1 && tj_operands_is_literal(this, i);
@@ -28,11 +28,39 @@ static size_t mark_one(tj_operands *this, size_t i)
         !tj_operands_is_certain(this, i, behind, TJ_CLOSED))
         return i;
     this->marks[i].opens++;
+    this->marks[i].opening = opening;
     this->marks[behind - 1].closes++;
     return behind;
 }
 
-/* The macro names its argument five times: a divisor in the divisor of a divisor stays. */
+/* What opens the hidden operand behind a zero at i; NULL: there is none. */
+static const char *behind_zero(const tj_operands *this, size_t i)
+{
+    const tj_token *token = &this->tokens.items[i];
+    size_t at = 0;
+    if (token->kind != TJ_TOKEN_NUMBER)
+        return NULL;
+    while (at < token->length && strchr("0.", token->text[at]))
+        at++;
+    char next = at < token->length ? token->text[at] : '\0', last = token->text[token->length - 1];
+    if (at == 0 || !strchr("eEfFlLuU", next))
+        return NULL;
+    if (!memchr(token->text, '.', token->length) && !(next && strchr("eE", next)))
+        return "cwj_hidden(0, ";
+    return strchr("fF", last)   ? "cwj_hidden(0.0f, "
+           : strchr("lL", last) ? "cwj_hidden(0.0L, "
+                                : "cwj_hidden(0.0, ";
+}
+
+/* What opens the hidden operand behind an operator at i; NULL: there is none. */
+static const char *opening_at(const tj_operands *this, size_t i)
+{
+    if (tj_operands_any(this, i, "/ %"))
+        return "cwj_hidden(0, ";
+    return tj_operands_any(this, i, "- +") && i > this->begin ? behind_zero(this, i - 1) : NULL;
+}
+
+/* The macro names its argument five times: what is hidden in the hidden part of a hidden one stays. */
 static void mark_range(tj_operands *this)
 {
     size_t depth = this->depth, outer = 0, inner = 0;
@@ -41,9 +69,10 @@ static void mark_range(tj_operands *this)
     for (size_t i = this->begin; i < this->end; i++) {
         depth += tj_operands_in(this, i, "{");
         depth -= depth > 0 && tj_operands_in(this, i, "}");
-        if ((depth == 0 && !this->is_body) || i < inner || !tj_operands_any(this, i, "/ %"))
+        const char *opening = opening_at(this, i);
+        if ((depth == 0 && !this->is_body) || i < inner || !opening)
             continue;
-        size_t behind = mark_one(this, i + 1);
+        size_t behind = mark_one(this, i + 1, opening);
         if (i < outer)
             inner = behind;
         else
@@ -57,7 +86,7 @@ void tj_divisors_write(const char *text, tj_text *out)
     size_t length = strlen(text);
     if (tj_operands_read(&operands, text, length)) {
         tj_operands_each_range(&operands, mark_range);
-        tj_operands_write(&operands, text, length, "cwj_divisor(", false, out);
+        tj_operands_write(&operands, text, length, "", false, out);
     } else {
         out->failed = true;
     }

@@ -406,7 +406,7 @@ void tj_operands_write(const tj_operands *this, const char *text, size_t length,
             continue;
         tj_text_add(out, text + written, token->start - written);
         for (size_t k = 0; k < mark->opens; k++)
-            tj_text_puts(out, opening);
+            tj_text_puts(out, mark->opening ? mark->opening : opening);
         if (!mark->opens || !replaces)
             tj_text_add(out, text + token->start, token->end - token->start);
         for (size_t k = 0; k < mark->closes; k++)

@@ -16,6 +16,7 @@
 /* What to write at a token. */
 typedef struct tj_mark {
     size_t opens, closes; /* operands that begin and end with it */
+    const char *opening;  /* static: what to write; NULL: see tj_operands_write() */
 } tj_mark;
 
 typedef struct tj_operands {

@@ -1,4 +1,4 @@
-/* test_divisors.c: which divisors are written as cwj_divisor(b). */
+/* test_divisors.c: which operands are written as cwj_hidden(z, b). */
 #include "check.h"
 #include "internal.h"
 #include "read/divisors.h"
@@ -13,18 +13,24 @@ static void check_writes(const char *text, const char *wanted)
 
 static void test_written(void)
 {
-    check_writes("{ y = a / b % (c + 1); }", "{ y = a / cwj_divisor(b) % cwj_divisor((c + 1)); }");
+    check_writes("{ y = a / b % (c + 1); }",
+                 "{ y = a / cwj_hidden(0, b) % cwj_hidden(0, (c + 1)); }");
     check_writes("{ y = a / -(double)b[i].c(1)++ + 1; }",
-                 "{ y = a / cwj_divisor(-(double)b[i].c(1)++) + 1; }");
+                 "{ y = a / cwj_hidden(0, -(double)b[i].c(1)++) + 1; }");
     check_writes("{ y = a / (b / (c / (d / e))); }",
-                 "{ y = a / cwj_divisor((b / cwj_divisor((c / (d / e))))); }");
-    check_writes("#define Q(a, b) ((a) / (b))\n", "#define Q(a, b) ((a) / cwj_divisor((b)))\n");
+                 "{ y = a / cwj_hidden(0, (b / cwj_hidden(0, (c / (d / e))))); }");
+    check_writes("#define Q(a, b) ((a) / (b))\n", "#define Q(a, b) ((a) / cwj_hidden(0, (b)))\n");
     check_writes("#define Q(a, b) ((a) / (b))\n#if defined(Q) && !defined Q && GNU >= 8\n#endif",
-                 "#define Q(a, b) ((a) / cwj_divisor((b)))\n"
+                 "#define Q(a, b) ((a) / cwj_hidden(0, (b)))\n"
                  "#if defined(Q) && !defined Q && GNU >= 8\n#endif");
+    check_writes("{ y = 0.0 - fabs(x) + 0.f + -b[1] * (0e5L - (double)i) + 0 - c; }",
+                 "{ y = 0.0 - cwj_hidden(0.0, fabs(x)) + 0.f + cwj_hidden(0.0f, -b[1]) * (0e5L - "
+                 "cwj_hidden(0.0L, (double)i)) + 0 - cwj_hidden(0, c); }");
     /* literals, constants, names of macros that may be several operands, assignments, comments */
     const char *stays[] = {"{ y = a / 8 % 3; a /= b; a %= b; // a / b\n}",
-                           "static int t[N / (M + 1)];", "#define Q(a, b) a / b\n",
+                           "static int t[N / (M + 1)];",
+                           "{ y = 0x1 - b - 10.0 + b; p[0]-b; 0.0 - 1.0; }",
+                           "#define Q(a, b) a / b\n",
                            "#define SUM b + 1\nint f(void) { return a / SUM; }",
                            "#define Q(a, b) ((a) / (b))\n#if Q(4, 2) > 1\n#endif"};
     for (size_t i = 0; i < sizeof stays / sizeof *stays; i++)
