@@ -901,7 +901,7 @@ int nothing(int v) { return v; }
 
 
 @pytest.mark.quick
-@pytest.mark.row("P14b")
+@pytest.mark.row("P16i")
 def test_init_may_store_the_object_in_an_output():
     lib = from_c(STORES)
     lib.variable("int left")
