@@ -289,8 +289,8 @@ is_fenced(const cwj_call *cwj, int k)
 {
     const cwj_operand *operand = &cwj->operands[k];
     const cwj_operand_decl *decl = &running->function->checked->own->operands[k];
-    return decl->role == CWJ_IN && decl->ncore > 0 && (npy_intp)operand->data > 0 &&
-           cwj_contiguous(cwj, k);
+    return (decl->role == CWJ_IN || decl->role == CWJ_INOUT) && decl->ncore > 0 &&
+           (npy_intp)operand->data > 0 && cwj_contiguous(cwj, k);
 }
 
 static void
@@ -311,6 +311,18 @@ copy_slice(const slices *this)
     }
 }
 
+/* What is updated in place. */
+static void
+write_back(const slices *this)
+{
+    const cwj_function_decl *own = running->function->checked->own;
+    for (int k = 0; k < running->fences.count; k++) {
+        if (own->operands[k].role == CWJ_INOUT) {
+            cwj_fences_write_back(&running->fences, k, this->data[k] + this->done * this->steps[k]);
+        }
+    }
+}
+
 static void
 run_loop(void *argument)
 {
@@ -323,6 +335,7 @@ run_loop(void *argument)
     for (this->accepted = 1; this->accepted && this->done < this->dims[0]; this->done++) {
         copy_slice(this);
         this->accepted = this->loop(running->at, &one, this->steps, this->ctx);
+        write_back(this);
     }
 }
 
@@ -334,7 +347,11 @@ loop_guarded(char **data, const npy_intp *dims, const npy_intp *steps, void *ctx
     for (int k = 0; k < running->fences.count; k++) {
         running->fences.items[k].of = NULL; /* windows at borders are gathered in the same memory */
     }
-    if (!run_guarded(run_loop, &this) || !this.accepted) {
+    if (!run_guarded(run_loop, &this)) {
+        write_back(&this);
+        return 0;
+    }
+    if (!this.accepted) {
         return 0;
     }
     running->slices += dims[0];

@@ -557,11 +557,11 @@ def test_reads_around_inputs(how: str) -> None:
         assert [f(x, k) for k in range(3)] == [7, 8, 9]
         for k in indices:
             side = "behind" if k > 0 else "in front of"
-            where = f"access {side} argument 'x', of which C has 24 bytes: at byte {8 * k}, "
+            where = f"access {side} the 24 bytes of argument 'x', at byte {8 * k}, in "
             fault = refuses(cwrapjit.Fault, lambda f=f, k=k: f(x, k), "f(): SIGSEGV: ", where, ", line ")
             assert fault.signal is signal.SIGSEGV and fault.lineno == 3 + LINES_BEFORE.get(how, 0)
             assert f(x, 1) == 8, "it can be called again"
-        refuses(cwrapjit.Fault, lambda f=f: f(x[:0], 0), "0 bytes: at byte 0")
+        refuses(cwrapjit.Fault, lambda f=f: f(x[:0], 0), "behind the 0 bytes of argument 'x', at byte 0")
 
 
 @pytest.mark.quick
@@ -570,7 +570,7 @@ def test_each_slice_is_an_array_of_its_own() -> None:
     x, k = ar(2, 3), np.array([0, 2], np.int32)
     assert f(x, k).tolist() == [0, 5]
     for bad in ([3, 0], [0, 3]):
-        refuses(cwrapjit.Fault, lambda bad=bad: f(x, np.array(bad, np.int32)), "at byte 24")
+        refuses(cwrapjit.Fault, lambda bad=bad: f(x, np.array(bad, np.int32)), "at byte 24, in")
     assert f(x[0], np.arange(3, dtype=np.int32)).tolist() == [0, 1, 2], "one slice for all"
     window = wrap_signature(
         "x(3) -> y()",
@@ -603,6 +603,23 @@ def test_copies_are_aligned_and_the_same(dtype: Any) -> None:
             np.broadcast_to(x[0], (3, 3, 5, 7)),
         ):
             assert f(each).tolist() == each.tolist()
+
+
+@pytest.mark.parametrize("how", ["vectorize", "source", "sources"])
+def test_reads_around_what_is_updated_in_place(how: str) -> None:
+    """What was written before the fault stays."""
+    head = "void f(int n, INOUT double x[n], int k)"
+    text = head + "\n{\n    for (int i = 0; i < k; i++)\n        x[i] = x[i] + 1;\n}\n"
+    if how == "sources":
+        plain = text.replace("INOUT ", "")
+        f = from_c(plain, debug=True).function(plain.partition("\n")[0], inout="x")
+    else:
+        f = READERS[how](text, True)
+    x = ar(5)
+    f(x[:3], 2)
+    assert x.tolist() == [1, 2, 2, 3, 4]
+    refuses(cwrapjit.Fault, lambda: f(x[:3], 4), "behind the 24 bytes of argument 'x', at byte 24")
+    assert x.tolist() == [2, 3, 3, 3, 4]
 
 
 def test_structs_by_value_are_not_read_beyond() -> None:
@@ -967,9 +984,15 @@ def test_the_whole_process(config: Any, monkeypatch: pytest.MonkeyPatch) -> None
     assert config.debug is False
     monkeypatch.setenv("CWRAPJIT_DEBUG", "left")
     assert config.debug == "left"
-    refuses(cwrapjit.Fault, lambda: cwrapjit.vectorize(READS)(ar(2), -1), "in front of argument 'x'")
+    refuses(
+        cwrapjit.Fault,
+        lambda: cwrapjit.vectorize(READS)(ar(2), -1),
+        "in front of the 16 bytes of argument 'x'",
+    )
     config.debug = True
-    refuses(cwrapjit.Fault, lambda: cwrapjit.vectorize(READS)(ar(2), 2), "behind argument 'x'")
+    refuses(
+        cwrapjit.Fault, lambda: cwrapjit.vectorize(READS)(ar(2), 2), "behind the 16 bytes of argument 'x'"
+    )
     config.debug = None
     monkeypatch.setenv("CWRAPJIT_DEBUG", "on")
     refuses(ValueError, lambda: config.debug, "CWRAPJIT_DEBUG", "'on'")

@@ -42,9 +42,9 @@ PyObject *
 cwj_fence_words(const cwj_fence *this, const void *address, const char *name)
 {
     ptrdiff_t offset = (const char *)address - this->copy;
-    return PyUnicode_FromFormat(
-        "access %s argument '%s', of which C has %zu bytes: at byte %zd, counted from its first",
-        offset < 0 ? "in front of" : "behind", name, this->size, (Py_ssize_t)offset);
+    return PyUnicode_FromFormat("access %s the %zu bytes of argument '%s', at byte %zd",
+                                offset < 0 ? "in front of" : "behind", this->size, name,
+                                (Py_ssize_t)offset);
 }
 
 /* ---- those of a call -------------------------------------------------------------------------- */
@@ -99,6 +99,15 @@ cwj_fences_copy(cwj_fences *this, int k, char *data, size_t size, int type_num, 
     this->copies = false;
     fence->of = data;
     return fence->copy;
+}
+
+void
+cwj_fences_write_back(const cwj_fences *this, int k, char *data)
+{
+    const cwj_fence *fence = this->items == NULL || this->plain ? NULL : &this->items[k];
+    if (fence != NULL && fence->map != NULL && fence->of == data && data != NULL) {
+        memcpy(data, fence->copy, fence->size);
+    }
 }
 
 bool

@@ -1,4 +1,4 @@
-/* fence.h: copies of arrays that code only reads, between memory that nobody may touch, for debug=True.
+/* fence.h: copies of arrays that code reads, between memory that nobody may touch, for debug=True.
  *
  * A copy ends where that memory begins, or begins where it ends: what reads past that end faults. Past the other
  * end it does so behind what is left of a page.
@@ -33,6 +33,8 @@ void cwj_fences_free(cwj_fences *this);
  * itemsize: of its items. Needs no GIL, and may be left by a jump. */
 char *cwj_fences_copy(cwj_fences *this, int k, char *data, size_t size, int type_num,
                       size_t itemsize);
+/* What the code has written to copy number k of this memory goes there. */
+void cwj_fences_write_back(const cwj_fences *this, int k, char *data);
 /* After a fault: true where it was in copying, as what an argument has for memory is not there. Nothing is copied from
  * then on: the code is to run again, and finds that by itself. */
 bool cwj_fences_give_up(cwj_fences *this);

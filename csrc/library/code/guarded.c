@@ -18,15 +18,15 @@ typedef struct cwj_library_guard {
     PyObject *unit;   /* owned: the sources' lines */
     const tj_environment *environment; /* the unit's */
     const cwj_module_state *state;
-    bool fences; /* C gets copies of the arrays that it only reads */
+    bool fences; /* C gets copies of the arrays that it reads */
     int debug;   /* a cwj_debug */
 } cwj_library_guard;
 
-/* An array that C only reads. */
+/* An array that C reads. */
 static bool
 is_read(const cwj_parameter *p)
 {
-    return p->role == CWJ_ARRAY && p->intent == CWJ_INTENT_IN;
+    return p->role == CWJ_ARRAY && p->intent != CWJ_INTENT_OUT;
 }
 
 /* A call that is under way. */
@@ -96,6 +96,17 @@ copy_arrays(cwj_slot *slots)
     }
 }
 
+/* What is updated in place. */
+static void
+write_back(void)
+{
+    for (int k = 0; k < running->fences.count; k++) {
+        if (running->function->parameters[k].intent == CWJ_INTENT_INOUT) {
+            cwj_fences_write_back(&running->fences, k, (char *)running->fences.items[k].of);
+        }
+    }
+}
+
 static void
 run_thunk(void *argument)
 {
@@ -135,6 +146,7 @@ thunk_guarded(cwj_slot *slots)
     if (!done) {
         raise_fault(&fault);
     }
+    write_back();
     errno = this.error;
 }
 
