@@ -45,13 +45,13 @@ def read(library: Any, text: Any, who: str, struct: types.Struct) -> Destructor:
     if not isinstance(text, str):
         raise TypeError(f"{who}: the name of a C function, or a call of one, not {type(text).__name__}")
     if _NAME.fullmatch(text):
-        return Destructor(library.function_name(text), library.destructor(text, who))
+        return Destructor(library.name_in_c(text), library.destructor(text, who))
     match = _CALL.fullmatch(text)
     if match is None:
         raise ValueError(
             f"{who}: {text!r} should be the name of a C function, or a call of one: 'end_it(context, self)'"
         )
-    name = library.function_name(match[1])
+    name = library.name_in_c(match[1])
     found, address = library.prototype(name), library.address(name, who)
     if found is None or not found.prototyped:
         raise TypeError(f"{who}: {match[1]}() is not declared, and the types of its parameters are unknown")

@@ -334,7 +334,7 @@ class Core:
     def refine(self, pattern: str, replace: bool, options: Mapping[str, Any]) -> None:
         """Options of the functions that the pattern names, declared already or later."""
         if isinstance(pattern, str) and pattern.isidentifier():
-            pattern = self.function_name(pattern)
+            pattern = self.name_in_c(pattern)
         before = list(self.refinements.all)
         made = self.refinements.add(pattern, options, replace)
         unread = [name for name in self._unread if made.matches(name)]
@@ -660,7 +660,7 @@ class Core:
 
     def destructor(self, symbol: str, who: str) -> int:
         """The address of a C function that ends what its only parameter points to."""
-        symbol = self.function_name(symbol)
+        symbol = self.name_in_c(symbol)
         address = self.address(symbol, who)
         declared = self.prototype(symbol)
         if declared is not None:
@@ -677,8 +677,8 @@ class Core:
         if found.prototyped and only is None:
             raise ValueError(f"{who}: {found.name}() takes no pointer to what it should free")
 
-    def function_name(self, name: str) -> str:
-        """What C calls a function, of which `name` may be a macro: `#define mpz_clear __gmpz_clear`."""
+    def name_in_c(self, name: str) -> str:
+        """What C calls a function or a type that may be a macro: `#define mpz_clear __gmpz_clear`."""
         self._read_header()
         text = self.declarations.preprocessor.expand(name).strip()
         return text if text.isidentifier() else name

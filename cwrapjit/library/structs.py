@@ -208,8 +208,9 @@ class _Maker:
         text = declaration.strip()
         text += "" if text.endswith(";") else ";"
         if re.fullmatch(r"[A-Za-z_]\w*\s*;", text):  # the name of a typedef
-            self.declarations.fetch([text.rstrip("; ")])
-            found = self.declarations.typedefs.get(text.rstrip("; "))
+            name = self.library.name_in_c(text.rstrip("; "))
+            self.declarations.fetch([name])
+            found = self.declarations.typedefs.get(name)
             found = found.item if types.is_one_struct(found) else found
             if isinstance(found, types.Struct):
                 return found
@@ -234,24 +235,25 @@ class _Maker:
             raise TypeError(
                 f"{self.name}.handle(): give a pointer type such as 'gsl_rng *', not {declaration.strip()!r}"
             )
-        self.declarations.fetch([match[2]])
+        name = match[2] if match[1] else self.library.name_in_c(match[2])
+        self.declarations.fetch([name])
         if match[1]:
-            found = self.declarations.tagged(match[1], match[2])
+            found = self.declarations.tagged(match[1], name)
         else:
-            opaque = self.declarations.tags.get(f"struct {match[2]}")
-            opaque = opaque or types.Struct("struct", "", alias=match[2])
-            found = self.declarations.typedefs.setdefault(match[2], opaque)
+            opaque = self.declarations.tags.get(f"struct {name}")
+            opaque = opaque or types.Struct("struct", "", alias=name)
+            found = self.declarations.typedefs.setdefault(name, opaque)
             if isinstance(found, types.Unknown):  # FILE
-                found = self.declarations.typedefs[match[2]] = opaque
+                found = self.declarations.typedefs[name] = opaque
             is_pointer = isinstance(found, types.Pointer)
             if isinstance(found, types.Pointer):  # typedef struct state *handle
                 found = found.target
             if isinstance(found, types.Void):  # typedef void *handle, or typedef void handle
-                made = types.Pointer(opaque, alias=match[2]) if is_pointer else opaque
-                self.library.redefine(match[2], self.declarations.typedefs[match[2]], made)
+                made = types.Pointer(opaque, alias=name) if is_pointer else opaque
+                self.library.redefine(name, self.declarations.typedefs[name], made)
                 found = opaque
         if not isinstance(found, types.Struct):
-            raise TypeError(f"{self.name}.handle(): {match[2]} is {types.show(found)}, no opaque type")
+            raise TypeError(f"{self.name}.handle(): {name} is {types.show(found)}, no opaque type")
         return found
 
     def class_name(self, name: str | None, ctype: types.Struct) -> str:

@@ -979,6 +979,16 @@ def test_macros_are_names_of_functions_and_arrays_of_one_are_structs(free):
     assert lib.left == 0
 
 
+def test_macros_are_names_of_types():
+    lib = from_c("typedef struct box_8 { int v; } box_8; int get(box_8 *b) { return b->v; }")
+    lib.declare(
+        "#define box box_8\n#define pile pile_8\ntypedef struct box_8 { int v; } box_8; int get(box *b);"
+    )
+    lib.declare("typedef struct pile_8 pile_8; pile *same(pile *p);")
+    box, pile = lib.struct("box"), lib.handle("pile *")
+    assert box is lib.box is lib.box_8 and lib.get(box(v=3)) == 3 and pile is lib.pile_8
+
+
 WIDE = """
 #define LINE 64
 typedef struct { char c; double x[2]; } __attribute__((aligned(LINE))) wide;
