@@ -293,9 +293,10 @@ class Mapper:
 
     def _is_text(self, name: str, item: Any) -> bool:
         """Of char, and of other bytes whose encoding is said."""
-        if not isinstance(item, types.Scalar) or not item.is_byte or not self.has_characters:
+        if not isinstance(item, types.Scalar) or not self.has_characters:
             return False
-        return item.is_character or name in self.options.encoding
+        said = item.is_byte and name in self.options.encoding
+        return item.is_character or said or (item.is_octet and name in self.options.texts)
 
     def _is_c_text(self, name: str, item: Any) -> bool:
         """The same behind a pointer, where functions of numbers have texts, too."""

@@ -130,8 +130,8 @@ class Members:
 
     def _is_text(self, item: Any, member: types.Member) -> bool:
         """Of char, and of other bytes whose encoding is said."""
-        is_byte = isinstance(item, types.Scalar) and item.is_byte
-        return is_byte and (item.spelling == "char" or member.name in self.encodings)
+        is_octet = isinstance(item, types.Scalar) and item.is_octet
+        return is_octet and (item.is_character or member.name in self.encodings)
 
     def _class(self, struct: types.Struct, member: types.Member, is_inside: bool) -> Any:
         if not struct.class_name:

@@ -41,6 +41,7 @@ class Options:
     prototype: Any = None
     encoding: Any = ""  # of texts: a codec, "fs", "bytes" or None for bytes; by parameter, or one for all
     varargs: Any = None
+    texts: frozenset[str] = dataclasses.field(default=frozenset(), init=False)  # that encoding= names
     all_containers: bool = dataclasses.field(default=True, init=False)
     qualname: str = dataclasses.field(default="", init=False)  # a method's: "gsl.rng.get"
 
@@ -106,6 +107,7 @@ class Options:
         )
         for name in encodings:
             _known(who, "encoding", name, names)
+        self.texts = frozenset(given if isinstance(given, Mapping) else ())
         self.encoding = {name: encoding_of(who, each) for name, each in encodings.items()}
 
     def _read_orders(self, who: str, parameters: Collection[str]) -> None:

@@ -185,8 +185,9 @@ def _is_text(mapper: Any, returned: Returned, target: Any) -> bool:
     """Of char; of other bytes where they are said to be text."""
     if not isinstance(target, types.Scalar):
         return False
-    said = returned.text or "return" in mapper.options.encoding
-    return target.spelling == "char" or bool(target.is_byte and said)
+    if returned.text or "return" in mapper.options.texts:
+        return bool(target.is_octet)
+    return target.spelling == "char" or bool(target.is_byte and "return" in mapper.options.encoding)
 
 
 def _address(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:

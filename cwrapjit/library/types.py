@@ -54,9 +54,14 @@ class Scalar:
         return "char" if self.is_character else self.dtype
 
     @property
+    def is_octet(self) -> bool:
+        """It may be text where somebody says so."""
+        return self.spelling in _BYTES
+
+    @property
     def is_byte(self) -> bool:
         """A char, which is text or bytes rather than a number (int8_t, npy_uint8, ... are numbers)."""
-        return self.spelling in _BYTES and self.alias not in _SMALL_NUMBERS
+        return self.is_octet and self.alias not in _SMALL_NUMBERS
 
 
 _BYTES = ("char", "signed char", "unsigned char")

@@ -707,3 +707,22 @@ def test_returned_lists_and_members_keep_nothing(lists: Any, book: Any) -> None:
             wrong()
 
     keeps_nothing(work)
+
+
+def test_bytes_by_other_names_are_text_where_encoding_names_them():
+    text = "typedef uint8_t unit; typedef struct { uint8_t name[8]; const unit *more; } named;"
+    lib = from_c(
+        f"#include <string.h>\n{text} int size(const unit *s) {{ return strlen((const char *)s); }}"
+        'const uint8_t *word(void) { return (const uint8_t *)"\\303\\251"; }'
+        'void spell(unit to[n], int n) { memcpy(to, "abc", n < 4 ? n : 4); }'.replace("to[n]", "*to")
+    ).declare(text)
+    size = "int size(const unit *s)"
+    assert lib.function(size, encoding={"s": "utf-8"})("\xe9t\xe9") == 5
+    assert lib.function("const uint8_t *word(void)", encoding={"return": "utf-8"})() == "\xe9"
+    assert lib.function("const uint8_t *word(void)", returns="bytes")() == b"\xc3\xa9"
+    spell = lib.function("void spell(unit to[n], int n)", out="to", encoding={"to": "utf-8"})
+    assert spell(8) == "abc"
+    named = lib.struct("named", encoding={"name": "utf-8", "more": "latin-1"})(name="a", more="\xe9")
+    assert (named.name, named.more) == ("a", "\xe9")
+    plain = lib.function(size, encoding="utf-8")  # of all texts, which a number is not
+    refuses(TypeError, lambda: plain("abc"), "Pointer[uint8]")
