@@ -90,6 +90,9 @@ class Parameter:
     encoding: str = ""
     bound: tuple[int, ...] = ()  # as output: parameters whose values its end needs, too
     is_model: bool = False  # a struct that C gives back may be a copy of this one
+    borrowed: bool = (
+        False  # "handle", "handles", "struct" as output: it stays C's, whatever free= its class has
+    )
 
 
 @dataclasses.dataclass

@@ -79,6 +79,7 @@ class Mapper:
         self.has_free_symbols = True
         self.has_aligned = True  # False: calls look at where arrays of structs are
         self.has_characters = True  # False: char is a number, which arrays may have
+        self.borrowed: set[str] = set()  # outputs that stay C's, as returns= says
         self.by_reference: set[str] = set()  # hidden integers that C wants by pointer
 
     def map(self) -> Mapped:
@@ -289,6 +290,7 @@ class Mapper:
         if is_struct:
             made.cls = self.library.class_for(target)
             made.bound = destructors.places(self, made.cls) if out else ()
+            made.borrowed = name in self.borrowed
         return made
 
     def _is_text(self, name: str, item: Any) -> bool:
@@ -371,7 +373,8 @@ class Mapper:
         target = slot.item.target
         if isinstance(target, types.Struct):
             cls = self.library.class_for(target)
-            return Parameter("handle", cls=cls, intent="out", bound=destructors.places(self, cls))
+            bound, borrowed = destructors.places(self, cls), slot.name in self.borrowed
+            return Parameter("handle", cls=cls, intent="out", bound=bound, borrowed=borrowed)
         return Parameter("address", types.item_name(target), intent="out")
 
     def _data_of(self, slot: Slot) -> str:
@@ -417,7 +420,8 @@ class Mapper:
                 f"{self.who}: out= names {slot.name}: {types.show(slot.item)} ends with an array whose "
                 "length nothing says"
             )
-        return Parameter("struct", cls=cls, intent="out", bound=destructors.places(self, cls))
+        bound, borrowed = destructors.places(self, cls), slot.name in self.borrowed
+        return Parameter("struct", cls=cls, intent="out", bound=bound, borrowed=borrowed)
 
     def _mark_models(self) -> None:
         """Structs of a type that C gives back, that is in such a one, or has one inside."""

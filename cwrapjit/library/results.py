@@ -64,7 +64,7 @@ def map_result(mapper: Any, check: Any) -> Result:
     if discards and not is_status:
         if isinstance(ctype, types.Void):
             raise ValueError(f"{who}: discard names return, but it returns nothing")
-        if given is not None and not _data_parameters(mapper):
+        if given is not None and not isinstance(given, Mapping) and not _data_parameters(mapper):
             raise ValueError(f"{who}: discard and returns contradict each other: {given!r}")
         return Result()
     if is_status and check.is_pointer:
@@ -325,9 +325,10 @@ def map_returned_data(mapper: Any) -> dict[str, Parameter]:
         entries = {}
     made: dict[str, Parameter] = {}
     for name, each in entries.items():
-        if name not in found:
-            raise ValueError(f"{who}: returns: {name!r} is no parameter that takes the address of a pointer")
         returned = read_returns(who, each)
+        if name not in found:
+            _say_whose(mapper, name, returned)
+            continue
         if returned.shape is None:
             raise ValueError(f"{who}: returns[{name!r}] needs a shape")
         if returned.owner not in ("", "callee", "none"):
@@ -343,6 +344,21 @@ def map_returned_data(mapper: Any) -> dict[str, Parameter]:
                 if length is not None:
                     made[symbol] = length
     return made
+
+
+def _say_whose(mapper: Any, name: str, returned: Returned) -> None:
+    """Handles and structs in outputs are given away where their class has free=, unless an owner is said."""
+    place = mapper.by_name.get(name)
+    target = None if place is None else types.target_of(mapper.slots[place].type)
+    target = types.target_of(target) or target
+    if not isinstance(target, types.Struct) or name not in mapper.options.out:
+        raise ValueError(
+            f"{mapper.who}: returns: {name!r} is no parameter that takes the address of a pointer"
+        )
+    if returned.shape is not None or returned.text or returned.detail is not None:
+        raise ValueError(f"{mapper.who}: returns[{name!r}] should be one of {', '.join(OWNERS)}")
+    if returned.owner != "callee":
+        mapper.borrowed.add(name)
 
 
 def _length(mapper: Any, name: str) -> Parameter | None:

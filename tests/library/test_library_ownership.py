@@ -428,6 +428,40 @@ def test_what_failing_calls_left_behind_is_no_object():
 
 
 @pytest.mark.row("L06")
+def test_outputs_that_stay_c_s_are_said_to():
+    """Their class has free= for others."""
+    text = (
+        "typedef struct shelf shelf; typedef struct box { int v; char *room; } box; int boxes = 0, shelves;"
+        "struct shelf { box first; }; void box_free(box *b) { boxes--; free(b); }"
+        "box *box_new(int v) { box *b = calloc(1, sizeof *b); b->v = v; boxes++; return b; }"
+        "shelf *shelf_new(void) { shelf *s = calloc(1, sizeof *s); s->first.v = 7; shelves++; return s; }"
+        "void shelf_free(shelf *s) { shelves--; free(s); }"
+        "int find(shelf *s, box **b) { *b = &s->first; return 0; }"
+        "int look(const shelf *s, box *b) { *b = s->first; return 0; }"
+        "void all(shelf *s, box *found[2]) { found[0] = &s->first; found[1] = 0; }"
+    )
+    declared = "typedef struct shelf shelf; typedef struct box { int v; char *room; } box;"
+    lib = from_c("#include <stdlib.h>\n" + text).declare(declared + "extern int boxes, shelves;")
+    lib.handle("shelf *", free="shelf_free", init="shelf *shelf_new(void)")
+    lib.struct("box", free="box_free", init="box *box_new(int v)")
+    said = {"out": "b", "discard": "return", "returns": {"b": "argument"}}
+    find = lib.function("int find(shelf *s, box **b)", **said)
+    found = find(lib.shelf())
+    assert found.v == 7 and "borrowed" in repr(found) and lib.shelves == 1
+    refuses(ValueError, found.close, "is borrowed")
+    listed = lib.function("void all(shelf *s, box *found[2])", out="found", returns={"found": "none"})
+    assert listed(lib.shelf())[0].v == 7
+    copy = lib.function("int look(const shelf *s, box *b)", **said)(lib.shelf())
+    assert copy.v == 7 and lib.box(1).v == 1
+    del found, copy
+    gc.collect()
+    assert (lib.boxes, lib.shelves) == (0, 0)
+    given = "int find(shelf *s, box **b)"
+    for returns in {"s": "argument"}, {"b": (3, "none")}, {"b": ("argument", "s")}, {"b": "nobody"}:
+        refuses(ValueError, lambda r=returns: lib.function(given, out="b", returns=r), "returns")
+
+
+@pytest.mark.row("L06")
 def test_the_destructor_itself_frees_once():
     lib = library()
     context = lib.context()

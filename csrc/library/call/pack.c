@@ -258,7 +258,7 @@ static int
 own_struct(const cwj_library_frame *frame, const cwj_parameter *p, PyObject *made)
 {
     cwj_instance *self = (cwj_instance *)made;
-    if (p == &frame->function->result || self->layout->free == NULL || self->owned) {
+    if (p->owner != CWJ_OWNER_CALLEE || self->layout->free == NULL || self->owned) {
         return 0;
     }
     self->owned = bind_end(frame, p, self->layout, &self->bound) == 0;

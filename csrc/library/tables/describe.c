@@ -145,14 +145,15 @@ describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, int mos
     static char *names[] = {"role",     "type",      "argument", "by_pointer", "optional", "intent",
                             "dims",     "order",     "value",    "of",         "axis",     "symbol",
                             "cls",      "container", "name",     "negative",   "free",     "descr",
-                            "encoding", "bound",     "is_model", NULL};
+                            "encoding", "bound",     "is_model", "borrowed",   NULL};
     PyObject *type, *dims, *value, *symbol, *cls, *container, *name, *descr, *encoding, *bound;
+    int borrowed;
     p->symbol = -1;
-    if (cwj_read(given, "O&UippO&OO&OiiUOOUO&O&OUOp", names, read_role, &p->role, &type,
+    if (cwj_read(given, "O&UippO&OO&OiiUOOUO&O&OUOpp", names, read_role, &p->role, &type,
                  &p->argument, &p->by_pointer, &p->optional, read_intent, &p->intent, &dims,
                  read_order, &p->order, &value, &p->of, &p->axis, &symbol, &cls, &container, &name,
                  read_negative, &p->negative, read_address, &p->free, &descr, &encoding, &bound,
-                 &p->is_model) < 0) {
+                 &p->is_model, &borrowed) < 0) {
         return -1;
     }
     read_encoding(p, encoding);
@@ -179,8 +180,8 @@ describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, int mos
         }
     }
     p->free = p->role == CWJ_DATA ? p->free : NULL;
-    bool has_handles = p->role == CWJ_HANDLE || p->role == CWJ_HANDLES;
-    p->owner = has_handles ? CWJ_OWNER_CALLEE : CWJ_OWNER_NONE; /* as outputs */
+    bool is_object = p->role == CWJ_HANDLE || p->role == CWJ_HANDLES || p->role == CWJ_STRUCT;
+    p->owner = is_object && !borrowed ? CWJ_OWNER_CALLEE : CWJ_OWNER_NONE; /* as outputs */
     return cwj_read_type(p, type, descr, who) < 0 || cwj_read_dims(p, dims, symbols, who) < 0 ||
                    read_bound(p, bound, most, who) < 0
                ? -1
