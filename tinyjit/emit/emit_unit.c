@@ -267,7 +267,7 @@ static void emit_top(tj_emitter *this)
     tj_emit_own_line(this);
     if (!(this->form & TJ_FAST))
         emit_legend(this);
-    if (this->spec->checked && !(this->form & TJ_FAST))
+    if (this->spec->checked)
         tj_text_puts(this->out, "npy_intp cwj_checked_index(const cwj_call *cwj, int operand, int "
                                 "axis, const char *index);\n"
                                 "npy_intp cwj_checked_number(const char *format, npy_intp limit, "
