@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cwrapjit._cwrapjit import CompileError
 from cwrapjit.kernels.parameters import refuse_at
 from cwrapjit.kernels.scalars import includes, value_type
 
@@ -146,6 +147,17 @@ def check_expression(text: str, who: str, what: str, ends: str = ";") -> None:
         at += len(token)
     if opened:
         refuse_at(text, opened[-1][0], who, what, f"'{opened[-1][1]}' is not closed, found")
+
+
+def show(error: CompileError, place: tuple[str, int, str]) -> None:
+    """An error in what became of a user's text is shown there: file, line, text."""
+    if place[2] != error.text:  # C has seen another line, and the columns of that
+        quoted = re.search(r"'(\w+)'", error.msg)
+        found = re.search(rf"\b{quoted[1]}\b", place[2]) if quoted else None
+        error.offset = found.start() + 1 if found else None
+        error.end_offset = found.end() + 1 if found else None
+    error.filename, error.lineno, error.text = place
+    error.args = (error.msg, (*place[:2], error.offset, place[2]))
 
 
 def _next(parts: Sequence[str], at: int) -> int:

@@ -69,9 +69,7 @@ class Header:
         for each in {id(e): e for e in (error, *error.errors)}.values():
             found = self.place(each.filename or "", each.lineno or 0)
             if found is not None:
-                each.filename, each.lineno, each.text = found
-                each.offset, each.end_offset = min(each.offset or 1, len(found[2]) + 1), None
-                each.args = (each.msg, (each.filename, each.lineno, each.offset, each.text))
+                ctext.show(each, found)
 
 
 class Texts:

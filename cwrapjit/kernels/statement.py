@@ -131,6 +131,7 @@ class Statement:
                 raws.append(ctext.Raw(each.name, operand, ndim, dense, written, c_type(dtype), checked))
         header, early = self._header(dtypes, types, raws, rows)
         body, prefix = self._body(dtypes, raws, indexed, rows)
+        in_front = body[:prefix].count("\n")
         key = tuple(np.dtype(np.int8) if k < 0 else dtypes[k] for k in order)
         # Elements of a row are read and written one after the other.
         options: dict[str, Any] = {**({} if rows is None else {"inplace": True}), **self._options}
@@ -143,10 +144,10 @@ class Statement:
                 **options,
             )
             if is_checked(self._options):
-                made.__dict__["_place"] = functools.partial(self._place, body[:prefix].count("\n"), early)
+                made.__dict__["_place"] = functools.partial(self._place, in_front, early)
             return made
         except CompileError as error:
-            self._locate(error, prefix, early)
+            self._locate(error, in_front, early)
             raise
 
     def _signature(
@@ -253,21 +254,9 @@ class Statement:
     def _locate(self, error: CompileError, prefix: int, early: int) -> None:
         """Say where in the user's own texts the faults are."""
         for each in {id(e): e for e in (error, *error.errors)}.values():
-            file, line = each.filename or "", each.lineno
-            if line is None:
-                continue
-            if file.endswith(" header>"):
-                each.lineno = max(line - early, 1)
-                continue
-            each.text = each.text.removesuffix(" ;") if each.text else each.text  # ours
-            if prefix and line == 1:
-                each.text = each.text[prefix:] if each.text else each.text
-                if each.offset and each.offset > prefix:
-                    each.offset -= prefix
-                    if each.end_offset and each.end_offset > prefix:
-                        each.end_offset -= prefix
-                elif each.offset:
-                    each.offset = each.end_offset = None
+            place = self._place(prefix, early, os.fsencode(each.filename or ""), each.lineno or 0)
+            if place is not None:
+                ctext.show(each, place)
 
 
 def _item(operand: str, k: int, rows: Sequence[bool] | None) -> str:

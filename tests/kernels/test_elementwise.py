@@ -606,11 +606,23 @@ def test_casts_of_cpp() -> None:
     x = np.array([0.75, 7.5])
     wanted = 16777217 // 2 * 2 + np.array([0, 1]) + x + 4
     assert kernel(x, np.array([0, 16777217.0])).tolist() == wanted.tolist()
-    error = refuses(
-        cwrapjit.CompileError,
-        lambda: ElementwiseKernel("int32 x", "int32 y", "y = float(z)", "kernel"), "'z' undeclared",
-    )  # fmt: skip
-    assert error.lineno == 1
+
+
+@pytest.mark.quick
+def test_compile_errors_show_what_was_written() -> None:
+    """And point at it, whatever became of it for C."""
+    for text, preamble, offset, shown in (
+        ("double t = 1;\ny = x[i] + float(z) + t", "", 18, 1),
+        ("y = x[i]", "static double g(int i)\n{ return float(i) + z; }", 21, 1),
+        ("double y1 = x[0]; y = z + y1", "", 23, 0),
+        ("y = x[i] +", "", None, 0),
+    ):
+        define = functools.partial(
+            ElementwiseKernel, "raw float64 x", "float64 y", text, "k", preamble=preamble
+        )
+        error = refuses(cwrapjit.CompileError, define, "'z' undeclared" if offset else "expected")
+        assert (error.text, error.offset) == ((preamble or text).split("\n")[shown], offset)
+        assert error.lineno == shown + 1
 
 
 def test_debug_sees_bad_indices() -> None:

@@ -790,6 +790,12 @@ def test_casts_of_cpp(debug: bool) -> None:
     assert total(np.array([5.0, 8.0])) == 1 + 1 + 2 + 1
 
 
+def test_compile_errors_point_at_what_was_written() -> None:
+    text = ("float64 x, raw float64 w", "float64 y", "x + w[_J] + z", "a + b", "y = a", "0")
+    error = refuses(cwrapjit.CompileError, lambda: ReductionKernel(*text), "'z' undeclared", "map_expr")
+    assert (error.text, error.lineno, error.offset) == ("x + w[_J] + z", 1, 13)
+
+
 def test_units_of_others_are_not_lost() -> None:
     class Quantity(np.ndarray):
         def __array_ufunc__(self, *args: object, **kwargs: object) -> None:
