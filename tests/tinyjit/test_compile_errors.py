@@ -655,7 +655,7 @@ def test_hints(code: str) -> None:
     refuses(Error, lambda: wrap_signature("x(n), m(n, n) -> y()", code + end), HINTS[code])
 
 
-# Python's words, in any text.
+# Python's words, and C++'s, in any text.
 WORDS = {
     "x ** 2": "powers: pow(x, y)",
     "x ^ 2": "powers: pow(x, y)",
@@ -667,6 +667,10 @@ WORDS = {
     "x > 1 and x < 2": "C writes it &&",
     "x > 1 or x < 2": "C writes it ||",
     "x if x > 0 else 0": "condition ? a : b",
+    "float(x) / 2": "C writes a cast (float)(x)",
+    "int (x)": "C writes a cast (int)(x)",
+    "2 * double(x)": "C writes a cast (double)(x)",
+    "static_cast<float>(x)": "C writes a cast (float)(x)",
 }
 
 

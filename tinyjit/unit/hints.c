@@ -147,7 +147,7 @@ static bool hint_semicolon(const tj_message *message, const tj_piece *piece, tj_
     return hint->length > 0;
 }
 
-/* Words of Python's: by what the compiler says of them, and what C has instead. */
+/* Words of Python's and of C++: by what the compiler says of them, and what C has instead. */
 static const char *const words[][2] = {
     {"implicit declaration of function 'max'", "of floating numbers it is fmax"},
     {"implicit declaration of function 'min'", "of floating numbers it is fmin"},
@@ -157,6 +157,10 @@ static const char *const words[][2] = {
     {"';' expected (got 'and')", "C writes it &&"},
     {"';' expected (got 'or')", "C writes it ||"},
     {"';' expected (got 'if')", "C writes it condition ? a : b"},
+    {"expression expected before 'float'", "C writes a cast (float)(x)"},
+    {"expression expected before 'double'", "C writes a cast (double)(x)"},
+    {"expression expected before 'int'", "C writes a cast (int)(x)"},
+    {"'static_cast' undeclared", "C writes a cast (float)(x)"},
 };
 
 static bool hint_word(const tj_message *message, tj_text *hint)
