@@ -93,4 +93,7 @@ def _macro(item: Any, what: str) -> bytes:
         raise TypeError(f"{what} must be (name, value or None), 'NAME' or 'NAME=VALUE', not {item!r}")
     if not text.partition("=")[0].isidentifier() or not {"\0", "\n", "\r"}.isdisjoint(text):
         raise ValueError(f"{what} does not define a macro: {item!r}")
-    return text.encode()
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{what} does not define a macro: {item!r}") from None

@@ -55,7 +55,7 @@ def refuse_at(text: str, position: int, who: str, what: str, problem: str) -> No
     )
 
 
-def _dtype(word: str) -> np.dtype[Any] | None:
+def _dtype(word: Any) -> np.dtype[Any] | None:
     """The dtype that a word names, or None."""
     try:
         return np.dtype(word)
@@ -166,7 +166,10 @@ def resolve(
     for letter, dtype in (chosen or {}).items():
         if not any(each.placeholder and each.word == letter for each in parameters):
             raise TypeError(f"{who}: dtype: no parameter is of a type {letter!r}")
-        bound[letter] = _Bound(_check(np.dtype(dtype), who, "dtype"), ["dtype="])
+        made = _dtype(dtype)
+        if made is None:
+            raise TypeError(f"{who}: dtype: {letter} is {dtype!r}, which is no type of NumPy's")
+        bound[letter] = _Bound(_check(made, who, "dtype"), ["dtype="])
     order = [*range(len(inputs), len(parameters)), *range(len(inputs))]
     for k in order:
         dtype = given[k]

@@ -109,6 +109,10 @@ class Text:
         self._alternatives: set[int] = set()  # where words begin that stand behind an #if
         if "\0" in source:
             raise CompileError(f"{file}: the text has a NUL character")
+        try:
+            source.encode()
+        except UnicodeEncodeError as error:
+            raise CompileError(f"{file}: the text has a lone surrogate at position {error.start}") from None
         for item in self._items(self._tokens()):
             self._take(item)
 

@@ -146,6 +146,8 @@ DIFF(X, X, dtype="f8")
     TypeError: diff(): dtype must be a dict such as {"T": "float32"}, not 'f8'
 DIFF(X, X, dtype={"Q": "f8"})
     TypeError: diff(): dtype: no parameter is of a type 'Q'
+DIFF(X, X, dtype={"T": "nosuch"})
+    TypeError: diff(): dtype: T is 'nosuch', which is no type of NumPy's
 BOTH(X, out=(X,))
     ValueError: both(): out: wanted 2 arrays, one for each output, got 1
 BOTH(X, out=X)

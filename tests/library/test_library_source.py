@@ -223,6 +223,7 @@ def test_arrays_of_characters_are_arrays_of_numbers(state: str) -> None:
     for wrong in np.zeros(3), np.zeros(3, np.int32), np.zeros(3, np.int8), np.zeros(3, "S1"), "abc":
         refuses(TypeError, lambda wrong=wrong: lib.total(wrong), "total(): no type set fits", "uint8")
     refuses(TypeError, lambda: lib.sum(x), "'s' is uint8", "int8")
+    refuses(ValueError, lambda: lib.sum("\udcff"), "sum(): argument 's'", "surrogates not allowed")
     refuses(TypeError, lambda: lib.invert("abc"), "wanted a NumPy array, got str")
     refuses(ValueError, lambda: lib.invert(b"abc"), "wanted a writable array")
     refuses(ValueError, lambda: lib.more(b"abc"), "'x'", "(3,)")
@@ -402,6 +403,12 @@ def test_bad_arguments() -> None:
     refuses(ValueError, lambda: library("int f(void) { return 1; }", sources=["f.c"]), "do not go together")
     assert library("").mapped == [] and library("static int f(void) { return 1; }").mapped == []
     refuses(cwrapjit.CompileError, lambda: library("int f(void) { return 1; }\0"), "NUL")
+    wrong = "int f(void) { return 1; } // \udcff"
+    refuses(
+        cwrapjit.CompileError, lambda: library(wrong), "<cwrapjit t source>", "lone surrogate at position 29"
+    )
+    macros = ["A=1", "B=\udcff"]
+    refuses(ValueError, lambda: library("", define_macros=macros), "define_macros[1] does not define a macro")
 
 
 @pytest.mark.quick

@@ -78,8 +78,9 @@ name_argument(const cwj_frame *frame, const char *kind, const char *name)
     int no_memory = type != NULL && type != PyExc_MemoryError &&
                     ((PyTypeObject *)type)->tp_base == (PyTypeObject *)PyExc_MemoryError &&
                     strcmp(((PyTypeObject *)type)->tp_name, "MemoryError") == 0;
+    int no_text = type == PyExc_UnicodeEncodeError; /* it takes more than a text */
     if (type != PyExc_TypeError && type != PyExc_ValueError && type != PyExc_OverflowError &&
-        !no_memory) {
+        !no_memory && !no_text) {
         PyErr_Restore(type, value, traceback);
         return -1;
     }
@@ -90,7 +91,11 @@ name_argument(const cwj_frame *frame, const char *kind, const char *name)
         PyErr_Restore(type, value, traceback);
         return -1;
     }
-    raise_in_call(frame, no_memory ? PyExc_MemoryError : type, "%s '%s': %U", kind, name, text);
+    raise_in_call(frame,
+                  no_memory ? PyExc_MemoryError
+                  : no_text ? PyExc_ValueError
+                            : type,
+                  "%s '%s': %U", kind, name, text);
     Py_DECREF(text);
     Py_DECREF(type);
     Py_XDECREF(value);
