@@ -114,7 +114,7 @@ class BuildWithTexts(build_ext):
         declared, depends = ext.sources, ext.depends
         ext.sources = [*declared]
         ext.depends = [*depends, str(folder / "settings.txt")]
-        numbers = (embed.embed_mathematics, embed.embed_complex, embed.embed_half)
+        numbers = (embed.embed_mathematics, embed.embed_complex, embed.embed_half, embed.embed_extremes)
         for write in (embed.embed_prelude, *numbers, embed.embed_call_path):
             written = folder / f"{write.__name__}.c"
             write(ROOT, written)

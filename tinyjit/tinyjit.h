@@ -464,9 +464,10 @@ void tj_unit_free(tj_unit *unit);
 /* The prelude's text, and that of mathematics.h. Static. */
 const char *tj_prelude(void);
 const char *tj_mathematics(void);
-/* Those of the package's <complex.h> and <cwj_half.h>, for modules that are written. Static. */
+/* Those of the package's <complex.h>, <cwj_half.h> and <cwj_extremes.h>, for modules that are written. Static. */
 const char *tj_complex(void);
 const char *tj_half(void);
+const char *tj_extremes(void);
 
 /* ---- from code back to its text ------------------------------------------ */
 

@@ -167,6 +167,12 @@ def embed_half(root: Path | str, output: Path | str) -> None:
     embed(Path(root, "cwrapjit", "include", "cwj_half.h"), output, "tj_half", as_function=True, stripped=True)
 
 
+def embed_extremes(root: Path | str, output: Path | str) -> None:
+    """Write the C file that defines tj_extremes()."""
+    source = Path(root, "cwrapjit", "include", "cwj_extremes.h")
+    embed(source, output, "tj_extremes", as_function=True, stripped=True)
+
+
 def embed_call_path(root: Path | str, output: Path | str) -> list[str]:
     """Write the C file that defines cwj_call_path_text[] and return what it was made from."""
     source = Path(root, "csrc", "function", "call", "call.c")

@@ -18,7 +18,8 @@ out=build/fuzz
 mkdir -p $out/objects $out/found
 ${PYTHON:-python3} tools/embed.py -I cwrapjit/include -I tinyjit --strip --function --line "<cwrapjit prelude>" \
     --name tj_prelude -o $out/embedded_prelude.c tinyjit/prelude.h
-for text in tinyjit/mathematics.h cwrapjit/include/complex.h cwrapjit/include/cwj_half.h; do
+for text in tinyjit/mathematics.h cwrapjit/include/complex.h cwrapjit/include/cwj_half.h \
+    cwrapjit/include/cwj_extremes.h; do
     name=$(basename "$text" .h | sed 's/^cwj_//')
     ${PYTHON:-python3} tools/embed.py --strip --function --name "tj_$name" -o "$out/embedded_$name.c" "$text"
 done

@@ -395,7 +395,7 @@ def test_a_source_of_the_modules_own_name_stays_what_it_is(tmp_path: Any) -> Non
     header = f"#include <complex.h>\n#include <numpy/halffloat.h>\ndouble twice(double);\n{twice}\n"
     m = cwrapjit.module("mylib", sources=[source], header=header)
     codes = {
-        float: "twice(item__a())",
+        float: "npy_maximum(twice(item__a()), npy_amin(i, 3, i))",
         complex: "both(item__a())",
         np.float16: "float_to_half(half_to_float(item__a()))",
     }

@@ -453,3 +453,68 @@ def test_a_macro_of_the_users_takes_the_place_of_a_function(name, optimize):
     if optimize == "off":
         with pytest.warns(cwrapjit.CompileWarning, match="MINE redefined"):
             define(f"#define MINE 1\n#define MINE 2\n#define {name}(a, b) ((a) + (b) + 5)")
+
+
+# ---- the largest and the smallest -------------------------------------------------------------------------
+
+
+def rows(n: int, dtype: Any) -> Any:
+    """Rows with zeros of both signs, infinities, and in every other one what is not a number."""
+    rng = np.random.default_rng(n)
+    x = rng.choice([-math.inf, -2.5, -0.0, 0.0, 1.0, 7.0, math.inf], size=(40, n)).astype(dtype)
+    x[1::2, :][np.arange(20), rng.integers(0, n, 20)] = math.nan
+    x[0], x[2] = -0.0, -math.inf
+    return x
+
+
+@pytest.mark.quick
+@pytest.mark.row("K19")
+@pytest.mark.parametrize("fastmath", [False, True])
+@pytest.mark.parametrize("dtype", [F4, F8])
+def test_the_largest_of_a_row_minds_what_is_no_number(dtype: Any, fastmath: bool) -> None:
+    code = """
+        item__high() = npy_amax(i, dims_slice__x[0], item__x(i));
+        item__low() = npy_amin(k, dims_slice__x[0], item__x(k) - 0);
+        return true;"""
+    made = {
+        tier: cwrapjit.function(
+            "f",
+            signature="x(n) -> high(), low()",
+            Ccode_slice_eval={dtype: code},
+            optimize=tier,
+            fastmath=fastmath,
+        )
+        for tier in ("off", "eager")
+    }
+    for n in (1, 2, 31, 32, 33, 64, 200):
+        for x in (rows(n, dtype), np.asfortranarray(rows(n, dtype))):
+            for high, low in (made["off"](x), made["eager"](x)):
+                np.testing.assert_array_equal(high, x.max(axis=1))
+                np.testing.assert_array_equal(low, x.min(axis=1))
+            for one, other in zip(made["off"](x), made["eager"](x), strict=True):
+                told = ~np.isnan(one) & (not fastmath)
+                np.testing.assert_array_equal(np.signbit(one)[told], np.signbit(other)[told], "zeros")
+    for f in made.values():
+        assert [float(each[0]) for each in f(np.zeros((1, 0), dtype))] == [0, 0], "of nothing"
+    wide = max(each["bytes"] or 0 for each in made["eager"].explain().loops if each["vectorized"])
+    assert wide >= 16
+
+
+@pytest.mark.row("K19")
+@pytest.mark.parametrize("fastmath", [False, True])
+@pytest.mark.parametrize("sign", ["maximum", "minimum"])
+def test_the_larger_of_two_minds_what_is_no_number(sign: str, fastmath: bool) -> None:
+    x = spread(F8, 200)
+    y = x[::-1].copy()
+    wanted = getattr(np, sign)(x, y)
+    equal(in_both_tiers(f"npy_{sign}(x, y)", F8, x, y, fastmath=fastmath), wanted)
+    equal(in_both_tiers(f"npy_{sign}(npy_{sign}(x, 1), y)", F8, x, y), getattr(np, sign)(wanted, 1))
+    inf = "-" if sign == "maximum" else ""
+    reduced = cwrapjit.ReductionKernel(
+        "T x", "T y", "x", f"npy_{sign}(a, b)", "y = a", f"{inf}INFINITY", fastmath=fastmath
+    )
+    assert np.isnan(reduced(x)) and reduced(np.arange(1.0, 900)) == getattr(np, sign).reduce(
+        np.arange(1.0, 900)
+    )
+    whole = cwrapjit.vectorize(f"T f(T x, T y) {{ return npy_{sign}(x, y); }}")
+    assert whole(np.int8(-3), np.int8(2)) == getattr(np, sign)(-3, 2)

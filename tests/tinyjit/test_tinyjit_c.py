@@ -68,6 +68,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         "mathematics": TINYJIT / "mathematics.h",
         "complex": HEADERS / "complex.h",
         "half": HEADERS / "cwj_half.h",
+        "extremes": HEADERS / "cwj_extremes.h",
     }
     written = [folder / f"embedded_{name}.c" for name in texts]
     for (name, source), target in zip(texts.items(), written, strict=True):

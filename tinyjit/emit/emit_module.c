@@ -217,6 +217,7 @@ static void emit_mathematics(const char *header, tj_text *text)
         tj_text_puts(text, "#define CWJ_SEES_EXCEPTIONS\n");
     tj_text_puts(text, tj_mathematics());
     tj_text_puts(text, "#endif\n\n");
+    tj_text_puts(text, tj_extremes());
 }
 
 /* Some function gets the header without asking. */
