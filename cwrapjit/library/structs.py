@@ -467,7 +467,8 @@ class _Maker:
         prefixes: Any = (),
         replaces: bool = False,
     ) -> Any:
-        """A C function as a method. keeps=: names of arguments that C points to from then on."""
+        """A C function as a method. keeps=: names of arguments that C points to from then on. What is made of
+        functions only the call knows: so that keeps them itself."""
         given: dict[str, Any] = {}
         if _is_with_options(method):
             method, given = method[0], dict(method[1])
@@ -476,8 +477,23 @@ class _Maker:
                 raise TypeError(f"{self.name}.{cls.__name__}: a method is a C declaration, not {method!r}")
             return method
         names = () if isinstance(given.get("keeps"), Mapping) else names_of(given.pop("keeps", ()))
+        if functions := self._functions(method, names):
+            given["keeps"] = functions
         function = self._function(method, cls, name or given.pop("name", None), prefixes, given)
         return keeping(function, Keeps(names, self.by_value, replaces)) if names else function
+
+    def _functions(self, declaration: str, names: tuple[str, ...], keeper: str = "") -> dict[str, Any]:
+        """keeps= of those of the arguments that are functions; keeper: "", the first one."""
+        found = self._parsed(declaration).functions if names else []
+        parameters = found[0].parameters if found else []
+        kept = [each.name for each in parameters if types.is_function(each.type) and each.name in names]
+        return {keeper or parameters[0].name or "arg1": kept} if kept else {}
+
+    def _parsed(self, declaration: str) -> Any:
+        text = declaration.strip()
+        return self.declarations.read(
+            text + ("" if text.endswith(";") else ";"), f"<cwrapjit {self.name} init>"
+        )
 
     def _function(
         self,
@@ -516,7 +532,7 @@ class _Maker:
     def _initialiser(self, cls: type[Instance], init: Method) -> Any:
         """__init__ through a C function that fills an object, or one that makes a new one."""
         declaration, rest = (init[0], dict(init[1])) if _is_with_options(init) else (init, {})
-        names = names_of(rest.pop("keeps", ()))
+        names = () if isinstance(rest.get("keeps"), Mapping) else names_of(rest.pop("keeps", ()))
         makes, options = "", dict[str, Any]()
         if isinstance(declaration, str):
             makes, options = self._makes_object(cls, declaration, names_of(rest.get("out", ())))
@@ -525,9 +541,12 @@ class _Maker:
                 f"{self.name}.{cls.__name__}: init: {self.destructor.name}() wants more than the object, and "
                 "only functions that return a pointer to a new one, or store one, can keep that"
             )
+        keeper = {"": "", "output": options.get("out", "")}.get(makes, "return")
         for option in options.keys() & rest.keys() & {"out", "discard"}:
             rest[option] = tuple(dict.fromkeys((*names_of(rest[option]), options[option])))
         options.update(rest)
+        if isinstance(declaration, str) and (functions := self._functions(declaration, names, keeper)):
+            options["keeps"] = functions
         given = (declaration, options) if isinstance(declaration, str) else init
         function = self._callable(cls, given, "__init__")
         return make_init(function, bool(makes), Keeps(names, self.by_value))
@@ -537,10 +556,7 @@ class _Maker:
     ) -> tuple[str, dict[str, Any]]:
         """How a function makes an object, and the options for that: it returns a "pointer" or a "value", or
         stores one in an "output", a T **; "": it fills the one that its first parameter points to."""
-        text = declaration.strip()
-        parsed = self.declarations.read(
-            text + ("" if text.endswith(";") else ";"), f"<cwrapjit {self.name} init>"
-        )
+        parsed = self._parsed(declaration)
         if not parsed.functions:
             return "", {}  # which is refused later
         found = parsed.functions[0]

@@ -379,6 +379,10 @@ def function_of(ctype: Any) -> Any:
     return ctype.target if is_pointer and not ctype.target.pointed else ctype
 
 
+def is_function(ctype: Any) -> bool:
+    return isinstance(function_of(ctype), Callable)
+
+
 def declared(function: Callable, name: str = "") -> str:
     """A pointer to a function as C declares it: int (*compare)(const void *a, const void *b)."""
     shown = []

@@ -674,3 +674,57 @@ def test_structs_by_value_go_as_the_caller_passes_them(tmp_path, way, struct):
         made = lib.made(f)
         assert (made.d, made.i) == (4, 2)
     assert lib.get()(1, lib.s(d=2.5), 3) == 6.5 and lib.call(lib.get()) == 17
+
+
+KEPT = """
+#include <stdlib.h>
+typedef double (*of)(double); typedef struct kept { of f; int n; } kept; int live = 0;
+kept *kept_new(of f) { kept *k = malloc(sizeof *k); k->f = f; live++; return k; }
+void kept_free(kept *k) { live--; free(k); }
+int kept_open(kept **k, of f) { *k = kept_new(f); return 0; }
+void kept_fill(kept *k, of f) { k->f = f; live++; }
+kept kept_value(of f) { live++; return (kept){f}; } void kept_end(kept *k) { live--; }
+void kept_set(kept *k, int n, of f) { k->f = f; k->n = n; }
+double kept_use(kept *k, double x) { return k->f(x); }
+"""
+
+
+@pytest.mark.parametrize(
+    "init",
+    [
+        "kept *kept_new(of f)",
+        "int kept_open(kept **k, of f)",
+        "void kept_fill(kept *k, of f)",
+        "kept kept_value(of f)",
+    ],
+)
+def test_objects_keep_functions_that_their_methods_are_given(init):
+    lib = from_c(KEPT).declare("typedef double (*of)(double); typedef struct kept { of f; int n; } kept;")
+    lib.variable("int live")
+    kept = lib.struct(
+        "kept",
+        init=(init, {"keeps": "f"}),
+        free="kept_free" if "*kept" in init or "**" in init else "kept_end",
+        methods=[
+            ("void kept_set(kept *k, int n, of f)", {"keeps": ("n", "f")}),
+            "double kept_use(kept *k, double x)",
+        ],
+    )
+    k = kept(lambda x: 2 * x)
+    gc.collect()
+    assert k.use(3) == 6 and k.use(4) == 8
+
+    def more(x: float) -> float:
+        return x + 1
+
+    gone = weakref.ref(more)
+    k.set(5, more)
+    del more
+    gc.collect()
+    assert k.use(3) == 4 and k.n == 5 and gone() is not None
+    del k
+    gc.collect()
+    assert gone() is None and lib.live == 0
+    own = from_c(KEPT).declare("typedef double (*of)(double); typedef struct kept { of f; int n; } kept;")
+    said = ("kept *kept_new(of f)", {"keeps": {"library": "f"}})
+    assert own.struct("kept", init=said, free="kept_free")(lambda x: x).n is not None
