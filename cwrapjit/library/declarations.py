@@ -609,7 +609,8 @@ class Declarations:
         """The type that a syntax tree says."""
         kind = type(node).__name__
         if kind in ("TypeDecl", "Typename"):
-            return self.resolve(node.type)
+            found = self.resolve(node.type)
+            return types.with_const_items(found) if "const" in _quals(node) else found
         if kind == "IdentifierType":
             return self._named(node)
         if kind == "FuncDecl":

@@ -240,6 +240,13 @@ def with_alias(ctype: Any, alias: str) -> Any:
     return dataclasses.replace(ctype, alias=alias)
 
 
+def with_const_items(ctype: Any) -> Any:
+    """const of a typedef's array is that of its items; of all else nothing is said here."""
+    if not isinstance(ctype, Array):
+        return ctype
+    return dataclasses.replace(ctype, item=with_const_items(ctype.item), const=True)
+
+
 def is_object(ctype: Any) -> bool:
     """PyObject *"""
     target = ctype.target if isinstance(ctype, Pointer) else None

@@ -979,6 +979,24 @@ def test_macros_are_names_of_functions_and_arrays_of_one_are_structs(free):
     assert lib.left == 0
 
 
+def test_const_of_a_typedef_of_an_array_is_that_of_its_items():
+    text = "typedef unsigned char key[4]; typedef double rows[2][2];"
+    text += "typedef struct { const key k; key own; } held;"
+    lib = from_c(
+        text + "int same(const key a, const key b) { return a[0] == b[0]; } void fill(key k) { k[0] = 5; }"
+        "double of(const rows x) { return x[1][0]; }"
+    ).declare(text + "int same(const key a, const key b); void fill(key k); double of(const rows x);")
+    assert lib.same(b"abcd", b"axyz") == 1
+    array = np.zeros(4, np.uint8)
+    array.flags.writeable = False
+    assert lib.same(array, array) == 1, "neither is written"
+    assert lib.of(np.arange(4.0).reshape(2, 2)) == 2
+    refuses(ValueError, lambda: lib.fill(b"abcd"), "writeable")
+    held = lib.held()
+    held.own = b"abcd"
+    refuses(AttributeError, lambda: setattr(held, "k", b"abcd"), "read-only")
+
+
 def test_macros_are_names_of_types():
     lib = from_c("typedef struct box_8 { int v; } box_8; int get(box_8 *b) { return b->v; }")
     lib.declare(
