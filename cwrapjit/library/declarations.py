@@ -687,6 +687,12 @@ class Declarations:
                 said["member"] = 0
         struct.pack, struct.align = said["pack"], said["align"]
 
+    def struct_named(self, name: str) -> Any:
+        """The struct or union of this name, or of a pointer to it that has this name; or another type."""
+        named = self.typedefs.get(name) or self.tags.get(f"struct {name}") or self.tags.get(f"union {name}")
+        named = named.target if isinstance(named, types.Pointer) else named
+        return named.item if types.is_one_struct(named) else named
+
     def tagged(self, kind: str, tag: str) -> types.Struct:
         """struct tag, which handle("tag *") may have been the first to speak of."""
         known, named = self.tags.get(f"{kind} {tag}"), self.typedefs.get(tag)

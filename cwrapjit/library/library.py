@@ -577,10 +577,7 @@ class Core:
     def _class_named(self, name: str) -> Any:
         """The class of the struct or union that C calls so, by its own name or by that of a pointer to it."""
         self.declarations.fetch([name])
-        named = self.declarations.typedefs.get(name) or self.declarations.tags.get(f"struct {name}")
-        named = named or self.declarations.tags.get(f"union {name}")
-        named = named.target if isinstance(named, types.Pointer) else named
-        named = named.item if types.is_one_struct(named) else named
+        named = self.declarations.struct_named(name)
         if isinstance(named, types.Struct):
             return self.class_for(named)
         enum = self.enum_of(named or self.declarations.tags.get(f"enum {name}"))

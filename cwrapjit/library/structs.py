@@ -210,8 +210,7 @@ class _Maker:
         if re.fullmatch(r"[A-Za-z_]\w*\s*;", text):  # the name of a typedef
             name = self.library.name_in_c(text.rstrip("; "))
             self.declarations.fetch([name])
-            found = self.declarations.typedefs.get(name)
-            found = found.item if types.is_one_struct(found) else found
+            found = self.declarations.struct_named(name)
             if isinstance(found, types.Struct):
                 return found
             raise TypeError(f"{self.name}.{who}: {text.rstrip('; ')} is no struct that is known here")

@@ -997,6 +997,15 @@ def test_const_of_a_typedef_of_an_array_is_that_of_its_items():
     refuses(AttributeError, lambda: setattr(held, "k", b"abcd"), "read-only")
 
 
+def test_structs_go_by_the_names_that_attributes_have():
+    text = "typedef struct node *node_p; struct node { int v; node_p next; }; typedef union num number;"
+    lib = from_c(text + "union num { int i; double d; };").declare(text + "union num { int i; double d; };")
+    for name in "node", "node_p", "struct node":
+        assert lib.struct(name) is lib.node
+    assert lib.struct("num") is lib.num and lib.struct("number") is lib.num
+    refuses(TypeError, lambda: lib.struct("nothing"), "nothing is no struct")
+
+
 def test_macros_are_names_of_types():
     lib = from_c("typedef struct box_8 { int v; } box_8; int get(box_8 *b) { return b->v; }")
     lib.declare(
