@@ -44,7 +44,7 @@ class Parameter:
     #   "array"    the data of an array of `type` with `dims`, from `argument`; out: allocated, text if "char"
     #   "hidden"   an integer of `type`: the value of `value`, an expression
     #   "stride"   an integer of `type`: stride of parameter `of` along `axis`, in elements (lda, incx)
-    #   "string"   const char *: str, bytes or a path, no NUL inside
+    #   "string"   const char *: str, bytes or a path, no NUL inside; out: C stores one (char **)
     #   "texts"    a list of those, as an array of pointers with a NULL behind them; its length is its dim;
     #              out: C stores them
     #   "buffer"   the bytes of a bytes-like object; its length is the symbol in dims; of two dims,

@@ -329,13 +329,16 @@ def map_returned_data(mapper: Any) -> dict[str, Parameter]:
         if name not in found:
             _say_whose(mapper, name, returned)
             continue
-        if returned.shape is None:
+        if returned.shape is None and not returned.text:
             raise ValueError(f"{who}: returns[{name!r}] needs a shape")
         if returned.owner not in ("", "callee", "none"):
             raise ValueError(f"{who}: returns[{name!r}]: the owner must be 'callee' or 'none'")
         ctype = mapper.slots[mapper.by_name[name]].type.target.target
-        parameter = Parameter("data", ctype.dtype, intent="out", dims=_dims(mapper, returned.shape))
-        parameter.order = mapper.options.order.get(name, "C")
+        if returned.text:
+            parameter = _stored_text(mapper, name, returned, ctype)
+        else:
+            parameter = Parameter("data", ctype.dtype, intent="out", dims=_dims(mapper, returned.shape))
+            parameter.order = mapper.options.order.get(name, "C")
         parameter.free = free_address(mapper, returned.detail) if returned.owner != "none" else 0
         made[name] = parameter
         for dim in parameter.dims:
@@ -344,6 +347,14 @@ def map_returned_data(mapper: Any) -> dict[str, Parameter]:
                 if length is not None:
                     made[symbol] = length
     return made
+
+
+def _stored_text(mapper: Any, name: str, returned: Returned, ctype: types.Scalar) -> Parameter:
+    """One that C stores in a char **."""
+    if returned.text == "list" or returned.shape is not None or not ctype.is_octet:
+        raise ValueError(f"{mapper.who}: returns[{name!r}]: {types.show(ctype)} ** stores no {returned.text}")
+    encoding = "bytes" if returned.text == "bytes" else mapper.options.encoding.get(name, "")
+    return Parameter("string", intent="out", encoding=encoding)
 
 
 def _say_whose(mapper: Any, name: str, returned: Returned) -> None:

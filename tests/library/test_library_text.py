@@ -726,3 +726,33 @@ def test_bytes_by_other_names_are_text_where_encoding_names_them():
     assert (named.name, named.more) == ("a", "\xe9")
     plain = lib.function(size, encoding="utf-8")  # of all texts, which a number is not
     refuses(TypeError, lambda: plain("abc"), "Pointer[uint8]")
+
+
+def test_texts_that_c_stores_in_outputs():
+    lib = from_c(
+        "#include <string.h>\n int live = 0; void done(void *p) { live--; free(p); }"
+        "int upper(const char *s, char **made) { if (!*s) return 3; *made = s[0] == '?' ? 0 : strdup(s);"
+        "if (*made) { live++; **made -= 32; } return 0; }"
+        'void fixed(int *n, const char **word) { *n = 2; *word = "caf\\351"; }'
+        'unsigned char *both(uint8_t **made) { *made = (uint8_t *)strdup("one"); live++; return 0; }'
+    )
+    lib.variable("int live")
+    given = "int upper(const char *s, char **made)"
+    upper = lib.function(given, returns={"made": ("str", "callee", "done")}, check=ValueError)
+    assert upper("abc") == "Abc" and upper("?") is None and lib.live == 0
+    refuses(ValueError, lambda: upper(""), "status 3")
+    assert lib.function(given, returns=("bytes", "callee", "done"), discard="return")("abc") == b"Abc"
+    fixed = "void fixed(int *n, const char **word)"
+    said = {"out": ("n", "word"), "returns": {"word": ("str", "none")}}
+    assert lib.function(fixed, **said, encoding={"word": "latin-1"})() == (2, "caf\xe9")
+    refuses(UnicodeDecodeError, lib.function(fixed, **said), "utf-8")
+    both = lib.function(
+        "unsigned char *both(uint8_t **made)", returns={"made": ("str", "callee", "done")}, discard="return"
+    )
+    assert both() == "one" and lib.live == 0
+    for declared, returns in (
+        (given, {"made": "list"}),
+        ("void fixed(int *n, double **word)", {"word": "str"}),
+        (given, {"s": "str"}),
+    ):
+        refuses(ValueError, lambda d=declared, r=returns: lib.function(d, returns=r), "returns")

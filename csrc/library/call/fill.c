@@ -124,6 +124,7 @@ fill_one(cwj_library_frame *frame, int k)
     case CWJ_STATUS:
         break;
     case CWJ_ADDRESS:
+    case CWJ_STRING:
     case CWJ_VALUE:
     case CWJ_HANDLE:
         if (out) {

@@ -179,7 +179,7 @@ describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, int mos
             return -1;
         }
     }
-    p->free = p->role == CWJ_DATA ? p->free : NULL;
+    p->free = p->role == CWJ_DATA || p->role == CWJ_STRING ? p->free : NULL;
     bool is_object = p->role == CWJ_HANDLE || p->role == CWJ_HANDLES || p->role == CWJ_STRUCT;
     p->owner = is_object && !borrowed ? CWJ_OWNER_CALLEE : CWJ_OWNER_NONE; /* as outputs */
     return cwj_read_type(p, type, descr, who) < 0 || cwj_read_dims(p, dims, symbols, who) < 0 ||
