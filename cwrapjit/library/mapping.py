@@ -159,7 +159,7 @@ class Mapper:
         for name, each in trees.items():
             for tree in each:
                 try:
-                    expressions.of_tree(tree, self.lookup, self.sizes.ask)
+                    self._length(tree)
                 except expressions.BadDim as error:
                     raise ValueError(f"{self.who}: dims[{name!r}]: {error}") from None
 
@@ -508,9 +508,15 @@ class Mapper:
             )
         return name
 
+    def _length(self, tree: Any) -> Dim:
+        found = expressions.of_tree(tree, self.lookup, self.sizes.ask)
+        if len(found) == 1 and isinstance(found[0], int) and found[0] < 0:
+            raise expressions.BadDim(f"the length {text_of(tree)} is negative", getattr(tree, "coord", None))
+        return found
+
     def dim(self, tree: Any) -> Dim:
         try:
-            return expressions.of_tree(tree, self.lookup, self.sizes.ask)
+            return self._length(tree)
         except expressions.BadDim as error:
             coord = error.coord or getattr(tree, "coord", None)
             raise self.library.declarations.error(f"{self.who}: {error}", coord) from None

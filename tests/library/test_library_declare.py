@@ -380,6 +380,16 @@ def test_lengths_are_what_constants_are_to_c() -> None:
         refuses(ValueError, lambda first=first, x=x: first(x[0, 1:].copy()), f"must be {length}")
 
 
+def test_lengths_are_not_negative() -> None:
+    """What C says, and the place."""
+    lib = from_c("int first(const int *x) { return *x; }")
+    define = [lambda text: lib.function(text), cwrapjit.vectorize]
+    for made, end in zip(define, (";", "{ return 0; }"), strict=True):
+        call = functools.partial(made, f"int first(const int x[2 - 3]){end}")
+        error = refuses(cwrapjit.CompileError, call, "first(): the length 2 - 3 is negative")
+        assert (error.lineno, error.offset) == (1, 23)
+
+
 def test_wide_strings_and_those_of_utf_8_are_constants() -> None:
     lib = from_c(TEXT)
     lib.declare(

@@ -228,6 +228,8 @@ DIMS: dict[Any, str] = {
     "'ab'": "'ab' is no integer",
     "10000000000000000000000": "10000000000000000000000 is too large",
     "10000000000000000000": "a number in a dim is too large",
+    "2 - 3": "the length 2 - 3 is negative",
+    -1: "the length -1 is negative",
     2.5: f"{SHAPE} float",
     None: f"{SHAPE} NoneType",
     True: "a dim must be an int or a str, not bool",
