@@ -155,8 +155,9 @@ class Core:
 
         def environment(text: str | None) -> Any:
             return _cwrapjit.library_environment(
-                name, sources, libraries, include_dirs, define_macros, library_dirs, header, self.debug, text
-            )
+                name, sources, libraries, include_dirs, define_macros, library_dirs, header, self.debug,
+                text, given.source if given else "",
+            )  # fmt: skip
 
         with given.own_lines() if given else contextlib.nullcontext():
             try:

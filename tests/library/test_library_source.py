@@ -229,6 +229,16 @@ def test_arrays_of_characters_are_arrays_of_numbers(state: str) -> None:
     refuses(ValueError, lambda: lib.more(b"abc"), "'x'", "(3,)")
 
 
+@pytest.mark.quick
+@pytest.mark.row("K14")
+def test_faults_of_functions_that_do_not_broadcast_show_what_was_written() -> None:
+    text = "\nint f(const char *s, const double x[n], int n) { return *(volatile int *)(long)(n - 2); }"
+    fault = refuses(
+        cwrapjit.Fault, lambda: library(text, debug=True).f("", np.ones(2)), "line 2: int f(const"
+    )
+    assert (fault.lineno, fault.text) == (2, text[1:])
+
+
 # ---- scalars --------------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ typedef struct cwj_library_guard {
     cwj_guarded guarded;
     cwj_thunk *thunk; /* the function's own */
     PyObject *unit;   /* owned: the sources' lines */
-    const tj_environment *environment; /* the unit's */
+    PyObject *shown;  /* borrowed of the unit: its text, or NULL */
     const cwj_module_state *state;
     bool fences; /* C gets copies of the arrays that it reads */
     int debug;   /* a cwj_debug */
@@ -46,12 +46,13 @@ static _Thread_local call *running;
 static PyObject *
 line_of_text(void *owner, const char *file, int line)
 {
-    const tj_environment *environment = ((cwj_library_guard *)owner)->environment;
-    const char *text = tj_environment_text(environment);
-    if (text == NULL || file[0] != '<') {
+    PyObject *shown = ((cwj_library_guard *)owner)->shown;
+    const char *text = shown == NULL ? NULL : PyUnicode_AsUTF8(shown);
+    if (text == NULL || text[0] == '\0' || file[0] != '<') {
+        PyErr_Clear();
         Py_RETURN_NONE;
     }
-    for (; line > 0; line--) { /* in front of the text there is one line more */
+    for (; line > 1; line--) {
         text += strcspn(text, "\n");
         if (*text == '\0') {
             Py_RETURN_NONE;
@@ -255,9 +256,9 @@ cwj_library_guard_init(cwj_library_function *self, const cwj_module_state *state
     guard->guarded = (cwj_guarded){NULL, sources, self->keep_gil};
     guard->thunk = self->thunk;
     guard->unit = Py_NewRef(unit);
-    guard->environment = library->environment->tj;
+    guard->shown = library->shown;
     guard->state = state;
-    guard->fences = keeps_nothing(self, guard->environment);
+    guard->fences = keeps_nothing(self, library->environment->tj);
     guard->debug = library->debug;
     self->guard = guard;
     self->thunk = thunk_guarded;

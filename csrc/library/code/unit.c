@@ -23,6 +23,7 @@ unit_free(cwj_library_unit *self)
     cwj_environment_unref(self->environment);
     Py_DECREF(self->name);
     Py_XDECREF(self->who);
+    Py_XDECREF(self->shown);
     PyMem_Free(self);
 }
 
@@ -37,22 +38,25 @@ end_unit(PyObject *capsule)
 PyDoc_STRVAR(
     library_environment_doc,
     "library_environment(name, sources=(), libraries=(), include_dirs=(), define_macros=(),\n"
-    "                    library_dirs=(), header='', debug=False, text=None)\n"
+    "                    library_dirs=(), header='', debug=False, text=None, shown=None)\n"
     "--\n\n"
-    "Load libraries and compile sources, or text: a capsule. debug: their lines are wanted.");
+    "Load libraries and compile sources, or text, which faults show as `shown`: a capsule. debug: "
+    "their lines\n"
+    "are wanted.");
 
 static PyObject *
 library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"name",         "sources", "libraries", "include_dirs", "define_macros",
-                            "library_dirs", "header",  "debug",     "text",         NULL};
+    static char *names[] = {"name",          "sources",      "libraries", "include_dirs",
+                            "define_macros", "library_dirs", "header",    "debug",
+                            "text",          "shown",        NULL};
     cwj_module_state *state = PyModule_GetState(extension);
     cwj_build build = {0}; /* borrowed here */
-    PyObject *name, *text = Py_None, *debug = Py_False;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOOO:library_environment", names, &name,
+    PyObject *name, *text = Py_None, *debug = Py_False, *shown = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOOOU:library_environment", names, &name,
                                      &build.sources, &build.libraries, &build.include_dirs,
                                      &build.define_macros, &build.library_dirs, &build.header,
-                                     &debug, &text)) {
+                                     &debug, &text, &shown)) {
         return NULL;
     }
     cwj_library_unit *self = PyMem_Calloc(1, sizeof(*self));
@@ -60,6 +64,7 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
         return PyErr_NoMemory();
     }
     self->name = Py_NewRef(name);
+    self->shown = Py_XNewRef(shown);
     self->who = PyUnicode_FromFormat("library(%R)", name);
     const char *who = self->who == NULL ? NULL : PyUnicode_AsUTF8(self->who);
     PyObject *file = PyUnicode_FromFormat("<cwrapjit %U source>", name);

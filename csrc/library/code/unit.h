@@ -10,6 +10,7 @@ typedef struct cwj_library_unit {
     PyObject *name;               /* owned str */
     int debug;                    /* a cwj_debug */
     PyObject *who;                /* owned str: "library('gsl')", for messages */
+    PyObject *shown;              /* owned str: its text as the user wrote it, or NULL */
 } cwj_library_unit;
 
 /* For PyArg_ParseTuple(), "O&": the unit in a capsule. */
