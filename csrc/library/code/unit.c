@@ -38,7 +38,7 @@ end_unit(PyObject *capsule)
 PyDoc_STRVAR(
     library_environment_doc,
     "library_environment(name, sources=(), libraries=(), include_dirs=(), define_macros=(),\n"
-    "                    library_dirs=(), header='', debug=False, text=None, shown=None)\n"
+    "                    library_dirs=(), header='', debug=False, text=None, shown='')\n"
     "--\n\n"
     "Load libraries and compile sources, or text, which faults show as `shown`: a capsule. debug: "
     "their lines\n"
