@@ -28,7 +28,7 @@
 /* ---- NumPy's names ------------------------------------------------------ */
 
 #include <numpy/npy_types.h>
-#include <cwj_extremes.h>
+#include "cwj_extremes.h"
 
 /* ---- raising exceptions -------------------------------------------------- */
 
