@@ -979,6 +979,24 @@ def test_macros_are_names_of_functions_and_arrays_of_one_are_structs(free):
     assert lib.left == 0
 
 
+def test_arrays_of_small_numbers_take_bytes():
+    text = "int sum(const uint8_t *x, int n) { int s = 0; while(n--) s += x[n]; return s; }"
+    lib = from_c(text)
+    total = lib.function("int sum(const uint8_t x[n], int n)")
+    room = bytearray(b"\1\2\3")
+    assert [total(each) for each in (b"\1\2\3", room, np.array([1, 2, 3], np.uint8), b"")] == [6, 6, 6, 0]
+    room.append(4)  # nobody holds it
+    written = from_c("void fill(uint8_t *x, int n) { while(n--) x[n] = n; }")
+    fill = written.function("void fill(uint8_t x[n], int n)")
+    fill(room)
+    assert room == b"\0\1\2\3"
+    refuses(ValueError, lambda: fill(b"abc"), "read-only")
+    refuses(TypeError, lambda: total("abc"), "uint8[:]")
+    refuses(TypeError, lambda: total(memoryview(b"abc").cast("b")), "uint8[:]")
+    rows = lib.function("int sum(const uint8_t x[n][m], int n, int m)", name="rows")
+    refuses(TypeError, lambda: rows(b"abc"), "uint8[:,:]", "got bytes")
+
+
 def test_const_of_a_typedef_of_an_array_is_that_of_its_items():
     text = "typedef unsigned char key[4]; typedef double rows[2][2];"
     text += "typedef struct { const key k; key own; } held;"

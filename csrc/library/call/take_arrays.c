@@ -249,10 +249,26 @@ check_truths(cwj_library_frame *frame, int k, PyArrayObject *array)
                       cwj_library_name(frame, k));
 }
 
+/* bytes or a bytearray for const uint8_t x[n], which protocols and the like have. */
+static bool
+is_bytes(const cwj_library_frame *frame, const cwj_parameter *parameter, PyObject *object)
+{
+    return (PyBytes_Check(object) || PyByteArray_Check(object)) && !frame->strict &&
+           parameter->ndim == 1 && parameter->type != NULL && parameter->type->typenum == NPY_UINT8;
+}
+
 int
 cwj_library_take_array(cwj_library_frame *frame, int k, PyObject *object)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
+    if (is_bytes(frame, parameter, object)) {
+        object = frame->made[k] =
+            PyArray_FromBuffer(object, PyArray_DescrFromType(NPY_UINT8), -1, 0);
+        if (object == NULL) {
+            return -1;
+        }
+        frame->given[parameter->argument] = object;
+    }
     if (!PyArray_Check(object)) {
         return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
     }
