@@ -58,7 +58,8 @@ def refuse_at(text: str, position: int, who: str, what: str, problem: str) -> No
 def _dtype(word: Any) -> np.dtype[Any] | None:
     """The dtype that a word names, or None."""
     try:
-        return np.dtype(word)
+        found: np.dtype[Any] = np.dtype(word)
+        return found
     except (TypeError, ValueError, SyntaxError):  # what NumPy says of words that it does not know
         return None
 
