@@ -169,7 +169,8 @@ def test_short_axes_run_as_long_ones_on_copies() -> None:
     """Of the input that lies otherwise than the output."""
     where = {(np.float64, np.float64, np.int64): "item__output() = (npy_int64)&item__a(); return true;"}
     f = wrap(((), ()), (), where, unordered=True)
-    for shape, copied in (((2,) * 13, True), ((256, *(2,) * 8), True), ((300, 400), False)):
+    few = ((12,) * 4, (300, 400), (1000, 1500))  # or where blocks of longer axes do better
+    for shape, copied in (((2,) * 13, True), ((3, 8, 4, 5, 7, 6), True), *((each, False) for each in few)):
         a, b, _ = opposite(shape, np.float64)
         first, inside = a.ctypes.data, f(a, b)
         outside = (inside < first) | (inside >= first + a.nbytes)

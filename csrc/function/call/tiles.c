@@ -1,7 +1,7 @@
 /* tiles.c: slices along many short axes, on copies of their elements.
  *
  * Where operands lie in opposite orders no two axes join, and where these are short, the loop would run a few slices
- * at a time, or slices that are far apart. There some axes become one, and a turn of it is a tile: those that fill a
+ * at a time. There some axes become one, and a turn of it is a tile: those that fill a
  * line of the cache for some operand, and the last ones of the output, along which the loop runs. What other
  * operands have in a tile is copied to memory without gaps, and back where it may have changed. A list says where
  * the elements lie, in the order of memory, so that lines are used up.
@@ -9,6 +9,7 @@
 
 enum {
     CWJ_TILE = 1024, /* slices */
+    CWJ_LEAST_TILE = 256,
     CWJ_LEAST_TILES = 8, /* lists are made once for all */
     CWJ_LEAST_TILED = 2048, /* slices */
     CWJ_LEAST_LINE = 8, /* bytes */
@@ -37,15 +38,16 @@ loop_steps(const cwj_plan *plan)
 
 /* ---- which tiles --------------------------------------------------------- */
 
-/* Slices that the loop could run at a time are few, or far apart for some operand. */
+/* Slices that the loop could run at a time are few: blocks of a longer axis do better, on what lies there. */
 static int
 is_scattered(const cwj_plan *plan)
 {
-    int last = plan->naxes - 1, longest = last;
-    for (int axis = 0; axis < last && plan->dims[last] < CWJ_SHORT_AXIS; axis++) {
-        longest = plan->dims[axis] > plan->dims[longest] ? axis : longest;
+    for (int axis = 0; axis < plan->naxes; axis++) {
+        if (plan->dims[axis] >= CWJ_SHORT_AXIS) {
+            return 0;
+        }
     }
-    return plan->dims[longest] < CWJ_SHORT_AXIS || block_of(plan, longest) == CWJ_SHORT_AXIS;
+    return 1;
 }
 
 /* Slices of one element that may run in any order, and keep no addresses in a cookie. */
@@ -72,51 +74,28 @@ sort_as_output(cwj_plan *plan)
     }
 }
 
-/* What a tile has: these axes, as bits, and a block of one more. */
-typedef struct cwj_tiling {
-    uint64_t axes;
-    npy_intp length; /* slices, without the block */
-    int cut; /* the axis of blocks, or -1 */
-    npy_intp block;
-} cwj_tiling;
-
-/* What fills a line of each operand's, and as many of the last axes as there is room for. */
-static cwj_tiling
-choose_tiling(const cwj_plan *plan, npy_intp most, npy_intp line)
+/* The axes of a tile, as bits: what fills a line of each operand's, and as many of the last ones as there is room
+ * for. *length: its slices; above `most` where there is no room. */
+static uint64_t
+choose_axes(const cwj_plan *plan, npy_intp most, npy_intp line, npy_intp *length)
 {
-    cwj_tiling tiling = {all_near_axes(plan, line), 1, -1, 1};
-    int last = plan->naxes - 1;
-    for (int axis = 0; axis <= last; axis++) {
-        if (tiling.axes >> axis & 1 && plan->dims[axis] > CWJ_SHORT_AXIS &&
-            (tiling.cut < 0 || plan->dims[axis] > plan->dims[tiling.cut])) {
-            tiling.cut = axis;
+    uint64_t axes = all_near_axes(plan, line);
+    *length = 1;
+    for (int axis = 0; axis < plan->naxes; axis++) {
+        if (axes >> axis & 1) {
+            *length = plan->dims[axis] <= most / *length ? *length * plan->dims[axis] : most + 1;
         }
     }
-    if (tiling.cut >= 0) {
-        tiling.axes &= ~((uint64_t)1 << tiling.cut);
-        tiling.block = CWJ_SHORT_AXIS;
-    }
-    for (int axis = 0; axis <= last; axis++) {
-        if (tiling.axes >> axis & 1) {
-            tiling.length = plan->dims[axis] <= most / tiling.length
-                                ? tiling.length * plan->dims[axis]
-                                : most + 1;
-        }
-    }
-    for (int axis = last; axis >= 0 && tiling.length * tiling.block <= most; axis--) {
-        if (!(tiling.axes >> axis & 1) && axis != tiling.cut) {
-            if (plan->dims[axis] > most / (tiling.length * tiling.block)) {
+    for (int axis = plan->naxes - 1; axis >= 0 && *length <= most; axis--) {
+        if (!(axes >> axis & 1)) {
+            if (plan->dims[axis] > most / *length) {
                 break;
             }
-            tiling.axes |= (uint64_t)1 << axis;
-            tiling.length *= plan->dims[axis];
+            axes |= (uint64_t)1 << axis;
+            *length *= plan->dims[axis];
         }
     }
-    while (tiling.cut >= 0 && 2 * tiling.length * tiling.block <= most &&
-           2 * tiling.block <= plan->dims[tiling.cut]) {
-        tiling.block *= 2;
-    }
-    return tiling;
+    return axes;
 }
 
 /* Operand k steps through these axes and all within as through one. */
@@ -157,35 +136,6 @@ list_places(const cwj_plan *plan, int k, int first, int end, cwj_listed *places)
         count *= plan->dims[closest];
         done |= (uint64_t)1 << (closest - first);
     }
-}
-
-/* Brings the axes of a tile to the inside, blocks first. Returns the first of them. */
-static int
-sink_tiling(cwj_plan *plan, const cwj_tiling *tiling)
-{
-    int above = 0; /* axes that sink past the one of blocks */
-    for (int axis = 0; axis < tiling->cut; axis++) {
-        above += tiling->axes >> axis & 1;
-    }
-    int first = sink_axes(plan, tiling->axes);
-    if (tiling->cut < 0) {
-        return first;
-    }
-    int cut = tiling->cut - above, last = plan->naxes++;
-    npy_intp length = plan->dims[cut];
-    memcpy(steps_of(plan, last), steps_of(plan, cut), (size_t)plan->noperands * sizeof(npy_intp));
-    for (int k = 0; k < plan->noperands; k++) {
-        steps_of(plan, cut)[k] *= tiling->block;
-    }
-    plan->block_axis = cut;
-    plan->dims[cut] = (length - 1) / tiling->block + 1;
-    plan->dims[last] = tiling->block;
-    plan->tail = (length - (plan->dims[cut] - 1) * tiling->block) * tiling->length;
-    for (int axis = last - 1; axis >= first;
-         axis--) { /* the last block is the beginning of a tile */
-        sink_axis(plan, axis, axis + 1);
-    }
-    return first;
 }
 
 /* The axes of a tile along which the output is even, if that is worth a turn of the loop; else all. */
@@ -250,19 +200,26 @@ lay_tiles(cwj_frame *frame, cwj_plan *plan)
         bytes += frame->states[k].itemsize;
     }
     npy_intp most = bytes * CWJ_TILE <= CWJ_TILE_BYTES ? CWJ_TILE : CWJ_TILE_BYTES / bytes;
+    size_t ndims = (size_t)plan->naxes * sizeof(npy_intp), nsteps = ndims * (size_t)plan->noperands;
+    char *before = frame_alloc(frame, 1, ndims + nsteps);
+    if (before == NULL) {
+        return -1;
+    }
+    memcpy(before, plan->dims, ndims);
+    memcpy(before + ndims, plan->steps, nsteps);
     sort_as_output(plan);
     npy_intp line = CWJ_CACHE_LINE, length;
-    cwj_tiling tiling;
+    uint64_t axes;
     do { /* of several short axes a part of a line */
-        tiling = choose_tiling(plan, most, line);
-        length = tiling.length * tiling.block;
+        axes = choose_axes(plan, most, line, &length);
         line /= 2;
     } while (length > most && line >= CWJ_LEAST_LINE);
-    if (length > most || plan->total / length < CWJ_LEAST_TILES) {
+    if (length > most || length < CWJ_LEAST_TILE || plan->total / length < CWJ_LEAST_TILES) {
+        memcpy(plan->dims, before, ndims);
+        memcpy(plan->steps, before + ndims, nsteps);
         return 0;
     }
-    int first = sink_tiling(plan, &tiling);
-    return list_tile(frame, plan, first, length) < 0 ? -1 : 1;
+    return list_tile(frame, plan, sink_axes(plan, axes), length) < 0 ? -1 : 1;
 }
 
 /* Brings axes into the order in which they run best. Returns 0, or -1 with MemoryError. */
@@ -276,8 +233,8 @@ arrange_axes(cwj_frame *frame, cwj_plan *plan)
     if (plan->naxes > 1) {
         plan->naxes = cwj_join_axes(plan->naxes, plan->noperands, plan->dims, plan->steps);
     }
-    if (wants_tiles(frame, plan) && (laid = lay_tiles(frame, plan)) == 0) {
-        sort_axes(plan, frame->decl);
+    if (wants_tiles(frame, plan)) {
+        laid = lay_tiles(frame, plan);
     }
     if (laid == 0 && plan->naxes > 1 && unordered) {
         block_axes(plan);
