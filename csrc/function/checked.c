@@ -17,7 +17,7 @@ typedef struct call {
     bool makes_outputs; /* the caller gave none */
     npy_intp slices;    /* those that ran to their end */
     int accepted;       /* what the validate snippet said */
-    cwj_fences fences;  /* of the inputs */
+    cwj_fences fences;  /* of what the caller gave */
     char **at;          /* owned, with fences: the slice of each operand */
     PyObject *raised;   /* owned: by the defaults of extra arguments, which cannot fail */
 } call;
@@ -282,15 +282,16 @@ typedef struct slices {
     npy_intp done; /* with fences: slices */
 } slices;
 
-/* An input that C can take for an array which ends where its slice does. The index of elementwise kernels has
- * no memory: see kernel/adapt.c. */
+/* An array of the caller's that C can take for one which ends where its slice does. The index of elementwise
+ * kernels has no memory: see kernel/adapt.c. */
 static bool
 is_fenced(const cwj_call *cwj, int k)
 {
     const cwj_operand *operand = &cwj->operands[k];
     const cwj_operand_decl *decl = &running->function->checked->own->operands[k];
-    return (decl->role == CWJ_IN || decl->role == CWJ_INOUT) && decl->ncore > 0 &&
-           (npy_intp)operand->data > 0 && cwj_contiguous(cwj, k);
+    bool is_given = decl->role == CWJ_IN || decl->role == CWJ_INOUT ||
+                    (decl->role == CWJ_OUT && !running->makes_outputs);
+    return is_given && decl->ncore > 0 && (npy_intp)operand->data > 0 && cwj_contiguous(cwj, k);
 }
 
 static void
@@ -311,13 +312,13 @@ copy_slice(const slices *this)
     }
 }
 
-/* What is updated in place. */
+/* What C may have written to. */
 static void
 write_back(const slices *this)
 {
     const cwj_function_decl *own = running->function->checked->own;
     for (int k = 0; k < running->fences.count; k++) {
-        if (own->operands[k].role == CWJ_INOUT) {
+        if (own->operands[k].role != CWJ_IN) {
             cwj_fences_write_back(&running->fences, k, this->data[k] + this->done * this->steps[k]);
         }
     }
@@ -432,12 +433,12 @@ static int
 make_fences(call *this)
 {
     const cwj_checked *checked = this->function->checked;
-    int count = checked->own->ninputs;
+    int count = checked->own->ninputs + checked->own->noutputs;
     PyObject *dict = this->function->dict; /* where Python code has left what it knows */
     if (!checked->fences || (dict != NULL && PyDict_GetItemString(dict, "_keeps") == Py_True)) {
         return 0;
     }
-    this->at = PyMem_Calloc((size_t)(count + checked->own->noutputs), sizeof(*this->at));
+    this->at = PyMem_Calloc((size_t)count, sizeof(*this->at));
     if (this->at == NULL) {
         PyErr_NoMemory();
         return -1;

@@ -565,6 +565,21 @@ def test_reads_around_inputs(how: str) -> None:
 
 
 @pytest.mark.quick
+def test_writes_around_outputs_that_are_given() -> None:
+    text = "void f(const double x[n], int n, int k, OUT double y[n]) { y[0] = x[0]; y[k] = 5; }"
+    for debug, indices in ((True, (3, 4, 100_000)), ("left", (-1, -100_000))):
+        f, out = cwrapjit.vectorize(text, debug=debug), np.full((2, 5), 9.0)
+        given = out[0, 1:4]
+        for k in indices:
+            fault = refuses(cwrapjit.Fault, lambda f=f, k=k, y=given: f(ar(3), k, out=y), "argument 'y'")
+            assert fault.signal is signal.SIGSEGV and f"at byte {8 * k}," in str(fault)
+            assert out.tolist() == [[9, 0, 9, 9, 9], [9] * 5]
+        assert f(ar(2, 3) + 1, 2, out=out[:, 1:4]) is not None
+        assert out.tolist() == [[9, 1, 9, 5, 9], [9, 4, 9, 5, 9]]
+        assert f(ar(2, 3) + 1, 2, out=out.T[:3].T) is not None and out[:, 0].tolist() == [1, 4]
+
+
+@pytest.mark.quick
 def test_each_slice_is_an_array_of_its_own() -> None:
     f = cwrapjit.vectorize(READS, debug=True)
     x, k = ar(2, 3), np.array([0, 2], np.int32)
