@@ -183,7 +183,7 @@ class _Adapter:
             self.types.append(self.writer.spell(each.type))
         result, keep = found.result, self.descriptor(found.result)
         spelled = self.writer.spell(result)
-        address = self.library.address(found.name, f"{self.library.name}.{found.name}()")
+        address = self.library.address(found.name, f"{self.library.name}.{found.name}()", function=True)
         call = f"(({spelled} (*)({', '.join(self.types) or 'void'})){address})({', '.join(self.calls)})"
         if keep is not None:
             self.before.append(f"{spelled} cwj_r = {call};")

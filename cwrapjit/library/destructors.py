@@ -52,7 +52,7 @@ def read(library: Any, text: Any, who: str, struct: types.Struct) -> Destructor:
             f"{who}: {text!r} should be the name of a C function, or a call of one: 'end_it(context, self)'"
         )
     name = library.name_in_c(match[1])
-    found, address = library.prototype(name), library.address(name, who)
+    found, address = library.prototype(name), library.address(name, who, function=True)
     if found is None or not found.prototyped:
         raise TypeError(f"{who}: {match[1]}() is not declared, and the types of its parameters are unknown")
     given = list(_split(match[2])) if match[2].strip() else []

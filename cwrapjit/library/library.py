@@ -643,12 +643,15 @@ class Core:
         self.unmapped.pop(name, None)
         return value
 
-    def address(self, symbol: str, who: str) -> int:
-        """The address of what C calls so. AttributeError where there is no symbol."""
+    def address(self, symbol: str, who: str, function: bool = False) -> int:
+        """The address of what C calls so. AttributeError: there is none; TypeError: it is a variable."""
+        is_variable = function and symbol in self.variables
         symbol = self.declarations.symbols.get(symbol, symbol)
         found = _cwrapjit.library_symbol(self.environment, symbol)
         if found is None:
             raise AttributeError(f"{who}: there is no symbol {symbol} in library {self.name!r}")
+        if is_variable or (function and _cwrapjit.library_symbol_is_data(found)):
+            raise TypeError(f"{who}: {symbol} is a variable in library {self.name!r}, no function")
         return found
 
     def is_by_libtcc(self, found: FunctionDeclaration) -> bool:
@@ -659,8 +662,8 @@ class Core:
     def destructor(self, symbol: str, who: str) -> int:
         """The address of a C function that ends what its only parameter points to."""
         symbol = self.name_in_c(symbol)
-        address = self.address(symbol, who)
         declared = self.prototype(symbol)
+        address = self.address(symbol, who, function=True)
         if declared is not None:
             self.check_destructor(declared, who)
         return address
@@ -815,7 +818,7 @@ class Core:
         is_inner = found.name in self.inner and not found.address
         if is_inner and (found.private or _cwrapjit.library_symbol(self.environment, found.name) is None):
             load("cwrapjit.library.source").compile_inner(self, found)
-        return str(found.address or self.address(found.name, f"{self.name}.{found.name}()"))
+        return str(found.address or self.address(found.name, f"{self.name}.{found.name}()", function=True))
 
     def declare_function(
         self, found: FunctionDeclaration, own: dict[str, Any], name: str, pending: Pending

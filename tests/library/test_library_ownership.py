@@ -15,6 +15,8 @@ from helpers import python, refuses
 from leaks import keeps_nothing
 from library_tools import declared, from_c
 
+import cwrapjit
+
 SOURCE = """
 int freed = 0;
 void count_free(void *p) { freed++; free(p); }
@@ -400,6 +402,34 @@ def test_the_collector_leaves_what_is_needed_for_last(context_is_older):
     del context, holder  # not collected in between: that changes the order
     assert (lib.contexts, lib.things) == (1, 1)
     assert left(lib) == (0, 0, 0)
+
+
+VARIABLES = """
+#include <stdlib.h>
+typedef struct { int a; } box;
+void (*my_free)(void *) = free;
+int vals[3];
+box *made(int a) { box *b = malloc(sizeof *b); b->a = a; return b; }
+char *text(void) { return calloc(4, 1); }
+"""
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_variable_is_no_function(compiled):
+    lib = from_c(VARIABLES) if compiled else cwrapjit.library("t", source=VARIABLES)
+    lib.struct("typedef struct { int a; } box")
+    if compiled:
+        lib.declare("extern void (*my_free)(void *); extern int vals[3];")
+    for name in ("my_free", "vals"):
+        says = f"{name} is a variable in library 't', no function"
+        refuses(TypeError, lambda n=name: lib.struct("box", init="box *made(int a)", free=n), says)
+        returns = ("str", "callee", name)
+        refuses(TypeError, lambda r=returns: lib.function("char *text(void)", returns=r), says)
+    libc = cwrapjit.library("c", libraries=["c"])
+    says = "environ is a variable in library 'c', no function"
+    refuses(TypeError, lambda: libc.function("int environ(int)"), says)
+    refuses(TypeError, lambda: cwrapjit.library("c", libraries=["c"], free="environ"), says)
+    assert libc.function("int abs(int)")(-3) == 3
 
 
 @pytest.mark.row("L06")

@@ -22,6 +22,8 @@ void *tj_program_symbol(const char *name);
 /* Is the address in the program itself? There, one that is linked without PIE has places that stand for
  * functions of libraries, and the loader gives those for the functions' names. */
 bool tj_in_program(const void *address);
+/* Does a loaded file have a variable there, as far as its table of symbols says? */
+bool tj_is_variable(const void *address);
 /* The path of the file that an address was loaded from; NULL: none. Borrowed while that is loaded. */
 const char *tj_loaded_from(const void *address);
 

@@ -7,6 +7,7 @@
 #include "base/choices.h"
 #include "base/debug/fault.h"
 #include "base/errors.h"
+#include "os/shared_object.h"
 
 static const char UNIT[] = "cwrapjit.library";
 
@@ -109,6 +110,17 @@ library_symbol(PyObject *Py_UNUSED(extension), PyObject *args)
     address = tj_environment_symbol(environment, name);
     Py_END_ALLOW_THREADS
     return address == NULL ? Py_NewRef(Py_None) : PyLong_FromVoidPtr((void *)address);
+}
+
+PyDoc_STRVAR(library_symbol_is_data_doc,
+             "library_symbol_is_data(address, /)\n--\n\n"
+             "True where a loaded library has a variable there, and no function.");
+
+static PyObject *
+library_symbol_is_data(PyObject *Py_UNUSED(extension), PyObject *address)
+{
+    const void *at = PyLong_AsVoidPtr(address);
+    return at == NULL && PyErr_Occurred() ? NULL : PyBool_FromLong(tj_is_variable(at));
 }
 
 PyDoc_STRVAR(
@@ -247,6 +259,7 @@ PyMethodDef cwj_unit_functions[] = {
     {"library_environment", (PyCFunction)(void (*)(void))library_environment,
      METH_VARARGS | METH_KEYWORDS, library_environment_doc},
     {"library_symbol", library_symbol, METH_VARARGS, library_symbol_doc},
+    {"library_symbol_is_data", library_symbol_is_data, METH_O, library_symbol_is_data_doc},
     {"library_diagnose", library_diagnose, METH_O, library_diagnose_doc},
     {"library_lines", library_lines, METH_O, library_lines_doc},
     {"library_compiled", library_compiled, METH_VARARGS, library_compiled_doc},

@@ -47,6 +47,14 @@ bool tj_in_program(const void *address)
     return dladdr1(address, &info, (void **)&found, RTLD_DL_LINKMAP) && !found->l_name[0];
 }
 
+bool tj_is_variable(const void *address)
+{
+    const ElfW(Sym) *found = NULL;
+    Dl_info info;
+    return dladdr1(address, &info, (void **)&found, RTLD_DL_SYMENT) && found &&
+           info.dli_saddr == address && ELF64_ST_TYPE(found->st_info) == STT_OBJECT;
+}
+
 const char *tj_loaded_from(const void *address)
 {
     Dl_info info;
