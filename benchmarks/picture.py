@@ -31,7 +31,7 @@ def table(page: Path) -> tuple[list[str], list[list[str]]]:
 
 def draw(titles: list[str], rows: list[list[str]]) -> plt.Figure:
     figure, axes = plt.subplots(figsize=(8.5, 0.3 * len(rows) + 1.4))
-    axes.axvspan(0.25, 1, color="#f3e3e3", zorder=0)
+    axes.axvspan(0.2, 1, color="#f3e3e3", zorder=0)
     axes.axvline(1, color="#2d7d46", linewidth=2.5, label="cwrapjit")
     for name, (marker, color) in STYLE.items():
         column = titles.index(name)
@@ -42,7 +42,7 @@ def draw(titles: list[str], rows: list[list[str]]) -> plt.Figure:
     ticks = [0.5, 1, 2, 5, 10, 20, 50]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
-    axes.set_xlim(0.25, 80)
+    axes.set_xlim(0.2, 100)
     axes.set_yticks([-k for k in range(len(rows))], [row[0] for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("time / cwrapjit's time: right of the line is slower")
