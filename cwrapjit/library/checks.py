@@ -189,6 +189,8 @@ def _message_function(library: Any, who: str, name: str, by_status: bool) -> Any
         found = None
     if callable(found):
         return found
+    if name in library.variables:
+        raise library.is_no_function(name, f"{who}: check")
     declared = library.header_function(name)
     if declared is not None:
         return library.make(declared, Options(), keep=False)

@@ -645,14 +645,16 @@ class Core:
 
     def address(self, symbol: str, who: str, function: bool = False) -> int:
         """The address of what C calls so. AttributeError: there is none; TypeError: it is a variable."""
-        is_variable = function and symbol in self.variables
         symbol = self.declarations.symbols.get(symbol, symbol)
         found = _cwrapjit.library_symbol(self.environment, symbol)
         if found is None:
             raise AttributeError(f"{who}: there is no symbol {symbol} in library {self.name!r}")
-        if is_variable or (function and _cwrapjit.library_symbol_is_data(found)):
-            raise TypeError(f"{who}: {symbol} is a variable in library {self.name!r}, no function")
+        if function and _cwrapjit.library_symbol_is_data(found):
+            raise self.is_no_function(symbol, who)
         return found
+
+    def is_no_function(self, symbol: str, who: str) -> TypeError:
+        return TypeError(f"{who}: {symbol} is a variable in library {self.name!r}, no function")
 
     def is_by_libtcc(self, found: FunctionDeclaration) -> bool:
         """Whether libtcc compiled a function: it passes some structs in its own way."""
@@ -666,6 +668,8 @@ class Core:
         address = self.address(symbol, who, function=True)
         if declared is not None:
             self.check_destructor(declared, who)
+        elif symbol in self.variables:
+            raise self.is_no_function(symbol, who)
         return address
 
     def check_destructor(self, found: FunctionDeclaration, who: str) -> None:

@@ -425,6 +425,8 @@ def test_a_variable_is_no_function(compiled):
         refuses(TypeError, lambda n=name: lib.struct("box", init="box *made(int a)", free=n), says)
         returns = ("str", "callee", name)
         refuses(TypeError, lambda r=returns: lib.function("char *text(void)", returns=r), says)
+    says = "check: vals is a variable in library 't', no function"
+    refuses(TypeError, lambda: lib.function("box *made(int a)", check="vals"), says)
     libc = cwrapjit.library("c", libraries=["c"])
     says = "environ is a variable in library 'c', no function"
     refuses(TypeError, lambda: libc.function("int environ(int)"), says)
