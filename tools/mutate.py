@@ -70,8 +70,8 @@ class Tree:
     def sources(self) -> dict[str, pathlib.Path]:
         """What is compiled, by the name of its object file; the embedded texts are written first."""
         embed = [str(self.python), "-c", "import sys; sys.path.insert(0, 'tools'); import embed\n"]
-        names = ("prelude", "mathematics", "complex", "half", "call_path")
-        embed[-1] += "\n".join(f"embed.embed_{name}('.', 'embedded/{name}.c')" for name in names)
+        embed[-1] += "for name in filter(lambda name: name.startswith('embed_'), dir(embed)):\n"
+        embed[-1] += "    getattr(embed, name)('.', f'embedded/{name[6:]}.c')"
         subprocess.run(embed, cwd=self.folder, check=True, env=self.environment)
         (self.folder / "embedded" / "reached.c").write_text(reached.C_SIDE)
         found = [path for place in PARTS for path in (self.folder / place).rglob("*.c")]
@@ -372,7 +372,7 @@ def main() -> None:
     mapping.set_defaults(run=make_map)
     mapping.add_argument("files", nargs="*")
     mapping.add_argument("--batch", type=int, default=8, help="files for each process")
-    mapping.add_argument("-m", "--marks", default="not once and not soak")
+    mapping.add_argument("-m", "--marks", default="not soak")
     running = commands.add_parser("run", help="draw or read mutants and test them")
     running.set_defaults(run=run)
     running.add_argument("lists", nargs="*", type=pathlib.Path)
