@@ -68,13 +68,16 @@ def _decode(text: bytes) -> str:
     return text.decode(errors="replace")
 
 
+_LATER_BYTES = bytes(range(0x80, 0xC0))  # of a character in UTF-8
+
+
 def _span(source: bytes, column: int, end_column: int) -> tuple[int, int]:
     """Where the caret begins and ends, in characters from 1; the whole line where nobody knows."""
     if column <= 0:
         column = 1 + len(source) - len(source.lstrip(b" \t\f\v"))
         end_column = len(source) + 1
     first, behind = (
-        1 + sum(byte & 0xC0 != 0x80 for byte in source[: place - 1])  # the first bytes of characters
+        1 + len(source[: place - 1].translate(None, _LATER_BYTES))
         for place in (column, max(end_column, column + 1))
     )
     return first, max(behind, first + 1)

@@ -120,7 +120,6 @@ def test_memory_of_a_gpu_is_refused(kind: Any) -> None:
     refuses(TypeError, lambda: inner()(ar(4), kind()), "t.f", "right", kind.__name__)
 
 
-@pytest.mark.quick
 @pytest.mark.row("N09i")
 def test_what_such_objects_raise_surfaces() -> None:
     class Broken:
@@ -192,7 +191,6 @@ def test_python_numbers_take_the_dtype_of_the_type_set() -> None:
     refuses(TypeError, lambda: f(2.5j), "t.f", "'a' is a Python complex")
 
 
-@pytest.mark.quick
 @pytest.mark.row("N09i")
 def test_numbers_that_do_not_fit_are_refused() -> None:
     f = add(np.int32)

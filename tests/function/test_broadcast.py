@@ -87,7 +87,6 @@ def test_one_slice_call_per_broadcast_slice(left, right, shape):
     assert same(f(ar(*left), ar(*right)), wanted + wanted.size)
 
 
-@pytest.mark.quick
 @pytest.mark.row("N22")
 def test_fixed_dim_takes_only_that_length():
     code = "item__output() = item__vector(0) + item__vector(2); return true;"
@@ -127,7 +126,6 @@ def test_named_dims_size_the_output():
     assert f(x[:, :0], y[:0]).shape == (4, 0, 0)
 
 
-@pytest.mark.quick
 @pytest.mark.row("N01i", "N12i", "N57")
 def test_implicit_leading_ones_inside_the_prototype():
     """They are visible, and have the strides of a contiguous array."""
@@ -148,7 +146,6 @@ def test_implicit_leading_ones_inside_the_prototype():
     assert f(np.array(3.0)).tolist() == f(3.0).tolist() == [2, 1, 1, 1, 8, 8, 3]
 
 
-@pytest.mark.quick
 @pytest.mark.row("N02i")
 def test_no_inputs():
     f = wrap((), (3, 3), "for (int i = 0; i < 9; i++) item__output(i / 3, i % 3) = i % 4 == 0; return true;")

@@ -261,7 +261,6 @@ def test_what_is_no_declaration(declared: str):
     refuses(TypeError, lambda: square(c_function=3), "c_function")
 
 
-@pytest.mark.quick
 def test_a_function_that_is_not_there():
     f = square(c_function="double nothing(double)")
     refuses(AttributeError, lambda: f.capsule, "no such function that is not static")

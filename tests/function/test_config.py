@@ -115,7 +115,6 @@ def test_config_is_the_default_of_every_definition(config: Any) -> None:
         assert by_function("optimize", "off").tier == "tcc", "the function's own choice wins"
 
 
-@pytest.mark.quick
 @pytest.mark.row("N25i")
 @pytest.mark.parametrize(
     "name, values",

@@ -65,7 +65,6 @@ def test_the_address_is_what_was_accessed(kind: str) -> None:
     assert fault.address is None, "the processor does not tell"
 
 
-@pytest.mark.quick
 def test_lines_in_the_header_and_in_sources(tmp_path: pathlib.Path) -> None:
     source = tmp_path / "lib.c"
     source.write_text("#include <stdlib.h>\n\nint quotient(int a, int b)\n{\n  return a\n    / b;\n}\n")
@@ -158,7 +157,6 @@ def test_arguments_outputs_and_the_function_are_given_back() -> None:
     assert gone() is None
 
 
-@pytest.mark.quick
 def test_rounding_and_signals_are_as_before() -> None:
     """Whatever the code has changed, and as the kernel gives handlers their own."""
     header = "#include <signal.h>\n#include <fenv.h>\n"
@@ -454,7 +452,6 @@ def test_calls_inside_of_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- indices ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize(
     "index, axis, wrong",
     [
@@ -505,7 +502,6 @@ def test_macros_of_the_header_are_checked() -> None:
     refuses(IndexError, lambda: f(ar(3)), "index 3", "line 1: item__y() = LAST;")
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint16, np.int64, np.float32, np.complex128, "S5"])
 def test_checked_functions_compute_the_same(dtype: Any) -> None:
     loop, last = "for(npy_intp i = 0; i < dims_slice__x[0]; i++)", "(dims_slice__x[0] - 1 - i)"
@@ -656,7 +652,6 @@ KEEPING = {
 }
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("where", KEEPING)
 def test_what_keeps_addresses_gets_no_copies(where: str) -> None:
     """The slice before is read in the next one: no copy of it is there any more."""
@@ -667,7 +662,6 @@ def test_what_keeps_addresses_gets_no_copies(where: str) -> None:
     assert f(ar(4, 3)).tolist() == [-1, 0, 3, 6]
 
 
-@pytest.mark.quick
 def test_what_reads_whole_arrays_gets_no_copies(tmp_path: pathlib.Path) -> None:
     text = "item__y() = ((const double *)data_slice__x)[3 * (Ndims_full__x - 2)]; return true;"
     x = ar(2, 3, 3)
@@ -759,7 +753,6 @@ def test_elements_that_nobody_wrote(code: str, shape: tuple[int, ...]) -> None:
     assert not out.any(), "an output of the caller's has values of its own"
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize(
     "how",
     [
@@ -887,7 +880,6 @@ def test_writes_around_the_arrays_of_graphs() -> None:
     assert g(1).tolist() == [0, 7, 2]
 
 
-@pytest.mark.quick
 def test_small_numbers_of_the_arrays_of_graphs_are_not_looked_at() -> None:
     assert graph(making("$x", "SHORT"), cg.ndarray("int16", 1))(3).shape == (3,)
 

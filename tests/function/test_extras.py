@@ -103,7 +103,6 @@ def test_other_names_of_the_same_types_fit(c_type: str, code: str) -> None:
     assert int(one(c_type, "1", code)(v=42)) == 42
 
 
-@pytest.mark.quick
 @pytest.mark.row("N69")
 @pytest.mark.parametrize(
     "c_type, code, fits, given",
@@ -182,14 +181,12 @@ def test_object_code_passes_the_object_itself() -> None:
     assert int(address(v=thing)) == id(thing)
 
 
-@pytest.mark.quick
 @pytest.mark.row("N69")
 @pytest.mark.parametrize("code", "s# z# y# O! O& (dd) dd es w* s* q % | $ d:".split() + [""])
 def test_codes_of_other_shapes_are_refused_with_the_reason(code: str) -> None:
     refuses(ValueError, lambda: one("double", "1", code), "t.f", "extra argument 'v'", f"parse code {code!r}")
 
 
-@pytest.mark.quick
 @pytest.mark.row("N69")
 @pytest.mark.parametrize(
     "c_type, codes",
@@ -283,7 +280,6 @@ def test_writing_to_an_extra_is_a_compile_error(where: str) -> None:
     assert error.lineno == 2 and error.text.strip() == "*scale = 1;"
 
 
-@pytest.mark.quick
 @pytest.mark.row("B20", "N69")
 def test_all_kinds_together_in_every_order() -> None:
     kinds = [
@@ -305,7 +301,6 @@ def test_all_kinds_together_in_every_order() -> None:
         assert f(**{f"e{i}": value for i, (_, _, value, _) in enumerate(order)}) == 1
 
 
-@pytest.mark.quick
 @pytest.mark.row("N69")
 @pytest.mark.parametrize("c_type, code", [("int", "i"), ("double", "d"), ("bool", "p")])
 def test_errors_of_the_objects_themselves_surface(c_type: str, code: str) -> None:
@@ -331,7 +326,6 @@ def test_extra_names_that_cannot_be(name: str) -> None:
     refuses(ValueError, lambda: wrap(((),), (), "return true;", extra_args=extras), "t.f", f" {name!r}")
 
 
-@pytest.mark.quick
 @pytest.mark.row("N69")
 @pytest.mark.parametrize(
     "c_type", ["", "int; int x", "int[3]", "double)", "struct { int x; }", "int (*)(void)"]
@@ -393,7 +387,6 @@ def test_what_does_not_fit_is_refused_in_the_same_words(make: Callable[[], Any],
     assert text == wanted + others
 
 
-@pytest.mark.quick
 @pytest.mark.row("N18")
 @pytest.mark.parametrize("make", FRONT_ENDS)
 def test_keywords_that_nobody_interned(make: Callable[[], Any]) -> None:

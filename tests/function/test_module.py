@@ -262,7 +262,6 @@ def test_redefinition_replaces_unless_it_fails() -> None:
     assert (int(old()), int(new()), int(m.f())) == (1, 2, 2), "the old callable keeps working"
 
 
-@pytest.mark.quick
 @pytest.mark.row("N22i")
 @pytest.mark.parametrize("taken", ["function", "write", "register", "__name__", "__dict__", "__class__"])
 def test_names_that_would_hide_the_modules_own_are_refused(taken: str) -> None:
@@ -384,7 +383,6 @@ def test_the_signature_of_a_function_can_be_read_back(text):
     assert wrap_signature(text, NOTHING).signature == text
 
 
-@pytest.mark.quick
 @pytest.mark.row("K07")
 def test_unicode_names():
     f = wrap_signature("größe(länge) -> summe()", "item__summe() = item__größe(1); return true;")
@@ -407,7 +405,6 @@ def define(m=None, **changes):
     return (m or cwrapjit.module("t", "")).function(**(arguments | changes))
 
 
-@pytest.mark.quick
 @pytest.mark.row("N10i", "B13")
 def test_lists_will_do_for_tuples_and_dims_may_be_numpy_integers():
     f = define(args_input=["a", "b"], prototype_input=[["n"], ("n",)], prototype_output=[])
@@ -419,7 +416,6 @@ def test_lists_will_do_for_tuples_and_dims_may_be_numpy_integers():
     assert h(ar(3, 2)).tolist() == [5, 5]
 
 
-@pytest.mark.quick
 @pytest.mark.row("N10i")
 def test_a_refused_definition_leaves_the_module_alone():
     m = cwrapjit.module("t", "")

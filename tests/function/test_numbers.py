@@ -279,7 +279,6 @@ def test_a_float_that_becomes_infinite_is_told_as_np_errstate_says(
     assert call(1.5) == 1.5
 
 
-@pytest.mark.quick
 @pytest.mark.row("N09i", "N23i")
 def test_functions_are_strict_unless_cast_is_safe() -> None:
     """There may be a type set for each dtype; the parameter of a library or a graph has one type."""

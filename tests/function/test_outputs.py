@@ -63,7 +63,6 @@ def test_a_fresh_result_owns_its_memory(outer):
     assert not np.shares_memory(first, second)
 
 
-@pytest.mark.quick
 @pytest.mark.row("N05i", "N10", "N11", "N04i")
 @pytest.mark.parametrize("kind", [tuple, list])
 def test_the_very_out_object_is_filled_and_returned(inner, both, kind):
@@ -206,7 +205,6 @@ def test_an_out_larger_than_the_result_is_filled_with_copies(outer, inner):
     assert same(stretched, np.full((3, 2), y[0] @ x))
 
 
-@pytest.mark.quick
 @pytest.mark.row("N03i")
 def test_outs_of_several_sizes_broadcast_together(both):
     x, y = ar(2, 5), ar(5)
@@ -294,7 +292,6 @@ def test_pairwise_distances_without_out(options):
     refuses(ValueError, lambda: f(x, out=np.empty((300, 20))), "must be 21")
 
 
-@pytest.mark.quick
 @pytest.mark.row("K08")
 def test_out_must_have_the_computed_length():
     f = distances()
@@ -469,7 +466,6 @@ def test_what_is_no_dim_to_compute_is_refused():
         define({"m": "\ud800"})
 
 
-@pytest.mark.quick
 @pytest.mark.row("K08")
 def test_several_dims_and_outputs_beside_dims_that_only_out_has():
     code = """

@@ -98,7 +98,6 @@ def test_a_reversed_view_is_refused_naming_both() -> None:
     assert x.tolist() == [0, 1, 2, 3]
 
 
-@pytest.mark.quick
 @pytest.mark.row("B10")
 def test_matmul_into_its_input_is_refused() -> None:
     f = wrap((("n", "n"), ("n", "n")), ("n", "n"), MATMUL, names=("a", "b"))
@@ -168,7 +167,6 @@ def test_the_very_same_view_with_core_dims_needs_inplace() -> None:
     refuses(ValueError, lambda: cumulate(inplace=True)(x[0], out=x), "t.f")
 
 
-@pytest.mark.quick
 @pytest.mark.row("B10")
 def test_two_outs_must_not_share() -> None:
     f = wrap(((),), ((), ()), "item__output0() = item__a(); item__output1() = -item__a(); return true;")
@@ -267,7 +265,6 @@ def add():
     return wrap_signature("inout a(n), b(n) -> ()", code)
 
 
-@pytest.mark.quick
 @pytest.mark.row("K09", "N43")
 def test_an_inout_is_an_array_that_fits_and_is_updated(add):
     x = np.ones(3)
@@ -451,7 +448,6 @@ def test_bad_names(options: dict[str, Any], why: str) -> None:
     refuses(TypeError, define, "signature takes the place of args_shared")
 
 
-@pytest.mark.quick
 def test_debug_and_write_know_it() -> None:
     f = histogram(debug=True)
     counts = np.zeros(3, int)

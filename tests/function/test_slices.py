@@ -350,7 +350,6 @@ def test_object_outputs_hold_references() -> None:
     refuses(RuntimeError, lambda: failing(ar(4)), "t.f")
 
 
-@pytest.mark.quick
 @pytest.mark.row("N67")
 def test_keys_of_bytes_match_any_itemsize_or_one() -> None:
     f = wrap(((),), (), {(np.bytes_, np.int64): "item__output() = sizeof_element__a; return true;"})

@@ -142,7 +142,6 @@ def test_float16_needs_a_header_there() -> None:
     refuses(cwrapjit.CompileError, lambda: one("_Float16 h = 1;"), "libtcc", "cwj_half")
 
 
-@pytest.mark.quick
 @pytest.mark.row("K11")
 @pytest.mark.parametrize(
     "statement",

@@ -98,7 +98,6 @@ def test_zeroed_in_every_call_whatever_its_size(size: int) -> None:
         assert f(0.0) == 1
 
 
-@pytest.mark.quick
 @pytest.mark.row("N78")
 def test_aligned_for_every_standard_type() -> None:
     code = "item__output() = ((npy_intp)cookie % _Alignof(long double)) + cookie->x; return true;"
@@ -195,7 +194,6 @@ def test_a_function_that_calls_itself_has_a_cookie_for_each_call() -> None:
     assert f(4.0, again=lambda x: f(x, again=lambda y: f(y, again=lambda z: 100.0))) == 4 + 3 + 2 + 100
 
 
-@pytest.mark.quick
 @pytest.mark.row("N76", "N77")
 def test_readonly_cookie_is_const_in_slices() -> None:
     kw: dict[str, Any] = {"Ccode_cookie_struct": "double scale;", "cookie": "readonly"}

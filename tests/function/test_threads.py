@@ -164,7 +164,6 @@ ELSEWHERE = """
 """
 
 
-@pytest.mark.quick
 @pytest.mark.row("N81")
 @pytest.mark.parametrize(
     "code, error, text",
@@ -212,7 +211,6 @@ def test_errors_inside_an_ensured_region_of_other_threads() -> None:
         refuses(OSError, lambda: f(ar(400), here=threading.get_ident()), "slice ")
 
 
-@pytest.mark.quick
 @pytest.mark.row("N81", "N54")
 def test_other_threads_print_through_sys_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
     code = ELSEWHERE + 'printf("%d\\n", (int)item__a()); item__output() = 1; return true;'
@@ -238,14 +236,12 @@ def refused(words: tuple[str, ...], code: str = "item__output() = 1; return true
     assert wrap(((),), (), code, threads=1, header=header, **kw)(1.0) == 1
 
 
-@pytest.mark.quick
 @pytest.mark.row("N81")
 def test_a_cookie_that_slices_write_is_refused() -> None:
     refused(("threads", "cookie", "readonly"), Ccode_cookie_struct="int n;")
     refused(("threads", "cookie", "readonly"), Ccode_cookie_struct="int n;", unordered=True)
 
 
-@pytest.mark.quick
 @pytest.mark.row("N81")
 def test_code_that_keeps_the_gil_is_refused() -> None:
     refused(("threads", "gil=True"), gil=True)
@@ -253,7 +249,6 @@ def test_code_that_keeps_the_gil_is_refused() -> None:
     refused(("threads", "GIL", "Python"), code, header="#include <Python.h>")
 
 
-@pytest.mark.quick
 @pytest.mark.row("N81", "N19i")
 def test_code_with_writable_data_is_refused_unless_unordered() -> None:
     counting = "static int n; n++; item__output() = 1; return true;"
@@ -422,7 +417,6 @@ print(many(np.arange(2000.0)).tolist() == list(range(2000)))
 """
 
 
-@pytest.mark.quick
 @pytest.mark.row("N81")
 def test_fewer_threads_do_where_no_more_can_be_had() -> None:
     assert python(PRELUDE + SCARCE).stdout == "True\n"

@@ -45,7 +45,6 @@ def test_keys_may_be_whatever_names_a_dtype(key):
         assert same(f(np.array([1, 0], python_type)), np.array([1, 0], python_type))
 
 
-@pytest.mark.quick
 @pytest.mark.row("N38")
 def test_an_object_is_no_key_and_code_is_required():
     refuses(

@@ -437,7 +437,6 @@ def test_associative_reductions_are_accurate_and_the_same_in_both_tiers():
         np.testing.assert_allclose(u["eager"].reduce(x, axis=axis), x.sum(axis=axis), rtol=1e-13)
 
 
-@pytest.mark.quick
 def test_other_associative_operations():
     x = np.random.default_rng(3).normal(size=5000)
     most = operation("fmax(item__a(), item__b())", header="#include <math.h>", associative=True).ufunc
@@ -553,7 +552,6 @@ def test_python_and_printing_in_slices(capsys):
     assert capsys.readouterr().out.count(";") == 1000
 
 
-@pytest.mark.quick
 def test_threads_have_their_own_errors():
     u = wrap_signature(BINARY, STRICT).ufunc
 

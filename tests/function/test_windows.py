@@ -74,7 +74,6 @@ def expected(
 # ---- what windows see ----------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 @pytest.mark.row("K17")
 @pytest.mark.parametrize(
     "border, line",
@@ -141,7 +140,6 @@ def test_nothing_is_empty_or_too_large():
     assert same(huge(x), np.roll(x, 50_000, axis=1))
 
 
-@pytest.mark.quick
 @pytest.mark.row("K17")
 def test_several_windows_and_arrays_beside_them():
     """A window each, of other sizes and borders; the cells' own weights; broadcasting of all that leads."""
@@ -204,7 +202,6 @@ def test_computed_lengths_go_with_windows():
     assert same(f(x, np.ones(3)), np.concatenate([windows, windows], axis=-1))
 
 
-@pytest.mark.quick
 @pytest.mark.row("K17")
 def test_types_and_numbers_outside():
     for dtype in "?bBhHiIlLfdgFDG":

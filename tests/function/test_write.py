@@ -315,7 +315,6 @@ def test_the_calls_cover_results_and_every_exception(twins: tuple[Any, Any]) -> 
     assert kinds.count("result") > 25
 
 
-@pytest.mark.quick
 @pytest.mark.row("U09", "N04")
 def test_names_docs_and_signatures_are_the_same(twins: tuple[Any, Any]) -> None:
     in_memory, built = twins

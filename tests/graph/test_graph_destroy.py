@@ -224,7 +224,6 @@ def test_ops_that_bear_the_same_memory_twice() -> None:
 # ---- when it runs ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 @pytest.mark.row("G21")
 @forms
 def test_arguments_that_share_memory_with_what_is_overwritten(mode: str) -> None:
@@ -379,7 +378,6 @@ def test_elementwise_ops_are_not_joined_over_what_is_overwritten() -> None:
     assert len(names) == 4, names  # mul, early, neg, and the two that can be one
 
 
-@pytest.mark.quick
 @pytest.mark.row("G21")
 def test_validate_stays_with_its_op() -> None:
     class Guarded(cg.Op):

@@ -88,7 +88,6 @@ def test_any_layout_gives_numpys_result(data: Any) -> None:
         assert same(k(*operands), wanted)
 
 
-@pytest.mark.quick
 def test_strided_operands_are_read_where_they_are() -> None:
     big = np.arange(1000.0).reshape(10, 10, 10)
     pairs = [
@@ -312,7 +311,6 @@ def test_numbers_alone_make_numbers() -> None:
 # ---- expressions ---------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 def test_expressions_with_functions_and_dtypes() -> None:
     x = np.linspace(0.0, 1.0, 7)
     assert np.allclose(linked(cg.elementwise("t", "sin(t) * exp(-t)"), x)(x), np.sin(x) * np.exp(-x))
@@ -505,7 +503,6 @@ def test_stack_and_jumps_in_a_loop_are_right_in_both_tiers(case: str, hidden: st
         )
 
 
-@pytest.mark.quick
 @pytest.mark.row("G14", "B17")
 def test_a_text_that_keeps_something_has_it_once() -> None:
     count = cg.elementwise("v", "({ static int n; (void)v; n++; })", "int32")

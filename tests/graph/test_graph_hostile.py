@@ -133,7 +133,6 @@ def test_what_strikes_while_a_message_is_made_is_itself(fault: str) -> None:
         cwrapjit.link([x], z)
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("look", [1, 2])
 def test_names_of_a_template_that_go_away(look: int) -> None:
     class Going(FilledOp):
@@ -166,7 +165,6 @@ def test_deep_graphs(mode: str) -> None:
 # ---- while running ---------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 @both_forms
 def test_filters_that_meddle_with_the_cells(mode: str) -> None:
     held: list[Any] = []
@@ -211,7 +209,6 @@ def test_filters_that_call_the_graph(mode: str) -> None:
     assert k(1.0, 2.0) == 3.0
 
 
-@pytest.mark.quick
 @pytest.mark.row("T01")
 @both_forms
 def test_objects_in_cells_that_act_when_they_die(mode: str) -> None:

@@ -181,7 +181,6 @@ def test_check_input_goes_where_the_signature_has_room(extract: Any, seen: Any) 
     assert SEEN == [seen, seen]
 
 
-@pytest.mark.quick
 def test_methods_may_be_plain_functions_and_other_callables() -> None:
     class Callable_:
         def __call__(self, name: str, sub: Any, check_input: bool = True) -> str:
@@ -238,7 +237,6 @@ def test_types_must_answer_with_text(method: str, answer: Any) -> None:
     refuses(TypeError, lambda: link(inputs, z), *words)
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("method", ["c_code", "c_code_cleanup", "c_support_code_apply", "c_init_code_struct"])
 def test_ops_must_answer_with_text(method: str) -> None:
     op = FilledOp(name="op")
@@ -247,7 +245,6 @@ def test_ops_must_answer_with_text(method: str) -> None:
     refuses(TypeError, lambda: link(inputs, z), f"{method} of op(x, y) must return a str, not int", HERE)
 
 
-@pytest.mark.quick
 def test_text_that_is_no_unicode() -> None:
     op = FilledOp(name="op")
     op.c_code = lambda *arguments: "/* \ud800 */"  # type: ignore[method-assign]
@@ -260,7 +257,6 @@ class Bare(Type):
     """A type with no method at all."""
 
 
-@pytest.mark.quick
 @pytest.mark.row("T10i")
 @pytest.mark.parametrize("method", ["c_declare", "c_extract", "c_init", "c_sync"])
 def test_missing_methods_of_types(method: str) -> None:
@@ -369,7 +365,6 @@ class Versioned(D):
         return (1,)
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize(
     "method", ["c_var_names", "c_validate_update", "c_validate_update_cleanup", "c_code"]
 )
@@ -544,7 +539,6 @@ def test_parameters_of_ops(mode: str) -> None:
     assert link([x], z, mode=mode, check=True)(1.0) == k(1.0)
 
 
-@pytest.mark.quick
 def test_parameters_that_are_wrong_or_have_no_hash() -> None:
     x = Variable(double, "x")
     k = link([x], Line("one", 2.0)(x))

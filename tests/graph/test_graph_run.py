@@ -404,7 +404,6 @@ class Reused(D):
         return self.text.replace("NAME", name)
 
 
-@pytest.mark.quick
 @pytest.mark.row("A26", "A27")
 @forms
 def test_sync_and_references(mode: str) -> None:
@@ -480,7 +479,6 @@ def test_one_block_per_op(mode: str) -> None:
 # ---- calling ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 @pytest.mark.row("A08i")
 def test_arguments_by_name_and_position() -> None:
     k = add_graph(double, add)
@@ -543,7 +541,6 @@ def test_a_graph_is_freed_with_its_cycles() -> None:
 # ---- updates -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 @pytest.mark.row("T12i")
 @forms
 def test_updates(mode: str) -> None:
@@ -581,7 +578,6 @@ def test_one_list_for_an_input_and_an_output(mode: str, per_op: bool) -> None:
 # ---- the Python reference -----------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 @pytest.mark.row("T09i")
 @forms
 def test_check_compares_with_perform(mode: str) -> None:

@@ -312,7 +312,6 @@ def test_the_state_of_a_node_ends_once(mode: str) -> None:
 # ---- compilers -------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 @pytest.mark.row("A16")
 def test_the_compiler_is_recorded() -> None:
     x = Variable(D(), "x")
@@ -336,7 +335,6 @@ def versioned(code: str, type_version: Any, op_version: Any) -> Any:
     return link([x], op(code, c_code_cache_version=lambda: op_version)(x))
 
 
-@pytest.mark.quick
 @pytest.mark.row("A17")
 @pytest.mark.parametrize("nothing", [(), None])
 def test_no_version_is_never_reused(nothing: Any) -> None:
@@ -359,7 +357,6 @@ def test_versions_of_nodes() -> None:
         assert sum(compiled_by(each) for each in work) == units
 
 
-@pytest.mark.quick
 def test_each_party_is_asked_once() -> None:
     asked: list[str] = []
     type = party(D(), c_headers=lambda: asked.append("type"), c_code_cache_version=lambda: (1,))

@@ -253,7 +253,6 @@ def test_updates_happen_at_once(mode: str) -> None:
     assert cells == [[1.0], [6.0], [5.0], [6.0], [5.0]]
 
 
-@pytest.mark.quick
 @forms
 def test_views_between_input_and_output(mode: str) -> None:
     same = FilledOp("Py_XDECREF((PyObject *){z}); {z} = {x}; Py_INCREF((PyObject *){z});")

@@ -481,7 +481,6 @@ def test_what_stays_inside_is_fine(code: str, mode: str) -> None:
     assert linked(filled_op("{z} = 1;", cleanup=code), mode=mode)(5.0, 2.0) == 1.0
 
 
-@pytest.mark.quick
 @pytest.mark.row("A23")
 def test_support_code_may_return_but_not_carry_a_return_into_a_snippet() -> None:
     def support(text: str) -> Any:
@@ -617,7 +616,6 @@ def test_colons_of_an_asm_are_c(code: str) -> None:
     refused(filled_op(code + " std::abs(1);"), "C++")
 
 
-@pytest.mark.quick
 @pytest.mark.row("A08i")
 @pytest.mark.parametrize(
     "text",

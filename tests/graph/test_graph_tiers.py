@@ -285,7 +285,6 @@ def test_exit_while_a_graph_is_compiled_again() -> None:
     )
 
 
-@pytest.mark.quick
 def test_a_python_op_has_no_code() -> None:
     class Python:
         python_fallback = True

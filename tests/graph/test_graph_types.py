@@ -61,7 +61,6 @@ def test_numbers_of_all_dtypes_come_back(dtype: str, mode: str) -> None:
         assert type(got) is {"float64": float, "int64": int, "bool": bool}.get(dtype, np.dtype(dtype).type)
 
 
-@pytest.mark.quick
 @pytest.mark.row("A01", "A25")
 def test_extraction_takes_what_filters_take() -> None:
     def run(dtype: str, value: Any) -> Any:
@@ -113,7 +112,6 @@ def test_filter_of_numbers() -> None:
     refuses(TypeError, lambda: cg.float64.filter(np.zeros(3), allow_downcast=True), "float64", "got ndarray")
 
 
-@pytest.mark.quick
 @pytest.mark.row("A33")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_filter_gives_the_same_by_either_way(dtype: str) -> None:
@@ -309,7 +307,6 @@ def test_an_array_that_is_null_is_none() -> None:
     assert k.run() == 0 and k.cells[1][0] is None
 
 
-@pytest.mark.quick
 @pytest.mark.row("T35")
 def test_temporaries_keep_their_memory() -> None:
     x = cg.ndarray("float64", 1)("x")

@@ -120,7 +120,6 @@ def test_an_input_may_be_a_result_of_a_node_that_runs() -> None:
 # ---- names -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 @pytest.mark.row("T03", "A19", "A32")
 def test_names_are_unique_whatever_variables_are_called() -> None:
     a, b, c, d, e = (Variable(double, name) for name in ("x", "x", "ä b", None, "V1_x"))
@@ -153,7 +152,6 @@ class Equal(Variable):
         return True
 
 
-@pytest.mark.quick
 def test_variables_are_told_apart_by_identity() -> None:
     x, y = Equal(double, "same"), Equal(double, "same")
     assert link([x, y], FilledOp("{z} = {x} - {y};")(x, y))(5.0, 3.0) == 2.0
@@ -298,7 +296,6 @@ class Scalar(Type):
     """A type that Python alone knows."""
 
 
-@pytest.mark.quick
 def test_nodes_in_python_cut_the_graph() -> None:
     x, y = variables("xy")
     host = FilledOp(name="host", python=lambda value: value + 100.0)

@@ -71,7 +71,6 @@ def test_lists_become_arrays_where_they_may() -> None:
     refuses(ValueError, lambda: Dispatch(max, ranks=(-1,)), "ranks: -1 is no position")
 
 
-@pytest.mark.quick
 def test_keywords_are_part_of_the_combination() -> None:
     d = Counted()
     x = np.zeros(3)
@@ -84,7 +83,6 @@ def test_keywords_are_part_of_the_combination() -> None:
     assert d.asked[0] == ((x,), {"out": x})
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize(
     "argument",
     [
@@ -140,7 +138,6 @@ def test_many_arguments_are_resolved_each_time() -> None:
     assert [d(*range(32))[0] for _ in range(2)] == [3, 3]
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 16, 17, 32])
 def test_every_argument_counts(count: int) -> None:
     """However many there are, and wherever the one that differs stands."""
@@ -188,7 +185,6 @@ def test_errors_come_out_and_nothing_is_kept() -> None:
         Dispatch(lambda a, k: lambda x: 1 / x)(0)
 
 
-@pytest.mark.quick
 def test_bad_definitions() -> None:
     with pytest.raises(TypeError, match="name must be a str"):
         Dispatch(max, name=3)  # type: ignore[arg-type]
@@ -272,7 +268,6 @@ def test_it_is_let_go_with_what_it_holds() -> None:
     assert gone() is None
 
 
-@pytest.mark.quick
 def test_a_target_that_is_dropped_while_it_runs() -> None:
     d: Dispatch
 

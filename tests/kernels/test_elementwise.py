@@ -277,7 +277,6 @@ def test_types_that_c_cannot_compute_with(sort: str) -> None:
     refuses(TypeError, lambda: DIFF(np.zeros(2, sort), np.zeros(2, sort)), "diff(): ")
 
 
-@pytest.mark.quick
 def test_numbers_of_subclasses() -> None:
     class Float(float):
         pass
@@ -591,7 +590,6 @@ def test_tiers_agree(options: dict[str, Any]) -> None:
         assert (z[::-1] == np.maximum(flat, r)).all()
 
 
-@pytest.mark.quick
 def test_casts_of_cpp() -> None:
     kernel = ElementwiseKernel(
         "T x, raw T w", "float64 y",
@@ -671,7 +669,6 @@ def test_debug_sees_axes_that_are_not_there(asked: str) -> None:
     refuses(IndexError, lambda: written(np.array([7]), x), "x has no axis 7: it has 2 dims")
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("before", ["", "double one = 1; // set\ndouble two = 2;"])
 def test_what_debug_finds_is_shown_as_the_user_wrote_it(before: str) -> None:
     kernel = ElementwiseKernel(
@@ -685,7 +682,6 @@ def test_what_debug_finds_is_shown_as_the_user_wrote_it(before: str) -> None:
     assert (fault.lineno, fault.text) == (3, "return 3 / (d - 2);") and fault.filename.endswith(" header>")
 
 
-@pytest.mark.quick
 def test_large_arrays_in_several_threads() -> None:
     x = np.arange(600_000.0).reshape(2, 3, -1)
     indexed = ElementwiseKernel("T x", "T y", "y = x - i", "indexed", threads=2)

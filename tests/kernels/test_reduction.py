@@ -835,7 +835,6 @@ def test_what_stands_behind_an_expression_is_refused() -> None:
     assert kernel("({ T twice = 2 * x; twice; }) /* ; */")(np.arange(5.0)) == 20
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("what", ["map_expr", "reduce_expr", "post_map_expr", "preamble"])
 def test_faults_are_in_the_text_that_has_them(what: str) -> None:
     texts = {"map_expr": "x", "reduce_expr": "a + b", "post_map_expr": "y = a", "preamble": ""}

@@ -240,7 +240,6 @@ def test_hot_and_fast_as_function() -> None:
     np.testing.assert_array_equal(f(x, x[::-1]), cold)
 
 
-@pytest.mark.quick
 @pytest.mark.row("K13")
 def test_the_rest_of_function_is_there() -> None:
     f = vectorize("double plus(double x, double y) { return x + y; }", identity=0, associative=True)

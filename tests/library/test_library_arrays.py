@@ -121,7 +121,6 @@ def test_an_array_that_the_callee_allocates_is_freed_with_its_last_view():
 # ---- optional arrays -----------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 @pytest.mark.row("P12", "P07i")
 def test_absent_optional_arrays_and_texts_are_null():
     lib = from_c(
@@ -143,7 +142,6 @@ def test_absent_optional_arrays_and_texts_are_null():
 # ---- checks --------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 @pytest.mark.row("P22", "P23")
 def test_all_faults_of_an_array_are_in_one_message():
     lib = from_c("double f(int64_t n, int64_t m, const double *x) { return x[1]; }")
@@ -184,7 +182,6 @@ def test_a_strided_array_is_written_where_it_is_and_nowhere_else():
 # ---- written in place, and new -------------------------------------------------------------------
 
 
-@pytest.mark.quick
 @pytest.mark.row("P25")
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_flags_of_a_returned_array(order):
@@ -235,7 +232,6 @@ def test_scalar_arguments():
     refuses(TypeError, lambda: g("a"), "argument x", "got str")
 
 
-@pytest.mark.quick
 @pytest.mark.row("P17", "P18", "P01i", "P21")
 def test_positions_and_keywords():
     f, x = plus(), ar(4)
@@ -261,7 +257,6 @@ NUMBERS = {
 }  # fmt: skip
 
 
-@pytest.mark.quick
 @pytest.mark.row("P19", "P20")
 def test_numbers_round_trip():
     names = {ctype: "f_" + ctype.replace(" ", "_") for ctype in NUMBERS}
@@ -331,7 +326,6 @@ def test_classes_methods_and_properties_have_docstrings():
     assert plain.__doc__ == "A point." and plain.norm.__doc__ == "double p_norm(const struct p *p)"
 
 
-@pytest.mark.quick
 @pytest.mark.row("P20", "P15i")
 def test_results_are_packed_by_their_declared_types():
     lib = from_c(
@@ -351,7 +345,6 @@ def test_results_are_packed_by_their_declared_types():
 # ---- how functions may be called, and how they look ----------------------------------------------
 
 
-@pytest.mark.quick
 @pytest.mark.row("P03i")
 def test_positional_only_and_keyword_only_arguments():
     text = "double f(double x, double y, double z)"

@@ -80,7 +80,6 @@ def identity(make, type, **more):
     return make("", thunk, [value(type, 0, **more)], ["x"], Result("value", type))
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("type", ["float32", "float64", "complex64", "complex128"])
 def test_floats_take_what_is_exact(make, type):
     f = identity(make, type)
@@ -337,7 +336,6 @@ def test_memory_at_addresses(unit):
     refuses(ValueError, "array is too big", _cwrapjit.array_at, address, "float64", (2**40, 2**40))
 
 
-@pytest.mark.quick
 def test_units(unit):
     assert _cwrapjit.library_symbol(unit, "no_such_name") is None
     refuses(OSError, "cannot be loaded", _cwrapjit.library_environment, "x", libraries=["/no/such.so"])

@@ -142,7 +142,6 @@ def test_results_that_do_not_fit(lib):
         refuses(error, call, f"t.{name}(): argument f", words)
 
 
-@pytest.mark.quick
 def test_arrays_are_cs_memory(lib):
     seen: list[Any] = []
 
@@ -169,7 +168,6 @@ def test_arrays_are_cs_memory(lib):
     assert lib.several(of_structs, 2) == 12 + 11
 
 
-@pytest.mark.quick
 def test_arrays_that_are_kept_are_copies_afterwards(lib):
     kept: list[Any] = []
 

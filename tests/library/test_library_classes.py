@@ -384,7 +384,6 @@ def test_handles_own_or_borrow_are_freed_once_and_type_checked(lib):
     refuses(TypeError, lib.counter, "come from functions")
 
 
-@pytest.mark.quick
 def test_a_handle_with_a_constructor(lib):
     counter = make_counter(lib, init="counter *counter_new(int value)")
     lib.variable("int counters")
@@ -426,7 +425,6 @@ def test_a_capsule_of_other_code_is_taken(lib):
     refuses(TypeError, lambda: norm(line), "PyCapsule")
 
 
-@pytest.mark.quick
 def test_classes_can_be_derived_from(lib):
     point = make_point(lib)
 

@@ -302,7 +302,6 @@ def test_an_argument_that_moves_another_during_the_call(lib):
     assert f(x, k) == 4_000_003
 
 
-@pytest.mark.quick
 def test_an_argument_that_frees_another_during_the_call(lib):
     lib.handle("box *", free="box_free")
     box = lib.function("box *box_new(void)", returns="callee")()
@@ -370,7 +369,6 @@ def test_nothing_is_written_over_references(lib):
         refuses(TypeError, lambda held=held: anything(1, held), "memory")
 
 
-@pytest.mark.quick
 def test_masked_arrays_are_refused(lib):
     f = lib.function("double sum(int64_t n, double x[n], int64_t k)", name="masked_sum")
     refuses(TypeError, lambda: f(np.ma.array([1.0, 2.0], mask=[True, False]), 0), "mask would be lost")
@@ -444,7 +442,6 @@ def test_descriptions_that_change_while_they_are_read():
         assert f() is None
 
 
-@pytest.mark.quick
 def test_no_metaclass_is_asked_in_the_middle(lib):
     small, big = lib.struct("small"), lib.struct("big")
     asked = []

@@ -40,7 +40,6 @@ def test_an_interface_over_an_array_and_a_scalar():
         refuses(TypeError, lambda value=value: f(value), "Unexpected type for argument x")
 
 
-@pytest.mark.quick
 @pytest.mark.row("P06i", "P14")
 def test_an_interface_over_a_list_a_set_and_an_array():
     lib = from_c("""

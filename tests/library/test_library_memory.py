@@ -667,7 +667,6 @@ def test_what_copies_have_in_common_is_not_moved(lib):
     v.close()
 
 
-@pytest.mark.quick
 @pytest.mark.row("G18")
 @pytest.mark.parametrize("member", ["holder held[2];", "struct { const char *name; int n; } held[2];"])
 def test_no_array_shows_pointers_as_numbers(member: str) -> None:

@@ -88,7 +88,6 @@ def test_what_c_writes_is_no_length_before_the_call(lib, declaration, options):
         lib.declare(declaration + ";", options={declaration.split("(")[0].split()[-1]: options})
 
 
-@pytest.mark.quick
 @pytest.mark.row("G20")
 def test_an_inout_length_is_the_room_before_and_cuts_the_result_after(lib):
     primes = lib.function("void primes(int64_t *n, double y[n])", inout="n", out="y")
@@ -149,7 +148,6 @@ def test_a_returned_array_has_the_length_from_after_the_call(lib):
     assert lib.freed == 3
 
 
-@pytest.mark.quick
 def test_what_the_callee_gave_is_freed_when_its_length_is_no_length(lib):
     lib.variable("int freed")
     f = lib.function("double *ramp(int64_t *n)", inout="n", returns=("n - 20", "callee", "count_free"))

@@ -100,7 +100,6 @@ def lib() -> Any:
 
 
 @pytest.mark.row("L05")
-@pytest.mark.quick
 def test_a_pointer_is_said_and_what_it_points_to_is_checked(lib: Any) -> None:
     x = np.arange(4.0)
     assert lib.sum(4, Pointer(x)) == 6 and lib.sum(3, Pointer(x[1:])) == 6

@@ -75,7 +75,6 @@ def libz() -> Any:
     return lib
 
 
-@pytest.mark.quick
 @settings(max_examples=40)
 @given(st.binary(max_size=400))
 def test_checksums_are_those_of_python(libz, data):

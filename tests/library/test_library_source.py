@@ -421,7 +421,6 @@ def test_bad_arguments() -> None:
     refuses(ValueError, lambda: library("", define_macros=macros), "define_macros[1] does not define a macro")
 
 
-@pytest.mark.quick
 @pytest.mark.row("K14")
 def test_faults_and_diagnoses_show_lines() -> None:
     text = "int f(int x)\n{\n    return 1 / x;\n}\n"

@@ -168,7 +168,6 @@ def test_cfitsio_writes_and_reads_images(tmp_path: pathlib.Path) -> None:
         fits.ffopen(str(tmp_path / "absent.fits"), fits.READONLY)
 
 
-@pytest.mark.quick
 def test_proj_takes_options() -> None:
     """The header as it is; what PROJ's own documentation says of the option."""
     proj = cwrapjit.library("proj", libraries=["proj"]).declare("#include <proj.h>")

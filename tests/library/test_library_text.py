@@ -92,7 +92,6 @@ def test_characters_elsewhere(lib: Any) -> None:
     assert plus(np.array([1, 2], np.int8)).tolist() == [2, 3]
 
 
-@pytest.mark.quick
 def test_a_character_that_dims_ask(lib: Any) -> None:
     own = from_c("void fill(char job, double *x) { x[0] = job; }")
     fill = own.function("void fill(char job, double *x)", dims={"x": "job == 'A' ? 2 : 1"}, out="x")
@@ -116,7 +115,6 @@ def test_variables_and_members_are_characters(lib: Any) -> None:
 # ---- arrays that C fills -----------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 def test_an_array_that_c_fills_is_text_up_to_the_first_nul(lib: Any) -> None:
     name = lib.function("void name(int n, char to[n])", out="to")
     assert [name(n) for n in range(6)] == ["", "x", "xx", "xxx", "xxx", "xxx"]
@@ -161,7 +159,6 @@ def test_results_in_the_encoding_that_is_said(lib: Any) -> None:
     assert made() == "\xe9"
 
 
-@pytest.mark.quick
 def test_arguments_in_the_encoding_that_is_said(lib: Any) -> None:
     for encoding in ("latin-1", "utf-8", "fs", "cp1252", None):
         byte = lib.function("int byte(const char *s, int i)", encoding=encoding)
@@ -259,7 +256,6 @@ def test_paths_are_given_as_they_are(tmp_path: pathlib.Path) -> None:
     refuses(FileNotFoundError, lambda: libc.access(tmp_path / "none", 0), "access")
 
 
-@pytest.mark.quick
 def test_paths_of_strange_types_are_refused(lib: Any) -> None:
     length = lib.function("size_t length(const char *s)", optional="s")
     for path in 3, None, bytearray(b"a"):
@@ -574,7 +570,6 @@ def book(lists: Any) -> Any:
     return lists.struct("typedef struct { char name[8]; char *title; const char *note; int n; } book;")
 
 
-@pytest.mark.quick
 def test_members_are_texts(lists: Any, book: Any) -> None:
     mine = book(name="abc", title="t\xe9", note=b"n", n=1)
     assert (mine.name, mine.title, mine.note) == ("abc", "t\xe9", "n")
@@ -644,7 +639,6 @@ def test_a_list_that_ends_with_null_in_a_callback() -> None:
     refuses(ValueError, lambda: lib.function(numbers, dims={"f": {"texts": "list"}}), "texts", "lists")
 
 
-@pytest.mark.quick
 def test_copies_of_structs_keep_their_texts(lists: Any, book: Any) -> None:
     first = book(title="x" * 5000)
     shelf = lists.struct("typedef struct { book first; int n; } shelf;")

@@ -232,7 +232,6 @@ def test_complex_numbers_where_registers_end(tmp_path):
 # ---- long double ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 def test_long_doubles_keep_their_digits(tmp_path):
     """To and from libm, and in registers and on the stack of the system compiler's functions."""
     libm = cwrapjit.library("m", libraries=["m"])
@@ -340,7 +339,6 @@ def test_bools_and_wide_enums_go_everywhere():
     assert turned.sure is False and turned.size == -(2**63 - 1)
 
 
-@pytest.mark.quick
 def test_whatever_is_a_pointer_may_be_null():
     absent = "int absent(const char *s, double *x, const int *one, struct spot *p, void *v, int (*f)(int),"
     absent += " int n, _Bool *b)"

@@ -257,7 +257,6 @@ def test_dims_that_are_no_dims(lib: Any) -> None:
     lib.function(G, dims={"x": "(" * 40 + "n" + ")" * 40})
 
 
-@pytest.mark.quick
 def test_messages_show_dims_as_c_writes_them(lib: Any) -> None:
     for dim, size, shown in (
         ("n + k * 2", 8, "n + (k * 2)"),

@@ -184,10 +184,11 @@ def one_graph(k: int) -> None:
 KINDS = [one_function, one_function, one_failure, one_function, one_graph, one_function, one_library]
 
 
+@pytest.mark.soak("what a few show is in test_leaks.py")
 @pytest.mark.leak
 @pytest.mark.row("G05")
 def test_cycles_leave_the_process_as_large_as_it_was() -> None:
-    """A hundred thousand in `make soak`. What a few show is in test_leaks.py."""
+    """A hundred thousand in `make soak`."""
     numbers = itertools.count()
 
     def cycles() -> None:

@@ -274,7 +274,6 @@ def make_module() -> Any:
     return m
 
 
-@pytest.mark.quick
 @pytest.mark.row("U05")
 def test_the_same_module_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     m = make_module()
@@ -548,7 +547,6 @@ def test_each_part_is_content(change: dict[str, Any]) -> None:
     assert f != g and f.__dask_tokenize__() != g.__dask_tokenize__()
 
 
-@pytest.mark.quick
 def test_what_was_given_may_change_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     names, prototypes, extras = ["a"], [["n"]], [["int", "k", "3", "i"]]
     dims, sets = {"m": "n + 1"}, {"f8": "item__output(0) = *k; return true;"}

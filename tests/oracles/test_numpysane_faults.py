@@ -114,7 +114,6 @@ def test_dims_may_be_numpy_integers() -> None:
     assert f.signature == "a(3, 2) -> output(2)"
 
 
-@pytest.mark.quick
 @pytest.mark.row("B13")
 @pytest.mark.parametrize(
     "name", "out output output0 output17 1a a-b class cwj_a cookie".split() + ["", "a b", "a\0b"]
@@ -189,7 +188,6 @@ def test_inspect_signature() -> None:
     refuses(TypeError, lambda: signature.bind(1.0), "missing", "'y'")
 
 
-@pytest.mark.quick
 @pytest.mark.row("B14")
 def test_longlong_and_int64_of_one_size_are_the_same() -> None:
     longlong, long = np.dtype("q"), np.dtype("l")

@@ -309,7 +309,6 @@ def test_the_oracle_sees_every_kind_of_outcome() -> None:
 # ---- calls that hurt ----
 
 
-@pytest.mark.quick
 @pytest.mark.row("G01")
 def test_strides_beyond_every_memory() -> None:
     """Only dims of length 1 may have such strides, which then never count."""
@@ -388,7 +387,6 @@ def test_an_argument_may_change_while_another_is_converted() -> None:
     assert f(array, Hostile()).tolist() == [1.0, 3.0, 5.0]
 
 
-@pytest.mark.quick
 @pytest.mark.row("G01")
 def test_keywords_whose_comparison_raises() -> None:
     class Hostile(str):

@@ -161,7 +161,6 @@ def test_docstrings_are_text(tmp_path: Path) -> None:
     assert (built.__doc__, built.f.__doc__) == (EVIL, EVIL)
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("name", ["a; int evil", "a*/", 'a"', "a\nb", "a\\", "a b"])
 def test_names_are_identifiers_or_refused(name: str) -> None:
     refuses(ValueError, lambda: cwrapjit.module(name), "module()", repr(name))

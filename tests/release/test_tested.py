@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
 TESTED = HERE / "tools" / "tested.py"
@@ -60,6 +61,7 @@ def test_a_run_is_a_line_of_the_page(tmp_path: pathlib.Path) -> None:
     assert nothing[5:8] == ["nothing", "0", "1"]
 
 
+@pytest.mark.soak("six runs of pytest")
 def test_the_part_that_runs_changes_by_commit(tmp_path: pathlib.Path) -> None:
     """And its name runs the same part again."""
     names = [f"test_{k}" for k in range(10)]

@@ -103,7 +103,6 @@ def test_it_is_the_variant_that_calls_take() -> None:
     assert f.explain().functions[0]["variant"] == "steady"
 
 
-@pytest.mark.quick
 def test_every_type_set() -> None:
     body = "item__output() = item__a() + item__a(); return true;"
     f = wrap(((),), (), dict.fromkeys((np.float64, np.float32, np.int64), body))

@@ -345,7 +345,6 @@ def test_messages_have_the_usual_names() -> None:
     assert not any("cwj_" in warning.msg for warning in found)
 
 
-@pytest.mark.quick
 @pytest.mark.row("K19")
 def test_tgmath_with_fastmath() -> None:
     f = cwrapjit.function(
@@ -467,7 +466,6 @@ def rows(n: int, dtype: Any) -> Any:
     return x
 
 
-@pytest.mark.quick
 @pytest.mark.row("K19")
 @pytest.mark.parametrize("fastmath", [False, True])
 @pytest.mark.parametrize("dtype", [F4, F8])

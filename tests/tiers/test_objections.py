@@ -498,7 +498,6 @@ def test_diagnose_finds_what_compilers_find() -> None:
     check_place(found, "<cwrapjit t.f float64>", 2, 'double v = (double)"abc";')
 
 
-@pytest.mark.quick
 @pytest.mark.row("U18")
 def test_diagnose_looks_at_all_texts_and_silences_ours() -> None:
     f = wrap(

@@ -297,7 +297,6 @@ def test_a_compiler_that_is_not_there(name: str, monkeypatch: pytest.MonkeyPatch
     assert who().wait() is True
 
 
-@pytest.mark.quick
 @pytest.mark.plain("its compiler is one of its own, sanitizers choose another")
 def test_a_compiler_with_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CWRAPJIT_CC", f"'{compiler()}' -DEXTRA=40 ")
@@ -306,7 +305,6 @@ def test_a_compiler_with_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f(0.0) == 1 and f.wait() and f(0.0) == 40
 
 
-@pytest.mark.quick
 def test_no_compiler_on_path_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)
@@ -344,7 +342,6 @@ def pids(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> Iterator[Ca
                 os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.quick
 @pytest.mark.plain("its compiler is one of its own, sanitizers choose another")
 def test_a_hanging_compiler_ends_with_its_function(
     cc: Callable[[str], pathlib.Path], pids: Callable[[], list[int]]

@@ -83,7 +83,6 @@ def test_what_takes_more_than_the_limit_is_refused_in_every_front_end(
     assert wrap(((),), (), TWICE)(21.0) == 42
 
 
-@pytest.mark.quick
 @pytest.mark.row("G12")
 @pytest.mark.parametrize(
     "size", ["[1000][1000][1000][1000]", "[1000000000000]", "[2000000000]", "[1ull << 40]"]
@@ -215,6 +214,7 @@ print(kept[-1](4.0))
 """
 
 
+@pytest.mark.soak("defines 1,300 functions")
 @pytest.mark.row("G17")
 def test_a_live_trivial_function_takes_at_most_16_kib_and_no_mapping_of_its_own() -> None:
     figures, result = python(LIVE).stdout.splitlines()

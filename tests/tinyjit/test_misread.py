@@ -351,7 +351,6 @@ BARE_RETURNS = {
 }
 
 
-@pytest.mark.quick
 @pytest.mark.row("G13")
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_snippets(statement: str) -> None:
@@ -552,7 +551,6 @@ def test_legal_c_is_taken(kind: str, tmp_path: pathlib.Path) -> None:
     subprocess.run([*checked, str(source)], check=True, timeout=600)
 
 
-@pytest.mark.quick
 @pytest.mark.row("G13")
 def test_what_hides_in_a_system_header_is_not_the_users() -> None:
     """glibc's own headers are full of macros, of attributes and of old prototypes."""

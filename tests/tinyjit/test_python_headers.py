@@ -116,7 +116,6 @@ def test_calling_back_into_python() -> None:
 # ---- NumPy's functions -----------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 @pytest.mark.row("N80")
 def test_elements_of_arrays() -> None:
     x = ar(4, 5)[::2, ::-1]
@@ -129,7 +128,6 @@ def test_elements_of_arrays() -> None:
     assert about(y, ["put(o, 2.5)"], header=header) == [0] and y.tolist() == [0, 2.5]
 
 
-@pytest.mark.quick
 @pytest.mark.row("N80")
 def test_arrays_can_be_made() -> None:
     f = wrap(

@@ -84,9 +84,8 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def as_parameter(program: Path) -> Any:
-    marks = (
-        [] if program.stem == "test_bits" else [pytest.mark.quick]
-    )  # it takes as long as the others together
+    bits = pytest.mark.soak("as long as the others together; tests/tiers has functions of all kinds")
+    marks = [bits if program.stem == "test_bits" else pytest.mark.quick]
     if program.stem == "test_memory":
         marks.append(pytest.mark.plain("it counts pages and descriptors"))
     return pytest.param(program, id=program.stem, marks=marks)
@@ -111,10 +110,10 @@ def build_and_run(program: Path, objects: list[Path], folder: Path) -> str:
 def said(
     request: pytest.FixtureRequest, objects: list[Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[Path, Future[str]]]:
-    """What each program says that is wanted: two at a time, the one that takes longest first."""
+    """What each program says that is wanted: two at a time, those that take longest first."""
     items = (item for item in request.session.items if isinstance(item, pytest.Function))
     wanted = [item.callspec.params["program"] for item in items if item.function is test_c_program]
-    wanted.sort(key=lambda program: program.stem != "test_bits")
+    wanted.sort(key=lambda program: program.stem not in ("test_bits", "test_memory"))
     with ThreadPoolExecutor(2) as pool:
         yield {
             each: pool.submit(build_and_run, each, objects, tmp_path_factory.mktemp(each.stem))
