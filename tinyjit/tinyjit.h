@@ -481,21 +481,17 @@ typedef struct tj_anchor {
 typedef struct tj_lines tj_lines;
 
 /* Compiles a unit's text once more, for its lines; text NULL: the environment's sources.
- * anchors are some of its functions, as they are in memory; other names do no harm. Costs
- * as much as tj_compile() did. */
-tj_status tj_lines_new(const tj_environment *environment, const char *text,
+ * shown, or else the text, is what lines are shown from, with #line directives. anchors are some
+ * of its functions, as they are in memory; other names do no harm. Costs as much as tj_compile()
+ * did. */
+tj_status tj_lines_new(const tj_environment *environment, const char *text, const char *shown,
                        const tj_anchor *anchors, tj_lines **lines, tj_error *error);
-void tj_lines_free(tj_lines *lines);
-/* All of these accept NULL, which covers nothing, and may be called in signal handlers.
- * The line of the instruction at address; *file is borrowed. False: not known. */
-bool tj_lines_find(const tj_lines *lines, const void *address, const char **file, int *line);
-/* address is in the unit's code. */
-bool tj_lines_cover(const tj_lines *lines, const void *address);
-/* address is in the unit's code, behind a call. */
-bool tj_lines_called_from(const tj_lines *lines, const void *address);
-/* The lines of the environment's sources, made when asked for the first time, borrowed.
- * NULL: it has none, or they cannot be told (any more). */
-const tj_lines *tj_environment_lines(tj_environment *environment);
+void tj_lines_free(tj_lines *lines); /* before the code that they are about */
+/* Adds the file, the line and, where it is known, the text of the instruction at address, in code
+ * of whatever lines there are; is_return: of the call that returns there. False: not known. */
+bool tj_lines_find(const void *address, bool is_return, tj_messages *place);
+/* Has the lines of the environment's sources made, where there are some and they can still be told. */
+void tj_environment_lines(tj_environment *environment, const char *shown);
 /* Fills the source of messages whose file is one of the spec's texts. */
 void tj_spec_locate(const tj_spec *spec, tj_messages *messages);
 

@@ -26,41 +26,11 @@ static _Thread_local call *running;
 
 /* ---- what happened, where --------------------------------------------------------------- */
 
-/* What the user knows a line of generated text as, where Python code has left `_place`: (file, line, text).
- * None: that very line. */
+/* What the user knows lines of generated text as, where Python code has left `_place`; or NULL. Borrowed. */
 static PyObject *
-users_place(const cwj_function_object *function, const char *file, int line)
+as_user(const cwj_function_object *function)
 {
-    PyObject *place =
-        function->dict == NULL ? NULL : PyDict_GetItemString(function->dict, "_place");
-    return place == NULL ? Py_NewRef(Py_None) : PyObject_CallFunction(place, "yi", file, line);
-}
-
-/* The line of a snippet; None: that text is not the function's. */
-static PyObject *
-line_text(void *owner, const char *file, int line)
-{
-    const cwj_function_object *function = owner;
-    tj_messages messages = {0};
-    PyObject *known = users_place(function, file, line);
-    if (known == NULL || known != Py_None) {
-        return known;
-    }
-    Py_DECREF(known);
-    PyObject *text = NULL;
-    tj_messages_add(&messages, true, file, line, "");
-    if (messages.count == 1) {
-        tj_spec_locate(&function->spec->tj, &messages);
-    }
-    if (messages.failed) {
-        PyErr_NoMemory();
-    } else if (messages.items[0].source == NULL) {
-        text = Py_NewRef(Py_None);
-    } else {
-        text = PyUnicode_FromFormat("%s", messages.items[0].source);
-    }
-    tj_messages_clear(&messages);
-    return text;
+    return function->dict == NULL ? NULL : PyDict_GetItemString(function->dict, "_place");
 }
 
 static void
@@ -75,7 +45,7 @@ raise_fault(void *argument)
         fault->fence = &running->fences.items[k];
         fault->name = checked->own->operands[k].name;
     }
-    cwj_fault_raise(checked->who, &checked->guarded, fault, line_text, function);
+    cwj_fault_raise(checked->who, fault, as_user(function));
 }
 
 /* Returns false with an exception set when a fault ended it. */
@@ -83,10 +53,10 @@ static bool
 run_guarded(void (*run)(void *), void *argument)
 {
     cwj_fault fault;
-    const cwj_guarded *guarded = &running->function->checked->guarded;
-    bool done = cwj_guard(guarded, run, argument, &fault);
+    bool hosted = running->function->checked->hosted;
+    bool done = cwj_guard(hosted, run, argument, &fault);
     if (!done && cwj_fences_give_up(&running->fences)) {
-        done = cwj_guard(guarded, run, argument, &fault);
+        done = cwj_guard(hosted, run, argument, &fault);
     }
     if (!done && fault.signal != 0) {
         cwj_in_python(raise_fault, &fault);
@@ -129,14 +99,12 @@ static void
 raise_bad_index(void *argument)
 {
     const bad_index *bad = argument;
-    cwj_function_object *function = running->function;
-    const cwj_checked *checked = function->checked;
+    const cwj_function_object *function = running->function;
+    const cwj_fault called = {.returns = {bad->caller}, .nreturns = 1};
     PyObject *place = NULL, *text = text_of(bad);
-    PyObject *where = text == NULL ? NULL
-                                   : cwj_place_text(&checked->guarded, NULL, bad->caller, line_text,
-                                                    function, &place);
+    PyObject *where = text == NULL ? NULL : cwj_place_text(&called, as_user(function), &place);
     if (where != NULL) {
-        cwj_refuse_by(checked->who, PyExc_IndexError, "%U%U", text, where);
+        cwj_refuse_by(function->checked->who, PyExc_IndexError, "%U%U", text, where);
     }
     Py_XDECREF(place);
     Py_XDECREF(where);
@@ -446,16 +414,6 @@ make_fences(call *this)
     return cwj_fences_new(&this->fences, count, checked->left);
 }
 
-/* The lines of a library that the function calls, where Python code has left `_sources`. */
-static void
-take_sources(const cwj_function_object *self)
-{
-    PyObject *lines = self->dict == NULL ? NULL : PyDict_GetItemString(self->dict, "_sources");
-    if (lines != NULL && PyCapsule_IsValid(lines, CWJ_LINES)) {
-        self->checked->guarded.sources = PyCapsule_GetPointer(lines, CWJ_LINES);
-    }
-}
-
 static PyObject *
 call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -468,7 +426,6 @@ call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
         .outer = running, .function = self, .makes_outputs = makes_outputs(args, nargsf, kwnames)};
     Py_INCREF(self);
     cwj_guard_install();
-    take_sources(self);
     running = &this;
     PyObject *result = make_fences(&this) < 0 ? NULL : cwj_function_call(op, args, nargsf, kwnames);
     running = this.outer;
@@ -497,8 +454,8 @@ read_lines(cwj_checked *this, const cwj_function_object *function)
         status = cwj_guarded_lines(&this->lines, environment, function->code.source, anchors);
     }
     tj_text_clear(&name);
-    this->guarded = (cwj_guarded){this->lines, tj_environment_lines(environment),
-                                  tj_unit_uses_host(function->code.unit)};
+    tj_environment_lines(environment, NULL);
+    this->hosted = tj_unit_uses_host(function->code.unit);
     return status;
 }
 

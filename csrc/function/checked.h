@@ -17,11 +17,11 @@ struct cwj_function_object;
 typedef struct cwj_checked {
     cwj_function_decl decl; /* the unit's, but for what is guarded; typesets are owned */
     const cwj_function_decl *own; /* the unit's */
-    cwj_guarded guarded;
     tj_lines *lines; /* owned, or NULL */
     PyObject *who;   /* owned str: "m.f()" */
     unsigned long long faults;
     bool fences; /* C gets copies of the inputs that are arrays */
+    bool hosted; /* its code calls functions of Python's by itself */
     bool left;   /* which end there where they begin */
 } cwj_checked;
 

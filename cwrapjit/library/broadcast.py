@@ -114,11 +114,9 @@ class Slice:
         return made
 
     def _keep(self, made: Any) -> None:
-        """The code that it calls, and where faults in there are."""
+        """The code that it calls."""
         made.__dict__["_library"] = self.library.lifetime
         made.__dict__["_keeps"] = self.library.may_keep
-        if self.library.debug:
-            made.__dict__["_sources"] = _cwrapjit.library_lines(self.library.environment)
 
     def _dtype(self, slot: Any) -> np.dtype[Any]:
         """Of an operand: numbers, or structs."""

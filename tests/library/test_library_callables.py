@@ -164,6 +164,50 @@ def test_directives_in_front_of_a_body_are_the_users(lib):
     assert lib.plain(text.replace(" +;", ";"), 3.0) == 1.5
 
 
+def _is_marked(text: str) -> tuple[str, int]:
+    """The text, and the number of its line that is marked."""
+    return text.replace("/*here*/ ", ""), text[: text.index("/*here*/")].count("\n") + 1
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int *p = NULL;\n/*here*/ return *p + x;",
+        "#define ONE 1\nif (x > 0)\n  /*here*/ abort();\nreturn ONE;",
+        "\nstatic double f(double x)\n{\n  int zero = 0;\n  /*here*/ return *(int *)(long)zero;\n}",
+    ],
+)
+def test_faults_in_text_have_its_lines(text):
+    """Not those of what called it."""
+    lib = from_c("double apply(double (*f)(double x), double x)\n{\n    return f(x) + 1;\n}", debug=True)
+    lib.function("double apply(double (*f)(double x), double x)")
+    text, line = _is_marked(text)
+    for _ in range(2):
+        fault = refuses(cwrapjit.Fault, lambda: lib.apply(text, 1.0), "t.apply()", "argument f")
+        assert (fault.lineno, fault.text) == (line, text.split("\n")[line - 1].strip())
+    assert lib.apply("return x;", 1.0) == 2
+
+
+@pytest.mark.quick
+def test_faults_in_code_of_others_have_their_lines():
+    """Functions of other libraries, of function(), of sources: what a library's function calls, or one of
+    function() by an address."""
+    lib = from_c("double apply(double (*f)(double x), double x)\n{\n    return f(x) + 1;\n}", debug=True)
+    lib.function("double apply(double (*f)(double x), double x)")
+    text = "\n\ndouble wild(double x)\n{\n    return *(int *)(long)(x - 1);\n}"
+    other = cwrapjit.library("other", source=text, debug=True)
+    vectorized = cwrapjit.vectorize(text, debug=True)
+    for given in (other.wild, vectorized):
+        fault = refuses(cwrapjit.Fault, lambda given=given: lib.apply(given, 1.0), "t.apply()", "(int *)")
+        assert fault.lineno == 5
+        assert lib.apply("return x;", 1.0) == 2
+    del other, vectorized, given
+    gc.collect()
+    fault = refuses(cwrapjit.Fault, lambda: lib.apply("return *(int *)(long)(x - 1);", 1.0), "null")
+    assert fault.lineno == 1
+
+
 def test_text_is_compiled_once(lib):
     core = lib._core
     lib.plain("return 7;", 1.0)

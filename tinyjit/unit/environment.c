@@ -348,8 +348,8 @@ void tj_environment_free(tj_environment *environment)
 {
     if (!environment || __atomic_sub_fetch(&environment->shares, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    tj_unit_free(environment->sources_unit);
     tj_lines_free(environment->lines);
+    tj_unit_free(environment->sources_unit);
     for (size_t i = 0; i < environment->nlibraries; i++)
         tj_shared_object_close(environment->libraries[i]);
     tj_live_add(TJ_LIVE_SHARED_OBJECTS, -(ptrdiff_t)environment->nlibraries);
@@ -369,22 +369,21 @@ void tj_environment_free(tj_environment *environment)
 
 /* ---- the lines of the sources -------------------------------------------- */
 
-const tj_lines *tj_environment_lines(tj_environment *environment)
+void tj_environment_lines(tj_environment *environment, const char *shown)
 {
     tj_error error;
     if (environment->lines_known || !environment->sources_unit)
-        return environment->lines;
+        return;
     const tj_map *exports = &environment->sources_unit->symbols;
     tj_anchor *anchors = tj_alloc_zeroed(exports->count + 1, sizeof *anchors);
     if (!anchors)
-        return NULL;
+        return;
     for (size_t i = 0, n = 0; i < exports->capacity; i++)
         if (exports->items[i].name)
             anchors[n++] = (tj_anchor){exports->items[i].name, exports->items[i].address};
     tj_error_init(&error);
-    tj_lines_new(environment, environment->text, anchors, &environment->lines, &error);
+    tj_lines_new(environment, environment->text, shown, anchors, &environment->lines, &error);
     environment->lines_known = error.status != TJ_NO_MEMORY;
     tj_error_clear(&error);
     tj_free(anchors);
-    return environment->lines;
 }

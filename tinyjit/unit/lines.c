@@ -4,9 +4,8 @@
  * lines are wanted is compiled once more, to an object with such data (stabs) in a
  * file in memory. The machine code of both is the same: an offset in the one is an
  * offset in the other, and one function whose address is known fixes them.
- *
- * The functions that look an address up neither allocate nor lock: a handler of
- * signals may call them.
+ * All lines of the process are in one list, as code calls other code: C text that is a callback,
+ * functions of other libraries.
  */
 #include "internal.h"
 
@@ -32,7 +31,11 @@ struct tj_lines {
     size_t nmarks;
     char **files; /* owned list of owned names */
     size_t nfiles;
+    char *shown; /* owned, or NULL */
+    tj_lines *next;
 };
+
+static tj_lines *known; /* under the compile lock */
 
 /* An entry of .stab. */
 typedef struct stab {
@@ -271,14 +274,15 @@ static tj_status read_file(int fd, const tj_anchor *anchors, tj_lines *lines, tj
     return status;
 }
 
-tj_status tj_lines_new(const tj_environment *environment, const char *text,
+tj_status tj_lines_new(const tj_environment *environment, const char *text, const char *shown,
                        const tj_anchor *anchors, tj_lines **lines, tj_error *error)
 {
     *lines = NULL;
     tj_lines *made = tj_alloc_zeroed(1, sizeof *made);
     int fd = tj_file_new("cwrapjit lines");
     tj_status status;
-    if (!made || fd < 0) {
+    shown = shown ? shown : text;
+    if (!made || fd < 0 || (shown && !(made->shown = tj_copy_string(shown)))) {
         status = tj_fail_no_memory(error);
         goto done;
     }
@@ -286,7 +290,10 @@ tj_status tj_lines_new(const tj_environment *environment, const char *text,
     if (status == TJ_OK)
         status = read_file(fd, anchors, made, error);
     if (status == TJ_OK) {
-        *lines = made;
+        tj_compile_lock();
+        made->next = known;
+        *lines = known = made;
+        tj_compile_unlock();
         made = NULL;
     }
 done:
@@ -299,26 +306,33 @@ void tj_lines_free(tj_lines *lines)
 {
     if (!lines)
         return;
+    tj_compile_lock();
+    tj_lines **link = &known;
+    while (*link && *link != lines)
+        link = &(*link)->next;
+    if (*link)
+        *link = lines->next;
+    tj_compile_unlock();
     for (size_t i = 0; i < lines->nfiles; i++)
         tj_free(lines->files[i]);
     tj_free(lines->files);
     tj_free(lines->marks);
+    tj_free(lines->shown);
     tj_free(lines);
 }
 
 /* ---- looking up ------------------------------------------------------------------ */
 
-bool tj_lines_cover(const tj_lines *lines, const void *address)
+static bool covers(const tj_lines *lines, const void *address)
 {
-    uintptr_t at = (uintptr_t)address, first = lines ? (uintptr_t)lines->code : 0;
-    return lines && at >= first && at - first < lines->size;
+    uintptr_t at = (uintptr_t)address, first = (uintptr_t)lines->code;
+    return at >= first && at - first < lines->size;
 }
 
-bool tj_lines_find(const tj_lines *lines, const void *address, const char **file, int *line)
+/* The one that the code at an offset belongs to; NULL: none. */
+static const mark *find_mark(const tj_lines *lines, size_t offset)
 {
-    if (!tj_lines_cover(lines, address))
-        return false;
-    size_t offset = (size_t)((const char *)address - lines->code), low = 0, high = lines->nmarks;
+    size_t low = 0, high = lines->nmarks;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (lines->marks[middle].offset <= offset)
@@ -326,33 +340,49 @@ bool tj_lines_find(const tj_lines *lines, const void *address, const char **file
         else
             high = middle;
     }
-    if (low == 0)
-        return false;
-    *file = lines->files[lines->marks[low - 1].file];
-    *line = lines->marks[low - 1].line;
-    return true;
+    return low == 0 ? NULL : &lines->marks[low - 1];
 }
 
-/* Bytes of the call that ends at `behind`, or 0: E8 and an offset, or FF /2. */
-static size_t call_length(const unsigned char *behind, size_t available)
+/* True behind a call: E8 and an offset, or FF /2. */
+static bool is_behind_call(const unsigned char *behind, size_t available)
 {
 #if defined(__x86_64__)
     if (available >= 5 && behind[-5] == 0xE8)
-        return 5;
+        return true;
     for (size_t length = 2; length <= 7 && length <= available; length++) {
         const unsigned char *code = behind - length;
         if (*code == 0xFF && (code[1] >> 3 & 7) == 2)
-            return length;
+            return true;
     }
-    return 0;
+    return false;
 #else
     (void)behind;
-    return available >= 4 ? 4 : 0;
+    return available >= 4;
 #endif
 }
 
-bool tj_lines_called_from(const tj_lines *lines, const void *address)
+/* Instructions are looked up by their first byte; behind a call, by the last one of that. */
+static bool find_in(const tj_lines *lines, const void *address, bool is_return, tj_messages *place)
 {
-    return tj_lines_cover(lines, address) &&
-           call_length(address, (size_t)((const char *)address - lines->code)) > 0;
+    size_t offset = (size_t)((const char *)address - lines->code);
+    if (is_return && !is_behind_call(address, offset))
+        return false;
+    const mark *found = find_mark(lines, is_return ? offset - 1 : offset);
+    if (!found)
+        return false;
+    tj_messages_add(place, true, lines->files[found->file], found->line, "");
+    if (lines->shown && !place->failed)
+        tj_messages_locate_lines(place, lines->shown, strlen(lines->shown));
+    return !place->failed;
+}
+
+bool tj_lines_find(const void *address, bool is_return, tj_messages *place)
+{
+    tj_compile_lock();
+    const tj_lines *lines = known;
+    while (lines && !covers(lines, address))
+        lines = lines->next;
+    bool found = lines && find_in(lines, address, is_return, place);
+    tj_compile_unlock();
+    return found;
 }

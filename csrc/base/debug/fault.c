@@ -28,7 +28,7 @@ typedef struct guard {
     cwj_room *room;
     sigjmp_buf place;
     struct guard *outer;
-    const cwj_guarded *guarded;
+    bool hosted;
     cwj_fault *fault;
     const int *entered; /* how deep the thread is inside of Python's entry points */
     int entered_before;
@@ -95,52 +95,32 @@ is_hosts(const void *address)
     return false;
 }
 
-enum {
-    MOST_FRAMES = 64
-};
-
-static bool
-is_return(const cwj_guarded *guarded, const void *address)
-{
-    return tj_lines_called_from(guarded->lines, address) ||
-           tj_lines_called_from(guarded->sources, address);
-}
-
-static bool
-is_guarded(const cwj_guarded *guarded, const void *address)
-{
-    return tj_lines_cover(guarded->lines, address) || tj_lines_cover(guarded->sources, address);
-}
-
-/* The return to guarded code, from where the fault was: by libc's backtrace(), which knows
- * the frames of libraries, not those of libtcc's code. *foreign: Python's code is between.
- * Where a call led to no code at all, the return is on top of the stack; where it led to code
- * of libtcc's that is not guarded, behind its frame pointer. */
-static const void *
-find_caller(const cwj_guarded *guarded, const ucontext_t *context, bool *foreign)
+/* Says where the calls return to that led there. *foreign: Python's code is among them. libc's
+ * backtrace() knows the frames of libraries, not those of libtcc's code: where a call led to no code at
+ * all, the return is on top of the stack; where it led to code of libtcc's whose lines nobody
+ * knows, behind its frame pointer. */
+static void
+find_returns(cwj_fault *fault, const ucontext_t *context, bool *foreign)
 {
     const void *const *sp = SP(context);
     const void *const *fp = FP(context);
-    const void *at = PC(context);
-    void *frames[MOST_FRAMES];
-    if (at == inside->fault->address && is_return(guarded, *sp)) {
-        return *sp; /* a wild pointer was called: nobody can look for a frame there */
-    }
-    int count = backtrace(frames, MOST_FRAMES), i = 0;
-    while (i < count && frames[i] != at) {
+    void *frames[CWJ_MOST_RETURNS - 2];
+    bool is_wild = fault->at == fault->address && !fault->raised && fault->signal != SIGFPE &&
+                   fault->signal != SIGILL; /* no frame is to be found there */
+    int count = is_wild ? 0 : backtrace(frames, CWJ_MOST_RETURNS - 2), i = 0;
+    while (i < count && frames[i] != fault->at) {
         i++; /* the handler's own */
     }
     for (; i < count; i++) {
-        if (is_return(guarded, frames[i])) {
-            return frames[i];
-        }
+        fault->returns[fault->nreturns++] = frames[i];
         *foreign |= is_hosts(frames[i]);
     }
-    if (is_return(guarded, *sp)) {
-        return *sp;
+    if (!fault->deep) {
+        fault->returns[fault->nreturns++] = *sp;
     }
-    return fp >= sp && (const char *)fp < inside->room->behind && is_return(guarded, fp[1]) ? fp[1]
-                                                                                            : NULL;
+    if (!fault->deep && fp >= sp && (const char *)fp < inside->room->behind) {
+        fault->returns[fault->nreturns++] = fp[1];
+    }
 }
 
 /* By raise() or abort(), or by another thread of this process. */
@@ -169,7 +149,7 @@ take_fault(guard *this, int number, const siginfo_t *info, const ucontext_t *con
     }
     if (this->scanning) { /* the stack that was read ended there */
         this->scanning = false;
-        return !this->guarded->hosted;
+        return !this->hosted;
     }
     *fault = (cwj_fault){.signal = number,
                          .aborted = number == SIGABRT,
@@ -183,13 +163,10 @@ take_fault(guard *this, int number, const siginfo_t *info, const ucontext_t *con
                   (const char *)fault->address < this->room->first;
     fault->over = (const char *)fault->address >= this->room->behind &&
                   (const char *)fault->address < (const char *)this;
-    if (is_guarded(this->guarded, fault->at)) {
-        return true;
-    }
     this->scanning = true;
-    fault->caller = find_caller(this->guarded, context, &foreign);
+    find_returns(fault, context, &foreign);
     this->scanning = false;
-    return !this->guarded->hosted || !foreign;
+    return !this->hosted || !foreign;
 }
 
 /* ---- handlers --------------------------------------------------------------------------- */
@@ -359,14 +336,14 @@ end(bool finished)
 }
 
 bool
-cwj_guard(const cwj_guarded *guarded, void (*run)(void *), void *argument, cwj_fault *fault)
+cwj_guard(bool hosted, void (*run)(void *), void *argument, cwj_fault *fault)
 {
     guard reserve; /* without memory, the code may destroy it */
     cwj_room none = {.record = &reserve}, *found = cwj_room_enter(sizeof(guard));
     cwj_room *room = found != NULL ? found : &none;
     guard *this = room->record;
     this->room = room;
-    this->guarded = guarded;
+    this->hosted = hosted;
     this->fault = fault;
     this->scanning = false;
     begin(this);

@@ -14,15 +14,9 @@
 #include "base/debug/fence.h"
 #include "base/state.h"
 
-/* What is known of code that is guarded. All borrowed. */
-/* The name of capsules with the tj_lines of other code. */
-#define CWJ_LINES "cwrapjit.lines"
-
-typedef struct cwj_guarded {
-    const tj_lines *lines;   /* of its unit; NULL: not known */
-    const tj_lines *sources; /* of the sources that it calls; NULL: none, or not known */
-    bool hosted;             /* it calls functions of Python's by itself */
-} cwj_guarded;
+enum {
+    CWJ_MOST_RETURNS = 66
+};
 
 typedef struct cwj_fault {
     int signal; /* 0: cwj_guard_leave() was called */
@@ -34,7 +28,9 @@ typedef struct cwj_fault {
     bool nowhere; /* what was accessed is not told: no such address could exist */
     const void *address; /* what was accessed; the instruction where that does not apply */
     const void *at;      /* the instruction */
-    const void *caller;  /* where it is not the unit's: behind the call that led there */
+    const void
+        *returns[CWJ_MOST_RETURNS]; /* where calls that led there return to, as far as known */
+    int nreturns;
     const cwj_fence *fence; /* around which it was, of an argument of this name; or NULL */
     const char *name;
 } cwj_fault;
@@ -46,29 +42,22 @@ void cwj_guard_install(void);
  * get into Python; the address that it returns stays the thread's. */
 void cwj_guard_set_depth(const int *(*depth)(void));
 
-/* Runs run(argument). Returns true when it came to its end, false when it was left by a
- * fault. With or without the GIL, which is as before afterwards. */
-bool cwj_guard(const cwj_guarded *guarded, void (*run)(void *), void *argument, cwj_fault *fault);
+/* Runs run(argument); hosted: it calls functions of Python's by itself. Returns true when it came to
+ * its end, false when it was left by a fault. With or without the GIL, which is as before afterwards. */
+bool cwj_guard(bool hosted, void (*run)(void *), void *argument, cwj_fault *fault);
 
 /* For functions that guarded code calls: leaves it as a fault does, without a signal. Ends
  * the process in a thread that is not inside of guarded code. */
 _Noreturn void cwj_guard_leave(void);
 
-/* Finds the line of an instruction, or of what called it. False: not known. */
-bool cwj_guarded_find(const cwj_guarded *guarded, const void *at, const void *caller,
-                      const char **file, int *line);
-
-/* The text of a line of a file, as a str, or None; a new reference, or NULL. */
-typedef PyObject *cwj_line_text(void *owner, const char *file, int line);
-
 /* ", in FILE, line N: TEXT", or nothing where the line is not known; *place becomes
- * (file, line, text) or (None, None, None). A new reference, or NULL. */
-PyObject *cwj_place_text(const cwj_guarded *guarded, const void *at, const void *caller,
-                         cwj_line_text *text_of, void *owner, PyObject **place);
+ * (file, line, text) or (None, None, None). as_user: called with (file, line), says what the user
+ * knows a line of generated text as: (file, line, text), or None for that very line; or NULL. A new
+ * reference, or NULL. */
+PyObject *cwj_place_text(const cwj_fault *fault, PyObject *as_user, PyObject **place);
 
 /* Raises cwrapjit.Fault. who begins the message: "m.f()". */
-void cwj_fault_raise(PyObject *who, const cwj_guarded *guarded, const cwj_fault *fault,
-                     cwj_line_text *text_of, void *owner);
+void cwj_fault_raise(PyObject *who, const cwj_fault *fault, PyObject *as_user);
 
 /* Raises a Fault without signal: damage that was found afterwards. Steals text. Returns -1. */
 int cwj_damage_raise(const cwj_module_state *state, PyObject *who, PyObject *text);

@@ -8,16 +8,6 @@
 
 /* ---- places ---------------------------------------------------------------------------- */
 
-/* Instructions are looked up by their first byte; behind a call, by the last one of that. */
-bool
-cwj_guarded_find(const cwj_guarded *guarded, const void *at, const void *caller, const char **file,
-                 int *line)
-{
-    const void *place = caller != NULL ? (const char *)caller - 1 : at;
-    return tj_lines_find(guarded->lines, place, file, line) ||
-           tj_lines_find(guarded->sources, place, file, line);
-}
-
 int
 cwj_guarded_lines(tj_lines **lines, tj_environment *environment, const char *text,
                   const tj_anchor *anchors)
@@ -26,7 +16,7 @@ cwj_guarded_lines(tj_lines **lines, tj_environment *environment, const char *tex
     tj_status status;
     tj_error_init(&error);
     Py_BEGIN_ALLOW_THREADS
-    status = tj_lines_new(environment, text, anchors, lines, &error);
+    status = tj_lines_new(environment, text, NULL, anchors, lines, &error);
     Py_END_ALLOW_THREADS
     tj_error_clear(&error);
     if (status == TJ_NO_MEMORY) {
@@ -36,24 +26,53 @@ cwj_guarded_lines(tj_lines **lines, tj_environment *environment, const char *tex
     return 0;
 }
 
-PyObject *
-cwj_place_text(const cwj_guarded *guarded, const void *at, const void *caller,
-               cwj_line_text *text_of, void *owner, PyObject **place)
+/* The instruction's own line, or else that of the last call that has one. */
+static bool
+find_place(const cwj_fault *fault, tj_messages *place)
 {
-    const char *file;
-    int line;
+    bool found = tj_lines_find(fault->at, false, place);
+    for (int i = 0; i < fault->nreturns && !found; i++) {
+        found = tj_lines_find(fault->returns[i], true, place);
+    }
+    return found;
+}
+
+/* The text of the line, or the place as the user knows it, or None. */
+static PyObject *
+text_of(const tj_message *found, PyObject *as_user)
+{
+    PyObject *known = as_user == NULL
+                          ? Py_NewRef(Py_None)
+                          : PyObject_CallFunction(as_user, "yi", found->file, found->line);
+    if (known != Py_None || found->source == NULL) {
+        return known;
+    }
+    Py_DECREF(known);
+    return PyUnicode_DecodeUTF8(found->source, (Py_ssize_t)strlen(found->source), "replace");
+}
+
+PyObject *
+cwj_place_text(const cwj_fault *fault, PyObject *as_user, PyObject **place)
+{
+    tj_messages found = {0};
+    PyObject *words = NULL;
     *place = NULL;
-    if (!cwj_guarded_find(guarded, at, caller, &file, &line)) {
+    if (find_place(fault, &found)) {
+        const tj_message *line = &found.items[0];
+        PyObject *text = text_of(line, as_user);
+        PyObject *both = text == NULL
+                             ? NULL
+                             : cwj_call_errors("place_of", "(yiN)", line->file, line->line, text);
+        if (both != NULL && PyArg_ParseTuple(both, "UO", &words, place)) {
+            Py_INCREF(words);
+            Py_INCREF(*place);
+        }
+        Py_XDECREF(both);
+    } else {
         *place = PyTuple_Pack(3, Py_None, Py_None, Py_None);
-        return *place == NULL ? NULL : PyUnicode_FromString("");
+        words = *place == NULL ? NULL : PyUnicode_FromString("");
     }
-    PyObject *text = text_of(owner, file, line), *words = NULL;
-    PyObject *both = text == NULL ? NULL : cwj_call_errors("place_of", "(yiN)", file, line, text);
-    if (both != NULL && PyArg_ParseTuple(both, "UO", &words, place)) {
-        Py_INCREF(words);
-        Py_INCREF(*place);
-    }
-    Py_XDECREF(both);
+    tj_messages_clear(&found);
     return words;
 }
 
@@ -69,22 +88,19 @@ library_of(const void *address)
 
 /* Whose code that was, where it was not the function's own and may have done harm; or NULL. */
 static const char *
-inside_of_what(const cwj_guarded *guarded, const cwj_fault *fault)
+inside_of_what(const cwj_fault *fault)
 {
-    bool own =
-        tj_lines_cover(guarded->lines, fault->at) || tj_lines_cover(guarded->sources, fault->at);
-    bool harmless = own || fault->deep || (fault->raised && !fault->aborted);
+    bool harmless = fault->deep || (fault->raised && !fault->aborted);
     return harmless ? NULL : library_of(fault->at);
 }
 
 /* ---- raising ------------------------------------------------------------------------------- */
 
 void
-cwj_fault_raise(PyObject *who, const cwj_guarded *guarded, const cwj_fault *fault,
-                cwj_line_text *text_of, void *owner)
+cwj_fault_raise(PyObject *who, const cwj_fault *fault, PyObject *as_user)
 {
     PyObject *place, *words;
-    words = cwj_place_text(guarded, fault->at, fault->caller, text_of, owner, &place);
+    words = cwj_place_text(fault, as_user, &place);
     if (words != NULL) {
         PyObject *address =
             fault->nowhere ? Py_NewRef(Py_None) : PyLong_FromVoidPtr((void *)fault->address);
@@ -93,7 +109,7 @@ cwj_fault_raise(PyObject *who, const cwj_guarded *guarded, const cwj_fault *faul
                              : cwj_fence_words(fault->fence, fault->address, fault->name);
         cwj_raise_object(cwj_call_errors("fault", "(OiN(iiii)NyOO)", who, fault->signal, address,
                                          fault->deep, fault->over, fault->raised, fault->divided,
-                                         what, inside_of_what(guarded, fault), words, place));
+                                         what, inside_of_what(fault), words, place));
     }
     Py_XDECREF(words);
     Py_XDECREF(place);

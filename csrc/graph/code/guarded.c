@@ -2,47 +2,6 @@
  * knows them. */
 #include "graph/code/guarded.h"
 
-/* ---- where it was ---------------------------------------------------------------------- */
-
-/* The number and the name of a #line directive. */
-static bool
-read_directive(const char *line, long *number, const char **name, size_t *length)
-{
-    char *end;
-    if (strncmp(line, "#line ", 6) != 0) {
-        return false;
-    }
-    *number = strtol(line + 6, &end, 10);
-    *name = strchr(end, '"');
-    const char *close = *name == NULL ? NULL : strchr(*name + 1, '"');
-    if (close == NULL) {
-        return false;
-    }
-    ++*name;
-    *length = (size_t)(close - *name);
-    return true;
-}
-
-/* The line in the generated text, which holds all texts of types and ops. */
-static PyObject *
-line_text(void *owner, const char *file, int line)
-{
-    const char *at = PyUnicode_AsUTF8(((const cwj_graph_code *)owner)->source), *name = "";
-    long number = 0;
-    size_t length = 0;
-    while (at != NULL && *at != '\0') {
-        const char *end = at + strcspn(at, "\n");
-        if (read_directive(at, &number, &name, &length)) {
-            number--; /* it is the number of the next line */
-        } else if (number == line && length == strlen(file) && strncmp(name, file, length) == 0) {
-            return PyUnicode_DecodeUTF8(at, end - at, "replace");
-        }
-        number++;
-        at = *end == '\0' ? end : end + 1;
-    }
-    return at == NULL ? NULL : Py_NewRef(Py_None);
-}
-
 /* ---- running ------------------------------------------------------------------------------ */
 
 typedef struct task {
@@ -65,11 +24,11 @@ cwj_graph_call_guarded(const cwj_graph_code *code, cwj_graph_call call)
     task this = {.code = code, .call = call};
     cwj_fault fault;
     cwj_guard_install();
-    if (cwj_guard(&guard->guarded, run, &this, &fault)) {
+    if (cwj_guard(true, run, &this, &fault)) {
         return this.result;
     }
     PyErr_Clear(); /* what the code may have set before */
-    cwj_fault_raise(guard->who, &guard->guarded, &fault, line_text, (void *)code);
+    cwj_fault_raise(guard->who, &fault, NULL);
     return CWJ_GRAPH_FAULT;
 }
 
@@ -100,7 +59,7 @@ cwj_graph_guard_init(const cwj_module_state *state, cwj_graph_code *code, const 
             return -1;
         }
     }
-    guard->guarded = (cwj_guarded){guard->lines, tj_environment_lines(code->environment), true};
+    tj_environment_lines(code->environment, NULL);
     return 0;
 }
 

@@ -9,7 +9,6 @@
 
 /* What code->guard is. */
 struct cwj_graph_guard {
-    cwj_guarded guarded;
     tj_lines *lines; /* owned, or NULL */
     PyObject *who; /* owned str: the graph's name */
     const cwj_module_state *module;

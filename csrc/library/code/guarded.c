@@ -13,10 +13,7 @@
 #include "library/code/unit.h"
 
 typedef struct cwj_library_guard {
-    cwj_guarded guarded;
     cwj_thunk *thunk; /* the function's own */
-    PyObject *unit;   /* owned: the sources' lines */
-    PyObject *shown;  /* borrowed of the unit: its text, or NULL */
     const cwj_module_state *state;
     bool fences; /* C gets copies of the arrays that it reads */
     int debug;   /* a cwj_debug */
@@ -41,26 +38,6 @@ typedef struct call {
 static _Thread_local call *running;
 
 /* ---- the thunk --------------------------------------------------------------------------- */
-
-/* A line of the library's text, which is no file that could be read. */
-static PyObject *
-line_of_text(void *owner, const char *file, int line)
-{
-    PyObject *shown = ((cwj_library_guard *)owner)->shown;
-    const char *text = shown == NULL ? NULL : PyUnicode_AsUTF8(shown);
-    if (text == NULL || text[0] == '\0' || file[0] != '<') {
-        PyErr_Clear();
-        Py_RETURN_NONE;
-    }
-    for (; line > 1; line--) {
-        text += strcspn(text, "\n");
-        if (*text == '\0') {
-            Py_RETURN_NONE;
-        }
-        text++;
-    }
-    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strcspn(text, "\n"), "replace");
-}
 
 typedef struct run {
     cwj_slot *slots;
@@ -130,7 +107,7 @@ raise_fault(cwj_fault *fault)
         fault->fence = &running->fences.items[k];
         fault->name = PyUnicode_AsUTF8(function->parameters[k].name);
     }
-    cwj_fault_raise(function->who, &function->guard->guarded, fault, line_of_text, function->guard);
+    cwj_fault_raise(function->who, fault, NULL);
     PyGILState_Release(state);
 }
 
@@ -140,9 +117,10 @@ thunk_guarded(cwj_slot *slots)
 {
     cwj_fault fault;
     run this = {slots, errno};
-    bool done = cwj_guard(&running->function->guard->guarded, run_thunk, &this, &fault);
+    bool hosted = running->function->keep_gil;
+    bool done = cwj_guard(hosted, run_thunk, &this, &fault);
     if (!done && cwj_fences_give_up(&running->fences)) {
-        done = cwj_guard(&running->function->guard->guarded, run_thunk, &this, &fault);
+        done = cwj_guard(hosted, run_thunk, &this, &fault);
     }
     if (!done) {
         raise_fault(&fault);
@@ -252,11 +230,7 @@ cwj_library_guard_init(cwj_library_function *self, const cwj_module_state *state
         PyErr_NoMemory();
         return -1;
     }
-    const tj_lines *sources = tj_environment_lines(library->environment->tj);
-    guard->guarded = (cwj_guarded){NULL, sources, self->keep_gil};
     guard->thunk = self->thunk;
-    guard->unit = Py_NewRef(unit);
-    guard->shown = library->shown;
     guard->state = state;
     guard->fences = keeps_nothing(self, library->environment->tj);
     guard->debug = library->debug;
@@ -269,8 +243,5 @@ cwj_library_guard_init(cwj_library_function *self, const cwj_module_state *state
 void
 cwj_library_guard_free(struct cwj_library_guard *guard)
 {
-    if (guard != NULL) {
-        Py_DECREF(guard->unit);
-        PyMem_Free(guard);
-    }
+    PyMem_Free(guard);
 }

@@ -3,8 +3,10 @@
  * Code that Python has in a capsule owns thunks, made by libtcc or, where libtcc would call wrongly, by the
  * optimizing compiler; it keeps the environment, whose code the thunks call.
  */
+#include "base/choices.h"
 #include "base/compiler.h"
 #include "base/config.h"
+#include "base/debug/fault.h"
 #include "base/errors.h"
 #include "base/jobs.h"
 #include "library/code/unit.h"
@@ -12,11 +14,13 @@
 typedef struct {
     cwj_environment *environment; /* owned: must outlive the code */
     tj_unit *unit; /* owned, or NULL */
+    tj_lines *lines; /* owned: a user's text of debug=True has some */
     tj_job *job; /* owned: the optimizing compiler's code, or NULL */
     const void *const *table; /* inside the job's code */
 } library_code;
 
 static const char CODE[] = "cwrapjit.code";
+static const char ANCHOR[] = "cwj_anchor"; /* a function whose name and address are known */
 
 PyDoc_STRVAR(
     compile_thunks_doc,
@@ -49,15 +53,8 @@ typedef struct {
     const char *before, *after; /* what stands around the second piece, and is no user's */
     const char *opening; /* "": the second piece is no function's body */
     int line; /* of the second piece, behind which it opens */
+    bool traced; /* faults in it have lines */
 } thunk_request;
-
-static void
-put_line(tj_text *text, int line, const char *file)
-{
-    tj_text_printf(text, "#line %d ", line);
-    tj_text_quote(text, file, strlen(file));
-    tj_text_puts(text, "\n");
-}
 
 static size_t
 behind_lines(const tj_piece *piece, int lines)
@@ -76,10 +73,10 @@ static void
 put_user_text(const thunk_request *request, const tj_piece *piece, tj_text *text)
 {
     size_t at = behind_lines(piece, request->line);
-    put_line(text, 1, piece->file);
+    cwj_put_line(text, 1, piece->file);
     tj_text_add(text, piece->text, at);
     if (*request->opening != '\0') {
-        put_line(text, request->line, piece->file);
+        cwj_put_line(text, request->line, piece->file);
         tj_text_puts(text, request->opening);
         tj_text_puts(text, "\n");
     }
@@ -104,7 +101,7 @@ join_pieces(const thunk_request *request, tj_names *names, tj_text *text, tj_mes
             return tj_fail(error, TJ_NO_MEMORY, "out of memory");
         }
         if (i == 0) {
-            put_line(text, 1, piece->file);
+            cwj_put_line(text, 1, piece->file);
             tj_text_add(text, piece->text, piece->length);
             tj_text_puts(text, "\n");
             continue;
@@ -112,6 +109,9 @@ join_pieces(const thunk_request *request, tj_names *names, tj_text *text, tj_mes
         tj_text_puts(text, request->before);
         put_user_text(request, piece, text);
         tj_text_puts(text, request->after);
+        if (request->traced) {
+            tj_text_printf(text, "void %s(void) {}\n", ANCHOR);
+        }
     }
     return text->failed ? tj_fail(error, TJ_NO_MEMORY, "out of memory") : TJ_OK;
 }
@@ -145,7 +145,11 @@ compile_here(const thunk_request *request, library_code *code, const char *text,
     int result = report(request, status, &messages, &error);
     tj_messages_clear(&messages);
     tj_error_clear(&error);
-    return result;
+    if (result < 0 || !request->traced) {
+        return result;
+    }
+    const tj_anchor anchors[] = {{ANCHOR, tj_unit_symbol(code->unit, ANCHOR)}, {0}};
+    return cwj_guarded_lines(&code->lines, request->environment->tj, text, anchors);
 }
 
 /* In the background thread; whoever waits reads it behind the job's lock. */
@@ -248,6 +252,7 @@ static void
 code_free(library_code *code)
 {
     tj_job_free(code->job);
+    tj_lines_free(code->lines);
     tj_unit_free(code->unit);
     cwj_environment_unref(code->environment); /* after its units */
     PyMem_Free(code);
@@ -338,6 +343,7 @@ compile_thunks(PyObject *extension, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     request.environment = unit->environment;
+    request.traced = unit->debug != CWJ_DEBUG_OFF && given != Py_None;
     request.who = PyUnicode_AsUTF8(unit->who);
     request.names = PySequence_Tuple(names);
     file = given != Py_None ? Py_NewRef(given) : PyUnicode_FromFormat("<cwrapjit %U>", unit->name);

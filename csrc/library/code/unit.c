@@ -11,6 +11,14 @@
 
 static const char UNIT[] = "cwrapjit.library";
 
+void
+cwj_put_line(tj_text *text, int line, const char *file)
+{
+    tj_text_printf(text, "#line %d ", line);
+    tj_text_quote(text, file, strlen(file));
+    tj_text_puts(text, "\n");
+}
+
 int
 cwj_to_unit(PyObject *capsule, void *unit)
 {
@@ -24,7 +32,6 @@ unit_free(cwj_library_unit *self)
     cwj_environment_unref(self->environment);
     Py_DECREF(self->name);
     Py_XDECREF(self->who);
-    Py_XDECREF(self->shown);
     PyMem_Free(self);
 }
 
@@ -35,6 +42,17 @@ end_unit(PyObject *capsule)
 }
 
 /* ---- the environment ---------------------------------------------------- */
+
+/* Where memory is short, faults have no lines. */
+static void
+know_lines(cwj_environment *environment, const char *file, const char *shown)
+{
+    tj_text text = {0};
+    cwj_put_line(&text, 1, file);
+    tj_text_puts(&text, shown);
+    tj_environment_lines(environment->tj, text.failed || *shown == '\0' ? NULL : text.data);
+    tj_text_clear(&text);
+}
 
 PyDoc_STRVAR(
     library_environment_doc,
@@ -53,8 +71,9 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
                             "text",          "shown",        NULL};
     cwj_module_state *state = PyModule_GetState(extension);
     cwj_build build = {0}; /* borrowed here */
-    PyObject *name, *text = Py_None, *debug = Py_False, *shown = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOOOU:library_environment", names, &name,
+    PyObject *name, *text = Py_None, *debug = Py_False, *file;
+    const char *shown = "";
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOOOs:library_environment", names, &name,
                                      &build.sources, &build.libraries, &build.include_dirs,
                                      &build.define_macros, &build.library_dirs, &build.header,
                                      &debug, &text, &shown)) {
@@ -65,15 +84,13 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
         return PyErr_NoMemory();
     }
     self->name = Py_NewRef(name);
-    self->shown = Py_XNewRef(shown);
     self->who = PyUnicode_FromFormat("library(%R)", name);
     const char *who = self->who == NULL ? NULL : PyUnicode_AsUTF8(self->who);
-    PyObject *file = PyUnicode_FromFormat("<cwrapjit %U source>", name);
+    file = PyUnicode_FromFormat("<cwrapjit %U source>", name);
     build.text = text == Py_None ? NULL : text;
     build.text_file = file == NULL ? NULL : PyUnicode_AsUTF8(file);
     who = build.text_file == NULL ? NULL : who;
     cwj_environment *environment = who == NULL ? NULL : cwj_environment_new(state, &build, who);
-    Py_XDECREF(file);
     self->environment = environment;
     self->debug = environment == NULL ? -1 : cwj_parse_debug(debug, who);
     if (environment != NULL) {
@@ -85,8 +102,9 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
     if (capsule == NULL) {
         unit_free(self);
     } else if (self->debug != CWJ_DEBUG_OFF) { /* now: the files may go */
-        tj_environment_lines(environment->tj);
+        know_lines(environment, build.text_file, shown);
     }
+    Py_XDECREF(file);
     return capsule;
 }
 
@@ -141,21 +159,6 @@ library_diagnose(PyObject *extension, PyObject *capsule)
     PyObject *found = text == NULL ? NULL : cwj_checks_diagnose_own(state, unit->environment, text);
     Py_XDECREF(who);
     return found;
-}
-
-PyDoc_STRVAR(library_lines_doc,
-             "library_lines(environment, /)\n--\n\n"
-             "For `_sources` of functions that call it: see csrc/function/checked.c.");
-
-static PyObject *
-library_lines(PyObject *Py_UNUSED(extension), PyObject *capsule)
-{
-    const cwj_library_unit *unit;
-    if (!cwj_to_unit(capsule, &unit)) {
-        return NULL;
-    }
-    const tj_lines *lines = tj_environment_lines(unit->environment->tj);
-    return lines == NULL ? Py_NewRef(Py_None) : PyCapsule_New((void *)lines, CWJ_LINES, NULL);
 }
 
 PyDoc_STRVAR(library_compiled_doc, "library_compiled(environment, name, /)\n--\n\n"
@@ -261,7 +264,6 @@ PyMethodDef cwj_unit_functions[] = {
     {"library_symbol", library_symbol, METH_VARARGS, library_symbol_doc},
     {"library_symbol_is_data", library_symbol_is_data, METH_O, library_symbol_is_data_doc},
     {"library_diagnose", library_diagnose, METH_O, library_diagnose_doc},
-    {"library_lines", library_lines, METH_O, library_lines_doc},
     {"library_compiled", library_compiled, METH_VARARGS, library_compiled_doc},
     {"library_has_state", library_has_state, METH_O, library_has_state_doc},
     {"capsule_parts", capsule_parts, METH_O, capsule_parts_doc},
