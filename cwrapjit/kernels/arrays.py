@@ -33,11 +33,11 @@ class OfArrays(Definition):
         found, text, options = self.found, self.text, self.options
         macros = _build.macros(options.get("define_macros"), f"{self.who}: define_macros")
         core = Core(
-            found.name, None, sources=(), libraries=None, header="",
+            found.name,
             include_dirs=options.get("include_dirs") or (),
             define_macros=[*macros, *source.macros(text)],
-            library_dirs=None, init=None, free=None, gil=False, doc="", debug=False,
-        )  # fmt: skip
+            debug=False,
+        )
         source.teach(core.declarations)
         if T is not None:
             core.declarations.typedefs["T"] = source.number(T, f"npy_{T}")

@@ -56,18 +56,11 @@ class Library:
         fastmath: bool | None = None,
         threads: int | Literal["auto"] | None = None,
     ) -> None:
-        given = {
-            "name": name, "path": path, "sources": sources, "libraries": libraries, "header": header,
-            "include_dirs": include_dirs, "define_macros": define_macros, "library_dirs": library_dirs,
-            "init": init, "free": free, "exec": exec, "gil": gil, "doc": doc, "debug": debug,
-            "source": source, "fastmath": fastmath, "threads": threads,
-        }  # fmt: skip
+        given = dict(locals())
+        del given["self"]
         journal = load("cwrapjit.library.journal").Journal(given)
-        core = Core(
-            name, path, sources=sources, libraries=libraries, header=header, include_dirs=include_dirs,
-            define_macros=define_macros, library_dirs=library_dirs, init=init, free=free, gil=gil, doc=doc,
-            debug=debug, source=source, fastmath=fastmath, threads=threads, journal=journal,
-        )  # fmt: skip
+        del given["exec"]  # which gets this object
+        core = Core(**given, journal=journal)
         journal.begin(self)
         object.__setattr__(self, "_core", core)
         core.remembers = weakref.ref(self)

@@ -8,9 +8,8 @@ import itertools
 import os
 import re
 import warnings
-import weakref
-from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from cwrapjit import _build, _cwrapjit
 from cwrapjit._imports import load
@@ -56,9 +55,10 @@ class Core:
     """Everything of one library. The other files of this package get this as `library`."""
 
     def __init__(
-        self, name: str, path: str | os.PathLike[str] | None, *, sources: Any, libraries: Any, header: str,
-        include_dirs: Any, define_macros: Any, library_dirs: Any, init: str | None, free: str | None,
-        gil: bool, doc: str, debug: bool | str | None, source: str | None = None,
+        self, name: str, path: str | os.PathLike[str] | None = None, *, sources: Any = (),
+        libraries: Any = (), header: str = "", include_dirs: Any = (), define_macros: Any = (),
+        library_dirs: Any = (), init: str | None = None, free: str | None = None, gil: bool = False,
+        doc: str = "", debug: bool | str | None = None, source: str | None = None,
         fastmath: bool | None = None, threads: int | str | None = None, journal: Any = None,
     ) -> None:  # fmt: skip
         if not isinstance(name, str):
@@ -81,9 +81,8 @@ class Core:
         self.debug = _cwrapjit.config.debug if debug is None else debug
         self.unmapped: dict[str, str] = {}
         self._members: dict[str, Any] = {}
-        self.remembers: weakref.ref[Any] | None = (
-            None  # the library, whose __dict__ has attributes; see remember()
-        )
+        # The library, whose __dict__ has attributes; see remember().
+        self.remembers: Callable[[], Any] = lambda: None
         self._remembered: set[str] = set()
         self.generation = 0  # of what attributes mean
         self.texts = 0  # that were read
@@ -127,9 +126,8 @@ class Core:
         self._asked: dict[str, Any] = {}  # macros whose values only C knows
         self._live: set[str] = set()  # those of them that are read each time
         self._header_functions: dict[str, FunctionDeclaration] = {}
-        self.prototypes: dict[
-            str, FunctionDeclaration
-        ] = {}  # functions of all declarations so far, by C's name
+        # The functions of all declarations so far, by C's name.
+        self.prototypes: dict[str, FunctionDeclaration] = {}
         define_macros = _build.macros(define_macros, f"library({name!r}): define_macros")
         given: Any = None
         if source is not None:
@@ -190,20 +188,18 @@ class Core:
         found = parsed.functions[0]
         found.text = load("cwrapjit.library.signatures").written(declaration)
         read = self.options_of(found, options)
-        made = self._function(found, read)
+        made = self._make_specially(found, read)
+        try:
+            made = self.make(found, read) if made is None else self.keep(read.name or found.name, made)
+        except Unmapped as reason:
+            who = f"{self.name}.{found.name}()"
+            if found.private or (found.variadic and read.varargs is None):
+                raise NotImplementedError(f"{who}: {reason}") from None
+            raise TypeError(f"{who} has no mapping: {reason}") from None
         attribute = self.attribute_name(options.get("name") or found.name)
         self._declared[attribute] = (found, dict(options), found.name)
         self._by_function.add(attribute)
         return made
-
-    def _function(self, found: FunctionDeclaration, read: Options) -> Any:
-        made = self._make_specially(found, read)
-        if made is not None:
-            return self.keep(read.name or found.name, made)
-        try:
-            return self.make(found, read)
-        except Unmapped as reason:
-            self._refuse(found, read, reason)
 
     def declare(self, text: str, strip_prefix: str, options: Any, shared: Mapping[str, Any]) -> None:
         """Declares all that a header's text does. `options` are by function, `shared` is for all."""
@@ -417,7 +413,7 @@ class Core:
 
     def remember(self, name: str, value: Any, generation: int) -> None:
         """Python finds it without us from now on, until forget(). generation: when it was looked up."""
-        library = self.remembers() if self.remembers is not None else None
+        library = self.remembers()
         if library is None or name in self.variables or name in self._live or name.startswith("__"):
             return
         self._remembered.add(name)
@@ -428,7 +424,7 @@ class Core:
     def forget(self) -> None:
         """Names may mean something else now."""
         self.generation += 1
-        library = self.remembers() if self.remembers is not None else None
+        library = self.remembers()
         while library is not None and self._remembered:
             library.__dict__.pop(self._remembered.pop(), None)
 
@@ -496,15 +492,10 @@ class Core:
         found |= {cls.__name__ for cls in list(self.classes.values())}
         with self.declarations.turn:
             known = {**dict.fromkeys(unread, 1), **enumerators}
-            macros = list(self.declarations.preprocessor.macros)
+            macros = [name for name in self.declarations.preprocessor.macros if self._has_simple(name)]
             found |= {name for name in macros if self._other_name(name)}
             found |= {name for name in macros if self._of_macro(name, known) is not None}
-        preprocessor = self.declarations.preprocessor
-        others = [
-            name
-            for name, macro in list(preprocessor.macros.items())
-            if macro.body and macro.parameters is None and name not in found and name not in preprocessor.own
-        ]
+        others = [name for name in macros if name not in found]
         return found | {name for name in others if (asked := self._macro(name)) and not asked.reason}
 
     def constant(self, name: str) -> int | float | str | None:
@@ -519,7 +510,7 @@ class Core:
         kept = self._macro_values.get(name)
         if macro is None or kept is None or kept[0] is not macro:
             with self.declarations.turn:
-                if macro is not None and macro.parameters is None and name not in preprocessor.own:
+                if self._has_simple(name):
                     self.declarations.fetch(re.findall(r"[A-Za-z_]\w*", preprocessor.expand(name)))
                 kept = self._macro_values[name] = (macro, self._of_macro(name, enumerators))
         found: int | float | str | None = kept[1]
@@ -541,21 +532,22 @@ class Core:
             kept = self._asked[name] = (macro, made, self.texts)
         return kept[1]
 
-    def _of_macro(self, name: str, known: Mapping[str, int]) -> int | float | str | None:
-        """The value of a simple macro, with these values of enumerators."""
+    def _has_simple(self, name: str) -> bool:
+        """Whether a macro of the library's, one without parameters, is called so."""
         preprocessor = self.declarations.preprocessor
         macro = preprocessor.macros.get(name)
-        if macro is None or macro.parameters is not None or name in preprocessor.own:
-            return None
-        return constants.of_macro(preprocessor.expand(name), known)
+        return macro is not None and macro.parameters is None and name not in preprocessor.own
+
+    def _of_macro(self, name: str, known: Mapping[str, int]) -> int | float | str | None:
+        """The value of a simple macro, with these values of enumerators."""
+        text = self.declarations.preprocessor.expand(name) if self._has_simple(name) else ""
+        return constants.of_macro(text, known)
 
     def _other_name(self, name: str) -> str:
         """Of a macro that is another name of a function or a variable: `#define fits_open_file ffopen`."""
-        preprocessor = self.declarations.preprocessor
-        macro = preprocessor.macros.get(name)
-        if macro is None or macro.parameters is not None or name in preprocessor.own:
+        if not self._has_simple(name):
             return ""
-        text = preprocessor.expand(name).strip()
+        text = self.declarations.preprocessor.expand(name).strip()
         known = (self._unread_attributes, self._members, self._pending, self.variables)
         return text if text != name and any(text in each for each in known) else ""
 
@@ -633,13 +625,7 @@ class Core:
 
     def keep(self, name: str, value: Any) -> Any:
         """Makes value the attribute `name`; returns it."""
-        attribute = self.attribute_name(name)
-        self.forget()
-        self._pending.pop(attribute, None)
-        self.variables.pop(attribute, None)
-        self._members[attribute] = self._owned(value)
-        self._unread.pop(self._unread_attributes.pop(attribute, ""), None)
-        self._by_declare.discard(attribute)
+        self._by_declare.discard(self._put(name, self._members, self._owned(value)))
         self.unmapped.pop(name, None)
         return value
 
@@ -696,8 +682,7 @@ class Core:
     def header_function(self, name: str) -> FunctionDeclaration | None:
         """What header= declares under this name."""
         self._read_header()
-        found: FunctionDeclaration | None = self._header_functions.get(name)
-        return found
+        return self._header_functions.get(name)
 
     def make(self, found: FunctionDeclaration, options: Options, keep: bool = True) -> Any:
         """The callable for a declaration; Unmapped with a reason."""
@@ -725,19 +710,22 @@ class Core:
     def keep_pending(self, name: str, pending: Any) -> None:
         """Makes what pending.finish() makes the attribute `name`, when somebody asks for it."""
         self.unmapped.pop(name, None)
-        attribute = self.attribute_name(name)
-        self.forget()
-        self._pending[attribute] = pending
-        self._unread.pop(self._unread_attributes.pop(attribute, ""), None)
+        self._put(name, self._pending, pending)
 
     def add_variable(self, name: str, variable: Any) -> None:
         """Makes what variable.get() and variable.set(value) reach the attribute `name`."""
+        self._put(name, self.variables, variable)
+
+    def _put(self, name: str, table: dict[str, Any], value: Any) -> str:
+        """The attribute of this name, which is in this table and in no other from now on."""
         attribute = self.attribute_name(name)
-        self.forget()
-        self._members.pop(attribute, None)
-        self._pending.pop(attribute, None)
-        self.variables[attribute] = variable
+        table[attribute] = value
+        for other in (self._members, self._pending, self.variables):
+            if other is not table:
+                other.pop(attribute, None)
         self._unread.pop(self._unread_attributes.pop(attribute, ""), None)
+        self.forget()
+        return attribute
 
     # ---- steps ---------------------------------------------------------------------------------------
 
@@ -759,21 +747,19 @@ class Core:
             finally:
                 self.declarations.in_header = False
 
-    def _read(self, text: Any, method: str, each: bool = False) -> Parsed:
+    def _read(self, text: Any, method: str) -> Parsed:
         if not isinstance(text, str):
             raise TypeError(
                 f"{self.name}.{method}(): the declaration must be a str, not {type(text).__name__}"
             )
         self._read_header()
-        parsed = self._parse(text, f"<{self.name}.{method}>", each)
+        parsed = self._parse(text, f"<{self.name}.{method}>")
         self.prototypes.update((found.name, found) for found in parsed.functions)
         return parsed
 
-    def _parse(self, text: str, file: str, each: bool) -> Parsed:
+    def _parse(self, text: str, file: str) -> Parsed:
         self.forget()
         self.texts += 1
-        if each:
-            return self.declarations.read_each(text, file)
         text = text.rstrip()
         if text.endswith((";", "}")) or not text:
             return self.declarations.read(text, file)
@@ -864,12 +850,6 @@ class Core:
         while made in RESERVED or (made[:2] == "__" and made[-2:] == "__"):
             made += "_"
         return made
-
-    def _refuse(self, found: FunctionDeclaration, options: Options, reason: Unmapped) -> NoReturn:
-        who = f"{self.name}.{found.name}()"
-        if found.private or (found.variadic and options.varargs is None):
-            raise NotImplementedError(f"{who}: {reason}") from None
-        raise TypeError(f"{who} has no mapping: {reason}") from None
 
     def add_declared(self, found: Any, name: str, shape: Any = None, readonly: bool = False) -> None:
         made = load("cwrapjit.library.variables").make(self, found, shape, readonly)

@@ -112,7 +112,7 @@ def tables(text: str, **options: Any) -> dict[str, Any]:
     """All that a library knows after it has declared a text."""
     lib = cwrapjit.library("c", **options)
     core = lib._core
-    parsed = core._read(text, "declare", each=True)
+    parsed = core.declarations.read_each(text, "<text>")
     tags = core.declarations.tags.values()
     return {
         "functions": {each.name: signature(each) for each in parsed.functions},
@@ -234,8 +234,8 @@ def test_macros_go_to_headers_and_come_back(reader, tmp_path):
     (tmp_path / "b.h").write_text("ADD(number, 1, 2) f(number x SECOND(y));\n#undef ADD\n#define LEFT 3\n")
     for given, text in (([("WIDE", None)], ""), ((), "#define WIDE\n")):
         lib = cwrapjit.library("a", include_dirs=[tmp_path], define_macros=given)
-        lib._core._read(text + '#define SECOND(n) , number n[4]\n#include "a.h"', "declare", each=True)
-        (found,) = lib._core._read('# include "b.h" // both', "declare", each=True).functions
+        lib._core.declarations.read_each(text + '#define SECOND(n) , number n[4]\n#include "a.h"', "<text>")
+        (found,) = lib._core.declarations.read_each('# include "b.h" // both', "<text>").functions
         assert signature(found) == "number f(number x, number y[4])"
         assert found.result.spelling == "long"
         assert "ADD" not in lib._core.declarations.preprocessor.macros
@@ -252,8 +252,8 @@ def test_faults_have_the_users_lines(reader, folder):
     )
     lib.declare('int e(int x);\n#include "bad.h"\nint m(int);')
     assert set(lib.unmapped) == set("eghkm")
-    parsed = cwrapjit.library("a", include_dirs=[folder])._core._read(
-        '#include "bad.h"', "declare", each=True
+    parsed = cwrapjit.library("a", include_dirs=[folder])._core.declarations.read_each(
+        '#include "bad.h"', "<text>"
     )
     ((_, error),) = parsed.failed
     assert (Path(error.filename).name, error.lineno) == ("bad.h", 15)
@@ -475,7 +475,9 @@ def test_folders_of_any_name(reader, tmp_path):
     folder = tmp_path / 'a "b" \\c\u00e4'
     folder.mkdir()
     (folder / "x.h").write_text("int f(int x);\nint g(bar x);\n")
-    parsed = cwrapjit.library("a", include_dirs=[folder])._core._read('#include "x.h"', "declare", each=True)
+    parsed = cwrapjit.library("a", include_dirs=[folder])._core.declarations.read_each(
+        '#include "x.h"', "<text>"
+    )
     assert [each.name for each in parsed.functions] == ["f"]
     ((_, error),) = parsed.failed
     assert (error.filename, error.lineno) == (str(folder / "x.h"), 2)
