@@ -14,7 +14,7 @@ from typing import Any
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import expressions, thunks, types
-from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
+from cwrapjit.library.declarations import FunctionDeclaration, declaration_of
 
 _MOST_FUNCTIONS = 128  # of C's that a converter keeps, and texts
 _AT_ONCE = 16  # trampolines that are compiled together, at first
@@ -104,12 +104,9 @@ class Converter:
 
     def declaration(self, address: int = 0) -> FunctionDeclaration:
         """Of a function of this type."""
-        parameters = list(map(ParameterDeclaration, self.ctype.names, self.ctype.parameters))
-        name = self.ctype.alias or "function"
-        return FunctionDeclaration(
-            name, self.ctype.result, parameters, self.ctype.variadic, self.ctype.prototyped, address=address,
-            by_libtcc=self.by_libtcc,
-        )  # fmt: skip
+        made = declaration_of(self.ctype, self.ctype.alias or "function")
+        made.address, made.by_libtcc = address, self.by_libtcc
+        return made
 
     def _make_kind(self) -> Any:
         try:

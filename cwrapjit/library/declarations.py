@@ -70,6 +70,13 @@ class FunctionDeclaration:
     fixed: int = -1  # of a variadic one with varargs=: how many parameters stand in front of the dots
 
 
+def declaration_of(ctype: types.Callable, name: str, coord: Any = None) -> FunctionDeclaration:
+    """Of a function of this type."""
+    pairs = zip(ctype.names, ctype.parameters, strict=True)
+    parameters = [ParameterDeclaration(*pair, coord) for pair in pairs]
+    return FunctionDeclaration(name, ctype.result, parameters, ctype.variadic, ctype.prototyped, coord=coord)
+
+
 def _named_structs(found: FunctionDeclaration) -> Iterator[types.Struct]:
     for ctype in (found.result, *(each.type for each in found.parameters)):
         while (target := types.target_of(ctype)) is not None:
@@ -162,22 +169,19 @@ class Declarations:
             plain = self._plain(text, file)
             if "\n# " in plain:  # there are included files: faults in them are not the text's
                 every = list(pieces(plain, file))
-                self._read_pieces([each for each in every if each[2] != file], Parsed())
+                self.read_pieces(each for each in every if each[2] != file)
                 plain = _at_their_lines([each for each in every if each[2] == file])
             self._take(self._tree(pycparser().CParser(), plain, file, 1), parsed)
         return parsed
 
     def read_each(self, text: str, file: str) -> Parsed:
         """As read(), but what does not parse ends in `failed`, and what stands around it is read."""
-        parsed = Parsed()
         with self.turn:
-            self._read_pieces(pieces(self._plain(text, file), file), parsed)
-        return parsed
+            return self.read_pieces(pieces(self._plain(text, file), file))
 
     def read_later(self, text: str, file: str) -> tuple[Parsed, list[Unread]]:
         """As read_each(), but only what is neither a type nor the plain declaration of functions and
         variables is read. The former are kept until something names them, the latter come back."""
-        parsed = Parsed()
         later: list[Unread] = []
         ours: list[Piece] = []
 
@@ -196,8 +200,7 @@ class Declarations:
             earlier = set(self._unread)
             at_once = list(now())
             self._keep_types(ours, earlier)
-            self._read_pieces(at_once, parsed)
-        return parsed, later
+            return self.read_pieces(at_once), later
 
     def _keep_types(self, found: Iterable[Piece], earlier: set[str]) -> None:
         """Types of the user's for later; at once those of names that had a meaning before this text."""
@@ -207,30 +210,19 @@ class Declarations:
                 self._ours.add(each)
                 names = defined_names(each[0])
                 known = {name for name in names if name in earlier or self._is_known(name)}
-                self._fetch(known)
+                self.fetch(known)
                 again |= known
-                self._keep_type(each, foreign=False)
-        self._fetch(again)
+                self._keep(each, (self.in_header, False))
+        self.fetch(again)
 
     def _is_known(self, name: str) -> bool:
         tags = (f"{kind} {name}" in self.tags for kind in ("struct", "union", "enum"))
         return name in self.typedefs or name in self.enumerators or any(tags)
 
-    def fetch_for(self, found: Iterable[Unread]) -> None:
-        """Reads the types that these declarations name."""
-        self.fetch({word for each in found for word in _WORD.findall(each.piece[0])})
-
-    def read_unread(self, found: Iterable[Unread]) -> Parsed:
-        """What read_later() has left."""
-        parsed = Parsed()
-        with self.turn:
-            self._read_pieces((each.piece for each in found), parsed)
-        return parsed
-
     def read_all_types(self) -> None:
         """Reads all types that texts of the user's have, and that nothing has named so far."""
         with self.turn:
-            self._fetch(
+            self.fetch(
                 [name for name, each in list(self._unread.items()) if not all(f for _, f in each.values())]
             )
 
@@ -251,7 +243,6 @@ class Declarations:
     def read_definitions(self, text: str, file: str) -> tuple[Parsed, set[str], set[str]]:
         """As read_each(), of a text with functions, whose bodies are left out; and the names of these, and of
         the functions in its own headers."""
-        parsed = Parsed()
         defined: set[str] = set()
         inner: set[str] = set()
 
@@ -264,23 +255,24 @@ class Declarations:
                     inner.add(declared_name(head))
                 yield f"{head};" if head else piece, line, origin
 
-        with self.turn:
-            self._read_pieces(heads(), parsed)
-        return parsed, defined, inner
+        return self.read_pieces(heads()), defined, inner
 
-    def _read_pieces(self, found: Iterable[Piece], parsed: Parsed) -> None:
+    def read_pieces(self, found: Iterable[Piece]) -> Parsed:
+        """What these declare, also those that read_later() has left."""
+        parsed = Parsed()
         parser = pycparser().CParser()
-        with _no_garbage_collection():
+        with self.turn, _no_garbage_collection():
             for batch in batches(self._without_foreign(found)):
                 whole = "".join(piece for piece, _, _ in batch)
                 _, line, origin = batch[0]
                 try:  # reading many at once is quicker
                     tree = self._tree(parser, whole, origin, line)
                 except CompileError:
-                    for piece, line, origin in batch:
-                        self._take_alone(parser, piece, line, origin, parsed)
+                    for piece in batch:
+                        self._take_alone(parser, piece, parsed)
                 else:
                     self._take(tree, parsed, tolerant=True)
+        return parsed
 
     def _without_foreign(self, found: Iterable[Piece]) -> Iterator[Piece]:
         """The pieces of files that are asked for. Types of others are kept until something needs them."""
@@ -288,27 +280,21 @@ class Declarations:
             if each[2] not in self.preprocessor.origins.foreign:
                 yield each
             elif _DEFINES_TYPES.match(each[0]):
-                self._keep_type(each, foreign=True)
-
-    def _keep_type(self, piece: Piece, foreign: bool) -> None:
-        self._keep(piece, (self.in_header, foreign))
+                self._keep(each, (self.in_header, True))
 
     def _keep(self, piece: Piece, whose: tuple[bool, bool]) -> None:
         for name in defined_names(piece[0]):
             self._unread.setdefault(name, {})[piece] = whose
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Reads what defines these names in foreign headers, if something does."""
+        """Reads what defines these names, if something that was kept does. What one of them needs is fetched
+        first, while it is read: so they are looked up one by one."""
         with self.turn:
-            self._fetch(names)
-
-    def _fetch(self, names: Iterable[str]) -> None:
-        """What one of them needs is fetched first, while it is read: so they are looked up one by one."""
-        for name in dict.fromkeys(names):
-            if name in self._in_hand:
-                continue  # what is read defines it, and may name it
-            for piece in list(self._unread.get(name, ())):
-                self._read_kept(piece)
+            for name in dict.fromkeys(names):
+                if name in self._in_hand:
+                    continue  # what is read defines it, and may name it
+                for piece in list(self._unread.get(name, ())):
+                    self._read_kept(piece)
 
     def _read_kept(self, kept: Piece) -> None:
         found: tuple[bool, bool] | None = None
@@ -320,13 +306,12 @@ class Declarations:
                 self._unread.pop(name, None)
         if found is None:
             return  # what another piece needed
-        piece, line, origin = kept
         before = self.in_foreign, self.in_header, self._in_hand
         parsed = Parsed()
         self.in_header, self.in_foreign = found
         self._in_hand = self._in_hand | names
         try:
-            self._take_alone(pycparser().CParser(), piece, line, origin, parsed)
+            self._take_alone(pycparser().CParser(), kept, parsed)
         finally:
             self.in_foreign, self.in_header, self._in_hand = before
         if parsed.failed and self._in_hand:  # they may name each other
@@ -334,16 +319,17 @@ class Declarations:
             return
         if not found[1]:
             self.failed += parsed.failed
-        self._fetch(tags_for_later(piece))
+        self.fetch(tags_for_later(kept[0]))
         while self._again and not self._in_hand:
             self._keep(*self._again[-1])
             self._read_kept(self._again.pop()[0])
 
-    def _take_alone(self, parser: Any, piece: str, line: int, origin: str, parsed: Parsed) -> None:
+    def _take_alone(self, parser: Any, piece: Piece, parsed: Parsed) -> None:
+        text, line, origin = piece
         try:
-            self._take(self._tree(parser, piece, origin, line), parsed, tolerant=True)
+            self._take(self._tree(parser, text, origin, line), parsed, tolerant=True)
         except CompileError as error:
-            names = names_of(piece) or [declared_name(piece)]
+            names = names_of(text) or [declared_name(text)]
             parsed.failed += [(name, error) for name in names]
 
     def _take(self, tree: Any, parsed: Parsed, tolerant: bool = False) -> None:
@@ -535,13 +521,8 @@ class Declarations:
             return known
         if known.tag or known.members is not None:
             return found
-        known.kind, known.tag, known.members, known.in_header = (
-            found.kind,
-            found.tag,
-            found.members,
-            found.in_header,
-        )
-        known.pack, known.align = found.pack, found.align
+        for each in ("kind", "tag", "members", "in_header", "pack", "align"):
+            setattr(known, each, getattr(found, each))
         if found.tag:
             self.tags[f"{found.kind} {found.tag}"] = known
         found.united = known
@@ -549,7 +530,9 @@ class Declarations:
 
     def _declaration(self, node: Any, parsed: Parsed, old: bool = False) -> None:
         if type(node.type).__name__ == "FuncDecl":
-            parsed.functions.append(self._function(node, old))
+            made = self._prototype(node.name, node.type, node.coord)
+            made.prototyped = made.prototyped and not old
+            parsed.functions.append(self._marked(made, node))
         elif node.name is None:
             self.resolve(node.type)  # a struct or an enum alone
         else:
@@ -557,7 +540,8 @@ class Declarations:
             if isinstance(resolved, types.Array) and resolved.dim is None:
                 resolved = dataclasses.replace(resolved, dim=_items_of(node.init))
             if isinstance(resolved, types.Callable) and not resolved.pointed:
-                parsed.functions.append(self._function_of(node, resolved))
+                made = declaration_of(resolved, node.name, node.coord)  # function_of_double sin, cos;
+                parsed.functions.append(self._marked(made, node))
                 return
             if self._altered == 2:
                 resolved = types.Unknown(attributes.REASON)
@@ -568,22 +552,10 @@ class Declarations:
             found = VariableDeclaration(node.name, resolved, const, private, external, node.coord)
             parsed.variables.append(found)
 
-    def _function_of(self, node: Any, known: types.Callable) -> FunctionDeclaration:
-        """One whose type is a typedef's, as in `function_of_double sin, cos;`."""
-        pairs = zip(known.names, known.parameters, strict=True)
-        parameters = [ParameterDeclaration(name, ctype, node.coord) for name, ctype in pairs]
-        result = types.Unknown(attributes.REASON) if self._altered == 2 else known.result
-        made = FunctionDeclaration(node.name, result, parameters, coord=node.coord)
-        made.variadic, made.prototyped = known.variadic, known.prototyped
+    def _marked(self, made: FunctionDeclaration, node: Any) -> FunctionDeclaration:
+        """With what stands around its type."""
+        made.result = types.Unknown(attributes.REASON) if self._altered == 2 else made.result
         made.private = "static" in (node.storage or [])
-        return made
-
-    def _function(self, node: Any, old: bool) -> FunctionDeclaration:
-        made = self._prototype(node.name, node.type, node.coord)
-        if self._altered == 2:
-            made.result = types.Unknown(attributes.REASON)
-        made.private = "static" in (node.storage or [])
-        made.prototyped = made.prototyped and not old
         return made
 
     def _prototype(self, name: str, declared: Any, coord: Any) -> FunctionDeclaration:

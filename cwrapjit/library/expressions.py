@@ -240,9 +240,9 @@ def text(dim: Dim, value: Callable[[int | str], str]) -> str:
     return found
 
 
-def symbols(dim: Dim) -> set[str]:
-    """The names in a dim."""
-    return {each for each in dim if isinstance(each, str) and each not in OPERANDS}
+def symbols(*dims: Dim) -> set[str]:
+    """The names in dims."""
+    return {each for dim in dims for each in dim if isinstance(each, str) and each not in OPERANDS}
 
 
 def place_of(name: str, trees: Iterable[Any]) -> Any:

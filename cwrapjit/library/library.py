@@ -23,7 +23,7 @@ from cwrapjit.library.declarations import (
     structs_of,
 )
 from cwrapjit.library.mapping import Mapped, Mapper, python_name, refuse
-from cwrapjit.library.options import Options
+from cwrapjit.library.options import OPTIONS, Options
 from cwrapjit.library.pieces import is_definition
 from cwrapjit.library.refine import Refinement, Refinements
 from cwrapjit.library.thunks import Classless, Unmapped
@@ -31,6 +31,7 @@ from cwrapjit.library.units import Pending, compile_together
 
 _TOGETHER = 64  # functions whose thunks are compiled at once, where many are mapped
 _TRIED = 16  # functions that a pattern is tried with at once
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 # Attributes of Library itself: a C name of these gets a "_" behind it.
 RESERVED = frozenset(
@@ -245,13 +246,14 @@ class Core:
             return
         with self.declarations.turn:
             found = {each: None for name in wanted for each in self._unread.get(name, ())}
-            self.declarations.fetch_for(found)
+            self.declarations.fetch({word for each in found for word in _WORD.findall(each.piece[0])})
             unread = [each for each in found if not each.is_read]  # fetching may have read some
             for each in unread:
                 each.is_read = True
             try:
                 for declared, several in itertools.groupby(unread, lambda each: each.declared):
-                    self._take(self.declarations.read_unread(several), declared, strict)
+                    parsed = self.declarations.read_pieces(each.piece for each in several)
+                    self._take(parsed, declared, strict)
             except BaseException:
                 for each in unread:
                     each.is_read = False
@@ -511,7 +513,7 @@ class Core:
         if macro is None or kept is None or kept[0] is not macro:
             with self.declarations.turn:
                 if self._has_simple(name):
-                    self.declarations.fetch(re.findall(r"[A-Za-z_]\w*", preprocessor.expand(name)))
+                    self.declarations.fetch(_WORD.findall(preprocessor.expand(name)))
                 kept = self._macro_values[name] = (macro, self._of_macro(name, enumerators))
         found: int | float | str | None = kept[1]
         if found is None and macro is not None:
@@ -776,10 +778,9 @@ class Core:
         try:
             made = Options(**given)
         except TypeError:
-            known = [name for name, each in Options.__dataclass_fields__.items() if each.init]
-            unknown = sorted(name for name in given if name not in known)
+            unknown = min(name for name in given if name not in OPTIONS)
             raise TypeError(
-                f"{self.name}.function() has no option {unknown[0]!r}; they are: {', '.join(known)}"
+                f"{self.name}.function() has no option {unknown!r}; they are: {', '.join(OPTIONS)}"
             ) from None
         made.gil = bool(made.gil or self.keeps_gil)
         return made

@@ -82,6 +82,10 @@ class Mapper:
         self.borrowed: set[str] = set()  # outputs that stay C's, as returns= says
         self.by_reference: set[str] = set()  # hidden integers that C wants by pointer
 
+    def wrong(self, message: object) -> ValueError:
+        """What is wrong with the options, or with the dims."""
+        return ValueError(f"{self.who}: {message}")
+
     def map(self) -> Mapped:
         """Raises Unmapped with a reason; ValueError and TypeError for options that make no sense."""
         declaration, options = self.declaration, self.options
@@ -148,20 +152,20 @@ class Mapper:
         given = {name: each for name, each in self.options.dims.items() if not isinstance(each, Mapping)}
         for name in self.options.dims.keys() - given.keys():
             if not isinstance(types.function_of(self.slots[self.by_name[name]].type), types.Callable):
-                raise ValueError(f"{self.who}: dims[{name!r}] is a dict, but {name} is no function")
+                raise self.wrong(f"dims[{name!r}] is a dict, but {name} is no function")
         trees = {name: expressions.trees_of(f"{self.who}: dims[{name!r}]", given[name]) for name in given}
         for name, each in trees.items():
             slot = self.slots[self.by_name[name]]
             try:
                 slot.type = expressions.with_dims(name, slot.type, each)
             except expressions.BadDim as error:
-                raise ValueError(f"{self.who}: {error}") from None
+                raise self.wrong(error) from None
         for name, each in trees.items():
             for tree in each:
                 try:
                     self._length(tree)
                 except expressions.BadDim as error:
-                    raise ValueError(f"{self.who}: dims[{name!r}]: {error}") from None
+                    raise self.wrong(f"dims[{name!r}]: {error}") from None
 
     def _look(self, k: int, slot: Slot) -> None:
         """Finds item, dims and const of arrays and pointers."""
@@ -214,7 +218,7 @@ class Mapper:
         if not ctype.dtype:
             raise Unmapped(f"{slot.name} is a {ctype.spelling}, which NumPy's types do not cover")
         if slot.name in self.options.optional and slot.name not in self.options.defaults:
-            raise ValueError(f"{self.who}: {slot.name} is no pointer: give it a default instead of optional=")
+            raise self.wrong(f"{slot.name} is no pointer: give it a default instead of optional=")
         return Parameter("value", self.value_type(ctype))
 
     def value_type(self, ctype: types.Scalar) -> str:
@@ -224,7 +228,7 @@ class Mapper:
     def _intent(self, slot: Slot) -> str:
         named = "out" if slot.name in self.options.out else "inout" if slot.name in self.options.inout else ""
         if named and slot.const:
-            raise ValueError(f"{self.who}: {slot.name} points to const: {named}= cannot name it")
+            raise self.wrong(f"{slot.name} points to const: {named}= cannot name it")
         return named or ("in" if slot.const else "inout")
 
     def _array(self, slot: Slot) -> Parameter:
@@ -259,11 +263,9 @@ class Mapper:
             if self.options.all_containers and (intent != "in" or nested):
                 container = None
             elif intent != "in":
-                raise ValueError(f"{self.who}: container: {slot.name} must be a const array")
+                raise self.wrong(f"container: {slot.name} must be a const array")
             elif nested and container is set:
-                raise ValueError(
-                    f"{self.who}: container: {slot.name} has several dims, and sets hold no sets"
-                )
+                raise self.wrong(f"container: {slot.name} has several dims, and sets hold no sets")
         if container is not None:
             return Parameter("items", item.dtype, dims=dims, container=container, optional=optional)
         order = self.options.order.get(slot.name, "C")
@@ -365,7 +367,7 @@ class Mapper:
     def _stored_pointer(self, slot: Slot) -> Parameter:
         """out= of a T **: what C stores there is a result."""
         if slot.name in self.options.inout:
-            raise ValueError(f"{self.who}: inout= names {slot.name}, a {types.show(slot.type)}: use out=")
+            raise self.wrong(f"inout= names {slot.name}, a {types.show(slot.type)}: use out=")
         self._intent(slot)
         function = types.function_of(slot.item)
         if isinstance(function, types.Callable):
@@ -411,13 +413,13 @@ class Mapper:
         cls = self.library.class_for(slot.item)
         self._intent(slot)
         if not cls.__cwrapjit_layout__.size:
-            raise ValueError(
-                f"{self.who}: out= names {slot.name}: {types.show(slot.item)} is opaque, only C makes such "
+            raise self.wrong(
+                f"out= names {slot.name}: {types.show(slot.item)} is opaque, only C makes such "
                 'objects; returns="callee" is for functions that return one'
             )
         if is_open(slot.item):
-            raise ValueError(
-                f"{self.who}: out= names {slot.name}: {types.show(slot.item)} ends with an array whose "
+            raise self.wrong(
+                f"out= names {slot.name}: {types.show(slot.item)} ends with an array whose "
                 "length nothing says"
             )
         bound, borrowed = destructors.places(self, cls), slot.name in self.borrowed
@@ -439,26 +441,24 @@ class Mapper:
 
     def _is_length(self, name: str) -> bool:
         """Whether a dim of some array names it."""
-        return any(name in expressions.symbols(self.dim(tree)) for slot in self.slots for tree in slot.trees)
+        return name in expressions.symbols(*(self.dim(tree) for slot in self.slots for tree in slot.trees))
 
     def _stride(self, slot: Slot) -> Parameter:
         given = self.options.strides[slot.name]
         parts = (given,) if isinstance(given, str) else given
         if not isinstance(parts, tuple) or not 1 <= len(parts) <= 3 or parts[0] not in self.by_name:
-            raise ValueError(f"{self.who}: strides[{slot.name!r}] must be an array's name or (name, axis)")
+            raise self.wrong(f"strides[{slot.name!r}] must be an array's name or (name, axis)")
         if len(parts) == 2 and isinstance(parts[1], str):
             parts = (parts[0], 0, parts[1])
         of = self.by_name[parts[0]]
         axis = parts[1] if len(parts) > 1 else 0
         rank = len(self.slots[of].trees)
         if not isinstance(slot.type, types.Scalar) or not slot.type.is_integer:
-            raise ValueError(f"{self.who}: strides: {slot.name} is no integer")
+            raise self.wrong(f"strides: {slot.name} is no integer")
         if not isinstance(axis, int) or isinstance(axis, bool) or not 0 <= axis < rank:
-            raise ValueError(f"{self.who}: strides[{slot.name!r}]: {parts[0]} has no axis {axis!r}")
+            raise self.wrong(f"strides[{slot.name!r}]: {parts[0]} has no axis {axis!r}")
         if len(parts) == 3 and parts[2] not in ("first", "lowest"):
-            raise ValueError(
-                f"{self.who}: strides[{slot.name!r}]: {parts[2]!r} should be 'first' or 'lowest'"
-            )
+            raise self.wrong(f"strides[{slot.name!r}]: {parts[2]!r} should be 'first' or 'lowest'")
         negative = parts[2] if len(parts) == 3 else ""
         return Parameter("stride", slot.type.dtype, of=of, axis=axis, negative=negative)
 
@@ -466,17 +466,17 @@ class Mapper:
         """hidden={"lda": "n"}: an integer that no caller gives; None: a pointer that is always NULL."""
         if self.options.hidden[slot.name] is None:
             if not isinstance(slot.type, (types.Pointer, types.Array, types.Callable)):
-                raise ValueError(f"{self.who}: hidden: None is NULL, and {slot.name} is no pointer")
+                raise self.wrong(f"hidden: None is NULL, and {slot.name} is no pointer")
             null = expressions.of_text("0", self.lookup, self.sizes.ask)
             return Parameter("hidden", "uint64", value=null)
         by_pointer = isinstance(slot.type, types.Pointer) and not slot.type.const
         item = slot.type.target if by_pointer else slot.type
         if not isinstance(item, types.Scalar) or not item.is_integer:
-            raise ValueError(f"{self.who}: hidden: {slot.name} is no integer")
+            raise self.wrong(f"hidden: {slot.name} is no integer")
         try:
             value = expressions.of_text(self.options.hidden[slot.name], self.lookup, self.sizes.ask)
         except expressions.BadDim as error:
-            raise ValueError(f"{self.who}: hidden[{slot.name!r}]: {error}") from None
+            raise self.wrong(f"hidden[{slot.name!r}]: {error}") from None
         return Parameter("hidden", item.dtype, value=value, by_pointer=by_pointer)
 
     # ---- dims --------------------------------------------------------------------------------------
@@ -526,37 +526,26 @@ class Mapper:
     def _argument_of(self, name: str) -> int:
         parameter = self.slots[self.by_name[name]].parameter
         if parameter is None or parameter.argument < 0:
-            raise ValueError(f"{self.who}: returns: {name} is no argument that could own the result")
+            raise self.wrong(f"returns: {name} is no argument that could own the result")
         return parameter.argument
 
     def _hide(self, result: Result) -> None:
         """Integers that are dims of arrays which the caller gives are filled from their shapes."""
-        solved: set[str] = set()
-        used: set[str] = set()
-        before: set[str] = set()  # what must be known before the call
-        for _, parameter in self.parameters():
-            for dim in parameter.dims:
-                used |= expressions.symbols(dim)
-                if _is_symbol(dim) and parameter.intent != "out" and parameter.role != "data":
-                    solved.add(str(dim[0]))
-                if parameter.role != "data":
-                    before |= expressions.symbols(dim)
-            used |= expressions.symbols(parameter.value)
-            before |= expressions.symbols(parameter.value)
-        before |= self.sizes.symbols()
+        parameters = self.parameters()
+        data = [dim for _, each in parameters if each.role == "data" for dim in each.dims]
+        early = [each.value for _, each in parameters]
+        early += [dim for _, each in parameters if each.role != "data" for dim in each.dims]
+        before = expressions.symbols(*early) | self.sizes.symbols()  # what must be known before the call
         for name in sorted(before & set(self.options.out)):
-            raise ValueError(
-                f"{self.who}: out= names {name}, but arrays are {name} long before the call writes it: "
+            raise self.wrong(
+                f"out= names {name}, but arrays are {name} long before the call writes it: "
                 f"inout= makes {name} the capacity, which cuts the results after the call"
             )
-        for dim in result.dims:
-            used |= expressions.symbols(dim)
-        used |= self.sizes.symbols()
+        used = before | expressions.symbols(*data, *result.dims)
         self._preset(used)
-        for slot, parameter in self.parameters():
-            if parameter.role != "value" or slot.name not in used or slot.name in self.options.defaults:
-                if parameter.role == "value" and slot.name in used:
-                    parameter.symbol = slot.name
+        solved = self._solved() - self.options.defaults.keys()
+        for slot, parameter in parameters:
+            if parameter.role != "value" or slot.name not in used:
                 continue
             if slot.name in solved and parameter.intent == "in":
                 if parameter.by_pointer:
@@ -567,35 +556,28 @@ class Mapper:
 
     def _preset(self, used: set[str]) -> None:
         """Hidden parameters that dims name are what hidden= says, whatever arrays say."""
-        known = set(self.by_name)
-        for slot, parameter in self.parameters():
-            if parameter.role != "hidden" or slot.name not in used:
-                continue
-            parameter.symbol = slot.name
-            known = known - {slot.name}
-        late = self.sizes.symbols() - known
-        for _, parameter in self.parameters():
-            named = expressions.symbols(parameter.value) & self.by_name.keys()
-            late |= (named - known) if parameter.symbol else set()
-        for name in sorted(late & self.by_name.keys()):
-            raise ValueError(f"{self.who}: hidden: what {name} is depends on others that are hidden")
+        hidden = {slot.name: each for slot, each in self.parameters() if each.role == "hidden"}
+        hidden = {name: each for name, each in hidden.items() if name in used}
+        for name, each in hidden.items():
+            each.symbol = name
+        early = self.sizes.symbols() | expressions.symbols(*(each.value for each in hidden.values()))
+        for name in sorted(early & hidden.keys()):
+            raise self.wrong(f"hidden: what {name} is depends on others that are hidden")
         for name in sorted(self.sizes.handles()):
             asked = self.slots[self.by_name[name]].parameter
             if asked is None or asked.role != "handle" or asked.intent == "out":
-                raise ValueError(f"{self.who}: a dim asks {name}, which is no handle that is given")
+                raise self.wrong(f"a dim asks {name}, which is no handle that is given")
+
+    def _solved(self) -> set[str]:
+        """What arrays that the caller gives have as a dim of their own."""
+        given = [each for _, each in self.parameters() if each.intent != "out" and each.role != "data"]
+        return expressions.symbols(*(dim for each in given for dim in each.dims if _is_symbol(dim)))
 
     def _check_free(self, result: Result) -> None:
         """Lengths that no parameter says come from arrays that are given."""
-        given = set(self.sizes.found)
-        used = {each for _, parameter in self.parameters() for each in expressions.symbols(parameter.value)}
-        for dim in result.dims:
-            used |= expressions.symbols(dim)
-        for _, parameter in self.parameters():
-            for dim in parameter.dims:
-                used |= expressions.symbols(dim)
-                if _is_symbol(dim) and parameter.intent != "out" and parameter.role != "data":
-                    given.add(str(dim[0]))
-        for name in sorted(used - given - self.by_name.keys()):
+        dims = [dim for _, each in self.parameters() for dim in (each.value, *each.dims)]
+        used = expressions.symbols(*dims, *result.dims)
+        for name in sorted(used - self.sizes.found.keys() - self.by_name.keys() - self._solved()):
             reason = (
                 f"{name} in a dim is no integer parameter and no constant, and no array that is given has it "
                 "as a dim of its own"
@@ -604,22 +586,21 @@ class Mapper:
                 place = expressions.place_of(name, [] if slot.name in self.options.dims else slot.trees)
                 if place is not None:
                     raise self.library.declarations.error(f"{self.who}: {reason}", place)
-            raise ValueError(f"{self.who}: {reason}")
+            raise self.wrong(reason)
 
     def _check_uses(self, result: Result) -> None:
         """Options must say something about the parameter that they name."""
         options_container = () if self.options.all_containers else self.options.container
         for slot, parameter in self.parameters():
             if slot.name in self.options.out and parameter.intent != "out":
-                raise ValueError(f"{self.who}: out= names {slot.name}, which is no pointer")
+                raise self.wrong(f"out= names {slot.name}, which is no pointer")
             if slot.name in self.options.inout and parameter.intent != "inout":
-                raise ValueError(f"{self.who}: inout= names {slot.name}, which is no pointer")
+                raise self.wrong(f"inout= names {slot.name}, which is no pointer")
             if slot.name in self.options.defaults and parameter.argument < 0:
-                raise ValueError(f"{self.who}: defaults: {slot.name} is no argument")
+                raise self.wrong(f"defaults: {slot.name} is no argument")
             if slot.name in options_container and parameter.role not in ("items", "texts", "handles"):
-                raise ValueError(
-                    f"{self.who}: container: {slot.name} must be a const array of one dim, or a list of "
-                    "texts or handles"
+                raise self.wrong(
+                    f"container: {slot.name} must be a const array of one dim, or a list of texts or handles"
                 )
 
     # ---- arguments ---------------------------------------------------------------------------------
@@ -636,7 +617,7 @@ class Mapper:
                 continue
             name = self.options.rename.get(slot.name) or self._python_name(slot.name, taken)
             if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
-                raise ValueError(f"{self.who}: rename: {name!r} is no name in Python")
+                raise self.wrong(f"rename: {name!r} is no name in Python")
             kind = "any"
             if slot.name in self.options.keyword_only:
                 kind = "keyword"
@@ -651,14 +632,12 @@ class Mapper:
             place = ("positional", "any", "keyword").index(kind)
             made.append(((place, place < 2 and is_last), argument, parameter))
             if place == 1 and required and any(key == (0, True) for key, _, _ in made):
-                raise ValueError(
-                    f"{self.who}: {name} must be given, but a positional-only argument before it not"
-                )
+                raise self.wrong(f"{name} must be given, but a positional-only argument before it not")
         made.sort(key=lambda each: each[0])
         names = [argument.name for _, argument, _ in made]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"{self.who}: two arguments are called {name}")
+                raise self.wrong(f"two arguments are called {name}")
         for i, (_, _, parameter) in enumerate(made):
             parameter.argument = i
         return [argument for _, argument, _ in made]
@@ -678,11 +657,11 @@ class Mapper:
         if not is_returned:
             name, check = next(iter(check.items()))
             if len(self.options.check) != 1 or name not in self.by_name:
-                raise ValueError(f"{self.who}: check must be a dict of one parameter's name, or of codes")
+                raise self.wrong("check must be a dict of one parameter's name, or of codes")
             slot = self.slots[self.by_name[name]]
             status = slot.type.target if isinstance(slot.type, types.Pointer) else None
             if not isinstance(status, types.Scalar) or not status.is_integer or slot.type.const:
-                raise ValueError(f"{self.who}: check: {name} is no pointer to an integer")
+                raise self.wrong(f"check: {name} is no pointer to an integer")
             intent = "out" if name in self.options.out else "in"
             slot.parameter = Parameter("status", status.dtype, intent=intent, name=name)
         return Check(self.library, f"{self.called}()", check, self.declaration.name, status, is_returned)
@@ -699,7 +678,7 @@ class Mapper:
                 continue
             is_number = parameter.role == "value" and parameter.intent == "inout"
             if parameter.intent != "out" and not is_number and parameter.role != "data":
-                raise ValueError(f"{self.who}: discard names {slot.name}, which is no result")
+                raise self.wrong(f"discard names {slot.name}, which is no result")
             found.append(k)
         return tuple(found)
 
@@ -716,11 +695,9 @@ class Mapper:
             for name in names_of(names):
                 kept = self.slots[self.by_name[name]].parameter if name in self.by_name else None
                 if kept is None or kept.argument < 0:
-                    raise ValueError(f"{self.who}: keeps names {name!r}, which is no argument")
+                    raise self.wrong(f"keeps names {name!r}, which is no argument")
                 if kept.role in ("value", "items"):
-                    raise ValueError(
-                        f"{self.who}: keeps: {name} is a number or a container: C gets a copy of it"
-                    )
+                    raise self.wrong(f"keeps: {name} is a number or a container: C gets a copy of it")
                 found += [at, self.by_name[name]]
         return tuple(found)
 
@@ -732,9 +709,7 @@ class Mapper:
         what = result if at == len(self.slots) else self.slots[at].parameter if at >= 0 else None
         is_void = what is not None and what.role == "address" and not what.type  # calls want a handle then
         if what is None or (what.role not in ("handle", "struct") and not is_void):
-            raise ValueError(
-                f"{self.who}: keeps: {keeper} is no handle or struct, which could keep something"
-            )
+            raise self.wrong(f"keeps: {keeper} is no handle or struct, which could keep something")
         return at
 
     def _keeper(self, result: Result) -> str:
@@ -743,7 +718,7 @@ class Mapper:
         for slot, parameter in self.parameters():
             if parameter.role == "handle" and parameter.argument >= 0:
                 return slot.name
-        raise ValueError(f"{self.who}: keeps: there is no handle or struct that could keep something")
+        raise self.wrong("keeps: there is no handle or struct that could keep something")
 
     # ---- the thunk ---------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 _ASCII = "".join(map(chr, range(128)))
+NAMES = ("out", "inout", "optional", "keyword_only", "positional_only", "discard")  # of parameters
+BY_NAME = ("defaults", "dims", "strides", "hidden", "rename")  # dicts by parameter
 _CONTAINERS = {"tuple": tuple, "list": list, "set": set}
 
 
@@ -53,15 +55,14 @@ class Options:
                 raise TypeError(f"{who}: {each} must be a str, not {type(value).__name__}")
         if self.name is not None and not self.name.isidentifier():
             raise ValueError(f"{who}: name={self.name!r} is no name in Python")
-        for each in ("out", "inout", "optional", "keyword_only", "positional_only"):
-            setattr(self, each, self._names(who, each, getattr(self, each), parameters))
-        self.discard = self._names(who, "discard", self.discard, [*parameters, "return"])
-        for each in ("defaults", "dims", "strides", "hidden", "rename"):
-            setattr(self, each, self._mapping(who, each, getattr(self, each), parameters))
-        if isinstance(self.unsafe, bool):
-            self.unsafe = tuple(parameters) if self.unsafe else ()
-        else:
-            self.unsafe = self._names(who, "unsafe", self.unsafe, parameters)
+        for each in (*NAMES, "unsafe"):
+            known = [*parameters, "return"] if each == "discard" else parameters
+            setattr(self, each, self._names(who, each, getattr(self, each), known))
+        for each in BY_NAME:
+            given = getattr(self, each)
+            setattr(self, each, {} if given is None else by_name(who, each, given))
+            for name in getattr(self, each):
+                _known(who, each, name, parameters)
         if self.overlap not in ("", "allow"):
             raise ValueError(f'{who}: overlap must be "allow", not {self.overlap!r}')
         self._read_encodings(who, parameters)
@@ -75,29 +76,12 @@ class Options:
             raise ValueError(f"{who}: {min(both)} is in keyword_only= and in positional_only=")
 
     def _names(self, who: str, option: str, value: Any, parameters: Collection[str]) -> tuple[str, ...]:
-        if value is True:
-            return tuple(parameters)
-        names = (value,) if isinstance(value, str) else value
-        if names is None or names is False:
-            return ()
-        if not isinstance(names, (tuple, list, set, frozenset)) or not all(isinstance(n, str) for n in names):
-            raise TypeError(
-                f"{who}: {option} must be the name of a parameter or a tuple of names, not {value!r}"
-            )
+        if isinstance(value, bool):
+            return tuple(parameters) if value else ()
+        names = as_names(who, option, value)
         for name in names:
             _known(who, option, name, parameters)
-        return tuple(names)
-
-    def _mapping(self, who: str, option: str, value: Any, parameters: Collection[str]) -> dict[str, Any]:
-        if value is None:
-            return {}
-        if not isinstance(value, Mapping):
-            raise TypeError(
-                f"{who}: {option} must be a dict by names of parameters, not {type(value).__name__}"
-            )
-        for name in value:
-            _known(who, option, name, parameters)
-        return dict(value)
+        return names
 
     def _read_encodings(self, who: str, parameters: Collection[str]) -> None:
         given = self.encoding
@@ -135,6 +119,25 @@ class Options:
                 raise ValueError(f"{who}: container must be tuple, list or set, not {container!r}")
             found[name] = kind
         self.container = found
+
+
+# Those that can be given.
+OPTIONS = tuple(name for name, each in Options.__dataclass_fields__.items() if each.init)
+
+
+def as_names(who: str, option: str, value: Any) -> tuple[str, ...]:
+    """Names in a tuple. What is in them is checked for each function."""
+    names = () if value is None else (value,) if isinstance(value, str) else value
+    if not isinstance(names, (tuple, list, set, frozenset)) or not all(isinstance(n, str) for n in names):
+        raise TypeError(f"{who}: {option} must be the name of a parameter or a tuple of names, not {value!r}")
+    return tuple(names)
+
+
+def by_name(who: str, option: str, value: Any) -> dict[str, Any]:
+    """A dict of our own."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{who}: {option} must be a dict by names of parameters, not {type(value).__name__}")
+    return dict(value)
 
 
 def encoding_of(who: str, given: Any) -> str:

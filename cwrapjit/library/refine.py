@@ -15,19 +15,25 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from cwrapjit._imports import load
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration
-from cwrapjit.library.options import Options, names_a_parameter, names_of
+from cwrapjit.library.options import (
+    BY_NAME,
+    NAMES,
+    OPTIONS,
+    as_names,
+    by_name,
+    names_a_parameter,
+    names_of,
+)  # fmt: skip
 
 _RIVALS = {
     "out": "inout", "inout": "out", "keyword_only": "positional_only", "positional_only": "keyword_only",
 }  # fmt: skip
-_NAMES = frozenset([*_RIVALS, "discard", "optional"])
-_BY_NAME = frozenset("defaults dims hidden rename strides".split())
 
 
 def parameter_names(found: FunctionDeclaration) -> list[str]:
@@ -79,7 +85,7 @@ class Refinements:
         for option, value in now.options.items():
             said = before.options.get(option)
             slip = ""
-            if option in _NAMES:
+            if option in NAMES:
                 both = set(value) & set(before.options.get(_RIVALS.get(option, ""), ()))
                 slip = min(both, default="")
             elif isinstance(value, dict) and isinstance(said, dict):
@@ -106,7 +112,7 @@ class Refinements:
 
 
 def _check_options(who: str, options: Mapping[str, Any]) -> None:
-    known = [name for name, each in Options.__dataclass_fields__.items() if each.init and name != "name"]
+    known = [name for name in OPTIONS if name != "name"]
     if not options:
         raise TypeError(f"{who}: there is no option; they are: {', '.join(known)}")
     for option in options:
@@ -121,17 +127,11 @@ def _check_options(who: str, options: Mapping[str, Any]) -> None:
 
 
 def _read(who: str, option: str, value: Any) -> Any:
-    """One form for all: names in a tuple, dicts of our own. What is in them is checked for each function."""
-    if option in _NAMES and isinstance(value, str):
-        return (value,)
-    if option in _NAMES and not isinstance(value, bool):
-        if value is not None and not isinstance(value, (tuple, list, set, frozenset)):
-            raise TypeError(
-                f"{who}: {option} must be the name of a parameter or a tuple of names, not {value!r}"
-            )
-        return tuple(value or ())
-    if option in _BY_NAME and value is not None and not isinstance(value, Mapping):
-        raise TypeError(f"{who}: {option} must be a dict by names of parameters, not {type(value).__name__}")
+    """One form for all."""
+    if option in NAMES and not isinstance(value, bool):
+        return as_names(who, option, value)
+    if option in BY_NAME and value is not None:
+        return by_name(who, option, value)
     if option == "encoding" and value is None:
         return "bytes"  # None would take back what was said
     return dict(value) if isinstance(value, Mapping) else value
@@ -141,7 +141,7 @@ def _join(made: dict[str, Any], more: Mapping[str, Any]) -> None:
     """Adds what was said later."""
     for option, value in more.items():
         before = made.get(option)
-        if isinstance(value, tuple) and option in _NAMES and value:
+        if isinstance(value, tuple) and option in NAMES and value:
             rival = made.get(_RIVALS.get(option, ""))
             if isinstance(rival, tuple):
                 made[_RIVALS[option]] = tuple(name for name in rival if name not in value)
@@ -161,7 +161,7 @@ def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str
     named = {**parameters, "return": found.result}
     made: dict[str, Any] = {}
     for option, value in options.items():
-        if option in _NAMES and isinstance(value, tuple):
+        if option in NAMES and isinstance(value, tuple):
             known = named if option == "discard" else parameters
             names = tuple(
                 each for each in value if each in known and _may_be(option, known[each], each == "return")
@@ -171,7 +171,7 @@ def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str
             made[option] = names
         elif option == "encoding" and isinstance(value, Mapping):
             made[option] = {name: each for name, each in value.items() if name in named}
-        elif option in ("container", "order", "unsafe", *_BY_NAME) and isinstance(value, Mapping):
+        elif option in ("container", "order", "unsafe", *BY_NAME) and isinstance(value, Mapping):
             fitting = {
                 name: each
                 for name, each in value.items()
@@ -181,7 +181,7 @@ def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str
                 continue
             made[option] = fitting
         elif option == "unsafe" and isinstance(value, (str, tuple, list, set, frozenset)):
-            made[option] = tuple(each for each in _as_names(value) if each in parameters)
+            made[option] = tuple(each for each in names_of(value) if each in parameters)
         elif option == "check" and value is not None:
             if _has_status(value, found, parameters):
                 made[option] = value
@@ -191,10 +191,6 @@ def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str
         elif option != "returns" or _may_return(value, found, parameters):
             made[option] = value
     return made
-
-
-def _as_names(value: Any) -> Iterable[str]:
-    return (value,) if isinstance(value, str) else value
 
 
 def _may_be(option: str, ctype: Any, is_result: bool) -> bool:
@@ -210,7 +206,7 @@ def _fits(option: str, ctype: Any, value: Any, parameters: Mapping[str, Any]) ->
     if option == "dims":
         return isinstance(ctype, (types.Pointer, types.Array))
     if option == "strides":
-        return next(iter(_as_names(value)), None) in parameters
+        return next(iter(names_of(value)), None) in parameters
     if option == "hidden" and value is None:
         return isinstance(ctype, (types.Pointer, types.Array, types.Callable))
     return option != "hidden" or _is_integer(ctype)

@@ -156,9 +156,7 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
         made.readonly = ctype.const and returned.owner != "callee"
         return _owned(mapper, made, returned, target)
     if returned.shape is not None:
-        raise ValueError(
-            f"{mapper.who}: returns: it returns {types.show(ctype)}, which has no items in Python"
-        )
+        raise mapper.wrong(f"returns: it returns {types.show(ctype)}, which has no items in Python")
     return _address(mapper, ctype, returned)
 
 
@@ -168,9 +166,8 @@ def _list(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     dims = () if returned.shape is None else _dims(mapper, returned.shape)
     is_text = _is_text(mapper, Returned(), item)
     if not (is_text or isinstance(item, types.Struct)) or len(dims) > 1:
-        raise ValueError(
-            f"{mapper.who}: returns: it returns {types.show(ctype)}, which is no list of texts or handles "
-            "in Python"
+        raise mapper.wrong(
+            f"returns: it returns {types.show(ctype)}, which is no list of texts or handles in Python"
         )
     if not is_text:
         handles = Result("handles", dims=dims, cls=mapper.library.class_for(item))
@@ -218,14 +215,14 @@ def _dims(mapper: Any, shape: Any) -> tuple[Dim, ...]:
     try:
         return expressions.shape_of(shape, mapper.lookup, mapper.sizes.ask)
     except expressions.BadDim as error:
-        raise ValueError(f"{mapper.who}: returns: {error}") from None
+        raise mapper.wrong(f"returns: {error}") from None
 
 
 def _owned(mapper: Any, made: Result, returned: Returned, target: Any) -> Result:
     """Adds the owner, and what an owner asks for."""
     if made.role == "handle" and returned.shape is not None:
-        raise ValueError(
-            f"{mapper.who}: returns: {returned.shape!r} should be one of {', '.join(OWNERS)}: what it "
+        raise mapper.wrong(
+            f"returns: {returned.shape!r} should be one of {', '.join(OWNERS)}: what it "
             "returns is one object, which has no shape"
         )
     made.owner = returned.owner or "none"
@@ -236,9 +233,7 @@ def _owned(mapper: Any, made: Result, returned: Returned, target: Any) -> Result
     elif made.owner == "instance":
         mapper.result_of = (mapper.slots[0].name,) if mapper.slots else ()
         if not mapper.slots:
-            raise ValueError(
-                f"{mapper.who}: returns: a function without parameters is no method of an instance"
-            )
+            raise mapper.wrong("returns: a function without parameters is no method of an instance")
     return made
 
 
@@ -248,7 +243,7 @@ def _targets(mapper: Any, detail: Any, target: Any) -> tuple[str, ...]:
         names = (detail,) if isinstance(detail, str) else tuple(detail)
         for name in names:
             if name not in mapper.by_name:
-                raise ValueError(f"{mapper.who}: returns: {name!r} is no parameter")
+                raise mapper.wrong(f"returns: {name!r} is no parameter")
         return names
     found = []
     for slot in mapper.slots:
@@ -261,7 +256,7 @@ def _targets(mapper: Any, detail: Any, target: Any) -> tuple[str, ...]:
         ):
             found.append(slot.name)
     if not found:
-        raise ValueError(f"{mapper.who}: returns: no argument could own a pointer to {types.show(target)}")
+        raise mapper.wrong(f"returns: no argument could own a pointer to {types.show(target)}")
     if len(found) > 1:
         warnings.warn(
             f"{mapper.who}: the result may point into any of {', '.join(found)}: it keeps all of them "
@@ -275,9 +270,7 @@ def free_address(mapper: Any, detail: Any, made: Result | None = None) -> int:
     """The address of the function that frees what the callee allocated."""
     if made is not None and made.role == "handle":
         if detail is not None:
-            raise ValueError(
-                f"{mapper.who}: returns: free= of struct() or handle() says what frees such objects"
-            )
+            raise mapper.wrong("returns: free= of struct() or handle() says what frees such objects")
         if not made.cls.__cwrapjit_layout__.free_name:
             message = (
                 f'{mapper.who}: returns: "callee" gives the object away, but nothing could end it: '
@@ -341,18 +334,17 @@ def map_returned_data(mapper: Any) -> dict[str, Parameter]:
             parameter.order = mapper.options.order.get(name, "C")
         parameter.free = free_address(mapper, returned.detail) if returned.owner != "none" else 0
         made[name] = parameter
-        for dim in parameter.dims:
-            for symbol in expressions.symbols(dim):
-                length = _length(mapper, symbol)
-                if length is not None:
-                    made[symbol] = length
+        for symbol in expressions.symbols(*parameter.dims):
+            length = _length(mapper, symbol)
+            if length is not None:
+                made[symbol] = length
     return made
 
 
 def _stored_text(mapper: Any, name: str, returned: Returned, ctype: types.Scalar) -> Parameter:
     """One that C stores in a char **."""
     if returned.text == "list" or returned.shape is not None or not ctype.is_octet:
-        raise ValueError(f"{mapper.who}: returns[{name!r}]: {types.show(ctype)} ** stores no {returned.text}")
+        raise mapper.wrong(f"returns[{name!r}]: {types.show(ctype)} ** stores no {returned.text}")
     encoding = "bytes" if returned.text == "bytes" else mapper.options.encoding.get(name, "")
     return Parameter("string", intent="out", encoding=encoding)
 
@@ -363,11 +355,9 @@ def _say_whose(mapper: Any, name: str, returned: Returned) -> None:
     target = None if place is None else types.target_of(mapper.slots[place].type)
     target = types.target_of(target) or target
     if not isinstance(target, types.Struct) or name not in mapper.options.out:
-        raise ValueError(
-            f"{mapper.who}: returns: {name!r} is no parameter that takes the address of a pointer"
-        )
+        raise mapper.wrong(f"returns: {name!r} is no parameter that takes the address of a pointer")
     if returned.shape is not None or returned.text or returned.detail is not None:
-        raise ValueError(f"{mapper.who}: returns[{name!r}] should be one of {', '.join(OWNERS)}")
+        raise mapper.wrong(f"returns[{name!r}] should be one of {', '.join(OWNERS)}")
     if returned.owner != "callee":
         mapper.borrowed.add(name)
 

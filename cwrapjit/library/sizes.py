@@ -33,7 +33,7 @@ class Sizes:
     def symbols(self) -> set[str]:
         """What the operands name: must be known before the call."""
         named = (each[0] for size in self.found.values() for each in size.of if isinstance(each, tuple))
-        return {symbol for dim in named for symbol in expressions.symbols(dim)}
+        return expressions.symbols(*named)
 
     def handles(self) -> set[str]:
         """The parameters whose pointer is asked."""

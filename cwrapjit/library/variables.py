@@ -210,7 +210,7 @@ def _pointer(library: Any, found: Any, ctype: types.Pointer, address: int, shape
             dims = expressions.shape_of(shape, lookup)
         except expressions.BadDim as error:
             raise ValueError(f"{who}: shape: {str(error).replace('parameter', 'variable')}") from None
-        for symbol in {each for dim in dims for each in expressions.symbols(dim)}:
+        for symbol in expressions.symbols(*dims):
             # Read-only: who changes the length of an array can read all memory through it.
             library.variables[symbol].sizes = found.name
         const = ctype.const or readonly
