@@ -108,14 +108,17 @@ class TextsVariable(_Variable):
 
     length: int | None
 
-    def get(self) -> list[str | None]:
+    def get(self) -> list[Any]:
         found: list[str | None] = []
         while self.length is None or len(found) < self.length:
             text = ctypes.c_char_p.from_address(self.address + 8 * len(found)).value
             if text is None and self.length is None:
                 break
             found.append(None if text is None else text.decode("utf-8", "surrogateescape"))
-        return found
+        return load("cwrapjit.library.items").Items(found, self.who)
+
+    def set(self, value: Any) -> None:
+        raise AttributeError(f"{self.who} is text of the library")
 
 
 @dataclasses.dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import gc
 import pickle
@@ -1198,3 +1199,39 @@ def test_arrays_of_pointers_in_structs_are_lists():
         w=["\xe9", None, None, None]
     )
     assert latin.w[0] == "\xe9"
+
+
+@pytest.mark.quick
+@pytest.mark.row("P01")
+def test_items_of_lists_in_structs_are_assigned_in_c():
+    lib = cj.library("t", source=HELD + "node inside; typedef struct { node one; } outer; char *texts[2];")
+    n = lib.outer().one
+    w, before = n.w, n.w
+    for k, given in ((1, "z"), (-1, b"bytes"), (0, "a"), (1, None), (2, "\xe9")):
+        w[k] = given
+        shown = given.decode() if isinstance(given, bytes) else given
+        assert (w[k], n.w[k], lib.word(n, k % 4)) == (shown, shown, shown)
+    assert n.w == w == ["a", None, "\xe9", "bytes"] != before and isinstance(w, list)
+    child = lib.node(v=5)
+    gone = weakref.ref(child)
+    n.child[1] = child
+    del child
+    assert lib.sum(n) == 5 and gone() is not None
+    n.child[1] = None
+    gc.collect()
+    assert lib.sum(n) == 0 and gone() is None
+    for k, wrong, kind, words in (
+        (4, "a", IndexError, "range"),
+        ("0", "a", TypeError, "integers"),
+        (0, 5, TypeError, "attribute w"),
+        (0, "c\0", ValueError, "no NUL"),
+        (slice(2), ["a", "b"], TypeError, "assign to single items, or a list of 4"),
+    ):
+        refuses(kind, lambda k=k, wrong=wrong: n.w.__setitem__(k, wrong), words)
+    refuses(TypeError, lambda: n.child.__setitem__(0, lib.outer()), "node")
+    for change in ("append('x')", "pop()", "sort()", "__delitem__(0)", "__iadd__(['x'])"):
+        refuses(TypeError, lambda change=change: eval(f"n.w.{change}", {"n": n}), "attribute w of")
+    refuses(TypeError, lambda: n.fixed.__setitem__(0, "x"), "attribute fixed of", "cannot be changed")
+    refuses(TypeError, lambda: lib.texts.__setitem__(0, "x"), "t.texts", "cannot be changed")
+    refuses(AttributeError, lambda: setattr(lib, "texts", ["x", None]), "t.texts is text of the library")
+    assert n.w == w and type(copy.copy(w)) is list and type(pickle.loads(pickle.dumps(w))) is list

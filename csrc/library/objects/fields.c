@@ -191,6 +191,28 @@ read_string(const field_object *self, const char *at)
 }
 
 static PyObject *
+read_item(const field_object *self, PyObject *instance, const char *at)
+{
+    return self->cls == NULL ? read_string(self, at) : read_pointer(self, instance, at);
+}
+
+/* The list as the member has it, whose items can be assigned where the member can. Steals the list. */
+static PyObject *
+items_of(const field_object *self, PyObject *instance, PyObject *list)
+{
+    PyObject *who = PyUnicode_FromFormat("attribute %U of %U", self->name, self->layout->name);
+    PyObject *module = who == NULL ? NULL : cwj_import("cwrapjit.library.items");
+    PyObject *items =
+        module == NULL ? NULL
+                       : PyObject_CallMethod(module, "Items", "OOOO", list, who,
+                                             self->readonly ? Py_None : (PyObject *)self, instance);
+    Py_XDECREF(module);
+    Py_XDECREF(who);
+    Py_DECREF(list);
+    return items;
+}
+
+static PyObject *
 read_list(const field_object *self, PyObject *instance, const char *at)
 {
     npy_intp count[NPY_MAXDIMS] = {0};
@@ -209,16 +231,14 @@ read_list(const field_object *self, PyObject *instance, const char *at)
     }
     PyObject *list = PyList_New(count[0]);
     for (npy_intp i = 0; list != NULL && i < count[0]; i++) {
-        const char *place = pointers + (size_t)i * sizeof(void *);
-        PyObject *item =
-            self->cls == NULL ? read_string(self, place) : read_pointer(self, instance, place);
+        PyObject *item = read_item(self, instance, pointers + (size_t)i * sizeof(void *));
         if (item == NULL) {
             Py_CLEAR(list);
         } else {
             PyList_SET_ITEM(list, i, item);
         }
     }
-    return list;
+    return list == NULL ? NULL : items_of(self, instance, list);
 }
 
 static PyObject *
@@ -545,7 +565,33 @@ write_pointer(const field_object *self, char *at, PyObject *instance, PyObject *
     return answer < 0 ? -1 : cwj_references_point((cwj_instance *)instance, at, pointer, kept);
 }
 
-/* The texts as C gets them, or the structs as they are, once all of them fit; new reference. */
+/* The text as C gets it, or the struct as it is, where it fits; new reference. */
+static PyObject *
+take_item(const field_object *self, PyObject *item)
+{
+    void *pointer;
+    int answer =
+        self->cls == NULL || item == Py_None ? 1 : cwj_instance_pointer(self->cls, item, &pointer);
+    if (answer == 0) {
+        wrong_class(self, item);
+    }
+    return answer <= 0 ? NULL : self->cls == NULL ? copy_text(self, item) : Py_NewRef(item);
+}
+
+/* What take_item() said, in its place. */
+static int
+write_item(const field_object *self, PyObject *instance, Py_ssize_t i, PyObject *item)
+{
+    char *at = locate(self, instance); /* each time: what goes may run Python code */
+    if (at == NULL) {
+        return -1;
+    }
+    at += (size_t)i * sizeof(void *);
+    return self->cls == NULL ? point_to_text(instance, at, item)
+                             : write_pointer(self, at, instance, item);
+}
+
+/* Of all items, once they fit. */
 static PyObject *
 take_list(const field_object *self, PyObject *value)
 {
@@ -559,15 +605,7 @@ take_list(const field_object *self, PyObject *value)
         Py_CLEAR(items);
     }
     for (Py_ssize_t i = 0; items != NULL && i < PyList_GET_SIZE(items); i++) {
-        PyObject *item = PyList_GET_ITEM(items, i);
-        void *pointer;
-        int answer = self->cls == NULL || item == Py_None
-                         ? 1
-                         : cwj_instance_pointer(self->cls, item, &pointer);
-        PyObject *taken = answer == 0         ? (wrong_class(self, item), NULL)
-                          : answer < 0        ? NULL
-                          : self->cls != NULL ? Py_NewRef(item)
-                                              : copy_text(self, item);
+        PyObject *taken = take_item(self, PyList_GET_ITEM(items, i));
         if (taken == NULL) {
             Py_CLEAR(items);
         } else {
@@ -583,15 +621,37 @@ write_list(const field_object *self, PyObject *instance, PyObject *value)
     PyObject *items = take_list(self, value);
     int status = items == NULL ? -1 : 0;
     for (Py_ssize_t i = 0; status == 0 && i < self->dims[0].value; i++) {
-        char *at = locate(self, instance); /* each time: what goes may run Python code */
-        PyObject *item = PyList_GET_ITEM(items, i);
-        at = at == NULL ? NULL : at + (size_t)i * sizeof(void *);
-        status = at == NULL          ? -1
-                 : self->cls == NULL ? point_to_text(instance, at, item)
-                                     : write_pointer(self, at, instance, item);
+        status = write_item(self, instance, i, PyList_GET_ITEM(items, i));
     }
     Py_XDECREF(items);
     return status;
+}
+
+PyDoc_STRVAR(assign_item_doc, "assign_item(instance, index, value, /)\n--\n\n"
+                              "Put one of a member's items in its place: what is there then.");
+
+static PyObject *
+field_assign_item(PyObject *op, PyObject *args)
+{
+    field_object *self = (field_object *)op;
+    PyObject *instance, *value, *result = NULL;
+    Py_ssize_t i;
+    if (!PyArg_ParseTuple(args, "OnO:assign_item", &instance, &i, &value)) {
+        return NULL;
+    }
+    if (self->kind != POINTERS || self->readonly || i < 0 || i >= self->dims[0].value) {
+        return PyErr_Format(PyExc_ValueError, "attribute %U has no such item", self->name);
+    }
+    if (locate(self, instance) == NULL) {
+        return NULL;
+    }
+    PyObject *item = take_item(self, value);
+    if (item != NULL && write_item(self, instance, i, item) == 0) {
+        const char *at = locate(self, instance);
+        result = at == NULL ? NULL : read_item(self, instance, at + (size_t)i * sizeof(void *));
+    }
+    Py_XDECREF(item);
+    return result;
 }
 
 /* A Pointer to what is given, or NULL with an exception set. */
@@ -774,11 +834,21 @@ static PyMemberDef field_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
+static PyMethodDef field_methods[] = {
+    {"assign_item", field_assign_item, METH_VARARGS, assign_item_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyType_Slot field_slots[] = {
-    {Py_tp_new, cwj_field_new},       {Py_tp_dealloc, field_dealloc},
-    {Py_tp_traverse, field_traverse}, {Py_tp_repr, field_repr},
-    {Py_tp_descr_get, field_get},     {Py_tp_descr_set, field_set},
-    {Py_tp_members, field_members},   {0, NULL},
+    {Py_tp_new, cwj_field_new},
+    {Py_tp_dealloc, field_dealloc},
+    {Py_tp_traverse, field_traverse},
+    {Py_tp_repr, field_repr},
+    {Py_tp_descr_get, field_get},
+    {Py_tp_descr_set, field_set},
+    {Py_tp_members, field_members},
+    {Py_tp_methods, field_methods},
+    {0, NULL},
 };
 
 PyType_Spec cwj_field_spec = {

@@ -1,0 +1,32 @@
+"""Lists of texts and handles that C has: members of structs, and variables."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+
+class Items(list[Any]):
+    """What is there now. An item that is assigned is C's, too, where a field does it; all else would change
+    Python's copy alone."""
+
+    def __init__(self, found: list[Any], who: str, field: Any = None, instance: Any = None) -> None:
+        super().__init__(found)
+        self._who = who
+        self._field = field
+        self._instance = instance
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if self._field is None or isinstance(index, slice):
+            self._refuse()
+        at = range(len(self))[index]
+        super().__setitem__(at, self._field.assign_item(self._instance, at, value))
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        cure = "" if self._field is None else f"; assign to single items, or a list of {len(self)} to all"
+        raise TypeError(f"{self._who}: this list shows what C has, and cannot be changed like that{cure}")
+
+    __delitem__ = __iadd__ = __imul__ = append = clear = extend = insert = _refuse
+    pop = remove = reverse = sort = _refuse
+
+    def __reduce__(self) -> Any:
+        return list, (list(self),)
