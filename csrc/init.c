@@ -12,6 +12,7 @@
 #include "base/environment.h"
 #include "base/errors.h"
 #include "base/live.h"
+#include "base/tokens.h"
 #include "function/call/call.h"
 #include "function/entries.h"
 #include "function/function.h"
@@ -78,6 +79,7 @@ static PyMethodDef extension_methods[] = {
     {"optimizer", optimizer, METH_NOARGS, optimizer_doc},
     {"live", live, METH_NOARGS, live_doc},
     {"lose", lose, METH_O, lose_doc},
+    {"tokens", cwj_tokens, METH_O, cwj_tokens_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -18,7 +18,7 @@ class OfArrays(Definition):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        source.check(self.text)
+        self.text.check()
         self._slices: dict[str | None, source.TextSlice] = {}
         if not self.generic:
             self._of(None)

@@ -13,16 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cwrapjit._cwrapjit import CompileError
+from cwrapjit._tokens import Token, closes, code, words
 from cwrapjit.kernels.parameters import refuse_at
 from cwrapjit.kernels.scalars import includes, value_type
-
-# Comments and literals, names, numbers, and single characters.
-_TOKEN = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|[A-Za-z_]\w*|\.?\d(?:[eEpP][+-]|[\w.])*|\s+|.""",
-    re.DOTALL,
-)
-_NAME = re.compile(r"[A-Za-z_]\w*\Z")
-_BLANK = re.compile(r"\s+\Z|//|/\*")
 
 # What float32 has functions of its own for. Those of the second list are macros already, or take several
 # arguments: <tgmath.h> knows them, but takes half a millisecond.
@@ -40,8 +33,8 @@ _CAST = re.compile(
     r"(bool|char|short|int|long|float|double|unsigned|signed|s?size_t|ptrdiff_t|u?int\d+_t"
     r"|npy_(u?int(\d+|p)|float(32|64)|longdouble|bool))\Z"
 )
-_NO_CAST = re.compile(
-    r"(const|volatile|static|extern|inline|typedef|unsigned|signed|long|short|struct|union|enum)\Z"
+_NO_CAST = frozenset(
+    "const volatile static extern inline typedef unsigned signed long short struct union enum".split()
 )
 
 # What C++ has for any type: the smaller, the larger (a number beside what is none), the absolute value. Calls
@@ -110,43 +103,33 @@ def without_unroll(text: str) -> str:
     return re.sub(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b.*$", "", text, flags=re.MULTILINE)
 
 
-def tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text)
-
-
-def words(*texts: str) -> set[str]:
-    """The names in texts; what is in comments and literals is none."""
-    return {token for text in texts for token in tokens(text) if _NAME.match(token)}
-
-
 def check_words(text: str, who: str, what: str) -> None:
     """Refuse what has no meaning where elements are items of a loop."""
-    at = 0
-    for token in tokens(text):
-        if token == "return":
+    for token in code(text):
+        if token.text == "return":
             problem = (
                 "return would end a thread, and here is none; continue goes on with the next element, found"
             )
-            refuse_at(text, at, who, what, problem)
-        if token.startswith("_raw_"):
-            refuse_at(text, at, who, what, f"{token} is of a thread, and here is none: declare it raw, found")
-        at += len(token)
+            refuse_at(text, token.at, who, what, problem)
+        if token.text.startswith("_raw_"):
+            problem = f"{token.text} is of a thread, and here is none: declare it raw, found"
+            refuse_at(text, token.at, who, what, problem)
 
 
 def check_expression(text: str, who: str, what: str, ends: str = ";") -> None:
     """Refuse brackets that do not match, and what stands behind an expression, which C would take for
     something of its own."""
-    at, opened = 0, []
-    for token in tokens(text):
-        if token in "([{":
-            opened.append((at, token))
-        elif token in ")]}" and (not opened or opened.pop()[1] + token not in ("()", "[]", "{}")):
-            refuse_at(text, at, who, what, f"'{token}' closes nothing, found")
-        if not opened and token in ends:
-            refuse_at(text, at, who, what, f"an expression has no '{token}' outside of brackets, found")
-        at += len(token)
+    opened: list[Token] = []
+    for token in code(text):
+        word = token.text
+        if word in "([{":
+            opened.append(token)
+        elif word in ")]}" and (not opened or opened.pop().text + word not in ("()", "[]", "{}")):
+            refuse_at(text, token.at, who, what, f"'{word}' closes nothing, found")
+        if not opened and word in ends:
+            refuse_at(text, token.at, who, what, f"an expression has no '{word}' outside of brackets, found")
     if opened:
-        refuse_at(text, opened[-1][0], who, what, f"'{opened[-1][1]}' is not closed, found")
+        refuse_at(text, opened[-1].at, who, what, f"'{opened[-1].text}' is not closed, found")
 
 
 def show(error: CompileError, place: tuple[str, int, str]) -> None:
@@ -160,24 +143,13 @@ def show(error: CompileError, place: tuple[str, int, str]) -> None:
     error.args = (error.msg, (*place[:2], error.offset, place[2]))
 
 
-def _next(parts: Sequence[str], at: int) -> int:
-    """The place of the next token that is no blank and no comment."""
-    at += 1
-    while at < len(parts) and _BLANK.match(parts[at]):
-        at += 1
-    return at
-
-
-def _follows(parts: Sequence[str], at: int, wanted: Sequence[str]) -> int | None:
+def _follows(parts: Sequence[Token], at: int, wanted: Sequence[str]) -> int | None:
     """Where these tokens end that stand behind place `at`; None: others do."""
-    for each in wanted:
-        at = _next(parts, at)
-        if at >= len(parts) or parts[at] != each:
-            return None
-    return at
+    end = at + len(wanted)
+    return end if [each.text for each in parts[at + 1 : end + 1]] == list(wanted) else None
 
 
-def _replaced(parts: Sequence[str], at: int, facts: Mapping[str, str]) -> tuple[str, int] | None:
+def _replaced(parts: Sequence[Token], at: int, facts: Mapping[str, str]) -> tuple[str, int] | None:
     """What takes the place of `.size()` behind a name, and the last token of it."""
     for fact, text in facts.items():
         wanted = [".", "ndim"] if fact == "ndim" else [".", fact, "(", ")"]
@@ -221,15 +193,15 @@ def checked_element(raw: Raw, k: str) -> str:
 
 
 def _indexed(
-    parts: Sequence[str], at: int, raw: Raw, indices: Mapping[str, Index]
+    parts: Sequence[Token], at: int, raw: Raw, indices: Mapping[str, Index]
 ) -> tuple[str, int, bool] | None:
     """What takes the place of `x[` behind a raw parameter, or of all of `x[_ind.get()]`, the last token of
     it, and whether a bracket stays open."""
     opened = _follows(parts, at, ["["])
     if opened is None:
         return None
-    place = _next(parts, opened)
-    index = indices.get(parts[place]) if place < len(parts) else None
+    place = opened + 1
+    index = indices.get(parts[place].text) if place < len(parts) else None
     whole = None if index is None else _follows(parts, place, [".", "get", "(", ")", "]"])
     if index is not None and whole is not None and index.along:
         return f"raw_at__{raw.operand}({index.along})", whole, False
@@ -241,15 +213,15 @@ def rewrite(
 ) -> str:
     """Put C in the place of float(x), `_ind.size()`, `_ind.get()[axis]`, and what is done to raw arrays."""
     by_name = {raw.name: raw for raw in raws}
-    parts = tokens(text)
+    parts = code(text)
     # Of each bracket that is open, what closes it, and what stands there then.
     closing: list[tuple[str, str]] = []
     made: list[str] = []
-    at = position = 0
+    at = copied = 0
     while at < len(parts):
-        token, end = parts[at], at
+        token, position = parts[at].text, parts[at].at
         raw, index = by_name.get(token), indices.get(token)
-        found = None
+        found: tuple[str, int] | None = None  # what takes its place, and the last token of that
         if index is not None:
             found = _replaced(parts, at, index.facts)
             opened = _follows(parts, at, [".", "get", "(", ")", "["]) if index.along else None
@@ -279,18 +251,17 @@ def rewrite(
             called = _follows(parts, at, ["(", ")"])  # C++'s methods of complex numbers
             found = None if called is None else (token, called)
         elif _CAST.match(token) and _is_cast(parts, at):
-            token = f"({token})"
+            found = f"({token})", at
         elif token in "([{":
             closing.append((")]}"["([{".index(token)],) * 2)
         elif closing and token == closing[-1][0]:
-            token = closing.pop()[1]
+            found = closing.pop()[1], at
         if found is not None:
-            token, end = found
-            token += "\n" * "".join(parts[at : end + 1]).count("\n")  # lines stay where they are
-        made.append(token)
-        position += sum(map(len, parts[at : end + 1]))
-        at = end + 1
-    return "".join(made)
+            made += [text[copied:position], found[0]]
+            at, copied = found[1], parts[found[1]].end
+            made.append("\n" * text.count("\n", position, copied))  # lines stay where they are
+        at += 1
+    return "".join([*made, text[copied:]])
 
 
 def _forms(name: str, index: Index) -> str:
@@ -301,27 +272,17 @@ def _forms(name: str, index: Index) -> str:
     return " or ".join([", ".join(forms[:-1]), forms[-1]] if len(forms) > 1 else forms)
 
 
-def _is_cast(parts: Sequence[str], at: int) -> bool:
+def _is_cast(parts: Sequence[Token], at: int) -> bool:
     """Whether float(x) stands at this place, and no declaration of a pointer to a function or an array."""
-    before, end, depth = at - 1, _next(parts, at), 0
-    while before >= 0 and _BLANK.match(parts[before]):
-        before -= 1
-    if end >= len(parts) or parts[end] != "(" or (before >= 0 and _NO_CAST.match(parts[before])):
+    if _follows(parts, at, ["("]) is None or (at and parts[at - 1].text in _NO_CAST):
         return False
-    while end < len(parts):
-        depth += (parts[end] == "(") - (parts[end] == ")")
-        if not depth:
-            break
-        end += 1
+    end = closes(parts, at + 1)
     return _follows(parts, end, ["("]) is None and _follows(parts, end, ["["]) is None
 
 
-def _is_member(parts: Sequence[str], at: int) -> bool:
+def _is_member(parts: Sequence[Token], at: int) -> bool:
     """True for the name of a struct's member."""
-    before = at - 1
-    while before >= 0 and _BLANK.match(parts[before]):
-        before -= 1
-    return before >= 0 and (parts[before] == "." or (parts[before] == ">" and parts[before - 1] == "-"))
+    return at > 0 and parts[at - 1].text in (".", "->")
 
 
 def loaded(item: str, dtype: np.dtype[Any]) -> str:

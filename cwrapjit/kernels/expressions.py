@@ -14,6 +14,7 @@ import numpy as np
 
 from cwrapjit import _cwrapjit
 from cwrapjit._cwrapjit import CompileError, Function
+from cwrapjit._tokens import words
 from cwrapjit.kernels import ctext, numbers, parameters, tree
 from cwrapjit.kernels.options import check_texts
 from cwrapjit.kernels.scalars import c_type, value_type
@@ -101,7 +102,7 @@ class Texts:
             )
         check_texts(who, {what: given[what] for what in (*_PLACES, "preamble")})
         for what in _PLACES:
-            if "return" in ctext.words(given[what]):
+            if "return" in words(given[what]):
                 raise ValueError(f"{who}: {what} cannot return; what it computes is taken from it")
         for what in ("map_expr", "reduce_expr"):
             if not given[what].strip():
@@ -125,7 +126,7 @@ class Texts:
         if not isinstance(given, str) or not given.strip():
             raise TypeError(f"{who}: reduce_type must be the name of a C type, not {given!r}")
         macros = self.options.get("define_macros") or ()
-        known = ctext.words(self.preamble, *map(str, macros)) | {"const", "struct", "union", "enum"}
+        known = words(self.preamble, *map(str, macros)) | {"const", "struct", "union", "enum"}
         known |= {each.word for each in (*self.inputs, *self.outputs)}
         for word in re.findall(r"[A-Za-z_]\w*", "" if "include" in known else given):
             if word not in known and not _NUMPY.fullmatch(word) and numbers.dtype_of([word]) is None:
@@ -135,7 +136,7 @@ class Texts:
 
     def _look(self) -> None:
         """Which of the names that are not the user's own his texts have."""
-        in_map, in_post = ctext.words(self.map), ctext.words(self.post)
+        in_map, in_post = words(self.map), words(self.post)
         both = in_map | in_post
         self.located = bool(re.search(r"\b_in_ind\s*\.\s*get\b", self.map))
         self.ends_located = bool(re.search(r"\b_out_ind\s*\.\s*get\b", self.post))
@@ -259,7 +260,7 @@ class Family:
     def _write_header(self, types: dict[str, np.dtype[Any]]) -> Header:
         texts, header = self.texts, Header(self.texts.name)
         header.own(*ctext.letter_types(types).splitlines())
-        used = ctext.words(texts.map, texts.reduce, texts.post, texts.identity, texts.preamble)
+        used = words(texts.map, texts.reduce, texts.post, texts.identity, texts.preamble)
         dtypes = [*self.dtypes_in, *self.dtypes_out, *types.values(), *self._known_accumulator()]
         before, behind = ctext.helpers(texts.preamble, used, dtypes)
         header.own(*before.splitlines())

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from cwrapjit._cwrapjit import CompileWarning, Function
-from cwrapjit.kernels import ctext
+from cwrapjit._tokens import words
 from cwrapjit.kernels.parameters import Parameter
 
 _OF_CALLS = ("axis", "dtype", "keepdims", "out", "size")
@@ -31,7 +31,7 @@ def check_texts(who: str, texts: Mapping[str, Any]) -> None:
 
 def warn_of_unset(who: str, outputs: Sequence[Parameter], texts: Iterable[str]) -> None:
     """`x * 2` where `y = x * 2` is meant: a new y would hold what was in its memory before."""
-    used = ctext.words(*texts)
+    used = words(*texts)
     for each in outputs:
         if each.name not in used:
             message = f"{who}: no text names the output {each.name!r}: nothing is written to it"

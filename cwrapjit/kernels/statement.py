@@ -18,6 +18,7 @@ import numpy as np
 
 from cwrapjit import _cwrapjit
 from cwrapjit._cwrapjit import CompileError, Function
+from cwrapjit._tokens import words
 from cwrapjit.kernels import ctext
 from cwrapjit.kernels.parameters import Parameter
 from cwrapjit.kernels.scalars import c_type, value_type
@@ -57,7 +58,7 @@ class Statement:
         self._texts = {what: ctext.without_unroll(text) for what, text in texts.items()}
         self._returns_tuple = returns_tuple
         self._operands = self._operand_names()
-        self._words = ctext.words(texts["operation"], texts["loop_prep"], texts["after_loop"])
+        self._words = words(texts["operation"], texts["loop_prep"], texts["after_loop"])
         self.needs_index = bool(self._words & {"i", "_ind"})
         self.has_rows = bool((texts["loop_prep"] + texts["after_loop"]).strip())
         if self.has_rows:
@@ -65,7 +66,7 @@ class Statement:
 
     def _check_rows(self) -> None:
         """Refuse what is of one element in texts that run before and behind many."""
-        around = {what: ctext.words(self._texts[what]) for what in ("loop_prep", "after_loop")}
+        around = {what: words(self._texts[what]) for what in ("loop_prep", "after_loop")}
         for what, names in around.items():
             if "i" in names:
                 raise ValueError(
@@ -83,7 +84,7 @@ class Statement:
 
     def _check_around(self, rows: Sequence[bool] | None) -> None:
         for what in _AROUND if rows is not None else ():
-            names = ctext.words(self._texts[what])
+            names = words(self._texts[what])
             for each, row in zip(self._params, rows or (), strict=True):
                 if row and each.name in names:
                     raise TypeError(
@@ -182,7 +183,7 @@ class Statement:
     ) -> tuple[str, int]:
         """The text in front of the slice, and the lines in front of the preamble."""
         checked = is_checked(self._options)
-        used = self._words | ctext.words(self._texts["preamble"])
+        used = self._words | words(self._texts["preamble"])
         before, behind = ctext.helpers(self._texts["preamble"], used, (*dtypes, *types.values()))
         letters = ctext.letter_types(types)
         names = "".join(
@@ -229,7 +230,7 @@ class Statement:
             if not re.search(r"//|#", prep):
                 prep = prep.replace("\n", " ")
             prep = f"{prep}{chr(10) if '//' in prep or '#' in prep else ''}; "
-        skips = "continue" in ctext.words(self._texts["operation"])
+        skips = "continue" in words(self._texts["operation"])
         if rows is not None:
             prep += "for (npy_intp cwj_k = 0; cwj_k < dims_slice__i[0]; cwj_k++) { "
             after = f"\n}}\n{after}"

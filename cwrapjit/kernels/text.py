@@ -1,7 +1,7 @@
 """Plain C text: which functions it defines, and what they take.
 
-Neither a preprocessor nor a parser: a few regular expressions, quick enough for something that a session does
-with every line it tries. What it does not see (functions that macros make), vectorize() cannot map; library()
+Neither a preprocessor nor a parser, but quick enough for something that a session does with every line it
+tries. What it does not see (functions that macros make), vectorize() cannot map; library()
 asks pycparser, and takes from here only what C cannot say, OUT and INOUT.
 """
 
@@ -15,22 +15,11 @@ from typing import Any, NamedTuple, NoReturn
 
 from cwrapjit._cwrapjit import CompileError
 from cwrapjit._imports import load
+from cwrapjit._tokens import Token, closes, split, tokens
 
-_TOKEN = re.compile(
-    r"""(?P<comment>/\*.*?\*/|//(?:\\\r?\n|[^\n])*)
-    |(?P<directive>^[ \t]*\#(?:
-        \\\r?\n|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/|//(?:\\\r?\n|[^\n])*|[^\n])*)
-    |(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
-    |(?P<word>[^\W\d]\w*)
-    |(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)
-    |(?P<mark>\.\.\.|\S|[^\S\x00-\x7f])""",
-    re.VERBOSE | re.DOTALL | re.MULTILINE,
-)
 _MARKS = {"/*out*/": "OUT", "/*inout*/": "INOUT"}
-# Compiled when they are needed, as that takes as long as to compile a function.
-_CONDITION = r"(?s)\s*#\s*(ifdef|ifndef|if|elif|else|endif)\b\s*(.*)"
-_NEVER = r"(?s)(0|__cplusplus|defined *\(? *__cplusplus *\)?)\s*(/[/*].*)?\Z"
-_DEFINE = r"(?s)\s*#\s*define\s+([A-Za-z_]\w*)(\()?(.*)"
+_CONDITIONS = ("if", "ifdef", "ifndef", "elif", "else", "endif")
+_NEVER = ("0", "__cplusplus", "defined__cplusplus", "defined(__cplusplus)")
 _STORAGE = frozenset("extern inline __inline __inline__ _Noreturn register auto __extension__".split())
 _RESTRICT = frozenset("restrict __restrict __restrict__".split())
 _QUALIFIERS = frozenset("const volatile __const".split()) | _RESTRICT
@@ -38,12 +27,6 @@ _ATTRIBUTES = frozenset("__attribute__ __attribute __asm__ asm __asm _Alignas _P
 _TAGS = ("struct", "union", "enum")
 _TYPE_WORDS = frozenset("char short int long float double signed unsigned void _Bool bool _Complex".split())
 _NO_NAMES = _TYPE_WORDS | _QUALIFIERS | _STORAGE | {"static", *_TAGS}
-
-
-class Token(NamedTuple):
-    kind: str
-    text: str
-    at: int  # where it begins in the source
 
 
 class Parameter(NamedTuple):
@@ -141,6 +124,29 @@ class Text:
                 each.text = found[2] if found and each.text else each.text
             raise
 
+    def check(self) -> None:
+        """Refuses marks and dims that cannot be."""
+        for function in self.functions:
+            names = [each.name for each in function.parameters]
+            for k, each in enumerate(function.parameters):
+                word, length = each.intent.upper(), len(each.name)
+                if word and each.const:
+                    self.fail(f"{each.name} points to const: {word} cannot be", each.at, length)
+                if word and not each.stars and not each.dims:
+                    self.fail(f"{each.name} is no pointer: {word} stands in front of one", each.at, length)
+                for token in (token for dim in each.dims[1:] for token in dim):
+                    if token.text in names[k + 1 :]:
+                        self.fail(
+                            f"{token.text} stands behind {each.name}, whose dim it is: C wants it in front, "
+                            "unless it is the first dim",
+                            token.at,
+                            len(token.text),
+                        )
+
+    def is_conditional(self, function: TextFunction) -> bool:
+        """It stands behind an #if."""
+        return function.at in self._alternatives
+
     def give_to(self, made: Any) -> None:
         """For those who show the function, and its faults."""
         made.__dict__.update(_text=self.source, _place=self.place)
@@ -190,41 +196,46 @@ class Text:
     # ---- from characters to the outermost declarations -----------------------------------------------
 
     def _tokens(self) -> Iterator[Token]:
-        for match in _TOKEN.finditer(self.source):
-            kind, text = match.lastgroup or "", match[0]
-            if kind == "directive":
-                self._directive(text)
+        """Those outside of directives, in branches that the compiler may take."""
+        line: list[Token] | None = None  # of a directive
+        for token in tokens(self.source):
+            if token.kind in ("#", "end"):
+                self._directive(line or [])
+                line = [] if token.kind == "#" else None
+            elif line is not None:
+                line += [token] * (token.kind != "comment")
             elif True in self._conditions:
                 continue
-            elif kind == "comment":
-                mark = _MARKS.get("".join(text.split()).lower())
+            elif token.kind == "comment":
+                mark = _MARKS.get("".join(token.text.split()).lower())
                 if mark:
-                    yield Token("word", mark, match.start())
+                    yield Token("word", mark, token.at, token.end)
             else:
-                if kind == "word":
-                    self._add_words({text})
+                if not token.text.isascii() and token.kind != "string":
+                    self._check_letters(token)
+                if token.kind == "word":
+                    self._add_words({token.text})
                     if self._conditions:
-                        self._alternatives.add(match.start())
-                if kind == "mark" and not text.isascii() and not f"a{text}".isidentifier():
-                    self._foreign(text, match.start())
-                yield Token(kind, text, match.start())
+                        self._alternatives.add(token.at)
+                yield token
 
-    def _foreign(self, character: str, at: int) -> NoReturn:
-        """Of what word processors and web pages put in the place of a space or a minus."""
-        name = load("unicodedata").name(character, "a character")
-        self.fail(f"U+{ord(character):04X} is no character of C: {name.lower()}", at)
+    def _check_letters(self, token: Token) -> None:
+        """Refuses what word processors and web pages put in the place of a space or a minus."""
+        for at, character in enumerate(token.text, token.at):
+            if not character.isascii() and not f"a{character}".isidentifier():
+                name = load("unicodedata").name(character, "a character")
+                self.fail(f"U+{ord(character):04X} is no character of C: {name.lower()}", at)
 
-    def _directive(self, text: str) -> None:
-        condition = re.match(_CONDITION, text)
-        if condition:
-            self._branch(condition[1], condition[2].strip())
-        match = None if True in self._conditions else re.match(_DEFINE, text)
-        if match:
-            body = re.sub(r"\\\r?\n", " ", match[3])
-            body = re.sub(r"/\*.*?\*/|//.*", " ", body, flags=re.DOTALL)
-            self._add_words({match[1], *re.findall(r"[A-Za-z_]\w*", body)})
-            if not match[2]:
-                self.macros[match[1]] = body.split()
+    def _directive(self, line: list[Token]) -> None:
+        texts = [token.text for token in line]
+        if texts and texts[0] in _CONDITIONS:
+            self._branch(texts[0], "".join(texts[1:]))
+        elif texts[:1] == ["define"] and len(line) > 1 and True not in self._conditions:
+            self._add_words({token.text for token in line[1:] if token.kind == "word"})
+            if texts[2:3] != ["("] or line[1].end < line[2].at:
+                self.macros[texts[1]] = texts[2:]
+        elif texts[:1] == ["undef"] and True not in self._conditions:
+            self.macros.pop("".join(texts[1:]), None)
 
     def _add_words(self, words: set[str]) -> None:
         self.repeated |= self.words & words
@@ -233,18 +244,18 @@ class Text:
     def _branch(self, word: str, condition: str) -> None:
         """Of conditions, `0` and C++ are understood: the compiler knows which other branches it takes."""
         if word in ("if", "ifdef", "ifndef"):
-            self._conditions.append(word != "ifndef" and re.match(_NEVER, condition) is not None)
+            self._conditions.append(word != "ifndef" and condition in _NEVER)
         elif self._conditions:
             self._conditions.pop()
             if word != "endif":
-                self._conditions.append(word == "elif" and re.match(_NEVER, condition) is not None)
+                self._conditions.append(word == "elif" and condition in _NEVER)
 
-    def _items(self, tokens: Iterator[Token]) -> Iterator[list[Token]]:
+    def _items(self, found: Iterator[Token]) -> Iterator[list[Token]]:
         """The outermost declarations: what stands in braces is left out of them, but for enumerators."""
         item: list[Token] = []
         stack: list[str] = []
         keeps = 0  # depth below which braces are of an enum
-        for token in tokens:
+        for token in found:
             text = token.text if token.kind == "mark" else ""
             if text and text in "({[":
                 stack.append(text)
@@ -315,13 +326,13 @@ class Text:
 
     def _function(self, head: list[Token]) -> None:
         opens = next((k for k, token in enumerate(head) if token.text == "("), 0)
-        if opens == 0 or head[opens - 1].kind != "word" or _closes(head, opens) + 1 != len(head):
+        if opens == 0 or head[opens - 1].kind != "word" or closes(head, opens) + 1 != len(head):
             return  # a function that returns one, or parameters of old C: nothing that can be mapped
         before = head[: opens - 1]
         words = [token.text for token in before if token.kind == "word"]
         name = head[opens - 1]
         inner = head[opens + 1 : -1]
-        parts = [part for part in _split(inner) if [token.text for token in part] not in ([], ["void"])]
+        parts = [part for part in split(inner) if [token.text for token in part] not in ([], ["void"])]
         named = [part for part in parts if [token.text for token in part] != ["..."]]
         made = TextFunction(
             name=name.text,
@@ -365,7 +376,7 @@ def _without_attributes(tokens: Sequence[Token]) -> list[Token]:
     k = 0
     while k < len(tokens):
         if tokens[k].text in _ATTRIBUTES and k + 1 < len(tokens) and tokens[k + 1].text == "(":
-            k = _closes(tokens, k + 1) + 1
+            k = closes(tokens, k + 1) + 1
         else:
             kept.append(tokens[k])
             k += 1
@@ -388,35 +399,10 @@ def _until(tokens: Sequence[Token], text: str) -> Iterator[Token]:
         yield token
 
 
-def _closes(tokens: Sequence[Token], opens: int) -> int:
-    """Where the bracket at `opens` is closed."""
-    depth = 0
-    for k in range(opens, len(tokens)):
-        if tokens[k].kind == "mark":
-            depth += (tokens[k].text in "([{") - (tokens[k].text in ")]}")
-        if not depth:
-            return k
-    return len(tokens)
-
-
-def _split(tokens: Sequence[Token]) -> list[list[Token]]:
-    """At the commas outside of brackets."""
-    parts: list[list[Token]] = [[]]
-    depth = 0
-    for token in tokens:
-        if token.kind == "mark":
-            depth += (token.text in "([{") - (token.text in ")]}")
-        if token.text == "," and not depth:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return parts if parts != [[]] else []
-
-
 def _declared(rest: Sequence[Token]) -> list[str]:
     """The names that a declaration of types or variables gives."""
     names = []
-    for part in _split(rest):
+    for part in split(rest):
         name, depth = "", 0
         for token in _until(part, "="):
             if token.kind == "mark":
@@ -444,14 +430,14 @@ def _parameter(part: list[Token], k: int) -> Parameter:
     i = 0
     while i < len(kept):
         if kept[i].text == "[":
-            end = _closes(kept, i)
+            end = closes(kept, i)
             pointer_at = pointer_at if dims else kept[i].at
             dims.append([t for t in kept[i + 1 : end] if t.text not in _QUALIFIERS and t.text != "static"])
             i = end + 1
             continue
         if kept[i].text == "(":
             odd = "a function: callbacks have no mapping"
-        if kept[i].text == "&":
+        if kept[i].text in ("&", "&&"):
             odd = "a reference of C++; in C a pointer does that: OUT in front of it makes it a result"
         pointer_at = kept[i].at if kept[i].text == "*" else pointer_at
         flat.append(kept[i])

@@ -16,7 +16,7 @@ import numpy as np
 
 from cwrapjit import _cwrapjit
 from cwrapjit.kernels.numbers import NUMPY, SPELLED
-from cwrapjit.kernels.text import Parameter, Text
+from cwrapjit.kernels.text import Text
 from cwrapjit.library import expressions, types
 from cwrapjit.library.broadcast import Slice
 from cwrapjit.library.declarations import FunctionDeclaration
@@ -33,32 +33,8 @@ MARKS = (("OUT", ""), ("INOUT", ""))
 def read(source: str, file: str) -> Text:
     """The text, with marks that make sense."""
     text = Text(source, file)
-    check(text)
+    text.check()
     return text
-
-
-def check(text: Text) -> None:
-    """Refuses marks and dims that cannot be."""
-    for function in text.functions:
-        names = [each.name for each in function.parameters]
-        for k, each in enumerate(function.parameters):
-            _check_mark(text, each)
-            for token in (token for dim in each.dims[1:] for token in dim):
-                if token.text in names[k + 1 :]:
-                    text.fail(
-                        f"{token.text} stands behind {each.name}, whose dim it is: C wants it in front, "
-                        "unless it is the first dim",
-                        token.at,
-                        len(token.text),
-                    )
-
-
-def _check_mark(text: Text, parameter: Parameter) -> None:
-    word, length = parameter.intent.upper(), len(parameter.name)
-    if word and parameter.const:
-        text.fail(f"{parameter.name} points to const: {word} cannot be", parameter.at, length)
-    if word and not parameter.stars and not parameter.dims:
-        text.fail(f"{parameter.name} is no pointer: {word} stands in front of one", parameter.at, length)
 
 
 def macros(text: Text) -> list[tuple[str, str]]:

@@ -86,8 +86,8 @@ static bool skip_comment(tj_lexer *lexer, bool block)
     }
 }
 
-/* Moves past white space and comments. False at an unterminated comment, with
- * its offset in *start. */
+/* Moves past white space and comments, or to the end of one comment, if these are tokens. False
+ * at an unterminated comment; *start: the offset of what stands there. */
 static bool skip_space(tj_lexer *lexer, size_t *start)
 {
     for (;;) {
@@ -100,6 +100,8 @@ static bool skip_space(tj_lexer *lexer, size_t *start)
             return true;
         else if (!skip_comment(lexer, second == '*'))
             return false;
+        else if (lexer->comments)
+            return true;
     }
 }
 
@@ -226,7 +228,7 @@ tj_token tj_lexer_next(tj_lexer *lexer)
     token.start = start;
     token.spaced = lexer->at > before;
     token.end = lexer->at;
-    if (!terminated)
+    if (!terminated || start < lexer->at)
         return bad_token(lexer, token, TJ_TOKEN_COMMENT, "this comment does not end");
     if (lexer->at >= lexer->length)
         return token;
@@ -248,6 +250,32 @@ tj_token tj_lexer_next(tj_lexer *lexer)
     lexer->at = token.end;
     spell_token(lexer, &token);
     return token;
+}
+
+bool tj_read_tokens(const char *text, size_t length, tj_visit_token *visit, void *ctx)
+{
+    static const char *const kinds[] = {
+        [TJ_TOKEN_NAME] = "word",       [TJ_TOKEN_NUMBER] = "number",
+        [TJ_TOKEN_STRING] = "string",   [TJ_TOKEN_CHARACTER] = "string",
+        [TJ_TOKEN_PUNCTUATOR] = "mark", [TJ_TOKEN_BAD] = "mark",
+        [TJ_TOKEN_COMMENT] = "comment",
+    };
+    bool directive = false, complete = true;
+    tj_lexer lexer;
+    tj_lexer_init(&lexer, text, length);
+    lexer.comments = true;
+    for (tj_token token = {.kind = TJ_TOKEN_NEWLINE}; complete && token.kind != TJ_TOKEN_END;) {
+        token = tj_lexer_next(&lexer);
+        bool ends = token.kind == TJ_TOKEN_NEWLINE || token.kind == TJ_TOKEN_END;
+        bool begins = !ends && token.first && tj_token_is(&token, "#");
+        const char *kind = begins ? "#" : ends ? "end" : kinds[token.kind];
+        if (!ends || directive)
+            complete = visit(ctx, kind, token.start, token.end);
+        directive = begins || (directive && !ends);
+    }
+    complete = complete && !lexer.spelling.failed;
+    tj_lexer_clear(&lexer);
+    return complete;
 }
 
 bool tj_is_identifier(const char *text)

@@ -21,7 +21,7 @@ typedef enum tj_token_kind {
     TJ_TOKEN_CHARACTER,
     TJ_TOKEN_PUNCTUATOR,
     TJ_TOKEN_BAD,     /* the quote of a string or character constant without end */
-    TJ_TOKEN_COMMENT, /* a comment without end; END comes next */
+    TJ_TOKEN_COMMENT, /* a comment without end; END comes next. Any, where `comments` is set */
     /* behind macros (expand.h), without text */
     TJ_TOKEN_DOUBT, /* what follows is made by a macro that may have another definition */
     TJ_TOKEN_IF,    /* a condition begins ... */
@@ -70,6 +70,7 @@ typedef struct tj_lexer {
     size_t length;
     size_t at;
     bool line_start;
+    bool comments;     /* they are tokens */
     tj_text spelling;  /* owned: a token that spans lines */
 } tj_lexer;
 

@@ -1,0 +1,48 @@
+/* tokens.c: see tokens.h. */
+#include "base/tokens.h"
+
+typedef struct reading {
+    PyObject *text;    /* borrowed */
+    PyObject *list;    /* borrowed; of tuples */
+    const char *bytes; /* borrowed: of the text */
+    size_t byte;       /* so far ... */
+    Py_ssize_t at;     /* ... are so many characters */
+} reading;
+
+static Py_ssize_t
+advance(reading *this, size_t byte)
+{
+    for (; this->byte < byte; this->byte++) {
+        this->at += (this->bytes[this->byte] & 0xC0) != 0x80; /* UTF-8: no later byte of one */
+    }
+    return this->at;
+}
+
+static bool
+take_token(void *ctx, const char *kind, size_t start, size_t end)
+{
+    reading *this = ctx;
+    Py_ssize_t first = advance(this, start), last = advance(this, end);
+    PyObject *token =
+        Py_BuildValue("(sNnn)", kind, PyUnicode_Substring(this->text, first, last), first, last);
+    bool taken = token != NULL && PyList_Append(this->list, token) == 0;
+    Py_XDECREF(token);
+    return taken;
+}
+
+PyObject *
+cwj_tokens(PyObject *Py_UNUSED(extension), PyObject *text)
+{
+    /* Who compiles the text says that a lone surrogate is wrong. */
+    PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
+    PyObject *list = bytes == NULL ? NULL : PyList_New(0);
+    if (list != NULL) {
+        reading state = {.text = text, .list = list, .bytes = PyBytes_AS_STRING(bytes)};
+        if (!tj_read_tokens(state.bytes, (size_t)PyBytes_GET_SIZE(bytes), take_token, &state)) {
+            Py_CLEAR(list);
+            (void)(PyErr_Occurred() || PyErr_NoMemory());
+        }
+    }
+    Py_XDECREF(bytes);
+    return list;
+}

@@ -1,0 +1,52 @@
+"""C text as tokens, by tinyjit's lexer, and what all who read it need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cwrapjit import _cwrapjit
+
+
+class Token(NamedTuple):
+    kind: str  # "word", "number", "string", "mark", "comment"; "#" begins a directive, "end" ends it
+    text: str
+    at: int  # where it begins in the text
+    end: int
+
+
+def tokens(text: str) -> list[Token]:
+    return [Token(*each) for each in _cwrapjit.tokens(text)]
+
+
+def code(text: str) -> list[Token]:
+    """What is no comment; directives are as any text, but for their #."""
+    return [token for token in tokens(text) if token.kind not in ("comment", "end")]
+
+
+def words(*texts: str) -> set[str]:
+    """The names in texts; what is in comments and literals is none."""
+    return {token[1] for text in texts for token in _cwrapjit.tokens(text) if token[0] == "word"}
+
+
+def closes(found: Sequence[Token], opens: int) -> int:
+    """Where the bracket at `opens` is closed; behind all if nowhere."""
+    depth = 0
+    for k in range(opens, len(found)):
+        depth += (found[k].text in "([{") - (found[k].text in ")]}")
+        if not depth:
+            return k
+    return len(found)
+
+
+def split(found: Sequence[Token]) -> list[list[Token]]:
+    """At the commas outside of brackets."""
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for token in found:
+        depth += (token.text in "([{") - (token.text in ")]}")
+        if token.text == "," and not depth:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts if parts != [[]] else []
