@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,12 @@ SPELLED = {
     "complex64": "npy_complex64", "complex128": "npy_complex128",
 }  # fmt: skip
 
-_OF_SPELLED = {spelled: name for name, spelled in SPELLED.items()}
+# By what most texts call them. library() knows the rest; that takes longer to import than a text to compile.
+_USUAL = {
+    **{spelled: name for name, spelled in SPELLED.items()},
+    **{f"{name}_t": name for name in SPELLED if "int" in name},
+    "bool": "bool", "unsigned": "uint32", "long long": "int64", "size_t": "uint64", "ptrdiff_t": "int64",
+}  # fmt: skip
 
 # NumPy's names of C types, as <numpy/npy_types.h> has them.
 NUMPY = {
@@ -37,19 +43,33 @@ NUMPY = {
 def dtype_of(words: Sequence[str]) -> str | None:
     """The dtype of what words such as ["unsigned", "long"] or ["npy_intp"] name. None: NumPy has none."""
     spelled = " ".join(words)
-    if spelled in NUMPY or spelled in _OF_SPELLED:
-        return NUMPY.get(spelled) or _OF_SPELLED[spelled]
+    if spelled in NUMPY or spelled in _USUAL:
+        return NUMPY.get(spelled) or _USUAL[spelled]
     if words and words[0] == "enum":
         return "int32"
     if sorted(words) == ["double", "long"]:
         return "longdouble"
     if "_Complex" in words or "complex" in words:
         return None  # libtcc has none
-    types = load("cwrapjit.library.types")  # takes longer to import than a function to compile
+    types = load("cwrapjit.library.types")
     known = types.KNOWN.get(words[0]) if len(words) == 1 else None
     found = known if known is not None else types.basic(list(words))
     dtype = getattr(found, "dtype", "")
     return dtype.replace("intc", "int32") or None
+
+
+CHECK_CONTIGUOUS = "if (!CHECK_CONTIGUOUS_AND_SETERROR__%s()) return 0;\n"
+_CHECK_LENGTH = """if (%s > %d) {
+    PyErr_SetString(PyExc_ValueError, "the arrays are too large for %s");
+    return 0;
+}
+"""
+
+
+def check_length(value: str, dtype: Any, name: str) -> str:
+    """C text that refuses a length which an integer of this dtype cannot be; name: its parameter."""
+    limits = np.iinfo(dtype)
+    return _CHECK_LENGTH % (value, limits.max, name) if limits.bits < 64 else ""
 
 
 def name_of(dtype: np.dtype) -> str | None:

@@ -16,6 +16,7 @@ import numpy as np
 from cwrapjit import _cwrapjit
 from cwrapjit._content import Travels, frozen
 from cwrapjit._imports import load
+from cwrapjit._tokens import Token
 from cwrapjit.kernels import numbers, scalars
 from cwrapjit.kernels.text import Parameter, Text, TextFunction
 
@@ -52,11 +53,7 @@ def vectorize(
     found = _only_function(text)
     made_name = name if name is not None else _python_name(found.name)
     text.file = f"<cwrapjit {made_name} header>"
-    kind = OfNumbers
-    types = [found.words, *(each.words for each in found.parameters)]
-    if any(each.dims for each in found.parameters) or any(map(text.structs.intersection, types)):
-        kind = load("cwrapjit.kernels.arrays").OfArrays
-    shared = kind(text, found, made_name, doc, options)
+    shared = _definition(text, found, made_name, doc, options)
     if not shared.generic:
         if T is not None:
             raise ValueError(f"{shared.who}: T={T!r}, but no type in the text is T")
@@ -66,6 +63,24 @@ def vectorize(
     made = Deduced(shared)
     made._given = {"source": source, "name": name, "doc": doc, **frozen(options)}
     return made
+
+
+def _definition(text: Text, found: TextFunction, *options: Any) -> Definition:
+    """library() knows what is more than numbers and arrays of them with plain dims, and what is wrong."""
+    if not any(map(text.structs.intersection, [found.words, *(each.words for each in found.parameters)])):
+        try:
+            made = OfNumbers(text, found, *options)
+            if not made.has_arrays:
+                return made
+            text.check()
+            made.dtypes("float64")
+            if made.inputs():
+                return made
+        except _cwrapjit.CompileError:
+            if not any(each.dims for each in found.parameters):
+                raise
+    of_arrays: Definition = load("cwrapjit.kernels.arrays").OfArrays(text, found, *options)
+    return of_arrays
 
 
 def _check(source: Any, name: Any, doc: Any, options: dict[str, Any]) -> None:
@@ -316,14 +331,23 @@ class _Operand(NamedTuple):
     parameter: Parameter | None  # None: what the function returns
     words: list[str]
     name: str  # in Python and in the slice
-    role: str  # "in", "out", "inout"
+    role: str  # "in", "out", "inout"; "dim" of an integer that arrays say
+    dims: tuple[str, ...] = ()
 
 
 class OfNumbers(Definition):
-    """A function of numbers alone."""
+    """A function of numbers, and of arrays of them whose dims are numbers and parameters."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
+        names = {each.name for each in self.found.parameters if not each.dims} - self.text.macros.keys()
+        self.lengths = {  # where slices have what a parameter stands for
+            dim[0].text: f"dims_slice__{_python_name(each.name)}[{axis}]"
+            for each in reversed(self.found.parameters)
+            for axis, dim in reversed([*enumerate(each.dims)])
+            if each.intent != "out" and len(dim) == 1 and dim[0].text in names
+        }
+        self.has_arrays = any(each.dims for each in self.found.parameters)
         self.operands = self._operands()
 
     # ---- what the parameters are ------------------------------------------------------------------------
@@ -341,7 +365,7 @@ class OfNumbers(Definition):
         words = self._resolved(found.words)
         if found.stars:
             self.text.fail(f"{found.name}() returns a pointer, which is no number", found.result_at)
-        outputs = [each for each in made if each.role != "in"]
+        outputs = [each for each in made if each.role in ("out", "inout")]
         if words != ["void"]:
             taken = {each.name for each in made}
             result = "output" if "output" not in taken else "output_"
@@ -362,6 +386,8 @@ class OfNumbers(Definition):
             self.text.fail(f"{name} is {parameter.odd}", at, length)
         if parameter.intent and parameter.const:
             self.text.fail(f"{name} points to const: {parameter.intent.upper()} cannot be", at, length)
+        if name in self.lengths or parameter.dims:
+            return self._array(parameter, words)
         if parameter.intent and parameter.stars != 1:
             self.text.fail(
                 f"{name} is no pointer: {parameter.intent.upper()} stands in front of one, as in "
@@ -377,6 +403,23 @@ class OfNumbers(Definition):
                 length,
             )
         return _Operand(parameter, words, _python_name(name), parameter.intent or "in")
+
+    def _array(self, parameter: Parameter, words: list[str]) -> _Operand:
+        """An array, or an integer that is a dim of one. What is not plain is refused: see _definition()."""
+        role = parameter.intent or ("in" if parameter.const else "inout") if parameter.dims else "dim"
+        plain = not parameter.stars and all(map(self._is_plain, parameter.dims))
+        if role == "dim":
+            plain = plain and not parameter.intent and "int" in (numbers.dtype_of(words) or "")
+        if not plain or self.text.is_conditional(self.found):
+            self.text.fail("this is not plain", parameter.at)
+        name = parameter.name if role == "dim" else _python_name(parameter.name)
+        return _Operand(parameter, words, name, role, tuple(dim[0].text for dim in parameter.dims))
+
+    def _is_plain(self, dim: list[Token]) -> bool:
+        text = dim[0].text if len(dim) == 1 else ""
+        return text in self.lengths or (
+            text.isascii() and text.isdecimal() and "1" <= text[0] and len(text) < 10
+        )
 
     def _resolved(self, words: list[str]) -> list[str]:
         """Words of a type, with the text's own typedefs and macros put in."""
@@ -428,24 +471,40 @@ class OfNumbers(Definition):
 
     def _ordered(self) -> list[_Operand]:
         """As type sets list them: inputs, what is updated among them, then new outputs."""
-        inputs = [each for each in self.operands if each.role != "out"]
+        inputs = [each for each in self.operands if each.role in ("in", "inout")]
         returned = [each for each in self.operands if each.parameter is None]
         return inputs + returned + [each for each in self.operands if each.role == "out" and each.parameter]
 
     def signature(self) -> str:
         ordered = self._ordered()
-        inputs = [
-            f"{'inout ' * (each.role == 'inout')}{each.name}()" for each in ordered if each.role != "out"
+        shown = [
+            f"{'inout ' * (each.role == 'inout')}{each.name}({', '.join(each.dims)})" for each in ordered
         ]
-        outputs = [f"{each.name}()" for each in ordered if each.role == "out"]
-        return f"{', '.join(inputs)} -> {', '.join(outputs)}"
+        number = sum(each.role != "out" for each in ordered)
+        return f"{', '.join(shown[:number])} -> {', '.join(shown[number:])}"
+
+    def defaults(self) -> dict[str, Any]:
+        """Arrays are never copied; slices of them are contiguous, as C takes them."""
+        if not self.has_arrays:
+            return super().defaults()
+        checks = [
+            numbers.check_length(self.lengths[each.name], numbers.dtype_of(each.words), each.name)
+            for each in self.operands
+            if each.role == "dim"
+        ]
+        checks += [numbers.CHECK_CONTIGUOUS % each.name for each in self._ordered() if each.dims]
+        return {"cast": "no", "Ccode_validate": "".join([*checks, "return 1;"])}
 
     def slice(self, called: str, T: str | None) -> str:
         given = []
         for each in self.operands:
             if each.parameter is None:
                 continue
-            if each.role == "in":
+            if each.role == "dim":
+                given.append(f"({' '.join(each.words)}){self.lengths[each.name]}")
+            elif each.dims:
+                given.append(f"(void *)data_slice__{each.name}")
+            elif each.role == "in":
                 given.append(f"item__{each.name}()")
             else:
                 ctype = numbers.SPELLED[T] if T is not None and each.words == ["T"] else " ".join(each.words)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cwrapjit import _cwrapjit
+from cwrapjit.kernels.numbers import CHECK_CONTIGUOUS, check_length
 from cwrapjit.library import expressions, types
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.mapping import Mapper, python_name, refuse
@@ -207,13 +208,10 @@ class Slice:
                 if not parameter.negative:
                     checks.append(_CHECK_FORWARDS % words)
             if parameter.role == "hidden":
-                value, ctype = self._value(parameter.value), np.dtype(parameter.type)
-                largest = np.iinfo(ctype).max
-                if ctype.itemsize < 8:
-                    checks.append(_CHECK_RANGE % {"value": value, "largest": largest, "name": slot.name})
+                checks.append(check_length(self._value(parameter.value), parameter.type, slot.name))
         for slot in slots:
             if slot.parameter.dims and self.mapper.by_name[slot.name] not in strided:
-                checks.append(f"if (!CHECK_CONTIGUOUS_AND_SETERROR__{self.c_names[slot.name]}()) return 0;\n")
+                checks.append(CHECK_CONTIGUOUS % self.c_names[slot.name])
         return "".join([*checks, "return 1;"])
 
 
@@ -232,8 +230,3 @@ _TO_LOWEST = (
     " + (strides_slice__%(x)s[%(axis)d] < 0 && dims_slice__%(x)s[%(axis)d] > 0"
     " ? strides_slice__%(x)s[%(axis)d] * (dims_slice__%(x)s[%(axis)d] - 1) : 0)"
 )
-_CHECK_RANGE = """if (%(value)s > %(largest)d) {
-    PyErr_SetString(PyExc_ValueError, "the arrays are too large for %(name)s");
-    return 0;
-}
-"""

@@ -203,11 +203,20 @@ def test_conditions() -> None:
         "#define DO(x) \\\r\n (2 * (x))\r\ndouble twice(double x)\r\n{\r\n    return DO(x);\r\n}\r\n",
         "// a comment \\\r\n double once(double x) {\r\nTWICE",
         "/* größe */ TWICE // \u2028 double once(double x) { return x; }",
+        "/* a */ # /* b */ define REAL /* c */ double // d\nREAL twice(REAL x) { return 2 * x; }",
+        "#if \\\r\n 0 // a\nTWICE\n#elif defined ( __cplusplus ) // a\nTWICE\n#else\nTWICE\n#endif",
     ],
 )
 def test_comments_quotes_and_directives_end_where_c_has_it(text: str) -> None:
     f = vectorize(text.replace("TWICE", "double twice(double x) { return 2 * x; }"))
     assert f.__name__ == "twice" and f(4) == 8
+
+
+@pytest.mark.parametrize("text", ["\ufeffREAL", "REAL // −\nx−1", 'REAL "−" 1\u00a0'])
+def test_what_word_processors_write_is_no_character_of_c(text: str) -> None:
+    text = text.replace("REAL", "double f(double x) { return x + sizeof") + "; }"
+    name = "ZERO WIDTH" if "\ufeff" in text else "MINUS SIGN" if "x−1" in text else "NO-BREAK SPACE"
+    refuses(cwrapjit.CompileError, lambda: vectorize(text), "is no character of C", name.lower())
 
 
 @pytest.mark.row("K13")
@@ -339,16 +348,24 @@ def test_deduced_as_numpy_promotes(kinds: list[Any]) -> None:
     np.testing.assert_array_equal(result, wanted)
 
 
-def test_little_is_imported_for_functions_of_plain_numbers() -> None:
+@pytest.mark.parametrize(
+    "call",
+    [
+        'cwrapjit.vectorize("T f(T x, double y, unsigned long n) { return x + y + n; }")(1, 2, 3)',
+        'cwrapjit.vectorize("T f(const T x[n][3], size_t n, uint8_t k) { return x[n - 1][0] + k; }")(x, 2)',
+        'cwrapjit.vectorize("void f(int n, INOUT double x[n], OUT double y[n][n]) { y[0][0] = *x; }")(x[0])',
+    ],
+)
+def test_little_is_imported_for_plain_functions(call: str) -> None:
     """So that the first one of a process takes little longer than others."""
-    code = """
-        import sys, cwrapjit
-        known = set(sys.modules)
-        cwrapjit.vectorize("T f(T x, double y, unsigned long n) { return x + y + n; }")(1, 2, 3)
+    code = f"""
+        import sys, cwrapjit, numpy
+        known, x = set(sys.modules), numpy.ones((2, 3))
+        {call}
         print(*sorted(name for name in set(sys.modules) - known if "." not in name or "cwrapjit" in name))
     """
-    wanted = "cwrapjit._content cwrapjit.kernels cwrapjit.kernels.numbers cwrapjit.kernels.scalars "
-    wanted += "cwrapjit.kernels.text cwrapjit.kernels.vectorize"
+    wanted = "cwrapjit._content cwrapjit._tokens cwrapjit.kernels cwrapjit.kernels.numbers "
+    wanted += "cwrapjit.kernels.scalars cwrapjit.kernels.text cwrapjit.kernels.vectorize"
     assert python(textwrap.dedent(code)).stdout.strip() == wanted
 
 
