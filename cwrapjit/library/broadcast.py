@@ -14,7 +14,7 @@ from cwrapjit.library.mapping import Mapper, python_name, refuse
 from cwrapjit.library.options import Options
 from cwrapjit.library.parser import pycparser
 from cwrapjit.library.signatures import shown
-from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer, pointer_parameters, promoted
+from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer, call_of, promoted
 
 
 def define(library: Any, found: FunctionDeclaration, options: Options) -> Any:
@@ -64,50 +64,36 @@ class Slice:
 
     def define(self) -> Any:
         function = self.mapper.map().function
-        result = function.result
+        self.result = function.result
         if function.check is not None:
             raise Unmapped("check= is asked after each call, and broadcasting makes many")
         if function.sizes:
             raise Unmapped("a dim is what a C function or a struct says")
         if function.discarded or function.keeps:
             raise Unmapped("discard= and keeps= are for single calls")
-        if result.role not in ("value", "none"):
+        if self.result.role not in ("value", "none"):
             raise Unmapped(f"it returns {types.show(self.found.result)}")
-        slots: list[Any] = [slot for slot in self.mapper.slots if slot.parameter is not None]
-        inputs = [slot for slot in slots if slot.parameter.argument >= 0]
-        outputs = [slot for slot in slots if slot.parameter.intent == "out"]
-        for slot in inputs:
+        self._sort()
+        for slot in self.inputs:
             if slot.parameter.intent != "in":
                 raise Unmapped(f"{slot.name} is written in place: out= says that it is a result")
             if slot.parameter.role == "address":
                 raise Unmapped(f"{slot.name} is a pointer without dims: dims= or out= say what it is")
             if slot.parameter.role not in ("value", "array") or slot.parameter.optional:
                 raise Unmapped(f"{slot.name} is neither a number nor an array of numbers")
-        number = len(outputs) + (result.role == "value")
-        if not number:
+        written = [*["return"] * (self.result.role == "value"), *(slot.name for slot in self.outputs)]
+        if not written:
             raise Unmapped("it has no result: out= names what it writes")
-        names = ["output"] if number == 1 else [f"output{i}" for i in range(number)]
-        if result.role == "value":
-            self.c_names["return"] = names.pop(0)
-        self.c_names |= {slot.name: name for slot, name in zip(outputs, names, strict=True)}
+        names = ["output"] if len(written) == 1 else [f"output{i}" for i in range(len(written))]
         arguments = self.mapper.arguments
-        self.c_names |= {slot.name: arguments[slot.parameter.argument].name for slot in inputs}
-        returned: list[tuple[tuple[int | str, ...], str]] = (
-            [((), result.type)] if result.role == "value" else []
-        )
-        inputs.sort(key=lambda slot: slot.parameter.argument)
-        produced = returned + [(self._dims(slot), slot.parameter.type) for slot in outputs]
-        call = self._call(result)
-        dtypes = [slot.parameter.type for slot in inputs] + [dtype for _, dtype in produced]
-        shapes = tuple(dims for dims, _ in produced)
+        self.c_names = dict(zip(written, names, strict=True))
+        self.c_names |= {slot.name: arguments[slot.parameter.argument].name for slot in self.inputs}
         made = _cwrapjit.function(
             self.options.name or python_name(self.found.name),
             self.options.doc if self.options.doc is not None else shown(self.found),
-            args_input=tuple(self.c_names[slot.name] for slot in inputs),
-            prototype_input=tuple(self._dims(slot) for slot in inputs),
-            prototype_output=shapes[0] if len(shapes) == 1 else shapes,
-            Ccode_slice_eval={tuple(np.dtype(each) for each in dtypes): call},
-            Ccode_validate=self._validate([*inputs, *outputs]),
+            signature=self.signature(),
+            Ccode_slice_eval={self.dtypes(): self._call()},
+            Ccode_validate=self._validate([*self.inputs, *self.outputs]),
             cast="safe",
             debug=self.library.debug,
         )
@@ -118,6 +104,30 @@ class Slice:
         """The code that it calls."""
         made.__dict__["_library"] = self.library.lifetime
         made.__dict__["_keeps"] = self.library.may_keep
+
+    def _sort(self) -> None:
+        """Into inputs and outputs, in the order of the caller's; those that are updated are inputs."""
+        slots = [slot for slot in self.slots if slot.parameter is not None]
+        self.inputs = [slot for slot in slots if slot.parameter.argument >= 0]
+        self.inputs.sort(key=lambda slot: slot.parameter.argument)
+        self.outputs = [slot for slot in slots if slot.parameter.intent == "out"]
+
+    def signature(self) -> str:
+        """That of function()."""
+        inputs = [
+            f"{'inout ' * (slot.parameter.intent == 'inout')}{self._shown(slot)}" for slot in self.inputs
+        ]
+        returned = [f"{self.c_names['return']}()"] if self.result.role == "value" else []
+        outputs = returned + [self._shown(slot) for slot in self.outputs]
+        return f"{', '.join(inputs)} -> {', '.join(outputs)}"
+
+    def _shown(self, slot: Any) -> str:
+        return f"{self.c_names[slot.name]}({', '.join(map(str, self._dims(slot)))})"
+
+    def dtypes(self) -> tuple[np.dtype, ...]:
+        """One for each operand."""
+        returned = [self.result.descr or np.dtype(self.result.type)] if self.result.role == "value" else []
+        return (*map(self._dtype, self.inputs), *returned, *map(self._dtype, self.outputs))
 
     def _dtype(self, slot: Any) -> np.dtype[Any]:
         """Of an operand: numbers, or structs."""
@@ -133,18 +143,16 @@ class Slice:
             raise Unmapped(f"{slot.name} is in Fortran order")
         return tuple(dims)
 
-    def _call(self, result: Any) -> str:
+    def _call(self) -> str:
         spell = Writer().spell
         returns = spell(self.found.result)
         fixed = self.mapper.declaration.fixed
-        pointer = pointer_parameters([spell(slot.type) for slot in self.mapper.slots], fixed)
-        address = self.library.target(self.found)
-        values = [self._given(slot) for slot in self.mapper.slots]
-        for k, slot in enumerate(self.mapper.slots[fixed:] if fixed >= 0 else [], fixed):
+        values = [self._given(slot) for slot in self.slots]
+        for k, slot in enumerate(self.slots[fixed:] if fixed >= 0 else [], fixed):
             values[k] = promoted(slot.type, values[k])
-        given = ", ".join(values)
-        call = f"(({returns} (*)({pointer})){address})({given})"
-        if result.role == "value":
+        kinds = [spell(slot.type) for slot in self.slots]
+        call = call_of(self.library.target(self.found), returns, kinds, values, fixed)
+        if self.result.role == "value":
             target = self.c_names["return"]
             call = f"*({returns} *)data_slice__{target} = {call}"
         return f"{COMPLEX if 'cwj_' in call else ''}{call};\nreturn 1;"

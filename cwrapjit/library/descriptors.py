@@ -15,7 +15,7 @@ from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
 from cwrapjit.library.options import Options, names_of
 from cwrapjit.library.signatures import shown
-from cwrapjit.library.thunks import Unmapped, Writer, array_length
+from cwrapjit.library.thunks import Unmapped, Writer, array_length, call_of
 
 _NAMES = {
     "shape": ("shape", "dims", "sizes", "size", "n", "length", "len"),
@@ -184,7 +184,7 @@ class _Adapter:
         result, keep = found.result, self.descriptor(found.result)
         spelled = self.writer.spell(result)
         address = self.library.address(found.name, f"{self.library.name}.{found.name}()", function=True)
-        call = f"(({spelled} (*)({', '.join(self.types) or 'void'})){address})({', '.join(self.calls)})"
+        call = call_of(address, spelled, self.types, self.calls)
         if keep is not None:
             self.before.append(f"{spelled} cwj_r = {call};")
             if isinstance(result, types.Pointer):
@@ -208,11 +208,8 @@ class _Adapter:
         adapter = dataclasses.replace(found, result=result, parameters=self.parameters)
         adapter.address, adapter.code = addresses[0], code
         options = self.options
-        options.strides, options.returns, options.out = (
-            self.strides or None,
-            self.returns or self.single,
-            self.out,
-        )
+        options.strides, options.out = self.strides or None, self.out
+        options.returns = self.returns or self.single
         return adapter, options
 
 

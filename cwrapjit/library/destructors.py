@@ -17,7 +17,7 @@ from typing import Any
 from cwrapjit import _cwrapjit
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
-from cwrapjit.library.thunks import Unmapped, Writer, load
+from cwrapjit.library.thunks import Unmapped, Writer, call_of, load
 
 _MOST_BOUND = 8
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*;?\s*", re.DOTALL)
@@ -85,7 +85,7 @@ class _Reader:
             raise ValueError(f"{self.who}: {self.text!r} should have self once: the object that it ends")
         if len(self.bound) > _MOST_BOUND:
             raise ValueError(f"{self.who}: {self.text!r} has more than {_MOST_BOUND} names")
-        call = f"(({result} (*)({', '.join(spelled)})){address})({', '.join(words)})"
+        call = call_of(address, result, spelled, words)
         body = f"void cwj_end(void *self, const cwj_slot *s)\n{{\n    (void)s;\n    {call};\n}}\n"
         try:
             code, (end,) = _cwrapjit.compile_thunks(

@@ -9,6 +9,7 @@ import numpy as np
 from cwrapjit import _cwrapjit
 from cwrapjit.library.fortran_emit import Procedure
 from cwrapjit.library.fortran_text import C_TYPE, Slot
+from cwrapjit.library.thunks import call_of
 
 
 def broadcasts(made: Procedure) -> bool:
@@ -40,19 +41,16 @@ def define(made: Procedure, name: str, doc: str, address: int, owner: Any) -> An
     inputs = [made.arguments[slot.parameter.argument].name for slot in given]
     called = {id(slot): argument for slot, argument in zip(given, inputs, strict=True)}
     called |= {id(slot): output for slot, output in zip(written, outputs[len(returned) :], strict=True)}
-    types = ", ".join(slot.c for slot in made.slots)
-    values = ", ".join(_value(slot, called[id(slot)]) for slot in made.slots)
+    values = [_value(slot, called[id(slot)]) for slot in made.slots]
     result = C_TYPE[made.result.type] if returned else "void"
-    call = f"(({result} (*)({types})){address}ull)({values})"
+    call = call_of(f"{address}ull", result, [slot.c for slot in made.slots], values)
     if returned:
         call = f"*({result} *)data_slice__{outputs[0]} = {call}"
     dtypes = [slot.parameter.type for slot in given] + returned + [slot.parameter.type for slot in written]
     function = _cwrapjit.function(
         name,
         doc,
-        args_input=tuple(inputs),
-        prototype_input=((),) * len(inputs),
-        prototype_output=() if number == 1 else ((),) * number,
+        signature=f"{'(), '.join(inputs)}() -> {'(), '.join(outputs)}()",
         Ccode_slice_eval={tuple(np.dtype(each) for each in dtypes): f"{call};\nreturn 1;"},
         cast="safe",
     )

@@ -87,21 +87,23 @@ def _read(source: Any) -> Any:
 
 def _kept(value: Any, library: Any) -> Any:
     """The same, which nobody else can change."""
-    if isinstance(value, (LibraryFunction, type)) and library is not None:
-        names = [name for name, each in list(library._core.members()) if each is value]
-        return Own(names[0]) if names else value
-    if isinstance(value, (list, tuple)):
-        return tuple(_kept(each, library) for each in value)
-    if isinstance(value, Mapping):
-        return {key: _kept(each, library) for key, each in value.items()}
-    return value
+
+    def own(each: Any) -> Any:
+        if library is None or not isinstance(each, (LibraryFunction, type)):
+            return each
+        return next((Own(name) for name, one in list(library._core.members()) if one is each), each)
+
+    return _changed(value, own)
 
 
 def _there(value: Any, library: Any) -> Any:
-    if isinstance(value, Own):
-        return getattr(library, value.name)
-    if isinstance(value, tuple):
-        return tuple(_there(each, library) for each in value)
-    if isinstance(value, dict):
-        return {key: _there(each, library) for key, each in value.items()}
-    return value
+    return _changed(value, lambda each: getattr(library, each.name) if isinstance(each, Own) else each)
+
+
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A copy with everything changed that is in its tuples, lists and dicts."""
+    if isinstance(value, (list, tuple)):
+        return tuple(_changed(each, change) for each in value)
+    if isinstance(value, Mapping):
+        return {key: _changed(each, change) for key, each in value.items()}
+    return change(value)

@@ -23,7 +23,7 @@ from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.mapping import bytes_reason, python_name, refuse
 from cwrapjit.library.options import Options
 from cwrapjit.library.signatures import signature
-from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer
+from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer, call_of
 from cwrapjit.library.units import Pending
 
 _MOST_FAILURES = 8
@@ -186,11 +186,8 @@ class TextSlice(Slice):
         return found
 
     def _sort(self) -> None:
-        """Into inputs and outputs, in the order of the caller's; those that are updated are inputs."""
-        slots = [slot for slot in self.slots if slot.parameter is not None]
-        self.inputs = [slot for slot in slots if slot.parameter.argument >= 0]
-        self.inputs.sort(key=lambda slot: slot.parameter.argument)
-        self.outputs = [slot for slot in slots if slot.parameter.intent == "out"]
+        """And gives them names."""
+        super()._sort()
         arguments = self.mapper.arguments
         for slot in self.inputs:
             if slot.parameter.role == "buffer" and slot.parameter.dims:
@@ -240,27 +237,10 @@ class TextSlice(Slice):
     def has_arrays(self) -> bool:
         return any(slot.parameter.dims for slot in [*self.inputs, *self.outputs])
 
-    def signature(self) -> str:
-        """That of function()."""
-        inputs = [
-            f"{'inout ' * (slot.parameter.intent == 'inout')}{self._shown(slot)}" for slot in self.inputs
-        ]
-        returned = [f"{self.c_names['return']}()"] if self.result.role == "value" else []
-        outputs = returned + [self._shown(slot) for slot in self.outputs]
-        return f"{', '.join(inputs)} -> {', '.join(outputs)}"
-
-    def _shown(self, slot: Any) -> str:
-        return f"{self.c_names[slot.name]}({', '.join(map(str, self._dims(slot)))})"
-
-    def dtypes(self) -> tuple[np.dtype, ...]:
-        """One for each operand."""
-        returned = [self.result.descr or np.dtype(self.result.type)] if self.result.role == "value" else []
-        return (*map(self._dtype, self.inputs), *returned, *map(self._dtype, self.outputs))
-
     def text(self) -> str:
         """The slice."""
         if not self.called:
-            return self._call(self.result)
+            return self._call()
         call = f"{self.called}({', '.join(self._given(slot) for slot in self.slots)})"
         target = ""
         if self.result.role == "value":
@@ -321,12 +301,9 @@ class TextSlice(Slice):
         kinds = [spell(slot.type) for slot in self.slots]
         returns = spell(self.found.result)
         taken = ", ".join(f"{kind} a{k}" for k, kind in enumerate(kinds)) or "void"
-        given = ", ".join(f"a{k}" for k in range(len(kinds)))
-        address = self.library.target(self.found)
-        call = f"(({returns} (*)({', '.join(kinds) or 'void'})){address})({given})"
-        text = (
-            f"{returns} {called}({taken}) {{ {'return ' if self.result.role == 'value' else ''}{call}; }}\n"
-        )
+        call = call_of(self.library.target(self.found), returns, kinds, [f"a{k}" for k in range(len(kinds))])
+        word = "return " if self.result.role == "value" else ""
+        text = f"{returns} {called}({taken}) {{ {word}{call}; }}\n"
         return f"{COMPLEX if 'cwj_' in text else ''}{text}"
 
     def define(self, header: str = "") -> Any:

@@ -468,56 +468,52 @@ class _Maker:
     ) -> Any:
         """A C function as a method. keeps=: names of arguments that C points to from then on. What is made of
         functions only the call knows: so that keeps them itself."""
-        given: dict[str, Any] = {}
-        if _is_with_options(method):
-            method, given = method[0], dict(method[1])
-        if not isinstance(method, str):
-            if not callable(method):
-                raise TypeError(f"{self.name}.{cls.__name__}: a method is a C declaration, not {method!r}")
-            return method
-        names = () if isinstance(given.get("keeps"), Mapping) else names_of(given.pop("keeps", ()))
-        if functions := self._functions(method, names):
-            given["keeps"] = functions
-        function = self._function(method, cls, name or given.pop("name", None), prefixes, given)
+        found, given, names = self._read(cls, method)
+        if not isinstance(found, FunctionDeclaration):
+            return found
+        given |= self._functions(found, names)
+        function = self._function(found, cls, name or given.pop("name", None), prefixes, given)
         return keeping(function, Keeps(names, self.by_value, replaces)) if names else function
 
-    def _functions(self, declaration: str, names: tuple[str, ...], keeper: str = "") -> dict[str, Any]:
-        """keeps= of those of the arguments that are functions; keeper: "", the first one."""
-        found = self._parsed(declaration).functions if names else []
-        parameters = found[0].parameters if found else []
-        kept = [each.name for each in parameters if types.is_function(each.type) and each.name in names]
-        return {keeper or parameters[0].name or "arg1": kept} if kept else {}
+    def _read(self, cls: type[Instance], method: Method) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
+        """A method's declaration, or what else it is; its options, and the names that keeps= has for all."""
+        declared, given = (method[0], dict(method[1])) if _is_with_options(method) else (method, {})
+        names = () if isinstance(given.get("keeps"), Mapping) else names_of(given.pop("keeps", ()))
+        if not isinstance(declared, str):
+            if not callable(declared):
+                raise TypeError(f"{self.name}.{cls.__name__}: a method is a C declaration, not {declared!r}")
+            return declared, given, names
+        parsed = self.library._read(declared, cls.__name__)
+        if len(parsed.functions) != 1 or parsed.variables:
+            shown = " ".join(declared.split())
+            raise ValueError(f"{self.name}.{cls.__name__}: this should declare one function: {shown}")
+        parsed.functions[0].text = written(declared)
+        return parsed.functions[0], given, names
 
-    def _parsed(self, declaration: str) -> Any:
-        text = declaration.strip()
-        return self.declarations.read(
-            text + ("" if text.endswith(";") else ";"), f"<cwrapjit {self.name} init>"
-        )
+    def _functions(
+        self, found: FunctionDeclaration, names: tuple[str, ...], keeper: str = ""
+    ) -> dict[str, Any]:
+        """keeps= of those of the arguments that are functions; keeper: "", the first one."""
+        kept = [each.name for each in found.parameters if types.is_function(each.type) and each.name in names]
+        return {"keeps": {keeper or found.parameters[0].name or "arg1": kept}} if kept else {}
 
     def _function(
         self,
-        declaration: str,
+        found: FunctionDeclaration,
         cls: type[Instance],
         name: str | None,
         prefixes: Iterable[str],
         options: dict[str, Any],
     ) -> Any:
-        """The C function that a text declares; without a name, C's name loses the class's prefix."""
+        """The C function; without a name, C's name loses the class's prefix."""
         library, who = self.library, f"{self.name}.{cls.__name__}"
-        parsed = library._read(declaration, cls.__name__)
-        if len(parsed.functions) != 1 or parsed.variables:
-            raise ValueError(f"{who}: this should declare one function: {' '.join(declaration.split())}")
-        found = parsed.functions[0]
-        found.text = written(declaration)
         if found.name == self.destructor.name:
             made = end(library, cls, found)
             made.__name__ = name or made.__name__
             return made
         if name is None:
-            name = (
-                next((found.name[len(p) :] for p in prefixes if found.name.startswith(p)), None) or found.name
-            )
-            name = _python_name(name)
+            prefix = next((each for each in prefixes if found.name.startswith(each)), "")
+            name = _python_name(found.name.removeprefix(prefix) or found.name)
         try:
             read = library.options_of(found, {**options, "name": name})
             read.qualname = f"{who}.{name}"
@@ -530,11 +526,10 @@ class _Maker:
 
     def _initialiser(self, cls: type[Instance], init: Method) -> Any:
         """__init__ through a C function that fills an object, or one that makes a new one."""
-        declaration, rest = (init[0], dict(init[1])) if _is_with_options(init) else (init, {})
-        names = () if isinstance(rest.get("keeps"), Mapping) else names_of(rest.pop("keeps", ()))
+        found, rest, names = self._read(cls, init)
         makes, options = "", dict[str, Any]()
-        if isinstance(declaration, str):
-            makes, options = self._makes_object(cls, declaration, names_of(rest.get("out", ())))
+        if isinstance(found, FunctionDeclaration):
+            makes, options = self._makes_object(cls, found, names_of(rest.get("out", ())))
         if self.destructor.bound and makes not in ("pointer", "output"):
             raise ValueError(
                 f"{self.name}.{cls.__name__}: init: {self.destructor.name}() wants more than the object, and "
@@ -543,22 +538,16 @@ class _Maker:
         keeper = {"": "", "output": options.get("out", "")}.get(makes, "return")
         for option in options.keys() & rest.keys() & {"out", "discard"}:
             rest[option] = tuple(dict.fromkeys((*names_of(rest[option]), options[option])))
-        options.update(rest)
-        if isinstance(declaration, str) and (functions := self._functions(declaration, names, keeper)):
-            options["keeps"] = functions
-        given = (declaration, options) if isinstance(declaration, str) else init
-        function = self._callable(cls, given, "__init__")
-        return make_init(function, bool(makes), Keeps(names, self.by_value))
+        if isinstance(found, FunctionDeclaration):
+            options |= {**rest, **self._functions(found, names, keeper)}
+            found = self._function(found, cls, "__init__", (), options)
+        return make_init(found, bool(makes), Keeps(names, self.by_value))
 
     def _makes_object(
-        self, cls: type[Instance], declaration: str, out: tuple[str, ...]
+        self, cls: type[Instance], found: FunctionDeclaration, out: tuple[str, ...]
     ) -> tuple[str, dict[str, Any]]:
         """How a function makes an object, and the options for that: it returns a "pointer" or a "value", or
         stores one in an "output", a T **; "": it fills the one that its first parameter points to."""
-        parsed = self._parsed(declaration)
-        if not parsed.functions:
-            return "", {}  # which is refused later
-        found = parsed.functions[0]
         result, targets = found.result, [types.target_of(each.type) for each in found.parameters]
         if self._is_of(cls, types.target_of(result)):
             return "pointer", {"returns": "callee"}

@@ -9,6 +9,7 @@ stand in the way.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ class Writer:
     def add(self, thunk: Thunk, target: str) -> str:
         """Adds a thunk; `target` is the function's address as a C integer. Returns the thunk's name."""
         name = f"cwj_thunk_{len(self.names)}"
-        signature = pointer_parameters([self.spell(each) for each in thunk.parameters], thunk.fixed)
+        kinds = [self.spell(each) for each in thunk.parameters]
         result = self.spell(thunk.result)
         lines, given = [], []
         # On arm64, libtcc reads a float through a register in which part of a struct is already.
@@ -94,8 +95,7 @@ class Writer:
                 given.append(promoted(ctype, load(ctype, k, self)))
             else:
                 given.append(load(ctype, k, self))
-        callee = f"(({result} (*)({signature})){target})"
-        call = f"{callee}({','.join(given)})"
+        call = call_of(target, result, kinds, given, thunk.fixed)
         lines.append(f"    {call if thunk.discards else self._assignment(thunk.result, call)};\n")
         self.parts.append(f"void {name}(cwj_slot *s)\n{{\n{''.join(lines)}}}\n")
         self.names.append(name)
@@ -245,9 +245,10 @@ def promoted(ctype: Any, value: str) -> str:
     return value
 
 
-def pointer_parameters(found: list[str], fixed: int) -> str:
-    """The parameters of a pointer's type; fixed: how many are in front of the dots, or -1."""
-    return ", ".join(found if fixed < 0 else [*found[:fixed], "..."]) or "void"
+def call_of(address: Any, result: str, kinds: list[str], given: Iterable[str], fixed: int = -1) -> str:
+    """The call of a function by its address; fixed: how many parameters are in front of the dots, or -1."""
+    parameters = ", ".join(kinds if fixed < 0 else [*kinds[:fixed], "..."]) or "void"
+    return f"(({result} (*)({parameters})){address})({', '.join(given)})"
 
 
 # ---- what libtcc passes wrongly ------------------------------------------------------------------

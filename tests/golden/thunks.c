@@ -6,18 +6,18 @@ typedef union cwj_slot {
 } cwj_slot;
 void cwj_thunk_0(cwj_slot *s)
 {
-    s[0].d = ((double (*)(double, double))0x1000)(s[1].d,s[2].d);
+    s[0].d = ((double (*)(double, double))0x1000)(s[1].d, s[2].d);
 }
 void cwj_thunk_1(cwj_slot *s)
 {
-    ((void (*)(int, void *, void *))0x2000)((int)s[1].i,s[2].p,s[3].p);
+    ((void (*)(int, void *, void *))0x2000)((int)s[1].i, s[2].p, s[3].p);
 }
 struct cwj_struct_0 { double x; long n[2]; };
 void cwj_thunk_2(cwj_slot *s)
 {
     struct cwj_struct_0 cwj_1 = *(struct cwj_struct_0 *)s[1].p;
     int cwj_2 = (int)s[2].i;
-    *(struct cwj_struct_0 *)s[0].p = ((struct cwj_struct_0 (*)(struct cwj_struct_0, int))0x3000)(cwj_1,cwj_2);
+    *(struct cwj_struct_0 *)s[0].p = ((struct cwj_struct_0 (*)(struct cwj_struct_0, int))0x3000)(cwj_1, cwj_2);
 }
 void cwj_thunk_3(cwj_slot *s)
 {
