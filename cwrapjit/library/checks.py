@@ -26,6 +26,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from cwrapjit._cwrapjit import LibraryFunction
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
 from cwrapjit.library.description import Checking
@@ -67,7 +68,7 @@ class Check:
             raise TypeError(
                 f"{who}: check must be a function, a message function's name or an exception class"
             )
-        elif check is not None and (self.exception is not RuntimeError or _is_of_library(check)):
+        elif check is not None and (self.exception is not RuntimeError or isinstance(check, LibraryFunction)):
             self.message, self.given = check, ("status",)
         else:
             self.by_function = check
@@ -173,12 +174,6 @@ def _raising(called: Callable[[int | None], Any]) -> Callable[[int | None], None
             raise told
 
     return by_function
-
-
-def _is_of_library(check: Any) -> bool:
-    from cwrapjit._cwrapjit import LibraryFunction
-
-    return isinstance(check, LibraryFunction)
 
 
 def _message_function(library: Any, who: str, name: str, by_status: bool) -> Any:

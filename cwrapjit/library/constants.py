@@ -140,17 +140,18 @@ _UNARY: dict[str, Callable[[int], int]] = {
 }  # fmt: skip
 
 
-def of_tree(node: Any, names: Mapping[str, int], declared: Any = None) -> int:
-    """The value of a syntax tree, or NotConstant. declared: the Declarations that know its types."""
+def of_tree(node: Any, names: Mapping[str, int], type_of: Callable[[Any], Any], size_of: Any = None) -> int:
+    """The value of a syntax tree, or NotConstant. type_of, size_of: what is known of the types in it."""
     try:
-        return _Tree(names, declared).number(node).value
+        return _Tree(names, type_of, size_of).number(node).value
     except RecursionError:
         raise NotConstant("the expression is nested too deeply") from None
 
 
 class _Tree(NamedTuple):
     names: Mapping[str, int]
-    declared: Any
+    type_of: Callable[[Any], Any]
+    size_of: Any
 
     def number(self, node: Any) -> Number:
         kind = type(node).__name__
@@ -165,8 +166,8 @@ class _Tree(NamedTuple):
                 return of_value(self.names[node.name])
             except KeyError:
                 raise NotConstant(f"{node.name} is not known") from None
-        if kind == "UnaryOp" and node.op == "sizeof" and self.declared is not None:
-            return Number(int(self.declared.size_of(node.expr)), 64, False)
+        if kind == "UnaryOp" and node.op == "sizeof" and self.size_of is not None:
+            return Number(int(self.size_of(node.expr)), 64, False)
         if kind == "UnaryOp" and node.op in _UNARY:
             return changed(node.op, self.number(node.expr))
         if kind == "BinaryOp" and node.op in ("&&", "||"):
@@ -187,12 +188,8 @@ class _Tree(NamedTuple):
 
     def _cast(self, node: Any, value: int) -> Number:
         """What a cast to a type of integers leaves."""
-        from cwrapjit.library import types
-
-        words = getattr(getattr(node.type, "type", None), "names", None)
-        ctype = types.basic(list(words)) or types.KNOWN.get(" ".join(words)) if words else None
-        ctype = self.declared.resolve(node) if ctype is None and self.declared is not None else ctype
-        if not isinstance(ctype, types.Scalar) or not ctype.is_integer:
+        ctype = self.type_of(node)
+        if not getattr(ctype, "is_integer", False):
             raise NotConstant("a cast to another type")
         bits = int("".join(filter(str.isdigit, ctype.dtype)) or 32)
         made = Number(value, bits, ctype.is_signed).fitted()

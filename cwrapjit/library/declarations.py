@@ -13,7 +13,7 @@ from typing import Any
 
 from cwrapjit._cwrapjit import CompileError, find_typeless
 from cwrapjit._imports import load
-from cwrapjit.library import attributes, constants, types
+from cwrapjit.library import attributes, constants, thunks, types
 from cwrapjit.library.parser import pycparser
 from cwrapjit.library.pieces import (
     Piece,
@@ -700,7 +700,7 @@ class Declarations:
 
     def _length(self, node: Any) -> int:
         try:
-            return constants.of_tree(node, self.enumerators, self)
+            return constants.of_tree(node, self.enumerators, self.resolve, self.size_of)
         except constants.NotConstant as error:
             raise self.error(str(error), node.coord) from None
 
@@ -708,7 +708,6 @@ class Declarations:
         """sizeof of a type."""
         if type(node).__name__ != "Typename":
             raise constants.NotConstant("sizeof of what is no type")
-        thunks = load("cwrapjit.library.thunks")
         try:
             return int(thunks.size_of(self.resolve(node)))
         except thunks.Unmapped as error:
@@ -745,7 +744,7 @@ class Declarations:
                 value += 1
             else:
                 try:
-                    value = constants.of_tree(each.value, self.enumerators, self)
+                    value = constants.of_tree(each.value, self.enumerators, self.resolve, self.size_of)
                 except constants.NotConstant as error:
                     raise self.error(f"the value of {each.name}: {error}", each.coord or node.coord) from None
             if self.enumerators.get(each.name, value) != value:

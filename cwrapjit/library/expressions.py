@@ -55,7 +55,7 @@ def of_tree(node: Any, lookup: Lookup, ask: Ask | None = None) -> Dim:
 
     kind = type(node).__name__
     try:
-        return _bounded((constants.of_tree(node, _Known(lookup)),))
+        return _bounded((constants.of_tree(node, _Known(lookup), types.of_words),))
     except constants.NotConstant as error:
         if kind == "Constant":
             raise BadDim(str(error), node.coord) from None

@@ -19,6 +19,7 @@ from typing import Any
 
 from cwrapjit._cwrapjit import (
     CompileError,
+    Layout,
     LibraryFunction,
     compile_thunks,
     library_environment,
@@ -273,8 +274,6 @@ class _Unit:
         self.made.functions[name] = make(name, f"{self.library.name}.{name}", chosen, None)
 
     def _class(self, k: int, derived: Derived) -> None:
-        from cwrapjit._cwrapjit import Layout
-
         symbol = f"cwj_make{k}"
         fields = "; ".join(f"{v.type} {v.name}{v.shape}" for v in derived.components)
         layout = Layout(

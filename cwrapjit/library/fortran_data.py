@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cwrapjit._cwrapjit import array_at, scalar_at, store_scalar
+from cwrapjit._cwrapjit import Initializer, Instance, array_at, instance_at, scalar_at, store_scalar
 from cwrapjit.library.description import Argument, Parameter
 from cwrapjit.library.fortran_text import NUMPY, declared
 from cwrapjit.library.fortran_words import Derived, Variable
@@ -122,8 +122,6 @@ class Place:
             base = owner if self.derived is not None else self.locate  # it keeps the library in memory
             return array_at(address, self.type, shape, "F", base, writeable)
         if self.type_name:
-            from cwrapjit._cwrapjit import instance_at
-
             return instance_at(self.cls, address, owner)
         value = scalar_at(address, self.type)
         return bool(value) if self.logical else value
@@ -173,8 +171,6 @@ def new_class(
     derived: Derived, qualname: str, layout: Any, make: Callable[[], Any], places: list[Place]
 ) -> type:
     """The Python class of a derived type. Its constructor takes components by position or name."""
-    from cwrapjit._cwrapjit import Initializer, Instance
-
     begin = Initializer(make, True)
     scalars = {p.variable.name.lower(): p for p in places if not p.variable.shape and not p.type_name}
 

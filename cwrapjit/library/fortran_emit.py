@@ -116,8 +116,7 @@ class Procedure(Shapes):
         return SHOWN.get(name, name)
 
     def _dtype(self, variable: Variable) -> str:
-        kind = variable.kind
-        return NUMPY[kind.base, kind.kind]
+        return NUMPY[variable.kind.base, variable.kind.kind]
 
     @property
     def name(self) -> str:
@@ -134,8 +133,12 @@ class Procedure(Shapes):
     def _pointer(self, name: str, parameter: Parameter, fortran: str = "type(c_ptr), value") -> str:
         return self._slot(f"bound_{name}", "void *", "{}.p", fortran, parameter)
 
-    def _hidden_int(self, name: str, parameter: Parameter) -> str:
-        return self._slot(name, "long long", "{}.i", f"{INT64}, value", parameter)
+    def _size(self, name: str, value: Dim) -> str:
+        """An integer that follows from the shapes of arrays."""
+        return self._integer(name, Parameter("hidden", "int64", value=value, name=name))
+
+    def _integer(self, name: str, parameter: Parameter) -> str:
+        return self._slot(f"bound_{name}", "long long", "{}.i", f"{INT64}, value", parameter)
 
     def _argument(self, variable: Variable) -> None:
         if variable.interface is not None:
@@ -249,9 +252,7 @@ class Procedure(Shapes):
         total: Dim = parameter.dims[0]
         for dim in parameter.dims[1:]:
             total = (*total, *dim, "*")
-        size = self._hidden_int(
-            f"bound_{name}_size", Parameter("hidden", "int64", value=total, name=f"size of {name}")
-        )
+        size = self._size(f"{name}_size", total)
         local = self._local(f"{ISO[parameter.type]}, pointer, contiguous :: ", name, "(:)")
         self._associate(bound, f"call c_f_pointer({bound}, {local}, [{size}])", local)
         self.actual.append(self._converted(variable, parameter, local, "(:)"))
@@ -263,19 +264,11 @@ class Procedure(Shapes):
         at = len(self.slots)
         bound = self._pointer(name, parameter)
         rank = len(variable.shape)
-        shape = [
-            self._hidden_int(
-                f"bound_{name}_shape_{i + 1}", Parameter("hidden", "int64", value=parameter.dims[i])
-            )
-            for i in range(rank)
-        ]
+        shape = [self._size(f"{name}_shape_{i}", dim) for i, dim in enumerate(parameter.dims, 1)]
         strides = [
-            self._hidden_int(
-                f"bound_{name}_stride_{i + 1}",
-                Parameter("stride", "int64", of=at, axis=i, name=name, negative="first"),
-            )
-            for i in range(rank)
+            Parameter("stride", "int64", of=at, axis=i, name=name, negative="first") for i in range(rank)
         ]
+        steps = [self._integer(f"{name}_stride_{i}", each) for i, each in enumerate(strides, 1)]
         colons = ",".join(":" * rank)
         local = self._local(f"{ISO[parameter.type]}, pointer :: ", name, f"({colons})")
         whole = self._local(f"{ISO[parameter.type]}, pointer :: ", f"{name}_whole", f"({colons})")
@@ -284,7 +277,7 @@ class Procedure(Shapes):
         parts = ", ".join(f"{layout}({i}, 2):{layout}({i}, 3):{layout}({i}, 4)" for i in range(1, rank + 1))
         lowest = f"cwj_shifted({bound}, {offset} * {item_size(variable)})"
         lines = [
-            f"call cwj_layout([{', '.join(shape)}], [{', '.join(strides)}], {layout}, {offset})",
+            f"call cwj_layout([{', '.join(shape)}], [{', '.join(steps)}], {layout}, {offset})",
             f"call c_f_pointer({lowest}, {whole}, {layout}(:, 1))",
             f"{local} => {whole}({parts})",
         ]
@@ -343,7 +336,7 @@ class Procedure(Shapes):
             descr = np.dtype(f"S{length}")
             parameter = Parameter("array", intent="out", dims=dims, name=name, descr=descr)
         bound = self._pointer(name, parameter)
-        count = self._hidden_int(f"bound_{name}_size", Parameter("hidden", "int64", value=dims[0]))
+        count = self._size(f"{name}_size", dims[0])
         if not is_out:
             least, fixed = (length, ".true.") if length.isdigit() else ("0", ".false.")
             local = self._local("character(len=:), allocatable :: ", name, "(:)")
@@ -385,7 +378,7 @@ class Procedure(Shapes):
         if variable.intent == "inout":
             given = self._pointer(f"{name}_given", Parameter("string", "", self._index(variable), name=name))
         out = self._pointer(name, Parameter("array", "char", intent="out", dims=(room,), name=name))
-        size = self._hidden_int(f"bound_{name}_size", Parameter("hidden", "int64", value=room))
+        size = self._size(f"{name}_size", room)
         local = self._local("character(len=:), allocatable :: ", name)
         if given:
             self.before.append(f"call cwj_text({given}, {size} - 1, {local})")
@@ -420,7 +413,7 @@ class Procedure(Shapes):
         bound = self._pointer(
             name, Parameter("handles", "", self._index(variable), cls=cls, dims=dims, name=name)
         )
-        count = self._hidden_int(f"bound_{name}_size", Parameter("hidden", "int64", value=dims[0]))
+        count = self._size(f"{name}_size", dims[0])
         of = f"type({self.imports[kind.name]})"
         local = self._local(f"{of}, allocatable :: ", name, "(:)")
         each = self._local(f"{of}, pointer :: ", f"{name}_each")
@@ -487,10 +480,7 @@ class Procedure(Shapes):
         bound = self._pointer(
             variable.name, Parameter("array", dtype, intent="out", dims=dims, order="F", name="the result")
         )
-        shape = [
-            self._hidden_int(f"bound_{variable.name}_shape_{i + 1}", Parameter("hidden", "int64", value=dim))
-            for i, dim in enumerate(dims)
-        ]
+        shape = [self._size(f"{variable.name}_shape_{i}", dim) for i, dim in enumerate(dims, 1)]
         colons = ",".join(":" * len(dims))
         self.returned = self._local(f"{ISO[dtype]}, pointer, contiguous :: ", variable.name, f"({colons})")
         self.before.append(f"call c_f_pointer({bound}, {self.returned}, [{', '.join(shape)}])")

@@ -5,6 +5,7 @@ Within an interface scalars are strict: an int is no float, a bool is no int.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterable
 from typing import Any
@@ -60,11 +61,7 @@ class Interface:
         return TypeError(f"{self.__qualname__}(): Unexpected type combination: ({shown})")
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        if instance is None:
-            return self
-        import functools
-
-        return functools.partial(self, instance)
+        return self if instance is None else functools.partial(self, instance)
 
     def __getattr__(self, name: str) -> Any:
         """What inspect.signature() shows, where all functions take arguments of the same names."""

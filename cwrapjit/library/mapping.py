@@ -48,10 +48,14 @@ class Slot:
     name: str  # C's name, or argN
     type: Any
     parameter: Parameter | None = None
-    required: bool = True
     item: Any = None  # of arrays and pointers
     const: bool = False
     trees: list[Any] = dataclasses.field(default_factory=list)  # dims
+
+    @property
+    def intent(self) -> str:
+        """Unless options say it."""
+        return "in" if self.const else "inout"
 
 
 def python_name(name: str) -> str:
@@ -229,7 +233,7 @@ class Mapper:
         named = "out" if slot.name in self.options.out else "inout" if slot.name in self.options.inout else ""
         if named and slot.const:
             raise self.wrong(f"{slot.name} points to const: {named}= cannot name it")
-        return named or ("in" if slot.const else "inout")
+        return named or slot.intent
 
     def _array(self, slot: Slot) -> Parameter:
         intent, item = self._intent(slot), slot.item
@@ -325,8 +329,8 @@ class Mapper:
         if isinstance(item, types.Struct):
             if name in options.out:
                 return self._filled_struct(slot)
-            intent = "in" if slot.const else "inout"
-            return Parameter("handle", cls=self.library.class_for(item), optional=optional, intent=intent)
+            cls = self.library.class_for(item)
+            return Parameter("handle", cls=cls, optional=optional, intent=slot.intent)
         named = name in options.out or name in options.inout
         if self._is_c_text(name, item) and slot.const and not named:
             return Parameter("string", optional=optional, encoding=options.encoding.get(name, ""))
@@ -340,14 +344,12 @@ class Mapper:
             if self._is_length(name) and slot.const and item.is_integer:
                 return Parameter("value", item.dtype, by_pointer=True)
             if name in options.unsafe:
-                intent = "in" if slot.const else "inout"
-                return Parameter("array", item.dtype, intent=intent, optional=optional)
+                return Parameter("array", item.dtype, intent=slot.intent, optional=optional)
             if optional:
                 return Parameter("value", item.dtype, by_pointer=True, optional=True)
         if isinstance(item, types.Void):
             if name in options.unsafe:
-                intent = "in" if slot.const else "inout"
-                return Parameter("buffer", "uint8", intent=intent, dims=((),), optional=optional)
+                return Parameter("buffer", "uint8", intent=slot.intent, dims=((),), optional=optional)
             if name in options.out:
                 raise Unmapped(bytes_reason(slot, "a void pointer"))
             optional = optional or self._is_user_data(name)
@@ -361,8 +363,7 @@ class Mapper:
             return Parameter("stream", cls=streams.converter(self, slot), optional=optional)
         if named:
             raise Unmapped(f"{name} points to {types.show(item)}, which has no value in Python")
-        intent = "in" if slot.const else "inout"
-        return Parameter("address", types.item_name(item), intent=intent, optional=optional)
+        return Parameter("address", types.item_name(item), intent=slot.intent, optional=optional)
 
     def _stored_pointer(self, slot: Slot) -> Parameter:
         """out= of a T **: what C stores there is a result."""
@@ -618,18 +619,14 @@ class Mapper:
             name = self.options.rename.get(slot.name) or self._python_name(slot.name, taken)
             if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
                 raise self.wrong(f"rename: {name!r} is no name in Python")
-            kind = "any"
-            if slot.name in self.options.keyword_only:
-                kind = "keyword"
-            elif slot.name in self.options.positional_only:
-                kind = "positional"
+            place = 1 + (slot.name in self.options.keyword_only) - (slot.name in self.options.positional_only)
+            kind = ("positional", "any", "keyword")[place]
             has_default = slot.name in self.options.defaults
             required = not (has_default or parameter.optional)
             is_last = has_default or (parameter.optional and slot.name not in self.options.optional)
             argument = Argument(
                 name, kind, required, self.options.defaults.get(slot.name), annotation(parameter)
             )
-            place = ("positional", "any", "keyword").index(kind)
             made.append(((place, place < 2 and is_last), argument, parameter))
             if place == 1 and required and any(key == (0, True) for key, _, _ in made):
                 raise self.wrong(f"{name} must be given, but a positional-only argument before it not")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cwrapjit._unsupported import built_for
-from cwrapjit.library import attributes, headers
+from cwrapjit.library import attributes, constants, headers
 
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 _WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_]\w*|\.?[0-9](?:[eEpP][+-]|[\w.])*')
@@ -191,10 +191,8 @@ class Preprocessor:
             rest,
         )
         text = re.sub(r"\b__has_\w+\s*\([^()]*\)", "0", text)
-        from cwrapjit.library.constants import evaluate_condition
-
         try:
-            return evaluate_condition(self.expand(text))
+            return constants.evaluate_condition(self.expand(text))
         except ValueError as error:
             raise PreprocessError(f"#if: {error}", file, line) from None
 

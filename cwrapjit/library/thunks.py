@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from cwrapjit._unsupported import built_for
-from cwrapjit.library import types
+from cwrapjit.library import attributes, constants, types
 
 COMPLEX = "typedef struct { double re, im; } cwj_z;\ntypedef struct { float re, im; } cwj_c;\n"
 PREAMBLE = f"""\
@@ -127,8 +127,6 @@ class Writer:
             tag = f"{struct.kind} cwj_struct_{len(self.structs)}"
             self.structs[struct] = tag
             if struct.members is None:
-                from cwrapjit.library import attributes
-
                 reason = attributes.REASON if struct.altered else "it is not complete"
                 raise Unmapped(f"{types.show(struct)}: {reason}")
             # Structs inside come first: spell() appends their definitions.
@@ -195,12 +193,10 @@ def is_open(ctype: Any) -> bool:
 
 def array_length(array: types.Array) -> int:
     """The length of a member or variable."""
-    from cwrapjit.library import constants
-
     if array.dim is None:
         raise Unmapped("an array without length")
     try:
-        length = constants.of_tree(array.dim, {})
+        length = constants.of_tree(array.dim, {}, types.of_words)
     except constants.NotConstant as error:
         raise Unmapped(f"the length of an array: {error}") from None
     if not 0 < length < 2**31:

@@ -10,6 +10,9 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
+from cwrapjit.library import constants
+from cwrapjit.library.parser import text_of
+
 
 @dataclasses.dataclass(frozen=True)
 class Scalar:
@@ -222,6 +225,12 @@ KNOWN: dict[str, Any] = {
 }
 
 
+def of_words(node: Any) -> Any:
+    """The type that a syntax tree says by C's own words; None: it is another one."""
+    words = getattr(getattr(node.type, "type", None), "names", None)
+    return basic(list(words)) or KNOWN.get(" ".join(words)) if words else None
+
+
 def final(struct: Struct) -> Struct:
     """The type that a struct was found to be."""
     while struct.united is not None:
@@ -349,11 +358,8 @@ def same(one: Any, other: Any) -> bool:
 
 def _length(array: Array) -> int | str:
     """As a number, or as C has it where it is none yet."""
-    from cwrapjit.library import constants
-    from cwrapjit.library.parser import text_of
-
     try:
-        return "" if array.dim is None else constants.of_tree(array.dim, {})
+        return "" if array.dim is None else constants.of_tree(array.dim, {}, of_words)
     except constants.NotConstant:
         return text_of(array.dim)
 
