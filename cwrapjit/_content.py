@@ -10,16 +10,20 @@ from cwrapjit._build import Source
 from cwrapjit._imports import load
 
 
-class Travels:
-    """Made of texts and options: equal by these, a copy of itself, pickled as what makes it again.
-
-    _made_by() says what: a callable, its arguments and its keywords.
-    """
+class Shown:
+    """Notebooks show it as cwrapjit.show says."""
 
     __slots__ = ()
 
-    def _made_by(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-        raise NotImplementedError
+    def _repr_html_(self) -> str:
+        html: str = load("cwrapjit.show").html(self)
+        return html
+
+
+class Pickled(Shown):
+    """A copy of itself, pickled as what makes it again."""
+
+    __slots__ = ()
 
     def __reduce__(self) -> Any:
         return load("cwrapjit._travel").reduced(self)
@@ -33,6 +37,18 @@ class Travels:
     def __dask_tokenize__(self) -> tuple[str, str]:
         found: tuple[str, str] = load("cwrapjit._travel").token(self)
         return found
+
+
+class Travels(Pickled):
+    """Made of texts and options: equal by these.
+
+    _made_by() says what: a callable, its arguments and its keywords.
+    """
+
+    __slots__ = ()
+
+    def _made_by(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+        raise NotImplementedError
 
     def _own_digest(self) -> bytes:
         kept = vars(self)
@@ -56,13 +72,13 @@ def frozen(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The same, which nobody else can change, for pickles: sources are what is in them now."""
     made = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
     if isinstance(made.get("sources"), tuple):
-        made["sources"] = tuple(map(_read, made["sources"]))
+        made["sources"] = tuple(map(with_text, made["sources"]))
     return made
 
 
-def _read(source: Any) -> Any:
-    """With its text, where it is a path of a file: function() says what else is wrong."""
-    if isinstance(source, (str, os.PathLike)) and type(source) is not Source:
+def with_text(source: Any) -> Any:
+    """With its text, where it is a path of a file: what is defined with it says what else is wrong."""
+    if isinstance(source, (str, bytes, os.PathLike)) and type(source) is not Source:
         try:
             with open(source, "rb") as file:
                 return Source(os.fsdecode(source), file.read())

@@ -8,13 +8,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from cwrapjit._words import KEYWORDS
+
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# The words of C and GNU C, and what <stdbool.h> and <stddef.h> make of others.
-_WORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int "
-    "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
-    "volatile while asm typeof bool true false NULL offsetof".split()
-)
+# With those of GNU C, and what <stdbool.h> and <stddef.h> make of others.
+_WORDS = KEYWORDS | set("asm typeof bool true false NULL offsetof".split())
 # Python's parser takes some 200 brackets inside each other.
 _DEEPEST = 32
 # What a label must not hold, as it stands in comments, strings and file names of C text.

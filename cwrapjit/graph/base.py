@@ -15,6 +15,7 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from cwrapjit._content import Shown
 from cwrapjit._imports import late, load
 
 
@@ -39,7 +40,7 @@ class Named:
         return now(made[0]), tuple(map(now, made[1])), *made[2:]
 
 
-class Variable(Named):
+class Variable(Named, Shown):
     """A value of a graph: an input, or output number `index` of the node `owner`.
 
     Variables are told apart by identity, never by name.
@@ -65,10 +66,6 @@ class Variable(Named):
 
     def __repr__(self) -> str:
         return str(self)
-
-    def _repr_html_(self) -> str:
-        html: str = load("cwrapjit.show").html(self)
-        return html
 
     def clone(self, name: str | None = None) -> Variable:
         """A new variable of the same type, without owner."""

@@ -11,17 +11,11 @@ from typing import Any
 import numpy as np
 
 from cwrapjit._cwrapjit import declared_names
+from cwrapjit._words import KEYWORDS
 from cwrapjit.graph.base import CType, Named
 from cwrapjit.graph.enums import EnumType
 
 _FIELD = re.compile(r"[A-Za-z_]\w*")
-_KEYWORDS = frozenset(
-    (
-        "auto break case char const continue default do double else enum extern float for goto if inline "
-        "int long register restrict return short signed sizeof static struct switch typedef union "
-        "unsigned void volatile while "
-    ).split()
-)
 
 
 class Params(Named, Mapping[str, Any]):
@@ -119,7 +113,7 @@ class ParamsType(CType):
         if not fields:
             raise ValueError("ParamsType: there are no fields")
         for name, type in fields.items():
-            if not _FIELD.fullmatch(name) or name in _KEYWORDS or name in ("self_", "filled_"):
+            if not _FIELD.fullmatch(name) or name in KEYWORDS or name in ("self_", "filled_"):
                 raise AttributeError(f"ParamsType: {name!r} cannot be the name of a C struct's member")
             if not hasattr(type, "c_declare"):
                 raise TypeError(f"ParamsType: field {name}: wanted a type, got {type!r}")

@@ -17,11 +17,9 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-KEYWORDS = frozenset(
-    "asm auto bool break case char const continue default do double else enum extern false float for goto if "
-    "inline int long register restrict return short signed sizeof static static_assert struct switch "
-    "thread_local true typedef typeof union unsigned void volatile while NULL and or not".split()
-)
+from cwrapjit._words import KEYWORDS
+
+_RESERVED = KEYWORDS | set("asm bool false static_assert thread_local true typeof NULL and or not".split())
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
 _WORD = re.compile(r"\S+")
 _NUMBERS = "biufc"  # kinds of the dtypes that C computes with
@@ -122,7 +120,7 @@ def check_names(
         elif name in reserved or name.startswith("_"):
             words = ", ".join(repr(each) for each in reserved)
             reason = f"is reserved, as are {words} and all that begin with an underscore{more}"
-        elif name in KEYWORDS:
+        elif name in _RESERVED:
             reason = "is a word of C"
         elif name.startswith("cwj_") or "__" in name:
             reason = "is reserved, as are all that begin with cwj_ or have two underscores"

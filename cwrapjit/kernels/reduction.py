@@ -132,10 +132,6 @@ class ReductionKernel(Travels):
         texts = (given.get("in_params", ""), given.get("out_params", ""))
         return kernel_options.line_of("ReductionKernel", given.get("name", "without name"), *texts)
 
-    def _repr_html_(self) -> str:
-        html: str = load("cwrapjit.show").html(self)
-        return html
-
     @property
     def nin(self) -> int:
         return self._texts.declared

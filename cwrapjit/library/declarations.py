@@ -13,6 +13,7 @@ from typing import Any
 
 from cwrapjit._cwrapjit import CompileError, find_typeless
 from cwrapjit._imports import load
+from cwrapjit._words import KEYWORDS
 from cwrapjit.library import attributes, constants, thunks, types
 from cwrapjit.library.parser import pycparser
 from cwrapjit.library.pieces import (
@@ -40,6 +41,9 @@ _TYPE_PLACE = re.compile(
 _BRACKET = re.compile(r"[()\[\]{}]|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'")
 _DEFINES_TYPES = re.compile(r'\s*(?:_Pragma\("cwj_\d"\)\s*)*(?:typedef\b|(?:struct|union|enum)\b[^;(]*\{)')
 _POINTED_DIM = re.compile(r"\[\s*\*\s*([A-Za-z_]\w*)\s*\]")
+_KEYWORDS = KEYWORDS | set(
+    "_Bool _Complex _Atomic _Alignas _Alignof _Noreturn _Static_assert _Thread_local".split()
+)
 _COMPILERS_WORDS = ("_Float16", "_Float128")
 # What pycparser raises for some texts that are not C. No wider classes: a signal's handler may raise inside
 # the parser, and such an exception has nothing to do with the text.
@@ -61,7 +65,6 @@ class FunctionDeclaration:
     variadic: bool = False
     prototyped: bool = True  # False: f(), and the names without types of old C
     private: bool = False  # static
-    has_body: bool = False
     by_libtcc: bool = False  # which passes some structs in its own way
     coord: Any = None
     address: int = 0  # of our own function that calls C's; `code` keeps it alive
@@ -354,7 +357,6 @@ class Declarations:
                 self._declaration(node, parsed)
             elif kind == "FuncDef":
                 self._declaration(node.decl, parsed, old=bool(node.param_decls))
-                parsed.functions[-1].has_body = True
         except RecursionError:
             raise self.error("the declaration is nested too deeply", node.coord) from None
 
@@ -773,13 +775,6 @@ class Declarations:
         if -(2**63) <= least and most < 2**63:
             return types.basic(["long"])
         return types.Unknown("an enum has values that no integer type holds")
-
-
-_KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int "
-    "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
-    "volatile while _Bool _Complex _Atomic _Alignas _Alignof _Noreturn _Static_assert _Thread_local".split()
-)
 
 
 def _at_their_lines(found: list[Piece]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from cwrapjit import _cwrapjit
+from cwrapjit._content import Pickled
 from cwrapjit._cwrapjit import CompileWarning
 from cwrapjit._imports import load
 from cwrapjit.library.library import RESERVED, Core
@@ -18,7 +19,7 @@ def _is_protocol(name: str) -> bool:
     return (name[:2] == "__" and name[-2:] == "__") or name.startswith(("_repr_", "_ipython_"))
 
 
-class Library:
+class Library(Pickled):
     """A library of C or Fortran: shared ones by path or name, or compiled from C sources.
 
     path: the library's file; libraries: names as linkers have them ("m", "openblas"); sources: C files.
@@ -215,20 +216,3 @@ class Library:
             f"{f', {unread} declared and not used yet' if unread else ''}"
             f"{by and f', headers read by {by}'}>"
         )
-
-    def _repr_html_(self) -> str:
-        html: str = load("cwrapjit.show").html(self)
-        return html
-
-    def __reduce__(self) -> Any:
-        return load("cwrapjit._travel").reduced(self)
-
-    def __dask_tokenize__(self) -> tuple[str, str]:
-        found: tuple[str, str] = load("cwrapjit._travel").token(self)
-        return found
-
-    def __copy__(self) -> Library:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Library:
-        return self

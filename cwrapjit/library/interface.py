@@ -10,11 +10,11 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
+from cwrapjit._content import Shown
 from cwrapjit._cwrapjit import LibraryFunction
-from cwrapjit._imports import load
 
 
-class Interface:
+class Interface(Shown):
     """Calls the first of its functions that takes arguments of the given types."""
 
     def __init__(self, name: str, qualname: str, functions: Iterable[Any], doc: str | None) -> None:
@@ -73,10 +73,6 @@ class Interface:
             return inspect.Signature(plain)
         kind = inspect.Parameter
         return inspect.Signature([kind("args", kind.VAR_POSITIONAL), kind("kwargs", kind.VAR_KEYWORD)])
-
-    def _repr_html_(self) -> str:
-        html: str = load("cwrapjit.show").html(self)
-        return html
 
     def __repr__(self) -> str:
         name, functions = vars(self).get("__qualname__", "without name"), vars(self).get("functions", ())

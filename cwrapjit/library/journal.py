@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cwrapjit._build import Source
+from cwrapjit._content import with_text
 from cwrapjit._cwrapjit import LibraryFunction
 
 Step = tuple[str, tuple[Any, ...], dict[str, Any]]
@@ -70,19 +70,8 @@ def catch_up(library: Any, number: bytes, steps: tuple[Step, ...]) -> None:
 
 def _argument(name: str, value: Any) -> Any:
     if name == "sources" and isinstance(value, (list, tuple)):
-        return tuple(map(_read, value))
+        return tuple(map(with_text, value))
     return _kept(value, None)
-
-
-def _read(source: Any) -> Any:
-    """With its text, where it is the path of a file."""
-    if isinstance(source, (str, bytes, os.PathLike)) and type(source) is not Source:
-        try:
-            with open(source, "rb") as file:
-                return Source(os.fsdecode(source), file.read())
-        except (OSError, ValueError):  # the library says so
-            return source
-    return source
 
 
 def _kept(value: Any, library: Any) -> Any:

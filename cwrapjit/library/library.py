@@ -270,9 +270,7 @@ class Core:
 
     def _take(self, parsed: Parsed, declared: Declared, strict: bool) -> None:
         """Maps what a text declares."""
-        self.prototypes.update((found.name, found) for found in parsed.functions)
-        for name, error in parsed.failed:
-            self.unmapped[name] = str(error)
+        self.take_prototypes(parsed)
         pending = Pending(self)
         for found in parsed.functions:
             name, own = declared.of(found.name)
@@ -285,9 +283,17 @@ class Core:
                 if strict:
                     raise
                 self.unmapped[found.name] = str(error)
-        for variable in parsed.variables:
+        self.take_variables(parsed.variables, declared.strip_prefix)
+
+    def take_prototypes(self, parsed: Parsed) -> None:
+        """And what could not be read."""
+        self.prototypes.update((found.name, found) for found in parsed.functions)
+        self.unmapped.update((name, str(error)) for name, error in parsed.failed)
+
+    def take_variables(self, found: Iterable[Any], strip_prefix: str = "") -> None:
+        for variable in found:
             try:
-                self.add_declared(variable, declared.of(variable.name)[0])
+                self.add_declared(variable, variable.name.removeprefix(strip_prefix))
             except (Unmapped, AttributeError) as reason:
                 self.unmapped[variable.name] = str(reason)
 
@@ -397,11 +403,6 @@ class Core:
             for attribute, name in list(self._unread_attributes.items())
             if name in self._unread
         }
-
-    def is_mapped(self, name: str) -> bool:
-        """Whether C's function of this name can be called."""
-        self.settle([name])
-        return name in self.mapped_so_far()
 
     def mapped_so_far(self) -> list[str]:
         made = {
@@ -755,24 +756,21 @@ class Core:
                 f"{self.name}.{method}(): the declaration must be a str, not {type(text).__name__}"
             )
         self._read_header()
-        parsed = self._parse(text, f"<{self.name}.{method}>")
-        self.prototypes.update((found.name, found) for found in parsed.functions)
-        return parsed
-
-    def _parse(self, text: str, file: str) -> Parsed:
         self.forget()
         self.texts += 1
-        text = text.rstrip()
-        if text.endswith((";", "}")) or not text:
-            return self.declarations.read(text, file)
+        text, file = text.rstrip(), f"<{self.name}.{method}>"
+        is_open = bool(text) and not text.endswith((";", "}"))
         try:
-            return self.declarations.read(text + ";", file)
+            parsed = self.declarations.read(text + ";" * is_open, file)
         except _cwrapjit.CompileError as error:
-            if error.msg == "syntax error before ;" and error.offset == len(text.split("\n")[-1]) + 1:
+            at_end = is_open and error.offset == len(text.split("\n")[-1]) + 1
+            if at_end and error.msg == "syntax error before ;":
                 raise self.declarations.error_at(
                     "unexpected end of input", file, error.lineno or 1, error.offset or 0
                 ) from None
             raise
+        self.prototypes.update((found.name, found) for found in parsed.functions)
+        return parsed
 
     def _read_options(self, given: Mapping[str, Any]) -> Options:
         try:

@@ -115,9 +115,7 @@ def declare(library: Any, text: Text, read: Any) -> None:
             library.inner[found.name] = (None, ctypes.c_void_p.from_address(at).value or 0, True)
             compile_inner(library, found)
             defined.add(found.name)
-    for name, error in parsed.failed:
-        library.unmapped[name] = str(error)
-    library.prototypes.update((found.name, found) for found in parsed.functions)
+    library.take_prototypes(parsed)
     pending = Pending(library)
     for found in parsed.functions:
         if found.name in defined and not found.private:
@@ -126,12 +124,7 @@ def declare(library: Any, text: Text, read: Any) -> None:
                 library.keep_pending(found.name, Broadcasting(library, text, found, own))
             except (Unmapped, AttributeError, _cwrapjit.CompileError):
                 library.declare_function(found, own, found.name, pending)
-    for variable in parsed.variables:
-        if not variable.private and not variable.external:
-            try:
-                library.add_declared(variable, variable.name)
-            except (Unmapped, AttributeError) as reason:
-                library.unmapped[variable.name] = str(reason)
+    library.take_variables(each for each in parsed.variables if not each.private and not each.external)
 
 
 def marks_of(text: Text, found: FunctionDeclaration) -> dict[str, Any]:
