@@ -7,6 +7,8 @@
  * label and a goto, in which a stray `break` is an error as it is in a function,
  * and `return` is a macro there that does not compile: what a macro of the user's
  * returns is an error too, upon which define.c takes the form with functions.
+ * Variants for unit strides were measured and left out: they gain 2 to 11 %, for
+ * twice the text to compile.
  */
 #include <string.h>
 

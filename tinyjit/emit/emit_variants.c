@@ -1,6 +1,8 @@
 /* emit_variants.c: what is constant in a variant of a loop: dims and strides.
  *
  * They are those of a profile, or follow from each other where slices are contiguous.
+ * Of a window it is the stride of its last axis alone: the others change with the size
+ * of the image, and vector code does not need them.
  */
 #include "emit/emit.h"
 
