@@ -681,6 +681,28 @@ def test_what_python_writes_and_c_does_not(words: str) -> None:
     refuses(Error, lambda: cwrapjit.vectorize(f"double f(double x) {{ return {words}; }}"), WORDS[words])
 
 
+@pytest.mark.quick
+@pytest.mark.row("G24")
+@pytest.mark.parametrize("name", ["npy_maximum", "npy_minimum", "npy_amax", "npy_amin", "isnan", "fmaxl"])
+def test_functions_that_have_the_name_of_a_macro(name: str) -> None:
+    text = f"static int other(int n) {{ return n; }}\ndouble *{name}(double *a, int n) {{ return a + n; }}"
+    for front in (
+        lambda text: wrap_signature("x(n), m(n, n) -> y()", "item__y() = 1;" + END, header=text),
+        lambda text: cwrapjit.library("m", source=text),
+        lambda text: cwrapjit.ElementwiseKernel("double x", "double y", "y = x", preamble=text)(np.ones(2)),
+    ):
+        cure = f"{name}() is a macro here: a function of its own has another name, or #undef {name} in front"
+        assert refuses(Error, lambda front=front: front(text), cure).lineno == 2
+        if name != "fmaxl":  # a function there is, too
+            front(f"#undef {name}\n{text}")
+    mine = cwrapjit.vectorize("#undef npy_maximum\ndouble npy_maximum(double a, double b) { return a - b; }")
+    assert mine(3.0, 1.0) == 2
+    called = refuses(
+        Error, lambda: cwrapjit.vectorize("double f(double x) { return isnan(x, x) + 1; }"), "isnan"
+    )
+    assert "here" not in called.msg
+
+
 @pytest.mark.row("G24")
 @pytest.mark.parametrize(
     "code", ["item__y() = nonsense(1);", "item__y() = 1 2;", "item__y() = unknown;", "int x = ;"]

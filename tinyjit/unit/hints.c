@@ -8,6 +8,7 @@
 
 #include "emit/emit.h"
 #include "read/lexer.h"
+#include "read/tokens.h"
 
 void tj_message_add_hint(tj_message *message, const tj_text *hint)
 {
@@ -196,12 +197,42 @@ static bool hint_power(const tj_message *message, tj_text *hint)
     return hint->length > 0;
 }
 
+/* A function that has the name of one of the prelude's macros. */
+static bool hint_macro(const tj_message *message, const tj_piece *piece, tj_text *hint)
+{
+    tj_tokens tokens = {0};
+    const char *line = message->source ? message->source : "";
+    bool listed = tj_tokens_list(&tokens, line, strlen(line));
+    for (size_t i = 1; listed && i < tokens.count && !hint->length; i++) {
+        const tj_token *name = &tokens.items[i];
+        if (name->kind != TJ_TOKEN_NAME || !tj_token_at(&tokens, i + 1, "(") ||
+            !(tj_token_is_name(&tokens, i - 1) || tj_token_at(&tokens, i - 1, "*")) ||
+            tj_token_among(&tokens, i - 1, "return else do"))
+            continue;
+        tj_text macro = {0}, undef = {0};
+        int length = (int)name->length;
+        tj_text_printf(&macro, "#define %.*s(", length, name->text);
+        tj_text_printf(&undef, "undef %.*s", length, name->text);
+        if (!macro.failed && !undef.failed && strstr(tj_prelude(), macro.data) &&
+            !tj_bytes_hold(piece->text, piece->length, undef.data))
+            tj_text_printf(hint,
+                           "%.*s() is a macro here: a function of its own has another name, or "
+                           "#%s in front",
+                           length, name->text, undef.data);
+        tj_text_clear(&macro);
+        tj_text_clear(&undef);
+    }
+    tj_tokens_clear(&tokens);
+    return hint->length > 0;
+}
+
 void tj_message_hint(tj_message *message, const tj_piece *piece)
 {
     tj_text hint = {0};
     if (hint_header(message, &hint) || hint_size(message, &hint) ||
         hint_last_semicolon(message, piece, &hint) || hint_semicolon(message, piece, &hint) ||
-        hint_word(message, &hint) || hint_power(message, &hint) || hint_dim(message, &hint))
+        hint_word(message, &hint) || hint_power(message, &hint) || hint_dim(message, &hint) ||
+        hint_macro(message, piece, &hint))
         tj_message_add_hint(message, &hint);
     tj_text_clear(&hint);
 }
