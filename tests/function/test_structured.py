@@ -561,6 +561,24 @@ def test_with_core_dims_and_other_types():
     assert np.isnat(f(TIMES[:0], np.zeros(0))[1])
 
 
+@pytest.mark.quick
+@pytest.mark.row("K12")
+def test_the_larger_of_two_times_is_not_found_as_that_of_numbers():
+    record = np.dtype([("at", "m8[s]")])
+    for types in (("M8", "M8", "m8"), ("m8[s]", "m8[s]", "i8"), (record, record, "i8")):
+        for call in ("npy_maximum(1, 2)", "npy_minimum(1, 2)", "npy_amax(i, 3, i)", "npy_amin(i, 3, i)"):
+            error = refuses(
+                cwrapjit.CompileError,
+                lambda types=types, call=call: difference(types, f"item__output() = {call}; return true;"),
+                call.split("(")[0],
+                "NPY_DATETIME_NAT",
+            )
+            assert error.lineno == 1
+    assert (
+        difference(("i8", "i8", "i8"), "item__output() = npy_maximum(item__a(), 2); return true;")(1, 1) == 2
+    )
+
+
 @pytest.mark.leak
 def test_calls_with_times_keep_nothing():
     f = difference(cast="safe")

@@ -221,11 +221,22 @@ static void refuse_name(const tj_piece *piece, const tj_token *token, const abse
     tj_text_clear(&reason);
 }
 
+/* True where C sees some operand's numbers, or those of a field, but not that one of them is no time. */
+static bool has_times(const tj_spec *spec, const tj_type *types)
+{
+    static const char *const labels[] = {"datetime64", "timedelta64", "M8[", "m8["};
+    bool found = false;
+    for (int k = 0; types && k < spec->noperands; k++)
+        for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+            found |= strstr(types[k].label, labels[i]) != NULL;
+    return found;
+}
+
 /* Refuses the first absent name. types is NULL, or the operands' types. */
 static bool has_absent_name(const tj_spec *spec, const tj_piece *piece, const absence *absences,
                             const tj_type *types, tj_messages *messages)
 {
-    bool found = false;
+    bool found = false, times = has_times(spec, types);
     tj_lexer lexer;
     tj_lexer_init(&lexer, piece->text, piece->length);
     while (!found) {
@@ -240,6 +251,14 @@ static bool has_absent_name(const tj_spec *spec, const tj_piece *piece, const ab
             if (absent)
                 refuse_name(piece, &token, absent, operand, messages);
             found = absent != NULL;
+        }
+        if (times && token.kind == TJ_TOKEN_NAME && !found &&
+            tj_word_among(token.text, token.length, "npy_maximum npy_minimum npy_amax npy_amin")) {
+            tj_messages_add_at(messages, piece, token.start, token.end,
+                               "'%.*s' takes \"not a time\" for a number: look for "
+                               "NPY_DATETIME_NAT, and compare with < and >",
+                               (int)token.length, token.text);
+            found = true;
         }
     }
     messages->failed |= lexer.spelling.failed;
