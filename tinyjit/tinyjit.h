@@ -338,13 +338,18 @@ enum {
  * front and defines the symbol "cwj_function__NAME", a cwj_function_decl. Accessors of a
  * checked spec call the embedding program's
  *
- *     npy_intp cwj_checked_index(const cwj_call *, int operand, int axis, const char *index)
+ *     npy_intp cwj_checked_index(const cwj_call *, int operand, int axis, int is_unsigned,
+ *                                const char *index)
  *
- * for each index (an integer in a pointer's place), which returns it if it is in range. Texts may call
+ * for each index (an integer in a pointer's place), which returns it if it is in range. Texts may write
  *
- *     npy_intp cwj_checked_number(const char *format, npy_intp limit, const char *index)
+ *     CWJ_NUMBER_WITHIN(format, limit, index)
  *
- * for what is from 0 to below limit; the format is of what is told otherwise, of the index and of limit.
+ * for what is from 0 to below limit, which calls
+ *
+ *     npy_intp cwj_checked_number(const char *format, npy_intp limit, int is_unsigned, const char *index)
+ *
+ * The format is of what is told otherwise, of the index (an object) and of limit.
  */
 tj_status tj_emit_function(const tj_spec *spec, int part, int form, tj_text *text);
 

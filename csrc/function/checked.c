@@ -71,15 +71,16 @@ typedef struct bad_index {
     const char *format;
     int number, axis; /* of the operand */
     npy_intp index, limit;
+    bool is_unsigned; /* of 64 bits: a negative index was a large number */
     const void *caller;
 } bad_index;
 
 static PyObject *
-text_of(const bad_index *bad)
+text_with(const bad_index *bad, PyObject *index)
 {
     const cwj_operand *operand = bad->operand;
     if (operand == NULL) {
-        return PyUnicode_FromFormat(bad->format, (Py_ssize_t)bad->index, (Py_ssize_t)bad->limit);
+        return PyUnicode_FromFormat(bad->format, index, (Py_ssize_t)bad->limit);
     }
     const cwj_function_decl *own = running->function->checked->own;
     const char *name = own->operands[bad->number].name;
@@ -87,11 +88,21 @@ text_of(const bad_index *bad)
     PyObject *text =
         shape == NULL
             ? NULL
-            : PyUnicode_FromFormat("item__%s(): index %zd is out of range for axis %d of %s '%s', "
+            : PyUnicode_FromFormat("item__%s(): index %S is out of range for axis %d of %s '%s', "
                                    "whose slices have the shape %S",
-                                   name, (Py_ssize_t)bad->index, bad->axis,
+                                   name, index, bad->axis,
                                    bad->number < own->ninputs ? "argument" : "output", name, shape);
     Py_XDECREF(shape);
+    return text;
+}
+
+static PyObject *
+text_of(const bad_index *bad)
+{
+    PyObject *index = bad->is_unsigned ? PyLong_FromUnsignedLongLong((npy_uint64)bad->index)
+                                       : PyLong_FromLongLong(bad->index);
+    PyObject *text = index == NULL ? NULL : text_with(bad, index);
+    Py_XDECREF(index);
     return text;
 }
 
@@ -124,18 +135,18 @@ within(bad_index bad)
 }
 
 npy_intp
-cwj_checked_index(const cwj_call *cwj, int operand, int axis, const char *index)
+cwj_checked_index(const cwj_call *cwj, int operand, int axis, int is_unsigned, const char *index)
 {
     const cwj_operand *own = &cwj->operands[operand];
     return within((bad_index){own, NULL, operand, axis, (npy_intp)index, own->dims_slice[axis],
-                              __builtin_return_address(0)});
+                              is_unsigned != 0, __builtin_return_address(0)});
 }
 
 npy_intp
-cwj_checked_number(const char *format, npy_intp limit, const char *index)
+cwj_checked_number(const char *format, npy_intp limit, int is_unsigned, const char *index)
 {
-    return within(
-        (bad_index){NULL, format, 0, 0, (npy_intp)index, limit, __builtin_return_address(0)});
+    return within((bad_index){NULL, format, 0, 0, (npy_intp)index, limit, is_unsigned != 0,
+                              __builtin_return_address(0)});
 }
 
 /* ---- outputs ------------------------------------------------------------------------------- */

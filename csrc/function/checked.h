@@ -33,7 +33,8 @@ void cwj_checked_start(struct cwj_function_object *function);
 void cwj_checked_free(cwj_checked *checked); /* accepts NULL */
 
 /* What item__X() calls for each index, and other texts for theirs: see tinyjit.h. */
-npy_intp cwj_checked_index(const cwj_call *cwj, int operand, int axis, const char *index);
-npy_intp cwj_checked_number(const char *format, npy_intp limit, const char *index);
+npy_intp cwj_checked_index(const cwj_call *cwj, int operand, int axis, int is_unsigned,
+                           const char *index);
+npy_intp cwj_checked_number(const char *format, npy_intp limit, int is_unsigned, const char *index);
 
 #endif

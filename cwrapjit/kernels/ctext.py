@@ -179,17 +179,17 @@ def _raw_facts(raw: Raw) -> dict[str, str]:
 
 
 def checked(text: str, limit: str, index: str) -> str:
-    """An index that is looked at; text: what is said of one from `limit` on, where %zd is."""
-    return f'cwj_checked_number("{text}", {limit}, (char *)0 + ({index}))'
+    """An index that is looked at; text: what is said of one from `limit` on, where %S is."""
+    return f'CWJ_NUMBER_WITHIN("{text}", {limit}, ({index}))'
 
 
 def checked_axis(name: str, ndim: str, axis: str) -> str:
-    return checked(f"{name} has no axis %zd: it has %zd dims", ndim, axis)
+    return checked(f"{name} has no axis %S: it has %zd dims", ndim, axis)
 
 
 def checked_element(raw: Raw, k: str) -> str:
     name, size = raw.name, _raw_facts(raw)["size"]
-    return checked(f"{name}[%zd] is out of range: {name} has %zd elements in C order", size, k)
+    return checked(f"{name}[%S] is out of range: {name} has %zd elements in C order", size, k)
 
 
 def _indexed(

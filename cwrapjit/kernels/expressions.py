@@ -555,7 +555,7 @@ def _raw_macros(raw: ctext.Raw) -> str:
         return f"half_to_float({value})" if raw.c_type == "cwj_half" else value
 
     def along(axis: int) -> str:
-        wrong = f"{raw.name}: index %zd is out of range for axis {axis}, which has %zd elements"
+        wrong = f"{raw.name}: index %S is out of range for axis {axis}, which has %zd elements"
         index = f"along({axis})"
         return ctext.checked(wrong, f"{x}->dims[{axis}]", index) if raw.checked else index
 

@@ -669,6 +669,16 @@ def test_debug_sees_axes_that_are_not_there(asked: str) -> None:
     refuses(IndexError, lambda: written(np.array([7]), x), "x has no axis 7: it has 2 dims")
 
 
+def test_large_unsigned_indices_are_told_as_they_are() -> None:
+    for index, told in (("18446744073709551615u", 2**64 - 1), ("(size_t)x - 3", 2**64 - 2), ("-1", -1)):
+        kernel = ElementwiseKernel("raw T r, T x", "T z", f"z = r[{index}]", "kernel", debug=True)
+        refuses(
+            IndexError, lambda kernel=kernel: kernel(np.ones(3), np.ones(2)), f"r[{told}] is out of range"
+        )
+        asked = ElementwiseKernel("raw T r, T x", "T z", f"z = r.shape()[{index}]", "kernel", debug=True)
+        refuses(IndexError, lambda asked=asked: asked(np.ones(3), np.ones(2)), f"r has no axis {told}")
+
+
 @pytest.mark.parametrize("before", ["", "double one = 1; // set\ndouble two = 2;"])
 def test_what_debug_finds_is_shown_as_the_user_wrote_it(before: str) -> None:
     kernel = ElementwiseKernel(

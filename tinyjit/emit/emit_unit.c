@@ -261,6 +261,19 @@ static void emit_loop_table(tj_emitter *this)
     tj_text_puts(this->out, "};\n");
 }
 
+/* An index may be unsigned, and goes through a pointer, so that what is no integer does not compile there either. */
+static const char checked_entries[] =
+    "npy_intp cwj_checked_index(const cwj_call *cwj, int operand, int axis, int is_unsigned, const "
+    "char *index);\n"
+    "npy_intp cwj_checked_number(const char *format, npy_intp limit, int is_unsigned, const char "
+    "*index);\n"
+    "#define CWJ_INTEGER_AND_SIGN(i) \\\n"
+    "    _Generic((i) + 0, unsigned long: 1, unsigned long long: 1, default: 0), (char *)0 + (i)\n"
+    "#define CWJ_INDEX_WITHIN(operand, axis, i) cwj_checked_index(cwj, operand, axis, "
+    "CWJ_INTEGER_AND_SIGN(i))\n"
+    "#define CWJ_NUMBER_WITHIN(format, limit, i) cwj_checked_number(format, limit, "
+    "CWJ_INTEGER_AND_SIGN(i))\n\n";
+
 /* In front of the body. The text for the optimizing tier is nobody's to read. */
 static void emit_top(tj_emitter *this)
 {
@@ -268,10 +281,7 @@ static void emit_top(tj_emitter *this)
     if (!(this->form & TJ_FAST))
         emit_legend(this);
     if (this->spec->checked)
-        tj_text_puts(this->out, "npy_intp cwj_checked_index(const cwj_call *cwj, int operand, int "
-                                "axis, const char *index);\n"
-                                "npy_intp cwj_checked_number(const char *format, npy_intp limit, "
-                                "const char *index);\n\n");
+        tj_text_puts(this->out, checked_entries);
     emit_header(this);
     emit_implied_headers(this);
 }

@@ -317,16 +317,15 @@ static const char *item_base(const tj_emitter *this, const tj_user_code *snippet
                                                                            : "data_slice__";
 }
 
-/* An index of item__X(). One that is checked goes through a pointer, so that what is no
- * integer does not compile there either. */
+/* An index of item__X(). */
 static void emit_used_index(tj_emitter *this, int k, int axis)
 {
-    bool checked = this->spec->checked && !(this->form & TJ_FAST);
-    if (checked)
-        tj_text_printf(this->out, "cwj_checked_index(cwj, %d, %d, (char *)0 + ", k, axis);
-    tj_text_puts(this->out, "(");
+    if (this->spec->checked && !(this->form & TJ_FAST))
+        tj_text_printf(this->out, "CWJ_INDEX_WITHIN(%d, %d, ", k, axis);
+    else
+        tj_text_puts(this->out, "(");
     emit_index(this, this->spec->operands[k].ndims, axis);
-    tj_text_puts(this->out, checked ? "))" : ")");
+    tj_text_puts(this->out, ")");
 }
 
 static void emit_define_item(tj_emitter *this, const tj_user_code *snippet, int k)
