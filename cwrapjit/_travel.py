@@ -12,7 +12,7 @@ import os
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,11 @@ _holders: dict[bytes, list[weakref.ref[Any]]] = {}
 _numbers: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()
 
 
+# ---- what pickles hold -------------------------------------------------------------------------------------
+# Each says what it is called, what is wrong with it, and makes its thing again: `present` is what this process
+# has of it.
+
+
 class _Definition(NamedTuple):
     """What definition_of() says of a function, and what a pickle of one has."""
 
@@ -41,6 +46,20 @@ class _Definition(NamedTuple):
     environment: tuple[Any, ...]  # header and the lists of the C side
     options: dict[str, Any]
     arguments: dict[str, Any]
+
+    def called(self) -> str:
+        return ".".join(str(each) for each in (self.module, self.arguments.get("name")) if each) + "()"
+
+    def objection(self) -> str | None:
+        sets = self.arguments.get("Ccode_slice_eval") if isinstance(self.arguments, dict) else None
+        if type(sets) is not tuple or not all(type(each) is tuple and len(each) == 2 for each in sets):
+            return "Ccode_slice_eval holds no pairs of types and text"
+        return _object_to_environment(self.environment)
+
+    def make(self, present: Any) -> Any:
+        arguments = {**self.arguments, **self.options}
+        arguments["Ccode_slice_eval"] = dict(arguments["Ccode_slice_eval"])
+        return _cwrapjit.define_again(self.module, _built(self.environment), _holder(self), arguments)
 
 
 class _Module(NamedTuple):
@@ -52,6 +71,25 @@ class _Module(NamedTuple):
     options: dict[str, Any]
     functions: tuple[tuple[str, Any], ...]  # by attribute, in their order
 
+    def called(self) -> str:
+        return f"module {self.name}"
+
+    def objection(self) -> str | None:
+        for each in self.functions:
+            if type(each) is not tuple or len(each) != 2 or type(each[0]) is not str:
+                return "functions holds no pairs of names and functions"
+            if not isinstance(each[1], _cwrapjit.Function):
+                return f"{each[0]!r} is no function but {type(each[1]).__name__}"
+        return _object_to_environment(self.environment)
+
+    def make(self, present: Any) -> Any:
+        made = _cwrapjit.module_again(
+            self.name, self.docstring, _built(self.environment), _holder(self), self.options
+        )
+        for name, function in self.functions:
+            setattr(made, name, function)
+        return made
+
 
 class _Graph(NamedTuple):
     """What a pickle of a graph has: a number of its own, and the arguments of link()."""
@@ -61,6 +99,17 @@ class _Graph(NamedTuple):
     outputs: Any
     keywords: dict[str, Any]
 
+    def called(self) -> str:
+        return "link()"
+
+    def objection(self) -> str | None:
+        return None
+
+    def make(self, present: Any) -> Any:
+        made = _cwrapjit.link(self.inputs, self.outputs, **self.keywords)
+        _numbers[made] = self.number
+        return made
+
 
 class _Library(NamedTuple):
     """What a pickle of a library has: its journal."""
@@ -69,12 +118,49 @@ class _Library(NamedTuple):
     keywords: dict[str, Any]
     steps: tuple[Any, ...]
 
+    def called(self) -> str:
+        return f"library {self.keywords.get('name')!r}"
+
+    def objection(self) -> str | None:
+        for step in self.steps:
+            is_step = type(step) is tuple and list(map(type, step)) == [str, tuple, dict]
+            if not is_step or step[0] not in _STEPS:
+                return f"{step!r} is no step of a library"
+        return None
+
+    def make(self, present: Any) -> Any:
+        """The library that is there, or a new one, with all that the pickle's has."""
+        made = imported("cwrapjit.library.face").Library(**self.keywords) if present is None else present
+        if present is None:
+            made._core.journal.origin, made._core.journal.brought = self.number, 0
+        imported("cwrapjit.library.journal").catch_up(made, self.number, self.steps)
+        return made
+
 
 class _Member(NamedTuple):
     """What a pickle of a library's function has."""
 
     library: Any
     attribute: str
+
+    def called(self) -> str:
+        return f"{self.attribute}()"
+
+    def objection(self) -> str | None:
+        if isinstance(self.library, imported("cwrapjit.library.face").Library):
+            return None
+        return f"the function {self.attribute!r} is of no library but of {type(self.library).__name__}"
+
+    def make(self, present: Any) -> Any:
+        try:
+            made = getattr(self.library, self.attribute)
+        except AttributeError as error:
+            raise ValueError(str(error)) from None
+        if not hasattr(made, "__dict__"):
+            raise ValueError(f"{self.attribute} is no function there")
+        if self.library._core.journal.brought is not None:
+            vars(made)["_home"] = self.library  # which nobody else may hold here
+        return made
 
 
 class _Made(NamedTuple):
@@ -83,6 +169,20 @@ class _Made(NamedTuple):
     maker: Callable[..., Any]
     arguments: tuple[Any, ...]
     keywords: dict[str, Any]
+
+    def called(self) -> str:
+        return f"{self.maker.__name__}()"
+
+    def objection(self) -> str | None:
+        elementwise = imported("cwrapjit.kernels.elementwise").ElementwiseKernel
+        kernels = (elementwise, imported("cwrapjit.kernels.reduction").ReductionKernel)
+        is_kernel = isinstance(self.maker, type) and issubclass(self.maker, kernels)
+        if not is_kernel and self.maker is not imported("cwrapjit.kernels.vectorize").vectorize:
+            return f"{self.maker!r} makes nothing of cwrapjit's"
+        return None if isinstance(self.arguments, tuple) else "arguments are no tuple"
+
+    def make(self, present: Any) -> Any:
+        return self.maker(*self.arguments, **self.keywords)
 
 
 # ---- pickles ---------------------------------------------------------------------------------------------
@@ -129,10 +229,10 @@ def load(*parts: Any) -> Any:
     return thing
 
 
-def _made(version: str, form: _Form, found: Any, present: Any) -> Any:
-    who = form.name(found)
+def _made(version: str, form: Any, found: Any, present: Any) -> Any:
+    who = found.called()
     try:
-        return _complete_library(found, present) if isinstance(found, _Library) else form.make(found)
+        return found.make(present)
     except CompileError as error:
         error.msg = f"{who}, from a pickle of cwrapjit {version}, does not compile here: {error.msg}"
         raise
@@ -143,16 +243,13 @@ def _made(version: str, form: _Form, found: Any, present: Any) -> Any:
         raise kind(f"{who} cannot be made from a pickle of cwrapjit {version}: {error}") from error
 
 
-# ---- what pickles hold -------------------------------------------------------------------------------------
-
-
 def _damaged(version: str, why: str) -> ValueError:
     return ValueError(f"a pickle of cwrapjit {version} is damaged: {why}")
 
 
-def _checked(version: str, form: _Form, content: Any) -> Any:
+def _checked(version: str, form: Any, content: Any) -> Any:
     """The content, whose parts are of the right types."""
-    fields = form.holds._fields
+    fields = form._fields
     if type(content) is not tuple or len(content) != len(fields):
         raise _damaged(version, f"wanted {len(fields)} parts: {', '.join(fields)}")
     for name, value in zip(fields, content, strict=True):
@@ -161,8 +258,8 @@ def _checked(version: str, form: _Form, content: Any) -> Any:
             raise _damaged(version, f"{name} is of type {type(value).__name__}")
         if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
             raise _damaged(version, f"the names of {name} are no text")
-    found = form.holds(*content)
-    reason = form.objection(found)
+    found = form(*content)
+    reason = found.objection()
     if reason is not None:
         raise _damaged(version, reason)
     return found
@@ -192,132 +289,16 @@ def _built(environment: tuple[Any, ...]) -> tuple[Any, ...]:
     return header, (tuple(Source(*each) for each in lists[0]), *lists[1:])
 
 
-def _object_to_function(found: _Definition) -> str | None:
-    sets = found.arguments.get("Ccode_slice_eval") if isinstance(found.arguments, dict) else None
-    if type(sets) is not tuple or not all(type(each) is tuple and len(each) == 2 for each in sets):
-        return "Ccode_slice_eval holds no pairs of types and text"
-    return _object_to_environment(found.environment)
-
-
-def _object_to_module(found: _Module) -> str | None:
-    for each in found.functions:
-        if type(each) is not tuple or len(each) != 2 or type(each[0]) is not str:
-            return "functions holds no pairs of names and functions"
-        if not isinstance(each[1], _cwrapjit.Function):
-            return f"{each[0]!r} is no function but {type(each[1]).__name__}"
-    return _object_to_environment(found.environment)
-
-
-def _object_to_made(found: _Made) -> str | None:
-    if not any(found.maker is each for each in _makers()) and not (
-        isinstance(found.maker, type) and issubclass(found.maker, tuple(_kernels()))
-    ):
-        return f"{found.maker!r} makes nothing of cwrapjit's"
-    return None if isinstance(found.arguments, tuple) else "arguments are no tuple"
-
-
 _STEPS = frozenset("declare fortran function handle interface refine struct variable".split())
 
 
-def _object_to_library(found: _Library) -> str | None:
-    for step in found.steps:
-        if type(step) is not tuple or list(map(type, step)) != [str, tuple, dict] or step[0] not in _STEPS:
-            return f"{step!r} is no step of a library"
-    return None
-
-
-def _object_to_member(found: _Member) -> str | None:
-    if isinstance(found.library, imported("cwrapjit.library.face").Library):
-        return None
-    return f"the function {found.attribute!r} is of no library but of {type(found.library).__name__}"
-
-
-def _kernels() -> Iterator[type]:
-    yield imported("cwrapjit.kernels.elementwise").ElementwiseKernel
-    yield imported("cwrapjit.kernels.reduction").ReductionKernel
-
-
-def _makers() -> Iterator[Callable[..., Any]]:
-    yield imported("cwrapjit.kernels.vectorize").vectorize
-
-
-# ---- making things again -----------------------------------------------------------------------------------
-
-
-def _make_function(found: _Definition) -> Any:
-    arguments = {**found.arguments, **found.options}
-    arguments["Ccode_slice_eval"] = dict(arguments["Ccode_slice_eval"])
-    return _cwrapjit.define_again(found.module, _built(found.environment), _holder(found), arguments)
-
-
-def _make_module(found: _Module) -> Any:
-    made = _cwrapjit.module_again(
-        found.name, found.docstring, _built(found.environment), _holder(found), found.options
-    )
-    for name, function in found.functions:
-        setattr(made, name, function)
-    return made
-
-
-def _make_graph(found: _Graph) -> Any:
-    made = _cwrapjit.link(found.inputs, found.outputs, **found.keywords)
-    _numbers[made] = found.number
-    return made
-
-
-def _complete_library(found: _Library, present: Any) -> Any:
-    """The library that is there, or a new one, with all that the pickle's has."""
-    made = imported("cwrapjit.library.face").Library(**found.keywords) if present is None else present
-    if present is None:
-        made._core.journal.origin, made._core.journal.brought = found.number, 0
-    imported("cwrapjit.library.journal").catch_up(made, found.number, found.steps)
-    return made
-
-
-def _make_member(found: _Member) -> Any:
-    try:
-        made = getattr(found.library, found.attribute)
-    except AttributeError as error:
-        raise ValueError(str(error)) from None
-    if not hasattr(made, "__dict__"):
-        raise ValueError(f"{found.attribute} is no function there")
-    if found.library._core.journal.brought is not None:
-        vars(made)["_home"] = found.library  # which nobody else may hold here
-    return made
-
-
-def _make_made(found: _Made) -> Any:
-    return found.maker(*found.arguments, **found.keywords)
-
-
-class _Form(NamedTuple):
-    """What is known of a kind of pickle."""
-
-    holds: Any
-    objection: Callable[[Any], str | None]  # what is wrong with a content
-    make: Callable[[Any], Any]
-    name: Callable[[Any], str]
-
-
-_FORMS = {
-    "function": _Form(
-        _Definition,
-        _object_to_function,
-        _make_function,
-        lambda found: (
-            ".".join(str(each) for each in (found.module, found.arguments.get("name")) if each) + "()"
-        ),
-    ),
-    "module": _Form(_Module, _object_to_module, _make_module, lambda found: f"module {found.name}"),
-    "graph": _Form(_Graph, lambda found: None, _make_graph, lambda found: "link()"),
-    "library": _Form(
-        _Library,
-        _object_to_library,
-        lambda found: None,
-        lambda found: f"library {found.keywords.get('name')!r}",
-    ),
-    "member": _Form(_Member, _object_to_member, _make_member, lambda found: f"{found.attribute}()"),
-    "made": _Form(_Made, _object_to_made, _make_made, lambda found: f"{found.maker.__name__}()"),
+_FORMS: dict[str, Any] = {
+    "function": _Definition,
+    "module": _Module,
+    "graph": _Graph,
+    "library": _Library,
+    "member": _Member,
+    "made": _Made,
 }
 
 # ---- who shares what ---------------------------------------------------------------------------------------
