@@ -35,8 +35,7 @@ _numbers: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()
 
 
 # ---- what pickles hold -------------------------------------------------------------------------------------
-# Each says what it is called, what is wrong with it, and makes its thing again: `present` is what this process
-# has of it.
+# Each says what it is called and what is wrong with it, and makes its thing again; `present` is there of it.
 
 
 class _Definition(NamedTuple):

@@ -46,6 +46,7 @@ class Converter:
     ) -> None:
         self.library = library
         self.ctype = ctype
+        self.names = [name or f"arg{k}" for k, name in enumerate(ctype.names)]
         self.who = who
         self.hidden = hidden
         self.dims = dims or {}
@@ -122,10 +123,10 @@ class Converter:
 
 def check_dims(converter: Converter, who: str) -> None:
     """ValueError for what dims= says, and the declaration does not have."""
-    names = Described(converter, without_dims=True).names
     for name in converter.dims:
-        if name not in names:
-            raise ValueError(f"{who} names {name!r}, which is no parameter; they are: {', '.join(names)}")
+        if name not in converter.names:
+            known = ", ".join(converter.names)
+            raise ValueError(f"{who} names {name!r}, which is no parameter; they are: {known}")
     try:
         Described(converter).all()
     except thunks.Unmapped as reason:
@@ -138,8 +139,8 @@ def check_dims(converter: Converter, who: str) -> None:
 class Described:
     """The arguments of CallbackKind."""
 
-    def __init__(self, converter: Converter, without_dims: bool = False) -> None:
-        dims = {} if without_dims else converter.dims
+    def __init__(self, converter: Converter) -> None:
+        dims = converter.dims
         self.library = converter.library
         self.who = converter.who
         self.ctype = converter.ctype
@@ -147,7 +148,7 @@ class Described:
         self.said = set(dims)
         self.references = {name for name, each in dims.items() if each == ()}
         self.ended = {name for name, each in dims.items() if each == "list"}  # by a NULL
-        self.names = [name or f"arg{k}" for k, name in enumerate(self.ctype.names)]
+        self.names = converter.names
         self.types = [
             self._with_dims(name, each, dims)
             for name, each in zip(self.names, self.ctype.parameters, strict=True)
@@ -187,7 +188,7 @@ class Described:
         if isinstance(ctype, types.Scalar) and ctype.dtype:
             return "number", name, ctype.dtype, None, (), False
         if isinstance(ctype, types.Struct):
-            return "struct", name, "", self.library.class_for(ctype), (), False
+            return "struct", name, "", self.library.classes.of(ctype), (), False
         if types.is_object(ctype):
             return "address", name, "", load("cwrapjit.library.objects").Returned(False), (), False
         if isinstance(types.function_of(ctype), types.Callable):
@@ -207,7 +208,7 @@ class Described:
         if isinstance(target, types.Scalar) and target.spelling == "char" and const:
             return "string", name, "", None, (), True
         if isinstance(target, types.Struct):
-            return "instance", name, "", self.library.class_for(target), (), const
+            return "instance", name, "", self.library.classes.of(target), (), const
         return "address", name, types.item_name(target), None, (), const
 
     def _reference(self, name: str, ctype: types.Pointer) -> Passed:
@@ -226,9 +227,9 @@ class Described:
         if isinstance(item, types.Scalar) and item.dtype:
             dtype = load("numpy").dtype(item.dtype)
         elif isinstance(item, types.Struct):
-            dtype = self.library.dtype_for(item)
+            dtype = self.library.classes.items_of(item)
         target = item.target if isinstance(item, types.Pointer) and not types.is_object(item) else None
-        cls = self.library.class_for(target) if isinstance(target, types.Struct) else None
+        cls = self.library.classes.of(target) if isinstance(target, types.Struct) else None
         is_text = isinstance(target, types.Scalar) and target.spelling == "char"
         is_list = len(layers) == 1 and (is_text or cls is not None)
         if is_list and name in self.ended:

@@ -187,11 +187,9 @@ def _message_function(library: Any, who: str, name: str, by_status: bool) -> Any
     if name in library.variables:
         raise library.is_no_function(name, f"{who}: check")
     declared = library.header_function(name)
-    if declared is not None:
-        return library.make(declared, Options(), keep=False)
-    if not by_status:
+    if declared is None and not by_status:
         raise ValueError(f"{who}: check: {name}() is not declared, so nothing says what it takes")
-    text = types.Pointer(types.Scalar("char", "int8"), const=True)
-    return library.make(
-        FunctionDeclaration(name, text, [ParameterDeclaration("status", types.INT)]), Options(), keep=False
-    )
+    if declared is None:
+        text = types.Pointer(types.Scalar("char", "int8"), const=True)
+        declared = FunctionDeclaration(name, text, [ParameterDeclaration("status", types.INT)])
+    return library.make(declared, Options(), keep=False)

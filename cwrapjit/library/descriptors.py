@@ -99,7 +99,7 @@ class _Adapter:
 
     def descriptor(self, ctype: Any) -> Descriptor | None:
         ctype = ctype.target if isinstance(ctype, types.Pointer) else ctype
-        found = self.library.descriptors.get(ctype) if isinstance(ctype, types.Struct) else None
+        found = self.library.classes.descriptors.get(ctype) if isinstance(ctype, types.Struct) else None
         return found if isinstance(found, Descriptor) else None
 
     def declare(self, text: str) -> None:

@@ -616,16 +616,12 @@ def _bound(head: Any) -> str | None:
     return (match[1] or str(head.items[1]).lower()).strip() if match else None
 
 
-def _nobody(place: tuple[str, str]) -> int | None:
-    return None
-
-
 def parse(
     text: str,
     kinds: dict[str, int],
     where: str = "<fortran>",
     modules: dict[str, dict[str, int]] | None = None,
-    ask: Ask = _nobody,
+    ask: Ask = lambda place: None,
 ) -> Declared:
     """What `text` declares; CompileError, with its place, where it is not understood. modules: constants by
     module, which gets those of this text; ask(module, name): the value of one that is not there."""

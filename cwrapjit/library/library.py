@@ -14,6 +14,7 @@ from typing import Any
 from cwrapjit import _build, _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import constants, types
+from cwrapjit.library.classes import Classes
 from cwrapjit.library.declarations import (
     Declarations,
     FunctionDeclaration,
@@ -89,15 +90,7 @@ class Core:
         self.texts = 0  # that were read
         self._pending: dict[str, Any] = {}  # Pending, and its like in source.py
         self.variables: dict[str, Any] = {}  # with get() and set(value), by attribute
-        self.classes: dict[types.Struct, Any] = {}  # Python's, by what they stand for
-        self.opaque: set[types.Struct] = set()  # those of automatic classes that may still get members
-        self.waiting: dict[types.Struct, types.Struct] = {}  # of opaque, by what inside of them is unknown
-        self.undescribed: dict[types.Struct, str] = {}  # why a struct has no members for Python
-        self.described: dict[types.Struct, Any] = {}  # by struct() and handle(): Said in structs.py
-        self.taken: set[Any] = set()  # the classes that are another library's
-        self.dtypes: dict[types.Struct, Any] = {}  # NumPy's, of structs of numbers; None for others
-        self.frees: dict[str, Any] = {}  # the classes, by the C functions that free their objects
-        self.descriptors: dict[types.Struct, Any] = {}  # structs that describe arrays
+        self.classes = Classes(self)
         # What declare() mapped by automatic classes, or could not map: functions, options, names.
         self._waiting: dict[types.Struct, list[tuple[FunctionDeclaration, dict[str, Any], str]]] = {}
         self.refinements = Refinements(name)
@@ -316,8 +309,8 @@ class Core:
         """Classes of types whose members are known by now get them; what function() has mapped by a type
         that was found to be another one is mapped again."""
         with self.declarations.turn:
-            for struct in [each for each in list(self.opaque) if each.members is not None]:
-                self.class_for(struct)
+            for struct in self.classes.growing():
+                self.classes.of(struct)
             said = {name: self._declared[name] for name in self._by_function if name in self._declared}
             stale = [name for name, (found, _, _) in said.items() if has_united(found)]
             self._map_again([said[name] for name in stale])
@@ -575,40 +568,11 @@ class Core:
         self.declarations.fetch([name])
         named = self.declarations.struct_named(name)
         if isinstance(named, types.Struct):
-            return self.class_for(named)
+            return self.classes.of(named)
         enum = self.enum_of(named or self.declarations.tags.get(f"enum {name}"))
         if enum is not None:
             return enum
         return next((each for each in list(self.classes.values()) if each.__name__ == name), None)
-
-    def class_for(self, struct: types.Struct) -> Any:
-        """Python's class for a struct or union. One that nobody described is made of what is known of it."""
-        struct = types.final(struct)
-        found = self.classes.get(struct)
-        unknown = struct if struct in self.opaque else self.waiting.get(struct)
-        if found is None or (unknown is not None and types.final(unknown).members is not None):
-            found = load("cwrapjit.library.structs").automatic(self, struct)
-        return found
-
-    def dtype_for(self, struct: types.Struct) -> Any:
-        """NumPy's dtype of a struct, as an item of arrays; Unmapped where it has none."""
-        found = self.item_dtype(struct)
-        if found is None:
-            raise Unmapped(
-                f"an array of {types.show(struct)}, which has members that NumPy's types do not cover"
-            )
-        return found
-
-    def more_alignment(self, struct: types.Struct) -> int:
-        """That of a struct where C asks for more than NumPy does; 0: nowhere."""
-        alignment = self.class_for(struct).__cwrapjit_layout__.alignment
-        dtype = self.item_dtype(struct)
-        return alignment if dtype is not None and alignment > dtype.alignment else 0
-
-    def item_dtype(self, struct: types.Struct) -> Any:
-        """The same, or None."""
-        self.class_for(struct)
-        return self.dtypes.get(types.final(struct))
 
     def _enumerators(self) -> dict[str, int]:
         self._read_header()
@@ -702,7 +666,7 @@ class Core:
             attribute = self.attribute_name(own.get("name") or name)
             taken = attribute in self._members or attribute in self._pending or attribute in self.variables
             is_new = not taken and found.name in self.unmapped
-            is_other = attribute in self._by_declare and (means_more or found.name in self.frees)
+            is_other = attribute in self._by_declare and (means_more or found.name in self.classes.frees)
             if not is_new and not is_other:  # function() has made it, or the class has this name
                 continue
             try:
@@ -789,14 +753,14 @@ class Core:
 
     def _make_specially(self, found: FunctionDeclaration, options: Options) -> Any:
         """What frees objects of a class, each once; a broadcasting function; None: neither."""
-        if found.name in self.frees:
-            return load("cwrapjit.library.structs").end(self, self.frees[found.name], found)
+        if found.name in self.classes.frees:
+            return load("cwrapjit.library.structs").end(self, self.classes.frees[found.name], found)
         if options.broadcast or options.prototype is not None:
             return load("cwrapjit.library.broadcast").define(self, found, options)
         return None
 
     def _map(self, found: FunctionDeclaration, options: Options) -> Mapped:
-        if self.descriptors:
+        if self.classes.descriptors:
             found, options = load("cwrapjit.library.descriptors").adapt(self, found, options)
         mapped = Mapper(self, found, options).map()
         self.target(found)

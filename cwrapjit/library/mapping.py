@@ -20,10 +20,10 @@ from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
 from cwrapjit.library.options import Options, names_a_parameter, names_of
 from cwrapjit.library.parser import text_of
-from cwrapjit.library.results import map_result, map_returned_data, no_value
+from cwrapjit.library.results import map_result, map_returned_data
 from cwrapjit.library.signatures import annotation, behind_dots, shown, signature
 from cwrapjit.library.sizes import Sizes
-from cwrapjit.library.thunks import Classless, Thunk, Unmapped, is_open
+from cwrapjit.library.thunks import Thunk, Unmapped, is_open
 
 
 def bytes_reason(slot: Slot, what: str) -> str:
@@ -110,6 +110,7 @@ class Mapper:
         self._check_free(result)
         arguments = self.arguments = self._arguments()
         self._check_uses(result)
+        places = {slot.name: parameter.argument for slot, parameter in self.parameters()}
         has_objects = any(map(types.is_object, [declaration.result, *(slot.type for slot in self.slots)]))
         function = Function(
             name=options.name or python_name(declaration.name),
@@ -122,7 +123,7 @@ class Mapper:
             address=0,
             owner=None,
             check=None if check is None else check.function(),
-            checking=None if check is None else check.checking(self._places()),
+            checking=None if check is None else check.checking(places),
             discarded=self._discarded(),
             keeps=self._keeps(result),
             keep_gil=bool(options.gil) or has_objects,
@@ -204,18 +205,11 @@ class Mapper:
         if isinstance(ctype, types.Pointer):
             return self._pointer(slot)
         if isinstance(ctype, types.Struct):
-            return Parameter("struct", cls=self._class(ctype, slot.name))
+            return Parameter("struct", cls=self.library.classes.by_value(ctype, f"{slot.name} is"))
         if isinstance(ctype, types.Callable):
             return self._callback(slot, ctype)
         reason = ctype.reason if isinstance(ctype, types.Unknown) else f"{types.show(ctype)} has no mapping"
         raise Unmapped(f"{slot.name}: {reason}")
-
-    def _class(self, struct: types.Struct, name: str) -> Any:
-        """Of a struct by value."""
-        found = self.library.class_for(struct)
-        if not found.__cwrapjit_layout__.size:
-            raise Classless(struct, no_value(self.library, f"{name} is {types.show(struct)}", struct))
-        return found
 
     def _scalar(self, slot: Slot) -> Parameter:
         ctype = slot.type
@@ -253,7 +247,7 @@ class Mapper:
             raise Unmapped(bytes_reason(slot, "an array of void"))
         if isinstance(item, types.Struct) and container is None:
             order = self.options.order.get(slot.name, "C")
-            cls, descr = self.library.class_for(item), self._items(slot.name, item)
+            cls, descr = self.library.classes.of(item), self._items(slot.name, item)
             return Parameter(
                 "array", intent=intent, dims=dims, order=order, optional=optional, cls=cls, descr=descr
             )
@@ -294,7 +288,7 @@ class Mapper:
         made.optional = name in options.optional
         made.encoding = options.encoding.get(name, "")
         if is_struct:
-            made.cls = self.library.class_for(target)
+            made.cls = self.library.classes.of(target)
             made.bound = destructors.places(self, made.cls) if out else ()
             made.borrowed = name in self.borrowed
         return made
@@ -311,11 +305,8 @@ class Mapper:
         return self._is_text(name, item) or (isinstance(item, types.Scalar) and item.spelling == "char")
 
     def _items(self, name: str, struct: types.Struct) -> Any:
-        try:
-            found = self.library.dtype_for(struct)
-        except Unmapped as reason:
-            raise Unmapped(f"{name} is {reason}") from None
-        if self.library.more_alignment(struct) > (0 if self.has_aligned else 16):
+        found = self.library.classes.items_of(struct, f"{name} is ")
+        if self.library.classes.more_alignment(struct) > (0 if self.has_aligned else 16):
             raise Unmapped(
                 f"{name} is an array of {types.show(struct)}, aligned otherwise than NumPy's arrays"
             )
@@ -329,7 +320,7 @@ class Mapper:
         if isinstance(item, types.Struct):
             if name in options.out:
                 return self._filled_struct(slot)
-            cls = self.library.class_for(item)
+            cls = self.library.classes.of(item)
             return Parameter("handle", cls=cls, optional=optional, intent=slot.intent)
         named = name in options.out or name in options.inout
         if self._is_c_text(name, item) and slot.const and not named:
@@ -375,9 +366,7 @@ class Mapper:
             return Parameter("address", "", intent="out", cls=self.function_at(function, slot.name))
         target = slot.item.target
         if isinstance(target, types.Struct):
-            cls = self.library.class_for(target)
-            bound, borrowed = destructors.places(self, cls), slot.name in self.borrowed
-            return Parameter("handle", cls=cls, intent="out", bound=bound, borrowed=borrowed)
+            return self._given_away("handle", slot, self.library.classes.of(target))
         return Parameter("address", types.item_name(target), intent="out")
 
     def _data_of(self, slot: Slot) -> str:
@@ -411,7 +400,7 @@ class Mapper:
 
     def _filled_struct(self, slot: Slot) -> Parameter:
         """out= of a struct: a new instance, whose memory C fills."""
-        cls = self.library.class_for(slot.item)
+        cls = self.library.classes.of(slot.item)
         self._intent(slot)
         if not cls.__cwrapjit_layout__.size:
             raise self.wrong(
@@ -423,8 +412,11 @@ class Mapper:
                 f"out= names {slot.name}: {types.show(slot.item)} ends with an array whose "
                 "length nothing says"
             )
+        return self._given_away("struct", slot, cls)
+
+    def _given_away(self, role: str, slot: Slot, cls: Any) -> Parameter:
         bound, borrowed = destructors.places(self, cls), slot.name in self.borrowed
-        return Parameter("struct", cls=cls, intent="out", bound=bound, borrowed=borrowed)
+        return Parameter(role, cls=cls, intent="out", bound=bound, borrowed=borrowed)
 
     def _mark_models(self) -> None:
         """Structs of a type that C gives back, that is in such a one, or has one inside."""
@@ -662,10 +654,6 @@ class Mapper:
             intent = "out" if name in self.options.out else "in"
             slot.parameter = Parameter("status", status.dtype, intent=intent, name=name)
         return Check(self.library, f"{self.called}()", check, self.declaration.name, status, is_returned)
-
-    def _places(self) -> dict[str, int]:
-        """C's names of parameters, and which argument of a call each is; -1: none."""
-        return {slot.name: parameter.argument for slot, parameter in self.parameters()}
 
     def _discarded(self) -> tuple[int, ...]:
         """discard=: results that nobody wants."""

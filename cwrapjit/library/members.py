@@ -42,7 +42,7 @@ class Members:
             is_text = plan["kind"] in ("buffer", "string") or (is_list and plan["of"] is None)
             if plan["name"] in encodings and not is_text:
                 raise ValueError(f"{self.who}: encoding= names {plan['name']}, which is no text")
-        self.library.dtypes[self.ctype] = self._dtype(plans)
+        self.library.classes.dtypes[self.ctype] = self._dtype(plans)
         # Read-only: who changes the length of an array can read all memory through it.
         dims = [given if isinstance(given, (tuple, list)) else (given,) for given in arrays.values()]
         lengths = {dim for given in dims for dim in given if dim != "list"}
@@ -198,7 +198,7 @@ class Members:
             return item.dtype or None
         if isinstance(item, types.Struct) and item.members is not None:
             self._class(item, member, True)
-            return self.library.dtypes.get(types.final(item))
+            return self.library.classes.dtypes.get(types.final(item))
         return None
 
     def _dtype(self, plans: list[dict[str, Any]]) -> Any:

@@ -89,10 +89,7 @@ def map_result(mapper: Any, check: Any) -> Result:
             raise Unmapped(f"it returns {ctype.spelling}, which NumPy's types do not cover")
         made = Result("value", mapper.value_type(ctype), cls=mapper.library.members_of(ctype))
     elif isinstance(ctype, types.Struct):
-        cls = mapper.library.class_for(ctype)
-        if not cls.__cwrapjit_layout__.size:
-            raise Classless(ctype, no_value(mapper.library, f"it returns {types.show(ctype)}", ctype))
-        made = Result("struct", cls=cls)
+        made = Result("struct", cls=mapper.library.classes.by_value(ctype, "it returns"))
     elif isinstance(types.function_of(ctype), types.Callable):
         made = Result("address", cls=mapper.function_at(types.function_of(ctype)))
     elif isinstance(ctype, types.Pointer):
@@ -111,19 +108,6 @@ def _is_misspelled(mapper: Any, returned: Returned) -> bool:
     return word.isidentifier() and word not in mapper.by_name and mapper.library.constant(word) is None
 
 
-def _items(mapper: Any, struct: types.Struct) -> Any:
-    try:
-        return mapper.library.dtype_for(struct)
-    except Unmapped as reason:
-        raise Unmapped(f"it returns {reason}") from None
-
-
-def no_value(library: Any, what: str, struct: types.Struct) -> str:
-    """Why an opaque struct cannot go by value."""
-    why = library.undescribed.get(struct) or "what it consists of is not known: see struct() of the library"
-    return f"{what} by value: {why}"
-
-
 def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     target = ctype.target
     if types.is_object(ctype):
@@ -133,11 +117,12 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
         return _list(mapper, ctype, returned)
     if isinstance(target, types.Struct):
         if returned.shape is not None and not _is_misspelled(mapper, returned):
-            cls, descr = mapper.library.class_for(target), _items(mapper, target)
+            classes = mapper.library.classes
+            cls, descr = classes.of(target), classes.items_of(target, "it returns ")
             made = Result("array", dims=_dims(mapper, returned.shape), cls=cls, descr=descr)
             made.readonly = ctype.const and returned.owner != "callee"
             return _owned(mapper, made, returned, target)
-        made = Result("handle", cls=mapper.library.class_for(target))
+        made = Result("handle", cls=mapper.library.classes.of(target))
         if not returned.owner:
             returned.owner, returned.detail = _may_be_given(mapper)
         return _owned(mapper, made, returned, target)
@@ -170,7 +155,7 @@ def _list(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
             f"returns: it returns {types.show(ctype)}, which is no list of texts or handles in Python"
         )
     if not is_text:
-        handles = Result("handles", dims=dims, cls=mapper.library.class_for(item))
+        handles = Result("handles", dims=dims, cls=mapper.library.classes.of(item))
         return _owned(mapper, handles, returned, item)
     if returned.owner in ("argument", "instance"):
         returned.owner = ""  # texts are copied

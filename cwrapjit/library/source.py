@@ -170,8 +170,8 @@ class TextSlice(Slice):
             self.result.role, self.result.descr = "value", self._struct(self.found.result, "the result")
 
     def _struct(self, ctype: Any, what: str) -> np.dtype[Any]:
-        found = self.library.item_dtype(ctype)
-        if found is None or self.library.more_alignment(ctype) > 16:
+        found = self.library.classes.dtype_of(ctype)
+        if found is None or self.library.classes.more_alignment(ctype) > 16:
             why = (
                 "has members that NumPy's types do not cover" if found is None else "NumPy does not align so"
             )
@@ -256,7 +256,7 @@ class TextSlice(Slice):
         kinds |= {self.c_names[name]: self.found.result for name in self.c_names.keys() & {"return"}}
         checks = ""
         for name, ctype in kinds.items():
-            more = self.library.more_alignment(ctype) if isinstance(ctype, types.Struct) else 0
+            more = self.library.classes.more_alignment(ctype) if isinstance(ctype, types.Struct) else 0
             checks += _CHECK_ALIGNMENT % {"x": name, "most": more} if more else ""
         return checks + self._validate(slots) if checks or self.has_arrays else None
 

@@ -20,6 +20,7 @@ from typing import Any, cast
 from cwrapjit._cwrapjit import CompileError, Field, Instance, Layout
 from cwrapjit._imports import load
 from cwrapjit.library import attributes, destructors, types
+from cwrapjit.library.classes import Classes
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.instances import (
     Keeps,
@@ -93,9 +94,9 @@ def define_struct(
         if not said.has_init:
             cls.__init__ = without_end if members.is_open else fill_members
         maker.finish(cls, ctype, init, methods, properties or {}, free)
-    library.described[ctype] = said
+    library.classes.described[ctype] = said
     if array:
-        library.descriptors[ctype] = load("cwrapjit.library.descriptors").read(
+        library.classes.descriptors[ctype] = load("cwrapjit.library.descriptors").read(
             f"{library.name}.struct()", ctype, array
         )
     maker.complete()
@@ -132,7 +133,7 @@ def define_handle(
         if not said.has_init:
             cls.__init__ = come_from_functions
         maker.finish(cls, ctype, init, methods, properties or {}, free)
-    library.described[ctype] = said
+    library.classes.described[ctype] = said
     maker.complete()
     library.class_made(ctype, means_more=bool(maker.destructor.bound))
     return cls
@@ -152,7 +153,7 @@ def _add_members(library: Any, ctype: types.Struct, cls: Any, plans: list[dict[s
     for plan in plans:
         of = cls if plan["of"] is ITSELF else plan["of"]
         setattr(cls, _python_name(plan["name"]), Field(cls.__cwrapjit_layout__, **{**plan, "of": of}))
-    dtype = library.dtypes.get(ctype)
+    dtype = library.classes.dtypes.get(ctype)
     if dtype is not None and "dtype" not in vars(cls):  # so np.zeros(3, cls) is an array of structs
         cls.dtype = dtype
     type.__setattr__(cls, "__match_args__", tuple(_python_name(plan["name"]) for plan in plans))
@@ -165,12 +166,11 @@ def take(library: Any, cls: type) -> type[Instance]:
         raise TypeError(f"{library.name}: {cls!r} is no class that a library made")
     library.declarations.add(ctype)
     library.classes[ctype] = cls
-    library.opaque.discard(ctype)
-    library.waiting.pop(ctype, None)
-    library.taken.add(cls)
+    library.classes.open.pop(ctype, None)
+    library.classes.taken.add(cls)
     free = getattr(cls, "__cwrapjit_layout__").free_name  # noqa: B009
     if free:  # then this library's function frees each object once, too
-        library.frees[free] = cls
+        library.classes.frees[free] = cls
     library.keep(cls.__name__, cls)
     library.class_made(ctype)
     return cls
@@ -197,6 +197,7 @@ class _Maker:
         self.library = library
         self.name = library.name
         self.declarations = library.declarations
+        self.classes: Classes = library.classes
         self.destructor = destructors.NONE
         self.by_value: frozenset[str] = frozenset()  # arguments of the last function: structs by value
 
@@ -217,9 +218,8 @@ class _Maker:
         before = set(self.declarations.tags)
         parsed = self.declarations.read(text, f"<cwrapjit {self.name} {who}>")
         wanted = re.match(r"\s*(?:typedef\s+)?(struct|union)\s+([A-Za-z_]\w*)", text)
-        if wanted is not None and f"{wanted[1]} {wanted[2]}" in self.declarations.tags:
-            found = self.declarations.tags[f"{wanted[1]} {wanted[2]}"]
-        else:
+        found = self.declarations.tags.get(f"{wanted[1]} {wanted[2]}") if wanted is not None else None
+        if found is None:
             found = next((each for each in parsed.typedefs.values() if isinstance(each, types.Struct)), None)
         if not isinstance(found, types.Struct):
             for tag in set(self.declarations.tags) - before:
@@ -256,8 +256,8 @@ class _Maker:
         return found
 
     def class_name(self, name: str | None, ctype: types.Struct) -> str:
-        if name is None and ctype in self.library.described:
-            return str(self.library.classes[ctype].__name__)
+        if name is None and ctype in self.classes.described:
+            return str(self.classes[ctype].__name__)
         name = name or ctype.class_name
         if not name.isidentifier() or keyword.iskeyword(name):
             raise ValueError(f"{self.name}: {name!r} cannot be the name of a class; say name=")
@@ -267,8 +267,8 @@ class _Maker:
 
     def said(self, method: str, ctype: types.Struct, now: Said) -> Said:
         """This, added to what was said before; ValueError where the two contradict each other."""
-        before = self.library.described.get(ctype)
-        if before is None or self.library.classes.get(ctype) in self.library.taken:
+        before = self.classes.described.get(ctype)
+        if before is None or self.classes.get(ctype) in self.classes.taken:
             return now
         who = f"{self.name}.{method}: {types.show(ctype)}"
         if now.free is not None:  # a name that is no function's is the first thing to say
@@ -312,14 +312,14 @@ class _Maker:
         """The class of a struct that a member is (is_inside) or points to."""
         ctype = types.final(ctype)
         cls = self.begun(ctype)
-        if is_inside and ctype in self.library.opaque and ctype.members is not None:
+        if is_inside and self.classes.may_grow(ctype):
             self._add_known_members(ctype)
         return cast("type[Instance]", cls)
 
     def begun(self, ctype: types.Struct) -> Any:
         """The class of a type: where there is none, a new one, which knows no members yet."""
         ctype = types.final(ctype)
-        found = self.library.classes.get(ctype)
+        found = self.classes.get(ctype)
         if found is None:
             if not ctype.class_name:
                 ctype.label = f"unnamed_{ctype.kind}_{next(_UNNAMED)}"
@@ -327,18 +327,16 @@ class _Maker:
             found = self._make(name, ctype, self.layout(ctype, None, True, automatic=True), "")
             found.__init__ = come_from_functions
             found.close = Instance._cwrapjit_close
-            self.library.classes[ctype] = found
-            self.library.opaque.add(ctype)
+            self.classes[ctype] = found
+            self.classes.open[ctype] = ctype
         return found
 
     def complete(self) -> None:
         """Gives members to the automatic classes of types whose members are known by now."""
-        opaque, waiting = self.library.opaque, self.library.waiting
-        for ctype in [each for each, of in waiting.items() if types.final(of).members is not None]:
-            del waiting[ctype]
-            opaque.add(ctype)
-        while ready := next((each for each in list(opaque) if each.members is not None), None):
-            self._add_known_members(ready)
+        tried: set[types.Struct] = set()
+        while waiting := [each for each in self.classes.growing() if each not in tried]:
+            tried.add(waiting[0])
+            self._add_known_members(waiting[0])
 
     def known_members(self, ctype: types.Struct, said: Said) -> tuple[Members | None, list[dict[str, Any]]]:
         """Nothing where the type, or one of its members, has no layout that is known."""
@@ -348,31 +346,31 @@ class _Maker:
             members = Members(self.library, ctype, self.class_of)
             return members, members.plans(said.arrays, said.encodings)
         except (TypeError, Unmapped, CompileError) as reason:
-            self.library.undescribed[ctype] = str(reason)
+            self.classes.undescribed[ctype] = str(reason)
         except RecursionError:
-            self.library.undescribed[ctype] = "it is nested too deeply"
+            self.classes.undescribed[ctype] = "it is nested too deeply"
         return None, []
 
     def _add_known_members(self, ctype: types.Struct) -> None:
-        self.library.opaque.remove(ctype)  # first: it may have a pointer to itself
+        del self.classes.open[ctype]  # first: it may have a pointer to itself
         members, plans = self.known_members(ctype, Said())
         if members is None:
             if (inside := types.incomplete_inside(ctype)) is not None:
-                self.library.waiting[ctype] = inside
+                self.classes.open[ctype] = inside
             return
         layout = self.layout(ctype, None, members.is_open, members, plans, automatic=True)
-        with self.made(self.library.classes[ctype].__name__, ctype, layout, "") as cls:
+        with self.made(self.classes[ctype].__name__, ctype, layout, "") as cls:
             _add_members(self.library, ctype, cls, plans)
             cls.__init__ = without_end if members.is_open else fill_members
 
     @contextlib.contextmanager
     def made(self, name: str, ctype: types.Struct, layout: Layout, doc: str) -> Iterator[Any]:
         """The class of a type, which has this layout now, and is what it was when the body fails."""
-        cls = self.library.classes.get(ctype)
-        if cls is None or cls in self.library.taken:
+        cls = self.classes.get(ctype)
+        if cls is None or cls in self.classes.taken:
             yield self._make(name, ctype, layout, doc)
             return
-        doc = doc or (cls.__doc__ if ctype in self.library.described else "")
+        doc = doc or (cls.__doc__ if ctype in self.classes.described else "")
         before = {**vars(cls), "__name__": cls.__name__, "__qualname__": cls.__qualname__}
         cls.__cwrapjit_layout__.exchange(layout)
         try:
@@ -387,8 +385,7 @@ class _Maker:
             _restore(cls, before)
             raise
         if not cls.__cwrapjit_layout__.automatic:
-            self.library.opaque.discard(ctype)
-            self.library.waiting.pop(ctype, None)
+            self.classes.open.pop(ctype, None)
 
     def _make(self, name: str, ctype: types.Struct, layout: Layout, doc: str) -> Any:
         namespace: dict[str, Any] = {
@@ -408,9 +405,8 @@ class _Maker:
         free: str | None,
     ) -> None:  # fmt: skip
         """Adds what C functions do for the class. A class that fails leaves none behind."""
-        classes = self.library.classes
-        before, ended = classes.get(ctype), destructors.of(cls)
-        classes[ctype] = cls
+        before, ended = self.classes.get(ctype), destructors.of(cls)
+        self.classes[ctype] = cls
         if self.destructor.name:
             destructors.remember(cls, self.destructor)
         try:
@@ -427,14 +423,14 @@ class _Maker:
         except BaseException:
             destructors.remember(cls, ended)
             if before is None:
-                del classes[ctype]
+                del self.classes[ctype]
             else:
-                classes[ctype] = before
+                self.classes[ctype] = before
             raise
         if "close" not in vars(cls):
             cls.close = Instance._cwrapjit_close
         if free is not None:
-            self.library.frees[self.destructor.name] = cls
+            self.classes.frees[self.destructor.name] = cls
         self.library.keep(cls.__name__, cls)
 
     def _add_methods(self, cls: type[Instance], ctype: types.Struct, methods: Any) -> None:
@@ -570,7 +566,7 @@ class _Maker:
         )
 
     def _is_of(self, cls: type[Instance], ctype: Any) -> bool:
-        return isinstance(ctype, types.Struct) and self.library.classes.get(types.final(ctype)) is cls
+        return isinstance(ctype, types.Struct) and self.classes.get(types.final(ctype)) is cls
 
 
 def end(library: Any, cls: type[Instance], found: FunctionDeclaration) -> Any:

@@ -175,10 +175,10 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
         raise ValueError(f"{who}: shape= is for pointers; it is a {types.show(ctype)}")
     if isinstance(ctype, types.Scalar) and ctype.dtype:
         return ScalarVariable(who, address, ctype.value_type, const)
-    if types.is_one_struct(ctype) and library.item_dtype(ctype.item) is None:
+    if types.is_one_struct(ctype) and library.classes.dtype_of(ctype.item) is None:
         ctype = ctype.item
     if isinstance(ctype, types.Struct):
-        return InstanceVariable(who, address, library.class_for(ctype), False, library.lifetime)
+        return InstanceVariable(who, address, library.classes.of(ctype), False, library.lifetime)
     if isinstance(ctype, types.Array):
         ctype, layers = types.peeled(ctype)
         const = const or any(each.const for each in layers)
@@ -191,14 +191,16 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
         if isinstance(ctype, types.Scalar) and ctype.dtype:
             return ArrayVariable(who, address, ctype.dtype, lengths, const, library.lifetime)
         if isinstance(ctype, types.Struct):
-            return ArrayVariable(who, address, library.dtype_for(ctype), lengths, const, library.lifetime)
+            return ArrayVariable(
+                who, address, library.classes.items_of(ctype), lengths, const, library.lifetime
+            )
     raise Unmapped(f"it is a {types.show(found.type)}, which has no mapping")
 
 
 def _pointer(library: Any, found: Any, ctype: types.Pointer, address: int, shape: Any, readonly: bool) -> Any:
     target, who = ctype.target, f"{library.name}.{found.name}"
     if isinstance(target, types.Struct):
-        return InstanceVariable(who, address, library.class_for(target), True, library.lifetime)
+        return InstanceVariable(who, address, library.classes.of(target), True, library.lifetime)
     if isinstance(target, types.Scalar) and target.dtype and shape is not None:
 
         def lookup(name: str) -> int | str | None:

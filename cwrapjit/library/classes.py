@@ -1,0 +1,70 @@
+"""The Python classes of a library's structs and handles, and what is known of them. structs.py makes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cwrapjit._imports import load
+from cwrapjit.library import types
+from cwrapjit.library.thunks import Classless, Unmapped
+
+
+class Classes(dict[types.Struct, Any]):
+    """By what they stand for."""
+
+    def __init__(self, library: Any) -> None:
+        super().__init__()
+        self.library = library
+        # Automatic classes that may still get members, once those of this struct are known: of itself, or of
+        # one inside of it.
+        self.open: dict[types.Struct, types.Struct] = {}
+        self.undescribed: dict[types.Struct, str] = {}  # why a struct has no members for Python
+        self.described: dict[types.Struct, Any] = {}  # by struct() and handle(): Said in structs.py
+        self.taken: set[Any] = set()  # the classes that are another library's
+        self.dtypes: dict[types.Struct, Any] = {}  # NumPy's, of structs of numbers; None for others
+        self.frees: dict[str, Any] = {}  # the classes, by the C functions that free their objects
+        self.descriptors: dict[types.Struct, Any] = {}  # structs that describe arrays
+
+    def may_grow(self, struct: types.Struct) -> bool:
+        """Whether its class can get members now."""
+        of = self.open.get(struct)
+        return of is not None and (of if of is struct else types.final(of)).members is not None
+
+    def growing(self) -> list[types.Struct]:
+        return [each for each in list(self.open) if self.may_grow(each)]
+
+    def of(self, struct: types.Struct) -> Any:
+        """The class of a struct or union. One that nobody described is made of what is known of it."""
+        struct = types.final(struct)
+        if struct not in self or self.may_grow(struct):
+            return load("cwrapjit.library.structs").automatic(self.library, struct)
+        return self[struct]
+
+    def by_value(self, struct: types.Struct, what: str) -> Any:
+        """The class of one that is passed by value; Classless, whose reason begins with `what`."""
+        found = self.of(struct)
+        if not found.__cwrapjit_layout__.size:
+            why = "what it consists of is not known: see struct() of the library"
+            why = self.undescribed.get(struct) or why
+            raise Classless(struct, f"{what} {types.show(struct)} by value: {why}")
+        return found
+
+    def items_of(self, struct: types.Struct, what: str = "") -> Any:
+        """NumPy's dtype of a struct, as an item of arrays; Unmapped, whose reason begins with `what`."""
+        found = self.dtype_of(struct)
+        if found is None:
+            raise Unmapped(
+                f"{what}an array of {types.show(struct)}, which has members that NumPy's types do not cover"
+            )
+        return found
+
+    def dtype_of(self, struct: types.Struct) -> Any:
+        """The same, or None."""
+        self.of(struct)
+        return self.dtypes.get(types.final(struct))
+
+    def more_alignment(self, struct: types.Struct) -> int:
+        """That of a struct where C asks for more than NumPy does; 0: nowhere."""
+        alignment = self.of(struct).__cwrapjit_layout__.alignment
+        dtype = self.dtype_of(struct)
+        return alignment if dtype is not None and alignment > dtype.alignment else 0
