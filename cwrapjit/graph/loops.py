@@ -309,9 +309,7 @@ def _compiled_steps(program: tuple[list[Any], tuple[Step, ...]], headers: Sequen
     own = ("<cwj_complex.h>", "<cwj_arithmetic.h>", "<numpy/halffloat.h>")
     return function(
         "reference",
-        args_input=[f"x{k}" for k in range(len(types))],
-        prototype_input=[()] * len(types),
-        prototype_output=(),
+        signature=f"{', '.join(f'x{k}()' for k in range(len(types)))} -> output()",
         Ccode_slice_eval={(*(np.dtype(type.dtype) for type in types), np.dtype(steps[-1].dtype)): body},
         header="\n".join([*(f"#include {name}" for name in (*own, *headers)), support]),
         optimize="off",

@@ -161,36 +161,34 @@ def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str
     named = {**parameters, "return": found.result}
     made: dict[str, Any] = {}
     for option, value in options.items():
+        fitting = value
         if option in NAMES and isinstance(value, tuple):
             known = named if option == "discard" else parameters
-            names = tuple(
+            fitting = tuple(
                 each for each in value if each in known and _may_be(option, known[each], each == "return")
-            )  # an empty one takes back: it is said as it is
-            if value and not names:
-                continue
-            made[option] = names
-        elif option == "encoding" and isinstance(value, Mapping):
-            made[option] = {name: each for name, each in value.items() if name in named}
-        elif option in ("container", "order", "unsafe", *BY_NAME) and isinstance(value, Mapping):
+            )
+        elif isinstance(value, Mapping) and option in ("container", "encoding", "order", "unsafe", *BY_NAME):
+            known = named if option == "encoding" else parameters
             fitting = {
                 name: each
                 for name, each in value.items()
-                if name in parameters and _fits(option, parameters[name], each, parameters)
+                if name in known and _fits(option, known[name], each, parameters)
             }
-            if value and not fitting:
-                continue
+        elif option == "unsafe" and not isinstance(value, bool):
+            fitting = tuple(each for each in names_of(value) if each in parameters)
+        elif value is not None and not _is_about(option, value, found, parameters):
+            continue
+        if fitting or not value:  # an empty one takes back: it is said as it is
             made[option] = fitting
-        elif option == "unsafe" and isinstance(value, (str, tuple, list, set, frozenset)):
-            made[option] = tuple(each for each in names_of(value) if each in parameters)
-        elif option == "check" and value is not None:
-            if _has_status(value, found, parameters):
-                made[option] = value
-        elif option == "keeps" and value is not None:
-            if _may_keep(value, parameters):
-                made[option] = value
-        elif option != "returns" or _may_return(value, found, parameters):
-            made[option] = value
     return made
+
+
+def _is_about(option: str, value: Any, found: FunctionDeclaration, parameters: Mapping[str, Any]) -> bool:
+    if option == "check":
+        return _has_status(value, found, parameters)
+    if option == "keeps":
+        return _may_keep(value, parameters)
+    return option != "returns" or _may_return(value, found, parameters)
 
 
 def _may_be(option: str, ctype: Any, is_result: bool) -> bool:

@@ -95,6 +95,15 @@ def test_functions_that_exist_are_mapped_again(lib):
     assert f(2, np.ones(3)) == 2.0
 
 
+def test_a_pattern_takes_nothing_back_where_it_is_about_others():
+    lib = from_c(TEXT + "const char *v_echo(const char *text) { return text; }")
+    lib.refine("v_echo", encoding={"return": None}).refine("v_sum", unsafe="x")
+    lib.refine("v_*", encoding={"other": "ascii"}, unsafe="by")
+    lib.declare(HEADER + "const char *v_echo(const char *text);")
+    assert lib.v_echo("a") == b"a"
+    assert lib.v_sum(2, np.array([1.0, 2.0])) == 3
+
+
 def test_refinements_that_contradict_are_both_shown(lib):
     lib.declare(HEADER)
     lib.refine("v_*", dims={"x": "n"}, out="rest", check=ValueError)
