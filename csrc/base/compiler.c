@@ -74,10 +74,7 @@ done:
 static PyObject *
 zig_command(void)
 {
-    PyObject *finder = cwj_import("cwrapjit._paths");
-    PyObject *command = finder == NULL ? NULL : PyObject_CallMethod(finder, "zig", NULL);
-    Py_XDECREF(finder);
-    return command;
+    return cwj_ask_python("cwrapjit._paths", "zig", "()");
 }
 
 static int

@@ -4,10 +4,7 @@
 PyObject *
 cwj_content_ask(const char *function, PyObject *self)
 {
-    PyObject *travel = cwj_import("cwrapjit._travel");
-    PyObject *answer = travel == NULL ? NULL : PyObject_CallMethod(travel, function, "O", self);
-    Py_XDECREF(travel);
-    return answer;
+    return cwj_ask_python("cwrapjit._travel", function, "(O)", self);
 }
 
 PyObject *

@@ -42,25 +42,15 @@ static PyObject *
 encode_lists(const cwj_build *build, const char *who)
 {
 #define GIVEN(name) , build->name == NULL ? Py_None : build->name
-    PyObject *encoder = cwj_import("cwrapjit._build");
-    PyObject *lists = encoder == NULL
-                          ? NULL
-                          : PyObject_CallMethod(encoder, "encode", "s" CWJ_BUILD_LISTS(CWJ_LETTER),
-                                                who CWJ_BUILD_LISTS(GIVEN));
+    return cwj_ask_python("cwrapjit._build", "encode", "(s" CWJ_BUILD_LISTS(CWJ_LETTER) ")",
+                          who CWJ_BUILD_LISTS(GIVEN));
 #undef GIVEN
-    Py_XDECREF(encoder);
-    return lists;
 }
 
 PyObject *
 cwj_find_libraries(const char *who, PyObject *names, PyObject *dirs)
 {
-    PyObject *finder = cwj_import("cwrapjit._build");
-    PyObject *files = finder == NULL
-                          ? NULL
-                          : PyObject_CallMethod(finder, "find_libraries", "sOO", who, names, dirs);
-    Py_XDECREF(finder);
-    return files;
+    return cwj_ask_python("cwrapjit._build", "find_libraries", "(sOO)", who, names, dirs);
 }
 
 const char **
@@ -221,16 +211,11 @@ cwj_backend_open(cwj_module_state *state)
     if (state->backend_open) {
         return 0;
     }
-    PyObject *paths = NULL;
+    PyObject *paths = cwj_ask_python("cwrapjit._paths", "backend", "()");
     const char *libtcc, *lib_dir, *include_dir;
     tj_error error;
     int result = -1;
     tj_error_init(&error);
-    PyObject *finder = cwj_import("cwrapjit._paths");
-    if (finder == NULL) {
-        goto done;
-    }
-    paths = PyObject_CallMethod(finder, "backend", NULL);
     if (paths == NULL || !PyArg_ParseTuple(paths, "yyy", &libtcc, &lib_dir, &include_dir)) {
         goto done;
     }
@@ -245,7 +230,6 @@ cwj_backend_open(cwj_module_state *state)
     state->backend_open = true;
     result = 0;
 done:
-    Py_XDECREF(finder);
     Py_XDECREF(paths);
     tj_error_clear(&error);
     return result;

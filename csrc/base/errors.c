@@ -24,24 +24,6 @@ cwj_add_errors(PyObject *extension, cwj_module_state *state)
     return status;
 }
 
-PyObject *
-cwj_call_errors(const char *function, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    PyObject *tuple = Py_VaBuildValue(format, arguments), *result = NULL;
-    va_end(arguments);
-    PyObject *errors = tuple == NULL ? NULL : cwj_import("cwrapjit._errors");
-    PyObject *callable = errors == NULL ? NULL : PyObject_GetAttrString(errors, function);
-    if (callable != NULL) {
-        result = PyObject_CallObject(callable, tuple);
-    }
-    Py_XDECREF(errors);
-    Py_XDECREF(callable);
-    Py_XDECREF(tuple);
-    return result;
-}
-
 /* ---- what compilers say ---------------------------------------------------- */
 
 enum {
@@ -67,7 +49,7 @@ make_of(const tj_messages *messages, int kinds, const char *function)
         }
         Py_XDECREF(entry);
     }
-    return list == NULL ? NULL : cwj_call_errors(function, "(N)", list);
+    return cwj_ask_python("cwrapjit._errors", function, "(N)", list);
 }
 
 PyObject *
@@ -188,8 +170,8 @@ cwj_raise_at(const char *who, const char *what, const tj_error *error, PyObject 
         PyErr_NoMemory();
     } else {
         const char *reason = error->text != NULL ? error->text : error->brief;
-        cwj_raise_object(cwj_call_errors("place_error", "(sssOn)", who, what, reason, text,
-                                         (Py_ssize_t)error->position));
+        cwj_raise_object(cwj_ask_python("cwrapjit._errors", "place_error", "(sssOn)", who, what,
+                                        reason, text, (Py_ssize_t)error->position));
     }
 }
 

@@ -49,10 +49,6 @@ int cwj_warn(const tj_messages *messages);
 /* The same for the errors: the optimizing compiler's, of code that runs all the same. */
 int cwj_warn_errors(const tj_messages *messages);
 
-/* Calls a function of cwrapjit._errors with a tuple, as Py_BuildValue() makes it. A new reference,
- * or NULL with an exception set. */
-PyObject *cwj_call_errors(const char *function, const char *format, ...);
-
 /* Adds the exceptions to the extension module. Returns 0, or -1 with an exception set. */
 int cwj_add_errors(PyObject *extension, cwj_module_state *state);
 

@@ -53,7 +53,9 @@ cwj_raised_set(PyObject *exception)
 void
 cwj_raised_again(PyObject *exception, PyObject *note)
 {
-    PyObject *done = note == NULL ? NULL : cwj_call_errors("add_note", "(ON)", exception, note);
+    PyObject *done = note == NULL
+                         ? NULL
+                         : cwj_ask_python("cwrapjit._errors", "add_note", "(ON)", exception, note);
     Py_XDECREF(done);
     PyObject *other = cwj_raised_take();
     if (other == NULL || PyErr_GivenExceptionMatches(other, PyExc_Exception)) {
@@ -76,7 +78,7 @@ cwj_raised_of(const char *format, ...)
     va_start(arguments, format);
     PyObject *text = PyUnicode_FromFormatV(format, arguments);
     va_end(arguments);
-    PyObject *done = text == NULL ? NULL : cwj_call_errors("say_whose", "(ON)", error, text);
+    PyObject *done = cwj_ask_python("cwrapjit._errors", "say_whose", "(ON)", error, text);
     Py_XDECREF(done);
     cwj_raised_again(error, NULL);
 }

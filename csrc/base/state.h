@@ -39,9 +39,10 @@ cwj_state_of(PyObject *instance)
     return PyType_GetModuleState(Py_TYPE(instance));
 }
 
-/* Imports a module as the package's own code does late: a fork waits for it. A new reference,
- * or NULL with an exception set. */
-PyObject *cwj_import(const char *name);
+/* Calls a function of one of the package's modules, imported as its own code does late: a fork
+ * waits for that. format is Py_BuildValue()'s for a tuple: with "N", what could not be made is
+ * NULL here, too. A new reference, or NULL with an exception set. */
+PyObject *cwj_ask_python(const char *module, const char *function, const char *format, ...);
 
 /* The method _repr_html_() of types written in C: what notebooks show of an object. */
 PyObject *cwj_repr_html(PyObject *op, PyObject *unused);

@@ -85,7 +85,7 @@ cwj_function_explain(cwj_function_object *self)
 {
     const tj_compiler *found = cwj_compiler_find(cwj_state_of((PyObject *)self));
     int ntypesets = self->runtime.decl->ntypesets;
-    PyObject *words = NULL, *parts = NULL, *builder = NULL, *result = NULL;
+    PyObject *words = NULL, *parts = NULL, *result = NULL;
     if (found == NULL) {
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
@@ -103,12 +103,11 @@ cwj_function_explain(cwj_function_object *self)
         }
         cwj_tuple_fill(&parts, t, explain_typeset(self, compiler, t));
     }
-    builder = parts == NULL ? NULL : cwj_import("cwrapjit._explain");
-    if (builder != NULL) {
-        result = PyObject_CallMethod(builder, "build", "sOO", self->spec->qualname, words, parts);
+    if (parts != NULL) {
+        result = cwj_ask_python("cwrapjit._explain", "build", "(sOO)", self->spec->qualname, words,
+                                parts);
     }
     Py_XDECREF(words);
     Py_XDECREF(parts);
-    Py_XDECREF(builder);
     return result;
 }

@@ -91,11 +91,11 @@ get_capsule(PyObject *op, void *Py_UNUSED(closure))
 
 /* (names of inputs), ((extra, default), ...), has outputs */
 static PyObject *
-call_signature_builder(const cwj_function_object *self, PyObject *builder)
+build_signature(const cwj_function_object *self)
 {
     const tj_spec *spec = &self->spec->tj;
     int ninputs = spec->noperands - spec->noutputs;
-    PyObject *inputs = PyTuple_New(ninputs), *extras = PyTuple_New(spec->nextras), *result = NULL;
+    PyObject *inputs = PyTuple_New(ninputs), *extras = PyTuple_New(spec->nextras);
     for (int k = 0; k < ninputs && inputs != NULL; k++) {
         cwj_tuple_fill(&inputs, k, PyUnicode_FromString(spec->operands[k].name));
     }
@@ -103,13 +103,8 @@ call_signature_builder(const cwj_function_object *self, PyObject *builder)
         const tj_extra *extra = &spec->extras[i];
         cwj_tuple_fill(&extras, i, Py_BuildValue("(ss)", extra->name, extra->default_text));
     }
-    if (inputs != NULL && extras != NULL) {
-        result = PyObject_CallMethod(builder, "build", "OOO", inputs, extras,
-                                     spec->noutputs > 0 ? Py_True : Py_False);
-    }
-    Py_XDECREF(inputs);
-    Py_XDECREF(extras);
-    return result;
+    return cwj_ask_python("cwrapjit._signature", "build", "(NNO)", inputs, extras,
+                          spec->noutputs > 0 ? Py_True : Py_False);
 }
 
 /* inspect is slow to import, so this waits until somebody asks. */
@@ -118,15 +113,10 @@ get_python_signature(PyObject *op, void *Py_UNUSED(closure))
 {
     cwj_function_object *self = (cwj_function_object *)op;
     if (self->signature == NULL) {
-        PyObject *builder = cwj_import("cwrapjit._signature");
-        PyObject *signature = builder == NULL ? NULL : call_signature_builder(self, builder);
-        Py_XDECREF(builder);
-        if (signature == NULL) {
-            return NULL;
-        }
-        Py_XSETREF(self->signature, signature);
+        PyObject *made = build_signature(self);
+        Py_XSETREF(self->signature, made);
     }
-    return Py_NewRef(self->signature);
+    return Py_XNewRef(self->signature);
 }
 
 static PyObject *

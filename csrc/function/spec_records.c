@@ -7,12 +7,7 @@
 static PyObject *
 new_records(const cwj_spec *spec)
 {
-    PyObject *module = cwj_import("cwrapjit._records");
-    PyObject *records =
-        module == NULL ? NULL
-                       : PyObject_CallMethod(module, "Records", "ss", spec->who, spec->tj.name);
-    Py_XDECREF(module);
-    return records;
+    return cwj_ask_python("cwrapjit._records", "Records", "(ss)", spec->who, spec->tj.name);
 }
 
 int

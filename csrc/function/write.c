@@ -68,16 +68,8 @@ take_docstring(const char **text, PyObject *owner, const char *who, PyObject *he
 static PyObject *
 make_comment(PyObject *self)
 {
-    PyObject *comment = NULL;
-    PyObject *helper = cwj_import("cwrapjit._write");
-    PyObject *name = helper == NULL ? NULL : PyModule_GetNameObject(self);
-    if (name != NULL) {
-        comment = PyObject_CallMethod(helper, "build_comment", "OO", name,
-                                      cwj_module_data_of(self)->environment->build_args);
-    }
-    Py_XDECREF(helper);
-    Py_XDECREF(name);
-    return comment;
+    return cwj_ask_python("cwrapjit._write", "build_comment", "(NO)", PyModule_GetNameObject(self),
+                          cwj_module_data_of(self)->environment->build_args);
 }
 
 /* ---- emitting ---------------------------------------------------------- */

@@ -73,8 +73,7 @@ read_code(PyObject *function, int bound)
 static int
 inspect_callable(PyObject *callable)
 {
-    PyObject *module = cwj_import("cwrapjit._signature");
-    PyObject *answer = module == NULL ? NULL : PyObject_CallMethod(module, "taken", "O", callable);
+    PyObject *answer = cwj_ask_python("cwrapjit._signature", "taken", "(O)", callable);
     int positional, any, keywords, check_input, compiler;
     int bits = -1;
     if (answer != NULL &&
@@ -84,7 +83,6 @@ inspect_callable(PyObject *callable)
                (check_input ? CWJ_TAKES_CHECK_INPUT : 0) | (compiler ? CWJ_TAKES_COMPILER : 0) |
                positional << CWJ_POSITIONAL_SHIFT;
     }
-    Py_XDECREF(module);
     Py_XDECREF(answer);
     return bits;
 }

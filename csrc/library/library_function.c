@@ -25,17 +25,11 @@ get_shown(PyObject *op, void *Py_UNUSED(closure))
 {
     cwj_library_function *self = (cwj_library_function *)op;
     if (self->shown == NULL) {
-        PyObject *builder = cwj_import("cwrapjit._signature");
-        PyObject *shown = builder == NULL
-                              ? NULL
-                              : PyObject_CallMethod(builder, "build_library", "O", self->described);
-        Py_XDECREF(builder);
-        if (shown == NULL) {
-            return NULL;
-        }
-        Py_XSETREF(self->shown, shown);
+        PyObject *made =
+            cwj_ask_python("cwrapjit._signature", "build_library", "(O)", self->described);
+        Py_XSETREF(self->shown, made);
     }
-    return Py_NewRef(self->shown);
+    return Py_XNewRef(self->shown);
 }
 
 /* ---- the library's own C text ------------------------------------------------------- */

@@ -60,9 +60,8 @@ cwj_place_text(const cwj_fault *fault, PyObject *as_user, PyObject **place)
     if (find_place(fault, &found)) {
         const tj_message *line = &found.items[0];
         PyObject *text = text_of(line, as_user);
-        PyObject *both = text == NULL
-                             ? NULL
-                             : cwj_call_errors("place_of", "(yiN)", line->file, line->line, text);
+        PyObject *both =
+            cwj_ask_python("cwrapjit._errors", "place_of", "(yiN)", line->file, line->line, text);
         if (both != NULL && PyArg_ParseTuple(both, "UO", &words, place)) {
             Py_INCREF(words);
             Py_INCREF(*place);
@@ -107,9 +106,10 @@ cwj_fault_raise(PyObject *who, const cwj_fault *fault, PyObject *as_user)
         PyObject *what = fault->fence == NULL
                              ? Py_NewRef(Py_None)
                              : cwj_fence_words(fault->fence, fault->address, fault->name);
-        cwj_raise_object(cwj_call_errors("fault", "(OiN(iiii)NyOO)", who, fault->signal, address,
-                                         fault->deep, fault->over, fault->raised, fault->divided,
-                                         what, inside_of_what(fault), words, place));
+        cwj_raise_object(cwj_ask_python("cwrapjit._errors", "fault", "(OiN(iiii)NyOO)", who,
+                                        fault->signal, address, fault->deep, fault->over,
+                                        fault->raised, fault->divided, what, inside_of_what(fault),
+                                        words, place));
     }
     Py_XDECREF(words);
     Py_XDECREF(place);

@@ -34,26 +34,18 @@ can_fuse(const cwj_draft *draft)
 static PyObject *
 ask_fusion(const cwj_walk *walk)
 {
-    PyObject *answer = NULL, *outputs = NULL, *nodes = PyTuple_New(walk->norder);
-    PyObject *fusion = cwj_import("cwrapjit.graph.fusion");
-    if (nodes == NULL || fusion == NULL) {
-        goto done;
-    }
-    for (int n = 0; n < walk->norder; n++) {
+    PyObject *answer, *outputs, *nodes = PyTuple_New(walk->norder);
+    for (int n = 0; n < walk->norder && nodes != NULL; n++) {
         PyTuple_SET_ITEM(nodes, n, Py_NewRef(walk->nodes[walk->order[n]].node));
     }
-    answer =
-        walk->overwritten == NULL
-            ? PyObject_CallMethod(fusion, "fuse", "OO", nodes, walk->outputs)
-            : PyObject_CallMethod(fusion, "fuse", "OOO", nodes, walk->outputs, walk->overwritten);
+    answer = cwj_ask_python("cwrapjit.graph.fusion", "fuse",
+                            walk->overwritten == NULL ? "(NO)" : "(NOO)", nodes, walk->outputs,
+                            walk->overwritten);
     outputs = answer == NULL ? NULL : PySequence_Tuple(answer);
     if (outputs != NULL && PyTuple_GET_SIZE(outputs) != PyTuple_GET_SIZE(walk->outputs)) {
         cwj_refuse(who, PyExc_RuntimeError, "fusion returned another number of outputs");
         Py_CLEAR(outputs);
     }
-done:
-    Py_XDECREF(nodes);
-    Py_XDECREF(fusion);
     Py_XDECREF(answer);
     return outputs;
 }

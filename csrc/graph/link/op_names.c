@@ -21,15 +21,11 @@ ask_names(cwj_linking *link, const cwj_party *party)
 static PyObject *
 read_names(cwj_linking *link, const cwj_graph_plan_node *node, const cwj_party *party)
 {
-    PyObject *names = NULL, *answer = ask_names(link, party);
-    PyObject *module = answer == NULL ? NULL : cwj_import("cwrapjit.graph.words");
-    if (module != NULL) {
-        names = PyObject_CallMethod(module, "read_names", "(OOOs)Oii", party->object, party->about,
-                                    Py_True, "c_var_names", answer, node->ninputs, node->noutputs);
-    }
-    Py_XDECREF(answer);
-    Py_XDECREF(module);
-    return cwj_linking_keep(link, names);
+    PyObject *answer = ask_names(link, party);
+    return cwj_linking_keep(link,
+                            cwj_ask_python("cwrapjit.graph.words", "read_names", "((OOOs)Nii)",
+                                           party->object, party->about, Py_True, "c_var_names",
+                                           answer, node->ninputs, node->noutputs));
 }
 
 int

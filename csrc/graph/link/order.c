@@ -51,16 +51,9 @@ list_mutable(const cwj_walk *walk)
 static PyObject *
 ask_order(const cwj_walk *walk)
 {
-    PyObject *answer = NULL, *module = cwj_import("cwrapjit.graph.order");
-    PyObject *nodes = list_nodes(walk), *is_mutable = list_mutable(walk);
-    if (module != NULL && nodes != NULL && is_mutable != NULL) {
-        answer = PyObject_CallMethod(module, "order_nodes", "OOOOnO", nodes, walk->inputs,
-                                     is_mutable, walk->outputs, walk->nreturned, walk->updated);
-    }
-    Py_XDECREF(module);
-    Py_XDECREF(nodes);
-    Py_XDECREF(is_mutable);
-    return answer;
+    return cwj_ask_python("cwrapjit.graph.order", "order_nodes", "(NONOnO)", list_nodes(walk),
+                          walk->inputs, list_mutable(walk), walk->outputs, walk->nreturned,
+                          walk->updated);
 }
 
 /* ---- what comes of it -------------------------------------------------------- */

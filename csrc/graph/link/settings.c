@@ -220,11 +220,8 @@ list_pieces(cwj_linking *link, PyObject *tuple, int *count)
 static PyObject *
 read_words(cwj_linking *link, const cwj_settings *settings)
 {
-    PyObject *module = cwj_import("cwrapjit.graph.words");
-    PyObject *found =
-        module == NULL ? NULL : PyObject_CallMethod(module, "read_words", "O", settings->said);
-    Py_XDECREF(module);
-    return cwj_linking_keep(link, found);
+    return cwj_linking_keep(
+        link, cwj_ask_python("cwrapjit.graph.words", "read_words", "(O)", settings->said));
 }
 
 PyObject *

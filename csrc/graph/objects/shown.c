@@ -112,17 +112,11 @@ get_python_signature(PyObject *op, void *Py_UNUSED(closure))
         return NULL;
     }
     if (self->signature == NULL) {
-        PyObject *builder = cwj_import("cwrapjit._signature");
-        PyObject *signature =
-            builder == NULL ? NULL
-                            : PyObject_CallMethod(builder, "build_graph", "(O)", self->input_names);
-        Py_XDECREF(builder);
-        if (signature == NULL) {
-            return NULL;
-        }
-        Py_XSETREF(self->signature, signature);
+        PyObject *made =
+            cwj_ask_python("cwrapjit._signature", "build_graph", "(O)", self->input_names);
+        Py_XSETREF(self->signature, made);
     }
-    return Py_NewRef(self->signature);
+    return Py_XNewRef(self->signature);
 }
 
 PyGetSetDef cwj_graph_getset[] = {

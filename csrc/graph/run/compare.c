@@ -9,12 +9,8 @@
 static int
 are_equal(PyObject *type, PyObject *computed, PyObject *expected)
 {
-    PyObject *module = cwj_import("cwrapjit._equal");
-    PyObject *answer = module == NULL
-                           ? NULL
-                           : PyObject_CallMethod(module, "same", "OOO", type, computed, expected);
+    PyObject *answer = cwj_ask_python("cwrapjit._equal", "same", "(OOO)", type, computed, expected);
     int equal = answer == NULL ? -1 : PyObject_IsTrue(answer);
-    Py_XDECREF(module);
     Py_XDECREF(answer);
     return equal;
 }

@@ -200,16 +200,10 @@ read_item(const field_object *self, PyObject *instance, const char *at)
 static PyObject *
 items_of(const field_object *self, PyObject *instance, PyObject *list)
 {
-    PyObject *who = PyUnicode_FromFormat("attribute %U of %U", self->name, self->layout->name);
-    PyObject *module = who == NULL ? NULL : cwj_import("cwrapjit.library.items");
-    PyObject *items =
-        module == NULL ? NULL
-                       : PyObject_CallMethod(module, "Items", "OOOO", list, who,
-                                             self->readonly ? Py_None : (PyObject *)self, instance);
-    Py_XDECREF(module);
-    Py_XDECREF(who);
-    Py_DECREF(list);
-    return items;
+    return cwj_ask_python(
+        "cwrapjit.library.items", "Items", "(NNOO)", list,
+        PyUnicode_FromFormat("attribute %U of %U", self->name, self->layout->name),
+        self->readonly ? Py_None : (PyObject *)self, instance);
 }
 
 static PyObject *
