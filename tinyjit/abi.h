@@ -67,14 +67,14 @@ typedef struct cwj_operand_decl {
     const npy_intp *core; /* >= 0: that length; < 0: named dim number -1 - core[i] */
 } cwj_operand_decl;
 
-enum { /* cwj_dim_step.op: what a step of a dim's expression does with a stack of numbers */
-    CWJ_DIM_NUMBER,       /* pushes value */
-    CWJ_DIM_NAMED,        /* pushes named dim number value */
-    CWJ_DIM_JUMP,         /* goes on with step number value */
-    CWJ_DIM_JUMP_IF_ZERO, /* pops a number, and does so if that is 0 */
-    CWJ_DIM_MINUS,
+/* cwj_dim_step.op: what a step of a dim's expression does with a stack of numbers. All that && || ?: pass
+ * over is computed, too, but what has no value counts only where it is used. */
+enum {
+    CWJ_DIM_NUMBER, /* pushes value */
+    CWJ_DIM_SYMBOL, /* pushes symbol number value: a named dim, in functions */
+    CWJ_DIM_MINUS,  /* of one number */
     CWJ_DIM_NOT,
-    CWJ_DIM_MULTIPLY, /* from here on: of two numbers */
+    CWJ_DIM_MULTIPLY, /* of two, from here on */
     CWJ_DIM_DIVIDE,
     CWJ_DIM_REMAINDER,
     CWJ_DIM_ADD,
@@ -88,11 +88,14 @@ enum { /* cwj_dim_step.op: what a step of a dim's expression does with a stack o
     CWJ_DIM_EQUAL,
     CWJ_DIM_UNEQUAL,
     CWJ_DIM_MIN,
-    CWJ_DIM_MAX
+    CWJ_DIM_MAX,
+    CWJ_DIM_AND,
+    CWJ_DIM_OR,
+    CWJ_DIM_CHOOSE /* of three: a ? b : c */
 };
 
 enum {
-    CWJ_DIM_STACK = 32 /* numbers that an expression may need at once */
+    CWJ_DIM_STACK = 256 /* numbers that an expression may need at once */
 };
 
 typedef struct cwj_dim_step {

@@ -231,7 +231,7 @@ typedef struct tj_typeset {
 typedef struct tj_dim_step {
     int op;
     ptrdiff_t value;
-    const char *name; /* CWJ_DIM_NAMED: borrowed from the operand that has the dim */
+    const char *name; /* CWJ_DIM_SYMBOL: borrowed from the operand that has the dim */
 } tj_dim_step;
 
 /* A dim of outputs whose length follows from the dims of inputs. */

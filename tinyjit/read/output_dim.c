@@ -6,8 +6,8 @@
  *     primary = digits | name | ("min" | "max") "(" choice "," choice ")" | "(" choice ")"
  *
  * What is read becomes steps for a stack of numbers, which the call path runs
- * (csrc/function/call/shape.c). As in C, what && || ?: pass over is not computed. The first
- * fault stops the reader, with the offset at which another character would have helped.
+ * (csrc/base/arithmetic.h). The first fault stops the reader, with the offset at which another
+ * character would have helped.
  */
 #include <stdint.h>
 #include <string.h>
@@ -106,19 +106,6 @@ static tj_status add_step(parser *this, int op, ptrdiff_t value, int more)
     return TJ_OK;
 }
 
-/* A jump that does not know yet where to; -1: it could not be added. */
-static int add_jump(parser *this, int op, tj_status *status)
-{
-    *status = add_step(this, op, 0, op == CWJ_DIM_JUMP ? 0 : -1);
-    return this->dim->nsteps - 1;
-}
-
-/* It goes on with the step that comes next. */
-static void land(parser *this, int jump)
-{
-    this->dim->steps[jump].value = this->dim->nsteps;
-}
-
 /* ---- numbers and names -------------------------------------------------------- */
 
 static int digit_of(char byte)
@@ -171,7 +158,7 @@ static tj_status parse_name(parser *this, size_t length)
         return fail_at(this, this->at, "no input has a dimension '%.*s'", this->text + this->at,
                        length);
     this->at += length;
-    tj_status status = add_step(this, CWJ_DIM_NAMED, 0, 1);
+    tj_status status = add_step(this, CWJ_DIM_SYMBOL, 0, 1);
     if (status == TJ_OK)
         this->dim->steps[this->dim->nsteps - 1].name = name;
     return status;
@@ -235,17 +222,12 @@ static tj_status parse_operand(parser *this)
 typedef struct operation {
     const char *word;
     int precedence;
-    int op; /* CWJ_DIM_JUMP: || and && */
+    int op;
 } operation;
-
-enum {
-    OR = 1, /* the weakest precedence */
-    AND
-};
 
 /* The longer words first. */
 static const operation operations[] = {
-    {"||", OR, CWJ_DIM_JUMP},      {"&&", AND, CWJ_DIM_JUMP},
+    {"||", 1, CWJ_DIM_OR},         {"&&", 2, CWJ_DIM_AND},
     {"==", 3, CWJ_DIM_EQUAL},      {"!=", 3, CWJ_DIM_UNEQUAL},
     {"<<", 5, CWJ_DIM_SHIFT_LEFT}, {">>", 5, CWJ_DIM_SHIFT_RIGHT},
     {"<=", 4, CWJ_DIM_LESS_EQUAL}, {">=", 4, CWJ_DIM_GREATER_EQUAL},
@@ -262,40 +244,6 @@ static const operation *next_operation(parser *this)
     return NULL;
 }
 
-static tj_status parse_binary(parser *this, int weakest);
-
-/* Behind "a ||" or "a &&": the right side is computed only where it decides. */
-static tj_status parse_logical(parser *this, bool is_or)
-{
-    tj_status status;
-    int jump = add_jump(this, CWJ_DIM_JUMP_IF_ZERO, &status), end;
-    if (status != TJ_OK)
-        return status;
-    if (is_or) {
-        status = add_step(this, CWJ_DIM_NUMBER, 1, 1);
-    } else {
-        status = parse_binary(this, AND + 1);
-        status = status ? status : add_step(this, CWJ_DIM_NOT, 0, 0);
-        status = status ? status : add_step(this, CWJ_DIM_NOT, 0, 0);
-    }
-    if (status != TJ_OK)
-        return status;
-    end = add_jump(this, CWJ_DIM_JUMP, &status);
-    if (status != TJ_OK)
-        return status;
-    land(this, jump);
-    this->stack--;
-    if (is_or) {
-        status = parse_binary(this, OR + 1);
-        status = status ? status : add_step(this, CWJ_DIM_NOT, 0, 0);
-        status = status ? status : add_step(this, CWJ_DIM_NOT, 0, 0);
-    } else {
-        status = add_step(this, CWJ_DIM_NUMBER, 0, 1);
-    }
-    land(this, end);
-    return status;
-}
-
 /* Operands, and operators of this precedence or of a stronger one between them. */
 static tj_status parse_binary(parser *this, int weakest)
 {
@@ -305,12 +253,8 @@ static tj_status parse_binary(parser *this, int weakest)
         if (!found || found->precedence < weakest)
             break;
         this->at += strlen(found->word);
-        if (found->op == CWJ_DIM_JUMP) {
-            status = parse_logical(this, found->precedence == OR);
-        } else {
-            status = parse_binary(this, found->precedence + 1);
-            status = status ? status : add_step(this, found->op, 0, -1);
-        }
+        status = parse_binary(this, found->precedence + 1);
+        status = status ? status : add_step(this, found->op, 0, -1);
     }
     return status;
 }
@@ -318,19 +262,11 @@ static tj_status parse_binary(parser *this, int weakest)
 /* Behind "a ?". */
 static tj_status parse_branches(parser *this)
 {
-    tj_status status;
-    int jump = add_jump(this, CWJ_DIM_JUMP_IF_ZERO, &status);
-    status = status ? status : parse_choice(this);
+    tj_status status = parse_choice(this);
     if (status == TJ_OK && !take(this, ":"))
         return expected(this, "an operator or ':'");
-    int end = status ? 0 : add_jump(this, CWJ_DIM_JUMP, &status);
-    if (status != TJ_OK)
-        return status;
-    land(this, jump);
-    this->stack--;
-    status = parse_choice(this);
-    land(this, end);
-    return status;
+    status = status ? status : parse_choice(this);
+    return status ? status : add_step(this, CWJ_DIM_CHOOSE, 0, -2);
 }
 
 static tj_status parse_choice(parser *this)
@@ -338,7 +274,7 @@ static tj_status parse_choice(parser *this)
     if (this->nesting >= MAX_NESTING)
         return fail_at(this, this->at, "too deeply nested%.*s", "", 0);
     this->nesting++;
-    tj_status status = parse_binary(this, OR);
+    tj_status status = parse_binary(this, 1);
     if (status == TJ_OK && take(this, "?"))
         status = parse_branches(this);
     this->nesting--;

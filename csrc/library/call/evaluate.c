@@ -5,7 +5,7 @@ int
 cwj_library_evaluate(const cwj_library_frame *frame, const cwj_dim *dim, PyObject *what,
                      npy_int64 *value)
 {
-    if (!cwj_dim_value(dim, frame->symbols, value)) {
+    if (!cwj_dim_evaluate(dim, frame->symbols, value)) {
         return cwj_library_refuse(frame, PyExc_ValueError,
                                   "computing %U: a division by zero, or a number too large", what);
     }

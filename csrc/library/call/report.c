@@ -63,20 +63,20 @@ cwj_library_refuse_number(const cwj_library_frame *frame, int k, cwj_fit fit, Py
 
 /* What an operator makes of texts, of which it takes the references; NULL with an exception set. */
 static PyObject *
-text_of_operation(cwj_operator op, PyObject *const *texts)
+text_of_operation(int op, PyObject *const *texts)
 {
-    int count = cwj_operator_operands(op);
+    int count = cwj_dim_operands(op);
     bool complete = true;
     for (int i = 0; i < count; i++) {
         complete &= texts[i] != NULL;
     }
     PyObject *text = NULL;
-    if (complete && op == CWJ_CHOOSE) {
+    if (complete && op == CWJ_DIM_CHOOSE) {
         text = PyUnicode_FromFormat("(%U ? %U : %U)", texts[0], texts[1], texts[2]);
-    } else if (complete && op == CWJ_NOT) {
+    } else if (complete && op == CWJ_DIM_NOT) {
         text = PyUnicode_FromFormat("!%U", texts[0]);
-    } else if (complete && (op == CWJ_MINIMUM || op == CWJ_MAXIMUM)) {
-        text = PyUnicode_FromFormat("%s(%U, %U)", op == CWJ_MINIMUM ? "min" : "max", texts[0],
+    } else if (complete && (op == CWJ_DIM_MIN || op == CWJ_DIM_MAX)) {
+        text = PyUnicode_FromFormat("%s(%U, %U)", op == CWJ_DIM_MIN ? "min" : "max", texts[0],
                                     texts[1]);
     } else if (complete) {
         text = PyUnicode_FromFormat("(%U %s %U)", texts[0], cwj_operator_word(op), texts[1]);
@@ -107,19 +107,19 @@ cwj_library_text_of_dim(const cwj_library_frame *frame, const cwj_dim *dim)
     PyObject *stack[CWJ_MAX_DEPTH], *sources = PyUnicode_FromString(""), *named = PySet_New(NULL);
     int depth = 0;
     for (int i = 0; i < dim->count; i++) {
-        const cwj_operation *operation = &dim->operations[i];
-        if (operation->op == CWJ_NUMBER) {
-            stack[depth++] = PyUnicode_FromFormat("%lld", (long long)operation->value);
-        } else if (operation->op == CWJ_SYMBOL) {
-            PyObject *name = PyTuple_GET_ITEM(frame->function->symbols, operation->value);
+        const cwj_dim_step *step = &dim->steps[i];
+        if (step->op == CWJ_DIM_NUMBER) {
+            stack[depth++] = PyUnicode_FromFormat("%lld", (long long)step->value);
+        } else if (step->op == CWJ_DIM_SYMBOL) {
+            PyObject *name = PyTuple_GET_ITEM(frame->function->symbols, step->value);
             stack[depth++] = Py_NewRef(name);
             int known = named == NULL ? -1 : PySet_Contains(named, name);
             if (known == 0 && PySet_Add(named, name) == 0) {
-                append_source(frame, (int)operation->value, &sources);
+                append_source(frame, (int)step->value, &sources);
             }
         } else {
-            depth -= cwj_operator_operands(operation->op) - 1;
-            stack[depth - 1] = text_of_operation(operation->op, &stack[depth - 1]);
+            depth -= cwj_dim_operands(step->op) - 1;
+            stack[depth - 1] = text_of_operation(step->op, &stack[depth - 1]);
         }
     }
     PyObject *text = depth == 1 ? stack[0] : PyUnicode_FromString("");

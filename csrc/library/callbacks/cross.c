@@ -14,7 +14,7 @@ set_shape(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int
 {
     for (int d = 0; d < passed->ndim; d++) {
         npy_int64 value;
-        if (!cwj_dim_value(&passed->dims[d], symbols, &value) || value < 0) {
+        if (!cwj_dim_evaluate(&passed->dims[d], symbols, &value) || value < 0) {
             PyErr_Format(PyExc_ValueError, "%U: dim %d of %U is negative, or too large a number",
                          kind->who, d, passed->name);
             return -1;

@@ -18,28 +18,27 @@ cwj_symbol_index(PyObject *symbols, PyObject *name)
     return found > 0 ? (int)PySequence_Index(symbols, name) : -1;
 }
 
-#define WORD(name, word, operands) word,
-#define OPERANDS(name, word, operands) operands,
-static const char *const words[] = {CWJ_OPERATORS(WORD)};
-static const signed char numbers_of_operands[] = {CWJ_OPERATORS(OPERANDS)};
+static const char *const words[] = {[CWJ_DIM_NOT] = "!",     [CWJ_DIM_MULTIPLY] = "*",
+                                    [CWJ_DIM_DIVIDE] = "/",  [CWJ_DIM_REMAINDER] = "%",
+                                    [CWJ_DIM_ADD] = "+",     [CWJ_DIM_SUBTRACT] = "-",
+                                    [CWJ_DIM_LESS] = "<",    [CWJ_DIM_LESS_EQUAL] = "<=",
+                                    [CWJ_DIM_GREATER] = ">", [CWJ_DIM_GREATER_EQUAL] = ">=",
+                                    [CWJ_DIM_EQUAL] = "==",  [CWJ_DIM_UNEQUAL] = "!=",
+                                    [CWJ_DIM_MIN] = "<?",    [CWJ_DIM_MAX] = ">?",
+                                    [CWJ_DIM_AND] = "&&",    [CWJ_DIM_OR] = "||",
+                                    [CWJ_DIM_CHOOSE] = "?:"};
 
 const char *
-cwj_operator_word(cwj_operator op)
+cwj_operator_word(int op)
 {
     return words[op];
-}
-
-int
-cwj_operator_operands(cwj_operator op)
-{
-    return numbers_of_operands[op];
 }
 
 static int
 operator_of(PyObject *word)
 {
-    for (int op = CWJ_ADD; op < (int)(sizeof(words) / sizeof(words[0])); op++) {
-        if (PyUnicode_CompareWithASCIIString(word, words[op]) == 0) {
+    for (int op = 0; op < (int)(sizeof(words) / sizeof(words[0])); op++) {
+        if (words[op] != NULL && PyUnicode_CompareWithASCIIString(word, words[op]) == 0) {
             return op;
         }
     }
@@ -47,12 +46,12 @@ operator_of(PyObject *word)
 }
 
 static int
-read_operation(cwj_operation *operation, PyObject *item, PyObject *symbols, const char *who)
+read_step(cwj_dim_step *step, PyObject *item, PyObject *symbols, const char *who)
 {
     if (PyLong_Check(item)) {
-        operation->op = CWJ_NUMBER;
-        operation->value = PyLong_AsLongLong(item);
-        return operation->value == -1 && PyErr_Occurred() ? -1 : 0;
+        step->op = CWJ_DIM_NUMBER;
+        step->value = PyLong_AsLongLong(item);
+        return step->value == -1 && PyErr_Occurred() ? -1 : 0;
     }
     if (!PyUnicode_Check(item)) {
         return cwj_refuse(who, PyExc_TypeError, "a dim holds int and str, not %s",
@@ -60,12 +59,12 @@ read_operation(cwj_operation *operation, PyObject *item, PyObject *symbols, cons
     }
     int op = operator_of(item);
     if (op >= 0) {
-        operation->op = (cwj_operator)op;
+        step->op = op;
         return 0;
     }
-    operation->op = CWJ_SYMBOL;
-    operation->value = cwj_symbol_index(symbols, item);
-    return operation->value < 0 ? -1 : 0;
+    step->op = CWJ_DIM_SYMBOL;
+    step->value = cwj_symbol_index(symbols, item);
+    return step->value < 0 ? -1 : 0;
 }
 
 static int
@@ -73,7 +72,7 @@ check_depth(const cwj_dim *dim, PyObject *given, const char *who)
 {
     int depth = 0;
     for (int i = 0; i < dim->count; i++) {
-        depth += 1 - cwj_operator_operands(dim->operations[i].op);
+        depth += 1 - cwj_dim_operands(dim->steps[i].op);
         if (depth < 1 || depth > CWJ_MAX_DEPTH) {
             return cwj_refuse(who, PyExc_ValueError, "%R is no expression", given);
         }
@@ -91,13 +90,13 @@ cwj_dim_read(cwj_dim *dim, PyObject *given, PyObject *symbols, const char *who)
     if (count > INT16_MAX) {
         return cwj_refuse(who, PyExc_ValueError, "a dim is too long");
     }
-    dim->operations = PyMem_Calloc((size_t)count + 1, sizeof(*dim->operations));
-    if (dim->operations == NULL) {
+    dim->steps = PyMem_Calloc((size_t)count + 1, sizeof(*dim->steps));
+    if (dim->steps == NULL) {
         PyErr_NoMemory();
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (read_operation(&dim->operations[i], PyTuple_GET_ITEM(given, i), symbols, who) < 0) {
+        if (read_step(&dim->steps[i], PyTuple_GET_ITEM(given, i), symbols, who) < 0) {
             return -1;
         }
     }
@@ -108,6 +107,17 @@ cwj_dim_read(cwj_dim *dim, PyObject *given, PyObject *symbols, const char *who)
 void
 cwj_dim_clear(cwj_dim *dim)
 {
-    PyMem_Free(dim->operations);
+    PyMem_Free(dim->steps);
     *dim = (cwj_dim){0};
+}
+
+bool
+cwj_dim_evaluate(const cwj_dim *dim, const npy_int64 *symbols, npy_int64 *value)
+{
+    cwj_dim_value found = {0, NULL};
+    if (dim->count > 0) {
+        found = cwj_dim_compute(dim->steps, dim->count, symbols);
+    }
+    *value = found.value;
+    return found.fault == NULL;
 }

@@ -135,7 +135,7 @@ static bool
 dim_names(const cwj_dim *dim, int symbol)
 {
     for (int i = 0; i < dim->count; i++) {
-        if (dim->operations[i].op == CWJ_SYMBOL && dim->operations[i].value == symbol) {
+        if (dim->steps[i].op == CWJ_DIM_SYMBOL && dim->steps[i].value == symbol) {
             return true;
         }
     }
