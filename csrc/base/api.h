@@ -21,4 +21,12 @@
 
 #include "tinyjit.h"
 
+/* Zeroed memory for PyMem_Free(), or NULL with MemoryError set. */
+static inline void *
+cwj_allocate(size_t count, size_t size)
+{
+    void *memory = PyMem_Calloc(count, size);
+    return memory != NULL ? memory : PyErr_NoMemory();
+}
+
 #endif

@@ -33,9 +33,8 @@ make_jobs(tj_job ***jobs, int *count, tj_environment *environment, const char *t
     for (const char *const *path = sources; *path != NULL; path++) {
         wanted++;
     }
-    tj_job **list = PyMem_Calloc(wanted + 1, sizeof(*list));
+    tj_job **list = cwj_allocate(wanted + 1, sizeof(*list));
     if (list == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (size_t i = 0; i < wanted; i++) {

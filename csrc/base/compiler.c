@@ -10,6 +10,7 @@
 
 #include "base/config.h"
 #include "base/errors.h"
+#include "base/tuples.h"
 
 /* An environment variable as a str; None where it is not set, or empty. */
 static PyObject *
@@ -177,11 +178,7 @@ list_of(char *const *words)
 {
     PyObject *list = PyList_New(0);
     for (; words != NULL && *words != NULL && list != NULL; words++) {
-        PyObject *word = PyUnicode_DecodeFSDefault(*words);
-        if (word == NULL || PyList_Append(list, word) < 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(word);
+        cwj_list_add(&list, PyUnicode_DecodeFSDefault(*words));
     }
     return list;
 }

@@ -57,10 +57,7 @@ const char **
 cwj_texts_in(PyObject *tuple)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(tuple);
-    const char **texts = PyMem_Calloc((size_t)count + 1, sizeof(*texts));
-    if (texts == NULL) {
-        PyErr_NoMemory();
-    }
+    const char **texts = cwj_allocate((size_t)count + 1, sizeof(*texts));
     for (Py_ssize_t i = 0; i < count && texts != NULL; i++) {
         char *text;
         if (PyBytes_AsStringAndSize(PyTuple_GET_ITEM(tuple, i), &text, NULL) < 0) {
@@ -78,9 +75,8 @@ static tj_piece *
 pieces_in(PyObject *sources, PyObject *texts)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(texts);
-    tj_piece *pieces = PyMem_Calloc((size_t)count + 1, sizeof(*pieces));
+    tj_piece *pieces = cwj_allocate((size_t)count + 1, sizeof(*pieces));
     if (pieces == NULL) {
-        PyErr_NoMemory();
         return NULL;
     }
     for (Py_ssize_t i = 0; i < count && i < PyTuple_GET_SIZE(sources); i++) {
@@ -168,9 +164,8 @@ fill(cwj_environment *self, cwj_module_state *state, const cwj_build *build, con
 cwj_environment *
 cwj_environment_new(cwj_module_state *state, const cwj_build *build, const char *who)
 {
-    cwj_environment *self = PyMem_Calloc(1, sizeof(*self));
+    cwj_environment *self = cwj_allocate(1, sizeof(*self));
     if (self == NULL) {
-        PyErr_NoMemory();
         return NULL;
     }
     self->references = 1;

@@ -7,6 +7,7 @@
  * cwrapjit/_errors.py makes them.
  */
 #include "base/errors.h"
+#include "base/tuples.h"
 #include "os/address_space.h"
 
 int
@@ -42,12 +43,8 @@ make_of(const tj_messages *messages, int kinds, const char *function)
         if (!(kinds & (one->is_error ? ERRORS : WARNINGS))) {
             continue;
         }
-        PyObject *entry = Py_BuildValue("(yyiyii)", one->text, one->file, one->line, one->source,
-                                        one->column, one->end_column);
-        if (entry == NULL || PyList_Append(list, entry) < 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(entry);
+        cwj_list_add(&list, Py_BuildValue("(yyiyii)", one->text, one->file, one->line, one->source,
+                                          one->column, one->end_column));
     }
     return cwj_ask_python("cwrapjit._errors", function, "(N)", list);
 }

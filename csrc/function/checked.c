@@ -417,9 +417,8 @@ make_fences(call *this)
     if (!checked->fences || (dict != NULL && PyDict_GetItemString(dict, "_keeps") == Py_True)) {
         return 0;
     }
-    this->at = PyMem_Calloc((size_t)count, sizeof(*this->at));
+    this->at = cwj_allocate((size_t)count, sizeof(*this->at));
     if (this->at == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     return cwj_fences_new(&this->fences, count, checked->left);
@@ -475,9 +474,8 @@ static int
 replace_snippets(cwj_checked *this)
 {
     size_t count = (size_t)this->own->ntypesets;
-    cwj_typeset *typesets = PyMem_Calloc(count + 1, sizeof(*typesets));
+    cwj_typeset *typesets = cwj_allocate(count + 1, sizeof(*typesets));
     if (typesets == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     memcpy(typesets, this->own->typesets, count * sizeof(*typesets));
@@ -522,9 +520,8 @@ look_for_memory(cwj_checked *this, const cwj_function_object *function)
 int
 cwj_checked_init(cwj_function_object *function, bool left)
 {
-    cwj_checked *this = PyMem_Calloc(1, sizeof(*this));
+    cwj_checked *this = cwj_allocate(1, sizeof(*this));
     if (this == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     function->checked = this;

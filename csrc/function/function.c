@@ -50,11 +50,8 @@ get_output_dims(PyObject *op, void *Py_UNUSED(closure))
     const tj_spec *spec = &((cwj_function_object *)op)->spec->tj;
     PyObject *dims = PyDict_New();
     for (int i = 0; i < spec->noutput_dims && dims != NULL; i++) {
-        PyObject *text = PyUnicode_FromString(spec->output_dims[i].text);
-        if (text == NULL || PyDict_SetItemString(dims, spec->output_dims[i].name, text) < 0) {
-            Py_CLEAR(dims);
-        }
-        Py_XDECREF(text);
+        cwj_dict_put(&dims, spec->output_dims[i].name,
+                     PyUnicode_FromString(spec->output_dims[i].text));
     }
     return dims;
 }
@@ -221,17 +218,14 @@ function_explain(PyObject *op, PyObject *Py_UNUSED(unused))
     return cwj_function_explain((cwj_function_object *)op);
 }
 
-/* Appends (file, text). Returns 0, or -1 with an exception set. */
-static int
-append_piece(PyObject *list, const tj_piece *piece)
+/* Appends (file, text). */
+static void
+append_piece(PyObject **list, const tj_piece *piece)
 {
-    if (piece->text == NULL || piece->length == 0) {
-        return 0;
+    if (piece->text != NULL && piece->length > 0) {
+        cwj_list_add(list,
+                     Py_BuildValue("(ss#)", piece->file, piece->text, (Py_ssize_t)piece->length));
     }
-    PyObject *pair = Py_BuildValue("(ss#)", piece->file, piece->text, (Py_ssize_t)piece->length);
-    int status = pair == NULL ? -1 : PyList_Append(list, pair);
-    Py_XDECREF(pair);
-    return status;
 }
 
 /* The user's C texts as they were given, with what messages call them. */
@@ -240,15 +234,11 @@ list_texts(const tj_spec *spec)
 {
     const tj_piece *pieces[] = {&spec->header, &spec->cookie, &spec->validate, &spec->cleanup};
     PyObject *texts = PyList_New(0);
-    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]) && texts != NULL; i++) {
-        if (append_piece(texts, pieces[i]) < 0) {
-            Py_CLEAR(texts);
-        }
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+        append_piece(&texts, pieces[i]);
     }
-    for (int t = 0; t < spec->ntypesets && texts != NULL; t++) {
-        if (append_piece(texts, &spec->typesets[t].body) < 0) {
-            Py_CLEAR(texts);
-        }
+    for (int t = 0; t < spec->ntypesets; t++) {
+        append_piece(&texts, &spec->typesets[t].body);
     }
     return texts;
 }

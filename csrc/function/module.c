@@ -8,6 +8,7 @@
 
 #include "base/content.h"
 #include "base/errors.h"
+#include "base/tuples.h"
 #include "function/function.h"
 #include "function/spec_parts.h"
 
@@ -310,11 +311,7 @@ module_dir(PyObject *self, PyObject *Py_UNUSED(unused))
     PyObject *names = PyObject_CallMethod((PyObject *)&PyModule_Type, "__dir__", "O", self);
     for (const PyMethodDef *method = module_methods; names != NULL && method->ml_name[0] != '_';
          method++) {
-        PyObject *name = PyUnicode_FromString(method->ml_name);
-        if (name == NULL || PyList_Append(names, name) < 0) {
-            Py_CLEAR(names);
-        }
-        Py_XDECREF(name);
+        cwj_list_add(&names, PyUnicode_FromString(method->ml_name));
     }
     return names;
 }

@@ -2,6 +2,7 @@
 #include "function/options.h"
 
 #include "base/config.h"
+#include "base/tuples.h"
 
 void
 cwj_options_init(cwj_options *options)
@@ -74,14 +75,9 @@ cwj_options_describe(const cwj_options *options)
 #undef ROW
     PyObject *dict = PyDict_New();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && dict != NULL; i++) {
-        if (*rows[i].member == CWJ_UNSET) {
-            continue;
+        if (*rows[i].member != CWJ_UNSET) {
+            cwj_dict_put(&dict, rows[i].name, describe(options, rows[i].member));
         }
-        PyObject *value = describe(options, rows[i].member);
-        if (value == NULL || PyDict_SetItemString(dict, rows[i].name, value) < 0) {
-            Py_CLEAR(dict);
-        }
-        Py_XDECREF(value);
     }
     return dict;
 }

@@ -98,9 +98,8 @@ fill_spec(cwj_spec *spec, PyObject *module, PyObject *header, const cwj_argument
 cwj_spec *
 cwj_spec_new(PyObject *module, PyObject *header, const cwj_arguments *arguments)
 {
-    cwj_spec *spec = PyMem_Calloc(1, sizeof(*spec));
+    cwj_spec *spec = cwj_allocate(1, sizeof(*spec));
     if (spec == NULL) {
-        PyErr_NoMemory();
         return NULL;
     }
     spec->texts = PyList_New(0);

@@ -389,31 +389,19 @@ moves_of(const tj_window *window, int ndims, int steps)
     return moves;
 }
 
-/* Takes over the value. Returns 0, or -1 with an exception. */
-static int
-put(PyObject *dict, const char *key, PyObject *value)
-{
-    int status = value == NULL ? -1 : PyDict_SetItemString(dict, key, value);
-    Py_XDECREF(value);
-    return status;
-}
-
 static PyObject *
 describe_window(const cwj_spec *spec, int k)
 {
     const tj_window *window = &spec->tj.windows[k];
     const tj_operand *operand = &spec->tj.operands[k];
     PyObject *dict = PyDict_New();
-    if (dict == NULL) {
-        return NULL;
+    cwj_dict_put(&dict, "window", shape_of(operand));
+    cwj_dict_put(&dict, "border", PyUnicode_FromString(cwj_border_name(window->border)));
+    if (window->border == CWJ_CONSTANT && dict != NULL) {
+        cwj_dict_put(&dict, "cval", cwj_fill_value(spec, k));
     }
-    if (put(dict, "window", shape_of(operand)) < 0 ||
-        put(dict, "border", PyUnicode_FromString(cwj_border_name(window->border))) < 0 ||
-        (window->border == CWJ_CONSTANT && put(dict, "cval", cwj_fill_value(spec, k)) < 0) ||
-        put(dict, "axes", moves_of(window, operand->ndims, 0)) < 0 ||
-        put(dict, "window_steps", moves_of(window, operand->ndims, 1)) < 0) {
-        Py_CLEAR(dict);
-    }
+    cwj_dict_put(&dict, "axes", moves_of(window, operand->ndims, 0));
+    cwj_dict_put(&dict, "window_steps", moves_of(window, operand->ndims, 1));
     return dict;
 }
 
@@ -422,9 +410,8 @@ cwj_describe_windows(const cwj_spec *spec)
 {
     PyObject *dict = PyDict_New();
     for (int k = 0; k < spec->tj.noperands && spec->tj.windows != NULL && dict != NULL; k++) {
-        if (spec->tj.windows[k].axes != NULL &&
-            put(dict, spec->tj.operands[k].name, describe_window(spec, k)) < 0) {
-            Py_CLEAR(dict);
+        if (spec->tj.windows[k].axes != NULL) {
+            cwj_dict_put(&dict, spec->tj.operands[k].name, describe_window(spec, k));
         }
     }
     return dict;

@@ -48,14 +48,7 @@ static PyObject *
 describe_set(const cwj_function_object *self, int set)
 {
     const tj_piece *piece = &self->spec->tj.typesets[set].body;
-    PyObject *key = describe_key(self, set), *result = NULL;
-    PyObject *body = PyUnicode_FromStringAndSize(piece->text, (Py_ssize_t)piece->length);
-    if (key != NULL && body != NULL) {
-        result = PyTuple_Pack(2, key, body);
-    }
-    Py_XDECREF(key);
-    Py_XDECREF(body);
-    return result;
+    return Py_BuildValue("(Ns#)", describe_key(self, set), piece->text, (Py_ssize_t)piece->length);
 }
 
 static PyObject *
@@ -73,20 +66,16 @@ describe_sets(const cwj_function_object *self)
 static PyObject *
 describe_arguments(const cwj_function_object *self)
 {
-    PyObject *arguments = PyDict_New(), *sets = describe_sets(self);
-    PyObject *name = PyUnicode_FromString(self->spec->tj.name), *kept = self->definition;
-    bool fine = arguments != NULL && sets != NULL && name != NULL &&
-                PyDict_SetItemString(arguments, "name", name) == 0 &&
-                PyDict_SetItemString(arguments, "Ccode_slice_eval", sets) == 0;
-    for (Py_ssize_t i = 0; fine && kept != NULL && i < PyTuple_GET_SIZE(kept); i += 2) {
-        fine = PyDict_SetItem(arguments, PyTuple_GET_ITEM(kept, i),
-                              PyTuple_GET_ITEM(kept, i + 1)) == 0;
+    PyObject *kept = self->definition;
+    PyObject *arguments = Py_BuildValue("{sssN}", "name", self->spec->tj.name, "Ccode_slice_eval",
+                                        describe_sets(self));
+    for (Py_ssize_t i = 0; arguments != NULL && kept != NULL && i < PyTuple_GET_SIZE(kept);
+         i += 2) {
+        if (PyDict_SetItem(arguments, PyTuple_GET_ITEM(kept, i), PyTuple_GET_ITEM(kept, i + 1)) <
+            0) {
+            Py_CLEAR(arguments);
+        }
     }
-    if (!fine) {
-        Py_CLEAR(arguments);
-    }
-    Py_XDECREF(sets);
-    Py_XDECREF(name);
     return arguments;
 }
 
@@ -145,12 +134,8 @@ build_of(PyObject *extension, PyObject *op)
         return NULL;
     }
     const cwj_module_data *data = cwj_module_data_of(op);
-    PyObject *environment = describe_environment(data->environment);
-    PyObject *options = environment == NULL ? NULL : cwj_options_describe(&data->options);
-    PyObject *result = options == NULL ? NULL : PyTuple_Pack(2, environment, options);
-    Py_XDECREF(environment);
-    Py_XDECREF(options);
-    return result;
+    return Py_BuildValue("(NN)", describe_environment(data->environment),
+                         cwj_options_describe(&data->options));
 }
 
 PyDoc_STRVAR(definition_of_doc, "definition_of(function, /)\n--\n\n"
@@ -160,22 +145,13 @@ static PyObject *
 definition_of(PyObject *extension, PyObject *op)
 {
     cwj_module_state *state = PyModule_GetState(extension);
-    PyObject *environment = NULL, *options = NULL, *arguments = NULL, *result = NULL;
     if (!is_one_of(op, state->function_type)) {
         cwj_refuse_type("definition_of()", "function", "a Function", op);
         return NULL;
     }
     const cwj_function_object *self = (cwj_function_object *)op;
-    environment = describe_environment(self->environment);
-    options = cwj_options_describe(&self->chosen);
-    arguments = describe_arguments(self);
-    if (environment != NULL && options != NULL && arguments != NULL) {
-        result = Py_BuildValue("(zOOO)", self->spec->tj.module, environment, options, arguments);
-    }
-    Py_XDECREF(environment);
-    Py_XDECREF(options);
-    Py_XDECREF(arguments);
-    return result;
+    return Py_BuildValue("(zNNN)", self->spec->tj.module, describe_environment(self->environment),
+                         cwj_options_describe(&self->chosen), describe_arguments(self));
 }
 
 /* ---- making one again ------------------------------------------------------ */

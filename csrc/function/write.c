@@ -119,11 +119,9 @@ source_of_module(PyObject *self)
         return NULL;
     }
     size_t count = (size_t)PyList_GET_SIZE(functions);
-    const tj_spec **specs = PyMem_Calloc(count + 1, sizeof(*specs));
-    const char **docs = PyMem_Calloc(count + 1, sizeof(*docs));
-    if (specs == NULL || docs == NULL) {
-        PyErr_NoMemory();
-    } else {
+    const tj_spec **specs = cwj_allocate(count + 1, sizeof(*specs));
+    const char **docs = cwj_allocate(count + 1, sizeof(*docs));
+    if (specs != NULL && docs != NULL) {
         source = emit(self, functions, count, specs, docs);
     }
     PyMem_Free(specs);

@@ -243,9 +243,8 @@ keep(dispatch_object *self, PyObject *target, const unsigned char *keys, Py_ssiz
      Py_ssize_t nkeys, PyObject *kwnames)
 {
     dispatch_entry *dropped = NULL;
-    dispatch_entry *entry = PyMem_Malloc(sizeof(*entry));
+    dispatch_entry *entry = cwj_allocate(1, sizeof(*entry));
     if (entry == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     *entry = (dispatch_entry){Py_NewRef(target), Py_XNewRef(kwnames), npositional, nkeys, {0}};

@@ -53,12 +53,8 @@ int
 cwj_fences_new(cwj_fences *this, int count, bool left)
 {
     *this = (cwj_fences){
-        .items = PyMem_Calloc((size_t)count, sizeof(cwj_fence)), .count = count, .left = left};
-    if (this->items == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    return 0;
+        .items = cwj_allocate((size_t)count, sizeof(cwj_fence)), .count = count, .left = left};
+    return this->items == NULL ? -1 : 0;
 }
 
 void

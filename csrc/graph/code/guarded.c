@@ -37,11 +37,10 @@ cwj_graph_call_guarded(const cwj_graph_code *code, cwj_graph_call call)
 int
 cwj_graph_guard_init(const cwj_module_state *state, cwj_graph_code *code, const char *name)
 {
-    struct cwj_graph_guard *guard = PyMem_Calloc(1, sizeof(*guard));
+    struct cwj_graph_guard *guard = cwj_allocate(1, sizeof(*guard));
     const char *text = PyUnicode_AsUTF8(code->source);
     if (guard == NULL || text == NULL) {
         PyMem_Free(guard);
-        PyErr_NoMemory();
         return -1;
     }
     code->guard = guard;

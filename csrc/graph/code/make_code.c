@@ -25,9 +25,8 @@
 static cwj_graph_code *
 new_code(const cwj_graph_request *request)
 {
-    cwj_graph_code *code = PyMem_Calloc(1, sizeof(*code));
+    cwj_graph_code *code = cwj_allocate(1, sizeof(*code));
     if (code == NULL) {
-        PyErr_NoMemory();
         return NULL;
     }
     code->references = 1;
@@ -131,9 +130,8 @@ static int
 copy_steps(cwj_graph_code *code)
 {
     int count = code->decl->nsteps;
-    code->steps = PyMem_Calloc((size_t)count + 1, sizeof(*code->steps));
+    code->steps = cwj_allocate((size_t)count + 1, sizeof(*code->steps));
     if (code->steps == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (int i = 0; i < count; i++) {

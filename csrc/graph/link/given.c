@@ -110,11 +110,8 @@ cwj_walk_read_inputs(cwj_walk *walk, PyObject *given)
     PyObject *items = read_sequence(given, "inputs", "");
     Py_ssize_t count = items == NULL ? 0 : PyTuple_GET_SIZE(items);
     walk->inputs = items == NULL ? NULL : PyTuple_New(count);
-    walk->given = PyMem_Calloc((size_t)count + 1, sizeof(*walk->given));
+    walk->given = cwj_allocate((size_t)count + 1, sizeof(*walk->given));
     int status = walk->inputs == NULL || walk->given == NULL ? -1 : 0;
-    if (walk->given == NULL) {
-        PyErr_NoMemory();
-    }
     for (Py_ssize_t i = 0; i < count && status == 0; i++) {
         PyObject *input = read_input(PyTuple_GET_ITEM(items, i), &walk->given[i].is_mutable);
         status = input == NULL ? -1 : PyTuple_SetItem(walk->inputs, i, input);

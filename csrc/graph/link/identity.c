@@ -22,9 +22,8 @@ static int
 grow(cwj_identity *table)
 {
     size_t capacity = table->capacity == 0 ? FIRST_CAPACITY : table->capacity * 2;
-    cwj_identity_slot *slots = PyMem_Calloc(capacity, sizeof(*slots));
+    cwj_identity_slot *slots = cwj_allocate(capacity, sizeof(*slots));
     if (slots == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (size_t i = 0; i < table->capacity; i++) {

@@ -4,6 +4,7 @@
 #include "base/choices.h"
 #include "base/config.h"
 #include "base/errors.h"
+#include "base/tuples.h"
 #include "graph/link/ask.h"
 #include "graph/link/labels.h"
 #include "graph/objects/graph_object.h"
@@ -142,23 +143,15 @@ copy_arguments(const cwj_link_options *options, const keywords *given)
     } rows[] = {KEYWORDS(ROW)};
 #undef ROW
     PyObject *inputs = copy_sequence(options->inputs), *outputs = copy_sequence(options->outputs);
-    PyObject *named = PyDict_New(), *made_by = NULL;
-    bool fine = inputs != NULL && outputs != NULL && named != NULL;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && fine; i++) {
-        PyObject *value = rows[i].value == NULL              ? NULL
-                          : PyDict_CheckExact(rows[i].value) ? PyDict_Copy(rows[i].value)
-                                                             : Py_NewRef(rows[i].value);
-        fine = rows[i].value == NULL ||
-               (value != NULL && PyDict_SetItemString(named, rows[i].name, value) == 0);
-        Py_XDECREF(value);
+    PyObject *named = PyDict_New();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        PyObject *value = rows[i].value;
+        if (value != NULL) {
+            cwj_dict_put(&named, rows[i].name,
+                         PyDict_CheckExact(value) ? PyDict_Copy(value) : Py_NewRef(value));
+        }
     }
-    if (fine) {
-        made_by = PyTuple_Pack(3, inputs, outputs, named);
-    }
-    Py_XDECREF(inputs);
-    Py_XDECREF(outputs);
-    Py_XDECREF(named);
-    return made_by;
+    return Py_BuildValue("(NNN)", inputs, outputs, named);
 }
 
 static PyObject *

@@ -191,9 +191,8 @@ begin_plan(const cwj_link_options *options)
     if (showable <= 0) {
         return NULL;
     }
-    cwj_graph_plan *plan = PyMem_Calloc(1, sizeof(*plan));
+    cwj_graph_plan *plan = cwj_allocate(1, sizeof(*plan));
     if (plan == NULL) {
-        PyErr_NoMemory();
         return NULL;
     }
     plan->name = Py_NewRef(options->name);

@@ -64,15 +64,14 @@ allocate(cwj_draft *draft)
     cwj_graph_plan *plan = draft->plan;
     size_t nvariables = (size_t)plan->nvariables, nnodes = (size_t)draft->walk.norder;
     cwj_arena *arena = &draft->link->arena;
-    plan->variables = PyMem_Calloc(nvariables + 1, sizeof(*plan->variables));
-    plan->nodes = PyMem_Calloc(nnodes + 1, sizeof(*plan->nodes));
+    plan->variables = cwj_allocate(nvariables + 1, sizeof(*plan->variables));
+    plan->nodes = cwj_allocate(nnodes + 1, sizeof(*plan->nodes));
     draft->variables = cwj_arena_alloc(arena, nvariables + 1, sizeof(*draft->variables));
     draft->nodes = cwj_arena_alloc(arena, nnodes + 1, sizeof(*draft->nodes));
     draft->texts = cwj_arena_alloc(arena, nvariables + 1, sizeof(*draft->texts));
     draft->node_texts = cwj_arena_alloc(arena, nnodes + 1, sizeof(*draft->node_texts));
     if (plan->variables == NULL || plan->nodes == NULL || draft->variables == NULL ||
         draft->nodes == NULL || draft->texts == NULL || draft->node_texts == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (size_t i = 0; i < nvariables; i++) {
@@ -220,9 +219,8 @@ fill_node(cwj_numbering *self, int n, int params, int *next)
     made->ninputs = (int)PyTuple_GET_SIZE(from->inputs);
     made->noutputs = (int)PyTuple_GET_SIZE(from->outputs);
     made->params = params < 0 ? -1 : self->constants[params].index;
-    made->inputs = PyMem_Calloc((size_t)made->ninputs + (size_t)made->noutputs + 1, sizeof(int));
+    made->inputs = cwj_allocate((size_t)made->ninputs + (size_t)made->noutputs + 1, sizeof(int));
     if (made->inputs == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     made->outputs = made->inputs + made->ninputs;
@@ -246,9 +244,8 @@ fill_results(cwj_numbering *self)
     cwj_graph_plan *plan = self->draft->plan;
     plan->noutputs = (int)walk->nreturned;
     plan->bare = plan->noutputs == 1;
-    plan->outputs = PyMem_Calloc((size_t)plan->noutputs + 1, sizeof(int));
+    plan->outputs = cwj_allocate((size_t)plan->noutputs + 1, sizeof(int));
     if (plan->outputs == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(walk->outputs); i++) {

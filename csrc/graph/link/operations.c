@@ -5,6 +5,7 @@
  * not depend on what has C. */
 #include "graph/link/draft.h"
 
+#include "base/tuples.h"
 #include "graph/link/labels.h"
 
 /* A node, while its op is being asked. */
@@ -175,9 +176,8 @@ make_sub(const asking *self, int block)
     PyObject *sub =
         Py_BuildValue("{s:s,s:i,s:s}", "fail", self->fail, "id", block, "failure_var", "failure");
     int params = node_of(self)->params;
-    if (sub != NULL && params >= 0 &&
-        PyDict_SetItemString(sub, "params", self->draft->variables[params].name) < 0) {
-        Py_CLEAR(sub);
+    if (params >= 0) {
+        cwj_dict_put(&sub, "params", Py_NewRef(self->draft->variables[params].name));
     }
     return sub;
 }
@@ -310,9 +310,8 @@ cwj_draft_operations(cwj_draft *draft)
     cwj_graph_plan *plan = draft->plan;
     int block = draft->nnumbered, status = 0;
     size_t most = (size_t)draft->nnumbered + 2 * (size_t)plan->nnodes;
-    plan->blocks = PyMem_Calloc(most + 1, sizeof(*plan->blocks));
+    plan->blocks = cwj_allocate(most + 1, sizeof(*plan->blocks));
     if (plan->blocks == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (int n = 0; n < plan->nnodes && status == 0; n++) {

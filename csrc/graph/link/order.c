@@ -75,10 +75,9 @@ can_run(const cwj_walk *walk, const cwj_walk_node *node)
 static int
 take_order(cwj_walk *walk, PyObject *places)
 {
-    int *order = PyMem_Malloc(((size_t)walk->capacity + 1) * sizeof(*order));
+    int *order = cwj_allocate((size_t)walk->capacity + 1, sizeof(*order));
     int status = 0;
     if (order == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (int n = 0; n < walk->nnodes; n++) {

@@ -13,9 +13,8 @@ cut(cwj_draft *draft)
     bool alone = draft->link->options->per_op || draft->link->options->check;
     bool open = false; /* the newest step takes more nodes */
     int nc = 0;
-    plan->steps = PyMem_Calloc((size_t)plan->nnodes + 1, sizeof(*plan->steps));
+    plan->steps = cwj_allocate((size_t)plan->nnodes + 1, sizeof(*plan->steps));
     if (plan->steps == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (int n = 0; n < plan->nnodes; n++) {

@@ -5,6 +5,7 @@
 #include "graph/link/draft.h"
 
 #include "base/errors.h"
+#include "base/tuples.h"
 #include "graph/link/labels.h"
 
 static const char who[] = "link()";
@@ -76,12 +77,9 @@ static PyObject *
 sub_of(const cwj_draft *draft, int i, const char *fail)
 {
     PyObject *sub = PyDict_Copy(draft->variables[i].sub);
-    PyObject *text = sub == NULL || fail == NULL ? NULL : PyUnicode_FromString(fail);
-    if (sub != NULL && fail != NULL &&
-        (text == NULL || PyDict_SetItemString(sub, "fail", text) < 0)) {
-        Py_CLEAR(sub);
+    if (fail != NULL) {
+        cwj_dict_put(&sub, "fail", PyUnicode_FromString(fail));
     }
-    Py_XDECREF(text);
     return sub;
 }
 

@@ -190,9 +190,9 @@ cwj_graph_invoke(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *k
         return NULL;
     }
     if (self->plan->ninputs > FEW) {
-        values = PyMem_Calloc((size_t)self->plan->ninputs, sizeof(*values));
+        values = cwj_allocate((size_t)self->plan->ninputs, sizeof(*values));
         if (values == NULL) {
-            return PyErr_NoMemory();
+            return NULL;
         }
     }
     Py_INCREF(op);

@@ -39,9 +39,9 @@ end_capsule(PyObject *capsule)
 PyObject *
 cwj_capsule_new(void *pointer, free_function *free_pointer)
 {
-    owner *context = PyMem_Malloc(sizeof *context);
+    owner *context = cwj_allocate(1, sizeof *context);
     if (context == NULL) {
-        return PyErr_NoMemory();
+        return NULL;
     }
     context->free_pointer = free_pointer;
     context->code = cwj_graph_code_ref(cwj_graph_code_running);

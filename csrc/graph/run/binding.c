@@ -19,11 +19,11 @@ static PyObject *
 new_cells(const cwj_graph_plan *plan)
 {
     PyObject **own = NULL, *cells = PyTuple_New(plan->ninputs + plan->noutputs);
-    own = PyMem_Calloc((size_t)plan->nvariables + 1, sizeof(PyObject *)); /* borrowed */
+    own = cwj_allocate((size_t)plan->nvariables + 1, sizeof(PyObject *)); /* borrowed */
     if (own == NULL || cells == NULL) {
         PyMem_Free(own);
         Py_XDECREF(cells);
-        return PyErr_NoMemory();
+        return NULL;
     }
     for (int i = 0; i < plan->ninputs + plan->noutputs; i++) {
         int v = cwj_cell_variable(plan, i);
@@ -98,9 +98,8 @@ take_cells(cwj_binding *self, const cwj_graph_plan *plan)
 static int
 make_storages(cwj_binding *self, const cwj_graph_plan *plan)
 {
-    self->storages = PyMem_Calloc((size_t)plan->nvariables + 1, sizeof(PyObject *));
+    self->storages = cwj_allocate((size_t)plan->nvariables + 1, sizeof(PyObject *));
     if (self->storages == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     self->nstorages = plan->nvariables;
@@ -132,9 +131,8 @@ make_watches(cwj_binding *self, const cwj_graph_plan *plan)
     for (int v = 0; v < plan->nvariables; v++) {
         count += is_watched(self, plan, v);
     }
-    self->watches = PyMem_Calloc((size_t)count + 1, sizeof(*self->watches));
+    self->watches = cwj_allocate((size_t)count + 1, sizeof(*self->watches));
     if (self->watches == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (int v = 0; v < plan->nvariables; v++) {

@@ -7,6 +7,7 @@
 #include "graph/run/reference.h"
 
 #include "base/errors.h"
+#include "base/tuples.h"
 #include "graph/attributes.h"
 #include "graph/run/storage.h"
 
@@ -30,17 +31,13 @@ PyObject *
 cwj_reference_inputs(const cwj_graph_plan *plan, int node, PyObject *const *storages, bool copy)
 {
     const cwj_graph_plan_node *known = &plan->nodes[node];
-    PyObject *inputs = PyList_New(known->ninputs);
+    PyObject *inputs = PyList_New(0);
     for (int i = 0; i < known->ninputs && inputs != NULL; i++) {
         PyObject *value = value_of(plan, known->inputs[i], storages);
         if (value != NULL && copy && PyArray_Check(value)) {
             Py_SETREF(value, PyArray_NewCopy((PyArrayObject *)value, NPY_KEEPORDER));
         }
-        if (value == NULL) {
-            Py_CLEAR(inputs);
-        } else {
-            PyList_SET_ITEM(inputs, i, value);
-        }
+        cwj_list_add(&inputs, value);
     }
     return inputs;
 }
@@ -48,14 +45,9 @@ cwj_reference_inputs(const cwj_graph_plan *plan, int node, PyObject *const *stor
 static PyObject *
 new_outputs(int count)
 {
-    PyObject *outputs = PyList_New(count);
+    PyObject *outputs = PyList_New(0);
     for (int i = 0; i < count && outputs != NULL; i++) {
-        PyObject *storage = cwj_storage_new(NULL);
-        if (storage == NULL) {
-            Py_CLEAR(outputs);
-        } else {
-            PyList_SET_ITEM(outputs, i, storage);
-        }
+        cwj_list_add(&outputs, cwj_storage_new(NULL));
     }
     return outputs;
 }

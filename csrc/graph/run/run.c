@@ -29,9 +29,8 @@ static int
 update_inputs(const cwj_binding *self, const cwj_graph_plan *plan)
 {
     int status = 0;
-    PyObject **values = PyMem_Calloc((size_t)plan->ninputs + 1, sizeof(*values)); /* owned */
+    PyObject **values = cwj_allocate((size_t)plan->ninputs + 1, sizeof(*values)); /* owned */
     if (values == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (int i = 0; i < plan->ninputs && status == 0; i++) {

@@ -57,9 +57,8 @@ read_dims(cwj_passed *passed, PyObject *dims, PyObject *symbols)
     if (count > 32) { /* what every NumPy can have */
         return cwj_refuse(WHO, PyExc_ValueError, "an array cannot have %zd dims", count);
     }
-    passed->dims = PyMem_Calloc((size_t)count + 1, sizeof(cwj_dim));
+    passed->dims = cwj_allocate((size_t)count + 1, sizeof(cwj_dim));
     if (passed->dims == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (; passed->ndim < count; passed->ndim++) {
@@ -147,11 +146,8 @@ read_all(cwj_callback_kind *self, PyObject *passed, PyObject *result)
     Py_ssize_t count = PyTuple_GET_SIZE(passed);
     PyObject *symbols = PyList_New(0);
     int status = symbols == NULL ? -1 : 0;
-    self->passed = PyMem_Calloc((size_t)count + 1, sizeof(*self->passed));
-    if (self->passed == NULL) {
-        PyErr_NoMemory();
-        status = -1;
-    }
+    self->passed = cwj_allocate((size_t)count + 1, sizeof(*self->passed));
+    status = self->passed == NULL ? -1 : status;
     for (Py_ssize_t k = 0; status == 0 && k < count; k++) {
         self->count = (int)k + 1;
         status = read_passed(&self->passed[k], PyTuple_GET_ITEM(passed, k), symbols);

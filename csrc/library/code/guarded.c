@@ -225,9 +225,8 @@ cwj_library_guard_init(cwj_library_function *self, const cwj_module_state *state
     if (!cwj_to_unit(unit, &library)) {
         return -1;
     }
-    struct cwj_library_guard *guard = PyMem_Calloc(1, sizeof(*guard));
+    struct cwj_library_guard *guard = cwj_allocate(1, sizeof(*guard));
     if (guard == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     guard->thunk = self->thunk;

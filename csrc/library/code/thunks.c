@@ -8,6 +8,7 @@
 #include "base/config.h"
 #include "base/debug/fault.h"
 #include "base/errors.h"
+#include "base/tuples.h"
 #include "base/jobs.h"
 #include "library/code/unit.h"
 
@@ -229,21 +230,17 @@ compile_code(const thunk_request *request, library_code *code)
 static PyObject *
 list_addresses(const thunk_request *request, const library_code *code)
 {
-    PyObject *list = PyList_New(request->optimize == LATER ? 0 : PyTuple_GET_SIZE(request->names));
-    for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
+    Py_ssize_t count = request->optimize == LATER ? 0 : PyTuple_GET_SIZE(request->names);
+    PyObject *list = PyList_New(0);
+    for (Py_ssize_t i = 0; list != NULL && i < count; i++) {
         const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(request->names, i));
         const void *address = name == NULL          ? NULL
                               : code->table != NULL ? code->table[i]
                                                     : tj_unit_symbol(code->unit, name);
-        PyObject *number = address == NULL ? NULL : PyLong_FromVoidPtr((void *)address);
         if (name != NULL && address == NULL) {
             cwj_refuse(request->who, PyExc_ValueError, "the text does not define %s", name);
         }
-        if (number == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, i, number);
+        cwj_list_add(&list, address == NULL ? NULL : PyLong_FromVoidPtr((void *)address));
     }
     return list;
 }
@@ -268,9 +265,9 @@ end_code(PyObject *capsule)
 static PyObject *
 make_code(const thunk_request *request)
 {
-    library_code *code = PyMem_Calloc(1, sizeof(*code));
+    library_code *code = cwj_allocate(1, sizeof(*code));
     if (code == NULL) {
-        return PyErr_NoMemory();
+        return NULL;
     }
     code->environment = cwj_environment_ref(request->environment);
     PyObject *capsule =
@@ -308,11 +305,7 @@ later_thunks(PyObject *Py_UNUSED(extension), PyObject *owner)
     }
     PyObject *list = PyList_New(0);
     for (const void *const *at = code->table; list != NULL && *at != NULL; at++) {
-        PyObject *number = PyLong_FromVoidPtr((void *)(uintptr_t)*at);
-        if (number == NULL || PyList_Append(list, number) < 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(number);
+        cwj_list_add(&list, PyLong_FromVoidPtr((void *)(uintptr_t)*at));
     }
     return list;
 }

@@ -79,9 +79,9 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
                                      &debug, &text, &shown)) {
         return NULL;
     }
-    cwj_library_unit *self = PyMem_Calloc(1, sizeof(*self));
+    cwj_library_unit *self = cwj_allocate(1, sizeof(*self));
     if (self == NULL) {
-        return PyErr_NoMemory();
+        return NULL;
     }
     self->name = Py_NewRef(name);
     self->who = PyUnicode_FromFormat("library(%R)", name);

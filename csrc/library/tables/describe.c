@@ -57,9 +57,8 @@ static int
 describe_arguments(cwj_library_function *self, PyObject *list, const char *who)
 {
     Py_ssize_t count = PyList_GET_SIZE(list);
-    self->arguments = PyMem_Calloc((size_t)count + 1, sizeof(*self->arguments));
+    self->arguments = cwj_allocate((size_t)count + 1, sizeof(*self->arguments));
     if (self->arguments == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -100,9 +99,8 @@ read_places(PyObject *given, int most, const char *what, int **places, int *coun
     if (tuple == NULL) {
         return -1;
     }
-    *places = PyMem_Calloc((size_t)PyTuple_GET_SIZE(tuple) + 1, sizeof(int));
+    *places = cwj_allocate((size_t)PyTuple_GET_SIZE(tuple) + 1, sizeof(int));
     if (*places == NULL) {
-        PyErr_NoMemory();
         goto done;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
@@ -192,9 +190,8 @@ static int
 describe_parameters(cwj_library_function *self, PyObject *list, PyObject *symbols, const char *who)
 {
     Py_ssize_t count = PyList_GET_SIZE(list);
-    self->parameters = PyMem_Calloc((size_t)count + 1, sizeof(*self->parameters));
+    self->parameters = cwj_allocate((size_t)count + 1, sizeof(*self->parameters));
     if (self->parameters == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (Py_ssize_t k = 0; k < count; k++) {
@@ -286,10 +283,9 @@ describe_keeps(cwj_library_function *self, PyObject *given, const char *who)
     int *places = NULL, count = 0;
     int status =
         read_places(given, self->nparameters + 2, "keeps= names a parameter", &places, &count, who);
-    self->keeps = PyMem_Calloc((size_t)count / 2 + 1, sizeof(*self->keeps));
-    if (status == 0 && self->keeps == NULL) {
-        PyErr_NoMemory();
-        status = -1;
+    if (status == 0) {
+        self->keeps = cwj_allocate((size_t)count / 2 + 1, sizeof(*self->keeps));
+        status = self->keeps == NULL ? -1 : 0;
     }
     for (int i = 0; status == 0 && i + 1 < count; i += 2) {
         if (places[i + 1] >= self->nparameters) {
@@ -308,13 +304,10 @@ static int
 describe_sizes(cwj_library_function *self, PyObject *given, PyObject *symbols, const char *who)
 {
     PyObject *list = cwj_read_list(given, "sizes", who);
-    int status = list == NULL ? -1 : 0;
-    if (status == 0) {
-        self->sizes = PyMem_Calloc((size_t)PyList_GET_SIZE(list) + 1, sizeof(*self->sizes));
-    }
-    if (status == 0 && self->sizes == NULL) {
-        PyErr_NoMemory();
-        status = -1;
+    int status = -1;
+    if (list != NULL) {
+        self->sizes = cwj_allocate((size_t)PyList_GET_SIZE(list) + 1, sizeof(*self->sizes));
+        status = self->sizes == NULL ? -1 : 0;
     }
     for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(list); i++) {
         self->nsizes++;

@@ -90,9 +90,8 @@ cwj_dim_read(cwj_dim *dim, PyObject *given, PyObject *symbols, const char *who)
     if (count > INT16_MAX) {
         return cwj_refuse(who, PyExc_ValueError, "a dim is too long");
     }
-    dim->steps = PyMem_Calloc((size_t)count + 1, sizeof(*dim->steps));
+    dim->steps = cwj_allocate((size_t)count + 1, sizeof(*dim->steps));
     if (dim->steps == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++) {

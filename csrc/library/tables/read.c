@@ -95,11 +95,8 @@ cwj_read_dims(cwj_parameter *p, PyObject *given, PyObject *symbols, const char *
         status = cwj_refuse(who, PyExc_ValueError, "an array cannot have %zd dims", count);
         count = 0;
     }
-    p->dims = PyMem_Calloc((size_t)count + 1, sizeof(cwj_dim));
-    if (p->dims == NULL) {
-        PyErr_NoMemory();
-        status = -1;
-    }
+    p->dims = cwj_allocate((size_t)count + 1, sizeof(cwj_dim));
+    status = p->dims == NULL ? -1 : status;
     for (; status == 0 && p->ndim < count; p->ndim++) {
         status = cwj_dim_read(&p->dims[p->ndim], PyTuple_GET_ITEM(tuple, p->ndim), symbols, who);
     }
