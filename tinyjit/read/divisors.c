@@ -16,23 +16,6 @@ const char *tj_divisors_macro(void)
            "#else\n#define cwj_hidden(z, x) (x)\n#endif\n";
 }
 
-/* Returns the token behind the divisor that begins at i; i: it stays. */
-static size_t mark_one(tj_operands *this, size_t i, const char *opening)
-{
-    size_t behind = tj_operands_behind_unary(this, i);
-    bool literal = behind == i + 1 && tj_operands_is_literal(this, i);
-    bool goes_on =
-        tj_operands_is_primary(this, behind); /* a macro that is an index, or arguments */
-    bool cut = behind == this->end && behind < this->tokens.count;
-    if (behind == i || literal || goes_on || cut ||
-        !tj_operands_is_certain(this, i, behind, TJ_CLOSED))
-        return i;
-    this->marks[i].opens++;
-    this->marks[i].opening = opening;
-    this->marks[behind - 1].closes++;
-    return behind;
-}
-
 /* What opens the hidden operand behind a zero at i; NULL: there is none. */
 static const char *behind_zero(const tj_operands *this, size_t i)
 {
@@ -72,7 +55,12 @@ static void mark_range(tj_operands *this)
         const char *opening = opening_at(this, i);
         if ((depth == 0 && !this->is_body) || i < inner || !opening)
             continue;
-        size_t behind = mark_one(this, i + 1, opening);
+        size_t operand = i + 1, behind = tj_operands_behind_whole(this, operand);
+        if (behind > operand) {
+            this->marks[operand].opens++;
+            this->marks[operand].opening = opening;
+            this->marks[behind - 1].closes++;
+        }
         if (i < outer)
             inner = behind;
         else
@@ -82,13 +70,5 @@ static void mark_range(tj_operands *this)
 
 void tj_divisors_write(const char *text, tj_text *out)
 {
-    tj_operands operands;
-    size_t length = strlen(text);
-    if (tj_operands_read(&operands, text, length)) {
-        tj_operands_each_range(&operands, mark_range);
-        tj_operands_write(&operands, text, length, "", false, out);
-    } else {
-        out->failed = true;
-    }
-    tj_operands_clear(&operands);
+    tj_operands_rewrite(text, NULL, mark_range, "", false, out);
 }

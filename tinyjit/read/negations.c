@@ -38,38 +38,21 @@ static bool is_unary(const tj_operands *this, size_t i)
            !tj_token_among(tokens, last, "++ --");
 }
 
-static void mark_one(tj_operands *this, size_t i)
-{
-    size_t behind = tj_operands_behind_unary(this, i + 1);
-    bool literal = behind == i + 2 && tj_operands_is_literal(this, i + 1);
-    bool goes_on =
-        tj_operands_is_primary(this, behind); /* a macro that is an index, or arguments */
-    bool cut = behind == this->end && behind < this->tokens.count;
-    if (behind == i + 1 || literal || goes_on || cut ||
-        !tj_operands_is_certain(this, i + 1, behind, TJ_CLOSED))
-        return;
-    this->marks[i].opens = 1;
-    this->marks[behind - 1].closes++;
-}
-
 static void mark_range(tj_operands *this)
 {
     for (size_t i = this->begin, behind; i<this->end; i = behind> i ? behind : i + 1) {
         behind = tj_operands_behind_call(this, i);
-        if (tj_operands_any(this, i, "-") && is_unary(this, i))
-            mark_one(this, i);
+        if (!tj_operands_any(this, i, "-") || !is_unary(this, i))
+            continue;
+        size_t operand = i + 1, end = tj_operands_behind_whole(this, operand);
+        if (end > operand) {
+            this->marks[i].opens = 1;
+            this->marks[end - 1].closes++;
+        }
     }
 }
 
 void tj_negations_write(const char *text, tj_text *out)
 {
-    tj_operands operands;
-    size_t length = strlen(text);
-    if (tj_operands_read(&operands, text, length)) {
-        tj_operands_each_range(&operands, mark_range);
-        tj_operands_write(&operands, text, length, "(-1*", true, out);
-    } else {
-        out->failed = true;
-    }
-    tj_operands_clear(&operands);
+    tj_operands_rewrite(text, NULL, mark_range, "(-1*", true, out);
 }

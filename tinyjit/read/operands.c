@@ -282,7 +282,8 @@ static size_t behind_postfix(const tj_operands *this, size_t i)
     return i;
 }
 
-size_t tj_operands_behind_unary(const tj_operands *this, size_t i)
+/* The token behind the unary expression that begins at i, as far as it goes; i: none does. */
+static size_t behind_unary(const tj_operands *this, size_t i)
 {
     size_t at = i;
     while (at < this->end && at < i + MOST_OPERATORS) {
@@ -316,6 +317,18 @@ size_t tj_operands_behind_unary(const tj_operands *this, size_t i)
         at = behind;
     }
     return i;
+}
+
+size_t tj_operands_behind_whole(const tj_operands *this, size_t i)
+{
+    size_t behind = behind_unary(this, i);
+    bool literal = behind == i + 1 && tj_operands_is_literal(this, i);
+    bool goes_on =
+        tj_operands_is_primary(this, behind); /* a macro that is an index, or arguments */
+    bool cut = behind == this->end && behind < this->tokens.count;
+    return literal || goes_on || cut || !tj_operands_is_certain(this, i, behind, TJ_CLOSED)
+               ? i
+               : behind;
 }
 
 /* ---- the text ------------------------------------------------------------------------------ */
@@ -359,7 +372,7 @@ static void mark_range(tj_operands *this, size_t begin, size_t end, void (*mark)
         this->before = end - 1;
 }
 
-void tj_operands_each_range(tj_operands *this, void (*mark)(tj_operands *this))
+static void mark_ranges(tj_operands *this, void (*mark)(tj_operands *this))
 {
     static const char conditions[] = "if ifdef ifndef else elif elifdef elifndef endif";
     const tj_tokens *tokens = &this->tokens;
@@ -383,9 +396,8 @@ void tj_operands_each_range(tj_operands *this, void (*mark)(tj_operands *this))
     }
 }
 
-bool tj_operands_read(tj_operands *this, const char *text, size_t length)
+static bool read_text(tj_operands *this, const char *text, size_t length)
 {
-    *this = (tj_operands){0};
     if (!tj_tokens_read(&this->tokens, text, length))
         return false;
     this->end = this->tokens.count;
@@ -395,7 +407,7 @@ bool tj_operands_read(tj_operands *this, const char *text, size_t length)
     return !this->failed;
 }
 
-void tj_operands_write(const tj_operands *this, const char *text, size_t length,
+static void write_text(const tj_operands *this, const char *text, size_t length,
                        const char *opening, bool replaces, tj_text *out)
 {
     size_t written = 0;
@@ -416,14 +428,23 @@ void tj_operands_write(const tj_operands *this, const char *text, size_t length,
     tj_text_add(out, text + written, length - written);
 }
 
-void tj_operands_clear(tj_operands *this)
+void tj_operands_rewrite(const char *text, bool (*is_concerned)(const tj_operands *this),
+                         void (*mark)(tj_operands *this), const char *opening, bool replaces,
+                         tj_text *out)
 {
-    tj_tokens_clear(&this->tokens);
-    tj_free(this->marks);
-    tj_map_clear(&this->types);
-    tj_map_clear(&this->macros);
-    tj_map_clear(&this->calls);
-    tj_map_clear(&this->defined);
-    tj_map_clear(&this->labels);
-    *this = (tj_operands){0};
+    tj_operands this = {0};
+    size_t length = strlen(text);
+    bool complete = read_text(&this, text, length);
+    if (complete && (!is_concerned || is_concerned(&this)))
+        mark_ranges(&this, mark);
+    if (complete)
+        write_text(&this, text, length, opening, replaces, out);
+    out->failed |= !complete;
+    tj_tokens_clear(&this.tokens);
+    tj_free(this.marks);
+    tj_map_clear(&this.types);
+    tj_map_clear(&this.macros);
+    tj_map_clear(&this.calls);
+    tj_map_clear(&this.defined);
+    tj_map_clear(&this.labels);
 }

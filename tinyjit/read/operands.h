@@ -16,7 +16,7 @@
 /* What to write at a token. */
 typedef struct tj_mark {
     size_t opens, closes; /* operands that begin and end with it */
-    const char *opening;  /* static: what to write; NULL: see tj_operands_write() */
+    const char *opening;  /* static: what to write; NULL: see tj_operands_rewrite() */
 } tj_mark;
 
 typedef struct tj_operands {
@@ -45,15 +45,12 @@ typedef enum tj_openness {
     TJ_LOOSE /* among these are && || ? : = and commas; or it is no operand at all */
 } tj_openness;
 
-/* Reads a text. Returns false without memory; to be cleared in any case. */
-bool tj_operands_read(tj_operands *this, const char *text, size_t length);
-/* Calls `mark` for each range. */
-void tj_operands_each_range(tj_operands *this, void (*mark)(tj_operands *this));
-/* Appends the text with `opening` at each token that opens something, in place of it (replaces), or
- * before it as often as it does, and with ")" behind those that close something. */
-void tj_operands_write(const tj_operands *this, const char *text, size_t length,
-                       const char *opening, bool replaces, tj_text *out);
-void tj_operands_clear(tj_operands *this);
+/* Appends the text on the same lines, as mark() of each of its ranges says: with `opening` at each token
+ * that opens something, in place of it (replaces), or before it as often as it does, and with ")" behind
+ * those that close something. is_concerned: false for a text that stays as it is; NULL: none does. */
+void tj_operands_rewrite(const char *text, bool (*is_concerned)(const tj_operands *this),
+                         void (*mark)(tj_operands *this), const char *opening, bool replaces,
+                         tj_text *out);
 
 /* Token i is in the range, and is one of these. */
 bool tj_operands_in(const tj_operands *this, size_t i, const char *bytes);
@@ -70,8 +67,9 @@ size_t tj_operands_mate(const tj_operands *this, size_t i);
 /* The bracket at `open` has a type in it and nothing else. *perhaps: it may have, as when it has one name, of which
  * the text does not tell what it is. */
 bool tj_operands_is_type(const tj_operands *this, size_t open, bool *perhaps);
-/* The token behind the unary expression that begins at i; i: none does, or it is not certain where it ends. */
-size_t tj_operands_behind_unary(const tj_operands *this, size_t i);
+/* The token behind the unary expression that begins at i; i: none does, it is a literal, or it is not certain that
+ * it ends there. */
+size_t tj_operands_behind_whole(const tj_operands *this, size_t i);
 /* Nothing in [first, behind) may be more than one operand, up to this openness. */
 bool tj_operands_is_certain(const tj_operands *this, size_t first, size_t behind, tj_openness most);
 

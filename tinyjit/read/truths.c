@@ -208,14 +208,5 @@ static void mark_range(tj_operands *this)
 
 void tj_truths_write(const char *text, tj_text *out)
 {
-    tj_operands operands;
-    size_t length = strlen(text);
-    if (tj_operands_read(&operands, text, length)) {
-        if (may_have_long_double(&operands))
-            tj_operands_each_range(&operands, mark_range);
-        tj_operands_write(&operands, text, length, "!!(", false, out);
-    } else {
-        out->failed = true;
-    }
-    tj_operands_clear(&operands);
+    tj_operands_rewrite(text, may_have_long_double, mark_range, "!!(", false, out);
 }
