@@ -6,6 +6,13 @@
 
 #include "abi.h"
 
+/* An optional argument: None is as good as nothing. */
+static inline bool
+cwj_given(PyObject *value)
+{
+    return value != NULL && value != Py_None;
+}
+
 /* For PyArg_ParseTupleAndKeywords(), of a list X(name, ...): the names, and a letter for each. */
 #define CWJ_NAME(name, ...) #name,
 #define CWJ_LETTER(...) "O"

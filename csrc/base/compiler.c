@@ -25,14 +25,8 @@ variable(const char *name)
 static PyObject *
 current_key(const cwj_module_state *state)
 {
-    PyObject *chosen = cwj_config_value(state->config, CWJ_SETTING_COMPILER);
-    PyObject *cc = chosen == NULL ? NULL : variable("CC");
-    PyObject *path = cc == NULL ? NULL : variable("PATH");
-    PyObject *key = path == NULL ? NULL : PyTuple_Pack(3, chosen, cc, path);
-    Py_XDECREF(chosen);
-    Py_XDECREF(cc);
-    Py_XDECREF(path);
-    return key;
+    return Py_BuildValue("(NNN)", cwj_config_value(state->config, CWJ_SETTING_COMPILER),
+                         variable("CC"), variable("PATH"));
 }
 
 /* Looks up one command line; wanted may be None. Returns 1 when it is there, 0

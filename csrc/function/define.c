@@ -171,17 +171,10 @@ compile(tj_function *code, const cwj_module_state *state, cwj_environment *envir
 static PyObject *
 make_dict(const cwj_spec *spec, PyObject *module_name, PyObject *docstring)
 {
-    PyObject *name = PyUnicode_FromString(spec->tj.name);
     PyObject *module =
         module_name != NULL ? Py_NewRef(module_name) : PyUnicode_FromString("cwrapjit");
-    PyObject *dict = NULL;
-    if (name != NULL && module != NULL) {
-        dict = Py_BuildValue("{sOsOsOsO}", "__name__", name, "__qualname__", name, "__doc__",
-                             docstring, "__module__", module);
-    }
-    Py_XDECREF(name);
-    Py_XDECREF(module);
-    return dict;
+    return Py_BuildValue("{sssssOsN}", "__name__", spec->tj.name, "__qualname__", spec->tj.name,
+                         "__doc__", docstring, "__module__", module);
 }
 
 /* Takes over code, spec and dict, which it frees on failure, and what is in reduction. */

@@ -56,16 +56,9 @@ static PyObject *
 explain_typeset(cwj_function_object *self, const tj_compiler *compiler, int t)
 {
     const tj_spec *spec = &self->spec->tj;
-    PyObject *told = told_of(self, compiler, t);
-    PyObject *header = told == NULL ? NULL : text_of(&spec->header);
-    PyObject *body = header == NULL ? NULL : text_of(&spec->typesets[t].body);
-    PyObject *part = body == NULL ? NULL
-                                  : Py_BuildValue("(sO(OO))", self->runtime.decl->typesets[t].name,
-                                                  told, header, body);
-    Py_XDECREF(told);
-    Py_XDECREF(header);
-    Py_XDECREF(body);
-    return part;
+    return Py_BuildValue("(sN(NN))", self->runtime.decl->typesets[t].name,
+                         told_of(self, compiler, t), text_of(&spec->header),
+                         text_of(&spec->typesets[t].body));
 }
 
 static PyObject *

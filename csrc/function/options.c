@@ -15,12 +15,6 @@ cwj_options_init(cwj_options *options)
 
 /* ---- what is given ------------------------------------------------------- */
 
-static int
-given(PyObject *value)
-{
-    return value != NULL && value != Py_None;
-}
-
 static const char *const cast_names[] = {"no", "safe"};
 static const char *const cookie_names[] = {"readwrite", "readonly"};
 
@@ -39,9 +33,9 @@ parse_cookie(PyObject *value, const char *who)
 int
 cwj_options_update(cwj_options *options, const cwj_option_values *values, const char *who)
 {
-#define UPDATE(name, member, parse)                                                \
-    if (given(values->name) && (options->member = parse(values->name, who)) < 0) { \
-        return -1;                                                                 \
+#define UPDATE(name, member, parse)                                                    \
+    if (cwj_given(values->name) && (options->member = parse(values->name, who)) < 0) { \
+        return -1;                                                                     \
     }
 #define parse_fastmath(value, who) cwj_parse_bool(value, who, "fastmath")
 #define parse_unordered(value, who) cwj_parse_bool(value, who, "unordered")

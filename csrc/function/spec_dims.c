@@ -85,7 +85,7 @@ take_items(cwj_spec *spec, PyObject *items)
 int
 cwj_take_output_dims(cwj_spec *spec, PyObject *output_dims)
 {
-    if (output_dims == NULL || output_dims == Py_None) {
+    if (!cwj_given(output_dims)) {
         return 0;
     }
     if (!PyDict_Check(output_dims)) {

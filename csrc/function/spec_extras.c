@@ -114,7 +114,7 @@ take_extra(cwj_spec *spec, tj_extra *extra, PyObject *item, Py_ssize_t index)
 int
 cwj_take_extras(cwj_spec *spec, PyObject *extra_args)
 {
-    if (extra_args == NULL || extra_args == Py_None) {
+    if (!cwj_given(extra_args)) {
         return 0;
     }
     PyObject *list = cwj_take_tuple(spec, extra_args, "extra_args");

@@ -13,12 +13,6 @@ enum {
     MAX_OPERANDS = 1024
 }; /* far more than anybody writes; keeps counts in an int */
 
-static int
-given(PyObject *argument)
-{
-    return argument != NULL && argument != Py_None;
-}
-
 /* ---- dims -------------------------------------------------------------- */
 
 static int
@@ -143,7 +137,7 @@ static int
 take_updated(cwj_spec *spec, tj_operand *operands, Py_ssize_t ninputs, PyObject *argument,
              const char *called, tj_role role)
 {
-    if (!given(argument)) {
+    if (!cwj_given(argument)) {
         return 0;
     }
     PyObject *names = cwj_take_tuple(spec, argument, called);
@@ -238,14 +232,14 @@ find_output_prototype(cwj_spec *spec, const cwj_arguments *arguments, PyObject *
     PyObject *shapes = arguments->prototype_output;
     PyObject *updated[] = {arguments->args_inout, arguments->args_shared};
     *prototype = NULL;
-    for (int i = 0; i < 2 && !given(shapes); i++) {
+    for (int i = 0; i < 2 && !cwj_given(shapes); i++) {
         Py_ssize_t count =
             updated[i] != NULL && cwj_is_sequence(updated[i]) ? PySequence_Size(updated[i]) : 0;
         if (count != 0) {
             return count < 0 ? -1 : 0;
         }
     }
-    if (!given(shapes)) {
+    if (!cwj_given(shapes)) {
         return cwj_refuse(spec->who, PyExc_TypeError,
                           "prototype_output is required: () for a scalar, ('n',) for a vector, a "
                           "tuple of such shapes for several outputs%s",
@@ -309,12 +303,12 @@ take_prototypes(cwj_spec *spec, const cwj_arguments *arguments)
 static const char *
 replaced_argument(const cwj_arguments *arguments)
 {
-    return given(arguments->args_input)         ? "args_input"
-           : given(arguments->prototype_input)  ? "prototype_input"
-           : given(arguments->prototype_output) ? "prototype_output"
-           : given(arguments->args_inout)       ? "args_inout"
-           : given(arguments->args_shared)      ? "args_shared"
-                                                : NULL;
+    return cwj_given(arguments->args_input)         ? "args_input"
+           : cwj_given(arguments->prototype_input)  ? "prototype_input"
+           : cwj_given(arguments->prototype_output) ? "prototype_output"
+           : cwj_given(arguments->args_inout)       ? "args_inout"
+           : cwj_given(arguments->args_shared)      ? "args_shared"
+                                                    : NULL;
 }
 
 /* Names in a signature are checked as those in args_input are. */
@@ -379,8 +373,8 @@ take_signature(cwj_spec *spec, const cwj_arguments *arguments)
 int
 cwj_take_operands(cwj_spec *spec, const cwj_arguments *arguments)
 {
-    if ((given(arguments->signature) ? take_signature(spec, arguments)
-                                     : take_prototypes(spec, arguments)) < 0) {
+    if ((cwj_given(arguments->signature) ? take_signature(spec, arguments)
+                                         : take_prototypes(spec, arguments)) < 0) {
         return -1;
     }
     int updates = 0;

@@ -22,12 +22,6 @@ typedef struct windows {
 /* Takes the value that an argument has for input k; `what` is "axes for 'x'". */
 typedef int taker(windows *this, int k, PyObject *value, const char *what);
 
-static int
-given(PyObject *argument)
-{
-    return argument != NULL && argument != Py_None;
-}
-
 /* ---- the window itself ------------------------------------------------- */
 
 static int
@@ -308,7 +302,7 @@ take_each(windows *this, PyObject *values, const char *argument, taker *take)
 static int
 take_for_all(windows *this, PyObject *value, const char *argument, taker *take)
 {
-    if (!given(value)) {
+    if (!cwj_given(value)) {
         return 0;
     }
     if (PyDict_Check(value)) {
@@ -326,11 +320,11 @@ take_for_all(windows *this, PyObject *value, const char *argument, taker *take)
 static int
 refuse_alone(const cwj_spec *spec, const cwj_arguments *arguments)
 {
-    const char *alone = given(arguments->border)         ? "border"
-                        : given(arguments->cval)         ? "cval"
-                        : given(arguments->axes)         ? "axes"
-                        : given(arguments->window_steps) ? "window_steps"
-                                                         : NULL;
+    const char *alone = cwj_given(arguments->border)         ? "border"
+                        : cwj_given(arguments->cval)         ? "cval"
+                        : cwj_given(arguments->axes)         ? "axes"
+                        : cwj_given(arguments->window_steps) ? "window_steps"
+                                                             : NULL;
     return alone == NULL ? 0 : cwj_refuse(spec->who, PyExc_ValueError, "%s needs windows", alone);
 }
 
@@ -339,7 +333,7 @@ cwj_take_windows(cwj_spec *spec, const cwj_arguments *arguments)
 {
     size_t count = (size_t)spec->tj.noperands;
     windows this = {.spec = spec};
-    if (!given(arguments->windows)) {
+    if (!cwj_given(arguments->windows)) {
         return refuse_alone(spec, arguments);
     }
     this.operands = cwj_arena_alloc(&spec->arena, count, sizeof(tj_operand));
@@ -350,8 +344,8 @@ cwj_take_windows(cwj_spec *spec, const cwj_arguments *arguments)
     memcpy(this.operands, spec->tj.operands, count * sizeof(tj_operand));
     if (take_each(&this, arguments->windows, "windows", take_window) < 0 ||
         check_names(&this) < 0 ||
-        (given(arguments->axes) && take_each(&this, arguments->axes, "axes", take_axes) < 0) ||
-        (given(arguments->window_steps) &&
+        (cwj_given(arguments->axes) && take_each(&this, arguments->axes, "axes", take_axes) < 0) ||
+        (cwj_given(arguments->window_steps) &&
          take_each(&this, arguments->window_steps, "window_steps", take_steps) < 0) ||
         take_for_all(&this, arguments->border, "border", take_border) < 0 ||
         take_for_all(&this, arguments->cval, "cval", take_fill) < 0 || check_borders(&this) < 0) {

@@ -49,12 +49,6 @@ typedef struct {
 #undef MEMBER
 } keywords;
 
-static bool
-is_given(PyObject *value)
-{
-    return value != NULL && value != Py_None;
-}
-
 static int
 parse_flag(PyObject *value, const char *option, bool *flag)
 {
@@ -75,12 +69,12 @@ parse_mode(PyObject *mode, bool *struct_form)
 static int
 parse_optimize(cwj_module_state *state, const keywords *given, cwj_link_options *options)
 {
-    int optimize = is_given(given->optimize)
+    int optimize = cwj_given(given->optimize)
                        ? cwj_parse_optimize(given->optimize, who)
                        : cwj_config_number(state->config, CWJ_SETTING_OPTIMIZE);
-    int debug = is_given(given->debug) ? cwj_parse_debug(given->debug, who)
-                                       : cwj_config_number(state->config, CWJ_SETTING_DEBUG);
-    PyObject *fastmath = is_given(given->fastmath) ? given->fastmath : NULL;
+    int debug = cwj_given(given->debug) ? cwj_parse_debug(given->debug, who)
+                                        : cwj_config_number(state->config, CWJ_SETTING_DEBUG);
+    PyObject *fastmath = cwj_given(given->fastmath) ? given->fastmath : NULL;
     options->debug = debug > CWJ_DEBUG_OFF;
     options->optimize = optimize != CWJ_OPTIMIZE_OFF && !options->debug;
     options->checks = optimize != CWJ_OPTIMIZE_OFF && options->debug;
@@ -94,7 +88,7 @@ static int
 parse_options(cwj_module_state *state, const keywords *given, cwj_link_options *options)
 {
     options->validate = true;
-    options->updates = is_given(given->updates) ? given->updates : NULL;
+    options->updates = cwj_given(given->updates) ? given->updates : NULL;
     if (options->updates != NULL && !PyDict_Check(options->updates)) {
         return cwj_refuse_type(who, "updates", "a dict", options->updates);
     }

@@ -120,17 +120,10 @@ static PyObject *
 make_sub(const cwj_draft *draft, int variable)
 {
     PyObject *name = draft->variables[variable].name;
-    PyObject *pointer = PyUnicode_FromFormat("py_%U", name);
-    PyObject *storage = PyUnicode_FromFormat("storage_%U", name);
-    PyObject *sub = NULL;
-    if (pointer != NULL && storage != NULL) {
-        sub = Py_BuildValue("{s:s,s:i,s:s,s:O,s:O}", "fail", draft->variables[variable].fail, "id",
-                            variable + 1, "failure_var", "failure", "py_ptr", pointer, "stor_ptr",
-                            storage);
-    }
-    Py_XDECREF(pointer);
-    Py_XDECREF(storage);
-    return sub;
+    return Py_BuildValue("{s:s,s:i,s:s,s:N,s:N}", "fail", draft->variables[variable].fail, "id",
+                         variable + 1, "failure_var", "failure", "py_ptr",
+                         PyUnicode_FromFormat("py_%U", name), "stor_ptr",
+                         PyUnicode_FromFormat("storage_%U", name));
 }
 
 /* "x (Double)" */

@@ -1,6 +1,7 @@
 /* kind.c: type CallbackKind: what the arguments and the result of a function type are to Python. */
 #include "library/callbacks/callback.h"
 
+#include "base/choices.h"
 #include "base/errors.h"
 #include "base/live.h"
 #include "library/objects/struct_layout.h"
@@ -15,13 +16,10 @@ static const char *const crossings[] = {CWJ_CROSSINGS(CROSSING_WORD)};
 static int
 read_crossing(cwj_passed *passed, PyObject *word)
 {
-    for (size_t i = 0; i < sizeof(crossings) / sizeof(crossings[0]); i++) {
-        if (PyUnicode_CompareWithASCIIString(word, crossings[i]) == 0) {
-            passed->crossing = (cwj_crossing)i;
-            return 0;
-        }
-    }
-    return cwj_refuse(WHO, PyExc_ValueError, "there is no crossing %R", word);
+    int found = cwj_parse_choice(word, crossings, sizeof(crossings) / sizeof(*crossings), WHO,
+                                 "a crossing");
+    passed->crossing = found < 0 ? CWJ_CROSS_NOTHING : (cwj_crossing)found;
+    return found < 0 ? -1 : 0;
 }
 
 static int
@@ -47,27 +45,6 @@ read_class(cwj_passed *passed, PyObject *cls)
         return cwj_refuse(WHO, PyExc_ValueError, "%R has no size", cls);
     }
     passed->cls = Py_NewRef(cls);
-    return 0;
-}
-
-static int
-read_dims(cwj_passed *passed, PyObject *dims, PyObject *symbols)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(dims);
-    if (count > 32) { /* what every NumPy can have */
-        return cwj_refuse(WHO, PyExc_ValueError, "an array cannot have %zd dims", count);
-    }
-    passed->dims = cwj_allocate((size_t)count + 1, sizeof(cwj_dim));
-    if (passed->dims == NULL) {
-        return -1;
-    }
-    for (; passed->ndim < count; passed->ndim++) {
-        PyObject *dim = PyTuple_GET_ITEM(dims, passed->ndim);
-        if (cwj_dim_read(&passed->dims[passed->ndim], dim, symbols, WHO) < 0) {
-            passed->ndim++;
-            return -1;
-        }
-    }
     return 0;
 }
 
@@ -102,10 +79,12 @@ read_passed(cwj_passed *passed, PyObject *given, PyObject *symbols)
             return -1;
         }
         return PyTuple_GET_SIZE(dims) <= 1
-                   ? read_dims(passed, dims, symbols)
+                   ? cwj_dims_read(&passed->dims, &passed->ndim, dims, symbols, WHO)
                    : cwj_refuse(WHO, PyExc_ValueError, "a list has one dim, or none");
     case CWJ_CROSS_ARRAY:
-        return read_descr(passed, what) < 0 ? -1 : read_dims(passed, dims, symbols);
+        return read_descr(passed, what) < 0
+                   ? -1
+                   : cwj_dims_read(&passed->dims, &passed->ndim, dims, symbols, WHO);
     case CWJ_CROSS_INSTANCE:
     case CWJ_CROSS_STRUCT:
         return read_class(passed, what);
@@ -175,10 +154,7 @@ read_all(cwj_callback_kind *self, PyObject *passed, PyObject *result)
 static void
 clear_passed(cwj_passed *passed)
 {
-    for (int d = 0; d < passed->ndim; d++) {
-        cwj_dim_clear(&passed->dims[d]);
-    }
-    PyMem_Free(passed->dims);
+    cwj_dims_clear(passed->dims, passed->ndim);
     Py_CLEAR(passed->descr);
     Py_CLEAR(passed->cls);
     Py_CLEAR(passed->item);

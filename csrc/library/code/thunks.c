@@ -276,11 +276,7 @@ make_code(const thunk_request *request)
         code_free(code);
         return NULL;
     }
-    PyObject *list = list_addresses(request, code);
-    PyObject *result = list == NULL ? NULL : PyTuple_Pack(2, capsule, list);
-    Py_DECREF(capsule);
-    Py_XDECREF(list);
-    return result;
+    return Py_BuildValue("(NN)", capsule, list_addresses(request, code));
 }
 
 PyDoc_STRVAR(later_thunks_doc,

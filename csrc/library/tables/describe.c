@@ -180,7 +180,8 @@ describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, int mos
     p->free = p->role == CWJ_DATA || p->role == CWJ_STRING ? p->free : NULL;
     bool is_object = p->role == CWJ_HANDLE || p->role == CWJ_HANDLES || p->role == CWJ_STRUCT;
     p->owner = is_object && !borrowed ? CWJ_OWNER_CALLEE : CWJ_OWNER_NONE; /* as outputs */
-    return cwj_read_type(p, type, descr, who) < 0 || cwj_read_dims(p, dims, symbols, who) < 0 ||
+    return cwj_read_type(p, type, descr, who) < 0 ||
+                   cwj_dims_read(&p->dims, &p->ndim, dims, symbols, who) < 0 ||
                    read_bound(p, bound, most, who) < 0
                ? -1
                : cwj_dim_read(&p->value, value, symbols, who);
@@ -237,7 +238,7 @@ describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, 
                                &result->bases, &result->nbases, who) < 0 ||
                    read_bound(result, bound, self->nparameters, who) < 0
                ? -1
-               : cwj_read_dims(result, dims, symbols, who);
+               : cwj_dims_read(&result->dims, &result->ndim, dims, symbols, who);
 }
 
 /* ---- what is checked, what is left out ------------------------------------------------------- */
@@ -445,10 +446,7 @@ cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **gua
 static void
 clear_parameter(cwj_parameter *p)
 {
-    for (int d = 0; p->dims != NULL && d < p->ndim; d++) {
-        cwj_dim_clear(&p->dims[d]);
-    }
-    PyMem_Free(p->dims);
+    cwj_dims_clear(p->dims, p->ndim);
     PyMem_Free(p->bases);
     PyMem_Free(p->bound);
     cwj_dim_clear(&p->value);

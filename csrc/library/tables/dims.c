@@ -110,6 +110,34 @@ cwj_dim_clear(cwj_dim *dim)
     *dim = (cwj_dim){0};
 }
 
+int
+cwj_dims_read(cwj_dim **dims, int *ndim, PyObject *given, PyObject *symbols, const char *who)
+{
+    PyObject *tuple = PySequence_Tuple(given);
+    Py_ssize_t count = tuple == NULL ? 0 : PyTuple_GET_SIZE(tuple);
+    int status = tuple == NULL ? -1 : 0;
+    if (count > 32) { /* what every NumPy can have */
+        status = cwj_refuse(who, PyExc_ValueError, "an array cannot have %zd dims", count);
+    } else if (status == 0) {
+        *dims = cwj_allocate((size_t)count + 1, sizeof(cwj_dim));
+        status = *dims == NULL ? -1 : 0;
+    }
+    for (; status == 0 && *ndim < count; ++*ndim) {
+        status = cwj_dim_read(&(*dims)[*ndim], PyTuple_GET_ITEM(tuple, *ndim), symbols, who);
+    }
+    Py_XDECREF(tuple);
+    return status;
+}
+
+void
+cwj_dims_clear(cwj_dim *dims, int ndim)
+{
+    for (int d = 0; d < ndim; d++) {
+        cwj_dim_clear(&dims[d]);
+    }
+    PyMem_Free(dims);
+}
+
 bool
 cwj_dim_evaluate(const cwj_dim *dim, const npy_int64 *symbols, npy_int64 *value)
 {

@@ -42,6 +42,9 @@ const char *cwj_operator_word(int op);
 int cwj_symbol_index(PyObject *symbols, PyObject *name);
 int cwj_dim_read(cwj_dim *dim, PyObject *given, PyObject *symbols, const char *who);
 void cwj_dim_clear(cwj_dim *dim);
+/* The dims of an array, a sequence; *dims are owned, also where it fails. */
+int cwj_dims_read(cwj_dim **dims, int *ndim, PyObject *given, PyObject *symbols, const char *who);
+void cwj_dims_clear(cwj_dim *dims, int ndim);
 /* False where there is no value: a division by zero, a number too large. */
 bool cwj_dim_evaluate(const cwj_dim *dim, const npy_int64 *symbols, npy_int64 *value);
 /* given: the attributes of a Size in description.py; most: the number of parameters. */

@@ -84,22 +84,3 @@ cwj_read_type(cwj_parameter *p, PyObject *name, PyObject *descr, const char *who
     p->item = p->role == CWJ_ADDRESS ? Py_NewRef(name) : NULL;
     return p->role == CWJ_ARRAY || p->role == CWJ_DATA ? read_descr(p, descr, who) : 0;
 }
-
-int
-cwj_read_dims(cwj_parameter *p, PyObject *given, PyObject *symbols, const char *who)
-{
-    PyObject *tuple = PySequence_Tuple(given);
-    Py_ssize_t count = tuple == NULL ? 0 : PyTuple_GET_SIZE(tuple);
-    int status = tuple == NULL ? -1 : 0;
-    if (count > 32) { /* what every NumPy can have */
-        status = cwj_refuse(who, PyExc_ValueError, "an array cannot have %zd dims", count);
-        count = 0;
-    }
-    p->dims = cwj_allocate((size_t)count + 1, sizeof(cwj_dim));
-    status = p->dims == NULL ? -1 : status;
-    for (; status == 0 && p->ndim < count; p->ndim++) {
-        status = cwj_dim_read(&p->dims[p->ndim], PyTuple_GET_ITEM(tuple, p->ndim), symbols, who);
-    }
-    Py_XDECREF(tuple);
-    return status;
-}

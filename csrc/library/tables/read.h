@@ -17,6 +17,5 @@ PyObject *cwj_read_list(PyObject *given, const char *name, const char *who);
 int cwj_read(PyObject *attributes, const char *format, char **names, ...);
 int cwj_read_type(cwj_parameter *p, PyObject *name, PyObject *descr,
                   const char *who); /* "": NULL */
-int cwj_read_dims(cwj_parameter *p, PyObject *given, PyObject *symbols, const char *who);
 
 #endif
