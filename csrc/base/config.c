@@ -262,15 +262,9 @@ int
 cwj_add_config(PyObject *extension, cwj_module_state *state)
 {
     fill_getset();
-    state->config_type = (PyTypeObject *)PyType_FromModuleAndSpec(extension, &config_spec, NULL);
-    if (state->config_type == NULL) {
+    if (cwj_add_type(extension, &config_spec, &state->config_type) < 0) {
         return -1;
     }
     state->config = state->config_type->tp_alloc(state->config_type, 0);
-    if (state->config == NULL) {
-        return -1;
-    }
-    return PyModule_AddObjectRef(extension, "Config", (PyObject *)state->config_type) < 0
-               ? -1
-               : PyModule_AddObjectRef(extension, "config", state->config);
+    return PyModule_AddObjectRef(extension, "config", state->config);
 }

@@ -1,4 +1,5 @@
-/* imports.c: importing late: see cwj_ask_python() and cwj_repr_html() in state.h. */
+/* imports.c: Python's half of the package, imported late, and the types that are written in C: see
+ * state.h. */
 #include "base/state.h"
 
 static PyObject *
@@ -32,4 +33,17 @@ PyObject *
 cwj_repr_html(PyObject *op, PyObject *Py_UNUSED(unused))
 {
     return cwj_ask_python("cwrapjit.show", "html", "(O)", op);
+}
+
+int
+cwj_add_type(PyObject *extension, PyType_Spec *spec, PyTypeObject **type)
+{
+    PyTypeObject *made = (PyTypeObject *)PyType_FromModuleAndSpec(extension, spec, NULL);
+    int status = made == NULL ? -1 : PyModule_AddType(extension, made);
+    if (type != NULL) {
+        *type = made;
+    } else { /* the module has it */
+        Py_XDECREF(made);
+    }
+    return status;
 }

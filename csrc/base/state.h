@@ -44,6 +44,19 @@ cwj_state_of(PyObject *instance)
  * NULL here, too. A new reference, or NULL with an exception set. */
 PyObject *cwj_ask_python(const char *module, const char *function, const char *format, ...);
 
+/* Makes a type and adds it to the extension module; *type, unless type is NULL, becomes a reference to
+ * it. Returns 0, or -1 with an exception set. */
+int cwj_add_type(PyObject *extension, PyType_Spec *spec, PyTypeObject **type);
+
+/* The last that a tp_dealloc does. */
+static inline void
+cwj_object_free(PyObject *op)
+{
+    PyTypeObject *type = Py_TYPE(op);
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
 /* The method _repr_html_() of types written in C: what notebooks show of an object. */
 PyObject *cwj_repr_html(PyObject *op, PyObject *unused);
 #define CWJ_REPR_HTML {"_repr_html_", cwj_repr_html, METH_NOARGS, NULL}

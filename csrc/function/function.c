@@ -300,11 +300,8 @@ static void
 function_dealloc(PyObject *op)
 {
     cwj_function_object *self = (cwj_function_object *)op;
-    PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
-    if (self->weakrefs != NULL) {
-        PyObject_ClearWeakRefs(op);
-    }
+    PyObject_ClearWeakRefs(op);
     function_clear(op);
     Py_CLEAR(self->digest);
     cwj_tiers_clear(self);
@@ -315,8 +312,7 @@ function_dealloc(PyObject *op)
     cwj_environment_unref(self->environment); /* after its unit */
     cwj_spec_free(self->spec);
     cwj_live_counts[CWJ_LIVE_FUNCTIONS]--;
-    type->tp_free(op);
-    Py_DECREF(type);
+    cwj_object_free(op);
 }
 
 static PyMemberDef function_members[] = {
@@ -355,13 +351,9 @@ static PyType_Spec function_spec = {
 int
 cwj_add_function_type(PyObject *extension, cwj_module_state *state)
 {
-    state->function_type =
-        (PyTypeObject *)PyType_FromModuleAndSpec(extension, &function_spec, NULL);
-    state->watcher = PyContextVar_New("cwrapjit.watcher", NULL);
-    if (state->function_type == NULL || state->watcher == NULL) {
+    if (cwj_add_type(extension, &function_spec, &state->function_type) < 0) {
         return -1;
     }
-    return PyModule_AddObjectRef(extension, "watcher", state->watcher) < 0
-               ? -1
-               : PyModule_AddObjectRef(extension, "Function", (PyObject *)state->function_type);
+    state->watcher = PyContextVar_New("cwrapjit.watcher", NULL);
+    return PyModule_AddObjectRef(extension, "watcher", state->watcher);
 }

@@ -503,7 +503,6 @@ static void
 adapted_dealloc(PyObject *op)
 {
     adapted_object *self = (adapted_object *)op;
-    PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
     Py_XDECREF(self->target);
     Py_XDECREF(self->name);
@@ -511,8 +510,7 @@ adapted_dealloc(PyObject *op)
     Py_XDECREF(self->dtypes);
     Py_XDECREF(self->outword);
     Py_XDECREF((PyObject *)self->index);
-    type->tp_free(op);
-    Py_DECREF(type);
+    cwj_object_free(op);
 }
 
 static PyMemberDef adapted_members[] = {

@@ -644,16 +644,11 @@ dispatch_clear(PyObject *op)
 static void
 dispatch_dealloc(PyObject *op)
 {
-    dispatch_object *self = (dispatch_object *)op;
-    PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
     Py_TRASHCAN_BEGIN(op, dispatch_dealloc); /* one may hold the next, and so on */
-    if (self->weakrefs != NULL) {
-        PyObject_ClearWeakRefs(op);
-    }
+    PyObject_ClearWeakRefs(op);
     dispatch_clear(op);
-    type->tp_free(op);
-    Py_DECREF(type);
+    cwj_object_free(op);
     Py_TRASHCAN_END;
 }
 
@@ -715,14 +710,7 @@ cwj_add_kernel_types(PyObject *extension)
     if (find_scalar_types() < 0) {
         return -1;
     }
-    PyType_Spec *specs[] = {&dispatch_spec, &cwj_adapted_spec};
-    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-        PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(extension, specs[i], NULL);
-        int status = type == NULL ? -1 : PyModule_AddType(extension, type);
-        Py_XDECREF(type);
-        if (status < 0) {
-            return -1;
-        }
-    }
-    return 0;
+    return cwj_add_type(extension, &dispatch_spec, NULL) < 0
+               ? -1
+               : cwj_add_type(extension, &cwj_adapted_spec, NULL);
 }

@@ -222,17 +222,13 @@ static void
 function_dealloc(PyObject *op)
 {
     cwj_library_function *self = (cwj_library_function *)op;
-    PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
-    if (self->weakrefs != NULL) {
-        PyObject_ClearWeakRefs(op);
-    }
+    PyObject_ClearWeakRefs(op);
     function_clear(op);
     cwj_library_guard_free(self->guard);
     cwj_library_clear(self);
     cwj_live_counts[CWJ_LIVE_LIBRARY_FUNCTIONS]--;
-    type->tp_free(op);
-    Py_DECREF(type);
+    cwj_object_free(op);
 }
 
 static PyMemberDef function_members[] = {

@@ -223,15 +223,11 @@ graph_clear(PyObject *op)
 static void
 graph_dealloc(PyObject *op)
 {
-    PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
-    if (((cwj_graph_object *)op)->weakrefs != NULL) {
-        PyObject_ClearWeakRefs(op);
-    }
+    PyObject_ClearWeakRefs(op);
     graph_clear(op);
     cwj_live_counts[CWJ_LIVE_GRAPHS]--;
-    type->tp_free(op);
-    Py_DECREF(type);
+    cwj_object_free(op);
 }
 
 /* The name by which an input can be given: an interned str, or None. */
@@ -340,23 +336,14 @@ static PyType_Spec bound_spec = {
     .slots = bound_slots,
 };
 
-static int
-add_type(PyObject *extension, PyType_Spec *spec, PyTypeObject **type)
-{
-    *type = (PyTypeObject *)PyType_FromModuleAndSpec(extension, spec, NULL);
-    return *type == NULL
-               ? -1
-               : PyModule_AddObjectRef(extension, strrchr(spec->name, '.') + 1, (PyObject *)*type);
-}
-
 int
 cwj_add_graph_types(PyObject *extension, cwj_module_state *state)
 {
     cwj_turn_prepare();
     state->filter_names = Py_BuildValue("(ss)", "strict", "allow_downcast");
     return state->filter_names == NULL ||
-                   add_type(extension, &graph_spec, &state->graph_type) < 0 ||
-                   add_type(extension, &bound_spec, &state->bound_type) < 0
+                   cwj_add_type(extension, &graph_spec, &state->graph_type) < 0 ||
+                   cwj_add_type(extension, &bound_spec, &state->bound_type) < 0
                ? -1
                : 0;
 }

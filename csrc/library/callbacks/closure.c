@@ -34,9 +34,7 @@ trampolines_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static void
 trampolines_dealloc(PyObject *op)
 {
-    PyTypeObject *type = Py_TYPE(op);
-    type->tp_free(op);
-    Py_DECREF(type);
+    cwj_object_free(op);
 }
 
 static void
@@ -165,17 +163,13 @@ static void
 closure_dealloc(PyObject *op)
 {
     cwj_closure *self = (cwj_closure *)op;
-    PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
-    if (self->weakrefs != NULL) {
-        PyObject_ClearWeakRefs(op);
-    }
+    PyObject_ClearWeakRefs(op);
     give_back(self);
     Py_CLEAR(self->callable);
     Py_CLEAR(self->returned);
     Py_CLEAR(self->kind);
-    type->tp_free(op);
-    Py_DECREF(type);
+    cwj_object_free(op);
 }
 
 static int

@@ -165,7 +165,6 @@ static void
 kind_dealloc(PyObject *op)
 {
     cwj_callback_kind *self = (cwj_callback_kind *)op;
-    PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
     for (int k = 0; k < self->count; k++) {
         clear_passed(&self->passed[k]);
@@ -176,8 +175,7 @@ kind_dealloc(PyObject *op)
     Py_CLEAR(self->trampolines);
     Py_CLEAR(self->closure_type);
     Py_CLEAR(self->pointer_type);
-    type->tp_free(op);
-    Py_DECREF(type);
+    cwj_object_free(op);
 }
 
 static int
