@@ -80,7 +80,7 @@ def _compile(
     spelled = Spelled(has_includes or not (last is None or "struct" not in text))
     try:
         parameters = spelled.parameters(ctype)
-        result = spelled.type(ctype.result, "")
+        opening = spelled.type(ctype.result, f"{_ENTRY}({parameters})") + " {"
         writer = thunks.Writer()
         for each in (ctype.result, *ctype.parameters):
             if isinstance(each, types.Struct):
@@ -89,7 +89,6 @@ def _compile(
     except thunks.Unmapped as reason:
         raise TypeError(f"{who}: no C text can be given: {reason}") from None
     if last is None:
-        opening = f"{result} {_ENTRY}({parameters}) {{"
         after = f"\n}}\nvoid *const cwj_callback = (void *){_ENTRY};\n"
     else:
         _check(library, ctype, last, who)
@@ -205,16 +204,16 @@ class Spelled:
 
     def type(self, ctype: Any, name: str) -> str:
         """A declaration of `name`."""
-        if isinstance(ctype, types.Array):
-            inner, layers = types.peeled(ctype)
-            parser = load("cwrapjit.library.parser")
-            dims = "".join(f"[{parser.text_of(each.dim)}]" for each in layers[1:] if each.dim is not None)
-            const = "const " if layers[-1].const else ""
-            return f"{const}{self.type(inner, '')} {f'(*{name}){dims}' if dims else f'*{name}'}"
-        if isinstance(ctype, types.Pointer):
-            const = "const " if ctype.const and not isinstance(ctype.target, types.Pointer) else ""
-            return f"{const}{self.type(ctype.target, '')} *{name}"
-        return f"{self._plain(ctype)} {name}".rstrip()
+        if isinstance(ctype, types.Array):  # a parameter
+            ctype = types.Pointer(ctype.item, ctype.const)
+        const = False
+        while isinstance(ctype, (types.Pointer, types.Array)):
+            const = ctype.const
+            if isinstance(ctype, types.Pointer):
+                name, ctype = f"*{name}", ctype.target
+            else:
+                name, ctype = f"({name})[{load('cwrapjit.library.parser').text_of(ctype.dim)}]", ctype.item
+        return f"{'const ' if const else ''}{self._plain(ctype)} {name}".rstrip()
 
     def _plain(self, ctype: Any) -> str:
         if isinstance(ctype, types.Void):
@@ -260,10 +259,10 @@ class Spelled:
                 is_nameless = isinstance(inner, types.Struct) and not inner.name
                 if is_nameless:
                     body = self._members(inner) or "char cwj_empty;"
-                    word = f"{inner.kind} {thunks.attributes_of(inner)}{{ {body} }} {member.name}"
+                    word = f"{inner.kind} {thunks.attributes_of(inner)}{{ {body} }} {member.name}{dims}"
                 else:
-                    word = self.type(inner, member.name)
+                    word = self.type(inner, f"{member.name}{dims}")
             except thunks.Unmapped:
                 return None
-            shown.append(f"{word}{dims}{bits}{thunks.aligned(member)};")
+            shown.append(f"{word}{bits}{thunks.aligned(member)};")
         return " ".join(shown) if struct.members is not None else None

@@ -107,6 +107,29 @@ def test_bodies_see_the_names_and_types_of_the_declaration(lib):
     assert lib.deep("return g == NULL ? arg1 : 0;") == 2
 
 
+ARRAYS = """
+typedef struct { double (*rows)[2]; double *one[2]; double (*tables[2])[2]; } grid;
+typedef double (*with_arrays)(double m[2][3], const double v[3], const double (*p)[2], double (**q)[2],
+                              const grid *g);
+"""
+ARRAYS_CALL = """
+double arrays(with_arrays f) {
+    double m[2][3] = {{1, 2, 3}, {4, 5, 6}}, v[3] = {7, 8, 9}, p[2][2] = {{10, 20}, {30, 40}}, (*q)[2] = p;
+    grid g = {p, {m[0], m[1]}, {p, p + 1}};
+    return f(m, v, p, &q, &g);
+}
+"""
+
+
+@pytest.mark.quick
+def test_bodies_know_arrays_and_pointers_to_them():
+    lib = from_c(ARRAYS + ARRAYS_CALL)
+    lib.declare(ARRAYS + "double arrays(with_arrays f);")
+    assert lib.arrays("return m[1][0] + v[1] + 100 * p[1][0] + (*q)[0][1];") == 3032
+    assert lib.arrays("return g->rows[1][1] + 100 * g->one[1][2] + 1000 * g->tables[1][0][0];") == 30640
+    refuses(cwrapjit.CompileError, lambda: lib.arrays("p[0][0] = 1; return 0;"), "read-only")
+
+
 def test_text_of_a_library_with_a_header():
     text = "typedef struct { int k; } thing; static int twice(int x) { return 2 * x; }"
     made = from_c(text + "int f(int (*g)(thing *)) { thing t = {4}; return g(&t); }", header=text)
