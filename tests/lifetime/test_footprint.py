@@ -253,7 +253,8 @@ OURS = re.compile(r"_cwrapjit|libtcc|cwj_|tj_|: \?\?\?")
 # maybe_small_long() in _PyLong_FromByteArray()). That zero is a flag of most .pyc files: Python code that
 # imports computes with it.
 IMPORTING = re.compile(
-    r".*uninitialised.*\n(?:.*: (?!cwj_|tj_)\w+ \(.*\n)*.*: _PyEval_EvalFrameDefault \((?s:.*): cwj_ask_python \("
+    r".*uninitialised.*\n(?:.*: (?!cwj_|tj_)\w+ \(.*\n)*"
+    r".*: _PyEval_EvalFrameDefault \((?s:.*): cwj_ask_python \("
 )
 # Fibres: said once or twice in front of whatever comes next.
 OF_STACKS = re.compile(
