@@ -11,7 +11,8 @@ from cwrapjit import _cwrapjit
 from cwrapjit._content import Pickled
 from cwrapjit._cwrapjit import CompileWarning
 from cwrapjit._imports import load
-from cwrapjit.library.library import RESERVED, Core
+from cwrapjit.library.library import Core
+from cwrapjit.library.mapping import RESERVED
 
 
 def _is_protocol(name: str) -> bool:

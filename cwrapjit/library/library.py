@@ -23,7 +23,7 @@ from cwrapjit.library.declarations import (
     has_united,
     structs_of,
 )
-from cwrapjit.library.mapping import Mapped, Mapper, python_name, refuse
+from cwrapjit.library.mapping import Mapped, Mapper, attribute_name, refuse
 from cwrapjit.library.options import OPTIONS, Options
 from cwrapjit.library.pieces import is_definition
 from cwrapjit.library.refine import Refinement, Refinements
@@ -33,11 +33,6 @@ from cwrapjit.library.units import Pending, compile_together
 _TOGETHER = 64  # functions whose thunks are compiled at once, where many are mapped
 _TRIED = 16  # functions that a pattern is tried with at once
 _WORD = re.compile(r"[A-Za-z_]\w*")
-
-# Attributes of Library itself: a C name of these gets a "_" behind it.
-RESERVED = frozenset(
-    "declare diagnose fortran function handle interface mapped refine struct unmapped variable _core".split()
-)
 
 
 @dataclasses.dataclass(eq=False)
@@ -49,8 +44,12 @@ class Declared:
     shared: Mapping[str, Any]
 
     def of(self, name: str) -> tuple[str, dict[str, Any]]:
-        """The name in Python, and the options."""
-        return name.removeprefix(self.strip_prefix), {**self.shared, **self.options.get(name, {})}
+        """The attribute of a C name, and its options."""
+        own = {**self.shared, **self.options.get(name, {})}
+        return attribute_name(own.get("name") or name.removeprefix(self.strip_prefix)), own
+
+
+Known = tuple[FunctionDeclaration, dict[str, Any], str]  # a function, its own options, its attribute
 
 
 class Core:
@@ -91,11 +90,10 @@ class Core:
         self._pending: dict[str, Any] = {}  # Pending, and its like in source.py
         self.variables: dict[str, Any] = {}  # with get() and set(value), by attribute
         self.classes = Classes(self)
-        # What declare() mapped by automatic classes, or could not map: functions, options, names.
-        self._waiting: dict[types.Struct, list[tuple[FunctionDeclaration, dict[str, Any], str]]] = {}
+        # What declare() mapped by automatic classes, or could not map.
+        self._waiting: dict[types.Struct, list[Known]] = {}
         self.refinements = Refinements(name)
-        # What declare() and function() have read, by C's name: with options, and a name in Python.
-        self._declared: dict[str, tuple[FunctionDeclaration, dict[str, Any], str]] = {}
+        self._declared: dict[str, Known] = {}  # what declare() and function() have read, by attribute
         self._by_declare: set[str] = set()  # the attributes that declare() made
         self.signatures_seen: dict[str, Any] = {}  # of capsules and the like -> the type that they agree with
         self.texts_compiled: dict[Any, Any] = {}  # C text of callbacks -> (address, what keeps the code)
@@ -190,8 +188,8 @@ class Core:
             if found.private or (found.variadic and read.varargs is None):
                 raise NotImplementedError(f"{who}: {reason}") from None
             raise TypeError(f"{who} has no mapping: {reason}") from None
-        attribute = self.attribute_name(options.get("name") or found.name)
-        self._declared[attribute] = (found, dict(options), found.name)
+        attribute = attribute_name(options.get("name") or found.name)
+        self._declared[attribute] = (found, dict(options), attribute)
         self._by_function.add(attribute)
         return made
 
@@ -221,10 +219,9 @@ class Core:
         if each.piece[2][:1] != "<" and is_definition(each.piece[0]):
             self.inner.update(dict.fromkeys(each.names))
         for name in each.names:
-            said, own = declared.of(name)
-            if self._is_said(said, own):
+            attribute, own = declared.of(name)
+            if attribute in self._by_function and not own:  # function() has said more of it
                 continue
-            attribute = self.attribute_name(own.get("name") or said)
             before = self._unread.setdefault(name, [])
             self.forget()
             before[:] = [other for other in before if str(other) != str(each)]
@@ -266,12 +263,12 @@ class Core:
         self.take_prototypes(parsed)
         pending = Pending(self)
         for found in parsed.functions:
-            name, own = declared.of(found.name)
-            if self._is_said(name, own):
+            attribute, own = declared.of(found.name)
+            if attribute in self._by_function and not own:
                 continue
             pending = pending if len(pending.mapped) < _TOGETHER else Pending(self)
             try:
-                self.declare_function(found, own, name, pending)
+                self.declare_function(found, own, attribute, pending)
             except (TypeError, ValueError) as error:
                 if strict:
                     raise
@@ -290,18 +287,13 @@ class Core:
             except (Unmapped, AttributeError) as reason:
                 self.unmapped[variable.name] = str(reason)
 
-    def _is_said(self, name: str, own: Mapping[str, Any]) -> bool:
-        """Whether function() has said more of it."""
-        return not own and self.attribute_name(name) in self._by_function
-
     def _take_failed(self) -> None:
         failed, self.declarations.failed = self.declarations.failed, []
         self.unmapped.update((name, str(error)) for name, error in failed)
 
     def _drop_unread(self, name: str) -> None:
         for each in self._unread.pop(name, ()):
-            said, own = each.declared.of(name)
-            attribute = self.attribute_name(own.get("name") or said)
+            attribute, _ = each.declared.of(name)
             if self._unread_attributes.get(attribute) == name:
                 del self._unread_attributes[attribute]
 
@@ -350,15 +342,15 @@ class Core:
                 stacklevel=3,
             )
 
-    def _named(self, made: Refinement) -> list[tuple[FunctionDeclaration, dict[str, Any], str]]:
+    def _named(self, made: Refinement) -> list[Known]:
         """What is declared and mapped, or cannot be, and a pattern names."""
         return [each for each in list(self._declared.values()) if made.matches(each[0].name)]
 
-    def _map_again(self, declared: Iterable[tuple[FunctionDeclaration, dict[str, Any], str]]) -> None:
+    def _map_again(self, declared: Iterable[Known]) -> None:
         pending = Pending(self)
-        for found, own, name in declared:
-            self._forget(self.attribute_name(own.get("name") or name))
-            self.declare_function(found, own, name, pending)
+        for found, own, attribute in declared:
+            self._forget(attribute)
+            self.declare_function(found, own, attribute, pending)
 
     def variable(self, declaration: str, name: str | None, shape: Any, readonly: bool) -> None:
         """Declares a variable of the library: a live attribute."""
@@ -403,7 +395,7 @@ class Core:
             for name, each in list(self._members.items())
             if callable(each) and not isinstance(each, type)
         }
-        return sorted({*self._pending, *made})
+        return sorted(made.union(self._pending))
 
     # ---- attributes ----------------------------------------------------------------------------------
 
@@ -426,8 +418,7 @@ class Core:
 
     def attribute(self, name: str) -> Any:
         """What the library's attribute `name` is now."""
-        if name in self._unread_attributes:
-            self.settle([self._unread_attributes.get(name, name)])
+        self.settle([self._unread_attributes.get(name, "")])
         pending = self._pending.get(name)  # first: another thread may take it from there to _members
         if name in self.variables:
             return self.variables[name].get()
@@ -472,8 +463,7 @@ class Core:
 
     def assign(self, name: str, value: Any) -> None:
         """Sets a variable."""
-        if name in self._unread_attributes:
-            self.settle([self._unread_attributes.get(name, name)])
+        self.settle([self._unread_attributes.get(name, "")])
         variable = self.variables.get(name)
         if variable is None:
             raise AttributeError(f"library {self.name!r} has no variable {name!r}")
@@ -489,10 +479,9 @@ class Core:
         with self.declarations.turn:
             known = {**dict.fromkeys(unread, 1), **enumerators}
             macros = [name for name in self.declarations.preprocessor.macros if self._has_simple(name)]
-            found |= {name for name in macros if self._other_name(name)}
-            found |= {name for name in macros if self._of_macro(name, known) is not None}
-        others = [name for name in macros if name not in found]
-        return found | {name for name in others if (asked := self._macro(name)) and not asked.reason}
+            found |= {n for n in macros if self._other_name(n) or self._of_macro(n, known) is not None}
+        asked = {name: self._macro(name) for name in macros if name not in found}
+        return found | {name for name, macro in asked.items() if macro and not macro.reason}
 
     def constant(self, name: str) -> int | float | str | None:
         """The value of an enumerator or of a simple macro; None: there is none."""
@@ -501,16 +490,16 @@ class Core:
         macro = preprocessor.macros.get(name)
         if macro is None:
             self.declarations.fetch([name])
-        if name in enumerators:
-            return enumerators[name]
+        if macro is None or name in enumerators:
+            return enumerators.get(name)
         kept = self._macro_values.get(name)
-        if macro is None or kept is None or kept[0] is not macro:
+        if kept is None or kept[0] is not macro:
             with self.declarations.turn:
                 if self._has_simple(name):
                     self.declarations.fetch(_WORD.findall(preprocessor.expand(name)))
                 kept = self._macro_values[name] = (macro, self._of_macro(name, enumerators))
         found: int | float | str | None = kept[1]
-        if found is None and macro is not None:
+        if found is None:
             asked = self._macro(name)
             found = None if asked is None or asked.reason or asked.is_live else asked.value()
         return found
@@ -662,15 +651,14 @@ class Core:
         else now: what frees its objects and, with means_more, what has arrays instead, or keeps what the
         objects' end needs."""
         pending = Pending(self)
-        for found, own, name in self._waiting.pop(struct, ()):
-            attribute = self.attribute_name(own.get("name") or name)
+        for found, own, attribute in self._waiting.pop(struct, ()):
             taken = attribute in self._members or attribute in self._pending or attribute in self.variables
             is_new = not taken and found.name in self.unmapped
             is_other = attribute in self._by_declare and (means_more or found.name in self.classes.frees)
             if not is_new and not is_other:  # function() has made it, or the class has this name
                 continue
             try:
-                self.declare_function(found, own, name, pending)
+                self.declare_function(found, own, attribute, pending)
             except (TypeError, ValueError) as error:  # an option's: declare() has raised these for the others
                 self.unmapped[found.name] = str(error)
 
@@ -685,7 +673,7 @@ class Core:
 
     def _put(self, name: str, table: dict[str, Any], value: Any) -> str:
         """The attribute of this name, which is in this table and in no other from now on."""
-        attribute = self.attribute_name(name)
+        attribute = attribute_name(name)
         table[attribute] = value
         for other in (self._members, self._pending, self.variables):
             if other is not table:
@@ -774,10 +762,9 @@ class Core:
         return str(found.address or self.address(found.name, f"{self.name}.{found.name}()", function=True))
 
     def declare_function(
-        self, found: FunctionDeclaration, own: dict[str, Any], name: str, pending: Pending
+        self, found: FunctionDeclaration, own: dict[str, Any], attribute: str, pending: Pending
     ) -> None:
-        attribute = self.attribute_name(own.get("name") or name)
-        self._declared[attribute] = (found, own, name)
+        self._declared[attribute] = known = (found, own, attribute)
         try:
             read = self.options_of(found, {"name": attribute, **own})
             made = self._make_specially(found, read)
@@ -790,11 +777,11 @@ class Core:
             mapped = self._map(found, read)
         except (Unmapped, AttributeError, _cwrapjit.CompileError) as reason:
             if isinstance(reason, Classless):
-                self._waiting.setdefault(reason.struct, []).append((found, own, name))
+                self._waiting.setdefault(reason.struct, []).append(known)
             self.unmapped[found.name] = str(reason)
             return
         for struct in structs_of(found):
-            self._waiting.setdefault(struct, []).append((found, own, name))
+            self._waiting.setdefault(struct, []).append(known)
         self.unmapped.pop(found.name, None)
         self._forget(attribute)
         self._by_declare.add(attribute)
@@ -806,13 +793,6 @@ class Core:
         self._members.pop(attribute, None)
         self._pending.pop(attribute, None)
         self.variables.pop(attribute, None)
-
-    def attribute_name(self, name: str) -> str:
-        """The attribute for a C name: one that Python can have and that the library itself does not use."""
-        made = python_name(name)
-        while made in RESERVED or (made[:2] == "__" and made[-2:] == "__"):
-            made += "_"
-        return made
 
     def add_declared(self, found: Any, name: str, shape: Any = None, readonly: bool = False) -> None:
         made = load("cwrapjit.library.variables").make(self, found, shape, readonly)

@@ -63,6 +63,20 @@ def python_name(name: str) -> str:
     return name + "_" if keyword.iskeyword(name) else name
 
 
+# Attributes of Library itself: a C name of these gets a "_" behind it.
+RESERVED = frozenset(
+    "declare diagnose fortran function handle interface mapped refine struct unmapped variable _core".split()
+)
+
+
+def attribute_name(name: str) -> str:
+    """The attribute for a C name: one that Python can have and that the library itself does not use."""
+    made = python_name(name)
+    while made in RESERVED or (made[:2] == "__" and made[-2:] == "__"):
+        made += "_"
+    return made
+
+
 class Mapper:
     """Maps one declaration. `library` gives constants, classes and addresses."""
 

@@ -20,7 +20,7 @@ from cwrapjit.kernels.text import Text
 from cwrapjit.library import expressions, types
 from cwrapjit.library.broadcast import Slice
 from cwrapjit.library.declarations import FunctionDeclaration
-from cwrapjit.library.mapping import bytes_reason, python_name, refuse
+from cwrapjit.library.mapping import attribute_name, bytes_reason, python_name, refuse
 from cwrapjit.library.options import Options
 from cwrapjit.library.signatures import signature
 from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer, call_of
@@ -123,7 +123,7 @@ def declare(library: Any, text: Text, read: Any) -> None:
             try:
                 library.keep_pending(found.name, Broadcasting(library, text, found, own))
             except (Unmapped, AttributeError, _cwrapjit.CompileError):
-                library.declare_function(found, own, found.name, pending)
+                library.declare_function(found, own, attribute_name(found.name), pending)
     library.take_variables(each for each in parsed.variables if not each.private and not each.external)
 
 
@@ -337,7 +337,7 @@ class Broadcasting:
 
     def __init__(self, library: Any, text: Text, found: FunctionDeclaration, own: dict[str, Any]) -> None:
         self.library, self.text, self.found, self.own = library, text, found, own
-        self.mapped = (library.attribute_name(found.name),)
+        self.mapped = (attribute_name(found.name),)
         TextSlice(library, found, own).check_uses()
         self.by_name = not _cwrapjit.library_has_state(library.environment)
         if not self.by_name:

@@ -168,7 +168,7 @@ class Cells:
             for name in made.library._core.variables:
                 lines.append(f"{name} is a variable: --module NAME makes it NAME.{name}")
             for name in made.library._core.prototypes:
-                attribute = made.library._core.attribute_name(name)
+                attribute = load("cwrapjit.library.mapping").attribute_name(name)
                 if attribute != name and attribute in found:
                     lines.append(f"{name}() is called {attribute} in Python")
         if options.fastmath and _cwrapjit.library_has_state(made.library._core.environment):
