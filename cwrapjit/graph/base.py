@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from cwrapjit._content import Shown
-from cwrapjit._imports import late, load
+from cwrapjit._imports import load
 
 
 def _missing(owner: object, method: str) -> NoReturn:
@@ -358,10 +358,7 @@ class _OpClass(type):
     @property
     def __signature__(cls) -> Any:
         """That of __init__: help() and editors would show the method above."""
-        with late:
-            import inspect
-
-        own = cls.__init__  # type: ignore[misc]
+        inspect, own = load("inspect"), cls.__init__  # type: ignore[misc]
         if own is object.__init__:
             return inspect.Signature()
         return inspect.Signature(list(inspect.signature(own).parameters.values())[1:])
@@ -371,10 +368,7 @@ def _names_of(op: Any) -> tuple[list[str], list[str]]:
     """c_var_names() of a template op, which may be the text of a list."""
     names = op.c_var_names()
     if isinstance(names, str):
-        with late:
-            import ast
-
-        names = ast.literal_eval(names)
+        names = load("ast").literal_eval(names)
     inputs, outputs = names
     return list(inputs), list(outputs)
 

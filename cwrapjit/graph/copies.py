@@ -23,6 +23,7 @@ class _TypedOp(COp):
     """An op of one input whose C code is looked up by the class of the input's type."""
 
     python_fallback = True
+    called = ""
     __props__: tuple[str, ...] | None = ()
 
     _registry: dict[type, _Registered]
@@ -52,6 +53,9 @@ class _TypedOp(COp):
         ]
         return tuple(sorted(versions, key=str)) if all(version for _, version in versions) else ()
 
+    def __str__(self) -> str:
+        return self.called
+
     def c_code_cache_version_apply(self, node: Any) -> tuple[Any, ...]:
         """Of the code for this node."""
         found = self._registered(node)
@@ -72,15 +76,13 @@ def _register(registry: dict[type, _Registered], cls: Any, code: Any, check: Any
 class DeepCopyOp(_TypedOp):
     """A copy that shares no memory with the input."""
 
+    called = "deep_copy"
     _registry: dict[type, _Registered] = {}
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
         """With the value's copy method, where it has one, else copy.deepcopy."""
         (value,) = inputs
         output_storage[0][0] = value.copy() if isinstance(value, np.ndarray) else copy.deepcopy(value)
-
-    def __str__(self) -> str:
-        return "deep_copy"
 
 
 def register_deep_copy_op_c_code(type: Any, code: str, version: Any = ()) -> None:
@@ -100,15 +102,13 @@ deep_copy = DeepCopyOp()
 class ViewOp(_TypedOp):
     """The very input, for types whose values are Python objects."""
 
+    called = "view"
     view_map = {0: [0]}
     _registry: dict[type, _Registered] = {}
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
         """Hands the input on."""
         output_storage[0][0] = inputs[0]
-
-    def __str__(self) -> str:
-        return "view"
 
 
 def register_view_op_c_code(type: Any, code: str, version: Any = ()) -> None:
@@ -124,6 +124,7 @@ view = ViewOp()
 class Shape(_TypedOp):
     """The shape of a value, as a one-dimensional array of int64."""
 
+    called = "shape"
     _registry: dict[type, _Registered] = {}
 
     def make_node(self, *inputs: Any) -> Apply:
@@ -133,9 +134,6 @@ class Shape(_TypedOp):
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
         """Of any object with a shape."""
         output_storage[0][0] = np.asarray(np.shape(inputs[0]), np.int64)
-
-    def __str__(self) -> str:
-        return "shape"
 
 
 def register_shape_c_code(type: Any, code: str, version: Any = ()) -> None:

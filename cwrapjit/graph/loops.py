@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cwrapjit._cwrapjit import expression_standing
+from cwrapjit._cwrapjit import expression_standing, function
 from cwrapjit.graph.arrays import ndarray
 from cwrapjit.graph.base import Apply, Constant, COp, is_variable
 from cwrapjit.graph.scalars import (
@@ -297,8 +297,6 @@ class LoopOp(COp):
 
 def _compiled_steps(program: tuple[list[Any], tuple[Step, ...]], headers: Sequence[str], support: str) -> Any:
     """A broadcasting function that computes steps, compiled by cwrapjit.function()."""
-    from cwrapjit import function
-
     types, steps = program
     reads = [f"*({c_type(type.dtype)} *)data_slice__x{k}" for k, type in enumerate(types)]
     values = {

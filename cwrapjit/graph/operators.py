@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cwrapjit._imports import late
+from cwrapjit._imports import load
 from cwrapjit.graph.base import Variable
 
 
 def _apply(name: str, *operands: Any) -> Any:
-    with late:
-        from cwrapjit.graph.ufuncs import apply_ufunc
-
-    return apply_ufunc(name, *operands)
+    return load("cwrapjit.graph.ufuncs").apply_ufunc(name, *operands)
 
 
 def _unary(name: str) -> Callable[[Any], Any]:

@@ -118,7 +118,7 @@ class ParamsType(CType):
             if not hasattr(type, "c_declare"):
                 raise TypeError(f"ParamsType: field {name}: wanted a type, got {type!r}")
         self.fields = dict(sorted(fields.items()))
-        texts = [f(name) for name in self.fields for f in (self._declare, self._extract, self._cleanup)]
+        texts = [self._text(f, name) for name in self.fields for f in ("c_declare", "c_extract", "c_cleanup")]
         text = repr((list(self.fields), texts))
         self.struct = f"params_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
@@ -186,30 +186,24 @@ class ParamsType(CType):
 
     # ---- C's side: a struct, and functions that fill and empty it, field by field
 
-    def _declare(self, field: str) -> str:
-        return str(self.fields[field].c_declare(field, _SUB))
-
-    def _extract(self, field: str) -> str:
-        return str(self.fields[field].c_extract(field, _SUB))
-
-    def _cleanup(self, field: str) -> str:
-        return str(self.fields[field].c_cleanup(field, _SUB))
+    def _text(self, method: str, field: str) -> str:
+        return str(getattr(self.fields[field], method)(field, _SUB))
 
     def _field_functions(self, field: str) -> str:
         """The type's texts speak of the field as of a variable: macros make it a member."""
         who = f"<ParamsType c_declare of {field}>"
-        members = declared_names(who, self._declare(field), field)
+        members = declared_names(who, self._text("c_declare", field), field)
         return "\n".join(
             [
                 *(f"#define {member} (self_->{member})" for member in members),
                 f"static int {self.struct}_fill_{field}(struct {self.struct} *self_, PyObject *py_{field})",
                 "{",
-                self._extract(field),
+                self._text("c_extract", field),
                 "    return PyErr_Occurred() != NULL ? -1 : 0;",
                 "}",
                 f"static void {self.struct}_empty_{field}(struct {self.struct} *self_)",
                 "{",
-                self._cleanup(field),
+                self._text("c_cleanup", field),
                 "}",
                 *(f"#undef {member}" for member in members),
             ]
@@ -247,7 +241,7 @@ class ParamsType(CType):
         )
 
     def _own_support_code(self) -> str:
-        members = "\n".join(f"    {self._declare(field)}" for field in self.fields)
+        members = "\n".join(f"    {self._text('c_declare', field)}" for field in self.fields)
         struct = f"struct {self.struct} {{\n{members}\n    int filled_;\n}};"
         functions = [self._field_functions(field) for field in self.fields]
         return "\n".join([struct, *functions, self._fill_function(), self._empty_function()])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cwrapjit._cwrapjit import refuse_answer
-from cwrapjit._imports import late
+from cwrapjit._imports import load
 
 Party = tuple[Any, str, bool, str]  # what was asked, what messages call it, is it an op, the method
 Said = Sequence[tuple[Party, str, Sequence[str]]]  # by whom, the name of the text, the words
@@ -127,10 +127,8 @@ def read_names(party: Party, said: Any, ninputs: int, noutputs: int) -> tuple[st
     form = "like [['x', 'y'], ['z']]"
     names = said
     if isinstance(said, str):
-        with late:
-            import ast
         try:
-            names = ast.literal_eval(said)
+            names = load("ast").literal_eval(said)
         except (ValueError, SyntaxError, TypeError):
             refuse_answer(*party, ValueError, f"must be {form}, also as text, not {said!r}")
     sides = [

@@ -9,7 +9,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from cwrapjit._imports import late
+from cwrapjit._imports import load
 
 if TYPE_CHECKING:
     from cwrapjit.library.face import Library as Library
@@ -23,18 +23,13 @@ class _Package(ModuleType):
 
     @property
     def __signature__(self) -> Any:
-        import inspect
-
-        return inspect.signature(self.Library)
+        return load("inspect").signature(self.Library)
 
     def __getattr__(self, name: str) -> Any:
         if name != "Library":
             raise AttributeError(f"module 'cwrapjit.library' has no attribute {name!r}")
-        with late:
-            from cwrapjit.library.face import Library
-
-        self.__dict__["Library"] = Library
-        return Library
+        made = self.__dict__["Library"] = load("cwrapjit.library.face").Library
+        return made
 
 
 sys.modules[__name__].__class__ = _Package

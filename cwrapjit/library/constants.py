@@ -78,18 +78,13 @@ def integer(text: str) -> Number:
 def character(text: str) -> int:
     """The value of 'x'."""
     prefix, _, inner = text[:-1].partition("'")
-    if len(inner) == 1:
-        return ord(inner)
-    is_hex = inner[:2] == "\\x"
-    if is_hex or (inner[:1] == "\\" and inner[1:].isdigit()):
-        try:
-            value = int(inner[2:], 16) if is_hex else int(inner[1:], 8)
-        except ValueError:
-            raise NotConstant(f"{text} is no character") from None
-        return value - 256 if not prefix and 128 <= value < 256 else value  # char is signed
-    if inner[:1] == "\\" and len(inner) == 2:
-        return ord(_ESCAPES.get(inner[1], inner[1]))
-    raise NotConstant(f"{text} is no character")
+    escape = _ESCAPED.fullmatch(inner)
+    try:
+        value = ord(_unescaped(escape[1], True) if escape is not None else inner)
+    except (TypeError, ValueError, OverflowError):
+        raise NotConstant(f"{text} is no character") from None
+    is_byte = escape is not None and not prefix and 128 <= value < 256
+    return value - 256 if is_byte else value  # char is signed
 
 
 def apply(op: str, a: int, b: int) -> int:

@@ -83,37 +83,30 @@ class Options:
             _known(who, option, name, parameters)
         return names
 
+    def _of_each(self, who: str, option: str, parameters: Collection[str]) -> dict[str, Any]:
+        """What a dict by parameter says, or the same for all."""
+        given = getattr(self, option)
+        made = dict(given) if isinstance(given, Mapping) else dict.fromkeys(parameters, given)
+        for name in made:
+            _known(who, option, name, parameters)
+        return made
+
     def _read_encodings(self, who: str, parameters: Collection[str]) -> None:
-        given = self.encoding
-        names = [*parameters, "return"]
-        encodings = (
-            given if isinstance(given, Mapping) else {} if given == "" else dict.fromkeys(names, given)
-        )
-        for name in encodings:
-            _known(who, "encoding", name, names)
-        self.texts = frozenset(given if isinstance(given, Mapping) else ())
-        self.encoding = {name: encoding_of(who, each) for name, each in encodings.items()}
+        self.texts = frozenset(self.encoding if isinstance(self.encoding, Mapping) else ())
+        found = {} if self.encoding == "" else self._of_each(who, "encoding", [*parameters, "return"])
+        self.encoding = {name: encoding_of(who, each) for name, each in found.items()}
 
     def _read_orders(self, who: str, parameters: Collection[str]) -> None:
-        orders = self.order if isinstance(self.order, Mapping) else dict.fromkeys(parameters, self.order)
-        for name, order in orders.items():
-            _known(who, "order", name, parameters)
+        self.order = self._of_each(who, "order", parameters)
+        for order in self.order.values():
             if order not in ("C", "F"):
                 raise ValueError(f"{who}: order must be 'C' or 'F', not {order!r}")
-        self.order = dict(orders)
 
     def _read_containers(self, who: str, parameters: Collection[str]) -> None:
-        given = self.container
-        self.all_containers = not isinstance(
-            given, Mapping
-        )  # parameters that cannot be containers are left as they are
-        if given is None:
-            given = {}
-        elif not isinstance(given, Mapping):
-            given = dict.fromkeys(parameters, given)
-        found = {}
-        for name, container in given.items():
-            _known(who, "container", name, parameters)
+        # Parameters that cannot be containers are left as they are.
+        self.all_containers = not isinstance(self.container, Mapping)
+        found = {} if self.container is None else self._of_each(who, "container", parameters)
+        for name, container in found.items():
             kind = _CONTAINERS.get(container, container) if isinstance(container, str) else container
             if kind not in (tuple, list, set):
                 raise ValueError(f"{who}: container must be tuple, list or set, not {container!r}")

@@ -7,6 +7,7 @@ that is read here, too.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -67,12 +68,10 @@ class PreprocessError(Exception):
         self.file, self.line = file, line
 
 
+@dataclasses.dataclass(eq=False)
 class Macro:
-    __slots__ = ("body", "parameters")
-
-    def __init__(self, body: str, parameters: list[str] | None = None) -> None:
-        self.body = body
-        self.parameters = parameters
+    body: str
+    parameters: list[str] | None = None
 
     def definition(self, name: str) -> str:
         """The line that defines it under this name."""
