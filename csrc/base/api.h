@@ -13,6 +13,7 @@
 #endif
 #include <numpy/arrayobject.h>
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +28,27 @@ cwj_allocate(size_t count, size_t size)
 {
     void *memory = PyMem_Calloc(count, size);
     return memory != NULL ? memory : PyErr_NoMemory();
+}
+
+/* Makes the array at *(items *)array, of PyMem's, longer where count items fill it. Returns 0, or -1 with
+ * MemoryError set. */
+static inline int
+cwj_reserve(void *array, int count, int *capacity, size_t size)
+{
+    void *items;
+    int longer = *capacity == 0 ? 8 : *capacity * 2;
+    if (count < *capacity) {
+        return 0;
+    }
+    memcpy(&items, array, sizeof(items));
+    items = longer > INT_MAX / 4 ? NULL : PyMem_Realloc(items, (size_t)longer * size);
+    if (items == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(array, &items, sizeof(items));
+    *capacity = longer;
+    return 0;
 }
 
 #endif

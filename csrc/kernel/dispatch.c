@@ -219,24 +219,6 @@ free_entry(dispatch_entry *entry)
     }
 }
 
-static int
-make_room(dispatch_object *self)
-{
-    if (self->nentries < self->capacity) {
-        return 0;
-    }
-    int capacity = self->capacity == 0 ? 4 : 2 * self->capacity;
-    dispatch_entry **entries =
-        PyMem_Realloc(self->entries, (size_t)capacity * sizeof(dispatch_entry *));
-    if (entries == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    self->entries = entries;
-    self->capacity = capacity;
-    return 0;
-}
-
 /* Keeps target. Returns 0, or -1 with MemoryError. */
 static int
 keep(dispatch_object *self, PyObject *target, const unsigned char *keys, Py_ssize_t npositional,
@@ -253,7 +235,8 @@ keep(dispatch_object *self, PyObject *target, const unsigned char *keys, Py_ssiz
         dropped = self->entries[self->oldest];
         self->entries[self->oldest] = entry;
         self->oldest = (self->oldest + 1) % MOST_ENTRIES;
-    } else if (make_room(self) == 0) {
+    } else if (cwj_reserve(&self->entries, self->nentries, &self->capacity,
+                           sizeof(*self->entries)) == 0) {
         self->entries[self->nentries++] = entry;
     } else {
         free_entry(entry);

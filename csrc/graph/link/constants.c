@@ -42,18 +42,9 @@ add_constant(cwj_numbering *self, PyObject *variable, PyObject *type, PyObject *
     if (type == NULL || value == NULL || label == NULL) {
         return -1;
     }
-    if (self->nconstants == self->capacity) {
-        int capacity = self->capacity == 0 ? 8 : self->capacity * 2;
-        cwj_constant *more = PyMem_Realloc(self->constants, (size_t)capacity * sizeof(*more));
-        if (more == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        self->constants = more;
-        self->capacity = capacity;
-    }
     cwj_constant made = {.variable = variable, .type = type, .value = value, .label = label};
-    if (ask_literal(self->draft, type, value, label, &made.literal) < 0) {
+    if (cwj_reserve(&self->constants, self->nconstants, &self->capacity, sizeof(made)) < 0 ||
+        ask_literal(self->draft, type, value, label, &made.literal) < 0) {
         return -1;
     }
     self->constants[self->nconstants] = made;

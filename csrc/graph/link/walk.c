@@ -98,34 +98,13 @@ claim_outputs(cwj_walk *walk, int index)
     return 0;
 }
 
-static int
-reserve_node(cwj_walk *walk)
-{
-    if (walk->nnodes < walk->capacity) {
-        return 0;
-    }
-    int capacity = walk->capacity == 0 ? 16 : walk->capacity * 2;
-    cwj_walk_node *nodes = PyMem_Realloc(walk->nodes, (size_t)capacity * sizeof(*nodes));
-    if (nodes != NULL) {
-        walk->nodes = nodes;
-    }
-    int *order = PyMem_Realloc(walk->order, (size_t)capacity * sizeof(*order));
-    if (order != NULL) {
-        walk->order = order;
-    }
-    if (nodes == NULL || order == NULL || capacity > INT_MAX / 4) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    walk->capacity = capacity;
-    return 0;
-}
-
 /* The number of a new node, or -1. */
 static int
 add_node(cwj_walk *walk, PyObject *owner)
 {
-    if (reserve_node(walk) < 0) {
+    int capacity = walk->capacity; /* of both */
+    if (cwj_reserve(&walk->order, walk->nnodes, &capacity, sizeof(*walk->order)) < 0 ||
+        cwj_reserve(&walk->nodes, walk->nnodes, &walk->capacity, sizeof(*walk->nodes)) < 0) {
         return -1;
     }
     cwj_walk_node *node = &walk->nodes[walk->nnodes];

@@ -31,7 +31,7 @@ typedef struct cwj_instance {
     Py_ssize_t holders; /* entries in references of others: C may point to it */
     Py_ssize_t copied; /* those of them that are copies of it */
     struct cwj_look *looks; /* owned: see looks.c */
-    Py_ssize_t nlooks, most_looks;
+    int nlooks, most_looks;
     cwj_instance_stage stage;
     unsigned long thread; /* the one that runs the initialiser */
     PyObject *base; /* owned: the object that this one lies in, a tuple of such, or NULL */

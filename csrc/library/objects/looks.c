@@ -4,6 +4,7 @@
  */
 #include "library/objects/looks.h"
 
+#include "base/tuples.h"
 #include "library/objects/owners.h"
 
 typedef struct cwj_look {
@@ -25,8 +26,8 @@ is_gone(const cwj_look *look)
 static void
 prune(cwj_instance *self)
 {
-    Py_ssize_t left = 0;
-    for (Py_ssize_t k = 0; k < self->nlooks; k++) {
+    int left = 0;
+    for (int k = 0; k < self->nlooks; k++) {
         if (is_gone(&self->looks[k])) {
             Py_DECREF(self->looks[k].array);
         } else {
@@ -37,33 +38,16 @@ prune(cwj_instance *self)
 }
 
 static int
-make_room(cwj_instance *self)
-{
-    if (self->nlooks < self->most_looks) {
-        return 0;
-    }
-    prune(self);
-    if (2 * self->nlooks < self->most_looks) {
-        return 0;
-    }
-    Py_ssize_t most = 2 * self->nlooks + 4;
-    cwj_look *looks = PyMem_Realloc(self->looks, (size_t)most * sizeof(*looks));
-    if (looks == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    self->looks = looks;
-    self->most_looks = most;
-    return 0;
-}
-
-static int
 add(cwj_instance *owner, PyObject *array, const cwj_instance *through, const char *data)
 {
     const char *low = owner->pointer;
     bool inside = owner->listed && data >= low && data < low + owner->layout->size;
-    if (make_room(owner) < 0) {
-        return -1;
+    if (owner->nlooks == owner->most_looks) {
+        prune(owner); /* half of the room is free afterwards */
+        if (cwj_reserve(&owner->looks, 2 * owner->nlooks, &owner->most_looks,
+                        sizeof(*owner->looks)) < 0) {
+            return -1;
+        }
     }
     PyObject *weak = PyWeakref_NewRef(array, NULL);
     if (weak == NULL) {
@@ -81,9 +65,8 @@ led_to(const cwj_instance *owner)
     Py_ssize_t position = 0;
     while (list != NULL && owner->references != NULL &&
            PyDict_Next(owner->references, &position, &key, &entry)) {
-        if (PyTuple_GET_ITEM(entry, 2) == Py_None &&
-            PyList_Append(list, PyTuple_GET_ITEM(entry, 0)) < 0) {
-            Py_CLEAR(list);
+        if (PyTuple_GET_ITEM(entry, 2) == Py_None) {
+            cwj_list_add(&list, Py_NewRef(PyTuple_GET_ITEM(entry, 0)));
         }
     }
     return list;
