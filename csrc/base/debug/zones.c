@@ -1,6 +1,8 @@
 /* zones.c: see zones.h. */
 #include "base/debug/zones.h"
 
+#include "base/raised.h"
+
 enum {
     ZONE = 256, /* bytes on either side */
     ZONE_BYTE = 0xB5,
@@ -80,15 +82,14 @@ cwj_zones_enter(void)
 void
 cwj_zones_leave(PyObject *before)
 {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *raised = cwj_raised_take();
     PyObject *ours = PyDataMem_SetHandler(before);
     if (ours == NULL) {
         PyErr_WriteUnraisable(NULL);
     }
     Py_XDECREF(ours);
     Py_DECREF(before);
-    PyErr_Restore(type, value, traceback);
+    cwj_raised_set(raised);
 }
 
 bool

@@ -310,9 +310,9 @@ in_frame(PyObject *(*steps)(cwj_library_frame *, PyObject *const *, Py_ssize_t, 
     _Alignas(max_align_t) char usual[FRAME_BYTES];
     cwj_library_frame frame;
     char *memory = self->frame_size <= FRAME_BYTES ? memset(usual, 0, self->frame_size)
-                                                   : PyMem_Calloc(1, self->frame_size);
+                                                   : cwj_allocate(1, self->frame_size);
     if (memory == NULL) {
-        return PyErr_NoMemory();
+        return NULL;
     }
     frame_open(&frame, self, memory);
     PyObject *result = steps(&frame, args, nargs, kwnames);

@@ -108,8 +108,8 @@ pack_gift(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
     return instance;
 }
 
-static PyObject *
-pack_borrowed(const cwj_library_frame *frame, const cwj_parameter *p, void *pointer)
+PyObject *
+cwj_library_pack_borrowed(const cwj_library_frame *frame, const cwj_parameter *p, void *pointer)
 {
     if (pointer == NULL) {
         return Py_NewRef(Py_None);
@@ -141,7 +141,7 @@ pack_handle(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at
     }
     void *pointer = at->p;
     at->p = NULL;
-    return pack_borrowed(frame, p, pointer);
+    return cwj_library_pack_borrowed(frame, p, pointer);
 }
 
 static PyObject *
@@ -209,20 +209,16 @@ pack_list(const cwj_library_frame *frame, const cwj_parameter *p, void **pointer
     while (p->ndim == 0 && pointers[count[0]] != NULL) {
         count[0]++;
     }
-    PyObject *list = PyList_New(count[0]);
+    PyObject *list = PyList_New(0);
     for (npy_intp i = 0; list != NULL && i < count[0]; i++) {
         cwj_slot at = {.p = pointers[i]};
         PyObject *item = p->role == CWJ_TEXTS            ? text_or_none(p, at.p)
-                         : p == &frame->function->result ? pack_borrowed(frame, p, at.p)
+                         : p == &frame->function->result ? cwj_library_pack_borrowed(frame, p, at.p)
                                                          : pack_handle(frame, p, &at);
         if (p != &frame->function->result) {
             pointers[i] = at.p;
         }
-        if (item == NULL) {
-            Py_CLEAR(list);
-        } else {
-            PyList_SET_ITEM(list, i, item);
-        }
+        cwj_list_add(&list, item);
     }
     return list;
 }
@@ -379,46 +375,50 @@ cwj_library_pack(cwj_library_frame *frame)
     return all != NULL ? all : one;
 }
 
-/* made: the struct of an output, or NULL. */
+/* A struct, or what a handle points to. Over an error of its own: the one that is set is first. */
+static void
+drop_object(const cwj_library_frame *frame, const cwj_parameter *p, void *left, PyObject *made)
+{
+    PyObject *raised = cwj_raised_take();
+    cwj_struct_layout *layout = made == NULL ? cwj_layout_of(p->cls) : NULL;
+    if (made != NULL) {
+        own_struct(frame, p, made); /* its end is the object's */
+    } else if (layout != NULL && layout->nbound == p->nbound) {
+        cwj_slot values[CWJ_MOST_BOUND];
+        list_bound(frame, p, values);
+        cwj_layout_end(layout, left, values);
+    }
+    Py_XDECREF(layout);
+    cwj_raised_set(raised);
+}
+
+/* made: what the call has made of an output, or NULL. */
 static void
 drop(const cwj_library_frame *frame, const cwj_parameter *p, void *left, PyObject *made)
 {
     if (left != NULL && p->free != NULL) {
         p->free(left);
     } else if (made != NULL && p->role == CWJ_STRUCT) {
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
-        own_struct(frame, p, made); /* its end is the object's */
-        PyErr_Restore(type, value, traceback);
+        drop_object(frame, p, NULL, made);
     } else if (left != NULL && (p->role == CWJ_HANDLE || p->role == CWJ_HANDLES) &&
                p->owner == CWJ_OWNER_CALLEE) {
-        PyObject *type, *value, *traceback;
-        cwj_slot values[CWJ_MOST_BOUND];
-        PyErr_Fetch(&type, &value, &traceback);
-        cwj_struct_layout *layout = cwj_layout_of(p->cls);
-        if (layout != NULL && layout->nbound == p->nbound) {
-            list_bound(frame, p, values);
-            cwj_layout_end(layout, left, values);
-        }
-        Py_XDECREF(layout);
-        PyErr_Restore(type, value, traceback); /* over an error of its own: this one is first */
+        drop_object(frame, p, left, NULL);
     }
 }
 
-/* Over an error of its own, as drop(). */
+/* Over an error of its own, as drop_object(). */
 static void
 drop_list(const cwj_library_frame *frame, const cwj_parameter *p, PyObject *memory)
 {
-    PyObject *type, *value, *traceback;
+    PyObject *raised = cwj_raised_take();
     npy_intp most = PyBytes_GET_SIZE(memory) / (npy_intp)sizeof(void *), count;
     void **pointers = (void **)(void *)PyBytes_AS_STRING(memory);
-    PyErr_Fetch(&type, &value, &traceback);
     if (cwj_library_shape(frame, p, &count) == 0) {
         for (npy_intp i = 0; i < count && i < most; i++) {
             drop(frame, p, pointers[i], NULL);
         }
     }
-    PyErr_Restore(type, value, traceback);
+    cwj_raised_set(raised);
 }
 
 void

@@ -39,26 +39,17 @@ what_check_gets(const cwj_library_frame *frame, const cwj_library_type *type,
                 const cwj_slot *status)
 {
     const cwj_library_function *function = frame->function;
-    Py_ssize_t count = 1 + (function->reads_errno != 0) + function->nchecked, at = 0;
-    PyObject *all = PyTuple_New(count);
-    if (all == NULL) {
-        return NULL;
-    }
-    PyObject *first = type == NULL ? Py_NewRef(Py_None) : cwj_scalar_object(type, status);
-    PyTuple_SET_ITEM(all, at++, first);
-    bool complete = first != NULL;
-    if (function->reads_errno) {
-        PyObject *error = PyLong_FromLong(frame->error);
-        PyTuple_SET_ITEM(all, at++, error);
-        complete &= error != NULL;
+    PyObject *list = PyList_New(0);
+    cwj_list_add(&list, type == NULL ? Py_NewRef(Py_None) : cwj_scalar_object(type, status));
+    if (function->reads_errno && list != NULL) {
+        cwj_list_add(&list, PyLong_FromLong(frame->error));
     }
     for (int i = 0; i < function->nchecked; i++) {
         PyObject *given = frame->given[function->checked[i]];
-        PyTuple_SET_ITEM(all, at++, Py_NewRef(given == NULL ? Py_None : given));
+        cwj_list_add(&list, Py_NewRef(given == NULL ? Py_None : given));
     }
-    if (!complete) {
-        Py_CLEAR(all);
-    }
+    PyObject *all = list == NULL ? NULL : PyList_AsTuple(list);
+    Py_XDECREF(list);
     return all;
 }
 

@@ -4,6 +4,8 @@
 
 #include "library/tables/tables.h"
 
+#include "base/tuples.h"
+
 /* All arrays are in one piece of memory, on the C stack in the usual call. */
 typedef struct cwj_library_frame {
     cwj_library_function *function; /* borrowed */
@@ -93,6 +95,9 @@ void cwj_library_use_quick(const cwj_library_function *self, PyObject *const *ar
 int cwj_library_make_quick(const cwj_library_function *self, cwj_quick *quick);
 /* An enum's number becomes its member of this value, where it has one: of (stolen) made, with cls. */
 PyObject *cwj_library_member(const cwj_parameter *p, PyObject *made);
+/* An instance of (not of C's ownership) what is there, with what keeps it; None of NULL. */
+PyObject *cwj_library_pack_borrowed(const cwj_library_frame *frame, const cwj_parameter *p,
+                                    void *pointer);
 PyObject *cwj_library_pack_quick(cwj_library_function *self, PyObject *const *args,
                                  cwj_quick *quick);
 

@@ -4,6 +4,7 @@
 #include "library/call/steps.h"
 
 #include "base/heat.h"
+#include "base/raised.h"
 
 /* C text comes with what to call when it is hot, and a bytearray with the nanoseconds that it ran: so many bytes has
  * that, or none when another address has taken its place; -1: this is no such text. */
@@ -96,21 +97,20 @@ cwj_library_warm(const cwj_library_frame *frame, uint64_t nanoseconds)
 int
 cwj_library_end_streams(cwj_library_frame *frame)
 {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *first = cwj_raised_take();
     for (int k = 0; k < frame->function->nparameters; k++) {
         PyObject *made = frame->made[k];
         if (frame->function->parameters[k].role != CWJ_STREAM || made == NULL) {
             continue;
         }
         PyObject *done = PyObject_CallMethod(PyTuple_GET_ITEM(made, 1), "finish", NULL);
-        if (done == NULL && type == NULL) {
-            PyErr_Fetch(&type, &value, &traceback);
+        if (done == NULL && first == NULL) {
+            first = cwj_raised_take();
         }
         PyErr_Clear();
         Py_XDECREF(done);
     }
-    bool failed = type != NULL;
-    PyErr_Restore(type, value, traceback);
+    bool failed = first != NULL;
+    cwj_raised_set(first);
     return failed ? -1 : 0;
 }

@@ -91,26 +91,22 @@ int
 cwj_library_take_instances(cwj_library_frame *frame, int k, PyObject *object)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
-    PyObject *items = items_of(frame, k, object), *memory = NULL;
-    int status = -1;
-    if (items != NULL) {
-        Py_ssize_t count = PyTuple_GET_SIZE(items), size = (count + 1) * (Py_ssize_t)sizeof(void *);
-        memory = PyBytes_FromStringAndSize(NULL, size);
-        if (memory != NULL) {
-            memset(PyBytes_AS_STRING(memory), 0, (size_t)size);
-        }
-        if (parameter->ndim == 1) {
-            frame->lengths[parameter->lengths_at] = count;
-        }
+    PyObject *items = items_of(frame, k, object);
+    if (items == NULL) {
+        return -1;
     }
-    if (memory != NULL && (frame->made[k] = PyTuple_Pack(2, items, memory)) != NULL) {
-        frame->given[parameter->argument] = items;
-        frame->slots[k + 1].p = PyBytes_AS_STRING(memory);
-        status = take_pointers(frame, k, items, frame->slots[k + 1].p);
+    Py_ssize_t count = PyTuple_GET_SIZE(items), size = (count + 1) * (Py_ssize_t)sizeof(void *);
+    PyObject *memory = PyBytes_FromStringAndSize(NULL, size);
+    frame->made[k] = Py_BuildValue("(NN)", items, memory);
+    if (frame->made[k] == NULL) {
+        return -1;
     }
-    Py_XDECREF(items);
-    Py_XDECREF(memory);
-    return status;
+    if (parameter->ndim == 1) {
+        frame->lengths[parameter->lengths_at] = count;
+    }
+    frame->given[parameter->argument] = items;
+    frame->slots[k + 1].p = memset(PyBytes_AS_STRING(memory), 0, (size_t)size);
+    return take_pointers(frame, k, items, frame->slots[k + 1].p);
 }
 
 /* ---- while C has them --------------------------------------------------------------- */

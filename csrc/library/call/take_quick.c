@@ -149,10 +149,5 @@ cwj_library_pack_quick(cwj_library_function *self, PyObject *const *args, cwj_qu
     if (p->owner == CWJ_OWNER_CALLEE) {
         return cwj_instance_around(p->cls, slots[0].p, true, NULL);
     }
-    PyObject *keeper = cwj_library_keeper(&frame, p, slots[0].p), *packed = NULL;
-    if (keeper != NULL || !PyErr_Occurred()) {
-        packed = cwj_instance_around(p->cls, slots[0].p, false, keeper);
-    }
-    Py_XDECREF(keeper);
-    return packed;
+    return cwj_library_pack_borrowed(&frame, p, slots[0].p);
 }

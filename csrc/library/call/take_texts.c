@@ -170,12 +170,7 @@ cwj_library_take_texts(cwj_library_frame *frame, int k, PyObject *object)
     Py_ssize_t count = items == NULL ? 0 : PyTuple_GET_SIZE(items);
     PyObject *texts = items == NULL ? NULL : PyTuple_New(count);
     for (Py_ssize_t i = 0; texts != NULL && i < count; i++) {
-        PyObject *text = take_item(frame, k, PyTuple_GET_ITEM(items, i), i);
-        if (text == NULL) {
-            Py_CLEAR(texts);
-            break;
-        }
-        PyTuple_SET_ITEM(texts, i, text);
+        cwj_tuple_fill(&texts, i, take_item(frame, k, PyTuple_GET_ITEM(items, i), i));
     }
     PyObject *memory = texts == NULL ? NULL : in_one_piece(texts);
     Py_XDECREF(items);

@@ -2,6 +2,7 @@
 #include "library/callbacks/callback.h"
 
 #include "base/errors.h"
+#include "base/raised.h"
 #include "library/objects/instance.h"
 #include "library/objects/owners.h"
 #include "library/objects/pointer.h"
@@ -208,8 +209,7 @@ cwj_cross_end(const cwj_callback_kind *kind, const cwj_passed *passed, PyObject 
               PyObject *root)
 {
     int status = 0;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *raised = cwj_raised_take();
     if (root != NULL && PyTuple_CheckExact(root)) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(root); i++) {
             status |= instance_end(kind, passed, PyTuple_GET_ITEM(root, i));
@@ -221,9 +221,8 @@ cwj_cross_end(const cwj_callback_kind *kind, const cwj_passed *passed, PyObject 
     }
     Py_XDECREF(made);
     Py_XDECREF(root);
-    if (type != NULL) { /* the first one counts */
-        PyErr_Clear();
-        PyErr_Restore(type, value, traceback);
+    if (raised != NULL) { /* the first one counts */
+        cwj_raised_set(raised);
     }
     return status;
 }

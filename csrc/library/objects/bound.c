@@ -7,10 +7,9 @@
 cwj_bound *
 cwj_bound_new(void)
 {
-    cwj_bound *self = PyMem_Calloc(1, sizeof(*self));
+    cwj_bound *self = cwj_allocate(1, sizeof(*self));
     if (self == NULL || (self->owners = PyList_New(0)) == NULL) {
         PyMem_Free(self);
-        PyErr_NoMemory();
         return NULL;
     }
     PyObject_GC_UnTrack(

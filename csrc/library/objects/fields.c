@@ -4,6 +4,8 @@
  * it was put into. What arrays and structs it gives keep the instance alive.
  */
 #include "library/objects/field.h"
+
+#include "base/tuples.h"
 #include "library/objects/looks.h"
 #include "library/objects/foreign_memory.h"
 #include "library/objects/owners.h"
@@ -223,14 +225,9 @@ read_list(const field_object *self, PyObject *instance, const char *at)
     while (self->nd == 0 && ((void *const *)(const void *)pointers)[count[0]] != NULL) {
         count[0]++;
     }
-    PyObject *list = PyList_New(count[0]);
+    PyObject *list = PyList_New(0);
     for (npy_intp i = 0; list != NULL && i < count[0]; i++) {
-        PyObject *item = read_item(self, instance, pointers + (size_t)i * sizeof(void *));
-        if (item == NULL) {
-            Py_CLEAR(list);
-        } else {
-            PyList_SET_ITEM(list, i, item);
-        }
+        cwj_list_add(&list, read_item(self, instance, pointers + (size_t)i * sizeof(void *)));
     }
     return list == NULL ? NULL : items_of(self, instance, list);
 }
@@ -802,7 +799,6 @@ static void
 field_dealloc(PyObject *op)
 {
     field_object *self = (field_object *)op;
-    PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
     Py_XDECREF(self->layout);
     Py_XDECREF(self->name);
@@ -810,8 +806,7 @@ field_dealloc(PyObject *op)
     Py_XDECREF(self->descr);
     Py_XDECREF(self->cls);
     Py_XDECREF(self->item);
-    type->tp_free(op);
-    Py_DECREF(type);
+    cwj_object_free(op);
 }
 
 static PyObject *

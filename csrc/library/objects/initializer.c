@@ -70,8 +70,7 @@ fill_members(PyObject *const *args, size_t nargs, PyObject *kwnames)
         return all == NULL ? -1 : cwj_refuse_type("__init__()", "__match_args__", "a tuple", all);
     }
     int count = (int)PyTuple_GET_SIZE(all);
-    if (count > FEW && (values = PyMem_Calloc((size_t)count, sizeof(*values))) == NULL) {
-        PyErr_NoMemory();
+    if (count > FEW && (values = cwj_allocate((size_t)count, sizeof(*values))) == NULL) {
         goto done;
     }
     cwj_signature_names names = {
@@ -152,12 +151,10 @@ static void
 initializer_dealloc(PyObject *op)
 {
     cwj_initializer *self = (cwj_initializer *)op;
-    PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
     initializer_clear(op);
     Py_CLEAR(self->function);
-    type->tp_free(op);
-    Py_DECREF(type);
+    cwj_object_free(op);
 }
 
 static PyGetSetDef initializer_getset[] = {

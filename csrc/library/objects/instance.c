@@ -22,9 +22,8 @@ make_memory(const cwj_struct_layout *layout)
 {
     size_t alignment = layout->alignment < 16 ? 16 : layout->alignment;
     size_t size = (layout->size + alignment - 1) / alignment * alignment;
-    char *block = PyMem_Calloc(1, size + alignment);
+    char *block = cwj_allocate(1, size + alignment);
     if (block == NULL) {
-        PyErr_NoMemory();
         return NULL;
     }
     void **memory = (void **)(void *)(block + alignment - (uintptr_t)block % alignment);
@@ -260,7 +259,6 @@ static void
 instance_dealloc(PyObject *op)
 {
     cwj_instance *self = (cwj_instance *)op;
-    PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
     if (self->weakrefs != NULL) {
         PyObject_ClearWeakRefs(op);
@@ -272,8 +270,7 @@ instance_dealloc(PyObject *op)
         Py_CLEAR(self->layout);
     }
     cwj_live_counts[CWJ_LIVE_INSTANCES]--;
-    type->tp_free(op);
-    Py_DECREF(type);
+    cwj_object_free(op);
 }
 
 static PyObject *

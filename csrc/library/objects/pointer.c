@@ -15,13 +15,11 @@ static void
 pointer_dealloc(PyObject *op)
 {
     cwj_pointer *self = (cwj_pointer *)op;
-    PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
     Py_CLEAR(self->item);
     Py_CLEAR(self->base);
     Py_CLEAR(self->function);
-    type->tp_free(op);
-    Py_DECREF(type);
+    cwj_object_free(op);
 }
 
 /* No tp_clear: C may have the address, and the memory is there as long as this is. */

@@ -102,10 +102,8 @@ make_entry(PyObject *object, PyObject *copy)
     cwj_instance *instance = (cwj_instance *)object;
     PyObject *list = is_instance ? cwj_owners_of(instance, instance->pointer) : PyList_New(0);
     PyObject *owners = list == NULL ? NULL : PyList_AsTuple(list);
-    PyObject *entry = owners == NULL ? NULL : PyTuple_Pack(3, object, owners, copy);
     Py_XDECREF(list);
-    Py_XDECREF(owners);
-    return entry;
+    return Py_BuildValue("(ONO)", object, owners, copy);
 }
 
 /* Takes an entry out, without dropping it: a new reference, or NULL without exception. */

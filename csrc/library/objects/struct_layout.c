@@ -14,15 +14,13 @@ static void
 layout_dealloc(PyObject *op)
 {
     cwj_struct_layout *self = (cwj_struct_layout *)op;
-    PyTypeObject *type = Py_TYPE(op);
     PyObject_GC_UnTrack(op);
     Py_CLEAR(self->name);
     Py_CLEAR(self->fields);
     Py_CLEAR(self->free_name);
     Py_CLEAR(self->owner);
     Py_CLEAR(self->cls);
-    type->tp_free(op);
-    Py_DECREF(type);
+    cwj_object_free(op);
 }
 
 /* No tp_clear: the instances rely on it; cycles go through the classes' dicts. */
