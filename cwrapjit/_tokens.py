@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cwrapjit import _cwrapjit
+
+_NO_NAMES = frozenset("if while for switch return else do sizeof case _Alignof".split())
 
 
 class Token(NamedTuple):
@@ -50,3 +52,35 @@ def split(found: Sequence[Token]) -> list[list[Token]]:
         else:
             parts[-1].append(token)
     return parts if parts != [[]] else []
+
+
+def arguments(text: str) -> list[str]:
+    """What stands between the commas outside of brackets."""
+    return [text[part[0].at : part[-1].end] if part else "" for part in split(code(text))]
+
+
+def outside_directives(text: str) -> Iterator[Token]:
+    inside = False
+    for token in tokens(text):
+        inside = token.kind == "#" or (inside and token.kind != "end")
+        if not inside and token.kind not in ("comment", "end"):
+            yield token
+
+
+def definitions(text: str) -> Iterator[tuple[str, str]]:
+    """Of each function that is defined: what stands in front of its body, and its name."""
+    found = [*outside_directives(text)]
+    begin = opens = k = 0
+    while k < len(found):
+        word = found[k].text
+        end = closes(found, k) if word in "([{" else k
+        if word == "(":
+            opens = k
+        elif word == "{" and begin + 1 < opens and found[k - 1].text == ")":
+            before, name = found[opens - 2], found[opens - 1]
+            has_type = (before.kind == "word" or before.text == "*") and name.kind == "word"
+            if has_type and _NO_NAMES.isdisjoint((before.text, name.text)):
+                yield text[found[begin].at : found[k - 1].end], name.text
+        if word in ("{", ";"):
+            begin = end + 1
+        k = end + 1

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from cwrapjit._tokens import closes, code
+
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\.?[0-9](?:[eEpP][+-]|[\w.])*)|(?P<char>(?:u8|[LuU])?'(?:\\.|[^'\\])+')"
     r"|(?P<word>[A-Za-z_]\w*)|(?P<op><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%()<>!~&|^?:]))"
@@ -295,7 +297,7 @@ _ESCAPED = re.compile(r"\\(x[0-9a-fA-F]+|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1
 def of_macro(body: str, names: Mapping[str, int]) -> int | float | str | None:
     """The value of an object-like macro, its macros replaced; None: it has none that Python knows."""
     text = body.strip()
-    while text.startswith("(") and text.endswith(")") and _closes_last(text):
+    while text[:1] + text[-1:] == "()" and closes(parts := code(text), 0) == len(parts) - 1:
         text = text[1:-1].strip()
     if not text:
         return None
@@ -320,15 +322,6 @@ def check_numbers(text: str) -> None:
         raise
     except (NotConstant, RecursionError):
         return
-
-
-def _closes_last(text: str) -> bool:
-    depth = 0
-    for i, char in enumerate(text):
-        depth += (char == "(") - (char == ")")
-        if depth == 0:
-            return i == len(text) - 1
-    return False
 
 
 def _strings(text: str) -> str | None:

@@ -7,17 +7,11 @@ from typing import Any
 
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
+from cwrapjit._tokens import definitions
 from cwrapjit.library import callables, thunks, types
 
 _MOST_TEXTS = 128  # that a library keeps compiled
 _ENTRY = "cwj_callback_entry"
-_NO_NAMES = frozenset("if while for switch return else do sizeof case _Alignof".split())
-# What is no code, and the pieces of what is.
-_TOKEN = re.compile(
-    r"(?P<none>//[^\n]*|/\*.*?\*/|\s+)|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+')"
-    r"|(?P<line>^[ \t]*\#(?:[^\n\\]|\\.)*)|(?P<word>\w+)|(?P<other>.)",
-    re.DOTALL | re.MULTILINE,
-)
 
 
 def compiled(library: Any, ctype: types.Callable, text: str, who: str, by_libtcc: bool) -> tuple[Any, ...]:
@@ -75,7 +69,7 @@ def _compile(
         raise _cwrapjit.CompileError(f"{who}: the text has a NUL character")
     if not text.strip():
         raise ValueError(f"{who}: the C text is empty")
-    last = _last_definition(text)
+    last = next(reversed([*definitions(text)]), None)
     has_includes = re.search(r"^[ \t]*#[ \t]*include\b", text, re.MULTILINE) is not None
     spelled = Spelled(has_includes or not (last is None or "struct" not in text))
     try:
@@ -146,41 +140,6 @@ def _lines_in_front(text: str) -> int:
     """The lines of directives and comments in front of a body."""
     front = re.match(r"(?:[ \t]*(?:#(?:[^\n\\]|\\.)*|//[^\n]*)?\n)*", text, re.DOTALL)
     return front.group().count("\n") if front else 0
-
-
-def _last_definition(text: str) -> tuple[str, str] | None:
-    """What stands in front of the body of the last function, and its name; None: there is none."""
-    found = None
-    depth, begin, words = 0, 0, ["", ""]  # of the declaration that is under way
-    opened, name, closed = "", "", -1
-    for match in _TOKEN.finditer(text):
-        kind, token = match.lastgroup, match.group()
-        if kind == "none":
-            continue
-        if kind == "line":
-            begin = match.end()
-            continue
-        if token in "([{" and kind == "other":
-            if depth == 0 and token == "(":
-                opened = words[1] if words[1].isidentifier() and words[1] not in _NO_NAMES else ""
-                is_type = words[0] == "*" or (words[0].isidentifier() and words[0] not in _NO_NAMES)
-                name = opened if is_type else ""
-            if depth == 0 and token == "{" and closed >= 0 and name:
-                found = (text[begin:closed], name)
-            depth += 1
-            continue
-        if token in ")]}" and kind == "other":
-            depth -= 1
-            closed = match.end() if depth == 0 and token == ")" else -1
-            if depth == 0 and token == "}":
-                begin, words = match.end(), ["", ""]
-            continue
-        if depth == 0:
-            closed = -1
-            words = [words[1], token]
-            if token == ";":
-                begin, words = match.end(), ["", ""]
-    return found
 
 
 class Spelled:

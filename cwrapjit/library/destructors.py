@@ -11,10 +11,10 @@ from __future__ import annotations
 import dataclasses
 import re
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 from cwrapjit import _cwrapjit
+from cwrapjit._tokens import arguments
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
 from cwrapjit.library.thunks import Unmapped, Writer, call_of, load
@@ -22,7 +22,6 @@ from cwrapjit.library.thunks import Unmapped, Writer, call_of, load
 _MOST_BOUND = 8
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*;?\s*", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_TOKEN = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])+'|[^\"']", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +54,7 @@ def read(library: Any, text: Any, who: str, struct: types.Struct) -> Destructor:
     found, address = library.prototype(name), library.address(name, who, function=True)
     if found is None or not found.prototyped:
         raise TypeError(f"{who}: {match[1]}() is not declared, and the types of its parameters are unknown")
-    given = list(_split(match[2])) if match[2].strip() else []
+    given = arguments(match[2])
     if found.variadic or len(given) != len(found.parameters):
         raise ValueError(
             f"{who}: {match[1]}() takes {len(found.parameters)} parameters{' and more' * found.variadic}, "
@@ -97,7 +96,6 @@ class _Reader:
 
     def _argument(self, k: int, given: str, wanted: ParameterDeclaration) -> str:
         """The argument in the unit's words."""
-        given = given.strip()
         by_address = given.replace(" ", "") == "&self"
         if given == "self" or by_address:
             self._check_object(wanted, by_address)
@@ -135,20 +133,6 @@ def _may_be_bound(ctype: Any) -> bool:
     if isinstance(ctype, types.Scalar):
         return ctype.is_integer or ctype.is_real
     return isinstance(ctype, types.Pointer) and isinstance(ctype.target, (types.Struct, types.Void))
-
-
-def _split(text: str) -> Iterator[str]:
-    """The arguments of a call."""
-    depth, part = 0, ""
-    for match in _TOKEN.finditer(text):
-        token = match[0]
-        depth += (token in ("(", "[", "{")) - (token in (")", "]", "}"))
-        if token == "," and depth == 0:
-            yield part
-            part = ""
-        else:
-            part += token
-    yield part
 
 
 # ---- of classes ------------------------------------------------------------------------------------

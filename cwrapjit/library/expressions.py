@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cwrapjit._imports import load
+from cwrapjit._tokens import arguments
 from cwrapjit.library import constants, types
 from cwrapjit.library.description import Dim
 from cwrapjit.library.parser import pycparser, text_of
@@ -164,24 +165,12 @@ def with_dims(name: str, ctype: Any, trees: list[Any]) -> Any:
 
 def _parts(shape: object) -> list[object]:
     if isinstance(shape, str):
-        return [each for each in _split(shape) if each.strip()]
+        return [each for each in arguments(shape) if each]
     if isinstance(shape, int):
         return [shape]
     if isinstance(shape, (tuple, list)):
         return list(shape)
     raise TypeError(f"a shape must be a str, an int or a tuple of these, not {type(shape).__name__}")
-
-
-def _split(shape: str) -> list[str]:
-    """At commas, but those of min(m, n)."""
-    parts, depth = [""], 0
-    for each in shape:
-        depth += (each == "(") - (each == ")")
-        if each == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += each
-    return parts
 
 
 def folded(dim: Dim, value: Callable[[int | str], Any], combined: Callable[..., Any]) -> Any:

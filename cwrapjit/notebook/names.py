@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-_APART = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
+from cwrapjit._tokens import definitions
 
 
 class Bound(NamedTuple):
@@ -31,8 +30,8 @@ class Names:
         if cell is not None:
             self._remove(lambda name, bound: bound.cell == cell)
         else:
-            outermost = _outermost(text)
-            self._remove(lambda name, bound: bound.cell is None and _defines(outermost, name))
+            names = {name for _, name in definitions(text)}
+            self._remove(lambda name, bound: bound.cell is None and name in names)
 
     def forget_library(self, library: str) -> None:
         self._remove(lambda name, bound: bound.library == library)
@@ -46,20 +45,3 @@ class Names:
                 is_there = False
             if not is_there:  # somebody has put something else in its place
                 del self.bound[name]
-
-
-def _outermost(text: str) -> str:
-    """C text, which need not be good, without comments, strings and what is between braces."""
-    made, depth = [], 0
-    for character in _APART.sub(" ", text):
-        if character == "}":
-            depth = max(0, depth - 1)
-        elif depth == 0:
-            made.append(character)
-        if character == "{":
-            depth += 1
-    return "".join(made)
-
-
-def _defines(outermost: str, name: str) -> bool:
-    return re.search(rf"\b{re.escape(name)}\s*\([^;{{]*\)\s*\{{", outermost) is not None
