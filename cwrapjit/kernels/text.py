@@ -84,10 +84,11 @@ class Text:
         self.typedefs: dict[str, list[str]] = {}  # names of numbers, and the words that they stand for
         self.structs: set[str] = set(_TAGS[:2])  # the words that make a type a struct or union
         self.macros: dict[str, list[str]] = {}  # those without parameters, by their words
+        self.defined: set[str] = set()  # macros
+        self.includes: list[str] = []  # "<math.h>"
         self.names: set[str] = set()  # what would be defined twice if the text stood there twice
         self.words: set[str] = set()
         self.repeated: set[str] = set()  # words that stand there more than once
-        self.balanced = True  # brackets are
         self._conditions: list[bool] = []  # the #ifs around what is read; True: nobody reads this branch
         self._alternatives: set[int] = set()  # where words begin that stand behind an #if
         if "\0" in source:
@@ -96,8 +97,7 @@ class Text:
             source.encode()
         except UnicodeEncodeError as error:
             raise CompileError(f"{file}: the text has a lone surrogate at position {error.start}") from None
-        for item in self._items(self._tokens()):
-            self._take(item)
+        self._read(_without_attributes([*self._tokens()]))
 
     @property
     def public(self) -> list[TextFunction]:
@@ -179,7 +179,7 @@ class Text:
         but for functions that the text itself calls. Macros say so, as lines and columns are the user's;
         files other than C's own may have such names.
         """
-        apart = apart and not re.search(r"(?m)^[ \t]*#[ \t]*include\b(?![ \t]*<\w+\.h>)", self.source)
+        apart = apart and all(re.fullmatch(r"<\w+\.h>", each) for each in self.includes)
         found = [each for each in self.functions if apart and each.name not in self.repeated]
         found = [each for each in found if self._alternatives.isdisjoint(token.at for token in each.inner)]
         heads = {each.name: f"({each.apart()})" for each in found if each.writes()}
@@ -230,7 +230,10 @@ class Text:
         texts = [token.text for token in line]
         if texts and texts[0] in _CONDITIONS:
             self._branch(texts[0], "".join(texts[1:]))
+        elif texts[:1] == ["include"]:
+            self.includes.append("".join(texts[1:]))
         elif texts[:1] == ["define"] and len(line) > 1 and True not in self._conditions:
+            self.defined.add(texts[1])
             self._add_words({token.text for token in line[1:] if token.kind == "word"})
             if texts[2:3] != ["("] or line[1].end < line[2].at:
                 self.macros[texts[1]] = texts[2:]
@@ -250,70 +253,57 @@ class Text:
             if word != "endif":
                 self._conditions.append(word == "elif" and condition in _NEVER)
 
-    def _items(self, found: Iterator[Token]) -> Iterator[list[Token]]:
-        """The outermost declarations: what stands in braces is left out of them, but for enumerators."""
+    @property
+    def balanced(self) -> bool:
+        """Brackets are."""
+        opened = ""
+        for token in self._tokens():
+            if token.text in "([{":
+                opened += token.text
+            elif token.text in ")]}":
+                if opened[-1:] + token.text not in ("()", "[]", "{}"):
+                    return False
+                opened = opened[:-1]
+        return not opened
+
+    # ---- the outermost declarations ---------------------------------------------------------------------
+
+    def _read(self, found: Sequence[Token]) -> None:
+        """What stands in braces is left out of declarations."""
         item: list[Token] = []
-        stack: list[str] = []
-        keeps = 0  # depth below which braces are of an enum
-        for token in found:
-            text = token.text if token.kind == "mark" else ""
-            if text and text in "({[":
-                stack.append(text)
-                if text == "{" and "{" not in stack[:-1]:
-                    keeps = len(stack) if any(each.text == "enum" for each in item[-2:]) else 0
-                    item.append(token)
-                    continue
-            elif text and text in ")}]":
-                self.balanced &= bool(stack) and stack[-1] + text in ("()", "[]", "{}")
-                if stack:
-                    stack.pop()
-                if text == "}" and "{" not in stack:
-                    keeps = 0
-                    item.append(token)
-                    if _is_function(item):
-                        yield item
-                        item = []
-                    continue
-            elif text == ";" and not stack:
-                if item:
-                    yield item
-                item = []
-                continue
-            if "{" not in stack or keeps:
-                item.append(token)
-        self.balanced &= not stack
-
-    # ---- one declaration -------------------------------------------------------------------------------
-
-    def _take(self, item: list[Token]) -> None:
-        item = _without_attributes(item)
-        if _is_function(item):
-            self._function(item[:-2])
-            return
-        if not item:
-            return
-        texts = [token.text for token in item]
-        for k, text in enumerate(texts[:-2]):
-            if text in _TAGS and item[k + 1].kind == "word" and texts[k + 2] == "{":
-                self.names.add(texts[k + 1])
-        self._enumerators(item)
-        if texts[0] == "extern":
-            return
-        rest = _without_braces(item)
-        if texts[0] == "typedef":
-            self._typedef(rest[1:])
-        elif not any(token.text == "(" for token in _until(rest, "=")) or "=" in texts:
-            self.names.update(_declared(rest))
-
-    def _enumerators(self, item: list[Token]) -> None:
-        inside = False
-        for k, token in enumerate(item):
+        at = 0
+        while at < len(found):
+            token = found[at]
+            end = closes(found, at) if token.text in "([{" else at
             if token.text == "{":
-                inside = "enum" in [each.text for each in item[max(k - 2, 0) : k]]
-            elif token.text == "}":
-                inside = False
-            elif inside and token.kind == "word" and item[k - 1].text in "{,":
-                self.names.add(token.text)
+                self._tagged(item, found[at + 1 : end])
+                item += [token, *found[end : end + 1]]
+                if [each.text for each in item[-3:]] == [")", "{", "}"] and all(
+                    each.text != "=" for each in item
+                ):
+                    self._function(item[:-2])
+                    item = []
+            elif token.text == ";":
+                self._variables([each for each in item if each.text not in ("{", "}")])
+                item = []
+            else:
+                item += found[at : end + 1]
+            at = end + 1
+
+    def _tagged(self, item: Sequence[Token], inside: Sequence[Token]) -> None:
+        """The names that a struct, union or enum gives in front of its brace, and an enum inside."""
+        texts = [each.text for each in item[-2:]]
+        if len(texts) == 2 and texts[0] in _TAGS and item[-1].kind == "word":
+            self.names.add(texts[1])
+        if "enum" in texts:
+            self.names.update(part[0].text for part in split(inside) if part)
+
+    def _variables(self, rest: list[Token]) -> None:
+        texts = [each.text for each in rest]
+        if texts[:1] == ["typedef"]:
+            self._typedef(rest[1:])
+        elif texts[:1] != ["extern"] and ("=" in texts or "(" not in texts):
+            self.names.update(_declared(rest))
 
     def _typedef(self, rest: list[Token]) -> None:
         names = _declared(rest)
@@ -358,19 +348,6 @@ class Text:
         self.names.add(made.name)
 
 
-def _is_function(item: Sequence[Token]) -> bool:
-    """Whether an item that ends with braces is a function with its body."""
-    if len(item) < 5 or item[-1].text != "}" or item[-2].text != "{":
-        return False
-    head = _without_attributes(item[:-2])
-    return (
-        bool(head)
-        and head[-1].text == ")"
-        and head[-1].kind == "mark"
-        and not any(t.text == "=" for t in head)
-    )
-
-
 def _without_attributes(tokens: Sequence[Token]) -> list[Token]:
     kept: list[Token] = []
     k = 0
@@ -383,46 +360,25 @@ def _without_attributes(tokens: Sequence[Token]) -> list[Token]:
     return kept
 
 
-def _without_braces(tokens: Sequence[Token]) -> list[Token]:
-    kept, depth = [], 0
-    for token in tokens:
-        depth += (token.text == "{") - (token.text == "}")
-        if not depth and token.text != "}":
-            kept.append(token)
-    return kept
-
-
-def _until(tokens: Sequence[Token], text: str) -> Iterator[Token]:
-    for token in tokens:
-        if token.text == text:
-            return
-        yield token
-
-
 def _declared(rest: Sequence[Token]) -> list[str]:
     """The names that a declaration of types or variables gives."""
     names = []
     for part in split(rest):
         name, depth = "", 0
-        for token in _until(part, "="):
-            if token.kind == "mark":
-                depth += (token.text == "[") - (token.text == "]")
-            elif token.kind == "word" and not depth and token.text not in _NO_NAMES:
-                name = token.text
-            if token.text == ")" and name:
+        for token in part:
+            if token.text == "=" or (token.text == ")" and name):
                 break
+            depth += (token.text == "[") - (token.text == "]")
+            if token.kind == "word" and not depth and token.text not in _NO_NAMES:
+                name = token.text
         if name:
             names.append(name)
     return names
 
 
 def _parameter(part: list[Token], k: int) -> Parameter:
-    intent, kept = "", []
-    for token in part:
-        if token.kind == "word" and token.text in ("OUT", "INOUT"):
-            intent = token.text.lower()
-        else:
-            kept.append(token)
+    intent = next((token.text.lower() for token in reversed(part) if token.text in _MARKS.values()), "")
+    kept = [token for token in part if token.text not in _MARKS.values()]
     dims: list[list[Token]] = []
     flat: list[Token] = []
     odd = ""

@@ -313,9 +313,8 @@ class Definition:
 
     def _header(self, types: Sequence[str | None]) -> str:
         """The text, and once more for each further T. Its lines are always the user's."""
-        source = self.text.source
-        own = self.text.names | set(re.findall(r"#\s*define\s+(\w+)", source))
-        has_files = re.search(r'#\s*include\s*"', source) is not None  # that may have such names
+        has_files = any(each[:1] == '"' for each in self.text.includes)  # that may have such names
+        own = self.text.names | self.text.defined
         needed = "" if has_files else scalars.includes(self.text.words, own)
         apart = not self.options.get("inplace")
         parts = [f'{needed}#line 1 "{self.text.file}"\n' if needed else "", self.text.instance(0, apart)]

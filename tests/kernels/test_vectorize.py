@@ -212,6 +212,13 @@ def test_comments_quotes_and_directives_end_where_c_has_it(text: str) -> None:
     assert f.__name__ == "twice" and f(4) == 8
 
 
+@pytest.mark.parametrize(
+    "comment", ['/* #include "x.h" */', "// #define conj\n", "#if 0\n#define conj\n#endif\n"]
+)
+def test_directives_in_comments_are_none(comment: str) -> None:
+    assert vectorize(f"{comment} npy_complex128 f(npy_complex128 x) {{ return conj(x); }}")(2j) == -2j
+
+
 @pytest.mark.parametrize("text", ["\ufeffREAL", "REAL // −\nx−1", 'REAL "−" 1\u00a0'])
 def test_what_word_processors_write_is_no_character_of_c(text: str) -> None:
     text = text.replace("REAL", "double f(double x) { return x + sizeof") + "; }"
