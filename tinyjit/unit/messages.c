@@ -5,6 +5,7 @@
  * that would be a guess, the whole line is marked instead.
  */
 #include "internal.h"
+#include "read/lexer.h"
 
 #include <string.h>
 
@@ -205,52 +206,29 @@ static span quoted_token(const char *text)
     return (span){open + 1, (size_t)(close - open - 1)};
 }
 
-/* Offset behind the string, character or comment that starts at i, or i. */
-static size_t skip_quiet(span line, size_t i)
-{
-    const char *s = line.start;
-    char c = s[i], next = i + 1 < line.length ? s[i + 1] : '\0';
-    if (c == '/' && next == '/')
-        return line.length;
-    if (c == '/' && next == '*') {
-        for (i += 2; i + 1 < line.length; i++)
-            if (s[i] == '*' && s[i + 1] == '/')
-                return i + 2;
-        return line.length;
-    }
-    if (c != '"' && c != '\'')
-        return i;
-    for (i++; i < line.length && s[i] != c; i++)
-        if (s[i] == '\\')
-            i++;
-    return i < line.length ? i + 1 : line.length;
-}
-
 /* How often a token occurs, and where at first and at last. */
 typedef struct hits {
     size_t count, first, last;
 } hits;
 
-static hits find_token(span line, span token)
+/* Where tokens of the line begin with this one, or with several that are quoted together. */
+static hits find_token(span line, span wanted)
 {
     hits found = {0, 0, 0};
-    bool word = is_word_byte(token.start[0]);
-    for (size_t i = 0; i + token.length <= line.length;) {
-        size_t behind = i + token.length;
-        bool hit = !memcmp(line.start + i, token.start, token.length);
-        if (hit && word)
-            hit = (i == 0 || !is_word_byte(line.start[i - 1])) &&
-                  (behind == line.length || !is_word_byte(line.start[behind]));
-        if (hit) {
-            if (found.count++ == 0)
-                found.first = i;
-            found.last = i;
-            i = behind;
+    bool word = is_word_byte(wanted.start[0]);
+    tj_token token;
+    tj_lexer lexer;
+    tj_lexer_init(&lexer, line.start, line.length);
+    do {
+        token = tj_lexer_next(&lexer);
+        size_t behind = token.start + wanted.length;
+        if (behind > line.length || memcmp(line.start + token.start, wanted.start, wanted.length) ||
+            (word && behind < line.length && is_word_byte(line.start[behind])))
             continue;
-        }
-        size_t skipped = skip_quiet(line, i);
-        i = skipped > i ? skipped : i + 1;
-    }
+        found.first = found.count++ ? found.first : token.start;
+        found.last = token.start;
+    } while (token.kind != TJ_TOKEN_END);
+    tj_lexer_clear(&lexer);
     return found;
 }
 
