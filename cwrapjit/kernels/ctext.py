@@ -194,18 +194,17 @@ def checked_element(raw: Raw, k: str) -> str:
 
 def _indexed(
     parts: Sequence[Token], at: int, raw: Raw, indices: Mapping[str, Index]
-) -> tuple[str, int, bool] | None:
-    """What takes the place of `x[` behind a raw parameter, or of all of `x[_ind.get()]`, the last token of
-    it, and whether a bracket stays open."""
+) -> tuple[str, int] | None:
+    """What takes the place of `x[` behind a raw parameter, or of all of `x[_ind.get()]`, and the last token
+    of it."""
     opened = _follows(parts, at, ["["])
     if opened is None:
         return None
-    place = opened + 1
-    index = indices.get(parts[place].text) if place < len(parts) else None
-    whole = None if index is None else _follows(parts, place, [".", "get", "(", ")", "]"])
-    if index is not None and whole is not None and index.along:
-        return f"raw_at__{raw.operand}({index.along})", whole, False
-    return f"raw__{raw.operand}(", opened, True
+    for name, index in indices.items():
+        whole = _follows(parts, opened, [name, ".", "get", "(", ")", "]"])
+        if whole is not None and index.along:
+            return f"raw_at__{raw.operand}({index.along})", whole
+    return f"raw__{raw.operand}(", opened
 
 
 def rewrite(
@@ -214,49 +213,44 @@ def rewrite(
     """Put C in the place of float(x), `_ind.size()`, `_ind.get()[axis]`, and what is done to raw arrays."""
     by_name = {raw.name: raw for raw in raws}
     parts = code(text)
-    # Of each bracket that is open, what closes it, and what stands there then.
-    closing: list[tuple[str, str]] = []
+    ends: dict[int, str] = {}  # of brackets, by their places: what stands there then
     made: list[str] = []
     at = copied = 0
     while at < len(parts):
         token, position = parts[at].text, parts[at].at
         raw, index = by_name.get(token), indices.get(token)
         found: tuple[str, int] | None = None  # what takes its place, and the last token of that
+        end = ")"  # of a bracket, if that is one
         if index is not None:
             found = _replaced(parts, at, index.facts)
             opened = _follows(parts, at, [".", "get", "(", ")", "["]) if index.along else None
             if found is None and opened is not None:
                 found = f"{index.along}(", opened
-                closing.append(("]", ")"))
             elif found is None:
                 refuse_at(text, position, who, what, f"wanted {_forms(token, index)}")
         elif raw is not None and not _is_member(parts, at):
             found = _replaced(parts, at, _raw_facts(raw))
             opened = None if found is None or not raw.checked else _follows(parts, found[1], ["["])
-            if found is not None and opened is not None:
-                check = checked_axis(raw.name, str(raw.ndim or 0), "")
-                found = f"{found[0]}[{check[:-2]}", opened
-                closing.append(("]", "))]"))
-            item = _indexed(parts, at, raw, indices) if found is None else None
-            if item is not None:
-                if raw.ndim is None:
+            if found is None:
+                found = _indexed(parts, at, raw, indices)
+                if found is not None and raw.ndim is None:
                     raise TypeError(f"{who}: {raw.name!r} is raw and a scalar here, but {what} indexes it")
-                found = item[:2]
-                if item[2]:
-                    closing.append(("]", ")"))
-            elif found is None and raw.ndim is not None:
-                problem = f"{token} is raw: only an element of it, {token}[k], is a value; {token} alone"
-                refuse_at(text, position, who, what, problem)
+                if found is None and raw.ndim is not None:
+                    problem = f"{token} is raw: only an element of it, {token}[k], is a value; {token} alone"
+                    refuse_at(text, position, who, what, problem)
+            elif opened is not None:
+                check = checked_axis(raw.name, str(raw.ndim or 0), "")
+                found, end = (f"{found[0]}[{check[:-2]}", opened), "))]"
         elif token in ("real", "imag") and _is_member(parts, at):
             called = _follows(parts, at, ["(", ")"])  # C++'s methods of complex numbers
             found = None if called is None else (token, called)
         elif _CAST.match(token) and _is_cast(parts, at):
             found = f"({token})", at
-        elif token in "([{":
-            closing.append((")]}"["([{".index(token)],) * 2)
-        elif closing and token == closing[-1][0]:
-            found = closing.pop()[1], at
+        elif at in ends:
+            found = ends[at], at
         if found is not None:
+            if parts[found[1]].text == "[":
+                ends[closes(parts, found[1])] = end
             made += [text[copied:position], found[0]]
             at, copied = found[1], parts[found[1]].end
             made.append("\n" * text.count("\n", position, copied))  # lines stay where they are
