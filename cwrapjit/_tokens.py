@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from cwrapjit import _cwrapjit
@@ -29,6 +29,24 @@ def code(text: str) -> list[Token]:
 def words(*texts: str) -> set[str]:
     """The names in texts; what is in comments and literals is none."""
     return {token[1] for text in texts for token in _cwrapjit.tokens(text) if token[0] == "word"}
+
+
+def names(text: str) -> Iterator[Token]:
+    """Words that are no member's."""
+    before = ""
+    for token in code(text):
+        if token.kind == "word" and before not in (".", "->"):
+            yield token
+        before = token.text
+
+
+def with_names(text: str, value: Callable[[str], str]) -> str:
+    """The text with value() of each name in its place."""
+    made, at = [], 0
+    for token in names(text):
+        made += [text[at : token.at], value(token.text)]
+        at = token.end
+    return "".join([*made, text[at:]])
 
 
 def closes(found: Sequence[Token], opens: int) -> int:
@@ -59,17 +77,13 @@ def arguments(text: str) -> list[str]:
     return [text[part[0].at : part[-1].end] if part else "" for part in split(code(text))]
 
 
-def outside_directives(text: str) -> Iterator[Token]:
-    inside = False
-    for token in tokens(text):
-        inside = token.kind == "#" or (inside and token.kind != "end")
-        if not inside and token.kind not in ("comment", "end"):
-            yield token
-
-
 def definitions(text: str) -> Iterator[tuple[str, str]]:
     """Of each function that is defined: what stands in front of its body, and its name."""
-    found = [*outside_directives(text)]
+    found: list[Token] = []
+    inside = False  # a directive
+    for token in tokens(text):
+        inside = token.kind == "#" or (inside and token.kind != "end")
+        found += [token] * (not inside and token.kind not in ("comment", "end"))
     begin = opens = k = 0
     while k < len(found):
         word = found[k].text

@@ -14,7 +14,7 @@ import weakref
 from typing import Any
 
 from cwrapjit import _cwrapjit
-from cwrapjit._tokens import arguments
+from cwrapjit._tokens import arguments, with_names
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
 from cwrapjit.library.thunks import Unmapped, Writer, call_of, load
@@ -102,7 +102,7 @@ class _Reader:
             self.places.append(k)
             return "&self" if by_address else "self"
         if not _NAME.fullmatch(given) or given == "NULL" or self.library.constant(given) is not None:
-            return f"({_NAME.sub(self._constant, given)})"
+            return f"({with_names(given, self._constant)})"
         if given not in [each.name for each in self.bound]:
             self.bound.append(ParameterDeclaration(given, wanted.type))
         place = [each.name for each in self.bound].index(given)
@@ -123,10 +123,10 @@ class _Reader:
                 f"{types.show(wanted.type)}"
             )
 
-    def _constant(self, match: re.Match[str]) -> str:
+    def _constant(self, name: str) -> str:
         """Enumerators and macros have their value."""
-        value = self.library.constant(match[0]) if match[0] != "NULL" else None
-        return match[0] if value is None or isinstance(value, str) else repr(value)
+        value = self.library.constant(name) if name != "NULL" else None
+        return name if value is None or isinstance(value, str) else repr(value)
 
 
 def _may_be_bound(ctype: Any) -> bool:

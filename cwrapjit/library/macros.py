@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from cwrapjit import _cwrapjit
+from cwrapjit._tokens import names, with_names
 from cwrapjit.kernels.numbers import SPELLED
 from cwrapjit.library import constants, types
 from cwrapjit.library.ctext import Spelled
@@ -21,7 +22,6 @@ from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.options import Options
 from cwrapjit.library.thunks import Unmapped
 
-_WORD = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|(?<![\w.])[A-Za-z_]\w*')
 _INTEGERS = ("char", "short", "int", "long", "long long")
 _KINDS = {  # by what C calls the type: the function that stores such a value, and what that takes
     "b": ("_Bool", ["_Bool"]),
@@ -65,9 +65,9 @@ class Macro:
             return
         spelled = Spelled(without=False)
         try:
-            for word in filter(str.isidentifier, dict.fromkeys(_WORD.findall(text))):
+            for word in dict.fromkeys(token.text for token in names(text)):
                 self._learn(word, spelled)
-            value = _WORD.sub(lambda match: self._replaced.get(match[0], match[0]), text)
+            value = with_names(text, lambda word: self._replaced.get(word, word))
             try:
                 self._compile(f"({value})", spelled.text())
             except _cwrapjit.CompileError as error:

@@ -311,7 +311,12 @@ void thing_free_sized(thing *t, size_t size, double scale);
 thing *thing_sized(size_t size, double scale, int number); int thing_number(const thing *t);
 extern int contexts, things, faults;
 """
-FREES = ("thing_free(c, self, FIVE)", "thing_free_by(&self, c)", "thing_free(c,self,(int){ 5 });")
+FREES = (
+    "thing_free(c, self, FIVE)",
+    "thing_free_by(&self, c)",
+    "thing_free(c,self,(int){ 5 });",
+    'thing_free(c, self, sizeof "FIVE")',
+)
 NEW = "thing *thing_new(context *c, int number)"
 
 
