@@ -13,6 +13,7 @@ lost 18 types of stdint.h.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import subprocess
@@ -38,6 +39,15 @@ ISO = frozenset(
 )
 
 
+def _octal(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return "".join(f"\\{byte:o}" for byte in error.object[error.start : error.end]), error.end
+
+
+# For reading headers: bytes that are no UTF-8 are spelled \351, which means the same in texts and characters.
+codecs.register_error("cwrapjit.octal", _octal)
+
+
 class Failed(Exception):
     """There is no compiler, or it did not read the headers; the text says why."""
 
@@ -53,7 +63,7 @@ def expanded(includes: Sequence[str], macros: Iterable[str], folders: Sequence[s
     try:
         done = subprocess.run(
             [*command, *(f"-I{each}" for each in folders), "-"],
-            input="\n".join([*macros, *includes, ""]).encode(errors="replace"),
+            input="\n".join([*macros, *includes, ""]).encode(errors="surrogateescape"),
             capture_output=True,
             timeout=_SECONDS,
             env={**os.environ, "LC_ALL": "C"},
@@ -65,7 +75,7 @@ def expanded(includes: Sequence[str], macros: Iterable[str], folders: Sequence[s
     said = re.search(r"error: .*", done.stderr.decode(errors="replace"))
     if done.returncode or said:  # where SIGCHLD is ignored, all processes seem to end well
         raise Failed(f"{name}: {said[0] if said else f'it ended with {done.returncode}'}")
-    return done.stdout.decode(errors="replace").replace("\r\n", "\n")
+    return done.stdout.decode(errors="cwrapjit.octal").replace("\r\n", "\n")
 
 
 class Origins:
@@ -170,7 +180,7 @@ def _unescaped(path: str) -> str:
     def character(match: re.Match[bytes]) -> bytes:
         return bytes([int(match[1], 8) & 0xFF]) if len(match[1]) == 3 else match[1]
 
-    return _ESCAPED.sub(character, path.encode()).decode(errors="replace")
+    return _ESCAPED.sub(character, path.encode()).decode(errors="surrogateescape")
 
 
 def system_folders() -> list[str]:

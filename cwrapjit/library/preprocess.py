@@ -328,7 +328,7 @@ class Preprocessor:
                 continue
             self.origins.enter(path, name, quoted, file if depth else None, self._asks)
             if path not in self.once:
-                with open(path, encoding="utf-8", errors="replace") as stream:
+                with open(path, encoding="utf-8", errors="cwrapjit.octal") as stream:
                     text = stream.read()
                 end, packed = len(out), self._packed
                 out.append(f'\n# 1 "{path}"\n')

@@ -260,6 +260,19 @@ def test_faults_have_the_users_lines(reader, folder):
     assert [(each.name, each.coord.line) for each in parsed.functions] == [("g", 1), ("k", 16)]
 
 
+def test_bytes_that_are_no_utf_8_are_those_of_texts(reader, tmp_path):
+    """As those of variables and members are."""
+    (tmp_path / "latin.h").write_bytes(
+        b'#define LATIN "caf\xe9 2"\n#define UTF "caf\xc3\xa9"\n#define BOTH LATIN UTF "\\xff" // \xe9\n'
+        b"#define LETTER '\xe9'\n/* \xe9 */ static const int size = sizeof(\"\xe9\");\n"
+        b'static inline int first(int x) { return x + (unsigned char)"\xe9"[0]; }\n'
+    )
+    lib = cwrapjit.library("a", include_dirs=[tmp_path]).declare('#include "latin.h"')
+    assert (lib.LATIN, lib.UTF) == ("caf\udce9 2", "caf\xe9")
+    assert lib.BOTH == lib.LATIN + lib.UTF + "\udcff" and lib.LETTER in (0xE9 - 256, 0xE9)
+    assert lib.first(1) == 0xEA
+
+
 def test_headers_of_c_itself_may_be_missing(own_reader, monkeypatch):
     """A machine without a compiler may have none, and what they declare is known."""
     monkeypatch.setattr(headers, "system_folders", list)
