@@ -70,10 +70,6 @@ def _load(text: str, dtype: str) -> _Value:
     return _Value(f"npy_half_to_float({text})" if dtype == "float16" else text, dtype)
 
 
-def _store(text: str, dtype: str) -> str:
-    return f"npy_float_to_half({text})" if dtype == "float16" else text
-
-
 def _convert(value: _Value, dtype: str) -> str:
     """The value as the C type that a local of dtype has."""
     if value.dtype == dtype:

@@ -56,8 +56,7 @@ def _item(operand: Input, form: str, axes: int, row: str, column: str) -> str:
         return (
             f"(*(const cwr_acc *)&item__{name}({place}, 0))" if operand.partial else f"item__{name}({place})"
         )
-    # A byte of a bool may be any.
-    ctype, is_true = ("npy_uint8", " != 0") if operand.ctype == "_Bool" else (operand.ctype, "")
+    ctype = "npy_uint8" if operand.ctype == "_Bool" else operand.ctype  # a byte of a bool may be any
     start = f"data_slice__{name}"
     if axes > 1:
         start = f"((const char *){start} + item__cwr_at_{name}({column if form == 'one' else row}))"
@@ -67,7 +66,7 @@ def _item(operand: Input, form: str, axes: int, row: str, column: str) -> str:
         start, column = f"({start} + ({column}) * strides_slice__{name}[{axes}])", "0"
     elif form == "one":
         column = "0"
-    return f"(((const {ctype} *){start})[{column}]{is_true})"
+    return f"(((const {ctype} *){start})[{column}])"
 
 
 class Body:

@@ -157,6 +157,8 @@ def test_what_slices_raise_is_unraisable(monkeypatch: pytest.MonkeyPatch):
     with_gil = ctypes.PYFUNCTYPE(LOOP._restype_, *LOOP._argtypes_)(f.address)
     data = (ctypes.c_void_p * 2)(x.ctypes.data + 16, y.ctypes.data)
     assert with_gil(data, numbers(1), numbers(8, 8), None) == 0 and seen == ["got 2"] * 2
+    f = wrap_signature("x() -> y()", code.replace("return false;", "") + "item__y() = 7; return true;")
+    assert run(f, (x, y), (3,), (0, 0)) == 0 and seen == ["got 2"] * 3, "an answer of true does not hide it"
 
 
 @pytest.mark.quick

@@ -175,6 +175,21 @@ def test_two_outs_must_not_share() -> None:
     refuses(ValueError, lambda: f(ar(4), out=(o[:4], o[3:7])), "t.f", "output0", "output1")
     f(ar(4), out=(o[::2], o[1::2]))
     assert o.tolist() == [0, -0.0, 1, -1, 2, -2, 3, -3]
+    for _ in range(5):  # short calls, too
+        f(ar(4), out=(o[:4], o[4:]))
+        refuses(ValueError, lambda: f(ar(4), out=(o[:4], o[:4])), "t.f", "output0", "output1")
+
+
+@pytest.mark.quick
+@pytest.mark.row("B10")
+def test_one_element_is_no_view_of_several_in_its_memory() -> None:
+    code = {
+        (np.complex128, np.float64, np.float64): "item__output() = creal(item__a()) + item__b(); return true;"
+    }
+    f, number, x = wrap(((), ()), (), code, header="#include <complex.h>"), np.array(1 + 2j), np.ones(2)
+    for _ in range(5):  # short calls, too
+        assert f(number, x, out=np.zeros(2)).tolist() == [2, 2]
+        refuses(ValueError, lambda: f(number, x, out=number.reshape(1).view(float)), "t.f", "'a'", "'output'")
 
 
 @pytest.mark.row("B10")

@@ -268,6 +268,9 @@ def test_a_default_of_the_process_asks_nothing_of_functions(monkeypatch: pytest.
     counting = "static int n; n++; item__output() = n; return true;"
     assert wrap(((),), (), counting)(ar(5)).tolist() == [1, 2, 3, 4, 5]
     assert len(set(wrap(((),), (), MEET, header=MEETING, unordered=True)(ar(400)).tolist())) == 2
+    stops = "if (item__a() < 0) return false; usleep(50); item__output() = pthread_self(); return true;"
+    ordered = wrap(((),), (), {(np.float64, np.uint64): stops}, header=HEADER)
+    assert set(ordered(ar(400)).tolist()) == {threading.get_ident()}, "behind a failure nothing runs"
 
 
 # ---- one pool, many users -------------------------------------------------------------------------

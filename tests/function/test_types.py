@@ -73,6 +73,10 @@ def test_each_type_set_runs_its_own_body():
         assert f(t(0)) == number
     assert f(np.int16(0)) == 4
     assert f(np.float64(0), out=np.zeros((), dtype=np.int32)) == 3
+    g = tagged(np.float64, (np.float64, np.int32))
+    for _ in range(3):
+        assert g(np.zeros(2), out=np.zeros(2, dtype=np.int32)).tolist() == [1, 1]
+        assert g(np.zeros(2)).tolist() == [0, 0], "what fitted last is not what fits first"
     for t in (np.longlong, np.int64, np.int_):  # types of one size are one type
         assert f(np.zeros((), dtype=t)) == (5 if np.dtype(t).itemsize == 8 else 1)
 

@@ -472,6 +472,12 @@ def test_errors_in_associative_reductions():
         assert u.reduce(x) == size
         x[-1] = -1
         refuses(KeyError, lambda x=x: u.reduce(x), "minus")
+    code = "item__output() = item__a() + item__b(); return item__a() != -1 && item__b() != -1;"
+    u = wrap_signature(BINARY, code, associative=True).ufunc
+    for at in range(1, 4097, 97):
+        x = np.ones(4097)
+        x[at] = -1
+        refuses(RuntimeError, lambda x=x: u.reduce(x), "returned false")
 
 
 # ---- errors --------------------------------------------------------------------------------------

@@ -182,6 +182,10 @@ def test_a_window_whose_shape_another_input_has():
         return true;"""
     f = wrap_signature("x(), w(n, m) -> y()", code, windows={"x": ("n", "m")})
     assert f.signature == "x(n, m), w(n, m) -> y()"
+    again = wrap_signature("x(n, m), w(n, m) -> y()", code, windows={"x": ("n", "m")})
+    assert again.signature == f.signature
+    turned = lambda: wrap_signature("x(m, n), w(n, m) -> y()", code, windows={"x": ("n", "m")})  # noqa: E731
+    refuses(ValueError, turned, "windows for 'x'")
     x = RANDOM.normal(size=(9, 8))
     for size in [(1, 1), (3, 3), (2, 5), (30, 1)]:
         w = RANDOM.normal(size=size)

@@ -132,6 +132,10 @@ def test_bools() -> None:
     raw = np.frombuffer(b"\x02\x00\x04", np.uint8).view(bool)
     count = ReductionKernel("bool x", "int64 n_true", "x", "a + b", "n_true = a", "0")
     assert count(raw) == 2
+    raw = (2 * (np.arange(1200) % 3)).astype(np.uint8).view(bool).reshape(300, 4)
+    for each in layouts(raw):
+        for axis in 0, 1, (0, 1):
+            assert (count(each, axis=axis) == (each.view(np.uint8) != 0).sum(axis)).all()
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "f8", "D"])

@@ -331,6 +331,12 @@ def test_function_pointers_of_ctypes(lib, qsort):
     for wrong in kind(ctypes.c_float, double), kind(None, double), kind(double, pair), kind(double):
         made = wrong(lambda *_: None)
         refuses(TypeError, lambda made=made: lib.plain(made, 0.0), "argument f: ", "of ctypes that is")
+    floats = kind(double, ctypes.c_int, ctypes.POINTER(ctypes.c_float))(lambda n, x: 0)
+    refuses(TypeError, lambda: lib.over(floats, 1), "argument f: ", "of ctypes that is")
+    ints = from_c("double ints(int n, const int *x) { return x[0]; }").function(
+        "double ints(int n, const int *x)"
+    )
+    refuses(TypeError, lambda: lib.over(ints, 1), "argument f", "int *")
 
 
 # ---- members of structs ---------------------------------------------------------------------------

@@ -54,6 +54,32 @@ int unknown(what_t x);
 """
 
 
+UNSIGNED = {
+    8: "uint8_t, unsigned char, uint_least8_t, uint_fast8_t",
+    16: "uint16_t, unsigned short, short unsigned int, uint_least16_t",
+    32: "uint32_t, unsigned, unsigned int, uint_least32_t",
+    64: "uint64_t, unsigned long, long unsigned int, unsigned long long, uint_least64_t, uint_fast16_t,"
+    "uint_fast32_t, uint_fast64_t, uintmax_t, uintptr_t, size_t",
+}
+
+
+@pytest.mark.quick
+def test_numbers_are_as_wide_as_those_of_c() -> None:
+    for bits, names in UNSIGNED.items():
+        for name in names.split(","):
+            f = from_c(f"{name} f({name} x) {{ return x; }}").function(f"{name} f({name} x)")
+            assert f(2**bits - 1) == 2**bits - 1, name
+            refuses(OverflowError, lambda f=f: f(-1), "argument x")
+
+
+@pytest.mark.quick
+def test_declarations_that_differ_in_a_const_differ() -> None:
+    lib = from_c("").declare("struct p { const double *x; };").declare("struct p { const double *x; };")
+    assert not lib.unmapped
+    lib.declare("struct p { double *x; };")
+    assert "struct p is known with other members" in str(lib.unmapped)
+
+
 @pytest.mark.row("P03", "P13", "P19i")
 def test_what_has_no_mapping_is_listed_with_the_reason():
     lib = from_c(TEXT)
@@ -149,6 +175,8 @@ def test_leading_dimensions_are_strides_in_elements():
     for view in a, a[:3, :4], a[::2, 2:5], a[1:, :1]:
         assert f(view) == view[-1, -1]
     refuses(ValueError, lambda: f(a[:, ::2]), "argument A is not contiguous")
+    rows = np.lib.stride_tricks.as_strided(a, (3, 4), (8, 8))
+    refuses(ValueError, lambda: f(rows), "argument A", "overlap")
     g = lib.function(declared.format("corner_f"), strides={"lda": ("A", 1)}, order="F")
     assert g(a.T) == a[-1, -1]
     assert g(a.T[2:5, ::2]) == a.T[2:5, ::2][-1, -1]

@@ -234,6 +234,7 @@ LAYOUTS = [
     "#pragma pack(push, MOST)\nstruct s { char a; int b; };\n#pragma pack(pop)\n",
     "struct s { char a; _Alignas(double) int b; };",
     "struct s { char a; int b __attribute__((aligned(16))), c; };",
+    "struct s { char a; int b, c __attribute__((aligned(16))); };",
     "struct s { char a; int b; } __attribute__((aligned));",
     "struct s { char a; int b; } __attribute__((packed, aligned(1 << 3)));",
     "typedef float v4 __attribute__((vector_size(16))); struct s { char a; v4 b; };",

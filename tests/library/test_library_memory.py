@@ -282,6 +282,19 @@ def test_a_method_that_takes_a_struct_by_value_keeps_what_it_points_to(lib):
     assert is_alive(gone) and o.h2.p.v == 9.0
 
 
+@pytest.mark.quick
+@pytest.mark.row("G18")
+def test_a_function_that_takes_a_struct_by_value_keeps_what_it_points_to(lib):
+    take = lib.function("void outer_take(struct outer *o, struct holder h)", name="take", keeps={"o": "h"})
+    o, h, item = lib.struct(OUTER)(), lib.holder(), lib.item(9.0)
+    gone = weakref.ref(item)
+    h.p = item
+    take(o, h)
+    h.p = None
+    del item
+    assert is_alive(gone) and o.h2.p.v == 9.0
+
+
 @pytest.mark.row("G18")
 def test_assigning_again_replaces(lib):
     put = "void outer_set(struct outer *o, struct item *p)"

@@ -479,6 +479,21 @@ def test_void_pointers_take_structs_and_handles(lib) -> None:
     assert keeping(thing) == 0
 
 
+def test_what_is_freed_does_not_get_to_c() -> None:
+    lib = from_c(
+        "typedef struct thing thing; static int calls; int count(const void *p) { return ++calls; }"
+        "thing *thing_new(void) { return malloc(8); } void thing_free(thing *t) { free(t); }"
+    )
+    lib.handle("thing *", free="thing_free")
+    lib.function("thing *thing_new(void)", returns="callee")
+    lib.function("int count(const void *p)")
+    thing = lib.thing_new()
+    assert lib.count(thing) == 1
+    thing.close()
+    refuses(ValueError, lambda: lib.count(thing), "freed")
+    assert lib.count(None) == 2
+
+
 SEEDS = int(os.environ.get("CWRAPJIT_LIBRARY_SEEDS", "3"))
 
 TYPES = """

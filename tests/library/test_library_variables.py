@@ -118,6 +118,8 @@ def test_array_variables_are_live_in_both_directions():
     lib.variable("double *x", shape="n")
     third, put = lib.function("double third(void)"), lib.function("void put(int64_t i, double value)")
     assert lib.x.shape == (6,)
+    lib.variable("double *x", name="few", shape="1 + (n || n - 6) + (n - 6 && n) + 4 * (n && n)")
+    assert lib.few.shape == (6,)
     lib.x[3] = 10
     assert third() == 10
     put(0, -1.0)
@@ -291,3 +293,6 @@ def test_a_failing_exec_fails_the_definition():
     refuses(AttributeError, lambda: from_c(MODULE, init="nothing"), "nothing")
     refuses(TypeError, lambda: from_c(MODULE, init=5), "init")
     refuses(TypeError, lambda: from_c(MODULE, exec=5), "exec")
+    other = "int with(int x) { return x; } double *whose(void) { return NULL; }"
+    for given in "int with(int x)", "double *whose(void)":
+        refuses(ValueError, lambda given=given: from_c(other, exec=given), "exec", "without parameters")

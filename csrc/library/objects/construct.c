@@ -122,7 +122,7 @@ instance_at(PyObject *Py_UNUSED(extension), PyObject *args)
 
 PyDoc_STRVAR(
     keep_doc,
-    "keep(instance, object, copied=False, which=0, /)\n--\n\n"
+    "keep(instance, object, copied, which, /)\n--\n\n"
     "C may point to object from now on: it lives as long as the instance. copied: C has a copy of\n"
     "object, and points to what that points to. which: takes the place of what had this number.");
 
@@ -130,9 +130,9 @@ static PyObject *
 keep(PyObject *Py_UNUSED(extension), PyObject *args)
 {
     PyObject *instance, *object;
-    unsigned long long which = 0;
-    int copied = 0;
-    if (!PyArg_ParseTuple(args, "OO|pK:keep", &instance, &object, &copied, &which)) {
+    unsigned long long which;
+    int copied;
+    if (!PyArg_ParseTuple(args, "OOpK:keep", &instance, &object, &copied, &which)) {
         return NULL;
     }
     if (!cwj_is_instance(instance)) {
