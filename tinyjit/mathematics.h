@@ -18,13 +18,13 @@
 
 /* Of two that compare equal (zeros of two signs) the second, as glibc's functions do on x86-64; arm64 has
  * instructions for them, by which -0 is less than 0. gcc vectorises no loop that has the comparison and the check
- * for NaN in one condition. */
+ * for NaN in one condition, and makes one instruction of both where the check is that y equals itself. */
 #if defined(__aarch64__)
 #define CWJ_EXTREME(type, function, x, sign, y) return __builtin_##function(x, y)
 #else
 #define CWJ_EXTREME(type, function, x, sign, y) \
     type found = x sign y ? x : y;              \
-    return y != y ? x : found
+    return y >= y ? found : x
 #endif
 #define CWJ_EXTREMES(type, suffix)                   \
     CWJ_INLINE type cwj_fmin##suffix(type x, type y) \
@@ -44,6 +44,17 @@ CWJ_EXTREMES(double, )
 CWJ_EXTREMES(float, f)
 #undef CWJ_EXTREMES
 #undef CWJ_EXTREME
+#define fmin cwj_fmin
+#define fminf cwj_fminf
+#define fmax cwj_fmax
+#define fmaxf cwj_fmaxf
+#define fdim cwj_fdim
+#define fdimf cwj_fdimf
+
+#ifdef CWJ_FASTMATH /* compilers know better than what follows, and call those above for each number */
+#define cwj_pow pow
+#define cwj_powf powf
+#else
 
 /* ---- whole numbers ------------------------------------------------------------------------------ */
 
@@ -201,14 +212,7 @@ CWJ_INLINE float cwj_whole_powerf(float x, int n)
 CWJ_POW(double, )
 CWJ_POW(float, f)
 #undef CWJ_POW
-#undef CWJ_INLINE
 
-#define fmin cwj_fmin
-#define fminf cwj_fminf
-#define fmax cwj_fmax
-#define fmaxf cwj_fmaxf
-#define fdim cwj_fdim
-#define fdimf cwj_fdimf
 #ifndef CWJ_SEES_EXCEPTIONS
 #define floor cwj_floor
 #define floorf cwj_floorf
@@ -225,5 +229,7 @@ CWJ_POW(float, f)
 #endif
 #define pow cwj_pow
 #define powf cwj_powf
+#endif
+#undef CWJ_INLINE
 
 #endif

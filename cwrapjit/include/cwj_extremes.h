@@ -8,61 +8,45 @@
 #ifndef CWJ_EXTREMES_H
 #define CWJ_EXTREMES_H
 
-#define CWJ_PICK(a, sign, b)                                              \
+/* Where b is no number the comparison with itself says so, whatever is known of a: gcc makes no branches of what it
+ * knows of a choice that was made before, as of the a of a long row, and one instruction of both choices. */
+#define CWJ_PICK(a, sign, or_same, b)                                     \
     ({                                                                    \
         const __typeof__((a) + (b)) cwj_a = (a), cwj_b = (b);             \
-        const __typeof__(cwj_a) cwj_c = cwj_a sign cwj_b ? cwj_a : cwj_b; \
-        cwj_a != cwj_a ? cwj_a : cwj_c;                                   \
+        const __typeof__(cwj_a) cwj_c = cwj_b sign cwj_a ? cwj_b : cwj_a; \
+        cwj_b or_same cwj_b ? cwj_c : cwj_b;                              \
     })
-
-/* Where the choice is made again and again gcc follows what is known of a number that is none, into branches:
- * here it knows nothing. */
-#ifdef __GNUC__
-#define CWJ_PICK_APART(a, sign, or_same, b)                               \
-    ({                                                                    \
-        const __typeof__((a) + (b)) cwj_a = (a), cwj_b = (b);             \
-        const __typeof__(cwj_a) cwj_c = cwj_a sign cwj_b ? cwj_a : cwj_b, \
-                                cwj_none = _Generic(cwj_a,                \
-                                    float: __builtin_nanf(""),            \
-                                    double: __builtin_nan(""),            \
-                                    long double: __builtin_nanl(""),      \
-                                    default: 0);                          \
-        cwj_c or_same cwj_a ? cwj_c : cwj_none;                           \
-    })
-#else
-#define CWJ_PICK_APART(a, sign, or_same, b) CWJ_PICK(a, sign, b)
-#endif
-#define npy_maximum(a, b) CWJ_PICK_APART(a, >, >=, b)
-#define npy_minimum(a, b) CWJ_PICK_APART(a, <, <=, b)
+#define npy_maximum(a, b) CWJ_PICK(a, >, >=, b)
+#define npy_minimum(a, b) CWJ_PICK(a, <, <=, b)
 
 /* Of the values for i = 0 to n - 1; 0 where there are none. */
-#define CWJ_PICK_OF(i, n, value, sign)                                                         \
-    ({                                                                                         \
-        enum {                                                                                 \
-            cwj_lanes = 32                                                                     \
-        }; /* gcc vectorises no loop over less */                                              \
-        const npy_intp cwj_n = (n);                                                            \
-        npy_intp i = 0, cwj_at = 0;                                                            \
-        __typeof__((value) + 0) cwj_lane[cwj_lanes], cwj_first = 0;                            \
-        if (cwj_n > 0)                                                                         \
-            cwj_first = (value);                                                               \
-        for (int cwj_k = 0; cwj_k < cwj_lanes; cwj_k++)                                        \
-            cwj_lane[cwj_k] = cwj_first;                                                       \
-        for (; cwj_at + cwj_lanes <= cwj_n; cwj_at += cwj_lanes)                               \
-            for (int cwj_k = 0; cwj_k < cwj_lanes; cwj_k++) {                                  \
-                i = cwj_at + cwj_k;                                                            \
-                cwj_lane[cwj_k] = CWJ_PICK(cwj_lane[cwj_k], sign, (value));                    \
-            }                                                                                  \
-        for (npy_intp cwj_k = 0; cwj_k < cwj_n - cwj_at; cwj_k++) {                            \
-            i = cwj_at + cwj_k;                                                                \
-            cwj_lane[cwj_k] = CWJ_PICK(cwj_lane[cwj_k], sign, (value));                        \
-        }                                                                                      \
-        for (int cwj_half = cwj_lanes / 2; cwj_half; cwj_half /= 2)                            \
-            for (int cwj_k = 0; cwj_k < cwj_half; cwj_k++)                                     \
-                cwj_lane[cwj_k] = CWJ_PICK(cwj_lane[cwj_k], sign, cwj_lane[cwj_k + cwj_half]); \
-        cwj_lane[0];                                                                           \
+#define CWJ_PICK_OF(i, n, value, pick)                                               \
+    ({                                                                               \
+        enum {                                                                       \
+            cwj_lanes = 32                                                           \
+        }; /* gcc vectorises no loop over less */                                    \
+        const npy_intp cwj_n = (n);                                                  \
+        npy_intp i = 0, cwj_at = 0;                                                  \
+        __typeof__((value) + 0) cwj_lane[cwj_lanes], cwj_first = 0;                  \
+        if (cwj_n > 0)                                                               \
+            cwj_first = (value);                                                     \
+        for (int cwj_k = 0; cwj_k < cwj_lanes; cwj_k++)                              \
+            cwj_lane[cwj_k] = cwj_first;                                             \
+        for (; cwj_at + cwj_lanes <= cwj_n; cwj_at += cwj_lanes)                     \
+            for (int cwj_k = 0; cwj_k < cwj_lanes; cwj_k++) {                        \
+                i = cwj_at + cwj_k;                                                  \
+                cwj_lane[cwj_k] = pick(cwj_lane[cwj_k], (value));                    \
+            }                                                                        \
+        for (npy_intp cwj_k = 0; cwj_k < cwj_n - cwj_at; cwj_k++) {                  \
+            i = cwj_at + cwj_k;                                                      \
+            cwj_lane[cwj_k] = pick(cwj_lane[cwj_k], (value));                        \
+        }                                                                            \
+        for (int cwj_half = cwj_lanes / 2; cwj_half; cwj_half /= 2)                  \
+            for (int cwj_k = 0; cwj_k < cwj_half; cwj_k++)                           \
+                cwj_lane[cwj_k] = pick(cwj_lane[cwj_k], cwj_lane[cwj_k + cwj_half]); \
+        cwj_lane[0];                                                                 \
     })
-#define npy_amax(i, n, value) CWJ_PICK_OF(i, n, value, >)
-#define npy_amin(i, n, value) CWJ_PICK_OF(i, n, value, <)
+#define npy_amax(i, n, value) CWJ_PICK_OF(i, n, value, npy_maximum)
+#define npy_amin(i, n, value) CWJ_PICK_OF(i, n, value, npy_minimum)
 
 #endif

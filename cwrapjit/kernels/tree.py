@@ -13,7 +13,7 @@ whatever the strides. Where several axes make one row, a table has the place of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 LANES, LEAF, LEVELS = 16, 128, 8
@@ -21,6 +21,8 @@ ROW = LEAF << (LEVELS - 1)  # what one call of a function takes at the most
 _BYTES = {"flat": 512, "rows": 512, "wide": 4096, "any": 2048}  # of accumulators side by side
 _PENDING = 5  # lanes that are kept until they are folded, where they are made in the order of the folds
 MOST_BYTES = 1024  # of an accumulator
+# gcc unrolls short loops whole before it vectorises any, and of choices then makes no vectors.
+_IN_VECTORS = ("#if defined(__GNUC__) && !defined(__clang__)", "#pragma GCC unroll 1", "#endif")
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,8 @@ class Body:
         yield from ("    " + line for line in self._sum("cwr_s", 0))
         yield f"    cwr_v[{'cwr_j * cwr_m + cwr_t' if self._blocks else 'cwr_t'}] = cwr_s;"
         yield "}"
+        if self._form == "one":
+            yield from self._folds(_IN_VECTORS)
         yield "} else {"
         yield "npy_intp cwr_g = 0;"
         yield from self._over(str(LANES), f"cwr_v[cwr_t] = {self._value('0')};")
@@ -138,9 +142,17 @@ class Body:
         yield f"for (cwr_g = {LANES}; cwr_g + {LANES} <= cwr_r; cwr_g += {LANES})"
         yield from ("    " + line for line in self._over(str(LANES), more))
         yield from self._over("cwr_r - cwr_g", more)
+        if self._form == "one":
+            yield from self._folds()
         yield "}"
+        if self._form != "one":
+            yield from self._folds()
+
+    @staticmethod
+    def _folds(in_front: Sequence[str] = ()) -> Iterator[str]:
         half = LANES // 2
         while half:
+            yield from in_front
             yield f"for (npy_intp cwr_t = 0; cwr_t < {half} * cwr_m; cwr_t++)"
             yield f"    cwr_v[cwr_t] = cwr_reduce(cwr_v[cwr_t], cwr_v[cwr_t + {half} * cwr_m]);"
             half //= 2

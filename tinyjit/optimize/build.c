@@ -133,13 +133,11 @@ bool tj_build_write(const tj_build *build, bool hides, tj_text *text)
         tj_compiler_hide_builtins(&needs, text);
     if (tj_compiler_sees_environment(build->text))
         tj_text_puts(text, "#define CWJ_SEES_EXCEPTIONS\n");
-    /* Checks speak of the text as it is; with fastmath the compiler knows better. */
-    bool usual =
-        !tj_build_makes_code(build) || build->fastmath || environment_of(build)->own_mathematics;
-    if (usual)
-        tj_text_puts(text, usual_names);
+    if (!tj_build_makes_code(build) || environment_of(build)->own_mathematics)
+        tj_text_puts(text, usual_names); /* checks speak of the text as it is */
     else if (needs.mathematics || !needs.names)
-        tj_text_puts(text, tj_mathematics());
+        tj_text_printf(text, "%s%s", build->fastmath ? "#define CWJ_FASTMATH\n" : "",
+                       tj_mathematics());
     tj_needs_clear(&needs);
     hides &= tj_build_makes_code(build);
     tj_text_puts(text, hides ? tj_divisors_macro() : "");
