@@ -36,7 +36,7 @@ static inline int
 cwj_reserve(void *array, int count, int *capacity, size_t size)
 {
     void *items;
-    int longer = *capacity == 0 ? 8 : *capacity * 2;
+    int longer = *capacity == 0 ? 4 : *capacity * 2;
     if (count < *capacity) {
         return 0;
     }
