@@ -72,11 +72,11 @@ def frozen(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The same, which nobody else can change, for pickles: sources are what is in them now."""
     made = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
     if isinstance(made.get("sources"), tuple):
-        made["sources"] = tuple(map(with_text, made["sources"]))
+        made["sources"] = tuple(map(_with_text, made["sources"]))
     return made
 
 
-def with_text(source: Any) -> Any:
+def _with_text(source: Any) -> Any:
     """With its text, where it is a path of a file: what is defined with it says what else is wrong."""
     if isinstance(source, (str, bytes, os.PathLike)) and type(source) is not Source:
         try:

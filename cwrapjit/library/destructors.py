@@ -44,7 +44,7 @@ def read(library: Any, text: Any, who: str, struct: types.Struct) -> Destructor:
     if not isinstance(text, str):
         raise TypeError(f"{who}: the name of a C function, or a call of one, not {type(text).__name__}")
     if _NAME.fullmatch(text):
-        return Destructor(library.name_in_c(text), library.destructor(text, who))
+        return Destructor(library.name_in_c(text), address_of(library, text, who))
     match = _CALL.fullmatch(text)
     if match is None:
         raise ValueError(
@@ -61,6 +61,27 @@ def read(library: Any, text: Any, who: str, struct: types.Struct) -> Destructor:
             f"not the {len(given)} of {text!r}"
         )
     return _Reader(library, who, text, struct).compiled(found, given, address)
+
+
+def address_of(library: Any, name: str, who: str) -> int:
+    """The address of a C function that ends what its only parameter points to."""
+    symbol = library.name_in_c(name)
+    declared, address = library.prototype(symbol), int(library.address(symbol, who, function=True))
+    if declared is not None:
+        check(declared, who)
+    elif symbol in library.variables:
+        raise library.is_no_function(symbol, who)
+    return address
+
+
+def check(found: FunctionDeclaration, who: str) -> None:
+    if found.prototyped and len(found.parameters) != 1:
+        raise ValueError(
+            f"{who}: {found.name}() takes {len(found.parameters)} parameters: what frees an object takes "
+            "a pointer to it; a call says what else, self being the object: free='end_it(context, self)'"
+        )
+    if found.prototyped and types.target_of(found.parameters[0].type) is None:
+        raise ValueError(f"{who}: {found.name}() takes no pointer to what it should free")
 
 
 class _Reader:

@@ -18,8 +18,25 @@ class _Enum(enum.IntEnum):
         return int, (int(self),)
 
 
-def make(library: str, ctype: types.Scalar) -> Any:
-    """The class of an enum; None where Python wants one of its names for itself."""
+def of(library: Any, ctype: Any) -> Any:
+    """The class of an enum, which is made once; None: it is no enum, or Python wants one of its names."""
+    values = getattr(ctype, "values", None)
+    if values is None:
+        return None
+    kept = library.enums.get(id(values))
+    if kept is None:
+        made = _make(library.name, ctype)
+        with library.declarations.turn:  # the first thread's is everybody's
+            kept = library.enums.setdefault(id(values), (values, made))
+    return kept[1]
+
+
+def members_of(library: Any, ctype: types.Scalar) -> Any:
+    """The members of an enum by value; None as above."""
+    return getattr(of(library, ctype), "_value2member_map_", None)
+
+
+def _make(library: str, ctype: types.Scalar) -> Any:
     name = ctype.alias.removeprefix("enum ")
     try:
         make_class: Any = _Enum  # the functional way, which mypy does not know of subclasses

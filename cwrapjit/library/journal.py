@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cwrapjit._content import with_text
+from cwrapjit._content import frozen
 from cwrapjit._cwrapjit import LibraryFunction
 
 Step = tuple[str, tuple[Any, ...], dict[str, Any]]
@@ -24,7 +24,7 @@ class Journal:
     """Of one library. It holds no library, so that each function can hold it."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
-        self.arguments = {name: _argument(name, value) for name, value in arguments.items()}
+        self.arguments = {name: _kept(value, None) for name, value in frozen(arguments).items()}
         self.steps: list[Step] = []
         self.number: bytes | None = None  # by which other processes know the library
         self.process = 0  # that gave it the number
@@ -66,12 +66,6 @@ def catch_up(library: Any, number: bytes, steps: tuple[Step, ...]) -> None:
         getattr(library, method)(*_there(arguments, library), **_there(keywords, library))
         journal.brought += 1
     journal.number = number if is_the_same else None
-
-
-def _argument(name: str, value: Any) -> Any:
-    if name == "sources" and isinstance(value, (list, tuple)):
-        return tuple(map(with_text, value))
-    return _kept(value, None)
 
 
 def _kept(value: Any, library: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from cwrapjit import _build, _cwrapjit
 from cwrapjit._imports import load
-from cwrapjit.library import constants, types
+from cwrapjit.library import constants, enums, types
 from cwrapjit.library.classes import Classes
 from cwrapjit.library.declarations import (
     Declarations,
@@ -114,7 +114,7 @@ class Core:
         self._header = header
         self._header_read = not header
         self._macro_values: dict[str, Any] = {}
-        self._enums: dict[int, tuple[dict[str, int], Any]] = {}  # classes, by the identity of their values
+        self.enums: dict[int, tuple[dict[str, int], Any]] = {}  # classes, by the identity of their values
         self._asked: dict[str, Any] = {}  # macros whose values only C knows
         self._live: set[str] = set()  # those of them that are read each time
         self._header_functions: dict[str, FunctionDeclaration] = {}
@@ -536,32 +536,14 @@ class Core:
         known = (self._unread_attributes, self._members, self._pending, self.variables)
         return text if text != name and any(text in each for each in known) else ""
 
-    def enum_of(self, ctype: Any) -> Any:
-        """Python's class for an enum, which is made once; None: it is no enum, or Python refuses a name."""
-        values = getattr(ctype, "values", None)
-        if values is None:
-            return None
-        kept = self._enums.get(id(values))
-        if kept is None:
-            made = load("cwrapjit.library.enums").make(self.name, ctype)
-            with self.declarations.turn:  # the first thread's is everybody's
-                kept = self._enums.setdefault(id(values), (values, made))
-        return kept[1]
-
-    def members_of(self, ctype: types.Scalar) -> Any:
-        """The members of an enum by value; None as above."""
-        return getattr(self.enum_of(ctype), "_value2member_map_", None)
-
     def _class_named(self, name: str) -> Any:
         """The class of the struct or union that C calls so, by its own name or by that of a pointer to it."""
         self.declarations.fetch([name])
         named = self.declarations.struct_named(name)
         if isinstance(named, types.Struct):
             return self.classes.of(named)
-        enum = self.enum_of(named or self.declarations.tags.get(f"enum {name}"))
-        if enum is not None:
-            return enum
-        return next((each for each in list(self.classes.values()) if each.__name__ == name), None)
+        enum = enums.of(self, named or self.declarations.tags.get(f"enum {name}"))
+        return enum or next((each for each in list(self.classes.values()) if each.__name__ == name), None)
 
     def _enumerators(self) -> dict[str, int]:
         self._read_header()
@@ -602,27 +584,6 @@ class Core:
         """Whether libtcc compiled a function: it passes some structs in its own way."""
         symbol = self.declarations.symbols.get(found.name, found.name)
         return found.by_libtcc or _cwrapjit.library_compiled(self.environment, symbol)
-
-    def destructor(self, symbol: str, who: str) -> int:
-        """The address of a C function that ends what its only parameter points to."""
-        symbol = self.name_in_c(symbol)
-        declared = self.prototype(symbol)
-        address = self.address(symbol, who, function=True)
-        if declared is not None:
-            self.check_destructor(declared, who)
-        elif symbol in self.variables:
-            raise self.is_no_function(symbol, who)
-        return address
-
-    def check_destructor(self, found: FunctionDeclaration, who: str) -> None:
-        only = types.target_of(found.parameters[0].type) if len(found.parameters) == 1 else None
-        if found.prototyped and len(found.parameters) != 1:
-            raise ValueError(
-                f"{who}: {found.name}() takes {len(found.parameters)} parameters: what frees an object takes "
-                "a pointer to it; a call says what else, self being the object: free='end_it(context, self)'"
-            )
-        if found.prototyped and only is None:
-            raise ValueError(f"{who}: {found.name}() takes no pointer to what it should free")
 
     def name_in_c(self, name: str) -> str:
         """What C calls a function or a type that may be a macro: `#define mpz_clear __gmpz_clear`."""

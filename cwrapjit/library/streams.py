@@ -31,13 +31,15 @@ class Stream:
     def __init__(self, descriptor: int, file: Any, kept: bool) -> None:
         """Takes the descriptor over."""
         self.address = 0
-        self.descriptor = descriptor
         self.file = file  # Python's, which goes on afterwards; None: a path
         self.kept = kept
-        mode = _mode(descriptor)
-        self.address = _libc.fdopen(descriptor, mode) or 0
-        if not self.address:
-            raise _error()
+        try:
+            self.address = _libc.fdopen(descriptor, _mode(descriptor)) or 0
+            if not self.address:
+                raise _error()
+        except BaseException:
+            os.close(descriptor)
+            raise
 
     def finish(self) -> None:
         """After the call."""
@@ -109,14 +111,14 @@ class Converter:
         if self.refusal:
             raise TypeError(f"{self.who}: {self.refusal}")
         if is_path:
-            return _stream(os.open(given, os.O_RDONLY | os.O_CLOEXEC), None, self.kept)
+            return Stream(os.open(given, os.O_RDONLY | os.O_CLOEXEC), None, self.kept)
         descriptor = os.dup(given.fileno())
         try:
             self._empty(given, descriptor)
         except BaseException:
             os.close(descriptor)
             raise
-        return _stream(descriptor, given, self.kept)
+        return Stream(descriptor, given, self.kept)
 
     def _empty(self, file: Any, descriptor: int) -> None:
         """Python's buffers; the descriptor is where Python reads or writes next."""
@@ -136,14 +138,6 @@ def _is_file(given: Any) -> bool:
     """Whether its descriptor has the very bytes that it reads or writes: not those of gzip.open()."""
     buffer = getattr(given, "buffer", given)
     return isinstance(getattr(buffer, "raw", buffer), io.FileIO)
-
-
-def _stream(descriptor: int, file: Any, kept: bool) -> Stream:
-    try:
-        return Stream(descriptor, file, kept)
-    except BaseException:
-        os.close(descriptor)
-        raise
 
 
 def _mode(descriptor: int) -> bytes:

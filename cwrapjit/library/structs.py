@@ -573,7 +573,7 @@ def end(library: Any, cls: type[Instance], found: FunctionDeclaration) -> Any:
     """What stands for the C function that frees a class's objects: it frees each once."""
     destructor = destructors.of(cls)
     if not destructor.end:
-        library.check_destructor(found, f"{library.name}.{found.name}()")
+        destructors.check(found, f"{library.name}.{found.name}()")
     layout, symbol = getattr(cls, "__cwrapjit_layout__"), found.name  # noqa: B009
 
     def free(*arguments: Any) -> None:
