@@ -147,6 +147,7 @@ struct tj_environment {
     tj_lines *lines; /* owned: the sources', or NULL */
     bool lines_known; /* they have been asked for */
     const char *const *host_prefixes; /* borrowed, NULL-terminated, or NULL */
+    const char *host_data; /* borrowed, or NULL */
 };
 
 /* Appends a source file, of TJ_MAX_TEXT bytes and a few thousand at most. */

@@ -1,44 +1,17 @@
 /* symbols.c: the table of names that compiled code may use and csrc/ defines.
  *
- * The exception objects and the shapes of arrays without axes stand here, NumPy's macros as
- * functions in shim.c, the rest in the entries.c of each front end.
+ * The shapes of arrays without axes stand here, NumPy's macros as functions in shim.c, the rest in the
+ * entries.c of each front end. What Python itself exports is found in the process.
  */
 #include "base/symbols.h"
 
 #include "../../cwrapjit/include/cwj_layout.h"
 #include "base/array_members.h"
 
-#define X(name) {"PyExc_" #name, (const void *)&PyExc_##name, true}
-
-/* clang-format off */
 static const tj_symbol own_symbols[] = {
     {"cwj_no_dims", (const void *)cwj_no_dims, true},
     {"cwj_no_strides", (const void *)cwj_no_strides, true},
-
-    X(BaseException), X(Exception), X(StopAsyncIteration), X(StopIteration), X(GeneratorExit),
-    X(ArithmeticError), X(LookupError), X(AssertionError), X(AttributeError), X(BufferError),
-    X(EOFError), X(FloatingPointError), X(OSError), X(EnvironmentError), X(IOError),
-    X(ImportError), X(ModuleNotFoundError), X(IndexError), X(KeyError), X(KeyboardInterrupt),
-    X(MemoryError), X(NameError), X(OverflowError), X(RuntimeError), X(RecursionError),
-    X(NotImplementedError), X(SyntaxError), X(IndentationError), X(TabError), X(ReferenceError),
-    X(SystemError), X(SystemExit), X(TypeError), X(UnboundLocalError), X(UnicodeError),
-    X(UnicodeEncodeError), X(UnicodeDecodeError), X(UnicodeTranslateError), X(ValueError),
-    X(ZeroDivisionError), X(BlockingIOError), X(BrokenPipeError), X(ChildProcessError),
-    X(ConnectionError), X(ConnectionAbortedError), X(ConnectionRefusedError),
-    X(ConnectionResetError), X(FileExistsError), X(FileNotFoundError), X(InterruptedError),
-    X(IsADirectoryError), X(NotADirectoryError), X(PermissionError), X(ProcessLookupError),
-    X(TimeoutError),
-#if PY_VERSION_HEX >= 0x030D0000
-    X(PythonFinalizationError),
-#endif
-#if PY_VERSION_HEX >= 0x030F0000
-    X(ImportCycleError),
-#endif
-    X(Warning), X(UserWarning), X(DeprecationWarning), X(PendingDeprecationWarning),
-    X(SyntaxWarning), X(RuntimeWarning), X(FutureWarning), X(ImportWarning), X(UnicodeWarning),
-    X(BytesWarning), X(ResourceWarning), X(EncodingWarning),
 };
-/* clang-format on */
 
 static const cwj_symbols own = {own_symbols, sizeof own_symbols / sizeof *own_symbols};
 
@@ -93,6 +66,7 @@ cwj_symbols_offer(tj_environment_options *options)
 {
     static const char *const prefixes[] = {"Py", "_Py", NULL};
     options->host_prefixes = prefixes;
+    options->host_data = "PyExc_";
     options->host_macros = cwj_layout_macros();
     options->symbols = options->host_macros == NULL ? NULL : all_symbols(&options->nsymbols);
     return options->symbols == NULL ? -1 : 0;

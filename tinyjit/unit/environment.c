@@ -290,6 +290,7 @@ static tj_status copy_options(tj_environment *environment, const tj_environment_
         !copy_list(&environment->sources, options->sources))
         return tj_fail_no_memory(error);
     environment->host_prefixes = options->host_prefixes;
+    environment->host_data = options->host_data;
     environment->offer = tj_offer_share(options->symbols, options->nsymbols);
     return environment->offer ? TJ_OK : tj_fail_no_memory(error);
 }

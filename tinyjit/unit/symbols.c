@@ -267,7 +267,9 @@ bool tj_environment_compiled(const tj_environment *environment, const char *name
 
 bool tj_environment_is_host(const tj_environment *environment, const tj_symbol *symbol)
 {
-    if (symbol->neutral || !environment->host_prefixes)
+    const char *data = environment->host_data;
+    if (symbol->neutral || !environment->host_prefixes ||
+        (data && !strncmp(symbol->name, data, strlen(data))))
         return false;
     for (const char *const *prefix = environment->host_prefixes; *prefix; prefix++)
         if (!strncmp(symbol->name, *prefix, strlen(*prefix)))

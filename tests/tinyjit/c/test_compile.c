@@ -203,7 +203,10 @@ static int PyNeutral(int x)
     return x + 100;
 }
 
+static int PyData_Ten = 10;
+
 static const tj_symbol table[] = {
+    {"PyData_Ten", (const void *)&PyData_Ten, false},
     {"PyHost_Count", (const void *)PyHost_Count, false},
     {"PyNeutral", (const void *)PyNeutral, true},
 };
@@ -211,7 +214,8 @@ static const char *const prefixes[] = {"Py", "_Py", NULL};
 
 static void test_host_symbols(void)
 {
-    tj_environment_options options = {.symbols = table, .nsymbols = 2, .host_prefixes = prefixes};
+    tj_environment_options options = {
+        .symbols = table, .nsymbols = 3, .host_prefixes = prefixes, .host_data = "PyData_"};
     tj_environment *environment = new_environment(&options);
     compiled r =
         compile_in(environment, "int PyHost_Count(int); int f(int x) { return PyHost_Count(x); }");
@@ -223,6 +227,10 @@ static void test_host_symbols(void)
     r = compile_in(environment, "int PyNeutral(int); int f(int x) { return PyNeutral(x); }");
     CHECK(!tj_unit_uses_host(r.unit));
     CHECK(call(&r, 5) == 105);
+    drop_compiled(&r);
+    r = compile_in(environment, "extern int PyData_Ten; int f(int x) { return PyData_Ten + x; }");
+    CHECK(!tj_unit_uses_host(r.unit));
+    CHECK(call(&r, 5) == 15);
     drop_compiled(&r);
     /* Reached by pasting only: found in the second attempt. */
     r = compile_in(environment, "int PyHost_Count(int);\n#define P(a) Py##a\n"
