@@ -46,6 +46,7 @@ def test_a_compile_error_is_a_syntax_error_with_a_place() -> None:
     assert "undefined_thing" in error.msg
     assert cwrapjit.CompileError.__module__ == "cwrapjit"
     assert [each.lineno for each in error.errors] == [3] and "more" not in str(error)
+    assert "Python.h" not in fails("undefined_thing(1); return true;").msg, "it is in no header of Python's"
     assert wrap((("n",), ("n",)), (), INNER)(ar(4), ar(4)) == 14, "the next definition is fine"
     error = fails(f"double x = 0; {'x = x + 1; ' * 2000} return undefined_thing;")
     assert error.lineno == 1 and token(error) == "undefined_thing"
