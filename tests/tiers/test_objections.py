@@ -214,10 +214,10 @@ def test_what_the_compiler_says_is_asked_for_in_english(
 ) -> None:
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     monkeypatch.setenv("LANGUAGE", "de:fr")
-    cc('echo "language: $LC_ALL, ${LANGUAGE-none}" >&2; exit 1')
+    cc('echo "language: $LC_ALL, ${LANGUAGE-none}; $(grep -zc ^LC_ALL= /proc/$$/environ)" >&2; exit 1')
     f = plain()
     f.wait()
-    assert "language: C, none" in str(f.tier_error)
+    assert "language: C, none; 1" in str(f.tier_error)
 
 
 WITHOUT = """
