@@ -120,8 +120,8 @@ class Scope:
         self.uses: dict[str, tuple[str, str]] = dict(outer.uses) if outer is not None else {}
         self.opened: list[str] = list(outer.opened) if outer is not None else []
 
-    def read(self, node: Any) -> bool:
-        """A specification statement. False: it says nothing here."""
+    def read(self, node: Any) -> None:
+        """A specification statement; others say nothing here."""
         kind, text = _kind(node), str(node)
         if kind in _DECLARATIONS:
             self._declare(node)
@@ -158,8 +158,6 @@ class Scope:
             if match[1].lower() in ("allocatable", "optional", "pointer", "target", "value", "volatile"):
                 for name in split(match[2]):
                     self.variable(re.sub(r"\(.*", "", name)).attributes.add(match[1].lower())
-            return False
-        return True
 
     def _interface(self, unit: Any) -> None:
         """Of a dummy procedure, or abstract. One that is not understood is only unknown."""
