@@ -856,3 +856,14 @@ def test_faults_are_in_the_text_that_has_them(what: str) -> None:
     fault = refuses(cwrapjit.Fault, lambda: kernel(np.array([1, 2])), "SIGFPE")
     line = texts[what].split("\n")[1].strip()
     assert (fault.filename, fault.lineno, fault.text) == (f"<cwrapjit kernel {what}>", 2, line)
+
+
+@pytest.mark.compiler("which vectors it makes")
+def test_no_eight_items_are_gathered_at_once() -> None:
+    """gcc does, of a row whose items lie here and there; on AMD's processors that takes twice as long."""
+    kernel = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total", optimize="eager")
+    x = np.arange(3000.0).reshape(100, 10, 3)
+    assert np.array_equal(kernel(np.asfortranarray(x), axis=(0, 2)), x.sum(axis=(0, 2)))
+    found = kernel.functions[0].explain()
+    assert "n0, n1" in kernel.functions[0].signature
+    assert not [each for each in found.loops if (each["bytes"] or 0) > 32]
