@@ -83,8 +83,6 @@ typedef enum tj_status {
 
 typedef struct tj_error {
     tj_status status;
-    int operand;          /* index of the operand at fault, or -1 */
-    int axis;             /* index of the dim at fault, or -1 */
     ptrdiff_t position;   /* byte offset in a signature string, or -1 */
     const char *brief;    /* static text, never NULL once status is set */
     char *text;           /* owned, the whole message; NULL: use brief */
@@ -283,10 +281,9 @@ typedef struct tj_spec {
     bool checked;         /* item__X() looks at its indices: see tj_emit_function() */
 } tj_spec;
 
-/* Checks what needs no compiler: names (valid, unique, not reserved), dims not
- * negative, at least one type set, parse codes, snippets that use what only
- * another kind of snippet has. TJ_BAD_SPEC with the reason in error, or
- * TJ_COMPILE_FAILED with messages. */
+/* Checks what needs no compiler: names (unique, not reserved; they are identifiers), C types
+ * and defaults of extra arguments, snippets that use what only another kind of snippet has.
+ * TJ_BAD_SPEC with the reason in error, or TJ_COMPILE_FAILED with messages. */
 tj_status tj_spec_check(const tj_spec *spec, tj_messages *messages, tj_error *error);
 
 /* "a(n), b(n) -> output()", owned by the caller (tj_free), NULL without memory. */

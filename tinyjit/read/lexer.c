@@ -277,15 +277,3 @@ bool tj_read_tokens(const char *text, size_t length, tj_visit_token *visit, void
     tj_lexer_clear(&lexer);
     return complete;
 }
-
-bool tj_is_identifier(const char *text)
-{
-    if (!text || !is_letter((unsigned char)*text) || *text == '$')
-        return false;
-    for (; *text; text++) {
-        int byte = (unsigned char)*text;
-        if ((!is_letter(byte) && !is_digit(byte)) || byte == '$')
-            return false;
-    }
-    return true;
-}

@@ -99,7 +99,4 @@ static inline bool tj_token_is_one(const tj_token *token, const char *bytes)
     return token->kind == TJ_TOKEN_PUNCTUATOR && token->length == 1 && strchr(bytes, *token->text);
 }
 
-/* True for text that is one C identifier; bytes >= 0x80 count as letters. */
-bool tj_is_identifier(const char *text);
-
 #endif

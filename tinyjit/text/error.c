@@ -21,7 +21,7 @@ static const char *const briefs[] = {
 
 void tj_error_init(tj_error *error)
 {
-    *error = (tj_error){.status = TJ_OK, .operand = -1, .axis = -1, .position = -1};
+    *error = (tj_error){.status = TJ_OK, .position = -1};
 }
 
 void tj_error_clear(tj_error *error)

@@ -25,8 +25,6 @@ static bool is_output_name(const char *name)
 
 static tj_status check_name(const char *what, const char *name, bool may_be_output, tj_error *error)
 {
-    if (!tj_is_identifier(name))
-        return tj_fail(error, TJ_BAD_SPEC, "%s '%s' is not an identifier", what, name);
     if (!strncmp(name, "cwj_", 4))
         return tj_fail(error, TJ_BAD_SPEC, "%s '%s': names that begin with cwj_ are reserved", what,
                        name);
@@ -82,48 +80,17 @@ static tj_status check_unique(const tj_spec *spec, tj_error *error)
 static tj_status check_names(const tj_spec *spec, tj_error *error)
 {
     tj_status status = TJ_OK;
-    if (spec->module && !tj_is_identifier(spec->module))
-        return tj_fail(error, TJ_BAD_SPEC, "module name '%s' is not an identifier", spec->module);
-    if (!tj_is_identifier(spec->name))
-        return tj_fail(error, TJ_BAD_SPEC, "function name '%s' is not an identifier", spec->name);
     for (int k = 0; k < spec->noperands && !status; k++) {
         bool is_output = k >= spec->noperands - spec->noutputs;
         status =
             check_name(is_output ? "output" : "argument", spec->operands[k].name, is_output, error);
-        if (status && error)
-            error->operand = k;
     }
     for (int i = 0; i < spec->nextras && !status; i++)
         status = check_extra_name(spec, spec->extras[i].name, error);
     return status ? status : check_unique(spec, error);
 }
 
-/* ---- dims, types, extras --------------------------------------------------- */
-
-static tj_status check_dims(const tj_spec *spec, tj_error *error)
-{
-    for (int k = 0; k < spec->noperands; k++)
-        for (int i = 0; i < spec->operands[k].ndims; i++) {
-            const tj_dim *dim = &spec->operands[k].dims[i];
-            tj_status status = TJ_OK;
-            if (dim->name && !tj_is_identifier(dim->name))
-                status = tj_fail(error, TJ_BAD_SPEC,
-                                 "'%s', axis %d: the dimension's name '%s' is not an identifier",
-                                 spec->operands[k].name, i, dim->name);
-            else if (!dim->name && dim->size < 0)
-                status = tj_fail(error, TJ_BAD_SPEC,
-                                 "'%s', axis %d: a length must not be negative, got %td",
-                                 spec->operands[k].name, i, dim->size);
-            if (status) {
-                if (error) {
-                    error->operand = k;
-                    error->axis = i;
-                }
-                return status;
-            }
-        }
-    return TJ_OK;
-}
+/* ---- extras --------------------------------------------------- */
 
 /* Plain type names: nothing that could end the declaration it stands in. */
 static bool is_type_name(const char *text)
@@ -152,10 +119,6 @@ static tj_status check_extras(const tj_spec *spec, tj_error *error)
                            "extra argument '%s': '%s' is not a plain type name such as double or "
                            "const char*",
                            extra->name, extra->c_type);
-        if (!extra->code || !strchr(TJ_PARSE_CODES, extra->code))
-            return tj_fail(error, TJ_BAD_SPEC,
-                           "extra argument '%s': the parse code must be one of %s", extra->name,
-                           TJ_PARSE_CODES);
         if (!extra->default_text[strspn(extra->default_text, " \t\n")])
             return tj_fail(error, TJ_BAD_SPEC,
                            "extra argument '%s': the default is empty; wanted a C expression",
@@ -337,11 +300,6 @@ static tj_status check_snippets(const tj_spec *spec, tj_messages *messages, tj_e
 tj_status tj_spec_check(const tj_spec *spec, tj_messages *messages, tj_error *error)
 {
     tj_status status = check_names(spec, error);
-    if (status == TJ_OK)
-        status = check_dims(spec, error);
-    if (status == TJ_OK && spec->ntypesets < 1)
-        status =
-            tj_fail(error, TJ_BAD_SPEC, "Ccode_slice_eval is empty; wanted a type set or more");
     if (status == TJ_OK)
         status = check_extras(spec, error);
     return status ? status : check_snippets(spec, messages, error);

@@ -69,27 +69,17 @@ static void check_bad_extra(tj_extra extra, const char *part)
 
 static void test_spec(void)
 {
-    tj_typeset typeset;
-    tj_spec spec = make_spec(inner, &typeset);
     check_bad_name("out");
     check_bad_name("output");
     check_bad_name("output7");
     check_bad_name("cookie");
     check_bad_name("cwj_x");
     check_bad_name("a");
-    check_bad_name("1a");
-    check_bad_name("a b");
-    spec.ntypesets = 0;
-    check_bad(&spec, "empty");
-    spec.ntypesets = 1;
-    spec.name = "in ner";
-    check_bad(&spec, "in ner");
     check_bad_extra((tj_extra){"double", "for", "1", 'd'}, "for");
     check_bad_extra((tj_extra){"double", "dims_slice__a", "1", 'd'}, "dims_slice__a");
     check_bad_extra((tj_extra){"double; int x", "s", "1", 'd'}, "double; int x");
     check_bad_extra((tj_extra){"int[3]", "s", "1", 'd'}, "int[3]");
     check_bad_extra((tj_extra){"double", "s", " ", 'd'}, "default");
-    check_bad_extra((tj_extra){"double", "s", "1", 'q'}, "code");
 }
 
 static void check_misplaced(tj_spec *spec, const char *file, int line, int column, const char *part)
