@@ -243,8 +243,8 @@ typedef struct tj_output_dim {
 typedef struct tj_extra {
     const char *c_type;
     const char *name;
-    const char *default_text; /* a C expression */
-    char code;                /* one of TJ_PARSE_CODES */
+    tj_piece default_value; /* a C expression, without NUL */
+    char code;              /* one of TJ_PARSE_CODES */
 } tj_extra;
 #define TJ_PARSE_CODES "bhilLnkKIHBfdpcszyO"
 

@@ -98,7 +98,7 @@ build_signature(const cwj_function_object *self)
     }
     for (int i = 0; i < spec->nextras && extras != NULL; i++) {
         const tj_extra *extra = &spec->extras[i];
-        cwj_tuple_fill(&extras, i, Py_BuildValue("(ss)", extra->name, extra->default_text));
+        cwj_tuple_fill(&extras, i, Py_BuildValue("(ss)", extra->name, extra->default_value.text));
     }
     return cwj_ask_python("cwrapjit._signature", "build", "(NNO)", inputs, extras,
                           spec->noutputs > 0 ? Py_True : Py_False);

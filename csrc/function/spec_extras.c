@@ -29,7 +29,7 @@ take_string(cwj_spec *spec, PyObject *object, const char *what)
 static int
 take_default(cwj_spec *spec, tj_extra *extra, PyObject *object)
 {
-    tj_piece piece;
+    tj_piece *piece = &extra->default_value;
     if (!PyUnicode_Check(object)) {
         return cwj_refuse(spec->who, PyExc_TypeError,
                           "extra argument '%s': the default is C text and must be a str, such as "
@@ -38,14 +38,13 @@ take_default(cwj_spec *spec, tj_extra *extra, PyObject *object)
                           Py_TYPE(object)->tp_name);
     }
     const char *label = cwj_arena_format(&spec->arena, "default of %s", extra->name);
-    if (label == NULL || cwj_take_piece(spec, &piece, object, label) < 0) {
+    if (label == NULL || cwj_take_piece(spec, piece, object, label) < 0) {
         return -1;
     }
-    if (strlen(piece.text) != piece.length) {
-        cwj_raise_text(piece.file, "the C text holds a NUL character");
+    if (strlen(piece->text) != piece->length) {
+        cwj_raise_text(piece->file, "the C text holds a NUL character");
         return -1;
     }
-    extra->default_text = piece.text;
     return 0;
 }
 

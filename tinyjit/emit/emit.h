@@ -146,8 +146,6 @@ void tj_emit_qualname(const tj_spec *spec, tj_text *out);
 bool tj_extra_is_pointer(const tj_extra *extra);
 /* Appends the type as a member can have it: without const, unless it is a pointer. */
 void tj_emit_extra_type(const tj_extra *extra, tj_text *out);
-/* Appends the file by which messages call the default of an extra argument. */
-void tj_emit_default_file(const tj_spec *spec, int extra, tj_text *out);
 
 /* Appends the file by which messages call the generated text itself. */
 void tj_emit_own_file(const tj_spec *spec, tj_text *out);

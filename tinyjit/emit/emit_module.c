@@ -103,7 +103,7 @@ static void add_signature_line(const tj_spec *spec, tj_text *line)
     tj_text_puts(line, spec->noutputs > 0 ? ", out=None" : "");
     for (int i = 0; i < spec->nextras; i++)
         tj_text_printf(line, ", %s=%s", spec->extras[i].name,
-                       python_default(spec->extras[i].default_text));
+                       python_default(spec->extras[i].default_value.text));
     tj_text_puts(line, ")\n--\n\n");
 }
 

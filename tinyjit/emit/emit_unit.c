@@ -55,21 +55,12 @@ static void emit_extras(tj_emitter *this)
 
 /* A default is the user's text: parentheses keep it one expression. The first stands in
  * the user's line: compilers say there what cannot be assigned. */
-static void emit_default(tj_emitter *this, int i)
+static void emit_default(tj_emitter *this, const tj_extra *extra)
 {
-    const tj_extra *extra = &this->spec->extras[i];
-    tj_text file = {0};
-    tj_emit_default_file(this->spec, i, &file);
-    if (file.failed) {
-        this->out->failed = true;
-    } else {
-        tj_piece piece = {file.data, extra->default_text, strlen(extra->default_text)};
-        tj_text_printf(this->out, "    cwj->%s =\n", extra->name);
-        tj_emit_piece_line(this, &piece, 1);
-        tj_text_printf(this->out, "(%s\n);\n", extra->default_text);
-        tj_emit_own_line(this);
-    }
-    tj_text_clear(&file);
+    tj_text_printf(this->out, "    cwj->%s =\n", extra->name);
+    tj_emit_piece_line(this, &extra->default_value, 1);
+    tj_text_printf(this->out, "(%s\n);\n", extra->default_value.text);
+    tj_emit_own_line(this);
 }
 
 static void emit_defaults(tj_emitter *this)
@@ -82,7 +73,7 @@ static void emit_defaults(tj_emitter *this)
                    "    cwj_extras__%s *cwj = cwj_extras;\n",
                    name, name);
     for (int i = 0; i < this->spec->nextras; i++)
-        emit_default(this, i);
+        emit_default(this, &this->spec->extras[i]);
     tj_text_puts(this->out, "}\n\n");
 }
 

@@ -11,7 +11,8 @@
 #include "read/scan.h"
 
 /* The pieces of a spec, for the steps that treat all alike: where each stands there, and the
- * part of tj_emit_function() that it belongs to. Bodies come behind these. */
+ * part of tj_emit_function() that it belongs to. Bodies come behind these, then the defaults of
+ * extra arguments, which belong to the cookie's part. */
 static const struct {
     size_t piece;
     int part;
@@ -25,15 +26,21 @@ enum {
     FIRST_BODY = sizeof fixed / sizeof *fixed
 };
 
-static int count_pieces(const tj_spec *spec)
+static int count_parts(const tj_spec *spec)
 {
     return FIRST_BODY + spec->ntypesets;
 }
 
+static int count_pieces(const tj_spec *spec)
+{
+    return count_parts(spec) + spec->nextras;
+}
+
 static const tj_piece *piece_at(const tj_spec *spec, int i)
 {
-    return i < FIRST_BODY ? (const tj_piece *)((const char *)spec + fixed[i].piece)
-                          : &spec->typesets[i - FIRST_BODY].body;
+    return i < FIRST_BODY          ? (const tj_piece *)((const char *)spec + fixed[i].piece)
+           : i < count_parts(spec) ? &spec->typesets[i - FIRST_BODY].body
+                                   : &spec->extras[i - count_parts(spec)].default_value;
 }
 
 static int part_at(int i)
@@ -48,20 +55,9 @@ static void scan_with(tj_scanner *scanner, const tj_spec *spec, tj_messages *mes
         if (piece_at(spec, i)->text &&
             tj_scanner_check(scanner, piece_at(spec, i), i ? TJ_BLOCK_SCOPE : TJ_FILE_SCOPE,
                              messages) == TJ_OK &&
-            i >= FIRST_BODY)
+            i >= FIRST_BODY && i < count_parts(spec))
             tj_spec_check_indices(spec, &tj_scanner_text(scanner)->tokens, piece_at(spec, i),
                                   messages);
-    for (int i = 0; i < spec->nextras; i++) {
-        const char *text = spec->extras[i].default_text;
-        tj_text file = {0};
-        tj_emit_default_file(spec, i, &file);
-        if (file.failed)
-            messages->failed = true;
-        else
-            tj_scanner_check(scanner, &(tj_piece){file.data, text, strlen(text)}, TJ_BLOCK_SCOPE,
-                             messages);
-        tj_text_clear(&file);
-    }
 }
 
 static tj_status scan_pieces(const tj_environment *environment, const tj_spec *spec,
@@ -86,9 +82,6 @@ static tj_names *collect_names(const tj_spec *spec)
     for (int i = 0; fine && i < count_pieces(spec); i++)
         if (piece_at(spec, i)->text)
             fine = tj_names_collect(names, piece_at(spec, i)->text, piece_at(spec, i)->length);
-    for (int i = 0; fine && i < spec->nextras; i++)
-        fine = tj_names_collect(names, spec->extras[i].default_text,
-                                strlen(spec->extras[i].default_text));
     if (!fine) {
         tj_names_free(names);
         names = NULL;
@@ -155,7 +148,7 @@ static void add_new(tj_messages *messages, const tj_messages *more)
 static void look_at_each(tj_environment *environment, const tj_spec *spec, const tj_names *names,
                          tj_messages *messages)
 {
-    for (int i = 0; i < count_pieces(spec); i++) {
+    for (int i = 0; i < count_parts(spec); i++) {
         if (part_at(i) != TJ_COOKIE && !piece_at(spec, i)->text)
             continue;
         tj_messages more = {0};
@@ -169,29 +162,8 @@ static void look_at_each(tj_environment *environment, const tj_spec *spec, const
 
 void tj_spec_locate(const tj_spec *spec, tj_messages *messages)
 {
-    size_t count = (size_t)(count_pieces(spec) + spec->nextras);
-    tj_piece *pieces = tj_alloc_zeroed(count, sizeof *pieces);
-    tj_text *files = tj_alloc_zeroed((size_t)spec->nextras + 1, sizeof *files);
-    size_t used = 0;
-    if (!pieces || !files) {
-        messages->failed = true;
-        goto done;
-    }
     for (int i = 0; i < count_pieces(spec); i++)
-        if (piece_at(spec, i)->text)
-            pieces[used++] = *piece_at(spec, i);
-    for (int i = 0; i < spec->nextras; i++) {
-        const char *text = spec->extras[i].default_text;
-        tj_emit_default_file(spec, i, &files[i]);
-        if (!files[i].failed)
-            pieces[used++] = (tj_piece){files[i].data, text, strlen(text)};
-    }
-    tj_messages_locate(messages, pieces, used);
-done:
-    for (int i = 0; files && i < spec->nextras; i++)
-        tj_text_clear(&files[i]);
-    tj_free(pieces);
-    tj_free(files);
+        tj_messages_locate(messages, piece_at(spec, i), 1);
 }
 
 static tj_status find_descriptor(const tj_spec *spec, tj_function *function, tj_error *error)

@@ -119,7 +119,7 @@ static tj_status check_extras(const tj_spec *spec, tj_error *error)
                            "extra argument '%s': '%s' is not a plain type name such as double or "
                            "const char*",
                            extra->name, extra->c_type);
-        if (!extra->default_text[strspn(extra->default_text, " \t\n")])
+        if (!extra->default_value.text[strspn(extra->default_value.text, " \t\n")])
             return tj_fail(error, TJ_BAD_SPEC,
                            "extra argument '%s': the default is empty; wanted a C expression",
                            extra->name);

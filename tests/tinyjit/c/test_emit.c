@@ -17,9 +17,9 @@ static const char inner[] = "item__output() = 0;\n"
                             "for (int i = 0; i < dims_slice__a[0]; i++)\n"
                             "    item__output() += item__a(i) * item__b(i) * *scale;\n"
                             "return true;";
-static const tj_extra extras[] = {{"double", "scale", "1", 'd'},
-                                  {"const char *", "text", "NULL", 's'},
-                                  {"const int", "count", "2 + 1", 'i'}};
+static const tj_extra extras[] = {{"double", "scale", {"<default of scale>", "1", 1}, 'd'},
+                                  {"const char *", "text", {"<default of text>", "NULL", 4}, 's'},
+                                  {"const int", "count", {"<default of count>", "2 + 1", 5}, 'i'}};
 
 /* A spec with one type set, whose body is `body`. */
 static tj_spec make_spec(const char *body, tj_typeset *typeset)
@@ -75,11 +75,11 @@ static void test_spec(void)
     check_bad_name("cookie");
     check_bad_name("cwj_x");
     check_bad_name("a");
-    check_bad_extra((tj_extra){"double", "for", "1", 'd'}, "for");
-    check_bad_extra((tj_extra){"double", "dims_slice__a", "1", 'd'}, "dims_slice__a");
-    check_bad_extra((tj_extra){"double; int x", "s", "1", 'd'}, "double; int x");
-    check_bad_extra((tj_extra){"int[3]", "s", "1", 'd'}, "int[3]");
-    check_bad_extra((tj_extra){"double", "s", " ", 'd'}, "default");
+    check_bad_extra((tj_extra){"double", "for", {"", "1", 1}, 'd'}, "for");
+    check_bad_extra((tj_extra){"double", "dims_slice__a", {"", "1", 1}, 'd'}, "dims_slice__a");
+    check_bad_extra((tj_extra){"double; int x", "s", {"", "1", 1}, 'd'}, "double; int x");
+    check_bad_extra((tj_extra){"int[3]", "s", {"", "1", 1}, 'd'}, "int[3]");
+    check_bad_extra((tj_extra){"double", "s", {"", " ", 1}, 'd'}, "default");
 }
 
 static void check_misplaced(tj_spec *spec, const char *file, int line, int column, const char *part)
