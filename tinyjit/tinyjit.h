@@ -145,9 +145,9 @@ typedef struct tj_piece {
     size_t length;    /* bytes */
 } tj_piece;
 
-/* Fills source, column and end_column of every message whose file is a piece's,
+/* Fills source, column and end_column of the messages whose file is the piece's,
  * from the token that the message quotes ('x'). */
-void tj_messages_locate(tj_messages *messages, const tj_piece *pieces, size_t npieces);
+void tj_messages_locate(tj_messages *messages, const tj_piece *piece);
 
 /* ---- looking at C text without compiling it ---------------------------- */
 
@@ -501,8 +501,6 @@ void tj_lines_free(tj_lines *lines); /* before the code that they are about */
 bool tj_lines_find(const void *address, bool is_return, tj_messages *place);
 /* Has the lines of the environment's sources made, where there are some and they can still be told. */
 void tj_environment_lines(tj_environment *environment, const char *shown);
-/* Fills the source of messages whose file is one of the spec's texts. */
-void tj_spec_locate(const tj_spec *spec, tj_messages *messages);
 
 /* ---- the pipeline ------------------------------------------------------ */
 

@@ -188,7 +188,7 @@ static void locate_in_files(tj_messages *messages)
         if (messages->items[i].source || path[0] == '<')
             continue;
         if (tj_read_file(path, &text, NULL) == TJ_OK)
-            tj_messages_locate(messages, &(tj_piece){path, text.data, text.length}, 1);
+            tj_messages_locate(messages, &(tj_piece){path, text.data, text.length});
         tj_text_clear(&text);
     }
 }

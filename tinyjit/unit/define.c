@@ -100,7 +100,7 @@ static tj_status compile_part(tj_environment *environment, const tj_spec *spec, 
     tj_status status = file.failed ? TJ_NO_MEMORY : tj_emit_function(spec, part, form, text);
     if (status == TJ_OK) {
         status = tj_compile(environment, text->data, names, unit, messages, error);
-        tj_messages_locate(messages, &(tj_piece){file.data, text->data, text->length}, 1);
+        tj_messages_locate(messages, &(tj_piece){file.data, text->data, text->length});
     } else {
         status = tj_fail_no_memory(error);
     }
@@ -158,12 +158,6 @@ static void look_at_each(tj_environment *environment, const tj_spec *spec, const
         if (!fine && i < 2)
             return; /* what stands in front of everything else: one fault, told once */
     }
-}
-
-void tj_spec_locate(const tj_spec *spec, tj_messages *messages)
-{
-    for (int i = 0; i < count_pieces(spec); i++)
-        tj_messages_locate(messages, piece_at(spec, i), 1);
 }
 
 static tj_status find_descriptor(const tj_spec *spec, tj_function *function, tj_error *error)
@@ -278,7 +272,8 @@ tj_status tj_define(tj_environment *environment, const tj_spec *spec, tj_functio
     else if (status == TJ_OK)
         function->orderless = is_orderless(spec, function, form);
 done:
-    tj_spec_locate(spec, messages);
+    for (int i = 0; i < count_pieces(spec); i++)
+        tj_messages_locate(messages, piece_at(spec, i));
     tj_messages_hint(spec, messages);
     tj_names_free(names);
     if (status != TJ_OK)

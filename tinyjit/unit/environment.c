@@ -152,16 +152,23 @@ static tj_status take_source(tj_source_text *source, const char *path, const tj_
     return source->text.failed ? tj_fail_no_memory(error) : status;
 }
 
-static tj_status scan_source(const tj_environment *environment, const tj_source_text *source,
-                             tj_piece *piece, const char *path, tj_names *names,
+/* The source that was given i-th; it has been taken. */
+static tj_piece piece_of(const tj_environment *environment, size_t i)
+{
+    const tj_source_text *source = &environment->source_texts[i];
+    return (tj_piece){environment->sources[i], source->text.data + source->start,
+                      source->text.length - source->start};
+}
+
+static tj_status scan_source(const tj_environment *environment, size_t i, tj_names *names,
                              tj_messages *messages, tj_error *error)
 {
-    size_t length = source->text.length - source->start;
-    *piece = (tj_piece){path, source->text.data + source->start, length};
-    tj_status status = tj_scan_check(environment, piece, false, messages);
-    if (!status && !tj_names_collect(names, piece->text, piece->length))
+    tj_piece piece = piece_of(environment, i);
+    tj_status status = tj_scan_check(environment, &piece, false, messages);
+    if (!status && !tj_names_collect(names, piece.text, piece.length))
         status = TJ_NO_MEMORY;
-    return status ? tj_fail(error, status, "source file '%s': see the messages", path) : TJ_OK;
+    return status ? tj_fail(error, status, "source file '%s': see the messages", piece.file)
+                  : TJ_OK;
 }
 
 /* Where the C files are, in case the process changes its folder. */
@@ -193,9 +200,9 @@ const char *tj_environment_source(const tj_environment *environment, size_t i, s
     size_t count = list_length((const char *const *)environment->sources);
     if (!environment->source_texts || i >= count)
         return NULL;
-    const tj_source_text *source = &environment->source_texts[i];
-    *length = source->text.length - source->start;
-    return source->text.data + source->start;
+    tj_piece piece = piece_of(environment, i);
+    *length = piece.length;
+    return piece.text;
 }
 
 /* Reads, checks and compiles sources, which is not empty. */
@@ -205,29 +212,31 @@ static tj_status add_sources(tj_environment *environment, const tj_piece *given,
     tj_status status = TJ_OK;
     size_t count = list_length((const char *const *)environment->sources);
     tj_source_text *texts = tj_alloc_zeroed(count, sizeof *texts);
-    tj_piece *pieces = tj_alloc_zeroed(count, sizeof *pieces);
     tj_names *names = tj_names_new();
     environment->source_texts = texts;
-    if (!texts || !pieces || !names) {
+    if (!texts || !names) {
         status = tj_fail_no_memory(error);
         goto done;
     }
     for (size_t i = 0; i < count && !status; i++) {
-        const char *path = environment->sources[i];
-        status = take_source(&texts[i], path, given ? &given[i] : NULL, error);
+        status = take_source(&texts[i], environment->sources[i], given ? &given[i] : NULL, error);
         if (!status)
-            status = scan_source(environment, &texts[i], &pieces[i], path, names, messages, error);
+            status = scan_source(environment, i, names, messages, error);
     }
     if (!status)
         status =
             tj_compile_sources(environment, names, &environment->sources_unit, messages, error);
-    for (size_t i = 0; i < count && !status; i++)
-        status = tj_check_values(environment, &pieces[i], messages, error);
-    tj_messages_locate(messages, pieces, count);
+    for (size_t i = 0; i < count && !status; i++) {
+        tj_piece piece = piece_of(environment, i);
+        status = tj_check_values(environment, &piece, messages, error);
+    }
+    for (size_t i = 0; i < count && texts[i].text.data; i++) {
+        tj_piece piece = piece_of(environment, i);
+        tj_messages_locate(messages, &piece);
+    }
     if (!status && !keep_paths(environment))
         status = tj_fail_no_memory(error);
 done:
-    tj_free(pieces);
     tj_names_free(names);
     return status;
 }
@@ -260,7 +269,7 @@ static tj_status add_text(tj_environment *environment, const tj_piece *piece, tj
     tj_names *names = tj_names_new();
     tj_status status =
         names ? compile_text(environment, piece, names, messages, error) : tj_fail_no_memory(error);
-    tj_messages_locate(messages, piece, 1);
+    tj_messages_locate(messages, piece);
     tj_names_free(names);
     return status;
 }

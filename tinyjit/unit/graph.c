@@ -102,41 +102,17 @@ static void look_for_foreign_texts(const tj_graph *graph, tj_messages *messages)
     *messages = all;
 }
 
-/* ---- messages ------------------------------------------------------------------------ */
-
-typedef struct piece_list {
-    tj_piece *items; /* owned */
-    size_t count;
-    size_t capacity;
-} piece_list;
-
-static bool add_piece(void *context, const tj_graph_text *text)
-{
-    piece_list *list = context;
-    if (!tj_grow(&list->items, list->count, &list->capacity, sizeof *list->items))
-        return false;
-    list->items[list->count++] = *text->piece;
-    return true;
-}
-
-static void locate(const tj_graph *graph, const tj_piece *generated, tj_messages *messages)
-{
-    piece_list list = {0};
-    if (messages->count == 0)
-        return;
-    if (tj_graph_each_text(graph, add_piece, &list) &&
-        add_piece(&list, &(tj_graph_text){.piece = generated}))
-        tj_messages_locate(messages, list.items, list.count);
-    else
-        messages->failed = true;
-    tj_free(list.items);
-}
-
 /* ---- the pipeline ---------------------------------------------------------------------- */
 
 static bool collect_names(void *context, const tj_graph_text *text)
 {
     return tj_names_collect(context, text->piece->text, text->piece->length);
+}
+
+static bool locate(void *context, const tj_graph_text *text)
+{
+    tj_messages_locate(context, text->piece);
+    return true;
 }
 
 static tj_status compile(tj_environment *environment, const tj_graph *graph, const char *text,
@@ -170,7 +146,8 @@ tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj
         goto done;
     }
     status = compile(environment, graph, text.data, unit, messages, error);
-    locate(graph, &(tj_piece){file.data, text.data, text.length}, messages);
+    tj_graph_each_text(graph, locate, messages);
+    tj_messages_locate(messages, &(tj_piece){file.data, text.data, text.length});
     if (status == TJ_COMPILE_FAILED)
         look_for_foreign_texts(graph, messages);
     if (status == TJ_OK && source) {

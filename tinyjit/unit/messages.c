@@ -106,18 +106,12 @@ static bool is_word_byte(char c)
            (unsigned char)c >= 0x80;
 }
 
-static const tj_piece *find_piece(const tj_message *message, const tj_piece *pieces, size_t npieces)
+static bool is_about(const tj_message *message, const tj_piece *piece)
 {
     size_t length = strlen(message->file);
-    for (size_t i = 0; i < npieces; i++) {
-        if (!pieces[i].file || !pieces[i].text)
-            continue;
-        if (!strcmp(message->file, pieces[i].file))
-            return &pieces[i];
-        if (length == LONGEST_FILE && !strncmp(message->file, pieces[i].file, length))
-            return &pieces[i];
-    }
-    return NULL;
+    return piece->file && piece->text &&
+           (!strcmp(message->file, piece->file) ||
+            (length == LONGEST_FILE && !strncmp(message->file, piece->file, length)));
 }
 
 static bool is_blank(span line)
@@ -327,13 +321,11 @@ static void locate(tj_message *message, const tj_piece *piece, tj_messages *mess
     }
 }
 
-void tj_messages_locate(tj_messages *messages, const tj_piece *pieces, size_t npieces)
+void tj_messages_locate(tj_messages *messages, const tj_piece *piece)
 {
-    for (size_t i = 0; i < messages->count; i++) {
-        const tj_piece *piece = find_piece(&messages->items[i], pieces, npieces);
-        if (piece)
+    for (size_t i = 0; i < messages->count; i++)
+        if (is_about(&messages->items[i], piece))
             locate(&messages->items[i], piece, messages);
-    }
 }
 
 /* ---- locating in generated text -------------------------------------------- */

@@ -122,7 +122,9 @@ static int
 report(const thunk_request *request, tj_status status, tj_messages *messages, const tj_error *error)
 {
     if (status != TJ_OK) {
-        tj_messages_locate(messages, request->pieces, 2);
+        for (size_t i = 0; i < 2; i++) {
+            tj_messages_locate(messages, &request->pieces[i]);
+        }
         cwj_raise(request->who, error, messages);
         return -1;
     }

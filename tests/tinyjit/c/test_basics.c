@@ -74,7 +74,8 @@ static void locate_one(const char *source, int line, const char *message, const 
     tj_messages messages = {0};
     tj_messages_add(&messages, true, "<x>", line, message);
     tj_piece pieces[] = {{"<absent>", NULL, 0}, {"<x>", source, strlen(source)}};
-    tj_messages_locate(&messages, pieces, 2);
+    for (size_t i = 0; i < 2; i++)
+        tj_messages_locate(&messages, &pieces[i]);
     CHECK_STR(messages.items[0].source, wanted_source);
     CHECK(messages.items[0].column == column);
     CHECK(messages.items[0].end_column == end_column);
@@ -101,7 +102,7 @@ static void test_unsupported_hint(void)
     const char *source = "__int128 x;";
     tj_messages messages = {0};
     tj_messages_add(&messages, true, "<x>", 1, "';' expected (got 'x')");
-    tj_messages_locate(&messages, &(tj_piece){"<x>", source, strlen(source)}, 1);
+    tj_messages_locate(&messages, &(tj_piece){"<x>", source, strlen(source)});
     CHECK_HAS(messages.items[0].text, "libtcc does not support __int128");
     tj_messages_clear(&messages);
 }

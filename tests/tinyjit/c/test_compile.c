@@ -182,7 +182,7 @@ static void test_long_file_name(void)
     compiled r = compile(text.data);
     CHECK(r.status == TJ_COMPILE_FAILED);
     tj_piece piece = {file.data, "int f(void) {\n return q; }", 27};
-    tj_messages_locate(&r.messages, &piece, 1);
+    tj_messages_locate(&r.messages, &piece);
     CHECK_STR(first(&r)->file, file.data);
     CHECK_STR(first(&r)->source, " return q; }");
     CHECK(first(&r)->column == 9 && first(&r)->end_column == 10);
@@ -407,7 +407,7 @@ static bool try_task(void *text)
         r = compile_in(environment, text);
     }
     tj_piece whole = piece("<x>", text);
-    tj_messages_locate(&r.messages, &whole, 1);
+    tj_messages_locate(&r.messages, &whole);
     bool complete = r.status != TJ_NO_MEMORY && !r.messages.failed;
     drop_compiled(&r);
     tj_environment_free(environment);

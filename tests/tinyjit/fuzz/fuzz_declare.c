@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         PROMISE(messages.count > 0);
     }
-    tj_messages_locate(&messages, &piece, 1);
+    tj_messages_locate(&messages, &piece);
     tj_declarations_clear(&found);
     tj_messages_clear(&messages);
     tj_error_clear(&error);

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tj_status status = tj_scan_check(NULL, &piece, false, &messages);
     PROMISE(status == TJ_OK || status == TJ_COMPILE_FAILED);
     PROMISE((status == TJ_OK) == (messages.count == 0));
-    tj_messages_locate(&messages, &piece, 1);
+    tj_messages_locate(&messages, &piece);
     for (size_t i = 0; i < messages.count; i++)
         PROMISE(messages.items[i].text && messages.items[i].line > 0);
     tj_names *names = tj_names_new();
