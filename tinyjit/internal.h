@@ -41,6 +41,7 @@ typedef struct tj_words {
 } tj_words;
 
 void tj_words_add(tj_words *words, const char *bytes, size_t length);
+void tj_words_add_list(tj_words *words, const char *const *list); /* NULL-terminated, or NULL */
 void tj_words_clear(tj_words *words);
 
 /* ---- messages.c -------------------------------------------------------- */
@@ -133,11 +134,11 @@ typedef struct tj_source_text {
 
 struct tj_environment {
     int shares; /* atomic */
-    char **include_dirs; /* owned NULL-terminated lists of owned strings, or NULL */
-    char **define_macros;
-    char **sources;
+    tj_words include_dirs; /* owned, as the other lists */
+    tj_words define_macros;
+    tj_words sources;
     tj_source_text *source_texts; /* owned: one for each of sources, or NULL */
-    char **source_paths; /* absolute; of files that were read */
+    tj_words source_paths; /* absolute; of files that were read */
     char *text;          /* owned: what is compiled in the place of files, or NULL */
     tj_offer *offer;  /* a share: the symbols of the embedding program, or NULL */
     void **libraries; /* owned: handles of dlopen */
@@ -341,9 +342,7 @@ tj_status tj_compile_to_file(const tj_environment *environment, const char *text
 /* Compiled code that another compiler left in a file. */
 typedef struct tj_object {
     int fd;             /* borrowed: a file in memory */
-    char **undefined;   /* owned list of owned names */
-    size_t nundefined;
-    size_t capacity;
+    tj_words undefined; /* owned */
     bool fuses;         /* its code may multiply and add with one rounding */
     bool keeps_state;   /* set by the caller: data that it may write is accepted */
     bool calls_fma;     /* set by the caller: it may have instructions for fma() */

@@ -25,12 +25,6 @@ static void add(tj_words *words, const char *word)
     tj_words_add(words, word, strlen(word));
 }
 
-static void add_list(tj_words *words, const char *const *list)
-{
-    for (; *list; list++)
-        add(words, *list);
-}
-
 /* "-I" and "dir" as one word. */
 static void add_joined(tj_words *words, const char *flag, const char *value)
 {
@@ -177,7 +171,7 @@ void tj_compiler_clear(tj_compiler *compiler)
 tj_status tj_compiler_copy(const tj_compiler *compiler, tj_compiler *copy, tj_error *error)
 {
     tj_words words = {0};
-    add_list(&words, (const char *const *)compiler->words);
+    tj_words_add_list(&words, (const char *const *)compiler->words);
     if (words.failed || words.count == 0) {
         tj_words_clear(&words);
         return tj_fail_no_memory(error);
@@ -323,9 +317,9 @@ static void add_no_builtin(void *context, const char *name)
 
 static void add_exact_flags(bool calls_fma, const tj_needs *needs, tj_words *words)
 {
-    add_list(words, exact_flags);
+    tj_words_add_list(words, exact_flags);
     if (!calls_fma)
-        add_list(words, no_fma);
+        tj_words_add_list(words, no_fma);
     visit_inexact(needs, add_no_builtin, words);
 }
 
@@ -347,27 +341,27 @@ static void add_machine(const char *text, bool urgent, bool narrow, tj_words *wo
 {
 #if defined(__x86_64__)
     if (urgent && !narrow && has_avx2() && !asks_for_avx512(text)) {
-        add_list(words, without_avx512);
+        tj_words_add_list(words, without_avx512);
         if (tj_compiler_calls_fma(text))
-            add_list(words, with_fma);
+            tj_words_add_list(words, with_fma);
         return;
     }
 #else
     (void)urgent;
     if (has_atomics(text))
-        add_list(words, atomics_in_line);
+        tj_words_add_list(words, atomics_in_line);
 #endif
-    add_list(words, narrow ? not_fusing : this_machine);
+    tj_words_add_list(words, narrow ? not_fusing : this_machine);
 }
 
 static void add_flags(bool fastmath, bool calls_fma, bool unrolls, const tj_needs *needs,
                       tj_words *words)
 {
-    add_list(words, common_flags);
+    tj_words_add_list(words, common_flags);
     if (unrolls)
-        add_list(words, unrolling_flags);
+        tj_words_add_list(words, unrolling_flags);
     if (fastmath)
-        add_list(words, fast_flags);
+        tj_words_add_list(words, fast_flags);
     else
         add_exact_flags(calls_fma, needs, words);
 }
@@ -454,7 +448,7 @@ static bool is_clang(const tj_compiler *compiler)
 
 static void add_refused(const tj_compiler *compiler, tj_words *words)
 {
-    add_list(words, refused);
+    tj_words_add_list(words, refused);
     if (is_clang(compiler)) /* which gcc takes for another matter */
         add(words, "-Wno-error=incompatible-pointer-types-discards-qualifiers");
 }
@@ -462,9 +456,9 @@ static void add_refused(const tj_compiler *compiler, tj_words *words)
 /* Folders and macros. */
 static void add_environment(const tj_environment *environment, tj_words *words)
 {
-    for (char **dir = environment->include_dirs; dir && *dir; dir++)
+    for (char **dir = environment->include_dirs.items; dir && *dir; dir++)
         add_joined(words, "-I", *dir);
-    for (char **macro = environment->define_macros; macro && *macro; macro++)
+    for (char **macro = environment->define_macros.items; macro && *macro; macro++)
         add_joined(words, "-D", *macro);
     if (tj_backend_include_dir()) {
         add(words, "-isystem");
@@ -481,7 +475,7 @@ static const char *const clang_explains[] = {"-gline-tables-only",
 void tj_compiler_command(const tj_compiler *compiler, const tj_environment *environment,
                          const char *text, tj_code_flags flags, tj_words *words)
 {
-    add_list(words, (const char *const *)compiler->words);
+    tj_words_add_list(words, (const char *const *)compiler->words);
     add_machine(text, flags.urgent && !flags.fastmath, flags.narrow, words);
     add_flags(flags.fastmath, !flags.narrow && tj_compiler_calls_fma(text), !flags.urgent,
               flags.needs, words);
@@ -491,9 +485,9 @@ void tj_compiler_command(const tj_compiler *compiler, const tj_environment *envi
     if (is_clang(compiler))
         add(words, deep_brackets);
     else if (flags.urgent)
-        add_list(words, hurried_flags);
+        tj_words_add_list(words, hurried_flags);
     if (flags.explains)
-        add_list(words, is_clang(compiler) ? clang_explains : gcc_explains);
+        tj_words_add_list(words, is_clang(compiler) ? clang_explains : gcc_explains);
     if (flags.explains && is_clang(compiler))
         add_joined(words, "-foptimization-record-file=", tj_process_path(2));
 #if defined(__x86_64__)
@@ -533,9 +527,9 @@ void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment
                                          "-pipe",
                                          NULL};
     static const char *const syntax[] = {"-fsyntax-only", NULL};
-    add_list(words, (const char *const *)compiler->words);
-    add_list(words, common);
-    add_list(words, kind == TJ_JOB_CHECK ? check_flags : syntax);
+    tj_words_add_list(words, (const char *const *)compiler->words);
+    tj_words_add_list(words, common);
+    tj_words_add_list(words, kind == TJ_JOB_CHECK ? check_flags : syntax);
     if (kind != TJ_JOB_CHECK)
         add_refused(compiler, words);
     if (is_clang(compiler)) {
@@ -543,7 +537,7 @@ void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment
         if (kind == TJ_JOB_CHECK)
             add(words, "-Wconditional-uninitialized");
     } else if (kind == TJ_JOB_CHECK) {
-        add_list(words, gcc_check_flags);
+        tj_words_add_list(words, gcc_check_flags);
     }
     add_environment(environment, words);
     add(words, "-xc");

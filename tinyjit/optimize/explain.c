@@ -31,8 +31,9 @@ tj_status tj_explain(const tj_environment *environment, int said, const tj_objec
         told->data[i] = told->data[i] ? told->data[i] : '\n';
     tj_text_puts(told, "\n");
     tj_status status = tj_object_sizes(object, told, error);
-    for (size_t i = 0; i < object->nundefined; i++)
-        tj_text_printf(told, "cwrapjit calls %s %s\n", object->undefined[i],
-                       file_of(environment ? environment : &no_environment, object->undefined[i]));
+    for (size_t i = 0; i < object->undefined.count; i++)
+        tj_text_printf(
+            told, "cwrapjit calls %s %s\n", object->undefined.items[i],
+            file_of(environment ? environment : &no_environment, object->undefined.items[i]));
     return status ? status : told->failed ? tj_fail_no_memory(error) : TJ_OK;
 }

@@ -87,7 +87,7 @@ static bool spells_otherwise(const char *text)
 
 static bool knows_other_macros(const tj_environment *environment)
 {
-    for (char **macro = environment->define_macros; macro && *macro; macro++)
+    for (char **macro = environment->define_macros.items; macro && *macro; macro++)
         if (!starts(*macro, "CWJ_ARRAY_LAYOUT="))
             return true;
     return false;

@@ -387,14 +387,8 @@ static tj_status add_undefined(const reader *this, const char *name, tj_object *
 {
     if (!strcmp(name, "_GLOBAL_OFFSET_TABLE_"))
         return TJ_OK; /* libtcc's own */
-    if (!tj_grow(&object->undefined, object->nundefined, &object->capacity,
-                 sizeof *object->undefined))
-        return tj_fail_no_memory(this->error);
-    char *copy = tj_copy_string(name);
-    if (!copy)
-        return tj_fail_no_memory(this->error);
-    object->undefined[object->nundefined++] = copy;
-    return TJ_OK;
+    tj_words_add(&object->undefined, name, strlen(name));
+    return object->undefined.failed ? tj_fail_no_memory(this->error) : TJ_OK;
 }
 
 static tj_status check_symbol(const reader *this, size_t i, tj_object *object)
@@ -506,8 +500,6 @@ tj_status tj_object_sizes(const tj_object *object, tj_text *told, tj_error *erro
 
 void tj_object_clear(tj_object *object)
 {
-    for (size_t i = 0; i < object->nundefined; i++)
-        tj_free(object->undefined[i]);
-    tj_free(object->undefined);
+    tj_words_clear(&object->undefined);
     *object = (tj_object){.fd = -1};
 }

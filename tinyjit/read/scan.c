@@ -307,7 +307,8 @@ tj_scanner *tj_scanner_new(const tj_environment *environment, bool is_part, tj_m
     }
     if (scanner && scanner->expander)
         status = TJ_OK;
-    for (char **macro = environment ? environment->define_macros : NULL; macro && *macro; macro++)
+    for (char **macro = environment ? environment->define_macros.items : NULL; macro && *macro;
+         macro++)
         if (!status)
             status = define(scanner, *macro, messages);
     if (status != TJ_NO_MEMORY)

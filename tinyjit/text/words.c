@@ -1,6 +1,8 @@
 /* words.c: growing lists of strings. */
 #include "internal.h"
 
+#include <string.h>
+
 static bool make_room(tj_words *words)
 {
     return !words->failed &&
@@ -19,6 +21,12 @@ void tj_words_add(tj_words *words, const char *bytes, size_t length)
         words->items[words->count] = NULL;
     else
         words->failed = true;
+}
+
+void tj_words_add_list(tj_words *words, const char *const *list)
+{
+    for (; list && *list; list++)
+        tj_words_add(words, *list, strlen(*list));
 }
 
 void tj_words_clear(tj_words *words)

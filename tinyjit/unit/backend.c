@@ -301,9 +301,9 @@ tj_state *tj_state_new(void)
 static size_t size_to_set_up(const tj_environment *environment, size_t length)
 {
     size_t size = length;
-    for (char **macro = environment->define_macros; macro && *macro; macro++)
+    for (char **macro = environment->define_macros.items; macro && *macro; macro++)
         size += 4 * (strlen(*macro) + sizeof "#define  1\n");
-    for (size_t i = 0; environment->source_texts && environment->sources[i]; i++)
+    for (size_t i = 0; environment->source_texts && i < environment->sources.count; i++)
         size += environment->source_texts[i].given ? environment->source_texts[i].text.length : 0;
     return size;
 }
@@ -312,8 +312,8 @@ static size_t size_to_set_up(const tj_environment *environment, size_t length)
  * own folder. */
 static void add_folders_of_texts(TCCState *state, const tj_environment *environment)
 {
-    for (size_t i = 0; environment->source_texts && environment->sources[i]; i++) {
-        const char *path = environment->sources[i], *slash = strrchr(path, '/');
+    for (size_t i = 0; environment->source_texts && i < environment->sources.count; i++) {
+        const char *path = environment->sources.items[i], *slash = strrchr(path, '/');
         char *folder = NULL;
         if (environment->source_texts[i].given && slash && !strstr(path, TJ_BETWEEN_FOLDERS))
             folder = tj_copy_bytes(path, (size_t)(slash - path) + 1);
@@ -340,14 +340,14 @@ static void set_options(TCCState *state, const tj_environment *environment, bool
     tcc.tcc_set_output_type(state, output);
     if (whole_files)
         add_folders_of_texts(state, environment);
-    for (char **dir = environment->include_dirs; dir && *dir; dir++)
+    for (char **dir = environment->include_dirs.items; dir && *dir; dir++)
         tcc.tcc_add_include_path(state, *dir);
     for (; *dirs; dirs++)
         tcc.tcc_add_sysinclude_path(state, *dirs);
     /* It has <stdatomic.h>, which the headers of Python 3.13 need. */
     if (whole_files)
         tcc.tcc_undefine_symbol(state, "__STDC_NO_ATOMICS__");
-    for (char **macro = environment->define_macros; macro && *macro; macro++)
+    for (char **macro = environment->define_macros.items; macro && *macro; macro++)
         tcc.tcc_define_symbol(state, *macro, NULL); /* NAME or NAME=VALUE */
     /* Which it does not have. What it means to optimizing compilers changes no result. */
     tcc.tcc_define_symbol(state, "_Pragma(x)", "");

@@ -67,7 +67,7 @@ static bool compile_source(attempt *this, size_t i)
 {
     const tj_source_text *source = &this->environment->source_texts[i];
     return source->given ? tj_state_compile(this->state, source->text.data)
-                         : tj_state_add_source(this->state, this->environment->sources[i]);
+                         : tj_state_add_source(this->state, this->environment->sources.items[i]);
 }
 
 static bool compile_text(attempt *this)
@@ -76,7 +76,7 @@ static bool compile_text(attempt *this)
         return tj_state_compile(this->state, this->text);
     if (!tj_state_compile(this->state, FIRST_MARKERS))
         return false;
-    for (size_t i = 0; this->environment->sources[i]; i++)
+    for (size_t i = 0; i < this->environment->sources.count; i++)
         if (!compile_source(this, i))
             return false;
     return tj_state_compile(this->state, LAST_MARKERS);
@@ -166,8 +166,8 @@ static void bind(attempt *this)
 /* Binds what the object leaves undefined, which it tells. */
 static bool bind_object(attempt *this)
 {
-    for (size_t i = 0; i < this->object->nundefined; i++) {
-        const char *name = this->object->undefined[i];
+    for (size_t i = 0; i < this->object->undefined.count; i++) {
+        const char *name = this->object->undefined.items[i];
         tj_symbol symbol = {0};
         if (!tj_environment_find(this->environment, name, true, &symbol))
             symbol.address = tj_compiler_symbol(name);
@@ -588,8 +588,7 @@ static bool put_folder_first(const tj_environment *environment, const char *path
 {
     const char *slash = strrchr(path, '/');
     tj_words_add(dirs, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
-    for (char **dir = environment->include_dirs; dir && *dir; dir++)
-        tj_words_add(dirs, *dir, strlen(*dir));
+    tj_words_add_list(dirs, (const char *const *)environment->include_dirs.items);
     return !dirs->failed;
 }
 
@@ -614,7 +613,7 @@ tj_status tj_check_values(const tj_environment *environment, const tj_piece *sou
         goto done;
     }
     this.text = text.data;
-    own.include_dirs = dirs.items;
+    own.include_dirs = dirs;
     tj_compile_lock();
     status = this.stores.count ? compile_guarded(&this, &none, &said, error) : TJ_OK;
     tj_compile_unlock();

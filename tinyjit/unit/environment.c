@@ -13,43 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lists of strings ---------------------------------------------------- */
-
-static void free_list(char **list)
-{
-    for (char **string = list; string && *string; string++)
-        tj_free(*string);
-    tj_free(list);
-}
-
-static size_t list_length(const char *const *list)
-{
-    size_t count = 0;
-    while (list && list[count])
-        count++;
-    return count;
-}
-
-/* Copies two NULL-terminated lists into one. Returns false without memory. */
-static bool copy_lists(char ***copy, const char *const *first, const char *const *second)
-{
-    size_t head = list_length(first), count = head + list_length(second);
-    *copy = tj_alloc_zeroed(count + 1, sizeof **copy);
-    for (size_t i = 0; *copy && i < count; i++)
-        if (!((*copy)[i] = tj_copy_string(i < head ? first[i] : second[i - head])))
-            return false;
-    return *copy != NULL;
-}
-
-/* NULL stays NULL. */
-static bool copy_list(char ***copy, const char *const *list)
-{
-    return !list || copy_lists(copy, list, NULL);
-}
-
 /* ---- checking what was given --------------------------------------------- */
 
-static tj_status check_folders(char **dirs, tj_error *error)
+static tj_status check_folders(char *const *dirs, tj_error *error)
 {
     for (; dirs && *dirs; dirs++)
         if (strpbrk(*dirs, TJ_BETWEEN_FOLDERS "\n"))
@@ -83,7 +49,7 @@ static tj_status check_macros(const tj_environment *environment, tj_messages *me
                               tj_error *error)
 {
     tj_status status = TJ_OK;
-    for (char **macro = environment->define_macros; macro && *macro && !status; macro++)
+    for (char **macro = environment->define_macros.items; macro && *macro && !status; macro++)
         status = check_macro_name(*macro, error);
     if (status)
         return status;
@@ -99,10 +65,11 @@ static tj_status check_macros(const tj_environment *environment, tj_messages *me
 static tj_status open_libraries(tj_environment *environment, const char *const *files,
                                 tj_error *error)
 {
-    environment->libraries = tj_alloc_zeroed(list_length(files), sizeof *environment->libraries);
-    if (!environment->libraries)
-        return tj_fail_no_memory(error);
+    size_t capacity = 0;
     for (; files && *files; files++) {
+        if (!tj_grow(&environment->libraries, environment->nlibraries, &capacity,
+                     sizeof *environment->libraries))
+            return tj_fail_no_memory(error);
         void *handle = tj_shared_object_open(*files);
         if (!handle)
             return tj_fail(error, TJ_NO_LIBRARY, "library '%s' cannot be loaded: %s", *files,
@@ -156,7 +123,7 @@ static tj_status take_source(tj_source_text *source, const char *path, const tj_
 static tj_piece piece_of(const tj_environment *environment, size_t i)
 {
     const tj_source_text *source = &environment->source_texts[i];
-    return (tj_piece){environment->sources[i], source->text.data + source->start,
+    return (tj_piece){environment->sources.items[i], source->text.data + source->start,
                       source->text.length - source->start};
 }
 
@@ -174,31 +141,28 @@ static tj_status scan_source(const tj_environment *environment, size_t i, tj_nam
 /* Where the C files are, in case the process changes its folder. */
 static bool keep_paths(tj_environment *environment)
 {
-    char **sources = environment->sources;
-    size_t count = list_length((const char *const *)sources);
-    environment->source_paths = tj_alloc_zeroed(count + 1, sizeof *sources);
-    for (size_t i = 0, n = 0; environment->source_paths && i < count; i++) {
+    for (size_t i = 0; i < environment->sources.count; i++) {
+        const char *given = environment->sources.items[i];
         if (environment->source_texts[i].given)
             continue;
-        char *path = tj_path_real(sources[i]);
-        environment->source_paths[n] = tj_copy_string(path ? path : sources[i]);
-        free(path);
-        if (!environment->source_paths[n++])
-            return false;
+        char *real = tj_path_real(given);
+        const char *path = real ? real : given;
+        tj_words_add(&environment->source_paths, path, strlen(path));
+        free(real);
     }
-    return environment->source_paths != NULL;
+    return !environment->source_paths.failed;
 }
 
 const char *const *tj_environment_sources(const tj_environment *environment)
 {
     static const char *const none[] = {NULL};
-    return environment->source_paths ? (const char *const *)environment->source_paths : none;
+    char **paths = environment->source_paths.items;
+    return paths ? (const char *const *)paths : none;
 }
 
 const char *tj_environment_source(const tj_environment *environment, size_t i, size_t *length)
 {
-    size_t count = list_length((const char *const *)environment->sources);
-    if (!environment->source_texts || i >= count)
+    if (!environment->source_texts || i >= environment->sources.count)
         return NULL;
     tj_piece piece = piece_of(environment, i);
     *length = piece.length;
@@ -210,7 +174,7 @@ static tj_status add_sources(tj_environment *environment, const tj_piece *given,
                              tj_messages *messages, tj_error *error)
 {
     tj_status status = TJ_OK;
-    size_t count = list_length((const char *const *)environment->sources);
+    size_t count = environment->sources.count;
     tj_source_text *texts = tj_alloc_zeroed(count, sizeof *texts);
     tj_names *names = tj_names_new();
     environment->source_texts = texts;
@@ -219,7 +183,8 @@ static tj_status add_sources(tj_environment *environment, const tj_piece *given,
         goto done;
     }
     for (size_t i = 0; i < count && !status; i++) {
-        status = take_source(&texts[i], environment->sources[i], given ? &given[i] : NULL, error);
+        status =
+            take_source(&texts[i], environment->sources.items[i], given ? &given[i] : NULL, error);
         if (!status)
             status = scan_source(environment, i, names, messages, error);
     }
@@ -294,9 +259,12 @@ bool tj_environment_may_keep(const tj_environment *environment)
 static tj_status copy_options(tj_environment *environment, const tj_environment_options *options,
                               tj_error *error)
 {
-    if (!copy_list(&environment->include_dirs, options->include_dirs) ||
-        !copy_lists(&environment->define_macros, options->host_macros, options->define_macros) ||
-        !copy_list(&environment->sources, options->sources))
+    tj_words_add_list(&environment->include_dirs, options->include_dirs);
+    tj_words_add_list(&environment->define_macros, options->host_macros);
+    tj_words_add_list(&environment->define_macros, options->define_macros);
+    tj_words_add_list(&environment->sources, options->sources);
+    if (environment->include_dirs.failed || environment->define_macros.failed ||
+        environment->sources.failed)
         return tj_fail_no_memory(error);
     environment->host_prefixes = options->host_prefixes;
     environment->host_data = options->host_data;
@@ -316,13 +284,13 @@ static tj_status fill(tj_environment *environment, const tj_environment_options 
 {
     tj_status status = copy_options(environment, options, error);
     if (!status)
-        status = check_folders(environment->include_dirs, error);
+        status = check_folders(environment->include_dirs.items, error);
     if (!status)
         status = check_macros(environment, messages, error);
     if (!status)
         status = open_libraries(environment, options->libraries, error);
     look_for_mathematics(environment);
-    if (!status && environment->sources && environment->sources[0])
+    if (!status && environment->sources.count)
         status = add_sources(environment, options->source_texts, messages, error);
     if (!status && options->text)
         status = add_text(environment, options->text, messages, error);
@@ -364,13 +332,13 @@ void tj_environment_free(tj_environment *environment)
         tj_shared_object_close(environment->libraries[i]);
     tj_live_add(TJ_LIVE_SHARED_OBJECTS, -(ptrdiff_t)environment->nlibraries);
     tj_free(environment->libraries);
-    free_list(environment->include_dirs);
-    free_list(environment->define_macros);
-    for (size_t i = 0; environment->source_texts && environment->sources[i]; i++)
+    for (size_t i = 0; environment->source_texts && i < environment->sources.count; i++)
         tj_text_clear(&environment->source_texts[i].text);
     tj_free(environment->source_texts);
-    free_list(environment->sources);
-    free_list(environment->source_paths);
+    tj_words_clear(&environment->include_dirs);
+    tj_words_clear(&environment->define_macros);
+    tj_words_clear(&environment->sources);
+    tj_words_clear(&environment->source_paths);
     tj_free(environment->text);
     tj_offer_free(environment->offer);
     tj_free(environment);

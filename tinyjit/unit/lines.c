@@ -29,8 +29,7 @@ struct tj_lines {
     size_t size;      /* bytes of it */
     mark *marks;      /* owned; sorted */
     size_t nmarks;
-    char **files; /* owned list of owned names */
-    size_t nfiles;
+    tj_words files; /* owned */
     char *shown; /* owned, or NULL */
     tj_lines *next;
 };
@@ -144,7 +143,7 @@ static bool find_function(const traced *this, const char *name, size_t *offset)
 typedef struct walk {
     const traced *object;
     tj_lines *lines;
-    size_t capacity, file_capacity;
+    size_t capacity;
     uint64_t move; /* bytes into .rela.stab */
     size_t function;
     int file; /* index of files; -1: none yet */
@@ -168,18 +167,14 @@ static size_t moved_value(walk *this, size_t i)
 
 static bool use_file(walk *this, const char *name)
 {
-    tj_lines *lines = this->lines;
-    for (size_t i = 0; i < lines->nfiles; i++)
-        if (!strcmp(lines->files[i], name)) {
-            this->file = (int)i;
-            return true;
-        }
-    if (!tj_grow(&lines->files, lines->nfiles, &this->file_capacity, sizeof *lines->files))
-        return false;
-    if (!(lines->files[lines->nfiles] = tj_copy_string(name)))
-        return false;
-    this->file = (int)lines->nfiles++;
-    return true;
+    tj_words *files = &this->lines->files;
+    size_t i = 0;
+    while (i < files->count && strcmp(files->items[i], name) != 0)
+        i++;
+    if (i == files->count)
+        tj_words_add(files, name, strlen(name));
+    this->file = (int)i;
+    return !files->failed;
 }
 
 static bool add_mark(walk *this, const stab *entry)
@@ -313,9 +308,7 @@ void tj_lines_free(tj_lines *lines)
     if (*link)
         *link = lines->next;
     tj_compile_unlock();
-    for (size_t i = 0; i < lines->nfiles; i++)
-        tj_free(lines->files[i]);
-    tj_free(lines->files);
+    tj_words_clear(&lines->files);
     tj_free(lines->marks);
     tj_free(lines->shown);
     tj_free(lines);
@@ -370,7 +363,7 @@ static bool find_in(const tj_lines *lines, const void *address, bool is_return, 
     const mark *found = find_mark(lines, is_return ? offset - 1 : offset);
     if (!found)
         return false;
-    tj_messages_add(place, true, lines->files[found->file], found->line, "");
+    tj_messages_add(place, true, lines->files.items[found->file], found->line, "");
     if (lines->shown && !place->failed)
         tj_messages_locate_lines(place, lines->shown, strlen(lines->shown));
     return !place->failed;

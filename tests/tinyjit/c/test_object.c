@@ -76,8 +76,8 @@ static tj_status look(const unsigned char *data, size_t size)
 
 static bool has(const tj_object *object, const char *name)
 {
-    for (size_t i = 0; i < object->nundefined; i++)
-        if (!strcmp(object->undefined[i], name))
+    for (size_t i = 0; i < object->undefined.count; i++)
+        if (!strcmp(object->undefined.items[i], name))
             return true;
     return false;
 }
@@ -94,7 +94,7 @@ static void test_good(void)
         CHECK(status == TJ_OK || !strcmp(flags[i], "-g")); /* what debug data holds varies */
         if (status == TJ_OK) {
             CHECK(has(&found, "sin") && has(&found, "other") && has(&found, "another"));
-            CHECK(found.nundefined == 3);
+            CHECK(found.undefined.count == 3);
         }
         tj_error_clear(&error);
         tj_object_clear(&found);
