@@ -113,6 +113,8 @@ void tj_text_puts(tj_text *text, const char *string);
 void tj_text_printf(tj_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A C string literal with quotes, every byte kept. */
 void tj_text_quote(tj_text *text, const char *bytes, size_t length);
+/* A directive: the next line is line `number` of a file (NULL: of none). */
+void tj_text_line(tj_text *text, size_t number, const char *file);
 
 /* ---- what a compiler says ---------------------------------------------- */
 

@@ -136,8 +136,6 @@ void tj_emit_own_line(tj_emitter *this);
 /* The user's text as it is, under its own name. `behind` closes what it stands
  * in, still under that name: "might return no value" is said of the brace. */
 void tj_emit_piece(tj_emitter *this, const tj_piece *piece, const char *behind);
-/* #line of a piece. */
-void tj_emit_piece_line(tj_emitter *this, const tj_piece *piece, int line);
 
 /* Appends "innerlib.inner". */
 void tj_emit_qualname(const tj_spec *spec, tj_text *out);

@@ -157,11 +157,11 @@ void tj_graph_numbered(tj_graph_emitter *this, const tj_piece *piece)
         return;
     size_t shift = measure(piece, &first, &behind);
     if (joins_lines(piece)) {
-        tj_emit_piece_line(&this->lines, piece, 1);
+        tj_text_line(this->out, 1, piece->file);
         tj_text_add(this->out, piece->text, piece->length);
         tj_text_puts(this->out, "\n");
     } else {
-        tj_emit_piece_line(&this->lines, piece, first ? first : 1);
+        tj_text_line(this->out, first ? (size_t)first : 1, piece->file);
         add_lines(this, piece, first, behind, shift);
     }
 }
@@ -195,7 +195,7 @@ static void add_end(tj_graph_emitter *this, const tj_piece *piece, const char *e
     bool complete = is_complete(piece);
     measure(piece, &first, &behind);
     if (!complete)
-        tj_emit_piece_line(&this->lines, piece, behind - 1);
+        tj_text_line(this->out, (size_t)behind - 1, piece->file);
     if (!complete || always)
         tj_graph_line(this, "%s", end);
     tj_emit_own_line(&this->lines);
@@ -282,7 +282,7 @@ static void test_arrays(tj_graph_emitter *this, const tj_graph_text *text,
 {
     for (size_t i = 0; i < confined->arrays.count; i++) {
         const char *name = confined->arrays.items[i];
-        tj_emit_piece_line(&this->lines, text->piece, confined->lines[i]);
+        tj_text_line(this->out, (size_t)confined->lines[i], text->piece->file);
         tj_graph_line(this,
                       "_Static_assert(__builtin_constant_p(sizeof(%s)), \"'%s': an array of "
                       "variable length behind a failure code, which would jump over it: declare "

@@ -66,22 +66,12 @@ void tj_emit_own_line(tj_emitter *this)
     const tj_text *out = this->out;
     for (; this->counted < out->length; this->counted++)
         this->newlines += out->data[this->counted] == '\n';
-    tj_text_printf(this->out, "#line %zu ", this->newlines + 2);
-    tj_text_quote(this->out, this->file, strlen(this->file));
-    tj_text_puts(this->out, "\n");
-}
-
-void tj_emit_piece_line(tj_emitter *this, const tj_piece *piece, int line)
-{
-    const char *file = piece->file ? piece->file : "";
-    tj_text_printf(this->out, "#line %d ", line);
-    tj_text_quote(this->out, file, strlen(file));
-    tj_text_puts(this->out, "\n");
+    tj_text_line(this->out, this->newlines + 2, this->file);
 }
 
 void tj_emit_piece(tj_emitter *this, const tj_piece *piece, const char *behind)
 {
-    tj_emit_piece_line(this, piece, 1);
+    tj_text_line(this->out, 1, piece->file);
     tj_text_add(this->out, piece->text, piece->length);
     tj_text_printf(this->out, "\n%s", behind);
     tj_emit_own_line(this);

@@ -74,7 +74,7 @@ static void emit_instead(tj_emitter *this, const char *instead, const char *text
 static void emit_direct_text(tj_emitter *this, const tj_piece *piece, const tj_body *body)
 {
     size_t at = 0;
-    tj_emit_piece_line(this, piece, 1);
+    tj_text_line(this->out, 1, piece->file);
     for (size_t i = 0; i < body->nreturns; i++) {
         bool last = i + 1 == body->nreturns;
         tj_text_add(this->out, piece->text + at, body->returns[i].start - at);

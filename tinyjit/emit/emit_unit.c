@@ -32,7 +32,7 @@ static void emit_cookie(tj_emitter *this)
     if (!cookie->length)
         return;
     tj_text_puts(this->out, "/* ---- cookie ---- */\n\ntypedef struct {\n");
-    tj_emit_piece_line(this, cookie, 1);
+    tj_text_line(this->out, 1, cookie->file);
     tj_text_add(this->out, cookie->text, cookie->length);
     tj_text_printf(this->out, "\n} cwj_cookie__%s;\n", this->spec->name);
     tj_emit_own_line(this);
@@ -58,7 +58,7 @@ static void emit_extras(tj_emitter *this)
 static void emit_default(tj_emitter *this, const tj_extra *extra)
 {
     tj_text_printf(this->out, "    cwj->%s =\n", extra->name);
-    tj_emit_piece_line(this, &extra->default_value, 1);
+    tj_text_line(this->out, 1, extra->default_value.file);
     tj_text_printf(this->out, "(%s\n);\n", extra->default_value.text);
     tj_emit_own_line(this);
 }

@@ -113,3 +113,11 @@ void tj_text_quote(tj_text *text, const char *bytes, size_t length)
         quote_byte(text, bytes[i]);
     tj_text_puts(text, "\"");
 }
+
+void tj_text_line(tj_text *text, size_t number, const char *file)
+{
+    file = file ? file : "";
+    tj_text_printf(text, "#line %zu ", number);
+    tj_text_quote(text, file, strlen(file));
+    tj_text_puts(text, "\n");
+}

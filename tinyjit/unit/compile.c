@@ -603,9 +603,7 @@ tj_status tj_check_values(const tj_environment *environment, const tj_piece *sou
     tj_words dirs = {0};
     tj_messages said = {0};
     tj_status status = TJ_NO_MEMORY;
-    tj_text_puts(&text, "#line 1 ");
-    tj_text_quote(&text, source->file, strlen(source->file));
-    tj_text_puts(&text, "\n");
+    tj_text_line(&text, 1, source->file);
     tj_text_add(&text, source->text, source->length);
     if (text.failed || !put_folder_first(environment, source->file, &dirs) ||
         !tj_stores_find(&this.stores, text.data)) {

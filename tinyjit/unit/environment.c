@@ -107,9 +107,7 @@ static tj_status take_source(tj_source_text *source, const char *path, const tj_
                              tj_error *error)
 {
     tj_status status = TJ_OK;
-    tj_text_puts(&source->text, "#line 1 ");
-    tj_text_quote(&source->text, path, strlen(path));
-    tj_text_puts(&source->text, "\n");
+    tj_text_line(&source->text, 1, path);
     source->start = source->text.length;
     source->given = given && given->text;
     if (source->given)
@@ -215,9 +213,7 @@ static tj_status compile_text(tj_environment *environment, const tj_piece *piece
     tj_status status = tj_scan_check(environment, piece, false, messages);
     if (status)
         return tj_fail(error, status, "the C text cannot be compiled");
-    tj_text_puts(&whole, "#line 1 ");
-    tj_text_quote(&whole, piece->file, strlen(piece->file));
-    tj_text_puts(&whole, "\n");
+    tj_text_line(&whole, 1, piece->file);
     tj_text_add(&whole, piece->text, piece->length);
     tj_text_puts(&whole, "\n");
     if (whole.failed || !tj_names_collect(names, piece->text, piece->length)) {

@@ -74,10 +74,10 @@ static void
 put_user_text(const thunk_request *request, const tj_piece *piece, tj_text *text)
 {
     size_t at = behind_lines(piece, request->line);
-    cwj_put_line(text, 1, piece->file);
+    tj_text_line(text, 1, piece->file);
     tj_text_add(text, piece->text, at);
     if (*request->opening != '\0') {
-        cwj_put_line(text, request->line, piece->file);
+        tj_text_line(text, (size_t)request->line, piece->file);
         tj_text_puts(text, request->opening);
         tj_text_puts(text, "\n");
     }
@@ -102,7 +102,7 @@ join_pieces(const thunk_request *request, tj_names *names, tj_text *text, tj_mes
             return tj_fail(error, TJ_NO_MEMORY, "out of memory");
         }
         if (i == 0) {
-            cwj_put_line(text, 1, piece->file);
+            tj_text_line(text, 1, piece->file);
             tj_text_add(text, piece->text, piece->length);
             tj_text_puts(text, "\n");
             continue;

@@ -11,14 +11,6 @@
 
 static const char UNIT[] = "cwrapjit.library";
 
-void
-cwj_put_line(tj_text *text, int line, const char *file)
-{
-    tj_text_printf(text, "#line %d ", line);
-    tj_text_quote(text, file, strlen(file));
-    tj_text_puts(text, "\n");
-}
-
 int
 cwj_to_unit(PyObject *capsule, void *unit)
 {
@@ -48,7 +40,7 @@ static void
 know_lines(cwj_environment *environment, const char *file, const char *shown)
 {
     tj_text text = {0};
-    cwj_put_line(&text, 1, file);
+    tj_text_line(&text, 1, file);
     tj_text_puts(&text, shown);
     tj_environment_lines(environment->tj, text.failed || *shown == '\0' ? NULL : text.data);
     tj_text_clear(&text);

@@ -14,8 +14,6 @@ typedef struct cwj_library_unit {
 
 /* For PyArg_ParseTuple(), "O&": the unit in a capsule. */
 int cwj_to_unit(PyObject *capsule, void *unit);
-/* A directive: the next line is this one. */
-void cwj_put_line(tj_text *text, int line, const char *file);
 /* The environment of what a LibraryFunction keeps alive, (code, ...); NULL: none. Borrowed. */
 cwj_environment *cwj_owner_environment(PyObject *owner);
 /* For library.c: functions of the extension module, which cwrapjit.library alone calls. */
