@@ -51,6 +51,8 @@ void tj_messages_move(tj_messages *to, tj_messages *from);
 
 /* Appends copies. Returns false without memory. */
 bool tj_messages_copy(tj_messages *to, const tj_messages *from);
+/* One of them says the same of the same place. */
+bool tj_messages_have(const tj_messages *messages, const tj_message *one);
 /* As tj_messages_locate(), in a generated text, whose #line directives say what
  * its lines are called. Columns that are known stay. */
 void tj_messages_locate_lines(tj_messages *messages, const char *text, size_t length);

@@ -141,17 +141,6 @@ static bool says_nothing(const tj_message *message)
     return !message->is_error && strstr(message->text, "defined but not used");
 }
 
-static bool is_known(const tj_messages *messages, const tj_message *one)
-{
-    for (size_t i = 0; i < messages->count; i++) {
-        const tj_message *other = &messages->items[i];
-        if (other->line == one->line && other->column == one->column &&
-            !strcmp(other->file, one->file) && !strcmp(other->text, one->text))
-            return true;
-    }
-    return false;
-}
-
 /* Moves those of `all` that are wanted, each once. */
 static void choose(tj_messages *all, tj_job_kind job, tj_messages *messages)
 {
@@ -159,7 +148,7 @@ static void choose(tj_messages *all, tj_job_kind job, tj_messages *messages)
         tj_message *one = &all->items[i];
         bool checks = job == TJ_JOB_SYNTAX || job == TJ_JOB_CHECK;
         bool foreign = checks && (is_generated(one->file) || says_nothing(one));
-        if (foreign || (!one->is_error && job != TJ_JOB_CHECK) || is_known(messages, one))
+        if (foreign || (!one->is_error && job != TJ_JOB_CHECK) || tj_messages_have(messages, one))
             continue;
         tj_messages_add(messages, one->is_error, one->file, one->line, one->text);
         if (!messages->failed)

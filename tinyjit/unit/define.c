@@ -124,21 +124,10 @@ static bool try_part(tj_environment *environment, const tj_spec *spec, int part,
     return status != TJ_COMPILE_FAILED;
 }
 
-static bool is_known(const tj_messages *messages, const tj_message *one)
-{
-    for (size_t i = 0; i < messages->count; i++) {
-        const tj_message *other = &messages->items[i];
-        if (other->is_error == one->is_error && other->line == one->line &&
-            !strcmp(other->file, one->file) && !strcmp(other->text, one->text))
-            return true;
-    }
-    return false;
-}
-
 static void add_new(tj_messages *messages, const tj_messages *more)
 {
     for (size_t i = 0; i < more->count; i++)
-        if (more->items[i].is_error && !is_known(messages, &more->items[i]))
+        if (more->items[i].is_error && !tj_messages_have(messages, &more->items[i]))
             tj_messages_add(messages, true, more->items[i].file, more->items[i].line,
                             more->items[i].text);
     messages->failed |= more->failed;

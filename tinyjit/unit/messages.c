@@ -92,6 +92,18 @@ bool tj_messages_have_error(const tj_messages *messages)
     return false;
 }
 
+bool tj_messages_have(const tj_messages *messages, const tj_message *one)
+{
+    for (size_t i = 0; i < messages->count; i++) {
+        const tj_message *other = &messages->items[i];
+        if (other->is_error == one->is_error && other->line == one->line &&
+            other->column == one->column && !strcmp(other->file, one->file) &&
+            !strcmp(other->text, one->text))
+            return true;
+    }
+    return false;
+}
+
 /* ---- locating ---------------------------------------------------------- */
 
 /* Bytes of somebody else's text. */
