@@ -259,7 +259,8 @@ typedef struct tj_window {
 } tj_window;
 
 typedef struct tj_spec {
-    const char *module; /* NULL: a function without module */
+    const char *module;    /* NULL: a function without module */
+    const char *generated; /* what messages call the generated text: "<cwrapjit m.f generated>" */
     const char *name;
     int noperands; /* inputs first, outputs behind */
     int noutputs;

@@ -77,9 +77,12 @@ take_names(cwj_spec *spec, PyObject *module, PyObject *name)
         return -1;
     }
     spec->qualname = cwj_arena_format(&spec->arena, "%s%s%s", prefix, dot, spec->tj.name);
-    spec->who =
-        spec->qualname == NULL ? NULL : cwj_arena_format(&spec->arena, "%s()", spec->qualname);
-    return spec->who != NULL ? 0 : -1;
+    if (spec->qualname == NULL) {
+        return -1;
+    }
+    spec->who = cwj_arena_format(&spec->arena, "%s()", spec->qualname);
+    spec->tj.generated = cwj_arena_format(&spec->arena, "<cwrapjit %s generated>", spec->qualname);
+    return spec->who != NULL && spec->tj.generated != NULL ? 0 : -1;
 }
 
 static int

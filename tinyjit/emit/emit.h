@@ -145,9 +145,6 @@ bool tj_extra_is_pointer(const tj_extra *extra);
 /* Appends the type as a member can have it: without const, unless it is a pointer. */
 void tj_emit_extra_type(const tj_extra *extra, tj_text *out);
 
-/* Appends the file by which messages call the generated text itself. */
-void tj_emit_own_file(const tj_spec *spec, tj_text *out);
-
 /* Appends "float64, float64 -> int32": the types of a type set. */
 void tj_emit_typeset_name(const tj_spec *spec, int typeset, tj_text *out);
 

@@ -12,13 +12,6 @@ void tj_emit_qualname(const tj_spec *spec, tj_text *out)
     tj_text_puts(out, spec->name);
 }
 
-void tj_emit_own_file(const tj_spec *spec, tj_text *out)
-{
-    tj_text_puts(out, "<cwrapjit ");
-    tj_emit_qualname(spec, out);
-    tj_text_puts(out, " generated>");
-}
-
 void tj_emit_typeset_name(const tj_spec *spec, int typeset, tj_text *out)
 {
     int ninputs = spec->noperands - spec->noutputs;

@@ -280,19 +280,14 @@ static void emit_top(tj_emitter *this)
 /* A text that is compiled in memory: a unit, or in the form TJ_FAST the loops alone. */
 static tj_status emit_text(tj_emitter *this, int part)
 {
-    tj_text file = {0};
-    tj_emit_own_file(this->spec, &file);
-    this->file = file.data;
-    this->out->failed |= file.failed;
-    if (!this->out->failed)
-        emit_top(this);
+    this->file = this->spec->generated;
+    emit_top(this);
     if (!this->out->failed && part != TJ_HEADER)
         emit_body(this, part);
     if (this->form & TJ_FAST)
         emit_loop_table(this);
     else if (part == TJ_ALL)
         tj_emit_tables(this);
-    tj_text_clear(&file);
     return end(this);
 }
 

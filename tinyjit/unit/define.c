@@ -95,16 +95,11 @@ static tj_status compile_part(tj_environment *environment, const tj_spec *spec, 
                               tj_messages *messages, tj_error *error)
 {
     *unit = NULL;
-    tj_text file = {0};
-    tj_emit_own_file(spec, &file);
-    tj_status status = file.failed ? TJ_NO_MEMORY : tj_emit_function(spec, part, form, text);
-    if (status == TJ_OK) {
-        status = tj_compile(environment, text->data, names, unit, messages, error);
-        tj_messages_locate(messages, &(tj_piece){file.data, text->data, text->length});
-    } else {
-        status = tj_fail_no_memory(error);
-    }
-    tj_text_clear(&file);
+    tj_status status = tj_emit_function(spec, part, form, text);
+    if (status)
+        return tj_fail_no_memory(error);
+    status = tj_compile(environment, text->data, names, unit, messages, error);
+    tj_messages_locate(messages, &(tj_piece){spec->generated, text->data, text->length});
     return status;
 }
 

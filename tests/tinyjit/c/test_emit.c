@@ -26,6 +26,7 @@ static tj_spec make_spec(const char *body, tj_typeset *typeset)
 {
     *typeset = (tj_typeset){f8, piece("<body>", body)};
     return (tj_spec){.module = "m",
+                     .generated = "<cwrapjit m.inner generated>",
                      .name = "inner",
                      .noperands = 3,
                      .noutputs = 1,
