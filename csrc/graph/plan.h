@@ -2,11 +2,7 @@
  *
  * link/     link.c        the function link() and its arguments
  *           make_plan.c   the whole of it, on one screen
- *           given.c       what link() was given
- *           walk.c        variables and nodes, read by attribute, in an order that works
- *           order.c       who overwrites what, and the order that follows
- *           numbering.c   each variable's number, name and kind
- *           constants.c   constants of the graph, parameters of nodes
+ *           numbering.c   the plan's variables and nodes, from what cwrapjit/graph/walk.py finds
  *           ask.c         asking a type or an op for C text; what is wrong with an answer
  *           values.c      the texts of variables
  *           operations.c  the texts of nodes, and which run in Python
@@ -14,8 +10,6 @@
  *           steps.c       which nodes run as one C function; what variables are there
  *           settings.c    headers, libraries, support code, compilers, versions of all parties
  *           linking.c     what all of these share
- *           identity.c    a table by identity
- *           labels.c      what messages and C call all that
  *
  * code/     code.c        compiled text
  *           make_code.c   from its description to that

@@ -16,7 +16,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from cwrapjit._cwrapjit import label_node, label_variable
+from cwrapjit.graph.labels import name_of, node_label, variable_label
 
 Node = tuple[Any, tuple[Any, ...], tuple[Any, ...]]
 Pairs = list[tuple[int, int]]  # an output of a node, and the input whose memory it has
@@ -28,11 +28,10 @@ DEEP_COPY = "a cwrapjit.graph.deep_copy()"
 
 def _label(variable: Any) -> str:
     """Return "x"; without a name, "what Mul(x, y) gives"."""
-    name = label_variable(variable)
     owner = getattr(variable, "owner", None)
-    if name is None and owner is not None:
-        return f"what {label_node(owner.op, tuple(owner.inputs))} gives"
-    return "a variable without name" if name is None else name
+    if owner is not None and name_of(variable) is None:
+        return f"what {node_label(owner.op, owner.inputs)} gives"
+    return variable_label(variable)
 
 
 def _index(item: Any, count: int) -> int:
@@ -57,7 +56,7 @@ def _read_map(node: Node, name: str) -> Pairs:
     if any(-1 in pair for pair in pairs):
         counts = f"{len(outputs)} outputs and {len(inputs)} inputs are there"
         raise ValueError(
-            f"link(): {name} of {label_node(op, inputs)} must say which outputs have the memory of which "
+            f"link(): {name} of {node_label(op, inputs)} must say which outputs have the memory of which "
             f"inputs, like {{0: [0]}}: {counts}, not {said!r}"
         )
     return pairs
@@ -135,7 +134,7 @@ class _Ordering:
         )
 
     def label(self, n: int) -> str:
-        return label_node(*self.nodes[n][:2])
+        return node_label(*self.nodes[n][:2])
 
     # ---- one variable that is overwritten
 

@@ -436,24 +436,3 @@ def test_long_chains_and_many_views() -> None:
     total = mul(views[-1], views[700])
     assert link([x], mul(total, neg(views[900])), optimize="off")(np.arange(3.0)).tolist() == [0, -1, -64]
     refused([mul(views[3], neg(views[900]))], "overwrites", given=[x])
-
-
-@pytest.mark.quick
-@pytest.mark.parametrize(
-    "answer",
-    [
-        *(None, (), ([], [0, 1], [True], []), ([True, True], [0], [True], [])),
-        *(
-            ([True, True], order, [True], [])
-            for order in ([0, 0], [1, 0], [0, 2], [0, -1], [0, 10**30], [0, "1"])
-        ),
-        *(([True, True], [0, 1], [], []), ([True, True], [0, 1], [True], None)),
-    ],
-)
-def test_an_order_that_is_none_is_not_taken(monkeypatch: pytest.MonkeyPatch, answer: Any) -> None:
-    monkeypatch.setattr("cwrapjit.graph.order.order_nodes", lambda *given: answer)
-    (x,) = inputs("x")
-    z = neg(mul(x, x))
-    refuses(RuntimeError, lambda: link([x], z), "order_nodes() returned no order")
-    monkeypatch.undo()
-    assert link([x], z)(np.arange(3.0)).tolist() == [0, -1, -4]

@@ -347,3 +347,35 @@ def test_fusion_is_asked_where_two_ops_fuse(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(asked) == 1
     module.fuse = lambda nodes, outputs: []  # type: ignore[attr-defined]
     refuses(RuntimeError, lambda: link([x, y], z), "another number of outputs")
+
+
+# ---- what Python finds, and C takes over ------------------------------------------------------------
+
+
+def with_item(found: tuple[Any, ...], *changes: Any) -> tuple[Any, ...]:
+    """The same tuple with another item, at that place in the tuple at the place before ..."""
+    *places, item = changes
+    if not places:
+        return item  # type: ignore[no-any-return]
+    at = places[0]
+    return (*found[:at], with_item(found[at], *places[1:], item), *found[at + 1 :])
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (None,), ((),), (0, ()), (0, [1]), (0, 0, None), (0, 0, 2, 99), (0, 0, 4, 5), (1, 0, ()),
+        (1, 0, 2, -1), (1, 0, 5, (0, 3)), (1, 0, 5, (0, -1)), (1, 0, 5, (0, 10**30)), (1, 0, 5, (0, "1")),
+        (1, 0, 6, (3,)), (1, 0, 7, 3), (2, (3,)), (3, ((0, 3),)), (3, (0,)), (4, 4), (4, -1), (5, 4),
+    ],
+)  # fmt: skip
+def test_numbers_that_are_none_are_not_taken(monkeypatch: pytest.MonkeyPatch, changes: Any) -> None:
+    from cwrapjit.graph import walk
+
+    x, y = variables("xy")
+    z, whole = add(x, y), walk.read_graph
+    monkeypatch.setattr(walk, "read_graph", lambda *given: with_item(whole(*given), *changes))
+    refuses(RuntimeError, lambda: link([x, y], z), "read_graph() returned no graph")
+    monkeypatch.undo()
+    assert link([x, y], z)(1.0, 2.0) == 3.0

@@ -2,7 +2,7 @@
 #include "graph/link/ask.h"
 
 #include "base/errors.h"
-#include "graph/link/labels.h"
+#include "graph/attributes.h"
 #include "base/raised.h"
 
 /* ---- what a method takes ------------------------------------------------ */
@@ -44,6 +44,14 @@ cwj_takes_nothing(cwj_linking *link, PyObject *object, const char *method)
 }
 
 /* ---- messages ---------------------------------------------------------- */
+
+PyObject *
+cwj_class_of(PyObject *object)
+{
+    PyTypeObject *type = PyType_Check(object) ? (PyTypeObject *)object : Py_TYPE(object);
+    const char *dot = strrchr(type->tp_name, '.'); /* of types written in C */
+    return PyUnicode_FromString(dot == NULL ? type->tp_name : dot + 1);
+}
 
 /* " (types.py, line 12)", or "" for what is not written in Python. */
 static PyObject *
@@ -184,10 +192,14 @@ refuse_missing(const cwj_party *party, const cwj_question *question)
         return 0;
     }
     PyObject *name = cwj_class_of(party->object);
-    return cwj_refuse_about(name, PyExc_NotImplementedError,
-                            party->is_op ? "op %U has no %s, which %U needs"
-                                         : "type %U has no %s, which variable %U needs",
-                            name, question->method, party->about);
+    if (name != NULL) {
+        cwj_refuse("link()", PyExc_NotImplementedError,
+                   party->is_op ? "op %U has no %s, which %U needs"
+                                : "type %U has no %s, which variable %U needs",
+                   name, question->method, party->about);
+        Py_DECREF(name);
+    }
+    return -1;
 }
 
 /* After an exception inside the method. */
@@ -232,6 +244,23 @@ cwj_ask(cwj_linking *link, const cwj_party *party, const cwj_question *question,
     }
     Py_DECREF(method);
     return found;
+}
+
+PyObject *
+cwj_ask_of(PyObject *Py_UNUSED(extension), PyObject *args)
+{
+    cwj_party party = {0};
+    cwj_question question = {.narguments = 1};
+    PyObject *argument, *answer = NULL;
+    int is_op;
+    if (!PyArg_ParseTuple(args, "OUpsO:ask_party", &party.object, &party.about, &is_op,
+                          &question.method, &argument)) {
+        return NULL;
+    }
+    party.is_op = is_op != 0;
+    question.arguments = &argument;
+    int found = cwj_ask(NULL, &party, &question, &answer);
+    return found < 0 ? NULL : found == 0 ? Py_NewRef(Py_None) : Py_BuildValue("(N)", answer);
 }
 
 const char *

@@ -51,6 +51,8 @@ const char *cwj_piece_file(cwj_linking *link, const cwj_party *party, const char
 int cwj_ask_list(cwj_linking *link, const cwj_party *party, const cwj_question *question,
                  PyObject **answer);
 
+/* "Double": the class, also where the variable is its own type. A new reference, or NULL. */
+PyObject *cwj_class_of(PyObject *object);
 /* True where the attribute is a callable without parameters. -1 with an exception. */
 int cwj_takes_nothing(cwj_linking *link, PyObject *object, const char *method);
 
@@ -60,6 +62,9 @@ int cwj_refuse_answer(const cwj_party *party, const char *method, PyObject *type
                       const char *format, ...);
 /* The same for the halves in Python: refuse_answer(object, about, is_op, method, type, text). */
 PyObject *cwj_refuse_answer_of(PyObject *extension, PyObject *args);
+/* And of cwj_ask(): ask_party(object, about, is_op, method, argument), where no such method is None, an
+ * answer a tuple of one. */
+PyObject *cwj_ask_of(PyObject *extension, PyObject *args);
 /* Adds the note to the exception that is set. */
 void cwj_note_party(const cwj_party *party, const char *method);
 

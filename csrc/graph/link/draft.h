@@ -5,11 +5,11 @@
 
 #include "graph/link/ask.h"
 #include "graph/link/settings.h"
-#include "graph/link/walk.h"
 #include "graph/plan.h"
 
 typedef struct cwj_draft_variable {
     PyObject *name;   /* borrowed from link: its C name, or the literal's text */
+    int kind;         /* equal for what is one type */
     PyObject *sub;    /* borrowed from link: the dict for types that fill themselves; NULL */
     const char *fail; /* its block's failure code */
     int owner;        /* the node that computes it, or -1 */
@@ -27,6 +27,9 @@ typedef struct cwj_draft_variable {
 } cwj_draft_variable;
 
 typedef struct cwj_draft_node {
+    PyObject *outputs; /* borrowed from link: their labels, "q, r" */
+    int kind;          /* equal for what is one op */
+    bool shares;       /* outputs may be inputs, in part or whole */
     bool is_template;
     bool in_c;
     int step;    /* of the plan */
@@ -38,9 +41,9 @@ typedef struct cwj_draft_node {
 typedef struct cwj_draft {
     cwj_linking *link;
     cwj_graph_plan *plan;
-    cwj_walk walk;
     cwj_settings settings;
     int nnumbered; /* variables with a block: all but literals, which come last */
+    int nkinds;    /* types and ops */
     cwj_draft_variable *variables; /* as plan->variables */
     cwj_draft_node *nodes;         /* as plan->nodes */
     tj_graph_variable *texts;      /* of the numbered variables */
@@ -48,8 +51,7 @@ typedef struct cwj_draft {
     tj_graph graph;
 } cwj_draft;
 
-/* numbering.c: fills plan->variables, ->nodes, ->inputs, ->outputs, ->updates with names and
- * labels, from the walk. */
+/* numbering.c: fills plan->variables, ->nodes, ->outputs with what the walk through the graph found. */
 int cwj_draft_number(cwj_draft *draft);
 
 /* operations.c: the texts of all nodes; their blocks; which of them run in Python. */

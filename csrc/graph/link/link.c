@@ -6,7 +6,6 @@
 #include "base/errors.h"
 #include "base/tuples.h"
 #include "graph/link/ask.h"
-#include "graph/link/labels.h"
 #include "graph/objects/graph_object.h"
 #include "graph/run/reference.h"
 
@@ -196,8 +195,7 @@ cwj_add_link(PyObject *extension)
     static PyMethodDef functions[] = {
         {"link", (PyCFunction)(void (*)(void))link_function, METH_VARARGS | METH_KEYWORDS,
          link_doc},
-        {"label_node", cwj_label_node, METH_VARARGS, NULL},
-        {"label_variable", cwj_label_variable, METH_O, NULL},
+        {"ask_party", cwj_ask_of, METH_VARARGS, NULL},
         {"refuse_answer", cwj_refuse_answer_of, METH_VARARGS, NULL},
         {NULL, NULL, 0, NULL},
     };

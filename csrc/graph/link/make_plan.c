@@ -1,67 +1,11 @@
-/* make_plan.c: see plan.h. The life of a link, on one screen: walk the graph, put it into an
- * order, number what it has, ask types and ops for their texts, say what each variable is
+/* make_plan.c: see plan.h. The life of a link, on one screen: have Python walk the graph and
+ * number what it has (cwrapjit/graph/walk.py), ask types and ops for their texts, say what each variable is
  * in each step, collect what the unit needs, compile. Nothing of this is left afterwards
  * but the plan. */
 #include "graph/link/draft.h"
 #include "graph/link/link.h"
 
-#include "base/errors.h"
-#include "graph/link/labels.h"
-
 static const char who[] = "link()";
-
-/* ---- elementwise nodes in one ------------------------------------------ */
-
-/* True when at least two ops have a true attribute `fuses`. -1 with an exception. */
-static int
-can_fuse(const cwj_draft *draft)
-{
-    const cwj_link_options *options = draft->link->options;
-    int count = 0;
-    for (int n = 0; n < draft->walk.norder && count < 2; n++) {
-        int fuses = options->per_op || options->check
-                        ? 0
-                        : cwj_flag(draft->walk.nodes[draft->walk.order[n]].op, "fuses", 0);
-        if (fuses < 0) {
-            return -1;
-        }
-        count += fuses;
-    }
-    return count == 2;
-}
-
-/* What fusion makes of the outputs: a tuple of as many. */
-static PyObject *
-ask_fusion(const cwj_walk *walk)
-{
-    PyObject *answer, *outputs, *nodes = PyTuple_New(walk->norder);
-    for (int n = 0; n < walk->norder && nodes != NULL; n++) {
-        PyTuple_SET_ITEM(nodes, n, Py_NewRef(walk->nodes[walk->order[n]].node));
-    }
-    answer = cwj_ask_python("cwrapjit.graph.fusion", "fuse",
-                            walk->overwritten == NULL ? "(NO)" : "(NOO)", nodes, walk->outputs,
-                            walk->overwritten);
-    outputs = answer == NULL ? NULL : PySequence_Tuple(answer);
-    if (outputs != NULL && PyTuple_GET_SIZE(outputs) != PyTuple_GET_SIZE(walk->outputs)) {
-        cwj_refuse(who, PyExc_RuntimeError, "fusion returned another number of outputs");
-        Py_CLEAR(outputs);
-    }
-    Py_XDECREF(answer);
-    return outputs;
-}
-
-static int
-fuse(cwj_draft *draft)
-{
-    int wanted = can_fuse(draft);
-    if (wanted <= 0) {
-        return wanted;
-    }
-    PyObject *outputs = ask_fusion(&draft->walk);
-    int status = outputs == NULL ? -1 : cwj_walk_again(&draft->walk, outputs);
-    Py_XDECREF(outputs);
-    return status < 0 ? -1 : cwj_walk_order(&draft->walk);
-}
 
 /* ---- what the unit needs ----------------------------------------------- */
 
@@ -70,29 +14,27 @@ static cwj_party *
 list_parties(cwj_draft *draft, size_t *count)
 {
     const cwj_graph_plan *plan = draft->plan;
-    cwj_identity known = {0};
+    bool *met = cwj_arena_alloc(&draft->link->arena, (size_t)draft->nkinds + 1, sizeof(*met));
     size_t most = (size_t)plan->nvariables + (size_t)plan->nnodes;
     cwj_party *parties = cwj_arena_alloc(&draft->link->arena, most + 1, sizeof(*parties));
-    int status = parties == NULL ? -1 : 0;
     *count = 0;
-    for (int i = 0; i < plan->nvariables + plan->nnodes && status == 0; i++) {
+    for (int i = 0; i < plan->nvariables + plan->nnodes && parties != NULL && met != NULL; i++) {
         bool is_op = i >= plan->nvariables;
         int n = i - plan->nvariables;
         const cwj_draft_variable *variable = &draft->variables[is_op ? 0 : i];
         bool in_c = is_op ? draft->nodes[n].in_c
                           : plan->variables[i].literal || variable->begun || variable->extracted;
-        PyObject *object = is_op ? plan->nodes[n].op : plan->variables[i].type;
-        if (!in_c || cwj_identity_get(&known, object) != CWJ_ABSENT) {
-            continue;
+        int kind = is_op ? draft->nodes[n].kind : variable->kind;
+        if (in_c && !met[kind]) {
+            met[kind] = true;
+            parties[(*count)++] = (cwj_party){
+                .object = is_op ? plan->nodes[n].op : plan->variables[i].type,
+                .about = is_op ? plan->nodes[n].label : plan->variables[i].label,
+                .is_op = is_op,
+            };
         }
-        parties[(*count)++] =
-            (cwj_party){.object = object,
-                        .about = is_op ? plan->nodes[n].label : plan->variables[i].label,
-                        .is_op = is_op};
-        status = cwj_identity_put(&known, object, i);
     }
-    cwj_identity_clear(&known);
-    return status < 0 ? NULL : parties;
+    return met == NULL ? NULL : parties;
 }
 
 /* Versions of types once, of ops for each node: it is a node that has a version. */
@@ -172,25 +114,17 @@ compile(cwj_draft *draft)
 static int
 make_plan(cwj_draft *draft)
 {
-    if (cwj_walk_graph(&draft->walk, draft->link->options) < 0 ||
-        cwj_walk_order(&draft->walk) < 0 || fuse(draft) < 0 || cwj_draft_number(draft) < 0 ||
-        cwj_draft_declarations(draft) < 0 || cwj_draft_operations(draft) < 0 ||
-        cwj_draft_steps(draft) < 0 || cwj_draft_values(draft) < 0 || collect_settings(draft) < 0) {
+    if (cwj_draft_number(draft) < 0 || cwj_draft_declarations(draft) < 0 ||
+        cwj_draft_operations(draft) < 0 || cwj_draft_steps(draft) < 0 ||
+        cwj_draft_values(draft) < 0 || collect_settings(draft) < 0) {
         return -1;
     }
     return compile(draft);
 }
 
-static cwj_graph_plan *
-begin_plan(const cwj_link_options *options)
+cwj_graph_plan *
+cwj_make_plan(cwj_module_state *state, const cwj_link_options *options)
 {
-    int showable = cwj_is_showable(options->name);
-    if (showable == 0) {
-        cwj_refuse(who, PyExc_ValueError, "name must be printable text, not %R", options->name);
-    }
-    if (showable <= 0) {
-        return NULL;
-    }
     cwj_graph_plan *plan = cwj_allocate(1, sizeof(*plan));
     if (plan == NULL) {
         return NULL;
@@ -198,22 +132,11 @@ begin_plan(const cwj_link_options *options)
     plan->name = Py_NewRef(options->name);
     plan->struct_form = options->struct_form;
     plan->check = options->check;
-    return plan;
-}
-
-cwj_graph_plan *
-cwj_make_plan(cwj_module_state *state, const cwj_link_options *options)
-{
-    cwj_graph_plan *plan = begin_plan(options);
-    if (plan == NULL) {
-        return NULL;
-    }
     cwj_linking link = {.state = state, .options = options};
     cwj_draft draft = {.link = &link, .plan = plan};
     link.kept = PyList_New(0);
     link.signatures = PyDict_New();
     int status = link.kept == NULL || link.signatures == NULL ? -1 : make_plan(&draft);
-    cwj_walk_clear(&draft.walk);
     cwj_settings_clear(&draft.settings);
     cwj_arena_clear(&link.arena);
     Py_XDECREF(link.kept);

@@ -6,7 +6,8 @@
 #include "graph/link/draft.h"
 
 #include "base/tuples.h"
-#include "graph/link/labels.h"
+#include "base/errors.h"
+#include "graph/attributes.h"
 
 /* A node, while its op is being asked. */
 typedef struct {
@@ -182,17 +183,6 @@ make_sub(const asking *self, int block)
     return sub;
 }
 
-/* The labels of a node's outputs: "z", "q, r". */
-static PyObject *
-label_outputs(const cwj_graph_plan *plan, const cwj_graph_plan_node *node)
-{
-    PyObject *labels = PyTuple_New(node->noutputs);
-    for (int i = 0; labels != NULL && i < node->noutputs; i++) {
-        PyTuple_SET_ITEM(labels, i, Py_NewRef(plan->variables[node->outputs[i]].label));
-    }
-    return cwj_join(", ", labels);
-}
-
 /* Names the node, for C, for its pieces and for comments. */
 static int
 prepare(asking *self, tj_graph_node *text)
@@ -203,9 +193,8 @@ prepare(asking *self, tj_graph_node *text)
     if (fallback < 0) {
         return -1;
     }
-    PyObject *outputs = cwj_linking_keep(draft->link, label_outputs(draft->plan, node));
-    PyObject *label =
-        outputs == NULL ? NULL : PyUnicode_FromFormat("%U = %U", outputs, node->label);
+    PyObject *outputs = draft->nodes[self->n].outputs;
+    PyObject *label = PyUnicode_FromFormat("%U = %U", outputs, node->label);
     self->party =
         (cwj_party){.object = node->op, .about = node->label, .piece = outputs, .is_op = true};
     self->required = !draft->link->options->python && fallback == 0;
@@ -258,10 +247,14 @@ check_perform(const asking *self)
     int found = cwj_graph_attribute(self->party.object, "perform", &perform);
     Py_XDECREF(perform);
     if (found == 0) {
-        PyObject *name = cwj_op_label(self->party.object);
-        cwj_refuse_about(name, PyExc_NotImplementedError,
-                         "op %U has neither c_code nor perform, one of which %U needs", name,
-                         self->party.about);
+        PyObject *name =
+            cwj_ask_python("cwrapjit.graph.labels", "op_label", "(O)", self->party.object);
+        if (name != NULL) {
+            cwj_refuse("link()", PyExc_NotImplementedError,
+                       "op %S has neither c_code nor perform, one of which %U needs", name,
+                       self->party.about);
+        }
+        Py_XDECREF(name);
     }
     return found > 0 ? 0 : -1;
 }

@@ -3,7 +3,6 @@
 #include "graph/link/settings.h"
 
 #include "base/errors.h"
-#include "graph/link/labels.h"
 
 /* ---- words ------------------------------------------------------------- */
 

@@ -193,7 +193,7 @@ find_escapes(const cwj_draft *draft, bool *escapes)
     for (int n = draft->plan->nnodes - 1; n >= 0; n--) {
         const cwj_graph_plan_node *node = &draft->plan->nodes[n];
         bool escape = false;
-        for (int i = 0; i < node->noutputs && draft->walk.nodes[draft->walk.order[n]].shares; i++) {
+        for (int i = 0; i < node->noutputs && draft->nodes[n].shares; i++) {
             escape |= draft->plan->variables[node->outputs[i]].stored || escapes[node->outputs[i]];
         }
         for (int i = 0; i < node->ninputs && escape; i++) {

@@ -6,7 +6,7 @@
 
 #include "base/errors.h"
 #include "base/tuples.h"
-#include "graph/link/labels.h"
+#include "graph/attributes.h"
 
 static const char who[] = "link()";
 
