@@ -47,15 +47,20 @@ def variable_label(variable: Any) -> str:
     return "a variable without name" if name is None else shortened(name)
 
 
+def class_of(value: Any) -> str:
+    """Return "Double": the class, also where a class is its own type or op."""
+    return value.__name__ if isinstance(value, type) else type(value).__name__
+
+
 def op_label(op: Any) -> str:
     """Return "Add", or what the op says of itself when printed."""
-    cls = op if isinstance(op, type) else type(op)
-    prints = cls.__str__ is not object.__str__ or cls.__repr__ is not object.__repr__
+    methods = type(op).__str__, type(op).__repr__
+    prints = not isinstance(op, type) and methods != (object.__str__, object.__repr__)
     try:
-        label = str.__str__(str(op)) if prints and cls is not op else ""
+        label = str.__str__(str(op)) if prints else ""
     except _BLUNDERS:
         label = ""
-    return label if len(label) <= _MOST_LETTERS and is_showable(label) else cls.__name__
+    return label if len(label) <= _MOST_LETTERS and is_showable(label) else class_of(op)
 
 
 def call_label(op: Any, arguments: Sequence[str]) -> str:

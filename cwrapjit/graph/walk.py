@@ -257,7 +257,6 @@ class Numbered(NamedTuple):
 
     variable: Any  # None: parameters of nodes
     type: Any
-    kind: int  # equal for what is one type
     label: str  # for messages: "x", "V4"
     name: str  # in C, or a literal's text
     is_constant: bool
@@ -271,7 +270,6 @@ class NumberedNode(NamedTuple):
 
     node: Any
     op: Any
-    kind: int  # equal for what is one op
     label: str  # "Add(x, y)"
     outputs_label: str  # "z", "q, r"
     inputs: tuple[int, ...]
@@ -286,7 +284,7 @@ class _Constant:
     def __init__(self, variable: Any, type: Any, value: Any, label: str) -> None:
         self.variable, self.type, self.value, self.label = variable, type, value, label
         self.literal: str | None = None
-        (answer,) = ask_party(type, label, False, "c_literal", value) or (None,)
+        (answer,) = ask_party(type, label, False, "c_literal", (value,)) or (None,)
         if answer is not None and not isinstance(answer, str):
             must = f"must return a str, not {_kind_of(answer)}"
             refuse_answer(type, label, False, "c_literal", TypeError, must)
@@ -315,7 +313,7 @@ class _Constants:
     def _parameters(self, node: _Node) -> _Constant | None:
         """Those that have no hash are equal to none."""
         type = getattr(node.op, "params_type", None)
-        said = None if type is None else ask_party(node.op, str(node), True, "get_params", node.node)
+        said = None if type is None else ask_party(node.op, str(node), True, "get_params", (node.node,))
         if said is None:
             return None
         key = type, said[0]
@@ -338,7 +336,6 @@ class _Numbering:
     the order of blocks. Constants whose type writes them as C text stand behind all that."""
 
     def __init__(self, walk: _Walk) -> None:
-        self.kinds: dict[int, int] = {}  # of types and ops, by id(); they are held by what is made here
         self.variables: list[Numbered] = []
         self.numbers: dict[int, int] = {}  # of variables and of constants, by id()
         constants = _Constants(walk)
@@ -362,9 +359,6 @@ class _Numbering:
         self.outputs, values = outputs[: walk.nreturned], outputs[walk.nreturned :]
         self.updates = tuple((self.numbers[id(v)], n) for v, n in zip(walk.updated, values, strict=True))
 
-    def _kind(self, party: Any) -> int:
-        return self.kinds.setdefault(id(party), len(self.kinds))
-
     def _add(
         self, variable: Any, type: Any, constant: _Constant | None = None, is_overwritten: bool = False
     ) -> None:
@@ -384,7 +378,7 @@ class _Numbering:
         value = None if constant is None else constant.value
         self.variables.append(
             Numbered(
-                variable, type, self._kind(type), label, name, constant is not None, value,
+                variable, type, label, name, constant is not None, value,
                 literal is not None, is_overwritten,
             )
         )  # fmt: skip
@@ -398,7 +392,6 @@ class _Numbering:
         return NumberedNode(
             node.node,
             node.op,
-            self._kind(node.op),
             call_label(node.op, [self.variables[n].label for n in inputs]),
             ", ".join(self.variables[n].label for n in outputs),
             inputs,
@@ -412,7 +405,7 @@ def read_graph(
     name: str, inputs: Any, outputs: Any, updates: dict[Any, Any] | None, may_fuse: bool
 ) -> tuple[Any, ...]:
     """Return variables, nodes in the order in which they run, outputs, pairs of an input and what updates it;
-    how many inputs there are, how many variables without literals, how many types and ops.
+    how many inputs there are, how many variables without literals.
 
     TypeError for what is no graph, ValueError for one that cannot run.
     """
@@ -422,5 +415,4 @@ def read_graph(
     if may_fuse:
         walk.fuse()
     made = _Numbering(walk)
-    counts = len(walk.inputs), made.nnumbered, len(made.kinds)
-    return tuple(made.variables), made.nodes, made.outputs, made.updates, *counts
+    return tuple(made.variables), made.nodes, made.outputs, made.updates, len(walk.inputs), made.nnumbered

@@ -1,5 +1,5 @@
-"""What the words mean that types and ops name: headers, folders, libraries, texts of C, and those of a
-compiler's command line that mean something to a unit in memory.
+"""What the types and ops of a graph want for the unit as a whole: headers, folders, libraries, texts of C,
+those words of a compiler's command line that mean something to a unit in memory, a compiler, versions.
 
 Each is kept once, by its text: a hundred variables of one type want one support code.
 """
@@ -10,11 +10,18 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from cwrapjit._cwrapjit import refuse_answer
+from cwrapjit._cwrapjit import ask_party, refuse_answer
 from cwrapjit._imports import load
+from cwrapjit.graph.labels import class_of
 
-Party = tuple[Any, str, bool, str]  # what was asked, what messages call it, is it an op, the method
+Whom = tuple[Any, str, bool]  # a type or an op, what messages call the variable or node, is it an op
+Party = tuple[Any, str, bool, str]  # the same, and the method that was asked
 Said = Sequence[tuple[Party, str, Sequence[str]]]  # by whom, the name of the text, the words
+Node = tuple[Any, str, Any, str]  # op, label, node, its name in C
+
+# What each party is asked; these may want to know the compiler.
+_TOLD = ("c_headers", "c_header_dirs", "c_libraries", "c_lib_dirs", "c_compile_args", "c_no_compile_args")
+_ASKED = (*_TOLD, "c_support_code", "c_init_code")
 
 # What says how to optimize or to warn means nothing here, and is accepted.
 _IGNORED = ("-O", "-W", "-f", "-m", "-g", "-std=")
@@ -102,10 +109,114 @@ class _Sets:
             self.macros[name] = text
 
 
-def read_words(said: Said) -> tuple[tuple[Any, ...], ...]:
+def _ask(whom: Whom, method: str, *more: Any) -> Any:
+    """Return None where there is no such method, too."""
+    said = ask_party(*whom, method, *more)
+    return None if said is None else said[0]
+
+
+def _ask_words(whom: Whom, method: str, compiler: str) -> Sequence[str]:
+    answer = _ask(whom, method, (), *([compiler] if method in _TOLD else []))
+    if answer is None or isinstance(answer, str):
+        return (answer or "",)
+    wanted = "must return a str or a list of str"
+    if not isinstance(answer, (list, tuple)):
+        refuse_answer(*whom, method, TypeError, f"{wanted}, not {type(answer).__name__}")
+    words = tuple(answer)
+    for i, word in enumerate(words):
+        if not isinstance(word, str):
+            kind = type(word).__name__
+            refuse_answer(*whom, method, TypeError, f"{wanted}, but item {i} is of type {kind}")
+    return words
+
+
+def _ask_init(node: Node) -> str:
+    """Return the init code that a node wants for itself, behind that of types and ops."""
+    op, label, *arguments = node
+    answer = _ask((op, label, True), "c_init_code_apply", tuple(arguments))
+    if not isinstance(answer, str | None):
+        text = f"must return a str, not {type(answer).__name__}"
+        refuse_answer(op, label, True, "c_init_code_apply", TypeError, text)
+    return answer or ""
+
+
+def _compiler(parties: Sequence[Whom]) -> str | None:
+    """Return the one that somebody wants; None, "" and "tcc" are no wish: libtcc is there anyway."""
+    found, who = None, ""
+    for whom in parties:
+        answer = _ask(whom, "c_compiler")
+        if not isinstance(answer, str | None):
+            text = f"must return None, 'tcc' or a command like 'cc', not {answer!r}"
+            refuse_answer(*whom, "c_compiler", TypeError, text)
+        name = class_of(whom[0])
+        if answer and answer != "tcc" and found is None:
+            found, who = answer, name
+        elif answer and answer != "tcc" and answer != found:
+            wishes = f"{who} wants {found!r} and {name} wants {answer!r}"
+            raise ValueError(f"link(): one graph has one compiler, but {wishes}")
+    return found
+
+
+def _version(whom: Whom, *ways: tuple[Any, ...]) -> Any:
+    """Return what the first of these methods that is there says; None or () for nothing."""
+    for method, *arguments in ways:
+        said = ask_party(*whom, method, tuple(arguments))
+        if said is None:
+            continue
+        if said[0] is not None and not isinstance(said[0], tuple):
+            text = f"must return a tuple, not {type(said[0]).__name__}"
+            refuse_answer(*whom, method, TypeError, text)
+        try:
+            hash(said[0])
+        except TypeError as error:
+            refuse_answer(*whom, method, TypeError, f"must return what has a hash: {error}")
+        return said[0]
+    return None
+
+
+def _versions(types: Sequence[Whom], nodes: Sequence[Node]) -> tuple[Any, ...] | None:
+    """Of types once, of ops for each node: it is a node that has a version. None where somebody has none, so
+    that nothing is used again."""
+    own = ("c_code_cache_version",)
+    asked = [(whom, [own]) for whom in types]
+    asked += [
+        ((op, label, True), [("c_code_cache_version_apply", node), own]) for op, label, node, _ in nodes
+    ]
+    found = []
+    for whom, ways in asked:
+        found.append(_version(whom, *ways))
+        if not found[-1]:
+            return None
+    return tuple(found)
+
+
+def read_settings(types: Sequence[tuple[Any, str]], nodes: Sequence[Node]) -> tuple[Any, ...]:
     """Return headers, support code and init code with the names of these texts, folders of headers,
-    libraries, their folders, macros: all as bytes, but for libraries and their folders.
+    libraries, their folders, macros: all as bytes, but for libraries and their folders; a compiler or None;
+    what all that and the parties' versions make the same, or None.
     """
+    once: dict[int, Whom] = {}
+    for type, label in types:
+        once.setdefault(id(type), (type, label, False))
+    kinds = [*once.values()]
+    for op, label, *_ in nodes:
+        once.setdefault(id(op), (op, label, True))
+    parties = [*once.values()]
+    compiler = _compiler(parties)
+    said: list[tuple[Party, str, Sequence[str]]] = []
+    for whom in parties:
+        for method in _ASKED:
+            words = _ask_words(whom, method, compiler or "tcc")
+            said.append(((*whom, method), f"<cwrapjit {class_of(whom[0])}.{method}>", words))
+    for op, label, *more in nodes:
+        file = f"<cwrapjit {class_of(op)}.c_init_code_apply of {label}>"
+        said.append(((op, label, True, "c_init_code_apply"), file, (_ask_init((op, label, *more)),)))
+    versions = _versions(kinds, nodes)
+    found = _read_words([each for each in said if any(each[2])])
+    return *found, compiler, None if versions is None else (versions, found)
+
+
+def _read_words(said: Said) -> tuple[tuple[Any, ...], ...]:
     sets = _Sets({word for party, _, words in said if party[3] == "c_no_compile_args" for word in words})
     for each in said:
         sets.add(*each)

@@ -522,7 +522,7 @@ TASKS = {
     "fail": 150,
     "write": 150,
     "library": 60,
-    "link": 300,
+    "link": 600,
     "run": 20,
     "again": 250,
 }

@@ -12,7 +12,7 @@ static int
 signature_of(cwj_linking *link, PyObject *callable)
 {
     PyObject *key = PyMethod_Check(callable) ? PyMethod_GET_FUNCTION(callable) : NULL;
-    if (key == NULL || !PyFunction_Check(key)) {
+    if (key == NULL || !PyFunction_Check(key) || link == NULL) {
         return cwj_takes(callable);
     }
     PyObject *known = PyDict_GetItemWithError(link->signatures, key); /* borrowed */
@@ -250,21 +250,26 @@ PyObject *
 cwj_ask_of(PyObject *Py_UNUSED(extension), PyObject *args)
 {
     cwj_party party = {0};
-    cwj_question question = {.narguments = 1};
-    PyObject *argument, *answer = NULL;
+    cwj_question question = {0};
+    PyObject *arguments = NULL, *answer = NULL;
     int is_op;
-    if (!PyArg_ParseTuple(args, "OUpsO:ask_party", &party.object, &party.about, &is_op,
-                          &question.method, &argument)) {
+    if (!PyArg_ParseTuple(args, "OUps|O!U:ask_party", &party.object, &party.about, &is_op,
+                          &question.method, &PyTuple_Type, &arguments, &question.extra)) {
         return NULL;
     }
     party.is_op = is_op != 0;
-    question.arguments = &argument;
+    question.kind = question.extra == NULL ? CWJ_ASK_PLAIN : CWJ_ASK_COMPILER;
+    if (arguments != NULL) {
+        question.arguments = &PyTuple_GET_ITEM(arguments, 0);
+        question.narguments = (int)Py_MIN(PyTuple_GET_SIZE(arguments), CWJ_MOST_ARGUMENTS);
+    }
     int found = cwj_ask(NULL, &party, &question, &answer);
     return found < 0 ? NULL : found == 0 ? Py_NewRef(Py_None) : Py_BuildValue("(N)", answer);
 }
 
-const char *
-cwj_piece_file(cwj_linking *link, const cwj_party *party, const char *method)
+/* What a text is called: "<cwrapjit Add.c_code of z>"; alive as long as link. NULL with an exception. */
+static const char *
+piece_file(cwj_linking *link, const cwj_party *party, const char *method)
 {
     PyObject *name = cwj_class_of(party->object);
     PyObject *file = NULL;
@@ -303,52 +308,10 @@ cwj_ask_text(cwj_linking *link, const cwj_party *party, const cwj_question *ques
             cwj_note_party(party, question->method);
             found = -1;
         } else {
-            piece->file = cwj_piece_file(link, party, question->method);
+            piece->file = piece_file(link, party, question->method);
             found = piece->file == NULL ? -1 : 1;
         }
     }
     Py_DECREF(answer);
     return found;
-}
-
-static int
-check_texts(const cwj_party *party, const char *method, PyObject *tuple)
-{
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-        PyObject *item = PyTuple_GET_ITEM(tuple, i);
-        if (!PyUnicode_Check(item)) {
-            return cwj_refuse_answer(party, method, PyExc_TypeError,
-                                     "must return a str or a list of str, but item %zd is of "
-                                     "type %s",
-                                     i, Py_TYPE(item)->tp_name);
-        }
-    }
-    return 0;
-}
-
-int
-cwj_ask_list(cwj_linking *link, const cwj_party *party, const cwj_question *question,
-             PyObject **answer)
-{
-    PyObject *given = NULL;
-    *answer = NULL;
-    int found = cwj_ask(link, party, question, &given);
-    if (found <= 0) {
-        return found;
-    }
-    if (given == Py_None) {
-        *answer = PyTuple_New(0);
-    } else if (PyUnicode_Check(given)) {
-        *answer = PyTuple_Pack(1, given);
-    } else if (PyList_Check(given) || PyTuple_Check(given)) {
-        *answer = PySequence_Tuple(given);
-    } else {
-        cwj_refuse_answer(party, question->method, PyExc_TypeError,
-                          "must return a str or a list of str, not %s", Py_TYPE(given)->tp_name);
-    }
-    Py_DECREF(given);
-    if (*answer != NULL && check_texts(party, question->method, *answer) < 0) {
-        Py_CLEAR(*answer);
-    }
-    return *answer == NULL ? -1 : 1;
 }

@@ -13,7 +13,7 @@
 typedef struct cwj_party {
     PyObject *object; /* borrowed: a type or an op */
     PyObject *about;  /* borrowed str: the variable "x" or the node "Add(x, y)" */
-    PyObject *piece;  /* borrowed str: what the text is for, in names of pieces: "x", "z" */
+    PyObject *piece;  /* borrowed str: what a text is for, in its name: "x", "z" */
     bool is_op;
 } cwj_party;
 
@@ -45,12 +45,6 @@ int cwj_ask(cwj_linking *link, const cwj_party *party, const cwj_question *quest
  * into memory of link, its file says who said it. Results as cwj_ask(). */
 int cwj_ask_text(cwj_linking *link, const cwj_party *party, const cwj_question *question,
                  tj_piece *piece);
-/* What a text is called: "<cwrapjit Add.c_code of z>"; alive as long as link. NULL with an exception. */
-const char *cwj_piece_file(cwj_linking *link, const cwj_party *party, const char *method);
-/* The answer must be a str, a sequence of str, or None; a new tuple of str. */
-int cwj_ask_list(cwj_linking *link, const cwj_party *party, const cwj_question *question,
-                 PyObject **answer);
-
 /* "Double": the class, also where the variable is its own type. A new reference, or NULL. */
 PyObject *cwj_class_of(PyObject *object);
 /* True where the attribute is a callable without parameters. -1 with an exception. */
@@ -62,8 +56,8 @@ int cwj_refuse_answer(const cwj_party *party, const char *method, PyObject *type
                       const char *format, ...);
 /* The same for the halves in Python: refuse_answer(object, about, is_op, method, type, text). */
 PyObject *cwj_refuse_answer_of(PyObject *extension, PyObject *args);
-/* And of cwj_ask(): ask_party(object, about, is_op, method, argument), where no such method is None, an
- * answer a tuple of one. */
+/* And of cwj_ask(), without what link caches: ask_party(object, about, is_op, method, arguments=(),
+ * compiler=), where no such method is None, an answer a tuple of one. */
 PyObject *cwj_ask_of(PyObject *extension, PyObject *args);
 /* Adds the note to the exception that is set. */
 void cwj_note_party(const cwj_party *party, const char *method);

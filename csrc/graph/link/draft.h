@@ -4,12 +4,10 @@
 #define CWJ_GRAPH_LINK_DRAFT_H
 
 #include "graph/link/ask.h"
-#include "graph/link/settings.h"
 #include "graph/plan.h"
 
 typedef struct cwj_draft_variable {
     PyObject *name;   /* borrowed from link: its C name, or the literal's text */
-    int kind;         /* equal for what is one type */
     PyObject *sub;    /* borrowed from link: the dict for types that fill themselves; NULL */
     const char *fail; /* its block's failure code */
     int owner;        /* the node that computes it, or -1 */
@@ -28,7 +26,6 @@ typedef struct cwj_draft_variable {
 
 typedef struct cwj_draft_node {
     PyObject *outputs; /* borrowed from link: their labels, "q, r" */
-    int kind;          /* equal for what is one op */
     bool shares;       /* outputs may be inputs, in part or whole */
     bool is_template;
     bool in_c;
@@ -41,9 +38,7 @@ typedef struct cwj_draft_node {
 typedef struct cwj_draft {
     cwj_linking *link;
     cwj_graph_plan *plan;
-    cwj_settings settings;
     int nnumbered; /* variables with a block: all but literals, which come last */
-    int nkinds;    /* types and ops */
     cwj_draft_variable *variables; /* as plan->variables */
     cwj_draft_node *nodes;         /* as plan->nodes */
     tj_graph_variable *texts;      /* of the numbered variables */
@@ -56,8 +51,6 @@ int cwj_draft_number(cwj_draft *draft);
 
 /* operations.c: the texts of all nodes; their blocks; which of them run in Python. */
 int cwj_draft_operations(cwj_draft *draft);
-/* The init code that nodes want for themselves, behind that of types and ops. */
-int cwj_draft_init_codes(cwj_draft *draft);
 
 /* op_names.c: the bindings of a template op, the failure code in front, which is still empty. */
 int cwj_draft_bind(cwj_draft *draft, int n, const cwj_party *party, tj_binding **bindings,
@@ -72,6 +65,11 @@ int cwj_draft_declarations(cwj_draft *draft);
 int cwj_draft_values(cwj_draft *draft);
 /* NotImplementedError that says why the variable has no C. Returns -1. */
 int cwj_draft_refuse_variable(cwj_draft *draft, int variable);
+
+/* settings.c: headers, support code, init code, folders, libraries, arguments, a compiler, versions, of
+ * all whose texts are in the graph, into graph, options and request; all of it lives as long as link. */
+int cwj_draft_settings(cwj_draft *draft, tj_environment_options *options,
+                       cwj_graph_request *request);
 
 /* Fills piece, a template, in place. party and method are for the message. */
 int cwj_draft_fill(cwj_draft *draft, const cwj_party *party, const char *method,

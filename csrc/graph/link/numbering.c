@@ -90,8 +90,8 @@ fill_variable(cwj_draft *draft, int i, PyObject *said)
     cwj_draft_variable *more = &draft->variables[i];
     PyObject *variable, *type, *label, *value;
     int is_constant, is_literal, is_overwritten;
-    if (parse(said, "OOiUUpOpp", &variable, &type, &more->kind, &label, &more->name, &is_constant,
-              &value, &is_literal, &is_overwritten) < 0) {
+    if (parse(said, "OOUUpOpp", &variable, &type, &label, &more->name, &is_constant, &value,
+              &is_literal, &is_overwritten) < 0) {
         return -1;
     }
     made->variable = Py_NewRef(variable);
@@ -105,9 +105,6 @@ fill_variable(cwj_draft *draft, int i, PyObject *said)
     more->is_constant = is_constant;
     more->is_input = i < draft->plan->ninputs;
     more->owner = more->last_step = -1;
-    if (more->kind < 0 || more->kind >= draft->nkinds) {
-        return refuse();
-    }
     return more->is_input ? find_filter(made) : 0;
 }
 
@@ -119,8 +116,8 @@ fill_node(cwj_draft *draft, int n, PyObject *said)
     cwj_draft_node *more = &draft->nodes[n];
     PyObject *node, *op, *label, *inputs, *outputs;
     int shares;
-    if (parse(said, "OOiUUO!O!ip", &node, &op, &more->kind, &label, &more->outputs, &PyTuple_Type,
-              &inputs, &PyTuple_Type, &outputs, &made->params, &shares) < 0) {
+    if (parse(said, "OOUUO!O!ip", &node, &op, &label, &more->outputs, &PyTuple_Type, &inputs,
+              &PyTuple_Type, &outputs, &made->params, &shares) < 0) {
         return -1;
     }
     draft->plan->nnodes = n + 1; /* so that it is cleared from here on */
@@ -144,10 +141,7 @@ fill_node(cwj_draft *draft, int n, PyObject *said)
     for (int i = 0; i < made->noutputs; i++) {
         draft->variables[made->outputs[i]].owner = n;
     }
-    return more->kind >= 0 && more->kind < draft->nkinds &&
-                   (made->params < 0 || is_number(draft, made->params))
-               ? 0
-               : refuse();
+    return made->params < 0 || is_number(draft, made->params) ? 0 : refuse();
 }
 
 static int
@@ -194,9 +188,8 @@ cwj_draft_number(cwj_draft *draft)
 {
     PyObject *variables, *nodes, *outputs, *updates, *found = read_graph(draft->link);
     PyTypeObject *t = &PyTuple_Type;
-    if (found == NULL ||
-        parse(found, "O!O!O!O!iii", t, &variables, t, &nodes, t, &outputs, t, &updates,
-              &draft->plan->ninputs, &draft->nnumbered, &draft->nkinds) < 0) {
+    if (found == NULL || parse(found, "O!O!O!O!ii", t, &variables, t, &nodes, t, &outputs, t,
+                               &updates, &draft->plan->ninputs, &draft->nnumbered) < 0) {
         return -1;
     }
     Py_ssize_t nvariables = PyTuple_GET_SIZE(variables), nnodes = PyTuple_GET_SIZE(nodes);

@@ -316,26 +316,3 @@ cwj_draft_operations(cwj_draft *draft)
     plan->nblocks = block;
     return status;
 }
-
-int
-cwj_draft_init_codes(cwj_draft *draft)
-{
-    int status = 0;
-    for (int n = 0; n < draft->plan->nnodes && status == 0; n++) {
-        asking self = {.draft = draft, .n = n};
-        const cwj_graph_plan_node *node = node_of(&self);
-        tj_piece piece = {0};
-        if (!draft->nodes[n].in_c) {
-            continue;
-        }
-        self.party = (cwj_party){.object = node->op, .about = node->label, .is_op = true};
-        self.name = PyUnicode_FromString(draft->nodes[n].name);
-        self.party.piece = node->label;
-        if (self.name == NULL || ask_own(&self, "c_init_code_apply", false, &piece) < 0 ||
-            cwj_settings_add_init(&draft->settings, &self.party, &piece) < 0) {
-            status = -1;
-        }
-        Py_XDECREF(self.name);
-    }
-    return status;
-}
