@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -140,3 +141,9 @@ if ({name} == NULL) {{
 
     def __str__(self) -> str:
         return f"ndarray({self.dtype}, {self.ndim})"
+
+
+@functools.cache
+def array_of(dtype: str, ndim: int) -> ndarray:
+    """The same for arrays, as scalar_of()."""
+    return ndarray(dtype, ndim)

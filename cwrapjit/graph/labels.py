@@ -28,12 +28,13 @@ _BLUNDERS = (
 def is_showable(text: str) -> bool:
     """Printable, not empty, and neither the end of a comment nor the start of one."""
     plain = str.__str__(text)  # whatever a class derived from str says
-    return plain != "" and plain.isprintable() and not any(mark in plain for mark in ("\\", "*/", "/*"))
+    harmless = "\\" not in plain and "*/" not in plain and "/*" not in plain
+    return harmless and plain != "" and plain.isprintable()
 
 
 def name_of(variable: Any) -> str | None:
     """Return variable.name where it is text that can stand in a message and in a comment."""
-    name = getattr(variable, "name", None)
+    name: Any = getattr(variable, "name", None)
     return str.__str__(name) if issubclass(type(name), str) and is_showable(name) else None
 
 
@@ -54,7 +55,7 @@ def class_of(value: Any) -> str:
 
 def op_label(op: Any) -> str:
     """Return "Add", or what the op says of itself when printed."""
-    methods = type(op).__str__, type(op).__repr__
+    methods: Any = type(op).__str__, type(op).__repr__
     prints = not isinstance(op, type) and methods != (object.__str__, object.__repr__)
     try:
         label = str.__str__(str(op)) if prints else ""

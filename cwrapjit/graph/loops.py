@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from cwrapjit._cwrapjit import expression_standing, function
-from cwrapjit.graph.arrays import ndarray
+from cwrapjit.graph.arrays import array_of
 from cwrapjit.graph.base import Apply, Constant, COp, is_variable
 from cwrapjit.graph.scalars import (
     DTYPES,
-    Scalar,
     c_type,
     c_value_type,
     dtype_name,
     refuse_masked,
+    scalar_of,
     type_number,
 )
 
@@ -221,7 +221,7 @@ class LoopOp(COp):
                 )
         dtype = self.steps(types)[-1].dtype
         rank = max((type.ndim for type in types if type.is_array), default=-1)
-        return Apply(self, operands, [(Scalar(dtype) if rank < 0 else ndarray(dtype, rank))()])
+        return Apply(self, operands, [(scalar_of(dtype) if rank < 0 else array_of(dtype, rank))()])
 
     def c_code_cache_version(self) -> tuple[Any, ...]:
         return (1,)
@@ -372,10 +372,10 @@ def as_operand(op: Any, value: Any, dtypes: Sequence[str]) -> Any:
     if isinstance(value, (np.ndarray, list, tuple)):
         array = np.array(array, order="K")  # the graph's own: what the caller does to his is his business
         array.flags.writeable = False
-        return Constant(ndarray(array.dtype, array.ndim), array)
+        return Constant(array_of(dtype_name("ndarray", array.dtype), array.ndim), array)
     weak = type(value) in (int, float, complex) and dtypes
     dtype = np.result_type(*map(np.dtype, dtypes), value) if weak else array.dtype
-    return Constant(Scalar(dtype), Scalar(dtype).filter(value))
+    return Constant(scalar_of(dtype_name("Scalar", dtype)), value)
 
 
 def elementwise(

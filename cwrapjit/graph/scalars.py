@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -201,5 +202,11 @@ def _float_literal(value: float, dtype: str) -> str:
     return repr(value) + _SUFFIX.get(dtype, "")  # the shortest text with this very value
 
 
-bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64 = map(Scalar, DTYPES[:9])
-float16, float32, float64, complex64, complex128 = map(Scalar, DTYPES[9:])
+@functools.cache
+def scalar_of(dtype: str) -> Scalar:
+    """The one object of that name, so that a graph asks it once."""
+    return Scalar(dtype)
+
+
+bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64 = map(scalar_of, DTYPES[:9])
+float16, float32, float64, complex64, complex128 = map(scalar_of, DTYPES[9:])

@@ -9,7 +9,7 @@ import numpy as np
 
 from cwrapjit.graph.base import Constant, is_variable
 from cwrapjit.graph.loops import LoopOp, Step, as_operand
-from cwrapjit.graph.scalars import Scalar, c_type
+from cwrapjit.graph.scalars import c_type, scalar_of
 
 _COMPARISONS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
 _INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", **_COMPARISONS}
@@ -134,7 +134,7 @@ def _operand(op: Any, value: Any, dtype: str) -> Any:
     if is_variable(value) or type(value) not in (int, float, complex):
         return as_operand(op, value, ())
     try:
-        return Constant(Scalar(dtype), value)
+        return Constant(scalar_of(dtype), value)
     except (TypeError, OverflowError) as error:
         raise OverflowError(f"{op}: {error}") from None
 

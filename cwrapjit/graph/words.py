@@ -116,7 +116,8 @@ def _ask(whom: Whom, method: str, *more: Any) -> Any:
 
 
 def _ask_words(whom: Whom, method: str, compiler: str) -> Sequence[str]:
-    answer = _ask(whom, method, (), *([compiler] if method in _TOLD else []))
+    said = ask_party(*whom, method, (), compiler) if method in _TOLD else ask_party(*whom, method)
+    answer = None if said is None else said[0]
     if answer is None or isinstance(answer, str):
         return (answer or "",)
     wanted = "must return a str or a list of str"
@@ -125,8 +126,8 @@ def _ask_words(whom: Whom, method: str, compiler: str) -> Sequence[str]:
     words = tuple(answer)
     for i, word in enumerate(words):
         if not isinstance(word, str):
-            kind = type(word).__name__
-            refuse_answer(*whom, method, TypeError, f"{wanted}, but item {i} is of type {kind}")
+            text = f"{wanted}, but item {i} is of type {type(word).__name__}"
+            refuse_answer(*whom, method, TypeError, text)
     return words
 
 
@@ -148,11 +149,10 @@ def _compiler(parties: Sequence[Whom]) -> str | None:
         if not isinstance(answer, str | None):
             text = f"must return None, 'tcc' or a command like 'cc', not {answer!r}"
             refuse_answer(*whom, "c_compiler", TypeError, text)
-        name = class_of(whom[0])
         if answer and answer != "tcc" and found is None:
-            found, who = answer, name
+            found, who = answer, class_of(whom[0])
         elif answer and answer != "tcc" and answer != found:
-            wishes = f"{who} wants {found!r} and {name} wants {answer!r}"
+            wishes = f"{who} wants {found!r} and {class_of(whom[0])} wants {answer!r}"
             raise ValueError(f"link(): one graph has one compiler, but {wishes}")
     return found
 
@@ -177,7 +177,7 @@ def _version(whom: Whom, *ways: tuple[Any, ...]) -> Any:
 def _versions(types: Sequence[Whom], nodes: Sequence[Node]) -> tuple[Any, ...] | None:
     """Of types once, of ops for each node: it is a node that has a version. None where somebody has none, so
     that nothing is used again."""
-    own = ("c_code_cache_version",)
+    own: tuple[Any, ...] = ("c_code_cache_version",)
     asked = [(whom, [own]) for whom in types]
     asked += [
         ((op, label, True), [("c_code_cache_version_apply", node), own]) for op, label, node, _ in nodes
@@ -207,12 +207,15 @@ def read_settings(types: Sequence[tuple[Any, str]], nodes: Sequence[Node]) -> tu
     for whom in parties:
         for method in _ASKED:
             words = _ask_words(whom, method, compiler or "tcc")
-            said.append(((*whom, method), f"<cwrapjit {class_of(whom[0])}.{method}>", words))
+            if any(words):
+                said.append(((*whom, method), f"<cwrapjit {class_of(whom[0])}.{method}>", words))
     for op, label, *more in nodes:
-        file = f"<cwrapjit {class_of(op)}.c_init_code_apply of {label}>"
-        said.append(((op, label, True, "c_init_code_apply"), file, (_ask_init((op, label, *more)),)))
+        text = _ask_init((op, label, *more))
+        if text:
+            file = f"<cwrapjit {class_of(op)}.c_init_code_apply of {label}>"
+            said.append(((op, label, True, "c_init_code_apply"), file, (text,)))
     versions = _versions(kinds, nodes)
-    found = _read_words([each for each in said if any(each[2])])
+    found = _read_words(said)
     return *found, compiler, None if versions is None else (versions, found)
 
 
@@ -257,4 +260,4 @@ def read_names(party: Party, said: Any, ninputs: int, noutputs: int) -> tuple[st
     twice = next((name for i, name in enumerate(found) if name in found[:i]), None)
     if twice is not None:
         refuse_answer(*party, ValueError, f"names '{twice}' twice")
-    return found  # type: ignore[return-value]
+    return found
