@@ -8,10 +8,11 @@ that reads memory which another one overwrites stays where it is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cwrapjit.graph.base import Apply
-from cwrapjit.graph.loops import LoopOp, Step, renumbered
+from cwrapjit.graph.loops import LoopOp, Step
 
 MAX_STEPS = 64  # a loop that is much longer gains nothing
 
@@ -94,7 +95,7 @@ class _Loop:
                 made[id(v)] if id(v) in made else self._operand(replaced.get(id(v), v), name)
                 for v, name in zip(node.inputs, node.op.argument_names(), strict=True)
             ]
-            self.steps.append(renumbered(step, [sources[k] for k in step.sources]))
+            self.steps.append(replace(step, sources=tuple(sources[k] for k in step.sources)))
             made[id(node.outputs[0])] = -len(self.steps)
 
     @staticmethod

@@ -83,17 +83,22 @@ def _convert(value: _Value, dtype: str) -> str:
     return f"{value.text} != 0" if dtype == "bool" else f"({_local(dtype)}){value.text}"
 
 
-def _result(expression: str, dtype: str) -> str:
-    """The expression as a local of dtype, rounded as it would be in memory."""
+def _stored(expression: str, dtype: str) -> str:
+    """The expression as it lies in memory."""
     inner = f"({expression}\n)" if "//" in expression else f"({expression})"
     if dtype == "bool":
         return f"{inner} != 0"
-    if not dtype.startswith("complex"):
-        # libtcc casts a pointer to a double. To `+` it is none, and in ?: a function is a pointer.
-        inner = f"(+(1 ? {inner} : 1))"
-    if dtype == "float16":
-        return f"npy_half_to_float(npy_float_to_half((float){inner}))"
-    return inner if dtype.startswith("complex") else f"({c_type(dtype)}){inner}"
+    if dtype.startswith("complex"):
+        return inner
+    # libtcc casts a pointer to a double. To `+` it is none, and in ?: a function is a pointer.
+    inner = f"(+(1 ? {inner} : 1))"
+    return f"npy_float_to_half((float){inner})" if dtype == "float16" else f"({c_type(dtype)}){inner}"
+
+
+def _result(expression: str, dtype: str) -> str:
+    """The expression as a local of dtype, rounded as it would be in memory."""
+    stored = _stored(expression, dtype)
+    return f"npy_half_to_float({stored})" if dtype == "float16" else stored
 
 
 def _step_lines(step: Step, values: dict[int, _Value], target: str) -> list[str]:
@@ -112,12 +117,7 @@ def _body(steps: Sequence[Step], operands: dict[int, _Value], target: str) -> li
         lines.append(f"{_local(step.dtype)} t{j}_;")
         lines += _step_lines(step, values, f"t{j}_ = {_result(step.expression, step.dtype)}")
     last = steps[-1]
-    if last.dtype == "float16":
-        expression = last.expression + ("\n" if "//" in last.expression else "")
-        return lines + _step_lines(
-            last, values, f"{target} = npy_float_to_half((float)(+(1 ? ({expression}) : 1)))"
-        )
-    return lines + _step_lines(last, values, f"{target} = {_result(last.expression, last.dtype)}")
+    return lines + _step_lines(last, values, f"{target} = {_stored(last.expression, last.dtype)}")
 
 
 def _indent(lines: Iterable[str], depth: int) -> str:
@@ -407,8 +407,3 @@ def elementwise(
         raise ValueError("elementwise(): the expression is empty")
     made = None if dtype is None else dtype_name("elementwise()", dtype)
     return Elementwise(names, expression.strip(), made, tuple(headers), support_code, reference)
-
-
-def renumbered(step: Step, sources: Sequence[int]) -> Step:
-    """The same step with other sources."""
-    return replace(step, sources=tuple(sources))
