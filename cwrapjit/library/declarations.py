@@ -70,6 +70,7 @@ class FunctionDeclaration:
     address: int = 0  # of our own function that calls C's; `code` keeps it alive
     code: Any = None
     text: str = ""  # as the user wrote it, in one line
+    slices: Any = None  # the text of source= that it is of, where it broadcasts
     fixed: int = -1  # of a variadic one with varargs=: how many parameters stand in front of the dots
 
 

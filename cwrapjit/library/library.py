@@ -722,11 +722,20 @@ class Core:
             load("cwrapjit.library.source").compile_inner(self, found)
         return str(found.address or self.address(found.name, f"{self.name}.{found.name}()", function=True))
 
+    def note(self, found: FunctionDeclaration, own: dict[str, Any], attribute: str) -> Known:
+        """Keeps what refine() makes an attribute of again."""
+        self._declared[attribute] = known = (found, own, attribute)
+        return known
+
     def declare_function(
         self, found: FunctionDeclaration, own: dict[str, Any], attribute: str, pending: Pending
     ) -> None:
-        self._declared[attribute] = known = (found, own, attribute)
+        known = self.note(found, own, attribute)
         try:
+            slices = load("cwrapjit.library.source").refined(self, found, own) if found.slices else None
+            if slices is not None:
+                self.keep_pending(attribute, slices)
+                return
             read = self.options_of(found, {"name": attribute, **own})
             made = self._make_specially(found, read)
             if made is not None:

@@ -124,17 +124,35 @@ def declare(library: Any, text: Text, read: Any) -> None:
                 library.keep_pending(found.name, Broadcasting(library, text, found, own))
             except (Unmapped, AttributeError, _cwrapjit.CompileError):
                 library.declare_function(found, own, attribute_name(found.name), pending)
+            else:
+                found.slices = text
+                library.note(found, own, attribute_name(found.name))
     library.take_variables(each for each in parsed.variables if not each.private and not each.external)
+
+
+def refined(library: Any, found: FunctionDeclaration, own: dict[str, Any]) -> Broadcasting | None:
+    """A function that broadcasts, with what refine() says of it; None: that it does not."""
+    said = library.refinements.of(found, own)
+    if not said.pop("broadcast", True):
+        return None
+    for option, value in said.items():
+        if option != "doc" and not (option in own and list(value) == list(own[option])):
+            raise TypeError(
+                f"{library.name}.refine(): {option}= is not for {found.name}(), which broadcasts; "
+                "broadcast=False beside it makes a function of single calls"
+            )
+    return Broadcasting(library, found.slices, found, {**own, "doc": said.get("doc")})
 
 
 def marks_of(text: Text, found: FunctionDeclaration) -> dict[str, Any]:
     """out= and inout= of function(), from the marks; by place, as names may be macros."""
     parameters = next((each.parameters for each in text.functions if each.name == found.name), [])
     pairs = list(zip(found.parameters, parameters, strict=False))
-    return {
+    made = {
         intent: tuple(each.name for each, marked in pairs if marked.intent == intent)
         for intent in ("out", "inout")
     }
+    return {intent: names for intent, names in made.items() if names}  # () would take back what refine() says
 
 
 class TextSlice(Slice):
@@ -276,7 +294,7 @@ class TextSlice(Slice):
     def arguments(self) -> dict[str, Any]:
         """Those of function() that do not depend on the types."""
         return {
-            "docstring": signature(self.found),
+            "docstring": signature(self.found) if self.options.doc is None else self.options.doc,
             "signature": self.signature(),
             "Ccode_validate": self.validate(),
             "cast": self.cast(),

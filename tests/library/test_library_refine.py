@@ -12,6 +12,8 @@ import pytest
 from leaks import COUNTED, keeps_nothing
 from library_tools import from_c
 
+import cwrapjit
+
 TEXT = """
 double v_sum(size_t n, const double *x) { double s = 0; for(size_t i = 0; i < n; i++) s += x[i]; return s; }
 double v_mean(size_t n, const double *x) { return n ? v_sum(n, x) / n : 0; }
@@ -780,3 +782,41 @@ def test_docstrings_show_what_was_written():
     f = lib.function(text, unsafe="p", dims={"in": "max(status,COUNT)"})
     assert f.__doc__ == text.replace(" /* it */", "") + "\n\nArrays: in[max(status, COUNT)]"
     assert lib.function(text, unsafe=True, doc="Mine.").__doc__ == "Mine."
+
+
+SLICES = """
+int divide(double x, double y, OUT double *z) { *z = x / y; return y == 0 ? -3 : 0; }
+double twice(double x) { return 2 * x; }
+double first(const double x[n], int n) { return x[0]; }
+double of_pointer(double *x) { return *x; }
+static int calls;
+"""
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("state", ["", "int count(double x) { return ++calls; }"])
+def test_functions_of_a_text_that_broadcast_are_refined_or_refuse(state):
+    lib = cwrapjit.library("t", source=SLICES + state)
+    lib.refine("twice", doc="Twice as much.")
+    assert lib.twice.__doc__ == "Twice as much." and lib.twice([1.0, 2.0]).tolist() == [2, 4]
+    for name, options in (
+        ("divide", {"check": "negative"}),
+        ("*", {"check": "negative"}),
+        ("twi*", {"keyword_only": "x"}),
+        ("first", {"dims": {"x": "n"}}),
+        ("divide", {"gil": True}),
+    ):
+        words = rf"t.refine\(\): {next(iter(options))}= is not for .*, which broadcasts; broadcast=False"
+        refuses(TypeError, words, lib.refine, name, **options)
+    assert [each.tolist() for each in lib.divide([1.0, 2.0], 2.0)] == [[0, 0], [0.5, 1]]
+    lib.refine("divide", check="negative", broadcast=False)
+    assert lib.divide(1.0, 2.0) == (0, 0.5)
+    refuses(TypeError, r"t.divide\(\)", lib.divide, [1.0], 2.0)
+    with pytest.raises(RuntimeError, match="-3"):
+        lib.divide(1.0, 0.0)
+    lib.refine("divide", doc="Again.", broadcast=None, check=None, replace=True)
+    assert lib.divide([1.0, 2.0], 2.0)[1].tolist() == [0.5, 1] and lib.divide.__doc__ == "Again."
+    lib.refine("of_pointer", inout="x")
+    assert lib.of_pointer(3.0)[0] == 3
+    with pytest.warns(UserWarning, match="the name of no function"):
+        lib.refine("twise", doc="")
