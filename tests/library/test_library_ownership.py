@@ -68,6 +68,11 @@ def test_an_owner_is_known_while_it_is_the_newest_and_afterwards() -> None:
         assert found.x == 3.0
         del found
         assert lib.at(address).__cwrapjit_base__ is not one
+        one = lib.made(4.0)
+        one.close()  # the newest, which owns nothing any more, though it lives
+        later = [lib.made(4.0) for _ in range(100)]  # one of them where that was
+        for each in later:
+            assert lib.at(each.address).__cwrapjit_base__ is each
 
 
 @pytest.fixture
