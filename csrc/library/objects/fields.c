@@ -618,7 +618,7 @@ write_list(const field_object *self, PyObject *instance, PyObject *value)
     return status;
 }
 
-PyDoc_STRVAR(assign_item_doc, "assign_item(instance, index, value, /)\n--\n\n"
+PyDoc_STRVAR(assign_item_doc, "assign_item($self, instance, index, value, /)\n--\n\n"
                               "Put one of a member's items in its place: what is there then.");
 
 static PyObject *
