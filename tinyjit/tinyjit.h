@@ -429,7 +429,7 @@ typedef struct tj_environment_options {
     /* Names with one of these prefixes call into the embedding program when
      * they are not neutral symbols ("Py", "_Py"): NULL-terminated, borrowed. */
     const char *const *host_prefixes;
-    const char *host_data; /* but those with this prefix are its data, to use is no call; or NULL */
+    const char *host_data; /* or NULL: using those with this prefix is no call */
     /* What its headers want defined, in front of define_macros, in the same form. */
     const char *const *host_macros;
 } tj_environment_options;
