@@ -1,7 +1,7 @@
 """Builds cwrapjit._cwrapjit; everything else is in pyproject.toml.
 
 A few texts become part of the extension: the prelude in front of every compiled unit, the functions that the
-optimizing tier puts in line, those of complex numbers and float16, and the call path that module.write()
+cc tier puts in line, those of complex numbers and float16, and the call path that module.write()
 emits. They are real C files that tools/embed.py turns into C arrays in the build folder.
 CWRAPJIT_WERROR=1 makes compiler warnings errors.
 """

@@ -1,6 +1,6 @@
 """C loops, compiled by the system's compiler and called through ctypes and through cffi.
 
-the bound   the plain loop of each workload, with the flags of cwrapjit's optimizing tier, but gcc's <math.h>
+the bound   the plain loop of each workload, with the flags of cwrapjit's cc tier, but gcc's <math.h>
 cffi        the same loop with the flags that one would give: USUAL (and -ffast-math)
 
 Neither cwrapjit nor numba sets errno. Where C must, sqrt() keeps a loop from vectors.
@@ -33,7 +33,7 @@ def compiler() -> list[str]:
 
 
 def tier_flags(fastmath: bool) -> list[str]:
-    """The optimizing tier's flags, as far as they say how to compile."""
+    """The cc tier's flags, as far as they say how to compile."""
     facts = cwrapjit.show_config("dicts")
     given = facts.get("compiler flags with fastmath") if fastmath else facts.get("compiler flags")
     if isinstance(given, str) and given:

@@ -61,7 +61,7 @@ def scaling(results: dict[str, Any]) -> plt.Figure:
     sets = results["type_sets"]
     right.plot(sets["counts"], 1e3 * np.array(sets["fastest_s"]), "o-")
     right.set(
-        xlabel="type sets", ylabel="ms of a definition", title="first tier", xlim=(0, None), ylim=(0, None)
+        xlabel="type sets", ylabel="ms of a definition", title="tcc tier", xlim=(0, None), ylim=(0, None)
     )
     for axes in (left, right):
         axes.grid(True, alpha=0.3)

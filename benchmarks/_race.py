@@ -54,7 +54,7 @@ def unrest(times: dict[str, list[float]]) -> float:
 
 
 def heat(function: Any, call: Callable[[], Any]) -> bool:
-    """Into the optimizing tier, with what calls have in common as constants. False: there is none."""
+    """Into the cc tier, with what calls have in common as constants. False: there is none."""
     call()
     if not function.wait(WAIT_S):
         return False

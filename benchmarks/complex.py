@@ -14,7 +14,7 @@ import numpy as np
 import cwrapjit
 
 BUDGET_S = 1.5
-OWN, FIRST = "cwrapjit", "first tier"
+OWN, FIRST = "cwrapjit", "tcc tier"
 PEERS = ("NumPy", "numba")
 
 # Title: C's expression of x and y, NumPy's function, and Python's for numba, if it has one
@@ -38,7 +38,7 @@ CONVERSIONS = {
 
 
 def functions(expression: str, types: tuple[Any, ...], names: str) -> dict[str, Any]:
-    """The function that gets hot, and one that stays in the first tier."""
+    """The function that gets hot, and one that stays in the tcc tier."""
     signature = ", ".join(f"{name}()" for name in names) + " -> out()"
     code = {types: f"item__out() = {expression}; return true;"}
     return {

@@ -388,7 +388,7 @@ def array_time(quick: bool) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     }
     medians = race.medians(race.race(actions, BUDGET_S, quick))
     common.table(
-        f"a*b + c over {items} float64" + ("" if there else " (no optimizing tier)"),
+        f"a*b + c over {items} float64" + ("" if there else " (no cc tier)"),
         ("", "median ms"),
         ((name, f"{1e3 * value:.3f}") for name, value in medians.items()),
     )
@@ -403,7 +403,7 @@ def array_time(quick: bool) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         ),
         common.target("bytes that repeated runs of it allocate", "< 1000", allocated, allocated < 1000),
     ]
-    return {**medians, "optimizing tier": there, "bytes allocated": allocated}, rows
+    return {**medians, "cc tier": there, "bytes allocated": allocated}, rows
 
 
 def allocated_by(flat: Any, runs: int = 10) -> int:
@@ -453,7 +453,7 @@ def member_time(peer: PyTensor | None, quick: bool) -> tuple[dict[str, Any], lis
             raise SystemExit(f"wrong result: {name}")
     medians = race.medians(race.race(actions, BUDGET_S, quick))
     common.table(
-        f"moving average of {items} float64 by PyArray_GETPTR1" + ("" if there else " (no optimizing tier)"),
+        f"moving average of {items} float64 by PyArray_GETPTR1" + ("" if there else " (no cc tier)"),
         ("", "median us"),
         ((name, f"{1e6 * value:.1f}") for name, value in medians.items()),
     )

@@ -18,7 +18,7 @@ import numpy as np
 import cwrapjit
 
 BUDGET_S = 1.5
-OWN, FIRST, GCC, LIBM = "cwrapjit", "first tier", "gcc", "libm"
+OWN, FIRST, GCC, LIBM = "cwrapjit", "tcc tier", "gcc", "libm"
 
 # Title: C's expression of x, and Python's for numba, if it has one.
 EXPRESSIONS = {

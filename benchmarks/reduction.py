@@ -48,7 +48,7 @@ def by_numba(numba: Any, ndim: int, axis: Any, norm: bool) -> Callable[[np.ndarr
 
 
 def heat(own: cwrapjit.ReductionKernel, call: Callable[[], Any]) -> None:
-    """Into the optimizing tier, with what calls have in common as constants."""
+    """Into the cc tier, with what calls have in common as constants."""
     for _ in range(3):
         end = time.perf_counter() + 0.05
         while time.perf_counter() < end:

@@ -39,7 +39,7 @@ NAMES = (
     "importtime",
     "people",
 )
-FIRST, OWN = "first tier", "cwrapjit"
+FIRST, OWN = "tcc tier", "cwrapjit"
 
 
 def run(name: str, folder: Path, quick: bool) -> bool:

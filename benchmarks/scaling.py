@@ -49,19 +49,19 @@ def slices(quick: bool, folder: Path) -> tuple[dict[str, Any], list[dict[str, An
     out = np.zeros_like(x)
     there = race.heat(hot, lambda: hot(x[:10_000], out=out[:10_000]))
     counts = [int(10 ** (k / 2)) for k in range(2 * most + 1)]
-    found: dict[str, list[float]] = {"cwrapjit": [], "first tier": [], PLAIN: []}
+    found: dict[str, list[float]] = {"cwrapjit": [], "tcc tier": [], PLAIN: []}
     library = native.build(SQUARE_C, "square", native.tier_flags(False), folder)
     for count in counts:
         given, result = x[:count], out[:count]
         actions = {
             "cwrapjit": lambda g=given, r=result: hot(g, out=r),
-            "first tier": lambda g=given, r=result: first(g, out=r),
+            "tcc tier": lambda g=given, r=result: first(g, out=r),
             PLAIN: native.by_ctypes(library, "square", (given, result, count)),
         }
         for name, value in race.fastest(race.race(actions, BUDGET_S, quick)).items():
             found[name].append(value)
     common.table(
-        "fastest time of one call, x*x + 1 over float32, out=" + ("" if there else " (no optimizing tier)"),
+        "fastest time of one call, x*x + 1 over float32, out=" + ("" if there else " (no cc tier)"),
         ("slices", *found, *(f"{name}, ns each" for name in found)),
         (
             (
@@ -80,7 +80,7 @@ def slices(quick: bool, folder: Path) -> tuple[dict[str, Any], list[dict[str, An
     print(f"  slope over slices >= {FROM:.0e}, plain C: {slope(*above(PLAIN)):.3g}")
     own = [name for name in found if name != PLAIN]
     rows = [linear(f"slope over slices >= {FROM:.0e}, {name}", *above(name)) for name in own]
-    return {"counts": counts, "fastest_s": found, "optimizing tier": there}, rows
+    return {"counts": counts, "fastest_s": found, "cc tier": there}, rows
 
 
 def linear(figure: str, counts: list[int], seconds: list[float]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def type_sets(quick: bool) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     times = common.interleaved(actions, 1 if quick else 15)
     seconds = [min(times[str(count)]) for count in counts]
     common.table(
-        "time of a definition, first tier",
+        "time of a definition, tcc tier",
         ("type sets", "fastest ms", "ms each"),
         ((c, f"{1e3 * s:.3f}", f"{1e3 * s / c:.3f}") for c, s in zip(counts, seconds, strict=True)),
     )

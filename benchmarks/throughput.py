@@ -1,10 +1,10 @@
 """How fast is the compiled code? Each workload of workloads/, on one thread, against its peers.
 
-    cwrapjit             the optimizing tier
-    first tier           cwrapjit with optimize="off": libtcc's code
+    cwrapjit             the cc tier
+    tcc tier           cwrapjit with optimize="off": libtcc's code
     numpy, numba, numexpr, numpysane_pywrap, cffi    as a user would write it there
-    bound                the plain C loop, compiled with the optimizing tier's flags, called through ctypes
-    exact bound          for fastmath: the same without fast-math, which is what the first tier is held to
+    bound                the plain C loop, compiled with the cc tier's flags, called through ctypes
+    exact bound          for fastmath: the same without fast-math, which is what the tcc tier is held to
 
 All write into one preallocated array. Results are compared with NumPy's before anything is timed.
 """
@@ -24,7 +24,7 @@ from workloads import Workload, everything
 
 import cwrapjit
 
-OWN, FIRST, BOUND, EXACT = "cwrapjit", "first tier", "bound", "exact bound"
+OWN, FIRST, BOUND, EXACT = "cwrapjit", "tcc tier", "bound", "exact bound"
 BUDGET_S = 4.0
 RESTLESS = 1.15
 Action = Callable[[], Any]
@@ -121,7 +121,7 @@ def own_actions(workload: Workload, inputs: Any, out: np.ndarray) -> tuple[dict[
 
 
 def check(workload: Workload, inputs: Any, out: np.ndarray, actions: dict[str, Action]) -> set[str]:
-    """Who gives the very bits of cwrapjit's first tier. Ends the program where a result is wrong."""
+    """Who gives the very bits of cwrapjit's tcc tier. Ends the program where a result is wrong."""
     actions[FIRST]()
     bits = out.tobytes()
     same = set()
@@ -152,7 +152,7 @@ def measure(workload: Workload, peers: Peers, quick: bool) -> dict[str, Any]:
     best_alike = min(alike, key=by_median.__getitem__) if alike else None
     return {
         "title": workload.title,
-        "optimizing tier": is_hot,
+        "cc tier": is_hot,
         "left out": workload.left_out,
         "unrest": race.unrest(times),
         "median_s": by_median,
@@ -160,13 +160,13 @@ def measure(workload: Workload, peers: Peers, quick: bool) -> dict[str, Any]:
         "rounds": {name: len(values) for name, values in times.items()},
         "best peer": best,
         "best peer with the same bits": best_alike,
-        "same bits as the first tier": sorted(same_bits),
+        "same bits as the tcc tier": sorted(same_bits),
         "best peer / cwrapjit": by_median[best] / by_median[OWN],
         "best peer with the same bits / cwrapjit": best_alike and by_median[best_alike] / by_median[OWN],
         "best peer / cwrapjit, fastest": min(by_fastest[name] for name in rivals) / by_fastest[OWN],
         "bound / cwrapjit": by_median[BOUND] / by_median[OWN],
         "bound / cwrapjit, fastest": by_fastest[BOUND] / by_fastest[OWN],
-        "first tier / bound": by_median[FIRST] / by_median.get(EXACT, by_median[BOUND]),
+        "tcc tier / bound": by_median[FIRST] / by_median.get(EXACT, by_median[BOUND]),
     }
 
 
@@ -201,7 +201,7 @@ def print_tables(results: dict[str, Any]) -> None:
                 f"{found['best peer / cwrapjit, fastest']:.2f}",
                 f"{found['bound / cwrapjit']:.2f}",
                 f"{found['bound / cwrapjit, fastest']:.2f}",
-                f"{found['first tier / bound']:.2f}",
+                f"{found['tcc tier / bound']:.2f}",
                 verdict(found),
             )
             for found in results.values()
@@ -216,7 +216,7 @@ def verdict(found: dict[str, Any]) -> str:
     if ratio >= common.LEVEL:
         return "level"
     alike = found["best peer with the same bits / cwrapjit"]
-    if alike and alike >= common.LEVEL and found["best peer"] not in found["same bits as the first tier"]:
+    if alike and alike >= common.LEVEL and found["best peer"] not in found["same bits as the tcc tier"]:
         return f"BEHIND; {alike:.2f} among those that give the same bits"
     return "BEHIND"
 
@@ -231,13 +231,13 @@ def print_left_out(workloads: list[Workload]) -> None:
 
 
 def targets(results: dict[str, Any]) -> list[dict[str, Any]]:
-    hot = all(found["optimizing tier"] for found in results.values())
+    hot = all(found["cc tier"] for found in results.values())
     ratios = [found["best peer / cwrapjit"] for found in results.values()]
     level, ahead = (sum(ratio >= least for ratio in ratios) for least in (common.LEVEL, 1.0))
     bound = geometric_mean([found["bound / cwrapjit"] for found in results.values()])
-    # A twin with fastmath is the same to the first tier.
+    # A twin with fastmath is the same to the tcc tier.
     once = [found for name, found in results.items() if not name.endswith("_fast")]
-    first = geometric_mean([found["first tier / bound"] for found in once])
+    first = geometric_mean([found["tcc tier / bound"] for found in once])
     waves = results["waves"]["median_s"]
     rows = [
         common.target(
@@ -262,7 +262,7 @@ def targets(results: dict[str, Any]) -> list[dict[str, Any]]:
                 )
             )
     rows.append(
-        common.target("first tier / bound without fast-math, geometric mean", "<= 7", first, first <= 7)
+        common.target("tcc tier / bound without fast-math, geometric mean", "<= 7", first, first <= 7)
     )
     return rows
 
@@ -281,8 +281,8 @@ def main() -> int:
     unrest = common.median(found["unrest"] for found in results.values())
     if unrest > RESTLESS:
         print(f"  A BUSY MACHINE: medians are {unrest:.2f} times the fastest runs; repeat when it is quiet")
-    if not all(found["optimizing tier"] for found in results.values()):
-        print("  NO OPTIMIZING TIER in this run: the figures of cwrapjit are the first tier's")
+    if not all(found["cc tier"] for found in results.values()):
+        print("  NO CC TIER in this run: the figures of cwrapjit are the tcc tier's")
     flags = {"bound": native.tier_flags(False), "bound, fastmath": native.tier_flags(True)}
     rows = targets(results)
     common.print_targets(rows, given)

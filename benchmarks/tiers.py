@@ -182,7 +182,7 @@ def define_to_hot(quick: bool) -> tuple[dict[str, Any], list[dict[str, Any]]]:
                     f"define to hot by calls / {name}", f"<= {TIMES_PLAIN}", ratio, ratio <= TIMES_PLAIN
                 )
             )
-    return {"median_s": medians, "fastest_s": race.fastest(times), "optimizing tier": there}, rows
+    return {"median_s": medians, "fastest_s": race.fastest(times), "cc tier": there}, rows
 
 
 # ---- the swap ------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def swap_once(x: np.ndarray, out: np.ndarray) -> dict[str, float] | None:
 def swap(quick: bool) -> dict[str, Any]:
     x = np.random.default_rng(0).random(100_000)
     if not new_small().wait(race.WAIT_S):
-        print("\nthe swap: there is no optimizing tier")
+        print("\nthe swap: there is no cc tier")
         return {}
     found = [one for one in (swap_once(x, np.empty_like(x)) for _ in range(2 if quick else 9)) if one]
     if not found:

@@ -1,6 +1,6 @@
 """f.ufunc beside NumPy's own ufunc of the same operation: calls and reductions of a user's sum of float64.
 
-The first tier's reductions are shown, too: libtcc's code adds one number at a time.
+The tcc tier's reductions are shown, too: libtcc's code adds one number at a time.
 """
 
 import sys
@@ -14,7 +14,7 @@ import numpy as np
 import cwrapjit
 
 BUDGET_S = 1.0
-OWN, FIRST, NUMPY = "cwrapjit", "first tier", "NumPy"
+OWN, FIRST, NUMPY = "cwrapjit", "tcc tier", "NumPy"
 CALL_TARGET, REDUCE_TARGET = 1.1, 1.2
 
 

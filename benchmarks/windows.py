@@ -19,7 +19,7 @@ import numpy as np
 import cwrapjit
 
 BUDGET_S = 1.5
-OWN, FIRST, BOUND, GCC, NUMBA, SCIPY = "cwrapjit", "first tier", "plain C", "gcc -O3", "numba", "scipy"
+OWN, FIRST, BOUND, GCC, NUMBA, SCIPY = "cwrapjit", "tcc tier", "plain C", "gcc -O3", "numba", "scipy"
 
 BLUR = np.array([[1, 2, 1], [2, 4, 2], [1, 2, 1]]) / 16
 SUM_C = """

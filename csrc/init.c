@@ -40,7 +40,7 @@ backend(PyObject *extension, PyObject *Py_UNUSED(unused))
 }
 
 PyDoc_STRVAR(optimizer_doc, "optimizer()\n--\n\n"
-                            "What the optimizing tier found, its flags and its last failure.");
+                            "What the cc tier found, its flags and its last failure.");
 
 static PyObject *
 optimizer(PyObject *extension, PyObject *Py_UNUSED(unused))
@@ -50,7 +50,7 @@ optimizer(PyObject *extension, PyObject *Py_UNUSED(unused))
 
 PyDoc_STRVAR(live_doc, "live()\n--\n\n"
                        "How much of C lives now: blocks and bytes, objects, pages of code.\n\n"
-                       "Waits until no job of the optimizing compiler is queued or running. What\n"
+                       "Waits until no job of the system's compiler is queued or running. What\n"
                        "comes from Python's allocators is counted by sys.getallocatedblocks().");
 
 static PyObject *

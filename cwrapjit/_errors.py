@@ -136,8 +136,8 @@ def warn(messages: Sequence[_Message], behind: str = "") -> None:
 
 
 def warn_of_errors(messages: Sequence[_Message]) -> None:
-    """Those of the optimizing compiler, about code that runs all the same."""
-    warn(messages, " (an error to the optimizing compiler; libtcc took it, and what it made of it runs)")
+    """Those of the system's compiler, about code that runs all the same."""
+    warn(messages, " (an error to the system's compiler; libtcc took it, and what it made of it runs)")
 
 
 def place_error(who: str, what: str, reason: str, text: str, position: int) -> ValueError:

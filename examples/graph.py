@@ -181,7 +181,7 @@ def main() -> int:
     print(f"  at risk            {at_risk[-1]:.2f} within {DAYS:.0f} days")
 
     print(f"\n{'':18} {'link':>10} {'call':>10}")
-    risk.wait()  # for the optimizing tier, which otherwise comes in the background
+    risk.wait()  # for the cc tier, which otherwise comes in the background
     print(f"{'cwrapjit':18} {link_ms:7.2f} ms {microseconds_per_call(lambda: risk(*arguments)):7.1f} us")
     wanted = (*wanted, *beside_pytensor(arguments))
     print(f"{'NumPy':18} {'':10} {microseconds_per_call(lambda: by_numpy(*arguments)):7.1f} us")

@@ -179,7 +179,7 @@ def load_gun() -> np.ndarray:
 
 
 def compare(name: str, function: cwrapjit.Function, arguments: Any, wanted: Any, allowed: float) -> bool:
-    """When the optimizing compiler is through."""
+    """When the system's compiler is through."""
     function(*arguments)
     function.wait()
     for _ in range(5):

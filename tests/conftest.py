@@ -225,7 +225,7 @@ def strict_warnings() -> Iterator[None]:
 
 @pytest.fixture
 def cc(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> Callable[[str], pathlib.Path]:
-    """Makes a shell script the optimizing compiler of this test; REAL in it is the real one."""
+    """Makes a shell script the system's compiler of this test; REAL in it is the real one."""
 
     def install(script: str) -> pathlib.Path:
         path = tmp_path / "fake-cc"

@@ -5,7 +5,7 @@ a test watches. What is filled once (caches, free lists, a first result) is fill
 count: they go on until two looks agree. All batches have as many rounds: a leak in every 40th call shows in
 batches of 40.
 
-The optimizing compiler is off in tests marked `leak`, unless the mark says jobs=True; a look waits until its
+The system's compiler is off in tests marked `leak`, unless the mark says jobs=True; a look waits until its
 queue is empty. C text that allocates counts its blocks itself, by the macros in COUNTED.
 
 With CWRAPJIT_TEST_LEAK=1 a leak is put behind every round, of a reference where references are counted, of 16

@@ -1,7 +1,7 @@
 """What a run of the tests came to, as one line of JSON in the file that CWRAPJIT_RESULTS names.
 
     {"machine": "x86_64", "CPython": "3.15.2", "NumPy": "2.5.5", "C library": "glibc 2.43",
-     "second tier": "gcc 16.2.0", "what ran": "whole", "passed": 4712, "failed": 0, "skipped": 12,
+     "cc tier": "gcc 16.2.0", "what ran": "whole", "passed": 4712, "failed": 0, "skipped": 12,
      "reruns": 0, "minutes": 7, "status": 0}
 
 `make release-check` sets that, and CWRAPJIT_RESULTS_PART, which says what ran; --every is added to it here.
@@ -26,7 +26,7 @@ TESTS = pathlib.Path(__file__).resolve().parent
 
 
 def _compiler() -> str:
-    """The optimizing tier's, as "gcc 16.2.0"."""
+    """The cc tier's, as "gcc 16.2.0"."""
     command = cwrapjit._cwrapjit.optimizer()["compiler"]
     if command is None:
         return "none"
@@ -47,7 +47,7 @@ def write(file: str, config: pytest.Config, status: int, counts: dict[str, int],
         "CPython": platform.python_version(),
         "NumPy": np.__version__,
         "C library": os.confstr("CS_GNU_LIBC_VERSION"),
-        "second tier": _compiler(),
+        "cc tier": _compiler(),
         "what ran": os.environ.get("CWRAPJIT_RESULTS_PART", "?") + (f", --every {every}" if every else ""),
         "passed": counts.get("passed", 0),
         "failed": counts.get("failed", 0) + counts.get("error", 0),

@@ -457,7 +457,7 @@ tj_status tj_explain(const tj_environment *environment, int said, const tj_objec
 
 /* ---- build.c ------------------------------------------------------------- */
 
-/* A text for the optimizing compiler, and what is wanted of it. */
+/* A text for the system's compiler, and what is wanted of it. */
 typedef struct tj_build {
     tj_environment *environment; /* a share, or NULL */
     char *text;                  /* owned */

@@ -2,8 +2,8 @@
  *
  * A call of libm costs ten times what these operations do, and keeps a loop from being vectorised. What
  * compilers put in its place by themselves has other bits than libm's, so they are told not to; these
- * functions stand there instead. The extension is compiled with them, for the first tier
- * (unit/mathematics.c), and their text is part of what the optimizing tier and m.write() compile. Each is
+ * functions stand there instead. The extension is compiled with them, for the tcc tier
+ * (unit/mathematics.c), and their text is part of what the cc tier and m.write() compile. Each is
  * exact, or rounds better than libm's, and treats zeros, infinities and what is not a number as libm does.
  * They do not set errno.
  *

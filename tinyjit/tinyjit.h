@@ -371,7 +371,7 @@ typedef struct tj_running {
     const void *const *loops; /* the loops in place, one per type set: all other calls' */
 } tj_running;
 
-/* Appends the C text of a function's loops alone, for an optimizing compiler:
+/* Appends the C text of a function's loops alone, for the system's compiler:
  * header, cookie, extras, slice snippets and loops in variants for unit strides,
  * scalars and what the profiles say (one per type set, or NULL). Needs the
  * prelude in front and defines "cwj_loops__NAME", an array of one cwj_loop* per
@@ -676,7 +676,7 @@ tj_status tj_emit_graph(const tj_graph *graph, tj_text *text);
 tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj_unit **unit,
                           char **source, tj_messages *messages, tj_error *error);
 
-/* ---- the optimizing compiler ------------------------------------------- */
+/* ---- the system's compiler ------------------------------------------- */
 
 /* A C compiler of this machine, started as a process: "cc", "gcc-12 -m64". */
 typedef struct tj_compiler {
@@ -690,7 +690,7 @@ tj_status tj_compiler_find(const char *wanted, const char *path, tj_compiler *co
                            tj_error *error);
 void tj_compiler_clear(tj_compiler *compiler);
 
-/* One text on its way through the optimizing compiler: queued, compiled by a
+/* One text on its way through the system's compiler: queued, compiled by a
  * process to an object in memory, loaded, bound. Background threads serve all
  * jobs in the order of their start, as many at a time as tj_optimizer_set_limits()
  * says. A job is shared by its owner and the thread that does it; nothing ever waits

@@ -1,7 +1,7 @@
 """Turn a C file into a C string: build helper for setup.py, and a command line.
 
 Three texts are embedded in the extension: the prelude in front of every compiled unit, the functions that the
-optimizing tier puts in line, and the call path that m.write() copies into standalone modules. All are kept as
+cc tier puts in line, and the call path that m.write() copies into standalone modules. All are kept as
 real C files. This tool inlines the headers they
 include, so that one self-contained text results, and writes that text as a C source file.
 

@@ -86,7 +86,7 @@ make_tree()
     ln -sf python3 "$tree/usr/bin/python"
 }
 
-# The optimizing compiler of the tests is the tree's gcc, of which the parts that work hardest may run without
+# The system's compiler of the tests is the tree's gcc, of which the parts that work hardest may run without
 # emulation: the cross compiler's, if it is the same version.
 make_compiler_native()
 {

@@ -5,7 +5,7 @@
 # and glibc: in a small tree (.tree-unstable, about 2 GB) that mmdebstrap makes once, and that is entered
 # by chroot in a mount and a process namespace of its own. What is mounted and what runs there ends with
 # this script; nothing is installed outside of the tree. A part of the suite runs once more on the newest
-# Python, with the package built by clang and clang as the optimizing compiler.
+# Python, with the package built by clang and clang as the system's compiler.
 #
 # PYTHONS="3.15"   these alone
 # EVERY=12         every twelfth test
@@ -30,7 +30,7 @@ for version in $pythons; do
     packages="$packages python$version python$version-venv python$version-dev"
 done
 
-# What says something about the optimizing compiler, in whatever words it explains itself.
+# What says something about the system's compiler, in whatever words it explains itself.
 of_clang="tiers/test_tiers tiers/test_same_bits tiers/test_mathematics tiers/test_sooner_hot
 graph/test_graph_tiers tinyjit/test_tinyjit_c release/test_versions"
 
@@ -152,10 +152,10 @@ run_suites()
         in_tree PYTHONS="$pythons" sh "$root/tools/test_pythons.sh" "$@" || status=1
     fi
     if [ "${CLANG:-}" != no ] && [ -z "${TESTS:-}" ]; then
-        echo "== built by clang, and clang as the optimizing compiler"
+        echo "== built by clang, and clang as the system's compiler"
         in_tree PYTHONS="${pythons##* }" CC=clang CWRAPJIT_CC=clang \
             TESTS="$(for each in $of_clang; do echo "tests/$each.py"; done)" \
-            CWRAPJIT_RESULTS_PART="the optimizing tier" \
+            CWRAPJIT_RESULTS_PART="the cc tier" \
             sh "$root/tools/test_pythons.sh" "$@" || status=1
     fi
     return $status

@@ -12,7 +12,7 @@ import pathlib
 import sys
 
 BEGIN, END = "<!-- made by `make release-check` -->", "<!-- end -->"
-COLUMNS = ["machine", "CPython", "NumPy", "C library", "second tier", "what ran"]
+COLUMNS = ["machine", "CPython", "NumPy", "C library", "cc tier", "what ran"]
 COLUMNS += ["passed", "failed", "skipped", "reruns", "minutes"]
 
 

@@ -1,4 +1,4 @@
-/* checks.h: what the optimizing compiler says of C text that it makes no code of. */
+/* checks.h: what the system's compiler says of C text that it makes no code of. */
 #ifndef CWJ_BASE_CHECKS_H
 #define CWJ_BASE_CHECKS_H
 
@@ -6,7 +6,7 @@
 
 #define CWJ_DIAGNOSE_DOC                                                                         \
     "diagnose($self, /)\n--\n\n"                                                                 \
-    "What the optimizing compiler's checks say of the C text: a list of CompileWarning, empty\n" \
+    "What the system compiler's checks say of the C text: a list of CompileWarning, empty\n"     \
     "where all is well, for a missing return, variables without a value, printf's formats and\n" \
     "what else -Wall finds. None without a compiler."
 

@@ -1,4 +1,4 @@
-/* compiler.c: finding the optimizing compiler, once for all functions.
+/* compiler.c: finding the system's compiler, once for all functions.
  *
  * What decides is read with the GIL held, since os.environ may change at any time,
  * and remembered together with what was found: looking again costs four
@@ -139,7 +139,7 @@ cwj_compiler_error(cwj_module_state *state, const char *who)
     if (state->compiler.words != NULL) {
         Py_RETURN_NONE;
     }
-    static const char format[] = "no compiler for the optimizing tier: %V";
+    static const char format[] = "no compiler for the cc tier: %V";
     return cwj_refusal(who, PyExc_RuntimeError, format, state->compiler_problem, "none was found");
 }
 

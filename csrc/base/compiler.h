@@ -1,4 +1,4 @@
-/* compiler.h: which optimizing compiler this process uses. */
+/* compiler.h: which compiler of the system this process uses. */
 #ifndef CWJ_BASE_COMPILER_H
 #define CWJ_BASE_COMPILER_H
 

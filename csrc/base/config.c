@@ -72,7 +72,7 @@ parse_compiler(PyObject *value, const char *who)
 static const setting settings[] = {
     [CWJ_SETTING_OPTIMIZE] = {"optimize", "CWRAPJIT_OPTIMIZE", text_itself, cwj_parse_optimize,
                               "auto",
-                              "'auto', 'eager' or 'off': the optimizing tier; "
+                              "'auto', 'eager' or 'off': the cc tier; "
                               "$CWRAPJIT_OPTIMIZE."},
     [CWJ_SETTING_THREADS] =
         {"threads", "CWRAPJIT_THREADS", number_or_text, cwj_parse_threads, "1",
@@ -82,7 +82,7 @@ static const setting settings[] = {
          "slices\n"
          "may write to a cookie or to static data, may fail, print, or call into Python."},
     [CWJ_SETTING_COMPILER] = {"compiler", "CWRAPJIT_CC", text_itself, parse_compiler, NULL,
-                              "The optimizing compiler's command, or None: what there is; "
+                              "The system compiler's command, or None: what there is; "
                               "$CWRAPJIT_CC."},
     [CWJ_SETTING_PROCESSES] = {"processes", "CWRAPJIT_PROCESSES", number_or_text,
                                cwj_parse_processes, "1",

@@ -46,7 +46,7 @@ PyObject *cwj_compile_warnings(const tj_messages *messages);
 /* Makes the warnings among messages Python warnings. Returns 0, or -1 when a
  * filter turned one into an exception. */
 int cwj_warn(const tj_messages *messages);
-/* The same for the errors: the optimizing compiler's, of code that runs all the same. */
+/* The same for the errors: the system compiler's, of code that runs all the same. */
 int cwj_warn_errors(const tj_messages *messages);
 
 /* Adds the exceptions to the extension module. Returns 0, or -1 with an exception set. */

@@ -1,4 +1,4 @@
-/* heat.h: when code has run long enough to be worth the optimizing compiler's time, and how that is
+/* heat.h: when code has run long enough to be worth the system compiler's time, and how that is
  * found out where a clock costs more than a run: for the call path of functions, whose text
  * m.write() embeds, and for graphs.
  */

@@ -1,4 +1,4 @@
-/* jobs.h: starting a job of the optimizing compiler from Python, and waiting for one. */
+/* jobs.h: starting a job of the system's compiler from Python, and waiting for one. */
 #ifndef CWJ_BASE_JOBS_H
 #define CWJ_BASE_JOBS_H
 
@@ -16,7 +16,7 @@ int cwj_job_wait(tj_job *job, double seconds);
 int cwj_wait_parse(double *seconds, PyObject *args, PyObject *kwargs);
 #define CWJ_WAIT_DOC(whole)                                                                 \
     "wait($self, /, timeout=None)\n--\n\n"                                                  \
-    "Ask for the optimizing tier now and wait until it is in place.\n\n"                    \
+    "Ask for the cc tier now and wait until it is in place.\n\n"                            \
     "timeout is in seconds. Returns True when " whole " the optimizing\n"                   \
     "compiler's code. Returns False where that is not to be had: with optimize='off',\n"    \
     "without a compiler, when it failed (cwrapjit.show_config() says why), for code with\n" \
@@ -37,12 +37,12 @@ PyObject *cwj_job_error(tj_job *job, const char *who);
  * set: a warning, where a filter says so. */
 int cwj_job_warn(tj_job *job);
 
-/* The same for code that stays in its first tier: its job, or NULL where no compiler was asked. */
+/* The same for code that stays in its tcc tier: its job, or NULL where no compiler was asked. */
 PyObject *cwj_tier_error(cwj_module_state *state, tj_job *job, const char *who);
 #define CWJ_TIER_ERROR_DOC                                                                  \
-    "Why the code stays in its first tier, as an exception: CompileError for what the\n"    \
-    "optimizing compiler refuses; RuntimeError where there is none, where it failed in\n"   \
+    "Why the code stays in its tcc tier, as an exception: CompileError for what the\n"      \
+    "system's compiler refuses; RuntimeError where there is none, where it failed in\n"     \
     "another way, and for writable static data. None: it does not stay, nobody has asked\n" \
-    "for the optimizing tier yet, or optimize='off' is why."
+    "for the cc tier yet, or optimize='off' is why."
 
 #endif

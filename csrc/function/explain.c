@@ -1,4 +1,4 @@
-/* explain.c: f.explain(): what the optimizing compiler does to the loops that calls take.
+/* explain.c: f.explain(): what the system's compiler does to the loops that calls take.
  *
  * For each type set the text of one variant goes through the compiler as that of a running call
  * does, and nothing comes of its object but figures; cwrapjit/_explain.py reads what was said.

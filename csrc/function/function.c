@@ -205,12 +205,11 @@ function_diagnose(PyObject *op, PyObject *Py_UNUSED(unused))
     return found;
 }
 
-PyDoc_STRVAR(
-    explain_doc,
-    "explain($self, /)\n--\n\n"
-    "What the optimizing compiler does to the loops that calls take: which are vectorised,\n"
-    "with which width, what prevents the others, what is called, and how large the code\n"
-    "is. str() shows it, .loops and .functions have it as data. None without a compiler.");
+PyDoc_STRVAR(explain_doc,
+             "explain($self, /)\n--\n\n"
+             "What the system's compiler does to the loops that calls take: which are vectorised,\n"
+             "with which width, what prevents the others, what is called, and how large the code\n"
+             "is. str() shows it, .loops and .functions have it as data. None without a compiler.");
 
 static PyObject *
 function_explain(PyObject *op, PyObject *Py_UNUSED(unused))

@@ -14,7 +14,7 @@
 typedef struct cwj_function_object {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    vectorcallfunc usual; /* the same while no job of the optimizing compiler is out */
+    vectorcallfunc usual; /* the same while no job of the system's compiler is out */
     cwj_runtime runtime;          /* what a call needs; points into code */
     tj_function code;             /* owned: machine code, C text, descriptor */
     cwj_environment *environment; /* owned: must outlive code */

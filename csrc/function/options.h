@@ -30,7 +30,7 @@ typedef struct cwj_options {
     CWJ_OPTIONS(CWJ_MEMBER)
 #undef CWJ_MEMBER
     int threads_by_default; /* nobody chose them for this function or its module */
-    int checks; /* debug: the optimizing compiler only looks at the text */
+    int checks; /* debug: the system's compiler only looks at the text */
 } cwj_options;
 
 /* The options as a call gives them, borrowed; NULL or None: not given. */

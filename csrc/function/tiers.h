@@ -1,4 +1,4 @@
-/* tiers.h: the life of a function's code behind the first tier.
+/* tiers.h: the life of a function's code behind the tcc tier.
  *
  * A function starts with what libtcc made. `optimize` says when the optimizing
  * compiler gets to work on it:
@@ -46,7 +46,7 @@ typedef struct cwj_tiers {
     cwj_profile *taken;         /* owned: what the newest job took for constant, per type set */
 } cwj_tiers;
 
-/* A call; while a job of the optimizing compiler is out, another one is in its place. */
+/* A call; while a job of the system's compiler is out, another one is in its place. */
 PyObject *cwj_function_call(PyObject *self, PyObject *const *args, size_t nargsf,
                             PyObject *kwnames);
 
@@ -59,19 +59,19 @@ void cwj_tiers_clear(struct cwj_function_object *function);
  * wanted that its calls took last. Returns false without memory. */
 bool cwj_tiers_emit(const struct cwj_function_object *function, const int *running, tj_text *text);
 
-/* "cc" when every type set runs the optimizing compiler's code, else "tcc". */
+/* "cc" when every type set runs the system compiler's code, else "tcc". */
 const char *cwj_tiers_name(const struct cwj_function_object *function);
 
-/* Why the function stays in its first tier, as an exception that is not raised; None where it
+/* Why the function stays in its tcc tier, as an exception that is not raised; None where it
  * does not, where nobody knows yet, and where optimize="off" is why. NULL with another
  * exception set. */
 PyObject *cwj_tiers_error(struct cwj_function_object *function);
 
-/* What is known of the optimizing tier's work, in a word: "off", "new" where nobody has asked for it,
+/* What is known of the cc tier's work, in a word: "off", "new" where nobody has asked for it,
  * "running", "done", "failed". */
 const char *cwj_tiers_progress(const struct cwj_function_object *function);
 
-/* Asks for the optimizing tier and waits, `seconds` at most (< 0: no limit).
+/* Asks for the cc tier and waits, `seconds` at most (< 0: no limit).
  * Returns 1 when it is in place, 0 when not, -1 with an exception set (Ctrl-C). */
 int cwj_tiers_wait(struct cwj_function_object *function, double seconds);
 

@@ -2,7 +2,7 @@
  *
  * NumPy gives dims[0] slices, behind it the sizes of the core dims, each once; steps begin with
  * one per operand, the core strides of all operands follow. In reductions the output and the first
- * input are the same element with a step of 0. Loops of the optimizing tier take it that outputs
+ * input are the same element with a step of 0. Loops of the cc tier take it that outputs
  * overlap nothing but the exact same view: where they do, as in accumulate(), those of the first
  * tier run, which read and write slice by slice.
  *

@@ -14,7 +14,7 @@
  * code/     code.c        compiled text
  *           make_code.c   from its description to that
  *           cache.c       what is kept of it, by version
- *           tier.c        the optimizing compiler, later or at once
+ *           tier.c        the system's compiler, later or at once
  *           guarded.c     debug=True: faults
  *
  * run/      storage.c     lists of one object

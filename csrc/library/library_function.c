@@ -97,7 +97,7 @@ static PyGetSetDef function_getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {"__signature__", get_shown, NULL, "What inspect.signature() shows.", NULL},
     {"tier_error", get_tier_error, NULL,
-     "What the optimizing compiler refuses in the library's own C text (sources=, header=), which\n"
+     "What the system's compiler refuses in the library's own C text (sources=, header=), which\n"
      "libtcc compiles: a CompileError; RuntimeError where it cannot be asked. None: nothing, no "
      "such\n"
      "text (code of shared libraries is as it is), or not asked yet: the first call does.",

@@ -3,7 +3,7 @@
  * Stands in front of every C file of sources=, and of a text that names a builtin or
  * includes a file, which may. It needs no other header and takes no name that is not
  * reserved: functions of the C library are declared under the builtin's name alone.
- * The optimizing compiler never sees it.
+ * The system's compiler never sees it.
  */
 #ifndef CWJ_BUILTINS_H
 #define CWJ_BUILTINS_H

@@ -153,7 +153,7 @@ class ElementwiseKernel(Travels, Dispatch):
         return tuple(dict.fromkeys(self._functions.values()))
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the optimizing compiler is done with all that was compiled so far."""
+        """Wait until the system's compiler is done with all that was compiled so far."""
         return all(each.wait(timeout) for each in self.functions)
 
     # ---- a call with new types ------------------------------------------------------------------

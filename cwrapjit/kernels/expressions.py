@@ -450,7 +450,7 @@ class Family:
         """The function of a form; scalars: which inputs have one value, None: reads partial results.
 
         A call that ends with less than a whole piece has another function for it, since what each sees of
-        dims and strides then stays the same from call to call: the optimizing tier makes constants of it.
+        dims and strides then stays the same from call to call: the cc tier makes constants of it.
         """
         key = (form, axes, scalars, partial, rest)
         found = self._functions.get(key)

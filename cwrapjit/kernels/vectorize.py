@@ -199,7 +199,7 @@ class Deduced(Travels, _cwrapjit.Dispatch):
 
     @property
     def tier(self) -> str:
-        """ "cc" when all functions made so far have the optimizing tier's loops."""
+        """ "cc" when all functions made so far have the cc tier's loops."""
         made = list(self.functions.values())
         return "cc" if made and all(each.tier == "cc" for each in made) else "tcc"
 

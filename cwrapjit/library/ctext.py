@@ -32,7 +32,7 @@ def compiled(library: Any, ctype: types.Callable, text: str, who: str, by_libtcc
 
 
 class _Hot:
-    """A text that has run for a while: the optimizing compiler makes the same of it in the background."""
+    """A text that has run for a while: the system's compiler makes the same of it in the background."""
 
     def __init__(self, texts: dict[Any, Any], key: Any, found: tuple[int, Any], again: Any) -> None:
         self.texts = texts

@@ -171,7 +171,7 @@ class Library(Pickled):
         return made
 
     def diagnose(self) -> list[CompileWarning] | None:
-        """What the optimizing compiler's checks say of the library's own C text, its header and sources.
+        """What the system compiler's checks say of the library's own C text, its header and sources.
 
         A list of CompileWarning, empty where all is well; None without a compiler.
         """

@@ -3,7 +3,7 @@
 OUT and INOUT say what C cannot: what is allocated and returned, and what is updated. They are macros of such
 text. Functions of numbers, and of arrays whose dims all have names, broadcast: slices of a function() call
 them. Where the text has no data that it may write, these have the text itself as their header, for the
-optimizing tier; otherwise all of them call the code that the library has compiled.
+cc tier; otherwise all of them call the code that the library has compiled.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""-a: the lines of a cell with what the optimizing compiler makes of them, and the generated C."""
+"""-a: the lines of a cell with what the system's compiler makes of them, and the generated C."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ ARGUMENTS = (
     _several("A shared library that the text calls: m, gsl, or a path.", "-l", "libraries", "NAME", _text),
     _several("A macro, NAME or NAME=VALUE.", "-D", "define_macros", "MACRO", _macro),
     _argument(
-        "The optimizing tier may change the last bits, and uses vectorised sin, exp, ...",
+        "The cc tier may change the last bits, and uses vectorised sin, exp, ...",
         "--fastmath",
         action="store_true",
         default=None,
@@ -110,7 +110,7 @@ ARGUMENTS = (
         type=_python_name,
     ),
     _argument(
-        "Show what the optimizing compiler makes of each line, and the generated C.",
+        "Show what the system's compiler makes of each line, and the generated C.",
         "-a",
         dest="annotate",
         action="store_true",

@@ -1,4 +1,4 @@
-"""What the optimizing compiler warns of, under the cell: at once, or as soon as it has said it."""
+"""What the system's compiler warns of, under the cell: at once, or as soon as it has said it."""
 
 from __future__ import annotations
 

@@ -64,13 +64,13 @@ def attempt(read: Callable[[], Any]) -> Any:
 
 def tier(shown: Any) -> str:
     """Which compiler's code runs."""
-    return "optimized" if attempt(lambda: shown.tier) == "cc" else "first tier"
+    return "cc tier" if attempt(lambda: shown.tier) == "cc" else "tcc tier"
 
 
 def tier_cell(shown: Any, more: str) -> Markup:
     """Which compiler's code runs, and why. more: what is known where nothing went wrong."""
     if attempt(lambda: shown.tier) == "cc":
-        return text("cc: the optimizing compiler's code")
+        return text("cc: the system compiler's code")
     error = attempt(lambda: shown.tier_error)
     if error is None:
         return text(f"tcc: libtcc's code{more}")
@@ -79,7 +79,7 @@ def tier_cell(shown: Any, more: str) -> Markup:
     if message == first and len(first) < 200:
         return text(f"tcc: {first}")
     whole = fold(first[:200], listing(escaped(message[:4000])))
-    return joined([text("tcc: the optimizing compiler refused it"), whole])
+    return joined([text("tcc: the system's compiler refused it"), whole])
 
 
 def _why(figures: dict[str, Any]) -> str:
@@ -87,7 +87,7 @@ def _why(figures: dict[str, Any]) -> str:
     return {
         "off": "; it stays there (optimize='off')",
         "new": f"; not hot yet: its loops have taken {spent}",
-        "running": "; the optimizing compiler is at work",
+        "running": "; the system's compiler is at work",
     }.get(figures["tier_progress"], "")
 
 

@@ -97,7 +97,7 @@ def of_function(shown: LibraryFunction) -> str:
                 ("call", code(called(shown))),
                 ("", docstring(shown)),
                 ("address", code(hex(shown.address)) if shown.address else None),
-                ("refused by the optimizing compiler", text(error) if error is not None else None),
+                ("refused by the system's compiler", text(error) if error is not None else None),
             ]
         ),
     )

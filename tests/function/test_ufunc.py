@@ -763,7 +763,7 @@ def test_it_is_not_pickled():
         pickle.dumps(subtract().ufunc)
 
 
-@pytest.mark.compiler("waits for the optimizing tier")
+@pytest.mark.compiler("waits for the cc tier")
 @pytest.mark.parametrize("way", ["call", "reduce", "gufunc", "short"])
 def test_it_gets_hot_by_itself(way):
     f = wrap_signature("a(n), b(n) -> output()", INNER) if way == "gufunc" else add(np.float64)

@@ -100,7 +100,7 @@ def test_graphs_with_the_same_code_have_states_of_their_own() -> None:
     assert second(1.0, 2.0) == 6.0
 
 
-# ---- the optimizing tier ------------------------------------------------------------------------------
+# ---- the cc tier ------------------------------------------------------------------------------
 
 
 SLOW = """

@@ -416,7 +416,7 @@ def test_kernels_are_pickled_as_their_texts() -> None:
 
 @pytest.fixture(scope="module")
 def eager() -> ReductionKernel:
-    """In the optimizing tier from the start, where there is one."""
+    """In the cc tier from the start, where there is one."""
     return summing(optimize="eager", threads=2)
 
 
@@ -529,7 +529,7 @@ def test_operations_are_grouped_as_documented(shape: tuple[int, ...], axes: tupl
 
 
 def test_threads_and_tiers_while_they_change() -> None:
-    """Calls from several threads, while the optimizing tier comes."""
+    """Calls from several threads, while the cc tier comes."""
     kernel, x = summing(threads=2), np.random.default_rng(9).normal(size=(200, 300))
     wanted, wrong = TOTAL(x, axis=0), []
 

@@ -812,7 +812,7 @@ SAME = "typedef struct hit { unsigned char k; struct point at[2]; npy_complex128
 
 
 @pytest.mark.row("K15")
-@pytest.mark.compiler("asks for the optimizing tier")
+@pytest.mark.compiler("asks for the cc tier")
 @pytest.mark.parametrize(
     ("text", "hit", "optimize"),
     [(ONE, "hit", "off"), (TAGGED, "struct hit", "off"), (SAME, "hit", "eager"), (SAME, "struct hit", "off")],
@@ -877,7 +877,7 @@ def test_structs_that_numpy_has_not(text: str, message: str) -> None:
 # ---- pragmas, and many parameters ----------------------------------------------------------------------
 
 
-@pytest.mark.compiler("asks for the optimizing tier")
+@pytest.mark.compiler("asks for the cc tier")
 @pytest.mark.parametrize("optimize", ["off", "eager"])
 def test_pragmas_as_words(optimize: str) -> None:
     """In statements, in macros, between declarations; those of slices, kernels and libraries, too."""
@@ -923,7 +923,7 @@ def test_calls_of_too_many_arguments() -> None:
 # ---- macros by the names of words -------------------------------------------------------------------------
 
 
-@pytest.mark.compiler("asks for the optimizing tier")
+@pytest.mark.compiler("asks for the cc tier")
 @pytest.mark.parametrize("optimize", ["off", "eager"])
 @pytest.mark.parametrize(
     ("macros", "n"),

@@ -61,7 +61,7 @@ f = m.function("inner", "doc", args_input=("a", "b"), prototype_input=(("n",), (
 result = f(np.arange(4.), np.arange(8.).reshape(2, 4))
 assert result.tolist() == [14, 38], result
 for _ in range(10):
-    f(np.ones((20000, 100)), np.ones(100))  # long enough for the optimizing tier
+    f(np.ones((20000, 100)), np.ones(100))  # long enough for the cc tier
 assert f.wait() is False
 
 x, y = cg.float64("x"), cg.float64("y")

@@ -336,7 +336,7 @@ def test_what_strikes_while_a_fault_is_described_comes_out(
 
 
 def by_value() -> Callable[[], Any]:
-    """A definition that needs an optimizing compiler."""
+    """A definition that needs the system's compiler."""
     libc = cwrapjit.library("c", libraries=["c"])
     libc.struct("struct s { long l; double d; };")
     return lambda: libc.function("struct s lldiv(long a, long b)")

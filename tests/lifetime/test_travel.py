@@ -322,7 +322,7 @@ def counting(tmp_path: pathlib.Path) -> Any:
     return m
 
 
-@pytest.mark.compiler("waits for the optimizing tier")
+@pytest.mark.compiler("waits for the cc tier")
 def test_sources_travel_as_text_and_exist_once(counting: Any, tmp_path: pathlib.Path,
                                                 monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     data = [pickle.dumps(each) for each in (counting.one, counting.other, counting)]

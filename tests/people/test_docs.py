@@ -15,14 +15,14 @@ import cwrapjit
 
 ROOT, DOCS = documents.ROOT, documents.DOCS
 
-# Pages that show what the optimizing tier does.
+# Pages that show what the cc tier does.
 WANT_COMPILER = ("errors.md", "how.md", "speed.md")
 
 
 def parameters() -> list[object]:
     made = []
     for page in documents.pages():
-        marks = [pytest.mark.compiler("shows the optimizing tier")] if page in WANT_COMPILER else []
+        marks = [pytest.mark.compiler("shows the cc tier")] if page in WANT_COMPILER else []
         marks += [pytest.mark.plain("optimized code without sanitizers' calls")] if page == "speed.md" else []
         if not documents.needs_peers(page):
             made.append(pytest.param(page, marks=marks))

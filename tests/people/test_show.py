@@ -127,7 +127,7 @@ def test_generated_c_has_the_users_lines_marked() -> None:
 
 @pytest.mark.quick
 @pytest.mark.row("U03")
-@pytest.mark.compiler("waits for the optimizing tier")
+@pytest.mark.compiler("waits for the cc tier")
 def test_the_tier_is_shown_and_why(tmp_path: Path) -> None:
     f = inner()
     assert "not hot yet" in facts(f)["tier"]

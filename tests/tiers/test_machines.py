@@ -24,7 +24,7 @@ TIERS = pytest.mark.parametrize("optimize", ["off", "eager"])
 
 
 def define(code: Any, optimize: str = "off", signature: str = "x() -> y()", **options: Any) -> Any:
-    """A function of this body; "eager" means the optimizing tier, and no other."""
+    """A function of this body; "eager" means the cc tier, and no other."""
     if optimize == "eager":
         compiler()
     f = wrap_signature(signature, code, optimize=optimize, **options)

@@ -405,7 +405,7 @@ FMA = ["fma(x, 2.5, x)", "fma(x, y, x * y + x)"]
 @pytest.mark.row("K19")
 @pytest.mark.parametrize("expressions", [VECTORS, FMA], ids=["all", "fma"])
 def test_they_are_vectorised(expressions: list[str], tmp_path: pathlib.Path) -> None:
-    """gcc says so of plain loops with this text and the optimizing tier's flags: each is in a line."""
+    """gcc says so of plain loops with this text and the cc tier's flags: each is in a line."""
     cc = compiler()
     said = subprocess.run([cc, "--version"], capture_output=True, text=True, check=True).stdout
     if "Free Software Foundation" not in said:

@@ -1,4 +1,4 @@
-"""What the optimizing compiler objects to reaches the user: as a warning at the next call, as tier_error."""
+"""What the system's compiler objects to reaches the user: as a warning at the next call, as tier_error."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_code_that_was_dropped_tells_nobody() -> None:
     assert told(drop) == []
 
 
-# ---- what else keeps a function in its first tier --------------------------------------------------
+# ---- what else keeps a function in its tcc tier --------------------------------------------------
 
 
 def plain(text: str = "", **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Both tiers give the same bits: what libtcc compiled against what the optimizing compiler made of it.
+"""Both tiers give the same bits: what libtcc compiled against what the system's compiler made of it.
 
 Outside the promise, as in docs/speed.md: shifts by a negative or too large number, conversions of a value
 that the integer type cannot hold, and the bits inside a NaN. tests/tinyjit/c/test_bits.c has
@@ -443,7 +443,7 @@ def test_both_tiers_agree(programs: list[str]) -> None:
     compiler()
     f = wrap_signature(SIGNATURE, {ALL_TYPES: text_of(programs)})
     first = outcome(f(*values()))
-    assert f.wait(), "the optimizing tier"
+    assert f.wait(), "the cc tier"
     assert f.tier == "cc"
     assert outcome(f(*values())) == first
     figure("differential programs", len(programs))

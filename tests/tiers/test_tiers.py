@@ -1,4 +1,4 @@
-"""The optimizing tier: when it comes, what it must not change, and what happens when it cannot come."""
+"""The cc tier: when it comes, what it must not change, and what happens when it cannot come."""
 
 from __future__ import annotations
 
@@ -429,7 +429,7 @@ def test_a_system_that_gives_no_threads(tmp_path: pathlib.Path) -> None:
         """)
     done = python(code)
     said = done.stdout.replace(
-        "no thread for the optimizing compiler: Resource temporarily unavailable", "NONE"
+        "no thread for the system's compiler: Resource temporarily unavailable", "NONE"
     )
     assert said.splitlines() == [
         "False tcc RuntimeError f: NONE",

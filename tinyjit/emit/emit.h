@@ -26,7 +26,7 @@ typedef struct tj_user_code {
     bool apart;           /* ... has to stand in a function that calls go to */
 } tj_user_code;
 
-/* A form beside those of tj_emit_function(): loops for an optimizing compiler (emit_loops.c). */
+/* A form beside those of tj_emit_function(): loops for the system's compiler (emit_loops.c). */
 enum {
     TJ_FAST = 4
 };
@@ -89,7 +89,7 @@ void tj_emit_snippet_function(tj_emitter *this, const tj_user_code *snippet);
 /* What the loop of type set t begins with. */
 void tj_emit_loop_head(tj_emitter *this, int t);
 
-/* ---- emit_loops.c: for an optimizing compiler ------------------------------------ */
+/* ---- emit_loops.c: for the system's compiler ------------------------------------ */
 
 /* The slice's function and its loops, with the accessors. */
 void tj_emit_fast_loops(tj_emitter *this, const tj_user_code *snippet, int t);

@@ -1,4 +1,4 @@
-/* emit_loops.c: the loops of one type set for an optimizing compiler.
+/* emit_loops.c: the loops of one type set for the system's compiler.
  *
  * The snippet is an inline function that is written once (or one that is called, where
  * its text takes stack that only its end gives back: body.c). Around it stand loops
@@ -14,7 +14,7 @@
  * address of an output, through which a slice then reads: nothing is restrict there.
  *
  * A text for a call that is running has the one variant that this call takes. For all others
- * its loop calls the one that is in place, the first tier's, which is a constant there.
+ * its loop calls the one that is in place, the tcc tier's, which is a constant there.
  */
 #include <stdint.h>
 #include <string.h>

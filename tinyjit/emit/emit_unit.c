@@ -1,7 +1,7 @@
 /* emit_unit.c: from the description of a function to the C text of its unit.
  *
  * Only what varies is generated: accessors, the user's snippets with one strided
- * loop per type set (emit_slices.c; emit_loops.c for an optimizing compiler), and
+ * loop per type set (emit_slices.c; emit_loops.c for the system's compiler), and
  * the tables that describe the function to the call path (emit_tables.c).
  *
  * Generated names are `cwj_KIND__NAME`, NAME being the function's, so that no
@@ -265,7 +265,7 @@ static const char checked_entries[] =
     "#define CWJ_NUMBER_WITHIN(format, limit, i) cwj_checked_number(format, limit, "
     "CWJ_INTEGER_AND_SIGN(i))\n\n";
 
-/* In front of the body. The text for the optimizing tier is nobody's to read. */
+/* In front of the body. The text for the cc tier is nobody's to read. */
 static void emit_top(tj_emitter *this)
 {
     tj_emit_own_line(this);

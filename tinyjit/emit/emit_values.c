@@ -212,7 +212,7 @@ static void emit_extra_pointer(tj_emitter *this, const tj_extra *extra)
     tj_text_puts(this->out, pointer ? " " : " *");
 }
 
-/* For an optimizing compiler, a copy: no store through an output can change it. */
+/* For the system's compiler, a copy: no store through an output can change it. */
 static void emit_extra_local(tj_emitter *this, const tj_user_code *snippet, const tj_extra *extra)
 {
     bool pointer = tj_extra_is_pointer(extra), copied = this->variant && !pointer;

@@ -1,4 +1,4 @@
-/* build.c: one text through the optimizing compiler, step by step: what it reads,
+/* build.c: one text through the system's compiler, step by step: what it reads,
  * its run, and its object as code in memory.
  *
  * The object is not trusted. Its form was checked before libtcc reads it; behind

@@ -1,6 +1,6 @@
-/* compiler.c: which optimizing compiler there is and how it is asked.
+/* compiler.c: which compiler the system has and how it is asked.
  *
- * The flags promise the first tier's bits, unless fastmath is asked for: nothing
+ * The flags promise the tcc tier's bits, unless fastmath is asked for: nothing
  * fused, nothing reordered, no function of libm replaced by another or folded,
  * save those whose result is exact. -mno-fma alone does not do (fused_x86_64.c says
  * why): what comes out is looked at, and compiled without AVX-512 if need be.

@@ -1,4 +1,4 @@
-/* jobs.c: jobs for the optimizing compiler, their queue and the threads that do them; build.c
+/* jobs.c: jobs for the system's compiler, their queue and the threads that do them; build.c
  * has the steps of a compilation.
  *
  * One lock guards all jobs and the pool; it is never held while something is
@@ -423,9 +423,9 @@ static bool enqueue(tj_job *job)
         return true;
     }
     tj_text reason = {0};
-    tj_text_printf(&reason, "no thread for the optimizing compiler: %s", strerror(failed));
+    tj_text_printf(&reason, "no thread for the system's compiler: %s", strerror(failed));
     leave_queue(job);
-    fail(job, reason.failed ? "no thread for the optimizing compiler" : reason.data);
+    fail(job, reason.failed ? "no thread for the system's compiler" : reason.data);
     tj_text_clear(&reason);
     job->unstarted = true;
     return false;

@@ -8,7 +8,7 @@
  * settled before that.
  *
  * Data that the code may write is refused, unless the caller says that this code is
- * the only one. A second copy of it beside the first tier's would change what a
+ * the only one. A second copy of it beside the tcc tier's would change what a
  * function computes.
  */
 #include "internal.h"

@@ -1,4 +1,4 @@
-/* objections.c: what the optimizing compiler says of a text, as messages.
+/* objections.c: what the system's compiler says of a text, as messages.
  *
  * gcc and clang write lines such as
  *

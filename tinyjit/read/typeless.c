@@ -6,7 +6,7 @@
  *
  * A name may be a type or a macro of an included file, which is not read here, and a macro of
  * the text may have another definition. Where it is not certain that a type is missing, the
- * text is accepted: the optimizing compiler checks it, too.
+ * text is accepted: the system's compiler checks it, too.
  */
 #include "read/scan.h"
 

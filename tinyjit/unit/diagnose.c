@@ -110,7 +110,7 @@ static bool redefines_function(const char *text)
     return false;
 }
 
-/* A word for the optimizing compiler, which says itself what it does not know. */
+/* A word for the system's compiler, which says itself what it does not know. */
 static bool is_pragma_of_others(const char *text)
 {
     return !strcmp(text, "#pragma GCC ignored") || !strcmp(text, "#pragma clang ignored");

@@ -53,7 +53,7 @@ const size_t tj_helper_count = sizeof tj_helper_symbols / sizeof *tj_helper_symb
 
 #elif defined(__aarch64__)
 
-/* long double is in software here: by libgcc's functions, which the optimizing tier calls, too. */
+/* long double is in software here: by libgcc's functions, which the cc tier calls, too. */
 extern const char __addtf3[], __subtf3[], __multf3[], __divtf3[], __eqtf2[], __netf2[], __lttf2[],
     __letf2[], __gttf2[], __getf2[], __extendsftf2[], __extenddftf2[], __trunctfsf2[],
     __trunctfdf2[], __fixtfsi[], __fixtfdi[], __fixunstfsi[], __fixunstfdi[], __floatsitf[],

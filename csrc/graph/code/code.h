@@ -9,14 +9,14 @@
 typedef struct cwj_graph_code {
     Py_ssize_t references;       /* guarded by the GIL; a running step holds one */
     tj_environment *environment; /* owned share */
-    tj_unit *unit;               /* owned; NULL: the optimizing compiler alone made it */
+    tj_unit *unit;               /* owned; NULL: the system's compiler alone made it */
     const cwj_graph_decl *decl;  /* inside the unit, or inside the job's code */
     cwj_graph_step **steps; /* owned: decl->nsteps of them; a new tier replaces them atomically */
     PyObject *source; /* owned str: the generated text */
     PyObject *compiler; /* owned str: "tcc", or the command that a type or op forces */
-    tj_job *job; /* owned: the optimizing tier, or NULL */
+    tj_job *job; /* owned: the cc tier, or NULL */
     unsigned long long heat; /* ns spent in steps */
-    unsigned long long hot_at; /* the heat at which the optimizing tier is asked for */
+    unsigned long long hot_at; /* the heat at which the cc tier is asked for */
     struct cwj_graph_guard *guard; /* owned: debug=True; NULL: without */
     bool fastmath;
     bool optimize;
@@ -36,7 +36,7 @@ typedef struct cwj_graph_request {
                            into the environment; NULL: never cached */
     const char *who; /* begins messages: "link()" */
     bool optimize, eager, fastmath, debug;
-    bool checks; /* debug: the optimizing compiler only looks at the text */
+    bool checks; /* debug: the system's compiler only looks at the text */
 } cwj_graph_request;
 
 /* New code, or a share of the same text with the same versions and the same options.

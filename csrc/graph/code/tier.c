@@ -1,4 +1,4 @@
-/* tier.c: the optimizing compiler and a graph's code.
+/* tier.c: the system's compiler and a graph's code.
  *
  * The same generated text goes to both compilers, so that the state, which is
  * laid out by the text, serves the steps of both. A new tier brings new steps;
@@ -103,7 +103,7 @@ int
 cwj_graph_wait(cwj_module_state *state, cwj_graph_code *code, double seconds)
 {
     if (code->unit == NULL) {
-        return 1; /* an optimizing compiler made all of it */
+        return 1; /* the system's compiler made all of it */
     }
     if (!start_job(state, code)) {
         return PyErr_Occurred() ? -1 : 0;

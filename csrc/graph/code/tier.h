@@ -1,27 +1,27 @@
-/* tier.h: the optimizing tier of a graph's code. */
+/* tier.h: the cc tier of a graph's code. */
 #ifndef CWJ_GRAPH_CODE_TIER_H
 #define CWJ_GRAPH_CODE_TIER_H
 
 #include "graph/code/code.h"
 
-/* Adds nanoseconds spent in steps; asks for the optimizing tier once there are enough.
+/* Adds nanoseconds spent in steps; asks for the cc tier once there are enough.
  * May run Python code. Returns 0, or -1 with an exception set: what struck that code. */
 int cwj_graph_heat(cwj_module_state *state, cwj_graph_code *code, unsigned long long time);
 
-/* Asks for the optimizing tier and waits, as cwj_tiers_wait(). */
+/* Asks for the cc tier and waits, as cwj_tiers_wait(). */
 int cwj_graph_wait(cwj_module_state *state, cwj_graph_code *code, double seconds);
 
 /* Where code->looks: before a run, warns of what the compiler refuses, once. Returns 0, or -1
  * with an exception set. */
 int cwj_graph_tell(cwj_module_state *state, cwj_graph_code *code);
 
-/* Why the code stays in its first tier, as cwj_tiers_error(). */
+/* Why the code stays in its tcc tier, as cwj_tiers_error(). */
 PyObject *cwj_graph_tier_error(cwj_module_state *state, cwj_graph_code *code, const char *who);
 
 /* As cwj_checks_diagnose(). */
 PyObject *cwj_graph_diagnose(cwj_module_state *state, const cwj_graph_code *code, const char *who);
 
-/* "cc" when every step runs an optimizing compiler's code, else "tcc". */
+/* "cc" when every step runs the system compiler's code, else "tcc". */
 const char *cwj_graph_tier(const cwj_graph_code *code);
 
 /* Has `command` compile the text of code->source, and waits for it: code->job and

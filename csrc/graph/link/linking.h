@@ -16,7 +16,7 @@ typedef struct cwj_link_options {
     bool optimize; /* else libtcc's code for good */
     bool eager, fastmath;
     bool debug; /* see guarded.h */
-    bool checks; /* the optimizing compiler only looks at the text */
+    bool checks; /* the system's compiler only looks at the text */
 } cwj_link_options;
 
 /* What one link() shares. */

@@ -135,7 +135,7 @@ run_steps(cwj_binding *self, const cwj_graph_plan *plan)
 
 /* ---- heat ----------------------------------------------------------------------------- */
 
-/* Runs the steps and, where an optimizing tier may come, says how long runs took since
+/* Runs the steps and, where a cc tier may come, says how long runs took since
  * this was asked last. */
 static int
 run_timed(cwj_binding *self, const cwj_graph_plan *plan, unsigned long long *time)

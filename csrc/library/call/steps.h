@@ -24,7 +24,7 @@ typedef struct cwj_library_frame {
     int generation;
     bool called;           /* the C function has run, and its status was good */
     int error;   /* errno after the call, where check= wants it */
-    bool warms; /* an argument is C text that the optimizing compiler could have */
+    bool warms; /* an argument is C text that the system's compiler could have */
     bool moves; /* C may move what other threads could look into: it runs with the GIL */
 } cwj_library_frame;
 

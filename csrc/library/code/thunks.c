@@ -1,7 +1,7 @@
 /* thunks.c: C text compiled for a library.
  *
  * Code that Python has in a capsule owns thunks, made by libtcc or, where libtcc would call wrongly, by the
- * optimizing compiler; it keeps the environment, whose code the thunks call.
+ * system's compiler; it keeps the environment, whose code the thunks call.
  */
 #include "base/choices.h"
 #include "base/compiler.h"
@@ -16,7 +16,7 @@ typedef struct {
     cwj_environment *environment; /* owned: must outlive the code */
     tj_unit *unit; /* owned, or NULL */
     tj_lines *lines; /* owned: a user's text of debug=True has some */
-    tj_job *job; /* owned: the optimizing compiler's code, or NULL */
+    tj_job *job; /* owned: the system compiler's code, or NULL */
     const void *const *table; /* inside the job's code */
 } library_code;
 
@@ -30,7 +30,7 @@ PyDoc_STRVAR(
     "               line=0)\n"
     "--\n\n"
     "Compile the library's header followed by text: (owner, [addresses of names]). By libtcc,\n"
-    "where optimize is 1 by the optimizing compiler, where it is 2 by that in the background: "
+    "where optimize is 1 by the system's compiler, where it is 2 by that in the background: "
     "then\n"
     "there are no addresses yet, but those of later_thunks(owner). A user's text has a file's name "
     "for\n"

@@ -150,7 +150,7 @@ enum {
     ({ long double cwj_x = (x), cwj_y = (y), cwj_z = (z); fmal(cwj_x, cwj_y, cwj_z); })
 #define remquol(x, y, quotient) \
     ({ long double cwj_x = (x), cwj_y = (y); remquol(cwj_x, cwj_y, quotient); })
-/* These are the same functions as the optimizing tier puts in line (tinyjit/mathematics.h). */
+/* These are the same functions as the cc tier puts in line (tinyjit/mathematics.h). */
 cwj_d_dd cwj_pow, cwj_fmin, cwj_fmax, cwj_fdim;
 cwj_f_ff cwj_powf, cwj_fminf, cwj_fmaxf, cwj_fdimf;
 #define pow cwj_pow

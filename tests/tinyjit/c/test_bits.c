@@ -1,5 +1,5 @@
 /* test_bits.c: both tiers give the same bits. Each expression becomes a loop that
- * libtcc and the optimizing compiler compile from one text, and runs over edge
+ * libtcc and the system's compiler compile from one text, and runs over edge
  * values and random bits. NaNs are equal to each other: their payload is outside
  * of the promise, as are shifts by a negative or too large number and conversions of a value
  * that the integer type cannot hold.

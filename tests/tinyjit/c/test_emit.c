@@ -325,7 +325,7 @@ static void test_all_faults_are_told(void)
     tj_messages_clear(&messages);
 }
 
-/* ---- the text for an optimizing compiler ------------------------------------- */
+/* ---- the text for the system's compiler ------------------------------------- */
 
 /* Compiles the loops with the system's compiler. NULL on failure. */
 static void *build_loops(const tj_spec *spec, const tj_profile *profile, const char *name)

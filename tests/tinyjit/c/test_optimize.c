@@ -1,4 +1,4 @@
-/* test_optimize.c: jobs for the optimizing compiler, and compilers that misbehave.
+/* test_optimize.c: jobs for the system's compiler, and compilers that misbehave.
  * Needs a C compiler as "cc" in PATH.
  */
 #define _GNU_SOURCE 1
