@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from typing import Any
 
@@ -143,7 +142,9 @@ if ({name} == NULL) {{
         return f"ndarray({self.dtype}, {self.ndim})"
 
 
-@functools.cache
+_made: dict[tuple[str, int], ndarray] = {}
+
+
 def array_of(dtype: str, ndim: int) -> ndarray:
     """The same for arrays, as scalar_of()."""
-    return ndarray(dtype, ndim)
+    return _made.get((dtype, ndim)) or _made.setdefault((dtype, ndim), ndarray(dtype, ndim))

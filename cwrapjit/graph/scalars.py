@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -202,10 +201,12 @@ def _float_literal(value: float, dtype: str) -> str:
     return repr(value) + _SUFFIX.get(dtype, "")  # the shortest text with this very value
 
 
-@functools.cache
+_made: dict[str, Scalar] = {}
+
+
 def scalar_of(dtype: str) -> Scalar:
     """The one object of that name, so that a graph asks it once."""
-    return Scalar(dtype)
+    return _made.get(dtype) or _made.setdefault(dtype, Scalar(dtype))
 
 
 bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64 = map(scalar_of, DTYPES[:9])

@@ -11,7 +11,7 @@ from cwrapjit.library import types
 class _Enum(enum.IntEnum):
     """Numbers in all that they do but repr()."""
 
-    __str__ = int.__repr__  # type: ignore[assignment]
+    __str__ = int.__repr__
     __format__ = int.__format__  # type: ignore[assignment]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
