@@ -143,7 +143,8 @@ extent_of(const run *this, int k)
 
 /* The output shares memory with an input whose slices are others: accumulate() gives what the slice
  * before wrote, and NumPy copies nothing where each slice of an input is read before the output
- * comes to it, u(x[1:], out=x[:-1]). With several outputs, and with core dims, it copies. */
+ * comes to it, u(x[1:], out=x[:-1]). With several outputs, and with core dims, it copies. Loops
+ * themselves see what begins at one place. */
 static bool
 is_shifted(const run *this)
 {
@@ -156,7 +157,7 @@ is_shifted(const run *this)
     for (int k = 0; k < out; k++) {
         cwj_extent read = extent_of(this, k);
         if (read.low < written.high && written.low < read.high &&
-            (this->data[k] != this->data[out] || this->steps[k] != this->steps[out])) {
+            this->data[k] != this->data[out]) {
             return true;
         }
     }

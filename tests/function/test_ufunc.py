@@ -166,6 +166,20 @@ def test_an_output_behind_its_input(n, optimize):
 
 @pytest.mark.row("K06")
 @pytest.mark.parametrize("optimize", TIERS)
+def test_an_output_that_begins_where_its_input_does(optimize):
+    """NumPy copies nothing there either; only the first slice reads what it has written."""
+    body = "item__output() = 0; item__output() += item__a() + 1; return true;"
+    u = wrap_signature("a() -> output()", body, optimize=optimize).ufunc
+    for step in (1, 2, 3):
+        x = np.arange(5.0, 3005.0)
+        wanted = x[::step] + 1
+        wanted[: 1 if step > 1 else None] = 1
+        u(x[::step], out=x[: len(wanted)])
+        identical(x[: len(wanted)], wanted)
+
+
+@pytest.mark.row("K06")
+@pytest.mark.parametrize("optimize", TIERS)
 def test_methods_as_numpy_documents_them(optimize):
     u, n = subtract(optimize=optimize).ufunc, np.subtract
     x = np.random.default_rng(1).normal(size=(40, 50))
