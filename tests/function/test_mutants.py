@@ -6,6 +6,7 @@ import ctypes
 import io
 import sys
 import threading
+import warnings
 import weakref
 from typing import Any
 
@@ -61,6 +62,30 @@ def test_a_list_of_outputs_that_the_call_empties(monkeypatch: pytest.MonkeyPatch
         patched.setattr(sys, "stdout", Empties())
         f(np.arange(3.0), out=outs)
     assert alive and all(alive) and outs == []
+
+
+def test_an_array_whose_shape_changes_while_its_slices_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call has the one that it began with: NumPy uses the memory of the old one again."""
+    code = 'if (item__a(0) < 0) printf("here\\n"); item__output() = dims_full__a[0]; return true;'
+    f = wrap((("n",),), (), code)
+    a = np.arange(12.0)
+    for _ in range(100):
+        assert f(a) == 12  # the next is a quick call
+    a[0] = -1
+    later: list[Any] = []
+
+    class Reshapes(io.StringIO):
+        def write(self, text: str) -> int:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy 2.5
+                a.shape = (3, 4)
+            later.extend(np.zeros(7) for _ in range(20))
+            return len(text)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", Reshapes())
+        assert f(a) == 12
+    assert a.shape == (3, 4) and later
 
 
 def test_the_stride_along_an_axis_of_one_is_no_matter() -> None:
