@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import itertools
 import signal
@@ -374,6 +375,20 @@ def test_a_state_that_cannot_begin() -> None:
     k = cwrapjit.link([x, y], [a, b], mode="function")
     assert run(k, 1.0, 2.0) == 4
     assert trace.words() == ["b", "a"]
+
+
+@pytest.mark.quick
+@pytest.mark.row("T34")
+def test_a_state_that_cannot_begin_though_nothing_says_so() -> None:
+    """The text names nothing that raises: the exception is enough. All is cleaned up, to begin again."""
+    trace, address = Trace(), ctypes.cast(ctypes.pythonapi.PyErr_NoMemory, ctypes.c_void_p).value
+    type = Template(init=f"%(name)s = 0; ((void *(*)(void)){address}ul)();", cleanup=trace.mark("a"))
+    x = DBL("x")
+    k = cwrapjit.link([x], TemplateOp(type=type, code="%(z)s = 1;")(x, x))
+    for _ in range(3):
+        with pytest.raises(MemoryError):
+            k(1.0)
+        assert trace.words() == ["a"]
 
 
 # ---- the later protocol ---------------------------------------------------------------------------------
