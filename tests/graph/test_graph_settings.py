@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import inspect
 import pathlib
 from collections.abc import Callable
 from typing import Any
@@ -102,6 +104,14 @@ def test_the_compiler_is_passed_where_there_is_room(method: str) -> None:
     ):
         run(op(**{method: function}))
     assert seen == ["tcc", "tcc", {"c_compiler": "tcc"}, "nothing", False]
+
+
+@pytest.mark.row("A11")
+def test_a_builtin_that_has_no_signature_gets_no_keywords() -> None:
+    headers = functools.partial(max, [""], ["<math.h>"])
+    with pytest.raises(ValueError, match="no signature"):
+        inspect.signature(headers)
+    assert run(op("{z} = sqrt({x}) + 1;", c_headers=headers)) == 2.0
 
 
 @pytest.mark.row("A11")
