@@ -50,6 +50,27 @@ box *box_new(void) { return calloc(1, sizeof(box)); }
 
 @pytest.mark.quick
 @pytest.mark.row("P15")
+def test_an_owner_stays_open_while_c_uses_what_lies_in_it() -> None:
+    text = (
+        "typedef struct { double x; } pt; pt made(double x)%s pt *same(const pt *p)%s"
+        "double meanwhile(const pt *p, void (*f)(void))%s"
+    )
+    lib = from_c(text % ("{ return (pt){x}; }", "{ return (pt *)p; }", "{ f(); return p->x; }"))
+    lib.declare(text % (";", ";", ";"))
+    one = lib.made(1.0)
+    asked = []
+
+    def close() -> None:
+        refuses(RuntimeError, one.close, "a call is using this pt")
+        asked.append(one.x)
+
+    assert lib.meanwhile(one, close) == lib.meanwhile(lib.same(one), close) == 1
+    assert asked == [1, 1]
+    one.close()
+
+
+@pytest.mark.quick
+@pytest.mark.row("P15")
 def test_an_owner_is_known_while_it_is_the_newest_and_afterwards() -> None:
     text = (
         "typedef struct { double x; } pt; pt made(double x)%s pt *same(const pt *p)%s pt *at(size_t place)%s"

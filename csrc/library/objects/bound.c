@@ -13,7 +13,7 @@ cwj_bound_new(void)
         return NULL;
     }
     PyObject_GC_UnTrack(
-        self->owners); /* or cycles that are collected lose it, and with it the counts */
+        self->owners); /* instances visit what is in it: else cycles through it are kept for good */
     return self;
 }
 
