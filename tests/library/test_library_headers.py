@@ -719,7 +719,7 @@ def test_functions_of_headers_that_libtcc_does_not_compile(reader, tmp_path):
 SYMBOLS = """
 int plain(int x) __asm__("other"); extern int seven __asm__ ("" "number");
 int one(void) asm("first"), two(void) __asm("second") __attribute__((nothrow));
-static inline int barrier(int x) { __asm__("nop"); return x; }
+static inline int barrier(int x) { register int one __asm__("plain") = x; __asm__("nop"); return one; }
 """
 
 
