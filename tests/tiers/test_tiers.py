@@ -543,3 +543,25 @@ def test_ctrl_c_ends_a_wait(cc: Callable[[str], pathlib.Path], pids: Callable[[]
     out, _ = child.communicate(timeout=600)
     assert out == "interrupted 1.0\n"
     assert eventually(lambda: not alive(pids()[0]))
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_signal_ends_a_wait_for_what_is_said_of_sources(
+    debug: bool, cc: Callable[[str], pathlib.Path], pids: Callable[[], list[int]], tmp_path: pathlib.Path
+) -> None:
+    """It comes when the function's own job has ended."""
+    (tmp_path / "slow.c").write_text("double twice(double x) { return 2 * x; }")
+    cc(f'case "$*" in *slow.c) kill -USR1 {os.getpid()}; {HANGS};; esac; exec REAL "$@"')
+    code = "item__output() = twice(item__a()); return true;"
+    header, sources = "double twice(double x);", [tmp_path / "slow.c"]
+    f = wrap(((),), (), code, header=header, sources=sources, debug=debug)
+
+    def heard(*_: object) -> None:
+        raise InterruptedError("USR1 was heard")
+
+    before = signal.signal(signal.SIGUSR1, heard)
+    try:
+        refuses(InterruptedError, f.wait, "USR1 was heard")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert f.tier == ("tcc" if debug else "cc") and f(1.0) == 2
