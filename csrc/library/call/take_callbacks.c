@@ -82,7 +82,7 @@ cwj_library_warm(const cwj_library_frame *frame, uint64_t nanoseconds)
         if (made == NULL || !has_heat(made)) {
             continue;
         }
-        char *at = PyByteArray_AS_STRING(PyTuple_GET_ITEM(made, 3));
+        char *at = PyByteArray_AsString(PyTuple_GET_ITEM(made, 3));
         uint64_t heat;
         memcpy(&heat, at, sizeof(heat));
         bool hot = (heat += nanoseconds) >= CWJ_HOT_TIME;
