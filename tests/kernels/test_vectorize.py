@@ -1110,3 +1110,23 @@ def test_letters_are_casts_as_in_cpp() -> None:
     np.testing.assert_array_equal(clip(np.arange(4.0)), [1.5, 1.5, 1.5, 3])
     np.testing.assert_array_equal(clip(np.arange(4)), [1, 1, 1, 3])
     assert ReductionKernel("T x", "T y", "x > T(1) ? x : T(0)", "a + b", "y = a", "T(0)")(np.arange(4)) == 5
+
+
+@pytest.mark.parametrize(
+    "text, place",
+    [
+        ('static double h(double q) { return "q; }\nSLICE', (1, 36)),
+        ("SLICE\nstatic int k(void) { return 1; ) }", (2, 32)),
+        ("int a;\nint b = '}\nSLICE", (2, 9)),
+        ("SLICE\n#endif\n", (2, 2)),
+        ('SLICE\n\nint q = L"x" "y";', (3, 10)),
+        ('#line 50 "other.c"\nstatic double h(double q) { return "q; }\nSLICE', (2, 36)),
+    ],
+)
+def test_what_is_refused_before_it_is_compiled_is_at_its_line(text: str, place: tuple[int, int]) -> None:
+    """Generated lines in front of the text, which OUT brings, do not count."""
+    text = text.replace("SLICE", "void f(double p, OUT double *r) { *r = p; }")
+    with pytest.raises(cwrapjit.CompileError) as caught:
+        cwrapjit.vectorize(text)
+    error = caught.value
+    assert (error.lineno, error.offset) == place and error.text == text.split("\n")[place[0] - 1]

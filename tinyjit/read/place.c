@@ -20,6 +20,34 @@ void tj_text_place(const char *text, size_t length, size_t offset, int *line, in
     *column = offset - start >= INT_MAX ? INT_MAX : (int)(offset - start + 1);
 }
 
+/* The number that a directive "#line NUMBER "FILE"" gives to the line behind it, or 0: it is none, or of another
+ * file. */
+static int line_said(const char *line, const char *end, const char *file)
+{
+    static const char word[] = "#line ";
+    size_t length = strlen(file), number = 0;
+    if ((size_t)(end - line) < sizeof word + length || memcmp(line, word, sizeof word - 1))
+        return 0;
+    for (line += sizeof word - 1; *line >= '0' && *line <= '9' && number < INT_MAX / 16; line++)
+        number = 10 * number + (size_t)(*line - '0');
+    bool ours = (size_t)(end - line) == length + 3 && !memcmp(line, " \"", 2) &&
+                !memcmp(line + 2, file, length) && line[length + 2] == '"';
+    return ours ? (int)number : 0;
+}
+
+/* The line as messages count: what stands in front of a directive with the piece's own file is generated. */
+static int line_told(const tj_piece *piece, size_t start, int line)
+{
+    const char *at = piece->text, *stop;
+    int told = line;
+    for (int passed = 1; passed < line; passed++, at = stop + 1) {
+        stop = memchr(at, '\n', start - (size_t)(at - piece->text));
+        int said = line_said(at, stop, piece->file);
+        told = said ? said + line - passed - 1 : told;
+    }
+    return told;
+}
+
 void tj_messages_add_at(tj_messages *messages, const tj_piece *piece, size_t start, size_t end,
                         const char *format, ...)
 {
@@ -34,7 +62,7 @@ void tj_messages_add_at(tj_messages *messages, const tj_piece *piece, size_t sta
     if (text.failed)
         messages->failed = true;
     else
-        tj_messages_add(messages, true, piece->file, line, text.data);
+        tj_messages_add(messages, true, piece->file, line_told(piece, start, line), text.data);
     tj_text_clear(&text);
     if (messages->failed || messages->count == count)
         return;
