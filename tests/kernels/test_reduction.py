@@ -420,6 +420,7 @@ def eager() -> ReductionKernel:
     return summing(optimize="eager", threads=2)
 
 
+@pytest.mark.soak("seconds; many outputs side by side show the same")
 @pytest.mark.row("K18")
 @pytest.mark.parametrize("shape", [(40_000,), (17_000, 3), (30, 5, 3)])
 def test_the_same_bits(shape: tuple[int, ...], eager: ReductionKernel) -> None:

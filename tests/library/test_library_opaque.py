@@ -593,6 +593,7 @@ def test_threads_get_one_class():
         assert found().low.x == 0
 
 
+@pytest.mark.soak("seconds; other leak tests reach the same")
 @pytest.mark.leak
 def test_nothing_is_kept():
     def declare_and_describe():

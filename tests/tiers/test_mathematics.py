@@ -518,6 +518,7 @@ def test_the_larger_of_two_minds_what_is_no_number(sign: str, fastmath: bool) ->
     assert whole(np.int8(-3), np.int8(2)) == getattr(np, sign)(-3, 2)
 
 
+@pytest.mark.soak("a second for each of eight kernels")
 @pytest.mark.plain("loops without sanitizers' calls")
 @pytest.mark.row("K19")
 @pytest.mark.parametrize("fastmath", [False, True])
