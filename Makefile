@@ -24,7 +24,7 @@
 # make tsan         builds with ThreadSanitizer, runs the tests of threads with it
 # make fuzz         random input, FUZZ_SECONDS=60 for each C target (libFuzzer)
 # make explore      EXPLORE=1 times the tests' number of new random cases in Python
-# make trust        what was tried and how much of it, as a table: hours; TRUST_FLAGS=--quick some minutes
+# make trust        what was tried and how much of it, as a table: an hour; TRUST_FLAGS=--quick some minutes
 #
 # PYTHON=python3.12 chooses the interpreter, VENV=dir the environment,
 # TESTS="tests/test_x.py -k name" what `make test` runs, PYTEST_FLAGS what every run of the tests is told,

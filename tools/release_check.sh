@@ -34,8 +34,8 @@ part "lint" make lint
 part "demo" make demo
 part "tests" as whole make test TESTS="tests --ignore=tests/peers"
 part "tests with peers" as "tests/peers" make test-peers
-part "every Python here" env MARKS= as whole make test-all-pythons
-part "new Pythons" env MARKS= as whole make test-new-pythons
+part "every Python here" as "without soak" make test-all-pythons
+part "new Pythons" as "without soak" make test-new-pythons
 part "wheels" make wheel
 for version in $(ls dist/cwrapjit-*_"$(uname -m)".whl | sed 's/.*-cp3\([0-9]*\)-.*/3.\1/' | sort -u); do
     part "the wheel for $version, without a compiler" as "from the wheel" sh tools/test_wheel.sh "$version"
