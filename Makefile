@@ -93,7 +93,7 @@ test-arm64:
 	@PYTHON=$(PYTHON) sh tools/test_arm64.sh
 
 release-check:
-	@PYTHON=$(PYTHON) sh tools/release_check.sh
+	@PYTHON=$(PYTHON) bash tools/release_check.sh
 
 bench: $(VENV)/.built $(VENV)/.bench
 	@$(PY) benchmarks/run.py $(BENCH_FLAGS)
