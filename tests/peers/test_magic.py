@@ -295,11 +295,13 @@ def test_a_fault_shows_the_line_of_the_cell(session: Session) -> None:
         "               ^^^^^^^",
         "CompileError: 'missing' undeclared",
     ]
+    told_twice = session.fails("%%cwrapjit --name missing\nmissing")
+    assert told_twice[:2] == ["Cell In[3], line 2", "    missing"]
     error = session.run("x = 1\n%cwrapjit -v double f(double x) { return größe; }").error
-    assert str(error) == "'größe' undeclared (Cell In[3], line 2)"
+    assert str(error) == "'größe' undeclared (Cell In[4], line 2)"
     assert (
         session.fails('%%cwrapjit\n#include "nowhere.h"\nint f(int x) { return x; }')[0]
-        == "Cell In[4], line 2"
+        == "Cell In[5], line 2"
     )
 
 
