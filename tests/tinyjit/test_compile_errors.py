@@ -71,6 +71,8 @@ def test_the_column_counts_characters() -> None:
     assert token(error) == "undefined_thing"
     error = fails("\treturn größe_fehlt;")
     assert token(error) == "größe_fehlt"
+    error = fails("int oops_too = 1, größe = 2; return oops_too + oops;")
+    assert token(error) == "oops" and error.offset == 48, "not in front of a longer word"
     error = fails("undefined_thing = 1; return true;")
     assert token(error) == "undefined_thing" and error.offset == 1
 
