@@ -98,7 +98,8 @@ class Tree:
         return subprocess.run(command, cwd=self.folder, capture_output=True, check=False).returncode == 0
 
     def build_all(self, processes: int) -> None:
-        self.objects.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self.objects, ignore_errors=True)  # a source may have gone
+        self.objects.mkdir(parents=True)
         sources = self.sources()
         with concurrent.futures.ThreadPoolExecutor(processes) as pool:
             made = {name: pool.submit(self.compile, sources[name], self.objects / name) for name in sources}
