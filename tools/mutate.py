@@ -279,7 +279,7 @@ class Judge:
                 return said | {"result": "the same object code"}
             if not built:
                 return said | {"result": "does not compile"}
-            return said | self.run(tree, mutant, mutant.get("line", line), text)
+            return said | self.run(tree, mutant, line, text)
         finally:
             path.write_text(text, encoding="utf-8")
 

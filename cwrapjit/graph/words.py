@@ -7,7 +7,7 @@ Each is kept once, by its text: a hundred variables of one type want one support
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cwrapjit._cwrapjit import ask_party, refuse_answer
@@ -71,7 +71,7 @@ class _Sets:
         elif method in ("c_support_code", "c_init_code", "c_init_code_apply"):
             texts = self.supports if method == "c_support_code" else self.inits
             for word in words:
-                texts.setdefault(word, file)
+                texts[word] = texts.get(word, file)
         elif method == "c_compile_args":
             self.add_arguments(party, [word for word in words if word not in self.removed])
         elif method != "c_no_compile_args":
@@ -190,18 +190,24 @@ def _versions(types: Sequence[Whom], nodes: Sequence[Node]) -> tuple[Any, ...] |
     return tuple(found)
 
 
+def _each_once(parties: Iterable[Whom]) -> list[Whom]:
+    """Return the first of each object. Without setdefault(), which in CPython 3.13 answers with an exception
+    set, and with no object, where it has no memory.
+    """
+    once: dict[int, Whom] = {}
+    for party in parties:
+        if id(party[0]) not in once:
+            once[id(party[0])] = party
+    return [*once.values()]
+
+
 def read_settings(types: Sequence[tuple[Any, str]], nodes: Sequence[Node]) -> tuple[Any, ...]:
     """Return headers, support code and init code with the names of these texts, folders of headers,
     libraries, their folders, macros: all as bytes, but for libraries and their folders; a compiler or None;
     what all that and the parties' versions make the same, or None.
     """
-    once: dict[int, Whom] = {}
-    for type, label in types:
-        once.setdefault(id(type), (type, label, False))
-    kinds = [*once.values()]
-    for op, label, *_ in nodes:
-        once.setdefault(id(op), (op, label, True))
-    parties = [*once.values()]
+    kinds = _each_once((type, label, False) for type, label in types)
+    parties = _each_once([*kinds, *((op, label, True) for op, label, *_ in nodes)])
     compiler = _compiler(parties)
     said: list[tuple[Party, str, Sequence[str]]] = []
     for whom in parties:
