@@ -91,20 +91,18 @@ def build_library(arguments: Sequence[Argument]) -> inspect.Signature:
     )
 
 
-def taken(function: Callable[..., Any]) -> tuple[int, bool, bool, bool, bool]:
-    """How many positional arguments a callable takes; whether *args, **kwargs, check_input and c_compiler."""
+def taken(function: Callable[..., Any]) -> tuple[int, bool, bool, tuple[str, ...]]:
+    """How many positional arguments a callable takes; whether *args, **kwargs; the names of all others."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # nobody knows: then it gets what every method gets
-        return 2, False, False, False, False
+        return 2, False, False, ()
     parameter = inspect.Parameter
     variadic = (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     kinds = [each.kind for each in parameters]
-    names = [each.name for each in parameters if each.kind not in variadic]
     return (
         sum(kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD) for kind in kinds),
         parameter.VAR_POSITIONAL in kinds,
         parameter.VAR_KEYWORD in kinds,
-        "check_input" in names,
-        "c_compiler" in names,
+        tuple(each.name for each in parameters if each.kind not in variadic),
     )

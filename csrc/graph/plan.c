@@ -34,10 +34,11 @@ cwj_graph_plan_free(cwj_graph_plan *plan)
     }
     cwj_graph_code_unref(plan->code);
     Py_XDECREF(plan->name);
+    Py_XDECREF(plan->input_names);
+    Py_XDECREF(plan->blocks);
     PyMem_Free(plan->variables);
     PyMem_Free(plan->nodes);
     PyMem_Free(plan->steps);
-    PyMem_Free(plan->blocks);
     PyMem_Free(plan->outputs);
     PyMem_Free(plan);
 }

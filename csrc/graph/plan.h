@@ -2,14 +2,7 @@
  *
  * link/     link.c        the function link() and its arguments
  *           make_plan.c   the whole of it, on one screen
- *           numbering.c   the plan's variables and nodes, from what cwrapjit/graph/walk.py finds
- *           ask.c         asking a type or an op for C text; what is wrong with an answer
- *           values.c      the texts of variables
- *           operations.c  the texts of nodes, and which run in Python
- *           op_names.c    what template ops call their variables
- *           steps.c       which nodes run as one C function; what variables are there
- *           settings.c    headers, libraries, support code, compilers, versions of all parties
- *           linking.c     what all of these share
+ *           read_plan.c   the plan and what is compiled, from what cwrapjit/graph/reading.py finds
  *
  * code/     code.c        compiled text
  *           make_code.c   from its description to that
@@ -32,7 +25,7 @@
  *           invoke.c        calling it
  *
  * ready/    the C of the ready types and ops: see ready.h
- * plan.c    what a plan owns; attributes.c  what other people's objects have and take;
+ * plan.c    what a plan owns
  * entries.c what compiled code calls of all this
  */
 #ifndef CWJ_GRAPH_PLAN_H
@@ -64,8 +57,7 @@ typedef struct cwj_graph_plan_node {
     int code_block;
     int ninputs, noutputs;
     int *inputs, *outputs; /* owned, in one block at inputs: indexes of variables */
-    int params; /* the variable whose value is what op.get_params() said, or -1 */
-    int nused; /* all of these: the outputs stand behind the inputs, the parameters come last */
+    int params; /* the variable whose value perform() takes behind its lists, or -1 */
 } cwj_graph_plan_node;
 
 /* One C function, or one node that runs in Python. */
@@ -74,19 +66,14 @@ typedef struct cwj_graph_plan_step {
     int c; /* index in decl->steps; -1: Python */
 } cwj_graph_plan_step;
 
-/* What a failure code means. */
-typedef struct cwj_graph_plan_block {
-    PyObject *object; /* borrowed: the label of its variable or node; NULL: number not used */
-    const char *method; /* static: "c_extract", "c_code" ... */
-} cwj_graph_plan_block;
-
 typedef struct cwj_graph_plan {
     PyObject *name; /* owned str: "graph" */
-    int nvariables, nnodes, nsteps, nblocks, ninputs, noutputs;
+    PyObject *input_names; /* owned tuple: an interned str per input, or None */
+    PyObject *blocks; /* owned tuple of str, what failure codes mean: [0] is code 1; "": not used */
+    int nvariables, nnodes, nsteps, ninputs, noutputs;
     cwj_graph_plan_variable *variables; /* owned, as all of these; the inputs come first */
     cwj_graph_plan_node *nodes; /* in the order in which they run */
     cwj_graph_plan_step *steps;
-    cwj_graph_plan_block *blocks; /* blocks[n - 1] is block n */
     int *outputs; /* indexes of variables; an output may be an input or a constant */
     bool bare; /* one output: a call returns it, not a tuple */
     bool struct_form;

@@ -8,9 +8,8 @@ and .outputs. Variables are told apart by identity: they may be equal, compare a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
-from cwrapjit._cwrapjit import ask_party, refuse_answer
 from cwrapjit._imports import load
 from cwrapjit.graph.labels import (
     call_label,
@@ -21,11 +20,11 @@ from cwrapjit.graph.labels import (
     shortened,
     variable_label,
 )
+from cwrapjit.graph.parties import MISSING, Party, Piece, flag
 
 # What became of a variable; the number of its node where a node computes it.
 _INPUT, _CONSTANT = -1, -2
 _MOST_OF_CYCLE = 10  # nodes of it that a message shows
-_MISSING = object()
 
 
 def _refuse(error: type[Exception], text: str) -> NoReturn:
@@ -44,10 +43,10 @@ def _is_variable(value: Any) -> bool:
     return not isinstance(value, type) and hasattr(value, "type")
 
 
-def _check_variables(values: Sequence[Any], argument: str, op: Any = _MISSING) -> None:
+def _check_variables(values: Sequence[Any], argument: str, op: Any = MISSING) -> None:
     for i, value in enumerate(values):
         if not _is_variable(value):
-            whose = "" if op is _MISSING else f" of a node of {op_label(op)}"
+            whose = "" if op is MISSING else f" of a node of {op_label(op)}"
             wanted = f"{argument}[{i}]{whose} must be a variable, with an attribute 'type'"
             _refuse(TypeError, f"{wanted}, not {_kind_of(value)}")
 
@@ -63,16 +62,28 @@ def _input(item: Any) -> tuple[Any, bool]:
     """The variable that an item of inputs means: itself, or what an In() holds, and whether it is mutable."""
     if _is_variable(item) or isinstance(item, type):
         return item, False
-    mutable, variable = getattr(item, "mutable", _MISSING), getattr(item, "variable", _MISSING)
-    if mutable is _MISSING or variable is _MISSING:
+    mutable, variable = getattr(item, "mutable", MISSING), getattr(item, "variable", MISSING)
+    if mutable is MISSING or variable is MISSING:
         return item, False  # refused as what it is
     if getattr(item, "update", None) is not None:  # an In() of PyTensor's may say more than this one does
         _refuse(TypeError, f"an update of {item!r} must be given as updates= of link()")
     return variable, bool(mutable)
 
 
-class _Node:
+class Node:
     """A node, its inputs and outputs as they were when it was met."""
+
+    # Numbering:
+    number: int
+    name: str  # in C: "node_1"
+    label: str  # for messages: "Add(x, y)"
+    used: list[Value]
+    made: list[Value]
+    params: tuple[Value, ...]  # the parameters of its op, or nothing
+    party: Party
+    # texts.py:
+    code_block: int
+    texts: tuple[Any, ...] | None  # what C reads; None: it runs in Python
 
     def __init__(self, node: Any) -> None:
         self.node = node
@@ -86,8 +97,8 @@ class _Node:
         self.shares = False  # outputs may be inputs, in part or whole
 
     def _part(self, name: str) -> Any:
-        part = getattr(self.node, name, _MISSING)
-        if part is _MISSING:
+        part = getattr(self.node, name, MISSING)
+        if part is MISSING:
             kind = type(self.node).__name__
             _refuse(TypeError, f"a node of the graph (a '{kind}' object) has no attribute '{name}'")
         return part
@@ -99,11 +110,14 @@ class _Node:
             _refuse(TypeError, f"{of} must be a list or a tuple, not {type(part).__name__}")
         return tuple(part)
 
+    def all(self) -> tuple[Value, ...]:
+        return *self.used, *self.made, *self.params
+
     def __str__(self) -> str:
         return node_label(self.op, self.inputs)
 
 
-class _Walk:
+class Walk:
     """From variables to the nodes that compute them."""
 
     def __init__(self, inputs: Any, outputs: Any, updates: dict[Any, Any] | None) -> None:
@@ -130,8 +144,8 @@ class _Walk:
 
     def _begin(self) -> None:
         self.known: dict[int, int] = {}  # by id(): all of these are held by what is here
-        self.nodes: list[_Node] = []
-        self.order: list[_Node] = []
+        self.nodes: list[Node] = []
+        self.order: list[Node] = []
         self.overwritten: list[Any] | None = None  # variables whose memory some node overwrites
         self.overwritten_inputs = [False] * len(self.inputs)
         for i, each in enumerate(self.inputs):
@@ -168,10 +182,10 @@ class _Walk:
         node.waiting, node.above = True, by
         return found
 
-    def _meet(self, variable: Any, by: _Node | None) -> None:
-        owner = getattr(variable, "owner", _MISSING)
+    def _meet(self, variable: Any, by: Node | None) -> None:
+        owner = getattr(variable, "owner", MISSING)
         label = variable_label
-        if owner is _MISSING:
+        if owner is MISSING:
             kind = type(variable).__name__
             _refuse(TypeError, f"{label(variable)} (a '{kind}' object) has no attribute 'owner'")
         if owner is None and hasattr(variable, "data"):
@@ -187,7 +201,7 @@ class _Walk:
     def _add(self, owner: Any) -> int:
         """The node's outputs are its own from here on. One that is also an input stays that: the C variable
         behind the node's result is then another one."""
-        node, index = _Node(owner), len(self.nodes)
+        node, index = Node(owner), len(self.nodes)
         self.nodes.append(node)
         for output in node.outputs:
             before = self.known.get(id(output))
@@ -231,7 +245,7 @@ class _Walk:
 
     def fuse(self) -> None:
         """Elementwise nodes in one, where at least two ops say that they fuse."""
-        if sum(_flag(node.op, "fuses") for node in self.order) < 2:
+        if sum(flag(node.op, "fuses") for node in self.order) < 2:
             return
         more = () if self.overwritten is None else (self.overwritten,)
         nodes = tuple(node.node for node in self.order)
@@ -244,175 +258,126 @@ class _Walk:
         self._walk()
 
 
-def _flag(owner: Any, name: str) -> bool:
-    value = getattr(owner, name, False)
-    return bool(value() if callable(value) and not isinstance(value, type) else value)
-
-
 # ---- numbers ---------------------------------------------------------------------------------------------
 
 
-class Numbered(NamedTuple):
-    """A variable: what csrc/graph/link/numbering.c reads of it."""
+class Value:
+    """A variable of the graph, or parameters of nodes, and what link() finds out of it."""
 
-    variable: Any  # None: parameters of nodes
-    type: Any
-    label: str  # for messages: "x", "V4"
-    name: str  # in C, or a literal's text
-    is_constant: bool
-    value: Any
-    is_literal: bool  # it stands in the text: it has neither block nor variable in C
-    is_overwritten: bool
+    number = -1
+    name = ""  # in C, or a literal's text
+    owner = -1  # the number of the node that computes it
+    value: Any = None  # a constant's
+    update = -1  # of an input: the number of the variable whose value it takes after a run
+    is_constant = is_input = is_overwritten = False
+    is_literal = False  # it stands in the text: it has neither block nor variable in C
+    wanted = False  # by the caller, or by an update
+    # texts.py:
+    has_client = client_checks = owner_checks = False  # check_input of the ops around it
+    kind: Any  # what its type is like
+    sub: dict[str, Any]  # for methods of the type
+    declare: Piece | None  # None: it has no C
+    # steps.py:
+    step = -1  # that of its owner
+    stored = False  # it has a storage: any input, constant or output, and what goes from step to step
+    extracted = begun = False  # by some step in C
+    is_output = False  # of some step in C
+    fetched = False  # c_extract_out sees the object of the run before
+    kept = False  # its C value lives in the state
+    nsteps = 0  # how many steps in C have it
 
-
-class NumberedNode(NamedTuple):
-    """A node: the same."""
-
-    node: Any
-    op: Any
-    label: str  # "Add(x, y)"
-    outputs_label: str  # "z", "q, r"
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    params: int  # the variable that holds the parameters, or -1
-    shares: bool
-
-
-class _Constant:
-    """A constant before it has its number, and what its type writes for it, in brackets."""
-
-    def __init__(self, variable: Any, type: Any, value: Any, label: str) -> None:
-        self.variable, self.type, self.value, self.label = variable, type, value, label
-        self.literal: str | None = None
-        (answer,) = ask_party(type, label, False, "c_literal", (value,)) or (None,)
-        if answer is not None and not isinstance(answer, str):
-            must = f"must return a str, not {_kind_of(answer)}"
-            refuse_answer(type, label, False, "c_literal", TypeError, must)
-        if answer:
-            self.literal = "".join(("(", answer, ")"))
+    def __init__(self, variable: Any, type: Any, label: str, known: dict[Any, Any]) -> None:
+        self.variable, self.type, self.label = variable, type, label
+        self.party = Party(type, label, False, known, label)
 
 
-class _Constants:
-    """Constants in the order in which nodes need them, then parameters of nodes, which equal ones share."""
-
-    def __init__(self, walk: _Walk) -> None:
-        self.all: list[_Constant] = []
-        self.by_id: dict[int, _Constant] = {}
-        self.by_value: dict[Any, _Constant] = {}
-        needed = [*(v for node in walk.order for v in node.inputs), *walk.outputs]
-        for variable in needed:
-            if walk.known[id(variable)] == _CONSTANT and id(variable) not in self.by_id:
-                made = self._add(variable, variable.type, variable.data, variable_label(variable))
-                self.by_id[id(variable)] = made
-        self.params = [self._parameters(node) for node in walk.order]
-
-    def _add(self, *said: Any) -> _Constant:
-        self.all.append(_Constant(*said))
-        return self.all[-1]
-
-    def _parameters(self, node: _Node) -> _Constant | None:
-        """Those that have no hash are equal to none."""
-        type = getattr(node.op, "params_type", None)
-        said = None if type is None else ask_party(node.op, str(node), True, "get_params", (node.node,))
-        if said is None:
-            return None
-        key = type, said[0]
-        try:
-            hash(key)
-        except TypeError:
-            has_hash = False
-        else:
-            has_hash = True
-        found = self.by_value.get(key) if has_hash else None
-        if found is None:
-            found = self._add(None, *key, f"parameters of {op_label(node.op)}")
-            if has_hash:
-                self.by_value[key] = found
-        return found
-
-
-class _Numbering:
+class Numbering:
     """Inputs come first, in the order given, then constants, then what nodes compute, in their order; this is
     the order of blocks. Constants whose type writes them as C text stand behind all that."""
 
-    def __init__(self, walk: _Walk) -> None:
-        self.variables: list[Numbered] = []
-        self.numbers: dict[int, int] = {}  # of variables and of constants, by id()
-        constants = _Constants(walk)
-        literals = [each for each in constants.all if each.literal is not None]
+    def __init__(self, walk: Walk) -> None:
+        self.known: dict[Any, Any] = {}  # what functions take
+        self.values: list[Value] = []
+        self.nodes = walk.order
+        self.constants: list[Value] = []  # in the order in which nodes need them
+        self.by_id: dict[int, Value] = {}
+        self.by_value: dict[Any, Value] = {}  # parameters of nodes, which equal ones share
+        for variable in [*(v for node in walk.order for v in node.inputs), *walk.outputs]:
+            if walk.known[id(variable)] == _CONSTANT and id(variable) not in self.by_id:
+                said = variable, variable.type, variable_label(variable), variable.data
+                self.by_id[id(variable)] = self._constant(*said)
+        for node in walk.order:
+            node.params = self._parameters(node)
         for variable, overwritten in zip(walk.inputs, walk.overwritten_inputs, strict=True):
-            self._add(variable, variable.type, is_overwritten=overwritten)
-        self._add_constants(each for each in constants.all if each.literal is None)
-        computed = [v for node in walk.order for v in node.outputs]
-        places = range(len(self.variables), len(self.variables) + len(computed))
-        for variable in computed:
-            self._add(variable, variable.type)
-        self.nnumbered = len(self.variables)
-        self._add_constants(literals)
-        self.numbers |= {key: self.numbers[id(each)] for key, each in constants.by_id.items()}
-        next_places = iter(places)
-        self.nodes = tuple(
-            self._node(node, tuple(next(next_places) for _ in node.outputs), params)
-            for node, params in zip(walk.order, constants.params, strict=True)
-        )
-        outputs = tuple(self.numbers[id(output)] for output in walk.outputs)
-        self.outputs, values = outputs[: walk.nreturned], outputs[walk.nreturned :]
-        self.updates = tuple((self.numbers[id(v)], n) for v, n in zip(walk.updated, values, strict=True))
+            value = self.by_id[id(variable)] = self._number(Value(variable, variable.type, "", self.known))
+            value.is_input, value.is_overwritten = True, overwritten
+        for value in self.constants:
+            if not value.is_literal:
+                self._number(value)
+        for number, node in enumerate(walk.order):
+            node.made = [self._number(Value(v, v.type, "", self.known)) for v in node.outputs]
+            for value in node.made:
+                value.owner = number
+                self.by_id.setdefault(id(value.variable), value)
+        self.nnumbered = len(self.values)
+        for value in self.constants:
+            if value.is_literal:
+                self._number(value)
+        for number, node in enumerate(walk.order):
+            self._label(node, number)
+        outputs = [self.by_id[id(output)] for output in walk.outputs]
+        for value in outputs:
+            value.wanted = True
+        self.outputs = tuple(value.number for value in outputs[: walk.nreturned])
+        for variable, value in zip(walk.updated, outputs[walk.nreturned :], strict=True):
+            self.by_id[id(variable)].update = value.number
 
-    def _add(
-        self, variable: Any, type: Any, constant: _Constant | None = None, is_overwritten: bool = False
-    ) -> None:
-        number = len(self.variables)
-        self.numbers.setdefault(id(variable if constant is None else constant), number)
-        known = None if variable is None else name_of(variable)
-        usable = known is not None and known.isascii() and known.isidentifier()
-        name = f"V{number + 1}_{known}" if usable else f"V{number + 1}"
-        label = name if known is None else shortened(known)
-        literal = None if constant is None else constant.literal
-        if (
-            constant is not None and literal is not None
-        ):  # "2.5" rather than "(2.5)" or a number that is nowhere
-            name, label = literal, literal[1:-1] if is_showable(literal[1:-1]) else constant.label
-        elif constant is not None and variable is None:
-            label = constant.label
-        value = None if constant is None else constant.value
-        self.variables.append(
-            Numbered(
-                variable, type, label, name, constant is not None, value,
-                literal is not None, is_overwritten,
-            )
-        )  # fmt: skip
+    def _constant(self, variable: Any, type: Any, label: str, data: Any) -> Value:
+        value = Value(variable, type, label, self.known)
+        value.is_constant, value.value = True, data
+        answer = value.party.ask("c_literal", (data,))
+        if answer is not MISSING and not isinstance(answer, str | None):
+            value.party.refuse("c_literal", TypeError, f"must return a str, not {_kind_of(answer)}")
+        if answer is not MISSING and answer:
+            value.is_literal, value.name = True, "".join(("(", answer, ")"))
+        self.constants.append(value)
+        return value
 
-    def _add_constants(self, constants: Any) -> None:
-        for each in constants:
-            self._add(each.variable, each.type, each)
+    def _parameters(self, node: Node) -> tuple[Value, ...]:
+        """Those that have no hash are equal to none."""
+        type = getattr(node.op, "params_type", None)
+        if type is None:
+            return ()
+        said = Party(node.op, str(node), True, self.known, "").ask("get_params", (node.node,))
+        if said is MISSING:
+            return ()
+        key = type, said
+        try:
+            hash(key)
+        except TypeError:
+            return (self._constant(None, type, f"parameters of {op_label(node.op)}", said),)
+        if key not in self.by_value:
+            self.by_value[key] = self._constant(None, type, f"parameters of {op_label(node.op)}", said)
+        return (self.by_value[key],)
 
-    def _node(self, node: _Node, outputs: tuple[int, ...], params: _Constant | None) -> NumberedNode:
-        inputs = tuple(self.numbers[id(v)] for v in node.inputs)
-        return NumberedNode(
-            node.node,
-            node.op,
-            call_label(node.op, [self.variables[n].label for n in inputs]),
-            ", ".join(self.variables[n].label for n in outputs),
-            inputs,
-            outputs,
-            -1 if params is None else self.numbers[id(params)],
-            node.shares,
-        )
+    def _number(self, value: Value) -> Value:
+        value.number = len(self.values)
+        self.values.append(value)
+        if value.is_literal:  # "2.5" rather than "(2.5)" or a number that is nowhere
+            if is_showable(value.name[1:-1]):
+                value.label = value.name[1:-1]
+        else:
+            known = None if value.variable is None else name_of(value.variable)
+            usable = known is not None and known.isascii() and known.isidentifier()
+            value.name = f"V{len(self.values)}_{known}" if usable else f"V{len(self.values)}"
+            if value.variable is not None:
+                value.label = value.name if known is None else shortened(known)
+        value.party.about = value.party.piece = value.label
+        return value
 
-
-def read_graph(
-    name: str, inputs: Any, outputs: Any, updates: dict[Any, Any] | None, may_fuse: bool
-) -> tuple[Any, ...]:
-    """Return variables, nodes in the order in which they run, outputs, pairs of an input and what updates it;
-    how many inputs there are, how many variables without literals.
-
-    TypeError for what is no graph, ValueError for one that cannot run.
-    """
-    if not is_showable(name):
-        _refuse(ValueError, f"name must be printable text, not {name!r}")
-    walk = _Walk(inputs, outputs, updates)
-    if may_fuse:
-        walk.fuse()
-    made = _Numbering(walk)
-    return tuple(made.variables), made.nodes, made.outputs, made.updates, len(walk.inputs), made.nnumbered
+    def _label(self, node: Node, number: int) -> None:
+        node.number, node.name = number, f"node_{number + 1}"
+        node.used = [self.by_id[id(v)] for v in node.inputs]
+        node.label = call_label(node.op, [value.label for value in node.used])
+        outputs = ", ".join([value.label for value in node.made])
+        node.party = Party(node.op, node.label, True, self.known, outputs)

@@ -365,17 +365,20 @@ def with_item(found: tuple[Any, ...], *changes: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize(
     "changes",
     [
-        (None,), ((),), (0, ()), (0, [1]), (0, 0, None), (0, 0, 3, 5), (1, 0, ()), (1, 0, 4, (0, 3)),
-        (1, 0, 4, (0, -1)), (1, 0, 4, (0, 10**30)), (1, 0, 4, (0, "1")), (1, 0, 5, (3,)), (1, 0, 6, 3),
-        (2, (3,)), (3, ((0, 3),)), (3, (0,)), (4, 4), (4, -1), (5, 4),
+        (None,), ((),), (0, ()), (0, [1]), (0, 0, None), (0, 0, 2, 5), (0, 0, 4, 3), (0, 0, 4, "1"),
+        (1, 0, ()), (1, 0, 3, (0, 3)), (1, 0, 3, (0, -1)), (1, 0, 3, (0, 10**30)), (1, 0, 3, (0, "1")),
+        (1, 0, 4, (3,)), (1, 0, 5, 3), (2, None), (3, (None,) * 4), (3, ("x", 5)), (4, (3,)), (5, 0, 0, 1),
+        (5, 0, 1, False), (5, 0, 2, (3, 0)), (5, 0, 2, (-1, 0)), (5, 0, 2, (0, 4)), (5, 0, 2, (0, -1)),
+        (5, 0, 2, (0, "1")), (5, 0, 3, 2), (5, 0, 3, -1), (6, ((),)), (6, 0, 0, None), (6, 0, 5, None),
+        (6, 0, 5, ("", 5)), (7, 0, 3, "1"), (7, 0, 11, ()), (8, None), (8, 1, ("",)), (8, 3, ("",)),
     ],
 )  # fmt: skip
 def test_numbers_that_are_none_are_not_taken(monkeypatch: pytest.MonkeyPatch, changes: Any) -> None:
-    from cwrapjit.graph import walk
+    from cwrapjit.graph import reading
 
     x, y = variables("xy")
-    z, whole = add(x, y), walk.read_graph
-    monkeypatch.setattr(walk, "read_graph", lambda *given: with_item(whole(*given), *changes))
+    z, whole = add(x, y), reading.read_graph
+    monkeypatch.setattr(reading, "read_graph", lambda *given: with_item(whole(*given), *changes))
     refuses(RuntimeError, lambda: link([x, y], z), "read_graph() returned no graph")
     monkeypatch.undo()
     assert link([x, y], z)(1.0, 2.0) == 3.0

@@ -1,7 +1,7 @@
 /* cache.c: compiled graphs that are kept for the next one with the same text.
  *
  * A dict from keys to capsules of code, in the order of their last use. A key holds
- * the whole text and all that went into compiling it, so a version that nobody
+ * all texts and all that went into compiling them, so a version that nobody
  * raised can never run old code for a new text.
  */
 #include "graph/code/cache.h"
@@ -15,15 +15,14 @@ enum {
 /* ---- keys ------------------------------------------------------------------ */
 
 PyObject *
-cwj_graph_cache_key(const cwj_graph_request *request, PyObject *text)
+cwj_graph_cache_key(const cwj_graph_request *request)
 {
-    return Py_BuildValue("(OOOOOO)", request->versions, text,
-                         request->compiler == NULL ? Py_None : request->compiler,
-                         request->optimize ? Py_True
-                         : request->checks ? Py_None
-                                           : Py_False,
-                         request->fastmath ? Py_True : Py_False,
-                         request->debug ? Py_True : Py_False);
+    return Py_BuildValue(
+        "(OOOOO)", request->versions, request->compiler == NULL ? Py_None : request->compiler,
+        request->optimize ? Py_True
+        : request->checks ? Py_None
+                          : Py_False,
+        request->fastmath ? Py_True : Py_False, request->debug ? Py_True : Py_False);
 }
 
 /* ---- what is kept --------------------------------------------------------------- */

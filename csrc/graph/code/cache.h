@@ -4,8 +4,8 @@
 
 #include "graph/code/code.h"
 
-/* What makes code the same: versions, text, compiler, options, environment. */
-PyObject *cwj_graph_cache_key(const cwj_graph_request *request, PyObject *text);
+/* What makes code the same: versions, texts, compiler, options. */
+PyObject *cwj_graph_cache_key(const cwj_graph_request *request);
 
 /* A share of what is kept by *key, or *code stays NULL. A key that has no hash is
  * released and becomes NULL: nothing is kept by it. Returns 0, or -1 with an exception. */

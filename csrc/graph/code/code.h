@@ -32,8 +32,9 @@ typedef struct cwj_graph_request {
                                                   filled in by make_code.c */
     PyObject *libraries, *library_dirs; /* tuples of str: names and folders */
     PyObject *compiler; /* str or NULL: libtcc */
-    PyObject *versions; /* a tuple: what all parties' c_code_cache_version() said, and what goes
-                           into the environment; NULL: never cached */
+    PyObject
+        *versions; /* a tuple: what all parties' c_code_cache_version() said, all texts, and what
+                           goes into the environment; NULL: never cached */
     const char *who; /* begins messages: "link()" */
     bool optimize, eager, fastmath, debug;
     bool checks; /* debug: the system's compiler only looks at the text */

@@ -2,8 +2,7 @@
  *
  * libtcc makes the code unless a type or an op insists on a compiler (tier.c). Where
  * all parties say which version their texts are of, code is kept for the next graph
- * with the same text (cache.c): the text is emitted first then, which costs a small
- * part of compiling it.
+ * with the same texts (cache.c).
  */
 #include "graph/code/code.h"
 
@@ -184,19 +183,6 @@ make_code(cwj_module_state *state, const cwj_graph_request *request)
 
 /* ---- the whole of it ------------------------------------------------------------- */
 
-/* The text as a str; None where it cannot be emitted, which compiling explains. */
-static PyObject *
-emit_text(const cwj_graph_request *request)
-{
-    tj_text text = {0};
-    tj_status status = tj_emit_graph(request->graph, &text);
-    PyObject *result = status != TJ_OK || text.failed || text.data == NULL
-                           ? Py_NewRef(Py_None)
-                           : PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.length, "replace");
-    tj_text_clear(&text);
-    return result;
-}
-
 /* Code that is kept, in *code, if there is some; what to keep it by, in *key, if it is
  * to be kept. Returns 0, or -1 with an exception. */
 static int
@@ -206,14 +192,8 @@ look_up(cwj_module_state *state, const cwj_graph_request *request, PyObject **ke
     if (request->versions == NULL) {
         return 0;
     }
-    PyObject *text = emit_text(request);
-    int status = text == NULL ? -1 : 0;
-    if (status == 0 && text != Py_None) {
-        *key = cwj_graph_cache_key(request, text);
-        status = *key == NULL ? -1 : cwj_graph_cache_find(state, key, code);
-    }
-    Py_XDECREF(text);
-    return status;
+    *key = cwj_graph_cache_key(request);
+    return *key == NULL ? -1 : cwj_graph_cache_find(state, key, code);
 }
 
 cwj_graph_code *

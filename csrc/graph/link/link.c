@@ -5,9 +5,7 @@
 #include "base/config.h"
 #include "base/errors.h"
 #include "base/tuples.h"
-#include "graph/link/ask.h"
 #include "graph/objects/graph_object.h"
-#include "graph/run/reference.h"
 
 static const char who[] = "link()";
 
@@ -106,18 +104,6 @@ parse_options(cwj_module_state *state, const keywords *given, cwj_link_options *
 
 /* ---- link() ------------------------------------------------------------------------- */
 
-/* check=True needs a reference of each op. */
-static int
-check_references(const cwj_graph_plan *plan)
-{
-    for (int i = 0; plan->check && i < plan->nnodes; i++) {
-        if (cwj_reference_exists(plan, i) < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 /* A sequence as a tuple, which nobody can change; anything else as it is. New reference. */
 static PyObject *
 copy_sequence(PyObject *value)
@@ -152,7 +138,7 @@ link_graph(cwj_module_state *state, const cwj_link_options *options, const keywo
 {
     cwj_graph_plan *plan = cwj_make_plan(state, options);
     PyObject *graph = NULL, *made_by = NULL;
-    if (plan != NULL && check_references(plan) == 0) {
+    if (plan != NULL) {
         made_by = copy_arguments(options, given);
     }
     if (made_by != NULL) {
@@ -195,8 +181,6 @@ cwj_add_link(PyObject *extension)
     static PyMethodDef functions[] = {
         {"link", (PyCFunction)(void (*)(void))link_function, METH_VARARGS | METH_KEYWORDS,
          link_doc},
-        {"ask_party", cwj_ask_of, METH_VARARGS, NULL},
-        {"refuse_answer", cwj_refuse_answer_of, METH_VARARGS, NULL},
         {NULL, NULL, 0, NULL},
     };
     return PyModule_AddFunctions(extension, functions);

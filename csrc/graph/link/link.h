@@ -2,10 +2,23 @@
 #ifndef CWJ_GRAPH_LINK_LINK_H
 #define CWJ_GRAPH_LINK_LINK_H
 
-#include "graph/link/linking.h"
 #include "graph/plan.h"
 
-/* Adds link(), and what its halves in Python call, to the extension module. Returns 0, or -1. */
+/* What link() was given; borrowed. */
+typedef struct cwj_link_options {
+    PyObject *inputs; /* any sequence of variables */
+    PyObject *outputs; /* a variable, or a sequence of them */
+    PyObject *updates; /* a dict, or NULL */
+    PyObject *name; /* str */
+    bool struct_form, per_op, validate, check;
+    bool python; /* nodes without C code run their perform() */
+    bool optimize; /* else libtcc's code for good */
+    bool eager, fastmath;
+    bool debug; /* see guarded.h */
+    bool checks; /* the system's compiler only looks at the text */
+} cwj_link_options;
+
+/* Adds link() to the extension module. Returns 0, or -1. */
 int cwj_add_link(PyObject *extension);
 
 /* Walks, asks, describes, compiles (make_plan.c). NULL with an exception that names the type or

@@ -11,7 +11,6 @@
 #include "base/content.h"
 #include "base/errors.h"
 #include "base/jobs.h"
-#include "graph/attributes.h"
 #include "graph/run/failure.h"
 #include "base/live.h"
 #include "base/raised.h"
@@ -194,7 +193,6 @@ graph_traverse(PyObject *op, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(op));
     Py_VISIT(self->graph);
     Py_VISIT(self->made_by);
-    Py_VISIT(self->input_names);
     Py_VISIT(self->signature);
     int status = cwj_binding_traverse(&self->own, visit, arg);
     if (status == 0 && self->plan != NULL) {
@@ -215,7 +213,6 @@ graph_clear(PyObject *op)
     cwj_graph_plan_free(plan);
     Py_XDECREF(graph);
     Py_CLEAR(self->made_by);
-    Py_CLEAR(self->input_names);
     Py_CLEAR(self->signature);
     return 0;
 }
@@ -228,32 +225,6 @@ graph_dealloc(PyObject *op)
     graph_clear(op);
     cwj_live_counts[CWJ_LIVE_GRAPHS]--;
     cwj_object_free(op);
-}
-
-/* The name by which an input can be given: an interned str, or None. */
-static PyObject *
-input_name(PyObject *variable)
-{
-    PyObject *name = NULL;
-    if (cwj_graph_attribute(variable, "name", &name) < 0) {
-        return NULL;
-    }
-    if (name == NULL || !PyUnicode_CheckExact(name)) {
-        Py_XSETREF(name, Py_NewRef(Py_None));
-    } else {
-        PyUnicode_InternInPlace(&name);
-    }
-    return name;
-}
-
-static PyObject *
-input_names(const cwj_graph_plan *plan)
-{
-    PyObject *names = PyTuple_New(plan->ninputs);
-    for (int i = 0; i < plan->ninputs && names != NULL; i++) {
-        cwj_tuple_fill(&names, i, input_name(plan->variables[i].variable));
-    }
-    return names;
 }
 
 PyObject *
@@ -269,8 +240,7 @@ cwj_graph_new(cwj_module_state *state, cwj_graph_plan *plan, PyObject *made_by)
     self->vectorcall = cwj_graph_invoke;
     self->plan = plan;
     self->made_by = Py_NewRef(made_by);
-    self->input_names = input_names(plan);
-    if (self->input_names == NULL || cwj_binding_init(&self->own, plan, NULL, "link()") < 0) {
+    if (cwj_binding_init(&self->own, plan, NULL, "link()") < 0) {
         Py_DECREF(self);
         return NULL;
     }

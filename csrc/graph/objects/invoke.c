@@ -21,9 +21,9 @@ enum {
 static bool
 is_ambiguous(const cwj_graph_object *self, int input)
 {
-    PyObject *name = PyTuple_GET_ITEM(self->input_names, input);
+    PyObject *name = PyTuple_GET_ITEM(self->plan->input_names, input);
     for (int i = 0; i < self->plan->ninputs; i++) {
-        if (i != input && PyTuple_GET_ITEM(self->input_names, i) == name) {
+        if (i != input && PyTuple_GET_ITEM(self->plan->input_names, i) == name) {
             return true;
         }
     }
@@ -71,7 +71,7 @@ bind_arguments(const cwj_graph_object *self, PyObject *const *args, Py_ssize_t c
 {
     const cwj_graph_plan *plan = self->plan;
     int ninputs = plan->ninputs;
-    cwj_signature_names names = {&PyTuple_GET_ITEM(self->input_names, 0),
+    cwj_signature_names names = {&PyTuple_GET_ITEM(self->plan->input_names, 0),
                                  sizeof(PyObject *),
                                  ninputs,
                                  0,

@@ -1,10 +1,8 @@
 /* shown.c: what a Graph or a BoundGraph says of itself. All of it is made when somebody asks. */
 #include "graph/objects/graph_object.h"
 
-#include "graph/run/failure.h"
 #include "base/jobs.h"
 #include "graph/code/tier.h"
-#include "base/tuples.h"
 
 const cwj_graph_plan *
 cwj_graph_plan_of(PyObject *op)
@@ -75,11 +73,7 @@ static PyObject *
 get_blocks(PyObject *op, void *Py_UNUSED(closure))
 {
     const cwj_graph_plan *plan = cwj_graph_plan_of(op);
-    PyObject *blocks = plan == NULL ? NULL : PyTuple_New(plan->nblocks);
-    for (int i = 0; blocks != NULL && i < plan->nblocks; i++) {
-        cwj_tuple_fill(&blocks, i, cwj_block_text(plan, i + 1));
-    }
-    return blocks;
+    return plan == NULL ? NULL : Py_NewRef(plan->blocks);
 }
 
 static const char inputs[] = "inputs", outputs[] = "outputs";
@@ -108,12 +102,13 @@ static PyObject *
 get_python_signature(PyObject *op, void *Py_UNUSED(closure))
 {
     cwj_graph_object *self = (cwj_graph_object *)op;
-    if (cwj_graph_plan_of(op) == NULL) {
+    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
+    if (plan == NULL) {
         return NULL;
     }
     if (self->signature == NULL) {
         PyObject *made =
-            cwj_ask_python("cwrapjit._signature", "build_graph", "(O)", self->input_names);
+            cwj_ask_python("cwrapjit._signature", "build_graph", "(O)", plan->input_names);
         Py_XSETREF(self->signature, made);
     }
     return Py_XNewRef(self->signature);
@@ -152,7 +147,7 @@ cwj_graph_repr(PyObject *op)
     const cwj_graph_plan *plan = cwj_graph_plan_of(op);
     PyObject *names = plan == NULL ? NULL : PyUnicode_FromString("");
     for (int i = 0; names != NULL && i < plan->ninputs; i++) {
-        PyObject *name = PyTuple_GET_ITEM(self->input_names, i);
+        PyObject *name = PyTuple_GET_ITEM(plan->input_names, i);
         Py_SETREF(names, PyUnicode_FromFormat("%U%s%S", names, i > 0 ? ", " : "",
                                               PyUnicode_Check(name) ? name : Py_None));
     }

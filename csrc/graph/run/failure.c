@@ -3,47 +3,26 @@
 
 #include "base/raised.h"
 
-static PyObject *
-name_block(const cwj_graph_plan *plan, int block, const char *method)
-{
-    const cwj_graph_plan_block *known =
-        block >= 1 && block <= plan->nblocks ? &plan->blocks[block - 1] : NULL;
-    if (known == NULL || known->object == NULL) {
-        return PyUnicode_FromString("");
-    }
-    if (method == NULL) {
-        method = known->method != NULL ? known->method : "C code";
-    }
-    return PyUnicode_FromFormat("%s of %S", method, known->object);
-}
-
-PyObject *
-cwj_block_text(const cwj_graph_plan *plan, int block)
-{
-    return name_block(plan, block, NULL);
-}
-
 /* "c_code of Add(x, y), block 5 of graph" */
 static PyObject *
-place_block(const cwj_graph_plan *plan, int block, const char *method)
+place_block(const cwj_graph_plan *plan, int block, PyObject *checked)
 {
-    if (block < 1) {
-        return Py_NewRef(plan->name);
-    }
-    PyObject *text = name_block(plan, block, method);
-    if (text != NULL) {
-        Py_SETREF(text, PyUnicode_GET_LENGTH(text) == 0
-                            ? PyUnicode_FromFormat("block %d of %U", block, plan->name)
-                            : PyUnicode_FromFormat("%U, block %d of %U", text, block, plan->name));
-    }
-    return text;
+    PyObject *text = block < 1 || block > PyTuple_GET_SIZE(plan->blocks)
+                         ? NULL
+                         : PyTuple_GET_ITEM(plan->blocks, block - 1);
+    return block < 1 ? Py_NewRef(plan->name)
+           : checked != NULL
+               ? PyUnicode_FromFormat("check of %U, block %d of %U", checked, block, plan->name)
+           : text == NULL || PyObject_IsTrue(text) <= 0
+               ? PyUnicode_FromFormat("block %d of %U", block, plan->name)
+               : PyUnicode_FromFormat("%S, block %d of %U", text, block, plan->name);
 }
 
 void
-cwj_blame_block(const cwj_graph_plan *plan, int block, const char *method)
+cwj_blame_block(const cwj_graph_plan *plan, int block, PyObject *checked)
 {
     PyObject *exception = cwj_raised_take();
-    PyObject *place = place_block(plan, block, method);
+    PyObject *place = place_block(plan, block, checked);
     if (exception == NULL) {
         if (place != NULL) {
             PyErr_Format(PyExc_RuntimeError, "%U failed, but no Python exception was set", place);

@@ -4,11 +4,8 @@
 
 #include "graph/plan.h"
 
-/* "c_code of Add(x, y)"; "" for numbers that no block has. A new reference, or NULL. */
-PyObject *cwj_block_text(const cwj_graph_plan *plan, int block);
-
 /* Behind a failed run or begin: leaves an exception set, whatever the code did, with a note
- * that says which block it was. method: instead of the block's own; NULL: its own. */
-void cwj_blame_block(const cwj_graph_plan *plan, int block, const char *method);
+ * that says which block it was. checked: the label of a node whose check failed, not its code; or NULL. */
+void cwj_blame_block(const cwj_graph_plan *plan, int block, PyObject *checked);
 
 #endif

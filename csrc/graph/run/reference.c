@@ -6,9 +6,9 @@
  */
 #include "graph/run/reference.h"
 
+#include "base/compat.h"
 #include "base/errors.h"
 #include "base/tuples.h"
-#include "graph/attributes.h"
 #include "graph/run/storage.h"
 
 /* ---- arguments ------------------------------------------------------------ */
@@ -54,43 +54,26 @@ new_outputs(int count)
 
 /* ---- the call ------------------------------------------------------------------ */
 
-int
-cwj_reference_exists(const cwj_graph_plan *plan, int node)
+static PyObject *
+find_perform(const cwj_graph_plan *plan, const cwj_graph_plan_node *node)
 {
-    PyObject *perform = NULL;
-    int found = cwj_graph_attribute(plan->nodes[node].op, "perform", &perform);
-    if (found == 0 || perform == Py_None) {
-        found = cwj_refuse_by(plan->name, PyExc_NotImplementedError, "%S has no perform()",
-                              plan->nodes[node].label);
+    PyObject *perform = NULL, *key = PyUnicode_InternFromString("perform");
+    int found = key == NULL ? -1 : cwj_optional_attribute(node->op, key, &perform);
+    if (found >= 0 && (perform == NULL || perform == Py_None)) {
+        Py_CLEAR(perform);
+        cwj_refuse_by(plan->name, PyExc_NotImplementedError, "%S has no perform()", node->label);
     }
-    Py_XDECREF(perform);
-    return found > 0 ? 0 : -1;
-}
-
-/* The parameters, where the op has some and perform() takes them; NULL: none to pass.
- * Returns 0, or -1 with an exception. */
-static int
-find_parameters(const cwj_graph_plan *plan, const cwj_graph_plan_node *node, PyObject *perform,
-                PyObject **parameters)
-{
-    *parameters = NULL;
-    if (node->params < 0) {
-        return 0;
-    }
-    int bits = cwj_takes(perform);
-    if (bits >= 0 && (cwj_positional(bits) >= 4 || (bits & CWJ_TAKES_ANY))) {
-        *parameters = plan->variables[node->params].value; /* borrowed */
-    }
-    return bits < 0 ? -1 : 0;
+    Py_XDECREF(key);
+    return perform;
 }
 
 static int
 call_perform(const cwj_graph_plan *plan, const cwj_graph_plan_node *node, PyObject *inputs,
              PyObject *outputs)
 {
-    PyObject *parameters, *done = NULL;
-    PyObject *perform = PyObject_GetAttrString(node->op, "perform");
-    if (perform != NULL && find_parameters(plan, node, perform, &parameters) == 0) {
+    PyObject *parameters = node->params < 0 ? NULL : plan->variables[node->params].value;
+    PyObject *done = NULL, *perform = find_perform(plan, node);
+    if (perform != NULL) {
         done = PyObject_CallFunctionObjArgs(perform, node->node, inputs, outputs, parameters, NULL);
     }
     Py_XDECREF(perform);
@@ -119,8 +102,7 @@ cwj_reference_outputs(const cwj_graph_plan *plan, int node, PyObject *inputs)
     const cwj_graph_plan_node *known = &plan->nodes[node];
     PyObject *outputs = new_outputs(known->noutputs);
     if (outputs != NULL &&
-        (cwj_reference_exists(plan, node) < 0 || call_perform(plan, known, inputs, outputs) < 0 ||
-         check_outputs(known, outputs) < 0)) {
+        (call_perform(plan, known, inputs, outputs) < 0 || check_outputs(known, outputs) < 0)) {
         Py_CLEAR(outputs);
     }
     return outputs;

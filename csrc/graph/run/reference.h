@@ -4,9 +4,6 @@
 
 #include "graph/plan.h"
 
-/* NotImplementedError where a node has no perform. Returns 0, or -1. */
-int cwj_reference_exists(const cwj_graph_plan *plan, int node);
-
 /* Runs a node in Python: its inputs from their storages, its outputs to theirs. Returns 0,
  * or -1 with an exception. */
 int cwj_reference_perform(const cwj_graph_plan *plan, int node, PyObject *const *storages);

@@ -95,11 +95,11 @@ run_checked_step(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_
     if (failure == 0) {
         failure = run_c_step(self, plan, step);
     } else {
-        cwj_blame_block(plan, failure, "check");
+        cwj_blame_block(plan, failure, plan->nodes[step->node].label);
     }
     if (failure == 0 && cwj_reference_compare(plan, step->node, inputs, self->storages) < 0) {
         failure = plan->nodes[step->node].code_block;
-        cwj_blame_block(plan, failure, "check");
+        cwj_blame_block(plan, failure, plan->nodes[step->node].label);
     }
     Py_XDECREF(inputs);
     return failure;
@@ -112,7 +112,7 @@ run_python_step(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_p
         return 0;
     }
     int failure = plan->nodes[step->node].code_block;
-    cwj_blame_block(plan, failure, "perform");
+    cwj_blame_block(plan, failure, NULL);
     return failure;
 }
 
