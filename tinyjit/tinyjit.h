@@ -540,23 +540,11 @@ void tj_function_clear(tj_function *function);
  *     }
  *     return failure;          0, or the number of the block that failed
  *
- * A text fails by tj_graph_fail_text(), "{failure = 2; goto label_2;}", so that
- * exactly the blocks that were entered are cleaned up, in reverse order.
+ * A text fails by "{failure = 2; goto label_2;}", in the sync of a variable, from where
+ * only the cleanup is left, by "{failure = 2; goto label_2_cleanup;}", so that exactly the blocks that were entered are cleaned up, in reverse order.
  *
  * Blocks are numbered from 1: the variables in their order, then the operations'
  * (numbered by the caller, each larger than the one before). */
-
-/* "%(x)s" in a template becomes what x is bound to, "%%" a percent sign. */
-typedef struct tj_binding {
-    const char *name;
-    const char *text;
-} tj_binding;
-
-/* Appends template, filled. An unknown name or a percent sign that begins
- * neither: TJ_BAD_SPEC, `position` is its byte offset, the text gives line and
- * column and, for a name, which ones there are. */
-tj_status tj_template_fill(const char *text, size_t length, const tj_binding *bindings,
-                           size_t nbindings, tj_text *out, tj_error *error);
 
 /* What a text that only declares variables and types declares. */
 typedef struct tj_declarations {
@@ -640,10 +628,6 @@ typedef struct tj_graph {
     int ninits;
     const tj_piece *inits; /* init code: statements that run once per unit */
 } tj_graph;
-
-/* The failure code of a block, for sub["fail"] and %(fail)s; in_sync: for the
- * sync of a variable, from where only the cleanup is left. */
-void tj_graph_fail_text(int block, bool in_sync, tj_text *out);
 
 /* Where an expression can stand that a generated loop computes for each element. */
 typedef enum tj_standing {

@@ -470,6 +470,27 @@ def test_percent_signs() -> None:
     refuses(ValueError, lambda: k(6.0, 2.0), "50% of %(x)s")
 
 
+@pytest.mark.row("A42")
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("a % b", "line 1, column 3", "begins neither"),
+        ("a\nbc %d", "line 2, column 4", "begins neither"),
+        ("é %d", "line 1, column 3", "begins neither"),
+        ("%(q)s", "line 1, column 1", "%(q)s is not known here, only %(fail)s, %(x)s, %(y)s, %(z)s"),
+        ("%(x)s%(x\ny)s", "line 1, column 6", "%(x\ny)s is not known"),
+        ("%()s", "line 1, column 1", "%()s is not known"),
+        ("%(x)d", "line 1, column 1", "begins neither"),
+        ("%%%(x", "line 1, column 3", "begins neither"),
+        ("%(x)", "line 1, column 1", "begins neither"),
+        ("%%%%%", "line 1, column 5", "begins neither"),
+    ],
+)
+def test_percent_signs_that_begin_nothing(text: str, place: str, words: str) -> None:
+    inputs, z = graph(DBL, TemplateOp(code=text))
+    refuses(ValueError, lambda: link(inputs, z), place, words)
+
+
 @pytest.mark.row("T24")
 def test_validation_can_be_left_out() -> None:
     inputs, z = graph(DBL, TemplateOp(validate_cleanup="int VALIDATE_CLEANUP = 0; (void)VALIDATE_CLEANUP;"))

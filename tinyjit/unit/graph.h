@@ -1,6 +1,5 @@
 /* graph.h: what the files of the graph front end share. Internal to tinyjit.
  *
- *     template.c         %(name)s
  *     declare.c          reading texts that only declare
  *     tokens.c           a text as an array of tokens, for the readers
  *     confine.c          what the statements of a text in a block must not do

@@ -171,9 +171,3 @@ tj_status tj_graph_check(const tj_environment *environment, const tj_graph *grap
                ? TJ_OK
                : tj_fail(error, TJ_COMPILE_FAILED, "the C text cannot be compiled");
 }
-
-void tj_graph_fail_text(int block, bool in_sync, tj_text *out)
-{
-    tj_text_printf(out, "{failure = %d; goto label_%d%s;}", block, block,
-                   in_sync ? "_cleanup" : "");
-}

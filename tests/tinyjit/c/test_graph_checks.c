@@ -1,42 +1,5 @@
-/* test_graph_checks.c: templates, declarations, and what texts in blocks must not do. */
+/* test_graph_checks.c: declarations, and what texts in blocks must not do. */
 #include "program.h"
-
-/* ---- templates ----------------------------------------------------------------- */
-
-/* Filled as wanted; or refused with a message that has `part`, at a position of 0 or more. */
-static void check_template(const char *text, ptrdiff_t position, const char *part)
-{
-    static const tj_binding bindings[] = {{"name", "V1_x"}, {"fail", "{goto label_1;}"}};
-    tj_text out = {0};
-    tj_error error;
-    tj_error_init(&error);
-    tj_text_puts(&out, "");
-    tj_status status = tj_template_fill(text, strlen(text), bindings, 2, &out, &error);
-    CHECK(status == (position < 0 ? TJ_OK : TJ_BAD_SPEC) && error.position == position);
-    if (position < 0)
-        CHECK_STR(out.data, part);
-    else
-        CHECK_HAS(error.text, part);
-    tj_text_clear(&out);
-    tj_error_clear(&error);
-}
-
-static void test_templates(void)
-{
-    check_template("", -1, "");
-    check_template("double %(name)s;", -1, "double V1_x;");
-    check_template("%(name)s_tmp aux_%(name)s", -1, "V1_x_tmp aux_V1_x");
-    check_template("if (%(name)s %% 2) %(fail)s", -1, "if (V1_x % 2) {goto label_1;}");
-    check_template("printf(\"%%d%%%%\");", -1, "printf(\"%d%%\");");
-    check_template("a % b", 2, "line 1, column 3");
-    check_template("a\nbc %d", 5, "line 2, column 4");
-    check_template("%(x)s", 0, "%(x)s is not known here, only %(name)s, %(fail)s");
-    check_template("%(name)d", 0, "begins neither");
-    check_template("ab%(name", 2, "begins neither");
-    check_template("ab%(name)", 2, "begins neither");
-    check_template("ab%", 2, "begins neither");
-    check_template("%()s", 0, "%()s is not known");
-}
 
 /* ---- declarations --------------------------------------------------------------- */
 
@@ -307,17 +270,6 @@ static void test_failing(void)
     check_refused(INIT_CODE, NULL, "{failure = 1; goto label_1;}", 1, "no block");
 }
 
-static void test_fail_texts(void)
-{
-    tj_text text = {0};
-    tj_graph_fail_text(4, false, &text);
-    CHECK_STR(text.data, "{failure = 4; goto label_4;}");
-    tj_text_clear(&text);
-    tj_graph_fail_text(3, true, &text);
-    CHECK_STR(text.data, "{failure = 3; goto label_3_cleanup;}");
-    tj_text_clear(&text);
-}
-
 static void test_macros(void)
 {
     check_fine(CODE, "#define F(x) return x\n", "x();");
@@ -454,14 +406,12 @@ static void test_random_texts(void)
 
 int main(void)
 {
-    RUN(test_templates);
     RUN(test_declarations);
     RUN(test_not_declarations);
     RUN(test_ways_out);
     RUN(test_loops);
     RUN(test_labels);
     RUN(test_failing);
-    RUN(test_fail_texts);
     RUN(test_macros);
     RUN(test_scanned);
     RUN(test_headers);
