@@ -47,12 +47,12 @@ from cwrapjit._cwrapjit import (
     __version__,
     config,
     function,
-    link,
     module,
 )
 
 if TYPE_CHECKING:
     from cwrapjit._progress import progress as progress
+    from cwrapjit.graph.linking import link as link
     from cwrapjit.kernels.elementwise import ElementwiseKernel as ElementwiseKernel
     from cwrapjit.kernels.reduction import ReductionKernel as ReductionKernel
     from cwrapjit.kernels.vectorize import vectorize as vectorize
@@ -83,6 +83,7 @@ __all__ = [
 _LATE = {
     "ElementwiseKernel": "kernels.elementwise",
     "ReductionKernel": "kernels.reduction",
+    "link": "graph.linking",
     "progress": "_progress",
     "vectorize": "kernels.vectorize",
 }

@@ -273,20 +273,16 @@ class Graph:
     def __dask_tokenize__(self) -> tuple[str, str]: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
-def link(
-    inputs: Iterable[Any],
-    outputs: Any,
-    *,
-    mode: Literal["struct", "function"] = "struct",
-    per_op: bool = False,
-    validate: bool = True,
-    check: bool = False,
-    name: str = "graph",
-    python: bool = False,
-    updates: dict[Any, Any] | None = None,
-    optimize: _Optimize | None = None,
-    fastmath: bool | None = None,
-    debug: bool | Literal["left"] | None = None,
+def compile_graph(
+    name: str,
+    struct_form: bool,
+    check: bool,
+    optimize: Any,
+    fastmath: Any,
+    debug: Any,
+    said: Any,
+    made_by: Any,
+    /,
 ) -> Graph: ...
 def backend() -> str: ...
 def optimizer() -> dict[str, Any]: ...

@@ -105,7 +105,7 @@ class _Graph(NamedTuple):
         return None
 
     def make(self, present: Any) -> Any:
-        made = _cwrapjit.link(self.inputs, self.outputs, **self.keywords)
+        made = imported("cwrapjit.graph.linking").link(self.inputs, self.outputs, **self.keywords)
         _numbers[made] = self.number
         return made
 

@@ -1,8 +1,7 @@
 /* plan.h: a linked graph as data: what link time finds out and run time needs.
  *
- * link/     link.c        the function link() and its arguments
- *           make_plan.c   the whole of it, on one screen
- *           read_plan.c   the plan and what is compiled, from what cwrapjit/graph/reading.py finds
+ * link/     link.c        what link() comes to (cwrapjit/graph/linking.py)
+ *           read_plan.c   the plan and what is compiled, from what that finds
  *
  * code/     code.c        compiled text
  *           make_code.c   from its description to that

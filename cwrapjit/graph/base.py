@@ -23,6 +23,12 @@ def _missing(owner: object, method: str) -> NoReturn:
     raise NotImplementedError(f"{type(owner).__name__} does not define {method}()")
 
 
+def check_flag(who: str, option: str, value: object) -> None:
+    """As the C side does it for other options."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{who}: {option} must be True or False, not {value!r}")
+
+
 # ---- variables and nodes -------------------------------------------------------------------------
 
 
@@ -101,8 +107,7 @@ class In(Named):
     def __init__(self, variable: Any, *, mutable: bool = False) -> None:
         if not is_variable(variable):
             raise TypeError(f"In() takes a variable, not {_class_name(variable)}")
-        if not isinstance(mutable, bool):
-            raise TypeError(f"In(): mutable must be True or False, not {mutable!r}")
+        check_flag("In()", "mutable", mutable)
         self.variable = variable
         self.mutable = mutable
 

@@ -214,7 +214,7 @@ class Operations:
         names = read_names(node.party, said, len(node.used), len(node.made))
         words = {"fail": ""} | dict(zip(names, (v.name for v in (*node.used, *node.made)), strict=True))
         for params in node.params:
-            words.setdefault("params", params.name)
+            words["params"] = words.get("params", params.name)
         return words
 
     def _validate(self, node: Node, words: dict[str, str]) -> tuple[int, tuple[Piece, Piece]]:

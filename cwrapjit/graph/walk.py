@@ -318,7 +318,8 @@ class Numbering:
             node.made = [self._number(Value(v, v.type, "", self.known)) for v in node.outputs]
             for value in node.made:
                 value.owner = number
-                self.by_id.setdefault(id(value.variable), value)
+                if id(value.variable) not in self.by_id:
+                    self.by_id[id(value.variable)] = value
         self.nnumbered = len(self.values)
         for value in self.constants:
             if value.is_literal:

@@ -374,11 +374,13 @@ def with_item(found: tuple[Any, ...], *changes: Any) -> tuple[Any, ...]:
     ],
 )  # fmt: skip
 def test_numbers_that_are_none_are_not_taken(monkeypatch: pytest.MonkeyPatch, changes: Any) -> None:
-    from cwrapjit.graph import reading
+    from cwrapjit.graph import linking
 
     x, y = variables("xy")
-    z, whole = add(x, y), reading.read_graph
-    monkeypatch.setattr(reading, "read_graph", lambda *given: with_item(whole(*given), *changes))
+    z, whole = add(x, y), linking.read_graph
+    monkeypatch.setattr(
+        linking, "read_graph", lambda *given, **flags: with_item(whole(*given, **flags), *changes)
+    )
     refuses(RuntimeError, lambda: link([x, y], z), "read_graph() returned no graph")
     monkeypatch.undo()
     assert link([x, y], z)(1.0, 2.0) == 3.0

@@ -589,7 +589,7 @@ LATE = {
     "cwrapjit.graph.labels": "graph",
     "cwrapjit.graph.order": "graph",
     "cwrapjit.graph.parties": "graph",
-    "cwrapjit.graph.reading": "graph",
+    "cwrapjit.graph.linking": "graph",
     "cwrapjit.graph.steps": "graph",
     "cwrapjit.graph.texts": "graph",
     "cwrapjit.graph.walk": "graph",

@@ -376,7 +376,7 @@ import numpy as np
 import cwrapjit
 import cwrapjit.graph as cg
 from cwrapjit import _cwrapjit
-from cwrapjit.graph import reading
+from cwrapjit.graph import linking
 
 RECORD = np.dtype([("a", "f8")])
 TWICE = {np.float64: "item__y() = 2 * item__x() + *k; return true;"}
@@ -447,15 +447,15 @@ linked = cwrapjit.link([a, b], sum3, optimize="off")
 def ask():
     cwrapjit.link([a, b], sum3, optimize="off")
 
-whole = reading.read_graph
+whole = linking.read_graph
 said = whole("graph", [a, b], sum3, None, True, False, True, False, False)
 
 def link():  # what C does of it
-    reading.read_graph = lambda *given: said
+    linking.read_graph = lambda *given, **flags: said
     try:
         ask()
     finally:
-        reading.read_graph = whole
+        linking.read_graph = whole
 
 made = cwrapjit.module("made", "text", "#define TWO 2", threads=1)
 two = made.function("two", signature="x() -> y()", optimize="off",

@@ -1,4 +1,4 @@
-/* read_plan.h: what cwrapjit/graph/reading.py finds out of a graph, as C has it. */
+/* read_plan.h: what cwrapjit/graph/linking.py finds out of a graph, as C has it. */
 #ifndef CWJ_GRAPH_LINK_READ_PLAN_H
 #define CWJ_GRAPH_LINK_READ_PLAN_H
 

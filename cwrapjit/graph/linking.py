@@ -1,4 +1,4 @@
-"""All that link() finds out of a graph, before something is compiled: what csrc/graph/link/read_plan.c reads.
+"""link(), and all that it finds out of a graph before C reads that (csrc/graph/link/) and compiles.
 
 The graph is walked through and numbered (walk.py), types and ops are asked for their C (texts.py), nodes are
 cut into steps (steps.py), and what the unit needs as a whole is asked for (words.py).
@@ -7,14 +7,19 @@ cut into steps (steps.py), and what the unit needs as a whole is asked for (word
 from __future__ import annotations
 
 from sys import intern
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from cwrapjit._cwrapjit import Graph, compile_graph
+from cwrapjit.graph.base import check_flag
 from cwrapjit.graph.labels import is_showable
 from cwrapjit.graph.parties import takes_parameters
 from cwrapjit.graph.steps import make_steps
 from cwrapjit.graph.texts import Operations, read_checks, read_declarations, read_values
 from cwrapjit.graph.walk import Node, Numbering, Value, Walk
 from cwrapjit.graph.words import read_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def _filter(value: Value) -> Any:
@@ -93,3 +98,56 @@ def read_graph(
         *parts,
         read_settings(in_c, nodes_in_c, (name, struct_form, *parts)) if nodes_in_c else None,
     )
+
+
+def link(
+    inputs: Iterable[Any],
+    outputs: Any,
+    *,
+    mode: Literal["struct", "function"] = "struct",
+    per_op: bool = False,
+    validate: bool = True,
+    check: bool = False,
+    name: str = "graph",
+    python: bool = False,
+    updates: dict[Any, Any] | None = None,
+    optimize: Literal["auto", "eager", "off"] | None = None,
+    fastmath: bool | None = None,
+    debug: bool | Literal["left"] | None = None,
+) -> Graph:
+    """Compile a graph of types and ops to one function, a Graph.
+
+    >>> import cwrapjit.graph as cg
+    >>> x, y = cg.float64('x'), cg.float64('y')
+    >>> cwrapjit.link([x, y], x * y + 1)(2.0, 3.0)
+    7.0
+
+    inputs is a sequence of variables, or of cwrapjit.graph.In(variable, mutable=True) for those that runs may
+    overwrite; outputs is a variable, or a sequence of them. A call returns the value of a single output, and
+    a tuple of several.
+
+    mode='struct' keeps outputs and temporaries from run to run, 'function' nothing. per_op=True goes through
+    Python's objects behind each op. validate=False leaves c_validate_update out. check=True compares each op
+    with its perform(). python=True runs ops without C code by their perform(). updates maps inputs to the
+    variables whose values they take after a run. name is what messages call the graph. optimize, fastmath
+    and debug are those of function().
+
+    Raises CompileError for C that does not compile, NotImplementedError for ops and types without C,
+    TypeError and ValueError for graphs that are none.
+    """
+    if not isinstance(updates, dict | None):
+        raise TypeError(f"link(): updates must be a dict, not {type(updates).__name__}")
+    flags = {"per_op": per_op, "validate": validate, "check": check, "python": python}
+    for option, value in flags.items():
+        check_flag("link()", option, value)
+    if mode not in ("struct", "function"):
+        error = ValueError if isinstance(mode, str) else TypeError
+        raise error(f"link(): mode must be 'struct' or 'function', not {mode!r}")
+    if not isinstance(name, str):
+        raise TypeError(f"link(): name must be a str, not {type(name).__name__}")
+    struct_form, name = mode == "struct", str.__str__(name)
+    said = read_graph(name, inputs, outputs, updates, struct_form, **flags)
+    kept = {"mode": mode, "name": name, "updates": dict(updates or ()), **flags}
+    kept |= {"optimize": optimize, "fastmath": fastmath, "debug": debug}
+    given = [tuple(each) if isinstance(each, list) else each for each in (inputs, outputs)]
+    return compile_graph(name, struct_form, check, optimize, fastmath, debug, said, (*given, kept))
