@@ -7,6 +7,7 @@ that reads memory which another one overwrites stays where it is.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -58,10 +59,10 @@ class _Groups:
 
     def __init__(self, nodes: Sequence[Any], outputs: Sequence[Any], overwritten: Sequence[Any]) -> None:
         self.overwritten = {id(variable) for variable in overwritten}
-        clients: dict[int, list[Any]] = {}
+        clients: dict[int, list[Any]] = collections.defaultdict(list)
         for node in nodes:
             for key in {id(variable): variable for variable in node.inputs}:
-                clients.setdefault(key, []).append(node)
+                clients[key].append(node)
         kept = {id(variable) for variable in outputs}
         self.into: dict[int, Any] = {}
         self.sizes: dict[int, int] = {id(node): 1 for node in nodes}
@@ -113,11 +114,11 @@ class _Loop:
 
 def _members(nodes: Sequence[Any], into: dict[int, Any]) -> Iterator[tuple[Any, list[Any]]]:
     """Each node that is left, with those that it takes up, in order."""
-    taken: dict[int, list[Any]] = {}
+    taken: dict[int, list[Any]] = collections.defaultdict(list)
     for node in nodes:
         members = [*taken.pop(id(node), []), node]
         if id(node) in into:
-            taken.setdefault(id(into[id(node)]), []).extend(members)
+            taken[id(into[id(node)])].extend(members)
         else:
             yield node, members
 

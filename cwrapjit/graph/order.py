@@ -6,12 +6,15 @@ their roots. What one node overwrites, all others must have read before: the nod
 all that shares the memory. Where no order does that, the graph is refused; nothing is copied that nobody
 asked to copy.
 
+Nothing here calls setdefault(): without memory, CPython 3.13 answers with an exception set and no object.
+
 link() calls order_nodes() where some op says either. A node is (op, inputs, outputs), and is known by its
 place in the list; variables are told apart by identity.
 """
 
 from __future__ import annotations
 
+import collections
 import operator
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -95,14 +98,18 @@ class _Ordering:
         self.output_at = {id(v): i for i, v in reversed([*enumerate(outputs)])}  # the first one
         # A node's output that the caller gives as an input is another variable.
         self.owner = {id(v): n for n, node in enumerate(nodes) for v in node[2] if id(v) not in self.input_at}
-        self.readers: dict[int, list[tuple[int, int]]] = {}  # of a variable: nodes, and by which input
+        self.readers: dict[int, list[tuple[int, int]]] = collections.defaultdict(
+            list
+        )  # of a variable: nodes, and by which input
         for n, (_, read, _) in enumerate(nodes):
             for place, variable in enumerate(read):
-                self.readers.setdefault(id(variable), []).append((n, place))
-        self.sources: Ways = {}  # of a view: what it shows
-        self.views: Ways = {}  # the same the other way
-        self.origins: Ways = {}  # of what overwrites: whose memory it has
-        self.before: dict[int, list[Reader]] = {}  # of a node: those that must have run
+                self.readers[id(variable)].append((n, place))
+        self.sources: Ways = collections.defaultdict(list)  # of a view: what it shows
+        self.views: Ways = collections.defaultdict(list)  # the same the other way
+        self.origins: Ways = collections.defaultdict(list)  # of what overwrites: whose memory it has
+        self.before: dict[int, list[Reader]] = collections.defaultdict(
+            list
+        )  # of a node: those that must have run
         self.destroyers: dict[int, int] = {}  # of a root: the node that overwrites it
         self.overwritten_inputs = [False] * len(inputs)
         self.overwritten: list[Any] = []
@@ -112,7 +119,7 @@ class _Ordering:
         _, inputs, outputs = self.nodes[n]
         heirs: dict[int, int] = {}  # of an input that is overwritten: the output that has its memory then
         for place, input in destroyed:
-            heirs.setdefault(id(inputs[input]), place)
+            heirs[id(inputs[input])] = heirs.get(id(inputs[input]), place)
         for place, input in (*destroyed, *viewed):
             output, source = outputs[place], inputs[input]
             heir = heirs.get(id(source))
@@ -121,10 +128,10 @@ class _Ordering:
             if id(output) not in self.owner or output is source:
                 continue
             if heir == place:
-                self.origins.setdefault(id(output), []).append(source)
+                self.origins[id(output)].append(source)
             else:
-                self.sources.setdefault(id(output), []).append(source)
-                self.views.setdefault(id(source), []).append(output)
+                self.sources[id(output)].append(source)
+                self.views[id(source)].append(output)
 
     def refuse(self, n: int, destroyed: Any, shared: Any, why: str) -> NoReturn:
         """Raise "Neg(v) overwrites v, and so x, which WHY give it a deep_copy()"."""
@@ -143,14 +150,15 @@ class _Ordering:
         destroyed = self.nodes[n][1][place]
         roots = _reach([destroyed], self.sources)
         for variable in roots:
-            first = n if id(variable) in self.sources else self.destroyers.setdefault(id(variable), n)
+            first = n if id(variable) in self.sources else self.destroyers.get(id(variable), n)
             if first != n:
                 self.refuse(n, destroyed, variable, f"{self.label(first)} overwrites too;")
+            self.destroyers[id(variable)] = n
         for variable in _reach(roots, self.views):  # all that shows them
             self.check_owner(n, destroyed, variable)
             for reader, other in reversed(self.readers.get(id(variable), ())):
                 if reader != n:
-                    self.before.setdefault(n, []).append((reader, destroyed, variable))
+                    self.before[n].append((reader, destroyed, variable))
                 elif other != place and not self.tolerates(n, place, other, destroyed is variable):
                     self.refuse(n, destroyed, variable, f"is its input {other} too;")
             self.overwritten.append(variable)
