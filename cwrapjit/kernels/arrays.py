@@ -10,6 +10,7 @@ from cwrapjit import _build
 from cwrapjit.kernels.vectorize import Definition
 from cwrapjit.library import source
 from cwrapjit.library.library import Core
+from cwrapjit.library.settings import Settings
 from cwrapjit.library.thunks import Unmapped
 
 
@@ -32,12 +33,9 @@ class OfArrays(Definition):
         """The function as library(source=) would map it."""
         found, text, options = self.found, self.text, self.options
         macros = _build.macros(options.get("define_macros"), f"{self.who}: define_macros")
-        core = Core(
-            found.name,
-            include_dirs=options.get("include_dirs") or (),
-            define_macros=[*macros, *source.macros(text)],
-            debug=False,
-        )
+        folders = options.get("include_dirs") or ()
+        macros = [*macros, *source.macros(text)]
+        core = Core(Settings(found.name, include_dirs=folders, define_macros=macros, debug=False))
         source.teach(core.declarations)
         if T is not None:
             core.declarations.typedefs["T"] = source.number(T, f"npy_{T}")

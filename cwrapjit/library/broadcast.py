@@ -10,14 +10,16 @@ from cwrapjit import _cwrapjit
 from cwrapjit.kernels.numbers import CHECK_CONTIGUOUS, check_length
 from cwrapjit.library import expressions, types
 from cwrapjit.library.declarations import FunctionDeclaration
-from cwrapjit.library.mapping import Mapper, python_name, refuse
+from cwrapjit.library.library import Core
+from cwrapjit.library.mapping import Mapper, refuse
+from cwrapjit.library.names import python_name
 from cwrapjit.library.options import Options
 from cwrapjit.library.parser import pycparser
 from cwrapjit.library.signatures import shown
 from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer, call_of, promoted
 
 
-def define(library: Any, found: FunctionDeclaration, options: Options) -> Any:
+def define(library: Core, found: FunctionDeclaration, options: Options) -> Any:
     """A cwrapjit.Function whose slices are calls of the C function."""
     who = f"{library.name}.{found.name}()"
     try:
@@ -30,7 +32,7 @@ def define(library: Any, found: FunctionDeclaration, options: Options) -> Any:
 class Slice:
     """What becomes of a declaration and its options: the arguments of function()."""
 
-    def __init__(self, library: Any, found: FunctionDeclaration, options: Options) -> None:
+    def __init__(self, library: Core, found: FunctionDeclaration, options: Options) -> None:
         self.library, self.found, self.options = library, found, options
         self.mapper = Mapper(library, found, options)
         self.mapper.has_characters = False
@@ -95,15 +97,15 @@ class Slice:
             Ccode_slice_eval={self.dtypes(): self._call()},
             Ccode_validate=self._validate([*self.inputs, *self.outputs]),
             cast="safe",
-            debug=self.library.debug,
+            debug=self.library.code.debug,
         )
         self._keep(made)
         return made
 
     def _keep(self, made: Any) -> None:
         """The code that it calls."""
-        made.__dict__["_library"] = self.library.lifetime
-        made.__dict__["_keeps"] = self.library.may_keep
+        made.__dict__["_library"] = self.library.code.lifetime
+        made.__dict__["_keeps"] = self.library.code.may_keep
 
     def _sort(self) -> None:
         """Into inputs and outputs, in the order of the caller's; those that are updated are inputs."""
@@ -131,7 +133,8 @@ class Slice:
 
     def _dtype(self, slot: Any) -> np.dtype[Any]:
         """Of an operand: numbers, or structs."""
-        return slot.parameter.descr or np.dtype(slot.parameter.type)
+        made: np.dtype[Any] = slot.parameter.descr or np.dtype(slot.parameter.type)
+        return made
 
     def _dims(self, slot: Any) -> tuple[int | str, ...]:
         dims = []
@@ -151,7 +154,7 @@ class Slice:
         for k, slot in enumerate(self.slots[fixed:] if fixed >= 0 else [], fixed):
             values[k] = promoted(slot.type, values[k])
         kinds = [spell(slot.type) for slot in self.slots]
-        call = call_of(self.library.target(self.found), returns, kinds, values, fixed)
+        call = call_of(self.library.code.target(self.found), returns, kinds, values, fixed)
         if self.result.role == "value":
             target = self.c_names["return"]
             call = f"*({returns} *)data_slice__{target} = {call}"

@@ -11,17 +11,19 @@ import numpy as np
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import types
+from cwrapjit.library.library import Core
 
 
 def convert(
-    library: Any, ctype: types.Callable, given: Any, who: str, by_libtcc: bool
+    library: Core, ctype: types.Callable, given: Any, who: str, by_libtcc: bool
 ) -> tuple[Any, ...] | None:
     """The address of a C function of this type, what keeps it, and, of C text, what ctext.py adds.
     None: `given` has no such address. An exception, which begins with `who`: it has one that does not fit."""
     if given is None:
         return 0, None
     if isinstance(given, str):
-        return load("cwrapjit.library.ctext").compiled(library, ctype, given, who, by_libtcc)
+        made: tuple[Any, ...] = load("cwrapjit.library.ctext").compiled(library, ctype, given, who, by_libtcc)
+        return made
     if isinstance(given, _cwrapjit.Pointer):
         return _of_pointer(ctype, given, who)
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
@@ -33,7 +35,7 @@ def convert(
     return _of_others(library, ctype, given, who)
 
 
-def _of_others(library: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
+def _of_others(library: Core, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
     """Of packages that are not imported unless somebody has an object of theirs."""
     ctypes, scipy, cffi = map(sys.modules.get, ("ctypes", "scipy._lib._ccallback", "_cffi_backend"))
     if scipy is not None and isinstance(given, scipy.LowLevelCallable):
@@ -62,7 +64,7 @@ def _of_pointer(ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
 # ---- what says its type as C text -----------------------------------------------------------------
 
 
-def _of_compiled(library: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
+def _of_compiled(library: Core, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
     try:
         capsule = given.capsule
     except AttributeError:
@@ -70,7 +72,7 @@ def _of_compiled(library: Any, ctype: types.Callable, given: Any, who: str) -> t
     return _of_capsule(library, ctype, capsule, who)
 
 
-def _of_capsule(library: Any, ctype: types.Callable, capsule: Any, who: str) -> tuple[int, Any]:
+def _of_capsule(library: Core, ctype: types.Callable, capsule: Any, who: str) -> tuple[int, Any]:
     name, address, _ = _cwrapjit.capsule_parts(capsule)
     if name is None or "(" not in name:
         raise TypeError(
@@ -81,7 +83,7 @@ def _of_capsule(library: Any, ctype: types.Callable, capsule: Any, who: str) -> 
     return address, capsule
 
 
-def _of_scipy(library: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
+def _of_scipy(library: Core, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
     capsule = tuple.__getitem__(given, 0)
     _, _, context = _cwrapjit.capsule_parts(capsule)
     if context and given.user_data is not None:
@@ -92,7 +94,7 @@ def _of_scipy(library: Any, ctype: types.Callable, given: Any, who: str) -> tupl
     return _of_capsule(library, ctype, capsule, who)[0], given
 
 
-def _of_cffi(library: Any, cffi: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
+def _of_cffi(library: Core, cffi: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
     kind = cffi.typeof(given)
     if kind.kind not in ("function", "pointer") or (kind.kind == "pointer" and kind.item.kind != "void"):
         raise TypeError(f"{who}: expected {types.show(ctype)}, got cffi's {kind.cname}")
@@ -103,7 +105,7 @@ def _of_cffi(library: Any, cffi: Any, ctype: types.Callable, given: Any, who: st
     return address, given
 
 
-def _check(library: Any, ctype: types.Callable, declaration: str, shown: str, who: str) -> None:
+def _check(library: Core, ctype: types.Callable, declaration: str, shown: str, who: str) -> None:
     """Refuses what is declared otherwise."""
     kept = library.signatures_seen
     if kept.get(declaration) is ctype:

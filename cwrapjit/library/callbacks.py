@@ -15,6 +15,7 @@ from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import expressions, thunks, types
 from cwrapjit.library.declarations import FunctionDeclaration, declaration_of
+from cwrapjit.library.library import Core
 
 _MOST_FUNCTIONS = 128  # of C's that a converter keeps, and texts
 _AT_ONCE = 16  # trampolines that are compiled together, at first
@@ -37,7 +38,7 @@ class Converter:
 
     def __init__(
         self,
-        library: Any,
+        library: Core,
         ctype: types.Callable,
         who: str,
         hidden: frozenset[int] = frozenset(),
@@ -50,7 +51,7 @@ class Converter:
         self.who = who
         self.hidden = hidden
         self.dims = dims or {}
-        self.by_libtcc = library.has_sources if by_libtcc is None else by_libtcc
+        self.by_libtcc = library.code.has_sources if by_libtcc is None else by_libtcc
         self._kind: Any = None
         self._made: Any = None
         self._functions: dict[int, Any] = {}  # by address
@@ -94,7 +95,7 @@ class Converter:
         if address not in self._functions:
             if len(self._functions) > _MOST_FUNCTIONS:
                 self._functions.clear()
-            options = load("cwrapjit.library.options").Options(gil=self.library.keeps_gil)
+            options = load("cwrapjit.library.options").Options(gil=self.library.said.gil)
             options.qualname = self.who
             try:
                 found = self.library.make(self.declaration(address), options, keep=False)
@@ -255,7 +256,7 @@ class Described:
             ctype = self.types[self.names.index(name)]
             ctype = ctype.target if name in self.references else ctype
             return name if isinstance(ctype, types.Scalar) and ctype.is_integer else None
-        value = self.library.constant(name)
+        value = self.library.values.of(name)
         return value if isinstance(value, int) else None
 
 

@@ -30,6 +30,7 @@ from cwrapjit._cwrapjit import LibraryFunction
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
 from cwrapjit.library.description import Checking
+from cwrapjit.library.library import Core
 from cwrapjit.library.options import Options
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([\w\s,]*)\))?\s*")
@@ -39,7 +40,7 @@ class Check:
     """A check= that was read."""
 
     def __init__(
-        self, library: Any, who: str, check: Any, c_name: str, status: Any, is_returned: bool = True
+        self, library: Core, who: str, check: Any, c_name: str, status: Any, is_returned: bool = True
     ) -> None:
         """who: "zlib.compress()"; c_name: the function's in C; status: the type of what is looked at, which
         is what C returns, or behind a pointer."""
@@ -176,7 +177,7 @@ def _raising(called: Callable[[int | None], Any]) -> Callable[[int | None], None
     return by_function
 
 
-def _message_function(library: Any, who: str, name: str, by_status: bool) -> Any:
+def _message_function(library: Core, who: str, name: str, by_status: bool) -> Any:
     """The declared function of this name, in header= if not by itself, else const char *name(int)."""
     try:
         found = library.attribute(name)
@@ -185,8 +186,8 @@ def _message_function(library: Any, who: str, name: str, by_status: bool) -> Any
     if callable(found):
         return found
     if name in library.variables:
-        raise library.is_no_function(name, f"{who}: check")
-    declared = library.header_function(name)
+        raise library.code.is_no_function(name, f"{who}: check")
+    declared = library.declarations.header_function(name)
     if declared is None and not by_status:
         raise ValueError(f"{who}: check: {name}() is not declared, so nothing says what it takes")
     if declared is None:

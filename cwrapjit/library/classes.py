@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from cwrapjit._imports import load
 from cwrapjit.library import types
 from cwrapjit.library.thunks import Classless, Unmapped
 
 
 class Classes(dict[types.Struct, Any]):
-    """By what they stand for."""
+    """By what they stand for. make: an automatic one."""
 
-    def __init__(self, library: Any) -> None:
+    def __init__(self, library: str, make: Callable[[types.Struct], Any]) -> None:
         super().__init__()
-        self.library = library
+        self.name, self._make = library, make
+        self.enums: dict[int, tuple[dict[str, int], Any]] = {}  # by the identity of their values
         # Automatic classes that may still get members, once those of this struct are known: of itself, or of
         # one inside of it.
         self.open: dict[types.Struct, types.Struct] = {}
@@ -37,7 +38,7 @@ class Classes(dict[types.Struct, Any]):
         """The class of a struct or union. One that nobody described is made of what is known of it."""
         struct = types.final(struct)
         if struct not in self or self.may_grow(struct):
-            return load("cwrapjit.library.structs").automatic(self.library, struct)
+            return self._make(struct)
         return self[struct]
 
     def by_value(self, struct: types.Struct, what: str) -> Any:

@@ -9,25 +9,26 @@ from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit._tokens import definitions
 from cwrapjit.library import callables, thunks, types
+from cwrapjit.library.library import Core
 
 _MOST_TEXTS = 128  # that a library keeps compiled
 _ENTRY = "cwj_callback_entry"
 
 
-def compiled(library: Any, ctype: types.Callable, text: str, who: str, by_libtcc: bool) -> tuple[Any, ...]:
+def compiled(library: Core, ctype: types.Callable, text: str, who: str, by_libtcc: bool) -> tuple[Any, ...]:
     """The address of what the text says, and its code; what to call when it is hot, and how long it ran.
     Compiled once. by_libtcc: code of libtcc calls it."""
     key = (text, id(ctype), by_libtcc)
-    found: tuple[Any, ...] | None = library.texts_compiled.get(key)
+    found: tuple[Any, ...] | None = library.code.texts.get(key)
     if found is None:
         address, owner, again = _compile(library, ctype, text, who, by_libtcc)
         found = (address, (owner, ctype))
-        if again is not None and not library.debug and _cwrapjit.config.optimize != "off":
-            hot = _Hot(library.texts_compiled, key, found, again)
+        if again is not None and not library.code.debug and _cwrapjit.config.optimize != "off":
+            hot = _Hot(library.code.texts, key, found, again)
             found = (*found, hot.look, hot.heat)
-        while len(library.texts_compiled) >= _MOST_TEXTS:
-            library.texts_compiled.pop(next(iter(library.texts_compiled)))
-        library.texts_compiled[key] = found
+        while len(library.code.texts) >= _MOST_TEXTS:
+            library.code.texts.pop(next(iter(library.code.texts)))
+        library.code.texts[key] = found
     return found
 
 
@@ -61,7 +62,7 @@ class _Hot:
 
 
 def _compile(
-    library: Any, ctype: types.Callable, text: str, who: str, by_libtcc: bool
+    library: Core, ctype: types.Callable, text: str, who: str, by_libtcc: bool
 ) -> tuple[int, Any, Any]:
     """The address, its code, and what compiles it again: None where only one compiler passes structs as the
     caller does."""
@@ -93,8 +94,8 @@ def _compile(
     def compile_text(optimize: int) -> Any:
         names = [(last[1] if last else _ENTRY) if optimize else "cwj_callback"]  # it may be static
         return _cwrapjit.compile_thunks(
-            library.environment, text, names, optimize, f"<cwrapjit {who}>", spelled.text(), after, opening,
-            line,
+            library.code.environment, text, names, optimize, f"<cwrapjit {who}>", spelled.text(), after,
+            opening, line,
         )  # fmt: skip
 
     try:
@@ -122,7 +123,7 @@ def _speak_of_a_body(error: _cwrapjit.CompileError, parameters: str) -> None:
             each.msg += f" (the parameters are: {parameters})"
 
 
-def _check(library: Any, ctype: types.Callable, definition: tuple[str, str], who: str) -> None:
+def _check(library: Core, ctype: types.Callable, definition: tuple[str, str], who: str) -> None:
     """A whole definition must have the declared type."""
     declaration, name = definition
     words = " ".join(re.sub(r"\b(static|inline|extern)\b", "", declaration).split())

@@ -135,7 +135,12 @@ class Unread:
 class Declarations:
     """The types, constants and macros that a library knows. Grows with every text that is read."""
 
-    def __init__(self, include_dirs: Iterable[str] = (), define_macros: Iterable[Any] = ()) -> None:
+    def __init__(
+        self, include_dirs: Iterable[str] = (), define_macros: Iterable[Any] = (), header: str = "",
+        header_file: str = "",
+    ) -> None:  # fmt: skip
+        self._header, self._header_file, self._header_read = header, header_file, not header
+        self._header_functions: dict[str, FunctionDeclaration] = {}
         self.preprocessor = Preprocessor(include_dirs, define_macros)
         self.typedefs: dict[str, Any] = dict(types.KNOWN)
         self.tags: dict[str, Any] = {}  # "struct point" -> type
@@ -166,9 +171,44 @@ class Declarations:
 
     # ---- reading -----------------------------------------------------------------------------------
 
+    def read_header(self) -> None:
+        """Types, enums and macros of header= are known to all declarations."""
+        with self.turn:
+            if self._header_read:
+                return
+            self._header_read = True  # first: a header with an error is read once
+            self.in_header = True
+            try:
+                parsed = self.read_each(self._header, self._header_file)
+                self._header_functions.update({each.name: each for each in parsed.functions})
+            except CompileError:
+                raise
+            except BaseException:  # such as Ctrl-C, while the compiler runs
+                self._header_read = False
+                raise
+            finally:
+                self.in_header = False
+
+    def header_function(self, name: str) -> FunctionDeclaration | None:
+        """What header= declares under this name."""
+        self.read_header()
+        return self._header_functions.get(name)
+
+    def all_enumerators(self) -> dict[str, int]:
+        """Those of header=, too."""
+        self.read_header()
+        return self.enumerators
+
+    def name_in_c(self, name: str) -> str:
+        """What C calls a function or a type that may be a macro: `#define mpz_clear __gmpz_clear`."""
+        self.read_header()
+        text = self.preprocessor.expand(name).strip()
+        return text if text.isidentifier() else name
+
     def read(self, text: str, file: str) -> Parsed:
         """All declarations of a text. CompileError with position and caret where it does not parse."""
         parsed = Parsed()
+        self.read_header()
         with self.turn:
             plain = self._plain(text, file)
             if "\n# " in plain:  # there are included files: faults in them are not the text's
@@ -186,6 +226,7 @@ class Declarations:
     def read_later(self, text: str, file: str) -> tuple[Parsed, list[Unread]]:
         """As read_each(), but only what is neither a type nor the plain declaration of functions and
         variables is read. The former are kept until something names them, the latter come back."""
+        self.read_header()
         later: list[Unread] = []
         ours: list[Piece] = []
 

@@ -13,6 +13,7 @@ from typing import Any
 from cwrapjit import _cwrapjit
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
+from cwrapjit.library.library import Core
 from cwrapjit.library.options import Options, names_of
 from cwrapjit.library.signatures import shown
 from cwrapjit.library.thunks import Unmapped, Writer, array_length, call_of
@@ -80,7 +81,7 @@ def _length(who: str, ctype: Any) -> int:
 class _Adapter:
     """The function in front of one C function."""
 
-    def __init__(self, library: Any, found: FunctionDeclaration, options: Options) -> None:
+    def __init__(self, library: Core, found: FunctionDeclaration, options: Options) -> None:
         self.library = library
         self.found = found
         self.options = dataclasses.replace(options)
@@ -183,7 +184,7 @@ class _Adapter:
             self.types.append(self.writer.spell(each.type))
         result, keep = found.result, self.descriptor(found.result)
         spelled = self.writer.spell(result)
-        address = self.library.address(found.name, f"{self.library.name}.{found.name}()", function=True)
+        address = self.library.code.address(found.name, f"{self.library.name}.{found.name}()", function=True)
         call = call_of(address, spelled, self.types, self.calls)
         if keep is not None:
             self.before.append(f"{spelled} cwj_r = {call};")
@@ -201,9 +202,9 @@ class _Adapter:
             self.after.append("return cwj_r;")
         lines = "".join(f"    {line}\n" for line in [*self.before, *self.after])
         text = f"{self.writer.spell(result)} cwj_adapter({', '.join(self.text) or 'void'})\n{{\n{lines}}}\n"
-        optimize = self.writer.optimize(self.library.is_by_libtcc(self.found))
+        optimize = self.writer.optimize(self.library.code.is_by_libtcc(self.found))
         code, addresses = _cwrapjit.compile_thunks(
-            self.library.environment, self.writer.text() + text, ["cwj_adapter"], optimize
+            self.library.code.environment, self.writer.text() + text, ["cwj_adapter"], optimize
         )
         adapter = dataclasses.replace(found, result=result, parameters=self.parameters)
         adapter.address, adapter.code = addresses[0], code
@@ -213,7 +214,7 @@ class _Adapter:
         return adapter, options
 
 
-def adapt(library: Any, found: FunctionDeclaration, options: Options) -> tuple[FunctionDeclaration, Options]:
+def adapt(library: Core, found: FunctionDeclaration, options: Options) -> tuple[FunctionDeclaration, Options]:
     """The same declaration and options; or those of a function in front, where arrays come as structs."""
     adapter = _Adapter(library, found, options)
     if adapter.descriptor(found.result) is None and all(

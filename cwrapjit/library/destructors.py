@@ -17,6 +17,7 @@ from cwrapjit import _cwrapjit
 from cwrapjit._tokens import arguments, with_names
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
+from cwrapjit.library.library import Core
 from cwrapjit.library.thunks import Unmapped, Writer, call_of, load
 
 _MOST_BOUND = 8
@@ -39,19 +40,19 @@ NONE = Destructor("", 0)
 _OF_CLASSES: weakref.WeakKeyDictionary[type, Destructor] = weakref.WeakKeyDictionary()
 
 
-def read(library: Any, text: Any, who: str, struct: types.Struct) -> Destructor:
+def read(library: Core, text: Any, who: str, struct: types.Struct) -> Destructor:
     """What free= of a struct says. AttributeError, TypeError or ValueError for what cannot end it."""
     if not isinstance(text, str):
         raise TypeError(f"{who}: the name of a C function, or a call of one, not {type(text).__name__}")
     if _NAME.fullmatch(text):
-        return Destructor(library.name_in_c(text), address_of(library, text, who))
+        return Destructor(library.declarations.name_in_c(text), address_of(library, text, who))
     match = _CALL.fullmatch(text)
     if match is None:
         raise ValueError(
             f"{who}: {text!r} should be the name of a C function, or a call of one: 'end_it(context, self)'"
         )
-    name = library.name_in_c(match[1])
-    found, address = library.prototype(name), library.address(name, who, function=True)
+    name = library.declarations.name_in_c(match[1])
+    found, address = library.prototype(name), library.code.address(name, who, function=True)
     if found is None or not found.prototyped:
         raise TypeError(f"{who}: {match[1]}() is not declared, and the types of its parameters are unknown")
     given = arguments(match[2])
@@ -63,14 +64,14 @@ def read(library: Any, text: Any, who: str, struct: types.Struct) -> Destructor:
     return _Reader(library, who, text, struct).compiled(found, given, address)
 
 
-def address_of(library: Any, name: str, who: str) -> int:
+def address_of(library: Core, name: str, who: str) -> int:
     """The address of a C function that ends what its only parameter points to."""
-    symbol = library.name_in_c(name)
-    declared, address = library.prototype(symbol), int(library.address(symbol, who, function=True))
+    symbol = library.declarations.name_in_c(name)
+    declared, address = library.prototype(symbol), int(library.code.address(symbol, who, function=True))
     if declared is not None:
         check(declared, who)
     elif symbol in library.variables:
-        raise library.is_no_function(symbol, who)
+        raise library.code.is_no_function(symbol, who)
     return address
 
 
@@ -85,7 +86,7 @@ def check(found: FunctionDeclaration, who: str) -> None:
 
 
 class _Reader:
-    def __init__(self, library: Any, who: str, text: str, struct: types.Struct) -> None:
+    def __init__(self, library: Core, who: str, text: str, struct: types.Struct) -> None:
         self.library = library
         self.who = who
         self.text = text
@@ -109,7 +110,10 @@ class _Reader:
         body = f"void cwj_end(void *self, const cwj_slot *s)\n{{\n    (void)s;\n    {call};\n}}\n"
         try:
             code, (end,) = _cwrapjit.compile_thunks(
-                self.library.environment, self.writer.text() + body, ["cwj_end"], self.writer.needs_compiler
+                self.library.code.environment,
+                self.writer.text() + body,
+                ["cwj_end"],
+                self.writer.needs_compiler,
             )
         except _cwrapjit.CompileError as error:
             raise ValueError(f"{self.who}: {self.text!r} does not compile: {error.msg}") from None
@@ -122,7 +126,7 @@ class _Reader:
             self._check_object(wanted, by_address)
             self.places.append(k)
             return "&self" if by_address else "self"
-        if not _NAME.fullmatch(given) or given == "NULL" or self.library.constant(given) is not None:
+        if not _NAME.fullmatch(given) or given == "NULL" or self.library.values.of(given) is not None:
             return f"({with_names(given, self._constant)})"
         if given not in [each.name for each in self.bound]:
             self.bound.append(ParameterDeclaration(given, wanted.type))
@@ -146,7 +150,7 @@ class _Reader:
 
     def _constant(self, name: str) -> str:
         """Enumerators and macros have their value."""
-        value = self.library.constant(name) if name != "NULL" else None
+        value = self.library.values.of(name) if name != "NULL" else None
         return name if value is None or isinstance(value, str) else repr(value)
 
 

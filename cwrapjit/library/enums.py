@@ -6,6 +6,7 @@ import enum
 from typing import Any
 
 from cwrapjit.library import types
+from cwrapjit.library.classes import Classes
 
 
 class _Enum(enum.IntEnum):
@@ -18,22 +19,20 @@ class _Enum(enum.IntEnum):
         return int, (int(self),)
 
 
-def of(library: Any, ctype: Any) -> Any:
+def of(classes: Classes, ctype: Any) -> Any:
     """The class of an enum, which is made once; None: it is no enum, or Python wants one of its names."""
     values = getattr(ctype, "values", None)
     if values is None:
         return None
-    kept = library.enums.get(id(values))
-    if kept is None:
-        made = _make(library.name, ctype)
-        with library.declarations.turn:  # the first thread's is everybody's
-            kept = library.enums.setdefault(id(values), (values, made))
+    kept = classes.enums.get(id(values))
+    if kept is None:  # the first thread's is everybody's
+        kept = classes.enums.setdefault(id(values), (values, _make(classes.name, ctype)))
     return kept[1]
 
 
-def members_of(library: Any, ctype: types.Scalar) -> Any:
+def members_of(classes: Classes, ctype: types.Scalar) -> Any:
     """The members of an enum by value; None as above."""
-    return getattr(of(library, ctype), "_value2member_map_", None)
+    return getattr(of(classes, ctype), "_value2member_map_", None)
 
 
 def _make(library: str, ctype: types.Scalar) -> Any:

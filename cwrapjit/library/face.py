@@ -12,7 +12,8 @@ from cwrapjit._content import Pickled
 from cwrapjit._cwrapjit import CompileWarning
 from cwrapjit._imports import load
 from cwrapjit.library.library import Core
-from cwrapjit.library.mapping import RESERVED
+from cwrapjit.library.names import RESERVED
+from cwrapjit.library.settings import Settings
 
 
 def _is_protocol(name: str) -> bool:
@@ -62,7 +63,7 @@ class Library(Pickled):
         del given["self"]
         journal = load("cwrapjit.library.journal").Journal(given)
         del given["exec"]  # which gets this object
-        core = Core(**given, journal=journal)
+        core = Core(Settings(**given), journal)
         journal.begin(self)
         object.__setattr__(self, "_core", core)
         core.remembers = weakref.ref(self)
@@ -175,7 +176,7 @@ class Library(Pickled):
 
         A list of CompileWarning, empty where all is well; None without a compiler.
         """
-        return _cwrapjit.library_diagnose(self._core.environment)
+        return _cwrapjit.library_diagnose(self._core.code.environment)
 
     @property
     def mapped(self) -> list[str]:
@@ -186,7 +187,7 @@ class Library(Pickled):
     def unmapped(self) -> dict[str, str]:
         """C's names of what was declared but has no mapping, and why."""
         self._core.force()
-        return self._core.unmapped
+        return self._core.declared.unmapped
 
     def __getattr__(self, name: str) -> Any:
         if name in RESERVED or _is_protocol(name):
@@ -211,9 +212,9 @@ class Library(Pickled):
         if core is None:
             return "<library without name>"
         by = core.declarations.preprocessor.headers_by
-        unread = len(core.unread())
+        unread, unmapped = len(core.declared.unread_texts()), len(core.declared.unmapped)
         return (
-            f"<library {core.name!r}: {len(core.mapped_so_far())} mapped, {len(core.unmapped)} unmapped"
+            f"<library {core.name!r}: {len(core.mapped_so_far())} mapped, {unmapped} unmapped"
             f"{f', {unread} declared and not used yet' if unread else ''}"
             f"{by and f', headers read by {by}'}>"
         )

@@ -34,18 +34,20 @@ from cwrapjit.library.fortran_emit import Procedure
 from cwrapjit.library.fortran_parse import parse
 from cwrapjit.library.fortran_text import HELPERS, INTERFACES
 from cwrapjit.library.fortran_words import Derived, Routine
+from cwrapjit.library.library import Core
+from cwrapjit.library.settings import Settings
 from cwrapjit.library.thunks import PREAMBLE, Unmapped
 
 
-def _linked(link: Mapping[str, Any]) -> list[str]:
+def _linked(said: Settings) -> list[str]:
     """The end of the command line: what the library itself is linked to."""
     words = []
-    if link["path"] is not None:
-        full = os.path.abspath(link["path"])
+    if said.path is not None:
+        full = os.path.abspath(said.path)
         words += [full, f"-Wl,-rpath,{os.path.dirname(full)}"]
-    for folder in map(os.path.abspath, link["library_dirs"]):
+    for folder in map(os.path.abspath, said.library_dirs):
         words += [f"-L{folder}", f"-Wl,-rpath,{folder}"]
-    return words + [f"-l{name}" for name in link["libraries"]]
+    return words + [f"-l{name}" for name in said.libraries]
 
 
 @dataclasses.dataclass
@@ -62,7 +64,7 @@ class Made:
 class _Unit:
     """One wrapper module on its way from what was read to what can be called."""
 
-    def __init__(self, library: Any, options: Mapping[str, Any]) -> None:
+    def __init__(self, library: Core, options: Mapping[str, Any]) -> None:
         self.library = library
         self.options = dict(options)
         self.made = Made()
@@ -207,10 +209,8 @@ class _Unit:
                 folder=pathlib.Path(folder),
                 who=who,
                 sources=[os.path.abspath(source) for source in sources],
-                include_dirs=[
-                    os.path.abspath(p) for p in (*include_dirs, *self.library.link["include_dirs"])
-                ],
-                link=_linked(self.library.link),
+                include_dirs=[os.path.abspath(p) for p in (*include_dirs, *self.library.said.include_dirs)],
+                link=_linked(self.library.said),
                 flags=flags,
             )
             while True:
@@ -338,7 +338,7 @@ class _Unit:
             name, f"{self.library.name}.{name}", doc, arguments, parameters, result, thunk, address,
             self.owner,
             keep_gil=bool(self.options.get("gil")),
-            guard=self.library.environment if self.library.debug else None, **more,
+            guard=self.library.code.environment if self.library.code.debug else None, **more,
         )  # fmt: skip
         return wrap_function(made)
 
@@ -377,7 +377,7 @@ def _check_options(name: str, given: Mapping[str, Any], wanted: type) -> None:
 
 
 def define(
-    library: Any,
+    library: Core,
     declaration: str,
     *,
     module: str = "",
@@ -400,7 +400,7 @@ def define(
     along; kinds= the bytes of named kinds; shapes= the dims that x(*) and assumed shapes do not say;
     unsafe=True takes any array for x(*). Returns the function, a tuple of several, or the class of a type
     alone. A single routine without mapping is an error; of several, the others are mapped, and
-    library.unmapped says why.
+    library.declared.unmapped says why.
     """
     _check_options(library.name, {"sources": sources, "include_dirs": include_dirs, "flags": flags}, Sequence)
     _check_options(
@@ -413,7 +413,7 @@ def define(
         {"defaults": defaults, "shapes": shapes, "name": name, "doc": doc, "gil": gil, "unsafe": unsafe},
     )
     files, folders = [os.fspath(each) for each in sources], [os.fspath(each) for each in include_dirs]
-    found = [os.path.abspath(each) for each in (*folders, *library.link["include_dirs"])]
+    found = [os.path.abspath(each) for each in (*folders, *library.said.include_dirs)]
     ask = Constants([os.path.abspath(each) for each in files], found, list(flags))
     with contextlib.closing(ask):
         unit.read(declaration, module, kinds or {}, ask)
@@ -431,6 +431,6 @@ def define(
     for attribute, value in (*made.classes.items(), *made.functions.items()):
         if attribute not in made.refused:
             library.keep(attribute, value)
-    library.unmapped.update(made.unmapped)
+    library.declared.unmapped.update(made.unmapped)
     functions = tuple(made.functions.values()) or tuple(made.classes.values())
     return functions[0] if len(functions) == 1 else functions

@@ -29,7 +29,7 @@ from cwrapjit.library.fortran_text import (
     item_size,
 )
 from cwrapjit.library.fortran_words import Routine, Variable
-from cwrapjit.library.mapping import python_name
+from cwrapjit.library.names import python_name
 from cwrapjit.library.thunks import Unmapped
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from cwrapjit._content import frozen
 from cwrapjit._cwrapjit import LibraryFunction
+from cwrapjit.library.face import Library
 
 Step = tuple[str, tuple[Any, ...], dict[str, Any]]
 
@@ -32,7 +33,7 @@ class Journal:
         self.brought: int | None = None  # how many of that one's steps are done; None: it was made here
         self.library: Callable[[], Any] = lambda: None
 
-    def begin(self, library: Any) -> None:
+    def begin(self, library: Library) -> None:
         self.library = weakref.ref(library)
 
     def add(self, method: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
@@ -55,7 +56,7 @@ class Journal:
         return self.number, self.arguments, tuple(self.steps)
 
 
-def catch_up(library: Any, number: bytes, steps: tuple[Step, ...]) -> None:
+def catch_up(library: Library, number: bytes, steps: tuple[Step, ...]) -> None:
     """Does what the library has not done yet."""
     journal = library._core.journal
     journal.settle()
@@ -68,18 +69,18 @@ def catch_up(library: Any, number: bytes, steps: tuple[Step, ...]) -> None:
     journal.number = number if is_the_same else None
 
 
-def _kept(value: Any, library: Any) -> Any:
+def _kept(value: Any, library: Library | None) -> Any:
     """The same, which nobody else can change."""
 
     def own(each: Any) -> Any:
         if library is None or not isinstance(each, (LibraryFunction, type)):
             return each
-        return next((Own(name) for name, one in list(library._core.members()) if one is each), each)
+        return next((Own(name) for name, one in list(library._core.members.items()) if one is each), each)
 
     return _changed(value, own)
 
 
-def _there(value: Any, library: Any) -> Any:
+def _there(value: Any, library: Library | None) -> Any:
     return _changed(value, lambda each: getattr(library, each.name) if isinstance(each, Own) else each)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from cwrapjit._cwrapjit import Instance, Layout, instance_at
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration
+from cwrapjit.library.library import Core
 from cwrapjit.library.options import Options
 from cwrapjit.library.thunks import Unmapped
 
@@ -35,10 +36,10 @@ class Lifetime(Instance):
 _SHARED = instance_at(Lifetime, 1)
 
 
-def begin(library: Any, init: object, free: object) -> Lifetime:
+def begin(library: Core, init: object, free: object) -> Lifetime:
     """Runs init, unless it ran for another library object of the same C library, and sees to free."""
-    lifetime: Lifetime = instance_at(Lifetime, 1, None if library.is_compiled else _SHARED)
-    lifetime.unit = library.environment
+    lifetime: Lifetime = instance_at(Lifetime, 1, None if library.code.is_compiled else _SHARED)
+    lifetime.unit = library.code.environment
     start = None if init is None else _function(library, "init", init, types.Void())
     end = None if free is None else _function(library, "free", free, types.Void())
     key = start.address if start is not None else end.address if end is not None else 0
@@ -48,7 +49,7 @@ def begin(library: Any, init: object, free: object) -> Lifetime:
             if count == 0 and start is not None:
                 _run(start)
             _BEGUN[key] = count + 1
-        weakref.finalize(lifetime, _finish, key, end, library.environment)
+        weakref.finalize(lifetime, _finish, key, end, library.code.environment)
     return lifetime
 
 
@@ -62,7 +63,7 @@ def _finish(key: int, end: Callable[[], Any] | None, unit: Any) -> None:
                 end()
 
 
-def execute(shown: Any, library: Any, exec: Any) -> None:
+def execute(shown: Any, library: Core, exec: Any) -> None:
     """exec=: the name of a C function that returns an int, or a Python function that gets the library,
     `shown`."""
     if isinstance(exec, str):
@@ -81,17 +82,16 @@ def _run(function: Any) -> None:
         raise RuntimeError(f"{function.__qualname__}() failed: it returned {status}")
 
 
-def _function(library: Any, option: str, given: object, result: Any) -> Any:
+def _function(library: Core, option: str, given: object, result: Any) -> Any:
     """The C function that an option names, alone or by its declaration."""
     who = f"library({library.name!r})"
     if not isinstance(given, str):
         raise TypeError(f"{who}: {option} must be the name of a C function, not {type(given).__name__}")
-    declared = [library.header_function(given)]
+    found = library.declarations.header_function(given)
     if "(" in given:
-        declared = library.declarations.read(
-            given.rstrip().rstrip(";") + ";", f"<{library.name} {option}>"
-        ).functions
-    found = declared[0] if declared and declared[0] is not None else FunctionDeclaration(given, result, [])
+        text = given.rstrip().rstrip(";") + ";"
+        found = next(iter(library.declarations.read(text, f"<{library.name} {option}>").functions), None)
+    found = found or FunctionDeclaration(given, result, [])
     if found.parameters or not isinstance(found.result, (types.Void, types.Scalar)):
         raise ValueError(f"{who}: {option} must name a function without parameters that returns int or void")
     try:

@@ -19,6 +19,7 @@ from cwrapjit.kernels.numbers import SPELLED
 from cwrapjit.library import constants, types
 from cwrapjit.library.ctext import Spelled
 from cwrapjit.library.declarations import FunctionDeclaration
+from cwrapjit.library.library import Core
 from cwrapjit.library.options import Options
 from cwrapjit.library.thunks import Unmapped
 
@@ -47,7 +48,7 @@ _CHOICES = ", ".join(f"{name}: cwj_{kind}" for kind, (_, names) in _KINDS.items(
 class Macro:
     """One that C makes sense of, or the reason why not."""
 
-    def __init__(self, library: Any, name: str, macro: Any) -> None:
+    def __init__(self, library: Core, name: str, macro: Any) -> None:
         self._library, self._name = library, name
         self._text = text = library.declarations.preprocessor.expand(name)
         self.reason = "" if text.strip() else "it stands for nothing"
@@ -87,7 +88,7 @@ class Macro:
             before += f"static __typeof__((0, {value})) cwj_constant = {value};\n"
         text = _ASK % {"value": value, "choices": _CHOICES}
         self._owner, self._places = _cwrapjit.compile_thunks(
-            self._library.environment, text, ["cwj_ask", "cwj_pointer"],
+            self._library.code.environment, text, ["cwj_ask", "cwj_pointer"],
             file=f"<macro {self._name}>", before=before,
         )  # fmt: skip
 
@@ -110,12 +111,12 @@ class Macro:
             inner = ", ".join(spelled.type(each.type, "") for each in function.parameters) or "void"
             inner += ", ..." * function.variadic
             target = f"{spelled.type(function.result, '')} (*const cwj_at_{word})({inner})"
-            self._pointers.append(f"{target} = (void *){library.target(function)}ull;\n")
+            self._pointers.append(f"{target} = (void *){library.code.target(function)}ull;\n")
             self._replaced[word] = f"cwj_at_{word}"
-        elif variable is not None or word in library.unmapped:
+        elif variable is not None or word in library.declared.unmapped:
             dtype = getattr(variable, "dtype", "char")
             spelling = SPELLED[np.dtype(dtype).name] if dtype != "char" else dtype
-            address = library.address(word, self._name)
+            address = library.code.address(word, self._name)
             self._pointers.append(f"{spelling} *const cwj_at_{word} = (void *){address}ull;\n")
             self._replaced[word] = f"(*cwj_at_{word})"
         self.is_live = self.is_live or function is not None or variable is not None

@@ -18,27 +18,21 @@ from cwrapjit.library import destructors, enums, expressions, types, varargs
 from cwrapjit.library.checks import Check
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
+from cwrapjit.library.library import Core
+from cwrapjit.library.names import python_name
 from cwrapjit.library.options import Options, names_a_parameter, names_of
 from cwrapjit.library.parser import text_of
 from cwrapjit.library.results import map_result, map_returned_data
 from cwrapjit.library.signatures import annotation, behind_dots, shown, signature
 from cwrapjit.library.sizes import Sizes
 from cwrapjit.library.thunks import Thunk, Unmapped, is_open
+from cwrapjit.library.units import Mapped
 
 
 def bytes_reason(slot: Slot, what: str) -> str:
     """Why void is no item here, and what is."""
     const = "const " if slot.const else ""
     return f"{slot.name} is {what}: declared as {const}uint8_t {slot.name}[n] it is an array of bytes"
-
-
-@dataclasses.dataclass
-class Mapped:
-    """A function before it is compiled: the description lacks addresses."""
-
-    declaration: FunctionDeclaration
-    function: Function
-    thunk: Thunk
 
 
 @dataclasses.dataclass
@@ -58,34 +52,16 @@ class Slot:
         return "in" if self.const else "inout"
 
 
-def python_name(name: str) -> str:
-    """A name that Python can have: lambda becomes lambda_."""
-    return name + "_" if keyword.iskeyword(name) else name
-
-
-# Attributes of Library itself: a C name of these gets a "_" behind it.
-RESERVED = frozenset(
-    "declare diagnose fortran function handle interface mapped refine struct unmapped variable _core".split()
-)
-
-
-def attribute_name(name: str) -> str:
-    """The attribute for a C name: one that Python can have and that the library itself does not use."""
-    made = python_name(name)
-    while made in RESERVED or (made[:2] == "__" and made[-2:] == "__"):
-        made += "_"
-    return made
-
-
 class Mapper:
     """Maps one declaration. `library` gives constants, classes and addresses."""
 
-    def __init__(self, library: Any, declaration: FunctionDeclaration, options: Options) -> None:
-        declaration = varargs.give(library, declaration, options.varargs)
+    def __init__(self, library: Core, declaration: FunctionDeclaration, options: Options) -> None:
         self.library = library
-        self.declaration = declaration
         self.options = options
         self.who = f"{library.name}.{declaration.name}()"  # C's name, for what is wrong with the declaration
+        self.declaration = declaration = varargs.give(
+            library.declarations, self.who, declaration, options.varargs
+        )
         self.called = options.qualname or f"{library.name}.{options.name or declaration.name}"
         self.slots = [
             Slot(each.name or f"arg{k + 1}", each.type) for k, each in enumerate(declaration.parameters)
@@ -342,7 +318,7 @@ class Mapper:
         if isinstance(item, types.Scalar) and item.dtype:
             if named:
                 dtype, intent = self.value_type(item), self._intent(slot)
-                members = enums.members_of(self.library, item)
+                members = enums.members_of(self.library.classes, item)
                 return Parameter(
                     "value", dtype, by_pointer=True, intent=intent, optional=optional, cls=members
                 )
@@ -401,7 +377,7 @@ class Mapper:
         hidden = frozenset(k for k in (types.place_of_data(ctype),) if self._data_of(slot) and k >= 0)
         dims = self.options.dims.get(slot.name)
         who = f"{self.called}(): argument {slot.name}"
-        own = self.library.is_by_libtcc(self.declaration)
+        own = self.library.code.is_by_libtcc(self.declaration)
         converter = callbacks.Converter(self.library, ctype, who, hidden, dims, own)
         if dims is not None:
             callbacks.check_dims(converter, f"{self.who}: dims[{slot.name!r}]")
@@ -496,7 +472,7 @@ class Mapper:
             if isinstance(ctype, types.Pointer):
                 ctype = ctype.target
             return name if isinstance(ctype, types.Scalar) and ctype.is_integer else None
-        value = self.library.constant(name)
+        value = self.library.values.of(name)
         if value is None and self.has_free_symbols:
             return self._free(name)
         if value is None:  # as C's own text has it

@@ -11,6 +11,7 @@ import numpy as np
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import thunks, types
+from cwrapjit.library.library import Core
 
 ITSELF: Any = object()  # stands for the class that is being made
 
@@ -20,7 +21,7 @@ class Members:
     points to (False)."""
 
     def __init__(
-        self, library: Any, ctype: types.Struct, class_of: Callable[[types.Struct, bool], Any]
+        self, library: Core, ctype: types.Struct, class_of: Callable[[types.Struct, bool], Any]
     ) -> None:
         self.library = library
         self.ctype = ctype
@@ -224,7 +225,7 @@ class Members:
 # ---- memory -----------------------------------------------------------------------------------
 
 
-def measure(library: Any, ctype: types.Struct, who: str) -> tuple[dict[str, int], dict[str, int], int, int]:
+def measure(library: Core, ctype: types.Struct, who: str) -> tuple[dict[str, int], dict[str, int], int, int]:
     """Offsets, the first bits of bit-fields, size and alignment, as the compiler says; the header must say
     the same."""
     writer = thunks.Writer(only_layouts=True)
@@ -242,7 +243,7 @@ def measure(library: Any, ctype: types.Struct, who: str) -> tuple[dict[str, int]
         text += _table(f"cwj_layout_{k}", name, plain)
         text += "".join(_filled(f"cwj_bits_{k}_{i}", name, each) for i, each in enumerate(fields))
         tables += [f"cwj_layout_{k}", *(f"cwj_bits_{k}_{i}" for i in range(len(fields)))]
-    owner, addresses = _cwrapjit.compile_thunks(library.environment, text, tables)
+    owner, addresses = _cwrapjit.compile_thunks(library.code.environment, text, tables)
     count = 1 + len(fields)
     read = [_read(addresses[k * count : (k + 1) * count], len(plain)) for k in range(len(names))]
     del owner

@@ -87,7 +87,7 @@ def map_result(mapper: Any, check: Any) -> Result:
     elif isinstance(ctype, types.Scalar):
         if not ctype.dtype:
             raise Unmapped(f"it returns {ctype.spelling}, which NumPy's types do not cover")
-        made = Result("value", mapper.value_type(ctype), cls=enums.members_of(mapper.library, ctype))
+        made = Result("value", mapper.value_type(ctype), cls=enums.members_of(mapper.library.classes, ctype))
     elif isinstance(ctype, types.Struct):
         made = Result("struct", cls=mapper.library.classes.by_value(ctype, "it returns"))
     elif isinstance(types.function_of(ctype), types.Callable):
@@ -105,7 +105,7 @@ def map_result(mapper: Any, check: Any) -> Result:
 def _is_misspelled(mapper: Any, returned: Returned) -> bool:
     """Whether its shape is no shape but an owner, of the one object that is returned, that nobody knows."""
     word = returned.shape if isinstance(returned.shape, str) and not returned.owner else ""
-    return word.isidentifier() and word not in mapper.by_name and mapper.library.constant(word) is None
+    return word.isidentifier() and word not in mapper.by_name and mapper.library.values.of(word) is None
 
 
 def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:

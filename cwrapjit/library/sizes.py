@@ -42,7 +42,7 @@ class Sizes:
 
     def _call(self, symbol: str, node: Any) -> Size:
         library = self.mapper.library
-        name = library.name_in_c(str(getattr(node.name, "name", "")))
+        name = library.declarations.name_in_c(str(getattr(node.name, "name", "")))
         declared = library.prototype(name)
         if declared is None:
             raise BadDim(f"{symbol}: nothing declares a function {name}()", node.coord)
@@ -55,7 +55,7 @@ class Sizes:
         if not isinstance(declared.result, types.Scalar) or not declared.result.is_integer:
             raise BadDim(f"{symbol}: {name}() returns {types.show(declared.result)}, no integer", node.coord)
         operands = tuple(self._operand(symbol, *each) for each in zip(given, wanted, strict=True))
-        address = library.address(name, self.mapper.who, function=True)
+        address = library.code.address(name, self.mapper.who, function=True)
         return Size(symbol, declared.result.dtype, operands, address)
 
     def _operand(self, symbol: str, node: Any, ctype: Any) -> int | tuple[Dim, str]:

@@ -8,8 +8,7 @@ cc tier; otherwise all of them call the code that the library has compiled.
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Iterable
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -19,22 +18,17 @@ from cwrapjit.kernels.numbers import NUMPY, SPELLED
 from cwrapjit.kernels.text import Text
 from cwrapjit.library import expressions, types
 from cwrapjit.library.broadcast import Slice
-from cwrapjit.library.declarations import FunctionDeclaration
-from cwrapjit.library.mapping import attribute_name, bytes_reason, python_name, refuse
+from cwrapjit.library.code import addresses
+from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed
+from cwrapjit.library.library import Core
+from cwrapjit.library.mapping import bytes_reason, refuse
+from cwrapjit.library.names import attribute_name, python_name
 from cwrapjit.library.options import Options
+from cwrapjit.library.settings import Settings
 from cwrapjit.library.signatures import signature
 from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer, call_of
-from cwrapjit.library.units import Pending
 
-_MOST_FAILURES = 8
 MARKS = (("OUT", ""), ("INOUT", ""))
-
-
-def read(source: str, file: str) -> Text:
-    """The text, with marks that make sense."""
-    text = Text(source, file)
-    text.check()
-    return text
 
 
 def macros(text: Text) -> list[tuple[str, str]]:
@@ -42,7 +36,7 @@ def macros(text: Text) -> list[tuple[str, str]]:
     return [mark for mark in MARKS if mark[0] in text.words]
 
 
-def teach(declarations: Any) -> None:
+def teach(declarations: Declarations) -> None:
     """NumPy's names of C types are known in such text."""
     for name, dtype in NUMPY.items():
         declarations.typedefs.setdefault(name, number(dtype, name))
@@ -54,85 +48,56 @@ def number(dtype: str, name: str) -> types.Scalar:
     return types.Scalar(spelled, dtype, name)
 
 
-def addresses(names: Iterable[str]) -> str:
-    """C text behind that of functions that have no symbol."""
-    return "".join(f"\nvoid *const cwj_at_{name} = (void *){name};" for name in sorted(names))
+class Given:
+    """The text of a library."""
 
+    def __init__(self, said: Settings) -> None:
+        self.said, self.text = said, Text(said.source or "", f"<cwrapjit {said.name} source>")
+        self.text.check()
+        said.define_macros = [*said.define_macros, *macros(self.text)]
+        self._read: tuple[Parsed, set[str], set[str]] | None = None
 
-def compile_inner(library: Any, found: FunctionDeclaration) -> None:
-    """A function that a header defines for each text that includes it, and that no library has. All are
-    compiled together, as they may share variables; what does not compile in halves, down to this one."""
-    inner = library.inner
-    if inner[found.name] is None:
-        names = sorted(name for name, made in inner.items() if made is None)
-        inner.update(dict.fromkeys(names, names))
-    while isinstance(inner[found.name], list):
-        names = inner[found.name]
-        try:
-            inner.update(_compile_headers(library, names))
-        except _cwrapjit.CompileError as error:
-            half = len(names) // 2
-            inner.update(dict.fromkeys(names[:half], names[:half]))
-            inner.update(dict.fromkeys(names[half:], names[half:]))
-            if not half:
-                inner[found.name] = f"only the header has it, of which libtcc says: {error}"
-    if isinstance(inner[found.name], str):
-        raise Unmapped(inner[found.name])
-    found.code, found.address, found.by_libtcc = inner[found.name]
-    found.private = False
-
-
-def _compile_headers(library: Any, names: list[str]) -> dict[str, tuple[Any, int, bool]]:
-    """These functions of the headers: their code, their address, and whether libtcc has compiled them. It has
-    not seen those that a header has for GNU's compiler alone: that is asked next, until it failed often."""
-    text = "\n".join(library.declarations.preprocessor.includes) + "\n"
-    symbols = [f"cwj_at_{name}" for name in names]
-    environment, file = library.environment, "<headers>"
-    try:
-        code, places = _cwrapjit.compile_thunks(environment, text + addresses(names), symbols, file=file)
-    except _cwrapjit.CompileError:
-        if library.compiler_failed >= _MOST_FAILURES:
-            raise
-        try:
-            code, places = _cwrapjit.compile_thunks(environment, text, names, 1, file)
-        except RuntimeError as error:
-            if type(error) is not RuntimeError:  # an exception that struck while it waited
-                raise
-            library.compiler_failed += 1
-        else:
-            return {name: (code, each, False) for name, each in zip(names, places, strict=True)}
-        raise
-    pairs = zip(names, places, strict=True)
-    return {name: (code, ctypes.c_void_p.from_address(each).value or 0, True) for name, each in pairs}
-
-
-def declare(library: Any, text: Text, read: Any) -> None:
-    """Maps what the text defines. read: what declarations.read_definitions() says of it."""
-    parsed, defined, inner = read
-    for found in parsed.functions:
-        at = found.name in inner and _cwrapjit.library_symbol(library.environment, f"cwj_at_{found.name}")
-        if at:
-            library.inner[found.name] = (None, ctypes.c_void_p.from_address(at).value or 0, True)
-            compile_inner(library, found)
-            defined.add(found.name)
-    library.take_prototypes(parsed)
-    pending = Pending(library)
-    for found in parsed.functions:
-        if found.name in defined and not found.private:
-            own = marks_of(text, found)
+    def environment(self, known: Declarations) -> object:
+        """With the compiled text."""
+        teach(known)
+        inner = ""
+        with contextlib.suppress(_cwrapjit.CompileError):  # C's message is better
+            self._read = known.read_definitions(self.text.source, self.text.file)
+            inner = addresses(self._read[2])
+        with self.text.own_lines():
             try:
-                library.keep_pending(found.name, Broadcasting(library, text, found, own))
-            except (Unmapped, AttributeError, _cwrapjit.CompileError):
-                library.declare_function(found, own, attribute_name(found.name), pending)
-            else:
-                found.slices = text
-                library.note(found, own, attribute_name(found.name))
-    library.take_variables(each for each in parsed.variables if not each.private and not each.external)
+                return self.said.environment(self.text.compiled() + inner, self.text.source)
+            except _cwrapjit.CompileError:
+                if not inner:
+                    raise
+                # Functions that nobody uses may be no C.
+                return self.said.environment(self.text.compiled(), self.text.source)
+
+    def declare(self, library: Core) -> None:
+        """Maps what the text defines."""
+        read = self._read or library.declarations.read_definitions(self.text.source, self.text.file)
+        parsed, defined, inner = read
+        defined |= {
+            each.name for each in parsed.functions if each.name in inner and library.code.take_inner(each)
+        }
+        library.declared.take(parsed)
+        pending = library.new_pending()
+        for found in parsed.functions:
+            if found.name in defined and not found.private:
+                own = marks_of(self.text, found)
+                try:
+                    library.keep_pending(found.name, Broadcasting(library, self.text, found, own))
+                except (Unmapped, AttributeError, _cwrapjit.CompileError):
+                    library.declare_function(found, own, attribute_name(found.name), pending)
+                else:
+                    found.slices = self.text
+                    library.note(found, own, attribute_name(found.name))
+        library.take_variables(each for each in parsed.variables if not each.private and not each.external)
 
 
-def refined(library: Any, found: FunctionDeclaration, own: dict[str, Any]) -> Broadcasting | None:
+def refined(library: Core, found: FunctionDeclaration, own: dict[str, Any]) -> Broadcasting | None:
     """A function that broadcasts, with what refine() says of it; None: that it does not."""
-    said = library.refinements.of(found, own)
+    said = library.declared.refinements.of(found, own)
     if not said.pop("broadcast", True):
         return None
     for option, value in said.items():
@@ -160,8 +125,8 @@ class TextSlice(Slice):
     elements of arrays, too, and no instances of a class."""
 
     def __init__(
-        self, library: Any, found: FunctionDeclaration, own: dict[str, Any], called: str = "", name: str = "",
-        structs: bool = False,
+        self, library: Core, found: FunctionDeclaration, own: dict[str, Any], called: str = "",
+        name: str = "", structs: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(library, found, Options(name=name or None, **own))
         self.mapper.has_free_symbols = False  # the names in C's own text are C's
@@ -188,7 +153,7 @@ class TextSlice(Slice):
             self.result.role, self.result.descr = "value", self._struct(self.found.result, "the result")
 
     def _struct(self, ctype: Any, what: str) -> np.dtype[Any]:
-        found = self.library.classes.dtype_of(ctype)
+        found: np.dtype[Any] | None = self.library.classes.dtype_of(ctype)
         if found is None or self.library.classes.more_alignment(ctype) > 16:
             why = (
                 "has members that NumPy's types do not cover" if found is None else "NumPy does not align so"
@@ -312,7 +277,9 @@ class TextSlice(Slice):
         kinds = [spell(slot.type) for slot in self.slots]
         returns = spell(self.found.result)
         taken = ", ".join(f"{kind} a{k}" for k, kind in enumerate(kinds)) or "void"
-        call = call_of(self.library.target(self.found), returns, kinds, [f"a{k}" for k in range(len(kinds))])
+        call = call_of(
+            self.library.code.target(self.found), returns, kinds, [f"a{k}" for k in range(len(kinds))]
+        )
         word = "return " if self.result.role == "value" else ""
         text = f"{returns} {called}({taken}) {{ {word}{call}; }}\n"
         return f"{COMPLEX if 'cwj_' in text else ''}{text}"
@@ -324,11 +291,11 @@ class TextSlice(Slice):
             Ccode_slice_eval={self.dtypes(): self.text()},
             header=header or self._forwarding(called),
             c_function=self._c_function(called),
-            debug=self.library.debug,
-            gil=True if self.library.keeps_gil else None,
+            debug=self.library.code.debug,
+            gil=True if self.library.said.gil else None,
             **self.arguments(),
-            **self.library.loops,
-            **(self.library.build if header else {}),
+            **self.library.said.loops,
+            **(self.library.said.build if header else {}),
         )
         self._keep(made)
         return made
@@ -353,13 +320,13 @@ def _operand_name(name: str) -> str:
 class Broadcasting:
     """A function that is made when it is used for the first time. Unmapped where no slice can call it."""
 
-    def __init__(self, library: Any, text: Text, found: FunctionDeclaration, own: dict[str, Any]) -> None:
+    def __init__(self, library: Core, text: Text, found: FunctionDeclaration, own: dict[str, Any]) -> None:
         self.library, self.text, self.found, self.own = library, text, found, own
         self.mapped = (attribute_name(found.name),)
         TextSlice(library, found, own).check_uses()
-        self.by_name = not _cwrapjit.library_has_state(library.environment)
+        self.by_name = not _cwrapjit.library_has_state(library.code.environment)
         if not self.by_name:
-            library.target(found)  # an inline function has none
+            library.code.target(found)  # an inline function has none
 
     def finish(self) -> dict[str, Any]:
         (name,) = self.mapped

@@ -30,6 +30,7 @@ from cwrapjit.library.instances import (
     make_init,
     without_end,
 )
+from cwrapjit.library.library import Core
 from cwrapjit.library.members import ITSELF, Members, plan_text
 from cwrapjit.library.options import encoding_of, names_of
 from cwrapjit.library.signatures import written
@@ -42,7 +43,7 @@ Method = Any  # a declaration, (declaration, options), or a callable
 
 
 def define_struct(
-    library: Any,
+    library: Core,
     declaration: str | type,
     *,
     name: str | None = None,
@@ -105,7 +106,7 @@ def define_struct(
 
 
 def define_handle(
-    library: Any,
+    library: Core,
     declaration: str | type,
     *,
     name: str | None = None,
@@ -139,7 +140,7 @@ def define_handle(
     return cls
 
 
-def automatic(library: Any, ctype: types.Struct) -> Any:
+def automatic(library: Core, ctype: types.Struct) -> Any:
     """The class of a type that nobody has described: struct() and handle() describe this very class, at
     any time. It is opaque until all of its members are known and have a mapping."""
     with library.declarations.turn:
@@ -149,7 +150,7 @@ def automatic(library: Any, ctype: types.Struct) -> Any:
     return cls
 
 
-def _add_members(library: Any, ctype: types.Struct, cls: Any, plans: list[dict[str, Any]]) -> None:
+def _add_members(library: Core, ctype: types.Struct, cls: Any, plans: list[dict[str, Any]]) -> None:
     for plan in plans:
         of = cls if plan["of"] is ITSELF else plan["of"]
         setattr(cls, _python_name(plan["name"]), Field(cls.__cwrapjit_layout__, **{**plan, "of": of}))
@@ -159,7 +160,7 @@ def _add_members(library: Any, ctype: types.Struct, cls: Any, plans: list[dict[s
     type.__setattr__(cls, "__match_args__", tuple(_python_name(plan["name"]) for plan in plans))
 
 
-def take(library: Any, cls: type) -> type[Instance]:
+def take(library: Core, cls: type) -> type[Instance]:
     """Another library's class, for functions of this one."""
     ctype = _STRUCTS.get(cls)
     if ctype is None:
@@ -193,7 +194,7 @@ class Said:
 class _Maker:
     """Makes the classes of one library."""
 
-    def __init__(self, library: Any) -> None:
+    def __init__(self, library: Core) -> None:
         self.library = library
         self.name = library.name
         self.declarations = library.declarations
@@ -205,11 +206,11 @@ class _Maker:
 
     def read(self, declaration: str, who: str) -> types.Struct:
         """The struct that a text defines or names."""
-        self.library._read_header()
+        self.library.declarations.read_header()
         text = declaration.strip()
         text += "" if text.endswith(";") else ";"
         if re.fullmatch(r"[A-Za-z_]\w*\s*;", text):  # the name of a typedef
-            name = self.library.name_in_c(text.rstrip("; "))
+            name = self.library.declarations.name_in_c(text.rstrip("; "))
             self.declarations.fetch([name])
             found = self.declarations.struct_named(name)
             if isinstance(found, types.Struct):
@@ -228,13 +229,13 @@ class _Maker:
         return found
 
     def read_opaque(self, declaration: str) -> types.Struct:
-        self.library._read_header()
+        self.library.declarations.read_header()
         match = re.fullmatch(r"\s*(?:(struct|union)\s+)?([A-Za-z_]\w*)\s*\*?\s*;?\s*", declaration)
         if match is None or keyword.iskeyword(match[2]):
             raise TypeError(
                 f"{self.name}.handle(): give a pointer type such as 'gsl_rng *', not {declaration.strip()!r}"
             )
-        name = match[2] if match[1] else self.library.name_in_c(match[2])
+        name = match[2] if match[1] else self.library.declarations.name_in_c(match[2])
         self.declarations.fetch([name])
         if match[1]:
             found = self.declarations.tagged(match[1], name)
@@ -301,7 +302,7 @@ class _Maker:
             made = destructors.read(library, free, f"{self.name}: free= of {types.show(ctype)}", ctype)
             self.destructor = made
         # At the end of the lifetime the library's own free function runs: objects must be gone before that.
-        owner = (library.environment, library.lifetime, made.code)
+        owner = (library.code.environment, library.code.lifetime, made.code)
         size, alignment = (members.size, members.alignment) if members is not None else (0, 1)
         return Layout(
             ctype.name or ctype.label, "; ".join(map(plan_text, plans)), size, alignment, owner, made.address,
@@ -479,7 +480,7 @@ class _Maker:
             if not callable(declared):
                 raise TypeError(f"{self.name}.{cls.__name__}: a method is a C declaration, not {declared!r}")
             return declared, given, names
-        parsed = self.library._read(declared, cls.__name__)
+        parsed = self.library.read(declared, cls.__name__)
         if len(parsed.functions) != 1 or parsed.variables:
             shown = " ".join(declared.split())
             raise ValueError(f"{self.name}.{cls.__name__}: this should declare one function: {shown}")
@@ -513,10 +514,10 @@ class _Maker:
         try:
             read = library.options_of(found, {**options, "name": name})
             read.qualname = f"{who}.{name}"
-            mapped = library._map(found, read)
+            mapped = library.map(found, read)
             by_value = [each.argument for each in mapped.function.parameters if each.role == "struct"]
             self.by_value = frozenset(mapped.function.arguments[k].name for k in by_value if k >= 0)
-            return compile_together(library, [mapped])[0]
+            return compile_together(library.code, [mapped])[0]
         except Unmapped as reason:
             raise TypeError(f"{who}: {found.name}() has no mapping: {reason}") from None
 
@@ -569,7 +570,7 @@ class _Maker:
         return isinstance(ctype, types.Struct) and self.classes.get(types.final(ctype)) is cls
 
 
-def end(library: Any, cls: type[Instance], found: FunctionDeclaration) -> Any:
+def end(library: Core, cls: type[Instance], found: FunctionDeclaration) -> Any:
     """What stands for the C function that frees a class's objects: it frees each once."""
     destructor = destructors.of(cls)
     if not destructor.end:

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from typing import Any
 
 from cwrapjit import _cwrapjit
-from cwrapjit.library.mapping import Mapped
-from cwrapjit.library.thunks import Unmapped, Writer
+from cwrapjit.library.code import Code
+from cwrapjit.library.declarations import FunctionDeclaration
+from cwrapjit.library.description import Function
+from cwrapjit.library.thunks import Thunk, Unmapped, Writer
+
+
+@dataclasses.dataclass
+class Mapped:
+    """A function before it is compiled: the description lacks addresses."""
+
+    declaration: FunctionDeclaration
+    function: Function
+    thunk: Thunk
 
 
 class Pending:
     """Functions that are declared together: one unit of thunks, compiled when the first of them is used."""
 
-    def __init__(self, library: Any) -> None:
-        self.library = library
+    def __init__(self, code: Code, unmapped: dict[str, str]) -> None:
+        """unmapped: what does not compile at all ends there, with the reason."""
+        self.code, self.unmapped = code, unmapped
         self.mapped: dict[str, Mapped] = {}
 
     def finish(self) -> dict[str, Any]:
         """The callables by name. What does not compile together is tried alone."""
         try:
-            made = compile_together(self.library, list(self.mapped.values()))
+            made = compile_together(self.code, list(self.mapped.values()))
             return dict(zip(self.mapped, made, strict=True))
         except _cwrapjit.CompileError:
             if len(self.mapped) == 1:
@@ -30,43 +43,41 @@ class Pending:
         found = {}
         for name, mapped in self.mapped.items():
             try:
-                found[name] = compile_together(self.library, [mapped])[0]
+                found[name] = compile_together(self.code, [mapped])[0]
             except (_cwrapjit.CompileError, Unmapped) as error:
-                self.library.unmapped[name] = str(error)
+                self.unmapped[name] = str(error)
         return found
 
 
-def compile_together(library: Any, mapped: list[Mapped]) -> list[Any]:
+def compile_together(code: Code, mapped: list[Mapped]) -> list[Any]:
     """The callables, their thunks in one unit."""
     writers = [Writer(), Writer()]
     places = []
     for each in mapped:
         trial = Writer()
         trial.add(each.thunk, "0")
-        chosen = writers[trial.optimize(library.is_by_libtcc(each.declaration))]
-        places.append((chosen, chosen.add(each.thunk, library.target(each.declaration))))
+        chosen = writers[trial.optimize(code.is_by_libtcc(each.declaration))]
+        places.append((chosen, chosen.add(each.thunk, code.target(each.declaration))))
     units: dict[int, tuple[object, dict[str, int]]] = {}
     for writer, optimize in zip(writers, (False, True), strict=True):
         if writer.names:
-            units[id(writer)] = _compile_unit(library, writer, optimize)
+            units[id(writer)] = _compile_unit(code, writer, optimize)
     made = []
     for each, (writer, name) in zip(mapped, places, strict=True):
         owner, by_name = units[id(writer)]
         function = copy.copy(each.function)  # threads may compile the same functions at the same time
         function.thunk = by_name[name]
-        function.address = int(library.target(each.declaration))
-        function.owner = (owner, library.lifetime or library.environment, each.declaration.code)
-        function.result.library = library.lifetime
-        function.guard = library.environment if library.debug else None
+        function.address = int(code.target(each.declaration))
+        function.owner = (owner, code.lifetime or code.environment, each.declaration.code)
+        function.result.library = code.lifetime
+        function.guard = code.environment if code.debug else None
         made.append(_cwrapjit.wrap_function(function))
     return made
 
 
-def _compile_unit(library: Any, writer: Writer, optimize: bool) -> tuple[object, dict[str, int]]:
+def _compile_unit(code: Code, writer: Writer, optimize: bool) -> tuple[object, dict[str, int]]:
     try:
-        owner, addresses = _cwrapjit.compile_thunks(
-            library.environment, writer.text(), writer.names, optimize
-        )
+        owner, addresses = _cwrapjit.compile_thunks(code.environment, writer.text(), writer.names, optimize)
     except RuntimeError as error:
         if (
             not optimize or type(error) is not RuntimeError

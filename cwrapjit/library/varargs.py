@@ -11,14 +11,13 @@ import dataclasses
 from typing import Any
 
 from cwrapjit import _cwrapjit
-from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
+from cwrapjit.library.declarations import Declarations, FunctionDeclaration, ParameterDeclaration
 
 
-def give(library: Any, found: FunctionDeclaration, said: Any) -> FunctionDeclaration:
+def give(declarations: Declarations, who: str, found: FunctionDeclaration, said: Any) -> FunctionDeclaration:
     """The declaration with the parameters that varargs= says; itself, where it says none."""
     if said is None:
         return found
-    who = f"{library.name}.{found.name}()"
     texts = (said,) if isinstance(said, str) else said
     if not isinstance(texts, (tuple, list)) or not all(isinstance(each, str) for each in texts):
         raise TypeError(f"{who}: varargs must be a tuple of C types, not {said!r}")
@@ -27,7 +26,7 @@ def give(library: Any, found: FunctionDeclaration, said: Any) -> FunctionDeclara
     made = [*found.parameters]
     names = {each.name for each in made if each.name}
     for k, text in enumerate(texts):
-        each = _read(library, f"{who}: varargs[{k}]", text)
+        each = _read(declarations, f"{who}: varargs[{k}]", text)
         if each.name in names:
             raise ValueError(f"{who}: varargs[{k}]: another parameter is called {each.name}")
         names |= {each.name} - {""}
@@ -35,13 +34,12 @@ def give(library: Any, found: FunctionDeclaration, said: Any) -> FunctionDeclara
     return dataclasses.replace(found, parameters=made, fixed=len(found.parameters))
 
 
-def _read(library: Any, who: str, text: str) -> ParameterDeclaration:
+def _read(declarations: Declarations, who: str, text: str) -> ParameterDeclaration:
     try:
-        parsed = library.declarations.read(f"void cwj_varargs({text});", f"<{library.name}.varargs>")
+        parsed = declarations.read(f"void cwj_varargs({text});", "<varargs>")
     except _cwrapjit.CompileError as error:
         raise ValueError(f"{who}: {text!r} is no C type: {error.msg}") from None
-    (found, *more) = parsed.functions or [None]
-    if found is None or more or parsed.variables or found.variadic or len(found.parameters) != 1:
-        raise ValueError(f"{who}: {text!r} should be one C type that is known, with or without a name")
-    only: ParameterDeclaration = found.parameters[0]
-    return only
+    match parsed.functions:
+        case [FunctionDeclaration(parameters=[only], variadic=False)] if not parsed.variables:
+            return only
+    raise ValueError(f"{who}: {text!r} should be one C type that is known, with or without a name")

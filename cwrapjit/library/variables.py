@@ -9,6 +9,7 @@ from typing import Any
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import expressions, thunks, types
+from cwrapjit.library.library import Core
 from cwrapjit.library.thunks import Unmapped
 
 
@@ -115,7 +116,8 @@ class TextsVariable(_Variable):
             if text is None and self.length is None:
                 break
             found.append(None if text is None else text.decode("utf-8", "surrogateescape"))
-        return load("cwrapjit.library.items").Items(found, self.who)
+        made: list[Any] = load("cwrapjit.library.items").Items(found, self.who)
+        return made
 
     def set(self, value: Any) -> None:
         raise AttributeError(f"{self.who} is text of the library")
@@ -157,18 +159,18 @@ class FunctionVariable(_Variable):
         self.kept = kept
 
 
-def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
+def make(library: Core, found: Any, shape: Any, readonly: bool) -> Any:
     """The variable for a declaration. Unmapped with the reason."""
     who = f"{library.name}.{found.name}"
     if found.private:
         raise Unmapped("it is private (static)")
     const = found.const or readonly
     ctype = found.type
-    address = library.address(found.name, who)
+    address = library.code.address(found.name, who)
     function = types.function_of(ctype)
     if isinstance(function, types.Callable):
         converter = load("cwrapjit.library.callbacks").Converter(library, function, who)
-        return FunctionVariable(who, address, converter, const, library.lifetime)
+        return FunctionVariable(who, address, converter, const, library.code.lifetime)
     if isinstance(ctype, types.Pointer):
         return _pointer(library, found, ctype, address, shape, readonly)
     if shape is not None:
@@ -178,7 +180,7 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
     if types.is_one_struct(ctype) and library.classes.dtype_of(ctype.item) is None:
         ctype = ctype.item
     if isinstance(ctype, types.Struct):
-        return InstanceVariable(who, address, library.classes.of(ctype), False, library.lifetime)
+        return InstanceVariable(who, address, library.classes.of(ctype), False, library.code.lifetime)
     if isinstance(ctype, types.Array):
         ctype, layers = types.peeled(ctype)
         const = const or any(each.const for each in layers)
@@ -189,18 +191,20 @@ def make(library: Any, found: Any, shape: Any, readonly: bool) -> Any:
             return TextVariable(who, address, by_pointer=False)
         lengths = list(map(thunks.array_length, layers))
         if isinstance(ctype, types.Scalar) and ctype.dtype:
-            return ArrayVariable(who, address, ctype.dtype, lengths, const, library.lifetime)
+            return ArrayVariable(who, address, ctype.dtype, lengths, const, library.code.lifetime)
         if isinstance(ctype, types.Struct):
             return ArrayVariable(
-                who, address, library.classes.items_of(ctype), lengths, const, library.lifetime
+                who, address, library.classes.items_of(ctype), lengths, const, library.code.lifetime
             )
     raise Unmapped(f"it is a {types.show(found.type)}, which has no mapping")
 
 
-def _pointer(library: Any, found: Any, ctype: types.Pointer, address: int, shape: Any, readonly: bool) -> Any:
+def _pointer(
+    library: Core, found: Any, ctype: types.Pointer, address: int, shape: Any, readonly: bool
+) -> Any:
     target, who = ctype.target, f"{library.name}.{found.name}"
     if isinstance(target, types.Struct):
-        return InstanceVariable(who, address, library.classes.of(target), True, library.lifetime)
+        return InstanceVariable(who, address, library.classes.of(target), True, library.code.lifetime)
     if isinstance(target, types.Scalar) and target.dtype and shape is not None:
 
         def lookup(name: str) -> int | str | None:
@@ -208,7 +212,7 @@ def _pointer(library: Any, found: Any, ctype: types.Pointer, address: int, shape
             found = library.variables.get(name)
             if isinstance(found, ScalarVariable) and found.dtype != "char":
                 return name
-            value = library.constant(name)
+            value = library.values.of(name)
             return value if isinstance(value, int) else None
 
         try:
@@ -219,7 +223,9 @@ def _pointer(library: Any, found: Any, ctype: types.Pointer, address: int, shape
             # Read-only: who changes the length of an array can read all memory through it.
             library.variables[symbol].sizes = found.name
         const = ctype.const or readonly
-        return PointerVariable(who, address, target.dtype, dims, const, library.lifetime, library.variables)
+        return PointerVariable(
+            who, address, target.dtype, dims, const, library.code.lifetime, library.variables
+        )
     if isinstance(target, types.Scalar) and target.spelling == "char":
         return TextVariable(who, address, by_pointer=True)
     raise Unmapped(f"it is a pointer ({types.show(ctype)}): shape= says how much it points to")

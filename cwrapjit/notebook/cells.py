@@ -167,11 +167,11 @@ class Cells:
         if options.module is None:
             for name in made.library._core.variables:
                 lines.append(f"{name} is a variable: --module NAME makes it NAME.{name}")
-            for name in made.library._core.prototypes:
-                attribute = load("cwrapjit.library.mapping").attribute_name(name)
+            for name in made.library._core.declared.prototypes:
+                attribute = load("cwrapjit.library.names").attribute_name(name)
                 if attribute != name and attribute in found:
                     lines.append(f"{name}() is called {attribute} in Python")
-        if options.fastmath and _cwrapjit.library_has_state(made.library._core.environment):
+        if options.fastmath and _cwrapjit.library_has_state(made.library._core.code.environment):
             lines.append(
                 "--fastmath changes nothing: libtcc's code is called, as the text writes to its variables"
             )

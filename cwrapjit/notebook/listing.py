@@ -59,7 +59,7 @@ class Listing:
         for name, reason in made.library.unmapped.items():
             if heads.lines.get(name) in self.lines:
                 self.lines[heads.lines[name]].add("plain", f"not mapped: {reason}")
-        has_state = _cwrapjit.library_has_state(made.library._core.environment)
+        has_state = _cwrapjit.library_has_state(made.library._core.code.environment)
         for name, function in made.functions.items():
             explained = function.explain() if hasattr(function, "explain") else None
             head = self.lines.get(heads.lines.get(name, 0))

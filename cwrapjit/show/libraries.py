@@ -22,7 +22,7 @@ def _declared(core: Any, name: str, member: Any) -> str:
             return first
     if isinstance(member, Function):
         return member.signature
-    found = core.prototypes.get(name)
+    found = core.declared.prototypes.get(name)
     if member is None and found is not None:
         declared: str = load("cwrapjit.library.signatures").signature(found)
         return declared
@@ -31,7 +31,7 @@ def _declared(core: Any, name: str, member: Any) -> str:
 
 def _pending(core: Any, name: str) -> Any:
     """What a function that is not made yet says of itself, or None."""
-    mapped = getattr(core._pending.get(name), "mapped", None)
+    mapped = getattr(core.pending.get(name), "mapped", None)
     return mapped[name].function if isinstance(mapped, dict) and name in mapped else None
 
 
@@ -41,7 +41,7 @@ def _mapped(core: Any) -> Markup:
     for name in names[:MOST_ROWS]:
         waiting = _pending(core, name)
         shown = waiting.doc.partition("\n")[0] if waiting is not None else ""
-        rows.append([code(name), code(shown or _declared(core, name, core._members.get(name)))])
+        rows.append([code(name), code(shown or _declared(core, name, core.members.get(name)))])
     title = f"{len(names):,} mapped"
     return fold(title, table(("name", "declaration"), rows, len(names)), opened=len(names) <= 20)
 
@@ -68,8 +68,8 @@ def of_library(shown: Any) -> str:
     core = vars(shown).get("_core")
     if core is None:
         return box("library", text("without a name: __init__() did not run"))
-    unmapped, unread = dict(core.unmapped), core.unread()
-    members = dict(core._members)
+    unmapped, unread = dict(core.declared.unmapped), core.declared.unread_texts()
+    members = dict(core.members)
     return box(
         "library",
         code(core.name),

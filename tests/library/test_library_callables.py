@@ -234,13 +234,13 @@ def test_faults_in_code_of_others_have_their_lines():
 def test_text_is_compiled_once(lib):
     core = lib._core
     lib.plain("return 7;", 1.0)
-    before = len(core.texts_compiled)
+    before = len(core.code.texts)
     for _ in range(3):
         lib.plain("return 7;", 1.0)
-    assert len(core.texts_compiled) == before
+    assert len(core.code.texts) == before
     for k in range(140):
         assert lib.plain(f"return {k};", 1.0) == k
-    assert len(core.texts_compiled) <= 128
+    assert len(core.code.texts) <= 128
 
 
 # ---- what was compiled before ---------------------------------------------------------------------

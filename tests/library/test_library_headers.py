@@ -120,7 +120,7 @@ def tables(text: str, **options: Any) -> dict[str, Any]:
         "variables": [each.name for each in parsed.variables],
         "failed": [name for name, _ in parsed.failed],
         "structs": {each.name: types.body(each) for each in tags if isinstance(each, types.Struct)},
-        "constants": {name: core.constant(name) for name in core.attributes()},
+        "constants": {name: core.values.of(name) for name in core.attributes()},
     }
 
 

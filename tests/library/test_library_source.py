@@ -543,7 +543,7 @@ def test_declarations_beside_definitions_and_lengths_of_initializers() -> None:
 @pytest.mark.parametrize("state", ["", "double total;"])
 def test_functions_keep_the_code_that_they_call(state: str) -> None:
     lib = library(state + "double twice(double x) { return 2 * x; }")
-    f, code = lib.twice, weakref.ref(lib._core.lifetime)
+    f, code = lib.twice, weakref.ref(lib._core.code.lifetime)
     del lib
     gc.collect()
     assert code() is not None and f([1.0, 2.0]).tolist() == [2, 4]

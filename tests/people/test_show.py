@@ -215,7 +215,7 @@ def test_libraries_show_what_is_mapped_and_why_others_are_not() -> None:
     lib = library()
     before = words(lib)
     assert "declared and not used yet" in before and "double hypot(double x, double y)" in before
-    assert lib._core.unread()
+    assert lib._core.declared.unread_texts()
     assert len(lib.mapped) == 3
     shown = words(lib)
     assert "declared and not used yet" not in shown
@@ -243,12 +243,12 @@ def test_looking_at_a_library_reads_and_compiles_nothing(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(subprocess, "Popen", start)
     for each in (lib, declared, source):
-        waiting, unread = dict(each._core._pending), each._core.unread()
+        waiting, unread = dict(each._core.pending), each._core.declared.unread_texts()
         tree(each)
         for name in ("_repr_png_", "_repr_mimebundle_", "_ipython_display_", "_ipython_canary_method"):
             assert not hasattr(each, name)
-        assert each._core._pending == waiting and each._core.unread() == unread
-    assert not lib._core._header_read
+        assert each._core.pending == waiting and each._core.declared.unread_texts() == unread
+    assert not lib._core.declarations._header_read
 
 
 def test_long_lists_and_texts_are_cut() -> None:

@@ -1,0 +1,119 @@
+"""The compiled code of a library: where its functions and variables are, and what keeps them there."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from typing import Any
+
+from cwrapjit import _cwrapjit
+from cwrapjit.library.declarations import Declarations, FunctionDeclaration
+from cwrapjit.library.settings import Settings
+from cwrapjit.library.thunks import Unmapped
+
+_MOST_FAILURES = 8
+# What is made of a function that a header defines: its code, its address, whether libtcc has compiled it.
+Inner = tuple[Any, int, bool]
+
+
+def addresses(names: Iterable[str]) -> str:
+    """C text behind that of functions that have no symbol."""
+    return "".join(f"\nvoid *const cwj_at_{name} = (void *){name};" for name in sorted(names))
+
+
+class Code:
+    """Of one library. `environment` is what C text is compiled with."""
+
+    def __init__(self, said: Settings, environment: object, known: Declarations) -> None:
+        self.name, self.debug, self.environment = said.name, said.debug, environment
+        self.has_sources = bool(said.sources) or said.source is not None
+        # No other library has its memory, which goes when its code goes.
+        self.is_compiled = self.has_sources and not said.linked
+        # What its functions are given, perhaps after a call.
+        self.may_keep = not self.is_compiled or _cwrapjit.library_has_state(environment)
+        self.lifetime: Any = None  # init= and free= are looked up before there is one
+        self.texts: dict[Any, Any] = {}  # C text of callbacks -> (address, what keeps the code)
+        # Functions that headers define for whoever includes them: what was made of them, those with which one
+        # is to be compiled, or the reason why it cannot be.
+        self.inner: dict[str, Inner | list[str] | str | None] = {}
+        self._symbols = known.symbols
+        self._includes = known.preprocessor.includes
+        self._failures = 0  # of the system's compiler, with these
+
+    def address(self, symbol: str, who: str, function: bool = False) -> int:
+        """The address of what C calls so. AttributeError: there is none; TypeError: it is a variable."""
+        symbol = self._symbols.get(symbol, symbol)
+        found = _cwrapjit.library_symbol(self.environment, symbol)
+        if found is None:
+            raise AttributeError(f"{who}: there is no symbol {symbol} in library {self.name!r}")
+        if function and _cwrapjit.library_symbol_is_data(found):
+            raise self.is_no_function(symbol, who)
+        return found
+
+    def is_no_function(self, symbol: str, who: str) -> TypeError:
+        return TypeError(f"{who}: {symbol} is a variable in library {self.name!r}, no function")
+
+    def is_by_libtcc(self, found: FunctionDeclaration) -> bool:
+        """Whether libtcc compiled a function: it passes some structs in its own way."""
+        symbol = self._symbols.get(found.name, found.name)
+        return found.by_libtcc or _cwrapjit.library_compiled(self.environment, symbol)
+
+    def target(self, found: FunctionDeclaration) -> str:
+        """The C function in a thunk's text: its address."""
+        is_inner = found.name in self.inner and not found.address
+        if is_inner and (found.private or _cwrapjit.library_symbol(self.environment, found.name) is None):
+            self.compile_inner(found)
+        return str(found.address or self.address(found.name, f"{self.name}.{found.name}()", function=True))
+
+    def take_inner(self, found: FunctionDeclaration) -> bool:
+        """Whether the text of source= says where a function of its headers is; then that is the function."""
+        place = _cwrapjit.library_symbol(self.environment, f"cwj_at_{found.name}")
+        if place:
+            self.inner[found.name] = (None, ctypes.c_void_p.from_address(place).value or 0, True)
+            self.compile_inner(found)
+        return bool(place)
+
+    def compile_inner(self, found: FunctionDeclaration) -> None:
+        """A function that a header defines for each text that includes it, and that no library has. All are
+        compiled together, as they may share variables; what does not compile in halves, down to this one."""
+        inner = self.inner
+        if inner[found.name] is None:
+            names = sorted(name for name, made in inner.items() if made is None)
+            inner.update(dict.fromkeys(names, names))
+        while isinstance(made := inner[found.name], list):
+            names = made
+            try:
+                inner.update(self._compile_headers(names))
+            except _cwrapjit.CompileError as error:
+                half = len(names) // 2
+                inner.update(dict.fromkeys(names[:half], names[:half]))
+                inner.update(dict.fromkeys(names[half:], names[half:]))
+                if not half:
+                    inner[found.name] = f"only the header has it, of which libtcc says: {error}"
+        if not isinstance(made, tuple):
+            raise Unmapped(made)
+        found.code, found.address, found.by_libtcc = made
+        found.private = False
+
+    def _compile_headers(self, names: list[str]) -> dict[str, Inner]:
+        """These functions of the headers. libtcc has not seen those that a header has for GNU's compiler
+        alone: that is asked next, until it failed often."""
+        text = "\n".join(self._includes) + "\n"
+        symbols = [f"cwj_at_{name}" for name in names]
+        environment, file = self.environment, "<headers>"
+        try:
+            code, places = _cwrapjit.compile_thunks(environment, text + addresses(names), symbols, file=file)
+        except _cwrapjit.CompileError:
+            if self._failures >= _MOST_FAILURES:
+                raise
+            try:
+                code, places = _cwrapjit.compile_thunks(environment, text, names, 1, file)
+            except RuntimeError as error:
+                if type(error) is not RuntimeError:  # an exception that struck while it waited
+                    raise
+                self._failures += 1
+            else:
+                return {name: (code, each, False) for name, each in zip(names, places, strict=True)}
+            raise
+        pairs = zip(names, places, strict=True)
+        return {name: (code, ctypes.c_void_p.from_address(each).value or 0, True) for name, each in pairs}

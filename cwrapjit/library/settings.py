@@ -1,0 +1,81 @@
+"""What library() was given."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any, Literal
+
+from cwrapjit import _build, _cwrapjit
+
+
+@dataclasses.dataclass
+class Settings:
+    """As given, and checked."""
+
+    name: str
+    path: str | os.PathLike[str] | None = None
+    sources: Any = ()
+    libraries: Any = ()
+    header: str = ""
+    include_dirs: Any = ()
+    define_macros: Any = ()
+    library_dirs: Any = ()
+    init: str | None = None
+    free: str | None = None
+    gil: bool = False
+    doc: str = ""
+    debug: bool | Literal["left"] | None = None
+    source: str | None = None
+    fastmath: bool | None = None
+    threads: int | str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise TypeError(f"library(): name must be a str, not {type(self.name).__name__}")
+        who = f"library({self.name!r})"
+        for option in ("header", "doc"):
+            if not isinstance(text := getattr(self, option), str):
+                raise TypeError(f"{who}: {option} must be a str, not {type(text).__name__}")
+        if self.source is not None and not isinstance(self.source, str):
+            raise TypeError(f"{who}: source must be a str, C text, not {type(self.source).__name__}")
+        if self.source is not None and self.sources:
+            raise ValueError(
+                f"{who}: source= and sources= do not go together: #include the files in the text"
+            )
+        if self.debug is not None and not isinstance(self.debug, bool) and self.debug != "left":
+            error = ValueError if isinstance(self.debug, str) else TypeError
+            raise error(f"{who}: debug must be True, False or 'left', not {self.debug!r}")
+        _cwrapjit.check_loops(who, self.fastmath, self.threads)  # now: what broadcasts is made later
+        for option in self.loops if self.source is None else ():
+            raise ValueError(f"{who}: {option}= goes with source=, whose functions broadcast")
+        self.debug = _cwrapjit.config.debug if self.debug is None else self.debug
+        self.define_macros = _build.macros(self.define_macros, f"{who}: define_macros")
+
+    @property
+    def loops(self) -> dict[str, Any]:
+        """Options of function() for what broadcasts."""
+        given = {"fastmath": self.fastmath, "threads": self.threads}
+        return {option: value for option, value in given.items() if value is not None}
+
+    @property
+    def linked(self) -> Any:
+        """The libraries, and the file."""
+        if self.path is None or not (self.libraries is None or isinstance(self.libraries, (tuple, list))):
+            return self.libraries
+        return [self.path, *(self.libraries or ())]
+
+    @property
+    def build(self) -> dict[str, Any]:
+        """Options of function() for what includes and calls the same."""
+        return {
+            "libraries": self.linked, "library_dirs": self.library_dirs, "include_dirs": self.include_dirs,
+            "define_macros": self.define_macros,
+        }  # fmt: skip
+
+    def environment(self, text: str | None = None, given: str = "") -> object:
+        """What C text is compiled with. text: of source=, as libtcc gets it; given: as the user wrote it."""
+        return _cwrapjit.library_environment(
+            self.name, self.sources, self.linked, self.include_dirs, self.define_macros, self.library_dirs,
+            self.header, self.debug or False, text, given,
+        )  # fmt: skip
