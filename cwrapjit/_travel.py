@@ -411,7 +411,7 @@ def _member(function: Any) -> _Member:
     library = journal.library()
     if library is None:
         return _Member(_Gone(journal), getattr(function, "__name__", ""))
-    for name, each in list(library._core.members.items()):
+    for name, each in list(library._core.table.items()):
         if each is function:
             return _Member(library, name)
     raise TypeError(f"cannot pickle {function!r}: it is no attribute of its library any more")

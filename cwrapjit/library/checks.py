@@ -185,7 +185,7 @@ def _message_function(library: Core, who: str, name: str, by_status: bool) -> An
         found = None
     if callable(found):
         return found
-    if name in library.variables:
+    if library.variable_at(name):
         raise library.code.is_no_function(name, f"{who}: check")
     declared = library.declarations.header_function(name)
     if declared is None and not by_status:

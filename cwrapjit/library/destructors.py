@@ -70,7 +70,7 @@ def address_of(library: Core, name: str, who: str) -> int:
     declared, address = library.prototype(symbol), int(library.code.address(symbol, who, function=True))
     if declared is not None:
         check(declared, who)
-    elif symbol in library.variables:
+    elif library.variable_at(symbol):
         raise library.code.is_no_function(symbol, who)
     return address
 

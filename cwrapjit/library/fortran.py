@@ -400,7 +400,7 @@ def define(
     along; kinds= the bytes of named kinds; shapes= the dims that x(*) and assumed shapes do not say;
     unsafe=True takes any array for x(*). Returns the function, a tuple of several, or the class of a type
     alone. A single routine without mapping is an error; of several, the others are mapped, and
-    library.declared.unmapped says why.
+    library.unmapped says why.
     """
     _check_options(library.name, {"sources": sources, "include_dirs": include_dirs, "flags": flags}, Sequence)
     _check_options(
@@ -427,7 +427,7 @@ def define(
         reasons = "; ".join(f"{routine}: {reason}" for routine, reason in made.unmapped.items())
         raise NotImplementedError(f"{library.name}.fortran(): {reasons}")
     for attribute, place in made.variables.items():
-        library.add_variable(attribute, place)
+        library.keep(attribute, place)
     for attribute, value in (*made.classes.items(), *made.functions.items()):
         if attribute not in made.refused:
             library.keep(attribute, value)

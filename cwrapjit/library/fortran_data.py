@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cwrapjit._cwrapjit import Initializer, Instance, array_at, instance_at, scalar_at, store_scalar
+from cwrapjit.library import library
 from cwrapjit.library.description import Argument, Parameter
 from cwrapjit.library.fortran_text import NUMPY, declared
 from cwrapjit.library.fortran_words import Derived, Variable
@@ -18,7 +19,7 @@ from cwrapjit.library.thunks import Unmapped
 _INTEGERS = {1: "int8", 2: "int16", 4: "intc", 8: "int64"}
 
 
-class Place:
+class Place(library.Variable):
     """One variable or component: the text of its accessor, and how its value is read and written."""
 
     def __init__(self, variable: Variable, module: str, symbol: str, derived: Derived | None = None) -> None:

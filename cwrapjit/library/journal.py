@@ -75,7 +75,7 @@ def _kept(value: Any, library: Library | None) -> Any:
     def own(each: Any) -> Any:
         if library is None or not isinstance(each, (LibraryFunction, type)):
             return each
-        return next((Own(name) for name, one in list(library._core.members.items()) if one is each), each)
+        return next((Own(name) for name, one in list(library._core.table.items()) if one is each), each)
 
     return _changed(value, own)
 

@@ -26,12 +26,22 @@ from cwrapjit.library.options import OPTIONS, Options
 from cwrapjit.library.pieces import is_definition
 from cwrapjit.library.settings import Settings
 from cwrapjit.library.thunks import Classless, Unmapped
-from cwrapjit.library.units import Mapped, Pending, compile_together
+from cwrapjit.library.units import Later, Mapped, Pending, compile_together
 from cwrapjit.library.values import Values
 
 _TOGETHER = 64  # functions whose thunks are compiled at once, where many are mapped
 _TRIED = 16  # functions that a pattern is tried with at once
 _WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+class Variable:
+    """An attribute that is asked for its value each time."""
+
+    def get(self) -> Any:
+        raise NotImplementedError
+
+    def set(self, value: Any) -> None:
+        raise NotImplementedError
 
 
 class Core:
@@ -41,9 +51,7 @@ class Core:
     def __init__(self, said: Settings, journal: Any = None) -> None:
         self.name, self.said = said.name, said
         self.journal = journal  # how all this came to be: see face.py
-        self.members: dict[str, Any] = {}  # the attributes that are made
-        self.pending: dict[str, Any] = {}  # units.Pending, and its like in source.py
-        self.variables: dict[str, Any] = {}  # with get() and set(value), by attribute
+        self.table: dict[str, Any] = {}  # the attributes, each itself, a Variable, or Later
         # The library, whose __dict__ has attributes; see remember().
         self.remembers: Callable[[], Any] = lambda: None
         self._remembered: set[str] = set()
@@ -72,10 +80,7 @@ class Core:
         return load("cwrapjit.library.macros").Macro(self, name, macro)
 
     def _is_attribute(self, name: str) -> bool:
-        return any(name in each for each in (self.declared.unread_attributes, *self._tables()))
-
-    def _tables(self) -> tuple[dict[str, Any], ...]:
-        return self.members, self.pending, self.variables
+        return name in self.declared.unread_attributes or name in self.table
 
     # ---- what people call ----------------------------------------------------------------------------
 
@@ -156,18 +161,8 @@ class Core:
     def _take(self, parsed: Parsed, declared: Said, strict: bool) -> None:
         """Maps what a text declares."""
         self.declared.take(parsed)
-        pending = self.new_pending()
-        for found in parsed.functions:
-            attribute, own = declared.of(found.name)
-            if self.declared.is_given(attribute, own):
-                continue
-            pending = pending if len(pending.mapped) < _TOGETHER else self.new_pending()
-            try:
-                self.declare_function(found, own, attribute, pending)
-            except (TypeError, ValueError) as error:
-                if strict:
-                    raise
-                self.declared.unmapped[found.name] = str(error)
+        found = [(each, own, name) for each in parsed.functions for name, own in [declared.of(each.name)]]
+        self._map_all([each for each in found if not self.declared.is_given(each[2], each[1])], strict)
         self.take_variables(parsed.variables, declared.strip_prefix)
 
     def take_variables(self, found: Iterable[Any], strip_prefix: str = "") -> None:
@@ -217,11 +212,21 @@ class Core:
                 stacklevel=3,
             )
 
-    def _map_again(self, declared: Iterable[Known]) -> None:
+    def _map_again(self, declared: list[Known]) -> None:
+        for _, _, attribute in declared:
+            self._drop(attribute)
+        self._map_all(declared)
+
+    def _map_all(self, declared: Iterable[Known], strict: bool = True) -> None:
         pending = self.new_pending()
-        for found, own, attribute in declared:
-            self._forget(attribute)
-            self.declare_function(found, own, attribute, pending)
+        for each in declared:
+            pending = pending if len(pending.mapped) < _TOGETHER else self.new_pending()
+            try:
+                self.map_later(each, pending)
+            except (TypeError, ValueError) as error:
+                if strict:
+                    raise
+                self.declared.unmapped[each[0].name] = str(error)
 
     def variable(self, declaration: str, name: str | None, shape: Any, readonly: bool) -> None:
         """Declares a variable of the library: a live attribute."""
@@ -247,23 +252,22 @@ class Core:
         self.settle_all()
         self.declarations.read_all_types()
         self._take_failed()
-        for name, pending in list(self.pending.items()):
-            if isinstance(pending, Pending):  # that a thunk cannot be compiled is a reason, too
+        for name, each in list(self.table.items()):
+            if isinstance(each, Pending):  # that a thunk cannot be compiled is a reason, too
                 with contextlib.suppress(AttributeError):
                     self.attribute(name)
 
     def mapped_so_far(self) -> list[str]:
-        made = {
-            name for name, each in list(self.members.items()) if callable(each) and not isinstance(each, type)
-        }
-        return sorted(made.union(self.pending))
+        made = list(self.table.items())
+        later = [name for name, each in made if isinstance(each, Later)]
+        return sorted(later + [n for n, each in made if callable(each) and not isinstance(each, type)])
 
     # ---- attributes ----------------------------------------------------------------------------------
 
     def remember(self, name: str, value: Any, generation: int) -> None:
         """Python finds it without us from now on, until forget(). generation: when it was looked up."""
         library = self.remembers()
-        if library is None or name in self.variables or name in self.values.live or name.startswith("__"):
+        if library is None or self.variable_at(name) or name in self.values.live or name.startswith("__"):
             return
         self._remembered.add(name)
         library.__dict__[name] = value
@@ -280,21 +284,17 @@ class Core:
     def attribute(self, name: str) -> Any:
         """What the library's attribute `name` is now."""
         self.settle([self.declared.unread_attributes.get(name, "")])
-        pending = self.pending.get(name)  # first: another thread may take it from there to members
-        if name in self.variables:
-            return self.variables[name].get()
-        if name in self.members:
-            return self.members[name]
-        if pending is not None:
-            made = pending.finish()
+        while isinstance(found := self.table.get(name), Later):
+            made = found.finish()
             with self.declarations.turn:  # the first thread's are everybody's
-                for each in pending.mapped:
-                    if self.pending.get(each) is pending:
+                for each in found.mapped:
+                    if self.table.get(each) is found:
                         if each in made:
-                            self.members[each] = self._owned(made[each])
-                        del self.pending[each]
-            if name in self.members:  # another thread may have made it
-                return self.members[name]
+                            self.table[each] = self._owned(made[each])
+                        else:
+                            del self.table[each]
+        if found is not None:
+            return found.get() if isinstance(found, Variable) else found
         value = self.values.of(name)
         if value is not None:
             return value
@@ -308,9 +308,9 @@ class Core:
         reason = self.declared.unmapped.get(name)
         if reason is not None:
             raise AttributeError(f"library {self.name!r}: {name} has no mapping: {reason}")
-        found = self._class_named(name)
-        if found is not None:
-            return found
+        named = self._class_named(name)
+        if named is not None:
+            return named
         if macro is not None:
             raise AttributeError(f"library {self.name!r}: the macro {name} has no value: {macro.reason}")
         if self.declarations.header_function(name) is not None:
@@ -325,7 +325,7 @@ class Core:
     def assign(self, name: str, value: Any) -> None:
         """Sets a variable."""
         self.settle([self.declared.unread_attributes.get(name, "")])
-        variable = self.variables.get(name)
+        variable = self.variable_at(name)
         if variable is None:
             raise AttributeError(f"library {self.name!r} has no variable {name!r}")
         variable.set(value)
@@ -333,7 +333,7 @@ class Core:
     def attributes(self) -> set[str]:
         """All names that attribute() knows."""
         classes = {cls.__name__ for cls in list(self.classes.values())}
-        return self.values.names().union(classes, self.declared.unread_attributes, *self._tables())
+        return self.values.names().union(classes, self.declared.unread_attributes, self.table)
 
     def _class_named(self, name: str) -> Any:
         """The class of the struct or union that C calls so, by its own name or by that of a pointer to it."""
@@ -354,9 +354,22 @@ class Core:
 
     def keep(self, name: str, value: Any) -> Any:
         """Makes value the attribute `name`; returns it."""
-        self.declared.by_declare.discard(self._put(name, self.members, self._owned(value)))
+        attribute = attribute_name(name)
+        self.table[attribute] = self._owned(value)
+        self.declared.by_declare.discard(attribute)
+        self.declared.unread.pop(self.declared.unread_attributes.pop(attribute, ""), None)
         self.declared.unmapped.pop(name, None)
+        self.forget()
         return value
+
+    def variable_at(self, name: str) -> Variable | None:
+        found = self.table.get(name)
+        return found if isinstance(found, Variable) else None
+
+    @property
+    def variables(self) -> list[str]:
+        """The names of all."""
+        return [name for name, each in list(self.table.items()) if isinstance(each, Variable)]
 
     def prototype(self, name: str) -> FunctionDeclaration | None:
         """What any text declares under this name."""
@@ -373,42 +386,17 @@ class Core:
         """Maps the functions that declare() left out because of this struct, and those that mean something
         else now: what frees its objects and, with means_more, what has arrays instead, or keeps what the
         objects' end needs."""
-        pending = self.new_pending()
+        stale = []
         for found, own, attribute in self.declared.waiting.pop(struct, ()):
-            taken = attribute in self.members or attribute in self.pending or attribute in self.variables
-            is_new = not taken and found.name in self.declared.unmapped
-            is_other = attribute in self.declared.by_declare and (
-                means_more or found.name in self.classes.frees
-            )
-            if not is_new and not is_other:  # function() has made it, or the class has this name
-                continue
-            try:
-                self.declare_function(found, own, attribute, pending)
-            except (TypeError, ValueError) as error:  # an option's: declare() has raised these for the others
-                self.declared.unmapped[found.name] = str(error)
+            is_new = attribute not in self.table and found.name in self.declared.unmapped
+            means_other = means_more or found.name in self.classes.frees
+            # Else function() has made it, or the class has this name.
+            if is_new or (means_other and attribute in self.declared.by_declare):
+                stale.append((found, own, attribute))
+        self._map_all(stale, strict=False)  # an option's fault: declare() has raised it for the others
 
     def new_pending(self) -> Pending:
         return Pending(self.code, self.declared.unmapped)
-
-    def keep_pending(self, name: str, pending: Any) -> None:
-        """Makes what pending.finish() makes the attribute `name`, when somebody asks for it."""
-        self.declared.unmapped.pop(name, None)
-        self._put(name, self.pending, pending)
-
-    def add_variable(self, name: str, variable: Any) -> None:
-        """Makes what variable.get() and variable.set(value) reach the attribute `name`."""
-        self._put(name, self.variables, variable)
-
-    def _put(self, name: str, table: dict[str, Any], value: Any) -> str:
-        """The attribute of this name, which is in this table and in no other from now on."""
-        attribute = attribute_name(name)
-        table[attribute] = value
-        for other in self._tables():
-            if other is not table:
-                other.pop(attribute, None)
-        self.declared.unread.pop(self.declared.unread_attributes.pop(attribute, ""), None)
-        self.forget()
-        return attribute
 
     # ---- steps ---------------------------------------------------------------------------------------
 
@@ -463,19 +451,14 @@ class Core:
         self.code.target(found)
         return mapped
 
-    def note(self, found: FunctionDeclaration, own: dict[str, Any], attribute: str) -> Known:
-        """Keeps what refine() makes an attribute of again."""
-        self.declared.known[attribute] = known = (found, own, attribute)
-        return known
-
-    def declare_function(
-        self, found: FunctionDeclaration, own: dict[str, Any], attribute: str, pending: Pending
-    ) -> None:
-        known = self.note(found, own, attribute)
+    def map_later(self, known: Known, pending: Pending) -> None:
+        """Maps a function, whose thunk is compiled with the others that are pending."""
+        found, own, attribute = known
+        self.declared.known[attribute] = known
         try:
             slices = load("cwrapjit.library.source").refined(self, found, own) if found.slices else None
             if slices is not None:
-                self.keep_pending(attribute, slices)
+                self.keep(attribute, slices)
                 return
             read = self.options_of(found, {"name": attribute, **own})
             made = self._make_specially(found, read)
@@ -494,16 +477,15 @@ class Core:
         for struct in structs_of(found):
             self.declared.waiting.setdefault(struct, []).append(known)
         self.declared.unmapped.pop(found.name, None)
-        self._forget(attribute)
+        self._drop(attribute)
         self.declared.by_declare.add(attribute)
         pending.mapped[attribute] = mapped
-        self.pending[attribute] = pending
+        self.table[attribute] = pending
 
-    def _forget(self, attribute: str) -> None:
+    def _drop(self, attribute: str) -> None:
         self.forget()
-        for table in self._tables():
-            table.pop(attribute, None)
+        self.table.pop(attribute, None)
 
     def add_declared(self, found: Any, name: str, shape: Any = None, readonly: bool = False) -> None:
         made = load("cwrapjit.library.variables").make(self, found, shape, readonly)
-        self.add_variable(name, made)
+        self.keep(name, made)

@@ -104,7 +104,7 @@ class Macro:
                 spelled.once(word, f"typedef {spelled.type(ctype, word)};\n")
             elif ctype is not None:
                 spelled.type(ctype, "")
-        function, variable = library.prototype(word), library.variables.get(word)
+        function, variable = library.prototype(word), library.variable_at(word)
         if word in declarations.enumerators:
             self._replaced[word] = f"({declarations.enumerators[word]})"
         elif function is not None:

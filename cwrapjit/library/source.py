@@ -27,6 +27,7 @@ from cwrapjit.library.options import Options
 from cwrapjit.library.settings import Settings
 from cwrapjit.library.signatures import signature
 from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer, call_of
+from cwrapjit.library.units import Later
 
 MARKS = (("OUT", ""), ("INOUT", ""))
 
@@ -86,12 +87,13 @@ class Given:
             if found.name in defined and not found.private:
                 own = marks_of(self.text, found)
                 try:
-                    library.keep_pending(found.name, Broadcasting(library, self.text, found, own))
+                    library.keep(found.name, Broadcasting(library, self.text, found, own))
                 except (Unmapped, AttributeError, _cwrapjit.CompileError):
-                    library.declare_function(found, own, attribute_name(found.name), pending)
+                    library.map_later((found, own, attribute_name(found.name)), pending)
                 else:
                     found.slices = self.text
-                    library.note(found, own, attribute_name(found.name))
+                    attribute = attribute_name(found.name)
+                    library.declared.known[attribute] = (found, own, attribute)
         library.take_variables(each for each in parsed.variables if not each.private and not each.external)
 
 
@@ -317,7 +319,7 @@ def _operand_name(name: str) -> str:
     return f"{name}_" if name in ("output", "out", "cookie") else name
 
 
-class Broadcasting:
+class Broadcasting(Later):
     """A function that is made when it is used for the first time. Unmapped where no slice can call it."""
 
     def __init__(self, library: Core, text: Text, found: FunctionDeclaration, own: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Collection
 from typing import Any
 
 from cwrapjit import _cwrapjit
@@ -22,7 +23,16 @@ class Mapped:
     thunk: Thunk
 
 
-class Pending:
+class Later:
+    """Makes attributes when somebody asks for one of them: those that are in `mapped`."""
+
+    mapped: Collection[str]
+
+    def finish(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class Pending(Later):
     """Functions that are declared together: one unit of thunks, compiled when the first of them is used."""
 
     def __init__(self, code: Code, unmapped: dict[str, str]) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import expressions, thunks, types
-from cwrapjit.library.library import Core
+from cwrapjit.library.library import Core, Variable
 from cwrapjit.library.thunks import Unmapped
 
 
 @dataclasses.dataclass
-class _Variable:
+class _Variable(Variable):
     """Where a variable is. set() is for those that can be assigned to."""
 
     who: str
@@ -70,7 +70,7 @@ class PointerVariable(_Variable):
     dims: Any
     const: bool
     lifetime: Any
-    variables: dict[str, Any]  # all of the library's
+    table: dict[str, Any]  # all of the library's
 
     def get(self) -> Any:
         pointer = ctypes.c_void_p.from_address(self.address).value
@@ -81,7 +81,7 @@ class PointerVariable(_Variable):
 
     def _length(self, dim: Any) -> int:
         def value(each: int | str) -> int:
-            return each if isinstance(each, int) else int(self.variables[each].get())
+            return each if isinstance(each, int) else int(self.table[each].get())
 
         found: int = expressions.value_of(dim, value)
         if not 0 <= found < 2**60:
@@ -209,7 +209,7 @@ def _pointer(
 
         def lookup(name: str) -> int | str | None:
             library.settle([name])
-            found = library.variables.get(name)
+            found = library.variable_at(name)
             if isinstance(found, ScalarVariable) and found.dtype != "char":
                 return name
             value = library.values.of(name)
@@ -221,11 +221,9 @@ def _pointer(
             raise ValueError(f"{who}: shape: {str(error).replace('parameter', 'variable')}") from None
         for symbol in expressions.symbols(*dims):
             # Read-only: who changes the length of an array can read all memory through it.
-            library.variables[symbol].sizes = found.name
+            library.table[symbol].sizes = found.name
         const = ctype.const or readonly
-        return PointerVariable(
-            who, address, target.dtype, dims, const, library.code.lifetime, library.variables
-        )
+        return PointerVariable(who, address, target.dtype, dims, const, library.code.lifetime, library.table)
     if isinstance(target, types.Scalar) and target.spelling == "char":
         return TextVariable(who, address, by_pointer=True)
     raise Unmapped(f"it is a pointer ({types.show(ctype)}): shape= says how much it points to")

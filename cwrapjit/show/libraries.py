@@ -31,7 +31,7 @@ def _declared(core: Any, name: str, member: Any) -> str:
 
 def _pending(core: Any, name: str) -> Any:
     """What a function that is not made yet says of itself, or None."""
-    mapped = getattr(core.pending.get(name), "mapped", None)
+    mapped = getattr(core.table.get(name), "mapped", None)
     return mapped[name].function if isinstance(mapped, dict) and name in mapped else None
 
 
@@ -41,7 +41,9 @@ def _mapped(core: Any) -> Markup:
     for name in names[:MOST_ROWS]:
         waiting = _pending(core, name)
         shown = waiting.doc.partition("\n")[0] if waiting is not None else ""
-        rows.append([code(name), code(shown or _declared(core, name, core.members.get(name)))])
+        made = core.table.get(name)
+        made = None if hasattr(made, "finish") else made  # units.Later
+        rows.append([code(name), code(shown or _declared(core, name, made))])
     title = f"{len(names):,} mapped"
     return fold(title, table(("name", "declaration"), rows, len(names)), opened=len(names) <= 20)
 
@@ -69,7 +71,7 @@ def of_library(shown: Any) -> str:
     if core is None:
         return box("library", text("without a name: __init__() did not run"))
     unmapped, unread = dict(core.declared.unmapped), core.declared.unread_texts()
-    members = dict(core.members)
+    members = dict(core.table)
     return box(
         "library",
         code(core.name),
@@ -77,7 +79,7 @@ def of_library(shown: Any) -> str:
             [
                 ("", docstring(shown)),
                 ("headers read by", text(core.declarations.preprocessor.headers_by)),
-                ("variables", _names(list(core.variables))),
+                ("variables", _names(core.variables)),
                 ("classes", _names(name for name, each in members.items() if isinstance(each, type))),
             ]
         ),

@@ -243,11 +243,11 @@ def test_looking_at_a_library_reads_and_compiles_nothing(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(subprocess, "Popen", start)
     for each in (lib, declared, source):
-        waiting, unread = dict(each._core.pending), each._core.declared.unread_texts()
+        waiting, unread = dict(each._core.table), each._core.declared.unread_texts()
         tree(each)
         for name in ("_repr_png_", "_repr_mimebundle_", "_ipython_display_", "_ipython_canary_method"):
             assert not hasattr(each, name)
-        assert each._core.pending == waiting and each._core.declared.unread_texts() == unread
+        assert each._core.table == waiting and each._core.declared.unread_texts() == unread
     assert not lib._core.declarations._header_read
 
 
