@@ -41,7 +41,7 @@ KINDS = {
     "copy": ("memcpy((char *)(npy_intp)(k - k + 16), data_slice__x, 4);", "SIGSEGV"),
     "index": ("r = item__x(dims_slice__x[0] + k);", "index"),
     "negative index": ("item__y(-k) = 1;", "index"),
-    "behind": ("((int *)data_slice__y)[dims_slice__x[0] + k % 20] = 1;", "damage"),
+    "behind": ("((int *)data_slice__y)[dims_slice__x[0] + k % 20] = 1;", "SIGSEGV"),
     "in front": ("((int *)data_slice__y)[-1 - k % 20] = 1;", "damage"),
     "unwritten": ("continue;", "damage"),
 }

@@ -14,10 +14,11 @@
 typedef struct call {
     struct call *outer;
     cwj_function_object *function;
-    bool makes_outputs; /* the caller gave none */
+    const cwj_call *cwj; /* NULL: still without arguments */
+    bool makes_outputs;  /* the caller gave none */
     npy_intp slices;    /* those that ran to their end */
     int accepted;       /* what the validate snippet said */
-    cwj_fences fences;  /* of what the caller gave */
+    cwj_fences fences;  /* of the operands */
     char **at;          /* owned, with fences: the slice of each operand */
     PyObject *raised;   /* owned: by the defaults of extra arguments, which cannot fail */
 } call;
@@ -41,8 +42,15 @@ raise_fault(void *argument)
     cwj_checked *checked = function->checked;
     checked->faults++;
     int k = cwj_fences_find(&running->fences, fault->address);
+    fault->fence = k >= 0 ? &running->fences.items[k] : cwj_zones_find(fault->address);
+    int count = running->cwj == NULL || fault->fence == NULL
+                    ? 0
+                    : checked->own->ninputs + checked->own->noutputs;
+    for (int i = 0; k < 0 && i < count; i++) {
+        k = running->cwj->operands[i].data == fault->fence->data ? i : -1;
+    }
     if (k >= 0) {
-        fault->fence = &running->fences.items[k];
+        fault->kind = k < checked->own->ninputs ? "argument" : "output";
         fault->name = checked->own->operands[k].name;
     }
     cwj_fault_raise(checked->who, fault, as_user(function));
@@ -186,22 +194,30 @@ indices_of(const cwj_operand *operand, npy_intp offset)
     return PyArray_IntTupleFromIntp((int)operand->ndims_full, indices);
 }
 
+/* Of a whole operand or a slice of it. Returns -1. */
 static int
-check_around(const cwj_operand *operand, const char *name)
+raise_around(const char *kind, const char *name, npy_intp ndim, const npy_intp *dims,
+             npy_intp itemsize, ptrdiff_t offset)
 {
-    ptrdiff_t offset;
-    if (!cwj_zones_damaged(operand->data, &offset)) {
-        return 0;
-    }
     cwj_function_object *function = running->function;
-    size_t bytes = count_elements(operand) * (size_t)operand->sizeof_element;
-    PyObject *shape = PyArray_IntTupleFromIntp((int)operand->ndims_full, operand->dims_full);
+    size_t bytes = (size_t)(PyArray_MultiplyList(dims, (int)ndim) * itemsize);
+    PyObject *shape = PyArray_IntTupleFromIntp((int)ndim, dims);
     PyObject *what =
-        shape == NULL ? NULL : PyUnicode_FromFormat("output '%s' of shape %S", name, shape);
+        shape == NULL ? NULL : PyUnicode_FromFormat("%s '%s' of shape %S", kind, name, shape);
     Py_XDECREF(shape);
     function->checked->faults++;
     return cwj_damage_around(cwj_state_of((PyObject *)function), function->checked->who, what,
                              offset, bytes);
+}
+
+static int
+check_around(const cwj_operand *operand, const char *name)
+{
+    ptrdiff_t offset;
+    return cwj_zones_damaged(operand->data, &offset)
+               ? raise_around("output", name, operand->ndims_full, operand->dims_full,
+                              operand->sizeof_element, offset)
+               : 0;
 }
 
 static int
@@ -259,18 +275,17 @@ typedef struct slices {
     void *ctx;
     int accepted;
     npy_intp done; /* with fences: slices */
+    int damaged; /* the copy around which it has written, or -1 */
+    ptrdiff_t offset;
 } slices;
 
-/* An array of the caller's that C can take for one which ends where its slice does. The index of elementwise
- * kernels has no memory: see kernel/adapt.c. */
+/* An array that C can take for one which ends where its slice does. The index of elementwise kernels has no
+ * memory: see kernel/adapt.c. */
 static bool
 is_fenced(const cwj_call *cwj, int k)
 {
-    const cwj_operand *operand = &cwj->operands[k];
-    const cwj_operand_decl *decl = &running->function->checked->own->operands[k];
-    bool is_given = decl->role == CWJ_IN || decl->role == CWJ_INOUT ||
-                    (decl->role == CWJ_OUT && !running->makes_outputs);
-    return is_given && decl->ncore > 0 && (npy_intp)operand->data > 0 && cwj_contiguous(cwj, k);
+    return running->function->checked->own->operands[k].ncore > 0 &&
+           (npy_intp)cwj->operands[k].data > 0 && cwj_contiguous(cwj, k);
 }
 
 static void
@@ -316,20 +331,39 @@ run_loop(void *argument)
         copy_slice(this);
         this->accepted = this->loop(running->at, &one, this->steps, this->ctx);
         write_back(this);
+        this->damaged = this->accepted ? cwj_fences_damaged(&running->fences, &this->offset) : -1;
+        this->accepted &= this->damaged < 0;
     }
+}
+
+static void
+raise_damage(void *argument)
+{
+    const slices *this = argument;
+    const cwj_function_decl *own = running->function->checked->own;
+    const cwj_operand *operand = &((cwj_call *)this->ctx)->operands[this->damaged];
+    if (PyErr_Occurred()) {
+        return; /* by a slice that said true */
+    }
+    raise_around(this->damaged < own->ninputs ? "a slice of argument" : "a slice of output",
+                 own->operands[this->damaged].name, operand->ndims_slice, operand->dims_slice,
+                 operand->sizeof_element, this->offset);
 }
 
 static int
 loop_guarded(char **data, const npy_intp *dims, const npy_intp *steps, void *ctx)
 {
     const cwj_function_decl *own = running->function->checked->own;
-    slices this = {own->typesets[cwj_typeset_index(ctx)].loop, data, dims, steps, ctx, 0, 0};
+    slices this = {own->typesets[cwj_typeset_index(ctx)].loop, data, dims, steps, ctx, 0, 0, -1, 0};
     for (int k = 0; k < running->fences.count; k++) {
         running->fences.items[k].of = NULL; /* windows at borders are gathered in the same memory */
     }
     if (!run_guarded(run_loop, &this)) {
         write_back(&this);
         return 0;
+    }
+    if (this.damaged >= 0) {
+        cwj_in_python(raise_damage, &this);
     }
     if (!this.accepted) {
         return 0;
@@ -357,6 +391,7 @@ validate_guarded(cwj_call *cwj)
         running->raised = NULL;
         return 0;
     }
+    running->cwj = cwj;
     if (running->makes_outputs) {
         fill_outputs(cwj);
     }
@@ -428,7 +463,7 @@ static PyObject *
 call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     cwj_function_object *self = (cwj_function_object *)op;
-    PyObject *before = cwj_zones_enter();
+    PyObject *before = cwj_zones_enter(self->checked->beyond);
     if (before == NULL) {
         return NULL;
     }
@@ -491,7 +526,7 @@ replace_snippets(cwj_checked *this)
     return 0;
 }
 
-/* Whether C gets copies of what it only reads. Not where it may read more than its slice, nor where it has
+/* Whether C gets copies of slices. Not where it may read more than its slice, nor where it has
  * memory in which an address may stay, nor where outputs may be inputs. Returns 0, or -1 with an exception set. */
 static int
 look_for_memory(cwj_checked *this, const cwj_function_object *function)
@@ -506,14 +541,18 @@ look_for_memory(cwj_checked *this, const cwj_function_object *function)
                    !(this->own->flags & CWJ_INPLACE) && !tj_unit_has_state(function->code.unit) &&
                    !tj_unit_uses_host(function->code.unit) &&
                    !tj_environment_may_keep(function->environment->tj);
-    bool reads = false;
-    for (int k = 0; k < this->own->ninputs; k++) {
-        reads |= this->own->operands[k].ncore > 0;
+    bool has_arrays = false;
+    for (int k = 0; k < this->own->ninputs + this->own->noutputs; k++) {
+        has_arrays |= this->own->operands[k].ncore > 0;
+        for (int t = 0; t < this->own->ntypesets; t++) {
+            const cwj_type *type = &this->own->typesets[t].types[k];
+            this->beyond |= cwj_bytes_read_beyond(type->type_num, (size_t)type->itemsize) > 0;
+        }
     }
     for (int i = 0; i < this->own->nextras; i++) { /* objects, and what extra_args say of C's own */
-        reads &= strchr("O?", this->own->extras[i].kind) == NULL;
+        has_arrays &= strchr("O?", this->own->extras[i].kind) == NULL;
     }
-    this->fences &= reads;
+    this->fences &= has_arrays;
     return 0;
 }
 

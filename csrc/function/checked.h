@@ -20,7 +20,8 @@ typedef struct cwj_checked {
     tj_lines *lines; /* owned, or NULL */
     PyObject *who;   /* owned str: "m.f()" */
     unsigned long long faults;
-    bool fences; /* C gets copies of the inputs that are arrays */
+    bool fences; /* C gets copies of slices that are arrays */
+    bool beyond; /* as of cwj_zones_enter() */
     bool hosted; /* its code calls functions of Python's by itself */
     bool left;   /* which end there where they begin */
 } cwj_checked;

@@ -341,7 +341,7 @@ f = cwrapjit.function("f", signature="x() -> y()", debug=True, header="#include 
     Ccode_slice_eval={{np.int32: {OVERRUN.replace("WRITE", WRITES["libc"])!r}}})
 faulthandler.enable()
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-size = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGESIZE")
+size = (int(open("/proc/self/statm").read().split()[0]) + 10) * os.sysconf("SC_PAGESIZE")  # but for arrays
 {room}
 ends = []
 for many in (64, 100, 240, 400, 800, 4000):
@@ -568,9 +568,13 @@ def test_writes_around_outputs_that_are_given() -> None:
         f, out = cwrapjit.vectorize(text, debug=debug), np.full((2, 5), 9.0)
         given = out[0, 1:4]
         for k in indices:
-            fault = refuses(cwrapjit.Fault, lambda f=f, k=k, y=given: f(ar(3), k, out=y), "argument 'y'")
+            fault = refuses(cwrapjit.Fault, lambda f=f, k=k, y=given: f(ar(3), k, out=y), "output 'y'")
             assert fault.signal is signal.SIGSEGV and f"at byte {8 * k}," in str(fault)
             assert out.tolist() == [[9, 0, 9, 9, 9], [9] * 5]
+        place, k = ("in front of", -1) if debug is True else ("behind", 3)
+        words = f"{place} a slice of output 'y' of shape (3,): at byte {-1 if k < 0 else 24}, counted"
+        fault = refuses(cwrapjit.Fault, lambda f=f, k=k, y=given: f(ar(3), k, out=y), words)
+        assert fault.signal is None and out.tolist() == [[9, 0, 9, 9, 9], [9] * 5]
         assert f(ar(2, 3) + 1, 2, out=out[:, 1:4]) is not None
         assert out.tolist() == [[9, 1, 9, 5, 9], [9, 4, 9, 5, 9]]
         assert f(ar(2, 3) + 1, 2, out=out.T[:3].T) is not None and out[:, 0].tolist() == [1, 4]
@@ -710,13 +714,12 @@ def test_writes_around_new_outputs(shape: tuple[int, ...], offset: int) -> None:
     x, where = np.ones(shape), np.zeros(shape)
     assert np.array_equal(f(x, where), x)
     where.reshape(-1)[0 if offset < 0 else -1] = offset if offset < 0 else offset + 1
-    place, at = ("in front of", offset) if offset < 0 else ("behind", x.nbytes + offset)
-    words = (
-        f"{place} output 'y'",
-        f"shape {shape}: at byte {at}, counted from its first, which has {x.nbytes}",
-    )
+    at = f"at byte {offset}, counted from its first, which has {x.nbytes}"
+    words = [f"in front of output 'y' of shape {shape}: {at}"]
+    if offset >= 0:
+        words = [f"behind the {x.nbytes} bytes of output 'y', at byte {x.nbytes + offset}, in", "line 3"]
     fault = refuses(cwrapjit.Fault, lambda: f(x, where), *words)
-    assert fault.signal is None and "has faulted" in repr(f)
+    assert fault.signal is (None if offset < 0 else signal.SIGSEGV) and "has faulted" in repr(f)
 
 
 @pytest.mark.quick
@@ -727,7 +730,123 @@ def test_writes_behind_one_of_several_outputs() -> None:
         ((double *)data_slice__z)[3] = 1; return true;""",
         debug=True,
     )
-    refuses(cwrapjit.Fault, lambda: f(ar(3)), "behind output 'z'", "at byte 24")
+    refuses(cwrapjit.Fault, lambda: f(ar(3)), "behind the 24 bytes of output 'z', at byte 24, in", "line 2")
+    refuses(cwrapjit.Fault, lambda: f(ar(2, 3)), "behind the 24 bytes of output 'z'", "line 2")
+    assert f(ar(0, 3))[1].shape == (0, 3)
+
+
+WRITES_FAR = """void f(int n, long k, OUT double y[n], OUT rec z[n])
+{
+    for (int i = 0; i < n; i++) {
+        y[i] = 1;
+        z[i] = (rec){1, 2, 3};
+    }
+    z[0] = z[n - 1];
+    if (k == 7) memset(y, 0, -1);
+    else if (k) y[k] = 1;
+}
+"""
+OF_RECORDS = "#include <string.h>\ntypedef struct { double a; float b, c; } rec;\n"
+
+
+def _elementwise() -> Any:
+    text = (
+        "int64 n, int64 k",
+        "float64 y",
+        "long at = k == 7 ? 1000 : k;\ny = 1;\nif(at) (&y)[at] = 1; // y[k] = 1",
+    )
+    kernel = cwrapjit.ElementwiseKernel(*text, "f", debug=True)
+    return lambda n, k: [kernel(np.full(n, n), k)]
+
+
+def _function_that_keeps(header: str) -> Any:
+    text = OF_RECORDS + header + WRITES_FAR.replace("OUT ", "")
+    call = "f((int)dims_slice__x[0], (long)item__k(), data_slice__y, (rec *)data_slice__z); return true;"
+    rec = np.dtype([("a", np.float64), ("b", np.float32), ("c", np.float32)])
+    types = (np.float64, np.int64, np.float64, rec)
+    f = wrap_signature("x(n), k() -> y(n), z(n)", {types: call}, header=text, debug=True)
+    return lambda n, k: f(ar(n), k)
+
+
+def _vectorize() -> Any:
+    text = OF_RECORDS + WRITES_FAR.replace("int n,", "int n, const int x[n],")
+    f = cwrapjit.vectorize(text, debug=True)
+    return lambda n, k: f(np.zeros(n, np.int32), k)
+
+
+def _broadcast() -> Any:
+    text = WRITES_FAR.replace("int n,", "int n, const int x[n],").replace("OUT ", "")
+    lib = from_c(OF_RECORDS + text, header=OF_RECORDS, debug=True)
+    f = lib.function(text.partition("\n")[0], broadcast=True, out=("y", "z"))
+    return lambda n, k: f(np.zeros(n, np.int32), k)
+
+
+FAR = {
+    "vectorize": _vectorize,
+    "static data": lambda: _function_that_keeps("static int kept; "),
+    "calls into Python": lambda: _function_that_keeps("#include <Python.h>\n"),
+    "source": lambda: cwrapjit.library("t", source=OF_RECORDS + WRITES_FAR, debug=True).f,
+    "broadcast": _broadcast,
+    "kernel": _elementwise,
+}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("how", FAR)
+def test_writes_far_from_new_outputs(how: str) -> None:
+    """They would meet what belongs to others, and end the process later."""
+    f = FAR[how]()
+    assert f(3, 0)[0].tolist() == [1, 1, 1]
+    for k in (3, 100, 5_000_000, -100_000, 7):
+        at, side = (24 if k == 7 else 8 * k), "behind" if k > 0 else "in front of"
+        if how == "kernel" and k == 7:
+            at = 8000
+        name = "output0" if how == "broadcast" else "y"
+        words = f"SIGSEGV: access {side} the 24 bytes of output '{name}', at byte {at}"
+        fault = refuses(cwrapjit.Fault, lambda k=k: f(3, k), words, "line ")
+        assert fault.signal is signal.SIGSEGV and fault.lineno is not None
+        assert f(3, 0)[0].tolist() == [1, 1, 1], "it can be called again"
+    refuses(cwrapjit.Fault, lambda: f(3, -1), "in front of ", "at byte -1, counted")
+
+
+@pytest.mark.parametrize("members", ["float a, b, c;", "signed char a[3];"])
+def test_new_structs_by_value_are_not_read_beyond(members: str) -> None:
+    """As libtcc passes them in words of eight bytes: the last item's word is behind the array."""
+    text = f"""typedef struct {{ {members} }} rec;
+static rec same(rec x) {{ return x; }}
+void f(int n, long k, OUT rec y[n])
+{{
+    memset(y, 0, n * sizeof *y);
+    y[0] = same(y[n - 1]);
+    ((char *)y)[k] = 0;
+}}
+"""
+    f = cwrapjit.library("t", source="#include <string.h>\n" + text, debug=True).f
+    for n in (1, 2, 5, 300):
+        size = f(n, 0).nbytes
+        refuses(
+            cwrapjit.Fault, lambda n=n, size=size: f(n, size + 8), f"the {size} bytes of output 'y'", "line 8"
+        )
+        refuses(cwrapjit.Fault, lambda n=n, size=size: f(n, size), f"behind result 1: at byte {size}")
+
+
+@pytest.mark.quick
+def test_results_that_are_kept_cost_no_mappings() -> None:
+    """Only the newest are guarded: of the others the memory stays, and what it holds."""
+    text = "void f(long k, OUT double y[3]) { y[0] = y[1] = y[2] = k; y[k / 1000] = k; }"
+    f = cwrapjit.library("t", source=text, debug=True).f
+    kept = [f(k) for k in range(600)]
+    with open("/proc/self/maps") as maps:
+        before = len(maps.readlines())
+    kept += [f(k) for k in range(600, 999)]
+    with open("/proc/self/maps") as maps:
+        assert len(maps.readlines()) < before + 450
+    assert [y.sum() for y in kept] == [3 * k for k in range(999)]
+    kept[0].resize(1000, refcheck=False)
+    assert kept[0].tolist() == [0] * 1000
+    del kept[::2]
+    refuses(cwrapjit.Fault, lambda: f(100_000), "behind the 24 bytes of output 'y', at byte 800")
+    assert [y.sum() for y in kept] == [3 * k for k in range(1, 999, 2)]
 
 
 @pytest.mark.parametrize("code", "iIlfdgFD")
@@ -878,6 +997,12 @@ def test_writes_around_the_arrays_of_graphs() -> None:
     assert g(1).tolist() == [0, 7, 2]
     refuses(cwrapjit.Fault, lambda: g(3), "behind the array of y: at byte 24", "which has 24")
     refuses(cwrapjit.Fault, lambda: g(-2), "in front of the array of y: at byte -")
+    for k in (100, -100_000):
+        side = "behind" if k > 0 else "in front of"
+        fault = refuses(
+            cwrapjit.Fault, lambda k=k: g(k), f"access {side} the 24 bytes of a new array", "line "
+        )
+        assert fault.signal is signal.SIGSEGV and fault.text.endswith("_x] = 7;")
     assert g(1).tolist() == [0, 7, 2]
 
 
@@ -919,7 +1044,7 @@ def test_writes_around_the_results_of_library_functions() -> None:
     )
     f = lib.function(declared, out=("y", "z"))
     assert f(2, 1)[1].tolist() == [0, 7]
-    refuses(cwrapjit.Fault, lambda: f(2, 2), "behind result 2: at byte 8", "which has 8")
+    refuses(cwrapjit.Fault, lambda: f(2, 2), "behind the 8 bytes of output 'z', at byte 8, in")
     refuses(cwrapjit.Fault, lambda: f(2, -3), "in front of result 2: at byte -")
     assert f(2, 0)[0].tolist() == [0, 1]
 

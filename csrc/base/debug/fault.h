@@ -31,8 +31,8 @@ typedef struct cwj_fault {
     const void
         *returns[CWJ_MOST_RETURNS]; /* where calls that led there return to, as far as known */
     int nreturns;
-    const cwj_fence *fence; /* around which it was, of an argument of this name; or NULL */
-    const char *name;
+    const cwj_fence *fence; /* around which it was; NULL: of no argument or output */
+    const char *kind, *name; /* "argument" or "output", its name; NULL: not known */
 } cwj_fault;
 
 /* Puts the handlers in place, also when somebody has replaced them. The GIL is held. */

@@ -1,6 +1,7 @@
 /* fault_raise.c: what a fault was, in words: see fault.h. The GIL is held. */
 #include "base/debug/fault.h"
 
+#include "base/debug/zones.h"
 #include "base/errors.h"
 #include "os/shared_object.h"
 
@@ -93,6 +94,27 @@ inside_of_what(const cwj_fault *fault)
     return harmless ? NULL : library_of(fault->at);
 }
 
+/* What it was that met the address: a new reference, or NULL; None where it was no array. */
+static PyObject *
+array_met(const cwj_fault *fault)
+{
+    const cwj_fence *fence = fault->fence != NULL ? fault->fence : cwj_zones_find(fault->address);
+    if (fence == NULL) {
+        Py_RETURN_NONE;
+    }
+    ptrdiff_t offset = (const char *)fault->address - fence->data;
+    PyObject *whose = fault->name == NULL
+                          ? PyUnicode_FromString("a new array")
+                          : PyUnicode_FromFormat("%s '%s'", fault->kind, fault->name);
+    PyObject *words = whose == NULL
+                          ? NULL
+                          : PyUnicode_FromFormat("access %s the %zu bytes of %U, at byte %zd",
+                                                 offset < 0 ? "in front of" : "behind", fence->size,
+                                                 whose, (Py_ssize_t)offset);
+    Py_XDECREF(whose);
+    return words;
+}
+
 /* ---- raising ------------------------------------------------------------------------------- */
 
 void
@@ -103,13 +125,10 @@ cwj_fault_raise(PyObject *who, const cwj_fault *fault, PyObject *as_user)
     if (words != NULL) {
         PyObject *address =
             fault->nowhere ? Py_NewRef(Py_None) : PyLong_FromVoidPtr((void *)fault->address);
-        PyObject *what = fault->fence == NULL
-                             ? Py_NewRef(Py_None)
-                             : cwj_fence_words(fault->fence, fault->address, fault->name);
         cwj_raise_object(cwj_ask_python("cwrapjit._errors", "fault", "(OiN(iiii)NyOO)", who,
                                         fault->signal, address, fault->deep, fault->over,
-                                        fault->raised, fault->divided, what, inside_of_what(fault),
-                                        words, place));
+                                        fault->raised, fault->divided, array_met(fault),
+                                        inside_of_what(fault), words, place));
     }
     Py_XDECREF(words);
     Py_XDECREF(place);

@@ -3,51 +3,166 @@
 
 #include "os/address_space.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
-/* On either side: an index that is wrong by millions is met there, too. */
-static const size_t side = (size_t)64 << 20;
+enum {
+    SIDE = 64 << 20, /* an index that is wrong by millions is met there, too */
+    ZONE_BYTE = 0xB5,
+    IDLE = 8
+};
 
 /* ---- one ------------------------------------------------------------------------------------ */
 
-static void
-drop_map(cwj_fence *this)
+/* Maps of a single page between two sides that are in no use: calls want the same again and again. */
+static _Atomic(char *) idle[IDLE];
+
+static bool
+may_be_idle(const cwj_fence *this)
+{
+    return this->side == SIDE && this->room == tj_page_size();
+}
+
+static char *
+take_idle(void)
+{
+    char *map = NULL;
+    for (int i = 0; i < IDLE && map == NULL; i++) {
+        map = atomic_exchange(&idle[i], NULL);
+    }
+    return map;
+}
+
+static bool
+put_idle(char *map)
+{
+    for (int i = 0; i < IDLE; i++) {
+        char *none = NULL;
+        if (atomic_compare_exchange_strong(&idle[i], &none, map)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+cwj_fence_drop(cwj_fence *this)
 {
     if (this->map != NULL) {
-        tj_space_free(this->map, side + this->room + side);
+        if (!may_be_idle(this) || !put_idle(this->map)) {
+            tj_space_free(this->map, this->side + this->room + this->side);
+        }
         tj_live_add(TJ_LIVE_MAPPINGS, -1);
     }
     *this = (cwj_fence){0};
 }
 
-static bool
-make_map(cwj_fence *this, size_t room)
+void
+cwj_fence_drop_sides(cwj_fence *this)
 {
-    char *map = tj_space_new(side + room + side);
-    if (map == NULL) {
+    if (this->side != 0) {
+        tj_space_free(this->map, this->side);
+        tj_space_free(this->map + this->side + this->room, this->side);
+        this->map += this->side;
+        this->side = 0;
+    }
+}
+
+static bool
+make_map(cwj_fence *this, size_t side, size_t room)
+{
+    *this = (cwj_fence){.side = side, .room = room};
+    this->map = may_be_idle(this) ? take_idle() : NULL;
+    bool fenced = this->map != NULL || side == 0;
+    if (this->map == NULL && room < PTRDIFF_MAX - 2 * side) {
+        this->map = tj_space_new(side + room + side);
+    }
+    if (this->map == NULL) {
         return false;
     }
     tj_live_add(TJ_LIVE_MAPPINGS, 1);
-    this->map = map;
-    this->room = room;
-    bool fenced = tj_space_set(map, side, TJ_SPACE_NONE) &&
-                  tj_space_set(map + side + room, side, TJ_SPACE_NONE);
+    fenced = fenced || (tj_space_set(this->map, side, TJ_SPACE_NONE) &&
+                        tj_space_set(this->map + side + room, side, TJ_SPACE_NONE));
     if (!fenced) {
-        drop_map(this);
+        tj_space_free(this->map, side + room + side);
+        tj_live_add(TJ_LIVE_MAPPINGS, -1);
+        this->map = NULL;
     }
     return fenced;
 }
 
-PyObject *
-cwj_fence_words(const cwj_fence *this, const void *address, const char *name)
+/* The zone: what is left of the room in front of the array and behind it. */
+static size_t
+zone_of(const cwj_fence *this, char **front, char **behind)
 {
-    ptrdiff_t offset = (const char *)address - this->copy;
-    return PyUnicode_FromFormat("access %s the %zu bytes of argument '%s', at byte %zd",
-                                offset < 0 ? "in front of" : "behind", this->size, name,
-                                (Py_ssize_t)offset);
+    *front = this->map + this->side + this->front;
+    *behind = this->data + this->size;
+    return (size_t)(this->map + this->side + this->room - *behind);
 }
 
-/* ---- those of a call -------------------------------------------------------------------------- */
+static void
+fill_zone(const cwj_fence *this)
+{
+    char *front, *behind;
+    size_t rest = zone_of(this, &front, &behind);
+    memset(front, ZONE_BYTE, (size_t)(this->data - front));
+    memset(behind, ZONE_BYTE, rest);
+}
+
+bool
+cwj_fence_open(cwj_fence *this, bool guarded, size_t front, size_t size, size_t behind, bool left)
+{
+    size_t page = tj_page_size();
+    if (size > PTRDIFF_MAX - page - front - behind) {
+        return false;
+    }
+    size_t room = (front + size + behind + page - 1) / page * page;
+    if (this->map != NULL && this->room != room) {
+        cwj_fence_drop(this);
+    }
+    if (this->map == NULL && !make_map(this, guarded ? SIDE : 0, room)) {
+        return false;
+    }
+    if (this->data == NULL || this->size != size) {
+        this->front = front;
+        this->data = this->map + this->side + (left ? front : room - size - behind);
+        this->size = size;
+        fill_zone(this);
+    }
+    return true;
+}
+
+bool
+cwj_fence_has(const cwj_fence *this, const void *address)
+{
+    uintptr_t first = (uintptr_t)this->map;
+    return first != 0 && (uintptr_t)address - first < this->side + this->room + this->side;
+}
+
+static bool
+is_whole(const char *zone, size_t size)
+{
+    return size == 0 ||
+           ((unsigned char)zone[0] == ZONE_BYTE && memcmp(zone, zone + 1, size - 1) == 0);
+}
+
+bool
+cwj_fence_damaged(const cwj_fence *this, ptrdiff_t *offset)
+{
+    char *front, *at;
+    size_t rest = zone_of(this, &front, &at);
+    bool in_front = !is_whole(front, (size_t)(this->data - front));
+    if (!in_front && is_whole(at, rest)) {
+        return false;
+    }
+    for (at -= in_front ? this->size + 1 : 0; (unsigned char)*at == ZONE_BYTE;) {
+        at += in_front ? -1 : 1;
+    }
+    *offset = at - this->data;
+    return true;
+}
+
+/* ---- the copies of a call ------------------------------------------------------------------------ */
 
 int
 cwj_fences_new(cwj_fences *this, int count, bool left)
@@ -61,40 +176,27 @@ void
 cwj_fences_free(cwj_fences *this)
 {
     for (int k = 0; this->items != NULL && k < this->count; k++) {
-        drop_map(&this->items[k]);
+        cwj_fence_drop(&this->items[k]);
     }
     PyMem_Free(this->items);
-}
-
-/* libtcc reads structs that are passed by value in words of eight bytes. */
-static size_t
-bytes_read_beyond(int type_num, size_t itemsize)
-{
-    return type_num == NPY_VOID || type_num == NPY_HALF ? (8 - itemsize % 8) % 8 : 0;
 }
 
 char *
 cwj_fences_copy(cwj_fences *this, int k, char *data, size_t size, int type_num, size_t itemsize)
 {
     cwj_fence *fence = this->items == NULL || this->plain ? NULL : &this->items[k];
-    size_t page = tj_page_size(), whole = size + bytes_read_beyond(type_num, itemsize);
-    size_t room = (whole + page - 1) / page * page;
     if (fence != NULL && fence->map != NULL && fence->of == data && fence->size == size) {
-        return fence->copy;
+        return fence->data;
     }
-    if (fence != NULL && fence->map != NULL && fence->room != room) {
-        drop_map(fence);
-    }
-    if (fence == NULL || (fence->map == NULL && !make_map(fence, room))) {
+    if (fence == NULL || !cwj_fence_open(fence, true, 0, size,
+                                         cwj_bytes_read_beyond(type_num, itemsize), this->left)) {
         return data;
     }
-    fence->copy = fence->map + side + (this->left ? 0 : room - whole);
-    fence->size = size;
     this->copies = true;
-    memcpy(fence->copy, data, size);
+    memcpy(fence->data, data, size);
     this->copies = false;
     fence->of = data;
-    return fence->copy;
+    return fence->data;
 }
 
 void
@@ -102,8 +204,20 @@ cwj_fences_write_back(const cwj_fences *this, int k, char *data)
 {
     const cwj_fence *fence = this->items == NULL || this->plain ? NULL : &this->items[k];
     if (fence != NULL && fence->map != NULL && fence->of == data && data != NULL) {
-        memcpy(data, fence->copy, fence->size);
+        memcpy(data, fence->data, fence->size);
     }
+}
+
+int
+cwj_fences_damaged(cwj_fences *this, ptrdiff_t *offset)
+{
+    for (int k = 0; this->items != NULL && k < this->count; k++) {
+        if (this->items[k].map != NULL && cwj_fence_damaged(&this->items[k], offset)) {
+            fill_zone(&this->items[k]);
+            return k;
+        }
+    }
+    return -1;
 }
 
 bool
@@ -119,8 +233,7 @@ int
 cwj_fences_find(const cwj_fences *this, const void *address)
 {
     for (int k = 0; this->items != NULL && k < this->count; k++) {
-        uintptr_t first = (uintptr_t)this->items[k].map;
-        if (first != 0 && (uintptr_t)address - first < side + this->items[k].room + side) {
+        if (cwj_fence_has(&this->items[k], address)) {
             return k;
         }
     }

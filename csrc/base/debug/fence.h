@@ -1,7 +1,8 @@
-/* fence.h: copies of arrays that code reads, between memory that nobody may touch, for debug=True.
+/* fence.h: memory of arrays between memory that nobody may touch, for debug=True.
  *
- * A copy ends where that memory begins, or begins where it ends: what reads past that end faults. Past the other
- * end it does so behind what is left of a page.
+ * An array ends where that memory begins, or begins where it ends: what goes past that end faults. Past the other
+ * end it does so behind what is left of a page, which is a *zone*: bytes that nobody has reason to write to. What
+ * the caller gives is copied there (cwj_fences); new arrays lie there themselves (zones.h).
  */
 #ifndef CWJ_BASE_DEBUG_FENCE_H
 #define CWJ_BASE_DEBUG_FENCE_H
@@ -10,17 +11,41 @@
 
 typedef struct cwj_fence {
     char *map; /* owned: the whole; NULL: there is none */
-    size_t room; /* bytes of it that may be touched */
-    const char *of; /* what was copied last; NULL: nothing */
-    char *copy;
+    size_t side; /* bytes on either side that may not be touched; 0: there are none */
+    size_t room; /* bytes between these */
+    size_t front; /* bytes at the room's start that are somebody else's */
+    char *data; /* of the array */
     size_t size;
+    const char *of; /* what was copied last; NULL: nothing */
 } cwj_fence;
 
-/* Those of a call; zeroed: there are none. */
+/* A place for size bytes behind front ones of somebody else's; what is there stays if it fits. behind: of the zone,
+ * at least. left: the array begins where nobody may touch memory, else it ends there. Returns false where there is
+ * no memory. */
+bool cwj_fence_open(cwj_fence *this, bool guarded, size_t front, size_t size, size_t behind,
+                    bool left);
+void cwj_fence_drop(cwj_fence *this);
+/* What is between the sides stays, but nothing guards it. */
+void cwj_fence_drop_sides(cwj_fence *this);
+
+/* How many bytes behind an item libtcc reads: structs that are passed by value, in words of eight bytes. */
+static inline size_t
+cwj_bytes_read_beyond(int type_num, size_t itemsize)
+{
+    return type_num == NPY_VOID || type_num == NPY_HALF ? (8 - itemsize % 8) % 8 : 0;
+}
+
+/* An address inside of it, or of its sides. */
+bool cwj_fence_has(const cwj_fence *this, const void *address);
+/* Returns true where the zone was written to; *offset is the nearest of those bytes in front of the array, or else
+ * behind it, counted from its first. */
+bool cwj_fence_damaged(const cwj_fence *this, ptrdiff_t *offset);
+
+/* The copies of a call; zeroed: there are none. */
 typedef struct cwj_fences {
     cwj_fence *items; /* owned; NULL: nothing is copied */
     int count;
-    bool left; /* copies begin where nobody may touch memory, else they end there */
+    bool left; /* as above */
     volatile bool copies; /* that is where it is */
     bool plain; /* no copies any more */
 } cwj_fences;
@@ -35,12 +60,12 @@ char *cwj_fences_copy(cwj_fences *this, int k, char *data, size_t size, int type
                       size_t itemsize);
 /* What the code has written to copy number k of this memory goes there. */
 void cwj_fences_write_back(const cwj_fences *this, int k, char *data);
+/* The number of a copy around which the code has written, or -1; its zone is as new then. */
+int cwj_fences_damaged(cwj_fences *this, ptrdiff_t *offset);
 /* After a fault: true where it was in copying, as what an argument has for memory is not there. Nothing is copied from
  * then on: the code is to run again, and finds that by itself. */
 bool cwj_fences_give_up(cwj_fences *this);
 /* The number of the one that a wrong address belongs to; -1: none. */
 int cwj_fences_find(const cwj_fences *this, const void *address);
-/* What it was that met the address, in words: a new reference, or NULL. name: the argument's. */
-PyObject *cwj_fence_words(const cwj_fence *this, const void *address, const char *name);
 
 #endif

@@ -2,81 +2,137 @@
 #include "base/debug/zones.h"
 
 #include "base/raised.h"
+#include "os/address_space.h"
+
+#include <stdint.h>
 
 enum {
-    ZONE = 256, /* bytes on either side */
-    ZONE_BYTE = 0xB5,
+    FENCED = 256, /* arrays at once: a process may have some ten thousand mappings */
     NEW_BYTE = 0xCB
 };
 
-/* At the start of the zone in front. */
+/* In front of the zone in front, at a page's start. */
 typedef struct header {
-    size_t magic;
-    size_t size; /* of the array */
+    cwj_fence fence;
+    size_t sum; /* wrong where code has written to it */
 } header;
 
-static const size_t magic = 0x5A4F4E45C0DEB175u;
+/* The newest ones, in turn. */
+static cwj_fence newest[FENCED];
+static unsigned int turn;
 
-/* ---- the allocator --------------------------------------------------------------------- */
+/* ---- headers ------------------------------------------------------------------------------ */
 
-static void *
-allocate(size_t size, int byte)
+static size_t
+sum_of(const cwj_fence *fence)
 {
-    char *base = size > PY_SSIZE_T_MAX - 2 * ZONE ? NULL : tj_realloc(NULL, 0, size + 2 * ZONE);
-    if (base == NULL) {
-        return NULL;
-    }
-    *(header *)base = (header){magic, size};
-    memset(base + sizeof(header), ZONE_BYTE, ZONE - sizeof(header));
-    memset(base + ZONE, byte, size);
-    memset(base + ZONE + size, ZONE_BYTE, ZONE);
-    return base + ZONE;
-}
-
-static void *
-zone_malloc(void *Py_UNUSED(context), size_t size)
-{
-    return allocate(size, NEW_BYTE);
-}
-
-static void *
-zone_calloc(void *Py_UNUSED(context), size_t count, size_t size)
-{
-    return size != 0 && count > (size_t)PY_SSIZE_T_MAX / size ? NULL : allocate(count * size, 0);
+    return (0x5A4F4E45C0DEB175u ^ (uintptr_t)fence->map) + fence->side + fence->room +
+           ((uintptr_t)fence->data ^ fence->size);
 }
 
 static void
-zone_free(void *Py_UNUSED(context), void *data, size_t Py_UNUSED(size))
+write_header(const cwj_fence *fence)
 {
-    if (data != NULL) {
-        tj_free((char *)data - ZONE);
+    *(header *)(fence->map + fence->side) = (header){*fence, sum_of(fence)};
+}
+
+/* Of an array's memory; NULL: it was overwritten. */
+static const header *
+header_of(const void *data)
+{
+    uintptr_t front = (uintptr_t)data - sizeof(header);
+    const header *found = (const header *)(front - front % tj_page_size());
+    return found->fence.data == data && found->sum == sum_of(&found->fence) ? found : NULL;
+}
+
+/* ---- the allocator --------------------------------------------------------------------- */
+
+static void
+keep_fenced(const cwj_fence *fence)
+{
+    cwj_fence *oldest = &newest[turn++ % FENCED];
+    if (oldest->map != NULL) {
+        cwj_fence_drop_sides(oldest);
+        write_header(oldest);
     }
+    *oldest = *fence;
 }
 
 static void *
-zone_realloc(void *context, void *data, size_t size)
+allocate(const bool *beyond, size_t size, int byte)
 {
-    char *fresh = allocate(size, NEW_BYTE);
-    if (fresh != NULL && data != NULL) {
-        size_t before = ((header *)((char *)data - ZONE))->size;
-        memcpy(fresh, data, before < size ? before : size);
-        zone_free(context, data, before);
+    cwj_fence fence = {0};
+    size_t behind = *beyond ? 8 : 0;
+    if (cwj_fence_open(&fence, true, sizeof(header), size, behind, false)) {
+        keep_fenced(&fence);
+    } else if (!cwj_fence_open(&fence, false, sizeof(header), size, behind, false)) {
+        return NULL;
+    }
+    write_header(&fence);
+    memset(fence.data, byte, size);
+    return fence.data;
+}
+
+static void *
+zone_malloc(void *beyond, size_t size)
+{
+    return allocate(beyond, size, NEW_BYTE);
+}
+
+static void *
+zone_calloc(void *beyond, size_t count, size_t size)
+{
+    return size != 0 && count > (size_t)PY_SSIZE_T_MAX / size ? NULL
+                                                              : allocate(beyond, count * size, 0);
+}
+
+/* Memory whose header was overwritten is lost. */
+static void
+zone_free(void *Py_UNUSED(beyond), void *data, size_t Py_UNUSED(size))
+{
+    const header *known = data == NULL ? NULL : header_of(data);
+    cwj_fence fence = known == NULL ? (cwj_fence){0} : known->fence;
+    for (int i = 0; i < FENCED && fence.map != NULL; i++) {
+        if (newest[i].map == fence.map) {
+            newest[i] = (cwj_fence){0};
+        }
+    }
+    cwj_fence_drop(&fence);
+}
+
+static void *
+zone_realloc(void *beyond, void *data, size_t size)
+{
+    const header *known = data == NULL ? NULL : header_of(data);
+    char *fresh = data != NULL && known == NULL ? NULL : allocate(beyond, size, NEW_BYTE);
+    if (fresh != NULL && known != NULL) {
+        memcpy(fresh, data, known->fence.size < size ? known->fence.size : size);
+        zone_free(beyond, data, size);
     }
     return fresh;
 }
 
-static PyDataMem_Handler handler = {
-    "cwrapjit_debug", 1, {NULL, zone_malloc, zone_calloc, zone_realloc, zone_free}};
+static bool beyonds[] = {false, true};
 
-static PyObject *capsule; /* of the handler, for the life of the process: arrays keep it */
+#define CWJ_HANDLER(beyond)                                                     \
+    {                                                                           \
+        "cwrapjit_debug", 1,                                                    \
+        {                                                                       \
+            &beyonds[beyond], zone_malloc, zone_calloc, zone_realloc, zone_free \
+        }                                                                       \
+    }
+static PyDataMem_Handler handlers[] = {CWJ_HANDLER(false), CWJ_HANDLER(true)};
+#undef CWJ_HANDLER
+
+static PyObject *capsules[2]; /* of the handlers, for the life of the process: arrays keep them */
 
 PyObject *
-cwj_zones_enter(void)
+cwj_zones_enter(bool beyond)
 {
-    if (capsule == NULL) {
-        capsule = PyCapsule_New(&handler, "mem_handler", NULL);
+    if (capsules[beyond] == NULL) {
+        capsules[beyond] = PyCapsule_New(&handlers[beyond], "mem_handler", NULL);
     }
-    return capsule == NULL ? NULL : PyDataMem_SetHandler(capsule);
+    return capsules[beyond] == NULL ? NULL : PyDataMem_SetHandler(capsules[beyond]);
 }
 
 void
@@ -95,33 +151,33 @@ cwj_zones_leave(PyObject *before)
 bool
 cwj_zones_have(PyArrayObject *array)
 {
-    return PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) && PyArray_HANDLER(array) == capsule;
+    PyObject *handler = PyArray_HANDLER(array);
+    return PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) && handler != NULL &&
+           (handler == capsules[false] || handler == capsules[true]);
 }
 
 /* ---- looking at the zones ------------------------------------------------------------------ */
 
+const cwj_fence *
+cwj_zones_find(const void *address)
+{
+    for (int i = 0; i < FENCED; i++) {
+        if (cwj_fence_has(&newest[i], address)) {
+            return &newest[i];
+        }
+    }
+    return NULL;
+}
+
 bool
 cwj_zones_damaged(const void *data, ptrdiff_t *offset)
 {
-    const unsigned char *front = (const unsigned char *)data - ZONE;
-    const header *known = (const header *)front;
-    if (known->magic != magic) {
-        *offset = -ZONE;
+    const header *known = header_of(data);
+    if (known == NULL) {
+        *offset = -(ptrdiff_t)((uintptr_t)data % tj_page_size());
         return true;
     }
-    for (size_t i = ZONE; i-- > sizeof(header);) {
-        if (front[i] != ZONE_BYTE) {
-            *offset = (ptrdiff_t)i - ZONE;
-            return true;
-        }
-    }
-    for (size_t i = known->size; i < known->size + ZONE; i++) {
-        if (front[ZONE + i] != ZONE_BYTE) {
-            *offset = (ptrdiff_t)i;
-            return true;
-        }
-    }
-    return false;
+    return cwj_fence_damaged(&known->fence, offset);
 }
 
 /* ---- looking at the array ------------------------------------------------------------------ */

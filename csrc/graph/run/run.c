@@ -238,7 +238,7 @@ check_written(const cwj_binding *self, const cwj_graph_plan *plan, int v)
 static int
 run_in_zones(cwj_binding *self, cwj_module_state *state, const cwj_graph_plan *plan)
 {
-    PyObject *before = cwj_zones_enter();
+    PyObject *before = cwj_zones_enter(true); /* nobody knows what types of the user's are */
     if (before == NULL) {
         return -1;
     }

@@ -16,6 +16,7 @@ typedef struct cwj_library_guard {
     cwj_thunk *thunk; /* the function's own */
     const cwj_module_state *state;
     bool fences; /* C gets copies of the arrays that it reads */
+    bool beyond; /* as of cwj_zones_enter() */
     int debug;   /* a cwj_debug */
 } cwj_library_guard;
 
@@ -96,18 +97,38 @@ run_thunk(void *argument)
 }
 
 static void
-raise_fault(cwj_fault *fault)
+raise_fault(cwj_fault *fault, const cwj_slot *slots)
 {
     cwj_library_function *function = running->function;
     PyGILState_STATE state = PyGILState_Ensure();
     PyErr_Clear(); /* what the code may have set before */
     function->faulted = true;
     int k = cwj_fences_find(&running->fences, fault->address);
+    fault->fence = k >= 0 ? &running->fences.items[k] : cwj_zones_find(fault->address);
+    int count = fault->fence == NULL ? 0 : function->nparameters;
+    for (int i = 0; k < 0 && i < count; i++) {
+        bool is_array = function->parameters[i].role == CWJ_ARRAY;
+        k = is_array && slots[i + 1].p == fault->fence->data ? i : -1;
+    }
     if (k >= 0) {
-        fault->fence = &running->fences.items[k];
+        fault->kind = is_read(&function->parameters[k]) ? "argument" : "output";
         fault->name = PyUnicode_AsUTF8(function->parameters[k].name);
     }
     cwj_fault_raise(function->who, fault, NULL);
+    PyGILState_Release(state);
+}
+
+static void
+raise_damage(int k, ptrdiff_t offset)
+{
+    cwj_library_function *function = running->function;
+    PyGILState_STATE state = PyGILState_Ensure();
+    if (!PyErr_Occurred()) {
+        function->faulted = true;
+        cwj_damage_around(function->guard->state, function->who,
+                          PyUnicode_FromFormat("argument '%U'", function->parameters[k].name),
+                          offset, running->fences.items[k].size);
+    }
     PyGILState_Release(state);
 }
 
@@ -122,10 +143,14 @@ thunk_guarded(cwj_slot *slots)
     if (!done && cwj_fences_give_up(&running->fences)) {
         done = cwj_guard(hosted, run_thunk, &this, &fault);
     }
-    if (!done) {
-        raise_fault(&fault);
-    }
     write_back();
+    ptrdiff_t offset;
+    int k = done ? cwj_fences_damaged(&running->fences, &offset) : -1;
+    if (!done) {
+        raise_fault(&fault, slots);
+    } else if (k >= 0) {
+        raise_damage(k, offset);
+    }
     errno = this.error;
 }
 
@@ -175,7 +200,7 @@ call_guarded(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
     call this = {
         .outer = running, .function = self, .args = args, .nargs = PyVectorcall_NARGS(nargsf)};
     this.nargs += kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
-    PyObject *before = cwj_zones_enter();
+    PyObject *before = cwj_zones_enter(self->guard->beyond);
     if (before == NULL) {
         return NULL;
     }
@@ -216,6 +241,19 @@ keeps_nothing(const cwj_library_function *self, const tj_environment *environmen
     return nothing && reads;
 }
 
+/* As of cwj_zones_enter(). */
+static bool
+reads_beyond(const cwj_library_function *self)
+{
+    bool beyond = false;
+    for (int k = 0; k < self->nparameters; k++) {
+        PyArray_Descr *descr = self->parameters[k].descr;
+        beyond |= descr != NULL &&
+                  cwj_bytes_read_beyond(descr->type_num, (size_t)PyDataType_ELSIZE(descr)) > 0;
+    }
+    return beyond;
+}
+
 /* ---- the life of a guard ---------------------------------------------------------------------- */
 
 int
@@ -232,6 +270,7 @@ cwj_library_guard_init(cwj_library_function *self, const cwj_module_state *state
     guard->thunk = self->thunk;
     guard->state = state;
     guard->fences = keeps_nothing(self, library->environment->tj);
+    guard->beyond = reads_beyond(self);
     guard->debug = library->debug;
     self->guard = guard;
     self->thunk = thunk_guarded;
