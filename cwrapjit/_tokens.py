@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cwrapjit import _cwrapjit
 
-_NO_NAMES = frozenset("if while for switch return else do sizeof case _Alignof".split())
+CONTROL = frozenset("if while for switch return else do sizeof case _Alignof".split())
 
 
 class Token(NamedTuple):
@@ -93,7 +93,7 @@ def definitions(text: str) -> Iterator[tuple[str, str]]:
         elif word == "{" and begin + 1 < opens and found[k - 1].text == ")":
             before, name = found[opens - 2], found[opens - 1]
             has_type = (before.kind == "word" or before.text == "*") and name.kind == "word"
-            if has_type and _NO_NAMES.isdisjoint((before.text, name.text)):
+            if has_type and CONTROL.isdisjoint((before.text, name.text)):
                 yield text[found[begin].at : found[k - 1].end], name.text
         if word in ("{", ";"):
             begin = end + 1

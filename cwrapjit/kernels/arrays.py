@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from cwrapjit import _build
 from cwrapjit.kernels.vectorize import Definition
 from cwrapjit.library import source
 from cwrapjit.library.library import Core
@@ -31,10 +30,9 @@ class OfArrays(Definition):
 
     def _mapped(self, T: str | None) -> source.TextSlice:
         """The function as library(source=) would map it."""
-        found, text, options = self.found, self.text, self.options
-        macros = _build.macros(options.get("define_macros"), f"{self.who}: define_macros")
-        folders = options.get("include_dirs") or ()
-        macros = [*macros, *source.macros(text)]
+        found, text = self.found, self.text
+        macros = [*text.macros, *source.macros(text)]
+        folders = text.include_dirs
         core = Core(Settings(found.name, include_dirs=folders, define_macros=macros, debug=False))
         source.teach(core.declarations)
         if T is not None:

@@ -1,8 +1,8 @@
 """Plain C text: which functions it defines, and what they take.
 
-Neither a preprocessor nor a parser, but quick enough for something that a session does with every line it
-tries. What it does not see (functions that macros make), vectorize() cannot map; library()
-asks pycparser, and takes from here only what C cannot say, OUT and INOUT.
+No parser, but quick enough for something that a session does with every line it tries. Texts are read as
+their directives leave them (directives.py). library() asks pycparser, and takes from here only what C cannot
+say, OUT and INOUT.
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from cwrapjit._cwrapjit import CompileError
-from cwrapjit._imports import load
-from cwrapjit._tokens import Token, closes, split, tokens
+from cwrapjit._tokens import CONTROL, Token, closes, split
+from cwrapjit.kernels.directives import MARKS, Reading
 
-_MARKS = {"/*out*/": "OUT", "/*inout*/": "INOUT"}
-_CONDITIONS = ("if", "ifdef", "ifndef", "elif", "else", "endif")
-_NEVER = ("0", "__cplusplus", "defined__cplusplus", "defined(__cplusplus)")
 _STORAGE = frozenset("extern inline __inline __inline__ _Noreturn register auto __extension__".split())
 _RESTRICT = frozenset("restrict __restrict __restrict__".split())
 _QUALIFIERS = frozenset("const volatile __const".split()) | _RESTRICT
@@ -39,7 +36,17 @@ class Parameter(NamedTuple):
     intent: str  # "", "out" or "inout", as it is marked
     odd: str = ""  # what cannot be read, and why
     type_at: int = 0
-    pointer_at: int = -1  # behind this, restrict may stand; -1: nowhere, or it is there already
+    is_named: bool = True
+    pointer: Token | None = None  # behind this, restrict may stand; None: nowhere, or it is there already
+
+
+class Early(NamedTuple):
+    """The first dim of an array that names a parameter behind it."""
+
+    dim: list[Token]
+    token: Token  # that name
+    array: str
+    is_made: bool  # by a macro, with the brackets around it
 
 
 class TextFunction(NamedTuple):
@@ -51,53 +58,55 @@ class TextFunction(NamedTuple):
     private: bool  # static
     variadic: bool
     result_at: int
+    head: list[Token]  # up to its closing parenthesis
     inner: list[Token]  # between its parentheses
-
-    def early_dims(self) -> list[list[Token]]:
-        """First dims that name a parameter behind the array."""
-        names = [each.name for each in self.parameters]
-        firsts = [(k, each.dims[0]) for k, each in enumerate(self.parameters) if each.dims]
-        return [dim for k, dim in firsts if any(token.text in names[k + 1 :] for token in dim)]
+    early: list[Early]
 
     def writes(self) -> bool:
         """There is a parameter that apart() can mark."""
-        return any(each.intent and each.pointer_at >= 0 for each in self.parameters)
+        return any(each.intent and each.pointer for each in self.parameters)
 
     def apart(self) -> str:
         """The parameters for C: nothing else points to where those with a mark point to."""
-        left_out = {token for dim in self.early_dims() for token in dim}
-        marked = {each.pointer_at for each in self.parameters if each.intent}
+        left_out = {token for early in self.early for token in early.dim}
+        marked = [each.pointer for each in self.parameters if each.intent]
         return " ".join(
-            f"{token.text} restrict" if token.at in marked else token.text
+            f"{token.text} restrict" if token in marked else token.text
             for token in self.inner
-            if token not in left_out and token.text not in _MARKS.values()
+            if token not in left_out and token.text not in MARKS.values()
         )
 
 
 class Text:
     """What a text of C defines in its outermost level."""
 
-    def __init__(self, source: str, file: str) -> None:
-        self.source = source
-        self.file = file
+    def __init__(
+        self, source: str, file: str, include_dirs: Sequence[Any] = (),
+        macros: Sequence[tuple[str, str | None]] = (),
+    ) -> None:  # fmt: skip
+        self.source, self.file = source, file
+        self.include_dirs, self.macros = include_dirs, macros
         self.functions: list[TextFunction] = []
         self.typedefs: dict[str, list[str]] = {}  # names of numbers, and the words that they stand for
         self.structs: set[str] = set(_TAGS[:2])  # the words that make a type a struct or union
-        self.macros: dict[str, list[str]] = {}  # those without parameters, by their words
-        self.defined: set[str] = set()  # macros
-        self.includes: list[str] = []  # "<math.h>"
         self.names: set[str] = set()  # what would be defined twice if the text stood there twice
-        self.words: set[str] = set()
-        self.repeated: set[str] = set()  # words that stand there more than once
-        self._conditions: list[bool] = []  # the #ifs around what is read; True: nobody reads this branch
-        self._alternatives: set[int] = set()  # where words begin that stand behind an #if
+        self.types: list[list[Token]] = []  # the declarations of types
+        self.end = 0  # where the last function ends
+        self.statement: Token | None = None  # the first one behind that, where C has none
+        self._early: list[Early] = []
         if "\0" in source:
             raise CompileError(f"{file}: the text has a NUL character")
         try:
             source.encode()
         except UnicodeEncodeError as error:
             raise CompileError(f"{file}: the text has a lone surrogate at position {error.start}") from None
-        self._read(_without_attributes([*self._tokens()]))
+        found = Reading(source, file, self.fail, include_dirs, macros)
+        if found.in_doubt:
+            found = Reading(source, file, self.fail, include_dirs, macros, follows=True)
+        self.defined, self.includes, self.front = found.defined, found.includes, found.front
+        self.words, self.repeated = found.words, found.repeated
+        self._tokens = _without_attributes(found.tokens)
+        self._read(self._tokens)
 
     @property
     def public(self) -> list[TextFunction]:
@@ -136,16 +145,17 @@ class Text:
                     self.fail(f"{each.name} is no pointer: {word} stands in front of one", each.at, length)
                 for token in (token for dim in each.dims[1:] for token in dim):
                     if token.text in names[k + 1 :]:
-                        self.fail(
-                            f"{token.text} stands behind {each.name}, whose dim it is: C wants it in front, "
-                            "unless it is the first dim",
-                            token.at,
-                            len(token.text),
-                        )
+                        self._refuse_dim(token, each.name, "unless it is the first dim")
+        for early in self._early:
+            if early.is_made:
+                self._refuse_dim(early.token, early.array, "where a macro makes the array")
 
-    def is_conditional(self, function: TextFunction) -> bool:
-        """It stands behind an #if."""
-        return function.at in self._alternatives
+    def _refuse_dim(self, token: Token, array: str, where: str) -> NoReturn:
+        self.fail(
+            f"{token.text} stands behind {array}, whose dim it is: C wants it in front, {where}",
+            token.at,
+            len(token.text),
+        )
 
     def give_to(self, made: Any) -> None:
         """For those who show the function, and its faults."""
@@ -161,14 +171,15 @@ class Text:
         error.errors = [error]
         raise error
 
-    def compiled(self) -> str:
-        """The text for C: a first dim, which C does not look at, may name a parameter behind its array."""
+    def compiled(self, until: int | None = None) -> str:
+        """The text for C: a first dim, which C does not look at, may name a parameter behind its array.
+        until: where declarations end, and a body begins."""
         parts, end = [], 0
-        for function in self.functions:
-            for first in function.early_dims():
-                begin = first[0].at
+        for early in sorted(self._early, key=lambda each: each.token.at):
+            begin = early.dim[0].at
+            if not early.is_made and (until is None or begin < until):
                 parts.append(self.source[end:begin])
-                end = first[-1].at + len(first[-1].text)
+                end = early.dim[-1].end
                 parts.append("".join(c if c == "\n" else " " for c in self.source[begin:end]))
         return "".join([*parts, self.source[end:]])
 
@@ -181,7 +192,7 @@ class Text:
         """
         apart = apart and all(re.fullmatch(r"<\w+\.h>", each) for each in self.includes)
         found = [each for each in self.functions if apart and each.name not in self.repeated]
-        found = [each for each in found if self._alternatives.isdisjoint(token.at for token in each.inner)]
+        found = [each for each in found if "#" not in self.source[each.at : each.head[-1].end]]
         heads = {each.name: f"({each.apart()})" for each in found if each.writes()}
         names = sorted(self.names & self.words) if k else sorted(heads)
         macros = "".join(
@@ -193,71 +204,11 @@ class Text:
         ends = "".join(f"#undef {name}\n" for name in names)
         return f'{macros}#line 1 "{self.file}"\n{self.compiled()}\n{ends}'
 
-    # ---- from characters to the outermost declarations -----------------------------------------------
-
-    def _tokens(self) -> Iterator[Token]:
-        """Those outside of directives, in branches that the compiler may take."""
-        line: list[Token] | None = None  # of a directive
-        for token in tokens(self.source):
-            if token.kind in ("#", "end"):
-                self._directive(line or [])
-                line = [] if token.kind == "#" else None
-            elif line is not None:
-                line += [token] * (token.kind != "comment")
-            elif True in self._conditions:
-                continue
-            elif token.kind == "comment":
-                mark = _MARKS.get("".join(token.text.split()).lower())
-                if mark:
-                    yield Token("word", mark, token.at, token.end)
-            else:
-                if not token.text.isascii() and token.kind != "string":
-                    self._check_letters(token)
-                if token.kind == "word":
-                    self._add_words({token.text})
-                    if self._conditions:
-                        self._alternatives.add(token.at)
-                yield token
-
-    def _check_letters(self, token: Token) -> None:
-        """Refuses what word processors and web pages put in the place of a space or a minus."""
-        for at, character in enumerate(token.text, token.at):
-            if not character.isascii() and not f"a{character}".isidentifier():
-                name = load("unicodedata").name(character, "a character")
-                self.fail(f"U+{ord(character):04X} is no character of C: {name.lower()}", at)
-
-    def _directive(self, line: list[Token]) -> None:
-        texts = [token.text for token in line]
-        if texts and texts[0] in _CONDITIONS:
-            self._branch(texts[0], "".join(texts[1:]))
-        elif texts[:1] == ["include"]:
-            self.includes.append("".join(texts[1:]))
-        elif texts[:1] == ["define"] and len(line) > 1 and True not in self._conditions:
-            self.defined.add(texts[1])
-            self._add_words({token.text for token in line[1:] if token.kind == "word"})
-            if texts[2:3] != ["("] or line[1].end < line[2].at:
-                self.macros[texts[1]] = texts[2:]
-        elif texts[:1] == ["undef"] and True not in self._conditions:
-            self.macros.pop("".join(texts[1:]), None)
-
-    def _add_words(self, words: set[str]) -> None:
-        self.repeated |= self.words & words
-        self.words |= words
-
-    def _branch(self, word: str, condition: str) -> None:
-        """Of conditions, `0` and C++ are understood: the compiler knows which other branches it takes."""
-        if word in ("if", "ifdef", "ifndef"):
-            self._conditions.append(word != "ifndef" and condition in _NEVER)
-        elif self._conditions:
-            self._conditions.pop()
-            if word != "endif":
-                self._conditions.append(word == "elif" and condition in _NEVER)
-
     @property
     def balanced(self) -> bool:
         """Brackets are."""
         opened = ""
-        for token in self._tokens():
+        for token in self._tokens:
             if token.text in "([{":
                 opened += token.text
             elif token.text in ")]}":
@@ -271,7 +222,7 @@ class Text:
     def _read(self, found: Sequence[Token]) -> None:
         """What stands in braces is left out of declarations."""
         item: list[Token] = []
-        at = 0
+        at = begin = 0
         while at < len(found):
             token = found[at]
             end = closes(found, at) if token.text in "([{" else at
@@ -281,18 +232,34 @@ class Text:
                 if [each.text for each in item[-3:]] == [")", "{", "}"] and all(
                     each.text != "=" for each in item
                 ):
-                    self._function(item[:-2])
-                    item = []
+                    if _is_statement(item[:1]):
+                        self.statement = self.statement or item[0]
+                    else:
+                        self.statement, self.end = None, item[-1].end
+                        self._function(item[:-2])
+                    begin, item = end + 1, []
             elif token.text == ";":
-                self._variables([each for each in item if each.text not in ("{", "}")])
-                item = []
+                self._declaration(item, found[begin : end + 1])
+                begin, item = end + 1, []
             else:
                 item += found[at : end + 1]
             at = end + 1
+        self._declaration(item, [])
+
+    def _declaration(self, item: list[Token], whole: Sequence[Token]) -> None:
+        if _is_statement(item):
+            self.statement = self.statement or item[0]
+            return
+        texts = [each.text for each in item]
+        if "=" not in texts:
+            self._early += _early_dims(item)
+            self.types += [[*whole]] * ("typedef" in texts or "{" in texts)
+        self._variables([each for each in item if each.text not in ("{", "}")])
 
     def _tagged(self, item: Sequence[Token], inside: Sequence[Token]) -> None:
         """The names that a struct, union or enum gives in front of its brace, and an enum inside."""
         texts = [each.text for each in item[-2:]]
+        self._early += _early_dims(inside) if set(_TAGS).intersection(texts) else []
         if len(texts) == 2 and texts[0] in _TAGS and item[-1].kind == "word":
             self.names.add(texts[1])
         if "enum" in texts:
@@ -317,27 +284,31 @@ class Text:
     def _function(self, head: list[Token]) -> None:
         opens = next((k for k, token in enumerate(head) if token.text == "("), 0)
         if opens == 0 or head[opens - 1].kind != "word" or closes(head, opens) + 1 != len(head):
-            return  # a function that returns one, or parameters of old C: nothing that can be mapped
+            self._early += _early_dims(head)  # a function that returns one, or parameters of old C
+            return
         before = head[: opens - 1]
         words = [token.text for token in before if token.kind == "word"]
         name = head[opens - 1]
         inner = head[opens + 1 : -1]
         parts = [part for part in split(inner) if [token.text for token in part] not in ([], ["void"])]
         named = [part for part in parts if [token.text for token in part] != ["..."]]
+        parameters = [_parameter(part, k) for k, part in enumerate(named)]
+        early = [*_early_of(named, parameters), *_early_dims(inner)]
+        self._early += early
         made = TextFunction(
             name=name.text,
             at=name.at,
             words=[word for word in words if word not in _STORAGE | _QUALIFIERS and word != "static"],
             stars=sum(token.text == "*" for token in before),
-            parameters=[_parameter(part, k) for k, part in enumerate(named)],
+            parameters=parameters,
             private="static" in words,
             variadic=len(named) < len(parts),
             result_at=next((t.at for t in before if t.text not in _STORAGE | _QUALIFIERS), name.at),
+            head=head,
             inner=inner,
+            early=early,
         )
         earlier = next((each for each in self.functions if each.name == made.name), None)
-        if earlier is not None and {earlier.at, made.at} <= self._alternatives:
-            return
         if earlier is not None:
             self.fail(
                 f"two functions are called {made.name}: the other one is in line {self.line(earlier.at)}",
@@ -346,6 +317,44 @@ class Text:
             )
         self.functions.append(made)
         self.names.add(made.name)
+
+
+def shown(head: Sequence[Token]) -> str:
+    """Tokens of a declaration as people write them."""
+    text = " ".join(token.text for token in head)
+    return re.sub(r" (?=[\[\](),])|(?<=[\[(*]) ", "", text)
+
+
+def _is_statement(item: Sequence[Token]) -> bool:
+    """Whether it begins as no declaration does: `return x`, `*y = 1`, `f(x)`."""
+    first = item[0] if item else None
+    if first is None or first.text in _TAGS:
+        return False
+    follows = item[1].kind == "word" or item[1].text == "*" if len(item) > 1 else True
+    return first.kind != "word" or first.text in CONTROL or not follows
+
+
+def _early_dims(found: Sequence[Token]) -> list[Early]:
+    """Of each list of parameters in there."""
+    made: list[Early] = []
+    texts = [each.text for each in found]
+    for k, text in enumerate(texts if "[" in texts else ()):
+        if text == "(":
+            parts = split(found[k + 1 : closes(found, k)])
+            made += _early_of(parts, [_parameter(part, i) for i, part in enumerate(parts)])
+    return made
+
+
+def _early_of(parts: list[list[Token]], parameters: list[Parameter]) -> list[Early]:
+    names = [each.name for each in parameters]
+    made = []
+    for k, each in enumerate(parameters):
+        first = each.dims[0] if each.dims and each.is_named else []
+        behind = [token for token in first if token.text in names[k + 1 :]]
+        if behind:
+            is_made = any(token.text == "[" and token.at == first[0].at for token in parts[k])
+            made.append(Early(first, behind[0], each.name, is_made))
+    return made
 
 
 def _without_attributes(tokens: Sequence[Token]) -> list[Token]:
@@ -377,27 +386,31 @@ def _declared(rest: Sequence[Token]) -> list[str]:
 
 
 def _parameter(part: list[Token], k: int) -> Parameter:
-    intent = next((token.text.lower() for token in reversed(part) if token.text in _MARKS.values()), "")
-    kept = [token for token in part if token.text not in _MARKS.values()]
+    intent = ""
     dims: list[list[Token]] = []
     flat: list[Token] = []
     odd = ""
-    pointer_at = -1
+    pointer: Token | None = None
     i = 0
-    while i < len(kept):
-        if kept[i].text == "[":
-            end = closes(kept, i)
-            pointer_at = pointer_at if dims else kept[i].at
-            dims.append([t for t in kept[i + 1 : end] if t.text not in _QUALIFIERS and t.text != "static"])
-            i = end + 1
-            continue
-        if kept[i].text == "(":
+    while i < len(part):
+        token = part[i]
+        end = closes(part, i) if token.text in "([" else i
+        if token.text in MARKS.values():
+            intent = token.text.lower()
+        elif token.text == "[":
+            pointer = pointer if dims else token
+            dims.append([t for t in part[i + 1 : end] if t.text not in _QUALIFIERS and t.text != "static"])
+        elif token.text == "(":
             odd = "a function: callbacks have no mapping"
-        if kept[i].text in ("&", "&&"):
-            odd = "a reference of C++; in C a pointer does that: OUT in front of it makes it a result"
-        pointer_at = kept[i].at if kept[i].text == "*" else pointer_at
-        flat.append(kept[i])
-        i += 1
+            inner = part[i + 1 : end]
+            declares = bool(inner) and inner[0].text == "*"  # (*f)(...), whose own parameters are not ours
+            flat += [each for each in inner if each.kind == "word" or each.text == "*"] if declares else []
+        else:
+            if token.text in ("&", "&&"):
+                odd = "a reference of C++; in C a pointer does that: OUT in front of it makes it a result"
+            pointer = token if token.text == "*" else pointer
+            flat.append(token)
+        i = end + 1
     words = [token for token in flat if token.kind == "word"]
     stars = [i for i, token in enumerate(flat) if token.text == "*"]
     plain = [token for token in words if token.text not in _QUALIFIERS | _STORAGE]
@@ -418,5 +431,6 @@ def _parameter(part: list[Token], k: int) -> Parameter:
         intent=intent,
         odd=odd,
         type_at=plain[0].at if plain else at,
-        pointer_at=-1 if any(token.text in _RESTRICT for token in part) else pointer_at,
+        is_named=named,
+        pointer=None if any(token.text in _RESTRICT for token in part) else pointer,
     )

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cwrapjit import _cwrapjit
+from cwrapjit import _build, _cwrapjit
 from cwrapjit._content import Travels, frozen
 from cwrapjit._imports import load
 from cwrapjit._tokens import Token
 from cwrapjit.kernels import numbers, scalars
-from cwrapjit.kernels.text import Parameter, Text, TextFunction
+from cwrapjit.kernels.text import Parameter, Text, TextFunction, shown
 
 _SAID = frozenset(
     "docstring args_input prototype_input prototype_output Ccode_slice_eval signature args_inout "
@@ -49,7 +49,8 @@ def vectorize(
     leading dims broadcast. name is its name in Python, doc its docstring, options are function()'s.
     """
     _check(source, name, doc, options)
-    text = Text(source, "<cwrapjit vectorize header>")
+    macros = _build.macros(options.get("define_macros"), "vectorize(): define_macros")
+    text = Text(source, "<cwrapjit vectorize header>", options.get("include_dirs") or (), macros)
     found = _only_function(text)
     made_name = name if name is not None else _python_name(found.name)
     text.file = f"<cwrapjit {made_name} header>"
@@ -246,7 +247,7 @@ class Definition:
         self.text, self.found, self.name, self.options = text, found, name, options
         self.who = f"vectorize() of {found.name}"
         self.doc = doc if doc is not None else declaration(text, found)
-        known = text.names | text.macros.keys() | text.typedefs.keys()
+        known = text.names | text.typedefs.keys()
         used = [found.words, *(each.words for each in found.parameters), *text.typedefs.values()]
         self.generic = "T" not in known and any("T" in words for words in used)
 
@@ -339,7 +340,7 @@ class OfNumbers(Definition):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        names = {each.name for each in self.found.parameters if not each.dims} - self.text.macros.keys()
+        names = {each.name for each in self.found.parameters if not each.dims}
         self.lengths = {  # where slices have what a parameter stands for
             dim[0].text: f"dims_slice__{_python_name(each.name)}[{axis}]"
             for each in reversed(self.found.parameters)
@@ -409,7 +410,7 @@ class OfNumbers(Definition):
         plain = not parameter.stars and all(map(self._is_plain, parameter.dims))
         if role == "dim":
             plain = plain and not parameter.intent and "int" in (numbers.dtype_of(words) or "")
-        if not plain or self.text.is_conditional(self.found):
+        if not plain:
             self.text.fail("this is not plain", parameter.at)
         name = parameter.name if role == "dim" else _python_name(parameter.name)
         return _Operand(parameter, words, name, role, tuple(dim[0].text for dim in parameter.dims))
@@ -421,16 +422,12 @@ class OfNumbers(Definition):
         )
 
     def _resolved(self, words: list[str]) -> list[str]:
-        """Words of a type, with the text's own typedefs and macros put in."""
+        """Words of a type, with the text's own typedefs put in."""
+        known = self.text.typedefs
         for _ in range(20):
-            found = [word for word in words if word in self.text.typedefs or word in self.text.macros]
-            if not found:
+            if known.keys().isdisjoint(words):
                 break
-            words = [
-                part
-                for word in words
-                for part in self.text.typedefs.get(word) or self.text.macros.get(word) or [word]
-            ]
+            words = [part for word in words for part in known.get(word) or [word]]
         return [word for word in words if word != "const"]
 
     def _dtype(self, operand: _Operand, T: str | None) -> str:
@@ -441,7 +438,7 @@ class OfNumbers(Definition):
             return dtype
         shown = " ".join(operand.words)
         parameter = operand.parameter
-        if parameter is not None and parameter.at == parameter.type_at and shown.isidentifier():
+        if parameter is not None and not parameter.is_named and shown.isidentifier():
             if _numpys(shown) is None:
                 self.text.fail(f"{shown} has no type, as in `double {shown}`", parameter.at, len(shown))
         if not shown:
@@ -523,6 +520,8 @@ def _numpys(name: str) -> str | None:
 
 
 def declaration(text: Text, found: TextFunction) -> str:
-    """The function's head as the text has it, in one line."""
-    end = text.source.find("{", found.at)
-    return " ".join(text.source[found.result_at : end].split())
+    """The function's head as the text has it, in one line; as its directives leave it, if there are some."""
+    head = [token for token in found.head if token.at >= found.result_at]
+    written = text.source[found.result_at : head[-1].end]
+    made = any(token.text != text.source[token.at : token.end] for token in head)
+    return shown(head) if made or "#" in written else " ".join(written.split())

@@ -86,13 +86,14 @@ class Preprocessor:
         self, include_dirs: Iterable[str] = (), define_macros: Iterable[tuple[str, str | None]] = ()
     ) -> None:
         self.include_dirs = [os.fspath(folder) for folder in include_dirs]
+        self.given = list(define_macros)
         spellings = {name: Macro(body) for name, body in _SPELLINGS.items()}
         self.macros = {name: Macro(body) for name, body in _PREDEFINED.items()} | spellings
         self.macros |= {name: Macro("1e999", []) for name in _INFINITIES}
         self._after_compiler = {**spellings, **{name: Macro(body) for name, body in _COMPILERS_TYPES.items()}}
-        self._given = set(self.macros)  # names that are never given to a compiler
+        self._builtin = set(self.macros)  # names that are never given to a compiler
         self.own: set[str] = set(self.macros)  # names that are not constants of a library
-        for name, value in define_macros:
+        for name, value in self.given:
             self.macros[name] = Macro("1" if value is None else str(value))
             self.own.add(name)
         self._file_of: dict[str, str] = {}  # what has defined a macro
@@ -144,9 +145,7 @@ class Preprocessor:
             pending = ["\n" * (at - first)]
             match = _DIRECTIVE.match(line)
             name, rest = (match[1] or "", match[2]) if match else ("", "")
-            if name in ("if", "ifdef", "ifndef", "elif", "else", "endif"):
-                self._conditional(name, rest, open_ifs, file, first + 1)
-            elif reading and name == "include":
+            if reading and name == "include":
                 includes = [rest]
                 while not depth and at < len(lines) and (more := _MORE_INCLUDES.fullmatch(lines[at])):
                     if more[1] and not _INCLUDE.match(more[1]):
@@ -156,11 +155,27 @@ class Preprocessor:
                 pending = ["\n" * (at - first)]
                 if self._include(includes, file, at, depth, out):
                     pending = []
-            elif reading:
-                self._directive(name, rest, file, first + 1)
+            else:
+                self.follow(name, rest, open_ifs, file, first + 1)
         out.append(self._expand_block(pending, file, len(lines), None if depth else out))
         if open_ifs:
             raise PreprocessError("#if without #endif", file, open_ifs[-1][3])
+
+    def follow(self, name: str, rest: str, open_ifs: list[list[Any]], file: str, line: int) -> None:
+        """A directive that is no #include."""
+        if name in ("if", "ifdef", "ifndef", "elif", "else", "endif"):
+            self._conditional(name, rest, open_ifs, file, line)
+        elif not open_ifs or open_ifs[-1][0]:
+            self._directive(name, rest, file, line)
+
+    def include(self, rest: str, file: str, line: int) -> None:
+        """The macros of what an #include names."""
+        self._include([rest], file, line, 0, [])
+
+    def takes_arguments(self, text: str) -> bool:
+        """Whether a text ends with the name of a function-like macro."""
+        macro = self.macros.get((text.split() or [""])[-1])
+        return macro is not None and macro.parameters is not None
 
     def _conditional(self, name: str, rest: str, open_ifs: list[list[Any]], file: str, line: int) -> None:
         if name in ("if", "ifdef", "ifndef"):
@@ -217,9 +232,9 @@ class Preprocessor:
 
     def _define(self, name: str, macro: Macro, file: str) -> None:
         if not file:  # the compiler's
-            if name[0] != "_" or (name in self.macros and name not in self._given):
+            if name[0] != "_" or (name in self.macros and name not in self._builtin):
                 return
-            self._given.add(name)
+            self._builtin.add(name)
         self.macros[name] = macro
         self._file_of[name] = file
         if not file or file in self.origins.foreign:
@@ -279,9 +294,9 @@ class Preprocessor:
     def _include_by_compiler(self, wanted: list[tuple[str, bool]], out: list[str]) -> bool:
         lines = [_line_of(*each) for each in wanted]
         macros = [
-            macro.definition(name) for name, macro in list(self.macros.items()) if name not in self._given
+            macro.definition(name) for name, macro in list(self.macros.items()) if name not in self._builtin
         ]
-        end, before = len(out), (self.macros.copy(), self._given.copy(), self.own.copy(), self._packed)
+        end, before = len(out), (self.macros.copy(), self._builtin.copy(), self.own.copy(), self._packed)
         try:
             said = headers.expanded(lines, macros, self.include_dirs)
             self._table = self._after_compiler
@@ -289,7 +304,7 @@ class Preprocessor:
         except (headers.Failed, PreprocessError) as reason:
             self.headers_by = f"cwrapjit: {reason}"
             del out[end:]
-            self.macros, self._given, self.own, self._packed = before
+            self.macros, self._builtin, self.own, self._packed = before
             return False
         finally:
             self._table = self.macros

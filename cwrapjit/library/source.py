@@ -53,7 +53,8 @@ class Given:
     """The text of a library."""
 
     def __init__(self, said: Settings) -> None:
-        self.said, self.text = said, Text(said.source or "", f"<cwrapjit {said.name} source>")
+        file = f"<cwrapjit {said.name} source>"
+        self.said, self.text = said, Text(said.source or "", file, said.include_dirs, said.define_macros)
         self.text.check()
         said.define_macros = [*said.define_macros, *macros(self.text)]
         self._read: tuple[Parsed, set[str], set[str]] | None = None

@@ -55,7 +55,7 @@ class Listing:
     # ---- facts -------------------------------------------------------------------------------------
 
     def _explain(self, made: Any) -> None:
-        heads = Heads(made.text, made.file, made.place.before)
+        heads = Heads(made.text, made.file, made.place.before, made.library._core.build)
         for name, reason in made.library.unmapped.items():
             if heads.lines.get(name) in self.lines:
                 self.lines[heads.lines[name]].add("plain", f"not mapped: {reason}")
@@ -165,8 +165,8 @@ def _source(function: Any) -> str:
 class Heads:
     """In which lines of a text its functions begin."""
 
-    def __init__(self, source: str, file: str, before: int) -> None:
-        text = Text(source, file)
+    def __init__(self, source: str, file: str, before: int, build: dict[str, Any]) -> None:
+        text = Text(source, file, build["include_dirs"], build["define_macros"])
         self.lines = {each.name: before + text.line(each.at) for each in text.functions}
 
     def owner(self, line: int) -> str:

@@ -212,6 +212,78 @@ def test_comments_quotes_and_directives_end_where_c_has_it(text: str) -> None:
     assert f.__name__ == "twice" and f(4) == 8
 
 
+@pytest.mark.quick
+@pytest.mark.row("K13")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "double f(double x\n#ifdef NO\n, int y\n#else\n, float y\n#endif\n) { return x - y; }",
+        "#define TWO 2\ndouble f(double x\n#if TWO > 1\n, float\n#else\n, int\n#endif\n y) { return x - y; }",
+        "#ifdef NO\nint f(int x)\n#else\ndouble f(double x, float y)\n#endif\n{ return x - y; }",
+        "#if NO\nint\n#elif !defined NO\ndouble\n#endif\nf(double x, float y) { return x - y; }",
+        "#if NO + 1 == 2\nint f(int x) { return 0; }\n#else\ndouble f(double x, float y) { return x - y; }\n"
+        "#endif",
+        "#define BOTH double x, float y\ndouble f(BOTH) { return x - y; }",
+        "#define OF(type, name) type name\ndouble f(OF(double, x), OF(float, y)) { return x - y; }",
+        "#define HEAD(name) double name(double x, float y)\nHEAD(f) { return x - y; }",
+        "#define BEGIN {\n#define END }\ndouble f(double x, float y) BEGIN return x - y; END",
+        "#define NAMED(name) f ## name\n#define F NAMED\ndouble F()(double x, float y) { return x - y; }",
+        "#define HELPER static double\nHELPER g(double x) { return x; }\n"
+        "double f(double x, float y) { return g(x) - y; }",
+        "#define TWICE(name) static double name(double x) { return 2 * x; }\nTWICE(g)\n"
+        "double f(double x, float y) { return g(x) - x - y; }",
+        "double f(GIVEN x, float y\n#ifdef GIVEN\n) { return x - y; }\n#endif",
+        "#define FLOAT A\n#undef FLOAT\ntypedef float FLOAT;\ndouble f(double x, FLOAT y) { return x - y; }",
+    ],
+)
+def test_heads_are_what_the_preprocessor_leaves(text: str) -> None:
+    f = vectorize(text, define_macros=["GIVEN=double"])
+    assert f.signature == "x(), y() -> output()" and f.types == ("float64, float32 -> float64",)
+    assert f.__doc__ in ("double f(double x, float y)", "double f(double x, FLOAT y)")
+    assert f(3, np.float32([1, 2])).tolist() == [2, 1]
+
+
+@pytest.mark.row("K14")
+def test_marks_dims_and_types_that_macros_make() -> None:
+    text = "#define RESULT OUT double *\n#define VALUES(name) const T name[3]\n"
+    f = vectorize(text + "void f(VALUES(x), RESULT y) { *y = x[0] + x[2]; }", T=("f4", "f8"))
+    assert f.signature == "x(3) -> y()" and f(np.arange(3, dtype="f4")) == f(np.arange(3.0)) == 2
+    text = "#define ARGS T x, /* OUT */ T *y\n#define POINTER *restrict\n"
+    f = vectorize(text + "void f(ARGS, OUT double POINTER z) { *y = x; *z = 2; }")
+    assert [each.tolist() for each in f([1.0])] == [[1], [2]]
+    text = "#define LENGTH n\nvoid f(const double x[LENGTH], OUT double *y, int n) { *y = x[n - 1]; }"
+    assert vectorize(text)([1.0, 5.0]) == 5
+    text = "#define VALUES double x[n]\ndouble f(const VALUES, int n) { return x[0]; }"
+    assert refused(text, "n stands behind x, whose dim it is").lineno == 2
+
+
+def test_what_conditions_ask_of_included_files_is_asked(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own.h").write_text("#define OWN 1\n")
+    text = '#include "own.h"\n#if OWN\nfloat f(float x)\n#else\nint f(int x)\n#endif\n{ return x; }'
+    f = vectorize(text, include_dirs=[tmp_path])
+    assert f.types == ("float32 -> float32",) and f(np.float32(1.5)) == 1.5
+    monkeypatch.setattr("cwrapjit.library.headers.expanded", None)
+    idiom = (
+        "#include <math.h>\n#ifndef M_PI\n#define M_PI 3.14\n#endif\ndouble f(double x) { return M_PI * x; }"
+    )
+    assert vectorize(idiom)(1.0) == np.pi
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        ("#if 1 +\n#endif\ndouble f(double x) { return x; }", "#if", 1),
+        ("double f(double x\n#else\n) { return x; }", "#else without #if", 2),
+        ("#define ARGS double x, vector y\n\ndouble f(ARGS) { return x; }", "y is a vector, which is no", 3),
+        ("#define ARGS double x, double x\n\ndouble f(ARGS) { return x; }", "two parameters are called x", 3),
+    ],
+)  # fmt: skip
+def test_faults_of_directives_have_places(text: str, message: str, line: int) -> None:
+    assert refused(text, message).lineno == line
+
+
 @pytest.mark.parametrize(
     "comment", ['/* #include "x.h" */', "// #define conj\n", "#if 0\n#define conj\n#endif\n"]
 )
@@ -371,8 +443,10 @@ def test_little_is_imported_for_plain_functions(call: str) -> None:
         {call}
         print(*sorted(name for name in set(sys.modules) - known if "." not in name or "cwrapjit" in name))
     """
-    wanted = "cwrapjit._content cwrapjit._tokens cwrapjit.kernels cwrapjit.kernels.numbers "
-    wanted += "cwrapjit.kernels.scalars cwrapjit.kernels.text cwrapjit.kernels.vectorize"
+    wanted = "cwrapjit._content cwrapjit._tokens cwrapjit.kernels cwrapjit.kernels.directives "
+    wanted += (
+        "cwrapjit.kernels.numbers cwrapjit.kernels.scalars cwrapjit.kernels.text cwrapjit.kernels.vectorize"
+    )
     assert python(textwrap.dedent(code)).stdout.strip() == wanted
 
 
@@ -487,7 +561,7 @@ def ends() -> bool:
         ("double f(double *x) { return *x; }", "x is a pointer: OUT", 1, 18),
         ("double f(OUT double x) { return x; }", "x is no pointer: OUT stands", 1, 21),
         ("double f(OUT const double *x) { return *x; }", "x points to const: OUT", 1, 28),
-        ("double f(double (*g)(double)) { return 0; }", "is a function: callbacks", 1, 10),
+        ("double f(double (*g)(double)) { return 0; }", "g is a function: callbacks", 1, 19),
         ("double f(double x, ...) { return x; }", "variable number of arguments", 1, 8),
         ("void f(double x) { }", "f.. has no result", 1, 1),
         ("double *f(double x) { return 0; }", "returns a pointer", 1, 1),

@@ -461,8 +461,48 @@ def test_macros_in_both_spellings() -> None:
     for macros, message in (("LENGTH=3", "must be a list"), ([3], "'NAME=VALUE', not 3")):
         with pytest.raises(TypeError, match=f"library.'t'.: define_macros.*{message}"):
             library(text, define_macros=macros)
-        with pytest.raises(TypeError, match=f"vectorize.* of first: define_macros.*{message}"):
+        with pytest.raises(TypeError, match=f"vectorize.*: define_macros.*{message}"):
             cwrapjit.vectorize(text, define_macros=macros)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("double f(POINTER, const double w[n], int n, int m) BODY", {"m": 7}),
+        ("double f(int m, POINTER, const double w[n], int n) BODY", {"m": 7}),
+        ("double f(void cb(PARAMETERS), const double w[k], int k) BODY", {}),
+        ("double f(POINTER, const double *w, int n, int m) BODY", {"n": 7, "m": 7}),
+        ("typedef void function(PARAMETERS);\ndouble f(function *cb, const double w[n], int n) BODY", {}),
+        ("#define CALLBACK void (*cb)\ndouble f(CALLBACK(PARAMETERS), const double w[n], int n) BODY", {}),
+        (
+            "struct with { POINTER; };\nstatic double g(struct with s, const double w[m], int m)\n"
+            "{ double y[2]; s.cb(y, w, 2, 3); return y[1]; }\n"
+            "double f(POINTER, const double w[n], int n) { return g((struct with){cb}, w, n); }",
+            {},
+        ),
+    ],
+)
+def test_names_in_a_function_pointers_dims_are_its_own(text: str, given: dict[str, int]) -> None:
+    text = text.replace("POINTER", "void (*cb)(PARAMETERS)")
+    text = text.replace("PARAMETERS", "double y[n], const double x[m], int n, int m")
+    lib = library(text.replace("BODY", "{ double y[2] = {0, 0}; cb(y, w, 2, 3); return y[1]; }"))
+    values, seen = np.arange(3.0), []
+
+    def fill(y: Any, x: Any) -> None:
+        seen.append((y.shape, x.shape))
+        y[:] = x[1:]
+
+    assert lib.f(cb=fill, w=cwrapjit.Pointer(values) if "*w" in text else values, **given) == 2
+    assert seen == [((2,), (3,))]
+
+
+def test_dims_of_function_pointers_that_macros_make() -> None:
+    text = "#define PARAMETERS double y[n], int n\nvoid f(void (*cb)(PARAMETERS), int n) {}"
+    error = refuses(cwrapjit.CompileError, lambda: library(text), "n stands behind y, whose dim it is")
+    assert error.lineno == 2
+    text = "double f(void (*cb)(OUT double *y, int y2), double x) { return x; }"
+    refuses(cwrapjit.CompileError, lambda: cwrapjit.vectorize(text), "cb is a function")
 
 
 @pytest.mark.row("K14")

@@ -1,0 +1,182 @@
+"""The tokens of a C text that its preprocessor leaves, at the places where the text has them.
+
+What a macro makes has the place of the macro's name. Included files are read where a condition asks for a
+name that only they may define, and text depends on it: that takes the machine's compiler as long as a
+hundred texts. `library.preprocess` evaluates conditions and macros, for all front ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from cwrapjit._imports import load
+from cwrapjit._tokens import Token, closes, tokens, words
+
+MARKS = {"/*out*/": "OUT", "/*inout*/": "INOUT"}
+_CONDITIONS = ("if", "ifdef", "ifndef", "elif", "else", "endif")
+_KNOWN = {"defined", "__cplusplus"}
+
+
+class Reading:
+    """One pass over a text. macros: (name, value or None) of define_macros=."""
+
+    def __init__(
+        self, source: str, file: str, fail: Callable[..., NoReturn], include_dirs: Sequence[Any],
+        macros: Sequence[tuple[str, str | None]], follows: bool = False,
+    ) -> None:  # fmt: skip
+        self.source, self.file, self.fail = source, file, fail
+        self.include_dirs = include_dirs
+        self.given = [each for each in macros if each[0] not in MARKS.values()]
+        self.follows = follows  # the #include lines
+        self.tokens: list[Token] = []
+        self.defined: set[str] = set()  # macros of the text
+        self.includes: list[str] = []  # "<math.h>"
+        self.words: set[str] = set()
+        self.repeated: set[str] = set()  # words that stand there more than once
+        self.front = 0  # where the directives end that stand before all else
+        self.in_doubt = False  # what it says depends on what included files define
+        self._macros = {name for name, _ in self.given}
+        self._preprocessor: Any = None
+        self._open: list[list[Any]] = []  # the conditions around what is read, as the preprocessor has them
+        self._doubts: list[bool] = []  # of these
+        self._read()
+
+    def _read(self) -> None:
+        block: list[Token] = []  # between directives
+        line: list[Token] | None = None  # of a directive
+        depth, is_read = 0, True
+        for token in tokens(self.source):
+            if token.kind in ("#", "end"):
+                self._expand(block)
+                if line:
+                    self._directive(line)
+                if token.kind == "end" and not self.tokens and not self._open:
+                    self.front = token.end
+                block, line = [], [] if token.kind == "#" else None
+                is_read = self._is_read()
+            elif line is not None:
+                line.append(token)
+            elif token.kind != "comment" and not depth and True in self._doubts:
+                self.in_doubt = True
+                return
+            elif is_read and token.kind == "comment":
+                mark = _mark(token)
+                block += [Token("word", mark, token.at, token.end)] * (mark != "")
+            elif is_read:
+                if not token.text.isascii() and token.kind != "string":
+                    self._check_letters(token)
+                if token.kind == "word":
+                    self._add_words({token.text})
+                else:
+                    depth += (token.text == "{") - (token.text == "}")
+                block.append(token)
+        self._expand(block)
+
+    def _is_read(self) -> bool:
+        return not self._open or bool(self._open[-1][0])
+
+    def _check_letters(self, token: Token) -> None:
+        """Refuses what word processors and web pages put in the place of a space or a minus."""
+        for at, character in enumerate(token.text, token.at):
+            if not character.isascii() and not f"a{character}".isidentifier():
+                name = load("unicodedata").name(character, "a character")
+                self.fail(f"U+{ord(character):04X} is no character of C: {name.lower()}", at)
+
+    def _add_words(self, words: set[str]) -> None:
+        self.repeated |= self.words & words
+        self.words |= words
+
+    # ---- directives -------------------------------------------------------------------------------------
+
+    def _engine(self) -> Any:
+        if self._preprocessor is None:
+            preprocess = load("cwrapjit.library.preprocess")
+            self._preprocessor = preprocess.Preprocessor(self.include_dirs, self.given)
+            self._preprocessor.files[self.file] = self.source
+        return self._preprocessor
+
+    def _asked(self, at: int, length: int, ask: Callable[..., Any], *arguments: Any) -> Any:
+        """What the preprocessor makes of something; what is wrong is told at its place."""
+        try:
+            return ask(*arguments)
+        except load("cwrapjit.library.preprocess").PreprocessError as error:
+            self.fail(str(error), at, length)
+
+    def _directive(self, line: list[Token]) -> None:
+        parts = [token for token in line if token.kind != "comment"]
+        if not parts:
+            return
+        name, at = parts[0].text, parts[0].at
+        rest = _spelled(self.source, line[line.index(parts[0]) + 1 :], parts[0].end)
+        is_read, number = self._is_read(), self.source.count("\n", 0, at) + 1
+        if name == "include":
+            self.includes.append("".join(token.text for token in parts[1:]))
+            if is_read and self.follows:
+                self._asked(at, len(name), self._engine().include, rest, self.file, number)
+            return
+        if name in _CONDITIONS:
+            self._doubt(name, rest)
+        elif not (is_read and name in ("define", "undef") and len(parts) > 1):
+            return
+        elif name == "define":
+            self.defined.add(parts[1].text)
+            self._macros.add(parts[1].text)
+            self._add_words({token.text for token in parts[1:] if token.kind == "word"})
+        if name in _CONDITIONS or parts[1].text not in MARKS.values():
+            self._asked(at, len(name), self._engine().follow, name, rest, self._open, self.file, number)
+
+    def _doubt(self, name: str, condition: str) -> None:
+        """Whether a condition asks for what only included files may define."""
+        if name == "endif":
+            del self._doubts[-1:]
+        elif name != "else":
+            is_open = bool(self.includes) and not self.follows
+            doubts = is_open and not words(condition) <= self._engine().macros.keys() | _KNOWN
+            if name == "elif":
+                doubts = doubts or self._doubts[-1:] == [True]
+                del self._doubts[-1:]
+            self._doubts.append(doubts)
+
+    # ---- macros -----------------------------------------------------------------------------------------
+
+    def _expand(self, block: list[Token]) -> None:
+        """Takes these tokens, and what macros make of them."""
+        if not self._macros:
+            self.tokens += block
+            return
+        k = 0
+        while k < len(block):
+            token = block[k]
+            if token.text in self._macros and token.text not in MARKS.values():
+                k = self._expand_one(block, k)
+            else:
+                self.tokens.append(token)
+            k += 1
+
+    def _expand_one(self, block: list[Token], k: int) -> int:
+        """Returns the last one of those that it replaces."""
+        token, engine = block[k], self._engine()
+        made = self._asked(token.at, len(token.text), engine.expand, token.text)
+        if k + 1 < len(block) and block[k + 1].text == "(" and engine.takes_arguments(made):
+            end = closes(block, k + 1)
+            call = " ".join([made, *(each.text for each in block[k + 1 : end + 1])])
+            if end < len(block):
+                made, k = self._asked(token.at, len(token.text), engine.expand, call), end
+        found = [each for each in tokens(made) if each.kind not in ("#", "end", "comment")]
+        self.words |= {each.text for each in found if each.kind == "word"}
+        self.tokens += [each._replace(at=token.at, end=block[k].end) for each in found]
+        return k
+
+
+def _mark(comment: Token) -> str:
+    return MARKS.get("".join(comment.text.split()).lower(), "")
+
+
+def _spelled(source: str, line: Sequence[Token], at: int) -> str:
+    """The rest of a directive from `at` on: comments are blanks, or marks."""
+    parts = []
+    for token in line:
+        parts += [source[at : token.at], token.text if token.kind != "comment" else f" {_mark(token)} "]
+        at = token.end
+    return "".join(parts).replace("\\\r\n", " ").replace("\\\n", " ")
