@@ -77,8 +77,8 @@ def arguments(text: str) -> list[str]:
     return [text[part[0].at : part[-1].end] if part else "" for part in split(code(text))]
 
 
-def definitions(text: str) -> Iterator[tuple[str, str]]:
-    """Of each function that is defined: what stands in front of its body, and its name."""
+def defined(text: str) -> Iterator[str]:
+    """The functions that a text seems to define, whatever else is wrong with it."""
     found: list[Token] = []
     inside = False  # a directive
     for token in tokens(text):
@@ -94,7 +94,7 @@ def definitions(text: str) -> Iterator[tuple[str, str]]:
             before, name = found[opens - 2], found[opens - 1]
             has_type = (before.kind == "word" or before.text == "*") and name.kind == "word"
             if has_type and CONTROL.isdisjoint((before.text, name.text)):
-                yield text[found[begin].at : found[k - 1].end], name.text
+                yield name.text
         if word in ("{", ";"):
             begin = end + 1
         k = end + 1

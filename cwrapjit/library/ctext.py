@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
-from cwrapjit._tokens import definitions
+from cwrapjit.kernels.text import Text, TextFunction, shown
 from cwrapjit.library import callables, thunks, types
 from cwrapjit.library.library import Core
 
@@ -70,9 +69,13 @@ def _compile(
         raise _cwrapjit.CompileError(f"{who}: the text has a NUL character")
     if not text.strip():
         raise ValueError(f"{who}: the C text is empty")
-    last = next(reversed([*definitions(text)]), None)
-    has_includes = re.search(r"^[ \t]*#[ \t]*include\b", text, re.MULTILINE) is not None
-    spelled = Spelled(has_includes or not (last is None or "struct" not in text))
+    file = f"<cwrapjit {who}>"
+    build = library.declarations.preprocessor
+    read = Text(text, file, build.include_dirs, build.given)
+    read.check()
+    last = read.functions[-1] if read.functions and read.statement is None else None
+    last = last if last is not None and last.words else None  # FOREACH(x) { ... } is of a body
+    spelled = Spelled(bool(read.includes) or not (last is None or "struct" not in text))
     try:
         parameters = spelled.parameters(ctype)
         opening = spelled.type(ctype.result, f"{_ENTRY}({parameters})") + " {"
@@ -83,20 +86,20 @@ def _compile(
         optimize = writer.optimize(by_libtcc)
     except thunks.Unmapped as reason:
         raise TypeError(f"{who}: no C text can be given: {reason}") from None
+    name, line, given = _ENTRY, 0, read.compiled()
     if last is None:
-        after = f"\n}}\nvoid *const cwj_callback = (void *){_ENTRY};\n"
+        line, given = _lines_in_front(read), read.compiled(read.end)
     else:
-        _check(library, ctype, last, who)
-        opening = ""
-        after = f"\nvoid *const cwj_callback = (void *){last[1]};\n"
-    line = _lines_in_front(text) if opening else 0
+        _check(library, ctype, read, last, who)
+        name, opening = last.name, ""
+    after = f"{'}' if opening else ''}\nvoid *const cwj_callback = (void *){name};\n"
 
     def compile_text(optimize: int) -> Any:
-        names = [(last[1] if last else _ENTRY) if optimize else "cwj_callback"]  # it may be static
-        return _cwrapjit.compile_thunks(
-            library.code.environment, text, names, optimize, f"<cwrapjit {who}>", spelled.text(), after,
-            opening, line,
-        )  # fmt: skip
+        names = [name if optimize else "cwj_callback"]  # it may be static
+        with read.own_lines():
+            return _cwrapjit.compile_thunks(
+                library.code.environment, given, names, optimize, file, spelled.text(), after, opening, line
+            )
 
     try:
         owner, (place,) = compile_text(0)
@@ -123,24 +126,28 @@ def _speak_of_a_body(error: _cwrapjit.CompileError, parameters: str) -> None:
             each.msg += f" (the parameters are: {parameters})"
 
 
-def _check(library: Core, ctype: types.Callable, definition: tuple[str, str], who: str) -> None:
-    """A whole definition must have the declared type."""
-    declaration, name = definition
-    words = " ".join(re.sub(r"\b(static|inline|extern)\b", "", declaration).split())
+def _check(library: Core, ctype: types.Callable, read: Text, last: TextFunction, who: str) -> None:
+    """A whole definition must have the declared type, which types of the text may say."""
+    words = " ".join(token.text for token in last.head if token.text not in ("static", "inline", "extern"))
+    before = "".join(f"{token.text} " for each in read.types for token in each)
     try:
-        parsed = library.declarations.read(words + ";", f"<{who}>")
+        parsed = library.declarations.apart(read.names, read.words).read(f"{before}{words};", f"<{who}>")
     except _cwrapjit.CompileError as error:
         raise _cwrapjit.CompileError(
-            f"{who}: {name}() has a type that this library does not know: {error.msg}"
+            f"{who}: {last.name}() has a type that this library does not know: {error.msg}"
         ) from None
     if len(parsed.functions) != 1 or not callables.agrees(ctype, parsed.functions[0]):
-        raise TypeError(f"{who}: expected {types.show(ctype)}, got the definition of {words}")
+        raise TypeError(f"{who}: expected {types.show(ctype)}, got the definition of {shown(last.head)}")
 
 
-def _lines_in_front(text: str) -> int:
-    """The lines of directives and comments in front of a body."""
-    front = re.match(r"(?:[ \t]*(?:#(?:[^\n\\]|\\.)*|//[^\n]*)?\n)*", text, re.DOTALL)
-    return front.group().count("\n") if front else 0
+def _lines_in_front(read: Text) -> int:
+    """The lines that stand in front of a body: directives, and functions that it calls."""
+    if read.statement is not None and read.end:
+        line = read.line(read.end)
+        if line == read.line(read.statement.at):
+            read.fail("a body that stands behind a function begins on a line of its own", read.statement.at)
+        return line
+    return read.source.count("\n", 0, read.front)
 
 
 class Spelled:

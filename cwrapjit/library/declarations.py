@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import gc
 import os
@@ -168,6 +169,17 @@ class Declarations:
     def turn(self) -> threading.RLock:
         """The lock of whoever reads, by process: a forked child does not wait for threads that it has not."""
         return self._turns.setdefault(os.getpid(), threading.RLock())
+
+    def apart(self, names: set[str], words: set[str]) -> Declarations:
+        """These, for a text that defines types with those names itself, and has those words."""
+        with self.turn:
+            self.fetch(words)  # what nobody has read so far is read here
+            made = copy.copy(self)
+        made.typedefs = {name: each for name, each in self.typedefs.items() if name not in names}
+        made.tags = {tag: each for tag, each in self.tags.items() if tag.split()[-1] not in names}
+        made.enumerators = {name: each for name, each in self.enumerators.items() if name not in names}
+        made.before_change = lambda: None
+        return made
 
     # ---- reading -----------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from cwrapjit._tokens import definitions
+from cwrapjit._tokens import defined
 
 
 class Bound(NamedTuple):
@@ -30,7 +30,7 @@ class Names:
         if cell is not None:
             self._remove(lambda name, bound: bound.cell == cell)
         else:
-            names = {name for _, name in definitions(text)}
+            names = set(defined(text))
             self._remove(lambda name, bound: bound.cell is None and name in names)
 
     def forget_library(self, library: str) -> None:

@@ -149,6 +149,58 @@ WRONG = [
 ]
 
 
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "front",
+    [
+        "#if 0\nnonsense\n#endif\n", "#if 1\n#endif\n", "#ifdef NO\nint g(int x) { return x; }\n#endif\n",
+        "#define A 1\n", "#define A /* 1\n */ 1\n", "#include <math.h>\n", "/* a\n b */ ",
+        "// a\n#undef B // b\n",
+        "typedef double real;\n", "enum kind { ONE, TWO };\n", "struct own { int a; };\n",
+        "static double h(const double x[n], int n) { return x[0]; }\n",
+        "#if 1\nstatic inline int h(int x) { return x; }\n#endif\n#define A 1\n",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "return x * k;",
+        "#if 1\nreturn x * k;\n#else\n}}\n#endif",
+        "if (x > 100) { return 0; }\nfor (int i = 0; i < 2; i++) { x *= 1; }\nreturn x * k;",
+        "double f(double x, double k) { return x * k; }\n#undef A\nstatic int behind;",
+        "#ifdef NO\nint f(\n#else\ndouble f(double x\n#if 1\n, double k\n#endif\n#endif\n) { return x * k; }",
+        "#define HEAD(name) double name(double x, double k)\nHEAD(f) { return x * k; }",
+    ],
+)
+def test_text_is_what_the_preprocessor_leaves(front, text):
+    lib = cwrapjit.library("t", source="double apply(double (*f)(double x, double k)) { return f(3, 2); }")
+    assert lib.apply(front + text) == 6
+
+
+def test_types_of_a_text_are_those_of_its_definition():
+    lib = cwrapjit.library(
+        "t",
+        source="typedef struct { double x, y; } point;\nenum mode { SLOW, FAST };\n"
+        "double apply(double (*f)(enum mode m, const point *p, double v[n], int n))\n"
+        "{ point p = {1, 2}; double v[2] = {3, 4}; return f(FAST, &p, v, 2); }",
+    )
+    types = "typedef double real;\ntypedef real *vector;\ntypedef struct { double x, y; } point;\n"
+    types += "enum mode { SLOW, FAST };\ntypedef enum mode how;\n"
+    body = "{ return m == FAST ? p->y + v[n - 1] : 0; }"
+    for parameters in ("how m, const point *p, vector v, int n", "int m, const point *p, real v[n], int n"):
+        assert lib.apply(f"{types}real f({parameters}) {body}") == 6
+    with pytest.raises(TypeError, match=r"expected double .*, got the definition of float f.how m, "):
+        lib.apply(f"{types}float f(how m, const point *p, vector v, int n) {body}")
+    other = "typedef struct { double x; } point;\n"
+    other += "double f(int m, const point *p, double *v, int n) { return p->x; }"
+    assert lib.apply(other) == 1  # by its name, as C tells structs apart
+    assert lib.point(5, 6).y == 6  # what texts define stays theirs
+    text = "static int h(int x) { return x; } return h(m);"
+    refuses(cwrapjit.CompileError, lambda: lib.apply(text), "a line of its own")
+    text = "static int h(int x) { return x; }\nreturn\nh(none);"
+    assert refuses(cwrapjit.CompileError, lambda: lib.apply(text), "'none' undeclared").lineno == 3
+
+
 def test_text_that_is_wrong(lib):
     for text, error, word in WRONG:
         refuses(error, lambda text=text: lib.plain(text, 1.0), "t.plain(): argument f", word)
