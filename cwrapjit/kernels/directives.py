@@ -1,8 +1,9 @@
 """The tokens of a C text that its preprocessor leaves, at the places where the text has them.
 
-What a macro makes has the place of the macro's name. Included files are read where a condition asks for a
-name that only they may define, and text depends on it: that takes the machine's compiler as long as a
-hundred texts. `library.preprocess` evaluates conditions and macros, for all front ends.
+What a macro makes has the place of the macro's name; in the bodies of functions, macros stay. Included files
+are read where a condition asks for a name that only they may define, and text depends on it: that takes the
+machine's compiler as long as a hundred texts. `library.preprocess` evaluates conditions and macros, for all
+front ends.
 """
 
 from __future__ import annotations
@@ -35,7 +36,11 @@ class Reading:
         self.words: set[str] = set()
         self.repeated: set[str] = set()  # words that stand there more than once
         self.front = 0  # where the directives end that stand before all else
+        self.leaves_out = False  # some text, as a condition says
         self.in_doubt = False  # what it says depends on what included files define
+        self._braces: set[str] = (
+            set()
+        )  # macros that open or close a brace: where bodies end is not known before
         self._macros = {name for name, _ in self.given}
         self._preprocessor: Any = None
         self._open: list[list[Any]] = []  # the conditions around what is read, as the preprocessor has them
@@ -45,7 +50,7 @@ class Reading:
     def _read(self) -> None:
         block: list[Token] = []  # between directives
         line: list[Token] | None = None  # of a directive
-        depth, is_read = 0, True
+        depth, is_read, in_body = 0, True, False
         for token in tokens(self.source):
             if token.kind in ("#", "end"):
                 self._expand(block)
@@ -68,9 +73,17 @@ class Reading:
                     self._check_letters(token)
                 if token.kind == "word":
                     self._add_words({token.text})
-                else:
-                    depth += (token.text == "{") - (token.text == "}")
-                block.append(token)
+                elif token.text == "{":
+                    if not depth and [each.text for each in (block or self.tokens)[-1:]] == [")"]:
+                        self._expand(block)
+                        block, in_body = [], True
+                    depth += 1
+                elif token.text == "}":
+                    depth -= 1
+                (self.tokens if in_body and not self._braces else block).append(token)
+                in_body = in_body and depth > 0
+            elif token.kind != "comment":
+                self.leaves_out = True
         self._expand(block)
 
     def _is_read(self) -> bool:
@@ -123,6 +136,9 @@ class Reading:
             self.defined.add(parts[1].text)
             self._macros.add(parts[1].text)
             self._add_words({token.text for token in parts[1:] if token.kind == "word"})
+            texts = [token.text for token in parts[2:]]
+            if texts.count("{") != texts.count("}") or not self._braces.isdisjoint(texts):
+                self._braces.add(parts[1].text)
         if name in _CONDITIONS or parts[1].text not in MARKS.values():
             self._asked(at, len(name), self._engine().follow, name, rest, self._open, self.file, number)
 

@@ -104,7 +104,7 @@ class Text:
         if found.in_doubt:
             found = Reading(source, file, self.fail, include_dirs, macros, follows=True)
         self.defined, self.includes, self.front = found.defined, found.includes, found.front
-        self.words, self.repeated = found.words, found.repeated
+        self.words, self.repeated, self.leaves_out = found.words, found.repeated, found.leaves_out
         self._tokens = _without_attributes(found.tokens)
         self._read(self._tokens)
 

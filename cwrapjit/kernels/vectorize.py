@@ -106,6 +106,8 @@ def _only_function(text: Text) -> TextFunction:
         elif not text.balanced:  # which is told with its place
             slices = {np.float64: "return 1;"}
             _cwrapjit.function("vectorize", signature="-> y()", header=text.source, Ccode_slice_eval=slices)
+        elif text.leaves_out:
+            more = "; its #if leaves text out, which define_macros= may choose"
         elif re.search(_DEFAULT, text.source):
             more = "; parameters have no default values in C"
         raise ValueError(f"vectorize(): the text defines no function{more}: {_shortened(text.source)}")

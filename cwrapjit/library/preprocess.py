@@ -207,7 +207,7 @@ class Preprocessor:
         text = re.sub(r"\b__has_\w+\s*\([^()]*\)", "0", text)
         try:
             return constants.evaluate_condition(self.expand(text))
-        except ValueError as error:
+        except (ValueError, PreprocessError) as error:
             raise PreprocessError(f"#if: {error}", file, line) from None
 
     def _directive(self, name: str, rest: str, file: str, line: int) -> None:
@@ -386,7 +386,10 @@ class Preprocessor:
     def expand(self, text: str) -> str:
         """One line with its macros replaced."""
         self._left = _MAX_EXPANSIONS
-        return self._expand(text, frozenset())
+        try:
+            return self._expand(text, frozenset())
+        except RecursionError:
+            raise PreprocessError("macros that use macros are nested too deeply", "", 0) from None
 
     def _expand(self, text: str, inside: frozenset[str]) -> str:
         macros = self._table

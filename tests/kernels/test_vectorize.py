@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import cwrapjit
-from cwrapjit import ElementwiseKernel, ReductionKernel, vectorize
+from cwrapjit import ElementwiseKernel, ReductionKernel, library, vectorize
 
 LARGER = "T larger(T x, T y) { return x > y ? x : y; }"
 SINCOS = "void sincos(double x, OUT double *s, OUT double *c) { *s = sin(x); *c = cos(x); }"
@@ -269,6 +269,25 @@ def test_what_conditions_ask_of_included_files_is_asked(
         "#include <math.h>\n#ifndef M_PI\n#define M_PI 3.14\n#endif\ndouble f(double x) { return M_PI * x; }"
     )
     assert vectorize(idiom)(1.0) == np.pi
+
+
+def test_macros_without_end() -> None:
+    deep = "#define M0 double\n" + "".join(f"#define M{k + 1} M{k}\n" for k in range(900))
+    wide = "#define M0 double\n" + "".join(f"#define M{k + 1} M{k} M{k}\n" for k in range(900))
+    for text in (deep, wide):
+        assert refused(f"{text}{GOOD}\ndouble g(M900 x) {{ return x; }}", "macros").lineno == 903
+        assert refused(f"{text}#if M900\n#endif\n{GOOD}", "#if: macros").lineno == 902
+        text = f"{text}#if M900\n#endif\n{GOOD}"
+        error = refuses(cwrapjit.CompileError, lambda text=text: library("t", source=text), "#if: macros")
+        assert error.lineno == 902
+    many = "#define M0 + 1\n" + "".join(f"#define M{k + 1} M{k} M{k}\n" for k in range(15))
+    assert vectorize(f"{many}\ndouble f(double x) {{ return x M15; }}")(0.0) == 2**15
+
+
+def test_a_text_whose_conditions_leave_no_function() -> None:
+    for text in (f"#ifdef ON\n{GOOD}\n#endif", f"#if 0\n{GOOD}\n#else\nint x;\n#endif"):
+        refuses(ValueError, lambda text=text: vectorize(text), "defines no function; its #if leaves text out")
+    assert vectorize(f"#ifdef ON\n{GOOD}\n#endif", define_macros=["ON"])(2.0) == 2
 
 
 @pytest.mark.parametrize(
