@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,43 @@ from cwrapjit.library.library import Core
 from cwrapjit.library.mapping import Mapper, refuse
 from cwrapjit.library.names import python_name
 from cwrapjit.library.options import Options
-from cwrapjit.library.parser import pycparser
-from cwrapjit.library.signatures import shown
+from cwrapjit.library.signatures import shown, signature
 from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer, call_of, promoted
 
 
 def define(library: Core, found: FunctionDeclaration, options: Options) -> Any:
-    """A cwrapjit.Function whose slices are calls of the C function."""
-    who = f"{library.name}.{found.name}()"
+    """A cwrapjit.Function whose slices are calls of the C function; Unmapped with a reason."""
     try:
         refuse(found, options)
+        _refuse_options(options)
         return Slice(library, found, options).define()
     except Unmapped as reason:
-        raise TypeError(f"{who} cannot be broadcast: {reason}") from None
+        raise Unmapped(f"it cannot be broadcast: {reason}") from None
+
+
+# Why options say nothing of a function that broadcasts. All others are honoured.
+_FOR_SINGLE_CALLS = {
+    "optional": "is for single calls: a slice has every argument",
+    "defaults": "is for single calls: what slices are taken from has no defaults",
+    "keyword_only": "is for single calls: what slices are taken from is given by place or by name",
+    "positional_only": "is for single calls: what slices are taken from is given by place or by name",
+    "returns": "is for single calls: results are numbers and arrays of their own",
+    "check": "is asked after each call, and broadcasting makes many",
+    "keeps": "is for single calls: C must not keep addresses of slices",
+    "overlap": "is for single calls: what slices write is copied where it overlaps what they read",
+    "stable": "is for single calls: arrays look into no memory of C's",
+    "unsafe": "is for single calls: dims= says how much of a pointer is a slice",
+    "container": "is for single calls: slices are taken from arrays, and results are such",
+    "encoding": "is for single calls: characters are numbers where slices are",
+}
+
+
+def _refuse_options(options: Options) -> None:
+    plain = Options()
+    for option, reason in _FOR_SINGLE_CALLS.items():
+        given = getattr(options, option)
+        if given != getattr(plain, option) and (given or option == "encoding"):  # None is for bytes
+            raise Unmapped(f"{option}= {reason}")
 
 
 class Slice:
@@ -39,40 +64,14 @@ class Slice:
         self.who = self.mapper.who
         self.slots: list[Any] = self.mapper.slots
         self.c_names: dict[str, str] = {}  # parameter -> name of the input or output
-        if options.prototype is not None:
-            self._give_dims(options.prototype)
-
-    def _give_dims(self, prototype: Any) -> None:
-        """prototype={"x": ("n",), "y": "n, 3"}: dims of parameters that the declaration has none for."""
-        c_ast = pycparser().c_ast
-        if not isinstance(prototype, dict):
-            raise TypeError(f"{self.who}: prototype must be a dict of dims by names of parameters")
-        for name, dims in prototype.items():
-            k = self.mapper.by_name.get(name)
-            if k is None:
-                raise ValueError(f"{self.who}: prototype names {name!r}, which is no parameter")
-            slot = self.mapper.slots[k]
-            inner = slot.type.target if isinstance(slot.type, types.Pointer) else None
-            if inner is None:
-                raise ValueError(f"{self.who}: prototype: {name} is no pointer")
-            parts = dims.split(",") if isinstance(dims, str) else (dims,) if isinstance(dims, int) else dims
-            made: Any = inner
-            for each in reversed([str(part).strip() for part in parts]):
-                tree = c_ast.ID(each)
-                if each.isdigit():
-                    tree = c_ast.Constant("int", each)
-                made = types.Array(made, tree, slot.type.const)
-            slot.type = made if parts else slot.type
 
     def define(self) -> Any:
         function = self.mapper.map().function
         self.result = function.result
-        if function.check is not None:
-            raise Unmapped("check= is asked after each call, and broadcasting makes many")
         if function.sizes:
             raise Unmapped("a dim is what a C function or a struct says")
-        if function.discarded or function.keeps:
-            raise Unmapped("discard= and keeps= are for single calls")
+        if function.discarded:
+            raise Unmapped("discard= of what it writes is for single calls")
         if self.result.role not in ("value", "none"):
             raise Unmapped(f"it returns {types.show(self.found.result)}")
         self._sort()
@@ -89,7 +88,10 @@ class Slice:
         names = ["output"] if len(written) == 1 else [f"output{i}" for i in range(len(written))]
         arguments = self.mapper.arguments
         self.c_names = dict(zip(written, names, strict=True))
-        self.c_names |= {slot.name: arguments[slot.parameter.argument].name for slot in self.inputs}
+        self.c_names |= {
+            slot.name: operand_name(arguments[slot.parameter.argument].name, names) for slot in self.inputs
+        }
+        called = f"{self.found.name}__c" if self.mapper.declaration.fixed < 0 else ""
         made = _cwrapjit.function(
             self.options.name or python_name(self.found.name),
             self.options.doc if self.options.doc is not None else shown(self.found),
@@ -97,10 +99,31 @@ class Slice:
             Ccode_slice_eval={self.dtypes(): self._call()},
             Ccode_validate=self._validate([*self.inputs, *self.outputs]),
             cast="safe",
+            header=self._forwarding(called) if called else None,
+            c_function=self._c_function(called) if called else None,
             debug=self.library.code.debug,
+            gil=True if self.options.gil else None,
         )
         self._keep(made)
         return made
+
+    def _c_function(self, called: str) -> str:
+        """What f.address is: the C function as it is declared."""
+        result, _, inner = signature(self.found, names=False).partition(" (")
+        return f"{result} {called}({inner}"
+
+    def _forwarding(self, called: str) -> str:
+        """A C function of the library's types that calls the compiled one."""
+        spell = Writer().spell
+        kinds = [spell(slot.type) for slot in self.slots]
+        returns = spell(self.found.result)
+        taken = ", ".join(f"{kind} a{k}" for k, kind in enumerate(kinds)) or "void"
+        call = call_of(
+            self.library.code.target(self.found), returns, kinds, [f"a{k}" for k in range(len(kinds))]
+        )
+        word = "" if isinstance(self.found.result, types.Void) else "return "
+        text = f"{returns} {called}({taken}) {{ {word}{call}; }}\n"
+        return f"{COMPLEX if 'cwj_' in text else ''}{text}"
 
     def _keep(self, made: Any) -> None:
         """The code that it calls."""
@@ -205,7 +228,7 @@ class Slice:
                 return f"dims_slice__{self.c_names[slot.name]}[{axis}]"
         raise Unmapped(f"no argument has the dim {symbol}")
 
-    def _validate(self, slots: list[Any]) -> str:
+    def _validate(self, slots: list[Any]) -> str | None:
         """Slices are contiguous where nothing tells C their strides; hidden integers fit their types."""
         checks = []
         strided = {each.parameter.of for each in self.slots if each.parameter.role == "stride"}
@@ -223,7 +246,7 @@ class Slice:
         for slot in slots:
             if slot.parameter.dims and self.mapper.by_name[slot.name] not in strided:
                 checks.append(CHECK_CONTIGUOUS % self.c_names[slot.name])
-        return "".join([*checks, "return 1;"])
+        return "".join([*checks, "return 1;"]) if checks else None
 
 
 _CHECK_STRIDE = """if (strides_slice__%(x)s[%(axis)d] %% %(size)d) {
@@ -241,3 +264,10 @@ _TO_LOWEST = (
     " + (strides_slice__%(x)s[%(axis)d] < 0 && dims_slice__%(x)s[%(axis)d] > 0"
     " ? strides_slice__%(x)s[%(axis)d] * (dims_slice__%(x)s[%(axis)d] - 1) : 0)"
 )
+
+
+def operand_name(name: str, taken: Collection[str] = ()) -> str:
+    """The name of an operand for that of a parameter: function() keeps some names for itself."""
+    while name in ("output", "out", "cookie", *taken):
+        name += "_"
+    return name

@@ -96,8 +96,8 @@ class Core:
         found = parsed.functions[0]
         found.text = load("cwrapjit.library.signatures").written(declaration)
         read = self.options_of(found, options)
-        made = self._make_specially(found, read)
         try:
+            made = self._make_specially(found, read)
             made = self.make(found, read) if made is None else self.keep(read.name or found.name, made)
         except Unmapped as reason:
             who = f"{self.name}.{found.name}()"

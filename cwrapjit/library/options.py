@@ -9,7 +9,7 @@ from typing import Any
 
 _ASCII = "".join(map(chr, range(128)))
 NAMES = ("out", "inout", "optional", "keyword_only", "positional_only", "discard")  # of parameters
-BY_NAME = ("defaults", "dims", "strides", "hidden", "rename")  # dicts by parameter
+BY_NAME = ("defaults", "dims", "strides", "hidden", "rename", "prototype")  # dicts by parameter
 _CONTAINERS = {"tuple": tuple, "list": list, "set": set}
 
 
@@ -63,6 +63,7 @@ class Options:
             setattr(self, each, {} if given is None else by_name(who, each, given))
             for name in getattr(self, each):
                 _known(who, each, name, parameters)
+        self.dims |= self.prototype
         if self.overlap not in ("", "allow"):
             raise ValueError(f'{who}: overlap must be "allow", not {self.overlap!r}')
         self._read_encodings(who, parameters)

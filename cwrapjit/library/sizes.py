@@ -42,7 +42,7 @@ class Sizes:
 
     def _call(self, symbol: str, node: Any) -> Size:
         library = self.mapper.library
-        name = library.declarations.name_in_c(str(getattr(node.name, "name", "")))
+        name = library.declarations.name_in_c(text_of(node.name))
         declared = library.prototype(name)
         if declared is None:
             raise BadDim(f"{symbol}: nothing declares a function {name}()", node.coord)

@@ -17,7 +17,7 @@ from cwrapjit import _cwrapjit
 from cwrapjit.kernels.numbers import NUMPY, SPELLED
 from cwrapjit.kernels.text import Text
 from cwrapjit.library import expressions, types
-from cwrapjit.library.broadcast import Slice
+from cwrapjit.library.broadcast import Slice, operand_name
 from cwrapjit.library.code import addresses
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed
 from cwrapjit.library.library import Core
@@ -26,7 +26,7 @@ from cwrapjit.library.names import attribute_name, python_name
 from cwrapjit.library.options import Options
 from cwrapjit.library.settings import Settings
 from cwrapjit.library.signatures import signature
-from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer, call_of
+from cwrapjit.library.thunks import Unmapped
 from cwrapjit.library.units import Later
 
 MARKS = (("OUT", ""), ("INOUT", ""))
@@ -178,9 +178,9 @@ class TextSlice(Slice):
                 )
             if slot.parameter.role not in ("value", "array"):
                 raise Unmapped(f"{slot.name} is neither a number nor an array of numbers")
-            self.c_names[slot.name] = _operand_name(arguments[slot.parameter.argument].name)
+            self.c_names[slot.name] = operand_name(arguments[slot.parameter.argument].name)
         for slot in self.outputs:
-            self.c_names[slot.name] = _operand_name(slot.name)
+            self.c_names[slot.name] = operand_name(slot.name)
         if self.result.role == "value":
             taken = self.c_names.values()
             self.c_names["return"] = "output_" if "output" in taken else "output"
@@ -244,7 +244,8 @@ class TextSlice(Slice):
         for name, ctype in kinds.items():
             more = self.library.classes.more_alignment(ctype) if isinstance(ctype, types.Struct) else 0
             checks += _CHECK_ALIGNMENT % {"x": name, "most": more} if more else ""
-        return checks + self._validate(slots) if checks or self.has_arrays else None
+        more = self._validate(slots)
+        return checks + (more or "return 1;") if checks or more else None
 
     def cast(self) -> str:
         """Arrays are never copied, numbers are."""
@@ -268,24 +269,6 @@ class TextSlice(Slice):
             "cast": self.cast(),
             "output_dims": self.output_dims or None,
         }
-
-    def _c_function(self, called: str) -> str:
-        """What f.address is: the C function as it is declared."""
-        result, _, inner = signature(self.found, names=False).partition(" (")
-        return f"{result} {called}({inner}"
-
-    def _forwarding(self, called: str) -> str:
-        """A C function of the library's types that calls the compiled one."""
-        spell = Writer().spell
-        kinds = [spell(slot.type) for slot in self.slots]
-        returns = spell(self.found.result)
-        taken = ", ".join(f"{kind} a{k}" for k, kind in enumerate(kinds)) or "void"
-        call = call_of(
-            self.library.code.target(self.found), returns, kinds, [f"a{k}" for k in range(len(kinds))]
-        )
-        word = "return " if self.result.role == "value" else ""
-        text = f"{returns} {called}({taken}) {{ {word}{call}; }}\n"
-        return f"{COMPLEX if 'cwj_' in text else ''}{text}"
 
     def define(self, header: str = "") -> Any:
         called = self.found.name if header else f"{self.found.name}__c"
@@ -314,10 +297,6 @@ _CHECK_ALIGNMENT = """{
     }
 }
 """
-
-
-def _operand_name(name: str) -> str:
-    return f"{name}_" if name in ("output", "out", "cookie") else name
 
 
 class Broadcasting(Later):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import inspect
 import math
@@ -184,6 +185,74 @@ def test_what_cannot_be_broadcast_says_why():
         ("double missing(double x)", AttributeError, "missing"),
     ):
         refuses(error, lambda text=text: lib.function(text, broadcast=True), *words)
+
+
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [
+        ("defaults", {"x": 1.0}), ("keyword_only", "x"), ("positional_only", ("x",)), ("optional", "x"),
+        ("container", list), ("container", {"x": tuple}), ("unsafe", True), ("overlap", "allow"),
+        ("stable", True), ("encoding", "latin-1"), ("encoding", None), ("keeps", "x"),
+        ("returns", "callee"), ("check", OSError),
+    ],
+)  # fmt: skip
+def test_an_option_for_single_calls_is_refused_where_slices_are(option, given):
+    lib, text = from_c(SPECIAL), "double twice(double x)"
+    refuses(TypeError, lambda: lib.function(text, broadcast=True, **{option: given}), "twice", f"{option}=")
+    lib.declare(f"{text}; float single(float x);", broadcast=True, options={"twice": {option: given}})
+    assert f"{option}=" in lib.unmapped["twice"]  # as all that declare() cannot map
+    assert lib.single(np.float32([2, 4])).tolist() == [1, 2]
+    lib = from_c(SPECIAL)
+    lib.refine("twice", **{option: given})
+    refuses(TypeError, lambda: lib.function(text, broadcast=True), "twice", f"{option}=")
+
+
+def test_the_others_are_honoured_where_slices_are():
+    lib = from_c(SPECIAL)
+    f = lib.function(
+        "double scaled(int n, double x)", broadcast=True, hidden={"n": 3}, rename={"x": "y"}, name="g"
+    )
+    assert f(y=[1.0, 2.0]).tolist() == [3, 6]
+    assert lib.g is f
+    g = lib.function(
+        "int parts(double x, double *whole, double *rest)", out=("whole", "rest"), discard="return",
+        broadcast=True,
+    )  # fmt: skip
+    assert np.array_equal(g([1.25, 2.5]), [[1, 2], [0.25, 0.5]])
+    text = "double sum(int n, const double *x, int step)"
+    h = lib.function(text, prototype={"x": "n"}, hidden={"step": 1})
+    assert np.array_equal(h(ar(2, 3)), [3, 12])
+    refuses(ValueError, lambda: lib.function(text, prototype={"x": "n() -> z(), y"}), "sum", "function n()")
+    refuses(TypeError, lambda: lib.function(text, prototype={"x": 2.5}), "sum", "float")
+    assert lib.function("double twice(double output)", broadcast=True)([1.0]).tolist() == [2]
+
+
+def test_the_gil_is_kept_where_slices_are():
+    source = "int PyGILState_Check(void); int has(int x) { return x + PyGILState_Check(); }"
+    text, x = "int has(int x)", np.zeros(100_000, np.intc)
+    held = from_c(source)
+    assert held.function(text, broadcast=True, gil=True)(x).all()
+    assert from_c(source, gil=True).function(text, broadcast=True)(x).all()
+    assert not held.function(text, broadcast=True, name="free")(x).all()
+
+
+def test_what_broadcasts_has_a_ufunc_and_the_address_of_its_c_function():
+    lib = from_c(SPECIAL)
+    f = lib.function("double twice(double x)", broadcast=True)
+    assert f.ufunc(ar(3)).tolist() == [0, 2, 4]
+    called = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(f.address)
+    assert called(4.0) == 8
+    g = lib.function("double sum(int n, const double x[n], int step)", hidden={"step": 1}, broadcast=True)
+    x = ar(3)
+    kinds = ctypes.c_double, ctypes.c_int, ctypes.c_void_p, ctypes.c_int
+    assert ctypes.CFUNCTYPE(*kinds)(g.address)(3, x.ctypes.data, 1) == 3
+    refuses(AttributeError, lambda: g.ufunc, "contiguous")
+    text = "int parts(double x, double *whole, double *rest)"
+    h = lib.function(text, out=("whole", "rest"), discard="return", broadcast=True)
+    parts = np.zeros(2)
+    kinds = ctypes.c_int, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
+    assert ctypes.CFUNCTYPE(*kinds)(h.address)(1.25, parts.ctypes.data, parts.ctypes.data + 8) == 7
+    assert parts.tolist() == [1, 0.25]
 
 
 # ---- containers ----------------------------------------------------------------------------------

@@ -111,7 +111,11 @@ OPTIONS = [
     ({"keeps": "q"}, ValueError, "keeps: there is no handle or struct that could keep something"),
     ({"rename": {"x": "y"}}, ValueError, "two arguments are called y"),
     ({"rename": {"x": "if"}}, ValueError, "rename: 'if' is no name in Python"),
-    ({"prototype": {"q": "n"}}, ValueError, "prototype names 'q', which is no parameter"),
+    (
+        {"prototype": {"q": "n"}},
+        ValueError,
+        "prototype names 'q', which is no parameter; they are: n, x, y, m, s",
+    ),
     ({"unsafe": "q"}, ValueError, f"unsafe names 'q', {NONE}"),
     ({"overlap": "yes"}, ValueError, "overlap must be \"allow\", not 'yes'"),
     ({"varargs": "int"}, ValueError, "varargs: the declaration does not end with ..."),
@@ -137,7 +141,7 @@ def test_options_that_fit_nothing(lib: Any) -> None:
     refuses(
         AttributeError, lambda: lib.function(F, check="no_message"), "no symbol no_message in library 't'"
     )
-    why = "cannot be broadcast: y is written in place: out= says that it is a result"
+    why = "has no mapping: it cannot be broadcast: y is written in place: out= says that it is a result"
     says(lib, F, {"broadcast": True}, TypeError, f"t.f() {why}")
 
 
