@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -27,7 +28,11 @@ from cwrapjit.graph.scalars import (
     scalar_of,
     type_number,
 )
+from cwrapjit.kernels.ctext import check_expression
 
+_LONGEST = 60  # of an expression that stands for itself in the name of its place
+# In the name of a place: a SyntaxError shows what stands behind the last /, compilers differ in \" and \\.
+_PLAIN = str.maketrans({'"': "'", "\\": "\u2215", "/": "\u2215", **dict.fromkeys(range(32), " ")})
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -41,6 +46,7 @@ class Step:
     expression: str
     dtype: str  # of the result
     specifier: str = ""  # of the C function that it has to be in; none: it stands in the loop
+    file: str = ""  # what compilers call the expression, where a user wrote it
 
 
 @dataclass(frozen=True)
@@ -83,9 +89,12 @@ def _convert(value: _Value, dtype: str) -> str:
     return f"{value.text} != 0" if dtype == "bool" else f"({_local(dtype)}){value.text}"
 
 
-def _stored(expression: str, dtype: str) -> str:
-    """The expression as it lies in memory."""
-    inner = f"({expression}\n)" if "//" in expression else f"({expression})"
+def _stored(step: Step) -> str:
+    """The expression as it lies in memory. A user's has lines of its own, of which compilers speak then."""
+    inner, dtype = f"({step.expression})", step.dtype
+    if step.file:
+        last = step.expression.count("\n") + 1
+        inner = f'(\n#line 1 "{step.file}"\n{step.expression}\n#line {last} "{step.file}"\n)'
     if dtype == "bool":
         return f"{inner} != 0"
     if dtype.startswith("complex"):
@@ -95,10 +104,10 @@ def _stored(expression: str, dtype: str) -> str:
     return f"npy_float_to_half((float){inner})" if dtype == "float16" else f"({c_type(dtype)}){inner}"
 
 
-def _result(expression: str, dtype: str) -> str:
-    """The expression as a local of dtype, rounded as it would be in memory."""
-    stored = _stored(expression, dtype)
-    return f"npy_half_to_float({stored})" if dtype == "float16" else stored
+def _result(step: Step) -> str:
+    """The expression as a local of its dtype, rounded as it would be in memory."""
+    stored = _stored(step)
+    return f"npy_half_to_float({stored})" if step.dtype == "float16" else stored
 
 
 def _step_lines(step: Step, values: dict[int, _Value], target: str) -> list[str]:
@@ -115,9 +124,9 @@ def _body(steps: Sequence[Step], operands: dict[int, _Value], target: str) -> li
     for j, step in enumerate(steps[:-1]):
         values[-1 - j] = _Value(f"t{j}_", step.dtype)
         lines.append(f"{_local(step.dtype)} t{j}_;")
-        lines += _step_lines(step, values, f"t{j}_ = {_result(step.expression, step.dtype)}")
+        lines += _step_lines(step, values, f"t{j}_ = {_result(step)}")
     last = steps[-1]
-    return lines + _step_lines(last, values, f"{target} = {_stored(last.expression, last.dtype)}")
+    return lines + _step_lines(last, values, f"{target} = {_stored(last)}")
 
 
 def _indent(lines: Iterable[str], depth: int) -> str:
@@ -132,7 +141,7 @@ def _step_function(name: str, step: Step) -> list[str]:
         "{",
         f"    {_local(step.dtype)} result_;",
         '#define return ({ _Static_assert(0, "a return here would skip the rest of the element"); })',
-        f"    result_ = {_result(step.expression, step.dtype)};",
+        f"    result_ = {_result(step)};",
         "#undef return",
         "    return result_;",
         "}",
@@ -145,7 +154,7 @@ def _step_functions(name: str, steps: Sequence[Step]) -> tuple[list[str], list[S
     for j, step in enumerate(steps):
         if step.specifier:
             lines += _step_function(f"{name}_step{j}", step)
-            step = replace(step, expression=f"{name}_step{j}({', '.join(step.names)})")
+            step = replace(step, expression=f"{name}_step{j}({', '.join(step.names)})", file="")
         called.append(step)
     return lines, called
 
@@ -243,7 +252,7 @@ class LoopOp(COp):
         """What the loop does for each element, for the linker to look at."""
         if not node.outputs[0].type.is_array:
             return ""  # c_code has it
-        return "\n".join(f"{_result(step.expression, step.dtype)};" for step in self._node_steps(node)[1])
+        return "\n".join(f"{step.expression}\n;" for step in self._node_steps(node)[1])
 
     def c_code(
         self, node: Any, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]
@@ -299,7 +308,8 @@ def _compiled_steps(program: tuple[list[Any], tuple[Step, ...]], headers: Sequen
         k: _load(f"({read})", type.dtype) for k, (read, type) in enumerate(zip(reads, types, strict=True))
     }
     target = f"*({c_type(steps[-1].dtype)} *)data_slice__output"
-    body = "\n".join([*_body(steps, values, target), "return 1;"])
+    own_steps = [replace(step, file="", expression=f"{step.expression}\n") for step in steps]
+    body = "\n".join([*_body(own_steps, values, target), "return 1;"])
     own = ("<cwj_complex.h>", "<cwj_arithmetic.h>", "<numpy/halffloat.h>")
     return function(
         "reference",
@@ -332,6 +342,10 @@ class Elementwise(LoopOp):
         self.reference = reference
         before = "\n".join([*(f"#include {header}" for header in headers), support_code])
         self._specifier = expression_standing(expression, before)
+        shown = str(self).translate(_PLAIN)
+        if len(shown) > _LONGEST:
+            shown = f"{shown[:_LONGEST]}... {crc32(expression.encode()):08x}"
+        self._file = f"<cwrapjit {shown}>"
 
     def make_node(self, *inputs: Any) -> Apply:
         """Operands are variables, Python numbers or arrays."""
@@ -343,7 +357,8 @@ class Elementwise(LoopOp):
     def steps(self, types: Sequence[Any]) -> tuple[Step, ...]:
         dtypes = tuple(type.dtype for type in types)
         dtype = self.dtype or dtype_name(str(self), np.result_type(*dtypes))
-        return (Step(self.names, tuple(range(len(types))), dtypes, self.expression, dtype, self._specifier),)
+        sources = tuple(range(len(types)))
+        return (Step(self.names, sources, dtypes, self.expression, dtype, self._specifier, self._file),)
 
     def argument_names(self) -> Sequence[str]:
         return self.names
@@ -405,5 +420,6 @@ def elementwise(
         raise ValueError(f"elementwise(): operands {operands!r} has a name twice")
     if not expression.strip():
         raise ValueError("elementwise(): the expression is empty")
+    check_expression(expression, "elementwise()", "expression")
     made = None if dtype is None else dtype_name("elementwise()", dtype)
     return Elementwise(names, expression.strip(), made, tuple(headers), support_code, reference)

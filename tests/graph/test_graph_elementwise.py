@@ -578,4 +578,64 @@ def test_nor_by_the_macro_of_a_file(macro: str, word: str, hidden: str) -> None:
 def test_an_expression_that_is_no_number_is_refused(text: str, dtype: str) -> None:
     op = cg.elementwise("a", text, dtype, headers=["<math.h>"])
     for v in (cg.float64("v"), cg.ndarray("float64", 1)("v")):
-        refuses(cj.CompileError, lambda v=v: cj.link([v], op(v), optimize="off"), "Elementwise")
+        refuses(cj.CompileError, lambda v=v: cj.link([v], op(v), optimize="off"), "elementwise[")
+
+
+# ---- places -------------------------------------------------------------------------------------------
+
+OPERANDS = [np.arange(3.0), 2.0]  # a loop, and none
+
+
+@pytest.mark.parametrize("text", ["0 ? a : a) * 100 + (0", "(a", "a; a", "a} {a", "a]", "a)"])
+def test_an_expression_is_one(text: str) -> None:
+    refuses(ValueError, lambda: cg.elementwise("a", text), "elementwise()", "expression", "position")
+
+
+def places(error: cj.CompileError) -> set[tuple[Any, ...]]:
+    return {(each.filename, each.lineno, each.offset, each.text) for each in error.errors}
+
+
+@pytest.mark.parametrize("value", OPERANDS)
+def test_an_error_is_in_the_users_expression(value: Any) -> None:
+    for text, file, place in (
+        ("a + missing", "a + missing", (1, 5, "a + missing")),
+        ("a /\n  missing", "a \u2215 missing", (2, 3, "  missing")),
+        ('a > 1 ? a : sizeof("\\"") + missing', "a > 1 ? a : sizeof('\u2215'') + missing", None),
+        ("a + // one\n\\\n missing", "a + // one \u2215 missing".replace("/", "\u2215"), None),
+    ):
+        op = cg.elementwise("a", text)
+        error = refuses(cj.CompileError, lambda op=op: linked(op, value), "'missing' undeclared", file)
+        assert {each[0] for each in places(error)} == {f"<cwrapjit elementwise[{file}]>"}
+        if place is not None:
+            assert places(error) == {(f"<cwrapjit elementwise[{file}]>", *place)}
+
+
+@pytest.mark.parametrize("value", OPERANDS)
+def test_errors_of_ops_that_became_one_loop_are_in_their_own_expressions(value: Any) -> None:
+    long = " + ".join(["a"] * 40)
+    texts = ["a * (\n nowhere)", f"{long} +\n absent"]
+    x = variable(value, "x")
+    first, second = (cg.elementwise("a", text) for text in texts)
+    for inner, outer, name, line in (
+        (first, second, "nowhere", " nowhere)"), (second, first, "absent", " absent")
+    ):  # fmt: skip
+        error = refuses(
+            cj.CompileError, lambda inner=inner, outer=outer: cj.link([x], outer(inner(x) + 1.0)), name
+        )
+        assert (error.lineno, error.text) == (2, line)
+
+
+@pytest.mark.parametrize("value", OPERANDS)
+def test_a_fault_is_in_the_users_expression(value: Any) -> None:
+    texts = (
+        "a + *(const double *)8",
+        "a +\n  *(const double *)8",
+        "*(double *)memcpy(alloca(8), (void *)8, 8)",
+    )
+    for text in texts:
+        op = cg.elementwise("a", text, "float64", headers=["<alloca.h>", "<string.h>"])
+        for made in (lambda x, op=op: op(x), lambda x, op=op: op(x + 1.0) * 2.0):
+            graph = linked(made, value, debug=True)
+            fault = refuses(cj.Fault, lambda graph=graph: graph(value), "<cwrapjit elementwise[")
+            lines = text.split("\n")
+            assert (fault.lineno, fault.text.strip()) == (len(lines), lines[-1].strip())

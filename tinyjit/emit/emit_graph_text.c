@@ -124,9 +124,11 @@ static size_t measure(const tj_piece *piece, int *first, int *behind)
     return least;
 }
 
-/* A text whose lines are joined by backslashes is not touched. */
-static bool joins_lines(const tj_piece *piece)
+/* A text whose lines are joined by backslashes, or are those of another text, is not touched. */
+static bool keeps_lines(const tj_piece *piece)
 {
+    if (tj_bytes_hold(piece->text, piece->length, "\n#line "))
+        return true;
     for (size_t i = 0; i + 1 < piece->length; i++)
         if (piece->text[i] == '\\' && (piece->text[i + 1] == '\n' || piece->text[i + 1] == '\r'))
             return true;
@@ -156,7 +158,7 @@ void tj_graph_numbered(tj_graph_emitter *this, const tj_piece *piece)
     if (tj_piece_is_empty(piece))
         return;
     size_t shift = measure(piece, &first, &behind);
-    if (joins_lines(piece)) {
+    if (keeps_lines(piece)) {
         tj_text_line(this->out, 1, piece->file);
         tj_text_add(this->out, piece->text, piece->length);
         tj_text_puts(this->out, "\n");

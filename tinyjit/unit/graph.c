@@ -148,6 +148,7 @@ tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj
     status = compile(environment, graph, text.data, unit, messages, error);
     tj_graph_each_text(graph, locate, messages);
     tj_messages_locate(messages, &(tj_piece){file.data, text.data, text.length});
+    tj_messages_locate_lines(messages, text.data, text.length); /* texts in texts */
     if (status == TJ_COMPILE_FAILED)
         look_for_foreign_texts(graph, messages);
     if (status == TJ_OK && source) {

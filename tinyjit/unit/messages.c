@@ -154,11 +154,14 @@ static bool read_directive(span line, int *number, span *file)
     return true;
 }
 
-/* True where the name in a directive is this one. */
+/* True where the name in a directive is this one, with or without escapes. */
 static bool is_file(const char *name, span file)
 {
+    size_t length = strlen(name);
+    if (file.length == length + 2 && !memcmp(file.start + 1, name, length))
+        return true;
     tj_text quoted = {0};
-    tj_text_quote(&quoted, name, strlen(name));
+    tj_text_quote(&quoted, name, length);
     bool same = !quoted.failed && quoted.length == file.length &&
                 !memcmp(quoted.data, file.start, file.length);
     tj_text_clear(&quoted);
