@@ -29,6 +29,7 @@ from cwrapjit.graph.scalars import (
     type_number,
 )
 from cwrapjit.kernels.ctext import check_expression
+from cwrapjit.kernels.parameters import RESERVED
 
 _LONGEST = 60  # of an expression that stands for itself in the name of its place
 # In the name of a place: a SyntaxError shows what stands behind the last /, compilers differ in \" and \\.
@@ -414,12 +415,18 @@ def elementwise(
         raise TypeError("elementwise(): operands and expression must be str")
     names = tuple(name.strip() for name in operands.split(","))
     for name in names:
-        if not _IDENTIFIER.fullmatch(name) or name.endswith("_"):
+        if not _IDENTIFIER.fullmatch(name) or name.endswith("_") or name in RESERVED:
             raise ValueError(f"elementwise(): {name!r} cannot be the name of an operand")
     if len(set(names)) < len(names):
         raise ValueError(f"elementwise(): operands {operands!r} has a name twice")
     if not expression.strip():
         raise ValueError("elementwise(): the expression is empty")
     check_expression(expression, "elementwise()", "expression")
+    if isinstance(headers, str) or not all(isinstance(each, str) for each in (*headers, support_code)):
+        raise TypeError(
+            'elementwise(): headers must be a sequence of str such as ["<math.h>"], support_code a str'
+        )
+    if reference is not None and not callable(reference):
+        raise TypeError(f"elementwise(): reference must be callable, not {type(reference).__name__}")
     made = None if dtype is None else dtype_name("elementwise()", dtype)
     return Elementwise(names, expression.strip(), made, tuple(headers), support_code, reference)

@@ -26,10 +26,13 @@ _SUFFIX = {"uint32": "U", "int64": "L", "uint64": "UL", "float32": "f"}
 
 def dtype_name(who: str, dtype: Any) -> str:
     """The name of one of the 14 dtypes. TypeError for any other."""
-    name: str = np.dtype(dtype).name
-    if name not in DTYPES or not np.dtype(dtype).isnative:
+    try:
+        found = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError):  # what NumPy says of what it does not know
+        found = np.dtype(object)
+    if found.name not in DTYPES or not found.isnative:
         raise TypeError(f"{who}: no graph type for dtype {dtype!r}; there are {', '.join(DTYPES)}")
-    return name
+    return str(found.name)
 
 
 def c_type(dtype: str) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from cwrapjit._words import KEYWORDS
 
-_RESERVED = KEYWORDS | set("asm bool false static_assert thread_local true typeof NULL and or not".split())
+RESERVED = KEYWORDS | set("asm bool false static_assert thread_local true typeof NULL and or not".split())
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
 _WORD = re.compile(r"\S+")
 _NUMBERS = "biufc"  # kinds of the dtypes that C computes with
@@ -120,7 +120,7 @@ def check_names(
         elif name in reserved or name.startswith("_"):
             words = ", ".join(repr(each) for each in reserved)
             reason = f"is reserved, as are {words} and all that begin with an underscore{more}"
-        elif name in _RESERVED:
+        elif name in RESERVED:
             reason = "is a word of C"
         elif name.startswith("cwj_") or "__" in name:
             reason = "is reserved, as are all that begin with cwj_ or have two underscores"

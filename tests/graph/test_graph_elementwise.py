@@ -591,6 +591,22 @@ def test_an_expression_is_one(text: str) -> None:
     refuses(ValueError, lambda: cg.elementwise("a", text), "elementwise()", "expression", "position")
 
 
+def test_what_an_expression_is_given_is_checked_at_once() -> None:
+    for name in ("if", "double", "NULL", "sizeof"):
+        refuses(ValueError, lambda name=name: cg.elementwise(name, "1"), "elementwise()", repr(name))
+    refuses(TypeError, lambda: cg.elementwise("a", "sqrt(a)", headers="<math.h>"), "elementwise()", "headers")
+    refuses(TypeError, lambda: cg.elementwise("a", "a", headers=[1]), "elementwise()", "headers")
+    refuses(TypeError, lambda: cg.elementwise("a", "a", support_code=3), "elementwise()", "support_code")
+    refuses(TypeError, lambda: cg.elementwise("a", "a", reference=3), "elementwise()", "reference", "not int")
+    for call in (
+        lambda dtype: cg.elementwise("a", "a", dtype),
+        cg.Scalar,
+        lambda dtype: cg.ndarray(dtype, 1),
+    ):
+        for dtype in ("nosuch", "S3", ["f8", 3]):
+            refuses(TypeError, lambda call=call, dtype=dtype: call(dtype), "no graph type", repr(dtype) + ";")
+
+
 def places(error: cj.CompileError) -> set[tuple[Any, ...]]:
     return {(each.filename, each.lineno, each.offset, each.text) for each in error.errors}
 
