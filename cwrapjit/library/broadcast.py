@@ -38,7 +38,7 @@ _FOR_SINGLE_CALLS = {
     "returns": "is for single calls: results are numbers and arrays of their own",
     "check": "is asked after each call, and broadcasting makes many",
     "keeps": "is for single calls: C must not keep addresses of slices",
-    "overlap": "is for single calls: what slices write is copied where it overlaps what they read",
+    "overlap": "is for single calls: nothing may overlap what slices write, which run in any order",
     "stable": "is for single calls: arrays look into no memory of C's",
     "unsafe": "is for single calls: dims= says how much of a pointer is a slice",
     "container": "is for single calls: slices are taken from arrays, and results are such",
@@ -64,6 +64,7 @@ class Slice:
         self.who = self.mapper.who
         self.slots: list[Any] = self.mapper.slots
         self.c_names: dict[str, str] = {}  # parameter -> name of the input or output
+        self.output_dims: dict[str, str] = {}  # of lengths that are computed: name -> expression
 
     def define(self) -> Any:
         function = self.mapper.map().function
@@ -75,6 +76,7 @@ class Slice:
         if self.result.role not in ("value", "none"):
             raise Unmapped(f"it returns {types.show(self.found.result)}")
         self._sort()
+        self._check_dims()
         for slot in self.inputs:
             if slot.parameter.intent != "in":
                 raise Unmapped(f"{slot.name} is written in place: out= says that it is a result")
@@ -168,6 +170,14 @@ class Slice:
         if slot.parameter.order == "F" and len(dims) > 1:
             raise Unmapped(f"{slot.name} is in Fortran order")
         return tuple(dims)
+
+    def _check_dims(self) -> None:
+        """What is written is as long as an array that is given, whatever C is told."""
+        known = {dim for slot in self.inputs for dim in self._dims(slot)}
+        for slot in self.outputs:
+            for dim in self._dims(slot):
+                if isinstance(dim, str) and dim not in known and dim not in self.output_dims:
+                    raise Unmapped(f"no argument has the dim {dim} of {slot.name}")
 
     def _call(self) -> str:
         spell = Writer().spell

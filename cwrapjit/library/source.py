@@ -135,7 +135,6 @@ class TextSlice(Slice):
         self.mapper.has_free_symbols = False  # the names in C's own text are C's
         self.mapper.has_aligned = False
         self.called = called
-        self.output_dims: dict[str, str] = {}  # of lengths that are computed: name -> expression
         refuse(found, self.options)
         self.result = self.mapper.map().function.result
         if structs:
@@ -186,11 +185,7 @@ class TextSlice(Slice):
             self.c_names["return"] = "output_" if "output" in taken else "output"
         elif self.result.role != "none":
             raise Unmapped(f"it returns {types.show(self.found.result)}")
-        known = {dim for slot in self.inputs for dim in self._dims(slot)}
-        for slot in self.outputs:
-            for dim in self._dims(slot):
-                if isinstance(dim, str) and dim not in known and dim not in self.output_dims:
-                    raise Unmapped(f"no argument has the dim {dim} of {slot.name}")
+        self._check_dims()
 
     def _dims(self, slot: Any) -> tuple[int | str, ...]:
         """Those of outputs may be computed: double y[n - 1]."""

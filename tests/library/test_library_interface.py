@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import inspect
 import math
@@ -185,6 +186,18 @@ def test_what_cannot_be_broadcast_says_why():
         ("double missing(double x)", AttributeError, "missing"),
     ):
         refuses(error, lambda text=text: lib.function(text, broadcast=True), *words)
+
+
+def test_no_slice_writes_further_than_its_array():
+    """What C is told of the length is the caller's word alone."""
+    lib = from_c("void ones(int n, double *x) { for (int i = 0; i < n; i++) x[i] = 1; }")
+    for text, options in (
+        ("void ones(int n, double x[n])", {}),
+        ("void ones(int n, double *x)", {"dims": {"x": "n"}}),
+        ("void ones(int n, double *x)", {"prototype": {"x": "n"}}),
+    ):
+        options = {"out": "x", "broadcast": True, **options}
+        refuses(TypeError, functools.partial(lib.function, text, **options), "the dim n of x")
 
 
 @pytest.mark.parametrize(
