@@ -33,7 +33,7 @@ from cwrapjit.kernels.parameters import RESERVED
 
 _LONGEST = 60  # of an expression that stands for itself in the name of its place
 # In the name of a place: a SyntaxError shows what stands behind the last /, compilers differ in \" and \\.
-_PLAIN = str.maketrans({'"': "'", "\\": "\u2215", "/": "\u2215", **dict.fromkeys(range(32), " ")})
+_PLAIN = {ord('"'): "'", ord("\\"): "\u2215", ord("/"): "\u2215", **dict.fromkeys(range(32), " ")}
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

@@ -239,8 +239,8 @@ class TextSlice(Slice):
         for name, ctype in kinds.items():
             more = self.library.classes.more_alignment(ctype) if isinstance(ctype, types.Struct) else 0
             checks += _CHECK_ALIGNMENT % {"x": name, "most": more} if more else ""
-        more = self._validate(slots)
-        return checks + (more or "return 1;") if checks or more else None
+        lengths = self._validate(slots)
+        return checks + (lengths or "return 1;") if checks or lengths else None
 
     def cast(self) -> str:
         """Arrays are never copied, numbers are."""
