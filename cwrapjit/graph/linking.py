@@ -79,7 +79,9 @@ def read_graph(
     for node in nodes:
         operations.ask(node)
         if check and getattr(node.op, "perform", None) is None:
-            raise NotImplementedError(f"{name}(): {node.label} has no perform()")
+            raise NotImplementedError(
+                f"link(): {node.label} has no perform(), which check=True compares with"
+            )
     steps = make_steps(values, len(numbered), nodes, struct_form, per_op or check, check)
     in_c = [value for value in values if value.extracted or value.begun or value.is_literal]
     texts = read_values(numbered)

@@ -81,9 +81,9 @@ class Party:
         """Return the methods that need not be asked."""
         if self._silent is None:
             cls = type(self.object)
-            found: frozenset[str] | None = self.known.get(cls)
+            found: frozenset[str] | None = self.known.get(id(cls))
             if found is None:
-                found = self.known[cls] = _silent_methods(cls)
+                found = self.known[id(cls)] = _silent_methods(cls)
             own = getattr(self.object, "__dict__", ())
             apart = found.isdisjoint(own) and not isinstance(self.object, type)
             self._silent = found if apart else frozenset()

@@ -16,6 +16,7 @@ import pytest
 from graph_types import (
     ADD,
     DBL,
+    Apply,
     Constant,
     D,
     FilledOp,
@@ -30,6 +31,7 @@ from helpers import refuses
 from leaks import keeps_nothing
 
 import cwrapjit
+import cwrapjit.graph as cg
 
 link = cwrapjit.link
 HERE = pathlib.Path(__file__).name
@@ -251,6 +253,64 @@ def test_text_that_is_no_unicode() -> None:
     inputs, z = graph(double, op)
     error = noted(UnicodeEncodeError, lambda: link(inputs, z), "in c_code of op(x, y)")
     assert isinstance(error, ValueError)
+
+
+class Asked(cg.COp):
+    """Its C needs support code, which the base class has none of."""
+
+    def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+        return f"{outputs[0]} = ANSWER;"
+
+
+def support(*_: Any) -> str:
+    return "#define ANSWER 42.0"
+
+
+class Kind(type(cg.COp)):  # type: ignore[misc]
+    """Classes without hash."""
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def with_its_own() -> Asked:
+    op = Asked()
+    op.c_support_code = support  # type: ignore[method-assign]
+    return op
+
+
+def without_base() -> Any:
+    return type("Op", (), {"c_code": Asked.c_code, "__getattr__": lambda self, name: said(name)})()
+
+
+def said(name: str) -> Any:
+    if name != "c_support_code":
+        raise AttributeError(name)
+    return support
+
+
+def intercepted() -> Any:
+    def find(self: Any, name: str) -> Any:
+        return support if name == "c_support_code" else object.__getattribute__(self, name)
+
+    return type("Op", (Asked,), {"__getattribute__": find})()
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        type("Op", (Asked,), {"c_support_code": support})(),
+        with_its_own(),
+        without_base(),
+        intercepted(),
+        Kind("Op", (Asked,), {"c_support_code": support})(),
+    ],
+)
+def test_an_op_is_asked_wherever_it_has_its_methods(op: Any) -> None:
+    x = Variable(double, "x")
+    assert link([x], Apply(op, [x], [double]).outputs[0])(1.0) == 42.0
 
 
 class Bare(Type):

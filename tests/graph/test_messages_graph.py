@@ -204,6 +204,8 @@ of(TemplateOp(code="%(z)d = 5;"), DBL)
 of(ADD, Template(extract="\n%(other)s = 1;"))
     ValueError: link(): c_extract of Template, variable x is no template that can be filled: line 2,
     column 1: %(other)s is not known here, only %(name)s, %(fail)s (FILE)
+of(ADD, check=True)
+    NotImplementedError: link(): Add(x, y) has no perform(), which check=True compares with
 op(c_headers=[5])
     TypeError: link(): c_headers of op(x, y) must return a str or a list of str, but item 0 is of type
     int (FILE)
