@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -14,6 +13,7 @@ from cwrapjit._cwrapjit import declared_names
 from cwrapjit._words import KEYWORDS
 from cwrapjit.graph.base import CType, Named
 from cwrapjit.graph.enums import EnumType
+from cwrapjit.graph.parties import taken
 
 _FIELD = re.compile(r"[A-Za-z_]\w*")
 
@@ -307,6 +307,6 @@ def _listed(type: Any, method: str) -> list[str]:
     function = getattr(type, method, None)
     if function is None:
         return []
-    takes = inspect.signature(function).parameters
-    said = function(c_compiler=None) if "c_compiler" in takes else function()
+    _, _, _, names = taken(function)
+    said = function(c_compiler=None) if "c_compiler" in names else function()
     return [text for text in ([said] if isinstance(said, str) else said or ()) if text]

@@ -25,9 +25,15 @@ parse(PyObject *said, const char *format, ...)
 }
 
 static int
+count_of(PyObject *tuple)
+{
+    return (int)Py_MIN(PyTuple_GET_SIZE(tuple), INT_MAX / 4);
+}
+
+static int
 read_numbers(PyObject *tuple, int limit, int *numbers)
 {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+    for (int i = 0; i < count_of(tuple); i++) {
         PyObject *item = PyTuple_GET_ITEM(tuple, i);
         long number = PyLong_Check(item) ? PyLong_AsLong(item) : -1;
         if (number < 0 || number >= limit) {
@@ -49,12 +55,6 @@ check_names(PyObject *tuple)
         }
     }
     return 0;
-}
-
-static int
-count_of(PyObject *tuple)
-{
-    return (int)Py_MIN(PyTuple_GET_SIZE(tuple), INT_MAX / 4);
 }
 
 /* ---- variables and nodes ------------------------------------------------- */

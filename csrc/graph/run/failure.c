@@ -7,15 +7,17 @@
 static PyObject *
 place_block(const cwj_graph_plan *plan, int block, PyObject *checked)
 {
-    PyObject *text = block < 1 || block > PyTuple_GET_SIZE(plan->blocks)
-                         ? NULL
-                         : PyTuple_GET_ITEM(plan->blocks, block - 1);
-    return block < 1 ? Py_NewRef(plan->name)
-           : checked != NULL
-               ? PyUnicode_FromFormat("check of %U, block %d of %U", checked, block, plan->name)
-           : text == NULL || PyObject_IsTrue(text) <= 0
-               ? PyUnicode_FromFormat("block %d of %U", block, plan->name)
-               : PyUnicode_FromFormat("%S, block %d of %U", text, block, plan->name);
+    if (block < 1) {
+        return Py_NewRef(plan->name);
+    }
+    if (checked != NULL) {
+        return PyUnicode_FromFormat("check of %U, block %d of %U", checked, block, plan->name);
+    }
+    bool known = block <= PyTuple_GET_SIZE(plan->blocks);
+    PyObject *text = known ? PyTuple_GET_ITEM(plan->blocks, block - 1) : Py_None;
+    return PyUnicode_Check(text) && PyUnicode_GET_LENGTH(text) > 0
+               ? PyUnicode_FromFormat("%U, block %d of %U", text, block, plan->name)
+               : PyUnicode_FromFormat("block %d of %U", block, plan->name);
 }
 
 void
