@@ -222,6 +222,7 @@ def test_ops_can_drop_the_checks_of_types(flag: Any) -> None:
         [x, y], add(z, y), mode="function"
     ).source  # y has a client that wants the check, x has none
     assert source.count("THE CHECK") == 1 and source.count("CHECKED") == 3
+    assert link([x, y], careless(add(x, y), y)).source.count("THE CHECK") == 2  # the last client wants none
 
 
 # ---- what methods answer ---------------------------------------------------------------------------
