@@ -97,6 +97,7 @@ def test_what_filled_types_are_given() -> None:
             assert sub["py_ptr"] == "py_" + call[0] and sub["stor_ptr"] == "storage_" + call[0]
             assert sub["failure_var"] == "failure"
     assert type.calls["c_declare"][0][1]["fail"] == "{failure = 1; goto label_1;}"
+    assert type.calls["c_sync"][0][1]["fail"] == "{failure = 3; goto label_3_cleanup;}"
     assert [type.calls[method][0][2] for method in ("c_declare", "c_extract")] == [{"check_input": True}] * 2
 
 
@@ -495,6 +496,46 @@ class Unmarked(Template):
 def test_templates_are_known_by_mark_or_signature(type: Any) -> None:
     inputs, z = graph(type, ADD)
     assert link(inputs, z)(1.0, 2.0) == 3.0
+
+
+class Starred(D):
+    """It takes what filled types are given, whatever that is."""
+
+    def c_declare(self, *given: Any) -> str:
+        return f"double {given[0]};"
+
+
+def test_methods_that_take_anything_are_no_templates() -> None:
+    inputs, z = graph(Starred())
+    assert link(inputs, z)(1.0, 2.0) == 3.0
+
+
+def test_an_input_is_looked_at_in_the_steps_that_use_it() -> None:
+    (x, y), _ = graph(Checked())
+    assert link([x, y], add(add(x, x), y), per_op=True).source.count("THE CHECK") == 3  # x, x + x and y
+
+
+class Literal(D):
+    """Parameters that stand in the text."""
+
+    def c_literal(self, data: Any) -> str:
+        return "2.5"
+
+
+class Held(FilledOp):
+    params_type = Literal()
+
+    def get_params(self, node: Any) -> float:
+        return 2.5
+
+    def c_init_code_struct(self, node: Any, name: str, sub: dict[str, Any]) -> str:
+        return f"double {name}_bias = {sub['params']}; (void){name}_bias;"
+
+
+@pytest.mark.parametrize("mode", ["struct", "function"])
+def test_literal_parameters_are_there_when_a_state_begins(mode: Any) -> None:
+    inputs, z = graph(double, Held())
+    assert link(inputs, z, mode=mode)(1.0, 2.0) == 3.0
 
 
 @pytest.mark.row("T16")
