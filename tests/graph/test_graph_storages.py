@@ -202,6 +202,17 @@ def test_a_temporary_is_kept_in_struct_form(mode: str, most: int) -> None:
     assert made.value == most
 
 
+def test_what_goes_from_step_to_step_is_begun_in_each_run() -> None:
+    made = Cell()
+    counting = FilledOp(TWICE.replace("Py_XDECREF", f"{made.c}++; Py_XDECREF"))
+    x = Array(False)("x")
+    k = cwrapjit.link([x], counting(counting(x)), per_op=True)
+    k.cells[0][0] = np.arange(4.0)
+    assert [k.run() for _ in range(50)] == [0] * 50
+    assert k.cells[1][0].tolist() == [0, 4, 8, 12]
+    assert made.value == 51  # once for what is returned
+
+
 @pytest.mark.row("T35")
 @forms
 def test_a_failing_run_keeps_buffers_sound(mode: str) -> None:

@@ -13,6 +13,7 @@ from graph_types import Apply, Array, D, FilledOp, Variable, add, double, mul, t
 from helpers import compiler, eventually, python, refuses
 
 import cwrapjit
+import cwrapjit.graph as cg
 
 HERE = str(pathlib.Path(__file__).resolve().parents[1])
 
@@ -73,6 +74,13 @@ def test_other_text_never_runs_old_code() -> None:
     assert compiled_by(lambda: sum_of(plus, Versioned((2,)))) == 1
     assert compiled_by(lambda: sum_of(plus, D())) == 1
     assert compiled_by(lambda: sum_of(plus)) == 0
+
+
+def test_forms_have_code_of_their_own() -> None:
+    x = cg.float64("x")
+    z = cg.elementwise("a", "a + 1" + unique())(x)
+    modes: Any = ("struct", "function", "struct", "function")
+    assert [compiled_by(lambda mode=mode: cwrapjit.link([x], z, mode=mode)) for mode in modes] == [1, 1, 0, 0]
 
 
 def test_what_is_kept_is_bounded() -> None:
