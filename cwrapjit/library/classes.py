@@ -1,12 +1,23 @@
-"""The Python classes of a library's structs and handles, and what is known of them. structs.py makes them."""
+"""The Python classes of a library's types, and what is known of them. structs.py makes those of structs."""
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any
 
 from cwrapjit.library import types
 from cwrapjit.library.thunks import Classless, Unmapped
+
+
+class _Enum(enum.IntEnum):
+    """Numbers in all that they do but repr()."""
+
+    __str__ = int.__repr__
+    __format__ = int.__format__  # type: ignore[assignment]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return int, (int(self),)
 
 
 class Classes(dict[types.Struct, Any]):
@@ -15,7 +26,7 @@ class Classes(dict[types.Struct, Any]):
     def __init__(self, library: str, make: Callable[[types.Struct], Any]) -> None:
         super().__init__()
         self.name, self._make = library, make
-        self.enums: dict[int, tuple[dict[str, int], Any]] = {}  # by the identity of their values
+        self._enums: dict[int, tuple[dict[str, int], Any]] = {}  # by the identity of their values
         # Automatic classes that may still get members, once those of this struct are known: of itself, or of
         # one inside of it.
         self.open: dict[types.Struct, types.Struct] = {}
@@ -69,3 +80,24 @@ class Classes(dict[types.Struct, Any]):
         alignment = self.of(struct).__cwrapjit_layout__.alignment
         dtype = self.dtype_of(struct)
         return alignment if dtype is not None and alignment > dtype.alignment else 0
+
+    def enum(self, ctype: Any) -> Any:
+        """The class of an enum, which is made once; None: it is no enum, or Python wants one of its names."""
+        values = getattr(ctype, "values", None)
+        if values is None:
+            return None
+        if id(values) not in self._enums:  # the first thread's is everybody's
+            self._enums.setdefault(id(values), (values, self._make_enum(ctype)))
+        return self._enums[id(values)][1]
+
+    def enum_members(self, ctype: types.Scalar) -> Any:
+        """The members of an enum by value, for results that say which one they are; None as above."""
+        return getattr(self.enum(ctype), "_value2member_map_", None)
+
+    def _make_enum(self, ctype: types.Scalar) -> Any:
+        name = ctype.alias.removeprefix("enum ")
+        try:
+            make: Any = _Enum  # the functional way, which mypy does not know of subclasses
+            return make(name if name.isidentifier() else "enum", ctype.values or {}, module=self.name)
+        except (TypeError, ValueError):
+            return None

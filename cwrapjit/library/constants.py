@@ -225,7 +225,10 @@ class _Reader:
         self.at += 1
 
     def whole(self) -> int:
-        value = self.ternary().value
+        try:
+            value = self.ternary().value
+        except RecursionError:
+            raise NotConstant("the expression is nested too deeply") from None
         if self.at < len(self.tokens):
             raise NotConstant(f"{self.peek()!r} is not expected")
         return value
@@ -280,10 +283,7 @@ class _Reader:
 
 def evaluate_condition(text: str) -> bool:
     """The value of what stands behind #if, its macros replaced."""
-    try:
-        return bool(_Reader(text, in_if=True).whole())
-    except RecursionError:
-        raise NotConstant("the expression is nested too deeply") from None
+    return bool(_Reader(text, in_if=True).whole())
 
 
 # 1.5f, -(1e999), (double)2.5L
@@ -310,7 +310,7 @@ def of_macro(body: str, names: Mapping[str, int]) -> int | float | str | None:
         return ctypes.c_float(value).value if number[4] in ("f", "F") else value
     try:
         return _Reader(text, names).whole()
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 
@@ -318,10 +318,9 @@ def check_numbers(text: str) -> None:
     """NoValue where a text of whole numbers alone has none in C: it divides by zero, or is too large."""
     try:
         _Reader(text).whole()
-    except NoValue:
-        raise
-    except (NotConstant, RecursionError):
-        return
+    except NotConstant as error:
+        if isinstance(error, NoValue):
+            raise
 
 
 def _strings(text: str) -> str | None:

@@ -189,17 +189,25 @@ class Declarations:
             if self._header_read:
                 return
             self._header_read = True  # first: a header with an error is read once
-            self.in_header = True
             try:
-                parsed = self.read_each(self._header, self._header_file)
+                with self._within(True, False):
+                    parsed = self.read_each(self._header, self._header_file)
                 self._header_functions.update({each.name: each for each in parsed.functions})
             except CompileError:
                 raise
             except BaseException:  # such as Ctrl-C, while the compiler runs
                 self._header_read = False
                 raise
-            finally:
-                self.in_header = False
+
+    @contextlib.contextmanager
+    def _within(self, in_header: bool, in_foreign: bool) -> Iterator[None]:
+        """Another text is read, in the midst of one."""
+        before = self._altered, self.in_header, self.in_foreign
+        self._altered, self.in_header, self.in_foreign = 0, in_header, in_foreign
+        try:
+            yield
+        finally:
+            self._altered, self.in_header, self.in_foreign = before
 
     def header_function(self, name: str) -> FunctionDeclaration | None:
         """What header= declares under this name."""
@@ -363,14 +371,13 @@ class Declarations:
                 self._unread.pop(name, None)
         if found is None:
             return  # what another piece needed
-        before = self.in_foreign, self.in_header, self._in_hand
-        parsed = Parsed()
-        self.in_header, self.in_foreign = found
-        self._in_hand = self._in_hand | names
+        before, parsed = self._in_hand, Parsed()
+        self._in_hand = before | names
         try:
-            self._take_alone(pycparser().CParser(), kept, parsed)
+            with self._within(*found):
+                self._take_alone(pycparser().CParser(), kept, parsed)
         finally:
-            self.in_foreign, self.in_header, self._in_hand = before
+            self._in_hand = before
         if parsed.failed and self._in_hand:  # they may name each other
             self._again.append((kept, found))
             return
@@ -552,12 +559,8 @@ class Declarations:
 
     def _change(self) -> None:
         """A name gets another meaning from here on."""
-        kept = self._altered, self.in_header, self.in_foreign
-        self._altered, self.in_header, self.in_foreign = 0, False, False
-        try:
+        with self._within(False, False):
             self.before_change()
-        finally:
-            self._altered, self.in_header, self.in_foreign = kept
 
     def _pointer_named(self, known: Any, found: types.Pointer, node: Any) -> types.Pointer:
         """typedef struct state *handle: users may know the struct by this name alone. handle("handle") may

@@ -11,7 +11,7 @@ from typing import Any
 
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
-from cwrapjit.library import enums, types
+from cwrapjit.library import types
 from cwrapjit.library.classes import Classes
 from cwrapjit.library.code import Code
 from cwrapjit.library.declarations import (
@@ -341,7 +341,7 @@ class Core:
         named = self.declarations.struct_named(name)
         if isinstance(named, types.Struct):
             return self.classes.of(named)
-        enum = enums.of(self.classes, named or self.declarations.tags.get(f"enum {name}"))
+        enum = self.classes.enum(named or self.declarations.tags.get(f"enum {name}"))
         return enum or next((each for each in list(self.classes.values()) if each.__name__ == name), None)
 
     # ---- what other files of this package use --------------------------------------------------------

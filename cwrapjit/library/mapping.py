@@ -14,7 +14,7 @@ from typing import Any
 
 from cwrapjit._imports import load
 from cwrapjit.kernels.numbers import MOST_PARAMETERS
-from cwrapjit.library import destructors, enums, expressions, types, varargs
+from cwrapjit.library import destructors, expressions, types, varargs
 from cwrapjit.library.checks import Check
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
@@ -318,7 +318,7 @@ class Mapper:
         if isinstance(item, types.Scalar) and item.dtype:
             if named:
                 dtype, intent = self.value_type(item), self._intent(slot)
-                members = enums.members_of(self.library.classes, item)
+                members = self.library.classes.enum_members(item)
                 return Parameter(
                     "value", dtype, by_pointer=True, intent=intent, optional=optional, cls=members
                 )

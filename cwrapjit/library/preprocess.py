@@ -124,39 +124,26 @@ class Preprocessor:
         if depth > _MAX_DEPTH:
             raise PreprocessError("includes are nested too deeply", file, 1)
         self.files[file] = text
-        text = without_comments(text.replace("\r\n", "\n"))
+        lines, at = without_comments(text.replace("\r\n", "\n")).split("\n"), 0
         # Each entry: this branch is read; a branch was taken; the outside is read; its line.
         open_ifs: list[list[Any]] = []
         pending: list[str] = []
-        lines = text.split("\n")
-        at = 0
         while at < len(lines):
             line, first = lines[at], at
-            at += 1
-            stripped = line.lstrip()
             reading = not open_ifs or open_ifs[-1][0]
-            if not stripped.startswith("#"):
+            if not line.lstrip().startswith("#"):
                 pending.append(line + "\n" if reading else "\n")
-                continue
-            while line.endswith("\\") and at < len(lines):
-                line = line[:-1] + lines[at]
                 at += 1
+                continue
+            name, rest, at = _directive_of(lines, at)
             out.append(self._expand_block(pending, file, first, None if depth else out))
-            pending = ["\n" * (at - first)]
-            match = _DIRECTIVE.match(line)
-            name, rest = (match[1] or "", match[2]) if match else ("", "")
+            is_replaced = False
             if reading and name == "include":
-                includes = [rest]
-                while not depth and at < len(lines) and (more := _MORE_INCLUDES.fullmatch(lines[at])):
-                    if more[1] and not _INCLUDE.match(more[1]):
-                        break  # a macro of those before may say what it includes
-                    includes += [more[1]] if more[1] else []
-                    at += 1
-                pending = ["\n" * (at - first)]
-                if self._include(includes, file, at, depth, out):
-                    pending = []
+                includes, at = ([rest], at) if depth else _includes_of(rest, lines, at)
+                is_replaced = self._include(includes, file, at, depth, out)
             else:
                 self.follow(name, rest, open_ifs, file, first + 1)
+            pending = [] if is_replaced else ["\n" * (at - first)]
         out.append(self._expand_block(pending, file, len(lines), None if depth else out))
         if open_ifs:
             raise PreprocessError("#if without #endif", file, open_ifs[-1][3])
@@ -451,6 +438,26 @@ class Preprocessor:
         body = _substitute(macro.body, given, lambda argument: self._expand(argument, inside))
         kept = "\n" * text.count("\n", end, after)
         return self._expand(_pasted(body), inside | {word}) + kept, after
+
+
+def _directive_of(lines: list[str], at: int) -> tuple[str, str, int]:
+    """The name of the directive in this line, what stands behind it, and the line that follows."""
+    line, at = lines[at], at + 1
+    while line.endswith("\\") and at < len(lines):
+        line, at = line[:-1] + lines[at], at + 1
+    match = _DIRECTIVE.match(line)
+    return (match[1] or "", match[2], at) if match else ("", "", at)
+
+
+def _includes_of(first: str, lines: list[str], at: int) -> tuple[list[str], int]:
+    """What one #include and those behind it name, and the line that follows."""
+    includes = [first]
+    while at < len(lines) and (more := _MORE_INCLUDES.fullmatch(lines[at])):
+        if more[1] and not _INCLUDE.match(more[1]):
+            break  # a macro of those before may say what it includes
+        includes += [more[1]] if more[1] else []
+        at += 1
+    return includes, at
 
 
 def _line_of(name: str, quoted: bool) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cwrapjit._imports import load
-from cwrapjit.library import destructors, enums, expressions, types
+from cwrapjit.library import destructors, expressions, types
 from cwrapjit.library.description import Dim, Parameter, Result
 from cwrapjit.library.thunks import Classless, Unmapped
 
@@ -87,7 +87,7 @@ def map_result(mapper: Any, check: Any) -> Result:
     elif isinstance(ctype, types.Scalar):
         if not ctype.dtype:
             raise Unmapped(f"it returns {ctype.spelling}, which NumPy's types do not cover")
-        made = Result("value", mapper.value_type(ctype), cls=enums.members_of(mapper.library.classes, ctype))
+        made = Result("value", mapper.value_type(ctype), cls=mapper.library.classes.enum_members(ctype))
     elif isinstance(ctype, types.Struct):
         made = Result("struct", cls=mapper.library.classes.by_value(ctype, "it returns"))
     elif isinstance(types.function_of(ctype), types.Callable):

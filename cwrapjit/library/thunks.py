@@ -206,18 +206,13 @@ def array_length(array: types.Array) -> int:
 
 def size_of(ctype: Any) -> int:
     """Bytes of a value. Unmapped where it is not known."""
-    item, layers = types.peeled(ctype)
-    inside = [item]
-    while inside:
-        each, _ = types.peeled(inside.pop())
-        if isinstance(each, types.Struct):
-            is_plain = each.members is not None and not types.is_laid_out(each)
-            if not is_plain or any(member.bits >= 0 for member in each.members or ()):
-                raise Unmapped(f"the size of {types.show(each)} is not known")
-            inside += [member.type for member in each.members or ()]
-        elif isinstance(each, (types.Void, types.Unknown)):
+    for each in types.parts(ctype):
+        is_struct = isinstance(each, types.Struct)
+        is_plain = is_struct and each.members is not None and not types.is_laid_out(each)
+        has_bits = is_struct and any(member.bits >= 0 for member in each.members or ())
+        if (is_struct and (not is_plain or has_bits)) or isinstance(each, (types.Void, types.Unknown)):
             raise Unmapped(f"the size of {types.show(each)} is not known")
-    for layer in layers:
+    for layer in types.peeled(ctype)[1]:
         array_length(layer)
     return _measure(ctype)[0]
 
@@ -302,10 +297,7 @@ def _is_misplaced(struct: types.Struct) -> bool:
 
 
 def _has_long_double(ctype: Any) -> bool:
-    ctype, _ = types.peeled(ctype)
-    if isinstance(ctype, types.Struct):
-        return any(_has_long_double(each.type) for each in ctype.members or ())
-    return isinstance(ctype, types.Scalar) and ctype.spelling == "long double"
+    return any(getattr(each, "spelling", "") == "long double" for each in types.parts(ctype))
 
 
 def _measure(ctype: Any) -> tuple[int, int, bool, bool]:

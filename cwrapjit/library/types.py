@@ -273,31 +273,31 @@ def replaced(ctype: Any, before: Any, now: Any) -> Any:
 
 def holds(ctype: Any, wanted: Struct) -> bool:
     """Whether values of ctype have a `wanted` inside, themselves included; what pointers point to is not."""
-    return any(each is wanted for each in _parts(ctype))
+    return any(each is wanted for each in parts(ctype))
 
 
 def has_pointers(ctype: Any) -> bool:
     """Whether values of ctype may hold addresses."""
     return any(
         isinstance(each, (Pointer, Callable, Unknown)) or (isinstance(each, Struct) and each.members is None)
-        for each in _parts(ctype)
+        for each in parts(ctype)
     )
 
 
 def incomplete_inside(ctype: Any) -> Struct | None:
     """A struct without known members of which values of ctype consist."""
-    return next((each for each in _parts(ctype) if isinstance(each, Struct) and each.members is None), None)
+    return next((each for each in parts(ctype) if isinstance(each, Struct) and each.members is None), None)
 
 
 def is_laid_out(ctype: Any) -> bool:
     """Whether attributes say how values of ctype lie in memory."""
-    structs = [each for each in _parts(ctype) if isinstance(each, Struct)]
+    structs = [each for each in parts(ctype) if isinstance(each, Struct)]
     return any(each.pack or each.align or any(m.align for m in each.members or ()) for each in structs)
 
 
 def asked_alignment(ctype: Any) -> int:
     """The largest that attributes ask for."""
-    structs = [each for each in _parts(ctype) if isinstance(each, Struct)]
+    structs = [each for each in parts(ctype) if isinstance(each, Struct)]
     return max([0, *(each.align for each in structs), *(m.align for s in structs for m in s.members or ())])
 
 
@@ -321,7 +321,7 @@ def is_one_struct(ctype: Any) -> TypeGuard[Array]:
     return isinstance(item, Struct) and len(layers) == 1 and _length(layers[0]) == 1
 
 
-def _parts(ctype: Any) -> Iterator[Any]:
+def parts(ctype: Any) -> Iterator[Any]:
     """ctype, its members, and theirs."""
     seen: set[int] = set()
     left = [ctype]

@@ -137,6 +137,37 @@ read_bound(cwj_parameter *p, PyObject *bound, int most, const char *who)
                : status;
 }
 
+/* What calls look at before they ask the converter. */
+static int
+read_known(cwj_parameter *p, const char *who)
+{
+    p->known = PyObject_GetAttrString(p->cls, "known");
+    return p->known != NULL && PyDict_CheckExact(p->known)
+               ? 0
+               : cwj_refuse(who, PyExc_ValueError, "%R makes no addresses of functions", p->cls);
+}
+
+static int
+read_container(cwj_parameter *p, PyObject *given, const char *who)
+{
+    PyTypeObject *all[] = {&PyTuple_Type, &PyList_Type, &PySet_Type};
+    for (int k = 0; k < 3; k++) {
+        p->container = given == (PyObject *)all[k] ? all[k] : p->container;
+    }
+    return p->container != NULL || p->role != CWJ_ITEMS
+               ? 0
+               : cwj_refuse(who, PyExc_ValueError, "container must be tuple, list or set, not %R",
+                            given);
+}
+
+static int
+read_symbol(cwj_parameter *p, PyObject *symbol, PyObject *symbols)
+{
+    bool is_named = PyUnicode_GET_LENGTH(symbol) > 0;
+    p->symbol = is_named ? cwj_symbol_index(symbols, symbol) : -1;
+    return is_named && p->symbol < 0 ? -1 : 0;
+}
+
 static int
 describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, int most, const char *who)
 {
@@ -146,7 +177,6 @@ describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, int mos
                             "encoding", "bound",     "is_model", "borrowed",   NULL};
     PyObject *type, *dims, *value, *symbol, *cls, *container, *name, *descr, *encoding, *bound;
     int borrowed;
-    p->symbol = -1;
     if (cwj_read(given, "O&UippO&OO&OiiUOOUO&O&OUOpp", names, read_role, &p->role, &type,
                  &p->argument, &p->by_pointer, &p->optional, read_intent, &p->intent, &dims,
                  read_order, &p->order, &value, &p->of, &p->axis, &symbol, &cls, &container, &name,
@@ -157,30 +187,12 @@ describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, int mos
     read_encoding(p, encoding);
     p->name = Py_NewRef(name);
     p->cls = Py_NewRef(cls);
-    if (p->role == CWJ_CALLBACK) {
-        p->known = PyObject_GetAttrString(cls, "known");
-        if (p->known == NULL || !PyDict_CheckExact(p->known)) {
-            return cwj_refuse(who, PyExc_ValueError, "%R makes no addresses of functions", cls);
-        }
-    }
-    p->container = container == (PyObject *)&PyTuple_Type  ? &PyTuple_Type
-                   : container == (PyObject *)&PyList_Type ? &PyList_Type
-                   : container == (PyObject *)&PySet_Type  ? &PySet_Type
-                                                           : NULL;
-    if (p->container == NULL && p->role == CWJ_ITEMS) {
-        return cwj_refuse(who, PyExc_ValueError, "container must be tuple, list or set, not %R",
-                          container);
-    }
-    if (PyUnicode_GET_LENGTH(symbol) > 0) {
-        p->symbol = cwj_symbol_index(symbols, symbol);
-        if (p->symbol < 0) {
-            return -1;
-        }
-    }
     p->free = p->role == CWJ_DATA || p->role == CWJ_STRING ? p->free : NULL;
     bool is_object = p->role == CWJ_HANDLE || p->role == CWJ_HANDLES || p->role == CWJ_STRUCT;
     p->owner = is_object && !borrowed ? CWJ_OWNER_CALLEE : CWJ_OWNER_NONE; /* as outputs */
-    return cwj_read_type(p, type, descr, who) < 0 ||
+    return (p->role == CWJ_CALLBACK && read_known(p, who) < 0) ||
+                   read_container(p, container, who) < 0 || read_symbol(p, symbol, symbols) < 0 ||
+                   cwj_read_type(p, type, descr, who) < 0 ||
                    cwj_dims_read(&p->dims, &p->ndim, dims, symbols, who) < 0 ||
                    read_bound(p, bound, most, who) < 0
                ? -1
