@@ -11,41 +11,44 @@ import numpy as np
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import types
-from cwrapjit.library.library import Core
+from cwrapjit.library.code import Code
+from cwrapjit.library.declarations import Declarations
 
 
 def convert(
-    library: Core, ctype: types.Callable, given: Any, who: str, by_libtcc: bool
+    known: Declarations, code: Code, ctype: types.Callable, given: Any, who: str, by_libtcc: bool
 ) -> tuple[Any, ...] | None:
     """The address of a C function of this type, what keeps it, and, of C text, what ctext.py adds.
     None: `given` has no such address. An exception, which begins with `who`: it has one that does not fit."""
     if given is None:
         return 0, None
     if isinstance(given, str):
-        made: tuple[Any, ...] = load("cwrapjit.library.ctext").compiled(library, ctype, given, who, by_libtcc)
+        made: tuple[Any, ...] = load("cwrapjit.library.ctext").compiled(
+            known, code, ctype, given, who, by_libtcc
+        )
         return made
     if isinstance(given, _cwrapjit.Pointer):
         return _of_pointer(ctype, given, who)
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         return _of_number(int(given), who), given
     if type(given).__name__ == "PyCapsule":
-        return _of_capsule(library, ctype, given, who)
+        return _of_capsule(known, ctype, given, who)
     if isinstance(given, (_cwrapjit.Function, _cwrapjit.LibraryFunction)):
-        return _of_compiled(library, ctype, given, who)
-    return _of_others(library, ctype, given, who)
+        return _of_compiled(known, ctype, given, who)
+    return _of_others(known, ctype, given, who)
 
 
-def _of_others(library: Core, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
+def _of_others(known: Declarations, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
     """Of packages that are not imported unless somebody has an object of theirs."""
     ctypes, scipy, cffi = map(sys.modules.get, ("ctypes", "scipy._lib._ccallback", "_cffi_backend"))
     if scipy is not None and isinstance(given, scipy.LowLevelCallable):
-        return _of_scipy(library, ctype, given, who)
+        return _of_scipy(known, ctype, given, who)
     if ctypes is not None and isinstance(given, ctypes._CFuncPtr):
         return _of_ctypes(ctypes, ctype, given, who)
     if ctypes is not None and isinstance(given, ctypes.c_void_p):
         return given.value or 0, given
     if cffi is not None and isinstance(given, cffi.FFI.CData):
-        return _of_cffi(library, cffi, ctype, given, who)
+        return _of_cffi(known, cffi, ctype, given, who)
     return None
 
 
@@ -64,26 +67,26 @@ def _of_pointer(ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
 # ---- what says its type as C text -----------------------------------------------------------------
 
 
-def _of_compiled(library: Core, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
+def _of_compiled(known: Declarations, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
     try:
         capsule = given.capsule
     except AttributeError:
         return None  # as a Python callable
-    return _of_capsule(library, ctype, capsule, who)
+    return _of_capsule(known, ctype, capsule, who)
 
 
-def _of_capsule(library: Core, ctype: types.Callable, capsule: Any, who: str) -> tuple[int, Any]:
+def _of_capsule(known: Declarations, ctype: types.Callable, capsule: Any, who: str) -> tuple[int, Any]:
     name, address, _ = _cwrapjit.capsule_parts(capsule)
     if name is None or "(" not in name:
         raise TypeError(
             f"{who}: the capsule is called {name!r}, which is no signature such as 'double (double, void *)'"
         )
     result, _, rest = name.partition("(")
-    _check(library, ctype, f"{result} cwj_given({rest}", name, who)
+    _check(known, ctype, f"{result} cwj_given({rest}", name, who)
     return address, capsule
 
 
-def _of_scipy(library: Core, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
+def _of_scipy(known: Declarations, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
     capsule = tuple.__getitem__(given, 0)
     _, _, context = _cwrapjit.capsule_parts(capsule)
     if context and given.user_data is not None:
@@ -91,27 +94,27 @@ def _of_scipy(library: Core, ctype: types.Callable, given: Any, who: str) -> tup
             f"{who}: a LowLevelCallable with user data: give C the data as an argument of its own, "
             "cwrapjit.Pointer(data)"
         )
-    return _of_capsule(library, ctype, capsule, who)[0], given
+    return _of_capsule(known, ctype, capsule, who)[0], given
 
 
-def _of_cffi(library: Core, cffi: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
+def _of_cffi(known: Declarations, cffi: Any, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
     kind = cffi.typeof(given)
     if kind.kind not in ("function", "pointer") or (kind.kind == "pointer" and kind.item.kind != "void"):
         raise TypeError(f"{who}: expected {types.show(ctype)}, got cffi's {kind.cname}")
     address = int(cffi.cast(cffi.new_primitive_type("uintptr_t"), given))
     if kind.kind == "function":
-        _check(library, ctype, cffi.getcname(kind, "cwj_given").replace("(*cwj_given)", " cwj_given"),
+        _check(known, ctype, cffi.getcname(kind, "cwj_given").replace("(*cwj_given)", " cwj_given"),
                kind.cname, who)  # fmt: skip
     return address, given
 
 
-def _check(library: Core, ctype: types.Callable, declaration: str, shown: str, who: str) -> None:
+def _check(known: Declarations, ctype: types.Callable, declaration: str, shown: str, who: str) -> None:
     """Refuses what is declared otherwise."""
-    kept = library.signatures_seen
+    kept = known.signatures
     if kept.get(declaration) is ctype:
         return
     try:
-        parsed = library.declarations.read(declaration + ";", f"<{library.name} callback>")
+        parsed = known.read(declaration + ";", "<callback>")
     except _cwrapjit.CompileError as error:
         raise TypeError(f"{who}: the signature {shown!r} cannot be read: {error.msg}") from None
     if len(parsed.functions) != 1 or not agrees(ctype, parsed.functions[0]):

@@ -62,7 +62,8 @@ class Converter:
         if not isinstance(given, _SURELY_PYTHON):
             found: tuple[Any, ...] | None
             convert = load("cwrapjit.library.callables").convert
-            found = convert(self.library, self.ctype, given, self.who, self.by_libtcc)
+            known, code = self.library.declarations, self.library.code
+            found = convert(known, code, self.ctype, given, self.who, self.by_libtcc)
             if found is not None and isinstance(given, _KNOWN_AGAIN):
                 if len(self.known) >= _MOST_FUNCTIONS:
                     self.known.clear()

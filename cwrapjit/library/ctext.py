@@ -8,26 +8,29 @@ from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.kernels.text import Text, TextFunction, shown
 from cwrapjit.library import callables, thunks, types
-from cwrapjit.library.library import Core
+from cwrapjit.library.code import Code
+from cwrapjit.library.declarations import Declarations
 
 _MOST_TEXTS = 128  # that a library keeps compiled
 _ENTRY = "cwj_callback_entry"
 
 
-def compiled(library: Core, ctype: types.Callable, text: str, who: str, by_libtcc: bool) -> tuple[Any, ...]:
+def compiled(
+    known: Declarations, code: Code, ctype: types.Callable, text: str, who: str, by_libtcc: bool
+) -> tuple[Any, ...]:
     """The address of what the text says, and its code; what to call when it is hot, and how long it ran.
     Compiled once. by_libtcc: code of libtcc calls it."""
     key = (text, id(ctype), by_libtcc)
-    found: tuple[Any, ...] | None = library.code.texts.get(key)
+    found: tuple[Any, ...] | None = code.texts.get(key)
     if found is None:
-        address, owner, again = _compile(library, ctype, text, who, by_libtcc)
+        address, owner, again = _compile(known, code, ctype, text, who, by_libtcc)
         found = (address, (owner, ctype))
-        if again is not None and not library.code.debug and _cwrapjit.config.optimize != "off":
-            hot = _Hot(library.code.texts, key, found, again)
+        if again is not None and not code.debug and _cwrapjit.config.optimize != "off":
+            hot = _Hot(code.texts, key, found, again)
             found = (*found, hot.look, hot.heat)
-        while len(library.code.texts) >= _MOST_TEXTS:
-            library.code.texts.pop(next(iter(library.code.texts)))
-        library.code.texts[key] = found
+        while len(code.texts) >= _MOST_TEXTS:
+            code.texts.pop(next(iter(code.texts)))
+        code.texts[key] = found
     return found
 
 
@@ -61,7 +64,7 @@ class _Hot:
 
 
 def _compile(
-    library: Core, ctype: types.Callable, text: str, who: str, by_libtcc: bool
+    known: Declarations, code: Code, ctype: types.Callable, text: str, who: str, by_libtcc: bool
 ) -> tuple[int, Any, Any]:
     """The address, its code, and what compiles it again: None where only one compiler passes structs as the
     caller does."""
@@ -90,7 +93,7 @@ def _compile(
     if last is None:
         line, given = _lines_in_front(read), read.compiled(read.end)
     else:
-        _check(library, ctype, read, last, who)
+        _check(known, ctype, read, last, who)
         name, opening = last.name, ""
     after = f"{'}' if opening else ''}\nvoid *const cwj_callback = (void *){name};\n"
 
@@ -98,7 +101,7 @@ def _compile(
         names = [name if optimize else "cwj_callback"]  # it may be static
         with read.own_lines():
             return _cwrapjit.compile_thunks(
-                library.code.environment, given, names, optimize, file, spelled.text(), after, opening, line
+                code.environment, given, names, optimize, file, spelled.text(), after, opening, line
             )
 
     try:
@@ -126,12 +129,12 @@ def _speak_of_a_body(error: _cwrapjit.CompileError, parameters: str) -> None:
             each.msg += f" (the parameters are: {parameters})"
 
 
-def _check(library: Core, ctype: types.Callable, read: Text, last: TextFunction, who: str) -> None:
+def _check(known: Declarations, ctype: types.Callable, read: Text, last: TextFunction, who: str) -> None:
     """A whole definition must have the declared type, which types of the text may say."""
     words = " ".join(token.text for token in last.head if token.text not in ("static", "inline", "extern"))
     before = "".join(f"{token.text} " for each in read.types for token in each)
     try:
-        parsed = library.declarations.apart(read.names, read.words).read(f"{before}{words};", f"<{who}>")
+        parsed = known.apart(read.names, read.words).read(f"{before}{words};", f"<{who}>")
     except _cwrapjit.CompileError as error:
         raise _cwrapjit.CompileError(
             f"{who}: {last.name}() has a type that this library does not know: {error.msg}"

@@ -163,6 +163,7 @@ class Declarations:
         self.before_change: Callable[[], None] = lambda: None
         self.failed: list[tuple[str, CompileError]] = []  # types that were read late and are none
         self.foreign_enumerators: set[str] = set()
+        self.signatures: dict[str, types.Callable] = {}  # of capsules: the types with which they agree
         self._turns: dict[int, threading.RLock] = {}
 
     @property

@@ -56,7 +56,6 @@ class Core:
         self.remembers: Callable[[], Any] = lambda: None
         self._remembered: set[str] = set()
         self.generation = 0  # of what attributes mean
-        self.signatures_seen: dict[str, Any] = {}  # of capsules and the like -> the type that they agree with
         self.fortran_modules: dict[str, dict[str, int]] = {}  # their constants
         self.declared = Declared(self.name)
         self.classes = Classes(self.name, self._automatic)

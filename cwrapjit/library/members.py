@@ -11,6 +11,7 @@ import numpy as np
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import thunks, types
+from cwrapjit.library.code import Code
 from cwrapjit.library.library import Core
 
 ITSELF: Any = object()  # stands for the class that is being made
@@ -29,7 +30,7 @@ class Members:
         self.who = f"{library.name}.struct(): {types.show(ctype)}"
         self.all = flatten(ctype)
         self.is_open = thunks.is_open(ctype)
-        self.offsets, self.shifts, self.size, self.alignment = measure(library, ctype, self.who)
+        self.offsets, self.shifts, self.size, self.alignment = measure(library.code, ctype, self.who)
 
     def plans(self, arrays: Mapping[str, Any], encodings: Mapping[str, str]) -> list[dict[str, Any]]:
         """The arguments of a Field for every member. encodings: of those that are texts."""
@@ -225,7 +226,7 @@ class Members:
 # ---- memory -----------------------------------------------------------------------------------
 
 
-def measure(library: Core, ctype: types.Struct, who: str) -> tuple[dict[str, int], dict[str, int], int, int]:
+def measure(code: Code, ctype: types.Struct, who: str) -> tuple[dict[str, int], dict[str, int], int, int]:
     """Offsets, the first bits of bit-fields, size and alignment, as the compiler says; the header must say
     the same."""
     writer = thunks.Writer(only_layouts=True)
@@ -243,7 +244,7 @@ def measure(library: Core, ctype: types.Struct, who: str) -> tuple[dict[str, int
         text += _table(f"cwj_layout_{k}", name, plain)
         text += "".join(_filled(f"cwj_bits_{k}_{i}", name, each) for i, each in enumerate(fields))
         tables += [f"cwj_layout_{k}", *(f"cwj_bits_{k}_{i}" for i in range(len(fields)))]
-    owner, addresses = _cwrapjit.compile_thunks(library.code.environment, text, tables)
+    owner, addresses = _cwrapjit.compile_thunks(code.environment, text, tables)
     count = 1 + len(fields)
     read = [_read(addresses[k * count : (k + 1) * count], len(plain)) for k in range(len(names))]
     del owner

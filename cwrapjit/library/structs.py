@@ -82,27 +82,11 @@ def define_struct(
         raise TypeError(f"{library.name}.struct(): {types.show(ctype)} has no mapping: {attributes.REASON}")
     if ctype.members is None:
         raise TypeError(f"{library.name}.struct(): {types.show(ctype)} has no members here; use handle()")
-    name = maker.class_name(name, ctype)
     who = f"{library.name}.struct(): {types.show(ctype)}"
     encodings = {each: encoding_of(who, codec) for each, codec in (encoding or {}).items()}
     encodings = {k: sys.getfilesystemencoding() if each == "fs" else each for k, each in encodings.items()}
-    said = maker.said("struct()", ctype, Said(free, init is not None, dict(arrays or {}), encodings))
-    members = Members(library, ctype, maker.class_of)
-    plans = members.plans(said.arrays, said.encodings)
-    layout = maker.layout(ctype, said.free, said.has_init or members.is_open, members, plans)
-    with maker.made(name, ctype, layout, doc) as cls:
-        _add_members(library, ctype, cls, plans)
-        if not said.has_init:
-            cls.__init__ = without_end if members.is_open else fill_members
-        maker.finish(cls, ctype, init, methods, properties or {}, free)
-    library.classes.described[ctype] = said
-    if array:
-        library.classes.descriptors[ctype] = load("cwrapjit.library.descriptors").read(
-            f"{library.name}.struct()", ctype, array
-        )
-    maker.complete()
-    library.class_made(ctype, means_more=bool(array or maker.destructor.bound))
-    return cls
+    said = Said(free, init is not None, dict(arrays or {}), encodings)
+    return maker.define("struct()", ctype, name, said, init, methods, properties, free, doc, array)
 
 
 def define_handle(
@@ -125,19 +109,8 @@ def define_handle(
         return take(library, declaration)
     maker = _Maker(library)
     ctype = maker.read_opaque(declaration)
-    name = maker.class_name(name, ctype)
-    said = maker.said("handle()", ctype, Said(free, init is not None))
-    members, plans = maker.known_members(ctype, said)
-    layout = maker.layout(ctype, said.free, True, members, plans)
-    with maker.made(name, ctype, layout, doc) as cls:
-        _add_members(library, ctype, cls, plans)
-        if not said.has_init:
-            cls.__init__ = come_from_functions
-        maker.finish(cls, ctype, init, methods, properties or {}, free)
-    library.classes.described[ctype] = said
-    maker.complete()
-    library.class_made(ctype, means_more=bool(maker.destructor.bound))
-    return cls
+    said = Said(free, init is not None)
+    return maker.define("handle()", ctype, name, said, init, methods, properties, free, doc)
 
 
 def automatic(library: Core, ctype: types.Struct) -> Any:
@@ -266,6 +239,31 @@ class _Maker:
 
     # ---- classes -----------------------------------------------------------------------------------
 
+    def define(
+        self, method: str, ctype: types.Struct, name: str | None, said: Said, init: Method, methods: Any,
+        properties: Mapping[str, Any] | None, free: str | None, doc: str, array: Any = False,
+    ) -> Any:  # fmt: skip
+        """What struct() and handle() do for a type."""
+        library, is_handle = self.library, method == "handle()"
+        name = self.class_name(name, ctype)
+        said = self.said(method, ctype, said)
+        members, plans = self.known_members(ctype, said) if is_handle else self.members_of(ctype, said)
+        is_open = members is not None and members.is_open
+        layout = self.layout(ctype, said.free, is_handle or said.has_init or is_open, members, plans)
+        with self.made(name, ctype, layout, doc) as cls:
+            _add_members(library, ctype, cls, plans)
+            if not said.has_init:
+                make = without_end if is_open else fill_members
+                cls.__init__ = come_from_functions if is_handle else make
+            self.finish(cls, ctype, init, methods, properties or {}, free)
+        self.classes.described[ctype] = said
+        if array:
+            read = load("cwrapjit.library.descriptors").read
+            self.classes.descriptors[ctype] = read(f"{self.name}.struct()", ctype, array)
+        self.complete()
+        library.class_made(ctype, means_more=bool(array or self.destructor.bound))
+        return cls
+
     def said(self, method: str, ctype: types.Struct, now: Said) -> Said:
         """This, added to what was said before; ValueError where the two contradict each other."""
         before = self.classes.described.get(ctype)
@@ -339,13 +337,16 @@ class _Maker:
             tried.add(waiting[0])
             self._add_known_members(waiting[0])
 
+    def members_of(self, ctype: types.Struct, said: Said) -> tuple[Members, list[dict[str, Any]]]:
+        members = Members(self.library, ctype, self.class_of)
+        return members, members.plans(said.arrays, said.encodings)
+
     def known_members(self, ctype: types.Struct, said: Said) -> tuple[Members | None, list[dict[str, Any]]]:
         """Nothing where the type, or one of its members, has no layout that is known."""
         if ctype.members is None:
             return None, []
         try:
-            members = Members(self.library, ctype, self.class_of)
-            return members, members.plans(said.arrays, said.encodings)
+            return self.members_of(ctype, said)
         except (TypeError, Unmapped, CompileError) as reason:
             self.classes.undescribed[ctype] = str(reason)
         except RecursionError:
