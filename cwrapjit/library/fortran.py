@@ -32,7 +32,7 @@ from cwrapjit.library.description import Function, Result
 from cwrapjit.library.fortran_build import Constants, build
 from cwrapjit.library.fortran_emit import Procedure
 from cwrapjit.library.fortran_parse import parse
-from cwrapjit.library.fortran_text import HELPERS, INTERFACES
+from cwrapjit.library.fortran_text import HELPERS, INTERFACES, thunk_of
 from cwrapjit.library.fortran_words import Derived, Routine
 from cwrapjit.library.library import Core
 from cwrapjit.library.settings import Settings
@@ -191,14 +191,10 @@ class _Unit:
 
     def _thunks(self) -> list[tuple[str, str]]:
         """Symbols, and the C functions around them."""
-        found = [(p.symbol, fortran_write.thunk(p, f"cwj_thunk_{p.symbol}")) for p in self.procedures]
-        found += [(p.symbol, p.thunk(f"cwj_thunk_{p.symbol}")) for p in self.places]
-        for k in range(len(self.types)):
-            make = f"cwj_make{k}"
-            text = f"extern void *{make}(void);\nvoid cwj_thunk_{make}(cwj_slot *s)\n"
-            text += f"{{\n    s[0].p = {make}();\n}}\n"
-            found.append((make, text))
-        return found
+        found = [(p.symbol, fortran_write.thunk(p)) for p in self.procedures]
+        found += [(p.symbol, p.thunk()) for p in self.places]
+        makers = [f"cwj_make{k}" for k in range(len(self.types))]
+        return found + [(make, thunk_of(make, [], [], "void *", "s[0].p = ")) for make in makers]
 
     def compile(self, sources: Sequence[str], include_dirs: Sequence[str], flags: Sequence[str]) -> None:
         """Builds the shared object in a folder that is gone afterwards, and loads it."""

@@ -12,7 +12,7 @@ from typing import Any
 from cwrapjit._cwrapjit import Initializer, Instance, array_at, instance_at, scalar_at, store_scalar
 from cwrapjit.library import library
 from cwrapjit.library.description import Argument, Parameter
-from cwrapjit.library.fortran_text import NUMPY, declared
+from cwrapjit.library.fortran_text import NUMPY, declared, thunk_of
 from cwrapjit.library.fortran_words import Derived, Variable
 from cwrapjit.library.thunks import Unmapped
 
@@ -101,12 +101,9 @@ class Place(library.Variable):
         lines += ["  end subroutine locate", f"end subroutine {self.symbol}"]
         return "\n".join("  " + line for line in lines)
 
-    def thunk(self, name: str) -> str:
+    def thunk(self) -> str:
         count = len(self.parameters)
-        values = ", ".join(f"s[{k}].p" for k in range(1, count + 1))
-        types = ", ".join(["void *"] * count)
-        call = f"{self.symbol}({values})"
-        return f"extern void {self.symbol}({types});\nvoid {name}(cwj_slot *s)\n{{\n    {call};\n}}\n"
+        return thunk_of(self.symbol, ["void *"] * count, [f"s[{k}].p" for k in range(1, count + 1)])
 
     def _where(self, owner: Any) -> tuple[int, tuple[int, ...]]:
         assert self.locate is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Sequence
 
 from cwrapjit.library.description import Parameter
 from cwrapjit.library.fortran_words import Type, Variable
@@ -75,6 +76,15 @@ def declared(kind: Type) -> str:
     if kind.base in ("type", "class"):
         return f"type({kind.name})"
     return f"{kind.base}({kind.kind})"
+
+
+def thunk_of(
+    symbol: str, types: Sequence[str], values: Sequence[str], kind: str = "void", target: str = ""
+) -> str:
+    """A C function that takes the values from slots; `target`: where what is returned goes."""
+    call = f"{target}{symbol}({', '.join(values)})"
+    head = f"extern {kind} {symbol}({', '.join(types) or 'void'});\n"
+    return f"{head}void cwj_thunk_{symbol}(cwj_slot *s)\n{{\n    {call};\n}}\n"
 
 
 def folded(line: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cwrapjit.library.fortran_emit import Procedure
-from cwrapjit.library.fortran_text import C_TYPE, ISO, MEMBER, declared, folded
+from cwrapjit.library.fortran_text import C_TYPE, ISO, MEMBER, declared, folded, thunk_of
 from cwrapjit.library.fortran_words import Routine, Variable
 
 
@@ -106,17 +106,12 @@ def _returned_type(made: Procedure) -> str:
     return "integer(c_int8_t)" if made.result.type == "bool" else ISO[made.result.type]
 
 
-def thunk(made: Procedure, name: str) -> str:
+def thunk(made: Procedure) -> str:
     """The C function between the call path and the bind(c) procedure."""
-    kind = "void"
-    target = ""
+    kind, target = "void", ""
     if made.result.role in ("handle", "string"):
         kind, target = "void *", "s[0].p = "
     elif made.result.role == "value":
         kind, target = C_TYPE[made.result.type], f"s[0].{MEMBER.get(made.result.type, 'i')} = "
-    types = ", ".join(slot.c for slot in made.slots) or "void"
-    values = ", ".join(slot.value.format(f"s[{k}]") for k, slot in enumerate(made.slots, 1))
-    return (
-        f"extern {kind} {made.symbol}({types});\n"
-        f"void {name}(cwj_slot *s)\n{{\n    {target}{made.symbol}({values});\n}}\n"
-    )
+    values = [slot.value.format(f"s[{k}]") for k, slot in enumerate(made.slots, 1)]
+    return thunk_of(made.symbol, [slot.c for slot in made.slots], values, kind, target)

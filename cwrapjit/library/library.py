@@ -161,7 +161,7 @@ class Core:
         """Maps what a text declares."""
         self.declared.take(parsed)
         found = [(each, own, name) for each in parsed.functions for name, own in [declared.of(each.name)]]
-        self._map_all([each for each in found if not self.declared.is_given(each[2], each[1])], strict)
+        self.map_all([each for each in found if not self.declared.is_given(each[2], each[1])], strict)
         self.take_variables(parsed.variables, declared.strip_prefix)
 
     def take_variables(self, found: Iterable[Any], strip_prefix: str = "") -> None:
@@ -214,14 +214,15 @@ class Core:
     def _map_again(self, declared: list[Known]) -> None:
         for _, _, attribute in declared:
             self._drop(attribute)
-        self._map_all(declared)
+        self.map_all(declared)
 
-    def _map_all(self, declared: Iterable[Known], strict: bool = True) -> None:
-        pending = self.new_pending()
+    def map_all(self, declared: Iterable[Known], strict: bool = True) -> None:
+        pending = Pending(self.code, self.declared.unmapped)
         for each in declared:
-            pending = pending if len(pending.mapped) < _TOGETHER else self.new_pending()
+            if len(pending.mapped) == _TOGETHER:
+                pending = Pending(self.code, self.declared.unmapped)
             try:
-                self.map_later(each, pending)
+                self._map_later(each, pending)
             except (TypeError, ValueError) as error:
                 if strict:
                     raise
@@ -392,10 +393,7 @@ class Core:
             # Else function() has made it, or the class has this name.
             if is_new or (means_other and attribute in self.declared.by_declare):
                 stale.append((found, own, attribute))
-        self._map_all(stale, strict=False)  # an option's fault: declare() has raised it for the others
-
-    def new_pending(self) -> Pending:
-        return Pending(self.code, self.declared.unmapped)
+        self.map_all(stale, strict=False)  # an option's fault: declare() has raised it for the others
 
     # ---- steps ---------------------------------------------------------------------------------------
 
@@ -450,7 +448,7 @@ class Core:
         self.code.target(found)
         return mapped
 
-    def map_later(self, known: Known, pending: Pending) -> None:
+    def _map_later(self, known: Known, pending: Pending) -> None:
         """Maps a function, whose thunk is compiled with the others that are pending."""
         found, own, attribute = known
         self.declared.known[attribute] = known

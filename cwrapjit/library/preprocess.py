@@ -354,7 +354,9 @@ class Preprocessor:
         self._left = _MAX_EXPANSIONS + 20 * len(text)
         self._read = before
         try:
-            plain = _COMPLEX.sub(_known_complex, self._expand(text, frozenset()))
+            plain = _COMPLEX.sub(
+                lambda match: f"{match[1] or match[2]} _Complex", self._expand(text, frozenset())
+            )
             mark = f"{attributes.LAYOUT}pack {self._packed[-1]}{attributes.LAYOUT}"
             return plain.replace("{", "{" + mark) if self._packed[-1] else plain
         except (PreprocessError, RecursionError) as error:
@@ -482,10 +484,6 @@ def _is_within(line: int, next_line: int, before: str) -> bool:
 def _has_only_directives(text: str) -> bool:
     lines = without_comments(text.replace("\r\n", "\n")).replace("\\\n", "").split("\n")
     return all(line.lstrip()[:1] in ("", "#") for line in lines)
-
-
-def _known_complex(match: re.Match[str]) -> str:
-    return (match[1] or match[2]) + " _Complex"
 
 
 def _pasted(body: str) -> str:

@@ -108,5 +108,5 @@ class Sizes:
             raise BadDim(f"{symbol}: {types.show(ctype)} has no member {name}", node.coord)
         if found.bits >= 0:
             raise BadDim(f"{symbol} is a bit-field", node.coord)
-        offsets, _, _, _ = members.measure(self.mapper.library, ctype, self.mapper.who)
+        offsets, _, _, _ = members.measure(self.mapper.library.code, ctype, self.mapper.who)
         return found.type, offsets[name]

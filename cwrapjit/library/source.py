@@ -83,18 +83,18 @@ class Given:
             each.name for each in parsed.functions if each.name in inner and library.code.take_inner(each)
         }
         library.declared.take(parsed)
-        pending = library.new_pending()
+        single = []
         for found in parsed.functions:
             if found.name in defined and not found.private:
-                own = marks_of(self.text, found)
+                known = (found, marks_of(self.text, found), attribute_name(found.name))
                 try:
-                    library.keep(found.name, Broadcasting(library, self.text, found, own))
+                    library.keep(found.name, Broadcasting(library, self.text, found, known[1]))
                 except (Unmapped, AttributeError, _cwrapjit.CompileError):
-                    library.map_later((found, own, attribute_name(found.name)), pending)
+                    single.append(known)
                 else:
                     found.slices = self.text
-                    attribute = attribute_name(found.name)
-                    library.declared.known[attribute] = (found, own, attribute)
+                    library.declared.known[known[2]] = known
+        library.map_all(single)
         library.take_variables(each for each in parsed.variables if not each.private and not each.external)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
@@ -19,9 +19,10 @@ class _Variable(Variable):
 
     who: str
     address: int
+    refusal: ClassVar[str] = ": Can't reallocate memory; assign to its items instead"
 
     def set(self, value: Any) -> None:
-        raise AttributeError(f"{self.who}: Can't reallocate memory; assign to its items instead")
+        raise AttributeError(f"{self.who}{self.refusal}")
 
 
 @dataclasses.dataclass
@@ -94,13 +95,11 @@ class TextVariable(_Variable):
     """const char *x: str, or None; const char x[]: str."""
 
     by_pointer: bool
+    refusal = " is text of the library"
 
     def get(self) -> str | None:
         address = ctypes.c_void_p.from_address(self.address).value if self.by_pointer else self.address
         return None if not address else ctypes.string_at(address).decode("utf-8", "surrogateescape")
-
-    def set(self, value: Any) -> None:
-        raise AttributeError(f"{self.who} is text of the library")
 
 
 @dataclasses.dataclass
@@ -108,6 +107,7 @@ class TextsVariable(_Variable):
     """const char *x[3], or x[] up to a NULL: a list of str, None for NULL."""
 
     length: int | None
+    refusal = " is text of the library"
 
     def get(self) -> list[Any]:
         found: list[str | None] = []
@@ -118,9 +118,6 @@ class TextsVariable(_Variable):
             found.append(None if text is None else text.decode("utf-8", "surrogateescape"))
         made: list[Any] = load("cwrapjit.library.items").Items(found, self.who)
         return made
-
-    def set(self, value: Any) -> None:
-        raise AttributeError(f"{self.who} is text of the library")
 
 
 @dataclasses.dataclass
