@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cwrapjit import _cwrapjit
 from cwrapjit._tokens import arguments, with_names
@@ -19,6 +19,9 @@ from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
 from cwrapjit.library.library import Core
 from cwrapjit.library.thunks import Unmapped, Writer, call_of, load
+
+if TYPE_CHECKING:
+    from cwrapjit.library.mapping import Mapper
 
 _MOST_BOUND = 8
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*;?\s*", re.DOTALL)
@@ -171,13 +174,13 @@ def remember(cls: type, destructor: Destructor) -> None:
     _OF_CLASSES[cls] = destructor
 
 
-def places(mapper: Any, cls: type) -> tuple[int, ...]:
+def places(mapper: Mapper, cls: type) -> tuple[int, ...]:
     """The parameters whose values the end of what this function gives away needs. Unmapped where there is
     none for one."""
     return tuple(_place(mapper, each, cls) for each in of(cls).bound)
 
 
-def _place(mapper: Any, wanted: ParameterDeclaration, cls: type) -> int:
+def _place(mapper: Mapper, wanted: ParameterDeclaration, cls: type) -> int:
     options = mapper.options
     fitting = [
         k

@@ -11,12 +11,15 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cwrapjit._imports import load
 from cwrapjit.library import destructors, expressions, types
 from cwrapjit.library.description import Dim, Parameter, Result
 from cwrapjit.library.thunks import Classless, Unmapped
+
+if TYPE_CHECKING:
+    from cwrapjit.library.mapping import Mapper
 
 OWNERS = ("callee", "argument", "instance", "none", "static")
 
@@ -55,7 +58,7 @@ def read_returns(who: str, given: Any) -> Returned:
     return made
 
 
-def map_result(mapper: Any, check: Any) -> Result:
+def map_result(mapper: Mapper, check: Any) -> Result:
     """The result of the function itself. check: a checks.Check, or None."""
     ctype, who = mapper.declaration.result, mapper.who
     given = mapper.options.returns
@@ -102,13 +105,13 @@ def map_result(mapper: Any, check: Any) -> Result:
     return made
 
 
-def _is_misspelled(mapper: Any, returned: Returned) -> bool:
+def _is_misspelled(mapper: Mapper, returned: Returned) -> bool:
     """Whether its shape is no shape but an owner, of the one object that is returned, that nobody knows."""
     word = returned.shape if isinstance(returned.shape, str) and not returned.owner else ""
     return word.isidentifier() and word not in mapper.by_name and mapper.library.values.of(word) is None
 
 
-def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
+def _pointer(mapper: Mapper, ctype: types.Pointer, returned: Returned) -> Result:
     target = ctype.target
     if types.is_object(ctype):
         is_new = returned.owner in ("", "callee")
@@ -145,25 +148,24 @@ def _pointer(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     return _address(mapper, ctype, returned)
 
 
-def _list(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
+def _list(mapper: Mapper, ctype: types.Pointer, returned: Returned) -> Result:
     """A list of texts, structs or handles: its length is said, or a NULL ends it."""
     item = ctype.target.target if isinstance(ctype.target, types.Pointer) else None
     dims = () if returned.shape is None else _dims(mapper, returned.shape)
-    is_text = _is_text(mapper, Returned(), item)
-    if not (is_text or isinstance(item, types.Struct)) or len(dims) > 1:
+    if isinstance(item, types.Struct) and len(dims) <= 1:
+        handles = Result("handles", dims=dims, cls=mapper.library.classes.of(item))
+        return _owned(mapper, handles, returned, item)
+    if not _is_text(mapper, Returned(), item) or len(dims) > 1:
         raise mapper.wrong(
             f"returns: it returns {types.show(ctype)}, which is no list of texts or handles in Python"
         )
-    if not is_text:
-        handles = Result("handles", dims=dims, cls=mapper.library.classes.of(item))
-        return _owned(mapper, handles, returned, item)
     if returned.owner in ("argument", "instance"):
         returned.owner = ""  # texts are copied
     made = Result("texts", dims=dims, encoding=mapper.options.encoding.get("return", ""))
     return _owned(mapper, made, returned, item)
 
 
-def _is_text(mapper: Any, returned: Returned, target: Any) -> bool:
+def _is_text(mapper: Mapper, returned: Returned, target: Any) -> bool:
     """Of char; of other bytes where they are said to be text."""
     if not isinstance(target, types.Scalar):
         return False
@@ -172,7 +174,7 @@ def _is_text(mapper: Any, returned: Returned, target: Any) -> bool:
     return target.spelling == "char" or bool(target.is_byte and "return" in mapper.options.encoding)
 
 
-def _address(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
+def _address(mapper: Mapper, ctype: types.Pointer, returned: Returned) -> Result:
     """A pointer that nobody described."""
     made = Result("address", types.item_name(ctype.target))
     made.readonly = ctype.const and returned.owner != "callee"
@@ -181,13 +183,13 @@ def _address(mapper: Any, ctype: types.Pointer, returned: Returned) -> Result:
     return _owned(mapper, made, returned, ctype.target)
 
 
-def _may_be_given(mapper: Any) -> tuple[str, Any]:
+def _may_be_given(mapper: Mapper) -> tuple[str, Any]:
     """It may point into any memory that the caller gives."""
     given = tuple(slot.name for slot in mapper.slots if _is_memory(mapper, slot))
     return ("argument", given) if given else ("", None)
 
 
-def _is_memory(mapper: Any, slot: Any) -> bool:
+def _is_memory(mapper: Mapper, slot: Any) -> bool:
     """Whether the caller gives a struct, a handle or an array for it."""
     if slot.name in mapper.options.hidden or (slot.parameter is not None and slot.parameter.role == "status"):
         return False
@@ -196,14 +198,14 @@ def _is_memory(mapper: Any, slot: Any) -> bool:
     return isinstance(slot.type, types.Pointer) and slot.name not in mapper.options.inout
 
 
-def _dims(mapper: Any, shape: Any) -> tuple[Dim, ...]:
+def _dims(mapper: Mapper, shape: Any) -> tuple[Dim, ...]:
     try:
         return expressions.shape_of(shape, mapper.lookup, mapper.sizes.ask)
     except expressions.BadDim as error:
         raise mapper.wrong(f"returns: {error}") from None
 
 
-def _owned(mapper: Any, made: Result, returned: Returned, target: Any) -> Result:
+def _owned(mapper: Mapper, made: Result, returned: Returned, target: Any) -> Result:
     """Adds the owner, and what an owner asks for."""
     if made.role == "handle" and returned.shape is not None:
         raise mapper.wrong(
@@ -222,7 +224,7 @@ def _owned(mapper: Any, made: Result, returned: Returned, target: Any) -> Result
     return made
 
 
-def _targets(mapper: Any, detail: Any, target: Any) -> tuple[str, ...]:
+def _targets(mapper: Mapper, detail: Any, target: Any) -> tuple[str, ...]:
     """The parameters that a returned pointer may point into."""
     if detail is not None:
         names = (detail,) if isinstance(detail, str) else tuple(detail)
@@ -251,7 +253,7 @@ def _targets(mapper: Any, detail: Any, target: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
-def free_address(mapper: Any, detail: Any, made: Result | None = None) -> int:
+def free_address(mapper: Mapper, detail: Any, made: Result | None = None) -> int:
     """The address of the function that frees what the callee allocated."""
     if made is not None and made.role == "handle":
         if detail is not None:
@@ -277,7 +279,7 @@ def free_address(mapper: Any, detail: Any, made: Result | None = None) -> int:
 # ---- data that the callee allocates --------------------------------------------------------------
 
 
-def _data_parameters(mapper: Any) -> list[str]:
+def _data_parameters(mapper: Mapper) -> list[str]:
     """Parameters of type T **, T being a number."""
     return [
         slot.name
@@ -289,7 +291,7 @@ def _data_parameters(mapper: Any) -> list[str]:
     ]
 
 
-def map_returned_data(mapper: Any) -> dict[str, Parameter]:
+def map_returned_data(mapper: Mapper) -> dict[str, Parameter]:
     """The "data" parameters, and the "length" parameters that their shapes name."""
     given, who = mapper.options.returns, mapper.who
     found = _data_parameters(mapper)
@@ -326,7 +328,7 @@ def map_returned_data(mapper: Any) -> dict[str, Parameter]:
     return made
 
 
-def _stored_text(mapper: Any, name: str, returned: Returned, ctype: types.Scalar) -> Parameter:
+def _stored_text(mapper: Mapper, name: str, returned: Returned, ctype: types.Scalar) -> Parameter:
     """One that C stores in a char **."""
     if returned.text == "list" or returned.shape is not None or not ctype.is_octet:
         raise mapper.wrong(f"returns[{name!r}]: {types.show(ctype)} ** stores no {returned.text}")
@@ -334,7 +336,7 @@ def _stored_text(mapper: Any, name: str, returned: Returned, ctype: types.Scalar
     return Parameter("string", intent="out", encoding=encoding)
 
 
-def _say_whose(mapper: Any, name: str, returned: Returned) -> None:
+def _say_whose(mapper: Mapper, name: str, returned: Returned) -> None:
     """Handles and structs in outputs are given away where their class has free=, unless an owner is said."""
     place = mapper.by_name.get(name)
     target = None if place is None else types.target_of(mapper.slots[place].type)
@@ -347,7 +349,7 @@ def _say_whose(mapper: Any, name: str, returned: Returned) -> None:
         mapper.borrowed.add(name)
 
 
-def _length(mapper: Any, name: str) -> Parameter | None:
+def _length(mapper: Mapper, name: str) -> Parameter | None:
     """The parameter through which the callee says a length; None: an argument says it."""
     ctype = mapper.slots[mapper.by_name[name]].type
     if not isinstance(ctype, types.Pointer) or ctype.const:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cwrapjit._imports import load
 from cwrapjit.library import expressions, types
@@ -10,13 +10,16 @@ from cwrapjit.library.description import Dim, Size
 from cwrapjit.library.expressions import BadDim
 from cwrapjit.library.parser import text_of
 
+if TYPE_CHECKING:
+    from cwrapjit.library.mapping import Mapper
+
 _MOST_OPERANDS = 6
 
 
 class Sizes:
     """Of one function's dims. `mapper` knows the parameters."""
 
-    def __init__(self, mapper: Any) -> None:
+    def __init__(self, mapper: Mapper) -> None:
         self.mapper = mapper
         self.found: dict[str, Size] = {}  # by symbol
 
@@ -61,11 +64,11 @@ class Sizes:
     def _operand(self, symbol: str, node: Any, ctype: Any) -> int | tuple[Dim, str]:
         if isinstance(ctype, types.Scalar) and ctype.is_integer:
             return expressions.of_tree(node, self.mapper.lookup, self.ask), ctype.dtype
-        k = self.mapper.by_name.get(getattr(node, "name", None))
+        k = self.mapper.by_name.get(getattr(node, "name", ""))
         given = None if k is None else self.mapper.slots[k].type
         target = types.target_of(ctype)
         found = given.item if types.is_one_struct(given) else getattr(given, "target", None)
-        if target is None or found is None:
+        if k is None or target is None or found is None:
             raise BadDim(
                 f"{symbol}: {text_of(node)} should be a parameter of type {types.show(ctype)}", node.coord
             )
@@ -73,8 +76,7 @@ class Sizes:
             raise BadDim(
                 f"{symbol}: {text_of(node)} is a {types.show(given)}, not a {types.show(ctype)}", node.coord
             )
-        place: int = k
-        return place
+        return k
 
     def _member(self, symbol: str, node: Any) -> Size:
         names: list[str] = []
@@ -86,9 +88,9 @@ class Sizes:
                 fault = f"{at.name.name} is a pointer: ->" if is_first else "it goes through several pointers"
                 raise BadDim(f"{symbol}: {fault}", node.coord)
             at = at.name
-        k = self.mapper.by_name.get(getattr(at, "name", None))
+        k = self.mapper.by_name.get(getattr(at, "name", ""))
         ctype: Any = None if k is None else types.target_of(self.mapper.slots[k].type)
-        if not isinstance(ctype, types.Struct):
+        if k is None or not isinstance(ctype, types.Struct):
             raise BadDim(f"{symbol}: {text_of(at)} is no parameter that points to a struct", node.coord)
         offset = 0
         for name in names:

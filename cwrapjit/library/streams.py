@@ -11,11 +11,14 @@ import fcntl
 import io
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cwrapjit import _cwrapjit
 from cwrapjit.library import types
 from cwrapjit.library.options import names_of
+
+if TYPE_CHECKING:
+    from cwrapjit.library.mapping import Mapper
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.fdopen.restype = ctypes.c_void_p
@@ -158,7 +161,7 @@ def _error() -> OSError:
 # ---- who may keep it ------------------------------------------------------------------------------
 
 
-def converter(mapper: Any, slot: Any) -> Converter:
+def converter(mapper: Mapper, slot: Any) -> Converter:
     """For a parameter FILE *. Objects that C could keep it in must be spoken of in keeps=."""
     given = mapper.options.keeps
     said = given if isinstance(given, Mapping) else {}
@@ -177,7 +180,7 @@ def converter(mapper: Any, slot: Any) -> Converter:
     return Converter(f"{mapper.called}(): argument {slot.name}", kept, refusal, optional)
 
 
-def _keepers(mapper: Any) -> list[str]:
+def _keepers(mapper: Mapper) -> list[str]:
     """Structs and handles that C writes, or returns; any pointer that it returns but text and numbers."""
     found = []
     for each in mapper.slots:
