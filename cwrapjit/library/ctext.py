@@ -73,7 +73,7 @@ def _compile(
     if not text.strip():
         raise ValueError(f"{who}: the C text is empty")
     file = f"<cwrapjit {who}>"
-    build = library.declarations.preprocessor
+    build = known.preprocessor
     read = Text(text, file, build.include_dirs, build.given)
     read.check()
     last = read.functions[-1] if read.functions and read.statement is None else None
