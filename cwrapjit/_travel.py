@@ -396,10 +396,15 @@ def _content(thing: Any) -> tuple[str, Any]:
 
 
 class _Gone:
-    """Stands for a library of which nothing is left but functions."""
+    """Stands for a library of which nothing is left but functions, or as it was before a step that replaced
+    a function: it is another one then."""
 
-    def __init__(self, journal: Any) -> None:
-        self._core = types.SimpleNamespace(journal=journal)
+    def __init__(self, journal: Any, steps: int | None = None) -> None:
+        number, arguments, all_steps = journal.content()
+        if steps is not None:
+            number = _digest("library", (number, steps))
+        content = number, arguments, all_steps[:steps]
+        self._core = types.SimpleNamespace(journal=types.SimpleNamespace(content=lambda: content))
 
     def __reduce__(self) -> Any:
         content = self._core.journal.content()
@@ -409,11 +414,14 @@ class _Gone:
 def _member(function: Any) -> _Member:
     journal = vars(function)["_journal"]
     library = journal.library()
-    if library is None:
-        return _Member(_Gone(journal), getattr(function, "__name__", ""))
-    for name, each in list(library._core.table.items()):
+    for name, each in list(library._core.table.items()) if library is not None else ():
         if each is function:
             return _Member(library, name)
+    if "_replaced" in vars(function):
+        attribute, steps = vars(function)["_replaced"]
+        return _Member(_Gone(journal, steps), attribute)
+    if library is None:
+        return _Member(_Gone(journal), getattr(function, "__name__", ""))
     raise TypeError(f"cannot pickle {function!r}: it is no attribute of its library any more")
 
 

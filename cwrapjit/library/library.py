@@ -355,6 +355,7 @@ class Core:
     def keep(self, name: str, value: Any) -> Any:
         """Makes value the attribute `name`; returns it."""
         attribute = attribute_name(name)
+        self._let_go(attribute)
         self.table[attribute] = self._owned(value)
         self.declared.by_declare.discard(attribute)
         self.declared.unread.pop(self.declared.unread_attributes.pop(attribute, ""), None)
@@ -481,7 +482,13 @@ class Core:
 
     def _drop(self, attribute: str) -> None:
         self.forget()
-        self.table.pop(attribute, None)
+        self._let_go(attribute)
+
+    def _let_go(self, attribute: str) -> None:
+        """What is there. A function knows until which step it was the library's, for its pickles."""
+        kept = getattr(self.table.pop(attribute, None), "__dict__", {})
+        if "_journal" in kept:
+            kept.setdefault("_replaced", (attribute, len(self.journal.steps)))
 
     def add_declared(self, found: Any, name: str, shape: Any = None, readonly: bool = False) -> None:
         made = load("cwrapjit.library.variables").make(self, found, shape, readonly)
