@@ -120,11 +120,15 @@ read_size(const adapted_object *self, PyObject *object)
                      Py_TYPE(object)->tp_name);
         return -1;
     }
-    Py_ssize_t size = PyNumber_AsSsize_t(object, PyExc_OverflowError);
-    if (size < 0 && !PyErr_Occurred()) {
-        PyErr_Format(PyExc_ValueError, "%U: size must not be negative: %zd", self->name, size);
+    Py_ssize_t size = PyNumber_AsSsize_t(object, NULL); /* clipped */
+    if (size >= 0 && size < PY_SSIZE_T_MAX) {
+        return size;
     }
-    return size;
+    if (!PyErr_Occurred()) {
+        PyErr_Format(PyExc_ValueError, "%U: size must be 0 to %zd, not %R", self->name,
+                     PY_SSIZE_T_MAX - 1, object);
+    }
+    return -1;
 }
 
 /* The index operand of this call: a new reference. Where the arguments do not broadcast, anything: the

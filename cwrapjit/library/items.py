@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, NoReturn
 
 
@@ -15,10 +16,20 @@ class Items(list[Any]):
         self._field = field
         self._instance = instance
 
+    def _place(self, index: Any) -> int:
+        """Counted from the first."""
+        at = operator.index(index)
+        if not -len(self) <= at < len(self):
+            raise IndexError(f"{self._who}: index {at} is out of range: there are {len(self)} items")
+        return at % len(self)
+
+    def __getitem__(self, index: Any) -> Any:
+        return super().__getitem__(index if isinstance(index, slice) else self._place(index))
+
     def __setitem__(self, index: Any, value: Any) -> None:
         if self._field is None or isinstance(index, slice):
             self._refuse()
-        at = range(len(self))[index]
+        at = self._place(index)
         super().__setitem__(at, self._field.assign_item(self._instance, at, value))
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:

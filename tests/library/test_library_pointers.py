@@ -227,6 +227,9 @@ def test_its_own_array_is_its_extent() -> None:
     assert x.tolist() == [0, 9, 5, 6] and np.shares_memory(p.array((2, 2)), x)
     for wrong in 4, -1, 2**62, slice(5), slice(0, 2**62):
         refuses(IndexError, lambda index=wrong: p[index], "4 items" if wrong != 2**62 else "int16")
+    for wrong in (2**70, -(2**70)):
+        refuses(IndexError, lambda index=wrong: p[index], f": index {wrong} is out of range")
+        refuses(IndexError, lambda index=wrong: p.__setitem__(index, 1), f": index {wrong} is out of range")
     refuses(IndexError, lambda: p.array(3, np.int32), "2 items")
     refuses(ValueError, lambda: p.array((2**40, 2**40)), "no shape")
     refuses(OverflowError, lambda: p.__setitem__(0, 2**20), "int16")

@@ -570,6 +570,25 @@ def book(lists: Any) -> Any:
     return lists.struct("typedef struct { char name[8]; char *title; const char *note; int n; } book;")
 
 
+def test_an_index_of_a_list_says_whose_it_is() -> None:
+    """To read and to write, of members, variables and handles."""
+    text = """typedef struct thing thing;
+typedef struct { char *names[3]; thing *things[2]; } rec;
+rec *make(void) { static rec made = {{"a", "b", "c"}}; return &made; }
+char *texts[2] = {"x", "y"};
+"""
+    lib = cwrapjit.library("t", source=text)
+    rec = lib.make()
+    assert [rec.names[k] for k in (0, 2, -1, -3)] == ["a", "c", "c", "a"] and rec.names[1:] == ["b", "c"]
+    for index in (3, -4, 2**70, -(2**70)):
+        words = f"attribute names of rec: index {index} is out of range: there are 3 items"
+        refuses(IndexError, lambda index=index: rec.names[index], words)
+        refuses(IndexError, lambda index=index: rec.names.__setitem__(index, "z"), words)
+    refuses(IndexError, lambda: rec.things[2], "attribute things of rec: index 2 is out", "2 items")
+    refuses(IndexError, lambda: lib.texts[2], "t.texts: index 2 is out of range: there are 2 items")
+    refuses(TypeError, lambda: rec.names["a"], "integer")
+
+
 def test_members_are_texts(lists: Any, book: Any) -> None:
     mine = book(name="abc", title="t\xe9", note=b"n", n=1)
     assert (mine.name, mine.title, mine.note) == ("abc", "t\xe9", "n")

@@ -41,7 +41,7 @@ check_range(const cwj_pointer *self, Py_ssize_t from, Py_ssize_t count, Py_ssize
 static char *
 find_item(const cwj_pointer *self, PyObject *index, const cwj_library_type **type)
 {
-    Py_ssize_t at = PyNumber_AsSsize_t(index, PyExc_IndexError), bytes;
+    Py_ssize_t at = PyNumber_AsSsize_t(index, NULL), bytes; /* clipped */
     *type = cwj_library_type_find(self->item);
     if (at == -1 && PyErr_Occurred()) {
         return NULL;
@@ -51,8 +51,9 @@ find_item(const cwj_pointer *self, PyObject *index, const cwj_library_type **typ
                      "%R: what it points to is no number: array(n, dtype) views it", self);
         return NULL;
     }
-    if (__builtin_mul_overflow(at, (Py_ssize_t)(*type)->size, &bytes)) {
-        PyErr_Format(PyExc_IndexError, "%R: index %zd is too large", self, at);
+    if (at == PY_SSIZE_T_MAX || at == PY_SSIZE_T_MIN ||
+        __builtin_mul_overflow(at, (Py_ssize_t)(*type)->size, &bytes)) {
+        PyErr_Format(PyExc_IndexError, "%R: index %R is out of range", self, index);
         return NULL;
     }
     return check_range(self, at, 1, (Py_ssize_t)(*type)->size) < 0 ? NULL
