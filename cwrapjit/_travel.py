@@ -388,6 +388,8 @@ def _content(thing: Any) -> tuple[str, Any]:
             return "member", _member(thing)
         if kind.__name__ == "LibraryFunction" or "_library" in vars(thing):
             raise TypeError(f"cannot pickle {thing!r}: it is no attribute of its library")
+        if "_given" in vars(thing):
+            return "made", _Made(imported("cwrapjit.kernels.vectorize").vectorize, (), vars(thing)["_given"])
         return "function", _Definition(*_cwrapjit.definition_of(thing))
     if hasattr(thing, "_made_by"):
         maker, arguments, keywords = thing._made_by()

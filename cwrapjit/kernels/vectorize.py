@@ -61,9 +61,7 @@ def vectorize(
         return shared.define([None])
     if T is not None:
         return shared.define(_given_types(T, shared.who))
-    made = Deduced(shared)
-    made._given = {"source": source, "name": name, "doc": doc, **frozen(options)}
-    return made
+    return Deduced(shared)
 
 
 def _definition(text: Text, found: TextFunction, *options: Any) -> Definition:
@@ -161,7 +159,6 @@ class Deduced(Travels, _cwrapjit.Dispatch):
     """A function whose T the arguments of each call say. `functions` has the one for each T, once made."""
 
     functions: dict[str, _cwrapjit.Function]
-    _given: dict[str, Any]  # the arguments of vectorize()
 
     def __init__(self, shared: Definition) -> None:
         self._shared = shared
@@ -182,7 +179,7 @@ class Deduced(Travels, _cwrapjit.Dispatch):
         shared.dtypes("float64")  # what no T could save is told now
 
     def _made_by(self) -> Any:
-        return vectorize, (), self._given
+        return vectorize, (), self._shared.given(None)
 
     def __repr__(self) -> str:
         shared = vars(self).get("_shared")
@@ -247,6 +244,7 @@ class Definition:
         self, text: Text, found: TextFunction, name: str, doc: str | None, options: dict[str, Any]
     ) -> None:
         self.text, self.found, self.name, self.options = text, found, name, options
+        self._frozen = frozen(options)
         self.who = f"vectorize() of {found.name}"
         self.doc = doc if doc is not None else declaration(text, found)
         known = text.names | text.typedefs.keys()
@@ -292,7 +290,13 @@ class Definition:
                 **options,
             )
         self.text.give_to(made)
+        kinds = None if types[0] is None else tuple(types)
+        made.__dict__["_given"] = self.given(kinds)
         return made
+
+    def given(self, T: Any) -> dict[str, Any]:
+        """Arguments of vectorize(), of which pickles make it again: C's text is not the user's."""
+        return {"source": self.text.source, "T": T, "name": self.name, "doc": self.doc, **self._frozen}
 
     def _c_function(self, T: str | None) -> str:
         """The function as it is declared, without names of parameters, as SciPy's capsules are called."""

@@ -553,6 +553,22 @@ def test_what_is_no_attribute_of_a_library_is_refused() -> None:
     refuses(TypeError, lambda: pickle.dumps(point(1.0, 2.0)), "pickle")
 
 
+@pytest.mark.parametrize("number, T", [("double", None), ("T", ("f4", "f8")), ("T", None)])
+def test_faults_show_the_users_text(number: str, T: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C has seen another one, where a dim is in front of its parameter."""
+    text = f"{number} last(const {number} x[n], int n) {{ return x[n]; }}"
+    f = cwrapjit.vectorize(text, T=T, debug=True)
+    for _ in range(3):
+        fault = refuses(cwrapjit.Fault, lambda f=f: f(SEVEN), "last(): SIGSEGV")
+        assert fault.text == text
+        parts = list(f.functions.values()) if number == "T" and T is None else [f]
+        data = pickle.dumps((f, parts[0]))
+        with monkeypatch.context() as there:
+            elsewhere(there)
+            f, part = pickle.loads(data)
+        assert refuses(cwrapjit.Fault, lambda part=part: part(SEVEN), "last(): SIGSEGV").text == text
+
+
 @pytest.mark.parametrize(
     "change",
     [
