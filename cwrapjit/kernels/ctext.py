@@ -116,29 +116,53 @@ def check_words(text: str, who: str, what: str) -> None:
             refuse_at(text, token.at, who, what, problem)
 
 
-def check_expression(text: str, who: str, what: str, ends: str = ";") -> None:
-    """Refuse brackets that do not match, and what stands behind an expression, which C would take for
-    something of its own."""
+def _unmatched(text: str) -> Token | None:
+    """The bracket that closes nothing, or else the innermost that is not closed."""
     opened: list[Token] = []
     for token in code(text):
         word = token.text
         if word in "([{":
             opened.append(token)
         elif word in ")]}" and (not opened or opened.pop().text + word not in ("()", "[]", "{}")):
-            refuse_at(text, token.at, who, what, f"'{word}' closes nothing, found")
-        if not opened and word in ends:
-            refuse_at(text, token.at, who, what, f"an expression has no '{word}' outside of brackets, found")
-    if opened:
-        refuse_at(text, opened[-1].at, who, what, f"'{opened[-1].text}' is not closed, found")
+            return token
+    return opened[-1] if opened else None
+
+
+def check_brackets(text: str, who: str, what: str) -> None:
+    """Refuse those that do not match: C would take what stands around the text for a part of it."""
+    found = _unmatched(text)
+    if found is not None:
+        wrong = "is not closed" if found.text in "([{" else "closes nothing"
+        refuse_at(text, found.at, who, what, f"'{found.text}' {wrong}, found")
+
+
+def check_expression(text: str, who: str, what: str, ends: str = ";") -> None:
+    """Refuse brackets that do not match, and what stands behind an expression, which C would take for
+    something of its own."""
+    check_brackets(text, who, what)
+    depth = 0
+    for token in code(text):
+        depth += (token.text in "([{") - (token.text in ")]}")
+        if not depth and token.text in ends:
+            refuse_at(
+                text, token.at, who, what, f"an expression has no '{token.text}' outside of brackets, found"
+            )
 
 
 def show(error: CompileError, place: tuple[str, int, str]) -> None:
     """An error in what became of a user's text is shown there: file, line, text."""
-    if place[2] != error.text:  # C has seen another line, and the columns of that
-        quoted = re.search(r"'(\w+)'", error.msg)
-        found = re.search(rf"\b{quoted[1]}\b", place[2]) if quoted else None
-        error.offset = found.start() + 1 if found else None
-        error.end_offset = found.end() + 1 if found else None
+    before = (error.text or "").find(place[2])
+    if before >= 0 and before < (error.offset or 0) <= before + len(place[2]):
+        error.offset = (error.offset or 0) - before
+        error.end_offset = error.end_offset and error.end_offset - before
+    elif place[2] != error.text:  # C has seen another line, and the columns of that
+        quoted = re.search(r"'(\w+|[][(){}])'", error.msg)
+        word = quoted[1] if quoted else ""
+        bracket = _unmatched(place[2]) if word in tuple("[](){}") else None
+        found = re.search(rf"\b{word}\b", place[2]) if word.isidentifier() else None
+        at = bracket.at if bracket is not None else found.start() if found else -1
+        error.offset = at + 1 if at >= 0 else None
+        error.end_offset = at + 1 + len(word) if at >= 0 else None
     error.filename, error.lineno, error.text = place
     error.args = (error.msg, (*place[:2], error.offset, place[2]))
 

@@ -148,7 +148,7 @@ class Statement:
                 made.__dict__["_place"] = functools.partial(self._place, in_front, early)
             return made
         except CompileError as error:
-            self._locate(error, in_front, early)
+            self._locate(error, body[:prefix], early)
             raise
 
     def _signature(
@@ -252,12 +252,26 @@ class Statement:
         lines, at = self._texts[what].split("\n"), line - 1 - early
         return (name, at + 1, lines[at].rstrip("\r")) if 0 <= at < len(lines) else None
 
-    def _locate(self, error: CompileError, prefix: int, early: int) -> None:
-        """Say where in the user's own texts the faults are."""
+    def _locate(self, error: CompileError, prefix: str, early: int) -> None:
+        """Say where in the user's own texts the faults are. prefix: what stands in front of the operation."""
+        in_front = prefix.count("\n")
         for each in {id(e): e for e in (error, *error.errors)}.values():
-            place = self._place(prefix, early, os.fsencode(each.filename or ""), each.lineno or 0)
+            place = self._place(in_front, early, os.fsencode(each.filename or ""), each.lineno or 0)
             if place is not None:
-                ctext.show(each, place)
+                ctext.show(each, self._place_in_front(each, prefix) or place)
+
+    def _place_in_front(self, error: CompileError, prefix: str) -> tuple[str, int, str] | None:
+        """The line of loop_prep, which stands there in one line with the operation's first."""
+        prep, at = self._texts["loop_prep"], (error.offset or 0) - 1
+        if (
+            str(error.filename).endswith(" header>")
+            or error.lineno != 1
+            or not 0 <= at < min(len(prep), len(prefix))
+        ):
+            return None
+        k = prep.count("\n", 0, at)
+        error.offset, error.text = at - (prep.rfind("\n", 0, at) + 1) + 1, prep.split("\n")[k]
+        return f"<cwrapjit {self._name} loop_prep>", k + 1, error.text
 
 
 def _item(operand: str, k: int, rows: Sequence[bool] | None) -> str:

@@ -927,3 +927,29 @@ def test_cpp_is_refused_with_its_line() -> None:
     with pytest.raises(cwrapjit.CompileError, match="complex numbers are structs here"):
         ElementwiseKernel("complex64 x, complex64 y", "complex64 z", "z = x + y")
     assert not hasattr(cwrapjit, "RawKernel")
+
+
+@pytest.mark.parametrize(
+    "texts, what, line, mark",
+    [
+        (("y = (x;",), "", 1, 5),
+        (("y = 1; }",), "", 1, 8),
+        (("y = 1;\ny = x); y = (x);",), "", 2, 6),
+        (("y = {1; y = (x);",), "", 1, 5),
+        (("y = (r[i] + (x);",), "", 1, 5),
+        (("y = r[i]); y = (x);",), "", 1, 9),
+        (("y = x;", "int a = (1;"), "loop_prep", 1, 9),
+        (("y = x;", "int a = 1;\nint b = 2; }"), "loop_prep", 2, 12),
+        (("y = x;", "int a = (1);", "int b = 2);"), "", None, 10),
+    ],
+)
+def test_the_mark_is_below_what_is_wrong(
+    texts: tuple[str, ...], what: str, line: int | None, mark: int
+) -> None:
+    """C has seen more in that line: what is in front of the operation, and other names of raw elements."""
+    operation, prep, after = (*texts, "", "")[:3]
+    kernel = ElementwiseKernel("raw T r, T x", "T y", operation, "k", loop_prep=prep, after_loop=after)
+    error = refuses(cwrapjit.CompileError, lambda: kernel(np.ones(3), np.ones(3)), "<cwrapjit k ")
+    assert error.offset == mark and (line is None or error.lineno == line)
+    shown = texts[-1 if what else 0] if line is not None else texts[2]
+    assert error.text in shown and str(error.filename).startswith(f"<cwrapjit k {what}")
