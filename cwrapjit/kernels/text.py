@@ -350,7 +350,8 @@ def _early_of(parts: list[list[Token]], parameters: list[Parameter]) -> list[Ear
     made = []
     for k, each in enumerate(parameters):
         first = each.dims[0] if each.dims and each.is_named else []
-        behind = [token for token in first if token.text in names[k + 1 :]]
+        unknown = (*names[k + 1 :], "min", "max")  # to C
+        behind = [token for token in first if token.text in unknown]
         if behind:
             is_made = any(token.text == "[" and token.at == first[0].at for token in parts[k])
             made.append(Early(first, behind[0], each.name, is_made))

@@ -181,6 +181,33 @@ def test_variables_are_shared_and_live() -> None:
 
 
 @pytest.mark.row("K14")
+def test_results_that_are_enums_are_those_of_a_header() -> None:
+    """Members, also where numbers would broadcast; broadcast=True makes numbers of them."""
+    text = """enum mode { UP = 1, DOWN = 5 };
+enum mode of(int x) { return x ? DOWN : UP; }
+enum mode same(enum mode m) { return m; }
+enum mode of_all(int n, const double x[n]) { return n > 1 ? DOWN : UP; }
+void put(int x, OUT enum mode *m) { *m = x ? DOWN : UP; }
+void fill(int n, OUT enum mode y[n]) { for (int i = 0; i < n; i++) y[i] = DOWN; }
+"""
+    lib = library(text)
+    for made in (lib.of(1), lib.same(5), lib.of_all(np.ones(2)), lib.put(1)):
+        assert type(made) is lib.mode and made.name == "DOWN" and made == 5
+    assert lib.same(7) == 7 and type(lib.same(7)) is int
+    assert lib.fill(2).tolist() == [5, 5]
+    lib.refine("of", broadcast=True)
+    assert lib.of(np.arange(3, dtype=np.int32)).tolist() == [1, 5, 5]
+
+
+@pytest.mark.parametrize("dim, length", [("min(n, m)", 2), ("max(n,m)", 3), ("min(n,m)+1", 3), ("n", 3)])
+def test_dims_that_are_the_smaller_or_larger_one(dim: str, length: int) -> None:
+    """C does not know min() and max(), and does not look at a first dim."""
+    head = f"const double x[n], const double z[m], int n, int m, OUT double y[{dim}]"
+    text = f"void f({head}) {{ for (int i = 0; i < {length}; i++) y[i] = i; }}"
+    for f in (library(text).f, cwrapjit.vectorize(text)):
+        assert f(np.zeros(3), np.zeros(2)).tolist() == list(range(length))
+
+
 def test_types_enums_and_macros_of_the_text() -> None:
     lib = library(
         "typedef float real; typedef unsigned char byte;\n#define SIZE 3\nenum mode { UP = 1, DOWN };\n"
