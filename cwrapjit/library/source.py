@@ -16,7 +16,7 @@ import numpy as np
 from cwrapjit import _cwrapjit
 from cwrapjit.kernels.numbers import NUMPY, SPELLED
 from cwrapjit.kernels.text import Text
-from cwrapjit.library import enums, expressions, types
+from cwrapjit.library import expressions, types
 from cwrapjit.library.broadcast import Slice, operand_name
 from cwrapjit.library.code import addresses
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed
@@ -252,7 +252,7 @@ class TextSlice(Slice):
     def check_uses(self) -> None:
         """Raises Unmapped for what neither takes nor gives anything, and for enums, which arrays have not."""
         single = (slot.item for slot in self.outputs if not slot.parameter.dims)
-        if any(enums.members_of(self.library.classes, each) for each in (self.found.result, *single)):
+        if any(self.library.classes.enum_members(each) for each in (self.found.result, *single)):
             raise Unmapped("it gives an enum")
         read = {slot.name for slot in self.inputs if slot.parameter.intent == "in"}
         if not self.inputs or not self.c_names.keys() - read:
