@@ -393,12 +393,9 @@ def test_none_and_booleans_are_real_references():
         kept = [call() for _ in range(5000)]
         assert all(each is value for each in kept)
         if sys.version_info < (3, 12):  # there they are immortal
-            assert sys.getrefcount(value) >= before + 5000
+            assert sys.getrefcount(value) > before + 4900  # other threads hold some, too
         del kept
         assert abs(sys.getrefcount(value) - before) < 100
-
-
-# ---- interfaces ----------------------------------------------------------------------------------
 
 
 # ---- addresses, errors ---------------------------------------------------------------------------
