@@ -18,7 +18,11 @@ class Items(list[Any]):
 
     def _place(self, index: Any) -> int:
         """Counted from the first."""
-        at = operator.index(index)
+        try:
+            at = operator.index(index)
+        except TypeError:
+            got = type(index).__name__
+            raise TypeError(f"{self._who}: indices must be integers or slices, not {got}") from None
         if not -len(self) <= at < len(self):
             raise IndexError(f"{self._who}: index {at} is out of range: there are {len(self)} items")
         return at % len(self)
