@@ -434,7 +434,7 @@ def test_exceptions_of_signals_strike_at_any_moment(alarms: Any) -> None:
                 signal.setitimer(signal.ITIMER_REAL, chance.random() * 0.004 + 1e-5)
                 KINDS[k % len(KINDS)](k)
             finally:
-                armed = False  # CPython 3.10 can overlook a signal until another thread wants the lock
+                armed = False  # CPython can overlook a signal until another thread wants its lock
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except Struck:
             struck += 1
