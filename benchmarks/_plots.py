@@ -40,12 +40,13 @@ def throughput(results: dict[str, Any]) -> plt.Figure:
 
 def call(results: dict[str, Any]) -> plt.Figure:
     cases = results["cases"]
-    names = list(next(iter(cases.values())))
+    names = list(dict.fromkeys(name for case in cases.values() for name in case))
     figure, axes = plt.subplots(figsize=(9, 4))
     width = 0.8 / len(names)
     for k, name in enumerate(names):
         places = np.arange(len(cases)) + (k - (len(names) - 1) / 2) * width
-        axes.bar(places, [case[name]["median_ns"] for case in cases.values()], width, label=name)
+        taken = [case[name]["median_ns"] if name in case else np.nan for case in cases.values()]
+        axes.bar(places, taken, width, label=name)
     axes.set_xticks(range(len(cases)), list(cases))
     axes.set_ylabel("ns per call")
     axes.legend(fontsize=8)

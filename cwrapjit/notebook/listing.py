@@ -55,7 +55,7 @@ class Listing:
     # ---- facts -------------------------------------------------------------------------------------
 
     def _explain(self, made: Any) -> None:
-        heads = Heads(made.text, made.file, made.place.before, made.library._core.build)
+        heads = Heads(made.text, made.file, made.place.before, made.library._core.said.build)
         for name, reason in made.library.unmapped.items():
             if heads.lines.get(name) in self.lines:
                 self.lines[heads.lines[name]].add("plain", f"not mapped: {reason}")

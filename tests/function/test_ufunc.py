@@ -643,7 +643,7 @@ static double narrow(int n, long double x, double y) { return n + x + y; }
 @pytest.mark.parametrize("optimize", TIERS)
 @pytest.mark.parametrize("type_", [np.longdouble, np.float64, np.float32])
 def test_long_doubles_that_are_passed_raise_no_flag(type_, optimize):
-    """Whoever passes and returns them; what is invalid raises one."""
+    """Whoever passes and returns them."""
     spelled = {np.longdouble: "long double", np.float64: "double", np.float32: "float"}[type_]
     for body, wanted in (
         ("return same(x);", 4),
@@ -658,6 +658,12 @@ def test_long_doubles_that_are_passed_raise_no_flag(type_, optimize):
         u = cwrapjit.vectorize(f"{PASSES} {spelled} f({spelled} x) {{ {body} }}", optimize=optimize).ufunc
         with np.errstate(all="raise"):
             identical(u(np.full(20, 4, type_)), np.full(20, wanted, type_))
+
+
+@pytest.mark.parametrize("optimize", TIERS)
+@pytest.mark.parametrize("type_", [np.longdouble, np.float64, np.float32])
+def test_long_doubles_that_are_invalid_raise_a_flag(type_, optimize):
+    spelled = {np.longdouble: "long double", np.float64: "double", np.float32: "float"}[type_]
     u = cwrapjit.vectorize(
         f"{PASSES} {spelled} f({spelled} x) {{ return minus(x, x); }}", optimize=optimize
     ).ufunc
