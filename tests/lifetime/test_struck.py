@@ -526,7 +526,7 @@ print(failed, more_blocks - blocks)
 
 # Python forgets some of its own blocks where a frame has no memory; what is C alone loses nothing. What is
 # Python for the most part is not here: its own iterators crash when their memory runs out.
-IN_C = ("call", "refuse", "library", "link", "run")
+IN_C = ("call", "refuse", "library", "run")
 # Where a call has no memory for its frame, Python forgets what it was given: here the whole graph, once read.
 FORGETS = ("ask",)
 TASKS = {
