@@ -797,7 +797,8 @@ def test_writes_far_from_new_outputs(how: str) -> None:
     """They would meet what belongs to others, and end the process later."""
     f = FAR[how]()
     assert f(3, 0)[0].tolist() == [1, 1, 1]
-    for k in (3, 100, 5_000_000, -100_000, 7):
+    by_libc = [] if "CWRAPJIT_SANITIZED" in os.environ else [7]  # a sanitizer's memset() ends the process
+    for k in (3, 100, 5_000_000, -100_000, *by_libc):
         at, side = (24 if k == 7 else 8 * k), "behind" if k > 0 else "in front of"
         if how == "kernel" and k == 7:
             at = 8000
