@@ -454,6 +454,7 @@ def compile_thunks(
     after: str = "",
     opening: str = "",
     line: int = 0,
+    quiet: bool = False,
 ) -> tuple[object, list[int]]: ...
 def callback_entry() -> int: ...
 

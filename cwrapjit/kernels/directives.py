@@ -1,9 +1,9 @@
 """The tokens of a C text that its preprocessor leaves, at the places where the text has them.
 
-What a macro makes has the place of the macro's name; in the bodies of functions, macros stay. Included files
-are read where a condition asks for a name that only they may define, and text depends on it: that takes the
-machine's compiler as long as a hundred texts. `library.preprocess` evaluates conditions and macros, for all
-front ends.
+What a macro makes has the place of the macro's name; in the bodies of functions, macros stay. libtcc says
+which conditions hold. Where it cannot, included files are read where a condition asks for a name that only
+they may define, and text depends on it: that takes the machine's compiler as long as a hundred texts.
+`library.preprocess` evaluates conditions and macros, for all front ends.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ class Reading:
 
     def __init__(
         self, source: str, file: str, fail: Callable[..., NoReturn], include_dirs: Sequence[Any],
-        macros: Sequence[tuple[str, str | None]], follows: bool = False,
+        macros: Sequence[tuple[str, str | None]], environment: object = None, follows: bool = False,
     ) -> None:  # fmt: skip
         self.source, self.file, self.fail = source, file, fail
         self.include_dirs = include_dirs
         self.given = [each for each in macros if each[0] not in MARKS.values()]
+        self.environment = environment  # the library's that compiles the text
         self.follows = follows  # the #include lines
+        self._is_answered: bool | None = None  # C has said which conditions hold; None: nobody has asked
         self.tokens: list[Token] = []
         self.defined: set[str] = set()  # macros of the text
         self.includes: list[str] = []  # "<math.h>"
@@ -147,7 +149,12 @@ class Reading:
         if name == "endif":
             del self._doubts[-1:]
         elif name != "else":
-            is_open = bool(self.includes) and not self.follows
+            if self._is_answered is None:
+                marks = words(self.source).intersection(MARKS.values())  # whoever compiles it defines them
+                given = [f"#define {mark}" for mark in marks]
+                self._is_answered = self._engine().ask(self.source, self.file, self.environment, given)
+            is_open = bool(self.includes) and not self.follows and not self._is_answered
+            self.words |= words(condition).intersection(MARKS.values())
             doubts = is_open and not words(condition) <= self._engine().macros.keys() | _KNOWN
             if name == "elif":
                 doubts = doubts or self._doubts[-1:] == [True]

@@ -82,7 +82,7 @@ class Text:
 
     def __init__(
         self, source: str, file: str, include_dirs: Sequence[Any] = (),
-        macros: Sequence[tuple[str, str | None]] = (),
+        macros: Sequence[tuple[str, str | None]] = (), environment: object = None,
     ) -> None:  # fmt: skip
         self.source, self.file = source, file
         self.include_dirs, self.macros = include_dirs, macros
@@ -100,9 +100,9 @@ class Text:
             source.encode()
         except UnicodeEncodeError as error:
             raise CompileError(f"{file}: the text has a lone surrogate at position {error.start}") from None
-        found = Reading(source, file, self.fail, include_dirs, macros)
+        found = Reading(source, file, self.fail, include_dirs, macros, environment)
         if found.in_doubt:
-            found = Reading(source, file, self.fail, include_dirs, macros, follows=True)
+            found = Reading(source, file, self.fail, include_dirs, macros, environment, follows=True)
         self.defined, self.includes, self.front = found.defined, found.includes, found.front
         self.words, self.repeated, self.leaves_out = found.words, found.repeated, found.leaves_out
         self._tokens = _without_attributes(found.tokens)

@@ -74,7 +74,7 @@ def _compile(
         raise ValueError(f"{who}: the C text is empty")
     file = f"<cwrapjit {who}>"
     build = known.preprocessor
-    read = Text(text, file, build.include_dirs, build.given)
+    read = Text(text, file, build.include_dirs, build.given, code.environment)
     read.check()
     last = read.functions[-1] if read.functions and read.statement is None else None
     last = last if last is not None and last.words else None  # FOREACH(x) { ... } is of a body

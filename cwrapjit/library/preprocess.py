@@ -1,8 +1,8 @@
 """Enough of a C preprocessor for declarations and headers: comments, conditionals, macros, includes.
 
 The text of the user is read here. Lines keep their numbers, so that positions in messages are those of the
-text. What its #include lines bring comes from the C compiler of the machine (headers.py). Without a compiler
-that is read here, too.
+text. Which of its conditions hold is what libtcc says, which compiles it (conditions.py). What its #include
+lines bring comes from the C compiler of the machine (headers.py). Without a compiler that is read here, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cwrapjit._unsupported import built_for
-from cwrapjit.library import attributes, constants, headers
+from cwrapjit.library import attributes, conditions, constants, headers
 
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 _WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_]\w*|\.?[0-9](?:[eEpP][+-]|[\w.])*')
@@ -107,12 +107,14 @@ class Preprocessor:
         self._left = 0
         self._packed: list[str] = [""]  # one entry for each #pragma pack(push)
         self.is_declared: Callable[[str], bool] = lambda name: False  # a function, before this text
+        self._holds: dict[tuple[str, int], bool] = {}  # the conditions of a text, by its file and line
         self._read: list[str] | None = None  # a text of the user's is being expanded: all that came before it
 
     def run(self, text: str, file: str) -> str:
         """The text with its directives followed. Included files stand between `# line` marks."""
         out: list[str] = []
         packed = self._packed
+        self.ask(text, file)
         try:
             self._file(text, file, 0, out)
         except BaseException:
@@ -155,6 +157,20 @@ class Preprocessor:
         elif not open_ifs or open_ifs[-1][0]:
             self._directive(name, rest, file, line)
 
+    def ask(self, text: str, file: str, environment: object = None, more: Iterable[str] = ()) -> bool:
+        """Asks C which conditions of a text hold; where it cannot say, they are evaluated here. more: lines
+        in front of it."""
+        macros = [*self._users_macros(), *more]
+        found = conditions.holding(text, file, macros, environment, self.include_dirs)
+        self._holds = {(file, line): holds for line, holds in (found or {}).items()}
+        return found is not None
+
+    def _users_macros(self) -> list[str]:
+        """The lines that define what compilers do not know without them."""
+        return [
+            macro.definition(name) for name, macro in list(self.macros.items()) if name not in self._builtin
+        ]
+
     def include(self, rest: str, file: str, line: int) -> None:
         """The macros of what an #include names."""
         self._include([rest], file, line, 0, [])
@@ -181,6 +197,9 @@ class Preprocessor:
             state[1] = state[1] or state[0]
 
     def _condition(self, name: str, rest: str, file: str, line: int) -> bool:
+        holds = self._holds.get((file, line))
+        if holds is not None:
+            return holds
         if name != "if":
             words = rest.split()
             if not words:
@@ -280,12 +299,9 @@ class Preprocessor:
 
     def _include_by_compiler(self, wanted: list[tuple[str, bool]], out: list[str]) -> bool:
         lines = [_line_of(*each) for each in wanted]
-        macros = [
-            macro.definition(name) for name, macro in list(self.macros.items()) if name not in self._builtin
-        ]
         end, before = len(out), (self.macros.copy(), self._builtin.copy(), self.own.copy(), self._packed)
         try:
-            said = headers.expanded(lines, macros, self.include_dirs)
+            said = headers.expanded(lines, self._users_macros(), self.include_dirs)
             self._table = self._after_compiler
             self._take_expanded(said, out)
         except (headers.Failed, PreprocessError) as reason:

@@ -271,6 +271,45 @@ def test_what_conditions_ask_of_included_files_is_asked(
     assert vectorize(idiom)(1.0) == np.pi
 
 
+@pytest.mark.quick
+@pytest.mark.row("K13")
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("ifdef M_PI", True), ("if __SIZEOF_LONG__ == 8", True), ("ifdef NAN", True), ("ifdef bool", True),
+        ("if INT64_MAX > 5", True), ("if __LINE__ == 1", True), ("if __LINE__ == 2", False),
+        ("if 0\n\nint\n\n#elif __LINE__ == 5", True), ("ifdef __has_include", True),
+        ("if defined __has_include && __has_include(<stdio.h>)", True), ("ifdef __TINYC__", True),
+        ("if __has_include(<nobody_has_this.h>)", False), ("if defined(M_PI) && defined(M_E)", True),
+        ("ifdef OUT", True), ("ifndef INOUT", False), ("ifdef linux", False), ("if UINT_MAX < 0u - 2", True),
+        ("ifdef WIDE", True), ("include <math.h>\n#if defined(HUGE_VAL) && !defined(NO)", True),
+    ],
+)  # fmt: skip
+def test_conditions_hold_where_they_hold_for_c(condition: str, holds: bool) -> None:
+    text = f"#{condition}\nfloat f(float x, OUT float *y)\n#else\ndouble f(double x, OUT double *y)\n#endif\n"
+    text += "{ *y = sizeof x; return sizeof *y; }"
+    for f in (vectorize(text, define_macros=["WIDE"]), library("t", source=text, define_macros=["WIDE"]).f):
+        for result in f(np.zeros(3, "f4")):
+            assert result.tolist() == [result.itemsize] * 3 and (result.itemsize == 4) == holds
+
+
+def test_conditions_behind_files_that_need_the_text(tmp_path: pathlib.Path) -> None:
+    """C does not take such a file without the text: what the file defines is known all the same."""
+    (tmp_path / "own.h").write_text("#define OWN 1\nstatic real half(real x) { return x / 2; }\n")
+    text = 'typedef double real;\n#include "own.h"\n#if OWN\nreal f(real x)\n#else\nint f(int x)\n#endif\n'
+    text += "{ return half(x); }"
+    assert vectorize(text, include_dirs=[tmp_path])(3.0) == 1.5
+    assert library("t", source=text, include_dirs=[tmp_path]).f(3.0) == 1.5
+
+
+def test_asking_which_conditions_hold_warns_of_nothing() -> None:
+    text = f"#define M_PI 3\n#if M_PI == 3\n{GOOD}\n#endif"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert vectorize(text)(2.0) == 2
+    assert [str(each.message) for each in caught] == ["M_PI redefined"]
+
+
 def test_macros_without_end() -> None:
     deep = "#define M0 double\n" + "".join(f"#define M{k + 1} M{k}\n" for k in range(900))
     wide = "#define M0 double\n" + "".join(f"#define M{k + 1} M{k} M{k}\n" for k in range(900))

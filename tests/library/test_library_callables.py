@@ -177,6 +177,13 @@ def test_text_is_what_the_preprocessor_leaves(front, text):
     assert lib.apply(front + text) == 6
 
 
+def test_conditions_of_a_text_know_the_macros_of_the_header():
+    source = "int apply(int (*f)(int x)) { return f(3); }"
+    lib = cwrapjit.library("t", source=source, header="#define PLUS 4\n")
+    heads = "#if PLUS == 4 && __SIZEOF_LONG__ == 8\nint g(int x)\n#else\nint g(int x, int y)\n#endif\n"
+    assert lib.apply(heads + "{ return x + PLUS; }") == 7
+
+
 def test_types_of_a_text_are_those_of_its_definition():
     lib = cwrapjit.library(
         "t",

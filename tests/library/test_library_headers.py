@@ -437,6 +437,18 @@ def test_no_process_without_an_include(monkeypatch):
     assert lib.abs(-2) == 2
 
 
+@pytest.mark.row("G10")
+def test_conditions_hold_where_they_hold_for_c():
+    """Of declarations, and of header=: what texts before them have defined is known to all."""
+    lib = cwrapjit.library("c", libraries=["c"], header="#ifdef INT64_MAX\n#define WIDE 3\n#endif\n")
+    lib.declare("#include <math.h>\n#define OWN 2")
+    lib.declare(
+        "#if defined __has_include && __has_include(<stdio.h>) && OWN + WIDE == 5\nint abs(int);\n#endif"
+    )
+    lib.declare("#if __LINE__ == 2\n\n#elif __LINE__ == 3 && defined(M_PI)\nlong labs(long x);\n#endif")
+    assert lib.abs(-2) == 2 and lib.labs(-3) == 3
+
+
 @needs_compiler
 def test_values_that_only_the_compiler_knows(tmp_path):
     (tmp_path / "k.h").write_text(

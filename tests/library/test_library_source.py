@@ -199,6 +199,27 @@ void fill(int n, OUT enum mode y[n]) { for (int i = 0; i < n; i++) y[i] = DOWN; 
     assert lib.of(np.arange(3, dtype=np.int32)).tolist() == [1, 5, 5]
 
 
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#ifdef __has_include\n#if __has_include(<stdio.h>)\nGOOD\n#endif\n#endif",
+        "#if defined __has_include && __has_include(<stdio.h>)\nGOOD\n#endif",
+        "#if defined(__has_include) && __has_include(<nobody_has_this.h>)\nint bad;\n#else\nGOOD\n#endif",
+        "#if __has_include(<stdio.h>) && __has_include(<math.h>)\nGOOD\n#endif",
+        '#ifdef __has_include\n# if __has_include("none.h")\n#  include "none.h"\n# endif\n#endif\nGOOD',
+        "#ifdef __has_include\n# if __has_include(<errno.h>)\n# include <errno.h>\n# endif\n#endif\n"
+        "#if defined(EDOM) && EDOM > 0\nGOOD\n#endif",
+        "#if defined(__SIZEOF_LONG__) && defined(__SIZEOF_INT__)\nGOOD\n#endif",
+        "#define A\n#define B\n#if defined(A) && defined(B)\nGOOD\n#endif",
+    ],
+)
+def test_conditions_of_several_names_are_those_of_c(text: str) -> None:
+    text = text.replace("GOOD", "double good(double x) { return x; }")
+    assert library(text).mapped == ["good"] and library(text).good(2.0) == 2
+    assert cwrapjit.vectorize(text)(2.0) == 2
+
+
 @pytest.mark.parametrize("dim, length", [("min(n, m)", 2), ("max(n,m)", 3), ("min(n,m)+1", 3), ("n", 3)])
 def test_dims_that_are_the_smaller_or_larger_one(dim: str, length: int) -> None:
     """C does not know min() and max(), and does not look at a first dim."""

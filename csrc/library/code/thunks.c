@@ -27,7 +27,7 @@ PyDoc_STRVAR(
     compile_thunks_doc,
     "compile_thunks(environment, text, names, optimize=0, file=None, before='', after='', "
     "opening='',\n"
-    "               line=0)\n"
+    "               line=0, quiet=False)\n"
     "--\n\n"
     "Compile the library's header followed by text: (owner, [addresses of names]). By libtcc,\n"
     "where optimize is 1 by the system's compiler, where it is 2 by that in the background: "
@@ -35,7 +35,7 @@ PyDoc_STRVAR(
     "there are no addresses yet, but those of later_thunks(owner). A user's text has a file's name "
     "for\n"
     "messages, ours around it, and behind so many of its lines the opening of the function whose\n"
-    "body the others are.");
+    "body the others are. quiet: nobody hears of warnings.");
 
 /* optimize= */
 enum {
@@ -55,6 +55,7 @@ typedef struct {
     const char *opening; /* "": the second piece is no function's body */
     int line; /* of the second piece, behind which it opens */
     bool traced; /* faults in it have lines */
+    int quiet; /* nobody hears of warnings */
 } thunk_request;
 
 static size_t
@@ -128,7 +129,7 @@ report(const thunk_request *request, tj_status status, tj_messages *messages, co
         cwj_raise(request->who, error, messages);
         return -1;
     }
-    return cwj_warn(messages);
+    return request->quiet ? 0 : cwj_warn(messages);
 }
 
 static int
@@ -321,16 +322,16 @@ set_piece(tj_piece *piece, PyObject *file, PyObject *text)
 static PyObject *
 compile_thunks(PyObject *extension, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"environment", "text",  "names",   "optimize", "file",
-                               "before",      "after", "opening", "line",     NULL};
+    static char *keywords[] = {"environment", "text",    "names", "optimize", "file", "before",
+                               "after",       "opening", "line",  "quiet",    NULL};
     thunk_request request = {
         .state = PyModule_GetState(extension), .before = "", .after = "", .opening = ""};
     PyObject *text, *names, *given = Py_None, *file = NULL, *result = NULL;
     const cwj_library_unit *unit;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&UO|iOsssi:compile_thunks", keywords,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&UO|iOsssip:compile_thunks", keywords,
                                      cwj_to_unit, &unit, &text, &names, &request.optimize, &given,
                                      &request.before, &request.after, &request.opening,
-                                     &request.line)) {
+                                     &request.line, &request.quiet)) {
         return NULL;
     }
     request.environment = unit->environment;
