@@ -1,9 +1,8 @@
 """The tokens of a C text that its preprocessor leaves, at the places where the text has them.
 
 What a macro makes has the place of the macro's name; in the bodies of functions, macros stay. libtcc says
-which conditions hold. Where it cannot, included files are read where a condition asks for a name that only
-they may define, and text depends on it: that takes the machine's compiler as long as a hundred texts.
-`library.preprocess` evaluates conditions and macros, for all front ends.
+which conditions hold. Where it cannot, included files are read: that takes the machine's compiler as long as
+a hundred texts. `library.preprocess` evaluates conditions and macros, for all front ends.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from cwrapjit._tokens import Token, closes, tokens, words
 
 MARKS = {"/*out*/": "OUT", "/*inout*/": "INOUT"}
 _CONDITIONS = ("if", "ifdef", "ifndef", "elif", "else", "endif")
-_KNOWN = {"defined", "__cplusplus"}
 
 
 class Reading:
@@ -24,14 +22,14 @@ class Reading:
 
     def __init__(
         self, source: str, file: str, fail: Callable[..., NoReturn], include_dirs: Sequence[Any],
-        macros: Sequence[tuple[str, str | None]], environment: object = None, follows: bool = False,
+        macros: Sequence[tuple[str, str | None]], environment: object = None,
     ) -> None:  # fmt: skip
         self.source, self.file, self.fail = source, file, fail
         self.include_dirs = include_dirs
         self.given = [each for each in macros if each[0] not in MARKS.values()]
         self.environment = environment  # the library's that compiles the text
-        self.follows = follows  # the #include lines
-        self._is_answered: bool | None = None  # C has said which conditions hold; None: nobody has asked
+        self._follows = False  # the #include lines
+        self._waiting: list[tuple[Any, ...]] = []  # those lines till then
         self.tokens: list[Token] = []
         self.defined: set[str] = set()  # macros of the text
         self.includes: list[str] = []  # "<math.h>"
@@ -39,14 +37,12 @@ class Reading:
         self.repeated: set[str] = set()  # words that stand there more than once
         self.front = 0  # where the directives end that stand before all else
         self.leaves_out = False  # some text, as a condition says
-        self.in_doubt = False  # what it says depends on what included files define
         self._braces: set[str] = (
             set()
         )  # macros that open or close a brace: where bodies end is not known before
         self._macros = {name for name, _ in self.given}
         self._preprocessor: Any = None
         self._open: list[list[Any]] = []  # the conditions around what is read, as the preprocessor has them
-        self._doubts: list[bool] = []  # of these
         self._read()
 
     def _read(self) -> None:
@@ -64,9 +60,6 @@ class Reading:
                 is_read = self._is_read()
             elif line is not None:
                 line.append(token)
-            elif token.kind != "comment" and not depth and True in self._doubts:
-                self.in_doubt = True
-                return
             elif is_read and token.kind == "comment":
                 mark = _mark(token)
                 block += [Token("word", mark, token.at, token.end)] * (mark != "")
@@ -109,6 +102,10 @@ class Reading:
             preprocess = load("cwrapjit.library.preprocess")
             self._preprocessor = preprocess.Preprocessor(self.include_dirs, self.given)
             self._preprocessor.files[self.file] = self.source
+            marks = words(self.source).intersection(MARKS.values())  # whoever compiles the text defines them
+            given = [f"#define {mark}" for mark in marks]
+            self._follows = not self._preprocessor.ask(self.source, self.file, self.environment, given)
+            self._include()
         return self._preprocessor
 
     def _asked(self, at: int, length: int, ask: Callable[..., Any], *arguments: Any) -> Any:
@@ -127,11 +124,12 @@ class Reading:
         is_read, number = self._is_read(), self.source.count("\n", 0, at) + 1
         if name == "include":
             self.includes.append("".join(token.text for token in parts[1:]))
-            if is_read and self.follows:
-                self._asked(at, len(name), self._engine().include, rest, self.file, number)
+            if is_read:
+                self._waiting.append((at, len(name), rest, self.file, number))
+                self._include()
             return
         if name in _CONDITIONS:
-            self._doubt(name, rest)
+            self.words |= words(rest).intersection(MARKS.values())
         elif not (is_read and name in ("define", "undef") and len(parts) > 1):
             return
         elif name == "define":
@@ -144,22 +142,11 @@ class Reading:
         if name in _CONDITIONS or parts[1].text not in MARKS.values():
             self._asked(at, len(name), self._engine().follow, name, rest, self._open, self.file, number)
 
-    def _doubt(self, name: str, condition: str) -> None:
-        """Whether a condition asks for what only included files may define."""
-        if name == "endif":
-            del self._doubts[-1:]
-        elif name != "else":
-            if self._is_answered is None:
-                marks = words(self.source).intersection(MARKS.values())  # whoever compiles it defines them
-                given = [f"#define {mark}" for mark in marks]
-                self._is_answered = self._engine().ask(self.source, self.file, self.environment, given)
-            is_open = bool(self.includes) and not self.follows and not self._is_answered
-            self.words |= words(condition).intersection(MARKS.values())
-            doubts = is_open and not words(condition) <= self._engine().macros.keys() | _KNOWN
-            if name == "elif":
-                doubts = doubts or self._doubts[-1:] == [True]
-                del self._doubts[-1:]
-            self._doubts.append(doubts)
+    def _include(self) -> None:
+        """Reads what #include lines bring, where C does not say which conditions hold."""
+        while self._follows and self._waiting:
+            at, length, *line = self._waiting.pop(0)
+            self._asked(at, length, self._engine().include, *line)
 
     # ---- macros -----------------------------------------------------------------------------------------
 

@@ -101,8 +101,6 @@ class Text:
         except UnicodeEncodeError as error:
             raise CompileError(f"{file}: the text has a lone surrogate at position {error.start}") from None
         found = Reading(source, file, self.fail, include_dirs, macros, environment)
-        if found.in_doubt:
-            found = Reading(source, file, self.fail, include_dirs, macros, environment, follows=True)
         self.defined, self.includes, self.front = found.defined, found.includes, found.front
         self.words, self.repeated, self.leaves_out = found.words, found.repeated, found.leaves_out
         self._tokens = _without_attributes(found.tokens)

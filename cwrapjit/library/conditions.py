@@ -26,7 +26,7 @@ def holding(
     macros: #define lines in front of it; environment: the library's that compiles it, if there is one."""
     question, lines, is_certain = _question(text)
     if is_certain:
-        return None
+        return {}
     answers = "".join(_ANSWER % line for line in lines)
     try:
         if environment is None:

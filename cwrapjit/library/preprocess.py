@@ -158,8 +158,8 @@ class Preprocessor:
             self._directive(name, rest, file, line)
 
     def ask(self, text: str, file: str, environment: object = None, more: Iterable[str] = ()) -> bool:
-        """Asks C which conditions of a text hold; where it cannot say, they are evaluated here. more: lines
-        in front of it."""
+        """Asks C which conditions of a text hold; where it cannot say, False, they are evaluated here.
+        more: lines in front of it."""
         macros = [*self._users_macros(), *more]
         found = conditions.holding(text, file, macros, environment, self.include_dirs)
         self._holds = {(file, line): holds for line, holds in (found or {}).items()}
