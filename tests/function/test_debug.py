@@ -831,23 +831,63 @@ void f(int n, long k, OUT rec y[n])
         refuses(cwrapjit.Fault, lambda n=n, size=size: f(n, size), f"behind result 1: at byte {size}")
 
 
+def _kept_of_a_kernel() -> Any:
+    x = np.ones((3, 300))
+    kernel = cwrapjit.ElementwiseKernel("float64 x, int64 k", "float64 y", "y = k * x", "f", debug=True)
+    return lambda k: kernel(x, k)
+
+
+def _kept_of_a_graph() -> Any:
+    x, k = cg.ndarray("f8", 1)("x"), cg.float64("k")
+    g = cwrapjit.link([x, k], x * k, debug=True)
+    return lambda k: g(np.ones(3), float(k))
+
+
+def _kept_of_two_outputs() -> Any:
+    text = """void f(long k, OUT double y[1000], OUT double z[3000])
+{
+    for(int i = 0; i < 3000; i++) y[i % 1000] = z[i] = k;
+}"""
+    f = cwrapjit.vectorize(text, debug=True)
+    return lambda k: f(k)[1]
+
+
+def _kept_of_a_library() -> Any:
+    text = "void f(long k, OUT double y[3]) { y[0] = y[1] = y[2] = k; }"
+    return cwrapjit.library("t", source=text, debug=True).f
+
+
+RESULTS = {
+    "library": _kept_of_a_library,
+    "one of two": _kept_of_two_outputs,
+    "kernel": _kept_of_a_kernel,
+    "graph": _kept_of_a_graph,
+}
+
+
+def count_mappings() -> int:
+    with open("/proc/self/maps") as maps:
+        return len(maps.readlines())
+
+
 @pytest.mark.quick
-def test_results_that_are_kept_cost_no_mappings() -> None:
+@pytest.mark.parametrize("how", RESULTS)
+def test_results_that_are_kept_cost_no_mappings(how: str) -> None:
     """Only the newest are guarded: of the others the memory stays, and what it holds."""
-    text = "void f(long k, OUT double y[3]) { y[0] = y[1] = y[2] = k; y[k / 1000] = k; }"
-    f = cwrapjit.library("t", source=text, debug=True).f
+    f = RESULTS[how]()
+    first = count_mappings()
     kept = [f(k) for k in range(600)]
-    with open("/proc/self/maps") as maps:
-        before = len(maps.readlines())
-    kept += [f(k) for k in range(600, 999)]
-    with open("/proc/self/maps") as maps:
-        assert len(maps.readlines()) < before + 450
-    assert [y.sum() for y in kept] == [3 * k for k in range(999)]
-    kept[0].resize(1000, refcheck=False)
-    assert kept[0].tolist() == [0] * 1000
+    before = count_mappings()
+    kept += [f(k) for k in range(600, 1200)]
+    assert count_mappings() < before + 100
+    assert all((y == k).all() for k, y in enumerate(kept))
+    kept[0].resize(2000, refcheck=False)
+    assert kept[0].tolist() == [0] * 2000
     del kept[::2]
-    refuses(cwrapjit.Fault, lambda: f(100_000), "behind the 24 bytes of output 'y', at byte 800")
-    assert [y.sum() for y in kept] == [3 * k for k in range(1, 999, 2)]
+    assert count_mappings() < before + 100, "nor what is left between those that went"
+    kept += [f(k) for k in range(1200)]
+    assert count_mappings() < first + 4 * 256 + 100
+    assert all((y == k).all() for k, y in zip([*range(1, 1200, 2), *range(1200)], kept, strict=True))
 
 
 @pytest.mark.parametrize("code", "iIlfdgFD")

@@ -11,6 +11,8 @@ size_t tj_page_size(void);
 /* Addresses for data: zeros, which take memory when they are touched. NULL, and errno. */
 void *tj_space_new(size_t size);
 void tj_space_free(void *memory, size_t size);
+/* Few of its pages will be used: no large ones are to be made of them, nor is all of it to be written to core dumps. */
+void tj_space_sparse(void *memory, size_t size);
 
 typedef enum tj_space_use {
     TJ_SPACE_NONE, /* whoever touches it faults */

@@ -9,8 +9,64 @@
 enum {
     SIDE = 64 << 20, /* an index that is wrong by millions is met there, too */
     ZONE_BYTE = 0xB5,
-    IDLE = 8
+    IDLE = 8,
+    SLOTS = 64,
+    CHUNKS = 2048
 };
+
+/* ---- slots ------------------------------------------------------------------------------------- */
+
+/* Maps are parts of few large ones: a process has no more than some ten thousand. The system counts neighbours whose
+ * protection is the same as one, if they were one when the first of them was written to. */
+static const size_t slot_size = 3 * (size_t)SIDE;
+static _Atomic(char *) chunks[CHUNKS]; /* in turn, each of SLOTS; NULL: none is needed as yet */
+static _Atomic(uint64_t) taken[CHUNKS]; /* a bit for each slot */
+
+static char *
+chunk_at(int i)
+{
+    char *chunk = atomic_load(&chunks[i]);
+    char *made = chunk == NULL ? tj_space_new(SLOTS * slot_size) : NULL;
+    if (made != NULL) {
+        tj_space_sparse(made, SLOTS * slot_size);
+        made[0] = 0;
+        if (atomic_compare_exchange_strong(&chunks[i], &chunk, made)) {
+            return made;
+        }
+        tj_space_free(made, SLOTS * slot_size);
+    }
+    return chunk;
+}
+
+static char *
+take_slot(void)
+{
+    char *chunk;
+    for (int i = 0; i < CHUNKS && (chunk = chunk_at(i)) != NULL; i++) {
+        uint64_t now = atomic_load(&taken[i]);
+        while (~now != 0) {
+            int k = __builtin_ctzll(~now);
+            if (atomic_compare_exchange_weak(&taken[i], &now, now | UINT64_C(1) << k)) {
+                return chunk + (size_t)k * slot_size;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Returns false where it is none. */
+static bool
+put_slot(const char *map)
+{
+    for (int i = 0; i < CHUNKS; i++) {
+        size_t k = ((uintptr_t)map - (uintptr_t)atomic_load(&chunks[i])) / slot_size;
+        if (k < SLOTS) {
+            atomic_fetch_and(&taken[i], ~(UINT64_C(1) << k));
+            return true;
+        }
+    }
+    return false;
+}
 
 /* ---- one ------------------------------------------------------------------------------------ */
 
@@ -20,7 +76,7 @@ static _Atomic(char *) idle[IDLE];
 static bool
 may_be_idle(const cwj_fence *this)
 {
-    return this->side == SIDE && this->room == tj_page_size();
+    return this->side == SIDE && !this->opened && this->room == tj_page_size();
 }
 
 static char *
@@ -45,50 +101,68 @@ put_idle(char *map)
     return false;
 }
 
+/* A slot's at least, where there are sides. */
+static size_t
+whole_of(const cwj_fence *this)
+{
+    size_t whole = this->side + this->room + this->side;
+    return this->side > 0 && whole < slot_size ? slot_size : whole;
+}
+
+static bool
+set_sides(const cwj_fence *this, tj_space_use use)
+{
+    size_t first = this->side + this->room;
+    return this->side == 0 || (tj_space_set(this->map, this->side, use) &&
+                               tj_space_set(this->map + first, whole_of(this) - first, use));
+}
+
+void
+cwj_fence_open_sides(cwj_fence *this)
+{
+    set_sides(this, TJ_SPACE_DATA);
+    this->opened = true;
+}
+
+static void
+give_map(const cwj_fence *this)
+{
+    set_sides(this, TJ_SPACE_DATA);
+    tj_space_discard(this->map + this->side, this->room);
+    if (!put_slot(this->map)) {
+        tj_space_free(this->map, whole_of(this));
+    }
+}
+
 void
 cwj_fence_drop(cwj_fence *this)
 {
     if (this->map != NULL) {
         if (!may_be_idle(this) || !put_idle(this->map)) {
-            tj_space_free(this->map, this->side + this->room + this->side);
+            give_map(this);
         }
         tj_live_add(TJ_LIVE_MAPPINGS, -1);
     }
     *this = (cwj_fence){0};
 }
 
-void
-cwj_fence_drop_sides(cwj_fence *this)
-{
-    if (this->side != 0) {
-        tj_space_free(this->map, this->side);
-        tj_space_free(this->map + this->side + this->room, this->side);
-        this->map += this->side;
-        this->side = 0;
-    }
-}
-
 static bool
 make_map(cwj_fence *this, size_t side, size_t room)
 {
     *this = (cwj_fence){.side = side, .room = room};
-    this->map = may_be_idle(this) ? take_idle() : NULL;
-    bool fenced = this->map != NULL || side == 0;
-    if (this->map == NULL && room < PTRDIFF_MAX - 2 * side) {
-        this->map = tj_space_new(side + room + side);
+    bool made = may_be_idle(this) && (this->map = take_idle()) != NULL;
+    if (!made && room < PTRDIFF_MAX - 2 * side) {
+        this->map = whole_of(this) == slot_size ? take_slot() : NULL;
+        this->map = this->map == NULL ? tj_space_new(whole_of(this)) : this->map;
+        made = this->map != NULL && set_sides(this, TJ_SPACE_NONE);
     }
-    if (this->map == NULL) {
-        return false;
-    }
-    tj_live_add(TJ_LIVE_MAPPINGS, 1);
-    fenced = fenced || (tj_space_set(this->map, side, TJ_SPACE_NONE) &&
-                        tj_space_set(this->map + side + room, side, TJ_SPACE_NONE));
-    if (!fenced) {
-        tj_space_free(this->map, side + room + side);
-        tj_live_add(TJ_LIVE_MAPPINGS, -1);
+    if (made) {
+        tj_live_add(TJ_LIVE_MAPPINGS, 1);
+    } else if (this->map != NULL) {
+        give_map(this);
         this->map = NULL;
     }
-    return fenced;
+    return made;
 }
 
 /* The zone: what is left of the room in front of the array and behind it. */
@@ -136,7 +210,7 @@ bool
 cwj_fence_has(const cwj_fence *this, const void *address)
 {
     uintptr_t first = (uintptr_t)this->map;
-    return first != 0 && (uintptr_t)address - first < this->side + this->room + this->side;
+    return first != 0 && (uintptr_t)address - first < whole_of(this);
 }
 
 static bool

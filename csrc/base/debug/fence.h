@@ -12,6 +12,7 @@
 typedef struct cwj_fence {
     char *map; /* owned: the whole; NULL: there is none */
     size_t side; /* bytes on either side that may not be touched; 0: there are none */
+    bool opened; /* these may be touched now */
     size_t room; /* bytes between these */
     size_t front; /* bytes at the room's start that are somebody else's */
     char *data; /* of the array */
@@ -25,8 +26,8 @@ typedef struct cwj_fence {
 bool cwj_fence_open(cwj_fence *this, bool guarded, size_t front, size_t size, size_t behind,
                     bool left);
 void cwj_fence_drop(cwj_fence *this);
-/* What is between the sides stays, but nothing guards it. */
-void cwj_fence_drop_sides(cwj_fence *this);
+/* They become memory as any other, where all of this is one mapping with its neighbours. Nothing guards it then. */
+void cwj_fence_open_sides(cwj_fence *this);
 
 /* How many bytes behind an item libtcc reads: structs that are passed by value, in words of eight bytes. */
 static inline size_t

@@ -52,7 +52,7 @@ keep_fenced(const cwj_fence *fence)
 {
     cwj_fence *oldest = &newest[turn++ % FENCED];
     if (oldest->map != NULL) {
-        cwj_fence_drop_sides(oldest);
+        cwj_fence_open_sides(oldest);
         write_header(oldest);
     }
     *oldest = *fence;

@@ -27,6 +27,12 @@ void tj_space_free(void *memory, size_t size)
     munmap(memory, size);
 }
 
+void tj_space_sparse(void *memory, size_t size)
+{
+    madvise(memory, size, MADV_NOHUGEPAGE);
+    madvise(memory, size, MADV_DONTDUMP);
+}
+
 bool tj_space_set(void *memory, size_t size, tj_space_use use)
 {
     static const int protections[] = {[TJ_SPACE_NONE] = PROT_NONE,
