@@ -10,8 +10,7 @@
  * cwj_call points to for the time of one call, and a descriptor is constant
  * data inside the compiled unit.
  */
-#ifndef CWJ_ABI_H
-#define CWJ_ABI_H
+#pragma once
 
 /* One operand (an input or an output) of a running call.
  *
@@ -235,5 +234,3 @@ bool cwj_contiguous(const cwj_call *cwj, int operand);
 bool cwj_contiguous_or_error(const cwj_call *cwj, int operand);
 bool cwj_contiguous_all(const cwj_call *cwj);
 bool cwj_contiguous_all_or_error(const cwj_call *cwj);
-
-#endif

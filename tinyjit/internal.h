@@ -3,8 +3,7 @@
  * Everything public is in tinyjit.h. The parts below are grouped by the file
  * that defines them.
  */
-#ifndef TJ_INTERNAL_H
-#define TJ_INTERNAL_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -490,5 +489,3 @@ tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework
  * then. */
 tj_status tj_build_load(const tj_build *build, const tj_object *object, tj_unit **unit,
                         const void **address, tj_error *error);
-
-#endif

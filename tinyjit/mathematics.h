@@ -9,8 +9,7 @@
  *
  * Wants <math.h>. Ends with the macros that give these functions the usual names.
  */
-#ifndef CWJ_MATHEMATICS_H
-#define CWJ_MATHEMATICS_H
+#pragma once
 
 #define CWJ_INLINE static inline __attribute__((always_inline, unused))
 
@@ -231,5 +230,3 @@ CWJ_POW(float, f)
 #define powf cwj_powf
 #endif
 #undef CWJ_INLINE
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Types are the same as those of the system's headers, which may come later.
  */
-#ifndef TJ_PRELUDE_H
-#define TJ_PRELUDE_H
+#pragma once
 
 #include <iso/stddef.h>
 #include <iso/stdbool.h>
@@ -37,5 +36,3 @@
 /* ---- the call ------------------------------------------------------------ */
 
 #include "abi.h"
-
-#endif

@@ -21,8 +21,7 @@
  * of the caller's. Compiling takes one process-wide lock, which fork() also
  * takes, so that a child can compile. No callback runs under it.
  */
-#ifndef TJ_TINYJIT_H
-#define TJ_TINYJIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -749,5 +748,3 @@ void tj_optimizer_settle(void);
 char *tj_optimizer_last_failure(void);
 /* Ends running compilers and the threads, before the process exits. */
 void tj_optimizer_stop(void);
-
-#endif

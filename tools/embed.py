@@ -45,10 +45,10 @@ def flatten(path: Path | str, search_dirs: Iterable[Path | str] = ()) -> str:
         for line in file.read_text(encoding="utf-8").splitlines():
             match = INCLUDE.match(line)
             found = match and find_include(match[2], match[1] == '"', file.parent, directories)
-            if not found:
+            if found:
+                lines.extend(lines_of(found) if found not in seen else [])
+            elif line != "#pragma once":  # nothing includes the text that results
                 lines.append(line)
-            elif found not in seen:
-                lines.extend(lines_of(found))
         return lines
 
     return "\n".join(lines_of(Path(path).resolve())) + "\n"

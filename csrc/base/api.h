@@ -1,6 +1,5 @@
 /* api.h: Python's and NumPy's C API, set up the same way for every file of csrc/. */
-#ifndef CWJ_BASE_API_H
-#define CWJ_BASE_API_H
+#pragma once
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -50,5 +49,3 @@ cwj_reserve(void *array, int count, int *capacity, size_t size)
     *capacity = longer;
     return 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * A definition needs a few dozen small arrays and strings that all live as
  * long as the function. Zero the struct to begin; clear it to free everything.
  */
-#ifndef CWJ_BASE_ARENA_H
-#define CWJ_BASE_ARENA_H
+#pragma once
 
 #include "base/api.h"
 
@@ -18,5 +17,3 @@ void *cwj_arena_alloc(cwj_arena *arena, size_t count, size_t size);
 const char *cwj_arena_format(cwj_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void cwj_arena_clear(cwj_arena *arena);
-
-#endif

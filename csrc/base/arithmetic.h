@@ -4,8 +4,7 @@
  * An expression is a list of steps for a stack of numbers (abi.h). Who made it has seen to that no
  * operand is missing and that the stack has room.
  */
-#ifndef CWJ_BASE_ARITHMETIC_H
-#define CWJ_BASE_ARITHMETIC_H
+#pragma once
 
 /* numpy/arrayobject.h and stdbool.h come before this file. */
 #include "abi.h"
@@ -129,5 +128,3 @@ cwj_dim_compute(const cwj_dim_step *steps, int count, const npy_intp *symbols)
     }
     return *top;
 }
-
-#endif

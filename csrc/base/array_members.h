@@ -1,6 +1,5 @@
 /* array_members.h: what the small <numpy/arrayobject.h> must know of the running NumPy. */
-#ifndef CWJ_BASE_ARRAY_MEMBERS_H
-#define CWJ_BASE_ARRAY_MEMBERS_H
+#pragma once
 
 #include "base/api.h"
 
@@ -8,5 +7,3 @@
  * which NumPy's members arrays have, and are none where that is not known. NULL with an
  * exception. Call with the GIL. */
 const char *const *cwj_layout_macros(void);
-
-#endif

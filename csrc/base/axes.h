@@ -1,8 +1,7 @@
 /* axes.h: axes of a loop over several operands: for the call path of functions, whose text m.write()
  * embeds, and for elementwise ops of graphs.
  */
-#ifndef CWJ_BASE_AXES_H
-#define CWJ_BASE_AXES_H
+#pragma once
 
 /* Python.h and numpy/arrayobject.h come before this file. */
 
@@ -43,5 +42,3 @@ cwj_join_axes(int naxes, int noperands, npy_intp *lengths, npy_intp *steps)
     }
     return last + 1;
 }
-
-#endif

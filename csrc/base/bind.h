@@ -1,8 +1,7 @@
 /* bind.h: positional and keyword arguments to one object each: one rule, and one wording, for
  * functions, whose call path m.write() embeds, for graphs and for functions of libraries.
  */
-#ifndef CWJ_BASE_BIND_H
-#define CWJ_BASE_BIND_H
+#pragma once
 
 /* Python.h comes before this file. */
 
@@ -131,5 +130,3 @@ cwj_bind(const cwj_signature_names *names, PyObject *const *args, Py_ssize_t npo
     }
     return 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* checks.h: what the system's compiler says of C text that it makes no code of. */
-#ifndef CWJ_BASE_CHECKS_H
-#define CWJ_BASE_CHECKS_H
+#pragma once
 
 #include "base/environment.h"
 
@@ -34,5 +33,3 @@ PyObject *cwj_checks_error(cwj_module_state *state, cwj_environment *environment
 bool cwj_checks_apply(const cwj_environment *environment);
 /* Ends what is under way. */
 void cwj_checks_clear(cwj_environment *environment);
-
-#endif

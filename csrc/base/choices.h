@@ -1,6 +1,5 @@
 /* choices.h: values of options, as cwrapjit.config and the front ends take them. */
-#ifndef CWJ_BASE_CHOICES_H
-#define CWJ_BASE_CHOICES_H
+#pragma once
 
 #include "base/state.h"
 
@@ -48,5 +47,3 @@ PyObject *cwj_debug_value(int debug); /* which that was: a new reference */
 int cwj_parse_threads(PyObject *value, const char *who); /* or CWJ_THREADS_AUTO */
 int cwj_parse_processes(PyObject *value, const char *who);
 int cwj_parse_compile_memory(PyObject *value, const char *who);
-
-#endif

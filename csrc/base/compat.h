@@ -4,8 +4,7 @@
  * used of them because an old version offers nothing else stands here, and in the list of
  * test_versions.py with its reason.
  */
-#ifndef CWJ_BASE_COMPAT_H
-#define CWJ_BASE_COMPAT_H
+#pragma once
 
 /* Python.h and stdbool.h come before this file: m.write() embeds it. */
 
@@ -50,5 +49,3 @@ cwj_is_finalizing(void)
     return _Py_IsFinalizing(); /* sys.is_finalizing() cannot be asked without the GIL */
 #endif
 }
-
-#endif

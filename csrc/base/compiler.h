@@ -1,6 +1,5 @@
 /* compiler.h: which compiler of the system this process uses. */
-#ifndef CWJ_BASE_COMPILER_H
-#define CWJ_BASE_COMPILER_H
+#pragma once
 
 #include "base/state.h"
 
@@ -26,5 +25,3 @@ int cwj_compiler_named(PyObject *command, const char *whose, tj_compiler *compil
 
 /* Forgets what was found. */
 void cwj_compiler_clear(cwj_module_state *state);
-
-#endif

@@ -1,6 +1,5 @@
 /* config.h: the process' defaults, cwrapjit.config. */
-#ifndef CWJ_BASE_CONFIG_H
-#define CWJ_BASE_CONFIG_H
+#pragma once
 
 #include "base/choices.h"
 
@@ -25,5 +24,3 @@ int cwj_config_limit(PyObject *config);
 
 /* Adds the type and its instance to the extension module. Returns 0, or -1 with an exception set. */
 int cwj_add_config(PyObject *extension, cwj_module_state *state);
-
-#endif

@@ -1,6 +1,5 @@
 /* content.h: what an object is by its content: methods of several types. */
-#ifndef CWJ_BASE_CONTENT_H
-#define CWJ_BASE_CONTENT_H
+#pragma once
 
 #include "base/state.h"
 
@@ -19,5 +18,3 @@ PyObject *cwj_content_copy(PyObject *self, PyObject *unused);
     {                                                             \
         "__dask_tokenize__", cwj_content_token, METH_NOARGS, NULL \
     }
-
-#endif

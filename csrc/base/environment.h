@@ -1,6 +1,5 @@
 /* environment.h: what the functions of a module share on the C side. */
-#ifndef CWJ_BASE_ENVIRONMENT_H
-#define CWJ_BASE_ENVIRONMENT_H
+#pragma once
 
 #include "base/state.h"
 
@@ -57,5 +56,3 @@ const char **cwj_texts_in(PyObject *tuple);
 
 /* Loads libtcc unless it is loaded. Returns 0, or -1 with an exception set. */
 int cwj_backend_open(cwj_module_state *state);
-
-#endif

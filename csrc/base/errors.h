@@ -1,6 +1,5 @@
 /* errors.h: from tinyjit's reports to Python's exceptions and warnings. */
-#ifndef CWJ_BASE_ERRORS_H
-#define CWJ_BASE_ERRORS_H
+#pragma once
 
 #include "base/state.h"
 
@@ -51,5 +50,3 @@ int cwj_warn_errors(const tj_messages *messages);
 
 /* Adds the exceptions to the extension module. Returns 0, or -1 with an exception set. */
 int cwj_add_errors(PyObject *extension, cwj_module_state *state);
-
-#endif

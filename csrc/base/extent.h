@@ -1,8 +1,7 @@
 /* extent.h: where arrays lie, and whether two of them share memory: for the call path of
  * functions, whose text m.write() embeds, and for that of libraries.
  */
-#ifndef CWJ_BASE_EXTENT_H
-#define CWJ_BASE_EXTENT_H
+#pragma once
 
 /* Python.h and numpy/arrayobject.h come before this file. */
 
@@ -146,5 +145,3 @@ elements_are_apart(const char *data, int ndim, const npy_intp *dims, const npy_i
     }
     return shared < 0 ? -1 : !shared;
 }
-
-#endif

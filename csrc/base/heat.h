@@ -2,8 +2,7 @@
  * found out where a clock costs more than a run: for the call path of functions, whose text
  * m.write() embeds, and for graphs.
  */
-#ifndef CWJ_BASE_HEAT_H
-#define CWJ_BASE_HEAT_H
+#pragma once
 
 #include "os/clock.h"
 
@@ -15,5 +14,3 @@ enum {
     CWJ_SHORT_NS = 10000, /* a run below this is short, ... */
     CWJ_SAMPLE = 64 /* ... and one of so many short ones is timed, and stands for the others */
 };
-
-#endif

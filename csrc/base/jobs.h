@@ -1,6 +1,5 @@
 /* jobs.h: starting a job of the system's compiler from Python, and waiting for one. */
-#ifndef CWJ_BASE_JOBS_H
-#define CWJ_BASE_JOBS_H
+#pragma once
 
 #include "base/state.h"
 
@@ -44,5 +43,3 @@ PyObject *cwj_tier_error(cwj_module_state *state, tj_job *job, const char *who);
     "system's compiler refuses; RuntimeError where there is none, where it failed in\n"     \
     "another way, and for writable static data. None: it does not stay, nobody has asked\n" \
     "for the cc tier yet, or optimize='off' is why."
-
-#endif

@@ -1,6 +1,5 @@
 /* live.h: counts the objects that live, for tests of what is kept; tj_live in tinyjit.h does the rest. */
-#ifndef CWJ_BASE_LIVE_H
-#define CWJ_BASE_LIVE_H
+#pragma once
 
 #include "base/api.h"
 
@@ -25,5 +24,3 @@ extern Py_ssize_t cwj_live_counts[CWJ_LIVE_KINDS];
 
 /* A new dict from names to counts, once the background has come to rest. */
 PyObject *cwj_live_table(Py_ssize_t blocks_of_calls);
-
-#endif

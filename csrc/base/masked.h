@@ -1,8 +1,7 @@
 /* masked.h: numpy.ma's arrays, which hold values that must not be computed on: for the call path
  * of functions, whose text m.write() embeds, and for all else that takes arrays.
  */
-#ifndef CWJ_BASE_MASKED_H
-#define CWJ_BASE_MASKED_H
+#pragma once
 
 /* Python.h and numpy/arrayobject.h come before this file. */
 
@@ -32,5 +31,3 @@ cwj_is_masked(PyObject *object)
     Py_DECREF(type);
     return masked;
 }
-
-#endif

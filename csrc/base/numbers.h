@@ -9,8 +9,7 @@
  *
  * The call path of functions includes this file, and m.write() embeds its text.
  */
-#ifndef CWJ_BASE_NUMBERS_H
-#define CWJ_BASE_NUMBERS_H
+#pragma once
 
 /* Python.h and numpy/arrayobject.h come before this file. */
 #include "base/masked.h"
@@ -441,5 +440,3 @@ done:
     Py_XDECREF(descr);
     return text;
 }
-
-#endif

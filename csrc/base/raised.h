@@ -1,6 +1,5 @@
 /* raised.h: the exception that is set, as an object. */
-#ifndef CWJ_BASE_RAISED_H
-#define CWJ_BASE_RAISED_H
+#pragma once
 
 #include "base/state.h"
 
@@ -16,5 +15,3 @@ void cwj_raised_set(PyObject *exception);
 void cwj_raised_again(PyObject *exception, PyObject *note);
 /* Says in a UnicodeError that is set, if one is, whose text that was; format is PyUnicode_FromFormat()'s. */
 void cwj_raised_of(const char *format, ...);
-
-#endif

@@ -1,6 +1,5 @@
 /* state.h: what the extension module knows, one per interpreter. */
-#ifndef CWJ_BASE_STATE_H
-#define CWJ_BASE_STATE_H
+#pragma once
 
 #include "base/api.h"
 
@@ -60,5 +59,3 @@ cwj_object_free(PyObject *op)
 /* The method _repr_html_() of types written in C: what notebooks show of an object. */
 PyObject *cwj_repr_html(PyObject *op, PyObject *unused);
 #define CWJ_REPR_HTML {"_repr_html_", cwj_repr_html, METH_NOARGS, NULL}
-
-#endif

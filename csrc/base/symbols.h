@@ -1,6 +1,5 @@
 /* symbols.h: the entry points that csrc/ offers to compiled code. */
-#ifndef CWJ_BASE_SYMBOLS_H
-#define CWJ_BASE_SYMBOLS_H
+#pragma once
 
 #include "base/api.h"
 
@@ -20,5 +19,3 @@ void cwj_symbols_set(const cwj_symbols *const *front_ends);
 /* Fills what compiled code gets of csrc/: symbols, host_prefixes and host_macros, all
  * there for the life of the process. Returns 0, or -1 with an exception. Call with the GIL. */
 int cwj_symbols_offer(tj_environment_options *options);
-
-#endif

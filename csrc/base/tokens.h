@@ -1,6 +1,5 @@
 /* tokens.h: tinyjit's lexer for the readers of C text in Python. */
-#ifndef CWJ_BASE_TOKENS_H
-#define CWJ_BASE_TOKENS_H
+#pragma once
 
 #include "base/api.h"
 
@@ -8,5 +7,3 @@ PyDoc_STRVAR(cwj_tokens_doc,
              "tokens(text, /)\n--\n\n"
              "The tokens of a C text: kind, text, and where in the str each begins and ends.");
 PyObject *cwj_tokens(PyObject *extension, PyObject *text);
-
-#endif

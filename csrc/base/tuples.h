@@ -1,7 +1,6 @@
 /* tuples.h: filling new tuples, lists and dicts. Part of the call path, too: it needs nothing of this
  * project. */
-#ifndef CWJ_BASE_TUPLES_H
-#define CWJ_BASE_TUPLES_H
+#pragma once
 
 /* Puts a new reference, which it steals, into a new tuple. NULL, with an exception set: there is
  * no tuple any more, and *tuple becomes NULL. */
@@ -33,5 +32,3 @@ cwj_dict_put(PyObject **dict, const char *key, PyObject *value)
     }
     Py_XDECREF(value);
 }
-
-#endif

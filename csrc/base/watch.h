@@ -1,6 +1,5 @@
 /* watch.h: where exceptions of Python callbacks go, which C cannot pass on: to the call that C is in. */
-#ifndef CWJ_BASE_WATCH_H
-#define CWJ_BASE_WATCH_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -29,5 +28,3 @@ cwj_watch_begin(cwj_watch *watch)
 
 /* The exception that waited: -1 with it set, or 0. With the GIL. */
 int cwj_watch_end(cwj_watch *watch);
-
-#endif

@@ -1,6 +1,5 @@
 /* address.h: a function as other compiled code sees it. */
-#ifndef CWJ_FUNCTION_ADDRESS_H
-#define CWJ_FUNCTION_ADDRESS_H
+#pragma once
 
 #include "function/spec.h"
 
@@ -28,5 +27,3 @@ int cwj_address_take(struct cwj_function_object *function, PyObject *given);
 PyObject *cwj_address_number(struct cwj_function_object *function);
 PyObject *cwj_address_capsule(struct cwj_function_object *function);
 void cwj_address_clear(cwj_address *address);
-
-#endif

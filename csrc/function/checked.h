@@ -5,8 +5,7 @@
  * copies of what they read (fence.h), fill new outputs with patterns before, and look at them and
  * around them afterwards.
  */
-#ifndef CWJ_FUNCTION_CHECKED_H
-#define CWJ_FUNCTION_CHECKED_H
+#pragma once
 
 #include "base/debug/fault.h"
 
@@ -37,5 +36,3 @@ void cwj_checked_free(cwj_checked *checked); /* accepts NULL */
 npy_intp cwj_checked_index(const cwj_call *cwj, int operand, int axis, int is_unsigned,
                            const char *index);
 npy_intp cwj_checked_number(const char *format, npy_intp limit, int is_unsigned, const char *index);
-
-#endif

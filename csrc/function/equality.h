@@ -1,10 +1,7 @@
 /* equality.h: functions are equal by content. */
-#ifndef CWJ_FUNCTION_EQUALITY_H
-#define CWJ_FUNCTION_EQUALITY_H
+#pragma once
 
 #include "base/state.h"
 
 Py_hash_t cwj_function_hash(PyObject *self);
 PyObject *cwj_function_compare(PyObject *self, PyObject *other, int op);
-
-#endif

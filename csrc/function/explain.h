@@ -1,6 +1,5 @@
 /* explain.h: f.explain(). */
-#ifndef CWJ_FUNCTION_EXPLAIN_H
-#define CWJ_FUNCTION_EXPLAIN_H
+#pragma once
 
 #include "base/state.h"
 
@@ -9,5 +8,3 @@ struct cwj_function_object;
 /* An Explanation; None without a compiler; NULL with an exception set, RuntimeError or CompileError
  * where the compiler fails. */
 PyObject *cwj_function_explain(struct cwj_function_object *function);
-
-#endif

@@ -1,6 +1,5 @@
 /* function.h: type cwrapjit.Function, a compiled broadcasting function. */
-#ifndef CWJ_FUNCTION_FUNCTION_H
-#define CWJ_FUNCTION_FUNCTION_H
+#pragma once
 
 #include "function/address.h"
 #include "function/checked.h"
@@ -46,5 +45,3 @@ extern const char cwj_function_doc[];
 
 /* Adds the type to the extension module. Returns 0, or -1 with an exception set. */
 int cwj_add_function_type(PyObject *extension, cwj_module_state *state);
-
-#endif

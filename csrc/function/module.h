@@ -1,6 +1,5 @@
 /* module.h: type cwrapjit.module. */
-#ifndef CWJ_FUNCTION_MODULE_H
-#define CWJ_FUNCTION_MODULE_H
+#pragma once
 
 #include "base/environment.h"
 #include "function/options.h"
@@ -30,5 +29,3 @@ extern const char cwj_module_write_doc[];
 
 /* Adds the type to the extension module. Returns 0, or -1 with an exception set. */
 int cwj_add_module_type(PyObject *extension, cwj_module_state *state);
-
-#endif

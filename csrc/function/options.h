@@ -3,8 +3,7 @@
  * A function's own value goes before its module's, the module's before the
  * process' (cwrapjit.config and the environment variables).
  */
-#ifndef CWJ_FUNCTION_OPTIONS_H
-#define CWJ_FUNCTION_OPTIONS_H
+#pragma once
 
 #include "base/choices.h"
 
@@ -49,5 +48,3 @@ PyObject *cwj_options_describe(const cwj_options *options);
 /* Fills in the process' defaults, which are refused like any other value, and what
  * debug rules out. */
 int cwj_options_finish(cwj_options *options, cwj_module_state *state);
-
-#endif

@@ -1,6 +1,5 @@
 /* spec.h: the Python arguments of function() as a tj_spec. */
-#ifndef CWJ_FUNCTION_SPEC_H
-#define CWJ_FUNCTION_SPEC_H
+#pragma once
 
 #include "base/arena.h"
 #include "function/options.h"
@@ -63,5 +62,3 @@ void cwj_spec_free(cwj_spec *spec); /* accepts NULL */
 /* After compiling: do the parse codes of extra arguments fit their C types? Returns 0, or -1
  * with ValueError set. */
 int cwj_check_extras(const cwj_spec *spec, const cwj_function_decl *decl);
-
-#endif

@@ -3,8 +3,7 @@
  * Each step fills its members of spec->tj and returns 0, or -1 with an
  * exception that names the function and the place in the argument.
  */
-#ifndef CWJ_FUNCTION_SPEC_PARTS_H
-#define CWJ_FUNCTION_SPEC_PARTS_H
+#pragma once
 
 #include "function/spec.h"
 
@@ -57,5 +56,3 @@ cwj_is_sequence(PyObject *object)
 
 /* A tuple of a tuple or list, borrowed until the spec is complete, or NULL with TypeError. */
 PyObject *cwj_take_tuple(cwj_spec *spec, PyObject *object, const char *what);
-
-#endif

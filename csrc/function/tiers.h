@@ -17,8 +17,7 @@
  * f.wait() asks for it at once. Loops are replaced between chunks of slices; code
  * that was replaced stays until the function dies, as calls may be inside.
  */
-#ifndef CWJ_FUNCTION_TIERS_H
-#define CWJ_FUNCTION_TIERS_H
+#pragma once
 
 #include "function/options.h"
 #include "function/spec.h"
@@ -74,5 +73,3 @@ const char *cwj_tiers_progress(const struct cwj_function_object *function);
 /* Asks for the cc tier and waits, `seconds` at most (< 0: no limit).
  * Returns 1 when it is in place, 0 when not, -1 with an exception set (Ctrl-C). */
 int cwj_tiers_wait(struct cwj_function_object *function, double seconds);
-
-#endif

@@ -1,10 +1,7 @@
 /* travel.h: what functions are made of, and making them again: for cwrapjit/_travel.py. */
-#ifndef CWJ_FUNCTION_TRAVEL_H
-#define CWJ_FUNCTION_TRAVEL_H
+#pragma once
 
 #include "base/state.h"
 
 /* Functions of the extension module: definition_of(), define_again(). */
 extern PyMethodDef cwj_travel_functions[];
-
-#endif

@@ -1,6 +1,5 @@
 /* ufunc.h: f.ufunc, a numpy.ufunc over the loops of a function. */
-#ifndef CWJ_FUNCTION_UFUNC_H
-#define CWJ_FUNCTION_UFUNC_H
+#pragma once
 
 #include "function/spec.h"
 
@@ -28,5 +27,3 @@ int cwj_find_full_geometry(const struct cwj_function_object *function, const cha
 
 /* When the extension module is made: NumPy's API of ufuncs. Returns 0, or -1 with an exception. */
 int cwj_import_ufuncs(void);
-
-#endif

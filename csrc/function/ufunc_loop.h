@@ -1,6 +1,5 @@
 /* ufunc_loop.h: what NumPy runs for a ufunc: one entry for every type set of every function. */
-#ifndef CWJ_FUNCTION_UFUNC_LOOP_H
-#define CWJ_FUNCTION_UFUNC_LOOP_H
+#pragma once
 
 #include "base/api.h"
 
@@ -30,5 +29,3 @@ typedef struct cwj_ufunc_loop {
 /* A PyUFuncGenericFunction. NumPy may keep it and its data for as long as there is the ufunc, and
  * never asks again: so it reads the runtime's loops anew each time. */
 void cwj_ufunc_run(char **data, const npy_intp *dims, const npy_intp *steps, void *loop);
-
-#endif

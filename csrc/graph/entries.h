@@ -1,9 +1,6 @@
 /* entries.h: what compiled code calls of csrc/graph. */
-#ifndef CWJ_GRAPH_ENTRIES_H
-#define CWJ_GRAPH_ENTRIES_H
+#pragma once
 
 #include "base/symbols.h"
 
 extern const cwj_symbols cwj_graph_symbols;
-
-#endif

@@ -27,8 +27,7 @@
  * plan.c    what a plan owns
  * entries.c what compiled code calls of all this
  */
-#ifndef CWJ_GRAPH_PLAN_H
-#define CWJ_GRAPH_PLAN_H
+#pragma once
 
 #include "base/state.h"
 
@@ -91,5 +90,3 @@ cwj_cell_variable(const cwj_graph_plan *plan, int cell)
 
 void cwj_graph_plan_free(cwj_graph_plan *plan); /* accepts NULL */
 int cwj_graph_plan_traverse(cwj_graph_plan *plan, visitproc visit, void *arg);
-
-#endif

@@ -1,6 +1,5 @@
 /* kernel.h: what the extension module gets for the kernels of cwrapjit/kernels/. */
-#ifndef CWJ_KERNEL_KERNEL_H
-#define CWJ_KERNEL_KERNEL_H
+#pragma once
 
 #include "base/state.h"
 
@@ -8,5 +7,3 @@
 int cwj_add_kernel_types(PyObject *extension);
 
 extern PyType_Spec cwj_adapted_spec; /* adapt.c */
-
-#endif

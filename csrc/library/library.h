@@ -1,6 +1,5 @@
 /* library.h: the front end of libraries. */
-#ifndef CWJ_LIBRARY_LIBRARY_H
-#define CWJ_LIBRARY_LIBRARY_H
+#pragma once
 
 #include "base/state.h"
 
@@ -9,5 +8,3 @@ int cwj_add_library_types(PyObject *extension, cwj_module_state *state);
 /* library_function.c: type cwrapjit.LibraryFunction, a C function with checked arguments. */
 extern PyType_Spec cwj_library_function_spec;
 extern PyMethodDef cwj_wrap_functions[];
-
-#endif

@@ -1,6 +1,5 @@
 /* emit.h: what the files that write C text share. Internal to tinyjit. */
-#ifndef TJ_EMIT_EMIT_H
-#define TJ_EMIT_EMIT_H
+#pragma once
 
 #include "internal.h"
 #include "read/body.h"
@@ -178,5 +177,3 @@ bool tj_implied_header_fits(int header, const tj_spec *spec);
 
 /* Appends the constant tables and the descriptor. */
 void tj_emit_tables(tj_emitter *this);
-
-#endif

@@ -1,6 +1,5 @@
 /* emit_graph.h: what the files that write a graph's C text share. Internal to tinyjit. */
-#ifndef TJ_EMIT_EMIT_GRAPH_H
-#define TJ_EMIT_EMIT_GRAPH_H
+#pragma once
 
 #include "emit/emit.h"
 #include "unit/graph.h"
@@ -75,5 +74,3 @@ void tj_emit_graph_lives(tj_graph_emitter *this);
 void tj_graph_members(tj_graph_emitter *this, int node, bool define);
 /* #define, or #undef, of what a kept variable declares. */
 void tj_graph_kept_names(tj_graph_emitter *this, int variable, bool define);
-
-#endif

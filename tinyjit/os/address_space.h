@@ -1,7 +1,6 @@
 /* address_space.h: whole pages of memory, and what may be done there.
  */
-#ifndef TJ_OS_ADDRESS_SPACE_H
-#define TJ_OS_ADDRESS_SPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ void tj_space_discard(void *memory, size_t size);
 /* How many mappings a process may have, where this one has used them up; else 0: memory was not to be had
  * for another reason. */
 size_t tj_mappings_used_up(void);
-
-#endif

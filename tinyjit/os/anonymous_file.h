@@ -3,8 +3,7 @@
  * A file is known by its descriptor, 10 or greater: a process that is started (process.h) gets it under a
  * smaller one, and no other process has it.
  */
-#ifndef TJ_OS_ANONYMOUS_FILE_H
-#define TJ_OS_ANONYMOUS_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void tj_file_unmap(const void *bytes, size_t size);
 /* From now on nobody changes the file's size, or anything of it, whoever has it. False: somebody may still. */
 bool tj_file_fix_size(int file);
 bool tj_file_fix_bytes(int file);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * One task at a time: the caller holds a lock.
  */
-#ifndef TJ_OS_BIG_STACK_H
-#define TJ_OS_BIG_STACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ bool tj_run_on_big_stack(const tj_task *task, void *argument);
 /* Ends the task that runs there: tj_run_on_big_stack() returns, nothing of what the
  * task has called does. */
 _Noreturn void tj_leave_big_stack(void);
-
-#endif

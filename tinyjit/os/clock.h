@@ -3,8 +3,7 @@
  *
  * Whoever includes it has <Python.h> or _GNU_SOURCE before it: C11 alone has no such clock.
  */
-#ifndef TJ_OS_CLOCK_H
-#define TJ_OS_CLOCK_H
+#pragma once
 
 #include <time.h>
 
@@ -15,5 +14,3 @@ static inline unsigned long long tj_clock_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* paths.h: what the files are that paths lead to.
  */
-#ifndef TJ_OS_PATHS_H
-#define TJ_OS_PATHS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ bool tj_path_is_program(const char *path);
 char *tj_path_here(void);
 /* Absolute, behind all links; NULL: there is nothing. For free(). */
 char *tj_path_real(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* process.h: a program as a process that is ended as a whole, with all that it started.
  */
-#ifndef TJ_OS_PROCESS_H
-#define TJ_OS_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -53,5 +52,3 @@ void tj_process_stand_back(void);
 const char *tj_process_path(int number);
 /* The environment of this process, NULL-terminated, "NAME=VALUE"; may be NULL. Borrowed until somebody changes it. */
 char **tj_process_variables(void);
-
-#endif

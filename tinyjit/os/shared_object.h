@@ -1,7 +1,6 @@
 /* shared_object.h: libraries that are loaded at run time, and what this process has loaded.
  */
-#ifndef TJ_OS_SHARED_OBJECT_H
-#define TJ_OS_SHARED_OBJECT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ bool tj_in_program(const void *address);
 bool tj_is_variable(const void *address);
 /* The path of the file that an address was loaded from; NULL: none. Borrowed while that is loaded. */
 const char *tj_loaded_from(const void *address);
-
-#endif

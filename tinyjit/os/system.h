@@ -1,7 +1,6 @@
 /* system.h: what this system calls its libraries, folders and hidden symbols. A port adds its own.
  */
-#ifndef TJ_OS_SYSTEM_H
-#define TJ_OS_SYSTEM_H
+#pragma once
 
 /* For tj_shared_object_open(): functions of <math.h>, those for vectors, the compilers' helpers. */
 #define TJ_LIBM "libm.so.6"
@@ -25,5 +24,3 @@
 
 /* Functions of libc that macros of standard headers expand to: a list of texts. */
 #define TJ_HIDDEN_NAMES "__errno_location", "__assert_fail"
-
-#endif

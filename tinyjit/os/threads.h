@@ -3,8 +3,7 @@
  *
  * Whoever includes it has <Python.h> or _GNU_SOURCE before it.
  */
-#ifndef TJ_OS_THREADS_H
-#define TJ_OS_THREADS_H
+#pragma once
 
 #include <pthread.h>
 #include <sched.h>
@@ -89,5 +88,3 @@ static inline bool tj_condition_wait(pthread_cond_t *condition, pthread_mutex_t 
     return (end ? pthread_cond_timedwait(condition, mutex, end)
                 : pthread_cond_wait(condition, mutex)) == 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* body.h: how a slice's text ends, and what it must not stand in. Internal to tinyjit. */
-#ifndef TJ_READ_BODY_H
-#define TJ_READ_BODY_H
+#pragma once
 
 #include "read/tokens.h"
 
@@ -26,5 +25,3 @@ bool tj_body_wants_function(const tj_tokens *tokens);
 /* True when `prefix` and `name` joined occurs only with the number of one of
  * ndims dims in brackets behind it. */
 bool tj_body_only_indexes(const tj_tokens *tokens, const char *prefix, const char *name, int ndims);
-
-#endif

@@ -1,7 +1,6 @@
 /* confine.h: what a text must not do that stands in a block of a graph. Internal to
  * tinyjit. */
-#ifndef TJ_READ_CONFINE_H
-#define TJ_READ_CONFINE_H
+#pragma once
 
 #include "read/scan.h"
 
@@ -41,5 +40,3 @@ typedef struct tj_confined {
 bool tj_confine(const tj_expanded *expanded, const tj_graph_text *text, tj_confined *confined,
                 tj_messages *messages);
 void tj_confined_clear(tj_confined *confined);
-
-#endif

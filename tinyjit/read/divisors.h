@@ -9,8 +9,7 @@
  *
  * What stands behind a cast of an address it leaves alone.
  */
-#ifndef TJ_READ_DIVISORS_H
-#define TJ_READ_DIVISORS_H
+#pragma once
 
 #include "internal.h"
 
@@ -20,5 +19,3 @@ const char *tj_divisors_macro(void);
  * macro, if it is certain where b ends and b is no literal; macros stay in a text with an #if that names one.
  * Constants stay constants, and optimizers see through the rest. */
 void tj_divisors_write(const char *text, tj_text *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* expand.h: a C text as the compiler sees it behind its macros. Internal to tinyjit. */
-#ifndef TJ_READ_EXPAND_H
-#define TJ_READ_EXPAND_H
+#pragma once
 
 #include "read/macros.h"
 
@@ -35,5 +34,3 @@ void tj_expanded_clear(tj_expanded *expanded);
 bool tj_expander_includes(const tj_expander *expander);
 /* The name is a macro now, whatever conditions say. */
 bool tj_expander_defines(const tj_expander *expander, const tj_token *name);
-
-#endif

@@ -4,8 +4,7 @@
  * continuations disappear, everything else is a token. The scanner (scan.c)
  * and the set of names (names.c) read texts through it.
  */
-#ifndef TJ_READ_LEXER_H
-#define TJ_READ_LEXER_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -98,5 +97,3 @@ static inline bool tj_token_is_one(const tj_token *token, const char *bytes)
 {
     return token->kind == TJ_TOKEN_PUNCTUATOR && token->length == 1 && strchr(bytes, *token->text);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* macros.h: a table of macros. Internal to tinyjit. */
-#ifndef TJ_READ_MACROS_H
-#define TJ_READ_MACROS_H
+#pragma once
 
 #include "read/tokens.h"
 
@@ -34,5 +33,3 @@ bool tj_macros_undefine(tj_macros *macros, const tj_token *name);
 tj_macro *tj_macros_find(tj_macros *macros, const tj_token *name, bool *fine);
 /* The parameter that token i of the body is, or the number of parameters. */
 size_t tj_macro_parameter(const tj_macro *macro, size_t i);
-
-#endif

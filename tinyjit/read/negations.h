@@ -5,13 +5,10 @@
  * of <tgmath.h>, and all that stands behind a return. It has no trouble with -1 * x, which is the
  * same for all numbers; the sign of a NaN alone stays.
  */
-#ifndef TJ_READ_NEGATIONS_H
-#define TJ_READ_NEGATIONS_H
+#pragma once
 
 #include "internal.h"
 
 /* Appends the text on the same lines, with (-1*x) for each -x whose operand is certain and no
  * literal. Other directives than #define stay as they are. */
 void tj_negations_write(const char *text, tj_text *out);
-
-#endif

@@ -7,8 +7,7 @@
  * macro's parameter. What a macro does with its arguments is not looked at: there is nothing in
  * them to write around.
  */
-#ifndef TJ_READ_OPERANDS_H
-#define TJ_READ_OPERANDS_H
+#pragma once
 
 #include "internal.h"
 #include "read/tokens.h"
@@ -72,5 +71,3 @@ bool tj_operands_is_type(const tj_operands *this, size_t open, bool *perhaps);
 size_t tj_operands_behind_whole(const tj_operands *this, size_t i);
 /* Nothing in [first, behind) may be more than one operand, up to this openness. */
 bool tj_operands_is_certain(const tj_operands *this, size_t first, size_t behind, tj_openness most);
-
-#endif

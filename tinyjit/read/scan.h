@@ -1,6 +1,5 @@
 /* scan.h: what must not reach libtcc, found before it sees a text. Internal to tinyjit. */
-#ifndef TJ_READ_SCAN_H
-#define TJ_READ_SCAN_H
+#pragma once
 
 #include "read/expand.h"
 
@@ -51,5 +50,3 @@ bool tj_typeless_check(tj_declared *declared, const tj_expanded *text, const tj_
  * cut, arrays of 2 GiB and more, and parameters such as `double (*a)[n]`. */
 void tj_silent_check(const tj_tokens *tokens, const tj_piece *piece, tj_scope scope,
                      tj_messages *messages);
-
-#endif

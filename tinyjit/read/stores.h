@@ -5,8 +5,7 @@
  * behind it, and takes addresses for numbers. It refuses both where such a value meets a
  * number in `1 ? value : 0.0`, which leaves every number as it is.
  */
-#ifndef TJ_READ_STORES_H
-#define TJ_READ_STORES_H
+#pragma once
 
 #include "internal.h"
 
@@ -37,5 +36,3 @@ int tj_store_line(const tj_store *store, const char *text);
 /* Rewords what libtcc says of such a value for the user; owned. NULL where its message is
  * about something else, and without memory. */
 char *tj_store_explain(const tj_store *store, const char *text, const char *message);
-
-#endif

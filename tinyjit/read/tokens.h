@@ -1,7 +1,6 @@
 /* tokens.h: a C text as an array of tokens, for readers that look ahead. Internal
  * to tinyjit. */
-#ifndef TJ_READ_TOKENS_H
-#define TJ_READ_TOKENS_H
+#pragma once
 
 #include "internal.h"
 #include "read/lexer.h"
@@ -94,5 +93,3 @@ tj_word tj_word_of(const char *name, size_t length);
 bool tj_names_add(tj_names *names, const tj_tokens *tokens);
 /* As tj_names_have() for `prefix` and `name` joined. */
 bool tj_names_have_joined(const tj_names *names, const char *prefix, const char *name);
-
-#endif

@@ -3,8 +3,7 @@
  * libtcc for arm64 takes a long double that is a condition for false, whatever it is: `if (x)`,
  * `x && y`, `x ? y : z`. Its `!x` and `x != 0` are right.
  */
-#ifndef TJ_READ_TRUTHS_H
-#define TJ_READ_TRUTHS_H
+#pragma once
 
 #include "internal.h"
 
@@ -12,5 +11,3 @@
  * them, there is !!(x) for each x that is certainly a condition, in all but the directives other
  * than #define. `x ?: y` stays. */
 void tj_truths_write(const char *text, tj_text *out);
-
-#endif

@@ -7,8 +7,7 @@
  *     emit_graph.c       the C text (emit_graph.h)
  *     graph.c            check, emit, compile
  */
-#ifndef TJ_UNIT_GRAPH_H
-#define TJ_UNIT_GRAPH_H
+#pragma once
 
 #include "read/confine.h"
 
@@ -18,5 +17,3 @@
  * returns false. Texts that are absent are left out. */
 bool tj_graph_each_text(const tj_graph *graph,
                         bool (*visit)(void *context, const tj_graph_text *text), void *context);
-
-#endif

@@ -8,8 +8,7 @@
  * not while such code has called into Python; all else goes on to the handlers that were
  * there before, or came later.
  */
-#ifndef CWJ_BASE_DEBUG_FAULT_H
-#define CWJ_BASE_DEBUG_FAULT_H
+#pragma once
 
 #include "base/debug/fence.h"
 #include "base/state.h"
@@ -70,5 +69,3 @@ int cwj_damage_around(const cwj_module_state *state, PyObject *who, PyObject *wh
  * knows. Returns 0, or -1 with MemoryError. */
 int cwj_guarded_lines(tj_lines **lines, tj_environment *environment, const char *text,
                       const tj_anchor *anchors);
-
-#endif

@@ -4,8 +4,7 @@
  * end it does so behind what is left of a page, which is a *zone*: bytes that nobody has reason to write to. What
  * the caller gives is copied there (cwj_fences); new arrays lie there themselves (zones.h).
  */
-#ifndef CWJ_BASE_DEBUG_FENCE_H
-#define CWJ_BASE_DEBUG_FENCE_H
+#pragma once
 
 #include "base/api.h"
 
@@ -68,5 +67,3 @@ int cwj_fences_damaged(cwj_fences *this, ptrdiff_t *offset);
 bool cwj_fences_give_up(cwj_fences *this);
 /* The number of the one that a wrong address belongs to; -1: none. */
 int cwj_fences_find(const cwj_fences *this, const void *address);
-
-#endif

@@ -4,8 +4,7 @@
  * bits, which is found in the outputs afterwards. Integers are numbers that are unlikely to be
  * a result. Types of less than four bytes have too few of those.
  */
-#ifndef CWJ_BASE_DEBUG_PATTERNS_H
-#define CWJ_BASE_DEBUG_PATTERNS_H
+#pragma once
 
 #include "base/api.h"
 
@@ -20,5 +19,3 @@ void cwj_pattern_fill(char *memory, size_t count, int type_num, size_t itemsize)
 /* The first element of count that shows one of these, or CWJ_WRITTEN. */
 cwj_trace cwj_pattern_find(const char *memory, size_t count, int type_num, size_t itemsize,
                            size_t *index);
-
-#endif

@@ -4,8 +4,7 @@
  * What overruns an array on that stack destroys frames of the code itself, and then faults. Python's
  * frames are elsewhere.
  */
-#ifndef CWJ_BASE_DEBUG_ROOM_H
-#define CWJ_BASE_DEBUG_ROOM_H
+#pragma once
 
 #include "base/state.h"
 
@@ -30,5 +29,3 @@ void cwj_room_leave(cwj_room *room, bool cleans);
 
 /* Runs run(argument) on the room's stack. It may be left by a jump. */
 void cwj_room_run(cwj_room *room, void (*run)(void *), void *argument);
-
-#endif

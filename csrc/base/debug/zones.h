@@ -4,8 +4,7 @@
  * with a pattern, and fenced: see fence.h. Such arrays are ordinary ones otherwise, and keep
  * their allocator. Only the newest are fenced, as mappings are few; around the others are zones.
  */
-#ifndef CWJ_BASE_DEBUG_ZONES_H
-#define CWJ_BASE_DEBUG_ZONES_H
+#pragma once
 
 #include "base/debug/fence.h"
 
@@ -26,5 +25,3 @@ bool cwj_zones_damaged(const void *data, ptrdiff_t *offset);
 /* Such an array has a number that nobody has written to, at *offset bytes from its first.
  * Numbers of less than four bytes cannot be told. */
 bool cwj_zones_unwritten(PyArrayObject *array, npy_intp *offset);
-
-#endif

@@ -9,8 +9,7 @@
  *     bind -> convert -> match -> resolve -> allocate -> overlap
  *          -> validate -> loop -> return          (cleanup: always)
  */
-#ifndef CWJ_FUNCTION_CALL_CALL_H
-#define CWJ_FUNCTION_CALL_CALL_H
+#pragma once
 
 /* Python.h, numpy/arrayobject.h, stdbool.h, stdio.h come before this file. */
 #include "abi.h"
@@ -162,5 +161,3 @@ int cwj_fputs(const char *text, FILE *file);
 int cwj_fputc(int byte, FILE *file);
 size_t cwj_fwrite(const void *bytes, size_t size, size_t count, FILE *file);
 int cwj_fflush(FILE *file);
-
-#endif

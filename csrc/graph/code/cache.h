@@ -1,6 +1,5 @@
 /* cache.h: compiled graphs that are kept for the next one with the same text. */
-#ifndef CWJ_GRAPH_CODE_CACHE_H
-#define CWJ_GRAPH_CODE_CACHE_H
+#pragma once
 
 #include "graph/code/code.h"
 
@@ -13,5 +12,3 @@ int cwj_graph_cache_find(cwj_module_state *state, PyObject **key, cwj_graph_code
 
 /* Keeps a share; the longest unused one goes when there are too many. Returns 0, or -1. */
 int cwj_graph_cache_keep(cwj_module_state *state, PyObject *key, cwj_graph_code *code);
-
-#endif

@@ -1,6 +1,5 @@
 /* code.h: the compiled text of a graph, shared by all that link to the same one. */
-#ifndef CWJ_GRAPH_CODE_CODE_H
-#define CWJ_GRAPH_CODE_CODE_H
+#pragma once
 
 #include "base/state.h"
 
@@ -48,5 +47,3 @@ void cwj_graph_code_unref(cwj_graph_code *code); /* accepts NULL */
 
 /* The code that runs in this thread; NULL: none. */
 extern _Thread_local cwj_graph_code *cwj_graph_code_running;
-
-#endif

@@ -1,6 +1,5 @@
 /* guarded.h: calling the code of a graph, with debug=True behind a guard: see base/debug/fault.h. */
-#ifndef CWJ_GRAPH_CODE_GUARDED_H
-#define CWJ_GRAPH_CODE_GUARDED_H
+#pragma once
 
 #include "base/debug/fault.h"
 #include "base/watch.h"
@@ -74,5 +73,3 @@ cwj_graph_call_code(cwj_graph_code *code, cwj_graph_call call)
     cwj_graph_code_running = outer;
     return result;
 }
-
-#endif

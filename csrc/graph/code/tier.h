@@ -1,6 +1,5 @@
 /* tier.h: the cc tier of a graph's code. */
-#ifndef CWJ_GRAPH_CODE_TIER_H
-#define CWJ_GRAPH_CODE_TIER_H
+#pragma once
 
 #include "graph/code/code.h"
 
@@ -28,5 +27,3 @@ const char *cwj_graph_tier(const cwj_graph_code *code);
  * code->decl. Returns 0, or -1 with an exception. */
 int cwj_graph_compile_with(cwj_module_state *state, cwj_graph_code *code, PyObject *command,
                            const char *who);
-
-#endif

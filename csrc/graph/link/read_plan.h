@@ -1,6 +1,5 @@
 /* read_plan.h: what cwrapjit/graph/linking.py finds out of a graph, as C has it. */
-#ifndef CWJ_GRAPH_LINK_READ_PLAN_H
-#define CWJ_GRAPH_LINK_READ_PLAN_H
+#pragma once
 
 #include "base/arena.h"
 #include "graph/plan.h"
@@ -16,5 +15,3 @@ typedef struct cwj_unit_of_graph {
 /* said: what read_graph() returned, which lives as long as the unit. Returns 0, or -1 with an
  * exception. */
 int cwj_read_plan(cwj_graph_plan *plan, cwj_unit_of_graph *unit, PyObject *said);
-
-#endif

@@ -1,6 +1,5 @@
 /* graph_object.h: types cwrapjit.graph.Graph, what link() returns, and cwrapjit.graph.BoundGraph. */
-#ifndef CWJ_GRAPH_OBJECTS_GRAPH_OBJECT_H
-#define CWJ_GRAPH_OBJECTS_GRAPH_OBJECT_H
+#pragma once
 
 #include "graph/run/binding.h"
 
@@ -35,5 +34,3 @@ const cwj_graph_plan *cwj_graph_plan_of(PyObject *object);
 
 /* Adds the types to the extension module. Returns 0, or -1 with an exception set. */
 int cwj_add_graph_types(PyObject *extension, cwj_module_state *state);
-
-#endif

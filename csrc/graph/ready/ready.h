@@ -7,8 +7,7 @@
  *     filters.c      what a call does to its arguments, as callables
  *     declared.c     the names in a type's declarations; where expressions can stand
  */
-#ifndef CWJ_GRAPH_READY_READY_H
-#define CWJ_GRAPH_READY_READY_H
+#pragma once
 
 #include "base/state.h"
 
@@ -28,5 +27,3 @@ PyObject *cwj_expression_standing(PyObject *extension, PyObject *args);
 
 /* Adds the functions of filters.c and declared.c to the extension module. */
 int cwj_add_filters(PyObject *extension);
-
-#endif

@@ -1,6 +1,5 @@
 /* binding.h: storages and a state: what a plan needs to run. */
-#ifndef CWJ_GRAPH_RUN_BINDING_H
-#define CWJ_GRAPH_RUN_BINDING_H
+#pragma once
 
 #include "graph/plan.h"
 #include "graph/run/turn.h"
@@ -55,5 +54,3 @@ int cwj_binding_run(cwj_binding *binding, cwj_module_state *state, const cwj_gra
 /* After a fork in the middle of another thread's run: nothing of the state can be trusted,
  * so it is left alone, and the next run begins another. */
 void cwj_binding_abandon(cwj_binding *binding);
-
-#endif

@@ -1,6 +1,5 @@
 /* overwrite.h: inputs that a run may change. */
-#ifndef CWJ_GRAPH_RUN_OVERWRITE_H
-#define CWJ_GRAPH_RUN_OVERWRITE_H
+#pragma once
 
 #include "graph/plan.h"
 
@@ -10,5 +9,3 @@ bool cwj_never_changes(PyObject *object);
 /* Before a run: may what it overwrites be written to, and has nobody else its memory?
  * Returns 0, or -1 with ValueError. */
 int cwj_check_overwritten(const cwj_graph_plan *plan, PyObject *const *storages);
-
-#endif

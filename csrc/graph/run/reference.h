@@ -1,6 +1,5 @@
 /* reference.h: a node's perform(), its Python reference. */
-#ifndef CWJ_GRAPH_RUN_REFERENCE_H
-#define CWJ_GRAPH_RUN_REFERENCE_H
+#pragma once
 
 #include "graph/plan.h"
 
@@ -19,5 +18,3 @@ int cwj_reference_compare(const cwj_graph_plan *plan, int node, PyObject *inputs
 
 /* New lists of one object, filled by perform(). */
 PyObject *cwj_reference_outputs(const cwj_graph_plan *plan, int node, PyObject *inputs);
-
-#endif

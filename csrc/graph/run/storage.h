@@ -1,6 +1,5 @@
 /* storage.h: lists of one object; cwj_graph.h has what generated code uses of it. */
-#ifndef CWJ_GRAPH_RUN_STORAGE_H
-#define CWJ_GRAPH_RUN_STORAGE_H
+#pragma once
 
 #include "base/state.h"
 
@@ -9,5 +8,3 @@
 /* A new storage of value; NULL: of None. */
 PyObject *cwj_storage_new(PyObject *value);
 int cwj_storage_is_sound(PyObject *storage); /* of any object, or NULL */
-
-#endif

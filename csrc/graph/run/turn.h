@@ -1,6 +1,5 @@
 /* turn.h: one thread at a time in an object whose C code must not meet itself. */
-#ifndef CWJ_GRAPH_RUN_TURN_H
-#define CWJ_GRAPH_RUN_TURN_H
+#pragma once
 
 #include "base/state.h"
 
@@ -21,5 +20,3 @@ void cwj_turn_give(cwj_turn *turn);
 
 /* Once per process, before the first turn. */
 void cwj_turn_prepare(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* watch.h: what callers hold of the run before. */
-#ifndef CWJ_GRAPH_RUN_WATCH_H
-#define CWJ_GRAPH_RUN_WATCH_H
+#pragma once
 
 #include "graph/run/binding.h"
 
@@ -10,5 +9,3 @@ int cwj_held_prepare(cwj_binding *binding, const cwj_graph_plan *plan);
 void cwj_held_begin(cwj_binding *binding, const cwj_graph_plan *plan);
 /* After a failure: fetched outputs get their objects back. */
 void cwj_held_restore(cwj_binding *binding, const cwj_graph_plan *plan);
-
-#endif

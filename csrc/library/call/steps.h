@@ -1,6 +1,5 @@
 /* steps.h: a call of a LibraryFunction: its frame and its steps. */
-#ifndef CWJ_LIBRARY_CALL_STEPS_H
-#define CWJ_LIBRARY_CALL_STEPS_H
+#pragma once
 
 #include "library/tables/tables.h"
 
@@ -149,5 +148,3 @@ int cwj_library_refuse_number(const cwj_library_frame *frame, int k, cwj_fit fit
 PyObject *cwj_library_text_of_dim(const cwj_library_frame *frame, const cwj_dim *dim);
 /* What messages call parameter k: its argument, or C's name of it. Borrowed. */
 PyObject *cwj_library_name(const cwj_library_frame *frame, int k);
-
-#endif

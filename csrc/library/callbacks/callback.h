@@ -5,8 +5,7 @@
  * Python callable that has such a place, as long as the closure lives. Places are never freed and used again
  * as late as can be, so that C may call them whenever it likes: one that belongs to nobody is an error.
  */
-#ifndef CWJ_LIBRARY_CALLBACKS_CALLBACK_H
-#define CWJ_LIBRARY_CALLBACKS_CALLBACK_H
+#pragma once
 
 #include "base/watch.h"
 #include "library/tables/dims.h"
@@ -109,5 +108,3 @@ int cwj_is_trampolines(PyObject *object);
 
 extern PyType_Spec cwj_callback_kind_spec, cwj_closure_spec, cwj_trampolines_spec;
 extern PyMethodDef cwj_callback_functions[];
-
-#endif

@@ -1,6 +1,5 @@
 /* guarded.h: functions of library(debug=True): see base/debug/fault.h. */
-#ifndef CWJ_LIBRARY_CODE_GUARDED_H
-#define CWJ_LIBRARY_CODE_GUARDED_H
+#pragma once
 
 #include "library/tables/tables.h"
 
@@ -8,5 +7,3 @@
 int cwj_library_guard_init(cwj_library_function *function, const cwj_module_state *state,
                            PyObject *unit);
 void cwj_library_guard_free(struct cwj_library_guard *guard); /* accepts NULL */
-
-#endif

@@ -1,6 +1,5 @@
 /* unit.h: the C side of a library and the code compiled for it. */
-#ifndef CWJ_LIBRARY_CODE_UNIT_H
-#define CWJ_LIBRARY_CODE_UNIT_H
+#pragma once
 
 #include "base/environment.h"
 
@@ -18,5 +17,3 @@ int cwj_to_unit(PyObject *capsule, void *unit);
 cwj_environment *cwj_owner_environment(PyObject *owner);
 /* For library.c: functions of the extension module, which cwrapjit.library alone calls. */
 extern PyMethodDef cwj_unit_functions[], cwj_thunk_functions[];
-
-#endif

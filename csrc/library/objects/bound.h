@@ -1,6 +1,5 @@
 /* bound.h: what a destructor wants besides the object that it ends: GEOSGeom_destroy_r(context, self). */
-#ifndef CWJ_LIBRARY_OBJECTS_BOUND_H
-#define CWJ_LIBRARY_OBJECTS_BOUND_H
+#pragma once
 
 #include "library/tables/slots.h"
 
@@ -19,5 +18,3 @@ cwj_bound *cwj_bound_new(void);
 int cwj_bound_add(cwj_bound *self, const cwj_slot *value, PyObject *given);
 /* NULL is taken. What it kept may end now. */
 void cwj_bound_free(cwj_bound *self);
-
-#endif

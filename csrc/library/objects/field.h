@@ -1,6 +1,5 @@
 /* field.h: a member of a struct, as fields.c uses it and field_new.c makes it. */
-#ifndef CWJ_LIBRARY_OBJECTS_FIELD_H
-#define CWJ_LIBRARY_OBJECTS_FIELD_H
+#pragma once
 
 #include "library/objects/struct_layout.h"
 #include "library/tables/slots.h"
@@ -59,5 +58,3 @@ typedef struct field_object {
 PyObject *cwj_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
 
 extern PyType_Spec cwj_field_spec;
-
-#endif

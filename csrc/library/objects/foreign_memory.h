@@ -1,6 +1,5 @@
 /* foreign_memory.h: arrays over memory that C made, and who keeps it alive. */
-#ifndef CWJ_LIBRARY_OBJECTS_FOREIGN_MEMORY_H
-#define CWJ_LIBRARY_OBJECTS_FOREIGN_MEMORY_H
+#pragma once
 
 #include "library/tables/slots.h"
 
@@ -20,5 +19,3 @@ PyObject *cwj_gift(void *data, void (*free)(void *), PyObject *code);
  * base: kept alive. descr and base are borrowed. */
 PyObject *cwj_array_around(PyArray_Descr *descr, int ndim, const npy_intp *shape, bool fortran,
                            void *data, void (*free)(void *), PyObject *base, bool writeable);
-
-#endif

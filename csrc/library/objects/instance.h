@@ -1,6 +1,5 @@
 /* instance.h: objects that stand for a C pointer: structs, and handles of opaque types. */
-#ifndef CWJ_LIBRARY_OBJECTS_INSTANCE_H
-#define CWJ_LIBRARY_OBJECTS_INSTANCE_H
+#pragma once
 
 #include "library/objects/bound.h"
 #include "library/objects/struct_layout.h"
@@ -91,5 +90,3 @@ int cwj_instance_traverse(PyObject *op, visitproc visit, void *arg);
 extern PyType_Spec cwj_instance_spec, cwj_initializer_spec;
 /* construct.c, variables.c: functions of the extension module, which cwrapjit.library alone calls. */
 extern PyMethodDef cwj_instance_functions[], cwj_variable_functions[];
-
-#endif

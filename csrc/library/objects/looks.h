@@ -1,6 +1,5 @@
 /* looks.h: which arrays look into an instance's memory, and behind it. */
-#ifndef CWJ_LIBRARY_OBJECTS_LOOKS_H
-#define CWJ_LIBRARY_OBJECTS_LOOKS_H
+#pragma once
 
 #include "library/objects/instance.h"
 
@@ -13,5 +12,3 @@ bool cwj_looks_into(cwj_instance *owner);
  * could move or free when it has the instance. 0, or -1 with an exception set. */
 int cwj_looks_behind(cwj_instance *self);
 void cwj_looks_clear(cwj_instance *self);
-
-#endif

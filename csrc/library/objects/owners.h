@@ -1,6 +1,5 @@
 /* owners.h: which instance owns the memory at an address. All of it needs the GIL. */
-#ifndef CWJ_LIBRARY_OBJECTS_OWNERS_H
-#define CWJ_LIBRARY_OBJECTS_OWNERS_H
+#pragma once
 
 #include "library/objects/instance.h"
 
@@ -30,5 +29,3 @@ PyObject *cwj_anchor_of(PyObject *instance);
 bool cwj_is_alive(cwj_instance *self);
 /* The instances that own, or may own, an address that was reached through self: a new list. */
 PyObject *cwj_owners_of(cwj_instance *self, const void *address);
-
-#endif

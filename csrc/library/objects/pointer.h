@@ -1,6 +1,5 @@
 /* pointer.h: type cwrapjit.Pointer: an address that C gets as it is. */
-#ifndef CWJ_LIBRARY_OBJECTS_POINTER_H
-#define CWJ_LIBRARY_OBJECTS_POINTER_H
+#pragma once
 
 #include "base/state.h"
 
@@ -34,5 +33,3 @@ PyObject *cwj_pointer_array(PyObject *op, PyObject *args);
 
 extern PyType_Spec cwj_pointer_spec;
 extern PyMethodDef cwj_pointer_functions[];
-
-#endif

@@ -1,6 +1,5 @@
 /* references.h: what C points to, kept alive by the owners of the memory with the pointers. */
-#ifndef CWJ_LIBRARY_OBJECTS_REFERENCES_H
-#define CWJ_LIBRARY_OBJECTS_REFERENCES_H
+#pragma once
 
 #include "library/objects/instance.h"
 
@@ -56,5 +55,3 @@ void cwj_references_clear(cwj_instance *owner);
 int cwj_append_once(PyObject *list, PyObject *object);
 /* A new list of all objects. */
 PyObject *cwj_references_list(const cwj_instance *self);
-
-#endif

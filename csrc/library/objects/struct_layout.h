@@ -1,6 +1,5 @@
 /* struct_layout.h: type Layout: what a class says about its C type. */
-#ifndef CWJ_LIBRARY_OBJECTS_STRUCT_LAYOUT_H
-#define CWJ_LIBRARY_OBJECTS_STRUCT_LAYOUT_H
+#pragma once
 
 #include "library/tables/slots.h"
 
@@ -36,5 +35,3 @@ int cwj_layouts_agree(const cwj_struct_layout *a, const cwj_struct_layout *b);
 int cwj_is_instance_type(PyTypeObject *type);
 
 extern PyType_Spec cwj_layout_spec;
-
-#endif

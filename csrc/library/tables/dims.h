@@ -1,6 +1,5 @@
 /* dims.h: dims of arrays as expressions over symbols. */
-#ifndef CWJ_LIBRARY_TABLES_DIMS_H
-#define CWJ_LIBRARY_TABLES_DIMS_H
+#pragma once
 
 #include "library/tables/slots.h"
 
@@ -50,5 +49,3 @@ bool cwj_dim_evaluate(const cwj_dim *dim, const npy_int64 *symbols, npy_int64 *v
 /* given: the attributes of a Size in description.py; most: the number of parameters. */
 int cwj_size_read(cwj_size *size, PyObject *given, PyObject *symbols, int most, const char *who);
 void cwj_size_clear(cwj_size *size);
-
-#endif

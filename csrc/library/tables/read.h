@@ -1,6 +1,5 @@
 /* read.h: what a description says, checked. */
-#ifndef CWJ_LIBRARY_TABLES_READ_H
-#define CWJ_LIBRARY_TABLES_READ_H
+#pragma once
 
 #include "library/tables/tables.h"
 
@@ -17,5 +16,3 @@ PyObject *cwj_read_list(PyObject *given, const char *name, const char *who);
 int cwj_read(PyObject *attributes, const char *format, char **names, ...);
 int cwj_read_type(cwj_parameter *p, PyObject *name, PyObject *descr,
                   const char *who); /* "": NULL */
-
-#endif

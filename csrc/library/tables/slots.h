@@ -1,6 +1,5 @@
 /* slots.h: numbers in slots: what thunks see, and how they come from Python and go back. */
-#ifndef CWJ_LIBRARY_TABLES_SLOTS_H
-#define CWJ_LIBRARY_TABLES_SLOTS_H
+#pragma once
 
 #include "base/state.h"
 
@@ -82,5 +81,3 @@ void cwj_scalar_store(const cwj_library_type *type, const cwj_slot *slot, void *
 void cwj_scalar_load(const cwj_library_type *type, const void *memory, cwj_slot *slot);
 /* The value of an integer in a slot. False: too large. */
 bool cwj_scalar_count(const cwj_library_type *type, const cwj_slot *slot, npy_int64 *value);
-
-#endif

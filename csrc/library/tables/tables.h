@@ -4,8 +4,7 @@
  * (cwrapjit/library/description.py, which explains all words used here), verify.c checks
  * what has to fit together; a call reads it and never changes it.
  */
-#ifndef CWJ_LIBRARY_TABLES_TABLES_H
-#define CWJ_LIBRARY_TABLES_TABLES_H
+#pragma once
 
 #include "library/tables/dims.h"
 #include "library/tables/slots.h"
@@ -227,5 +226,3 @@ cwj_is_result(const cwj_parameter *p)
                     p->role == CWJ_TEXTS || p->role == CWJ_HANDLES));
 }
 void cwj_library_clear(cwj_library_function *self); /* what describe made */
-
-#endif
