@@ -20,6 +20,8 @@ from hypothesis import given, settings
 import cwrapjit
 
 INCLUDE = pathlib.Path(cwrapjit.__file__).parent / "include"
+TABLE = (INCLUDE / "cwj_numpy.h").read_text()  # of what <numpy/arrayobject.h> declares
+LISTED = re.findall(r"\b[AF]\d?\((?:[^,()]+, )?(Py\w+)[,)]", TABLE)
 
 
 def reader(expressions: Sequence[str], header: str = "", before: str = "", **kw: Any) -> Any:
@@ -170,8 +172,7 @@ def test_arrays_can_be_made() -> None:
 def test_every_declared_function_exists() -> None:
     """Python.h and arrayobject.h promise nothing that is missing in this interpreter."""
     for name, count in (("Python.h", 300), ("numpy/arrayobject.h", 150)):
-        text = (INCLUDE / name).read_text()
-        names = sorted(set(declared(text)))
+        names = sorted(set(declared((INCLUDE / name).read_text())) | set(LISTED if "numpy" in name else ()))
         assert len(names) >= count
         body = "".join(f"x += (size_t){function} != 0;\n" for function in names)
         f = wrap(
@@ -181,6 +182,19 @@ def test_every_declared_function_exists() -> None:
             header=f"#include <{name}>",
         )
         assert f() == len(names)
+
+
+@pytest.mark.quick
+def test_types_of_arrays_and_scalars_are_numpys() -> None:
+    names = re.findall(r"\bT\((\w+)\)", TABLE)
+    kinds = [name.removeprefix("Py").removesuffix("_Type").removesuffix("ArrType") for name in names]
+    others = {
+        "Array": np.ndarray, "Generic": np.generic, "Bool": np.bool_, "Int": np.intc, "UInt": np.uintc,
+        "Long": np.int_, "ULong": np.uint, "Half": np.float16, "Float": np.float32, "CFloat": np.complex64,
+        "CDouble": np.complex128,
+    }  # fmt: skip
+    types = [others[kind] if kind in others else getattr(np, kind.lower()) for kind in kinds]
+    assert len(names) > 30 and about(ar(1), [f"&{name}" for name in names]) == [id(each) for each in types]
 
 
 def declared(text: str) -> list[str]:
