@@ -304,7 +304,8 @@ def test_conditions_behind_files_that_need_the_text(tmp_path: pathlib.Path) -> N
 
 def test_macros_behind_a_file_are_not_those_of_the_file(tmp_path: pathlib.Path) -> None:
     (tmp_path / "own.h").write_text("#ifdef LATER\n#define EARLY\n#endif\n")
-    text = '#include "own.h"\n#define LATER\n#ifdef EARLY\nint\n#else\nfloat\n#endif\nf(float x) { return x; }'
+    text = '#include "own.h"\n#define LATER\n#ifdef EARLY\nint\n#else\nfloat\n#endif\n'
+    text += "f(float x) { return x; }"
     assert vectorize(text, include_dirs=[tmp_path])(np.float32(1.5)) == 1.5
 
 
