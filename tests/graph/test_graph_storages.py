@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import sys
+import weakref
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,19 @@ def test_results_are_the_callers(mode: str, fetched: bool) -> None:
     held = [k(np.full(3, float(i))) for i in range(5)]
     assert [a[0] for a in held] == [0, 2, 4, 6, 8]
     assert third.tolist() == [0, 2, 4]
+
+
+@pytest.mark.row("A41")
+@forms
+@pytest.mark.parametrize("kind", ["fetched", "kept", "ready"])
+def test_a_result_with_a_weak_reference_dies(mode: str, kind: str) -> None:
+    x = cg.ndarray("f8", 1)("x")
+    k = cwrapjit.link([x], x * 2, mode=mode) if kind == "ready" else twice_graph(kind == "fetched", mode=mode)
+    result = k(np.arange(3.0))
+    first = weakref.ref(result)
+    del result
+    second = k(np.arange(3.0) + 10)
+    assert first() is None and second.tolist() == [20, 22, 24]
 
 
 @pytest.mark.row("T15", "T35")

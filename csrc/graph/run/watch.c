@@ -4,7 +4,7 @@
  * whose code takes up the object of the run before (fetched), and those whose C
  * value lives on in the state and shares memory with what went to Python (kept).
  * Both are found by counting references: an object that is held by more than the
- * graph itself is not given to the code again.
+ * graph itself, or has weak references, is not given to the code again.
  */
 #include "graph/run/watch.h"
 
@@ -20,7 +20,7 @@ hide_fetched(cwj_held *watch, PyObject *storage)
         return 0; /* the code that looks there says so, by the number of its block */
     }
     PyObject *object = PyList_GET_ITEM(storage, 0);
-    if (object == Py_None || Py_REFCNT(object) == 1) {
+    if (object == Py_None || (Py_REFCNT(object) == 1 && !cwj_has_weak_references(object))) {
         return 0;
     }
     watch->object = Py_NewRef(object);
@@ -36,7 +36,7 @@ renew_kept(cwj_binding *self, const cwj_graph_plan *plan, cwj_held *watch, PyObj
         return 0;
     }
     int gone = !cwj_storage_is_sound(storage) || PyList_GET_ITEM(storage, 0) != object;
-    bool shared = Py_REFCNT(object) > watch->count - gone;
+    bool shared = Py_REFCNT(object) > watch->count - gone || cwj_has_weak_references(object);
     watch->object = NULL;
     Py_DECREF(object);
     return shared ? cwj_binding_renew(self, plan, watch->variable) : 0;
