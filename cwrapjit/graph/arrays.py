@@ -50,7 +50,7 @@ class ndarray(ByKey, CType):
         array = np.asarray(value)
         if array.ndim != self.ndim:
             raise TypeError(f"{who}: wanted {self.ndim} dimensions, got {array.ndim}")
-        if array.dtype == self.dtype:
+        if array.dtype == self.dtype and (array.flags.aligned or strict):
             return array
         if self.ndim == 0 and not strict and not allow_downcast and isinstance(value, _NUMBERS):
             return np.asarray(Scalar(self.dtype).filter(value, allow_downcast=allow_downcast), self.dtype)
@@ -66,8 +66,8 @@ class ndarray(ByKey, CType):
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """An array of this dtype and rank: the given one, where it is one already.
 
-        Array-likes are converted, arrays of other dtypes only by safe casting (the result is a copy), and
-        single numbers as Scalar.filter() does. strict: nothing is converted. allow_downcast=True: any cast.
+        Array-likes are converted, arrays of other dtypes only by safe casting (the result is a copy, as it is of
+        one that is not aligned), and single numbers as Scalar.filter() does. strict: nothing is converted. allow_downcast=True: any cast.
         TypeError for what does not fit, OverflowError for integers out of range, ValueError for what is no
         array.
         """

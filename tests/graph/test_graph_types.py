@@ -241,7 +241,7 @@ def test_what_an_array_must_be() -> None:
     refuses(TypeError, lambda: run(np.zeros(2, ">f8")), "byte order")
     refuses(TypeError, lambda: run(np.zeros((2, 2))), "1 dimensions", "one of 2")
     refuses(ValueError, lambda: k(None), "array of float64", "got None")
-    refuses(NotImplementedError, lambda: k(unaligned), "not aligned")
+    refuses(NotImplementedError, lambda: run(k.inputs[0].type.filter(unaligned, strict=True)), "not aligned")
     k.cells[0][0] = np.arange(6.0)[::-2]
     assert k.run() == 0 and k.cells[1][0].tolist() == [5.0, 3.0, 1.0]
 
@@ -252,6 +252,13 @@ def test_filter_of_arrays() -> None:
     assert f(a) is a and f(a, strict=True) is a and f(a[::-1]).strides == (-8,)
     assert f([1, 2.5]).tolist() == [1.0, 2.5] and f(np.ones(2, np.float32)).dtype == np.float64
     assert f(np.ones(2, ">f8")).dtype.isnative
+    unaligned = np.arange(17, dtype=np.uint8)[1:].view(np.float64)
+    copied = copies(cg.ndarray("float64", 1))(unaligned)
+    assert copied.flags.aligned and np.array_equal(copied, unaligned)
+    record = np.zeros(2, [("k", "i1"), ("x", "f8")])
+    assert f(record["x"]).tolist() == [0, 0] and f(unaligned, strict=True) is unaligned
+    point = np.zeros(9, np.uint8)[1:].view(np.float64).reshape(())
+    assert cg.ndarray("float64", 0).filter(point).flags.aligned
     refuses(TypeError, lambda: f([1.0], strict=True), "wanted an ndarray, got list")
     refuses(TypeError, lambda: f(np.ones(2, np.float32), strict=True), "float32")
     refuses(TypeError, lambda: f(1.0), "dimensions")
