@@ -44,7 +44,12 @@ class NumericVariable(Variable):
     __floordiv__, __rfloordiv__ = _both_ways("floor_divide")
     __mod__, __rmod__ = _both_ways("remainder")
     __pow__, __rpow__ = _both_ways("power")
-    __neg__, __abs__ = _unary("negative"), _unary("absolute")
+    __and__, __rand__ = _both_ways("bitwise_and")
+    __or__, __ror__ = _both_ways("bitwise_or")
+    __xor__, __rxor__ = _both_ways("bitwise_xor")
+    __lshift__, __rlshift__ = _both_ways("left_shift")
+    __rshift__, __rrshift__ = _both_ways("right_shift")
+    __neg__, __abs__, __invert__ = _unary("negative"), _unary("absolute"), _unary("invert")
     __lt__, __le__ = _binary("less"), _binary("less_equal")
     __gt__, __ge__ = _binary("greater"), _binary("greater_equal")
 

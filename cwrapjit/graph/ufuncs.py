@@ -1,4 +1,4 @@
-"""The ops behind operators: C expressions for NumPy's arithmetic ufuncs, with NumPy's dtypes."""
+"""The ops behind operators: C expressions for NumPy's ufuncs, with NumPy's dtypes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ from cwrapjit.graph.loops import LoopOp, Step, as_operand
 from cwrapjit.graph.scalars import c_type, scalar_of
 
 _COMPARISONS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
-_INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", **_COMPARISONS}
+_BITWISE = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+_INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", **_BITWISE, **_COMPARISONS}
 _ON_BOOLS = {"add": "a | b", "multiply": "a & b"}
+_SHIFTS = {  # by any number: C has no more bits than a number has
+    "left_shift": "(npy_uint64)b < 8 * sizeof a ? (npy_uint64)a << b : 0",
+    "right_shift": "(npy_uint64)b < 8 * sizeof a ? a >> b : -(a < 0)",
+}
 _FUNCTIONS = ("floor_divide", "remainder", "power")  # in <cwj_arithmetic.h>
 
 
@@ -30,9 +35,11 @@ def _complex_expression(name: str, dtype: str) -> str:
 
 
 def _unary_expression(name: str, dtype: str) -> str:
+    kind = np.dtype(dtype).kind
     if name == "negative":
         return "-a"
-    kind = np.dtype(dtype).kind
+    if name == "invert":
+        return "!a" if kind == "b" else "~a"
     if kind == "f":
         return "fabsf(a)" if _single(dtype) else "fabs(a)"
     return "a < 0 ? -a : a" if kind == "i" else "a"
@@ -59,6 +66,8 @@ def _expression(name: str, dtypes: Sequence[str]) -> str:
         return _ON_BOOLS[name]
     if name in _INFIX:
         return f"a {_INFIX[name]} b"
+    if name in _SHIFTS:
+        return _SHIFTS[name]
     if name == "power" and kind == "f":
         return "powf(a, b)" if _single(dtype) else "pow(a, b)"
     return f"cwj_{name}_{'float32' if dtype == 'float16' else dtype}(a, b)"
@@ -139,7 +148,7 @@ def _operand(op: Any, value: Any, dtype: str) -> Any:
         raise OverflowError(f"{op}: {error}") from None
 
 
-_OPS = {name: UfuncOp(name) for name in (*_INFIX, *_FUNCTIONS, "negative", "absolute")}
+_OPS = {name: UfuncOp(name) for name in (*_INFIX, *_SHIFTS, *_FUNCTIONS, "negative", "absolute", "invert")}
 
 
 def apply_ufunc(name: str, *operands: Any) -> Any:

@@ -195,6 +195,7 @@ def test_nothing_leaks() -> None:
 BINARY = [
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
     operator.lt, operator.le, operator.gt, operator.ge,
+    operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift,
 ]  # fmt: skip
 DTYPES = [
     *("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()),
@@ -255,9 +256,11 @@ def test_operators_are_numpys(op: Any, left: str) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_unary_operators_are_numpys(dtype: str) -> None:
     a = samples(dtype)
-    for op in (operator.neg, abs):
+    for op in (operator.neg, abs, operator.invert):
         if dtype == "bool" and op is operator.neg:
             refuses(TypeError, lambda: linked(operator.neg, a), "boolean negative")
+        elif op is operator.invert and np.dtype(dtype).kind in "fc":
+            refuses(TypeError, lambda: linked(operator.invert, a), "'invert' not supported")
         else:
             got, wanted = linked(op, a)(a), reference(lambda x, unary: unary(x), a, op)
             assert got.dtype == wanted.dtype
@@ -267,6 +270,17 @@ def test_unary_operators_are_numpys(dtype: str) -> None:
                 assert np.array_equal(got, wanted, equal_nan=got.dtype.kind == "f")
     x = variable(a, "x")
     assert +x is x
+
+
+@pytest.mark.compiler("the cc tier's shifts")
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if np.dtype(d).kind in "biu"])
+def test_bits_are_the_same_in_both_tiers(dtype: str) -> None:
+    """C does not define shifts by as many bits as a number has."""
+    a, b = samples(dtype)[:, None], samples(dtype)
+    ops = BINARY[-5:]
+    x, y = variables(a, b)
+    k = cj.link([x, y], [op(x, y) for op in ops], optimize="eager")
+    assert k.tier == "cc" and all(same(z, op(a, b)) for z, op in zip(k(a, b), ops, strict=True))
 
 
 def test_numbers_in_operators_are_weak() -> None:
@@ -279,7 +293,9 @@ def test_numbers_in_operators_are_weak() -> None:
     assert (x + np.float64(1)).type.dtype == "float64" and (1j * x).type.dtype == "complex64"
     assert (2.0 - x).type == x.type and (1 / x).type == x.type and (x**2).type == x.type
     assert (7 % i).type == i.type and (7 // i).type == i.type and (2**i).type == i.type
+    assert (1 << i).type == (i & 3).type == (True ^ i).type == i.type
     refuses(OverflowError, lambda: i + 1000, "int8")
+    refuses(TypeError, lambda: x & 1, "bitwise_and: ufunc 'bitwise_and' not supported for the input types")
     array = np.arange(3.0)
     assert same(cj.link([x], array - x)(np.ones(3, "f4")), array - np.ones(3, "f4"))
     refuses(TypeError, lambda: x + "a", "NumericVariable", "'str'")
