@@ -68,8 +68,8 @@ class ndarray(ByKey, CType):
 
         Array-likes are converted, arrays of other dtypes only by safe casting (the result is a copy, as it is
         of one that is not aligned), and single numbers as Scalar.filter() does. strict: nothing is converted.
-        allow_downcast=True: any cast. TypeError for what does not fit, OverflowError for integers out of range,
-        ValueError for what is no array.
+        allow_downcast=True: any cast. TypeError for what does not fit, OverflowError for integers out of
+        range, ValueError for what is no array.
         """
         return self._convert(value, strict, allow_downcast)
 
