@@ -369,13 +369,17 @@ class _OpClass(type):
         return inspect.Signature(list(inspect.signature(own).parameters.values())[1:])
 
 
-def _names_of(op: Any) -> tuple[list[str], list[str]]:
-    """c_var_names() of a template op, which may be the text of a list."""
-    names = op.c_var_names()
-    if isinstance(names, str):
-        names = load("ast").literal_eval(names)
-    inputs, outputs = names
-    return list(inputs), list(outputs)
+def _names_of(op: Any) -> Sequence[tuple[str, ...]]:
+    """c_var_names of a template op."""
+
+    def refuse(error: type[Exception], why: str) -> NoReturn:
+        raise error(f"c_var_names of {op} {why}")
+
+    said = op.c_var_names
+    sides: Sequence[tuple[str, ...]] = load("cwrapjit.graph.words").read_sides(
+        said() if callable(said) else said, refuse
+    )
+    return sides
 
 
 def _of_types(op: Any, role: str, types: Sequence[Any], variables: Sequence[Any]) -> None:

@@ -7,7 +7,7 @@ Each is kept once, by its text: a hundred variables of one type want one support
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cwrapjit._imports import load
@@ -224,8 +224,8 @@ def _read_words(said: Said) -> tuple[tuple[Any, ...], ...]:
     return headers, *pieces, dirs, libraries, library_dirs, macros
 
 
-def read_names(party: Party, said: Any, ninputs: int, noutputs: int) -> tuple[str, ...]:
-    """Return what a template op calls its inputs and outputs: two lists, or these as text, as the oldest of
+def read_sides(said: Any, refuse: Callable[[type[Exception], str], Any]) -> Sequence[tuple[str, ...]]:
+    """Return what c_var_names says of inputs and of outputs: two lists, or these as text, as the oldest of
     the protocols has it.
     """
     form = "like [['x', 'y'], ['z']]"
@@ -234,13 +234,19 @@ def read_names(party: Party, said: Any, ninputs: int, noutputs: int) -> tuple[st
         try:
             names = load("ast").literal_eval(said)
         except (ValueError, SyntaxError, TypeError):
-            party.refuse("c_var_names", ValueError, f"must be {form}, also as text, not {said!r}")
+            refuse(ValueError, f"must be {form}, also as text, not {said!r}")
     sides = [
         tuple(side) if isinstance(side, list | tuple) else (None,)
         for side in (names if isinstance(names, list | tuple) else ())
     ]
     if len(sides) != 2 or not all(isinstance(name, str) for side in sides for name in side):
-        party.refuse("c_var_names", TypeError, f"must be two lists of str, {form}, not {names!r}")
+        refuse(TypeError, f"must be two lists of str, {form}, not {names!r}")
+    return sides
+
+
+def read_names(party: Party, said: Any, ninputs: int, noutputs: int) -> tuple[str, ...]:
+    """Return what a template op calls its inputs and outputs."""
+    sides = read_sides(said, lambda error, why: party.refuse("c_var_names", error, why))
     found, counts = (*sides[0], *sides[1]), (len(sides[0]), len(sides[1]))
     if counts != (ninputs, noutputs):
         named = f"names {counts[0]} input(s) and {counts[1]} output(s)"

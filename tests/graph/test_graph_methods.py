@@ -557,6 +557,29 @@ def test_names_of_ops_as_lists_and_as_text(names: Any) -> None:
     assert link(inputs, z)(1.0, 2.0) == 3.0
 
 
+@pytest.mark.parametrize(
+    ("names", "error", "words"),
+    [
+        ([["x", "y"]], TypeError, "must be two lists of str, like [['x', 'y'], ['z']], not [['x', 'y']]"),
+        (["x", "y", "z"], TypeError, "must be two lists of str"),
+        (["xy", "z"], TypeError, "must be two lists of str"),
+        (5, TypeError, "not 5"),
+        ("[['x'], ['z']", ValueError, "also as text, not \"[['x'], ['z']\""),
+        ([["x"], ["z"]], TypeError, "takes 1 inputs (x), not 2"),
+    ],
+)
+def test_names_of_ops_that_are_none(names: Any, error: Any, words: str) -> None:
+    """Where the op is called, as link() says it."""
+
+    class Named(cg.Op):
+        def c_var_names(self) -> Any:
+            return names
+
+    refuses(error, lambda: Named()(cg.float64("x"), cg.float64("y")), "Named", words)
+    Named.c_var_names = names
+    refuses(error, lambda: Named()(cg.float64("x"), cg.float64("y")), "Named", words)
+
+
 @pytest.mark.row("A42")
 def test_percent_signs() -> None:
     """In templates %% is one; text that comes filled stays as it is."""
