@@ -507,7 +507,6 @@ class Dispatch:
     __qualname__: str
     def __init__(
         self,
-        resolve: Callable[[tuple[Any, ...], dict[str, Any]], Callable[..., Any]] | None = None,
         *,
         name: str | None = None,
         doc: str | None = None,

@@ -4,7 +4,7 @@
  * A call looks at each argument for its type number (arrays, NumPy's scalars) or its kind
  * (Python's numbers, None; lists=() says which lists become arrays first), and finds the callable
  * that was made for these in a short list.
- * Where there is none, `resolve` makes it. What it calls gets the very arguments of the call, so a
+ * Where there is none, resolve() of a subclass makes it. What it calls gets the very arguments of the call, so a
  * compiled function costs some ten nanoseconds more behind a Dispatch than alone.
  *
  * Where that matters to whoever resolves (ranks=), arrays of other numbers of dims are other types, and
@@ -48,7 +48,6 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *resolve;        /* owned; NULL: the method of a subclass */
     uint32_t ranks;           /* a bit for each positional argument whose rank is looked at */
     uint32_t lists;           /* the same: that may be a list or tuple, which becomes an array */
     PyObject *list_words;     /* owned tuple or NULL: among numbers, names of such keywords */
@@ -265,8 +264,7 @@ drop_entries(dispatch_object *self)
 static PyObject *
 call_resolve(dispatch_object *self, PyObject *args, PyObject *kwargs)
 {
-    PyObject *resolve = self->resolve != NULL ? Py_NewRef(self->resolve)
-                                              : PyObject_GetAttrString((PyObject *)self, "resolve");
+    PyObject *resolve = PyObject_GetAttrString((PyObject *)self, "resolve");
     PyObject *target =
         resolve == NULL ? NULL : PyObject_CallFunctionObjArgs(resolve, args, kwargs, NULL);
     Py_XDECREF(resolve);
@@ -469,19 +467,6 @@ dispatch_init_subclass(PyObject *cls, PyObject *Py_UNUSED(args))
     Py_RETURN_NONE;
 }
 
-static PyObject *
-dispatch_repr(PyObject *op)
-{
-    PyObject *name = PyObject_GetAttrString(op, "__name__");
-    if (name == NULL && !cwj_clear_expected(PyExc_AttributeError, NULL)) {
-        return NULL;
-    }
-    PyObject *repr = name == NULL ? PyUnicode_FromFormat("<%s>", Py_TYPE(op)->tp_name)
-                                  : PyUnicode_FromFormat("<%s %S>", Py_TYPE(op)->tp_name, name);
-    Py_XDECREF(name);
-    return repr;
-}
-
 static PyGetSetDef dispatch_getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {"combinations", get_combinations, NULL,
@@ -494,7 +479,6 @@ static PyMethodDef dispatch_methods[] = {
      "forget($self, /)\n--\n\nLet go of all that resolve() returned: later calls ask again."},
     {"__init_subclass__", (PyCFunction)(void (*)(void))dispatch_init_subclass,
      METH_CLASS | METH_NOARGS, NULL},
-    CWJ_REPR_HTML,
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -556,43 +540,23 @@ read_positions(PyObject *positions, const char *option, uint32_t *bits, PyObject
     return status;
 }
 
-/* A subclass has the method. Returns -1 with an exception set. */
-static int
-has_resolve(PyObject *op)
-{
-    PyObject *method = PyObject_GetAttrString(op, "resolve");
-    if (method == NULL) {
-        return cwj_clear_expected(PyExc_AttributeError, NULL) ? 0 : -1;
-    }
-    Py_DECREF(method);
-    return 1;
-}
-
 static int
 dispatch_init(PyObject *op, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"resolve", "name", "doc", "ranks", "lists", NULL};
+    static char *names[] = {"name", "doc", "ranks", "lists", NULL};
     dispatch_object *self = (dispatch_object *)op;
-    PyObject *resolve = Py_None, *name = NULL, *doc = NULL;
-    PyObject *with_ranks = NULL, *with_lists = NULL, *words = NULL;
+    PyObject *name = NULL, *doc = NULL, *with_ranks = NULL, *with_lists = NULL, *words = NULL;
     uint32_t ranks, lists;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OOOO:Dispatch", names, &resolve, &name, &doc,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:Dispatch", names, &name, &doc,
                                      &with_ranks, &with_lists) ||
-        read_positions(with_ranks, "ranks", &ranks, NULL) < 0) {
-        return -1;
-    }
-    int resolves = resolve == Py_None ? has_resolve(op) : PyCallable_Check(resolve);
-    if (resolves <= 0) {
-        return resolves < 0 ? -1 : cwj_refuse_type("Dispatch()", "resolve", "a callable", resolve);
-    }
-    if (read_positions(with_lists, "lists", &lists, &words) < 0) {
+        read_positions(with_ranks, "ranks", &ranks, NULL) < 0 ||
+        read_positions(with_lists, "lists", &lists, &words) < 0) {
         return -1;
     }
     drop_entries(self); /* a second __init__() */
     self->ranks = ranks;
     self->lists = lists;
     Py_XSETREF(self->list_words, words);
-    Py_XSETREF(self->resolve, resolve == Py_None ? NULL : Py_NewRef(resolve));
     return set_text(op, "__name__", name) < 0 || set_text(op, "__qualname__", name) < 0 ||
                    set_text(op, "__doc__", doc) < 0
                ? -1
@@ -604,7 +568,6 @@ dispatch_traverse(PyObject *op, visitproc visit, void *arg)
 {
     dispatch_object *self = (dispatch_object *)op;
     Py_VISIT(Py_TYPE(op));
-    Py_VISIT(self->resolve);
     Py_VISIT(self->list_words);
     Py_VISIT(self->dict);
     for (int i = 0; i < self->nentries; i++) {
@@ -618,7 +581,6 @@ dispatch_clear(PyObject *op)
 {
     dispatch_object *self = (dispatch_object *)op;
     drop_entries(self);
-    Py_CLEAR(self->resolve);
     Py_CLEAR(self->list_words);
     Py_CLEAR(self->dict);
     return 0;
@@ -644,9 +606,9 @@ static PyMemberDef dispatch_members[] = {
 
 PyDoc_STRVAR(
     dispatch_doc,
-    "Dispatch(resolve=None, *, name=None, doc=None, ranks=(), lists=())\n--\n\n"
+    "Dispatch(*, name=None, doc=None, ranks=(), lists=())\n--\n\n"
     "One callable for many. The types of a call's arguments say which one is called, with the\n"
-    "call's own arguments. resolve(args, kwargs), or a method of this name in a subclass, makes\n"
+    "call's own arguments. resolve(args, kwargs), a method of each subclass, makes\n"
     "it when types come for the first time: arrays of a numeric dtype, NumPy's scalars of one,\n"
     "Python's bool, int, float and complex, None. With any other argument it is asked each time.\n"
     "Of positional arguments whose numbers are in ranks, and of keywords then, the number of dims\n"
@@ -655,12 +617,17 @@ PyDoc_STRVAR(
     "none are for resolve to refuse.");
 
 static PyType_Slot dispatch_slots[] = {
-    {Py_tp_new, dispatch_new},         {Py_tp_init, dispatch_init},
-    {Py_tp_dealloc, dispatch_dealloc}, {Py_tp_traverse, dispatch_traverse},
-    {Py_tp_clear, dispatch_clear},     {Py_tp_repr, dispatch_repr},
-    {Py_tp_call, PyVectorcall_Call},   {Py_tp_getset, dispatch_getset},
-    {Py_tp_members, dispatch_members}, {Py_tp_methods, dispatch_methods},
-    {Py_tp_doc, (void *)dispatch_doc}, {0, NULL},
+    {Py_tp_new, dispatch_new},
+    {Py_tp_init, dispatch_init},
+    {Py_tp_dealloc, dispatch_dealloc},
+    {Py_tp_traverse, dispatch_traverse},
+    {Py_tp_clear, dispatch_clear},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_getset, dispatch_getset},
+    {Py_tp_members, dispatch_members},
+    {Py_tp_methods, dispatch_methods},
+    {Py_tp_doc, (void *)dispatch_doc},
+    {0, NULL},
 };
 
 static PyType_Spec dispatch_spec = {

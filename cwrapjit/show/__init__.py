@@ -24,7 +24,6 @@ _SHOWN_BY = {
     "cwrapjit.kernels.elementwise.ElementwiseKernel": "kernels.of_elementwise",
     "cwrapjit.kernels.reduction.ReductionKernel": "kernels.of_reduction",
     "cwrapjit.kernels.vectorize.Deduced": "kernels.of_deduced",
-    "cwrapjit._cwrapjit.Dispatch": "kernels.of_dispatch",
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from cwrapjit._cwrapjit import Function
 from cwrapjit.show import ctext
 from cwrapjit.show.functions import attempt, called, compiled_table, docstring
-from cwrapjit.show.page import MOST_ROWS, Markup, box, code, facts, fold, table, text
+from cwrapjit.show.page import Markup, box, code, facts, fold
 
 _ELEMENTWISE = ("preamble", "loop_prep", "operation", "after_loop")
 _REDUCTION = ("map_expr", "reduce_expr", "post_map_expr", "identity", "reduce_type")
@@ -82,20 +82,4 @@ def of_deduced(kernel: Any) -> str:
         ),
         _texts([("", shared.text.source if shared is not None else "")]),
         _compiled(kernel),
-    )
-
-
-def of_dispatch(kernel: Any) -> str:
-    """Any other: what it calls may be anything that can be called."""
-    found = attempt(lambda: kernel.combinations)  # as it is while other threads call
-    kept = () if isinstance(found, Exception) else found
-    rows = [
-        [code(each.signature if isinstance(each, Function) else type(each).__name__), code(each)]
-        for each in kept[:MOST_ROWS]
-    ]
-    return box(
-        type(kernel).__name__,
-        _name(kernel),
-        facts([("", docstring(kernel) if kernel.__doc__ != type(kernel).__doc__ else None)]),
-        table(("prototype", "is called"), rows, len(kept)) if kept else text("nothing was called yet"),
     )

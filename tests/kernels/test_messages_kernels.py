@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from cwrapjit import ElementwiseKernel, ReductionKernel, vectorize  # noqa: F401 (the table has them)
-from cwrapjit._cwrapjit import Dispatch  # noqa: F401
 from cwrapjit.kernels.parameters import parse, resolve
 
 DIFF = ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y)", "diff", optimize="off")
@@ -129,8 +128,6 @@ total(map_expr="_raw_z[0]")
     ValueError: reduce_kernel(): there is no input for _raw_z
 total(identity=[])
     TypeError: reduce_kernel(): identity must be a C expression, a number or None, not list
-Dispatch(3)
-    TypeError: Dispatch(): resolve must be a callable, not int
 # calls of kernels
 DIFF(X)
     TypeError: diff(): wrong number of arguments: wanted 2 or 3, got 1

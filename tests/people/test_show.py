@@ -204,10 +204,6 @@ def test_kernels_show_their_text_and_what_was_compiled() -> None:
 
     mine = Mine("T x", "T y", "y = x", "mine")
     assert "y = x" in words(mine)
-    chosen = Dispatch(lambda args, kwargs: inner(), name="chosen", doc="Which <one>")
-    assert "nothing was called yet" in words(chosen)
-    chosen(np.ones(3), np.ones(3))
-    assert "a(n), b(n) -> output()" in words(chosen) and "Which <one>" in words(chosen)
 
 
 @pytest.mark.row("U15")
@@ -298,7 +294,6 @@ def test_objects_that_are_none_yet_can_be_looked_at() -> None:
         cwrapjit.ReductionKernel,
         cwrapjit.library,
         Deduced,
-        Dispatch,
         Interface,
     ):
         cls = getattr(cls, "Library", cls)
