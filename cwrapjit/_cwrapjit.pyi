@@ -302,9 +302,6 @@ def build_of(module: module, /) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
 def module_again(
     name: str, docstring: str | None, environment: tuple[Any, ...], holder: object, options: dict[str, Any], /
 ) -> module: ...
-def define_again(
-    module: str | None, environment: tuple[Any, ...], holder: object, arguments: dict[str, Any], /
-) -> Function: ...
 
 # The C side of cwrapjit.library; no part of the public interface.
 @final

@@ -58,7 +58,10 @@ class _Definition(NamedTuple):
     def make(self, present: Any) -> Any:
         arguments = {**self.arguments, **self.options}
         arguments["Ccode_slice_eval"] = dict(arguments["Ccode_slice_eval"])
-        return _cwrapjit.define_again(self.module, _built(self.environment), _holder(self), arguments)
+        header, lists = environment = _built(self.environment)
+        if self.module is None:
+            return _cwrapjit.function(header=header, **dict(zip(_LISTS, lists, strict=True)), **arguments)
+        return _cwrapjit.module_again(self.module, "", environment, _holder(self), {}).function(**arguments)
 
 
 class _Module(NamedTuple):
@@ -288,6 +291,7 @@ def _built(environment: tuple[Any, ...]) -> tuple[Any, ...]:
     return header, (tuple(Source(*each) for each in lists[0]), *lists[1:])
 
 
+_LISTS = ("sources", "include_dirs", "define_macros", "libraries", "library_dirs")
 _STEPS = frozenset("declare fortran function handle interface refine struct variable".split())
 
 

@@ -178,50 +178,17 @@ take_environment(cwj_module_state *state, PyObject *holder, PyObject *described,
     if (environment != NULL) {
         return environment;
     }
-    if (!PyArg_ParseTuple(described, "U(O!O!O!O!O!):define_again", &build.header, &PyTuple_Type,
+    if (!PyArg_ParseTuple(described, "U(O!O!O!O!O!):module_again", &build.header, &PyTuple_Type,
                           &build.sources, &PyTuple_Type, &build.include_dirs, &PyTuple_Type,
                           &build.define_macros, &PyTuple_Type, &build.libraries, &PyTuple_Type,
                           &build.library_dirs)) {
         return NULL;
     }
-    PyObject *who = module == Py_None ? PyUnicode_FromString("function()")
-                                      : PyUnicode_FromFormat("module %U", module);
+    PyObject *who = PyUnicode_FromFormat("module %U", module);
     const char *text = who == NULL ? NULL : PyUnicode_AsUTF8(who);
     environment = text == NULL ? NULL : cwj_environment_new(state, &build, text);
     Py_XDECREF(who);
     return environment;
-}
-
-PyDoc_STRVAR(
-    define_again_doc,
-    "define_again(module, environment, holder, arguments, /)\n--\n\n"
-    "A function of that module's name or None, with that environment, which holder has if it\n"
-    "is not None.");
-
-static PyObject *
-define_again(PyObject *extension, PyObject *args)
-{
-    cwj_module_state *state = PyModule_GetState(extension);
-    PyObject *module, *described, *holder, *arguments, *none, *function = NULL;
-    cwj_options defaults;
-    cwj_options_init(&defaults);
-    if (!PyArg_ParseTuple(args, "OO!OO!:define_again", &module, &PyTuple_Type, &described, &holder,
-                          &PyDict_Type, &arguments)) {
-        return NULL;
-    }
-    if (module != Py_None && (!PyUnicode_Check(module) || !cwj_is_name(module))) {
-        cwj_refuse("define_again()", PyExc_ValueError, "%R is no name of a module", module);
-        return NULL;
-    }
-    cwj_environment *environment = take_environment(state, holder, described, module);
-    none = environment == NULL ? NULL : PyTuple_New(0);
-    if (none != NULL) {
-        function = cwj_function_define(state, environment, module == Py_None ? NULL : module,
-                                       &defaults, none, arguments);
-    }
-    cwj_environment_unref(environment);
-    Py_XDECREF(none);
-    return function;
 }
 
 /* Options as function() takes them. Returns 0, or -1 with an exception set. */
@@ -279,6 +246,5 @@ PyMethodDef cwj_travel_functions[] = {
     {"build_of", build_of, METH_O, build_of_doc},
     {"module_again", module_again, METH_VARARGS, module_again_doc},
     {"definition_of", definition_of, METH_O, definition_of_doc},
-    {"define_again", define_again, METH_VARARGS, define_again_doc},
     {NULL, NULL, 0, NULL},
 };

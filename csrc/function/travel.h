@@ -3,5 +3,5 @@
 
 #include "base/state.h"
 
-/* Functions of the extension module: definition_of(), define_again(). */
+/* Functions of the extension module: build_of(), definition_of(), module_again(). */
 extern PyMethodDef cwj_travel_functions[];

@@ -464,7 +464,7 @@ two = made.function("two", signature="x() -> y()", optimize="off",
 def again():
     module, environment, options, arguments = _cwrapjit.definition_of(two)
     arguments["Ccode_slice_eval"] = dict(arguments["Ccode_slice_eval"])
-    _cwrapjit.define_again(module, environment, None, {**arguments, **options})
+    _cwrapjit.module_again(module, "", environment, None, {}).function(**arguments, **options)
     environment, options = _cwrapjit.build_of(made)
     _cwrapjit.module_again("made", None, environment, made, options)
 
