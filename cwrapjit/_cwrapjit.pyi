@@ -502,14 +502,7 @@ class Dispatch:
     # Those of an instance, as for Python's functions.
     __name__: str
     __qualname__: str
-    def __init__(
-        self,
-        *,
-        name: str | None = None,
-        doc: str | None = None,
-        ranks: Iterable[int] = (),
-        lists: Iterable[int | str] = (),
-    ) -> None: ...
+    def __init__(self, *, ranks: Iterable[int] = (), lists: Iterable[int | str] = ()) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     @property
     def combinations(self) -> tuple[Callable[..., Any], ...]: ...

@@ -495,20 +495,6 @@ dispatch_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(
     return (PyObject *)self;
 }
 
-/* Sets an attribute of the instance, where there is a value. */
-static int
-set_text(PyObject *op, const char *attribute, PyObject *text)
-{
-    if (text == NULL || text == Py_None) {
-        return 0;
-    }
-    if (!PyUnicode_Check(text)) {
-        return cwj_refuse_type("Dispatch()", strcmp(attribute, "__doc__") == 0 ? "doc" : "name",
-                               "a str", text);
-    }
-    return PyObject_SetAttrString(op, attribute, text);
-}
-
 /* The positions of an option, as bits; NULL: none. *words: all of it, a new reference, where there may be names
  * of keywords, too. Returns 0, or -1 with an exception set. */
 static int
@@ -543,12 +529,12 @@ read_positions(PyObject *positions, const char *option, uint32_t *bits, PyObject
 static int
 dispatch_init(PyObject *op, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"name", "doc", "ranks", "lists", NULL};
+    static char *names[] = {"ranks", "lists", NULL};
     dispatch_object *self = (dispatch_object *)op;
-    PyObject *name = NULL, *doc = NULL, *with_ranks = NULL, *with_lists = NULL, *words = NULL;
+    PyObject *with_ranks = NULL, *with_lists = NULL, *words = NULL;
     uint32_t ranks, lists;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:Dispatch", names, &name, &doc,
-                                     &with_ranks, &with_lists) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OO:Dispatch", names, &with_ranks,
+                                     &with_lists) ||
         read_positions(with_ranks, "ranks", &ranks, NULL) < 0 ||
         read_positions(with_lists, "lists", &lists, &words) < 0) {
         return -1;
@@ -557,10 +543,7 @@ dispatch_init(PyObject *op, PyObject *args, PyObject *kwargs)
     self->ranks = ranks;
     self->lists = lists;
     Py_XSETREF(self->list_words, words);
-    return set_text(op, "__name__", name) < 0 || set_text(op, "__qualname__", name) < 0 ||
-                   set_text(op, "__doc__", doc) < 0
-               ? -1
-               : 0;
+    return 0;
 }
 
 static int
@@ -606,7 +589,7 @@ static PyMemberDef dispatch_members[] = {
 
 PyDoc_STRVAR(
     dispatch_doc,
-    "Dispatch(*, name=None, doc=None, ranks=(), lists=())\n--\n\n"
+    "Dispatch(*, ranks=(), lists=())\n--\n\n"
     "One callable for many. The types of a call's arguments say which one is called, with the\n"
     "call's own arguments. resolve(args, kwargs), a method of each subclass, makes\n"
     "it when types come for the first time: arrays of a numeric dtype, NumPy's scalars of one,\n"

@@ -110,7 +110,8 @@ class ElementwiseKernel(Travels, Dispatch):
         self._functions: dict[Any, Function] = {}
         ranks = [k for k, each in enumerate(self.params) if each.raw or self._statement.has_rows]
         doc = doc if doc is not None else self.__class__.__doc__
-        super().__init__(name=name, doc=doc, ranks=ranks, lists=range(self.nin))
+        super().__init__(ranks=ranks, lists=range(self.nin))
+        vars(self).update(__name__=name, __qualname__=name, __doc__=doc)
         if not any(each.placeholder for each in self.params):  # so faults are found now
             dtypes = [np.dtype(each.dtype) for each in self.params]
             shapes = tuple(Shape(1, True) if each.raw else None for each in self.params)

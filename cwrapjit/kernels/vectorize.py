@@ -167,7 +167,8 @@ class Deduced(Travels, _cwrapjit.Dispatch):
         lists = [
             key for k, (each, _) in enumerate(self._inputs[:32]) if each not in updated for key in (k, each)
         ]
-        super().__init__(name=shared.name, doc=shared.doc, lists=lists)
+        super().__init__(lists=lists)
+        vars(self).update(__name__=shared.name, __qualname__=shared.name, __doc__=shared.doc)
         self.functions = {}
         if not any(is_T for _, is_T in self._inputs):
             shared.text.fail(

@@ -29,7 +29,7 @@ class Counted(Dispatch):
     """Resolves to functions that return what they are called with; counts how often it is asked."""
 
     def __init__(self) -> None:
-        super().__init__(name="counted", doc="Counts.")
+        super().__init__()
         self.asked: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -161,14 +161,6 @@ def test_every_argument_counts(count: int) -> None:
 
 
 @pytest.mark.quick
-def test_it_has_a_name_and_a_docstring() -> None:
-    d = Asking(lambda args, kwargs: max, name="most", doc="The most.")
-    assert d(3, 5) == 5
-    assert (d.__name__, d.__qualname__, d.__doc__) == ("most", "most", "The most.")
-    assert d.combinations == (max,)
-
-
-@pytest.mark.quick
 def test_errors_come_out_and_nothing_is_kept() -> None:
     def resolve(args: Any, kwargs: Any) -> Any:
         if args[0] == 1:
@@ -188,10 +180,6 @@ def test_errors_come_out_and_nothing_is_kept() -> None:
 
 
 def test_bad_definitions() -> None:
-    with pytest.raises(TypeError, match="name must be a str"):
-        Asking(max, name=3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="doc must be a str"):
-        Asking(max, doc=3)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         pickle.dumps(Asking(max))
     unready = Dispatch()
@@ -226,8 +214,7 @@ class Method(Dispatch):
         return max
 
 works = [
-    lambda: Method(name="method", doc="It has one."),
-    lambda: Method(name="method", ranks=(0, 1)),
+    lambda: Method(ranks=(0, 1)),
     lambda: Method()(1, 2),
 ]
 for work in works:
