@@ -1,8 +1,6 @@
 /* jobs.c: see jobs.h. */
 #include "base/jobs.h"
 
-#include <stdlib.h>
-
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/errors.h"

@@ -2,8 +2,6 @@
  * versions before it as three that need not have met. */
 #include "base/raised.h"
 
-#include "base/errors.h"
-
 #if PY_VERSION_HEX >= 0x030C0000
 
 PyObject *

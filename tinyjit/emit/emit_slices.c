@@ -10,7 +10,6 @@
  * Variants for unit strides were measured and left out: they gain 2 to 11 %, for
  * twice the text to compile.
  */
-#include <string.h>
 
 #include "emit/emit.h"
 

@@ -5,8 +5,6 @@
 
 #include "os/shared_object.h"
 
-#include <string.h>
-
 static const tj_environment no_environment;
 
 /* The file that has a function, as the loader finds it; "" where nobody has it, or code in memory. */

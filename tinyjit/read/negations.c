@@ -6,8 +6,6 @@
  */
 #include "read/negations.h"
 
-#include <string.h>
-
 #include "read/operands.h"
 
 /* ---- which minus is unary -------------------------------------------------------------- */

@@ -9,7 +9,6 @@
  * (csrc/base/arithmetic.h). The first fault stops the reader, with the offset at which another
  * character would have helped.
  */
-#include <stdint.h>
 #include <string.h>
 
 #include "internal.h"

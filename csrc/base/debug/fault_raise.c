@@ -5,8 +5,6 @@
 #include "base/errors.h"
 #include "os/shared_object.h"
 
-#include <stdint.h>
-
 /* ---- places ---------------------------------------------------------------------------- */
 
 int

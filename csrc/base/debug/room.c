@@ -13,7 +13,6 @@
 
 #include <pthread.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

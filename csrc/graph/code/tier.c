@@ -8,7 +8,6 @@
 #include "graph/code/tier.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
 #include "base/checks.h"
 #include "base/compiler.h"

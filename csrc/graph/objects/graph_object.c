@@ -14,7 +14,6 @@
 #include "graph/run/failure.h"
 #include "base/live.h"
 #include "base/raised.h"
-#include "graph/run/storage.h"
 #include "graph/code/tier.h"
 #include "base/tuples.h"
 

@@ -6,7 +6,6 @@
 #include "graph/objects/graph_object.h"
 
 #include "base/bind.h"
-#include "base/errors.h"
 #include "base/raised.h"
 #include "graph/run/storage.h"
 #include "base/tuples.h"

@@ -3,7 +3,6 @@
 #include "graph/run/reference.h"
 
 #include "base/errors.h"
-#include "graph/run/storage.h"
 
 /* 1, 0, or -1 with an exception. */
 static int

@@ -1,7 +1,6 @@
 /* cross.c: values between C and Python in a callback. What lies in C's memory is Python's for the call. */
 #include "library/callbacks/callback.h"
 
-#include "base/errors.h"
 #include "base/raised.h"
 #include "library/objects/instance.h"
 #include "library/objects/owners.h"

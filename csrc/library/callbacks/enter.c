@@ -2,7 +2,6 @@
 #include "library/callbacks/callback.h"
 
 #include "base/compat.h"
-#include "base/errors.h"
 #include "base/raised.h"
 
 #include <errno.h>

@@ -7,8 +7,6 @@
 
 #include "library/objects/instance.h"
 
-#include <stdint.h>
-
 /* ---- arrays over somebody's memory ------------------------------------------------ */
 
 PyObject *
