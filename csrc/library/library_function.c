@@ -13,6 +13,7 @@
 #include "library/call/steps.h"
 #include "library/code/guarded.h"
 #include "library/code/unit.h"
+#include "library/objects/struct_layout.h"
 #include "library/tables/read.h"
 
 #include <structmember.h>
@@ -152,6 +153,20 @@ function_repr(PyObject *op)
 
 /* ---- making one ------------------------------------------------------------------------- */
 
+/* Once for all calls: nothing that Python code does to a class changes what the function takes and returns. */
+static int
+find_layouts(cwj_library_function *self)
+{
+    for (int k = 0; k <= self->nparameters; k++) {
+        cwj_parameter *p = k == self->nparameters ? &self->result : &self->parameters[k];
+        bool is_object = p->role == CWJ_HANDLE || p->role == CWJ_HANDLES || p->role == CWJ_STRUCT;
+        if (is_object && (p->layout = cwj_layout_of(p->cls)) == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 PyDoc_STRVAR(wrap_function_doc,
              "wrap_function(description, /)\n--\n\nThe callable that a description describes.");
 
@@ -169,7 +184,7 @@ wrap_function(PyObject *extension, PyObject *description)
     }
     cwj_live_counts[CWJ_LIVE_LIBRARY_FUNCTIONS]++;
     self->vectorcall = cwj_library_call;
-    bool fine = cwj_library_describe(self, attributes, &guard) == 0 &&
+    bool fine = cwj_library_describe(self, attributes, &guard) == 0 && find_layouts(self) == 0 &&
                 (guard == Py_None || cwj_library_guard_init(self, state, guard) == 0);
     Py_DECREF(attributes);
     if (!fine) {
@@ -195,6 +210,7 @@ function_traverse(PyObject *op, visitproc visit, void *arg)
     Py_VISIT(self->check);
     Py_VISIT(self->owner);
     Py_VISIT(self->result.cls);
+    Py_VISIT(self->result.layout);
     Py_VISIT(self->result.library);
     Py_VISIT(self->described);
     for (int i = 0; i < self->narguments; i++) {
@@ -202,6 +218,7 @@ function_traverse(PyObject *op, visitproc visit, void *arg)
     }
     for (int k = 0; k < self->nparameters; k++) {
         Py_VISIT(self->parameters[k].cls);
+        Py_VISIT(self->parameters[k].layout);
         Py_VISIT(self->parameters[k].known);
     }
     return 0;

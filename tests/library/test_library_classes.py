@@ -7,6 +7,7 @@ import ctypes
 import gc
 import pickle
 import platform
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -466,6 +467,49 @@ def test_bad_declarations_and_methods(lib):
     ):
         with pytest.raises(error):
             lib.struct(POINT, methods=methods)
+
+
+@pytest.mark.quick
+def test_derived_classes_end_as_python_says(lib):
+    point, ended = make_point(lib), []
+
+    class Early(point):
+        __slots__ = ()
+
+        def __del__(self):
+            ended.append(self.x)
+
+    class Late(point):
+        __slots__ = ()
+
+    class Holder(point):
+        __slots__ = ("__dict__", "more")
+
+    Early(1.0, 2.0)
+    late = Late(2.0, 3.0)
+    Late.__del__ = Early.__del__
+    seen = weakref.ref(late)
+    del late
+    assert ended == [1.0, 2.0] and seen() is None
+
+    class Word:
+        pass
+
+    holder = Holder(3.0, 4.0)
+    holder.more, holder.other = Word(), Word()
+    seen = weakref.ref(holder.more), weakref.ref(holder.other)
+    del holder
+    assert [each() for each in seen] == [None, None]
+
+    saved = []
+    Late.__del__ = lambda self: saved.append(self)  # it lives on
+    Late(5.0, 6.0)
+    del Late.__del__
+    assert saved.pop().x == 5.0
+    refs = sys.getrefcount(Late)
+    for _ in range(10):
+        Late(1.0, 1.0)
+    assert sys.getrefcount(Late) == refs
 
 
 def test_classes_and_libraries_are_collected():

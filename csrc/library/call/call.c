@@ -323,23 +323,30 @@ in_frame(PyObject *(*steps)(cwj_library_frame *, PyObject *const *, Py_ssize_t, 
     return result;
 }
 
+/* Counts the call on the instances that were taken: change is 1 or -1. */
+static inline void
+use_quick(const cwj_quick *quick, Py_ssize_t change)
+{
+    for (int i = 0; i < quick->nused; i++) {
+        cwj_root_use(quick->used[i], change);
+    }
+}
+
 /* Slots were taken. */
 static PyObject *
 call_quick(cwj_library_function *self, PyObject *const *args, cwj_quick *quick)
 {
-    if (cwj_library_make_quick(self, quick) < 0) {
+    bool makes = self->result.role == CWJ_STRUCT;
+    quick->made = makes ? cwj_instance_empty(self->result.layout, &quick->slots[0].p) : NULL;
+    if (makes && quick->made == NULL) {
         return NULL;
     }
     int generation = cwj_call_begins();
-    if (self->has_instances) {
-        cwj_library_use_quick(self, args, quick, 1);
-    }
+    use_quick(quick, 1);
     run_thunk(self, quick->slots, self->keep_gil || quick->moves, NULL, NULL);
     PyObject *result = PyErr_Occurred() ? NULL /* see run_thunk() */
                                         : cwj_library_pack_quick(self, args, quick);
-    if (self->has_instances) {
-        cwj_library_use_quick(self, args, quick, -1);
-    }
+    use_quick(quick, -1);
     cwj_call_ends(generation);
     Py_XDECREF(quick->made);
     return result;

@@ -60,9 +60,9 @@ make_list(cwj_library_frame *frame, int k)
 
 /* k: nparameters for what C returns. */
 static int
-make_struct(cwj_library_frame *frame, int k, PyObject *cls, cwj_slot *slot)
+make_struct(cwj_library_frame *frame, int k, cwj_struct_layout *layout, cwj_slot *slot)
 {
-    frame->made[k] = cwj_instance_empty(cls, &slot->p);
+    frame->made[k] = cwj_instance_empty(layout, &slot->p);
     return frame->made[k] == NULL ? -1 : 0;
 }
 
@@ -114,7 +114,7 @@ fill_one(cwj_library_frame *frame, int k)
     case CWJ_HANDLES:
         return out ? make_list(frame, k) : 0;
     case CWJ_STRUCT:
-        return out ? make_struct(frame, k, parameter->cls, &frame->slots[k + 1]) : 0;
+        return out ? make_struct(frame, k, parameter->layout, &frame->slots[k + 1]) : 0;
     case CWJ_LENGTH: /* where an array has this length, C finds it there before the call */
         if (parameter->symbol >= 0 && frame->sources[parameter->symbol] >= 0) {
             return put_integer(frame, k, frame->symbols[parameter->symbol]);
@@ -154,6 +154,6 @@ cwj_library_fill(cwj_library_frame *frame)
     }
     const cwj_parameter *result = &function->result;
     return result->role == CWJ_STRUCT
-               ? make_struct(frame, function->nparameters, result->cls, &frame->slots[0])
+               ? make_struct(frame, function->nparameters, result->layout, &frame->slots[0])
                : 0;
 }

@@ -79,15 +79,14 @@ bind(const cwj_library_frame *frame, const cwj_parameter *p)
 
 /* Not for a class that was described later: its objects must not be ended wrongly. Returns 0, or -1. */
 static int
-bind_end(const cwj_library_frame *frame, const cwj_parameter *p, const cwj_struct_layout *layout,
-         cwj_bound **bound)
+bind_end(const cwj_library_frame *frame, const cwj_parameter *p, cwj_bound **bound)
 {
-    if (layout->nbound != p->nbound) {
+    if (p->layout->nbound != p->nbound) {
         return cwj_library_refuse(
             frame, PyExc_RuntimeError,
             "free= of %U was said after this function was mapped: get it from "
             "the library again",
-            layout->name);
+            p->layout->name);
     }
     return p->nbound == 0 || (*bound = bind(frame, p)) != NULL ? 0 : -1;
 }
@@ -96,16 +95,13 @@ bind_end(const cwj_library_frame *frame, const cwj_parameter *p, const cwj_struc
 static PyObject *
 pack_gift(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
 {
-    cwj_struct_layout *layout = cwj_layout_of(p->cls);
     cwj_bound *bound = NULL;
-    PyObject *instance = NULL;
-    if (layout != NULL && bind_end(frame, p, layout, &bound) == 0) {
-        void *pointer = at->p;
-        at->p = NULL;
-        instance = cwj_instance_bound(p->cls, pointer, bound);
+    if (bind_end(frame, p, &bound) < 0) {
+        return NULL;
     }
-    Py_XDECREF(layout);
-    return instance;
+    void *pointer = at->p;
+    at->p = NULL;
+    return cwj_instance_bound(p->layout, pointer, bound);
 }
 
 PyObject *
@@ -116,7 +112,7 @@ cwj_library_pack_borrowed(const cwj_library_frame *frame, const cwj_parameter *p
     }
     PyObject *keeper = cwj_library_keeper(frame, p, pointer), *instance = NULL;
     if (keeper != NULL || !PyErr_Occurred()) {
-        instance = cwj_instance_around(p->cls, pointer, 0, keeper);
+        instance = cwj_instance_around(p->layout, pointer, false, keeper);
     }
     Py_XDECREF(keeper);
     return instance;
@@ -126,11 +122,9 @@ cwj_library_pack_borrowed(const cwj_library_frame *frame, const cwj_parameter *p
 static bool
 is_gift(const cwj_library_frame *frame, const cwj_parameter *p)
 {
-    cwj_struct_layout *layout = cwj_layout_of(p->cls);
-    bool ends = layout == NULL || layout->free != NULL;
-    Py_XDECREF(layout);
     return p->owner == CWJ_OWNER_CALLEE &&
-           (ends || p == &frame->function->result || !cwj_library_gets_memory(frame->function));
+           (p->layout->free != NULL || p == &frame->function->result ||
+            !cwj_library_gets_memory(frame->function));
 }
 
 static PyObject *
@@ -257,7 +251,7 @@ own_struct(const cwj_library_frame *frame, const cwj_parameter *p, PyObject *mad
     if (p->owner != CWJ_OWNER_CALLEE || self->layout->free == NULL || self->owned) {
         return 0;
     }
-    self->owned = bind_end(frame, p, self->layout, &self->bound) == 0;
+    self->owned = bind_end(frame, p, &self->bound) == 0;
     return self->owned ? 0 : -1;
 }
 
@@ -380,15 +374,13 @@ static void
 drop_object(const cwj_library_frame *frame, const cwj_parameter *p, void *left, PyObject *made)
 {
     PyObject *raised = cwj_raised_take();
-    cwj_struct_layout *layout = made == NULL ? cwj_layout_of(p->cls) : NULL;
     if (made != NULL) {
         own_struct(frame, p, made); /* its end is the object's */
-    } else if (layout != NULL && layout->nbound == p->nbound) {
+    } else if (p->layout->nbound == p->nbound) {
         cwj_slot values[CWJ_MOST_BOUND];
         list_bound(frame, p, values);
-        cwj_layout_end(layout, left, values);
+        cwj_layout_end(p->layout, left, values);
     }
-    Py_XDECREF(layout);
     cwj_raised_set(raised);
 }
 

@@ -77,9 +77,9 @@ cwj_library_given(const cwj_library_frame *frame, int k)
 /* take_quick.c: the short way of functions of numbers and instances, each given by position. */
 typedef struct cwj_quick {
     cwj_slot slots[CWJ_MOST_SIMPLE + 1];
-    struct cwj_instance
-        *used[CWJ_MOST_SIMPLE]; /* borrowed: whose memory a call counts on; NULL: see there */
-    bool moves;     /* as of the frame */
+    struct cwj_instance *used[CWJ_MOST_SIMPLE]; /* borrowed: whose memory a call counts on */
+    int nused;
+    bool moves; /* as of the frame */
     PyObject *made; /* owned: the struct that C returns, into which slots[0] points; or NULL */
 } cwj_quick;
 
@@ -87,11 +87,6 @@ typedef struct cwj_quick {
  * what is wrong; -1 with an exception set. */
 int cwj_library_take_quick(const cwj_library_function *self, PyObject *const *args,
                            cwj_quick *quick);
-/* Counts the call on the instances that were taken: change is 1 or -1. */
-void cwj_library_use_quick(const cwj_library_function *self, PyObject *const *args,
-                           const cwj_quick *quick, Py_ssize_t change);
-/* Before it runs: makes what is made. Returns 0, or -1 with an exception set. */
-int cwj_library_make_quick(const cwj_library_function *self, cwj_quick *quick);
 /* An enum's number becomes its member of this value, where it has one: of (stolen) made, with cls. */
 PyObject *cwj_library_member(const cwj_parameter *p, PyObject *made);
 /* An instance of (not of C's ownership) what is there, with what keeps it; None of NULL. */

@@ -42,7 +42,7 @@ int
 cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object)
 {
     void *pointer = NULL;
-    int fits = cwj_instance_pointer(frame->function->parameters[k].cls, object, &pointer);
+    int fits = cwj_instance_pointer(frame->function->parameters[k].layout, object, &pointer);
     if (fits == 0) {
         return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
     }
@@ -76,7 +76,7 @@ take_pointers(cwj_library_frame *frame, int k, PyObject *items, void **pointers)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
         PyObject *item = PyTuple_GET_ITEM(items, i);
-        int fits = cwj_instance_pointer(frame->function->parameters[k].cls, item, &pointers[i]);
+        int fits = cwj_instance_pointer(frame->function->parameters[k].layout, item, &pointers[i]);
         if (fits <= 0) {
             return fits < 0 ? -1
                             : cwj_library_refuse_type(frame, k, "a list with an item of type %s",

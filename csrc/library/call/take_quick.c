@@ -32,12 +32,12 @@ is_alone(const cwj_instance *root, const cwj_instance *owner)
     PyObject *const *bases = cwj_bases_of(root, &count);
     bool alone = is_bare(owner != NULL ? owner : root);
     for (Py_ssize_t k = 0; k < count && alone && owner == NULL; k++) {
-        alone = !cwj_is_instance(bases[k]) || is_bare(cwj_root_of((cwj_instance *)bases[k]));
+        alone = !cwj_is_instance(bases[k]) || is_bare(((cwj_instance *)bases[k])->root);
     }
     return alone;
 }
 
-/* True for the usual case alone: an instance of the very class, ready, and so is what it lies in. Else
+/* True for the usual case alone: an instance of the very type, ready, and so is what it lies in. Else
  * cwj_instance_pointer() has to look. */
 static bool
 take_instance(const cwj_library_function *self, const cwj_parameter *parameter, PyObject *object,
@@ -45,12 +45,11 @@ take_instance(const cwj_library_function *self, const cwj_parameter *parameter, 
 {
     cwj_instance *instance = (cwj_instance *)object;
     bool may_move = parameter->intent == CWJ_INTENT_INOUT && !self->stable;
-    bool is_instance = (PyObject *)Py_TYPE(object) == parameter->cls || cwj_is_instance(object);
-    if (!is_instance || instance->layout->cls != parameter->cls ||
+    if (!cwj_is_instance(object) || instance->layout != parameter->layout ||
         instance->stage != CWJ_INSTANCE_READY || instance->pointer == NULL) {
         return false;
     }
-    cwj_instance *root = instance->lies ? cwj_root_of(instance) : instance;
+    cwj_instance *root = instance->root;
     if (root->stage != CWJ_INSTANCE_READY || (root->lies && !cwj_is_alive(instance))) {
         return false;
     }
@@ -60,7 +59,7 @@ take_instance(const cwj_library_function *self, const cwj_parameter *parameter, 
     }
     quick->moves |= may_move && cwj_may_be_read(instance);
     quick->slots[k + 1].p = instance->pointer;
-    quick->used[k] = root->lies ? NULL : root;
+    quick->used[quick->nused++] = root;
     return true;
 }
 
@@ -73,6 +72,7 @@ is_of_instance(const cwj_parameter *p)
 static bool
 take_instances(const cwj_library_function *self, PyObject *const *args, cwj_quick *quick)
 {
+    quick->nused = 0;
     for (int k = 0; k < self->nparameters; k++) {
         if (is_of_instance(&self->parameters[k]) &&
             !take_instance(self, &self->parameters[k], args[k], quick, k)) {
@@ -89,10 +89,10 @@ cwj_library_take_quick(const cwj_library_function *self, PyObject *const *args, 
 {
     const cwj_parameter *parameters = self->parameters;
     bool again = false;
-    if (self->has_instances && !take_instances(self, args, quick)) {
+    if (!take_instances(self, args, quick)) {
         return 0;
     }
-    for (int k = 0; k < self->nparameters; k++) {
+    for (int k = 0; k < self->nparameters && quick->nused < self->nparameters; k++) {
         if (parameters[k].role == CWJ_VALUE) {
             int taken = take_number(parameters[k].type, args[k], &quick->slots[k + 1]);
             if (taken <= 0) {
@@ -102,31 +102,6 @@ cwj_library_take_quick(const cwj_library_function *self, PyObject *const *args, 
         }
     }
     return !(again && self->has_instances) || take_instances(self, args, quick);
-}
-
-void
-cwj_library_use_quick(const cwj_library_function *self, PyObject *const *args,
-                      const cwj_quick *quick, Py_ssize_t change)
-{
-    for (int k = 0; k < self->nparameters; k++) {
-        if (!is_of_instance(&self->parameters[k])) {
-            continue;
-        }
-        if (quick->used[k] != NULL) {
-            quick->used[k]->uses += change;
-        } else {
-            cwj_instance_use(args[k], change);
-        }
-    }
-}
-
-int
-cwj_library_make_quick(const cwj_library_function *self, cwj_quick *quick)
-{
-    quick->made = self->result.role == CWJ_STRUCT
-                      ? cwj_instance_empty(self->result.cls, &quick->slots[0].p)
-                      : NULL;
-    return self->result.role == CWJ_STRUCT && quick->made == NULL ? -1 : 0;
 }
 
 /* The steps of the long way read no more of a frame than this. */
@@ -147,7 +122,7 @@ cwj_library_pack_quick(cwj_library_function *self, PyObject *const *args, cwj_qu
         return Py_NewRef(Py_None);
     }
     if (p->owner == CWJ_OWNER_CALLEE) {
-        return cwj_instance_around(p->cls, slots[0].p, true, NULL);
+        return cwj_instance_around(p->layout, slots[0].p, true, NULL);
     }
     return cwj_library_pack_borrowed(&frame, p, slots[0].p);
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/watch.h"
+#include "library/objects/struct_layout.h"
 #include "library/tables/dims.h"
 
 #define CWJ_CROSSINGS(CROSSING)                                                                   \
@@ -37,8 +38,8 @@ typedef struct cwj_passed {
     int symbol; /* a number that dims name, or -1 */
     const cwj_library_type *type; /* of numbers; else NULL */
     PyArray_Descr *descr; /* owned: of arrays; else NULL */
-    PyObject *cls; /* owned: of instances and structs; the converter of an address where
-                                     a function lies; else NULL */
+    cwj_struct_layout *layout; /* owned: of instances and structs; else NULL */
+    PyObject *converter; /* owned: of an address where a function lies; else NULL */
     PyObject *item; /* owned str: of addresses; else NULL */
     PyObject *name; /* owned str */
     int ndim;

@@ -121,7 +121,7 @@ number_in(const cwj_library_type *type, const cwj_slot *slot)
 static PyObject *
 instance_in(const cwj_passed *passed, void *pointer)
 {
-    return cwj_instance_around(passed->cls, pointer, 0, (PyObject *)cwj_owner_at(pointer));
+    return cwj_instance_around(passed->layout, pointer, false, (PyObject *)cwj_owner_at(pointer));
 }
 
 /* A list, with None for NULL; without a dim a NULL ends it. *items: those of structs, as Python may take some
@@ -136,15 +136,15 @@ list_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int64
     }
     PyObject *list = set_shape(kind, passed, symbols, count) < 0 ? NULL : PyList_New(0);
     for (npy_intp i = 0; list != NULL && i < count[0]; i++) {
-        PyObject *item = pointers[i] == NULL   ? Py_NewRef(Py_None)
-                         : passed->cls != NULL ? instance_in(passed, pointers[i])
-                                               : PyUnicode_FromString(pointers[i]);
+        PyObject *item = pointers[i] == NULL      ? Py_NewRef(Py_None)
+                         : passed->layout != NULL ? instance_in(passed, pointers[i])
+                                                  : PyUnicode_FromString(pointers[i]);
         if (item == NULL || PyList_Append(list, item) < 0) {
             Py_CLEAR(list);
         }
         Py_XDECREF(item);
     }
-    if (list != NULL && passed->cls != NULL && (*items = PyList_AsTuple(list)) == NULL) {
+    if (list != NULL && passed->layout != NULL && (*items = PyList_AsTuple(list)) == NULL) {
         Py_CLEAR(list);
     }
     return list;
@@ -154,7 +154,7 @@ static PyObject *
 struct_in(const cwj_passed *passed, const void *value)
 {
     void *memory;
-    PyObject *made = cwj_instance_empty(passed->cls, &memory);
+    PyObject *made = cwj_instance_empty(passed->layout, &memory);
     if (made != NULL) {
         memcpy(memory, value, ((cwj_instance *)made)->layout->size);
     }
@@ -188,9 +188,9 @@ cwj_cross_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_
     case CWJ_CROSS_STRUCT:
         return struct_in(passed, slot->p);
     default:
-        return passed->cls != NULL ? cwj_function_at(passed->cls, slot->p, NULL)
-                                   : cwj_pointer_around(kind->pointer_type, slot->p, passed->item,
-                                                        passed->readonly, NULL);
+        return passed->converter != NULL ? cwj_function_at(passed->converter, slot->p, NULL)
+                                         : cwj_pointer_around(kind->pointer_type, slot->p,
+                                                              passed->item, passed->readonly, NULL);
     }
 }
 
@@ -290,9 +290,9 @@ static int
 instance_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot)
 {
     void *pointer = NULL;
-    int fits = cwj_instance_pointer(kind->result.cls, given, &pointer);
+    int fits = cwj_instance_pointer(kind->result.layout, given, &pointer);
     if (fits == 0) {
-        PyObject *name = PyObject_GetAttrString(kind->result.cls, "__name__");
+        PyObject *name = PyObject_GetAttrString(kind->result.layout->cls, "__name__");
         const char *word = name == NULL ? NULL : PyUnicode_AsUTF8(name);
         if (word != NULL) {
             refuse_kind(kind, word, given);
@@ -312,7 +312,7 @@ instance_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot)
 static PyObject *
 function_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot)
 {
-    PyObject *made = PyObject_CallOneArg(kind->result.cls, given);
+    PyObject *made = PyObject_CallOneArg(kind->result.converter, given);
     if (made != NULL) {
         slot->p = PyLong_AsVoidPtr(PyTuple_GET_ITEM(made, 0));
     }
@@ -330,7 +330,7 @@ cwj_cross_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot, Py
         return number_out(kind, given, slot);
     }
     int status = 0;
-    if (result->crossing == CWJ_CROSS_ADDRESS && result->cls != NULL) {
+    if (result->crossing == CWJ_CROSS_ADDRESS && result->converter != NULL) {
         *keeper = function_out(kind, given, slot);
         return *keeper == NULL ? -1 : 0;
     }

@@ -35,17 +35,13 @@ read_descr(cwj_passed *passed, PyObject *descr)
 static int
 read_class(cwj_passed *passed, PyObject *cls)
 {
-    cwj_struct_layout *layout = cwj_layout_of(cls);
-    if (layout == NULL) {
+    passed->layout = cwj_layout_of(cls);
+    if (passed->layout == NULL) {
         return -1;
     }
-    bool has_size = layout->size > 0;
-    Py_DECREF(layout);
-    if (passed->crossing == CWJ_CROSS_STRUCT && !has_size) {
-        return cwj_refuse(WHO, PyExc_ValueError, "%R has no size", cls);
-    }
-    passed->cls = Py_NewRef(cls);
-    return 0;
+    return passed->crossing == CWJ_CROSS_STRUCT && passed->layout->size == 0
+               ? cwj_refuse(WHO, PyExc_ValueError, "%R has no size", cls)
+               : 0;
 }
 
 /* given: (crossing, name, type, what, dims, readonly, hidden), `what` being a class or a dtype. */
@@ -90,7 +86,7 @@ read_passed(cwj_passed *passed, PyObject *given, PyObject *symbols)
         return read_class(passed, what);
     case CWJ_CROSS_ADDRESS:
         passed->item = Py_NewRef(type);
-        passed->cls = what == Py_None ? NULL : Py_NewRef(what);
+        passed->converter = what == Py_None ? NULL : Py_NewRef(what);
         return 0;
     default:
         return 0;
@@ -156,7 +152,8 @@ clear_passed(cwj_passed *passed)
 {
     cwj_dims_clear(passed->dims, passed->ndim);
     Py_CLEAR(passed->descr);
-    Py_CLEAR(passed->cls);
+    Py_CLEAR(passed->layout);
+    Py_CLEAR(passed->converter);
     Py_CLEAR(passed->item);
     Py_CLEAR(passed->name);
 }
@@ -184,9 +181,11 @@ kind_traverse(PyObject *op, visitproc visit, void *arg)
     cwj_callback_kind *self = (cwj_callback_kind *)op;
     Py_VISIT(Py_TYPE(op));
     for (int k = 0; k < self->count; k++) {
-        Py_VISIT(self->passed[k].cls);
+        Py_VISIT(self->passed[k].layout);
+        Py_VISIT(self->passed[k].converter);
     }
-    Py_VISIT(self->result.cls);
+    Py_VISIT(self->result.layout);
+    Py_VISIT(self->result.converter);
     Py_VISIT(self->closure_type);
     Py_VISIT(self->pointer_type);
     return 0;

@@ -41,6 +41,7 @@ adopt(cwj_instance *self, PyObject *made)
     }
     Py_XSETREF(self->base, Py_XNewRef(other->base)); /* it may be C's, as before */
     self->lies = other->lies;
+    self->root = other->root == other ? self : other->root;
     PyObject *references = self->references; /* of the empty memory: none but by Python code */
     self->references = other->references;
     other->references = references;
@@ -115,9 +116,15 @@ instance_at(PyObject *Py_UNUSED(extension), PyObject *args)
     if (address == 0) {
         return PyErr_Format(PyExc_ValueError, "instance_at(): the address is NULL");
     }
+    cwj_struct_layout *layout = cwj_layout_of(cls);
+    if (layout == NULL) {
+        return NULL;
+    }
     PyObject *owner = (PyObject *)cwj_owner_at((void *)(uintptr_t)address);
     base = owner != NULL ? owner : base == Py_None ? NULL : base;
-    return cwj_instance_around(cls, (void *)(uintptr_t)address, 0, base);
+    PyObject *made = cwj_instance_around(layout, (void *)(uintptr_t)address, false, base);
+    Py_DECREF(layout);
+    return made;
 }
 
 PyDoc_STRVAR(

@@ -18,7 +18,7 @@
     KIND(INSIDE, "inside") /* a struct inside the struct */                                    \
     KIND(POINTER, "pointer") /* a pointer to a struct or an opaque type */                     \
     KIND(ADDRESS, "address") /* a pointer to what nothing says the extent of */                \
-    KIND(FUNCTION, "function") /* a pointer to a function, which `cls` makes */                \
+    KIND(FUNCTION, "function") /* a pointer to a function: `converter` makes it */             \
     KIND(REFUSED, "refused") /* no way to Python; `reason` says why */
 
 typedef enum field_kind {
@@ -42,8 +42,8 @@ typedef struct field_object {
     size_t offset;
     const cwj_library_type *type; /* of a scalar */
     PyArray_Descr *descr; /* owned: of an array's items, or NULL */
-    PyObject *cls; /* owned: the class of what lies there, or what makes a
-                             function's address; or NULL */
+    cwj_struct_layout *of; /* owned: of the structs that lie there, or are pointed to; or NULL */
+    PyObject *converter; /* owned: what makes a function's address; or NULL */
     PyObject *item; /* owned str: what an address points to, as of cwj_pointer; the codec of texts,
                              "" for UTF-8, "bytes" for none */
     bool readonly; /* const */

@@ -109,17 +109,12 @@ member_size(const field_object *self, size_t *size)
     } else if (self->kind == REFUSED) {
         *size = 0;
     } else if (self->kind == FUNCTION) {
-        if (self->cls == NULL || !PyCallable_Check(self->cls)) {
+        if (!PyCallable_Check(self->converter)) {
             PyErr_Format(PyExc_ValueError, "Field: %U needs what makes an address", self->name);
             return -1;
         }
-    } else if (self->kind == INSIDE || self->kind == POINTER) {
-        cwj_struct_layout *layout = cwj_layout_of(self->cls == NULL ? Py_None : self->cls);
-        if (layout == NULL) {
-            return -1;
-        }
-        *size = self->kind == INSIDE ? layout->size : *size;
-        Py_DECREF(layout);
+    } else if (self->kind == INSIDE) {
+        *size = self->of->size;
     }
     return 0;
 }
@@ -162,6 +157,20 @@ parse_dtype(field_object *self, PyObject *dtype)
     return 0;
 }
 
+static int
+parse_of(field_object *self, PyObject *of)
+{
+    if (self->kind == FUNCTION) {
+        self->converter = Py_NewRef(of);
+        return 0;
+    }
+    if (of != Py_None || self->kind == INSIDE || self->kind == POINTER) {
+        self->of = cwj_layout_of(of);
+        return self->of == NULL ? -1 : 0;
+    }
+    return 0;
+}
+
 PyObject *
 cwj_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -190,12 +199,12 @@ cwj_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->is_const = is_const;
     self->offset = (size_t)offset;
     self->readonly = readonly;
-    self->cls = cls == Py_None ? NULL : Py_NewRef(cls);
     int kind =
         cwj_parse_choice(given_kind, KINDS, sizeof(KINDS) / sizeof(KINDS[0]), "Field", "kind");
     self->kind = (field_kind)kind;
-    if (self->reason == NULL || self->item == NULL || kind < 0 || parse_dtype(self, dtype) < 0 ||
-        (dims != NULL && parse_dims(self, dims) < 0) || check_extent(self) < 0) {
+    if (self->reason == NULL || self->item == NULL || kind < 0 || parse_of(self, cls) < 0 ||
+        parse_dtype(self, dtype) < 0 || (dims != NULL && parse_dims(self, dims) < 0) ||
+        check_extent(self) < 0) {
         goto failed;
     }
     return (PyObject *)self;

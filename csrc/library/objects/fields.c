@@ -123,7 +123,7 @@ read_function(const field_object *self, PyObject *instance, const char *at)
         PyLong_AsVoidPtr(PyTuple_GET_ITEM(given, 0)) == pointer) {
         result = Py_NewRef(PyTuple_GET_ITEM(given, 2));
     } else {
-        result = cwj_function_at(self->cls, pointer, instance);
+        result = cwj_function_at(self->converter, pointer, instance);
     }
     Py_XDECREF(given);
     return result;
@@ -138,7 +138,8 @@ read_pointer(const field_object *self, PyObject *instance, const char *at)
         Py_RETURN_NONE;
     }
     PyObject *keeper = keeper_of(instance, at, pointer);
-    PyObject *result = keeper == NULL ? NULL : cwj_instance_around(self->cls, pointer, 0, keeper);
+    PyObject *result =
+        keeper == NULL ? NULL : cwj_instance_around(self->of, pointer, false, keeper);
     Py_XDECREF(keeper);
     return result;
 }
@@ -195,7 +196,7 @@ read_string(const field_object *self, const char *at)
 static PyObject *
 read_item(const field_object *self, PyObject *instance, const char *at)
 {
-    return self->cls == NULL ? read_string(self, at) : read_pointer(self, instance, at);
+    return self->of == NULL ? read_string(self, at) : read_pointer(self, instance, at);
 }
 
 /* The list as the member has it, whose items can be assigned where the member can. Steals the list. */
@@ -310,7 +311,7 @@ field_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
     case DATA:
         return read_data(self, instance, at);
     case INSIDE:
-        return cwj_instance_around(self->cls, at, 0, cwj_anchor_of(instance));
+        return cwj_instance_around(self->of, at, false, cwj_anchor_of(instance));
     case POINTER:
         return read_pointer(self, instance, at);
     case ADDRESS:
@@ -340,11 +341,8 @@ wrong_type(const field_object *self, const char *wanted, PyObject *value)
 static int
 wrong_class(const field_object *self, PyObject *value)
 {
-    cwj_struct_layout *layout = cwj_layout_of(self->cls);
-    const char *name = layout == NULL ? NULL : PyUnicode_AsUTF8(layout->name);
-    int status = name == NULL ? -1 : wrong_type(self, name, value);
-    Py_XDECREF(layout);
-    return status;
+    const char *name = PyUnicode_AsUTF8(self->of->name);
+    return name == NULL ? -1 : wrong_type(self, name, value);
 }
 
 static int
@@ -502,9 +500,10 @@ write_string(const field_object *self, PyObject *instance, PyObject *value)
 
 static int
 copy_struct(const field_object *self, char *at, PyObject *instance, PyObject *value,
-            const cwj_struct_layout *layout, const char *from)
+            const char *from)
 {
     cwj_instance *of = (cwj_instance *)instance;
+    const cwj_struct_layout *layout = self->of;
     if (from == at) {
         return 0;
     }
@@ -532,15 +531,10 @@ static int
 write_inside(const field_object *self, char *at, PyObject *instance, PyObject *value)
 {
     void *from;
-    cwj_struct_layout *layout = cwj_layout_of(self->cls);
-    int answer = layout == NULL ? -1 : cwj_instance_pointer(self->cls, value, &from);
-    if (answer == 0) {
-        answer = wrong_class(self, value);
-    } else if (answer > 0) {
-        answer = copy_struct(self, at, instance, value, layout, from);
-    }
-    Py_XDECREF(layout);
-    return answer < 0 ? -1 : 0;
+    int answer = cwj_instance_pointer(self->of, value, &from);
+    return answer > 0   ? copy_struct(self, at, instance, value, from)
+           : answer < 0 ? -1
+                        : wrong_class(self, value);
 }
 
 /* What the pointer pointed to before is not kept any more. */
@@ -548,7 +542,7 @@ static int
 write_pointer(const field_object *self, char *at, PyObject *instance, PyObject *value)
 {
     void *pointer = NULL;
-    int answer = value == Py_None ? 1 : cwj_instance_pointer(self->cls, value, &pointer);
+    int answer = value == Py_None ? 1 : cwj_instance_pointer(self->of, value, &pointer);
     if (answer == 0) {
         return wrong_class(self, value);
     }
@@ -562,11 +556,11 @@ take_item(const field_object *self, PyObject *item)
 {
     void *pointer;
     int answer =
-        self->cls == NULL || item == Py_None ? 1 : cwj_instance_pointer(self->cls, item, &pointer);
+        self->of == NULL || item == Py_None ? 1 : cwj_instance_pointer(self->of, item, &pointer);
     if (answer == 0) {
         wrong_class(self, item);
     }
-    return answer <= 0 ? NULL : self->cls == NULL ? copy_text(self, item) : Py_NewRef(item);
+    return answer <= 0 ? NULL : self->of == NULL ? copy_text(self, item) : Py_NewRef(item);
 }
 
 /* What take_item() said, in its place. */
@@ -578,8 +572,8 @@ write_item(const field_object *self, PyObject *instance, Py_ssize_t i, PyObject 
         return -1;
     }
     at += (size_t)i * sizeof(void *);
-    return self->cls == NULL ? point_to_text(instance, at, item)
-                             : write_pointer(self, at, instance, item);
+    return self->of == NULL ? point_to_text(instance, at, item)
+                            : write_pointer(self, at, instance, item);
 }
 
 /* Of all items, once they fit. */
@@ -706,7 +700,7 @@ static int
 write_function(const field_object *self, PyObject *instance, PyObject *value)
 {
     int status = -1;
-    PyObject *kept = NULL, *made = PyObject_CallOneArg(self->cls, value);
+    PyObject *kept = NULL, *made = PyObject_CallOneArg(self->converter, value);
     if (made == NULL) {
         return -1;
     }
@@ -791,7 +785,8 @@ field_traverse(PyObject *op, visitproc visit, void *arg)
     field_object *self = (field_object *)op;
     Py_VISIT(Py_TYPE(op));
     Py_VISIT(self->layout);
-    Py_VISIT(self->cls);
+    Py_VISIT(self->of);
+    Py_VISIT(self->converter);
     return 0;
 }
 
@@ -804,7 +799,8 @@ field_dealloc(PyObject *op)
     Py_XDECREF(self->name);
     Py_XDECREF(self->reason);
     Py_XDECREF(self->descr);
-    Py_XDECREF(self->cls);
+    Py_XDECREF(self->of);
+    Py_XDECREF(self->converter);
     Py_XDECREF(self->item);
     cwj_object_free(op);
 }

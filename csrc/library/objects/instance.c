@@ -55,7 +55,9 @@ end_object(cwj_instance *self)
     if (owned) {
         cwj_layout_end(self->layout, pointer, bound == NULL ? NULL : bound->values);
     }
-    cwj_bound_free(bound);
+    if (bound != NULL) {
+        cwj_bound_free(bound);
+    }
     cwj_instance_free_memory(self);
 }
 
@@ -67,6 +69,7 @@ allocate(PyTypeObject *type, cwj_struct_layout *layout)
         cwj_live_counts[CWJ_LIVE_INSTANCES]++;
         self->layout = (cwj_struct_layout *)Py_NewRef(layout);
         self->stage = CWJ_INSTANCE_READY;
+        self->root = self;
     }
     return self;
 }
@@ -100,7 +103,7 @@ capsule_pointer(PyObject *capsule, const cwj_struct_layout *wanted, void **point
 int
 cwj_instance_check(cwj_instance *self)
 {
-    const cwj_instance *root = cwj_root_of(self);
+    const cwj_instance *root = self->root;
     const char *fault = NULL;
     if (root->stage == CWJ_INSTANCE_BEGUN && root->thread != PyThread_get_thread_ident()) {
         fault = "is being initialised by another thread";
@@ -118,31 +121,24 @@ cwj_instance_check(cwj_instance *self)
 }
 
 int
-cwj_instance_pointer(PyObject *cls, PyObject *object, void **pointer)
+cwj_instance_pointer(const cwj_struct_layout *wanted, PyObject *object, void **pointer)
 {
-    cwj_struct_layout *wanted = cwj_layout_of(cls);
     cwj_instance *self = (cwj_instance *)object;
-    int answer = wanted == NULL ? -1 : 0;
-    if (answer == 0 && PyCapsule_CheckExact(object)) {
-        answer = capsule_pointer(object, wanted, pointer);
-    } else if (answer == 0 && cwj_is_instance(object) && cwj_layouts_agree(self->layout, wanted)) {
-        answer = cwj_instance_check(self) < 0 ? -1 : 1;
-        *pointer = self->pointer;
+    if (PyCapsule_CheckExact(object)) {
+        return capsule_pointer(object, wanted, pointer);
     }
-    Py_XDECREF(wanted);
-    return answer;
+    if (!cwj_is_instance(object) || !cwj_layouts_agree(self->layout, wanted)) {
+        return 0;
+    }
+    *pointer = self->pointer;
+    return cwj_instance_check(self) < 0 ? -1 : 1;
 }
 
 void
-cwj_instance_use(PyObject *object, Py_ssize_t change)
+cwj_bases_use(const cwj_instance *root, Py_ssize_t change)
 {
     Py_ssize_t count;
-    if (!cwj_is_instance(object)) {
-        return;
-    }
-    cwj_instance *root = cwj_root_of((cwj_instance *)object);
     PyObject *const *bases = cwj_bases_of(root, &count);
-    root->uses += change;
     for (Py_ssize_t k = 0; k < count; k++) {
         cwj_instance_use(bases[k], change);
     }
@@ -152,12 +148,11 @@ cwj_instance_use(PyObject *object, Py_ssize_t change)
 
 /* As cwj_instance_around() and cwj_instance_bound(). */
 static PyObject *
-around(PyObject *cls, void *pointer, bool owned, cwj_bound *bound, PyObject *base)
+around(cwj_struct_layout *layout, void *pointer, bool owned, cwj_bound *bound, PyObject *base)
 {
-    cwj_struct_layout *layout = cwj_layout_of(cls);
-    cwj_instance *self = layout == NULL ? NULL : allocate((PyTypeObject *)cls, layout);
+    cwj_instance *self = allocate((PyTypeObject *)layout->cls, layout);
     if (self == NULL) {
-        if (layout != NULL && owned) {
+        if (owned) {
             cwj_layout_end(layout, pointer, bound == NULL ? NULL : bound->values);
         }
         cwj_bound_free(bound);
@@ -165,23 +160,23 @@ around(PyObject *cls, void *pointer, bool owned, cwj_bound *bound, PyObject *bas
         self->owned = owned;
         self->bound = bound;
         self->base = Py_XNewRef(base);
-        self->lies = base != NULL && (PyTuple_CheckExact(base) || cwj_is_instance(base));
+        self->root = base != NULL && cwj_is_instance(base) ? ((cwj_instance *)base)->root : self;
+        self->lies = self->root != self || (base != NULL && PyTuple_CheckExact(base));
         set_pointer(self, pointer);
     }
-    Py_XDECREF(layout);
     return (PyObject *)self;
 }
 
 PyObject *
-cwj_instance_around(PyObject *cls, void *pointer, int owned, PyObject *base)
+cwj_instance_around(cwj_struct_layout *layout, void *pointer, bool owned, PyObject *base)
 {
-    return around(cls, pointer, owned, NULL, base);
+    return around(layout, pointer, owned, NULL, base);
 }
 
 PyObject *
-cwj_instance_bound(PyObject *cls, void *pointer, cwj_bound *bound)
+cwj_instance_bound(cwj_struct_layout *layout, void *pointer, cwj_bound *bound)
 {
-    return around(cls, pointer, true, bound, NULL);
+    return around(layout, pointer, true, bound, NULL);
 }
 
 int
@@ -194,13 +189,11 @@ cwj_instance_forget(cwj_instance *self)
 
 /* With memory of its own, unless the type is opaque. */
 static cwj_instance *
-with_memory(PyObject *cls)
+with_memory(PyTypeObject *type, cwj_struct_layout *layout)
 {
-    cwj_struct_layout *layout = cwj_layout_of(cls);
-    cwj_instance *self = layout == NULL ? NULL : allocate((PyTypeObject *)cls, layout);
-    Py_XDECREF(layout);
-    if (self != NULL && self->layout->size > 0) {
-        self->memory = make_memory(self->layout);
+    cwj_instance *self = allocate(type, layout);
+    if (self != NULL && layout->size > 0) {
+        self->memory = make_memory(layout);
         if (self->memory == NULL) {
             Py_DECREF(self);
             return NULL;
@@ -211,12 +204,11 @@ with_memory(PyObject *cls)
 }
 
 PyObject *
-cwj_instance_empty(PyObject *cls, void **memory)
+cwj_instance_empty(cwj_struct_layout *layout, void **memory)
 {
-    cwj_instance *self = with_memory(cls);
+    cwj_instance *self = with_memory((PyTypeObject *)layout->cls, layout);
     if (self != NULL && self->memory == NULL) {
-        PyErr_Format(PyExc_TypeError, "%U is opaque: only C makes objects of it",
-                     self->layout->name);
+        PyErr_Format(PyExc_TypeError, "%U is opaque: only C makes objects of it", layout->name);
         Py_CLEAR(self);
     }
     *memory = self == NULL ? NULL : self->memory;
@@ -228,7 +220,9 @@ cwj_instance_empty(PyObject *cls, void **memory)
 static PyObject *
 instance_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
 {
-    cwj_instance *self = with_memory((PyObject *)type);
+    cwj_struct_layout *layout = cwj_layout_of((PyObject *)type);
+    cwj_instance *self = layout == NULL ? NULL : with_memory(type, layout);
+    Py_XDECREF(layout);
     /* Whether there is anything to be freed, only an initialiser can say. */
     if (self != NULL && (self->layout->needs_init || self->memory == NULL)) {
         self->stage = CWJ_INSTANCE_NEW;
@@ -243,7 +237,9 @@ instance_clear(PyObject *op)
 {
     cwj_instance *self = (cwj_instance *)op;
     end_object(self); /* first: C may look at what it points to */
-    cwj_references_clear(self);
+    if (self->references != NULL) {
+        cwj_references_clear(self);
+    }
     return 0;
 }
 
@@ -259,13 +255,18 @@ static void
 instance_dealloc(PyObject *op)
 {
     cwj_instance *self = (cwj_instance *)op;
+    if (Py_TYPE(op)->tp_finalize != NULL && PyObject_CallFinalizerFromDealloc(op) < 0) {
+        return;
+    }
     PyObject_GC_UnTrack(op);
     if (self->weakrefs != NULL) {
         PyObject_ClearWeakRefs(op);
     }
     if (self->layout != NULL) {
         instance_clear(op);
-        cwj_looks_clear(self);
+        if (self->looks != NULL) {
+            cwj_looks_clear(self);
+        }
         Py_CLEAR(self->base);
         Py_CLEAR(self->layout);
     }
@@ -400,13 +401,18 @@ instance_exit(PyObject *op, PyObject *args)
     return result;
 }
 
-/* A new class' layout becomes its own, before anybody can give it to another. */
+/* A new class' layout becomes its own, before anybody can give it to another. Where its instances have no
+ * attributes, nothing is left to do for the dealloc that Python gave it, which takes a while. */
 static PyObject *
 instance_init_subclass(PyObject *cls, PyObject *Py_UNUSED(unused))
 {
+    PyTypeObject *type = (PyTypeObject *)cls;
     cwj_struct_layout *layout = cwj_layout_of(cls);
     if (layout == NULL && !cwj_clear_expected(PyExc_TypeError, NULL)) {
         return NULL;
+    }
+    if (type->tp_basicsize == sizeof(cwj_instance) && type->tp_dictoffset == 0) {
+        type->tp_dealloc = instance_dealloc;
     }
     Py_XDECREF(layout); /* without one it has no instances */
     Py_RETURN_NONE;

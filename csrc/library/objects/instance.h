@@ -35,14 +35,21 @@ typedef struct cwj_instance {
     unsigned long thread; /* the one that runs the initialiser */
     PyObject *base; /* owned: the object that this one lies in, a tuple of such, or NULL */
     bool lies; /* base is an instance, or a tuple that may have some */
+    struct cwj_instance *root; /* borrowed: the end of the chain of bases that are instances */
     PyObject *references; /* owned dict: see references.c; NULL: none */
     PyObject *weakrefs;
 } cwj_instance;
 
+static inline bool
+cwj_is_instance(PyObject *object)
+{
+    return cwj_is_instance_type(Py_TYPE(object));
+}
+
 /* Where the instance's C object is: *pointer. Returns 1; 0 when object is no instance of
- * cls (no exception set); -1 with ValueError set (freed already, never initialised). A
+ * the wanted type (no exception set); -1 with ValueError set (freed already, never initialised). A
  * PyCapsule that has the type's name is taken, too. */
-int cwj_instance_pointer(PyObject *cls, PyObject *object, void **pointer);
+int cwj_instance_pointer(const cwj_struct_layout *wanted, PyObject *object, void **pointer);
 /* Raises ValueError, and returns -1, for an instance that has no C object, or none yet. */
 int cwj_instance_check(cwj_instance *self);
 
@@ -54,18 +61,33 @@ cwj_may_be_read(const cwj_instance *self)
            self->layout->size > 0;
 }
 
-/* Counts a call on all that may have the memory of what cwj_instance_pointer() gave: 1 before it,
- * -1 after it. In between close() refuses, as C works on the memory without the GIL. Anything may
- * be given. */
-void cwj_instance_use(PyObject *object, Py_ssize_t change);
+/* Counts a call on all that may have the memory behind a root: 1 before it, -1 after it. In between close()
+ * refuses, as C works on the memory without the GIL. */
+void cwj_bases_use(const cwj_instance *root, Py_ssize_t change);
+static inline void
+cwj_root_use(cwj_instance *root, Py_ssize_t change)
+{
+    root->uses += change;
+    if (root->lies) {
+        cwj_bases_use(root, change);
+    }
+}
+/* The same of what cwj_instance_pointer() gave. Anything may be given. */
+static inline void
+cwj_instance_use(PyObject *object, Py_ssize_t change)
+{
+    if (cwj_is_instance(object)) {
+        cwj_root_use(((cwj_instance *)object)->root, change);
+    }
+}
 
-/* A new instance around a pointer that is not NULL. owned: the class' free function ends
+/* A new instance, of the layout's class, around a pointer that is not NULL. owned: the class' free function ends
  * it, once (also when this fails). base: kept alive, as it has the memory; a tuple: one of
  * these has; or NULL. */
-PyObject *cwj_instance_around(PyObject *cls, void *pointer, int owned, PyObject *base);
+PyObject *cwj_instance_around(cwj_struct_layout *layout, void *pointer, bool owned, PyObject *base);
 
 /* The same, owned, around an object whose end needs more: bound, which is taken over, or NULL. */
-PyObject *cwj_instance_bound(PyObject *cls, void *pointer, cwj_bound *bound);
+PyObject *cwj_instance_bound(cwj_struct_layout *layout, void *pointer, cwj_bound *bound);
 
 /* The memory that a borrowed instance stands for is no longer there for Python: later uses raise. Returns -1,
  * without exception, when an array looks into it. */
@@ -75,17 +97,13 @@ int cwj_instance_forget(cwj_instance *self);
 void cwj_instance_free_memory(cwj_instance *self);
 
 /* A new instance with zeroed memory of its own: *memory, for a struct by value. */
-PyObject *cwj_instance_empty(PyObject *cls, void **memory);
+PyObject *cwj_instance_empty(cwj_struct_layout *layout, void **memory);
 
 /* construct.c: initialises args[0], an instance, once, by function(*args), which fills it or, with adopts,
  * function(*args[1:]), which returns another one, whose C object it takes over. Returns None, or NULL
  * with an exception set. nargs: of args, without those that kwnames names. */
 PyObject *cwj_construct(PyObject *function, bool adopts, PyObject *const *args, size_t nargs,
                         PyObject *kwnames);
-
-/* is_instance.c */
-int cwj_is_instance(PyObject *object);
-int cwj_instance_traverse(PyObject *op, visitproc visit, void *arg);
 
 extern PyType_Spec cwj_instance_spec, cwj_initializer_spec;
 /* construct.c, variables.c: functions of the extension module, which cwrapjit.library alone calls. */

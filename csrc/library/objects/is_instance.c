@@ -19,19 +19,3 @@ cwj_instance_traverse(PyObject *op, visitproc visit, void *arg)
     }
     return 0;
 }
-
-/* A type that Python code made has a tp_traverse of Python's own, its bases do not. */
-int
-cwj_is_instance_type(PyTypeObject *type)
-{
-    while (type != NULL && type->tp_traverse != cwj_instance_traverse) {
-        type = type->tp_base;
-    }
-    return type != NULL;
-}
-
-int
-cwj_is_instance(PyObject *object)
-{
-    return cwj_is_instance_type(Py_TYPE(object));
-}

@@ -97,15 +97,6 @@ cwj_owner_at(const void *address)
 
 /* ---- along the bases ------------------------------------------------------------------- */
 
-cwj_instance *
-cwj_root_of(cwj_instance *self)
-{
-    while (self->base != NULL && cwj_is_instance(self->base)) {
-        self = (cwj_instance *)self->base;
-    }
-    return self;
-}
-
 PyObject *
 cwj_anchor_of(PyObject *instance)
 {
@@ -116,13 +107,13 @@ cwj_anchor_of(PyObject *instance)
 bool
 cwj_is_alive(cwj_instance *self)
 {
-    const cwj_instance *root = cwj_root_of(self);
+    const cwj_instance *root = self->root;
     Py_ssize_t count;
     PyObject *const *bases = cwj_bases_of(root, &count);
     bool alive = self->pointer != NULL && root->stage != CWJ_INSTANCE_CLOSED;
     for (Py_ssize_t k = 0; k < count && alive; k++) {
         alive = !cwj_is_instance(bases[k]) ||
-                cwj_root_of((cwj_instance *)bases[k])->stage != CWJ_INSTANCE_CLOSED;
+                ((cwj_instance *)bases[k])->root->stage != CWJ_INSTANCE_CLOSED;
     }
     return alive;
 }
@@ -130,14 +121,14 @@ cwj_is_alive(cwj_instance *self)
 PyObject *
 cwj_owners_of(cwj_instance *self, const void *address)
 {
-    cwj_instance *owner = cwj_owner_at(address), *root = cwj_root_of(self);
+    cwj_instance *owner = cwj_owner_at(address), *root = self->root;
     Py_ssize_t count;
     PyObject *const *bases = cwj_bases_of(root, &count);
     PyObject *all = PyList_New(0);
     int status = all == NULL ? -1 : 0;
     for (Py_ssize_t k = 0; owner == NULL && k < count && status == 0; k++) {
         if (cwj_is_instance(bases[k])) {
-            status = PyList_Append(all, (PyObject *)cwj_root_of((cwj_instance *)bases[k]));
+            status = PyList_Append(all, (PyObject *)((cwj_instance *)bases[k])->root);
         }
     }
     if (status == 0 && PyList_GET_SIZE(all) == 0) {

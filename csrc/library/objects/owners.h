@@ -21,8 +21,6 @@ cwj_bases_of(const cwj_instance *self, Py_ssize_t *count)
     return several ? &PyTuple_GET_ITEM(self->base, 0) : NULL;
 }
 
-/* The end of the chain of bases that are instances. */
-cwj_instance *cwj_root_of(cwj_instance *self);
 /* What keeps the memory behind an instance: its base, when that is an instance, or itself. Borrowed. */
 PyObject *cwj_anchor_of(PyObject *instance);
 /* False: it was closed, or what it lies in was. */

@@ -182,7 +182,7 @@ PyObject *
 cwj_references_get(cwj_instance *through, const void *address)
 {
     cwj_instance *owner = cwj_owner_at(address);
-    owner = owner == NULL ? cwj_root_of(through) : owner;
+    owner = owner == NULL ? through->root : owner;
     PyObject *key = owner->references == NULL ? NULL : make_key(address, NULL);
     PyObject *entry = key == NULL ? NULL : PyDict_GetItemWithError(owner->references, key);
     Py_XDECREF(key);
@@ -268,7 +268,7 @@ copy_into(cwj_instance *owner, const char *to, PyObject *source, const char *fro
 {
     bool is_instance = cwj_is_instance(source);
     cwj_instance *giver = cwj_owner_at(from);
-    giver = giver == NULL && is_instance ? cwj_root_of((cwj_instance *)source) : giver;
+    giver = giver == NULL && is_instance ? ((cwj_instance *)source)->root : giver;
     PyObject *entries = list_entries(giver), *key = NULL, *entry = NULL;
     int status = entries == NULL || (!by_object && forget(owner, to, size) < 0)
                      ? -1
@@ -315,7 +315,7 @@ bool
 cwj_is_shared(cwj_instance *self)
 {
     const cwj_instance *owner = self->listed ? self : cwj_owner_at(self->pointer);
-    owner = owner == NULL ? cwj_root_of(self) : owner;
+    owner = owner == NULL ? self->root : owner;
     size_t size = self->layout->size > 0 ? self->layout->size : 1;
     return owner->copied > 0 || has_copies(owner, self->pointer, size);
 }

@@ -31,7 +31,17 @@ void cwj_layout_end(const cwj_struct_layout *self, void *pointer, const cwj_slot
 int cwj_is_layout(PyObject *object);
 /* True when both are the same C type: one of them may not know its members. */
 int cwj_layouts_agree(const cwj_struct_layout *a, const cwj_struct_layout *b);
-/* is_instance.c: true for cwrapjit.Instance and the types derived from it. */
-int cwj_is_instance_type(PyTypeObject *type);
+/* is_instance.c */
+int cwj_instance_traverse(PyObject *op, visitproc visit, void *arg);
+/* True for cwrapjit.Instance and the types derived from it. A type that Python code made has a tp_traverse of
+ * Python's own, its bases do not. */
+static inline bool
+cwj_is_instance_type(const PyTypeObject *type)
+{
+    while (type != NULL && type->tp_traverse != cwj_instance_traverse) {
+        type = type->tp_base;
+    }
+    return type != NULL;
+}
 
 extern PyType_Spec cwj_layout_spec;

@@ -464,6 +464,7 @@ clear_parameter(cwj_parameter *p)
     cwj_dim_clear(&p->value);
     Py_CLEAR(p->descr);
     Py_CLEAR(p->cls);
+    Py_CLEAR(p->layout);
     Py_CLEAR(p->known);
     Py_CLEAR(p->item);
     Py_CLEAR(p->encoding);

@@ -115,6 +115,7 @@ typedef struct cwj_parameter {
     int symbol; /* or -1 */
     int lengths_at; /* of buffers, items and lists: where the frame keeps their lengths */
     PyObject *cls; /* owned */
+    struct cwj_struct_layout *layout; /* owned: that of cls, of structs and handles; else NULL */
     PyObject *known; /* owned dict, of functions: what cls has made of some objects; or NULL */
     PyObject *item; /* owned str: of an address, as of cwj_pointer; NULL: it is none */
     PyTypeObject *container; /* one of tuple, list, set: borrowed */
