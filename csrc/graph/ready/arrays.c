@@ -72,9 +72,8 @@ is_ours(PyArrayObject *array, PyObject *py)
     const int flags = NPY_ARRAY_BEHAVED | NPY_ARRAY_OWNDATA;
     Py_ssize_t holders = (PyObject *)array == py ? 3 : 1;
     return PyArray_CheckExact(array) && Py_REFCNT(array) == holders &&
-           !cwj_has_weak_references((PyObject *)array) &&
-           PyArray_CHKFLAGS(array, flags) && PyArray_ISNOTSWAPPED(array) &&
-           PyArray_BASE(array) == NULL;
+           !cwj_has_weak_references((PyObject *)array) && PyArray_CHKFLAGS(array, flags) &&
+           PyArray_ISNOTSWAPPED(array) && PyArray_BASE(array) == NULL;
 }
 
 static bool

@@ -21,7 +21,8 @@ is_array_of(PyObject *value, int type, long ndim)
 {
     return PyArray_CheckExact(value) && PyArray_TYPE((PyArrayObject *)value) == type &&
            PyArray_NDIM((PyArrayObject *)value) == ndim &&
-           PyArray_ISNOTSWAPPED((PyArrayObject *)value) && PyArray_ISALIGNED((PyArrayObject *)value);
+           PyArray_ISNOTSWAPPED((PyArrayObject *)value) &&
+           PyArray_ISALIGNED((PyArrayObject *)value);
 }
 
 /* Needs no conversion, whatever the options. */
