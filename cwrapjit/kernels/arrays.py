@@ -62,6 +62,10 @@ class OfArrays(Definition):
     def dtypes(self, T: str | None) -> tuple[np.dtype, ...]:
         return self._of(T).dtypes()
 
+    def confirmation(self, T: str | None) -> str:
+        made = self._of(T)
+        return source.confirmation(self.text, made.found, made.library.classes.dtype_of)
+
     def slice(self, called: str, T: str | None) -> str:
         made = self._of(T)
         made.called = called

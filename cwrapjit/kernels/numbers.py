@@ -45,8 +45,6 @@ def dtype_of(words: Sequence[str]) -> str | None:
     spelled = " ".join(words)
     if spelled in NUMPY or spelled in _USUAL:
         return NUMPY.get(spelled) or _USUAL[spelled]
-    if words and words[0] == "enum":
-        return "int32"
     if sorted(words) == ["double", "long"]:
         return "longdouble"
     if "_Complex" in words or "complex" in words:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from cwrapjit._cwrapjit import CompileError
@@ -24,6 +24,10 @@ _ATTRIBUTES = frozenset("__attribute__ __attribute __asm__ asm __asm _Alignas _P
 _TAGS = ("struct", "union", "enum")
 _TYPE_WORDS = frozenset("char short int long float double signed unsigned void _Bool bool _Complex".split())
 _NO_NAMES = _TYPE_WORDS | _QUALIFIERS | _STORAGE | {"static", *_TAGS}
+# Of a type, as NumPy's dtypes have it.
+_KIND = """#define cwj_kind(type) _Generic((type)0, float: 'f', double: 'f', long double: 'f', \\
+    _Bool: 'b', default: (type)-1 < 0 ? 'i' : 'u')
+"""
 
 
 class Parameter(NamedTuple):
@@ -88,7 +92,7 @@ class Text:
         self.include_dirs, self.macros = include_dirs, macros
         self.functions: list[TextFunction] = []
         self.typedefs: dict[str, list[str]] = {}  # names of numbers, and the words that they stand for
-        self.structs: set[str] = set(_TAGS[:2])  # the words that make a type a struct or union
+        self.tagged = set(_TAGS)  # the words that make a type a struct, union or enum
         self.names: set[str] = set()  # what would be defined twice if the text stood there twice
         self.types: list[list[Token]] = []  # the declarations of types
         self.end = 0  # where the last function ends
@@ -154,6 +158,25 @@ class Text:
             token.at,
             len(token.text),
         )
+
+    def confirmation(
+        self, function: TextFunction, read: Iterable[tuple[str, Sequence[str], Any, bool]]
+    ) -> str:
+        """C text that refuses types which C, and who else compiles it, has otherwise than they were read:
+        (whose, words, dtype, whether the size says all)."""
+        made = []
+        for whose, words, dtype, by_size in read:
+            if words in (["T"], []) or (_NO_NAMES.issuperset(words) and words != ["bool"]):
+                continue
+            spelled = " ".join(words)
+            is_so = f"sizeof({spelled}) == {dtype.itemsize}"
+            if dtype.kind in "biuf" and dtype.char != "e" and not by_size:
+                is_so += f" && cwj_kind({spelled}) == '{dtype.kind}'"
+            wrong = f"{whose} is a {spelled}, which was read as {dtype.name}, and is another type to C"
+            made.append(f'_Static_assert({is_so}, "{wrong}");')
+        if not made:
+            return ""
+        return f'\n{_KIND}#line {self.line(function.at)} "{self.file}"\n{" ".join(made)}\n'
 
     def give_to(self, made: Any) -> None:
         """For those who show the function, and its faults."""
@@ -274,8 +297,8 @@ class Text:
         names = _declared(rest)
         self.names.update(names)
         words = [token.text for token in rest if token.kind == "word" and token.text not in _QUALIFIERS]
-        if not self.structs.isdisjoint(words):
-            self.structs.update(names)
+        if not self.tagged.isdisjoint(words):
+            self.tagged.update(names)
         elif len(names) == 1 and all(token.kind == "word" for token in rest):
             self.typedefs[names[0]] = words[:-1]
 

@@ -66,19 +66,24 @@ def vectorize(
 
 def _definition(text: Text, found: TextFunction, *options: Any) -> Definition:
     """library() knows what is more than numbers and arrays of them with plain dims, and what is wrong."""
-    if not any(map(text.structs.intersection, [found.words, *(each.words for each in found.parameters)])):
+    made: OfNumbers | None = None
+    error: _cwrapjit.CompileError | None = None
+    if not any(map(text.tagged.intersection, [found.words, *(each.words for each in found.parameters)])):
         try:
             made = OfNumbers(text, found, *options)
-            if not made.has_arrays:
+            if made.has_arrays or text.includes:
+                text.check()
+                made.dtypes("float64")
+            if made.inputs() or not made.has_arrays:
                 return made
-            text.check()
-            made.dtypes("float64")
-            if made.inputs():
-                return made
-        except _cwrapjit.CompileError:
-            if not any(each.dims for each in found.parameters):
+        except _cwrapjit.CompileError as wrong:
+            error = None if any(each.dims for each in found.parameters) else wrong
+            if error is not None and (made is None or not text.includes):
                 raise
-    of_arrays: Definition = load("cwrapjit.kernels.arrays").OfArrays(text, found, *options)
+    try:
+        of_arrays: Definition = load("cwrapjit.kernels.arrays").OfArrays(text, found, *options)
+    except _cwrapjit.CompileError as wrong:
+        raise error or wrong from None
     return of_arrays
 
 
@@ -268,6 +273,10 @@ class Definition:
         """The text of a slice, which calls the function by that name."""
         raise NotImplementedError
 
+    def confirmation(self, T: str | None) -> str:
+        """C text that refuses types which C has otherwise than they were read."""
+        raise NotImplementedError
+
     def defaults(self) -> dict[str, Any]:
         """Arguments of function() unless the caller gives them."""
         return {"cast": "safe"}
@@ -326,6 +335,7 @@ class Definition:
         needed = "" if has_files else scalars.includes(self.text.words, own)
         apart = not self.options.get("inplace")
         parts = [f'{needed}#line 1 "{self.text.file}"\n' if needed else "", self.text.instance(0, apart)]
+        parts.append(self.confirmation(types[0]))
         for k, T in enumerate(types[1:], 1):
             parts.append(f"\n#undef T\n#define T {numbers.SPELLED[T or '']}\n")
             parts.append(self.text.instance(k, apart))
@@ -485,6 +495,15 @@ class OfNumbers(Definition):
         ]
         number = sum(each.role != "out" for each in ordered)
         return f"{', '.join(shown[:number])} -> {', '.join(shown[number:])}"
+
+    def confirmation(self, T: str | None) -> str:
+        """Included files may have what the text does not say."""
+        read = [
+            (each.name, each.words, np.dtype(self._dtype(each, T)), False)
+            for each in self.operands
+            if self.text.includes
+        ]
+        return self.text.confirmation(self.found, read)
 
     def defaults(self) -> dict[str, Any]:
         """Arrays are never copied; slices of them are contiguous, as C takes them."""

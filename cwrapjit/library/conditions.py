@@ -7,7 +7,7 @@ Nobody else knows what libtcc and the headers of this package define, which file
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from cwrapjit import _cwrapjit
 from cwrapjit._tokens import tokens
@@ -19,7 +19,7 @@ _ANSWER = "#ifdef cwj_holds_%d\n1,\n#else\n0,\n#endif\n"
 
 
 def holding(
-    text: str, file: str, macros: Iterable[str], environment: object, folders: Sequence[str]
+    text: str, file: str, macros: Iterable[str], environment: object, folders: list[str]
 ) -> dict[int, bool] | None:
     """By their lines. None: C cannot say, as it does not take the directives without the text around them.
 

@@ -9,6 +9,7 @@ cc tier; otherwise all of them call the code that the library has compiled.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from cwrapjit import _cwrapjit
 from cwrapjit.kernels.numbers import NUMPY, SPELLED
 from cwrapjit.kernels.text import Text
-from cwrapjit.library import expressions, types
+from cwrapjit.library import expressions, thunks, types
 from cwrapjit.library.broadcast import Slice, operand_name
 from cwrapjit.library.code import addresses
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed
@@ -62,18 +63,21 @@ class Given:
     def environment(self, known: Declarations) -> object:
         """With the compiled text."""
         teach(known)
-        inner = ""
+        inner = confirmed = ""
         with contextlib.suppress(_cwrapjit.CompileError):  # C's message is better
             self._read = known.read_definitions(self.text.source, self.text.file)
-            inner = addresses(self._read[2])
+            parsed, defined, headers = self._read
+            inner = addresses(headers)
+            found = [each for each in parsed.functions if each.name in defined]
+            confirmed = "".join(confirmation(self.text, each, _bytes_of) for each in found)
         with self.text.own_lines():
             try:
-                return self.said.environment(self.text.compiled() + inner, self.text.source)
+                return self.said.environment(self.text.compiled() + confirmed + inner, self.text.source)
             except _cwrapjit.CompileError:
                 if not inner:
                     raise
                 # Functions that nobody uses may be no C.
-                return self.said.environment(self.text.compiled(), self.text.source)
+                return self.said.environment(self.text.compiled() + confirmed, self.text.source)
 
     def declare(self, library: Core) -> None:
         """Maps what the text defines."""
@@ -123,6 +127,33 @@ def marks_of(text: Text, found: FunctionDeclaration) -> dict[str, Any]:
     return {intent: names for intent, names in made.items() if names}  # () would take back what refine() says
 
 
+def confirmation(text: Text, found: FunctionDeclaration, dtype_of: Callable[[Any], Any]) -> str:
+    """C text that refuses what C has otherwise than it was read. dtype_of: of structs."""
+    function = next((each for each in text.functions if each.name == found.name), None)
+    if function is None:  # macros have made it
+        return ""
+    pairs = zip(function.parameters, found.parameters, strict=False)
+    said = [("the result", function.words, function.stars, found.result)]
+    said += [(each.name, each.words, each.stars + len(each.dims), read.type) for each, read in pairs]
+    read = []
+    for whose, words, layers, ctype in said:
+        for _ in range(layers):
+            ctype = types.target_of(ctype)
+        if isinstance(ctype, types.Scalar) and ctype.dtype:
+            is_either = ctype.values is not None or ctype.is_character  # signed or not, an int or text here
+            read.append((whose, words, np.dtype(ctype.dtype), is_either))
+        elif isinstance(ctype, types.Struct) and (dtype := dtype_of(ctype)) is not None:
+            read.append((whose, words, dtype, True))
+    return text.confirmation(function, read)
+
+
+def _bytes_of(struct: types.Struct) -> np.dtype[Any] | None:
+    try:
+        return np.dtype(f"V{thunks.size_of(struct)}")
+    except Unmapped:
+        return None
+
+
 class TextSlice(Slice):
     """A function of a text. called: its name there; "": its address is called. structs: single ones are
     elements of arrays, too, and no instances of a class."""
@@ -135,6 +166,7 @@ class TextSlice(Slice):
         self.mapper.has_free_symbols = False  # the names in C's own text are C's
         self.mapper.has_aligned = False
         self.called = called
+        self.takes_structs = structs
         refuse(found, self.options)
         self.result = self.mapper.map().function.result
         if structs:
@@ -252,7 +284,8 @@ class TextSlice(Slice):
     def check_uses(self) -> None:
         """Raises Unmapped for what neither takes nor gives anything, and for enums, which arrays have not."""
         single = (slot.item for slot in self.outputs if not slot.parameter.dims)
-        if any(self.library.classes.enum_members(each) for each in (self.found.result, *single)):
+        given = (self.found.result, *single)
+        if not self.takes_structs and any(map(self.library.classes.enum_members, given)):
             raise Unmapped("it gives an enum")
         read = {slot.name for slot in self.inputs if slot.parameter.intent == "in"}
         if not self.inputs or not self.c_names.keys() - read:
@@ -318,7 +351,8 @@ class Broadcasting(Later):
         if self.by_name:
             try:
                 by_name = TextSlice(self.library, self.found, self.own, self.found.name, name)
-                return by_name.define(self.text.instance())
+                confirmed = confirmation(self.text, self.found, self.library.classes.dtype_of)
+                return by_name.define(self.text.instance() + confirmed)
             except _cwrapjit.CompileError:  # something that the text defines is in the way: its code is there
                 pass
         return TextSlice(self.library, self.found, self.own, "", name).define()

@@ -79,11 +79,16 @@ POLYNOMIAL = vectorize("double p(double x, double y) { return x * y + x; }")
         ("unsigned long", "u8"), ("long long", "i8"), ("size_t", "u8"), ("int16_t", "i2"), ("uint8_t", "u1"),
         ("npy_intp", "i8"), ("npy_float32", "f4"), ("float", "f4"), ("double", "f8"), ("long double", "g"),
         ("const double", "f8"), ("npy_complex128", "c16"), ("npy_complex64", "c8"), ("byte", "u1"),
-        ("real", "f8"), ("enum colour", "i4"), ("NUMBER", "f4"),
+        ("real", "f8"), ("enum colour", "i4"), ("NUMBER", "f4"), ("enum wide", "u8"), ("enum minus", "i4"),
+        ("enum high", "u4"), ("enum both", "i8"), ("plain", "i4"), ("large", "u8"), ("larger", "u8"),
     ],
 )  # fmt: skip
 def test_types(ctype: str, dtype: str) -> None:
     known = "typedef unsigned char byte;\ntypedef double real;\nenum colour { RED };\n#define NUMBER float\n"
+    known += "enum wide { WIDE = 0x1ffffffff };\nenum minus { MINUS = -3, PLUS };\n"
+    known += "enum high { HIGH = 0xf0000000 };\nenum both { LEAST = -1, MOST = 0x100000000 };\n"
+    known += "typedef enum { PLAIN } plain;\ntypedef enum wide large;\n"
+    known += "typedef enum any { ANY = 0x100000000 } larger;\n"
     plain = ctype.replace("const ", "")
     f = vectorize(f"{known}{ctype} same({ctype} x) {{ return x; }}")
     values = np.array([0, 1, 100]).astype(dtype)
@@ -92,6 +97,103 @@ def test_types(ctype: str, dtype: str) -> None:
     np.testing.assert_array_equal(result, values)
     pointer = f"{known}void same({plain} x, OUT {plain} *y) {{ *y = x; }}"
     np.testing.assert_array_equal(vectorize(pointer)(values), values)
+
+
+@pytest.mark.row("K13")
+def test_enums_are_as_wide_as_in_c() -> None:
+    wide = "enum wide { ONE = 1, WIDE = 0x1ffffffff };\n"
+    f = vectorize(
+        wide + "void f(int x, OUT enum wide *y, OUT enum wide *z) { *y = x ? WIDE : ONE; *z = ONE; }"
+    )
+    y, z = f(np.arange(5, dtype="i4"))
+    assert y.tolist() == [1, *[0x1FFFFFFFF] * 4] and z.tolist() == [1] * 5 and y.dtype == np.uint64
+    head = "void f(int n, const int x[n], OUT enum wide y[n])"
+    f = vectorize(wide + head + "{ for (int i = 0; i < n; i++) y[i] = WIDE - x[i]; }")
+    assert f(np.int32([0, 1])).tolist() == [0x1FFFFFFFF, 0x1FFFFFFFE]
+    f = vectorize(wide + "T f(T x, enum wide k) { return x + k; }")
+    assert f(1.5, 0x1FFFFFFFF) == 0x1FFFFFFFF + 1.5
+    f = vectorize(wide + "struct s { char a; enum wide b; };\nenum wide f(struct s s) { return s.b - s.a; }")
+    value = np.zeros(2, [("a", "i1"), ("b", "u8")]).astype(np.dtype([("a", "i1"), ("b", "u8")], align=True))
+    value["b"], value["a"] = 0x1FFFFFFFF, 1
+    assert f(value).tolist() == [0x1FFFFFFFE] * 2
+    assert vectorize("enum { ONE, TWO } f(int x) { return TWO; }")(1) == 1  # it has no name
+
+
+@pytest.mark.row("K13")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "enum PACKED e { A };\nenum e f(int x) { return x; }",
+        "enum PACKED e { A };\nint f(enum e x) { return x; }",
+        "enum PACKED e { A };\nvoid f(int x, OUT enum e *y) { }",
+        "enum { A } PACKED e;\nint f(e x) { return x; }",
+        "enum PACKED e { A };\nvoid f(const enum e x[n], int n, OUT double *y) { }",
+        "enum PACKED e { A };\nstruct s { char a; enum e b; };\ndouble f(struct s s) { return s.b; }",
+    ],
+)  # fmt: skip
+def test_packed_enums_which_compilers_have_otherwise_are_refused(text: str) -> None:
+    text = text.replace("enum { A }", "typedef enum { A }").replace("PACKED", "__attribute__((packed))")
+    refuses(cwrapjit.CompileError, lambda: vectorize(text), "f()")
+
+
+HEADER = """
+typedef unsigned long count;
+typedef short small;
+typedef enum { A, B = 0x1ffffffff } wide;
+typedef struct { int x, y; } point;
+#define REAL float
+#ifdef __TINYC__
+typedef float by_compiler;
+typedef struct { char x; } pair;
+#undef bool
+#define bool int
+#else
+typedef double by_compiler;
+typedef struct { double x; } pair;
+#endif
+"""
+
+
+@pytest.mark.row("K13")
+@pytest.mark.parametrize("ctype, dtype", [("count", "u8"), ("small", "i2"), ("wide", "u8"), ("REAL", "f4")])
+def test_types_of_included_files(ctype: str, dtype: str, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "own.h").write_text(HEADER)
+    for body in (f"{ctype} f({ctype} x) {{ return x; }}", f"void f({ctype} x, OUT {ctype} *y) {{ *y = x; }}"):
+        f = vectorize(f'#include "own.h"\n{body}', include_dirs=[tmp_path])
+        values = np.arange(3).astype(dtype)
+        np.testing.assert_array_equal(f(values), values, strict=True)
+    text = f'#include "own.h"\nT f(T x, {ctype} k) {{ return x + k; }}'
+    assert vectorize(text, include_dirs=[tmp_path])(1.5, 2) == 3.5
+
+
+@pytest.mark.row("K13")
+def test_structs_of_included_files(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "own.h").write_text(HEADER)
+    text = '#include "own.h"\npoint f(point p) { return (point){p.y, p.x}; }'
+    f = vectorize(text, include_dirs=[tmp_path])
+    assert f(np.array([(1, 2)], [("x", "i4"), ("y", "i4")])).tolist() == [(2, 1)]
+
+
+@pytest.mark.row("K13")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "by_compiler f(int x) { return x; }", "double f(by_compiler x) { return x; }",
+        "void f(int x, OUT by_compiler *y) { *y = x; }", "pair f(int x) { return (pair){x}; }",
+        "void f(int x, OUT bool *y) { *y = x; }",
+        "void f(const by_compiler x[n], int n, OUT double *y) { *y = x[0]; }",
+    ],
+)  # fmt: skip
+def test_types_that_python_and_c_read_differently_are_refused(text: str, tmp_path: pathlib.Path) -> None:
+    """A header may choose by the compiler: never is there a wrong type without a word."""
+    (tmp_path / "own.h").write_text(HEADER)
+    text = f'#include "own.h"\n{text}'
+    for make in (
+        lambda: vectorize(text, include_dirs=[tmp_path]),
+        lambda: library("t", source=text, include_dirs=[tmp_path]),
+    ):
+        error = refuses(cwrapjit.CompileError, make, "another type to C")
+        assert error.lineno == 2
 
 
 @pytest.mark.row("K13")
