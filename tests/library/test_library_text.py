@@ -325,6 +325,11 @@ def test_buffers_whose_length_is_said() -> None:
     refuses(ValueError, lambda: total(memoryview(text)[::2]), "must be contiguous")
     for other in 5, [1]:
         refuses(TypeError, lambda other=other: total(other), "argument s", f"got {type(other).__name__}")
+    whole = np.array([0x01020304, 5], np.int32)  # an unsigned char has bytes, a uint8_t numbers
+    assert own.function("int sum(int n, const unsigned char s[n])")(whole) == 1 + 2 + 3 + 4 + 5
+    numbers = own.function("int sum(int n, const uint8_t s[n])")
+    assert numbers(whole.view(np.uint8)) == numbers(bytes(whole)) == 15
+    refuses(TypeError, lambda: numbers(whole), "dtype is int32, not uint8")
     put = own.function("void put(int n, char s[n])", inout="s")
     data = bytearray(b"abc")
     put(data)
