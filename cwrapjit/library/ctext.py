@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Mapping
 from typing import Any
 
 from cwrapjit import _cwrapjit
@@ -95,17 +97,26 @@ def _compile(
     else:
         _check(known, ctype, read, last, who)
         name, opening = last.name, ""
+    more = Spelled(False)  # where the text does not do without
     after = f"{'}' if opening else ''}\nvoid *const cwj_callback = (void *){name};\n"
 
     def compile_text(optimize: int) -> Any:
         names = [name if optimize else "cwj_callback"]  # it may be static
         with read.own_lines():
+            before = spelled.text() + more.text()
             return _cwrapjit.compile_thunks(
-                code.environment, given, names, optimize, file, spelled.text(), after, opening, line
+                code.environment, given, names, optimize, file, before, after, opening, line
             )
 
     try:
-        owner, (place,) = compile_text(0)
+        try:
+            owner, (place,) = compile_text(0)
+        except _cwrapjit.CompileError:
+            more.seen |= set() if spelled.without else spelled.seen
+            more.learn_all(known, read.words - read.names)
+            if not more.text():
+                raise
+            owner, (place,) = compile_text(0)
         if optimize:  # that was for its messages
             owner, (address,) = compile_text(1)
             return address, owner, None
@@ -197,6 +208,33 @@ class Spelled:
         if isinstance(ctype, types.Callable):
             return "void *"
         raise thunks.Unmapped(f"{types.show(ctype)} is not known in C text")
+
+    def learn(self, known: Declarations, word: str) -> None:
+        """The types that are called so."""
+        found = [known.tags.get(f"{kind} {word}") for kind in ("struct", "union")]
+        found.append(known.typedefs.get(word) if word not in types.KNOWN else None)
+        for ctype in found:
+            if isinstance(ctype, (types.Pointer, types.Callable, types.Scalar)):
+                self.once(word, f"typedef {self.type(ctype, word)};\n")
+            elif ctype is not None:
+                self.type(ctype, "")
+
+    def learn_all(self, known: Declarations, words: set[str]) -> None:
+        """What the library knows of the words of a text: its types, and its enums with all that they name."""
+        known.fetch(words)
+        for word in sorted(words):
+            with contextlib.suppress(thunks.Unmapped):
+                self.learn(known, word)
+            values = getattr(known.tags.get(f"enum {word}"), "values", None) or {}
+            self._enumerate(word, values)
+        for word in sorted(words & known.enumerators.keys() - self.seen):
+            self._enumerate("", {word: known.enumerators[word]})
+
+    def _enumerate(self, tag: str, values: Mapping[str, int]) -> None:
+        if values:
+            self.seen.update(values)
+            items = ", ".join(f"{name} = {value}{'ull' * (value >= 2**63)}" for name, value in values.items())
+            self.parts.append(f"enum {tag} {{ {items} }};\n")
 
     def once(self, what: Any, text: str) -> None:
         if what not in self.seen:

@@ -97,13 +97,7 @@ class Macro:
         library, declarations = self._library, self._library.declarations
         library.settle([word])
         declarations.fetch([word])
-        known = [declarations.tags.get(f"{kind} {word}") for kind in ("struct", "union")]
-        known.append(declarations.typedefs.get(word) if word not in types.KNOWN else None)
-        for ctype in known:
-            if isinstance(ctype, (types.Pointer, types.Callable, types.Scalar)):
-                spelled.once(word, f"typedef {spelled.type(ctype, word)};\n")
-            elif ctype is not None:
-                spelled.type(ctype, "")
+        spelled.learn(declarations, word)
         function, variable = library.prototype(word), library.variable_at(word)
         if word in declarations.enumerators:
             self._replaced[word] = f"({declarations.enumerators[word]})"

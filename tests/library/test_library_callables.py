@@ -177,6 +177,31 @@ def test_text_is_what_the_preprocessor_leaves(front, text):
     assert lib.apply(front + text) == 6
 
 
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "text, result",
+    [
+        ("return x + DOWN;", 8), ("int f(int x) { return x + DOWN; }", 8), ("count n = x; return n;", 3),
+        ("real r = 1.5; return x + 2 * r;", 6), ("enum mode m = DOWN; return m + UP;", 6),
+        ("const pt p = {x, 4}; return p.y;", 4), ("struct pair p = {.x = x}; return p.x;", 3),
+        ("return WIDE > 0xffffffffu && sizeof(WIDE) == 8;", 1),
+        ("static int h(real r) { return r; }\nreturn h(x);", 3), ("int DOWN = 2; return x + DOWN;", 5),
+        ("enum { DOWN = 1 };\nreturn x + DOWN + UP;", 5), ("#include <math.h>\nreturn fabs(-x) + DOWN;", 8),
+        ("struct pair q = {.x = 4};\nint f(int x) { return q.x; }", 4), ("how m = HOW; return m;", 7),
+    ],
+)  # fmt: skip
+def test_a_text_knows_the_types_and_enumerators_of_the_library(text, result):
+    known = "typedef double real; enum mode { UP = 1, DOWN = 5 };\n"
+    known += "struct pair { int x, y; }; typedef struct pair pt;\n"
+    known += "enum { WIDE = 0x1ffffffff }; typedef enum { HOW = 7 } how;\n"
+    apply = "int apply(int (*f)(int x)) { return f(3); }\n"
+    included = "#include <stdint.h>\ntypedef uint32_t count;\n"
+    assert cwrapjit.library("t", source=included + known + apply).apply(text) == result
+    lib = cwrapjit.library("t", source=apply)
+    lib.declare(included + known)
+    assert lib.apply(text) == result
+
+
 def test_conditions_of_a_text_know_the_macros_of_the_header():
     source = "int apply(int (*f)(int x)) { return f(3); }"
     lib = cwrapjit.library("t", source=source, header="#define PLUS 4\n")
