@@ -113,12 +113,12 @@ class Preprocessor:
     def run(self, text: str, file: str) -> str:
         """The text with its directives followed. Included files stand between `# line` marks."""
         out: list[str] = []
-        packed = self._packed
+        before = self._packed, self.headers_by
         self.ask(text, file)
         try:
             self._file(text, file, 0, out)
         except BaseException:
-            self._packed = packed
+            self._packed, self.headers_by = before
             raise
         return "".join(out)
 
